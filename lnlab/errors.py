@@ -1,0 +1,56 @@
+"""What a user can put right: where it is, what was found there, and what would do instead."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from difflib import get_close_matches
+
+
+@dataclass(frozen=True, order=True)
+class Problem:
+    """One mistake in one line: ``where: what; remedy``."""
+
+    where: str
+    what: str
+    remedy: str = ""
+
+    def __str__(self) -> str:
+        cause = f"{self.where}: {self.what}" if self.where else self.what
+        return f"{cause}; {self.remedy}" if self.remedy else cause
+
+
+class LabError(Exception):
+    """Problems that the user can put right. The command line prints them; anything else is a bug and keeps its traceback."""
+
+    def __init__(self, *problems: Problem) -> None:
+        super().__init__("\n".join(map(str, problems)))
+        self.problems = problems
+
+    def __reduce__(self) -> tuple[type["LabError"], tuple[Problem, ...]]:
+        """Pickled as its problems, so that it survives the way between processes."""
+        return type(self), self.problems
+
+
+class SpecError(LabError):
+    """The spec, or an override given with it, is wrong."""
+
+
+class CorpusError(LabError):
+    """A corpus is absent, damaged or malformed."""
+
+
+class StoreError(LabError):
+    """The store cannot be read or written."""
+
+
+class ReportError(LabError):
+    """A report cannot be made from what is there."""
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """``did you mean 'x'? (known: ...)``: the remedy for a word that is not one of ``known``."""
+    words = sorted(known)
+    if not words:
+        return "none is known yet"
+    listing = f"known: {', '.join(words)}"
+    close = get_close_matches(word, words, n=1)
+    return f"did you mean '{close[0]}'? ({listing})" if close else listing

@@ -1,0 +1,29 @@
+"""Content keys: the SHA-256 of canonical JSON, so that equal things have equal names everywhere.
+
+Keys form a tree: the key of a whole is made of its own parameters and the *keys* of its parts.
+"""
+
+import hashlib
+import json
+from typing import Any
+
+Json = Any  # None, bool, int, float, str, list or dict of these; recursive types buy nothing past the loader
+
+
+def canonical(value: Json) -> str:
+    """JSON with sorted keys, no spaces and no NaN: one text per value.
+
+    Raises:
+        ValueError: the value holds a NaN or an infinity.
+    """
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+
+
+def digest(value: Json) -> str:
+    """The SHA-256 of ``canonical(value)``, in 64 hexadecimal digits."""
+    return hashlib.sha256(canonical(value).encode()).hexdigest()
+
+
+def digest_bytes(content: bytes) -> str:
+    """The SHA-256 of ``content``, in 64 hexadecimal digits."""
+    return hashlib.sha256(content).hexdigest()

@@ -1,0 +1,220 @@
+"""A name in a spec meets code here, and nowhere else.
+
+One rule: a builder's positional parameters are what the lab supplies, its keyword-only parameters are what a spec may
+set. The signature is the schema: validation, defaults, the JSON Schema and the reference are all read from it.
+
+A *choice* is a word, or ``{kind: word, parameter: value}``. A parameter annotated ``Annotated[..., other_registry]`` is
+itself a choice, of that registry; the builder receives it as a function that still waits for what the lab supplies.
+"""
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+from importlib.metadata import entry_points
+from inspect import Parameter, getdoc, signature
+from pathlib import Path
+from typing import Any, Generic, TypeVar, get_args
+
+from pydantic import BaseModel, ConfigDict, ValidationError, create_model
+
+from lnlab.errors import nearest
+from lnlab.keys import Json, digest
+
+Build = TypeVar("Build", bound=Callable[..., Any])
+Choice = dict[str, Json]
+Where = tuple[str | int, ...]
+Roots = tuple[Path, ...]
+Fingerprint = Callable[[Roots, Choice], str]
+
+_CLOSED = ConfigDict(
+    extra="forbid", frozen=True, strict=True, validate_default=True, allow_inf_nan=False, protected_namespaces=()
+)
+
+
+@dataclass(frozen=True)
+class Flaw:
+    """A mistake inside a choice; ``path`` is relative to it. Whoever knows the file turns it into a ``Problem``."""
+
+    path: Where
+    what: str
+    remedy: str = ""
+
+    def below(self, *prefix: str | int) -> "Flaw":
+        """The same flaw seen from further up."""
+        return Flaw((*prefix, *self.path), self.what, self.remedy)
+
+
+class Flawed(Exception):
+    """A choice is wrong; ``flaws`` names every mistake in it."""
+
+    def __init__(self, *flaws: Flaw) -> None:
+        super().__init__("; ".join(f"{'.'.join(map(str, f.path))}: {f.what}" for f in flaws))
+        self.flaws = flaws
+
+
+def default(kind: str, **params: Json) -> Any:
+    """A choice as the default of a nested parameter: ``tokenizer: Annotated[..., tokenizers] = default("bpe")``."""
+    return {"kind": kind, **params}
+
+
+@dataclass(frozen=True)
+class Entry(Generic[Build]):
+    """One registered builder. ``tags`` are facts about it that a spec cannot set (a probe's table, say)."""
+
+    kind: str
+    name: str
+    build: Build
+    version: int = 1
+    origin: str = "lnlab"
+    tags: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def summary(self) -> str:
+        """The first line of the builder's docstring."""
+        return (getdoc(self.build) or "").partition("\n")[0]
+
+    @cached_property
+    def keywords(self) -> dict[str, Parameter]:
+        """What a spec may set: the keyword-only parameters, annotations evaluated."""
+        every = signature(self.build, eval_str=True).parameters.values()
+        return {p.name: p for p in every if p.kind is Parameter.KEYWORD_ONLY}
+
+    @cached_property
+    def nested(self) -> dict[str, "Registry[Any]"]:
+        """The parameters that are choices themselves, with the registry that serves each."""
+        found = {name: [a for a in get_args(p.annotation) if isinstance(a, Registry)] for name, p in self.keywords.items()}
+        return {name: registries[0] for name, registries in found.items() if registries}
+
+    @cached_property
+    def params(self) -> type[BaseModel]:
+        """A closed, strict model of the parameters that are plain values."""
+        fields: dict[str, Any] = {
+            name: (p.annotation, ... if p.default is Parameter.empty else p.default)
+            for name, p in self.keywords.items()
+            if name not in self.nested
+        }
+        return create_model(self.name, __config__=_CLOSED, **fields)
+
+
+class Registry(Generic[Build]):
+    """All builders of one kind. ``kind`` is the word in specs and messages; third parties use group ``lnlab.<kind>``."""
+
+    def __init__(self, kind: str) -> None:
+        self.kind = kind
+        self._entries: dict[str, Entry[Build]] = {}
+        self._discovered = False
+        self.origin = "lnlab"  # who registers now; `--with` and entry points set it while they load
+
+    def register(self, name: str, *, version: int = 1, **tags: Any) -> Callable[[Build], Build]:
+        """Register the decorated builder as ``name``. ``version`` joins every key: raise it when the numbers change.
+
+        Raises:
+            ValueError: the name is taken, or a parameter could not be a field of a spec.
+        """
+        if name in self._entries:
+            raise ValueError(f"{self.kind} '{name}' is registered already, by {self._entries[name].origin}")
+
+        def keep(build: Build) -> Build:
+            for word, parameter in signature(build).parameters.items():
+                if parameter.kind is Parameter.KEYWORD_ONLY and (word.startswith("_") or hasattr(BaseModel, word) or word == "kind"):
+                    raise ValueError(f"{self.kind} '{name}': a parameter cannot be called '{word}'")
+            self._entries[name] = Entry(self.kind, name, build, version, self.origin, tags)
+            return build
+
+        return keep
+
+    def __getitem__(self, name: str) -> Entry[Build]:
+        if name not in self.entries:
+            raise Flawed(Flaw(("kind",), f"no {self.kind} is called '{name}'", nearest(name, self.entries)))
+        return self.entries[name]
+
+    def __iter__(self) -> Iterator[Entry[Build]]:
+        return iter(sorted(self.entries.values(), key=lambda entry: entry.name))
+
+    @property
+    def entries(self) -> dict[str, Entry[Build]]:
+        """Every entry by name, third parties' included (their entry points are loaded when first asked)."""
+        if not self._discovered:
+            self._discovered = True
+            for point in entry_points(group=f"lnlab.{self.kind}"):
+                self.origin = point.dist.name if point.dist else point.name
+                point.load()
+            self.origin = "lnlab"
+        return self._entries
+
+    def resolve(self, given: Json) -> Choice:
+        """The choice with every default explicit: ``{"kind": ..., **params}``. Idempotent.
+
+        Raises:
+            Flawed: the kind is unknown or a parameter is; every flaw at once, with paths relative to the choice.
+        """
+        if isinstance(given, str):
+            given = {"kind": given}
+        if not isinstance(given, Mapping) or not isinstance(given.get("kind"), str):
+            what = f"expected a {self.kind}, found {json.dumps(given, default=str)}"
+            raise Flawed(Flaw((), what, f"write a word or {{kind: word, ...}} ({nearest('', self.entries)})"))
+        entry = self[given["kind"]]
+        plain, flaws = _plain(entry, {k: v for k, v in given.items() if k != "kind" and k not in entry.nested})
+        parts: Choice = {}
+        for name, registry in entry.nested.items():
+            missing = name not in given and entry.keywords[name].default is Parameter.empty
+            try:
+                parts[name] = registry.resolve(given[name] if name in given else None if missing else entry.keywords[name].default)
+            except Flawed as error:
+                flaws += [Flaw((), f"'{name}' is required", nearest("", registry.entries))] if missing else [f.below(name) for f in error.flaws]
+        if flaws:
+            raise Flawed(*flaws)
+        merged = plain | parts
+        return {"kind": entry.name} | {name: merged[name] for name in entry.keywords}
+
+    def builder(self, choice: Choice) -> Callable[..., Any]:
+        """The builder of a *resolved* choice with its parameters bound; it waits for what the lab supplies."""
+        entry = self[choice["kind"]]
+        plain = {name: choice[name] for name in entry.keywords if name not in entry.nested}
+        checked = entry.params.model_validate_json(json.dumps(plain))
+        bound = {name: getattr(checked, name) for name in plain}
+        return partial(entry.build, **bound, **{name: r.builder(choice[name]) for name, r in entry.nested.items()})
+
+    def key(self, choice: Choice, roots: Roots = ()) -> str:
+        """The content key of a *resolved* choice: kind, name, version, parameters, and the keys of nested choices.
+
+        An entry tagged ``fingerprint=`` adds what its parameters cannot say: the digest of the files they name.
+        """
+        entry = self[choice["kind"]]
+        params = {n: r.key(choice[n], roots) if (r := entry.nested.get(n)) else choice[n] for n in entry.keywords}
+        fingerprint: Fingerprint | None = entry.tags.get("fingerprint")
+        content = fingerprint(roots, choice) if fingerprint else None
+        return digest([self.kind, entry.name, entry.version, params, content])
+
+
+def _plain(entry: Entry[Any], given: Choice) -> tuple[Choice, list[Flaw]]:
+    """The plain parameters, validated as strict JSON with defaults explicit, and what is wrong with them."""
+    try:
+        model = entry.params.model_validate_json(json.dumps(_integers(given), default=str))
+    except ValidationError as error:
+        return {}, flaws_of(error, entry.keywords, f"{entry.kind} '{entry.name}'")
+    return json.loads(model.model_dump_json()), []
+
+
+def flaws_of(error: ValidationError, known: Mapping[str, Any], owner: str) -> list[Flaw]:
+    """A pydantic error as flaws: unknown keys get the nearest known word, the rest pydantic's own sentence."""
+    flaws = []
+    for item in error.errors(include_url=False):
+        path = tuple(item["loc"])
+        if item["type"] == "extra_forbidden":
+            flaws.append(Flaw(path, f"{owner} has no parameter '{path[-1]}'", nearest(str(path[-1]), known)))
+        elif item["type"] == "missing":
+            flaws.append(Flaw(path[:-1], f"{owner} needs '{path[-1]}'", f"add '{path[-1]}: ...'"))
+        else:
+            flaws.append(Flaw(path, f"found {json.dumps(item['input'], default=str)}", item["msg"][0].lower() + item["msg"][1:]))
+    return flaws
+
+
+def _integers(value: Json) -> Json:
+    """Integral floats as integers (``1e4`` in YAML is a float); a parameter declared float turns them back."""
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    if isinstance(value, dict):
+        return {k: _integers(v) for k, v in value.items()}
+    return [_integers(v) for v in value] if isinstance(value, list) else value

@@ -1,0 +1,166 @@
+"""Every stored table: its columns, types and meaning. The corridor where the torch wing and the frame wing meet.
+
+Tables are long and narrow: what varies between experiments is a row, never a column. NaN was measured; null was not
+measured (or has no such coordinate: ``layer`` is null outside layers).
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import polars as pl
+
+Row = Mapping[str, Any]
+
+_SITE = {
+    "measurement": (pl.String, "key of the measurement: (state, probe)"),
+    "quantity": (pl.String, "what was measured"),
+    "stack": (pl.String, "encoder, decoder, or null"),
+    "layer": (pl.Int32, "from 1; null outside layers"),
+    "sublayer": (pl.String, "self_attention, cross_attention, feed_forward, embedding, final_norm, output"),
+    "tensor": (pl.String, "q k v o w1 w2 (weights), bq ... b2, scale, shift, alpha, omega, table; in, branch, sum, out"),
+    "index": (pl.Int32, "a head, the rank of a singular value, a second sublayer; else null"),
+}
+
+WRITTEN_BY_WORKERS: dict[str, dict[str, tuple[Any, str]]] = {
+    "outcomes": {
+        "trajectory": (pl.String, "key of the trajectory"),
+        "steps": (pl.Int64, "optimizer updates done"),
+        "status": (pl.String, "finished, diverged, failed, interrupted, timed_out, out_of_memory"),
+        "reason": (pl.String, "the status in words, or null"),
+        "last_finite_loss": (pl.Float64, "nats per token, or null"),
+        "parameters": (pl.Int64, "number of trainable elements"),
+        "seconds": (pl.Float64, "wall-clock time of this stretch of work"),
+        "device": (pl.String, "cpu or cuda, with its name"),
+        "versions": (pl.String, "JSON: python, torch, lnlab, platform"),
+    },
+    "curves": {
+        "trajectory": (pl.String, "key of the trajectory"),
+        "step": (pl.Int64, "after this many updates"),
+        "split": (pl.String, "train, validation or test"),
+        "quantity": (pl.String, "what was measured"),
+        "value": (pl.Float64, "in the unit of the quantity; losses in nats per token"),
+    },
+    "sites": {**_SITE, "value": (pl.Float64, "in the unit of the quantity")},
+    "lines": {**_SITE, "x": (pl.Float64, "where on the line"), "value": (pl.Float64, "in the unit of the quantity")},
+    "histograms": {
+        **_SITE,
+        "left": (pl.Float64, "left edge of the bin"),
+        "right": (pl.Float64, "right edge of the bin"),
+        "count": (pl.Int64, "elements in the bin"),
+    },
+    "spectra": {
+        "measurement": (pl.String, "key of the measurement"),
+        "operator": (pl.String, "hessian, ggn, ..."),
+        "scope": (pl.String, "which sites"),
+        "draw": (pl.Int32, "start vector, from 1"),
+        "node": (pl.Float64, "Ritz value"),
+        "weight": (pl.Float64, "quadrature weight; the weights of a draw sum to 1"),
+    },
+    "texts": {
+        "measurement": (pl.String, "key of the measurement"),
+        "quantity": (pl.String, "what the text is"),
+        "index": (pl.Int32, "sentence number"),
+        "text": (pl.String, "embedded corpora only"),
+    },
+}
+
+WRITTEN_BY_THE_PLAN: dict[str, dict[str, tuple[Any, str]]] = {
+    "runs": {
+        "run": (pl.String, "key of (trajectory, steps)"),
+        "trajectory": (pl.String, "key of the trajectory"),
+        "steps": (pl.Int64, "updates asked for"),
+        "variant": (pl.String, "key of the setting without its seed"),
+        "seed": (pl.Int64, "the replicate"),
+        "setting": (pl.String, "JSON of the resolved setting"),
+    },
+    "axes": {
+        "run": (pl.String, "key of the run"),
+        "axis": (pl.String, "dotted path that varies"),
+        "value": (pl.String, "JSON"),
+        "number": (pl.Float64, "the value as a number, or null"),
+        "label": (pl.String, "the value as a reader sees it"),
+    },
+    "needs": {
+        "run": (pl.String, "key of the run"),
+        "step": (pl.Int64, "when it is measured"),
+        "probe": (pl.String, "JSON of the resolved probe"),
+        "measurement": (pl.String, "key of the measurement"),
+    },
+}
+
+JUDGED: dict[str, dict[str, tuple[Any, str]]] = {
+    "verdicts": {
+        "claim": (pl.String, "id of the claim"),
+        "rows": (pl.String, "digest of the claim and of the rows it was judged on"),
+        "kind": (pl.String, "kind of the claim"),
+        "says": (pl.String, "the claim as a sentence"),
+        "primary": (pl.Boolean, "counts in the headline"),
+        "badge": (pl.String, "paper, or regression (agreement with our own simulation)"),
+        "verdict": (pl.String, "supported, contradicted, undecided, not testable here"),
+        "statistic": (pl.String, "what was estimated: exponent, ratio, ..."),
+        "estimate": (pl.Float64, "over seeds, or null"),
+        "low": (pl.Float64, "lower end of the 95 % interval, or null"),
+        "high": (pl.Float64, "upper end of the 95 % interval, or null"),
+        "region_low": (pl.Float64, "lower edge of the declared region; null: unbounded"),
+        "region_high": (pl.Float64, "upper edge of the declared region; null: unbounded"),
+        "n": (pl.Int64, "seeds judged"),
+        "inside": (pl.Int64, "seeds inside the region"),
+        "seeds": (pl.String, "JSON: seed -> its number"),
+        "reason": (pl.String, "what decided, in words"),
+        "scope": (pl.String, "sizes, corpus, steps, seeds"),
+    },
+}
+
+TABLES = WRITTEN_BY_WORKERS | WRITTEN_BY_THE_PLAN | JUDGED
+
+
+def schema(table: str) -> pl.Schema:
+    """Column names and types of ``table``, in order."""
+    return pl.Schema({name: kind for name, (kind, _) in TABLES[table].items()})
+
+
+def frame(table: str, rows: Iterable[Row]) -> pl.DataFrame:
+    """Rows as a frame with the schema of ``table``; a column that a row lacks is null.
+
+    Raises:
+        ValueError: a row has a column that the table lacks.
+    """
+    names = TABLES[table].keys()
+    listed = list(rows)
+    for row in listed:
+        if unknown := row.keys() - names:
+            raise ValueError(f"table '{table}' has no column {sorted(unknown)}")
+    columns = {name: [row.get(name) for row in listed] for name in names}
+    return pl.DataFrame(columns, schema=schema(table))
+
+
+class Sink(Protocol):
+    """Where a worker puts what it found. Nothing is visible to readers before ``commit``."""
+
+    def write(self, table: str, rows: Iterable[Row]) -> None:
+        """Add rows to one of ``WRITTEN_BY_WORKERS``."""
+
+    def commit(self, measurements: Sequence[str], outcome: Row) -> None:
+        """Make everything written visible at once: these measurements, and a row of ``outcomes``."""
+
+
+OpenUnit = Callable[[str], Sink]
+"""``open_unit(trajectory key) -> Sink``: implemented by the store, handed to the executor. Must survive pickling."""
+
+
+@dataclass(frozen=True)
+class Results:
+    """What an experiment found, joined for sections and claims. A missing run has a row in ``runs`` with a null status.
+
+    Attributes:
+        runs: one row a run: ``run trajectory steps variant seed setting`` of the plan, ``status reason seconds
+            parameters last_finite_loss device versions`` of the outcome (null where it has not run).
+        axes: the table ``axes``.
+        tables: every other table by name, rows with ``run variant seed step`` in front (``curves`` has its own step).
+            A table nobody wrote is there, empty.
+    """
+
+    runs: pl.DataFrame
+    axes: pl.DataFrame
+    tables: Mapping[str, pl.DataFrame] = field(default_factory=dict)
