@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def __getattr__(name: str) -> object:
-    """``lnlab.results`` reads the joined frames of an experiment; loaded when first asked, so that nothing else pays."""
+    """``lnlab.results`` reads the joined frames of an experiment; loaded when first asked."""
     if name == "results":
         from lnlab.store.read import results
 

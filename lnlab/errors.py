@@ -19,7 +19,7 @@ class Problem:
 
 
 class LabError(Exception):
-    """Problems that the user can put right. The command line prints them; anything else is a bug and keeps its traceback."""
+    """Problems that the user can put right. The command line prints them; anything else is a bug with a traceback."""
 
     def __init__(self, *problems: Problem) -> None:
         super().__init__("\n".join(map(str, problems)))

@@ -20,6 +20,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 
 from lnlab.errors import nearest
 from lnlab.keys import Json, digest
+from lnlab.plugins import Origin, origin, registering
 
 Build = TypeVar("Build", bound=Callable[..., Any])
 Choice = dict[str, Json]
@@ -54,7 +55,7 @@ class Flawed(Exception):
 
 
 def default(kind: str, **params: Json) -> Any:
-    """A choice as the default of a nested parameter: ``tokenizer: Annotated[..., tokenizers] = default("bpe")``."""
+    """The default of a parameter that is a choice: ``tokenizer: Annotated[..., tokenizers] = default("bpe")``."""
     return {"kind": kind, **params}
 
 
@@ -66,7 +67,7 @@ class Entry(Generic[Build]):
     name: str
     build: Build
     version: int = 1
-    origin: str = "lnlab"
+    origin: Origin = Origin("lnlab")  # noqa: RUF009 - frozen
     tags: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -83,7 +84,9 @@ class Entry(Generic[Build]):
     @cached_property
     def nested(self) -> dict[str, "Registry[Any]"]:
         """The parameters that are choices themselves, with the registry that serves each."""
-        found = {name: [a for a in get_args(p.annotation) if isinstance(a, Registry)] for name, p in self.keywords.items()}
+        found = {
+            name: [a for a in get_args(p.annotation) if isinstance(a, Registry)] for name, p in self.keywords.items()
+        }
         return {name: registries[0] for name, registries in found.items() if registries}
 
     @cached_property
@@ -98,13 +101,12 @@ class Entry(Generic[Build]):
 
 
 class Registry(Generic[Build]):
-    """All builders of one kind. ``kind`` is the word in specs and messages; third parties use group ``lnlab.<kind>``."""
+    """All builders of one kind. ``kind`` is the word in specs and messages; others use group ``lnlab.<kind>``."""
 
     def __init__(self, kind: str) -> None:
         self.kind = kind
         self._entries: dict[str, Entry[Build]] = {}
         self._discovered = False
-        self.origin = "lnlab"  # who registers now; `--with` and entry points set it while they load
 
     def register(self, name: str, *, version: int = 1, **tags: Any) -> Callable[[Build], Build]:
         """Register the decorated builder as ``name``. ``version`` joins every key: raise it when the numbers change.
@@ -113,13 +115,15 @@ class Registry(Generic[Build]):
             ValueError: the name is taken, or a parameter could not be a field of a spec.
         """
         if name in self._entries:
-            raise ValueError(f"{self.kind} '{name}' is registered already, by {self._entries[name].origin}")
+            raise ValueError(f"{self.kind} '{name}' is registered already, by {self._entries[name].origin.name}")
 
         def keep(build: Build) -> Build:
             for word, parameter in signature(build).parameters.items():
-                if parameter.kind is Parameter.KEYWORD_ONLY and (word.startswith("_") or hasattr(BaseModel, word) or word == "kind"):
+                if parameter.kind is Parameter.KEYWORD_ONLY and (
+                    word.startswith("_") or hasattr(BaseModel, word) or word == "kind"
+                ):
                     raise ValueError(f"{self.kind} '{name}': a parameter cannot be called '{word}'")
-            self._entries[name] = Entry(self.kind, name, build, version, self.origin, tags)
+            self._entries[name] = Entry(self.kind, name, build, version, origin(), tags)
             return build
 
         return keep
@@ -138,9 +142,8 @@ class Registry(Generic[Build]):
         if not self._discovered:
             self._discovered = True
             for point in entry_points(group=f"lnlab.{self.kind}"):
-                self.origin = point.dist.name if point.dist else point.name
-                point.load()
-            self.origin = "lnlab"
+                with registering(Origin(point.dist.name if point.dist else point.name)):
+                    point.load()
         return self._entries
 
     def resolve(self, given: Json) -> Choice:
@@ -160,9 +163,15 @@ class Registry(Generic[Build]):
         for name, registry in entry.nested.items():
             missing = name not in given and entry.keywords[name].default is Parameter.empty
             try:
-                parts[name] = registry.resolve(given[name] if name in given else None if missing else entry.keywords[name].default)
+                parts[name] = registry.resolve(
+                    given[name] if name in given else None if missing else entry.keywords[name].default
+                )
             except Flawed as error:
-                flaws += [Flaw((), f"'{name}' is required", nearest("", registry.entries))] if missing else [f.below(name) for f in error.flaws]
+                flaws += (
+                    [Flaw((), f"'{name}' is required", nearest("", registry.entries))]
+                    if missing
+                    else [f.below(name) for f in error.flaws]
+                )
         if flaws:
             raise Flawed(*flaws)
         merged = plain | parts
@@ -185,7 +194,7 @@ class Registry(Generic[Build]):
         params = {n: r.key(choice[n], roots) if (r := entry.nested.get(n)) else choice[n] for n in entry.keywords}
         fingerprint: Fingerprint | None = entry.tags.get("fingerprint")
         content = fingerprint(roots, choice) if fingerprint else None
-        return digest([self.kind, entry.name, entry.version, params, content])
+        return digest([self.kind, entry.name, entry.version, entry.origin.digest, params, content])
 
 
 def _plain(entry: Entry[Any], given: Choice) -> tuple[Choice, list[Flaw]]:
@@ -207,7 +216,9 @@ def flaws_of(error: ValidationError, known: Mapping[str, Any], owner: str) -> li
         elif item["type"] == "missing":
             flaws.append(Flaw(path[:-1], f"{owner} needs '{path[-1]}'", f"add '{path[-1]}: ...'"))
         else:
-            flaws.append(Flaw(path, f"found {json.dumps(item['input'], default=str)}", item["msg"][0].lower() + item["msg"][1:]))
+            flaws.append(
+                Flaw(path, f"found {json.dumps(item['input'], default=str)}", item["msg"][0].lower() + item["msg"][1:])
+            )
     return flaws
 
 

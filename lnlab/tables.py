@@ -18,7 +18,10 @@ _SITE = {
     "stack": (pl.String, "encoder, decoder, or null"),
     "layer": (pl.Int32, "from 1; null outside layers"),
     "sublayer": (pl.String, "self_attention, cross_attention, feed_forward, embedding, final_norm, output"),
-    "tensor": (pl.String, "q k v o w1 w2 (weights), bq ... b2, scale, shift, alpha, omega, table; in, branch, sum, out"),
+    "tensor": (
+        pl.String,
+        "q k v o w1 w2 (weights), bq ... b2, scale, shift, alpha, omega, table; in, branch, sum, out",
+    ),
     "index": (pl.Int32, "a head, the rank of a singular value, a second sublayer; else null"),
 }
 

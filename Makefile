@@ -1,0 +1,41 @@
+# make demo: run the main experiment and write its page.  make test: every check that a change has to pass.
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+SPEC := specs/xiong_fig3.yaml
+
+.PHONY: demo test lint types floors unit reference clean
+
+demo: $(VENV)/.ready
+	$(BIN)/lnlab run $(SPEC)
+	$(BIN)/lnlab report $(SPEC)
+
+test: lint types floors unit
+
+lint: $(VENV)/.ready
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(VENV)/.ready
+	$(BIN)/mypy
+
+floors: $(VENV)/.ready
+	$(BIN)/lint-imports --no-cache
+
+unit: $(VENV)/.ready
+	$(BIN)/python -m pytest --cov --cov-report=term
+
+# What is generated from the registries: the JSON Schema for editors and the language reference.
+reference: $(VENV)/.ready
+	$(BIN)/lnlab list --schema > specs/experiment.schema.json
+	$(BIN)/lnlab list --reference > specs/README.md
+
+# torch first and under the constraints, so that no other package chooses a build of it.
+$(VENV)/.ready: pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt torch
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev]'
+	touch $@
+
+clean:
+	rm -rf $(VENV) build dist .lnlab .coverage .coverage.* .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -1,0 +1,50 @@
+"""Which registry serves which key of a spec. Importing this module imports every registered piece of the torch wing."""
+
+from collections.abc import Mapping
+from importlib import import_module
+from pkgutil import iter_modules
+from typing import Any
+
+import lnlab.corpora
+import lnlab.interventions
+import lnlab.nn
+import lnlab.optim
+import lnlab.probes
+import lnlab.tasks
+from lnlab.corpora.corpus import corpora
+from lnlab.corpora.tokenizers import tokenizers
+from lnlab.interventions.intervention import interventions
+from lnlab.nn.attention import attentions
+from lnlab.nn.inits import inits
+from lnlab.nn.models import models
+from lnlab.nn.norms import norms
+from lnlab.nn.placements import placements
+from lnlab.optim.optimizers import optimizers
+from lnlab.optim.schedules import schedules
+from lnlab.optim.stops import stops
+from lnlab.probes.probe import probes
+from lnlab.registry import Registry
+from lnlab.tasks.task import tasks
+
+for _room in (lnlab.corpora, lnlab.tasks, lnlab.nn, lnlab.optim, lnlab.probes, lnlab.interventions):
+    for _module in iter_modules(_room.__path__, f"{_room.__name__}."):
+        import_module(_module.name)
+
+REGISTRIES: Mapping[str, Registry[Any]] = {
+    registry.kind: registry
+    for registry in (
+        corpora,
+        tokenizers,
+        tasks,
+        models,
+        norms,
+        placements,
+        attentions,
+        inits,
+        optimizers,
+        schedules,
+        stops,
+        interventions,
+        probes,
+    )
+}

@@ -1,0 +1,59 @@
+"""Who registers a piece: lnlab itself, an installed package, or a user's own file given by an explicit flag."""
+
+import importlib.util
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from lnlab.errors import LabError, Problem
+from lnlab.keys import digest_bytes
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Who registers an entry. The digest of a plugin file joins the keys of what it registers."""
+
+    name: str
+    digest: str | None = None
+
+
+_origin = Origin("lnlab")
+
+
+def origin() -> Origin:
+    """Who registers now."""
+    return _origin
+
+
+@contextmanager
+def registering(origin: Origin) -> Iterator[None]:
+    """Everything registered inside belongs to ``origin``."""
+    global _origin  # noqa: PLW0603 - a decorator has no other way to know whose module it stands in
+    before, _origin = _origin, origin
+    try:
+        yield
+    finally:
+        _origin = before
+
+
+def load_plugin(path: Path) -> str:
+    """Run a user's own Python file (``--with mine.py``), so that it may register its pieces; returns its digest.
+
+    Raises:
+        LabError: there is no such file, or it fails while it loads.
+    """
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise LabError(Problem(str(path), "cannot read this plugin", (error.strerror or str(error)).lower())) from error
+    described = importlib.util.spec_from_file_location(f"lnlab_plugin_{digest_bytes(content)[:12]}", path)
+    if described is None or described.loader is None:
+        raise LabError(Problem(str(path), "is not a Python file", "give --with a file that ends in .py"))
+    module = importlib.util.module_from_spec(described)
+    with registering(Origin(path.name, digest_bytes(content))):
+        try:
+            described.loader.exec_module(module)
+        except Exception as error:
+            raise LabError(Problem(str(path), f"fails while it loads: {error!r}", "mend the plugin")) from error
+    return digest_bytes(content)
