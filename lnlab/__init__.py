@@ -7,18 +7,14 @@ The ground (``errors registry keys randomness tables``) carries the front end (`
 ``cli`` is the front door.
 """
 
-from typing import TYPE_CHECKING
+from importlib import import_module
+from typing import Any
 
 __version__ = "0.1.0"
 
-if TYPE_CHECKING:
-    from lnlab.store.read import results as results
 
-
-def __getattr__(name: str) -> object:
-    """``lnlab.results`` reads the joined frames of an experiment; loaded when first asked."""
+def __getattr__(name: str) -> Any:
+    """``lnlab.results(spec)`` reads the joined frames of an experiment; its room is loaded when first asked."""
     if name == "results":
-        from lnlab.store.read import results
-
-        return results
+        return import_module("lnlab.store.read").results
     raise AttributeError(f"module 'lnlab' has no attribute '{name}'")

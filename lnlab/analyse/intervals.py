@@ -1,0 +1,106 @@
+"""95 % intervals over seeds.
+
+    mean ± t(.975, n-1) s/√n                                 (Student, 1908), on the logarithms of positive quantities
+    [B⁻¹(.025; k, n-k+1), B⁻¹(.975; k+1, n-k)]               (Clopper & Pearson, 1934), k of n
+
+No bootstrap: over 3, 5 and 10 seeds a nominal 95 % percentile bootstrap covers .78, .84 and .89.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from scipy.special import bdtr, betaincinv, chdtri, stdtr, stdtrit
+
+MOST_SEEDS = 100
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A Student interval over seeds; on the log scale all but ``sd`` are exponentiated (``estimate`` is geometric).
+
+    Attributes:
+        estimate: the mean.
+        low: lower end.
+        high: upper end.
+        sd: standard deviation over seeds, on the scale where the mean was taken.
+        n: seeds.
+    """
+
+    estimate: float
+    low: float
+    high: float
+    sd: float
+    n: int
+
+
+def student(values: Sequence[float] | np.ndarray, *, log: bool = False, level: float = 0.95) -> Interval:
+    """``mean ± t s/√n`` over seeds, on the logarithms with ``log``. One seed has an unbounded interval.
+
+    Raises:
+        ValueError: there is no value, one is not finite, or ``log`` and one is not positive.
+    """
+    x = np.asarray(values, dtype=float)
+    if not x.size or not np.isfinite(x).all() or (log and (x <= 0).any()):
+        raise ValueError(f"found {x.tolist()}, expected finite{' positive' if log else ''} values")
+    x = np.log(x) if log else x
+    n, mean = x.size, float(x.mean())
+    sd = float(x.std(ddof=1)) if n > 1 else math.inf
+    half = quantile(n - 1, level) * sd / math.sqrt(n) if n > 1 else math.inf
+    ends = np.array([mean, mean - half, mean + half])
+    with np.errstate(over="ignore"):
+        estimate, low, high = map(float, np.exp(ends) if log else ends)
+    return Interval(estimate, low, high, sd, n)
+
+
+def quantile(freedom: int, level: float = 0.95) -> float:
+    """The t quantile of a two-sided interval: t((1+level)/2, freedom)."""
+    return float(stdtrit(freedom, (1 + level) / 2))
+
+
+def tail(distance: float, sd: float, n: int) -> float:
+    """One-sided p: the chance of a mean that far beyond the truth, ``1 - F(distance √n / s)`` (Student)."""
+    if sd == 0:
+        return 0.0 if distance > 0 else 1.0
+    return float(stdtr(n - 1, -distance * math.sqrt(n) / sd))
+
+
+def clopper_pearson(k: int, n: int, level: float = 0.95) -> tuple[float, float]:
+    """The exact interval of a share of which ``k`` of ``n`` seeds were seen (Clopper & Pearson, 1934).
+
+    Raises:
+        ValueError: not 0 <= k <= n with n >= 1.
+    """
+    if n < 1 or not 0 <= k <= n:
+        raise ValueError(f"found {k} of {n}, expected 0 <= k <= n")
+    rest = (1 - level) / 2
+    low = float(betaincinv(k, n - k + 1, rest)) if k else 0.0
+    high = float(betaincinv(k + 1, n - k, 1 - rest)) if k < n else 1.0
+    return low, high
+
+
+def at_most_half(k: int, n: int) -> float:
+    """One-sided p of the sign test: the chance of ``k`` or fewer of ``n`` where each is as likely as not."""
+    return float(bdtr(k, n, 0.5))
+
+
+def seeds_needed(sd: float, distance: float) -> int | None:
+    """The smallest n with ``t(.975, n-1) s/√n < distance``, or None if it exceeds 100."""
+    enough = np.flatnonzero(_half_widths() * sd < distance)
+    return int(enough[0]) + 2 if enough.size else None
+
+
+@lru_cache
+def _half_widths() -> np.ndarray:
+    """``t(.975, n-1)/√n`` for n = 2 ... 100."""
+    n = np.arange(2, MOST_SEEDS + 1)
+    found: np.ndarray = stdtrit(n - 1, 0.975) / np.sqrt(n)
+    return found
+
+
+def sd_range(sd: float, n: int) -> tuple[float, float]:
+    """Where the true standard deviation lies if n seeds show ``sd``: the 20 and 80 % limits of chi-square."""
+    above, below = (sd * math.sqrt((n - 1) / float(chdtri(n - 1, p))) for p in (0.8, 0.2))
+    return below, above

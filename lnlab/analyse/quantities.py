@@ -1,0 +1,60 @@
+"""Quantities that follow from stored ones. They are named in a selection like any other: ``quantity: <name>``.
+
+A builder is ``(results) -> rows``: a frame of ``run variant seed step quantity``, site columns and ``value``.
+"""
+
+from collections.abc import Callable
+
+import polars as pl
+
+from lnlab.registry import Registry
+from lnlab.tables import Results
+
+quantities: Registry[Callable[..., pl.DataFrame]] = Registry("quantity")
+"""Builders ``(results: Results) -> rows``."""
+
+STATE = ("run", "variant", "seed", "step")
+SITE = ("stack", "layer", "sublayer", "tensor", "index")
+
+
+def stored(results: Results, quantity: str) -> pl.DataFrame:
+    """The rows of a stored quantity in the table ``sites``: state, site and value."""
+    return results.tables["sites"].filter(pl.col("quantity") == quantity).select(*STATE, *SITE, "value")
+
+
+def product(
+    left: pl.DataFrame, right: pl.DataFrame, name: str, *, at: tuple[str, ...] = SITE, power: float = 1.0
+) -> pl.DataFrame:
+    """``left · right^power`` at the same state and site; the site columns are those of ``left``.
+
+    Args:
+        left: rows of one quantity.
+        right: rows of another, at most one for each state and value of ``at``.
+        name: what the product is called.
+        at: the site columns in which the two must agree; null agrees with null.
+        power: -1 gives a quotient.
+    """
+    other = right.select(*STATE, *at, pl.col("value").alias("_other"))
+    joined = left.join(other, on=[*STATE, *at], how="inner", nulls_equal=True, maintain_order="left")
+    value = pl.col("value") * pl.col("_other").pow(power)
+    return joined.select(*STATE, pl.lit(name).alias("quantity"), *SITE, value.alias("value"))
+
+
+@quantities.register("scaled_gradient_norm")
+def scaled_gradient_norm(results: Results) -> pl.DataFrame:
+    """``‖E g‖_F · √(E‖x‖²/d)``: a weight's gradient norm times the size of the stream it adds to (Xiong et al., 2020).
+
+    The stream is taken after the addition, where the next norm divides by it: a layer norm shrinks the gradient by
+    √d/‖x‖, so in the last layer the product does not depend on the number of layers.
+    """
+    streams = stored(results, "hidden_norm_sq").filter(pl.col("tensor") == "sum")
+    at = ("stack", "layer", "sublayer")
+    return product(stored(results, "gradient_norm"), streams, "scaled_gradient_norm", at=at, power=0.5)
+
+
+@quantities.register("gradient_growth")
+def gradient_growth(results: Results) -> pl.DataFrame:
+    """``‖E g_l‖_F / ‖E g_(l-1)‖_F``: a weight's gradient norm over that of the layer before (Xiong et al., 2020)."""
+    here = stored(results, "gradient_norm").filter(pl.col("layer").is_not_null())
+    before = here.with_columns(pl.col("layer") + 1)
+    return product(here, before, "gradient_growth", power=-1.0)

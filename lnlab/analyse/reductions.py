@@ -1,0 +1,36 @@
+"""From the numbers along x to one number: ``first last max min mean median spread growth last/first``.
+
+``spread`` is max/min, ``growth`` the median ratio of neighbours. A ratio with a zero below has no value (None).
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
+from statistics import fmean, median
+from typing import Literal
+
+Reduce = Literal["first", "last", "max", "min", "mean", "median", "spread", "growth", "last/first"]
+
+
+def ratio(above: float, below: float) -> float | None:
+    """``above / below``, or None where ``below`` is zero."""
+    return above / below if below else None
+
+
+def growth(values: Sequence[float]) -> float | None:
+    """The median of each value over the one before; None if one of those is zero, or there is only one value."""
+    ratios = [ratio(b, a) for a, b in pairwise(values)]
+    present = [r for r in ratios if r is not None]
+    return median(present) if present and len(present) == len(ratios) else None
+
+
+REDUCTIONS: Mapping[Reduce, Callable[[Sequence[float]], float | None]] = {
+    "first": lambda values: values[0],
+    "last": lambda values: values[-1],
+    "max": max,
+    "min": min,
+    "mean": fmean,
+    "median": median,
+    "spread": lambda values: ratio(max(values), min(values)),
+    "growth": growth,
+    "last/first": lambda values: ratio(values[-1], values[0]),
+}

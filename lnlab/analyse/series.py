@@ -1,0 +1,161 @@
+"""A series: one number per seed, or one per seed and x, and what became of the seeds that have none.
+
+A seed counts only if it has a finite number at every x. One that diverged, or whose number is NaN or infinite, has
+*failed* (it ranks worst); one stopped for another reason is *lost*; one that has not run yet is *pending*.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from lnlab.analyse.reductions import REDUCTIONS, Reduce
+from lnlab.analyse.select import NothingSelected, Selection, runs_with, select, why_empty
+from lnlab.errors import LabError, Problem
+from lnlab.tables import Results
+
+_IDENTITY = ("quantity", "step", "split", "stack", "layer", "sublayer", "tensor", "index")
+
+
+@dataclass(frozen=True)
+class Series:
+    """Numbers to be judged.
+
+    Attributes:
+        numbers: ``seed x value``, sorted; complete seeds only. ``x`` is null without ``over`` or after a reduction, a
+            number or a word. ``value`` is null where a ratio had a zero below.
+        failed: seeds that diverged or have a number that is not finite, with the reason in words.
+        lost: seeds that stopped for another reason (time, memory, an error), with it.
+        pending: seeds that have not run to their end yet.
+        trained: whether anything was measured after step 0.
+    """
+
+    numbers: pl.DataFrame
+    failed: Mapping[int, str]
+    lost: Mapping[int, str]
+    pending: tuple[int, ...]
+    trained: bool
+
+    @property
+    def seeds(self) -> list[int]:
+        """The complete seeds, in order."""
+        return self.numbers["seed"].unique().sort().to_list()
+
+    @property
+    def total(self) -> int:
+        """How many seeds there are, complete or not."""
+        return len(self.seeds) + len(self.failed) + len(self.lost) + len(self.pending)
+
+    @property
+    def levels(self) -> list[float | str | None]:
+        """Every x, in order."""
+        return self.numbers["x"].unique().sort().to_list()
+
+    @property
+    def matrix(self) -> np.ndarray:
+        """The numbers as (seeds, levels) in float64; NaN where ``value`` is null."""
+        values = self.numbers["value"].to_numpy().astype(float)
+        return values.reshape(len(self.seeds), len(self.levels))
+
+
+def series(results: Results, of: Selection, over: str | None = None, reduce: Reduce | None = None) -> Series:
+    """The series that a selection leaves.
+
+    Args:
+        results: what an experiment found.
+        of: which rows.
+        over: the column or path of the setting that is x; rows that have none (``layer`` outside layers) drop out.
+        reduce: makes one number per seed of the numbers along x.
+
+    Raises:
+        NothingSelected: a key is unknown, or nothing is selected though everything has run.
+        LabError: more than one number is left per seed and x.
+    """
+    if reduce is not None and over is None:
+        raise LabError(Problem("reduce", f"'{reduce}' of what?", "say over which column or path: over: layer"))
+    rows = select(results, of, [over] if over else [])
+    runs = runs_with(results, of, over)
+    if rows.is_empty() and not _unfinished(runs):
+        raise NothingSelected(why_empty(results, of))
+    rows, runs = _with_x(rows, over), _with_x(runs, over if over in runs.columns else None)
+    if rows.is_empty() and not _unfinished(runs):
+        raise NothingSelected(
+            Problem("over", f"no selected row has a {over}", "select rows that have one, or leave it out")
+        )
+    _refuse_open(results, runs if rows.is_empty() else rows, over)
+    levels = pl.concat([rows["x"], runs["x"].cast(rows["x"].dtype)]).drop_nulls().n_unique() if over else 1
+    return _sorted_out(rows, runs, levels, reduce)
+
+
+def _with_x(frame: pl.DataFrame, over: str | None) -> pl.DataFrame:
+    """The rows that have an x, with it: a number where the column is one, else a word; null without ``over``."""
+    if over is None:
+        return frame.with_columns(x=pl.lit(None, dtype=pl.Float64))
+    frame = frame.drop_nulls(over)
+    return frame.with_columns(x=pl.col(over).cast(pl.Float64 if frame.schema[over].is_numeric() else pl.String))
+
+
+def _unfinished(runs: pl.DataFrame) -> bool:
+    return bool(runs["status"].is_in(["interrupted"]).any() or runs["status"].has_nulls())
+
+
+def _refuse_open(results: Results, rows: pl.DataFrame, over: str | None) -> None:
+    """Refuse two numbers of one seed at one x, and name what still tells them apart."""
+    twice = rows.filter(pl.struct("seed", "x").is_duplicated())
+    if twice.is_empty():
+        return
+    seed, x = twice.row(0, named=True)["seed"], twice.row(0, named=True)["x"]
+    twice = twice.filter(pl.col("seed").eq(seed) & pl.col("x").eq_missing(pl.lit(x, dtype=twice.schema["x"])))
+    told = [f"{k} ({', '.join(v)})" for k, v in _open(results, twice).items() if len(v) > 1 and k != over]
+    count = f"seed {seed} has {len(twice)} numbers" + ("" if over is None else f" at {over} {x}")
+    if told:
+        raise LabError(Problem("of", f"{count}: {'; '.join(told)}", "select one of each, or name one as 'over'"))
+    raise LabError(Problem("of", f"{count} of the same quantity and site", "two probes measured it; keep one of them"))
+
+
+def _open(results: Results, rows: pl.DataFrame) -> dict[str, list[str]]:
+    """Every axis and every column that tells a site, with the values that the rows have there."""
+    axes = (
+        results.axes.filter(pl.col("run").is_in(rows["run"].implode())).group_by("axis").agg(pl.col("label").unique())
+    )
+    found = {axis: sorted(labels) for axis, labels in axes.sort("axis").iter_rows()}
+    columns = [name for name in _IDENTITY if name in rows.columns]
+    return found | {name: sorted(map(str, rows[name].unique().to_list())) for name in columns}
+
+
+def _sorted_out(rows: pl.DataFrame, runs: pl.DataFrame, levels: int, reduce: Reduce | None) -> Series:
+    """Complete seeds with their numbers, the others with what became of them."""
+    finite = rows.filter(pl.col("value").is_finite())
+    complete = finite.group_by("seed").len().filter(pl.col("len") == levels)["seed"]
+    numbers = finite.filter(pl.col("seed").is_in(complete.implode())).select("seed", "x", "value").sort("seed", "x")
+    others = sorted(set(runs["seed"]) - set(complete))
+    fates = {seed: _fate(rows.filter(pl.col("seed") == seed), runs.filter(pl.col("seed") == seed)) for seed in others}
+    return Series(
+        numbers if reduce is None else _reduced(numbers, reduce),
+        {seed: why for seed, (fate, why) in fates.items() if fate == "failed"},
+        {seed: why for seed, (fate, why) in fates.items() if fate == "lost"},
+        tuple(seed for seed, (fate, _) in fates.items() if fate == "pending"),
+        bool((rows["step"] > 0).any()),
+    )
+
+
+def _reduced(numbers: pl.DataFrame, reduce: Reduce) -> pl.DataFrame:
+    """One number per seed, x null."""
+    seeds = numbers.group_by("seed", maintain_order=True).agg("value")
+    values = [REDUCTIONS[reduce](values) for values in seeds["value"].to_list()]
+    schema = {"seed": pl.Int64, "x": pl.Float64, "value": pl.Float64}
+    return pl.DataFrame({"seed": seeds["seed"], "x": [None] * len(values), "value": values}, schema=schema)
+
+
+def _fate(rows: pl.DataFrame, runs: pl.DataFrame) -> tuple[str, str]:
+    """What became of a seed without all its numbers: ``failed``, ``pending`` or ``lost``, and why."""
+    told = dict(runs.select("status", "reason").iter_rows())
+    if (~rows["value"].is_finite()).any():
+        return "failed", "its number is not finite"
+    if "diverged" in told:
+        return "failed", told["diverged"] or "diverged"
+    if _unfinished(runs):
+        return "pending", "has not run to its end"
+    stopped = [f"{status}: {reason}" if reason else status for status, reason in told.items() if status != "finished"]
+    return "lost", "; ".join(stopped) or "not measured"

@@ -1,0 +1,131 @@
+"""Paths of a resolved setting, and what a word of a selection means there.
+
+``placement``, ``norm``, ``attention``, ``cross_attention`` and ``model.layers`` are short for the same key of every
+stack: a setting has a value there only if its stacks agree.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+
+import polars as pl
+
+from lnlab.keys import Json, canonical
+from lnlab.tables import Results
+
+STACKS = ("encoder", "decoder")
+SHORT = {
+    "placement": "placement",
+    "norm": "norm",
+    "attention": "attention",
+    "cross_attention": "cross_attention",
+    "model.layers": "layers",
+}
+Setting = Mapping[str, Json]
+
+
+def settings(results: Results) -> dict[str, Setting]:
+    """The resolved setting of each variant."""
+    unique = results.runs.select("variant", "setting").unique("variant", keep="first")
+    return {variant: _parsed(text) for variant, text in unique.iter_rows()}
+
+
+@lru_cache(maxsize=8192)
+def _parsed(text: str) -> Setting:
+    found: Setting = json.loads(text)
+    return found
+
+
+def found_at(setting: Setting, path: str) -> list[Json]:
+    """Every value at a dotted path: none if nothing is there, one for each distinct value of a short form."""
+    values = list(_walk(setting, path))
+    if not values and (long := _long(path)):
+        values = [v for stack in STACKS for v in _walk(setting, f"{stack}.{long}")]
+    return list({canonical(v): v for v in values}.values())
+
+
+def value_at(setting: Setting, path: str) -> Json:
+    """The value at a path, or None where nothing is there or the stacks disagree."""
+    values = found_at(setting, path)
+    return values[0] if len(values) == 1 else None
+
+
+def has_value(setting: Setting, path: str, wanted: Json) -> bool:
+    """Whether the value at a path is what a selection asks for; ``null`` asks for nothing there."""
+    values = found_at(setting, path)
+    return len(values) < 2 and matches(values[0] if values else None, wanted)
+
+
+def matches(value: Json, wanted: Json) -> bool:
+    """Whether a value is what was asked for: one of a list, a choice of that kind, or the same scalar.
+
+    A mapping asks for its own keys only; ``true`` is not 1.
+    """
+    if isinstance(wanted, list | tuple):
+        return any(matches(value, w) for w in wanted)
+    if isinstance(value, Mapping) and isinstance(wanted, Mapping):
+        return all(k in value and matches(value[k], w) for k, w in wanted.items())
+    if isinstance(value, Mapping):
+        return "kind" in value and matches(value["kind"], wanted)
+    if isinstance(value, bool) or isinstance(wanted, bool):
+        return value is wanted
+    return bool(value == wanted)
+
+
+def paths(setting: Setting) -> set[str]:
+    """Every path at which a setting has a value, short forms included."""
+    long = set(_paths(setting))
+    short = {s for s, word in SHORT.items() if any(f"{stack}.{word}" in long for stack in STACKS)}
+    return long | short
+
+
+def words(results: Results, path: str) -> dict[str, str | float | None]:
+    """What each variant has at a path: numbers if all are numbers, else words; None where it has nothing.
+
+    A choice is its kind; where two kinds alike differ in their parameters, the label of the axis or the whole choice.
+    """
+    values = {variant: value_at(setting, path) for variant, setting in settings(results).items()}
+    present = [v for v in values.values() if v is not None]
+    if present and all(isinstance(v, int | float) and not isinstance(v, bool) for v in present):
+        return {variant: None if v is None else float(v) for variant, v in values.items()}
+    bare = {canonical(v): _word(v) for v in present}
+    labels = {variant: label for variant, label in _labels(results, path).items() if values[variant] is not None}
+    ambiguous = len(set(bare.values())) < len(bare)
+    return {
+        variant: None if v is None else labels.get(variant, canonical(v)) if ambiguous else bare[canonical(v)]
+        for variant, v in values.items()
+    }
+
+
+def _labels(results: Results, path: str) -> dict[str, str]:
+    here = results.axes.filter(pl.col("axis") == path).join(results.runs.select("run", "variant"), on="run")
+    return dict(here.select("variant", "label").iter_rows())
+
+
+def _word(value: Json) -> str:
+    kind = value.get("kind") if isinstance(value, Mapping) else value
+    return kind if isinstance(kind, str) else canonical(value)
+
+
+def _walk(value: Json, path: str) -> Iterator[Json]:
+    """The value at a long path, or nothing; a key may hold dots of its own in no setting."""
+    for part in path.split("."):
+        if not isinstance(value, Mapping) or part not in value:
+            return
+        value = value[part]
+    yield value
+
+
+def _long(path: str) -> str | None:
+    """What a short form is called below a stack: ``norm.eps`` for ``norm.eps``, ``layers`` for ``model.layers``."""
+    for short, long in SHORT.items():
+        if path == short or path.startswith(f"{short}."):
+            return long + path.removeprefix(short)
+    return None
+
+
+def _paths(value: Setting, prefix: str = "") -> Iterator[str]:
+    for key, inner in value.items():
+        yield prefix + key
+        if isinstance(inner, Mapping):
+            yield from _paths(inner, f"{prefix}{key}.")

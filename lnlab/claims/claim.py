@@ -1,0 +1,196 @@
+"""A claim is a sentence, a selection of rows, a test and its region; a verdict is what the rows say about it.
+
+    supported: the 95 % interval over seeds lies in the region;   contradicted: it is disjoint from it;
+    undecided: neither, or too few seeds;   not testable here: what the claim requires does not hold.
+
+Nothing here needs scipy, so that stored verdicts print at once.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, fields
+from typing import Literal
+
+from lnlab.analyse.scope import scope
+from lnlab.analyse.select import NothingSelected, runs_with, select
+from lnlab.errors import LabError, Problem
+from lnlab.keys import Json
+from lnlab.registry import Flawed, Registry
+from lnlab.tables import Results
+
+Claim = Mapping[str, Json]
+Word = Literal["supported", "contradicted", "undecided", "not testable here"]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What a kind of claim found. Fields as in ``Verdict``."""
+
+    verdict: Word
+    statistic: str
+    reason: str
+    estimate: float | None = None
+    low: float | None = None
+    high: float | None = None
+    region_low: float | None = None
+    region_high: float | None = None
+    n: int = 0
+    inside: int = 0
+    seeds: Mapping[int, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """A claim, judged: the columns of the table ``verdicts`` but the digest of its rows.
+
+    Attributes:
+        claim: its id.
+        kind: its kind.
+        says: the claim as a sentence.
+        primary: whether it counts in the headline.
+        badge: ``paper``, or ``regression`` (agreement with our own simulation).
+        verdict: supported, contradicted, undecided, not testable here.
+        statistic: what was estimated.
+        estimate: over seeds (a geometric mean on the log scale), or None.
+        low: lower end of the 95 % interval, or None.
+        high: upper end of the 95 % interval, or None.
+        region_low: lower edge of the declared region; None: unbounded.
+        region_high: upper edge of the declared region; None: unbounded.
+        n: seeds judged.
+        inside: seeds inside the region.
+        seeds: each seed's number.
+        reason: what decided, in words.
+        scope: sizes, corpus, steps, seeds.
+    """
+
+    claim: str
+    kind: str
+    says: str
+    primary: bool
+    badge: str
+    verdict: Word
+    statistic: str
+    estimate: float | None
+    low: float | None
+    high: float | None
+    region_low: float | None
+    region_high: float | None
+    n: int
+    inside: int
+    seeds: Mapping[int, float]
+    reason: str
+    scope: str
+
+
+claims: Registry[Callable[..., Finding]] = Registry("claim")
+"""Builders ``(results: Results, *, of, over, ...) -> Finding``; ``judge`` adds the common fields."""
+COMMON = ("id", "says", "primary", "requires", "source", "published", "badge", "calibration")
+"""Fields of every claim; the others are parameters of its kind."""
+
+
+def judge_all(given: Iterable[Claim], results: Results) -> list[Verdict]:
+    """The verdicts of claims, in order.
+
+    Raises:
+        LabError: claims that no rows could answer: a key is unknown, more than one number is left per seed, ...
+    """
+    verdicts: list[Verdict] = []
+    problems: list[Problem] = []
+    for claim in given:
+        try:
+            verdicts.append(judge(claim, results))
+        except LabError as error:
+            problems += error.problems
+    if problems:
+        raise LabError(*problems)
+    return verdicts
+
+
+def judge(claim: Claim, results: Results) -> Verdict:
+    """The verdict of one claim.
+
+    Args:
+        claim: the common fields and the parameters of its kind, resolved or not.
+        results: what the experiment found.
+
+    Raises:
+        LabError: no rows could answer it, or its calibration seeds are among the judged ones.
+    """
+    where = f"claims.{claim['id']}"
+    try:
+        finding, about = _judged(claim, results)
+        _refuse_calibrated(claim, finding)
+        return Verdict(
+            claim=claim["id"],
+            kind=claim["kind"],
+            says=claim.get("says", ""),
+            primary=claim.get("primary", False),
+            badge=claim.get("badge", "paper"),
+            scope=about,
+            **{f.name: getattr(finding, f.name) for f in fields(finding)},
+        )
+    except LabError as error:
+        raise LabError(
+            *(Problem(f"{where}.{p.where}".rstrip("."), p.what, p.remedy) for p in error.problems)
+        ) from error
+
+
+def _judged(claim: Claim, results: Results) -> tuple[Finding, str]:
+    """What a claim finds, its requirements first, and the scope in words."""
+    try:
+        finding = _untestable(claim, results) or found(claim, results)
+        return finding, scope_of(claim, results, finding.n)
+    except NothingSelected as error:
+        reason = "; ".join(map(str, error.problems))
+        return Finding("not testable here", claim["kind"], reason), "none of these runs"
+
+
+def found(claim: Claim, results: Results) -> Finding:
+    """What the kind of a claim finds, whatever the claim requires.
+
+    Raises:
+        LabError: its parameters are wrong, or no rows could answer it.
+    """
+    try:
+        choice = claims.resolve({key: value for key, value in claim.items() if key not in COMMON})
+    except Flawed as error:
+        raise LabError(*(Problem(".".join(map(str, f.path)), f.what, f.remedy) for f in error.flaws)) from error
+    finding: Finding = claims.builder(choice)(results)
+    return finding
+
+
+def selections(claim: Claim) -> list[dict[str, Json]]:
+    """The selections that a claim reads: ``of``, and ``of`` with what ``to`` changes."""
+    of, to = claim.get("of") or {}, claim.get("to")
+    return [of] if to is None else [of, {**of, **to}]
+
+
+def scope_of(claim: Claim, results: Results, seeds: int) -> str:
+    """The scope of a claim in words."""
+    over = claim.get("over")
+    variants = [
+        v for s in selections(claim) for v in runs_with(results, s, over)["variant"].unique(maintain_order=True)
+    ]
+    steps = [step for s in selections(claim) for step in select(results, s)["step"].unique()]
+    return scope(results, variants, steps, seeds)
+
+
+def _untestable(claim: Claim, results: Results) -> Finding | None:
+    """What keeps a claim from being tested: a requirement that is contradicted, or not decided."""
+    for number, required in enumerate(claim.get("requires") or (), 1):
+        verdict = judge({"id": f"{claim['id']}.requires.{number}", **required}, results)
+        told = (
+            f"requirement {number} ({required.get('says') or required['kind']}) is {verdict.verdict}: {verdict.reason}"
+        )
+        if verdict.verdict in ("contradicted", "not testable here"):
+            return Finding("not testable here", verdict.statistic, told)
+        if verdict.verdict == "undecided":
+            return Finding("undecided", verdict.statistic, told)
+    return None
+
+
+def _refuse_calibrated(claim: Claim, finding: Finding) -> None:
+    """A margin set on pilot seeds is judged on others."""
+    pilot = set((claim.get("calibration") or {}).get("seeds") or ())
+    if both := sorted(pilot & set(finding.seeds)):
+        what = f"seeds {', '.join(map(str, both))} set the margin and are judged by it"
+        raise LabError(Problem("calibration.seeds", what, "judge other seeds: of: {seed: [...]}"))

@@ -1,0 +1,63 @@
+"""A bound that every single sample must keep: one counterexample contradicts it, whatever the seeds' mean is."""
+
+import math
+from collections.abc import Mapping
+
+import polars as pl
+
+from lnlab.analyse.select import NothingSelected, runs_with, select, why_empty
+from lnlab.claims.claim import Finding, Word
+from lnlab.claims.region import Region
+from lnlab.keys import Json
+from lnlab.tables import Results
+
+
+def every_sample(
+    results: Results, of: Mapping[str, Json], over: str | None, allowed: Region, tolerance: float
+) -> Finding:
+    """The finding of an exact bound; each seed shows the sample furthest beyond (or nearest to) an edge.
+
+    Args:
+        results: what an experiment found.
+        of: which samples; all of them count, none is averaged.
+        over: rows that have nothing in this column drop out.
+        allowed: the bound.
+        tolerance: relative to each edge (absolute where the edge is 0).
+
+    Raises:
+        NothingSelected: nothing is selected though everything has run.
+    """
+    rows = select(results, of, [over] if over else [])
+    rows = rows.drop_nulls([over, "value"] if over else ["value"])
+    runs = runs_with(results, of, over)
+    unfinished = runs.filter(pl.col("status").is_null() | (pl.col("status") != "finished"))
+    if rows.is_empty() and unfinished.is_empty():
+        raise NothingSelected(why_empty(results, of))
+    wide = Region(_moved(allowed.low, -tolerance), _moved(allowed.high, tolerance))
+    broken = sum(x not in wide for x in rows["value"])
+    waiting = unfinished["seed"].n_unique()
+    by_seed = rows.sort("seed").group_by("seed", maintain_order=True).agg("value").iter_rows()
+    worst = {seed: max(values, key=lambda x: beyond(x, allowed)) for seed, values in by_seed}
+    verdict: Word = "contradicted" if broken else "undecided" if waiting else "supported"
+    reason = f"{broken} of {len(rows)} samples break the bound ({allowed}; tolerance {tolerance:g})"
+    return Finding(
+        verdict,
+        "worst sample",
+        reason + (f"; {waiting} seeds have not finished" if waiting else ""),
+        estimate=max(worst.values(), key=lambda x: beyond(x, allowed), default=None),
+        region_low=allowed.low,
+        region_high=allowed.high,
+        n=len(worst),
+        inside=sum(x in wide for x in worst.values()),
+        seeds=worst,
+    )
+
+
+def beyond(value: float, allowed: Region) -> float:
+    """How far a value lies beyond the nearest edge: negative inside; a NaN is further than anything."""
+    gap = max(value - allowed.top, allowed.bottom - value)
+    return math.inf if math.isnan(gap) else gap
+
+
+def _moved(edge: float | None, by: float) -> float | None:
+    return None if edge is None else edge + by * (abs(edge) or 1.0)

@@ -1,0 +1,88 @@
+"""How much many verdicts together promise.
+
+Of m primary claims each is wrong at most 5 % of the time; if all were borderline, m·.05 wrong ones are expected. The
+counts after Holm (1979) keep the chance of *any* wrong decisive verdict among the primary ones below 5 %.
+"""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+
+from scipy.special import bdtr
+
+from lnlab.analyse.intervals import student, tail
+from lnlab.claims.claim import Verdict, Word
+from lnlab.claims.holm import holm
+from lnlab.claims.region import Region
+
+LEVEL = 0.05
+DECISIVE: tuple[Word, ...] = ("supported", "contradicted")
+
+
+@dataclass(frozen=True)
+class Headline:
+    """The primary claims of a spec, counted.
+
+    Attributes:
+        primary: how many there are.
+        expected_wrong: decisive verdicts expected to be wrong if all claims were borderline.
+        counts: primary claims by verdict.
+        after_holm: the same where a decisive verdict that does not outlast Holm's correction is undecided.
+    """
+
+    primary: int
+    expected_wrong: float
+    counts: Mapping[Word, int]
+    after_holm: Mapping[Word, int]
+
+
+def headline(verdicts: Iterable[Verdict]) -> Headline:
+    """The counts of a page's header and, after Holm over the primary claims, of a gallery."""
+    primary = [v for v in verdicts if v.primary]
+    kept = holm([p_value(v) for v in primary], LEVEL)
+    words = [v.verdict for v in primary]
+    after = [w if sure or w not in DECISIVE else "undecided" for w, sure in zip(words, kept, strict=True)]
+    return Headline(len(primary), LEVEL * len(primary), _counted(words), _counted(after))
+
+
+def p_value(verdict: Verdict) -> float:
+    """Two-sided p of a decisive verdict: 5 % where its interval just touches an edge of the region; else 1.
+
+    Recovered from the numbers of the seeds: of Student's interval on the scale on which the estimate is their mean, of
+    the sign test otherwise. Page's part of a trend is not in it: that stands at its own 2.5 %.
+    """
+    if verdict.verdict not in DECISIVE or verdict.estimate is None:
+        return 1.0
+    if verdict.low is None:
+        return 0.0  # an exact bound leaves nothing to chance
+    allowed, numbers = Region(verdict.region_low, verdict.region_high), list(verdict.seeds.values())
+    if numbers and math.isclose(verdict.estimate, fmean(numbers), rel_tol=1e-9, abs_tol=1e-12):
+        return 2 * _student(verdict.verdict, numbers, allowed.bottom, allowed.top)
+    if _geometric(verdict.estimate, numbers):
+        edges = (math.log(e) if e > 0 else -math.inf for e in (allowed.bottom, allowed.top))
+        return 2 * _student(verdict.verdict, [math.log(x) for x in numbers], *edges)
+    return 2 * _binomial(verdict, allowed.bottom)
+
+
+def _geometric(estimate: float, numbers: Sequence[float]) -> bool:
+    if not numbers or min(numbers) <= 0:
+        return False
+    return math.isclose(math.log(estimate), fmean(map(math.log, numbers)), rel_tol=1e-9, abs_tol=1e-12)
+
+
+def _student(word: Word, numbers: Sequence[float], low: float, high: float) -> float:
+    """One-sided p of a mean so far inside the region, or beyond it."""
+    found = student(numbers)
+    inside = min(found.estimate - low, high - found.estimate)
+    return tail(inside if word == "supported" else -inside, found.sd, found.n)
+
+
+def _binomial(verdict: Verdict, share: float) -> float:
+    """One-sided p of so many, or so few, seeds inside the region against a share of all."""
+    k, n = verdict.inside, verdict.n
+    return float(bdtr(n - k, n, 1 - share) if verdict.verdict == "supported" else bdtr(k, n, share))
+
+
+def _counted(words: Sequence[Word]) -> dict[Word, int]:
+    return {word: words.count(word) for word in dict.fromkeys(words)}

@@ -1,0 +1,58 @@
+"""What claims over several levels share: which seeds have a logarithm at every level, and whether levels suffice."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from lnlab.analyse.series import Series
+from lnlab.claims.claim import Finding
+from lnlab.claims.region import Region
+from lnlab.claims.sample import Sample, notes, of_one, waiting
+from lnlab.errors import LabError, Problem
+
+LEAST_LEVELS = 4
+
+
+def numeric(found: Series, over: str, *, positive: bool) -> np.ndarray:
+    """The levels as numbers.
+
+    Raises:
+        LabError: they are words, or one must be positive and is not.
+    """
+    words = [x for x in found.levels if not isinstance(x, float) or (positive and x <= 0)]
+    if words:
+        kind = "positive numbers" if positive else "numbers"
+        raise LabError(Problem("over", f"{over} is {words[0]!r} here", f"this kind of claim needs {kind}"))
+    return np.array(found.levels, dtype=float)
+
+
+def unfit(found: Series, levels: np.ndarray, over: str, span: float = 1.0) -> str | None:
+    """Why the levels do not carry a claim, or None: at least 4, and from first to last at least a factor ``span``."""
+    if found.pending:
+        return waiting(found.pending, found.total)
+    if not found.seeds:
+        return f"no seed of {found.total} has all its numbers"
+    if len(levels) < LEAST_LEVELS:
+        return f"{len(levels)} levels of {over}; this needs {LEAST_LEVELS}, by rule"
+    if span > 1 and levels[-1] < span * levels[0]:
+        return f"{over} spans a factor of {levels[-1] / levels[0]:.3g}; this needs {span:g}, by rule"
+    return None
+
+
+def unfitted(found: Series, statistic: str, reason: str, allowed: Region) -> Finding:
+    """The finding where the levels do not carry a claim."""
+    told = reason + notes(of_one(found, {}, log=True))
+    n = len(found.seeds)
+    return Finding("undecided", statistic, told, region_low=allowed.low, region_high=allowed.high, n=n)
+
+
+def per_seed(found: Series, number: Callable[[np.ndarray], np.ndarray], *, log: bool) -> tuple[Sample, np.ndarray]:
+    """What ``number`` makes of each seed's row, and the rows (seeds, levels) that it was made of.
+
+    A seed is kept only if it is positive at every level; the others are counted as lost.
+    """
+    matrix = found.matrix
+    usable: np.ndarray = np.all(matrix > 0, axis=1)
+    values = iter(number(matrix[usable]).tolist())
+    numbers = {seed: next(values) if fine else None for seed, fine in zip(found.seeds, usable.tolist(), strict=True)}
+    return of_one(found, numbers, log=log), matrix[usable]

@@ -1,0 +1,81 @@
+"""``a < b <= c ~ d``: contrasts of neighbours within the seed, all of which must hold (Berger, 1982; Holm, 1979).
+
+On the log scale a contrast is a/b, else a - b. ``<``: the interval lies below 1 (below 0); ``<=``: below the margin;
+``~``: within the margin on both sides. Contradicted if one is wholly wrong after Holm.
+"""
+
+import json
+import math
+import re
+from typing import Literal
+
+from lnlab.analyse.series import Series, series
+from lnlab.claims.claim import Finding, claims
+from lnlab.claims.region import Region
+from lnlab.claims.sample import N_TRAINED, of_two
+from lnlab.claims.together import Member, together
+from lnlab.errors import LabError, Problem
+from lnlab.keys import Json
+from lnlab.tables import Results
+
+RELATIVE, NATS = 0.02, 0.05  # default margins: at init, relative; trained, nats per token
+_SIGN = re.compile(r"\s*(<=|<|~)\s*")
+
+
+@claims.register("order")
+def order(
+    results: Results,
+    *,
+    of: dict[str, Json],
+    over: str,
+    order: str,
+    scale: Literal["log", "linear"] | None = None,
+    delta: float | None = None,
+) -> Finding:
+    """``a < b <= c ~ d``: values of ``over`` in the order of their numbers, neighbours paired by seed (Holm, 1979).
+
+    ``order`` writes it down: ``pre < post``. ``scale`` is by default log at init and linear where training went before;
+    ``delta``, the margin of ``<=`` and ``~``, 0.02 (relative) or 0.05 (of the unit). Where more than 20 % of the seeds
+    of one value failed, the paired sign test is used, a failure ranking as the largest number.
+    """
+    names, signs = parsed(order)
+    found = [series(results, {**of, over: name}) for name in names]
+    log = (scale or ("linear" if any(s.trained for s in found) else "log")) == "log"
+    margin = (RELATIVE if log else NATS) if delta is None else delta
+    return together([_member(names, signs, found, i, margin, log=log) for i in range(len(signs))], N_TRAINED)
+
+
+def parsed(text: str) -> tuple[list[Json], list[str]]:
+    """Names and signs of ``a < b ~ c``; a name that is a JSON scalar (12, true) is that scalar.
+
+    Raises:
+        LabError: fewer than two names, or one is empty.
+    """
+    first, *rest = _SIGN.split(text.strip())
+    names, signs = [first, *rest[1::2]], rest[::2]
+    if not signs or not all(names):
+        raise LabError(Problem("order", f"found '{text}'", "write two or more values with <, <= or ~ between them"))
+    return [_scalar(name) for name in names], signs
+
+
+def contrast_region(sign: str, margin: float, *, log: bool) -> Region:
+    """Where a/b (or a - b) must lie for ``a sign b``."""
+    none, edge = (1.0, 1 + margin) if log else (0.0, margin)
+    if sign == "<":
+        return Region(high=math.nextafter(none, -math.inf))
+    if sign == "<=":
+        return Region(high=edge)
+    return Region(1 / edge if log else -edge, edge)
+
+
+def _member(names: list[Json], signs: list[str], found: list[Series], i: int, margin: float, *, log: bool) -> Member:
+    statistic = f"{names[i]} {'/' if log else '-'} {names[i + 1]}"
+    return Member(statistic, of_two(found[i], found[i + 1], log=log), contrast_region(signs[i], margin, log=log))
+
+
+def _scalar(name: str) -> Json:
+    try:
+        found = json.loads(name)
+    except ValueError:
+        return name
+    return found if isinstance(found, bool | int | float) else name

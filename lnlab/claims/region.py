@@ -1,0 +1,92 @@
+"""The declared region R of a claim and Student's interval against it.
+
+Inside, supported; disjoint, contradicted; else undecided. Each wrong decisive verdict has probability at most 2.5 % a
+side, whatever the truth; for a two-sided region this is the two one-sided tests at 2.5 % (Schuirmann, 1987).
+"""
+
+import math
+from dataclasses import dataclass
+
+from lnlab.analyse.intervals import Interval
+from lnlab.claims.claim import Word
+from lnlab.errors import LabError, Problem
+
+
+@dataclass(frozen=True)
+class Region:
+    """A closed region; None is unbounded."""
+
+    low: float | None = None
+    high: float | None = None
+
+    def __contains__(self, value: float) -> bool:
+        return self.bottom <= value <= self.top
+
+    @property
+    def bottom(self) -> float:
+        """The lower edge as a number."""
+        return -math.inf if self.low is None else self.low
+
+    @property
+    def top(self) -> float:
+        """The upper edge as a number."""
+        return math.inf if self.high is None else self.high
+
+    def __str__(self) -> str:
+        if self.low is None:
+            return f"at most {self.high:.3g}"
+        return f"at least {self.low:.3g}" if self.high is None else f"between {self.low:.3g} and {self.high:.3g}"
+
+
+def region(
+    between: tuple[float, float] | None = None,
+    at_least: float | None = None,
+    at_most: float | None = None,
+    *,
+    positive: bool = False,
+    **others: Region | None,
+) -> Region:
+    """The one region that a claim declares.
+
+    Args:
+        between: two edges.
+        at_least: the lower edge alone.
+        at_most: the upper edge alone.
+        positive: refuse edges that have no logarithm.
+        others: regions that a kind declares by other words, by word; None where the word is not used.
+
+    Raises:
+        LabError: none or more than one is declared, or the edges are in the wrong order or not positive.
+    """
+    declared = {
+        "between": Region(*between) if between else None,
+        "at_least": None if at_least is None else Region(low=at_least),
+        "at_most": None if at_most is None else Region(high=at_most),
+    } | others
+    given = {word: found for word, found in declared.items() if found}
+    if len(given) != 1:
+        what = f"declares {' and '.join(given) or 'no region'}"
+        raise LabError(Problem("", what, f"give one of {', '.join(declared)}"))
+    ((word, found),) = given.items()
+    if found.bottom > found.top:
+        raise LabError(Problem(word, f"{found.low:g} is above {found.high:g}", "write the lower edge first"))
+    if positive and min(x for x in (found.low, found.high) if x is not None) <= 0:
+        raise LabError(Problem(word, "an edge that is not positive", "on the log scale every edge is above zero"))
+    return found
+
+
+def decide(interval: Interval, allowed: Region) -> Word:
+    """The verdict of an interval: inside the region, disjoint from it, or neither."""
+    if allowed.bottom <= interval.low and interval.high <= allowed.top:
+        return "supported"
+    if interval.high < allowed.bottom or interval.low > allowed.top:
+        return "contradicted"
+    return "undecided"
+
+
+def distance(estimate: float, allowed: Region, *, log: bool) -> float:
+    """How far the estimate lies from the nearest edge of the region, on the scale of the test."""
+    edges = [e for e in (allowed.low, allowed.high) if e is not None]
+    if log:
+        return min((abs(math.log(estimate / e)) for e in edges if e > 0 and estimate > 0), default=math.inf)
+    return min((abs(estimate - e) for e in edges), default=math.inf)

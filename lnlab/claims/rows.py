@@ -1,0 +1,36 @@
+"""The digest under which a verdict is kept: of the claim, and of every row and outcome that it reads.
+
+Quick and without scipy, so that a rerun can tell that nothing changed before it judges anything.
+"""
+
+import polars as pl
+
+from lnlab.analyse.select import Selection, runs_with, select
+from lnlab.claims.claim import Claim, selections
+from lnlab.keys import Json, digest, digest_bytes
+from lnlab.tables import Results
+
+_TOLD = ("variant", "seed", "step", "split", "quantity", "stack", "layer", "sublayer", "tensor", "index", "value")
+
+
+def rows_digest(claim: Claim, results: Results) -> str:
+    """The digest of a claim, of the rows it selects and of how their runs ended; the order of rows does not matter.
+
+    Raises:
+        LabError: a key of its selections is unknown.
+    """
+    every = [claim, *(claim.get("requires") or ())]
+    parts: list[Json] = [_of_selection(results, s, c.get("over")) for c in every for s in selections(c)]
+    return digest([dict(claim), *parts])
+
+
+def _of_selection(results: Results, selection: Selection, over: str | None) -> list[str]:
+    rows = select(results, selection)
+    runs = runs_with(results, selection, over).select("variant", "seed", "status", "reason")
+    return [_of_frame(rows.select(c for c in _TOLD if c in rows.columns)), _of_frame(runs)]
+
+
+def _of_frame(frame: pl.DataFrame) -> str:
+    """Of its text, lines sorted: numbers are written so that they read back as the same bits."""
+    lines = frame.write_csv().splitlines()
+    return digest_bytes("\n".join([lines[0], *sorted(lines[1:])]).encode())

@@ -1,0 +1,132 @@
+"""One number per seed, ready to be judged, and what became of the seeds that have none."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from lnlab.analyse.series import Series
+
+TOO_MANY = 0.2  # above this share of seeds without a number, Student's interval speaks only for the survivors
+N_INIT, N_TRAINED = 3, 5
+NO_LOGARITHM = "a number that is not positive has no logarithm"
+
+
+@dataclass(frozen=True)
+class Sample:
+    """The numbers of a claim.
+
+    Attributes:
+        numbers: each seed's number; on the log scale all are positive.
+        log: whether the interval is taken over logarithms.
+        trained: whether anything was measured after step 0.
+        failed: seeds that diverged or have a number that is not finite, with the reason in words.
+        worst: what a failed seed's number is if failures rank worst; a seed is absent where both sides failed. None:
+            a failure counts against every verdict.
+        lost: seeds without a number for another reason, with it.
+        pending: seeds that have not run to their end.
+        failing: the share of seeds that failed, of the side where it is largest.
+    """
+
+    numbers: Mapping[int, float]
+    log: bool
+    trained: bool
+    failed: Mapping[int, str] = field(default_factory=dict)
+    worst: Mapping[int, float] | None = None
+    lost: Mapping[int, str] = field(default_factory=dict)
+    pending: tuple[int, ...] = ()
+    failing: float = 0.0
+
+    @property
+    def total(self) -> int:
+        """Every seed that the claim is about."""
+        return len(self.numbers) + len(self.failed) + len(self.lost) + len(self.pending)
+
+
+def of_one(found: Series, numbers: Mapping[int, float | None], *, log: bool) -> Sample:
+    """The sample of a claim about one series; ``numbers`` are what the claim made of its complete seeds.
+
+    On the log scale a zero is null, and so is a negative number: both are counted as lost.
+    """
+    kept = {seed: x for seed, x in numbers.items() if x is not None and (x > 0 or not log)}
+    lost = dict.fromkeys(numbers.keys() - kept.keys(), NO_LOGARITHM)
+    return Sample(kept, log, found.trained, found.failed, None, dict(found.lost) | lost, found.pending, _share(found))
+
+
+def of_two(a: Series, b: Series, *, log: bool) -> Sample:
+    """The sample of a contrast within the seed: a/b on the log scale, else a - b.
+
+    Failures rank worst, as the largest number: a contrast is infinite where only a failed, and 0 (or minus infinity)
+    where only b did.
+    """
+    left, right = single(a), single(b)
+    pending = {*a.pending, *b.pending}
+    lost = {s: why for s, why in (dict(a.lost) | dict(b.lost)).items() if s not in pending}
+    failed = {s: why for s, why in (dict(a.failed) | dict(b.failed)).items() if s not in pending and s not in lost}
+    numbers = {s: _contrast(left[s], right[s], log=log) for s in sorted(left.keys() & right.keys())}
+    kept = {s: x for s, x in numbers.items() if x is not None}
+    lost |= dict.fromkeys(numbers.keys() - kept.keys(), NO_LOGARITHM)
+    worst = {s: math.inf if s in a.failed else 0.0 if log else -math.inf for s in failed}
+    ranked = {s: x for s, x in worst.items() if not (s in a.failed and s in b.failed)}
+    failing = max(_share(a), _share(b))
+    return Sample(kept, log, a.trained or b.trained, failed, ranked, lost, tuple(sorted(pending)), failing)
+
+
+def single(found: Series) -> dict[int, float | None]:
+    """Each complete seed's number, of a series that has one a seed."""
+    return dict(found.numbers.select("seed", "value").iter_rows())
+
+
+def least(sample: Sample) -> int:
+    """The fewest seeds for a verdict: 3 for positive quantities at init, on the log scale; else 5."""
+    return N_INIT if sample.log and not sample.trained else N_TRAINED
+
+
+def obstacle(sample: Sample, n_min: int) -> str | None:
+    """Why a rule leaves the claim undecided whatever the numbers are, in words; None if none does."""
+    n, total = len(sample.numbers), sample.total
+    if sample.pending:
+        return waiting(sample.pending, total)
+    if len(sample.lost) > TOO_MANY * total:
+        return f"{len(sample.lost)} of {total} seeds have no number ({_because(sample.lost)})"
+    if n + len(sample.failed) < n_min:
+        return f"{_count(n)}; a verdict needs {n_min}, by rule"
+    if n < n_min and sample.failing <= TOO_MANY:
+        return f"{_count(n)} left; a verdict needs {n_min}, by rule"
+    return None
+
+
+def waiting(pending: Sequence[int], total: int) -> str:
+    """That seeds have yet to run: stopping to look whenever one has finished would make false verdicts likely."""
+    shown = ", ".join(map(str, pending[:5])) + (", ..." if len(pending) > 5 else "")
+    return f"{len(pending)} of {total} seeds have not run to their end ({shown}); a verdict waits for all"
+
+
+def notes(sample: Sample) -> str:
+    """What a reader must know of the seeds left out, to stand behind a reason; empty if there is none."""
+    parts = []
+    if sample.failed:
+        parts.append(f"{len(sample.failed)} of {sample.total} seeds failed ({_because(sample.failed)})")
+    if sample.lost:
+        parts.append(f"{len(sample.lost)} of {sample.total} seeds left out ({_because(sample.lost)})")
+    return "".join(f"; {part}" for part in parts)
+
+
+def _share(found: Series) -> float:
+    """The share of seeds that failed."""
+    return len(found.failed) / found.total if found.total else 0.0
+
+
+def _contrast(a: float | None, b: float | None, *, log: bool) -> float | None:
+    if a is None or b is None:
+        return None
+    if not log:
+        return a - b
+    return a / b if a > 0 and b > 0 else None
+
+
+def _because(seeds: Mapping[int, str]) -> str:
+    return ", ".join(sorted(set(seeds.values())))
+
+
+def _count(n: int) -> str:
+    return f"{n} seed" if n == 1 else f"{n} seeds"

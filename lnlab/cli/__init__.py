@@ -1,0 +1,83 @@
+"""The front door: parse, call, print. Whatever is heavy is imported by the command that needs it.
+
+Exit codes: 0 done; 1 some runs failed; 2 the spec or the command is wrong; 3 a claim is contradicted, when asked
+(``--fail-on contradicted``); 130 interrupted.
+"""
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from lnlab import __version__
+from lnlab.cli.terminal import BROKEN_PIPE, leave_pipe, one_line, tolerate_encoding
+from lnlab.errors import LabError
+
+WRONG = 2
+INTERRUPTED = 130
+
+app = typer.Typer(
+    name="lnlab",
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog="Example: [bold]lnlab run specs/xiong_fig3.yaml[/bold], then [bold]lnlab report[/bold].",
+)
+
+
+def _show_version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"lnlab {__version__}")
+        raise typer.Exit
+
+
+@app.callback(invoke_without_command=True)
+def _lnlab(
+    context: typer.Context,
+    plugins: Annotated[
+        list[Path],
+        typer.Option("--with", metavar="FILE.py", help="Your own registered pieces.", default_factory=list, show_default=False),
+    ],
+    traceback: Annotated[bool, typer.Option("--traceback", help="Show where in the code an error arose.")] = False,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """One YAML file asks one question of Transformer training; lnlab answers it with numbers and verdicts."""
+    if context.invoked_subcommand is None:
+        context.get_help()
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit code. A user's mistake is one line on standard error, no traceback."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    tolerate_encoding()
+    try:
+        return app([word for word in given if word != "--traceback"], prog_name="lnlab", standalone_mode=False) or 0
+    except (LabError, typer.TyperException) as error:
+        if "--traceback" in given:
+            raise
+        for line in _lines(error):
+            print(one_line(line), file=sys.stderr)
+        return WRONG
+    except BrokenPipeError:
+        leave_pipe()
+        return BROKEN_PIPE
+    except (KeyboardInterrupt, typer.Abort):
+        return INTERRUPTED
+
+
+def _lines(error: Exception) -> list[str]:
+    """One line a problem; a mistake in the command names the command and where its help is."""
+    if isinstance(error, LabError):
+        return [str(problem) for problem in error.problems]
+    context = getattr(error, "ctx", None)
+    command = context.command_path if context else "lnlab"
+    close = " or ".join(getattr(error, "possibilities", None) or ())
+    said = error.message if close or not isinstance(error, typer.TyperException) else error.format_message()
+    message = f"{said}; did you mean {close}?" if close else said
+    sentence = message[:1].lower() + message[1:].rstrip(".")
+    return [f"{command}: {sentence}{' ' if sentence.endswith('?') else '; '}see {command} --help"]

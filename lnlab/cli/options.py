@@ -1,0 +1,49 @@
+"""The arguments and options that commands share, spelt once."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def every_plugin(context: typer.Context, given: Sequence[Path]) -> list[Path]:
+    """``--with`` may stand before the command as well as behind it: both lists together, in order."""
+    return [*(context.find_root().params.get("plugins") or ()), *given]
+
+
+Spec = Annotated[Path, typer.Argument(metavar="SPEC", help="The YAML file that asks the question.")]
+MaybeSpec = Annotated[
+    Path | None, typer.Argument(metavar="[SPEC]", help="The spec; without it, the last run of this store.")
+]
+Profile = Annotated[
+    str | None,
+    typer.Option("--profile", "-p", metavar="NAME", help="One of the spec's profiles: smoke, real, paper ..."),
+]
+Overrides = Annotated[
+    list[str],
+    typer.Option(
+        "--set", "-s", metavar="PATH=VALUE", help="Set one path of the spec, as in -s seeds=3.",
+        default_factory=list, show_default=False
+    ),
+]
+Folder = Annotated[
+    Path,
+    typer.Option(
+        "--store",
+        envvar="LNLAB_STORE",
+        metavar="FOLDER",
+        help="Where results are kept.",
+        default_factory=lambda: Path(".lnlab"),
+        show_default=".lnlab",
+    ),
+]
+Plugins = Annotated[
+    list[Path],
+    typer.Option(
+        "--with", metavar="FILE.py", callback=every_plugin, help="Your own registered pieces.",
+        default_factory=list, show_default=False
+    ),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for other programs.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print results only: no progress, no hints.")]

@@ -1,0 +1,64 @@
+"""Verdicts as a reader sees them in a terminal: a symbol, the sentence, the numbers that decided."""
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from rich.table import Table
+from rich.text import Text
+
+from lnlab.cli.terminal import count, table
+
+if TYPE_CHECKING:
+    from lnlab.claims.claim import Verdict
+
+SYMBOLS = {"supported": "✓", "contradicted": "✗", "undecided": "?", "not testable here": "–"}
+_STYLES = {"supported": "green", "contradicted": "bold red", "undecided": "yellow", "not testable here": "dim"}
+
+
+def verdict_table(verdicts: "Sequence[Verdict]") -> Table:
+    """One row a claim, in the order of the spec; a star marks those that count in the headline."""
+    rows = [
+        [
+            Text(f"{SYMBOLS[v.verdict]} {v.verdict}", style=_STYLES[v.verdict]),
+            f"{v.says}{' *' if v.primary else ''}",
+            estimated(v),
+            region(v),
+            str(v.n),
+        ]
+        for v in verdicts
+    ]
+    return table(["verdict", "claim", "found [95 %]", "region", "n"], rows, numeric=["n"])
+
+
+def reasons(verdicts: "Sequence[Verdict]") -> list[str]:
+    """Why each claim that is not supported is not: one line each."""
+    return [f"{SYMBOLS[v.verdict]} {v.claim}: {v.reason}" for v in verdicts if v.verdict != "supported"]
+
+
+def headline(verdicts: "Sequence[Verdict]") -> str:
+    """``12 claims: 10 supported, 1 contradicted, 1 undecided``."""
+    found = [v.verdict for v in verdicts]
+    parts = [f"{found.count(word)} {word}" for word in SYMBOLS if word in found]
+    return f"{count(len(found), 'claim')}: {', '.join(parts)}"
+
+
+def estimated(verdict: "Verdict") -> str:
+    """``exponent 0.03 [-0.02, 0.08]``; the statistic alone where nothing could be estimated."""
+    if verdict.estimate is None:
+        return verdict.statistic
+    interval = "" if verdict.low is None or verdict.high is None else f" [{verdict.low:.3g}, {verdict.high:.3g}]"
+    return f"{verdict.statistic} {verdict.estimate:.3g}{interval}"
+
+
+def region(verdict: "Verdict") -> str:
+    """The declared region: ``-0.15 to 0.15``, ``at least 2.5``, ``at most 1.5``."""
+    low, high = verdict.region_low, verdict.region_high
+    if low is not None and high is not None:
+        return f"{low:.3g} to {high:.3g}"
+    return f"at least {low:.3g}" if low is not None else f"at most {high:.3g}" if high is not None else ""
+
+
+def as_json(verdict: "Verdict") -> dict[str, Any]:
+    """A verdict as plain values."""
+    return asdict(verdict) | {"seeds": dict(verdict.seeds)}

@@ -1,0 +1,1 @@
+"""The compiler: a spec in, the smallest plan of work that answers it out. Knows neither torch nor frames."""

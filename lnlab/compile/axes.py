@@ -1,0 +1,55 @@
+"""What stands at each axis of each variant: the word where a choice is all defaults, else the resolved choice."""
+
+from collections.abc import Sequence
+
+from lnlab.compile.choices import Registries, in_short
+from lnlab.compile.paths import MISSING, SHORT, STACKS, split, stacks_of, value_at
+from lnlab.compile.work import Setting
+from lnlab.keys import Json
+from lnlab.registry import Registry
+
+
+class Axes:
+    """The axes of an experiment: all paths that any of its grids varies, so that every run has a value for each."""
+
+    def __init__(self, paths: Sequence[str], registries: Registries) -> None:
+        self.paths = tuple(paths)
+        self.registries = registries
+        self._short: dict[tuple[str, int], tuple[Json, Json]] = {}
+
+    def point(self, setting: Setting) -> dict[str, Json]:
+        """{axis: value}. Where stacks disagree at a short form: the value of each; where nothing stands: None."""
+        return {path: self._value(setting, path) for path in self.paths}
+
+    def _value(self, setting: Setting, path: str) -> Json:
+        found = value_at(setting, path)
+        if found is not MISSING:
+            return self._shown(setting, path, found)
+        long = "layers" if path == "model.layers" else path if split(path)[0] in SHORT else None
+        if long is None:
+            return None
+        each = {stack: value_at(setting, f"{stack}.{long}") for stack in stacks_of(setting)}
+        return {s: None if v is MISSING else self._shown(setting, f"{s}.{long}", v) for s, v in each.items()}
+
+    def _shown(self, setting: Setting, path: str, value: Json) -> Json:
+        """A choice in short; anything else as it is."""
+        if not isinstance(value, dict) or "kind" not in value:
+            return value
+        held = self._short.get((path, id(value)))
+        if held is None:  # what is held is alive, so its id is nobody else's
+            registry = self._registry(setting, split(path))
+            held = self._short[path, id(value)] = (value, in_short(registry, value) if registry else value)
+        return held[1]
+
+    def _registry(self, setting: Setting, words: tuple[str, ...]) -> Registry | None:  # type: ignore[type-arg]
+        """The registry that serves the choice at a path."""
+        if words[0] in (*STACKS, "train"):
+            setting, words = setting[words[0]], words[1:]
+        elif words[0] in SHORT:
+            setting = setting[stacks_of(setting)[0]]
+        registry: Registry | None = self.registries.get(words[0])  # type: ignore[type-arg]
+        value = setting[words[0]]
+        for word in words[1:]:
+            registry = registry[value["kind"]].nested.get(word) if registry else None
+            value = value[word]
+        return registry

@@ -1,0 +1,155 @@
+"""Everything that can be wrong with a spec, found before anything is done: the front of the compiler."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from lnlab.compile.axes import Axes
+from lnlab.compile.choices import Registries
+from lnlab.compile.cost import machine_memory
+from lnlab.compile.digests import Input
+from lnlab.compile.identity import Identities
+from lnlab.compile.overlay import Draft, Found, draft
+from lnlab.compile.places import Spot, in_order, problem
+from lnlab.compile.questions import Questions, implausible, questions
+from lnlab.compile.selections import Ground
+from lnlab.compile.settle import Settled, settle
+from lnlab.compile.variants import Variants
+from lnlab.compile.work import Setting
+from lnlab.errors import Problem, SpecError
+from lnlab.keys import Json
+from lnlab.registry import Flaw, Roots
+from lnlab.spec.experiment import SETTING, Experiment
+from lnlab.spec.load import Document
+from lnlab.spec.moments import due
+from lnlab.spec.override import Override, parse_override
+from lnlab.spec.read import Reading, read_experiment
+
+MOST_RUNS = 1_000_000
+
+
+@dataclass
+class Checked:
+    """A spec that was looked at from all sides. It is sound where ``problems`` is empty."""
+
+    document: Document
+    draft: Draft
+    experiment: Experiment
+    settled: Settled
+    questions: Questions
+    axes: Axes
+    identities: Identities
+    problems: list[Problem] = field(default_factory=list)
+
+    @property
+    def settings(self) -> list[Setting]:
+        """The resolved settings, each once, in the order of the sweep."""
+        return self.settled.settings
+
+    @property
+    def inputs(self) -> tuple[Input, ...]:
+        """The files whose content the plan depends on."""
+        return self.settled.inputs
+
+
+def check(
+    document: Document,
+    registries: Registries,
+    roots: Roots,
+    *,
+    profile: str | None,
+    overrides: Sequence[str],
+    memory: int | None = None,
+) -> Checked:
+    """Look at everything; ``problems`` of the result are in the order of the file, those of arguments last."""
+    given, arguments = _overrides(overrides)
+    made = draft(document, profile, given)
+    reading = read_experiment(made.data)
+    identities = Identities(registries, roots)
+    settled = settle(reading, made, identities, machine_memory() if memory is None else memory)
+    asked = questions(reading, made, registries)
+    axes = Axes(settled.axes, registries)
+    checked = Checked(document, made, reading.experiment, settled, asked, axes, identities)
+    found: Found = made.flaws + [(made.spot(flaw.path), flaw) for flaw in reading.flaws] + settled.found + asked.found
+    found += _probes(asked, settled, made) + _whole(reading, settled, made)
+    if not made.flaws and not settled.found and not any(_shapes(flaw) for flaw in reading.flaws):
+        found += implausible(asked, _ground(checked), made)
+    checked.problems = in_order(document, arguments + [(spot, problem(document, spot, flaw)) for spot, flaw in found])
+    return checked
+
+
+def _overrides(arguments: Sequence[str]) -> tuple[list[Override], list[tuple[Spot, Problem]]]:
+    """The overrides that can be read, and what is wrong with the others."""
+    given: list[Override] = []
+    wrong: list[tuple[Spot, Problem]] = []
+    for argument in arguments:
+        try:
+            given.append(parse_override(argument))
+        except SpecError as error:
+            wrong += [(Spot(argument=each.where), each) for each in error.problems]
+    return given, wrong
+
+
+def _shapes(flaw: Flaw) -> bool:
+    """Whether a flaw of the grammar hides part of the runs, so that a selection may find nothing because of it."""
+    return bool(flaw.path) and flaw.path[0] in (*SETTING, "sweep", "seeds")
+
+
+def _whole(reading: Reading, settled: Settled, made: Draft) -> Found:
+    """What is wrong with the experiment as a whole."""
+    found: Found = []
+    if reading.experiment.select is not None:
+        flaw = Flaw(("select",), "choosing a value on tuning seeds needs training, which is not there yet", "remove it")
+        found.append((made.spot(("select",)), flaw))
+    runs = len(settled.settings) * len(reading.experiment.seeds)
+    if runs > MOST_RUNS:
+        flaw = Flaw(("seeds",), f"{runs:,} runs; at most {MOST_RUNS:,}", "sweep fewer values, or take fewer seeds")
+        found.append((made.spot(("seeds",)), flaw))
+    trains = any(setting["train"]["steps"] for setting in settled.settings)
+    if "probes" not in made.data and settled.settings and not trains:
+        found.append((made.spot(()), Flaw((), "nothing would be measured", "add probes: [{kind: ...}]")))
+    return found
+
+
+def _probes(asked: Questions, settled: Settled, made: Draft) -> Found:
+    """Probes that look at moments a run does not have."""
+    found: Found = []
+    for probe in asked.probes:
+        for steps in sorted({setting["train"]["steps"] for setting in settled.settings}):
+            try:
+                due(probe.at, steps)
+            except ValueError as error:
+                path = (*probe.path, "at")
+                found.append((made.spot(path), Flaw(path, str(error), "write init, end, or steps that the run has")))
+    return found
+
+
+def _ground(checked: Checked) -> Ground:
+    """What selections are checked against."""
+    memo: list[Variants | None] = []
+
+    def unchanged() -> Variants | None:
+        if not memo:
+            memo.append(_unchanged(checked) if checked.draft.touched else None)
+        return memo[0]
+
+    def point(number: int) -> dict[str, Json]:
+        return checked.axes.point(checked.settings[number])
+
+    measured = _quantities(checked.questions, checked.identities.registries)
+    return Ground(Variants(checked.settings), point, unchanged, checked.experiment.seeds, measured)
+
+
+def _unchanged(checked: Checked) -> Variants | None:
+    """The variants of the spec without profile and overrides; None where it has none of its own."""
+    plain = draft(checked.document, None, [])
+    settled = settle(read_experiment(plain.data), plain, checked.identities, memory=None)
+    return None if settled.found else Variants(settled.settings)
+
+
+def _quantities(asked: Questions, registries: Registries) -> list[str] | None:
+    """Every quantity there will be, or None where a probe does not say what it measures."""
+    probes = [registries["probe"][probe.choice["kind"]].tags.get("quantities") for probe in asked.probes]
+    if not all(probes):
+        return None
+    derived: Sequence[Json] = [entry.name for entry in registries["quantity"]] if "quantity" in registries else []
+    return [quantity for each in probes for quantity in each or ()] + [str(name) for name in derived]

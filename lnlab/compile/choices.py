@@ -1,0 +1,39 @@
+"""A choice as a spec writes it -> the resolved choice. What stands beside a kind's own parameters is known here too."""
+
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+
+from lnlab.errors import nearest
+from lnlab.keys import Json, canonical
+from lnlab.registry import Choice, Flaw, Flawed, Registry
+
+Registries = Mapping[str, Registry]  # type: ignore[type-arg]
+
+
+def resolve_choice(registry: Registry, given: Json, fields: Collection[str] = ()) -> Choice:  # type: ignore[type-arg]
+    """The resolved choice; ``fields`` are words that may stand beside its parameters, known to the nearest-word search.
+
+    Raises:
+        Flawed: everything wrong with it, with paths relative to it.
+    """
+    try:
+        return registry.resolve(given)
+    except Flawed as error:
+        raise Flawed(*(_with_fields(flaw, registry, given, fields) for flaw in error.flaws)) from error
+
+
+def _with_fields(flaw: Flaw, registry: Registry, given: Json, fields: Collection[str]) -> Flaw:  # type: ignore[type-arg]
+    """An unknown parameter of the choice itself: the nearest word may be one of the fields."""
+    if len(flaw.path) != 1 or "has no parameter" not in flaw.what:
+        return flaw
+    known = [*registry[given if isinstance(given, str) else given["kind"]].keywords, *fields]
+    return replace(flaw, remedy=nearest(str(flaw.path[0]), known))
+
+
+def in_short(registry: Registry, choice: Choice) -> Json:  # type: ignore[type-arg]
+    """The word alone where every parameter is a default, else the resolved choice."""
+    try:
+        plain = registry.resolve(choice["kind"])
+    except Flawed:
+        return choice
+    return choice["kind"] if canonical(plain) == canonical(choice) else choice

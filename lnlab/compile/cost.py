@@ -1,0 +1,75 @@
+"""What a run costs before it is run: parameters, FLOPs and peak memory.
+
+Parameters and FLOPs are what the registered pieces say of themselves: a model's ``size=``, a probe's ``passes=``.
+
+Memory is an estimate, right to within a factor of two: four copies of every parameter (its value, its gradient and two
+of their size), and for each token of a batch what the backward pass keeps: per layer 16 vectors of width ``d_model``
+and 4 of ``d_ff``, and four rows of logits.
+"""
+
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from lnlab.compile.choices import Registries
+from lnlab.compile.paths import stacks_of
+from lnlab.compile.work import Measurement, Setting
+
+FLOAT = 4
+COPIES = 4
+WIDE, INNER, LOGITS = 16, 4, 4
+_CGROUP = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"))
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What a trajectory costs.
+
+    Attributes:
+        parameters: trainable elements.
+        flops: of all its measurements together.
+        peak_bytes: of memory, in one worker, beside the libraries themselves.
+    """
+
+    parameters: int
+    flops: float
+    peak_bytes: int
+
+
+def cost(setting: Setting, measurements: Iterable[Measurement], registries: Registries) -> Cost:
+    """The cost of ``measurements`` on one run of a resolved setting."""
+    parameters, per_token = registries["model"][setting["model"]["kind"]].tags["size"](setting)
+    tokens = batch_tokens(setting)
+    flops = sum(passes(measurement, registries) for measurement in measurements) * per_token * tokens
+    return Cost(parameters, flops, FLOAT * (COPIES * parameters + tokens * _kept_per_token(setting)))
+
+
+def passes(measurement: Measurement, registries: Registries) -> float:
+    """Forward passes of one batch that a measurement is worth (a gradient is three)."""
+    params = {name: value for name, value in measurement.probe.items() if name != "kind"}
+    return float(registries["probe"][measurement.probe["kind"]].tags["passes"](params))
+
+
+def batch_tokens(setting: Setting) -> int:
+    """Tokens of one batch; 0 where the task counts otherwise."""
+    return int(setting["task"].get("batch_tokens") or 0)
+
+
+def _kept_per_token(setting: Setting) -> int:
+    """Floats that the backward pass of one token keeps."""
+    model = setting["model"]
+    layers = sum(int(setting[stack]["layers"]) for stack in stacks_of(setting))
+    each = WIDE * int(model.get("d_model") or 0) + INNER * int(model.get("d_ff") or 0)
+    return layers * each + LOGITS * int(setting["task"].get("vocabulary") or 0)
+
+
+def machine_memory() -> int:
+    """Bytes that this process may use: the machine's, or what its control group allows."""
+    limits = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")]
+    for path in _CGROUP:
+        try:
+            limits.append(int(path.read_text()))
+        except (OSError, ValueError):
+            continue
+    return min(limits)

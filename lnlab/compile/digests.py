@@ -1,0 +1,119 @@
+"""What a plan is a function of, as digests that cost milliseconds: a remembered plan is found without compiling.
+
+``quick_digest`` covers the bytes of the spec, profile and overrides, lnlab's own source, plugins, what third parties
+register, and the data roots. It does not read corpora: the files whose content joins a plan's keys are listed in
+``Plan.inputs``, and ``unchanged`` says whether they still are what they were. Both together decide whether a remembered
+plan still holds. This module imports nothing that is slow to import.
+"""
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import distributions
+from pathlib import Path
+
+from lnlab.keys import Json, digest, digest_bytes
+
+PACKAGE = Path(__file__).parents[1]
+LARGEST = 256 * 1024
+BOM = b"\xef\xbb\xbf"
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """A file as it was when the plan was compiled; ``mtime_ns`` spares reading it again."""
+
+    path: str
+    size: int
+    mtime_ns: int
+    sha256: str
+
+
+@cache
+def source_digest() -> str:
+    """The digest of every Python file of lnlab, with its place in the package."""
+    files = sorted(PACKAGE.rglob("*.py"))
+    return digest([[file.relative_to(PACKAGE).as_posix(), digest_bytes(file.read_bytes())] for file in files])
+
+
+@cache
+def third_parties() -> str:
+    """The digest of the entry points that register pieces, with the versions of what provides them."""
+    found = [
+        [point.group, point.name, point.value, distribution.version]
+        for distribution in distributions()
+        for point in distribution.entry_points
+        if point.group.startswith("lnlab.")
+    ]
+    return digest(sorted(found))
+
+
+def quick_digest(
+    spec: Path,
+    profile: str | None = None,
+    overrides: Sequence[str] = (),
+    *,
+    roots: Sequence[Path] = (),
+    plugins: Sequence[str] = (),
+) -> str | None:
+    """The name under which a plan is remembered; None where the file cannot be read (then ``load`` says why).
+
+    Args:
+        spec: the spec's file.
+        profile: its profile.
+        overrides: the arguments of ``-s``, in order.
+        roots: where data are looked for.
+        plugins: the digests of the plugin files, in order.
+    """
+    try:
+        if not spec.is_file() or spec.stat().st_size > LARGEST:
+            return None
+        text = spec.read_bytes().removeprefix(BOM).replace(b"\r\n", b"\n")
+    except OSError:
+        return None
+    return remembered_name(asked(spec.stem, text, profile, overrides, plugins), roots)
+
+
+def asked(name: str, text: bytes, profile: str | None, overrides: Sequence[str], plugins: Sequence[str]) -> list[Json]:
+    """What was asked, and of which code: the part that both digests of a plan share."""
+    given = [name, digest_bytes(text), profile, list(overrides), list(plugins)]
+    return ["plan", *given, source_digest(), third_parties()]
+
+
+def remembered_name(question: list[Json], roots: Sequence[Path]) -> str:
+    """The quick digest: the question and where data are looked for."""
+    return digest([*question, "roots", [str(root.absolute()) for root in roots]])
+
+
+def plan_digest(question: list[Json], inputs: Iterable[Input]) -> str:
+    """The digest of a plan: the question and the content of its inputs, wherever they lie."""
+    return digest([*question, "inputs", sorted({given.sha256 for given in inputs})])
+
+
+def input_of(path: Path) -> Input:
+    """The file as it is now.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    facts = path.stat()
+    with path.open("rb") as file:
+        content = hashlib.file_digest(file, "sha256").hexdigest()
+    return Input(str(path.absolute()), facts.st_size, facts.st_mtime_ns, content)
+
+
+def unchanged(inputs: Iterable[Input]) -> bool:
+    """Whether every file is what it was. Only one whose time of change moved is read again."""
+    return all(map(_same, inputs))
+
+
+def _same(given: Input) -> bool:
+    path = Path(given.path)
+    try:
+        facts = path.stat()
+        if (facts.st_size, facts.st_mtime_ns) == (given.size, given.mtime_ns):
+            return True
+        return facts.st_size == given.size and input_of(path).sha256 == given.sha256
+    except OSError:
+        return False

@@ -1,0 +1,85 @@
+"""A plan in words: what is run, by axis, and how much of it is shared.
+
+Keys and digests are left out, so that the same spec prints the same text whatever the version.
+"""
+
+from collections import Counter
+
+from lnlab.compile.selections import shown
+from lnlab.compile.work import Plan
+from lnlab.keys import canonical
+
+MOST_LINES = 40
+
+
+def explain(plan: Plan) -> list[str]:
+    """The plan, one fact a line: runs, axes, variants, trajectories, measurements by probe and step, claims, pins."""
+    return [*_runs(plan), *_variants(plan), *_measurements(plan), *_asked(plan), *(f"pin: {pin}" for pin in plan.pins)]
+
+
+def _runs(plan: Plan) -> list[str]:
+    seeds = plan.experiment.seeds
+    several = "1 seed" if len(seeds) == 1 else f"{len(seeds)} seeds"
+    lines = [f"{counted(len(plan.runs), 'run')}: {counted(len(plan.settings), 'variant')} x {several} ({spans(seeds)})"]
+    variants = Counter(run.variant for run in plan.runs)
+    for axis in plan.axes:
+        by_value: Counter[str] = Counter()
+        for variant, runs in variants.items():
+            by_value[label(plan.points[variant][axis])] += runs
+        lines.append(f"axis {axis}: " + ", ".join(f"{value} ({runs})" for value, runs in by_value.items()))
+    return lines
+
+
+def _variants(plan: Plan) -> list[str]:
+    lines = [
+        "variant " + " ".join(f"{axis}={label(value)}" for axis, value in point.items())
+        for point in list(plan.points.values())[:MOST_LINES]
+        if point
+    ]
+    more = len(plan.points) - MOST_LINES
+    return [*lines, f"and {counted(more, 'variant')} more"] if more > 0 else lines
+
+
+def _measurements(plan: Plan) -> list[str]:
+    """Distinct trajectories and measurements; ``needs`` counts a shared one as often as it is needed."""
+    made = Counter((canonical(m.probe), m.step) for t in plan.trajectories for m in t.measurements)
+    asked = Counter((canonical(probe), step) for _, step, probe, _ in plan.needs)
+    probes = {canonical(probe): probe for _, _, probe, _ in plan.needs}
+    lines = [f"{len(plan.trajectories)} trajectories" if len(plan.trajectories) != 1 else "1 trajectory"]
+    for (text, step), needed in asked.items():
+        shared = needed - made[text, step]
+        rest = f", {shared} shared" if shared else ""
+        lines.append(f"probe {label(probes[text])} at step {step}: {counted(made[text, step], 'measurement')}{rest}")
+    return lines
+
+
+def _asked(plan: Plan) -> list[str]:
+    claims = zip(plan.experiment.claims, plan.claims, strict=True)
+    sections = [f"section {choice['kind']}" for choice in plan.sections]
+    return [*(f"claim {c.id}: {choice['kind']}{', primary' if c.primary else ''}" for c, choice in claims), *sections]
+
+
+def label(value: object) -> str:
+    """A value as a reader sees it: a choice that is not all defaults with its parameters."""
+    if isinstance(value, dict) and "kind" in value:
+        params = ", ".join(f"{name}={label(inner)}" for name, inner in value.items() if name != "kind")
+        return f"{value['kind']}({params})" if params else str(value["kind"])
+    if isinstance(value, dict):
+        return "/".join(label(inner) for inner in value.values())
+    return shown(value)
+
+
+def counted(number: int, word: str) -> str:
+    """``1 run``, ``2 runs``."""
+    return f"{number:,} {word}{'' if number == 1 else 's'}"
+
+
+def spans(seeds: tuple[int, ...]) -> str:
+    """Seeds with runs of neighbours in short: ``1-5, 9``."""
+    parts: list[list[int]] = []
+    for seed in sorted(seeds):
+        if parts and seed == parts[-1][1] + 1:
+            parts[-1][1] = seed
+        else:
+            parts.append([seed, seed])
+    return ", ".join(str(first) if first == last else f"{first}-{last}" for first, last in parts)

@@ -1,0 +1,56 @@
+"""The grammar of a spec in brief: the first part of the reference."""
+
+GRAMMAR = """\
+# The spec language
+
+This page is made from the registries by `lnlab list --reference`. A spec is one YAML 1.2 file that asks one question.
+With `# yaml-language-server: $schema=experiment.schema.json` in its first line, editors complete and check it.
+
+## A spec
+
+```yaml
+lnlab: 1                                  # version of the language; required
+title: Gradient norms at initialization   # required
+question: Does the gradient grow?         # optional
+source: {cite: a paper, figure: "3"}      # optional: cite, figure, table, section, url
+differs: [where this differs from it]     # optional list of sentences
+note: anything else                       # optional
+
+task: {kind: translation, corpus: ...}    # required
+model: {kind: encoder_decoder, layers: 6} # required
+placement: post                           # required; norm, attention and init have defaults
+encoder: {...}                            # norm, placement, attention, layers of one stack
+decoder: {...}                            # the same, and cross_attention
+seeds: 10                                 # 1 to 10; or 3-7, or a list of seeds and ranges
+sweep:                                    # a union of grids
+  - {placement: [post, pre], model.layers: [6, 8], except: [{placement: pre, model.layers: 8}]}
+probes:
+  - {kind: gradient_norm, at: init}       # at: init, end, a list of steps, {every: k}, {log: n}
+report:
+  - {kind: depth_profile, title: a heading, claims: [ids that stand beside it], where: {...}}
+claims:
+  - {id: a_word, says: A sentence., kind: bound, of: {...}, over: layer, at_most: 2}
+profiles:
+  smoke: {seeds: 2, model.d_model: 32}    # a flat map: dotted path -> value
+```
+
+## Rules
+
+- **Choices.** A choice is a word, or `{kind: word, parameter: value}`. Giving a path that is a choice replaces the
+  whole choice; giving a path below it sets one parameter.
+- **Order.** The base, then the profile, then `-s path=value` from left to right, then the sweep. Profiles and `-s` may
+  replace `seeds`, `sweep`, `probes` and `report` whole, and set any path that determines a run; nothing else.
+- **Pins.** At a path that some grid sweeps, one value pins the axis to it, and a list is the axis's new values.
+- **Grids.** Shorter paths are set first, equal points are one variant, `except:` leaves partial points out. Every run
+  has a value for every axis, swept in its grid or not.
+- **Stacks.** `norm`, `placement`, `attention` and `model.layers` mean every stack; `encoder:` and `decoder:` mean one.
+  The two forms of one thing exclude each other. A selection by the short form takes runs whose stacks agree.
+- **Selections** (`where`, `of`, `to`) select rows. Their keys are columns (`quantity`, `stack`, `layer`, `sublayer`,
+  `tensor`, `index`, `seed`, `step` ...) or paths of the resolved setting; their values a word, a number, a truth value,
+  null, or a list of these; `layer` may be `first` or `last`. `to` changes only what it names.
+- **Claims** must leave one number per seed and x. Common fields: `id`, `says`, `kind`, `primary` (at most six),
+  `requires` (what must hold for the claim to be testable), `source`, `published`, `badge` (`paper` or `regression`),
+  `calibration: {seeds: ...}` (pilot seeds that set a margin; they are not judged).
+- **YAML.** `1e-3` is a number; `no`, `on` and `1:30` are text. Duplicate keys, merge keys, tags, dates, directives,
+  `.nan` and `.inf` are refused. At most 256 KiB, 20,000 nodes, 32 levels, 100 aliases.
+"""

@@ -1,0 +1,23 @@
+"""Files whose content a plan depends on: those that a spec names itself, and no download with a known checksum.
+
+A registered entry that reads such files is tagged ``inputs=(roots, choice) -> paths``.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from lnlab.registry import Choice, Registry, Roots
+
+
+def files_of(registry: Registry[Any], choice: Choice, roots: Roots) -> Iterator[Path]:
+    """The files that a resolved choice and the choices in it name.
+
+    Raises:
+        LabError: one of them is not there.
+    """
+    entry = registry[choice["kind"]]
+    if files := entry.tags.get("inputs"):
+        yield from files(roots, choice)
+    for name, nested in entry.nested.items():
+        yield from files_of(nested, choice[name], roots)

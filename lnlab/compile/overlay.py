@@ -1,0 +1,170 @@
+"""Base, then profile, then ``-s`` from left to right: one draft of the spec that knows where each part was written.
+
+At a path that some grid sweeps, a value pins the axis to itself, and a list is the axis's new values.
+"""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from lnlab.compile.paths import assign, split
+from lnlab.compile.places import Spot
+from lnlab.errors import nearest
+from lnlab.keys import Json
+from lnlab.registry import Flaw, Flawed, Where
+from lnlab.spec.experiment import REPLACEABLE, SETTING, Experiment
+from lnlab.spec.load import Document
+from lnlab.spec.override import Override
+
+Found = list[tuple[Spot, Flaw]]
+EXCEPT = "except"
+
+
+@dataclass(frozen=True)
+class Change:
+    """One line of an overlay."""
+
+    path: str
+    value: Json
+    spot: Spot
+    by: str
+
+
+@dataclass
+class Draft:
+    """The spec with its overlays applied.
+
+    Attributes:
+        data: what the file would say with every change written into it; the sweep is not yet pinned.
+        changes: what was applied, in order.
+        pins: swept path -> the change that decides its values.
+        touched: whether there is a profile or an override at all.
+        flaws: what was wrong with the overlays.
+    """
+
+    data: dict[str, Json]
+    changes: list[Change] = field(default_factory=list)
+    pins: dict[str, Change] = field(default_factory=dict)
+    flaws: Found = field(default_factory=list)
+    touched: bool = False
+
+    def spot(self, path: Where) -> Spot:
+        """Where the thing at ``path`` of ``data`` was written."""
+        for change in reversed(self.changes):
+            words = split(change.path)
+            if path[: len(words)] == words:
+                return change.spot.below(path[len(words) :])
+        return Spot(path)
+
+
+def draft(document: Document, profile: str | None, overrides: list[Override]) -> Draft:
+    """The draft of ``document`` under one of its profiles and the overrides; flaws of every profile are found."""
+    made = Draft(dict(document.data), touched=profile is not None or bool(overrides))
+    profiles = document.data.get("profiles") or {}
+    profiles = (
+        {name: lines for name, lines in profiles.items() if isinstance(lines, dict)}
+        if isinstance(profiles, dict)
+        else {}
+    )
+    for name, lines in profiles.items():
+        made.flaws += [found for line in _lines(name, lines) if (found := _misplaced(line))]
+    changes: list[Change] = []
+    if profile is not None:
+        if profile not in profiles:
+            flaw = Flaw((), f"this spec has no profile '{profile}'", nearest(profile, profiles))
+            made.flaws.append((Spot(argument=f"--profile {profile}"), flaw))
+        changes += _lines(profile, profiles.get(profile, {}))
+    given = [Change(each.path, each.value, Spot(argument=each.where), each.where) for each in overrides]
+    made.flaws += [found for line in given if (found := _misplaced(line))]
+    _apply(made, [change for change in (*changes, *given) if not _misplaced(change)])
+    return made
+
+
+def _lines(name: str, lines: dict[str, Json]) -> list[Change]:
+    """A profile's changes, shorter paths first: their order in the file must not matter."""
+    found = [Change(path, value, Spot(("profiles", name, path)), f"profile {name}") for path, value in lines.items()]
+    return sorted(found, key=lambda change: len(split(change.path)))
+
+
+def _misplaced(change: Change) -> tuple[Spot, Flaw] | None:
+    """The flaw of a change that sets what cannot be set."""
+    words = split(change.path)
+    if (words[0] in SETTING and all(words)) or change.path in REPLACEABLE:
+        return None
+    if words[0] in Experiment.model_fields:
+        what = f"'{change.path}' cannot be changed by a profile or -s"
+        return change.spot, Flaw(
+            (), what, f"what can: {', '.join(REPLACEABLE)} (whole), and paths below {', '.join(SETTING)}"
+        )
+    close = nearest(words[0], [*SETTING, *REPLACEABLE])
+    return change.spot, Flaw((), f"unknown key '{change.path}'", close)
+
+
+def _apply(made: Draft, changes: list[Change]) -> None:
+    """Whole replacements first, so that the axes are known; then settings, pinning where an axis is met."""
+    for change in changes:
+        if change.path in REPLACEABLE:
+            made.data[change.path] = change.value
+            made.changes.append(change)
+    grids = grids_of(made.data)
+    swept = {path for grid in grids for path in grid}
+    for change in changes:
+        if change.path in REPLACEABLE:
+            continue
+        if change.path in swept:
+            made.pins[change.path] = change
+        if change.path not in swept or not isinstance(change.value, list):
+            _set(made, change)
+        if wiped := _wiped(change, grids):
+            what = f"'{change.path}' has no effect, because every grid of the sweep sets {wiped} whole"
+            made.flaws.append((change.spot, Flaw((), what, f"set {wiped}, or write the parameter into the sweep")))
+
+
+def _set(made: Draft, change: Change) -> None:
+    first, *rest = split(change.path)
+    try:
+        made.data[first] = assign(made.data.get(first), tuple(rest), change.value)
+        made.changes.append(change)
+    except Flawed as error:
+        made.flaws += [(change.spot, flaw.below(change.path)) for flaw in error.flaws]
+
+
+def grids_of(data: dict[str, Json]) -> list[dict[str, Json]]:
+    """The grids of the sweep that are mappings, without their exceptions."""
+    sweep = data.get("sweep")
+    grids = [grid for grid in sweep if isinstance(grid, dict)] if isinstance(sweep, list) else []
+    return [{path: values for path, values in grid.items() if path != EXCEPT} for grid in grids]
+
+
+def _wiped(change: Change, grids: list[dict[str, Json]]) -> str | None:
+    """The path above the change's that every grid sets whole."""
+    above = ["".join(prefix) for prefix in _prefixes(change.path)]
+    found = [path for path in above if grids and all(path in grid for grid in grids)]
+    return found[0] if found and not any(change.path in grid for grid in grids) else None
+
+
+def _prefixes(path: str) -> Iterator[str]:
+    words = split(path)
+    return (".".join(words[:n]) for n in range(1, len(words)))
+
+
+def pin_sentences(made: Draft) -> tuple[str, ...]:
+    """What the overlays did to the axes, for ``lnlab plan``."""
+    sentences = []
+    for path, change in made.pins.items():
+        values = change.value if isinstance(change.value, list) else [change.value]
+        written = list(
+            dict.fromkeys(_short(value) for grid in grids_of(made.data) for value in _listed(grid.get(path)))
+        )
+        new = ", ".join(map(_short, values))
+        verb = "takes the values" if isinstance(change.value, list) else "is pinned to"
+        sentences.append(f"{path} {verb} {new} ({change.by}); the sweep says {', '.join(written)}")
+    return tuple(sentences)
+
+
+def _listed(values: Json) -> list[Json]:
+    return values if isinstance(values, list) else []
+
+
+def _short(value: Json) -> str:
+    return value if isinstance(value, str) else json.dumps(value)

@@ -1,0 +1,134 @@
+"""Probes, sections and claims of a spec: their kinds are known, their parameters valid, their selections plausible."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+from lnlab.compile.choices import Registries, resolve_choice
+from lnlab.compile.overlay import Draft, Found
+from lnlab.compile.selections import Ground, ambiguity, flaws_of_selection
+from lnlab.errors import nearest
+from lnlab.keys import Json
+from lnlab.registry import Choice, Flaw, Flawed, Where
+from lnlab.spec.columns import COLUMNS
+from lnlab.spec.experiment import ClaimText, ProbeText, SectionText, own
+from lnlab.spec.read import Reading
+
+FIELDS = {
+    kind: tuple(name for name in text.model_fields if name != "kind")
+    for kind, text in (("probe", ProbeText), ("section", SectionText), ("claim", ClaimText))
+}
+"""What may stand beside the parameters of a probe, a section and a claim, whatever its kind."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One resolved probe, section or claim (or what a claim requires).
+
+    Attributes:
+        choice: its resolved parameters.
+        path: where it stands in the data.
+        name: how problems name it: ``claims.post_grows``.
+        judged: whether it is a claim, of which one number per seed and x must be left.
+        at: when a probe looks.
+    """
+
+    choice: Choice
+    path: Where
+    name: Where
+    judged: bool = False
+    at: Json = None
+
+
+@dataclass
+class Questions:
+    """Everything asked of the runs. The lists are in the order of the spec, without what is flawed."""
+
+    probes: list[Asked] = field(default_factory=list)
+    sections: list[Asked] = field(default_factory=list)
+    claims: list[Asked] = field(default_factory=list)
+    requires: list[Asked] = field(default_factory=list)
+    found: Found = field(default_factory=list)
+
+
+def questions(reading: Reading, draft: Draft, registries: Registries) -> Questions:
+    """Resolve every probe, section and claim; what is wrong with any of them is in ``found``."""
+    made = Questions()
+    for number, probe in enumerate(reading.experiment.probes):
+        asked = _asked(made, "probe", own(probe), reading.path(("probes", number)), draft, registries)
+        made.probes += [replace(asked, at=probe.at)] if asked else []
+    for number, section in enumerate(reading.experiment.report):
+        path = reading.path(("report", number))
+        asked = _asked(made, "section", own(section), path, draft, registries)
+        made.sections += [asked] if asked else []
+        known = [claim.get("id") for claim in draft.data.get("claims") or () if isinstance(claim, dict)]
+        for i, word in enumerate(section.claims):
+            if word not in known:
+                flaw = Flaw((*path, "claims"), f"no claim is called '{word}'", nearest(word, filter(None, known)))
+                made.found.append((draft.spot((*path, "claims", i)), flaw))
+    for number, claim in enumerate(reading.experiment.claims):
+        path = reading.path(("claims", number))
+        asked = _asked(made, "claim", own(claim), path, draft, registries, ("claims", claim.id))
+        made.claims += [asked] if asked else []
+        for place, name, given in _requirements(claim, path, draft):
+            needed = _asked(made, "claim", given, place, draft, registries, name)
+            made.requires += [needed] if needed else []
+    return made
+
+
+def _requirements(claim: ClaimText, path: Where, draft: Draft) -> Iterator[tuple[Where, Where, Choice]]:
+    """What a claim requires, with where it stands: one mapping or a list of them."""
+    single = isinstance(draft.data["claims"][path[1]].get("requires"), dict)
+    for i, given in enumerate(claim.requires):
+        below: Where = ("requires",) if single else ("requires", i)
+        yield (*path, *below), ("claims", claim.id, *below), given
+
+
+def _asked(
+    made: Questions, kind: str, given: Choice, path: Where, draft: Draft, registries: Registries, name: Where = ()
+) -> Asked | None:
+    try:
+        choice = resolve_choice(registries[kind], given, FIELDS[kind])
+    except Flawed as error:
+        made.found += [(draft.spot((*path, *flaw.path)), flaw.below(*(name or path))) for flaw in error.flaws]
+        return None
+    return Asked(choice, path, name or path, judged=kind == "claim")
+
+
+def implausible(made: Questions, ground: Ground, draft: Draft) -> Found:
+    """What is wrong with the selections, now that the settings are known."""
+    found: Found = []
+    for asked in (*made.sections, *made.claims, *made.requires):
+        for below, flaw in _flaws(asked, ground):
+            path = (*below, *flaw.path)
+            found.append((draft.spot((*asked.path, *path)), Flaw((*asked.name, *path), flaw.what, flaw.remedy)))
+    return found
+
+
+def _flaws(asked: Asked, ground: Ground) -> Iterator[tuple[Where, Flaw]]:
+    """Flaws of one section or claim, each with the parameter it stands in."""
+    choice = asked.choice
+    over = choice.get("over")
+    selections = [(word, choice[word]) for word in ("of", "where", "to") if isinstance(choice.get(word), dict)]
+    if isinstance(choice.get("quantity"), str):
+        yield from (((), flaw) for flaw in flaws_of_selection({"quantity": choice["quantity"]}, ground))
+    if isinstance(over, str) and over not in COLUMNS and not ground.either(lambda variants: variants.has(over)):
+        known = nearest(over, [*COLUMNS, *ground.variants.paths])
+        yield ("over",), Flaw((), f"'{over}' is neither a column nor a path of any setting", known)
+        return
+    flawed = False
+    first = choice.get("of") or {}
+    for word, selection in selections:
+        whole = {**first, **selection} if word == "to" else selection
+        flaws = [flaw for flaw in flaws_of_selection(whole, ground) if not flaw.path or flaw.path[0] in selection]
+        flawed = flawed or bool(flaws)
+        yield from (((word,), flaw) for flaw in flaws)
+    if asked.judged and not flawed and selections:
+        yield from _ambiguous(selections, over, ground)
+
+
+def _ambiguous(selections: list[tuple[str, Json]], over: str | None, ground: Ground) -> Iterator[tuple[Where, Flaw]]:
+    """The selections of a claim that leave more than one number per seed and x; ``to`` changes what ``of`` says."""
+    first = dict(selections).get("of", {})
+    for word, selection in selections:
+        if reason := ambiguity({**first, **selection}, over, ground):
+            yield (word,), Flaw((), reason, "a claim reads one number per seed and x")

@@ -1,0 +1,130 @@
+"""Is a selection plausible? Its keys are columns or paths of the setting, its values stand there, it takes a run."""
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+
+from lnlab.compile.variants import Members, Variants
+from lnlab.errors import nearest
+from lnlab.keys import Json, canonical
+from lnlab.registry import Flaw
+from lnlab.spec.columns import COLUMNS, ENDS, VOCABULARY
+
+Selection = Mapping[str, Json]
+
+
+@dataclass(frozen=True)
+class Ground:
+    """What selections are checked against.
+
+    Attributes:
+        variants: of this plan.
+        point: of a variant by its number, the values of the axes.
+        unchanged: the variants of the spec without profile and overrides, where that is another plan: what is there
+            is no mistake of the spec, only not among these runs. None where nothing was changed or it cannot be told.
+        seeds: of the experiment.
+        quantities: every name that is measured or derived, or None where a probe does not say what it measures.
+    """
+
+    variants: Variants
+    point: Callable[[int], dict[str, Json]]
+    unchanged: Callable[[], Variants | None]
+    seeds: Collection[int]
+    quantities: Collection[str] | None
+
+    def either(self, asked: Callable[[Variants], bool]) -> bool:
+        """Whether it holds for this plan or for the spec unchanged."""
+        if asked(self.variants):
+            return True
+        other = self.unchanged()
+        return other is not None and asked(other)
+
+
+def flaws_of_selection(selection: Selection, ground: Ground) -> list[Flaw]:
+    """What is wrong with a selection; paths are its keys."""
+    flaws = [flaw for key, wanted in selection.items() for flaw in _flaws_of_key(key, wanted, ground)]
+    if not flaws and not ground.either(lambda variants: bool(variants.taken(selection))):
+        settings = ", ".join(f"{key} = {shown(value)}" for key, value in selection.items() if key not in COLUMNS)
+        flaws.append(Flaw((), f"no run has all of {settings}", "lnlab plan prints the runs there are"))
+    return flaws
+
+
+def _flaws_of_key(key: str, wanted: Json, ground: Ground) -> list[Flaw]:
+    if key in COLUMNS:
+        return [flaw for each in listed(wanted) for flaw in _flaws_of_column(key, each, ground)]
+    if not ground.either(lambda variants: variants.has(key)):
+        what = f"'{key}' is neither a column nor a path of any setting"
+        return [Flaw((key,), what, nearest(key, [*COLUMNS, *ground.variants.paths]))]
+    return [
+        Flaw((key,), f"no run has {key} = {shown(each)}", _known(each, [v for v, _ in ground.variants.at(key)]))
+        for each in listed(wanted)
+        if not ground.either(lambda variants, each=each: bool(variants.having(key, each)))  # type: ignore[misc]
+    ]
+
+
+def _known(wanted: Json, there: list[Json]) -> str:
+    """What stands at a path, the nearest word first."""
+    return nearest(wanted if isinstance(wanted, str) else "", {shown(value) for value in there})
+
+
+def _flaws_of_column(key: str, wanted: Json, ground: Ground) -> list[Flaw]:
+    """One value of a column with closed words, or whose values the plan knows."""
+    known: Collection[Json] | None = VOCABULARY.get(key)
+    if key == "quantity":
+        known = ground.quantities
+    if key == "seed":
+        known = ground.seeds
+    if key == "layer" and not isinstance(wanted, str):
+        fits = isinstance(wanted, int) and not isinstance(wanted, bool) and _within(wanted, ground)
+        return [] if wanted is None or fits else [_wrong(key, wanted, "count layers from 1, or write first or last")]
+    if key == "layer":
+        known = ENDS
+    if known is None or wanted is None or wanted in known:
+        return []
+    return [_wrong(key, wanted, _known(wanted, list(known)))]
+
+
+def _wrong(key: str, wanted: Json, remedy: str) -> Flaw:
+    return Flaw((key,), f"no row has {key} = {shown(wanted)}", remedy)
+
+
+def _within(layer: int, ground: Ground) -> bool:
+    """Whether any stack of any run has that many layers."""
+    paths = ("encoder.layers", "decoder.layers")
+    return layer >= 1 and ground.either(lambda vs: any(v >= layer for path in paths for v, _ in vs.at(path)))
+
+
+def ambiguity(selection: Selection, over: str | None, ground: Ground) -> str | None:
+    """Why a selection does not leave one number per seed and x, or None.
+
+    Decided on settings alone: ``over`` may be a path (x is what stands there) or a column, or None (one number).
+    """
+    taken = ground.variants.taken(selection)
+    groups: list[tuple[str, Members]] = [("", taken)]
+    if over is not None and over not in COLUMNS:
+        groups = [(f" at {over} = {shown(x)}", taken & members) for x, members in ground.variants.at(over)]
+    for where, members in groups:
+        if len(members) > 1:
+            axes = ", ".join(_varying(members, ground)) or "the selection"
+            return f"takes {len(members)} variants{where}; pin {axes}"
+    return None
+
+
+def _varying(members: Members, ground: Ground) -> list[str]:
+    """The axes in which the members differ, each with what stands there."""
+    found: dict[str, dict[str, None]] = {}
+    for number in sorted(members):
+        for axis, value in ground.point(number).items():
+            found.setdefault(axis, {})[shown(value)] = None
+    return [f"{axis} ({' or '.join(values)})" for axis, values in found.items() if len(values) > 1]
+
+
+def listed(value: Json) -> list[Json]:
+    """A list as it is, a single value as a list of one."""
+    return list(value) if isinstance(value, list | tuple) else [value]
+
+
+def shown(value: Json) -> str:
+    """A value as a reader writes it: a choice by its kind."""
+    if isinstance(value, dict) and "kind" in value:
+        return str(value["kind"])
+    return value if isinstance(value, str) else canonical(value)

@@ -1,0 +1,129 @@
+"""The sweep settled: every point resolved, equal ones merged, and what contradicts itself found."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from lnlab.compile.choices import Registries
+from lnlab.compile.contradictions import contradictions, too_large
+from lnlab.compile.digests import Input, input_of
+from lnlab.compile.expand import Astray, Grid, Part, grids, points
+from lnlab.compile.identity import Identities
+from lnlab.compile.inputs import files_of
+from lnlab.compile.overlay import Draft, Found, grids_of
+from lnlab.compile.paths import SHORT, STACKS
+from lnlab.compile.resolve import Resolver
+from lnlab.compile.work import Setting
+from lnlab.errors import LabError
+from lnlab.registry import Flaw, Where
+from lnlab.spec.read import Reading
+
+ENOUGH = 200
+"""Flawed points after which no further one is looked at."""
+
+
+@dataclass
+class Settled:
+    """The settings of an experiment, each once, in the order of the sweep, and what is wrong with them."""
+
+    axes: tuple[str, ...] = ()
+    settings: list[Setting] = field(default_factory=list)
+    inputs: tuple[Input, ...] = ()
+    found: Found = field(default_factory=list)
+
+
+def settle(reading: Reading, draft: Draft, identities: Identities, memory: int | None) -> Settled:
+    """Expand, resolve and check. ``memory`` is what one run may need at its peak, in bytes; None: no matter."""
+    made, found = grids(reading, draft)
+    axes = dict.fromkeys(path for grid in grids_of(draft.data) for path in grid)
+    settled = Settled(tuple(axes), found=found)
+    try:
+        _resolve(settled, draft, made, identities, memory)
+    except Astray as error:
+        settled.found.append((error.spot, error.flaw))
+    return settled
+
+
+def _resolve(settled: Settled, draft: Draft, made: list[Grid], identities: Identities, memory: int | None) -> None:
+    resolver = Resolver(identities.registries)
+    inspector = _Inspector(identities, memory)
+    known: set[tuple[int, ...]] = set()
+    flawed = expanded = 0
+    for point in points(draft, made):
+        expanded += 1
+        setting, flaws = resolver.setting(point.parts)
+        if setting is not None:
+            name = tuple(map(id, setting.values()))  # the resolver gives equal parts as one object
+            if name in known:
+                continue
+            known.add(name)
+            settled.settings.append(setting)
+            flaws = [_written(flaw, point.parts) for flaw in inspector.flaws(setting)]
+        settled.found += [(point.spot(flaw.path, draft), flaw) for flaw in flaws]
+        flawed += bool(flaws)
+        if flawed == ENOUGH:
+            break
+    if not expanded:
+        settled.found.append((draft.spot(("sweep",)), Flaw(("sweep",), "no point is left", "except fewer of them")))
+    settled.inputs = inspector.inputs()
+
+
+def _written(flaw: Flaw, parts: Mapping[str, Part]) -> Flaw:
+    """A flaw of a resolved setting at the path at which the spec writes it: in the short form, where that was used."""
+    stack, *rest = flaw.path
+    long = parts[str(stack)].raw if stack in STACKS and stack in parts else {}
+    if stack not in STACKS or not rest or rest[0] in long:
+        return flaw
+    short: Where = ("model", "layers") if rest[0] == "layers" else tuple(rest) if rest[0] in SHORT else flaw.path
+    return Flaw(short, flaw.what, flaw.remedy)
+
+
+class _Inspector:
+    """Looks at resolved settings; what many share is looked at once."""
+
+    def __init__(self, identities: Identities, memory: int | None) -> None:
+        self.identities = identities
+        self.memory = memory
+        self.files: dict[str, Input] = {}
+        self._done: dict[tuple[str, tuple[int, ...]], list[Flaw]] = {}
+
+    def flaws(self, setting: Setting) -> list[Flaw]:
+        registries = self.identities.registries
+        shape = [value for key, value in setting.items() if key in ("task", "model", *STACKS)]
+        untold = self._once("tags", [setting["model"]], lambda: _untold(setting, registries))
+        found = untold + contradictions(setting, registries)
+        if not found:
+            found = self._once("size", shape, lambda: self._size(setting))
+        return found + self._once("task", [setting["task"]], lambda: self._content(setting))
+
+    def _once(self, what: str, values: list[object], look: Callable[[], list[Flaw]]) -> list[Flaw]:
+        name = (what, tuple(map(id, values)))
+        if name not in self._done:
+            self._done[name] = look()
+        return self._done[name]
+
+    def _size(self, setting: Setting) -> list[Flaw]:
+        return [] if self.memory is None else too_large(setting, self.identities.registries, self.memory)
+
+    def _content(self, setting: Setting) -> list[Flaw]:
+        """Files that the task names must be there; their content joins the key."""
+        task = setting["task"]
+        try:
+            for path in files_of(self.identities.registries["task"], task, self.identities.roots):
+                self.files.setdefault(str(path), input_of(path))
+            self.identities.choice("task", task)
+        except LabError as error:
+            return [Flaw(("task",), f"{p.where}: {p.what}" if p.where else p.what, p.remedy) for p in error.problems]
+        except OSError as error:
+            return [Flaw(("task",), f"{error.filename}: {(error.strerror or str(error)).lower()}")]
+        return []
+
+    def inputs(self) -> tuple[Input, ...]:
+        return tuple(sorted(self.files.values(), key=lambda given: given.path))
+
+
+def _untold(setting: Setting, registries: Registries) -> list[Flaw]:
+    """A model that does not say how large it is cannot be planned."""
+    kind = setting["model"]["kind"]
+    if "size" in registries["model"][kind].tags:
+        return []
+    return [Flaw(("model", "kind"), f"the model '{kind}' does not say its size", "register it with size=")]

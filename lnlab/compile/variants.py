@@ -1,0 +1,55 @@
+"""All variants of an experiment, indexed by what stands at each path: which of them does a selection take?"""
+
+from collections.abc import Mapping, Sequence
+
+from lnlab.compile.paths import MISSING, matches, paths_of, value_at
+from lnlab.keys import Json, canonical
+from lnlab.spec.columns import COLUMNS
+
+Members = frozenset[int]
+
+
+class Variants:
+    """The resolved settings of an experiment. Each path is read once, however many selections name it."""
+
+    def __init__(self, settings: Sequence[dict[str, Json]]) -> None:
+        self.settings = settings
+        self.all: Members = frozenset(range(len(settings)))
+        self._at: dict[str, list[tuple[Json, Members]]] = {}
+        self._paths: tuple[str, ...] | None = None
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """Every path of any setting."""
+        if self._paths is None:
+            shapes = {tuple(paths_of(setting)) for setting in self.settings[:: max(1, len(self.settings) // 1000)]}
+            self._paths = tuple(sorted({path for shape in shapes for path in shape}))
+        return self._paths
+
+    def has(self, path: str) -> bool:
+        """Whether any setting has something at ``path``."""
+        return path in self.paths or bool(self.at(path))
+
+    def at(self, path: str) -> list[tuple[Json, Members]]:
+        """The distinct values at ``path``, each with the variants that have it; those without one are in none."""
+        if path not in self._at:
+            groups: dict[Json, tuple[Json, list[int]]] = {}
+            for number, setting in enumerate(self.settings):
+                value = value_at(setting, path)
+                if value is not MISSING:
+                    name = canonical(value) if isinstance(value, dict | list) else (type(value), value)
+                    groups.setdefault(name, (value, []))[1].append(number)
+            self._at[path] = [(value, frozenset(members)) for value, members in groups.values()]
+        return self._at[path]
+
+    def having(self, path: str, wanted: Json) -> Members:
+        """The variants whose value at ``path`` is what is wanted."""
+        return frozenset().union(*(members for value, members in self.at(path) if matches(value, wanted)))
+
+    def taken(self, selection: Mapping[str, Json]) -> Members:
+        """The variants that a selection takes; keys that are columns say nothing about them."""
+        found = self.all
+        for path, wanted in selection.items():
+            if path not in COLUMNS:
+                found &= self.having(path, wanted)
+        return found

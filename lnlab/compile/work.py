@@ -1,0 +1,79 @@
+"""The plan as data: what is run, from which initial states, and what is measured along the way, each thing once."""
+
+from dataclasses import dataclass
+
+from lnlab.compile.digests import Input
+from lnlab.keys import Json
+from lnlab.registry import Choice
+from lnlab.spec.experiment import Experiment
+
+Setting = dict[str, Json]
+
+
+@dataclass(frozen=True, slots=True)
+class Measurement:
+    """A probe (resolved, without ``at``) applied to the state of a trajectory after ``step`` updates."""
+
+    key: str
+    step: int
+    probe: Choice
+
+
+@dataclass(frozen=True, slots=True)
+class Trajectory:
+    """The unit of work: an initial state and all that moves it, with the measurements due along the way."""
+
+    key: str
+    seed: int
+    setting: Setting
+    steps: int
+    measurements: tuple[Measurement, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A variant with a seed: the first ``steps`` updates of its trajectory."""
+
+    key: str
+    trajectory: str
+    steps: int
+    variant: str
+    seed: int
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Everything an experiment asks for. Settings and choices are shared between its parts: never change one.
+
+    Attributes:
+        name: the stem of the spec's file.
+        digest: of spec, profile, overrides, code, plugins and the content of ``inputs``.
+        quick: what ``digests.quick_digest`` gives for the same call: the name under which a plan is remembered.
+        experiment: after profile and overrides: title, source, claims, report.
+        axes: dotted paths that some grid of the sweep varies, as the spec writes them.
+        settings: variant key -> resolved setting.
+        points: variant key -> {axis: value}; at a choice the word where all its parameters are defaults.
+        trajectories: merged by key; a measurement that several need stands in the first.
+        needs: (run key, step, resolved probe, measurement key).
+        pins: what profile and overrides did to the sweep, in sentences.
+        claims: resolved parameters of each claim's kind, in the order of the spec (common fields: ``experiment``).
+        sections: the same of each section of the report.
+        inputs: files named by the spec whose content joins the keys.
+    """
+
+    name: str
+    digest: str
+    quick: str
+    experiment: Experiment
+    profile: str | None
+    overrides: tuple[str, ...]
+    axes: tuple[str, ...]
+    settings: dict[str, Setting]
+    points: dict[str, dict[str, Json]]
+    runs: tuple[Run, ...]
+    trajectories: tuple[Trajectory, ...]
+    needs: tuple[tuple[str, int, Choice, str], ...]
+    pins: tuple[str, ...]
+    claims: tuple[Choice, ...]
+    sections: tuple[Choice, ...]
+    inputs: tuple[Input, ...] = ()

@@ -1,0 +1,50 @@
+"""A corpus of sentence pairs, and the registry of corpora.
+
+A corpus builder is ``(roots, *, ...) -> Corpus``. Its tags say what a spec cannot set: ``licence``; ``citation``;
+``files``, the files that can be downloaded, by path below a data root; ``locate``, which finds what lies in the roots;
+and, where the parameters alone do not say what the text is, ``fingerprint``, which joins the key.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from lnlab.keys import digest
+from lnlab.registry import Registry
+
+Pair = tuple[str, str]
+Pairs = Sequence[Pair]
+
+SPLITS = ("train", "validation", "test")
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """Sentence pairs, source first.
+
+    Attributes:
+        splits: the pairs of ``train``, ``validation`` and ``test``; a split may be empty.
+        digest: the SHA-256 of the pairs of all splits.
+        printable: whether its text may be shown in a report; false for real corpora, whose licences differ.
+    """
+
+    splits: Mapping[str, Pairs]
+    digest: str
+    printable: bool
+
+
+@dataclass(frozen=True)
+class Remote:
+    """A file that can be downloaded: where from, its SHA-256, and its size in bytes."""
+
+    url: str
+    sha256: str
+    size: int
+
+
+corpora: Registry[Callable[..., Corpus]] = Registry("corpus")
+
+
+def corpus_of(train: Pairs, validation: Pairs, test: Pairs, *, printable: bool) -> Corpus:
+    """The corpus of these pairs, with the digest of its text."""
+    splits = dict(zip(SPLITS, (train, validation, test), strict=True))
+    return Corpus(splits, digest([[name, list(pairs)] for name, pairs in splits.items()]), printable)

@@ -1,0 +1,1 @@
+"""A small German with its English: words, inflection, word order, and sentences drawn from them."""

@@ -1,0 +1,31 @@
+"""Every registered piece, as a worker finds it: lnlab's own, installed packages', and the user's own files."""
+
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from lnlab.catalogue import REGISTRIES
+from lnlab.execute.unit import Registries
+from lnlab.plugins import load_plugin
+
+
+@dataclass(frozen=True)
+class Pieces:
+    """The registries with these plugin files loaded, once a process; called in a worker."""
+
+    plugins: tuple[Path, ...] = ()
+
+    def __call__(self) -> Registries:
+        """The registries.
+
+        Raises:
+            LabError: a plugin cannot be loaded.
+        """
+        for path in self.plugins:
+            _load_once(path.absolute())
+        return REGISTRIES
+
+
+@cache
+def _load_once(path: Path) -> str:
+    return load_plugin(path)

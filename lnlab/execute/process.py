@@ -1,0 +1,55 @@
+"""What makes a process a worker: one thread, an end with its parent's, and output that goes to a file."""
+
+import faulthandler
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from multiprocessing import connection, parent_process
+from pathlib import Path
+from threading import Thread
+
+import torch
+
+
+@cache
+def settle() -> None:
+    """Make this process a worker, once."""
+    torch.set_num_threads(1)
+    parent = parent_process()
+    if parent is not None:
+        Thread(target=_die_with, args=(parent.sentinel,), name="lnlab parent", daemon=True).start()
+
+
+def _die_with(sentinel: int) -> None:
+    """Wait until the parent is gone, then go at once: whatever is not committed is as if it had never been."""
+    connection.wait([sentinel])
+    os._exit(1)
+
+
+@contextmanager
+def output_to(path: Path) -> Iterator[None]:
+    """Inside, everything that this process prints is added to a file, by native code and by a crash as well."""
+    flush()
+    saved = os.dup(1), os.dup(2)
+    opened = os.open(path, os.O_CREAT | os.O_APPEND | os.O_WRONLY, 0o644)
+    for stream in (1, 2):
+        os.dup2(opened, stream)
+    os.close(opened)
+    faulthandler.enable(file=2)
+    try:
+        yield
+    finally:
+        flush()
+        faulthandler.disable()
+        for stream, before in zip((1, 2), saved, strict=True):
+            os.dup2(before, stream)
+            os.close(before)
+
+
+def flush() -> None:
+    """Send on what Python holds back."""
+    for stream in (sys.stdout, sys.stderr):
+        if stream is not None:
+            stream.flush()

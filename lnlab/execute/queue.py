@@ -1,0 +1,63 @@
+"""The units that nobody works on yet: dearest first, so that no long one is left for the end; some must wait."""
+
+import time
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from lnlab.compile.work import Trajectory
+
+Clock = Callable[[], float]
+
+
+@dataclass
+class Queue:
+    """Units in the order in which they are handed out.
+
+    Attributes:
+        ready: may be handed out now.
+        waiting: (not before this time, unit): another process works on them.
+        costs: key -> cost; one without costs as much as the average.
+    """
+
+    ready: deque[Trajectory]
+    costs: Mapping[str, float]
+    waiting: list[tuple[float, Trajectory]] = field(default_factory=list)
+    clock: Clock = time.monotonic
+
+    DELAY = 0.25
+
+    @classmethod
+    def of(cls, units: Sequence[Trajectory], costs: Mapping[str, float]) -> "Queue":
+        """The queue of these units; equally dear ones in their given order."""
+        queue = cls(deque(), costs)
+        queue.ready.extend(sorted(units, key=queue.cost, reverse=True))
+        return queue
+
+    def __bool__(self) -> bool:
+        return bool(self.ready or self.waiting)
+
+    def cost(self, unit: Trajectory) -> float:
+        """What a unit costs."""
+        return self.costs.get(unit.key, 1.0)
+
+    def next(self) -> Trajectory | None:
+        """The next unit: of those whose time has come, one that nobody held comes first."""
+        if self.ready:
+            return self.ready.popleft()
+        if self.waiting and self.waiting[0][0] <= self.clock():
+            return self.waiting.pop(0)[1]
+        return None
+
+    def put_back(self, unit: Trajectory, delay: float = 0.0) -> None:
+        """Take a unit back: to the front, or to be tried again after ``delay`` seconds."""
+        if delay:
+            self.waiting.append((self.clock() + delay, unit))
+        else:
+            self.ready.appendleft(unit)
+
+    def rest(self) -> float:
+        """Seconds until a unit may be handed out."""
+        if self.ready or not self.waiting:
+            return 0.0
+        return max(0.0, self.waiting[0][0] - self.clock())

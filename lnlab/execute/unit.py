@@ -1,0 +1,106 @@
+"""The seams of execution: where a worker puts what it found, what it answers, and what the sweep tells its reader."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from lnlab.compile.work import Trajectory
+from lnlab.errors import Problem
+from lnlab.registry import Registry, Roots
+from lnlab.tables import Sink
+
+Registries = Mapping[str, Registry[Any]]
+Load = Callable[[], Registries]
+"""Brings the registries into a worker; must survive pickling."""
+
+BUSY, CORPUS, STORE = "busy", "corpus", "store"
+"""Answers that are no status: another process works on the unit; its corpus is absent; the store refuses."""
+
+
+class Unit(Sink, Protocol):
+    """A trajectory that this process works on, and nobody else. Ends with ``commit`` or ``abandon``."""
+
+    @property
+    def output(self) -> Path:
+        """Where what the worker prints may go; the last lines are kept."""
+        ...
+
+    def missing(self, measurements: Sequence[str]) -> list[str]:
+        """Which of these nobody has taken yet."""
+        ...
+
+    def settled(self) -> bool:
+        """Whether the trajectory finished before."""
+        ...
+
+    def abandon(self) -> None:
+        """End without a trace."""
+        ...
+
+
+OpenUnit = Callable[[str], Unit | None]
+"""``open_unit(trajectory key)``: the unit, or None while another process holds it. Must survive pickling."""
+
+
+@dataclass(frozen=True)
+class Assignment:
+    """Everything a worker needs for one unit."""
+
+    trajectory: Trajectory
+    open_unit: OpenUnit
+    load: Load
+    roots: Roots = ()
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a worker says in the end: little, as the rows are in the store.
+
+    Attributes:
+        key: of the trajectory.
+        status: of the run; or busy, corpus, store.
+        text: one line.
+        seconds: that the worker was busy with it.
+        problems: for an absent corpus and a store that refuses.
+    """
+
+    key: str
+    status: str
+    text: str = ""
+    seconds: float = 0.0
+    problems: tuple[Problem, ...] = ()
+
+
+@dataclass(frozen=True)
+class Event:
+    """Something a reader may want to see.
+
+    Attributes:
+        kind: ``preparing`` (corpora are read), ``started``, ``finished``, ``failed`` (any other end), ``returned``
+            (handed back: its worker died, or another lnlab works on it), ``stopping`` (after Ctrl-C).
+        worker: a name that stays with one worker, or nothing.
+        unit: key of the trajectory, or nothing.
+        status: how the unit ended.
+        text: one line.
+        seconds: that the unit took.
+        cost: its share of the total.
+        done: units that have ended, of ``total``.
+        total: units.
+        busy: share of the workers' time so far that was spent on units that have ended.
+    """
+
+    kind: str
+    worker: str = ""
+    unit: str = ""
+    status: str = ""
+    text: str = ""
+    seconds: float = 0.0
+    cost: float = 0.0
+    done: int = 0
+    total: int = 0
+    busy: float = 0.0
+
+
+def ignore(event: Event) -> None:
+    """A reader who wants to see nothing."""

@@ -1,0 +1,1 @@
+"""One way to cut a causal arrow a file."""

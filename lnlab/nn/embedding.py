@@ -1,0 +1,48 @@
+"""``sqrt(d) table[token] + position``, into the first layer, and ``x tableᵀ``, out of the last.
+
+Positions are sinusoids: ``sin(t / 10000^(2i/d))`` at coordinate 2i, the cosine at 2i + 1 (Vaswani et al., 2017, Section
+3.5), not scaled. With entries N(0, 1/d) the input has variance 1 + 1/2 a coordinate. The row of the padding token is
+zeroed by the init and never by ``padding_idx``, which breaks second derivatives; masks keep padding out.
+"""
+
+import math
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import embedding, linear
+
+LONGEST_WAVE = 10_000.0
+
+
+class Embedding(nn.Module):
+    """``sqrt(d) table[token] + position``. The table has ``size`` rows, whether or not the corpus uses them all."""
+
+    def __init__(self, size: int, width: int) -> None:
+        super().__init__()
+        self.table = nn.Parameter(torch.zeros(size, width))
+
+    def forward(self, tokens: Tensor) -> Tensor:
+        """(batch, length) int64 -> (batch, length, width)."""
+        width = self.table.shape[1]
+        positions = sinusoids(tokens.shape[1], width, self.table.device).to(self.table.dtype)
+        return embedding(tokens, self.table) * math.sqrt(width) + positions
+
+
+class Output(nn.Module):
+    """``x tableᵀ``: a logit for each row of the table, which may be that of an embedding (Press and Wolf, 2017)."""
+
+    def __init__(self, size: int, width: int) -> None:
+        super().__init__()
+        self.table = nn.Parameter(torch.zeros(size, width))
+
+    def forward(self, x: Tensor) -> Tensor:
+        """(batch, length, width) -> (batch, length, size)."""
+        return linear(x, self.table)
+
+
+def sinusoids(length: int, width: int, device: torch.device | None = None) -> Tensor:
+    """Positions 0, 1, ... as sines and cosines of geometric wave lengths: (length, width), float64."""
+    time = torch.arange(length, dtype=torch.float64, device=device)
+    even = torch.arange(0, width, 2, dtype=torch.float64, device=device)
+    angle = time[:, None] * LONGEST_WAVE ** (-even / width)
+    return torch.stack((angle.sin(), angle.cos()), -1).flatten(1)[:, :width]

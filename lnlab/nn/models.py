@@ -1,0 +1,72 @@
+"""Whole models: ``(size, parts) -> module``, from a batch of tokens to logits."""
+
+from collections.abc import Callable, Mapping
+from typing import Annotated, Literal, Protocol
+
+from pydantic import Field
+from torch import Tensor, nn
+
+from lnlab.nn.embedding import Output
+from lnlab.nn.masks import causal, padding
+from lnlab.nn.parts import Parts, parts_of
+from lnlab.nn.size import encoder_decoder_size
+from lnlab.nn.transformer import Stack
+from lnlab.registry import Registry
+
+__all__ = ["EncoderDecoder", "Parts", "TokenPairs", "models", "parts_of"]
+
+Count = Annotated[int, Field(ge=1)]
+Rate = Annotated[float, Field(ge=0, lt=1)]
+
+models: Registry[Callable[..., nn.Module]] = Registry("model")
+
+
+class TokenPairs(Protocol):
+    """What a model reads of a batch: int64 tokens, (batch, source length) and (batch, target length), padded with 0."""
+
+    @property
+    def source(self) -> Tensor:
+        """The source sentences."""
+
+    @property
+    def target_in(self) -> Tensor:
+        """The target sentences, one position late."""
+
+
+@models.register("encoder_decoder", stacks=("encoder", "decoder"), size=encoder_decoder_size)
+class EncoderDecoder(nn.Module):
+    """``logits = decoder(target, encoder(source)) tableᵀ``: one vocabulary for both languages (Vaswani et al., 2017).
+
+    ``tied: target`` shares the table of the decoder's embedding with the output, ``all`` also with the encoder's
+    embedding, ``none`` keeps three tables.
+    """
+
+    def __init__(
+        self,
+        size: int,
+        parts: Mapping[str, Parts],
+        *,
+        d_model: Count,
+        heads: Count,
+        d_ff: Count,
+        dropout: Rate = 0.0,
+        tied: Literal["target", "all", "none"] = "target",
+    ) -> None:
+        super().__init__()
+        encoder, decoder = parts["encoder"], parts["decoder"]
+        shape = {"size": size, "width": d_model, "heads": heads, "d_ff": d_ff}
+        self.encoder = Stack("encoder", encoder, decoder.layers, **shape, dropout=dropout)
+        self.decoder = Stack("decoder", decoder, encoder.layers, **shape, dropout=dropout)
+        self.output = Output(size, d_model)
+        if tied == "all":
+            self.decoder.embedding.table = self.encoder.embedding.table
+        if tied != "none":
+            self.output.table = self.decoder.embedding.table
+
+    def forward(self, batch: TokenPairs) -> Tensor:
+        """The logits of every next target token: (batch, target length, size)."""
+        present = padding(batch.source)
+        memory = self.encoder(batch.source, present)
+        x = self.decoder(batch.target_in, causal(batch.target_in), memory, present)
+        logits: Tensor = self.output(x)
+        return logits

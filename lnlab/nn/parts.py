@@ -1,0 +1,41 @@
+"""What a stack is made of, as builders that still wait for their widths."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from torch import nn
+
+from lnlab.nn.attention import attentions
+from lnlab.nn.norms import norms
+from lnlab.nn.placements import Place, placements
+from lnlab.registry import Choice
+
+
+@dataclass(frozen=True)
+class Parts:
+    """The parts of one stack.
+
+    Attributes:
+        layers: how many.
+        norm: ``(width) -> module``.
+        placement: ``(place) -> module`` of one layer.
+        attention: ``(width, heads) -> module``.
+        cross_attention: whether a decoder looks at the encoder's output; an encoder never does.
+    """
+
+    layers: int
+    norm: Callable[[int], nn.Module]
+    placement: Callable[[Place], nn.Module]
+    attention: Callable[[int, int], nn.Module]
+    cross_attention: bool = False
+
+
+def parts_of(stack: Choice) -> Parts:
+    """The parts that a resolved setting names under ``encoder`` or ``decoder``."""
+    return Parts(
+        layers=stack["layers"],
+        norm=norms.builder(stack["norm"]),
+        placement=placements.builder(stack["placement"]),
+        attention=attentions.builder(stack["attention"]),
+        cross_attention=stack.get("cross_attention", False),
+    )

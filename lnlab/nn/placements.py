@@ -1,0 +1,75 @@
+"""Where the norm sits on the residual branches of a layer: each placement's ``forward`` is its formula.
+
+A placement is a module of one *layer*, ``forward(x, *sublayers) -> x``: some need the layer's input again, or share one
+scalar among its sublayers, which a formula of one sublayer cannot say. What it owns stands in lists indexed by sublayer
+(so that a norm has an address), and ``final_norm`` says whether its stack needs a norm after the last layer.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from torch import Tensor, nn
+
+from lnlab.registry import Registry
+
+Sublayer = Callable[[Tensor], Tensor]
+
+
+@dataclass(frozen=True)
+class Place:
+    """Which layer a placement is made for.
+
+    Attributes:
+        stack: ``encoder`` or ``decoder``.
+        layer: from 1.
+        layers: of this stack.
+        other_layers: of the other stack, or None if there is none.
+        sublayers: residual branches in the layer: 2, or 3 with cross-attention.
+        width: coordinates of a token's vector.
+        norm: makes a fresh norm of that width.
+    """
+
+    stack: str
+    layer: int
+    layers: int
+    other_layers: int | None
+    sublayers: int
+    width: int
+    norm: Callable[[], nn.Module]
+
+
+placements: Registry[Callable[..., nn.Module]] = Registry("placement")
+
+
+@placements.register("post")
+class Post(nn.Module):
+    """``x = norm(x + f(x))`` for each sublayer f: between the residual blocks (Vaswani et al., 2017)."""
+
+    final_norm = False
+
+    def __init__(self, at: Place) -> None:
+        super().__init__()
+        self.norms = nn.ModuleList(at.norm() for _ in range(at.sublayers))
+
+    def forward(self, x: Tensor, *sublayers: Sublayer) -> Tensor:
+        """(batch, length, width) -> the same shape."""
+        for f, norm in zip(sublayers, self.norms, strict=True):
+            x = norm(x + f(x))
+        return x
+
+
+@placements.register("pre")
+class Pre(nn.Module):
+    """``x = x + f(norm(x))`` for each sublayer f: inside the branch, and a last norm after all (Xiong et al., 2020)."""
+
+    final_norm = True
+
+    def __init__(self, at: Place) -> None:
+        super().__init__()
+        self.norms = nn.ModuleList(at.norm() for _ in range(at.sublayers))
+
+    def forward(self, x: Tensor, *sublayers: Sublayer) -> Tensor:
+        """(batch, length, width) -> the same shape."""
+        for f, norm in zip(sublayers, self.norms, strict=True):
+            x = x + f(norm(x))
+        return x

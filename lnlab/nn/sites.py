@@ -1,0 +1,168 @@
+"""Addresses of weights and activations, read off the module tree.
+
+A weight's address is where it is *used*: a table that serves an embedding and the output has a site for each. Residual
+activations are told apart by what happens around them, so that no placement's formula has to report them.
+"""
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import asdict, dataclass
+from functools import partial
+from typing import Any, cast
+
+from torch import Tensor, nn
+
+from lnlab.nn.transformer import Layer, Stack
+
+
+@dataclass(frozen=True)
+class Site:
+    """The address of a weight or an activation; layers count from 1 and are None outside layers."""
+
+    stack: str | None
+    layer: int | None
+    sublayer: str | None
+    tensor: str
+
+    def row(self) -> dict[str, str | int | None]:
+        """The site's columns of a table, in order."""
+        return asdict(self)
+
+
+def parameters(model: nn.Module) -> list[tuple[Site, nn.Parameter]]:
+    """Every use of every parameter, in the order of the module tree; a tied one comes once a use."""
+    return [(_site(model, name), p) for name, p in model.named_parameters(remove_duplicate=False)]
+
+
+def weights(model: nn.Module) -> list[tuple[Site, nn.Parameter]]:
+    """As ``parameters``, matrices and tables only: q k v o w1 w2 of every sublayer, and the tables."""
+    return [(site, p) for site, p in parameters(model) if p.dim() > 1]
+
+
+@contextmanager
+def separated(model: nn.Module) -> Iterator[list[tuple[Site, nn.Parameter]]]:
+    """``parameters(model)``, where for the time being each use is a leaf of its own, on the same memory.
+
+    So the parts of a tied table's gradient are told apart, frozen parameters have gradients too, and no ``.grad`` is
+    touched. The model is as before on leaving, also by an error.
+    """
+    uses = []
+    for name, p in model.named_parameters(remove_duplicate=False):
+        owner, _, word = name.rpartition(".")
+        uses.append((_site(model, name), model.get_submodule(owner), word, p))
+    leaves = [(site, nn.Parameter(p.detach())) for site, _, _, p in uses]
+    try:
+        for (_, module, word, _), (_, leaf) in zip(uses, leaves, strict=True):
+            setattr(module, word, leaf)
+        yield leaves
+    finally:
+        for _, module, word, p in uses:
+            setattr(module, word, p)
+
+
+@contextmanager
+def activations(model: nn.Module) -> Iterator[dict[Site, Tensor]]:
+    """A dict that each forward pass fills with the activations (batch, length, width) at their sites.
+
+    Of each sublayer: ``in``, what f is given; ``branch``, what f gives back; ``sum``, the stream after the addition;
+    ``out``, the stream as it goes on (the norm of ``sum`` in Post-LN, ``sum`` itself in Pre-LN). Of the embedding and
+    of the final norm: ``out``.
+    """
+    seen: dict[Site, Tensor] = {}
+    with ExitStack() as hooks:
+        for name, module in model.named_modules():
+            if isinstance(module, Stack):
+                _watch_ends(seen, name, module, hooks)
+            if isinstance(module, Layer):
+                stack, _, number = name.split(".")
+                _Stream(seen, stack, int(number) + 1).follow(module, hooks)
+        yield seen
+
+
+class _Stream:
+    """Follows the residual stream through one layer.
+
+    After a branch has returned, the first tensor that enters a norm or the next sublayer, or leaves the layer, is the
+    sum. If it enters a norm of the same sublayer, the stream goes on normed; else it goes on as it is.
+    """
+
+    def __init__(self, seen: dict[Site, Tensor], stack: str, layer: int) -> None:
+        self.seen, self.stack, self.layer = seen, stack, layer
+        self.waiting: str | None = None  # the sublayer whose sum is due
+        self.branch: Tensor | None = None
+
+    def follow(self, layer: Layer, hooks: ExitStack) -> None:
+        for name, sublayer in layer.sublayers.items():
+            hooks.callback(sublayer.register_forward_pre_hook(partial(self._enter, name)).remove)
+            hooks.callback(sublayer.register_forward_hook(partial(self._leave, name)).remove)
+        for owned in layer.placement.children():
+            for name, norm in zip(layer.sublayers, owned.children(), strict=False):
+                hooks.callback(norm.register_forward_hook(partial(self._norm, name)).remove)
+        hooks.callback(layer.register_forward_hook(lambda _m, _x, y: self._settle(y)).remove)
+
+    def _keep(self, sublayer: str, tensor: str, x: Tensor) -> None:
+        self.seen[Site(self.stack, self.layer, sublayer, tensor)] = x
+
+    def _enter(self, name: str, _module: nn.Module, given: tuple[Any, ...]) -> None:
+        self._settle(given[0])
+        self._keep(name, "in", given[0])
+
+    def _leave(self, name: str, _module: nn.Module, _given: tuple[Any, ...], branch: Tensor) -> None:
+        self._keep(name, "branch", branch)
+        self.waiting, self.branch = name, branch
+
+    def _norm(self, name: str, _module: nn.Module, given: tuple[Any, ...], y: Tensor) -> None:
+        if given[0] is self.branch:  # a norm on the branch itself comes before the addition
+            return
+        self._settle(given[0], y if name == self.waiting else None)
+
+    def _settle(self, total: Tensor, normed: Tensor | None = None) -> None:
+        if self.waiting is not None:
+            self._keep(self.waiting, "sum", total)
+            self._keep(self.waiting, "out", total if normed is None else normed)
+        self.waiting = self.branch = None
+
+
+def _watch_ends(seen: dict[Site, Tensor], name: str, stack: Stack, hooks: ExitStack) -> None:
+    for sublayer in ("embedding", "final_norm"):
+        module = getattr(stack, sublayer)
+        if module is not None:
+            site = Site(name, None, sublayer, "out")
+            hooks.callback(module.register_forward_hook(lambda _m, _x, y, site=site: seen.__setitem__(site, y)).remove)
+
+
+def _site(model: nn.Module, name: str) -> Site:
+    """The site of the parameter of that name.
+
+    Raises:
+        ValueError: the model keeps a parameter where no site is.
+    """
+    match name.split("."):
+        case ["output", tensor]:
+            return Site(None, None, "output", tensor)
+        case [stack, "layers", number, "placement", *path]:
+            return _site_of_placement(model, stack, int(number), path)
+        case [stack, "layers", number, sublayer, *path]:
+            return Site(stack, int(number) + 1, sublayer, _tensor(path))
+        case [stack, sublayer, *_, tensor]:
+            return Site(stack, None, sublayer, _AFFINE.get(tensor, tensor))
+    raise ValueError(f"found parameter '{name}', expected it in 'output' or in a stack")
+
+
+def _site_of_placement(model: nn.Module, stack: str, number: int, path: list[str]) -> Site:
+    """``norms.1.weight`` belongs to the second sublayer, and so does ``omega.1``; ``alpha`` belongs to the layer."""
+    if len(path) == 1:
+        return Site(stack, number + 1, None, path[0])
+    layer = model.get_submodule(f"{stack}.layers.{number}")
+    sublayer = tuple(cast(Layer, layer).sublayers)[int(path[1])]
+    return Site(stack, number + 1, sublayer, path[0] if len(path) == 2 else _AFFINE.get(path[-1], path[-1]))
+
+
+def _tensor(path: list[str]) -> str:
+    """``q.weight`` is q, ``q.bias`` bq, ``w1.bias`` b1, and a parameter of the sublayer itself keeps its name."""
+    if path[-1] == "bias":
+        return f"b{path[-2].removeprefix('w')}"
+    return path[-2] if path[-1] == "weight" else path[-1]
+
+
+_AFFINE = {"weight": "scale", "bias": "shift"}

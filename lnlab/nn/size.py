@@ -1,0 +1,48 @@
+"""Parameters and FLOPs of a resolved setting, without its corpus and without building all of it.
+
+One layer of each stack is built on the meta device, so that every registered part counts itself; the rest is products.
+A matrix costs two FLOPs an element and token, attention 4 length width more. Sentences are taken to be ``LENGTH``
+tokens long on both sides.
+"""
+
+from functools import lru_cache
+from json import loads
+
+import torch
+from torch import nn
+
+from lnlab.keys import Json, canonical
+from lnlab.nn.parts import parts_of
+from lnlab.nn.transformer import Stack
+
+LENGTH = 20
+"""Tokens a sentence: between captions (14) and talks (25), with a subword vocabulary."""
+
+
+def encoder_decoder_size(setting: dict[str, Json]) -> tuple[int, int]:
+    """Trainable elements, and forward FLOPs per target token, of a model of kind ``encoder_decoder``."""
+    model, rows = setting["model"], setting["task"]["vocabulary"]
+    width = model["d_model"]
+    tables = {"none": 3, "target": 2, "all": 1}[model["tied"]]
+    elements, flops = tables * rows * width, 2 * rows * width
+    for name in ("encoder", "decoder"):
+        stack, layers = setting[name], setting[name]["layers"]
+        layer, matrices, after = _stack(canonical(stack | {"layers": 1}), width, model["heads"], model["d_ff"])
+        attentions = 2 if stack.get("cross_attention", False) else 1
+        elements += layers * layer + after
+        flops += layers * (2 * matrices + attentions * 4 * LENGTH * width)
+    return elements, flops
+
+
+@lru_cache(maxsize=1024)
+def _stack(choice: str, width: int, heads: int, d_ff: int) -> tuple[int, int, int]:
+    """Elements of one layer, those of its matrices alone, and elements after the last layer."""
+    with torch.device("meta"):
+        stack = Stack("stack", parts_of(loads(choice)), None, size=1, width=width, heads=heads, d_ff=d_ff, dropout=0.0)
+    layer = list(stack.layers.parameters())
+    after = list(stack.final_norm.parameters()) if stack.final_norm is not None else []
+    return _elements(layer), _elements([p for p in layer if p.dim() > 1]), _elements(after)
+
+
+def _elements(parameters: list[nn.Parameter]) -> int:
+    return sum(p.numel() for p in parameters)

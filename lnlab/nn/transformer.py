@@ -1,0 +1,76 @@
+"""A stack of layers, each a few sublayers on residual branches (Vaswani et al., 2017, Figure 1).
+
+Module names are addresses: ``decoder.layers.0.cross_attention.q.weight`` is the matrix q of the decoder's first layer.
+"""
+
+from functools import partial
+
+from torch import Tensor, nn
+
+from lnlab.nn.embedding import Embedding
+from lnlab.nn.feedforward import FeedForward
+from lnlab.nn.parts import Parts
+from lnlab.nn.placements import Place
+
+
+class Layer(nn.Module):
+    """Self-attention, cross-attention if the parts say so, and a feed-forward network, joined by a placement."""
+
+    def __init__(self, at: Place, parts: Parts, *, heads: int, d_ff: int, dropout: float) -> None:
+        super().__init__()
+        self.self_attention = parts.attention(at.width, heads)
+        self.cross_attention = parts.attention(at.width, heads) if parts.cross_attention else None
+        self.feed_forward = FeedForward(at.width, d_ff)
+        self.placement = parts.placement(at)
+        self.dropout = nn.Dropout(dropout)
+
+    @property
+    def sublayers(self) -> dict[str, nn.Module]:
+        """The sublayers by name, in the order of the residual branches."""
+        names = ("self_attention", "cross_attention", "feed_forward")
+        return {name: module for name in names if (module := getattr(self, name)) is not None}
+
+    def forward(
+        self, x: Tensor, mask: Tensor, memory: Tensor | None = None, memory_mask: Tensor | None = None
+    ) -> Tensor:
+        """(batch, length, width) -> the same shape; ``memory`` and its mask are for cross-attention only."""
+        cross, drop = self.cross_attention, self.dropout
+        branches = [lambda x: drop(self.self_attention(x, x, mask)), lambda x: drop(self.feed_forward(x))]
+        if cross is not None:
+            branches.insert(1, lambda x: drop(cross(x, memory, memory_mask)))
+        y: Tensor = self.placement(x, *branches)
+        return y
+
+
+class Stack(nn.Module):
+    """Embedding, layers, and a final norm if the last layer's placement needs one."""
+
+    def __init__(
+        self,
+        name: str,
+        parts: Parts,
+        other_layers: int | None,
+        *,
+        size: int,
+        width: int,
+        heads: int,
+        d_ff: int,
+        dropout: float,
+    ) -> None:
+        super().__init__()
+        norm = partial(parts.norm, width)
+        sublayers = 3 if parts.cross_attention else 2
+        places = [Place(name, i + 1, parts.layers, other_layers, sublayers, width, norm) for i in range(parts.layers)]
+        self.embedding = Embedding(size, width)
+        self.dropout = nn.Dropout(dropout)
+        self.layers = nn.ModuleList(Layer(at, parts, heads=heads, d_ff=d_ff, dropout=dropout) for at in places)
+        self.final_norm = norm() if self.layers[-1].placement.final_norm else None  # type: ignore[union-attr]
+
+    def forward(
+        self, tokens: Tensor, mask: Tensor, memory: Tensor | None = None, memory_mask: Tensor | None = None
+    ) -> Tensor:
+        """(batch, length) int64 -> (batch, length, width)."""
+        x: Tensor = self.dropout(self.embedding(tokens))
+        for layer in self.layers:
+            x = layer(x, mask, memory, memory_mask)
+        return x if self.final_norm is None else self.final_norm(x)

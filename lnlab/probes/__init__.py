@@ -1,0 +1,1 @@
+"""Measurements of a state that leave no trace: one quantity a file."""

@@ -1,0 +1,78 @@
+"""What a probe is given: a state, that is a model at one moment with its task; and the registry of probes.
+
+A probe is ``(state, *, ...) -> rows`` of a table, without the column ``measurement``. Its tags: ``table``; ``passes``,
+which counts its forward-equivalents of one batch, summed over its batches (a gradient is 3); ``quantities``, all that
+it may measure.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+from torch import nn
+from torch.optim import Optimizer
+
+from lnlab.errors import LabError, Problem
+from lnlab.randomness import Draw
+from lnlab.registry import Registry
+from lnlab.tables import Row
+from lnlab.tasks.task import Batch, Task
+
+probes: Registry[Callable[..., Iterator[Row]]] = Registry("probe")
+
+
+@dataclass
+class State:
+    """A run at one moment.
+
+    Attributes:
+        model: from a batch to logits.
+        task: batches and their loss.
+        draw: the randomness of the replicate.
+        step: updates done.
+        optimizer: or None before training.
+        schedule: step -> factor on the learning rate, or None.
+    """
+
+    model: nn.Module
+    task: Task
+    draw: Draw
+    step: int
+    optimizer: Optimizer | None = None
+    schedule: Callable[[int], float] | None = None
+
+    def batches(self, n: int, split: str = "train", purpose: str = "probe") -> list[Batch]:
+        """The first ``n`` batches of a split for a purpose: the same at every state of a seed and in every variant.
+
+        Raises:
+            LabError: the split has fewer.
+        """
+        found = list(islice(self.task.batches(split, purpose), n))
+        if len(found) < n:
+            what = f"a probe asks for {n} batches, and the split '{split}' has {len(found)}"
+            raise LabError(Problem("", what, f"ask for at most {len(found)}, or make the batches smaller"))
+        return found
+
+
+@contextmanager
+def evaluating(model: nn.Module) -> Iterator[None]:
+    """Evaluation mode (no dropout), and on leaving each module's own mode again."""
+    modes = {module: module.training for module in model.modules()}
+    model.eval()
+    try:
+        yield
+    finally:
+        for module, mode in modes.items():
+            module.training = mode
+
+
+def once(params: dict[str, Any]) -> float:
+    """The tag ``passes`` of a probe that needs one forward pass a batch."""
+    return float(params["batches"])
+
+
+def with_gradient(params: dict[str, Any]) -> float:
+    """The tag ``passes`` of a probe that needs one gradient a batch."""
+    return 3 * once(params)

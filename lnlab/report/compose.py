@@ -1,0 +1,69 @@
+"""The sections of a report, built; one that breaks becomes a reason and takes nothing else down."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import polars as pl
+
+from lnlab.errors import LabError
+from lnlab.keys import Json
+from lnlab.registry import Flawed
+from lnlab.report.facts import ReportFacts
+from lnlab.report.registries import FRAME_REGISTRIES
+from lnlab.report.section import Section
+from lnlab.tables import Results
+
+COMMON = ("title", "claims")
+
+
+@dataclass(frozen=True)
+class Part:
+    """One section of the page: what the spec asked for, and what came of it.
+
+    Attributes:
+        number: from 1.
+        title: what the spec calls it.
+        claims: ids of the claims that stand beside it.
+        section: what was found, or None.
+        error: why there is no section, or nothing.
+    """
+
+    number: int
+    title: str
+    claims: tuple[str, ...]
+    section: Section | None
+    error: str = ""
+
+
+def build_parts(facts: ReportFacts, results: Results) -> list[Part]:
+    """Every section that the facts name, in order."""
+    return [_part(number, given, results) for number, given in enumerate(facts.sections, 1)]
+
+
+def _part(number: int, given: Mapping[str, Json], results: Results) -> Part:
+    title, claims = str(given.get("title") or ""), tuple(given.get("claims") or ())
+    registry = FRAME_REGISTRIES["section"]
+    try:
+        choice = registry.resolve({k: v for k, v in given.items() if k not in COMMON})
+        return Part(number, title, claims, registry.builder(choice)(results))
+    except Exception as error:
+        return Part(number, title, claims, None, reason(error))
+
+
+def reason(error: Exception) -> str:
+    """An exception as one line for the page: no address, no traceback."""
+    if isinstance(error, LabError | Flawed):
+        return str(error)
+    told = str(error).strip().partition("\n")[0]
+    return f"{type(error).__name__}: {told}" if told else type(error).__name__
+
+
+def rows_used(parts: Sequence[Part], results: Results) -> dict[str, pl.DataFrame]:
+    """The stored rows that the sections read, each once, in the order of the store; every other table is empty."""
+    used = {name: table.clear() for name, table in results.tables.items()}
+    for name, table in results.tables.items():
+        read = [p.section.rows[name] for p in parts if p.section is not None and name in p.section.rows]
+        if read:
+            rows = pl.concat(read).unique(maintain_order=True)
+            used[name] = table.join(rows, on=table.columns, how="semi", nulls_equal=True, maintain_order="left")
+    return used

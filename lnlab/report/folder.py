@@ -1,0 +1,118 @@
+"""The folder of tables that a report is a function of: ``data/*.parquet`` and ``data/experiment.json``.
+
+Only the rows that the page uses are kept, and nothing that differs between two equal runs (seconds, time of day).
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, fields
+from pathlib import Path
+from tempfile import NamedTemporaryFile
+from typing import Any
+
+import polars as pl
+
+from lnlab.claims.claim import Verdict
+from lnlab.errors import Problem, ReportError
+from lnlab.report.compose import build_parts, rows_used
+from lnlab.report.facts import ReportFacts, from_json, to_json
+from lnlab.report.tabular import parquet
+from lnlab.tables import JUDGED, TABLES, WRITTEN_BY_WORKERS, Results, frame, schema
+
+UNSTABLE = ("seconds",)
+IN_FRONT = {"run": pl.String, "variant": pl.String, "seed": pl.Int64, "step": pl.Int64}
+
+
+def write_folder(out: Path, facts: ReportFacts, results: Results, verdicts: Sequence[Verdict]) -> list[Path]:
+    """Write ``out/data``. What was in it and no longer belongs there goes.
+
+    Raises:
+        ReportError: the folder cannot be written.
+    """
+    kept = rows_used(build_parts(facts, results), results)
+    runs = results.runs.with_columns(pl.lit(None, results.runs.schema[c]).alias(c) for c in UNSTABLE)
+    tables = {"runs": runs, "axes": results.axes, "verdicts": verdict_frame(verdicts)}
+    tables |= {name: table for name, table in kept.items() if not table.is_empty()}
+    files = {f"data/{name}.parquet": parquet(table) for name, table in sorted(tables.items())}
+    text = json.dumps(to_json(facts), indent=2, sort_keys=True, ensure_ascii=False, allow_nan=False)
+    return write_files(out, files | {"data/experiment.json": f"{text}\n".encode()}, ("data",))
+
+
+def read_folder(out: Path) -> tuple[ReportFacts, Results, list[Verdict]]:
+    """Everything a report is made of, from its folder alone.
+
+    Raises:
+        ReportError: the folder is not that of a report, or a file in it is damaged.
+    """
+    path = out / "data" / "experiment.json"
+    try:
+        facts = from_json(json.loads(path.read_text(encoding="utf-8")), str(path))
+    except (OSError, ValueError) as error:
+        raise ReportError(Problem(str(path), f"cannot be read: {error}", "write the report again")) from error
+    tables = {name: _read(out / "data" / f"{name}.parquet", empty(name)) for name in WRITTEN_BY_WORKERS}
+    runs = _read(out / "data" / "runs.parquet", None)
+    axes = _read(out / "data" / "axes.parquet", schema("axes"))
+    verdicts = _read(out / "data" / "verdicts.parquet", schema("verdicts"))
+    return facts, Results(runs, axes, tables), verdicts_of(verdicts)
+
+
+def empty(name: str) -> pl.Schema:
+    """The columns of a worker's table once it is joined to its runs."""
+    columns: dict[str, Any] = IN_FRONT | schema(name)
+    return pl.Schema(columns)
+
+
+def _read(path: Path, otherwise: pl.Schema | None) -> pl.DataFrame:
+    if otherwise is not None and not path.exists():
+        return pl.DataFrame(schema=otherwise)
+    try:
+        return pl.read_parquet(path)
+    except (OSError, pl.exceptions.PolarsError) as error:
+        raise ReportError(Problem(str(path), f"cannot be read: {error}", "write the report again")) from error
+
+
+def verdict_frame(verdicts: Sequence[Verdict]) -> pl.DataFrame:
+    """Verdicts as the table ``verdicts``; the seeds as JSON, in order."""
+    rows: list[Mapping[str, Any]] = [
+        asdict(v) | {"seeds": json.dumps({str(s): v.seeds[s] for s in sorted(v.seeds)})} for v in verdicts
+    ]
+    return frame("verdicts", rows)
+
+
+def verdicts_of(table: pl.DataFrame) -> list[Verdict]:
+    """The verdicts of a table ``verdicts``."""
+    names = [f.name for f in fields(Verdict)]
+    return [
+        Verdict(**row | {"seeds": {int(s): v for s, v in json.loads(row["seeds"]).items()}})
+        for row in table.select(names).iter_rows(named=True)
+    ]
+
+
+def write_files(out: Path, files: Mapping[str, bytes], folders: Sequence[str]) -> list[Path]:
+    """Write each file by rename; of ``folders``, drop files that a report writes and this one did not.
+
+    Raises:
+        ReportError: a file cannot be written.
+    """
+    try:
+        for name, content in files.items():
+            _replace(out / name, content)
+        for folder in folders:
+            for old in sorted((out / folder).iterdir()) if (out / folder).is_dir() else ():
+                if f"{folder}/{old.name}" not in files and old.name.startswith((*TABLES, *JUDGED, "figure-", "table-")):
+                    old.unlink()
+    except OSError as error:
+        raise ReportError(
+            Problem(str(out), f"cannot be written: {error}", "choose another folder with --out")
+        ) from error
+    return [out / name for name in files]
+
+
+def _replace(path: Path, content: bytes) -> None:
+    if path.exists() and path.read_bytes() == content:
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
+        file.write(content)
+    Path(file.name).chmod(0o644)
+    Path(file.name).replace(path)

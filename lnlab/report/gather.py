@@ -1,0 +1,183 @@
+"""From a selection to labelled series with intervals: who is drawn, from how many seeds, and what is left out."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import polars as pl
+
+from lnlab.analyse.intervals import student
+from lnlab.analyse.quantities import quantities
+from lnlab.analyse.select import MEASURED, runs_with, select
+from lnlab.errors import Problem, ReportError
+from lnlab.keys import Json
+from lnlab.report.wording import count, listing, together, value_of_axis
+from lnlab.tables import Results
+
+ALONE = "all runs"
+PANELS = ("stack", "sublayer", "tensor", "index")
+SEEDS = {
+    "panel": pl.String,
+    "series": pl.String,
+    "line": pl.Int32,
+    "x": pl.Float64,
+    "seed": pl.Int64,
+    "value": pl.Float64,
+}
+POINTS = {
+    "panel": pl.String,
+    "series": pl.String,
+    "line": pl.Int32,
+    "x": pl.Float64,
+    "estimate": pl.Float64,
+    "low": pl.Float64,
+    "high": pl.Float64,
+    "n": pl.Int64,
+}
+
+
+@dataclass(frozen=True)
+class Gathered:
+    """Labelled numbers.
+
+    Attributes:
+        seeds: ``panel series line x seed value``: every number drawn.
+        points: ``panel series line x estimate low high n``: over seeds, with the 95 % Student interval.
+        names: the series, in order.
+        families: for each series, the place of its value of the first axis that varies.
+        panels: the panels, in order; none where there is only one.
+        left_out: sentences about numbers that are not drawn.
+        missing: a sentence about runs that are not there, or nothing.
+        rows: the stored rows behind it, by table.
+    """
+
+    seeds: pl.DataFrame
+    points: pl.DataFrame
+    names: tuple[str, ...]
+    families: tuple[int, ...]
+    panels: tuple[str, ...]
+    left_out: tuple[str, ...]
+    missing: str
+    rows: Mapping[str, pl.DataFrame]
+
+
+def gather(results: Results, quantity: str, where: Mapping[str, Json], x: str, *, log: bool, panels: bool) -> Gathered:
+    """The numbers of one quantity along ``x``.
+
+    Args:
+        results: what an experiment found.
+        quantity: stored or derived.
+        where: which rows.
+        x: a column or a path of the setting.
+        log: whether it is drawn on a logarithmic axis, which zeros and negative numbers cannot enter.
+        panels: whether a site column that still varies makes panels; else it is refused.
+
+    Raises:
+        LabError: ``where`` names what is not there.
+        ReportError: a seed has more than one number at one x.
+    """
+    selection = {"quantity": quantity, **where}
+    rows = select(results, selection, [x]).filter(pl.col(x).is_not_null())
+    rows = rows.with_columns(pl.col(x).cast(pl.Float64).alias("x"))
+    column = _panel_column(rows, x) if panels else None
+    panel = pl.lit(None, pl.String) if column is None else pl.col(column).cast(pl.String)
+    runs = runs_with(results, selection, x)
+    names, families, labels = _series(results, runs, x)
+    rows = rows.with_columns(panel.alias("panel")).join(labels, on="run", how="left", maintain_order="left")
+    _refuse_several(rows, x)
+    finite = rows.filter(pl.col("value").is_finite())
+    drawn = finite.filter(pl.col("value") > 0) if log else finite
+    seeds = drawn.select(pl.col(c).cast(t) for c, t in SEEDS.items()).sort("panel", "line", "x", "seed")
+    return Gathered(
+        seeds,
+        points(seeds, log=log),
+        names,
+        families,
+        tuple(rows["panel"].drop_nulls().unique().sort()),
+        _left_out(rows.height - finite.height, finite.height - drawn.height),
+        _missing(runs),
+        _stored(results, quantity, rows),
+    )
+
+
+def _panel_column(rows: pl.DataFrame, x: str) -> str | None:
+    varying = [c for c in PANELS if c in rows.columns and c != x and rows[c].n_unique() > 1]
+    return varying[0] if varying else None
+
+
+def _series(results: Results, runs: pl.DataFrame, x: str) -> tuple[tuple[str, ...], tuple[int, ...], pl.DataFrame]:
+    """The series of every run, named by the axes that vary among these runs; its family is its place on the first."""
+    here = results.axes.filter(pl.col("run").is_in(runs["run"].implode()) & (pl.col("axis") != x))
+    counts = here.group_by("axis", maintain_order=True).agg(pl.col("value").n_unique())
+    varying = counts.filter(pl.col("value") > 1)["axis"].to_list()
+    told: dict[str, list[tuple[int, str]]] = {run: [] for run in runs["run"]}
+    for axis in varying:
+        order = results.axes.filter(pl.col("axis") == axis)["value"].unique(maintain_order=True).to_list()
+        for run, value, label in here.filter(pl.col("axis") == axis).select("run", "value", "label").iter_rows():
+            told[run].append((order.index(value), value_of_axis(axis, json.loads(value), label)))
+    table = [(run, together(word for _, word in words) or ALONE) for run, words in told.items()]
+    places = {name: [place for place, _ in told[run]] for run, name in table}
+    names = sorted(places, key=lambda name: places[name])
+    labels = pl.DataFrame(table, schema={"run": pl.String, "series": pl.String}, orient="row")
+    line = pl.col("series").replace_strict(names, range(len(names)), return_dtype=pl.Int32).alias("line")
+    return tuple(names), tuple((places[name] or [0])[0] for name in names), labels.with_columns(line)
+
+
+def _refuse_several(rows: pl.DataFrame, x: str) -> None:
+    """Refuse to average over anything but seeds: two numbers of one seed at one place are a mistake of ``where``."""
+    twice = rows.filter(pl.struct("panel", "series", "x", "seed").is_duplicated())
+    if twice.is_empty():
+        return
+    first = twice.filter(pl.struct("panel", "series", "x", "seed") == pl.struct("panel", "series", "x", "seed").first())
+    told = {c: first[c].unique().sort().to_list() for c in (*PANELS, "layer", "step") if c in first.columns}
+    open_ = [f"{c} ({listing(map(str, v))})" for c, v in told.items() if len(v) > 1 and c != x]
+    what = f"seed {first['seed'][0]} has {first.height} numbers at {x} {first['x'][0]:g}: {'; '.join(open_) or 'twice'}"
+    raise ReportError(Problem("where", what, "select one of each"))
+
+
+def points(seeds: pl.DataFrame, *, log: bool) -> pl.DataFrame:
+    """Mean over seeds with the 95 % Student interval at each place: ``panel series line x estimate low high n``."""
+    rows = []
+    groups = seeds.group_by("panel", "series", "line", "x", maintain_order=True).agg(pl.col("value"))
+    for *place, values in groups.iter_rows():
+        found = student(values, log=log)
+        band = (found.low, found.high) if found.n > 1 else (None, None)
+        rows.append((*place, found.estimate, *band, found.n))
+    return pl.DataFrame(rows, schema=POINTS, orient="row")
+
+
+def replicates(points: pl.DataFrame) -> str:
+    """``n = 10``, or ``n = 3 to 10`` where places differ, without a line break."""
+    numbers = sorted(points["n"].unique())
+    return f"n = {numbers[0]}" + (f" to {numbers[-1]}" if len(numbers) > 1 else "")
+
+
+def _left_out(not_finite: int, not_positive: int) -> tuple[str, ...]:
+    """What is not drawn, counted."""
+    said = ((not_finite, "not finite"), (not_positive, "not positive, which a logarithmic axis cannot show"))
+    return tuple(f"{count(n, 'number')} {'is' if n == 1 else 'are'} not drawn: {why}." for n, why in said if n)
+
+
+def _missing(runs: pl.DataFrame) -> str:
+    """Which of these runs have no finished outcome, counted by status."""
+    counts = runs["status"].fill_null("not run yet").value_counts(sort=True).sort("status")
+    gone = [f"{n} {status.replace('_', ' ')}" for status, n in counts.iter_rows() if status != "finished"]
+    return f"Missing: of {count(runs.height, 'run')}, {listing(gone)}." if gone else ""
+
+
+def _stored(results: Results, quantity: str, rows: pl.DataFrame) -> dict[str, pl.DataFrame]:
+    """The stored rows that give these rows again: themselves, or all rows of these runs for a derived quantity."""
+    runs = pl.col("run").is_in(rows["run"].unique().implode())
+    if quantity in quantities.entries:
+        return {name: results.tables[name].filter(runs) for name in MEASURED if name in results.tables}
+    keys = [c for c in ("run", "step", "split", "stack", "layer", "sublayer", "tensor", "index") if c in rows.columns]
+    taken = rows.select(keys).unique()
+    kept = {}
+    for name in MEASURED:
+        if (table := results.tables.get(name)) is not None:
+            on = [c for c in keys if c in table.columns]
+            same = table.filter(pl.col("quantity") == quantity)
+            kept[name] = same.join(
+                taken.select(on).unique(), on=on, how="semi", nulls_equal=True, maintain_order="left"
+            )
+    return kept

@@ -1,0 +1,172 @@
+"""The page: Jinja with escaping always on, drawings as JSON data, a policy that lets no other script or style run."""
+
+import base64
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+import lnlab
+from lnlab.claims.claim import Verdict
+from lnlab.errors import Problem, ReportError
+from lnlab.report import answers, methods, provenance
+from lnlab.report.dots import Dots, dots
+from lnlab.report.drawing import bundle
+from lnlab.report.facts import ReportFacts
+from lnlab.report.plates import Plate, Shown
+from lnlab.report.wording import listing
+from lnlab.tables import Results
+
+_SIZE = re.compile(r'<svg[^>]*? width="(\d+)(?:\.\d+)?" height="(\d+)')
+
+
+@dataclass(frozen=True)
+class Row:
+    """A verdict as the page shows it."""
+
+    number: int
+    verdict: Verdict
+    statistic: str
+    aside: str
+    dots: Dots | None
+
+
+def templates_folder(given: Path | None = None) -> Path:
+    """Where the templates lie: the folder given, else inside the package, else beside it (a checkout).
+
+    Raises:
+        ReportError: there is no ``page.html.j2`` in any of them.
+    """
+    package = Path(lnlab.__file__).parent
+    places = [given] if given else [package / "templates", package.parent / "templates"]
+    for place in places:
+        if (place / "page.html.j2").is_file():
+            return place
+    where = listing(map(str, places), "or")
+    raise ReportError(Problem(where, "holds no page.html.j2", "name a folder of templates with --templates"))
+
+
+def environment(folder: Path) -> Environment:
+    """Jinja as every template is rendered: escaped, and refusing names that do not exist."""
+    made = Environment(
+        loader=FileSystemLoader(folder),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.policies["json.dumps_kwargs"] = {"sort_keys": True, "allow_nan": False, "ensure_ascii": False}
+    return made
+
+
+def script(folder: Path) -> str:
+    """The one script of a page: Vega and the lines that put the live drawings into their places."""
+    return bundle((folder / "page.js").read_text(encoding="utf-8"))
+
+
+def page(
+    folder: Path,
+    facts: ReportFacts,
+    results: Results,
+    verdicts: Sequence[Verdict],
+    shown: Sequence[Shown],
+    overview: Shown | None,
+    *,
+    shared: str | None,
+) -> str:
+    """The page as text.
+
+    Args:
+        folder: of the templates.
+        facts: what no table says.
+        results: for methods, provenance and missing runs.
+        verdicts: in the order of the spec.
+        shown: the sections, drawn.
+        overview: all verdicts side by side, drawn.
+        shared: the path of the shared script as the page names it; None puts everything into one file.
+    """
+    made = environment(folder)
+    style = made.get_template("style.css").render()
+    inline = None if shared else script(folder)
+    rows = {v.claim: _row(n, v, facts) for n, v in enumerate(verdicts, 1)}
+    beside = [c for s in shown for c in s.part.claims]
+    return made.get_template("page.html.j2").render(
+        facts=facts,
+        policy=policy(style, inline),
+        script_path=shared,
+        script=None if inline is None else Markup(inline),  # noqa: S704 - our own bundle, checked for </script
+        answer=answers.answer(verdicts),
+        headline=answers.headline(verdicts),
+        numbers={claim: row.number for claim, row in rows.items()},
+        symbols=answers.SYMBOLS,
+        classes=answers.CLASSES,
+        missing_runs=provenance.missing_runs(results),
+        provenance=provenance.provenance(facts, results),
+        parts=[_part(s, rows, single=shared is None) for s in shown],
+        overview=None if overview is None else _part(overview, rows, single=shared is None),
+        rest=[row for claim, row in rows.items() if claim not in beside],
+        methods=methods.prose(facts, results),
+        outcomes=provenance.outcomes(results),
+        settings=provenance.settings_grid(results),
+        multiplicity=answers.multiplicity(verdicts) if verdicts else "No claim was judged.",
+        commands=provenance.commands(facts),
+    )
+
+
+def policy(style: str, inline: str | None) -> str:
+    """The content security policy: this style, this script, images of this page, and nothing else."""
+    scripts, images = (f"'{_hash(inline)}'", "data:") if inline is not None else ("'self'", "'self'")
+    return (
+        f"default-src 'none'; script-src {scripts}; style-src '{_hash(style)}'; img-src {images}; "
+        "base-uri 'none'; form-action 'none'"
+    )
+
+
+def _hash(text: str) -> str:
+    return "sha256-" + base64.b64encode(sha256(text.encode()).digest()).decode()
+
+
+def _row(number: int, verdict: Verdict, facts: ReportFacts) -> Row:
+    return Row(number, verdict, answers.statistic(verdict), _aside(verdict, facts), dots(verdict))
+
+
+def _aside(verdict: Verdict, facts: ReportFacts) -> str:
+    """What decided, where it holds, and where the claim comes from, as sentences."""
+    source = facts.sources.get(verdict.claim)
+    said = (verdict.reason, verdict.scope, f"Source: {source}" if source else "")
+    return " ".join(f"{s[0].upper()}{s[1:].rstrip('.')}." for s in said if s)
+
+
+def _part(shown: Shown, rows: Mapping[str, Row], *, single: bool) -> dict[str, Any]:
+    part, section = shown.part, shown.part.section
+    return {
+        "number": part.number,
+        "title": part.title,
+        "error": part.error,
+        "finding": section.finding if section else "",
+        "missing": section.missing if section else "",
+        "plates": [_plate(plate, single=single) for plate in shown.plates],
+        "tables": shown.tables,
+        "verdicts": [rows[claim] for claim in part.claims if claim in rows],
+    }
+
+
+def _plate(plate: Plate, *, single: bool) -> dict[str, Any]:
+    size = _SIZE.search(plate.svg)
+    width, height = size.groups() if size else ("", "")
+    inside = "data:image/svg+xml;base64," + base64.b64encode(plate.svg.encode()).decode()
+    return {
+        "number": plate.number,
+        "stem": plate.stem,
+        "chart": plate.chart,
+        "table": plate.table,
+        "spec": plate.spec,
+        "source": inside if single else f"figures/{plate.stem}.svg",
+        "width": width,
+        "height": height,
+    }

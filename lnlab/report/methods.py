@@ -1,0 +1,151 @@
+"""How the experiment was made, in prose and as a table, from the resolved settings and nothing else."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+
+from lnlab.keys import Json, canonical
+from lnlab.report.facts import ReportFacts
+from lnlab.report.wording import count, listing, plain, value_of_axis
+from lnlab.tables import Results
+
+
+def settings(results: Results) -> list[dict[str, Json]]:
+    """The resolved setting of every variant, each once, in the order of the plan."""
+    return [json.loads(text) for text in results.runs["setting"].unique(maintain_order=True)]
+
+
+def leaves(setting: Mapping[str, Json], prefix: str = "") -> Iterator[tuple[str, Json]]:
+    """Every value of a setting with its dotted path; a choice gives its kind at its own path."""
+    for key, value in setting.items():
+        path = f"{prefix}.{key}" if prefix else key
+        if key == "kind":
+            yield prefix or "kind", value
+        elif isinstance(value, Mapping):
+            yield from leaves(value, path)
+        else:
+            yield path, value
+
+
+def values(found: Sequence[Mapping[str, Json]]) -> dict[str, list[Json]]:
+    """For each path, the values it takes over the settings, in order of appearance."""
+    taken: dict[str, dict[str, Json]] = {}
+    for setting in found:
+        for path, value in leaves(setting):
+            taken.setdefault(path, {}).setdefault(canonical(value), value)
+    return {path: list(distinct.values()) for path, distinct in taken.items()}
+
+
+def corpus(results: Results) -> str:
+    """The corpora of the experiment, by name."""
+    return listing(plain(v) for v in values(settings(results)).get("task.corpus", []))
+
+
+def prose(facts: ReportFacts, results: Results) -> list[str]:
+    """Paragraphs: what was built, on what data, how it started, what was measured, how often."""
+    taken = values(settings(results))
+    if not taken:
+        return ["The plan holds no run."]
+    return [p for p in (_model(taken), _data(taken), _training(taken), _measured(facts), _replicates(results)) if p]
+
+
+def _say(taken: Mapping[str, list[Json]], path: str) -> str:
+    """The values of a path as a reader says them; two readings of one axis are joined by *or*."""
+    return listing((value_of_axis(path, v, plain(v)) for v in taken.get(path, [])), "or")
+
+
+def _plain(taken: Mapping[str, list[Json]], path: str) -> str:
+    return listing((plain(v) for v in taken.get(path, [])), "or")
+
+
+def _params(taken: Mapping[str, list[Json]], owner: str, leave: Sequence[str] = ()) -> str:
+    """The parameters of a choice: ``d_model 128, heads 4``."""
+    inside = [p for p in taken if p.startswith(f"{owner}.") and p not in leave and not _below_choice(taken, owner, p)]
+    return ", ".join(f"{p.removeprefix(owner + '.')} {_plain(taken, p)}" for p in inside)
+
+
+def _below_choice(taken: Mapping[str, list[Json]], owner: str, path: str) -> bool:
+    parent = path.rpartition(".")[0]
+    return parent != owner and parent in taken
+
+
+def _model(taken: Mapping[str, list[Json]]) -> str:
+    stacks = {stack: _stack(taken, stack) for stack in ("encoder", "decoder") if f"{stack}.layers" in taken}
+    if "model" not in taken:
+        return ""
+    if len(stacks) > 1 and len(set(stacks.values())) == 1:
+        each = f"Each stack has {stacks['encoder']}."
+    else:
+        each = " ".join(f"The {stack} has {what}." for stack, what in stacks.items())
+    cross = _say(taken, "decoder.cross_attention")
+    across = f" The decoder comes {cross}." if cross else ""
+    kind = _plain(taken, "model").replace("_", "-")
+    return f"The model is an {kind} ({_params(taken, 'model')}). {each}{across}"
+
+
+def _stack(taken: Mapping[str, list[Json]], stack: str) -> str:
+    layers = f"{_plain(taken, f'{stack}.layers')} layers"
+    norm = f"{_plain(taken, f'{stack}.norm')} norm{_bracket(_params(taken, f'{stack}.norm'))}"
+    attention = f"{_plain(taken, f'{stack}.attention')} attention{_bracket(_params(taken, f'{stack}.attention'))}"
+    return f"{layers}, {attention} and {norm}, placed as {_say(taken, f'{stack}.placement')}"
+
+
+def _bracket(text: str) -> str:
+    return f" ({text})" if text else ""
+
+
+def _data(taken: Mapping[str, list[Json]]) -> str:
+    if "task" not in taken:
+        return ""
+    corpus = f" on the corpus {_plain(taken, 'task.corpus')}" if "task.corpus" in taken else ""
+    tokens = f", tokenized by {_plain(taken, 'task.tokenizer')}" if "task.tokenizer" in taken else ""
+    given = _params(taken, "task", ("task.corpus", "task.tokenizer"))
+    kind = _plain(taken, "task")
+    return f"The task is {kind}{corpus}{tokens}{_bracket(given)}. The loss is a mean over tokens, in nats."
+
+
+def _training(taken: Mapping[str, list[Json]]) -> str:
+    start = f"Weights start as {_plain(taken, 'init')}{_bracket(_params(taken, 'init'))}." if "init" in taken else ""
+    steps = taken.get("train.steps", [0])
+    if steps == [0]:
+        return f"{start} Nothing is trained: every number is measured at initialization.".strip()
+    rate = f" by {_plain(taken, 'optimizer')}{_bracket(_params(taken, 'optimizer'))}" if "optimizer" in taken else ""
+    factor = (
+        f", schedule {_plain(taken, 'schedule')}{_bracket(_params(taken, 'schedule'))}" if "schedule" in taken else ""
+    )
+    return f"{start} Training takes {_plain(taken, 'train.steps')} updates{rate}{factor}.".strip()
+
+
+def _measured(facts: ReportFacts) -> str:
+    if not facts.probes:
+        return ""
+    said = [_probe(probe) for probe in facts.probes]
+    return f"Measured: {listing(said)}. Dropout is off while measuring unless a probe says otherwise."
+
+
+def _probe(probe: Mapping[str, Json]) -> str:
+    given = ", ".join(f"{k} {plain(v)}" for k, v in probe.items() if k not in ("kind", "at"))
+    at = f" at {plain(probe['at'])}" if "at" in probe else ""
+    return f"{probe.get('kind', '')}{at}{_bracket(given)}"
+
+
+def _replicates(results: Results) -> str:
+    seeds = sorted(results.runs["seed"].unique().to_list())
+    variants = results.runs["variant"].n_unique()
+    return (
+        f"{count(variants, 'variant')} with {count(len(seeds), 'seed')} each ({ranges(seeds)}), "
+        f"{count(results.runs.height, 'run')} in all. A seed draws the weights, the batches and all else that is "
+        "random, each from its own address, so that the variants of one seed share every draw they have in common "
+        "and are compared in pairs. Intervals are Student intervals over seeds, on the logarithmic scale for positive "
+        "numbers."
+    )
+
+
+def ranges(numbers: Sequence[int]) -> str:
+    """``1–10, 12``: runs of consecutive numbers shortened."""
+    runs: list[list[int]] = []
+    for n in sorted(set(numbers)):
+        if runs and n == runs[-1][1] + 1:
+            runs[-1][1] = n
+        else:
+            runs.append([n, n])
+    return ", ".join(str(a) if a == b else f"{a}–{b}" for a, b in runs)

@@ -1,0 +1,137 @@
+"""The notebook: the same figures from the same tables, outputs inside, runnable with polars and altair alone."""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import nbformat
+import polars as pl
+
+from lnlab.analyse.intervals import quantile
+from lnlab.claims.claim import Verdict
+from lnlab.keys import digest
+from lnlab.report.answers import SYMBOLS, answer, statistic
+from lnlab.report.facts import ReportFacts
+from lnlab.report.folder import verdict_frame
+from lnlab.report.gather import points
+from lnlab.report.plates import Plate, Shown
+
+_OPENING = '''\
+import json
+from pathlib import Path
+
+import altair as alt
+import polars as pl
+
+alt.renderers.enable("svg")  # draws here, and asks no network for scripts
+STUDENT = {students}  # t(.975, n - 1) by the number of seeds
+
+
+def over_seeds(seeds, log):
+    """Mean and 95 % Student interval over seeds, on the logarithmic scale where the figure is."""
+    value = pl.col("value").log() if log else pl.col("value")
+    half = pl.col("sd") * pl.col("n").replace_strict(STUDENT, default=None) / pl.col("n").sqrt()
+    found = seeds.group_by("panel", "series", "line", "x", maintain_order=True).agg(
+        value.mean().alias("mean"), value.std().alias("sd"), pl.len().cast(pl.Int64).alias("n")
+    )
+    ends = {{"estimate": pl.col("mean"), "low": pl.col("mean") - half, "high": pl.col("mean") + half}}
+    found = found.with_columns(**{{k: e.exp() if log else e for k, e in ends.items()}})
+    return found.select("panel", "series", "line", "x", "estimate", "low", "high", "n")'''
+_COLUMNS = ("claim", "verdict", "statistic", "estimate", "low", "high", "n", "inside")
+_VERDICTS = f"""\
+verdicts = pl.read_parquet("data/verdicts.parquet")
+verdicts.select({", ".join(f'"{name}"' for name in _COLUMNS)})"""
+_NUMBERS = """\
+seeds = pl.read_parquet("figures/{stem}.parquet")
+points = over_seeds(seeds, log={log})
+points"""
+_FIGURE = """\
+spec = json.loads(Path("figures/{stem}.vl.json").read_text(encoding="utf-8"))
+spec["datasets"]["points"] = points.to_dicts()
+alt.Chart.from_dict(spec)"""
+_FORMAT: Any = nbformat  # it has no types
+_MARKDOWN = re.compile(r"([\\`*_{}\[\]()#+\-.!|~$&<>:])")
+
+
+def notebook(facts: ReportFacts, verdicts: Sequence[Verdict], shown: Sequence[Shown]) -> str:
+    """The notebook as JSON text; equal reports give equal bytes."""
+    cells = [_markdown("title", _title(facts, verdicts)), _opening(shown)]
+    if verdicts:
+        cells.append(_code("verdicts", _VERDICTS, _text(verdict_frame(verdicts).select(_COLUMNS))))
+    by_id = {v.claim: v for v in verdicts}
+    for each in shown:
+        cells += _section(each, [by_id[c] for c in each.part.claims if c in by_id])
+    kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
+    made = _FORMAT.v4.new_notebook(cells=cells, metadata={"kernelspec": kernel, "language_info": {"name": "python"}})
+    _FORMAT.validate(made)
+    return str(_FORMAT.writes(made)) + "\n"
+
+
+def escape(text: str) -> str:
+    """Text that Markdown shows as it stands, on one line."""
+    return (
+        _MARKDOWN.sub(r"\\\1", " ".join(text.split()))
+        .replace("\\<", "&lt;")
+        .replace("\\>", "&gt;")
+        .replace("\\&", "&amp;")
+    )
+
+
+def _title(facts: ReportFacts, verdicts: Sequence[Verdict]) -> str:
+    cite = f"\n\nPaper: {escape(facts.source['cite'])}" if facts.source.get("cite") else ""
+    question = f"\n\n*{escape(facts.question)}*" if facts.question else ""
+    reads = "\n\nEvery cell reads the tables beside this notebook; only polars and altair are needed."
+    return f"# {escape(facts.title)}{question}\n\n**{escape(answer(verdicts))}**{cite}{reads}"
+
+
+def _opening(shown: Sequence[Shown]) -> Any:
+    sizes = {n for each in shown for plate in each.plates for n in plate.chart.points["n"].to_list() if n > 1}
+    students = {n: quantile(n - 1) for n in sorted(sizes)}
+    return _code("opening", _OPENING.format(students=students))
+
+
+def _section(each: Shown, verdicts: Sequence[Verdict]) -> list[Any]:
+    part = each.part
+    head = escape(part.section.finding) if part.section else "This section could not be made"
+    kicker = f"{escape(part.title)}\n\n" if part.title else ""
+    said = [
+        f"- {SYMBOLS.get(v.verdict, '?')} **{escape(v.verdict)}**: {escape(v.says)} ({escape(statistic(v))})"
+        for v in verdicts
+    ]
+    told = escape(part.error) if part.error else escape(part.section.missing) if part.section else ""
+    body = "\n\n".join(p for p in (f"## {head}", kicker.strip(), told, "\n".join(said)) if p)
+    return [_markdown(f"section-{part.number}", body), *(cell for plate in each.plates for cell in _plate(plate))]
+
+
+def _plate(plate: Plate) -> list[Any]:
+    log = plate.chart.log
+    caption = f"**Figure {plate.number}.** {escape(plate.chart.caption)}"
+    kind = "FacetChart" if "facet" in plate.spec else "LayerChart"
+    drawn = {"image/svg+xml": plate.svg, "text/plain": f"alt.{kind}(...)"}
+    return [
+        _markdown(f"{plate.stem}-caption", caption),
+        _code(
+            f"{plate.stem}-numbers",
+            _NUMBERS.format(stem=plate.stem, log=log),
+            _text(points(plate.chart.seeds, log=log)),
+        ),
+        _code(f"{plate.stem}-figure", _FIGURE.format(stem=plate.stem), drawn),
+    ]
+
+
+def _text(frame: pl.DataFrame) -> dict[str, str]:
+    with pl.Config(restore_defaults=True):
+        return {"text/plain": str(frame)}
+
+
+def _id(name: str) -> str:
+    return digest(["cell", name])[:12]
+
+
+def _markdown(name: str, source: str) -> Any:
+    return _FORMAT.v4.new_markdown_cell(source, id=_id(name))
+
+
+def _code(name: str, source: str, output: Mapping[str, str] | None = None) -> Any:
+    shown = [] if output is None else [_FORMAT.v4.new_output("execute_result", dict(output), execution_count=None)]
+    return _FORMAT.v4.new_code_cell(source, id=_id(name), outputs=shown)

@@ -1,0 +1,72 @@
+"""Where the numbers of a page come from, which runs are missing, and how to make it again."""
+
+import json
+import re
+
+import polars as pl
+
+from lnlab.report import methods
+from lnlab.report.facts import ReportFacts
+from lnlab.report.tabular import Grid, grid
+from lnlab.report.wording import count, listing, plain
+from lnlab.tables import Results
+
+
+def missing_runs(results: Results) -> str:
+    """How many runs have no finished outcome, by status; nothing if all have."""
+    counts = results.runs["status"].fill_null("not run yet").value_counts().sort("status")
+    gone = [f"{n} {status.replace('_', ' ')}" for status, n in counts.iter_rows() if status != "finished"]
+    return f"This report is partial. Of {count(results.runs.height, 'run')}, {listing(gone)}." if gone else ""
+
+
+def provenance(facts: ReportFacts, results: Results) -> list[tuple[str, str]]:
+    """Where the numbers come from, as pairs of name and value."""
+    runs = results.runs
+    finished = int((runs["status"] == "finished").sum())
+    seeds = methods.ranges(runs["seed"].to_list())
+    figure = f", Figure {facts.source['figure']}" if facts.source.get("figure") else ""
+    pairs = [
+        ("Paper", f"{facts.source['cite']}{figure}" if facts.source.get("cite") else ""),
+        ("Spec", facts.path),
+        ("Plan", facts.digest[:16]),
+        ("Profile", facts.profile or "default"),
+        ("Overrides", ", ".join(facts.overrides)),
+        ("Corpus", methods.corpus(results)),
+        ("Seeds", seeds),
+        ("Runs", f"{finished} of {runs.height} finished"),
+        ("Measured by", _machines(runs)),
+        ("Page made by", f"lnlab {facts.version}"),
+    ]
+    return [(name, value) for name, value in pairs if value]
+
+
+def _machines(runs: pl.DataFrame) -> str:
+    versions = [json.loads(text) for text in runs["versions"].drop_nulls().unique().sort()]
+    programs = sorted({f"{name} {v[name]}" for v in versions for name in ("lnlab", "torch", "python") if name in v})
+    devices = [str(d) for d in runs["device"].drop_nulls().unique().sort()]
+    return ", ".join(programs) + (f" on {listing(devices)}" if devices else "")
+
+
+def outcomes(results: Results) -> Grid | None:
+    """The runs that did not finish, with their reasons; None if all did."""
+    odd = results.runs.filter(pl.col("status") != "finished").sort("variant", "seed")
+    odd = odd.with_columns(pl.col("variant").str.slice(0, 12), pl.col("status").str.replace_all("_", " "))
+    headings = {"variant": "variant", "seed": "seed", "status": "status", "reason": "reason"}
+    return None if odd.is_empty() else grid(odd, headings, "Runs that did not finish.")
+
+
+def settings_grid(results: Results) -> Grid:
+    """Every path of the resolved settings with the values it takes."""
+    taken = methods.values(methods.settings(results))
+    rows = tuple(((path, False), (listing(map(plain, found), "or"), False)) for path, found in sorted(taken.items()))
+    return Grid("Every setting of every run, defaults included.", ("path", "value"), rows)
+
+
+def commands(facts: ReportFacts) -> str:
+    """What to type to make the report again."""
+    words = " ".join(word if re.fullmatch(r"[\w./:=+@,%-]+", word) else _quoted(word) for word in facts.command)
+    return f"lnlab run {words}\nlnlab report {words}"
+
+
+def _quoted(word: str) -> str:
+    return "'" + word.replace("'", "'\\''") + "'"

@@ -1,0 +1,64 @@
+"""A part of a report as one frozen value, made of frames alone; page, notebook, figures and tables all render it."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+import polars as pl
+
+from lnlab.keys import Json
+from lnlab.registry import Registry
+
+
+@dataclass(frozen=True)
+class Chart:
+    """A Vega-Lite drawing with everything a reader needs who cannot see it.
+
+    Attributes:
+        spec: Vega-Lite whose layers read the named data set ``points`` (and ``seeds``, where single seeds are drawn).
+        points: what is drawn, one row a mark: the table behind the figure.
+        seeds: the replicates behind ``points``: ``panel series line x seed value``.
+        headings: heading of each column of ``points`` that the folded table shows, in order.
+        alt: the drawing in words.
+        caption: what, units, the statistic of the band and its n, what was dropped or thinned.
+        log: whether means and intervals were taken on the logarithmic scale.
+    """
+
+    spec: Mapping[str, Json]
+    points: pl.DataFrame
+    seeds: pl.DataFrame
+    headings: Mapping[str, str]
+    alt: str
+    caption: str
+    log: bool
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table that stands in the page by itself; ``headings`` as in ``Chart``."""
+
+    rows: pl.DataFrame
+    headings: Mapping[str, str]
+    caption: str
+
+
+@dataclass(frozen=True)
+class Section:
+    """What a section found.
+
+    Attributes:
+        finding: one sentence computed from the numbers; the heading.
+        charts: the drawings, in order.
+        tables: tables that stand by themselves, in order.
+        missing: which runs are not in it and why, or nothing.
+        rows: the stored rows it read, by table; a report keeps these and no others.
+    """
+
+    finding: str
+    charts: tuple[Chart, ...] = ()
+    tables: tuple[Table, ...] = ()
+    missing: str = ""
+    rows: Mapping[str, pl.DataFrame] = field(default_factory=dict)
+
+
+sections: Registry[Callable[..., Section]] = Registry("section")
+"""Builders ``(results: Results, *, ...) -> Section``."""

@@ -1,0 +1,1 @@
+"""The sections that a spec can ask for, one a file."""

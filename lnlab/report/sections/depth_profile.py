@@ -1,0 +1,102 @@
+"""A quantity along the layers, one line for each variant: where in the stack it grows or falls."""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Literal
+
+import polars as pl
+
+from lnlab.analyse.intervals import student
+from lnlab.keys import Json
+from lnlab.report import charts, theme
+from lnlab.report.gather import ALONE, Gathered, gather, replicates
+from lnlab.report.scales import levels, linear, logarithmic
+from lnlab.report.section import Chart, Section, sections
+from lnlab.report.thinning import thin
+from lnlab.report.wording import definition, short, unit
+from lnlab.report.wording import quantity as called
+from lnlab.tables import Results
+
+LEVEL = 1.1
+
+
+@sections.register("depth_profile")
+def depth_profile(
+    results: Results,
+    *,
+    quantity: str,
+    where: dict[str, Json] | None = None,
+    x: str = "layer",
+    scale: Literal["log", "linear"] = "log",
+) -> Section:
+    """``mean over seeds of the quantity at x, one line a variant``: with the 95 % Student interval as a band."""
+    log = scale == "log"
+    found = gather(results, quantity, where or {}, x, log=log, panels=True)
+    if found.seeds.is_empty():
+        finding = f"Nothing of the {called(quantity)} has been measured yet"
+        return Section(finding, missing=" ".join((found.missing, *found.left_out)).strip(), rows=found.rows)
+    finding = _finding(found, quantity, x, where or {}, log=log)
+    return Section(finding, (_chart(found, quantity, x, finding, log=log),), (), found.missing, found.rows)
+
+
+def _chart(found: Gathered, quantity: str, x: str, finding: str, *, log: bool) -> Chart:
+    spans = [v for c in ("estimate", "low", "high") for v in found.points[c].drop_nulls() if math.isfinite(v)]
+    title = unit(quantity)
+    y = logarithmic(f"{title} (log scale)", [v for v in spans if v > 0]) if log else linear(title, spans)
+    across = levels("layer (1 = next to the input)" if x == "layer" else _short(x), found.points["x"])
+    panel = {"panel": "panel"} if found.panels else {}
+    band = {"estimate": called(quantity), "low": "95 % low", "high": "95 % high", "n": "seeds"}
+    return Chart(
+        charts.profile(found.panels, across, y, theme.look(found.names, found.families)),
+        found.points,
+        found.seeds,
+        {**panel, "series": "variant", "x": _short(x), **band},
+        f"Line chart of the {title}, against the {across.title}. {finding}.",
+        " ".join((_caption(found, quantity, x, log=log), *found.left_out, thin(found.points)[1])).strip(),
+        log,
+    )
+
+
+def _short(x: str) -> str:
+    return x.rpartition(".")[2].replace("_", " ")
+
+
+def _caption(found: Gathered, quantity: str, x: str, *, log: bool) -> str:
+    mean, taken = ("geometric mean", " on the logarithmic scale") if log else ("mean", "")
+    n = replicates(found.points)
+    band = f"the band is its 95 % Student interval{taken} ({n})" if found.points["low"].count() else "one seed, no band"
+    return f"{definition(quantity)} by {_short(x)}. Lines join the {mean} over seeds; {band}."
+
+
+def _finding(found: Gathered, quantity: str, x: str, where: Mapping[str, Json], *, log: bool) -> str:
+    """What each line does from its first to its last position, in words; the first says from where to where."""
+    place = f"{where['stack']} {x}" if isinstance(where.get("stack"), str) and x == "layer" else _short(x)
+    span, said = f" from the first to the last {place}", []
+    for panel in found.panels or (None,):
+        for name in found.names:
+            who = (f"the {called(quantity)}" if name == ALONE else name) + (f" ({panel})" if panel else "")
+            pairs = _ends(found, panel, name)
+            said.append(f"{who} {_change(pairs, log=log)}{span}" if pairs else f"{who} has no two positions measured")
+            span = "" if pairs else span
+    text = "; ".join(said)
+    return text[:1].upper() + text[1:]
+
+
+def _ends(found: Gathered, panel: str | None, name: str) -> list[tuple[float, float]]:
+    """The first and the last number of each seed that has both."""
+    line = found.seeds.filter(pl.col("panel").eq_missing(pl.lit(panel, pl.String)) & (pl.col("series") == name))
+    if line["x"].n_unique() < 2:
+        return []
+    ends = line.filter(pl.col("x").is_in([line["x"].min(), line["x"].max()])).sort("seed", "x")
+    pairs = ends.group_by("seed", maintain_order=True).agg(pl.col("value"))["value"].to_list()
+    return [(pair[0], pair[1]) for pair in pairs if len(pair) == 2]
+
+
+def _change(pairs: Sequence[tuple[float, float]], *, log: bool) -> str:
+    """From first to last, within each seed and then over seeds."""
+    found = student([last / first if log else last - first for first, last in pairs], log=log)
+    if not log:
+        return f"changes by {short(found.estimate)}"
+    if 1 / LEVEL < found.estimate < LEVEL:
+        return f"ends where it began ({short(found.estimate)}×)"
+    return f"{'grows' if found.estimate > 1 else 'falls to'} {short(found.estimate)}×"

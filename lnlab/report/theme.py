@@ -1,0 +1,81 @@
+"""How every drawing looks: one Vega-Lite theme, the colours of Okabe and Ito (2008), dashes and shapes beside them."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from lnlab.keys import Json
+
+COLOURS = ("#D55E00", "#0072B2", "#009E73", "#CC79A7", "#8B6F00", "#56B4E9", "#555555", "#000000")
+DASHES = ((1, 0), (6, 3), (2, 2), (8, 3, 2, 3), (12, 3), (4, 1), (1, 3), (10, 2, 2, 2, 2, 2))
+SHAPES = ("circle", "square", "triangle-up", "diamond", "triangle-down", "cross", "triangle-right", "triangle-left")
+INK, QUIET, RULE, REGION = "#222222", "#555555", "#dedede", "#cfe6d6"
+FONT = "Liberation Sans, Helvetica, Arial, sans-serif"
+
+THEME: Mapping[str, Json] = {
+    "background": "transparent",
+    "font": FONT,
+    "padding": {"left": 4, "right": 12, "top": 4, "bottom": 4},
+    "view": {"stroke": None},
+    "axis": {
+        "domainColor": QUIET,
+        "gridColor": RULE,
+        "gridWidth": 0.7,
+        "labelColor": QUIET,
+        "labelFontSize": 12,
+        "labelPadding": 5,
+        "tickColor": QUIET,
+        "tickSize": 4,
+        "titleColor": INK,
+        "titleFontSize": 13,
+        "titleFontWeight": "normal",
+    },
+    "axisX": {"grid": False, "titlePadding": 8},
+    "axisY": {
+        "domain": False,
+        "ticks": False,
+        "titleAlign": "left",
+        "titleAnchor": "end",
+        "titleAngle": 0,
+        "titleX": -34,
+        "titleY": -12,
+    },
+    "header": {"labelColor": INK, "labelFontSize": 13, "titleColor": INK, "labelPadding": 32},
+    "legend": {
+        "labelColor": INK,
+        "labelFontSize": 13,
+        "labelLimit": 420,
+        "orient": "top",
+        "offset": 34,
+        "symbolSize": 90,
+        "symbolStrokeWidth": 2,
+        "title": None,
+    },
+    "line": {"strokeWidth": 2.2, "strokeJoin": "round"},
+    "point": {"filled": True, "size": 56, "opacity": 1},
+}
+
+
+@dataclass(frozen=True)
+class Look:
+    """Colour, dash and shape of each series, so that none of them is told apart by colour alone."""
+
+    series: tuple[str, ...]
+    colours: tuple[str, ...]
+    dashes: tuple[tuple[int, ...], ...]
+    shapes: tuple[str, ...]
+
+
+def look(series: Sequence[str], families: Sequence[int]) -> Look:
+    """Colours by family (the value of the first axis that varies), dashes and shapes by place in the list.
+
+    Args:
+        series: the names, in the order of the legend.
+        families: for each series, the index of its family; equal families share a colour.
+    """
+    places = range(len(series))
+    return Look(
+        tuple(series),
+        tuple(COLOURS[family % len(COLOURS)] for family in families),
+        tuple(DASHES[place % len(DASHES)] for place in places),
+        tuple(SHAPES[place % len(SHAPES)] for place in places),
+    )

@@ -1,0 +1,153 @@
+"""How numbers, lists, variants and quantities are put into words."""
+
+import math
+import re
+from collections.abc import Iterable, Mapping
+
+from lnlab.keys import Json
+
+MINUS = "−"
+_UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufffe\uffff]+")
+_RAISED = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
+
+QUANTITIES: Mapping[str, tuple[str, str, str]] = {
+    "gradient_norm": ("gradient norm", "nats per token", "Frobenius norm of the mean gradient"),
+    "gradient_norm_mean": ("mean gradient norm", "nats per token", "mean Frobenius norm of the gradient of a batch"),
+    "gradient_norm_unbiased_sq": (
+        "squared gradient norm",
+        "nats² per token²",
+        "squared norm of the gradient, unbiased",
+    ),
+    "gradient_rms": ("gradient r.m.s.", "nats per token", "gradient norm over the square root of its elements"),
+    "gradient_noise_share": ("noise share", "of the squared norm", "share of the squared gradient norm that is noise"),
+    "gradient_growth": ("gradient growth", "ratio", "gradient norm over that of the layer before"),
+    "hidden_norm": ("hidden norm", "Euclidean", "mean norm of the hidden state of a token"),
+    "hidden_norm_sq": ("squared hidden norm", "per dimension", "mean squared norm of a hidden state over its width"),
+    "scaled_gradient_norm": ("scaled gradient norm", "nats per token", "gradient norm times the norm of its stream"),
+}
+_WORDS: Mapping[tuple[str, str], str] = {
+    ("placement", "post"): "Post-LN",
+    ("placement", "pre"): "Pre-LN",
+    ("tied", "none"): "untied",
+    ("tied", "target"): "tied output",
+    ("tied", "all"): "all embeddings tied",
+}
+
+
+def number(value: float | None, low: float | None = None, high: float | None = None) -> str:
+    """A number with as many digits as its interval leaves meaningful; three significant ones without an interval."""
+    if value is None:
+        return "–"
+    if not math.isfinite(value):
+        return "not a number" if math.isnan(value) else ("∞" if value > 0 else f"{MINUS}∞")
+    places = _places(value, low, high)
+    if value and not -4 <= math.floor(math.log10(abs(value))) < 6:
+        mantissa, _, power = f"{value:.2e}".partition("e")
+        return f"{mantissa} × 10{str(int(power)).translate(_RAISED)}".replace("-", MINUS)
+    text = f"{value:.{max(places, 0)}f}"
+    return text.replace("-", MINUS) if float(text) else text.lstrip("-")
+
+
+def _places(value: float, low: float | None, high: float | None) -> int:
+    """Decimal places: two digits of a half width that begins with 1 or 2, else one."""
+    half = (high - low) / 2 if low is not None and high is not None else math.nan
+    if not (math.isfinite(half) and half > 0):
+        return 2 - math.floor(math.log10(abs(value))) if value else 0
+    power = math.floor(math.log10(half))
+    return -power + (1 if half / 10.0**power < 3 else 0)
+
+
+def interval(value: float | None, low: float | None, high: float | None) -> str:
+    """``6.8 [6.1, 7.5]``, or the number alone where there is no interval."""
+    if low is None or high is None or value is None:
+        return number(value)
+    return f"{number(value, low, high)} [{number(low, low, high)}, {number(high, low, high)}]"
+
+
+def region(low: float | None, high: float | None) -> str:
+    """The declared region in words."""
+    if low is None and high is None:
+        return "no region"
+    if high is None:
+        return f"at least {plain(low)}"
+    return f"at most {plain(high)}" if low is None else f"between {plain(low)} and {plain(high)}"
+
+
+def printable(value: Json) -> Json:
+    """A text on one line without control characters; a list or a mapping with all its texts made so."""
+    if isinstance(value, str):
+        return _UNPRINTABLE.sub(" ", value)
+    if isinstance(value, Mapping):
+        return {printable(key): printable(inner) for key, inner in value.items()}
+    return [printable(inner) for inner in value] if isinstance(value, list | tuple) else value
+
+
+def plain(value: Json) -> str:
+    """A value as its author would write it: no trailing zeros, a true minus sign, words for true, false and null."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int | float):
+        return f"{value:.12g}".replace("-", MINUS) if math.isfinite(value) else number(value)
+    if isinstance(value, Mapping):
+        given = ", ".join(f"{k} {plain(v)}" for k, v in value.items() if k != "kind")
+        kind = str(value.get("kind", ""))
+        return f"{kind} ({given})" if given else kind
+    return "none" if value is None else listing(map(plain, value), "and") if isinstance(value, list) else str(value)
+
+
+def short(value: float) -> str:
+    """A number for a heading: two significant digits, and no fewer than stand before the point."""
+    return number(value) if not math.isfinite(value) or abs(value) >= 100 else plain(float(f"{value:.2g}"))
+
+
+def power(letter: str, exponent: float) -> str:
+    """A power law as a reader knows it: ``constant``, ``1/√L``, ``1/L``, ``L^0.25``."""
+    known = {0.0: "constant", 0.5: f"√{letter}", -0.5: f"1/√{letter}", 1.0: letter, -1.0: f"1/{letter}"}
+    return known.get(exponent, f"{letter}^{plain(exponent)}")
+
+
+def listing(words: Iterable[str], last: str = "and") -> str:
+    """``a, b and c``."""
+    found = list(words)
+    return found[0] if len(found) == 1 else f"{', '.join(found[:-1])} {last} {found[-1]}" if found else ""
+
+
+def count(n: int, word: str) -> str:
+    """``1 seed``, ``3 seeds``."""
+    return f"{n} {word}" if n == 1 else f"{n} {word}s"
+
+
+def value_of_axis(axis: str, value: Json, label: str) -> str:
+    """A value of an axis as a reader says it: ``Post-LN``, ``without cross attention``, ``6 layers``."""
+    short = axis.rpartition(".")[2]
+    words = short.replace("_", " ")
+    if isinstance(value, bool):
+        return f"{'with' if value else 'without'} {words.replace('cross attention', 'cross-attention')}"
+    if known := _WORDS.get((short, label)):
+        return known
+    return f"{plain(value)} {words}" if isinstance(value, int | float) else label
+
+
+def together(words: Iterable[str]) -> str:
+    """The values of several axes as one name: ``Post-LN without cross-attention``, ``Post-LN, untied``."""
+    name = ""
+    for word in words:
+        name += word if not name else f" {word}" if word.startswith(("with ", "without ")) else f", {word}"
+    return name
+
+
+def quantity(name: str) -> str:
+    """What a quantity is called in a sentence; an unknown one is called by its words."""
+    return QUANTITIES[name][0] if name in QUANTITIES else name.replace("_", " ")
+
+
+def unit(name: str) -> str:
+    """A quantity with its unit, for an axis."""
+    return f"{quantity(name)}, {QUANTITIES[name][1]}" if name in QUANTITIES else quantity(name)
+
+
+def definition(name: str) -> str:
+    """A quantity with what it is, to begin a caption."""
+    words = quantity(name)
+    known = f" ({QUANTITIES[name][2]}, {QUANTITIES[name][1]})" if name in QUANTITIES else ""
+    return f"{words[:1].upper()}{words[1:]}{known}"

@@ -1,0 +1,124 @@
+"""From a folder of tables to everything a reader sees: page, notebook, figures, tables. The command line calls this."""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+import polars as pl
+
+from lnlab.claims.claim import Verdict
+from lnlab.keys import digest_bytes
+from lnlab.report import html, plates
+from lnlab.report.answers import SYMBOLS
+from lnlab.report.compose import Part, build_parts
+from lnlab.report.facts import ReportFacts
+from lnlab.report.folder import read_folder, verdict_frame, write_files, write_folder
+from lnlab.report.forest import forest
+from lnlab.report.latex import booktabs
+from lnlab.report.notebook import notebook
+from lnlab.report.plates import Shown
+from lnlab.report.tabular import csv, grid
+from lnlab.tables import Results
+
+VERDICTS = {
+    "says": "claim",
+    "verdict": "verdict",
+    "statistic": "statistic",
+    "estimate": "estimate",
+    "low": "95 % low",
+    "high": "95 % high",
+    "region_low": "at least",
+    "region_high": "at most",
+    "n": "seeds",
+    "inside": "inside",
+}
+
+
+def report_folder(root: Path, name: str, profile: str | None) -> Path:
+    """``root/name`` for the default profile, ``root/name/profile`` for another."""
+    return root / name / profile if profile else root / name
+
+
+def write_report(
+    out: Path,
+    facts: ReportFacts,
+    results: Results,
+    verdicts: Sequence[Verdict],
+    *,
+    single_file: bool = False,
+    pdf: bool = False,
+    templates: Path | None = None,
+) -> list[Path]:
+    """Write ``out/data`` from the results, then everything else from ``out/data`` alone.
+
+    Args:
+        out: the folder of this report, see ``report_folder``.
+        facts: what no table says.
+        results: what the experiment found so far.
+        verdicts: in the order of the spec.
+        single_file: put the script and the figures into the page instead of beside it.
+        pdf: also draw each figure as PDF.
+        templates: a folder of templates instead of the shipped ones.
+
+    Returns:
+        every file of the report, the page first.
+
+    Raises:
+        ReportError: the folder cannot be written, or the templates are not there.
+    """
+    html.templates_folder(templates)
+    data = write_folder(out, facts, results, verdicts)
+    return [*render(out, single_file=single_file, pdf=pdf, templates=templates), *data]
+
+
+def render(out: Path, *, single_file: bool = False, pdf: bool = False, templates: Path | None = None) -> list[Path]:
+    """Make the page, the notebook, the figures and the tables again from ``out/data`` and nothing else.
+
+    Arguments, return value and errors as in ``write_report``.
+    """
+    folder = html.templates_folder(templates)
+    facts, results, verdicts = read_folder(out)
+    parts = build_parts(facts, results)
+    section = forest(verdicts)
+    every = plates.draw([*parts, *([Part(len(parts) + 1, "", (), section)] if section else [])])
+    shown, overview = every[: len(parts)], every[-1] if section else None
+    shared = None if single_file else _share(_assets(out, facts), html.script(folder))
+    path = None if shared is None else Path(os.path.relpath(shared, out)).as_posix()
+    page = html.page(folder, facts, results, verdicts, shown, overview, shared=path)
+    files = {"index.html": page.encode(), "notebook.ipynb": notebook(facts, verdicts, shown).encode()}
+    files |= {
+        name: content for s in every for plate in s.plates for name, content in plates.files(plate, pdf=pdf).items()
+    }
+    files |= _tables(every, verdicts)
+    written = write_files(out, files, ("figures", "tables"))
+    return written if shared is None else [*written, shared]
+
+
+def _assets(out: Path, facts: ReportFacts) -> Path:
+    """One folder for all pages of a repository: beside the reports of the default profile."""
+    return (out.parent.parent if facts.profile else out.parent) / "assets"
+
+
+def _share(assets: Path, script: str) -> Path:
+    content = script.encode()
+    (path,) = write_files(assets, {f"vega-{digest_bytes(content)[:16]}.js": content}, ())
+    return path
+
+
+def _tables(shown: Sequence[Shown], verdicts: Sequence[Verdict]) -> dict[str, bytes]:
+    """The tables for papers (TeX) and spreadsheets (CSV)."""
+    made = {}
+    for each in shown:
+        for plate in each.plates:
+            made[f"tables/{plate.stem}.tex"] = booktabs(plate.table, f"tab:{plate.stem}").encode()
+        standing = each.part.section.tables if each.part.section else ()
+        for table, view in zip(standing, each.tables, strict=True):
+            made[f"tables/{view.stem}.csv"] = csv(table.rows, table.headings)
+            made[f"tables/{view.stem}.tex"] = booktabs(view, f"tab:{view.stem}").encode()
+    if verdicts:
+        frame = verdict_frame(verdicts)
+        marked = pl.col("verdict").replace_strict(SYMBOLS, default="?") + " " + pl.col("verdict")
+        readable = grid(frame.with_columns(marked.alias("verdict")), VERDICTS, "Claims and verdicts.")
+        made["tables/verdicts.csv"] = csv(frame, VERDICTS)
+        made["tables/verdicts.tex"] = booktabs(readable, "tab:verdicts").encode()
+    return made

@@ -1,0 +1,41 @@
+"""The columns of measured rows that a selection may name, beside paths of the setting; and the closed words in them."""
+
+COLUMNS = (
+    "run",
+    "variant",
+    "seed",
+    "step",
+    "quantity",
+    "stack",
+    "layer",
+    "sublayer",
+    "tensor",
+    "index",
+    "split",
+    "x",
+    "value",
+    "left",
+    "right",
+    "count",
+    "operator",
+    "scope",
+    "draw",
+    "node",
+    "weight",
+    "text",
+    "status",
+)
+
+VOCABULARY: dict[str, tuple[str, ...]] = {
+    "stack": ("encoder", "decoder"),
+    "sublayer": ("self_attention", "cross_attention", "feed_forward", "embedding", "final_norm", "output"),
+    "tensor": (
+        *("q", "k", "v", "o", "w1", "w2"),
+        *("bq", "bk", "bv", "bo", "b1", "b2"),
+        *("scale", "shift", "alpha", "omega", "table"),
+        *("in", "branch", "sum", "out"),
+    ),
+    "split": ("train", "validation", "test"),
+}
+ENDS = ("first", "last")
+"""What ``layer`` may also be: the first and the last layer of a run's stack."""

@@ -1,0 +1,129 @@
+"""The grammar of a spec: every key, closed and strict. What a choice may hold, the registries say."""
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+
+from lnlab.keys import Json
+from lnlab.registry import Choice
+from lnlab.spec.moments import At
+from lnlab.spec.seeds import Seeds
+
+_CLOSED = ConfigDict(extra="forbid", frozen=True, strict=True, validate_default=True, allow_inf_nan=False)
+_OPEN = ConfigDict(**{**_CLOSED, "extra": "allow"})
+
+SETTING = (
+    "task",
+    "model",
+    "norm",
+    "placement",
+    "attention",
+    "encoder",
+    "decoder",
+    "init",
+    "optimizer",
+    "schedule",
+    "train",
+    "interventions",
+)
+"""Top-level keys that determine a run."""
+REPLACEABLE = ("seeds", "sweep", "probes", "report")
+"""Top-level keys that a profile or ``-s`` may replace whole, though they determine no setting."""
+
+Sentence = Annotated[str, Field(min_length=1)]
+Word = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_]*$", max_length=60)]
+Axis = Annotated[tuple[Any, ...], Field(min_length=1)]
+Overlay = Mapping[str, Any]
+
+
+def _listed(given: Json) -> Json:
+    """One mapping as a list of one."""
+    return (given,) if isinstance(given, dict) else tuple(given) if isinstance(given, list) else given
+
+
+class Source(BaseModel):
+    """The paper that asked first, and where in it."""
+
+    model_config = _CLOSED
+    cite: Sentence
+    figure: str | None = None
+    table: str | None = None
+    section: str | None = None
+    url: str | None = None
+
+
+class Calibration(BaseModel):
+    """The pilot seeds on which a margin was set; they are not judged."""
+
+    model_config = _CLOSED
+    seeds: Seeds
+
+
+class ProbeText(BaseModel):
+    """One probe: its kind, when it looks, and the parameters of its kind."""
+
+    model_config = _OPEN
+    kind: str
+    at: At = "init"
+
+
+class SectionText(BaseModel):
+    """One part of the report: its kind, what stands over it, which verdicts beside it; the rest is its kind's."""
+
+    model_config = _OPEN
+    kind: str
+    title: Sentence | None = None
+    claims: tuple[str, ...] = ()
+
+
+class ClaimText(BaseModel):
+    """One falsifiable sentence: the fields every claim has; the rest are the parameters of its kind."""
+
+    model_config = _OPEN
+    id: Word
+    says: Sentence
+    kind: str
+    primary: bool = False
+    requires: Annotated[tuple[dict[str, Any], ...], BeforeValidator(_listed)] = ()
+    source: str | None = None
+    published: Any = None
+    badge: Literal["paper", "regression"] = "paper"
+    calibration: Calibration | None = None
+
+
+class Experiment(BaseModel):
+    """One question: what a spec file says, profile and overrides applied."""
+
+    model_config = _CLOSED
+    lnlab: Literal[1]
+    title: Sentence
+    question: Sentence | None = None
+    source: Source | None = None
+    differs: tuple[Sentence, ...] = ()
+    note: str | None = None
+    task: Any = None
+    model: Any = None
+    norm: Any = None
+    placement: Any = None
+    init: Any = None
+    attention: Any = None
+    encoder: Any = None
+    decoder: Any = None
+    optimizer: Any = None
+    schedule: Any = None
+    train: Any = None
+    interventions: Any = None
+    seeds: Seeds = (1,)
+    select: Any = None
+    sweep: Annotated[tuple[Mapping[str, Axis], ...], Field(min_length=1)] | None = None
+    probes: tuple[ProbeText, ...] = ()
+    report: tuple[SectionText, ...] = ()
+    claims: tuple[ClaimText, ...] = ()
+    profiles: Mapping[Word, Overlay] = {}
+
+
+def own(text: BaseModel) -> Choice:
+    """What a probe, section or claim says beyond the fields they all have: ``kind`` and its parameters."""
+    kind: str = text.kind  # type: ignore[attr-defined]
+    return {"kind": kind, **(text.model_extra or {})}

@@ -1,0 +1,118 @@
+"""Text -> spec: a bounded file becomes plain data that knows the line and column of everything in it."""
+
+import re
+import stat
+from dataclasses import dataclass
+from pathlib import Path
+
+from lnlab.errors import Problem, SpecError, nearest
+from lnlab.keys import Json
+from lnlab.registry import Where
+from lnlab.spec.nodes import Fault, Faulty, Mark, mark_at, read_nodes
+from lnlab.spec.walk import Marks, Walk
+
+LARGEST = 256 * 1024
+"""Bytes of a spec file."""
+_CONFLICT = re.compile(r"^(<{7}|>{7}|\|{7})( |$)", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Document:
+    """A spec file as plain data with positions.
+
+    Attributes:
+        path: the file, as the user named it.
+        text: its content.
+        data: the mapping it holds.
+        marks: path -> marks of its key and of its value.
+    """
+
+    path: Path
+    text: str
+    data: dict[str, Json]
+    marks: Marks
+
+    def where(self, path: Where, *, key: bool = False) -> str:
+        """``file:line:col`` of the value at ``path`` (or of its key), or of the nearest thing above it."""
+        mark = self.mark(path, key=key)
+        return f"{self.path}:{mark.line}:{mark.column}"
+
+    def mark(self, path: Where, *, key: bool = False) -> Mark:
+        """The mark behind ``where``: of what stands at ``path``, or else of what it would stand in."""
+        found = next(path[:n] for n in range(len(path), -1, -1) if path[:n] in self.marks)
+        return self.marks[found][not key]
+
+
+def load(path: Path) -> Document:
+    """The document in ``path``.
+
+    Raises:
+        SpecError: no such file, not a regular file, too large, not UTF-8, a syntax error (alone), or everything else
+            that a spec may not hold (all at once).
+    """
+    return parse(_text(path, _content(path)), path)
+
+
+def parse(text: str, path: Path) -> Document:
+    """The document in ``text``, said to stand in ``path``.
+
+    Raises:
+        SpecError: as ``load``.
+    """
+    data, marks, faults = read_data(text)
+    if not faults and not isinstance(data, dict):
+        what = "the file is empty" if data is None else "a spec is a mapping of keys to values"
+        faults = [Fault(Mark(1, 1), what, "begin with 'lnlab: 1' and 'title: ...'")]
+    if faults:
+        raise SpecError(*(Problem(f"{path}:{f.mark.line}:{f.mark.column}", f.what, f.remedy) for f in sorted(faults)))
+    return Document(path, text, data, marks)
+
+
+def read_data(text: str) -> tuple[Json, Marks, list[Fault]]:
+    """The data in ``text``, the marks of everything in it, and all that is wrong with it."""
+    walk = Walk()
+    try:
+        if conflict := _CONFLICT.search(text):
+            raise Faulty(
+                Fault(mark_at(text, conflict.start()), "a merge conflict marker", "resolve the conflict first")
+            )
+        root, tags = read_nodes(text)
+        data = walk.data(root) if root else None
+    except Faulty as error:
+        return None, walk.marks, list(error.faults)
+    return data, walk.marks, [*tags, *walk.faults]
+
+
+def _content(path: Path) -> bytes:
+    """The bytes of a regular file that is not too large."""
+    try:
+        facts = path.stat()
+        if stat.S_ISDIR(facts.st_mode):
+            raise SpecError(Problem(str(path), "is a folder", "name the YAML file in it"))
+        if not stat.S_ISREG(facts.st_mode):
+            raise SpecError(Problem(str(path), "is not a regular file", "name a YAML file"))
+        if facts.st_size > LARGEST:
+            what = f"has {facts.st_size:,} bytes; a spec has at most {LARGEST:,}"
+            raise SpecError(Problem(str(path), what, "one file asks one question"))
+        with path.open("rb") as file:
+            return file.read(LARGEST)
+    except FileNotFoundError as error:
+        beside = [each.name for each in path.parent.glob("*.y*ml")]
+        raise SpecError(
+            Problem(str(path), "there is no such file", nearest(path.name, beside) if beside else "")
+        ) from error
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or str(error)
+        raise SpecError(Problem(str(path), f"cannot be read ({why.lower()})")) from error
+
+
+def _text(path: Path, content: bytes) -> str:
+    """The bytes as UTF-8 (a byte order mark is dropped; so are carriage returns)."""
+    if b"\0" in content:
+        raise SpecError(Problem(str(path), "is not text", "a spec is YAML in UTF-8"))
+    try:
+        return content.decode("utf-8-sig").replace("\r\n", "\n")
+    except UnicodeDecodeError as error:
+        before = content[: error.start]
+        line, column = before.count(b"\n") + 1, error.start - (before.rfind(b"\n") + 1) + 1
+        raise SpecError(Problem(f"{path}:{line}:{column}", "is not UTF-8", "save it as UTF-8")) from error

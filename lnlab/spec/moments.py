@@ -1,0 +1,79 @@
+"""When a probe looks at a run: ``init``, ``end``, a list of steps, ``{every: k}``, ``{log: n}`` or ``{epochs: k}``."""
+
+from typing import Annotated
+
+from pydantic import BeforeValidator, WithJsonSchema
+from pydantic_core import PydanticCustomError
+
+from lnlab.keys import Json
+
+_RULES = ("every", "log", "epochs")
+_EXPECTED = "write init, end, a list of steps, {every: k}, {log: n} or {epochs: k}"
+_STEP = {"type": "integer", "minimum": 0}
+_SCHEMA: Json = {
+    "description": "when the probe looks: init, end, a list of steps, {every: k}, {log: n} or {epochs: k}",
+    "anyOf": [
+        {"enum": ["init", "end"]},
+        {"type": "array", "minItems": 1, "items": _STEP},
+        *(
+            {
+                "type": "object",
+                "properties": {rule: {"type": "integer", "minimum": 1}},
+                "required": [rule],
+                "additionalProperties": False,
+            }
+            for rule in _RULES
+        ),
+    ],
+}
+
+
+def _count(given: Json, least: int) -> bool:
+    return isinstance(given, int) and not isinstance(given, bool) and least <= given < 2**53
+
+
+def parse_at(given: Json) -> Json:
+    """``given`` unchanged where it is one of the forms.
+
+    Raises:
+        PydanticCustomError: it is none of them.
+    """
+    if given in ("init", "end"):
+        return given
+    if isinstance(given, list | tuple) and given and all(_count(step, 0) for step in given):
+        return list(given)
+    if isinstance(given, dict) and len(given) == 1:
+        ((rule, number),) = given.items()
+        if rule in _RULES and _count(number, 1):
+            return given
+    raise PydanticCustomError("at", "{sentence}", {"sentence": _EXPECTED})
+
+
+At = Annotated[Json, BeforeValidator(parse_at), WithJsonSchema(_SCHEMA)]
+
+
+def due(at: Json, steps: int) -> tuple[int, ...]:
+    """The steps, ascending, at which a run of ``steps`` updates is looked at.
+
+    ``{every: k}`` begins at 0; ``{log: n}`` are n steps from 1 to ``steps`` in equal ratios, rounded, each once.
+
+    Raises:
+        ValueError: a step beyond the end, or a rule that counts epochs (how many updates one has, the data decide).
+    """
+    if at == "init":
+        return (0,)
+    if at == "end":
+        return (steps,)
+    if isinstance(at, list):
+        if max(at) > steps:
+            raise ValueError(f"step {max(at)} is beyond the end of the run ({steps} steps)")
+        return tuple(sorted(set(at)))
+    ((rule, number),) = at.items()
+    if rule == "epochs":
+        raise ValueError("a plan cannot count epochs yet")
+    if rule == "every":
+        return tuple(range(0, steps + 1, number))
+    if steps == 0:
+        raise ValueError("{log: n} spreads over the steps of a run, and this one has none")
+    number = min(number, steps)
+    return tuple(sorted({round(steps ** (i / (number - 1))) if number > 1 else steps for i in range(number)}))

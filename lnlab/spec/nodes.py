@@ -1,0 +1,196 @@
+"""YAML text -> nodes with marks, counted while they are read, so that no bomb is ever built.
+
+Nodes are made of the parser's events, one at a time: reading stops at the first limit that is passed.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from ruamel.yaml import YAML
+from ruamel.yaml.error import MarkedYAMLError, YAMLError
+from ruamel.yaml.events import (
+    AliasEvent,
+    DocumentStartEvent,
+    MappingEndEvent,
+    NodeEvent,
+    ScalarEvent,
+    SequenceEndEvent,
+    SequenceStartEvent,
+)
+
+MOST_NODES, MOST_ALIASES, DEEPEST = 20_000, 100, 32
+_DEEP = re.compile(rf"(?:[\[{{][ \n]*){{{DEEPEST + 1}}}")  # the scanner is slow inside them, before any event
+
+
+@dataclass(frozen=True, order=True, slots=True)
+class Mark:
+    """A place in a text; lines and columns from 1."""
+
+    line: int
+    column: int
+
+
+@dataclass(frozen=True, order=True, slots=True)
+class Fault:
+    """A mistake at a mark, before anybody knows the file's name."""
+
+    mark: Mark
+    what: str
+    remedy: str = ""
+
+
+class Faulty(Exception):
+    """The text cannot be read on."""
+
+    def __init__(self, *faults: Fault) -> None:
+        super().__init__(*(fault.what for fault in faults))
+        self.faults = faults
+
+
+@dataclass(slots=True)
+class Scalar:
+    """A scalar as written: ``plain`` is false inside quotes and in blocks."""
+
+    mark: Mark
+    text: str
+    plain: bool
+
+
+@dataclass(slots=True)
+class Sequence:
+    """A list of nodes."""
+
+    mark: Mark
+    items: list["Node"] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Mapping:
+    """Pairs of nodes, duplicates and all."""
+
+    mark: Mark
+    pairs: list[tuple["Node", "Node"]] = field(default_factory=list)
+
+
+Node = Scalar | Sequence | Mapping
+
+
+def read_nodes(text: str) -> tuple[Node | None, list[Fault]]:
+    """The one document in ``text`` (None: it holds none), and the tags it should not have.
+
+    Raises:
+        Faulty: a syntax error, a directive, a second document, an unknown alias, or a limit is passed.
+    """
+    if deep := _DEEP.search(text):
+        raise Faulty(_too_deep(mark_at(text, deep.start())))
+    reader = _Reader(text)
+    try:
+        root = reader.read()
+    except MarkedYAMLError as error:
+        raise Faulty(_syntax(error)) from error
+    except (YAMLError, ValueError, OverflowError, IndexError) as error:
+        raise Faulty(Fault(reader.last, f"cannot be read as YAML: {str(error).splitlines()[0]}")) from error
+    return root, reader.tags
+
+
+def mark_at(text: str, index: int) -> Mark:
+    """The place of ``text[index]``."""
+    return Mark(text.count("\n", 0, index) + 1, index - text.rfind("\n", 0, index))
+
+
+def _too_deep(mark: Mark) -> Fault:
+    return Fault(mark, f"nested deeper than {DEEPEST} levels", "a spec is flatter than that")
+
+
+def _mark(of: Any) -> Mark:
+    return Mark(of.line + 1, of.column + 1)
+
+
+def _syntax(error: MarkedYAMLError) -> Fault:
+    """A syntax error in one line; a tab has its own remedy."""
+    mark = error.problem_mark or error.context_mark
+    what = ", ".join(part for part in (error.context, error.problem) if part)
+    tabbed = "'\\t'" in what
+    remedy = "indent with spaces; YAML allows no tabs there" if tabbed else "mend the YAML; nothing after it was read"
+    return Fault(_mark(mark) if mark else Mark(1, 1), f"not YAML: {what}", remedy)
+
+
+class _Reader:
+    """Builds nodes from events. The counts are of what is written; an alias is one node here."""
+
+    def __init__(self, text: str) -> None:
+        self.events: Iterator[Any] = YAML(typ="safe", pure=True).parse(text)
+        self.anchors: dict[str, Node | None] = {}
+        self.tags: list[Fault] = []
+        self.last = Mark(1, 1)
+        self.nodes = self.aliases = 0
+
+    def read(self) -> Node | None:
+        root: Node | None = None
+        documents = 0
+        for event in self.events:
+            if isinstance(event, DocumentStartEvent):
+                documents += 1
+                self.check_document(event, documents)
+            elif isinstance(event, NodeEvent):
+                root = self.node(event, 1)
+        return root
+
+    def check_document(self, event: DocumentStartEvent, documents: int) -> None:
+        if event.version or event.tags:
+            raise Faulty(Fault(Mark(1, 1), "YAML directives are not read", "remove the lines that begin with %"))
+        if documents > 1:
+            raise Faulty(Fault(_mark(event.start_mark), "a second document begins here", "one file asks one question"))
+
+    def node(self, event: Any, depth: int) -> Node:
+        self.last = mark = _mark(event.start_mark)
+        self.count(event, depth)
+        if isinstance(event, AliasEvent):
+            return self.alias(event)
+        if event.tag is not None:
+            self.tags.append(Fault(mark, f"the tag {event.tag} is not read", "remove it; a spec holds plain data"))
+        made: Node
+        if isinstance(event, ScalarEvent):
+            made = Scalar(mark, event.value, event.style is None)
+            self.anchor(event, made)
+            return made
+        self.anchor(event, None)
+        made = self.sequence(mark, depth) if isinstance(event, SequenceStartEvent) else self.mapping(mark, depth)
+        self.anchor(event, made)
+        return made
+
+    def count(self, event: NodeEvent, depth: int) -> None:
+        self.nodes += 1
+        self.aliases += isinstance(event, AliasEvent)
+        if depth > DEEPEST:
+            raise Faulty(_too_deep(self.last))
+        if self.nodes > MOST_NODES:
+            raise Faulty(Fault(self.last, f"more than {MOST_NODES:,} nodes", "one file asks one question"))
+        if self.aliases > MOST_ALIASES:
+            raise Faulty(Fault(self.last, f"more than {MOST_ALIASES} aliases", "write some of them out"))
+
+    def anchor(self, event: Any, made: Node | None) -> None:
+        if event.anchor is not None:
+            self.anchors[event.anchor] = made
+
+    def alias(self, event: AliasEvent) -> Node:
+        if (found := self.anchors.get(event.anchor)) is None:
+            inside = event.anchor in self.anchors
+            what = f"the alias *{event.anchor} stands inside what it names" if inside else f"no anchor &{event.anchor}"
+            raise Faulty(Fault(self.last, what, "an alias repeats something written above it"))
+        return found
+
+    def sequence(self, mark: Mark, depth: int) -> Sequence:
+        made = Sequence(mark)
+        while not isinstance(event := next(self.events), SequenceEndEvent):
+            made.items.append(self.node(event, depth + 1))
+        return made
+
+    def mapping(self, mark: Mark, depth: int) -> Mapping:
+        made = Mapping(mark)
+        while not isinstance(event := next(self.events), MappingEndEvent):
+            key = self.node(event, depth + 1)
+            made.pairs.append((key, self.node(next(self.events), depth + 1)))
+        return made

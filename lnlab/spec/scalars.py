@@ -1,0 +1,65 @@
+"""Plain scalars by the core schema of YAML 1.2 (section 10.3.2): ``1e-3`` is a number, ``no`` and ``1:30`` are text."""
+
+import re
+
+from lnlab.keys import Json
+
+_WORDS: dict[str, Json] = dict.fromkeys(("", "~", "null", "Null", "NULL"))
+_WORDS |= dict.fromkeys(("true", "True", "TRUE"), True) | dict.fromkeys(("false", "False", "FALSE"), False)
+_INTEGERS = ((re.compile(r"[-+]?[0-9]+"), 10), (re.compile(r"0o[0-7]+"), 8), (re.compile(r"0x[0-9a-fA-F]+"), 16))
+_FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
+_NOT_FINITE = re.compile(r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)")
+_DATE = re.compile(r"\d{4}-\d{1,2}-\d{1,2}([Tt\s].*)?")
+_BOOLEANS_OF_OLD = {"yes": "true", "on": "true", "y": "true", "no": "false", "off": "false", "n": "false"}
+_LONGEST = 400
+
+
+class NotPlainData(ValueError):
+    """A plain scalar that a spec does not take: ``args`` are what was found and what would do."""
+
+
+def resolve_plain(text: str) -> Json:
+    """What a scalar without quotes means.
+
+    Raises:
+        NotPlainData: it is not finite, a date, or an integer beyond 64 bits.
+    """
+    if text in _WORDS:
+        return _WORDS[text]
+    for pattern, base in _INTEGERS:
+        if pattern.fullmatch(text):
+            return _integer(text, base)
+    if _FLOAT.fullmatch(text):
+        return _float(text)
+    if _NOT_FINITE.fullmatch(text):
+        raise NotPlainData(f"{text} is not a finite number", "write a finite one, or null for none")
+    if _DATE.fullmatch(text):
+        raise NotPlainData(f"{text} is a date", "put quotes around it to make it text")
+    return text
+
+
+def _integer(text: str, base: int) -> int:
+    value = int(text, base) if len(text) < _LONGEST else 2**63
+    if not -(2**63) <= value < 2**63:
+        raise NotPlainData("an integer beyond 64 bits", "write it as 1e30, or in quotes")
+    return value
+
+
+def _float(text: str) -> float:
+    value = float(text)
+    if value in (float("inf"), float("-inf")):
+        raise NotPlainData(f"{text[:40]} is too large for a number", "write a finite one, or null for none")
+    return value
+
+
+def hint(found: Json) -> str:
+    """What may have been meant by text that YAML 1.2 does not take for a number or a truth value; else empty."""
+    if not isinstance(found, str):
+        return ""
+    if meant := _BOOLEANS_OF_OLD.get(found.lower()):
+        return f"'{found}' is text in YAML 1.2; if a truth value was meant, write {meant}"
+    if _FLOAT.fullmatch(found):
+        return f"'{found}' is text; if a number was meant, remove the quotes"
+    if _FLOAT.fullmatch(bare := found.replace("_", "").replace(",", "")):
+        return f"'{found}' is text; if a number was meant, write {bare}"
+    return ""

@@ -1,0 +1,69 @@
+"""The whole results of a large finished plan in a few files: thousands of small ones take a second to read, these none.
+
+A copy, beside the records it was made from: it is complete and checksum-verified, or it is as if it were not there.
+"""
+
+from contextlib import suppress
+from io import BytesIO
+from pathlib import Path
+
+import polars as pl
+
+from lnlab.errors import StoreError
+from lnlab.keys import digest_bytes
+from lnlab.store import files
+from lnlab.store.layout import RECORD, plan_folder, stretch_name
+from lnlab.store.seal import Damaged, read_bytes, read_checked, seal, unseal
+from lnlab.store.unit import parquet
+from lnlab.tables import Results
+
+UNITS = 500
+"""Plans of more trajectories than this are compacted once they are complete."""
+
+_PREFIX = "whole-"
+
+
+def _folders(root: Path, digest: str) -> list[Path]:
+    return sorted(plan_folder(root, digest).glob(f"{_PREFIX}*"))
+
+
+def read_whole(root: Path, digest: str) -> Results | None:
+    """The results of a plan that was compacted, every file verified; None if there are none, or a bit is wrong.
+
+    Raises:
+        StoreError: this user may not read them.
+    """
+    for folder in _folders(root, digest):
+        try:
+            digests = unseal(read_bytes(folder / RECORD), folder / RECORD)
+            contents = {name: read_checked(folder / name, sha256) for name, sha256 in digests.items()}
+        except Damaged:
+            continue
+        frames = {name.removesuffix(".parquet"): pl.read_parquet(BytesIO(held)) for name, held in contents.items()}
+        return Results(frames.pop("runs"), frames.pop("axes"), frames)
+    return None
+
+
+def write_whole(root: Path, digest: str, results: Results) -> None:
+    """Compact a plan: its tables first, the record last; what lay there before is removed at the end.
+
+    Raises:
+        StoreError: the store cannot be written; nothing is visible.
+    """
+    before = _folders(root, digest)
+    folder = plan_folder(root, digest) / f"{_PREFIX}{stretch_name(0)}"
+    files.make_folder(folder)
+    digests = {}
+    try:
+        for table, rows in {"runs": results.runs, "axes": results.axes, **results.tables}.items():
+            content = parquet(rows)
+            files.write(folder / f"{table}.parquet", content)
+            digests[f"{table}.parquet"] = digest_bytes(content)
+        files.sync_folder(folder)
+        files.replace(folder / RECORD, seal(digests))
+    except StoreError:
+        with suppress(StoreError):
+            files.remove(folder)
+        raise
+    for older in before:
+        files.remove(older)

@@ -1,0 +1,183 @@
+"""Every change that the store makes to the file system, and nothing else: one door, so that tests can close it.
+
+A file becomes visible under its final name only when it is whole and on the disk: it is written under a unique name in
+the same folder, synced, renamed, and the folder is synced.
+"""
+
+import errno
+import fcntl
+import os
+import secrets
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from lnlab.errors import Problem, StoreError
+
+_KEPT = "run again afterwards: what is finished is kept"
+_REMEDIES = {
+    errno.ENOSPC: f"free some space or give another folder with --store; {_KEPT}",
+    errno.EDQUOT: f"free some of your quota or give another folder with --store; {_KEPT}",
+    errno.EIO: f"check the disk or give another folder with --store; {_KEPT}",
+    errno.EROFS: "give a folder that can be written with --store",
+    errno.EACCES: "make it writable, or give another folder with --store",
+    errno.EPERM: "make it writable, or give another folder with --store",
+    errno.ENOTDIR: "a file stands where the store needs a folder: move it, or give another folder with --store",
+    errno.EEXIST: "a file stands where the store needs a folder: move it, or give another folder with --store",
+    errno.ENAMETOOLONG: "give a folder with a shorter path with --store",
+}
+
+
+def nothing(operation: str, path: Path) -> None:
+    """What happens before each operation: nothing."""
+
+
+before: Callable[[str, Path], None] = nothing
+"""Called with each operation and its path just before it is done. Tests put a failure here."""
+
+
+def refusal(action: str, path: Path, error: OSError) -> StoreError:
+    """The error of the operating system as one that names path, cause and remedy."""
+    cause = (error.strerror or str(error)).lower()
+    remedy = _REMEDIES.get(error.errno or 0, "give another folder with --store")
+    return StoreError(Problem(str(path), f"cannot {action}: {cause}", remedy))
+
+
+@contextmanager
+def _doing(operation: str, path: Path) -> Iterator[None]:
+    try:
+        before(operation, path)
+        yield
+    except OSError as error:
+        raise refusal(operation, path, error) from error
+
+
+def make_folder(path: Path) -> None:
+    """Make a folder and those above it; each new one is synced into the folder that holds it.
+
+    Raises:
+        StoreError: it cannot be made.
+    """
+    if path.is_dir():
+        return
+    if path.parent != path:
+        make_folder(path.parent)
+    with _doing("make a folder", path):
+        path.mkdir(exist_ok=True)
+    sync_folder(path.parent)
+
+
+def sync_folder(path: Path) -> None:
+    """Wait until the names in a folder are on the disk.
+
+    Raises:
+        StoreError: the disk says no.
+    """
+    with _doing("sync", path):
+        _sync(path, os.O_RDONLY)
+
+
+def _sync(path: Path, flags: int) -> None:
+    handle = os.open(path, flags)
+    try:
+        os.fsync(handle)
+    except OSError as error:
+        if error.errno != errno.EINVAL:  # some file systems cannot sync a folder, and need not
+            raise
+    finally:
+        os.close(handle)
+
+
+def write(path: Path, content: bytes) -> None:
+    """Write a new file that no record names yet, and sync it. A failed write leaves no file.
+
+    Raises:
+        StoreError: it cannot be written.
+    """
+    try:
+        with _doing("write", path):
+            path.write_bytes(content)
+        with _doing("sync", path):
+            _sync(path, os.O_RDWR)
+    except StoreError:
+        with suppress(OSError):
+            path.unlink(missing_ok=True)
+        raise
+
+
+def replace(path: Path, content: bytes) -> None:
+    """Put ``content`` under ``path`` at once: readers see the old file or the new one, whole and synced.
+
+    Raises:
+        StoreError: it cannot be written; the old file is untouched.
+    """
+    fresh = path.with_name(f"{path.name}.{os.getpid()}.{secrets.token_hex(8)}.part")
+    write(fresh, content)
+    try:
+        with _doing("rename", path):
+            fresh.replace(path)
+    except StoreError:
+        with suppress(OSError):
+            fresh.unlink(missing_ok=True)
+        raise
+    sync_folder(path.parent)
+
+
+def create(path: Path, content: bytes) -> bool:
+    """Make a file that must not be there yet; says whether this process made it.
+
+    Raises:
+        StoreError: it cannot be made, for another reason than being there.
+    """
+    with _doing("create", path):
+        try:
+            handle = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o644)
+        except FileExistsError:
+            return False
+    try:
+        with _doing("write", path):
+            os.write(handle, content)
+    finally:
+        os.close(handle)
+    return True
+
+
+def touch(path: Path) -> None:
+    """Set the modification time of a file to now, by the clock of its file system.
+
+    Raises:
+        StoreError: it cannot be touched.
+    """
+    with _doing("touch", path):
+        os.utime(path)
+
+
+def remove(path: Path) -> None:
+    """Remove a file or a whole folder; one that is gone already is no error.
+
+    Raises:
+        StoreError: it cannot be removed.
+    """
+    with _doing("remove", path), suppress(FileNotFoundError):
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path)
+        else:
+            path.unlink()
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Inside, no other process is inside the same lock; the kernel frees it when its process dies.
+
+    Raises:
+        StoreError: it cannot be locked.
+    """
+    with _doing("lock", path):
+        handle = os.open(path, os.O_CREAT | os.O_RDWR, 0o644)
+    try:
+        with _doing("lock", path):
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)

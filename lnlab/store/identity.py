@@ -1,0 +1,93 @@
+"""Who a process is. A number alone is not identity: it is reused, and means something else in another container."""
+
+import os
+import socket
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from lnlab.keys import Json
+
+_PROC = Path("/proc")
+
+
+@dataclass(frozen=True)
+class Identity:
+    """A process.
+
+    Attributes:
+        host: name of the machine, and of the process namespace on it.
+        boot: which start of that machine.
+        pid: number of the process.
+        start: when it started, in ticks since boot; None where the system does not say.
+    """
+
+    host: str
+    boot: str
+    pid: int
+    start: int | None
+
+    def to_json(self) -> dict[str, Json]:
+        """As a JSON object."""
+        return asdict(self)
+
+
+def myself() -> Identity:
+    """This process."""
+    return Identity(_host(), _boot(), os.getpid(), _start(os.getpid()))
+
+
+def dead(who: Identity) -> bool:
+    """Whether the process is certainly gone; one on another host, or before a restart, is not certain."""
+    if (who.host, who.boot) != (_host(), _boot()):
+        return False
+    return not running(who.pid) or _start(who.pid) != who.start
+
+
+def alive(who: Identity) -> bool:
+    """Whether the process certainly runs: here, with that number and that start."""
+    here = (who.host, who.boot) == (_host(), _boot())
+    return here and who.start is not None and running(who.pid) and _start(who.pid) == who.start
+
+
+def running(pid: int) -> bool:
+    """Whether a process has this number now; a zombie does not run."""
+    status = _status(pid)
+    if status:
+        return status[0] not in {"Z", "X"}
+    if _status(os.getpid()):
+        return False
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
+def _host() -> str:
+    try:
+        namespace = str((_PROC / "self/ns/pid").readlink())
+    except OSError:
+        namespace = ""
+    return f"{socket.gethostname()} {namespace}".strip()
+
+
+def _boot() -> str:
+    try:
+        return (_PROC / "sys/kernel/random/boot_id").read_text().strip()
+    except OSError:
+        return ""
+
+
+def _start(pid: int) -> int | None:
+    status = _status(pid)
+    return int(status[19]) if status else None
+
+
+def _status(pid: int) -> list[str]:
+    """What the kernel says of a process from its third field on; the second, its name, may hold spaces."""
+    try:
+        return (_PROC / str(pid) / "stat").read_text().rpartition(") ")[2].split()
+    except OSError:
+        return []

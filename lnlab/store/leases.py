@@ -1,0 +1,103 @@
+"""Who works on a trajectory: a file that names its worker, so that two lnlabs on one store compute each unit once.
+
+A worker refreshes its lease while it works. The lease of a dead process is taken over at once; one of a process that
+cannot be asked (another host, another start of this one) once it has not been refreshed for its period, by the clock
+of the file system that holds it. A lease lost to a mistake costs work and nothing else: a measurement taken twice
+counts once.
+"""
+
+import json
+import secrets
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from threading import Event, Thread
+
+from lnlab.errors import StoreError
+from lnlab.keys import Json, canonical
+from lnlab.store import files
+from lnlab.store.identity import Identity, alive, dead, myself
+
+PERIOD = 30.0
+"""Seconds without a sign of life after which a lease is void."""
+
+
+@dataclass
+class Lease:
+    """A lease that this process holds, refreshed by a thread of its own until it is released."""
+
+    path: Path
+    lock: Path
+    content: bytes
+    period: float
+    _over: Event = field(default_factory=Event)
+
+    def __post_init__(self) -> None:
+        Thread(target=self._refresh, name="lnlab lease", daemon=True).start()
+
+    def _refresh(self) -> None:
+        while not self._over.wait(self.period / 4):
+            with suppress(StoreError):  # a lease that cannot be refreshed is lost at worst
+                files.touch(self.path)
+
+    def release(self) -> None:
+        """Give it back, unless somebody has taken it over.
+
+        Raises:
+            StoreError: the file cannot be removed.
+        """
+        self._over.set()
+        with files.locked(self.lock):
+            if _read(self.path) == self.content:
+                files.remove(self.path)
+
+
+def acquire(path: Path, lock: Path, period: float = PERIOD) -> Lease | None:
+    """The lease at ``path``, or None while another process holds it; ``lock`` guards taking over and giving back.
+
+    Raises:
+        StoreError: the folder cannot be written.
+    """
+    who: dict[str, Json] = {**myself().to_json(), "period": period, "nonce": secrets.token_hex(8)}
+    content = canonical(who).encode()
+    if not files.create(path, content):
+        with files.locked(lock):
+            if not _void(path, period):
+                return None
+            files.remove(path)
+        if not files.create(path, content):
+            return None
+    return Lease(path, lock, content, period)
+
+
+def _void(path: Path, period: float) -> bool:
+    """Whether the lease may be taken over. An empty or torn one has only its age to speak for it."""
+    content = _read(path)
+    if content is None:
+        return True
+    try:
+        told = json.loads(content)
+        who = Identity(told["host"], told["boot"], told["pid"], told["start"])
+        period = float(told["period"])
+    except (ValueError, TypeError, KeyError):
+        return _age(path) > period
+    return dead(who) or (not alive(who) and _age(path) > period)
+
+
+def _age(path: Path) -> float:
+    """Seconds between the lease's last sign of life and now, by one clock; either way round, as clocks are set."""
+    probe = path.with_name(f"clock.{secrets.token_hex(8)}.part")
+    files.create(probe, b"")
+    try:
+        return abs(probe.stat().st_mtime - path.stat().st_mtime)
+    except FileNotFoundError:
+        return 0.0
+    finally:
+        files.remove(probe)
+
+
+def _read(path: Path) -> bytes | None:
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        return None

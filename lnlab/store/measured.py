@@ -1,0 +1,27 @@
+"""The digest of results: what was measured, and not when, where or how long it took."""
+
+from hashlib import sha256
+from io import BytesIO
+
+import polars as pl
+
+from lnlab.tables import Results
+
+_MEASURED = ("run", "trajectory", "steps", "variant", "seed", "setting", "status", "parameters", "last_finite_loss")
+
+
+def digest_of(results: Results) -> str:
+    """The SHA-256 of runs, axes and every table, whatever the order of their rows: 64 hexadecimal digits."""
+    whole = sha256()
+    frames = {"runs": results.runs.select(_MEASURED), "axes": results.axes, **results.tables}
+    for name, rows in sorted(frames.items()):
+        whole.update(f"{name}\n".encode())
+        whole.update(_text(rows))
+    return whole.hexdigest()
+
+
+def _text(rows: pl.DataFrame) -> bytes:
+    """Rows in order as text that tells null from NaN and from empty words, numbers to their last digit."""
+    buffer = BytesIO()
+    rows.sort(rows.columns, nulls_last=False).write_csv(buffer, quote_style="non_numeric", null_value="null")
+    return buffer.getvalue()

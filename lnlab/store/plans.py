@@ -1,0 +1,179 @@
+"""Plans as the store keeps them: three tables, and ``plan.json`` with their digests, written last.
+
+A remembered plan is read without the modules that compiled it, so that a rerun with nothing to do is quick.
+"""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass
+from io import BytesIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from lnlab.compile.digests import Input
+from lnlab.keys import Json, canonical, digest_bytes
+from lnlab.store import files
+from lnlab.store.layout import plan_folder
+from lnlab.store.seal import Damaged, read_bytes, read_checked, seal, unseal
+from lnlab.store.unit import parquet
+from lnlab.tables import frame, schema
+
+if TYPE_CHECKING:
+    from lnlab.compile.plan import Plan
+
+PLAN = "plan.json"
+_TABLES = ("runs", "axes", "needs")
+
+
+@dataclass(frozen=True)
+class Stored:
+    """A plan that the store remembers.
+
+    Attributes:
+        digest: of the plan.
+        quick: the name under which the same call finds it again.
+        name: the stem of the spec's file.
+        spec: the spec's absolute path.
+        text: the SHA-256 of the spec's file.
+        profile: as in the plan.
+        overrides: as in the plan.
+        inputs: files whose content joins the keys.
+        facts: whatever else the command line wants to find again.
+        files: table file -> SHA-256.
+    """
+
+    digest: str
+    quick: str
+    name: str
+    spec: str
+    text: str
+    profile: str | None
+    overrides: tuple[str, ...]
+    inputs: tuple[Input, ...]
+    facts: Json
+    files: Mapping[str, str]
+
+
+def save(root: Path, plan: "Plan", spec: Path, facts: Json = None) -> Stored:
+    """Keep a plan: its tables first, then ``plan.json``, which makes it visible.
+
+    Raises:
+        StoreError: the store cannot be written.
+    """
+    folder = plan_folder(root, plan.digest)
+    files.make_folder(folder)
+    digests = {}
+    for table, rows in (("runs", _runs(plan)), ("axes", _axes(plan)), ("needs", _needs(plan))):
+        content = parquet(rows)
+        files.replace(folder / f"{table}.parquet", content)
+        digests[f"{table}.parquet"] = digest_bytes(content)
+    stored = Stored(
+        digest=plan.digest,
+        quick=plan.quick,
+        name=plan.name,
+        spec=str(spec.absolute()),
+        text=digest_bytes(spec.read_bytes()),
+        profile=plan.profile,
+        overrides=tuple(plan.overrides),
+        inputs=tuple(plan.inputs),
+        facts=facts,
+        files=digests,
+    )
+    files.replace(folder / PLAN, seal(asdict(stored)))
+    return stored
+
+
+def load(root: Path, digest: str) -> Stored:
+    """A remembered plan.
+
+    Raises:
+        Damaged: it is not there, or not what was kept.
+    """
+    path = plan_folder(root, digest) / PLAN
+    held = unseal(read_bytes(path), path)
+    held["overrides"] = tuple(held["overrides"])
+    held["inputs"] = tuple(Input(**given) for given in held["inputs"])
+    return Stored(**held)
+
+
+def newest_first(root: Path) -> Iterator[Stored]:
+    """Every intact plan, the one used last first."""
+    found = []
+    for path in (root / "plans").glob(f"*/{PLAN}"):
+        try:
+            found.append((path.stat().st_mtime_ns, path.parent.name))
+        except OSError:
+            continue
+    for _, digest in sorted(found, reverse=True):
+        try:
+            yield load(root, digest)
+        except Damaged:
+            continue
+
+
+def tables(root: Path, stored: Stored) -> dict[str, pl.DataFrame]:
+    """``runs``, ``axes`` and ``needs`` of a plan.
+
+    Raises:
+        Damaged: one of them is not what was kept.
+    """
+    folder = plan_folder(root, stored.digest)
+    names = {table: f"{table}.parquet" for table in _TABLES}
+    return {
+        table: pl.read_parquet(BytesIO(read_checked(folder / name, stored.files[name]))).select(schema(table).names())
+        for table, name in names.items()
+    }
+
+
+def intact(root: Path, stored: Stored) -> bool:
+    """Whether its tables are what was kept."""
+    try:
+        tables(root, stored)
+    except Damaged:
+        return False
+    return True
+
+
+def _runs(plan: "Plan") -> pl.DataFrame:
+    settings = {variant: canonical(setting) for variant, setting in plan.settings.items()}
+    rows = ((run.key, run.trajectory, run.steps, run.variant, run.seed, settings[run.variant]) for run in plan.runs)
+    return _frame("runs", rows)
+
+
+def _axes(plan: "Plan") -> pl.DataFrame:
+    cells = {
+        variant: [(axis, canonical(value), _number(value), label(value)) for axis, value in point.items()]
+        for variant, point in plan.points.items()
+    }
+    return _frame("axes", ((run.key, *cell) for run in plan.runs for cell in cells[run.variant]))
+
+
+def _needs(plan: "Plan") -> pl.DataFrame:
+    texts: dict[int, str] = {}  # one choice serves many runs: its text is made once
+    rows = []
+    for run, step, probe, key in plan.needs:
+        if id(probe) not in texts:
+            texts[id(probe)] = canonical(probe)
+        rows.append((run, step, texts[id(probe)], key))
+    return _frame("needs", rows)
+
+
+def _frame(table: str, rows: Iterable[tuple[Any, ...]]) -> pl.DataFrame:
+    listed = list(rows)
+    return pl.DataFrame(listed, schema=schema(table), orient="row") if listed else frame(table, [])
+
+
+def _number(value: Json) -> float | None:
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+
+def label(value: Json) -> str:
+    """A value of an axis as a reader sees it: a word, a number, or ``rms (eps 1e-06)``."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, dict) and "kind" in value:
+        params = ", ".join(f"{name} {label(inner)}" for name, inner in value.items() if name != "kind")
+        return f"{value['kind']} ({params})" if params else str(value["kind"])
+    return json.dumps(value, ensure_ascii=False)

@@ -1,0 +1,63 @@
+"""A JSON value with its own digest, so that a flipped bit anywhere in its file is found."""
+
+import json
+from pathlib import Path
+
+from lnlab.errors import Problem, StoreError
+from lnlab.keys import Json, canonical, digest, digest_bytes
+
+
+class Damaged(Exception):
+    """A file is not what was committed; the message names it and says what is wrong."""
+
+
+def seal(value: Json) -> bytes:
+    """The one text of ``value`` with its digest."""
+    return (canonical({"content": value, "sha256": digest(value)}) + "\n").encode()
+
+
+def unseal(content: bytes, path: Path) -> Json:
+    """The value inside ``content``; ``path`` is for the message.
+
+    Raises:
+        Damaged: it is not, to the byte, what ``seal`` made.
+    """
+    try:
+        value = json.loads(content)["content"]
+        intact = seal(value) == content
+    except (ValueError, TypeError, KeyError, RecursionError):
+        intact = False
+    if not intact:
+        raise Damaged(f"{path} is truncated or altered")
+    return value
+
+
+def read_bytes(path: Path) -> bytes:
+    """The bytes of a committed file.
+
+    Raises:
+        Damaged: it is gone, or the disk cannot read it.
+        StoreError: this user may not read it.
+    """
+    try:
+        return path.read_bytes()
+    except PermissionError as error:
+        remedy = "make it readable, or give another folder with --store"
+        raise StoreError(Problem(str(path), "cannot read: permission denied", remedy)) from error
+    except FileNotFoundError as error:
+        raise Damaged(f"{path} is missing") from error
+    except OSError as error:
+        raise Damaged(f"{path} cannot be read: {(error.strerror or str(error)).lower()}") from error
+
+
+def read_checked(path: Path, sha256: str) -> bytes:
+    """The bytes of a committed file, if they are the ones that were committed.
+
+    Raises:
+        Damaged: they are not.
+        StoreError: this user may not read it.
+    """
+    content = read_bytes(path)
+    if digest_bytes(content) != sha256:
+        raise Damaged(f"{path} is truncated or altered")
+    return content

@@ -1,0 +1,146 @@
+"""The store as everybody else sees it."""
+
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from lnlab.compile.digests import unchanged
+from lnlab.errors import Problem, StoreError
+from lnlab.keys import Json
+from lnlab.store import compact, files, plans, verdicts
+from lnlab.store.join import join, wanted
+from lnlab.store.layout import plan_folder
+from lnlab.store.leases import PERIOD
+from lnlab.store.pending import Miss, misses
+from lnlab.store.plans import Stored
+from lnlab.store.records import look
+from lnlab.store.seal import Damaged
+from lnlab.store.unit import Opener, Unit
+from lnlab.tables import Results
+
+if TYPE_CHECKING:
+    from lnlab.compile.plan import Measurement, Plan, Trajectory
+
+
+@dataclass(frozen=True)
+class Store:
+    """A folder of results; nothing is made before something is written.
+
+    Attributes:
+        root: the folder.
+        period: seconds without a sign of life after which somebody else's lease is void.
+    """
+
+    root: Path
+    period: float = PERIOD
+
+    def open_unit(self, key: str) -> Unit | None:
+        """Where to put what is found on the trajectory ``key``; None while another process works on it.
+
+        Raises:
+            StoreError: the store cannot be written.
+        """
+        return Opener(self.root, self.period)(key)
+
+    def held(self) -> set[str]:
+        """Every measurement that an intact record holds.
+
+        Raises:
+            StoreError: this user may not read the store.
+        """
+        folders = (self.root / "trajectories").glob("??/*")
+        return {key for folder in folders for key in look(self.root, folder.name).first()}
+
+    def pending(self, plan: "Plan") -> list[tuple["Trajectory", str]]:
+        """The trajectories of a plan that lack something, with only what they lack, and why each miss is a miss.
+
+        Raises:
+            StoreError: this user may not read the store.
+        """
+        if compact.read_whole(self.root, plan.digest):
+            return []
+        keys = {trajectory.key: [m.key for m in trajectory.measurements] for trajectory in plan.trajectories}
+        found = misses(self.root, keys)
+        return [
+            (replace(each, measurements=_only(each, found[each.key])), found[each.key].reason)
+            for each in plan.trajectories
+            if each.key in found
+        ]
+
+    def lacks(self, stored: Stored) -> dict[str, Miss]:
+        """Trajectory -> what it lacks of a remembered plan: empty where there is nothing to do.
+
+        Raises:
+            StoreError: the store cannot be read, or the plan is damaged.
+        """
+        if compact.read_whole(self.root, stored.digest):
+            return {}
+        tables = self._tables(stored)
+        return misses(self.root, wanted(tables["runs"], tables["needs"]))
+
+    def save_plan(self, plan: "Plan", spec: Path, facts: Json = None) -> Stored:
+        """Keep a plan, with the path of its spec and ``facts`` that the command line wants to find again.
+
+        Raises:
+            StoreError: the store cannot be written.
+        """
+        return plans.save(self.root, plan, spec, facts)
+
+    def remembered(self, quick: str) -> Stored | None:
+        """The plan that the same call made before, if it is intact and the files behind its keys are what they were."""
+        same = (stored for stored in plans.newest_first(self.root) if stored.quick == quick)
+        return next((s for s in same if unchanged(s.inputs) and plans.intact(self.root, s)), None)
+
+    def last(self) -> Stored | None:
+        """The plan that was used last."""
+        return next(plans.newest_first(self.root), None)
+
+    def used(self, stored: Stored) -> None:
+        """Make this plan the one that was used last; on a store that cannot be written, do nothing."""
+        with suppress(StoreError):
+            files.touch(plan_folder(self.root, stored.digest) / plans.PLAN)
+
+    def results(self, digest: str) -> Results:
+        """What a kept plan has found so far. A large plan that is complete is compacted on the way.
+
+        Raises:
+            StoreError: the store cannot be read, or does not hold this plan intact.
+        """
+        whole = compact.read_whole(self.root, digest)
+        if whole is not None:
+            return whole
+        try:
+            stored = plans.load(self.root, digest)
+        except Damaged as error:
+            raise StoreError(Problem("", str(error), "run the spec again: what is finished is kept")) from error
+        found = join(self.root, self._tables(stored))
+        if found.runs["trajectory"].n_unique() > compact.UNITS and (found.runs["status"] == "finished").all():
+            with suppress(StoreError):  # a convenience: the records it would copy are there
+                compact.write_whole(self.root, digest, found)
+        return found
+
+    def verdicts(self, digest: str) -> pl.DataFrame:
+        """The verdicts kept with a plan."""
+        return verdicts.read(self.root, digest)
+
+    def keep_verdicts(self, digest: str, judged: pl.DataFrame) -> None:
+        """Keep verdicts with their plan; the same claim on the same rows is replaced.
+
+        Raises:
+            StoreError: the store cannot be written.
+        """
+        verdicts.keep(self.root, digest, judged)
+
+    def _tables(self, stored: Stored) -> dict[str, pl.DataFrame]:
+        try:
+            return plans.tables(self.root, stored)
+        except Damaged as error:
+            raise StoreError(Problem("", str(error), "run the spec again: what is finished is kept")) from error
+
+
+def _only(trajectory: "Trajectory", miss: Miss) -> "tuple[Measurement, ...]":
+    missing = set(miss.measurements)
+    return tuple(each for each in trajectory.measurements if each.key in missing)

@@ -1,0 +1,92 @@
+"""Small experiments by hand: settings, runs that ended as told, and rows as a function of variant and seed."""
+
+import polars as pl
+import pytest
+
+from lnlab.keys import canonical
+from lnlab.tables import Results, frame, schema
+
+FRONT = {"run": pl.String, "variant": pl.String, "seed": pl.Int64}
+
+
+def a_setting(placement="post", encoder=2, decoder=2, cross=True, norm=None, d_model=32):
+    stack = {"norm": norm or {"kind": "layer", "eps": 1e-05}, "placement": {"kind": placement}}
+    return {
+        "task": {"kind": "translation", "corpus": {"kind": "toy"}, "vocabulary": 100},
+        "model": {"kind": "encoder_decoder", "d_model": d_model, "tied": "target"},
+        "encoder": {"layers": encoder, **stack},
+        "decoder": {"layers": decoder, **stack, "cross_attention": cross},
+        "optimizer": None,
+        "train": {"steps": 0},
+    }
+
+
+def an_experiment(variants, seeds, rows, *, axes=(), status=lambda variant, seed: "finished", curves=()):
+    """``rows(variant, seed)`` yields rows of ``sites`` without run, variant and seed; ``axes``: (path, of setting)."""
+    pairs = [(variant, seed) for variant in variants for seed in seeds]
+    runs = pl.DataFrame(
+        {
+            "run": [f"{v}-{s}" for v, s in pairs],
+            "trajectory": [f"t{v}-{s}" for v, s in pairs],
+            "steps": [0 for _ in pairs],
+            "variant": [v for v, _ in pairs],
+            "seed": [s for _, s in pairs],
+            "setting": [canonical(variants[v]) for v, _ in pairs],
+            "status": [status(v, s) for v, s in pairs],
+            "reason": ["loss is not finite" if status(v, s) == "diverged" else None for v, s in pairs],
+        },
+        schema=dict(schema("runs")) | {"status": pl.String, "reason": pl.String},
+    )
+    told = [
+        {"run": f"{v}-{s}", "axis": path, "value": canonical(read(variants[v])), "label": str(read(variants[v]))}
+        for v, s in pairs
+        for path, read in axes
+    ]
+    listed = [{"run": f"{v}-{s}", "variant": v, "seed": s, "step": 0, **row} for v, s in pairs for row in rows(v, s)]
+    columns = FRONT | {"step": pl.Int64} | dict(schema("sites"))
+    sites = pl.DataFrame({c: [row.get(c) for row in listed] for c in columns}, schema=columns)
+    lines = [{"run": f"{v}-{s}", "variant": v, "seed": s, **row} for v, s in pairs for row in curves]
+    columns = FRONT | dict(schema("curves"))
+    trained = pl.DataFrame({c: [row.get(c) for row in lines] for c in columns}, schema=columns)
+    return Results(runs, frame("axes", told), {"sites": sites, "curves": trained})
+
+
+@pytest.fixture(scope="session")
+def setting():
+    return a_setting
+
+
+@pytest.fixture(scope="session")
+def experiment():
+    return an_experiment
+
+
+@pytest.fixture(scope="session")
+def profiles():
+    """Post and Pre with 2 and 3 layers a stack, two seeds, w1 and w2 of every layer, an embedding outside layers."""
+    variants = {f"{p}{n}": a_setting(p, n, n) for p in ("post", "pre") for n in (2, 3)}
+    variants["mixed"] = a_setting("post", 2, 3, cross=False)
+
+    def rows(variant, seed):
+        layers = {stack: variants[variant][stack]["layers"] for stack in ("encoder", "decoder")}
+        for stack, count in layers.items():
+            for layer in range(1, count + 1):
+                for tensor in ("w1", "w2"):
+                    value = 10 * layer + seed + (100 if stack == "decoder" else 0) + (0.5 if tensor == "w2" else 0)
+                    yield {
+                        "measurement": "g",
+                        "quantity": "gradient_norm",
+                        "stack": stack,
+                        "layer": layer,
+                        "sublayer": "feed_forward",
+                        "tensor": tensor,
+                        "value": value,
+                    }
+        yield {"quantity": "gradient_norm", "sublayer": "embedding", "tensor": "table", "value": 1.0}
+
+    axes = [
+        ("placement", lambda s: s["decoder"]["placement"]["kind"]),
+        ("decoder.layers", lambda s: s["decoder"]["layers"]),
+        ("decoder.cross_attention", lambda s: s["decoder"]["cross_attention"]),
+    ]
+    return an_experiment(variants, (1, 2), rows, axes=axes)

@@ -1,0 +1,63 @@
+"""Derived quantities, by hand, and their place in a selection."""
+
+import math
+
+import pytest
+
+from lnlab.analyse.quantities import STATE, product, quantities, stored
+from lnlab.analyse.select import select
+
+
+@pytest.fixture(scope="module")
+def measured(setting, experiment):
+    """A Pre-LN decoder whose stream after layer l has mean square l², and w2's gradient 12/l; one w1, one branch."""
+
+    def rows(variant, seed):
+        for layer in (1, 2, 3):
+            at = {"stack": "decoder", "layer": layer, "sublayer": "feed_forward"}
+            yield {**at, "quantity": "gradient_norm", "tensor": "w2", "value": 12.0 * seed / layer}
+            yield {**at, "quantity": "hidden_norm_sq", "tensor": "sum", "value": float(layer**2)}
+            yield {**at, "quantity": "hidden_norm_sq", "tensor": "branch", "value": 99.0}
+        yield {
+            "quantity": "gradient_norm",
+            "stack": "decoder",
+            "layer": 1,
+            "sublayer": "self_attention",
+            "tensor": "q",
+            "value": 1.0,
+        }
+        yield {"quantity": "gradient_norm", "sublayer": "output", "tensor": "table", "value": 7.0}
+
+    return experiment({"pre": setting("pre", 3, 3)}, (1, 2), rows)
+
+
+def test_the_gradient_times_the_stream_it_adds_to(measured):
+    rows = select(measured, {"quantity": "scaled_gradient_norm", "stack": "decoder", "tensor": "w2", "layer": "last"})
+    assert rows.sort("seed")["value"].to_list() == [12.0, 24.0]
+    assert len(select(measured, {"quantity": "scaled_gradient_norm"})) == 6
+
+
+def test_growth_from_layer_to_layer(measured):
+    rows = select(measured, {"quantity": "gradient_growth", "seed": 2}).sort("layer")
+    assert rows["layer"].to_list() == [2, 3]
+    assert rows["value"].to_list() == pytest.approx([1 / 2, 2 / 3])
+
+
+def test_stored_and_derived_ones_are_selected_together(measured):
+    rows = select(measured, {"quantity": ["gradient_norm", "gradient_growth"], "layer": 3})
+    assert set(rows["quantity"]) == {"gradient_norm", "gradient_growth"}
+    assert set(STATE) <= set(rows.columns)
+
+
+def test_a_product_joins_null_sites_with_null_sites(measured):
+    table = stored(measured, "gradient_norm").filter(tensor="table")
+    squared = product(table, table, "square")
+    assert squared["value"].to_list() == [49.0, 49.0]
+    assert math.isclose(product(table, table, "one", power=-1)["value"][0], 1.0)
+
+
+def test_every_quantity_explains_itself_and_gives_nothing_where_nothing_was_measured(setting, experiment):
+    empty = experiment({"a": setting()}, (1,), lambda v, s: [])
+    for entry in quantities:
+        assert entry.summary.startswith("``")
+        assert entry.build(empty).is_empty()

@@ -1,0 +1,36 @@
+"""Each reduction on numbers small enough to do by hand."""
+
+import pytest
+
+from lnlab.analyse.reductions import REDUCTIONS
+
+
+@pytest.mark.parametrize(
+    ("word", "number"),
+    [
+        ("first", 2),
+        ("last", 9),
+        ("max", 9),
+        ("min", 1),
+        ("mean", 4.5),
+        ("median", 4),
+        ("spread", 9),
+        ("last/first", 4.5),
+        ("growth", 1.5),
+    ],
+)
+def test_by_hand(word, number):
+    assert REDUCTIONS[word]([2.0, 1.0, 6.0, 9.0]) == number
+
+
+def test_growth_is_the_median_ratio_of_neighbours_not_the_mean():
+    assert REDUCTIONS["growth"]([1.0, 2.0, 6.0, 600.0]) == 3
+
+
+@pytest.mark.parametrize("word", ["spread", "last/first", "growth"])
+def test_a_ratio_over_zero_has_no_value(word):
+    assert REDUCTIONS[word]([0.0, 1.0, 2.0]) is None
+
+
+def test_growth_of_a_single_number_has_no_value():
+    assert REDUCTIONS["growth"]([1.0]) is None

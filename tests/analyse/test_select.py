@@ -1,0 +1,168 @@
+"""Selection against a slow oracle in plain Python, and the messages for what is not there."""
+
+import json
+import math
+
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lnlab.analyse.select import NothingSelected, runs_with, select, why_empty
+from lnlab.errors import LabError
+
+STACK = ("encoder", "decoder")
+
+
+def test_columns_paths_and_ends_together(profiles):
+    rows = select(
+        profiles, {"stack": "decoder", "tensor": "w2", "layer": "last", "placement": "pre", "model.layers": 3}
+    )
+    assert rows["variant"].unique().to_list() == ["pre3"]
+    assert rows.sort("seed")["value"].to_list() == [131.5, 132.5]
+
+
+def test_last_is_counted_in_the_row_s_own_stack(profiles):
+    rows = select(profiles, {"variant": "mixed", "tensor": "w2", "layer": ["first", "last"], "seed": 1})
+    assert set(zip(rows["stack"], rows["layer"], strict=True)) == {
+        ("encoder", 1),
+        ("encoder", 2),
+        ("decoder", 1),
+        ("decoder", 3),
+    }
+
+
+def test_layers_by_number_and_by_null(profiles):
+    assert set(select(profiles, {"layer": [2, None]})["layer"]) == {2, None}
+    assert set(select(profiles, {"layer": None})["tensor"]) == {"table"}
+    assert select(profiles, {"layer": True}).is_empty()
+
+
+def test_asked_columns_are_numbers_or_words(profiles):
+    rows = select(profiles, {"layer": "last"}, ["decoder.layers", "placement", "stack"])
+    assert rows.schema["decoder.layers"] == pl.Float64
+    assert rows.schema["placement"] == pl.String
+    assert rows.filter(pl.col("variant") == "mixed")["decoder.layers"].unique().to_list() == [3.0]
+
+
+def test_an_unknown_path_is_refused_with_the_nearest(profiles):
+    with pytest.raises(NothingSelected, match=r"decoder\.layer: neither a column .* did you mean 'decoder\.layers'"):
+        select(profiles, {"decoder.layer": 3})
+    with pytest.raises(LabError, match="placemen: neither"):
+        select(profiles, {}, ["placemen"])
+
+
+def test_why_empty_names_the_condition_and_what_there_is(profiles):
+    told = why_empty(profiles, {"quantity": "gradient_norm", "stack": "decoder", "tensor": "w9"})
+    assert str(told) == "tensor: no row has 'w9'; there is w1, w2"
+    told = why_empty(profiles, {"quantity": "gradient_norm", "placement": "rezero"})
+    assert str(told) == "placement: no row has 'rezero'; there is post, pre"
+    assert "gradient_norm" in str(why_empty(profiles, {"quantity": "gradient_nrom"}))
+    with pytest.raises(ValueError, match="expected an empty selection"):
+        why_empty(profiles, {"stack": "decoder"})
+
+
+def test_runs_are_those_of_the_settings_measured_or_not(profiles):
+    assert len(runs_with(profiles, {"quantity": "nothing", "tensor": "w9", "placement": "post"})) == 6
+    assert len(runs_with(profiles, {"placement": "post", "seed": 2})) == 3
+    assert len(runs_with(profiles, {"placement": "post"}, "model.layers")) == 4
+    assert len(runs_with(profiles, {"placement": "post", "status": "diverged"})) == 0
+
+
+def test_rows_by_how_their_run_ended(setting, experiment):
+    told = experiment(
+        {"a": setting()},
+        (1, 2),
+        lambda v, s: [{"quantity": "q", "value": 1.0}],
+        status=lambda v, s: "finished" if s == 1 else "diverged",
+    )
+    assert select(told, {"quantity": "q", "status": "finished"})["seed"].to_list() == [1]
+
+
+def test_curves_are_selected_like_sites(setting, experiment):
+    curve = [
+        {"step": 5, "split": "train", "quantity": "loss", "value": 2.0},
+        {"step": 5, "split": "test", "quantity": "loss", "value": 3.0},
+    ]
+    told = experiment({"a": setting()}, (1,), lambda v, s: [], curves=curve)
+    assert select(told, {"quantity": "loss", "split": "test"})["value"].to_list() == [3.0]
+
+
+def test_nan_and_null_values_are_selected_as_they_are(setting, experiment):
+    rows = [{"quantity": "q", "index": 1, "value": math.nan}, {"quantity": "q", "index": None, "value": None}]
+    told = experiment({"a": setting()}, (1,), lambda v, s: rows)
+    assert math.isnan(select(told, {"quantity": "q", "index": 1})["value"][0])
+    assert select(told, {"quantity": "q", "index": None})["value"].to_list() == [None]
+
+
+def wanted(values):
+    return st.one_of(st.sampled_from(values), st.lists(st.sampled_from(values), min_size=1, max_size=2))
+
+
+selections = st.fixed_dictionaries(
+    {},
+    optional={
+        "stack": wanted([*STACK, None]),
+        "layer": wanted([1, 2, 3, "first", "last", None]),
+        "tensor": wanted(["w1", "w2", "table", "q"]),
+        "seed": wanted([1, 2, 3]),
+        "placement": wanted(["post", "pre"]),
+        "decoder.placement": wanted(["post", {"kind": "pre"}]),
+        "model.layers": wanted([2, 3.0, 4]),
+        "encoder.layers": wanted([2, 3]),
+        "cross_attention": wanted([True, False]),
+        "optimizer": st.none(),
+        "norm.eps": wanted([1e-05, 1]),
+    },
+)
+
+
+def slow_value(setting, path):
+    """Oracle: the value at a path or, for a short form, what all stacks that have it say."""
+    short = {
+        "placement": ["placement"],
+        "model.layers": ["layers"],
+        "cross_attention": ["cross_attention"],
+        "norm.eps": ["norm", "eps"],
+    }
+    places = [[stack, *short[path]] for stack in STACK] if path in short else [path.split(".")]
+    found = []
+    for place in places:
+        here = setting
+        for part in place:
+            here = here.get(part, "absent") if isinstance(here, dict) else "absent"
+        if here != "absent":
+            found.append(here)
+    return found[0] if found and all(f == found[0] for f in found) else "disagree"
+
+
+def slow_same(value, asked):
+    if isinstance(value, dict):
+        value, asked = value["kind"], asked["kind"] if isinstance(asked, dict) else asked
+    return (type(value) is type(asked) and value == asked) or (
+        {type(value), type(asked)} == {int, float} and value == asked
+    )
+
+
+def slow_takes(row, setting, selection):
+    for key, asked in selection.items():
+        options = asked if isinstance(asked, list) else [asked]
+        value = row[key] if key in row else slow_value(setting, key)
+        if key == "layer":
+            last = setting[row["stack"]]["layers"] if row["stack"] else "none"
+            options = [{"first": 1, "last": last}.get(o, o) for o in options]
+        if not any(slow_same(value, option) for option in options):
+            return False
+    return True
+
+
+@settings(max_examples=150, deadline=None)
+@given(selections)
+def test_selection_agrees_with_a_loop_over_rows(profiles, selection):
+    known = {v: json.loads(s) for v, s in profiles.runs.select("variant", "setting").iter_rows()}
+    expected = [
+        r for r in profiles.tables["sites"].iter_rows(named=True) if slow_takes(r, known[r["variant"]], selection)
+    ]
+    found = select(profiles, selection)
+    key = ("run", "stack", "layer", "tensor", "value")
+    assert sorted(map(str, found.select(key).rows())) == sorted(str(tuple(r[k] for k in key)) for r in expected)

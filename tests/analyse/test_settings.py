@@ -1,0 +1,71 @@
+"""Paths of a setting: long, short, absent; and when a value is what was asked for."""
+
+import pytest
+
+from lnlab.analyse.settings import found_at, has_value, matches, paths, value_at, words
+
+
+def test_a_long_path_reaches_parameters_of_choices(setting):
+    assert value_at(setting(), "decoder.norm.eps") == 1e-05
+    assert value_at(setting(), "task.corpus.kind") == "toy"
+
+
+def test_a_short_form_has_a_value_only_where_stacks_agree(setting):
+    assert value_at(setting(encoder=3, decoder=3), "model.layers") == 3
+    assert value_at(setting(encoder=3, decoder=4), "model.layers") is None
+    assert found_at(setting(encoder=3, decoder=4), "model.layers") == [3, 4]
+
+
+def test_a_short_form_below_a_choice_and_one_that_a_single_stack_has(setting):
+    assert value_at(setting(), "norm.eps") == 1e-05
+    assert value_at(setting(cross=False), "cross_attention") is False
+
+
+def test_disagreeing_stacks_are_not_null(setting):
+    assert not has_value(setting(encoder=3, decoder=4), "model.layers", None)
+    assert has_value(setting(), "optimizer", None)
+    assert has_value(setting(), "optimizer.lr", None)
+
+
+@pytest.mark.parametrize(
+    ("value", "wanted", "same"),
+    [
+        ({"kind": "layer", "eps": 1e-5}, "layer", True),
+        ({"kind": "layer", "eps": 1e-5}, "rms", False),
+        ({"kind": "layer", "eps": 1e-5}, {"kind": "layer"}, True),
+        ({"kind": "layer", "eps": 1e-5}, {"kind": "layer", "eps": 1e-6}, False),
+        ({"eps": 1}, "layer", False),
+        (6, 6.0, True),
+        (6, [4, 6], True),
+        (1, True, False),
+        (True, 1, False),
+        (True, True, True),
+        (None, None, True),
+        (None, [None, 3], True),
+        (0, None, False),
+        ("6", 6, False),
+    ],
+)
+def test_what_matches_what(value, wanted, same):
+    assert matches(value, wanted) is same
+
+
+def test_paths_name_long_and_short_forms(setting):
+    known = paths(setting())
+    assert {"encoder.layers", "model.layers", "placement", "cross_attention", "decoder.norm.eps"} <= known
+    assert "layers" not in known
+
+
+def test_words_are_numbers_kinds_or_labels(profiles):
+    assert words(profiles, "decoder.layers") == {"post2": 2, "post3": 3, "pre2": 2, "pre3": 3, "mixed": 3}
+    assert words(profiles, "placement")["pre3"] == "pre"
+    assert words(profiles, "model.layers")["mixed"] is None
+    assert words(profiles, "decoder.cross_attention")["mixed"] == "false"
+
+
+def test_kinds_alike_are_told_apart_by_their_label_or_whole(setting, experiment):
+    variants = {"a": setting(norm={"kind": "layer", "eps": 0.1}), "b": setting(norm={"kind": "layer", "eps": 0.2})}
+    bare = experiment(variants, (1,), lambda v, s: [])
+    assert words(bare, "norm") == {"a": '{"eps":0.1,"kind":"layer"}', "b": '{"eps":0.2,"kind":"layer"}'}
+    labelled = experiment(variants, (1,), lambda v, s: [], axes=[("norm", lambda s: s["encoder"]["norm"]["eps"])])
+    assert words(labelled, "norm") == {"a": "0.1", "b": "0.2"}

@@ -1,0 +1,86 @@
+"""Experiments whose numbers are given as an array (arm, seed, level), so that a test can say what must come out."""
+
+import math
+
+import numpy as np
+import polars as pl
+import pytest
+
+import lnlab.claims.bound
+import lnlab.claims.order
+import lnlab.claims.power_law
+import lnlab.claims.ratio
+import lnlab.claims.trend  # noqa: F401 - registers the kinds
+from lnlab.claims.claim import judge
+from lnlab.keys import canonical
+from lnlab.tables import Results, frame, schema
+
+
+def a_setting(arm, layers=6):
+    stack = {"layers": layers, "norm": {"kind": "layer"}, "placement": {"kind": arm}}
+    model = {"kind": "encoder_decoder", "d_model": 128}
+    return {
+        "task": {"corpus": {"kind": "toy"}},
+        "model": model,
+        "encoder": stack,
+        "decoder": stack,
+        "train": {"steps": 0},
+    }
+
+
+def an_experiment(arms, *, sizes=False, step=0, status=None):
+    """Rows of quantity ``q`` for ``arms``: word -> array (seeds,) or (seeds, levels).
+
+    Levels are layers 1, 2, ... of one run a seed; with ``sizes`` they are runs of 6, 8, 10, ... layers. None is a
+    number that was not measured. ``status(arm, seed)`` is how a run ended.
+    """
+    runs, rows, axes = [], [], []
+    for arm, numbers in arms.items():
+        for seed, values in enumerate(numbers, 1):
+            values = np.atleast_1d(np.array(values, dtype=object)).tolist()
+            for level, value in enumerate(values, 1):
+                layers = 4 + 2 * level if sizes else len(values)
+                variant = f"{arm}{layers}"
+                run = f"{variant}-{seed}"
+                if sizes or level == 1:
+                    ended = status(arm, seed) if status else "finished"
+                    told = {"run": run, "trajectory": run, "steps": step, "variant": variant, "seed": seed}
+                    runs.append(told | {"setting": canonical(a_setting(arm, layers)), "status": ended, "reason": None})
+                    axes.append({"run": run, "axis": "placement", "value": f'"{arm}"', "label": arm})
+                if value is not None:
+                    site = {"stack": "decoder", "layer": None if sizes or len(values) == 1 else level, "tensor": "w2"}
+                    told = {"run": run, "variant": variant, "seed": seed, "step": step, "quantity": "q", **site}
+                    rows.append(told | {"value": float(value)})
+    columns = {"run": pl.String, "variant": pl.String, "seed": pl.Int64, "step": pl.Int64} | dict(schema("sites"))
+    sites = pl.DataFrame({c: [row.get(c) for row in rows] for c in columns}, schema=columns)
+    ended = dict(schema("runs")) | {"status": pl.String, "reason": pl.String}
+    return Results(pl.DataFrame(runs, schema=ended, orient="row"), frame("axes", axes), {"sites": sites})
+
+
+@pytest.fixture(scope="session")
+def experiment():
+    return an_experiment
+
+
+@pytest.fixture(scope="session")
+def verdict():
+    """``verdict(arms, kind=..., ...)``: judge one claim about arm ``a`` of such an experiment."""
+
+    def judged(arms, *, sizes=False, step=0, status=None, **claim):
+        arms = arms if isinstance(arms, dict) else {"a": arms}
+        of = {"of": {"quantity": "q", "placement": "a"}}
+        results = an_experiment(arms, sizes=sizes, step=step, status=status)
+        return judge({"id": "it", "says": "So it is.", **of, **claim}, results)
+
+    return judged
+
+
+@pytest.fixture(scope="session")
+def exactly():
+    """``exactly(mean, sd, n)``: n numbers whose logarithms have that mean and that standard deviation, to the bit."""
+
+    def numbers(mean, sd, n):
+        z = np.linspace(-1, 1, n)
+        return np.exp(math.log(mean) + sd * (z - z.mean()) / z.std(ddof=1))
+
+    return numbers

@@ -1,0 +1,134 @@
+"""Bounds: in expectation, for all x, with a probability, exactly."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from lnlab.errors import LabError
+
+BOUND = {"kind": "bound"}
+RNG = np.random.default_rng(6)
+
+
+@pytest.mark.parametrize(
+    ("region", "word"),
+    [
+        ({"at_most": 1.2}, "supported"),
+        ({"at_most": 0.9}, "contradicted"),
+        ({"at_most": 1.01}, "undecided"),
+        ({"at_least": 0.9}, "supported"),
+        ({"between": [0.9, 1.1]}, "supported"),
+        ({"between": [1.2, 1.8]}, "contradicted"),
+    ],
+)
+def test_in_expectation_on_the_log_scale(verdict, exactly, region, word):
+    found = verdict(exactly(1, 0.05, 10), **BOUND, **region)
+    assert found.verdict == word, found.reason
+    half = stats.t.ppf(0.975, 9) * 0.05 / math.sqrt(10)
+    assert (found.low, found.high) == pytest.approx((math.exp(-half), math.exp(half)))
+
+
+def test_tightness_is_measured_over_bound(verdict, exactly):
+    assert verdict(exactly(1, 0.05, 10), **BOUND, at_most=2).reason.endswith("tightness (measured/bound) 0.5")
+    assert "tightness" not in verdict(exactly(1, 0.05, 10), **BOUND, between=[0.5, 2]).reason
+
+
+@pytest.mark.parametrize(("reduce", "expected"), [("spread", 8), ("last/first", 8), ("growth", 2), ("max", 8)])
+def test_a_reduction_along_x(verdict, exactly, reduce, expected):
+    numbers = np.outer(exactly(1, 0.01, 5), [1, 2, 4, 8])
+    found = verdict(numbers, **BOUND, over="layer", reduce=reduce, between=[expected * 0.9, expected * 1.1])
+    assert (found.verdict, found.statistic) == ("supported", f"{reduce} over layer")
+    assert found.estimate == pytest.approx(expected)
+
+
+def test_for_all_x_the_largest_meets_the_upper_and_the_smallest_the_lower_edge(verdict, exactly):
+    numbers = np.outer(exactly(1, 0.01, 5), [1, 2, 3])
+    assert verdict(numbers, **BOUND, over="layer", at_most=3.2).statistic == "max over layer"
+    assert verdict(numbers, **BOUND, over="layer", at_most=2.5).verdict == "contradicted"
+    assert verdict(numbers, **BOUND, over="layer", at_least=0.9).verdict == "supported"
+    both = verdict(numbers, **BOUND, over="layer", between=[0.9, 3.2])
+    assert both.verdict == "supported"
+    assert "2 of 2 statements hold" in both.reason
+    low = verdict(numbers, **BOUND, over="layer", between=[1.5, 3.2])
+    assert (low.verdict, low.statistic, low.region_low) == ("contradicted", "min over layer", 1.5)
+
+
+def test_on_the_linear_scale_signs_are_welcome_and_five_seeds_needed(verdict):
+    numbers = [-1.0, -1.1, -0.9, -1.05, -0.95]
+    assert verdict(numbers, **BOUND, scale="linear", at_most=0).verdict == "supported"
+    assert verdict(numbers[:4], **BOUND, scale="linear", at_most=0).reason == "4 seeds; a verdict needs 5, by rule"
+    assert verdict(numbers, **BOUND, at_least=0.5).reason.startswith(
+        "5 of 5 seeds have no number (a number that is not"
+    )
+
+
+def test_failures_count_against_every_verdict(verdict):
+    some = [math.nan] * 3 + [1.0] * 7
+    for region in ({"at_most": 2}, {"at_most": 0.5}):
+        found = verdict(some, **BOUND, **region)
+        assert found.verdict == "undecided"
+        assert "tightness" not in found.reason
+    many = [math.nan] * 9 + [1.0] * 31
+    assert verdict(many, **BOUND, at_most=2).verdict == "supported"
+    assert verdict(many, **BOUND, at_most=0.5).verdict == "contradicted"
+
+
+def test_for_all_x_with_failures_uses_signs_in_each_member(verdict):
+    many = [[math.nan, 1.0]] * 9 + [[1.0, 2.0]] * 31
+    assert verdict(many, **BOUND, over="layer", between=[0.5, 3]).verdict == "supported"
+    assert verdict(many, **BOUND, over="layer", between=[0.5, 1.5]).verdict == "contradicted"
+
+
+def test_with_a_probability_seeds_are_counted(verdict):
+    numbers = [1.0] * 38 + [3.0] * 2
+    found = verdict(numbers, **BOUND, at_most=2, probability=0.8)
+    low, high = stats.binomtest(38, 40).proportion_ci(method="exact")
+    assert (found.low, found.high) == pytest.approx((low, high))
+    assert (found.verdict, found.inside, found.n, found.region_low) == ("supported", 38, 40, 0.8)
+    assert verdict(numbers, **BOUND, at_most=2, probability=0.999).verdict == "contradicted"
+    assert verdict(numbers, **BOUND, at_most=2, probability=0.95).verdict == "undecided"
+    assert verdict([None] * 3, **BOUND, at_most=2, probability=0.5, status=lambda a, s: None).verdict == "undecided"
+
+
+def test_with_a_probability_for_all_x_a_seed_breaks_either_edge(verdict):
+    numbers = [[1.0, 2.0]] * 8 + [[1.0, 9.0]] + [[0.1, 2.0]]
+    found = verdict(numbers, **BOUND, over="layer", between=[0.5, 3], probability=0.4)
+    assert (found.inside, found.n) == (8, 10)
+    assert (found.seeds[9], found.seeds[10]) == (9.0, 0.1)
+
+
+def test_an_exact_bound_falls_to_one_sample(verdict):
+    numbers = np.ones((3, 4))
+    assert verdict(numbers, **BOUND, exact=True, at_most=1).verdict == "supported"
+    numbers[1, 2] = 1 + 1e-4
+    found = verdict(numbers, **BOUND, exact=True, at_most=1)
+    assert (found.verdict, found.estimate, found.n, found.inside) == ("contradicted", 1.0001, 3, 2)
+    assert found.reason.startswith("1 of 12 samples break the bound (at most 1; tolerance 1e-05)")
+    assert verdict(numbers, **BOUND, exact=True, at_most=1, tolerance=1e-3).verdict == "supported"
+    assert verdict(numbers, **BOUND, exact=True, over="layer", at_least=0).verdict == "supported"
+
+
+def test_an_exact_bound_on_one_seed_decides_and_nan_breaks_it(verdict):
+    assert verdict([0.5], **BOUND, exact=True, between=[0, 1]).verdict == "supported"
+    assert verdict([math.nan], **BOUND, exact=True, between=[0, 1]).verdict == "contradicted"
+
+
+def test_an_exact_bound_waits_for_every_run(verdict):
+    status = lambda arm, seed: "finished" if seed == 1 else None  # noqa: E731
+    assert verdict([0.5, None], **BOUND, exact=True, at_most=1, status=status).verdict == "undecided"
+    assert verdict([1.5, None], **BOUND, exact=True, at_most=1, status=status).verdict == "contradicted"
+    assert verdict([None, None], **BOUND, exact=True, at_most=1, status=lambda a, s: None).estimate is None
+
+
+def test_an_exact_bound_on_nothing_is_not_testable(verdict):
+    assert (
+        verdict([1.0], **BOUND, exact=True, at_most=1, of={"quantity": "q", "tensor": "w9"}).verdict
+        == "not testable here"
+    )
+
+
+def test_a_log_bound_needs_a_positive_edge(verdict):
+    with pytest.raises(LabError, match="at_most: an edge that is not positive"):
+        verdict([1.0] * 3, **BOUND, at_most=0)

@@ -1,0 +1,99 @@
+"""Judging: common fields, requirements, calibration, and what is refused."""
+
+from dataclasses import fields
+
+import pytest
+
+from lnlab.claims.claim import Verdict, claims, judge, judge_all
+from lnlab.errors import LabError
+from lnlab.tables import JUDGED, frame
+
+HOLDS = {"kind": "bound", "of": {"quantity": "q", "placement": "a"}, "at_most": 2}
+FAILS = HOLDS | {"at_most": 0.5}
+OPEN = HOLDS | {"at_most": 1.0}
+
+
+@pytest.fixture(scope="module")
+def results(experiment):
+    return experiment({"a": [1.0, 1.01, 0.99, 1.02], "b": [2.0, 2.0, 2.0, 2.0]})
+
+
+def test_a_verdict_is_a_row_of_its_table(results):
+    found = judge({"id": "small", "says": "It is small.", "primary": True, "badge": "regression", **HOLDS}, results)
+    assert [f.name for f in fields(Verdict)] == [c for c in JUDGED["verdicts"] if c != "rows"]
+    assert (found.claim, found.says, found.primary, found.badge, found.kind) == (
+        "small",
+        "It is small.",
+        True,
+        "regression",
+        "bound",
+    )
+    row = {f.name: getattr(found, f.name) for f in fields(found)} | {"seeds": "{}", "rows": "digest"}
+    assert frame("verdicts", [row]).height == 1
+
+
+def test_common_fields_default(results):
+    found = judge({"id": "x", **HOLDS}, results)
+    assert (found.says, found.primary, found.badge) == ("", False, "paper")
+
+
+@pytest.mark.parametrize(
+    ("required", "word"), [(HOLDS, "supported"), (FAILS, "not testable here"), (OPEN, "undecided")]
+)
+def test_what_a_claim_requires(results, required, word):
+    found = judge({"id": "x", "requires": [HOLDS, required], **HOLDS}, results)
+    assert found.verdict == word
+    if word != "supported":
+        assert found.reason.startswith(
+            f"requirement 2 (bound) is {'contradicted' if required is FAILS else 'undecided'}: "
+        )
+        assert (found.estimate, found.n, found.kind) == (None, 0, "bound")
+
+
+def test_a_false_claim_whose_requirement_fails_is_not_contradicted(results):
+    assert judge({"id": "x", "requires": [FAILS], **FAILS}, results).verdict == "not testable here"
+
+
+def test_a_requirement_that_is_not_there_makes_it_not_testable(results):
+    gone = HOLDS | {"of": {"quantity": "q", "placement": "c"}}
+    found = judge({"id": "x", "requires": [gone], **HOLDS}, results)
+    assert found.verdict == "not testable here"
+    assert "no row has 'c'; there is a, b" in found.reason
+
+
+@pytest.mark.parametrize(
+    ("of", "told"), [({"placement": "c"}, "placement: no row has 'c'"), ({"decoder.cross": 1}, "neither a column")]
+)
+def test_what_is_not_among_these_runs_is_not_testable_here(results, of, told):
+    found = judge({"id": "x", **HOLDS, "of": {"quantity": "q", **of}}, results)
+    assert (found.verdict, found.statistic, found.scope) == ("not testable here", "bound", "none of these runs")
+    assert told in found.reason
+
+
+def test_judged_seeds_must_not_be_those_that_set_the_margin(results):
+    with pytest.raises(
+        LabError, match=r"claims\.x\.calibration\.seeds: seeds 3, 4 set the margin and are judged by it"
+    ):
+        judge({"id": "x", **HOLDS, "calibration": {"seeds": (3, 4, 5)}}, results)
+    fine = HOLDS | {"of": {"quantity": "q", "placement": "a", "seed": [2, 3, 4]}}
+    assert judge({"id": "x", **fine, "calibration": {"seeds": (1,)}}, results).verdict == "supported"
+
+
+def test_every_mistake_of_every_claim_is_told_at_once(results):
+    two = HOLDS | {"of": {"quantity": "q"}}
+    with pytest.raises(LabError) as told:
+        judge_all([{"id": "x", **two}, {"id": "y", **HOLDS}, {"id": "z", **HOLDS, "at_mots": 1}], results)
+    assert [str(p).partition(":")[0] for p in told.value.problems] == ["claims.x.of", "claims.z.at_mots"]
+    assert "placement (a, b)" in str(told.value)
+
+
+def test_verdicts_come_in_the_order_of_the_claims(results):
+    found = judge_all([{"id": "x", **HOLDS}, {"id": "y", **FAILS}], results)
+    assert [(v.claim, v.verdict) for v in found] == [("x", "supported"), ("y", "contradicted")]
+
+
+def test_every_kind_explains_itself():
+    assert {entry.name for entry in claims} >= {"bound", "order", "power_law", "ratio", "trend"}
+    for entry in claims:
+        assert entry.summary.startswith("``"), entry.name
+        assert "(" in entry.summary, entry.name

@@ -1,0 +1,115 @@
+"""Orders of arms: neighbours within the seed, all of which must hold."""
+
+import math
+
+import numpy as np
+import pytest
+
+from lnlab.claims.order import contrast_region, parsed
+from lnlab.errors import LabError
+
+ORDER = {"kind": "order", "over": "placement", "of": {"quantity": "q"}}
+RNG = np.random.default_rng(7)
+
+
+def arms(*means, n=6, sd=0.01):
+    """Arms a, b, c, ... around their means, paired: most of the noise is the seed's."""
+    shared = RNG.normal(size=n)
+    return {word: mean * np.exp(shared + sd * RNG.normal(size=n)) for word, mean in zip("abcd", means, strict=False)}
+
+
+def test_arms_are_read():
+    assert parsed("post < pre <= 12 ~ true") == (["post", "pre", 12, True], ["<", "<=", "~"])
+    for wrong in ("post", "post <", "< pre", "a < < b"):
+        with pytest.raises(LabError, match="write two or more values"):
+            parsed(wrong)
+
+
+@pytest.mark.parametrize(
+    ("written", "means", "word"),
+    [
+        ("a < b < c", (1, 2, 3), "supported"),
+        ("a < b < c", (1, 3, 2), "contradicted"),
+        ("b < a", (1, 2), "contradicted"),
+        ("a <= b", (1, 1), "supported"),
+        ("b <= a", (1, 2), "contradicted"),
+        ("a ~ b", (1, 1), "supported"),
+        ("a ~ b", (1, 2), "contradicted"),
+        ("a < b ~ c", (1, 2, 2), "supported"),
+    ],
+)
+def test_signs(verdict, written, means, word):
+    found = verdict(arms(*means, sd=0.002), **ORDER, order=written)
+    assert found.verdict == word, found.reason
+
+
+def test_pairing_takes_the_seed_s_noise_out(verdict):
+    found = verdict(arms(1, 1.1), **ORDER, order="a < b")
+    assert found.verdict == "supported"
+    assert found.statistic == "a / b"
+    assert found.estimate == pytest.approx(1 / 1.1, rel=0.02)
+
+
+def test_equal_arms_are_not_in_order(verdict):
+    same = {"a": [1.0] * 6, "b": [1.0] * 6}
+    assert verdict(same, **ORDER, order="a < b").verdict == "contradicted"
+    assert verdict(same, **ORDER, order="a ~ b").verdict == "supported"
+
+
+def test_one_undecided_pair_leaves_all_undecided_and_is_the_one_shown(verdict):
+    found = verdict(arms(1, 2, 2, sd=0.05), **ORDER, order="a < b < c")
+    assert (found.verdict, found.statistic) == ("undecided", "b / c")
+    assert "1 of 2 statements hold" in found.reason
+
+
+def test_a_pair_wrong_at_5_but_not_after_holm_does_not_contradict(verdict, exactly):
+    n = 6
+    base = np.ones(n)
+    just = exactly(1.0115, 0.01, n)  # two-sided p about .04: wrong alone, not among three
+    four = {"a": base, "b": base * 2, "c": base * 4, "d": base * 4 / just}
+    alone = verdict({"a": four["c"], "b": four["d"]}, **ORDER, order="a < b")
+    assert alone.verdict == "contradicted"
+    among = verdict(four, **ORDER, order="a < b < c < d")
+    assert among.verdict == "undecided"
+    assert "not wrong beyond doubt after Holm over 3" in among.reason
+
+
+def test_trained_arms_differ_in_nats(verdict):
+    shift = {"a": [2.0, 2.1, 2.2, 2.0, 2.1], "b": [2.02, 2.11, 2.23, 2.01, 2.12]}
+    found = verdict(shift, **ORDER, order="a ~ b", step=100)
+    assert (found.verdict, found.statistic, found.region_high) == ("supported", "a - b", 0.05)
+    assert verdict(shift, **ORDER, order="a ~ b", step=100, delta=0.001).verdict == "contradicted"
+    assert verdict(shift, **ORDER, order="a ~ b", scale="linear").statistic == "a - b"
+    assert verdict(shift, **ORDER, order="a ~ b", scale="log", step=100).region_high == 1.02
+
+
+def test_four_seeds_are_too_few(verdict):
+    assert verdict(arms(1, 2, n=4), **ORDER, order="a < b").reason == "4 seeds; a verdict needs 5, by rule"
+    assert verdict(arms(1, 2, 3, n=4), **ORDER, order="a < b < c").reason == "4 seeds; a verdict needs 5, by rule"
+
+
+def test_an_arm_that_failed_is_worst_and_six_of_six_decide(verdict):
+    failed = {"a": [1.0] * 6, "b": [math.nan] * 6}
+    assert verdict(failed, **ORDER, order="a < b").verdict == "supported"
+    assert verdict(failed, **ORDER, order="b < a").verdict == "contradicted"
+    five = {"a": [1.0] * 5, "b": [math.nan] * 5}
+    assert verdict(five, **ORDER, order="a < b").verdict == "undecided"
+    trained = verdict(failed, **ORDER, order="a < b", step=9)
+    assert (trained.verdict, trained.inside) == ("supported", 6)
+
+
+@pytest.mark.parametrize(("n", "word"), [(6, "undecided"), (7, "contradicted")])
+def test_failures_in_one_pair_of_two(verdict, n, word):
+    """Of two pairs, 6 of 6 on the wrong side (p = 1/64) do not outlast Holm at .0125, 7 of 7 do."""
+    found = verdict({"a": [1.0] * n, "b": [2.0] * n, "c": [math.nan] * n}, **ORDER, order="a < b < c")
+    assert found.verdict == "supported"
+    found = verdict({"a": [1.0] * n, "b": [math.nan] * n, "c": [2.0] * n}, **ORDER, order="a < b < c")
+    assert found.verdict == word
+
+
+def test_regions_on_both_scales():
+    assert 1.0 not in contrast_region("<", 0.02, log=True)
+    assert 0.0 not in contrast_region("<", 0.02, log=False)
+    assert contrast_region("~", 0.02, log=True).low == pytest.approx(1 / 1.02)
+    assert contrast_region("<=", 0.02, log=True).high == 1.02
+    assert (contrast_region("~", 0.05, log=False).low, contrast_region("~", 0.05, log=False).high) == (-0.05, 0.05)

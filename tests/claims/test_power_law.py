@@ -1,0 +1,125 @@
+"""Exponents: slopes against numpy's least squares, regions, lack of fit."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from lnlab.claims.power_law import around, lack_of_fit, slopes
+from lnlab.errors import LabError
+
+SIZES = {"kind": "power_law", "over": "model.layers"}
+X = np.array([6.0, 8, 10, 12, 14])
+RNG = np.random.default_rng(5)
+
+
+def law(exponent, n=10, noise=0.05, x=X, slope_sd=0.0):
+    slope = exponent + slope_sd * RNG.normal(size=(n, 1))
+    return np.exp(slope * np.log(x) + noise * RNG.normal(size=(n, len(x))))
+
+
+def test_slopes_are_least_squares_within_the_seed():
+    y = law(-0.5, noise=0.5)
+    assert slopes(X, y) == pytest.approx([np.polyfit(np.log(X), np.log(row), 1)[0] for row in y])
+
+
+def test_a_law_without_noise_gives_its_exponent_exactly(verdict):
+    found = verdict(law(-0.5, noise=0), **SIZES, sizes=True, between=[-0.7, -0.3])
+    assert found.estimate == pytest.approx(-0.5)
+    assert found.low == pytest.approx(found.high)
+    assert (found.verdict, found.statistic) == ("supported", "exponent")
+    assert found.scope.startswith("6-6 ... 14-14")
+
+
+def test_the_interval_is_over_seeds_not_over_points(verdict):
+    y = law(0.0, noise=0.02)
+    found = verdict(y, **SIZES, sizes=True, between=[-0.15, 0.15])
+    s = slopes(X, y)
+    expected = stats.t.interval(0.95, 9, loc=s.mean(), scale=stats.sem(s))
+    assert (found.low, found.high) == pytest.approx(expected)
+    assert found.verdict == "supported"
+    assert found.seeds == pytest.approx(dict(enumerate(s, 1)))
+
+
+@pytest.mark.parametrize(
+    ("region", "word"),
+    [
+        ({"between": [-0.15, 0.15]}, "contradicted"),
+        ({"at_most": -0.3}, "supported"),
+        ({"at_least": -0.3}, "contradicted"),
+        ({"exponent": -0.5}, "supported"),
+        ({"exponent": -0.45}, "supported"),
+        ({"exponent": 0}, "contradicted"),
+        ({"exponent": -0.35}, "undecided"),
+        ({"big_o": -0.5}, "supported"),
+        ({"big_o": -0.8}, "contradicted"),
+    ],
+)
+def test_every_region(verdict, region, word):
+    y = np.exp(np.outer(np.linspace(-0.52, -0.48, 10), np.log(X)))
+    found = verdict(y, **SIZES, sizes=True, **region)
+    assert found.verdict == word, found.reason
+
+
+def test_big_o_prints_the_gap(verdict):
+    found = verdict(law(-0.5, noise=0), **SIZES, sizes=True, big_o=-0.4)
+    assert found.region_high == pytest.approx(-0.35)
+    assert found.reason.endswith("exponent gap -0.1")
+
+
+def test_the_default_region_narrows_over_a_wide_span():
+    assert around(1.0, np.array([1.0, 2, 4, 7])).high == pytest.approx(1.15)
+    assert around(1.0, np.array([1.0, 2, 4, 8])).low == pytest.approx(0.9)
+
+
+def test_a_bent_profile_is_no_power_law_whatever_its_slope(verdict):
+    bent = np.exp(1.5 * (np.log(X) - np.log(X).mean()) ** 2)[None] * np.exp(0.01 * RNG.normal(size=(10, 5)))
+    found = verdict(bent, **SIZES, sizes=True, between=[-0.3, 0.3])
+    assert found.verdict == "undecided"
+    assert found.reason.startswith("not a power law here")
+    assert found.low is not None
+
+
+def test_a_bend_below_ten_percent_or_within_noise_is_forgiven():
+    small = np.exp(0.3 * (np.log(X) - np.log(X).mean()) ** 2)[None] * np.ones((10, 1))
+    assert lack_of_fit(X, small * np.exp(1e-4 * RNG.normal(size=(10, 5)))) is None
+    assert lack_of_fit(X, law(0.5, noise=0.5)) is None
+
+
+def test_the_bend_is_the_quadratic_coefficient_of_numpy():
+    y = np.exp(2 * np.log(X) ** 2)[None] * np.exp(0.01 * RNG.normal(size=(5, 5)))
+    bends = [np.polyfit(np.log(X), np.log(row), 2)[0] for row in y]
+    assert f"is {np.mean(bends):.3g} (" in lack_of_fit(X, y)
+
+
+def test_levels_and_span_by_rule(verdict):
+    found = verdict(law(0, x=X[:3]), **SIZES, sizes=True, exponent=0)
+    assert (found.verdict, found.reason) == ("undecided", "3 levels of model.layers; this needs 4, by rule")
+    assert (found.region_low, found.region_high) == (-0.15, 0.15)
+    narrow = X[:4]  # 6 to 12 layers
+    assert verdict(law(0, x=narrow), **SIZES, sizes=True, exponent=0).verdict == "supported"
+
+
+def test_a_narrow_span_by_rule(verdict):
+    found = verdict(law(0), **SIZES, sizes=True, exponent=0, of={"quantity": "q", "model.layers": [8, 10, 12, 14]})
+    assert found.reason == "model.layers spans a factor of 1.75; this needs 2, by rule"
+
+
+def test_two_seeds_or_too_many_failures_are_undecided(verdict):
+    assert verdict(law(0, n=2), **SIZES, sizes=True, exponent=0).reason.startswith("2 seeds; a verdict needs 3")
+    y = law(0)
+    y[:3, 0] = np.nan
+    found = verdict(y, **SIZES, sizes=True, exponent=0)
+    assert "a failed seed has no exponent" in found.reason
+    trained = verdict(law(0, n=4), **SIZES, sizes=True, exponent=0, step=5)
+    assert trained.reason.startswith("4 seeds; a verdict needs 5")
+
+
+def test_over_words_is_refused(verdict):
+    with pytest.raises(LabError, match=r"claims\.it\.over: placement is 'a' here; this kind of claim needs positive"):
+        verdict(law(0)[:, :1], kind="power_law", over="placement", exponent=0)
+
+
+def test_over_layers_of_one_run(verdict):
+    y = np.exp(-0.5 * np.log(np.arange(1, 7)))[None] * np.ones((5, 1))
+    found = verdict(y, kind="power_law", over="layer", between=[-0.7, -0.3])
+    assert (found.verdict, found.estimate) == ("supported", pytest.approx(-0.5))

@@ -1,0 +1,147 @@
+"""Ratios within the seed: intervals by closed form, all four verdicts, zeros, failures."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from lnlab.errors import LabError
+
+TO = {"kind": "ratio", "to": {"placement": "b"}}
+
+
+def test_the_interval_is_student_s_on_the_logarithms_paired_by_seed(verdict):
+    a, b = np.array([3.0, 8.0, 20.0, 2.0]), np.array([1.0, 4.0, 9.0, 1.1])
+    found = verdict({"a": a, "b": b}, **TO, at_least=1.5)
+    logs = np.log(a / b)
+    low, high = stats.t.interval(0.95, 3, loc=logs.mean(), scale=stats.sem(logs))
+    assert (found.estimate, found.low, found.high) == pytest.approx(tuple(np.exp([logs.mean(), low, high])))
+    assert found.verdict == "supported"
+    assert (found.statistic, found.n, found.inside) == ("ratio", 4, 4)
+    assert found.seeds == pytest.approx(dict(enumerate(a / b, 1)))
+    assert (found.region_low, found.region_high) == (1.5, None)
+    assert found.scope == "1-1, d_model 128, toy, at init, 4 seeds"
+
+
+@pytest.mark.parametrize(
+    ("region", "word"),
+    [
+        ({"at_least": 1.5}, "supported"),
+        ({"at_least": 2.5}, "contradicted"),
+        ({"at_least": 1.95}, "undecided"),
+        ({"at_most": 2.5}, "supported"),
+        ({"at_most": 1.5}, "contradicted"),
+        ({"between": [1.8, 2.2]}, "supported"),
+        ({"between": [2.2, 2.5]}, "contradicted"),
+        ({"between": [1.99, 2.01]}, "undecided"),
+        ({"equals": 2.2}, "supported"),
+        ({"equals": 3}, "contradicted"),
+        ({"equals": 2.45}, "undecided"),
+        ({"equals": 3, "factor": 2}, "supported"),
+    ],
+)
+def test_every_region(verdict, exactly, region, word):
+    found = verdict({"a": exactly(2, 0.05, 10), "b": np.ones(10)}, **TO, **region)
+    assert found.verdict == word, found.reason
+    assert found.estimate == pytest.approx(2)
+
+
+def test_equals_is_a_factor_on_both_sides(verdict, exactly):
+    found = verdict({"a": exactly(2, 0.05, 10), "b": np.ones(10)}, **TO, equals=2)
+    assert (found.region_low, found.region_high) == (1.6, 2.5)
+
+
+def test_undecided_says_how_many_seeds_would_decide(verdict, exactly):
+    found = verdict({"a": exactly(2, 0.2, 5), "b": np.ones(5)}, **TO, at_least=1.8)
+    gap = math.log(2 / 1.8)
+    expected = [
+        next(n for n in range(2, 101) if stats.t.ppf(0.975, n - 1) * sd / math.sqrt(n) < gap)
+        for sd in (0.2, *(0.2 * math.sqrt(4 / stats.chi2.ppf(p, 4)) for p in (0.8, 0.2)))
+    ]
+    assert found.verdict == "undecided"
+    assert "about {} seeds would decide ({} to {})".format(*expected) in found.reason
+
+
+def test_on_the_edge_is_said(verdict, exactly):
+    found = verdict({"a": exactly(2, 0.2, 5), "b": np.ones(5)}, **TO, at_least=1.999)
+    assert "on the edge" in found.reason
+
+
+def test_few_seeds_are_undecided_by_rule_and_trained_ones_need_more(verdict):
+    two = {"a": np.full(2, 9.0), "b": np.ones(2)}
+    assert verdict(two, **TO, at_least=1.5).verdict == "undecided"
+    assert verdict(two, **TO, at_least=1.5).reason == "2 seeds; a verdict needs 3, by rule"
+    four = {"a": [9.0, 9.1, 9.2, 9.0], "b": np.ones(4)}
+    assert verdict(four, **TO, at_least=1.5).verdict == "supported"
+    assert verdict(four, **TO, at_least=1.5, step=10).reason == "4 seeds; a verdict needs 5, by rule"
+
+
+def test_a_reduction_on_both_sides(verdict):
+    a, b = np.outer([1.0, 1.1, 0.9], [1, 2, 8]), np.outer([1.0, 1.0, 1.0], [1, 1, 2])
+    found = verdict({"a": a, "b": b}, **TO, over="layer", reduce="last/first", at_least=2)
+    assert (found.verdict, found.estimate) == ("supported", pytest.approx(4))
+    assert found.statistic == "ratio of last/first"
+
+
+def test_zeros_are_null_and_counted(verdict):
+    found = verdict({"a": [2.0, 2.1, 0.0, 2.0, 1.9, 2.0], "b": [1.0] * 6}, **TO, at_least=1.5)
+    assert (found.verdict, found.n) == ("supported", 5)
+    assert "1 of 6 seeds left out (a number that is not positive has no logarithm)" in found.reason
+
+
+def test_many_zeros_leave_it_undecided(verdict):
+    found = verdict({"a": [2.0, 2.1, 0.0, 0.0, 1.9, 2.0], "b": [1.0] * 6}, **TO, at_least=1.5)
+    assert found.verdict == "undecided"
+    assert found.reason.startswith("2 of 6 seeds have no number")
+
+
+def test_a_few_failed_seeds_are_left_out_and_said(verdict):
+    found = verdict({"a": [2.0, 2.1, math.nan, 2.0, 1.9], "b": [1.0] * 5}, **TO, at_least=1.5)
+    assert (found.verdict, found.n) == ("supported", 4)
+    assert "1 of 5 seeds failed (its number is not finite)" in found.reason
+
+
+def test_where_many_failed_the_sign_test_ranks_them_largest(verdict):
+    a = [math.nan] * 3 + [2.0] * 7
+    found = verdict({"a": a, "b": [1.0] * 10}, **TO, at_least=1.5)
+    assert (found.verdict, found.inside, found.n) == ("supported", 10, 10)
+    assert found.low == pytest.approx(0.025 ** (1 / 10))
+    assert found.statistic == "share of seeds with ratio at least 1.5"
+    assert set(found.seeds) == set(range(4, 11))
+    found = verdict({"a": [1.0] * 10, "b": a}, **TO, at_least=1.5)
+    assert (found.verdict, found.inside) == ("contradicted", 0)
+
+
+def test_a_seed_that_failed_in_both_arms_is_a_tie(verdict):
+    both = [math.nan] * 4 + [2.0] * 5
+    found = verdict({"a": both, "b": [math.nan] * 4 + [1.0] * 5}, **TO, at_least=1.5)
+    assert (found.verdict, found.n) == ("undecided", 5)
+
+
+def test_runs_to_come_and_seeds_lost_to_the_machine_leave_it_undecided(verdict):
+    arms = {"a": [2.0, 2.0, 2.0, 2.0, None], "b": [1.0] * 5}
+    waiting = verdict(
+        arms, **TO, at_least=1.5, status=lambda arm, seed: None if (arm, seed) == ("a", 5) else "finished"
+    )
+    assert waiting.reason == "1 of 5 seeds have not run to their end (5); a verdict waits for all"
+    lost = lambda arm, seed: "out_of_memory" if (arm, seed) == ("a", 5) else "finished"  # noqa: E731
+    assert verdict(arms, **TO, at_least=1.5, status=lost).verdict == "supported"
+    arms = {"a": [2.0, 2.0, 2.0, None, None], "b": [1.0] * 5}
+    lost = lambda arm, seed: "timed_out" if arm == "a" and seed > 3 else "finished"  # noqa: E731
+    assert verdict(arms, **TO, at_least=1.5, status=lost).reason.startswith("2 of 5 seeds have no number (timed_out)")
+
+
+@pytest.mark.parametrize(
+    ("region", "message"),
+    [
+        ({}, "declares no region; give one of between, at_least, at_most, equals"),
+        ({"at_least": 1, "at_most": 2}, "declares at_least and at_most"),
+        ({"between": [2, 1]}, "between: 2 is above 1"),
+        ({"at_most": -1}, "at_most: an edge that is not positive"),
+        ({"equals": 2, "factor": 1}, "factor: 1 leaves no region"),
+    ],
+)
+def test_a_region_that_makes_no_sense_is_refused(verdict, region, message):
+    with pytest.raises(LabError, match=message):
+        verdict({"a": np.ones(3), "b": np.ones(3)}, **TO, **region)

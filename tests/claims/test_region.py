@@ -1,0 +1,39 @@
+"""Regions, the verdict of an interval, and the distance to an edge."""
+
+import math
+
+import pytest
+
+from lnlab.analyse.intervals import Interval
+from lnlab.claims.region import Region, decide, distance
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "word"),
+    [
+        (1.1, 1.9, "supported"),
+        (1.0, 2.0, "supported"),
+        (0.9, 1.5, "undecided"),
+        (0.5, 3.0, "undecided"),
+        (2.0, 2.5, "undecided"),
+        (2.1, 2.5, "contradicted"),
+        (0.1, 0.9, "contradicted"),
+    ],
+)
+def test_inside_disjoint_or_neither(low, high, word):
+    assert decide(Interval((low + high) / 2, low, high, 1.0, 5), Region(1.0, 2.0)) == word
+
+
+def test_an_unbounded_interval_lies_in_no_bounded_region():
+    assert decide(Interval(5.0, -math.inf, math.inf, math.inf, 1), Region(low=0.0)) == "undecided"
+
+
+def test_distances_to_the_nearest_edge():
+    assert distance(1.2, Region(1.0, 2.0), log=False) == pytest.approx(0.2)
+    assert distance(4.0, Region(1.0, 2.0), log=True) == pytest.approx(math.log(2))
+    assert distance(3.0, Region(low=1.0), log=False) == 2.0
+
+
+def test_regions_in_words():
+    assert str(Region(1.0, 2.5)) == "between 1 and 2.5"
+    assert (str(Region(low=1.0)), str(Region(high=2.0))) == ("at least 1", "at most 2")

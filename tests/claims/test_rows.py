@@ -1,0 +1,64 @@
+"""The digest of a claim and its rows: moved by what the claim reads, and by nothing else."""
+
+import subprocess
+import sys
+from dataclasses import replace
+
+import polars as pl
+import pytest
+
+from lnlab.claims.rows import rows_digest
+
+CLAIM = {"id": "x", "kind": "ratio", "of": {"quantity": "q", "placement": "a"}, "to": {"placement": "b"}, "at_least": 2}
+
+
+@pytest.fixture(scope="module")
+def results(experiment):
+    return experiment({"a": [1.0, 1.01], "b": [2.0, 2.0], "c": [5.0, 6.0]})
+
+
+def changed(results, arm, column, value):
+    sites = results.tables["sites"]
+    here = pl.col("variant").str.starts_with(arm)
+    new = pl.when(here).then(pl.lit(value, dtype=sites.schema[column])).otherwise(pl.col(column)).alias(column)
+    return replace(results, tables={"sites": sites.with_columns(new)})
+
+
+def test_it_is_stable_under_the_order_of_rows_and_of_keys(results):
+    shuffled = replace(results, tables={"sites": results.tables["sites"].reverse()}, runs=results.runs.reverse())
+    assert (
+        rows_digest(CLAIM, shuffled)
+        == rows_digest(CLAIM, results)
+        == rows_digest(dict(reversed(CLAIM.items())), results)
+    )
+
+
+def test_lists_and_tuples_are_the_same_claim(results):
+    assert rows_digest(CLAIM | {"requires": ()}, results) == rows_digest(CLAIM | {"requires": []}, results)
+
+
+@pytest.mark.parametrize("arm", ["a", "b"])
+def test_a_number_of_either_side_moves_it(results, arm):
+    assert rows_digest(CLAIM, changed(results, arm, "value", 1.0 + 2**-52)) != rows_digest(CLAIM, results)
+
+
+def test_nan_and_null_are_told_apart(results):
+    nan, null = changed(results, "a", "value", float("nan")), changed(results, "a", "value", None)
+    assert len({rows_digest(CLAIM, r) for r in (results, nan, null)}) == 3
+
+
+def test_other_rows_do_not_move_it_unless_it_requires_them(results):
+    other = changed(results, "c", "value", 9.0)
+    assert rows_digest(CLAIM, other) == rows_digest(CLAIM, results)
+    needs = CLAIM | {"requires": [{"kind": "bound", "of": {"quantity": "q", "placement": "c"}, "at_most": 9}]}
+    assert rows_digest(needs, other) != rows_digest(needs, results)
+
+
+def test_the_claim_and_the_ends_of_its_runs_move_it(results):
+    diverged = replace(results, runs=results.runs.with_columns(status=pl.lit("diverged")))
+    assert rows_digest(CLAIM | {"at_least": 3}, results) != rows_digest(CLAIM, results) != rows_digest(CLAIM, diverged)
+
+
+def test_digests_and_verdicts_need_neither_scipy_nor_torch():
+    code = "import sys, lnlab.claims.rows, lnlab.claims.claim; print({'scipy', 'torch', 'altair'} & set(sys.modules))"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "set()\n"

@@ -1,0 +1,93 @@
+"""Trends: Page, Kendall and the ratio of the ends, each of which can withhold support."""
+
+import numpy as np
+import pytest
+
+from lnlab.claims.region import Region
+from lnlab.claims.sample import Sample
+from lnlab.claims.trend import ruled
+
+UP = {"kind": "trend", "over": "layer", "direction": "up"}
+RNG = np.random.default_rng(4)
+
+
+def rising(n=10, k=6, factor=1.4, noise=0.05):
+    return np.exp(np.log(factor) * np.arange(k) + noise * RNG.normal(size=(n, k)))
+
+
+def test_a_clear_rise_is_supported(verdict):
+    found = verdict(rising(), **UP, at_least=2.5)
+    assert found.verdict == "supported", found.reason
+    assert found.statistic == "last/first over layer"
+    assert found.estimate == pytest.approx(1.4**5, rel=0.1)
+    assert "median tau 1.00" in found.reason
+
+
+def test_a_fall_is_measured_as_first_over_last(verdict):
+    found = verdict(1 / rising(), **UP | {"direction": "down"}, at_least=2.5)
+    assert (found.verdict, found.statistic) == ("supported", "first/last over layer")
+    assert found.estimate == pytest.approx(1.4**5, rel=0.1)
+
+
+def test_the_opposite_order_contradicts(verdict):
+    found = verdict(1 / rising(), **UP)
+    assert found.verdict == "contradicted"
+    assert "the opposite" in found.reason
+
+
+def test_a_rise_short_of_the_minimum_contradicts(verdict):
+    found = verdict(rising(factor=1.1, noise=0.005), **UP, at_least=2.5)
+    assert found.verdict == "contradicted"
+    assert "lies outside the region (at least 2.5)" in found.reason
+
+
+def test_a_rise_around_the_minimum_is_undecided(verdict):
+    found = verdict(rising(noise=0.2), **UP, at_least=1.4**5)
+    assert (found.verdict, "would" in found.reason) == ("undecided", True)
+
+
+def test_high_ends_without_order_between_are_not_a_trend(verdict):
+    jumps = np.tile([1.0, 4.0, 3.0, 2.0, 1.5, 9.0], (10, 1)) * np.exp(0.01 * RNG.normal(size=(10, 1)))
+    found = verdict(jumps, **UP, at_least=2)
+    assert found.verdict == "undecided"
+    assert "the order is not clear" in found.reason
+
+
+def test_three_levels_and_words_do_not_carry_a_trend(verdict):
+    found = verdict(rising(k=3), **UP)
+    assert (found.verdict, found.reason) == ("undecided", "3 levels of layer; this needs 4, by rule")
+    assert found.n == 10
+
+
+def test_two_seeds_and_failed_ones(verdict):
+    assert verdict(rising(n=2), **UP).reason == "2 seeds; a verdict needs 3, by rule"
+    some = rising(n=10)
+    some[:3, 2] = np.nan
+    found = verdict(some, **UP)
+    assert (found.verdict, found.n) == ("undecided", 7)
+    assert found.reason.startswith("more than 20 % of the seeds failed")
+    some = rising(n=10)
+    some[0, 2] = np.inf
+    assert verdict(some, **UP).verdict == "supported"
+
+
+def test_nothing_run_yet_and_every_seed_failed(verdict):
+    waiting = verdict(np.full((3, 5), None), **UP, status=lambda arm, seed: None)
+    assert waiting.reason.startswith("3 of 3 seeds have not run")
+    assert (waiting.estimate, waiting.low, waiting.seeds) == (None, None, {})
+    failed = verdict(np.full((3, 5), np.nan), **UP)
+    assert failed.reason.startswith("no seed of 3 has all its numbers; 3 of 3 seeds failed")
+
+
+def test_a_zero_anywhere_drops_the_seed(verdict):
+    some = rising(n=10)
+    some[0, 2] = 0
+    found = verdict(some, **UP)
+    assert (found.verdict, found.n) == ("supported", 9)
+    assert "1 of 10 seeds left out" in found.reason
+
+
+def test_the_order_must_be_significant_even_where_the_ends_are():
+    flat = np.array([[1.0, 9.0, 8.0, 2.0], [1.0, 8.0, 9.0, 2.1], [1.0, 9.0, 7.0, 2.05]])
+    sample = Sample({1: 2.0, 2: 2.1, 3: 2.05}, log=True, trained=False)
+    assert ruled(sample, flat, Region(low=1.5))[0] == "undecided"

@@ -1,0 +1,98 @@
+import json
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+
+from lnlab import __version__
+from lnlab.cli import app
+
+COMMANDS = [command.name for command in app.registered_commands] + [group.name for group in app.registered_groups]
+PAGES = [[], *([name] for name in COMMANDS), ["data", "list"], ["data", "fetch"]]
+HEAVY = {"torch", "polars", "pydantic", "lnlab.compile", "scipy", "altair", "numpy", "tokenizers"}
+
+
+def test_every_promised_command_is_there():
+    assert set(COMMANDS) >= {"run", "report", "plan", "check", "status", "query", "list", "data"}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: " ".join(page) or "lnlab")
+def test_every_help_page_shows_an_example(lnlab, page):
+    said = lnlab(*page, "--help")
+    assert said.code == 0
+    assert re.search(r"Example: +lnlab " + " ".join(page), " ".join(said.out.split()))
+
+
+def test_help_loads_nothing_heavy(process):
+    """The budget is 0.3 s; what is loaded decides it and does not depend on how busy the machine is."""
+    probe = (
+        "import sys, json\nfrom lnlab.cli import main\ncode = main(['--help'])\n"
+        f"print(json.dumps(sorted({HEAVY!r} & set(sys.modules))))\nsys.exit(code)"
+    )
+    done = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=True)
+    assert json.loads(done.stdout.splitlines()[-1]) == []
+
+
+def test_without_a_command_the_help_is_shown(lnlab):
+    said = lnlab()
+    assert said.code == 0
+    assert "Usage: lnlab" in said.out
+
+
+def test_version(lnlab):
+    assert lnlab("--version").out == f"lnlab {__version__}\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "place", "remedy"),
+    [
+        (["rnu"], "lnlab:", "did you mean 'run'?"),
+        (["run", "x.yaml", "--profil", "smoke"], "lnlab run:", "did you mean --profile?"),
+        (["run"], "lnlab run:", "see lnlab run --help"),
+        (["run", "x.yaml", "--workers", "many"], "lnlab run:", "see lnlab run --help"),
+        (["run", "x.yaml", "--workers", "0"], "lnlab run:", "see lnlab run --help"),
+        (["run", "x.yaml", "--fail-on", "anything"], "lnlab run:", "contradicted"),
+        (["data", "ftch"], "lnlab data:", "did you mean 'fetch'?"),
+    ],
+)
+def test_a_wrong_command_is_one_line_that_names_the_remedy(lnlab, arguments, place, remedy):
+    said = lnlab(*arguments)
+    assert said.code == 2
+    (line,) = said.err.splitlines()
+    assert line.startswith(place)
+    assert remedy in line
+
+
+def test_a_traceback_is_shown_when_asked(process):
+    assert "Traceback" not in process("rnu").err
+    assert "Traceback" in process("rnu", "--traceback").err
+
+
+@pytest.mark.skipif(not hasattr(os, "openpty"), reason="this system has no pseudo-terminals")
+@pytest.mark.parametrize(("variable", "coloured"), [({}, True), ({"NO_COLOR": "1"}, False)])
+def test_no_color_is_respected(variable, coloured):
+    master, slave = os.openpty()
+    environment = {k: v for k, v in os.environ.items() if k != "NO_COLOR"} | {"TERM": "xterm-256color"} | variable
+    subprocess.run([sys.executable, "-m", "lnlab", "--help"], stdout=slave, check=True, env=environment)
+    os.close(slave)
+    shown = b""
+    while chunk := _read(master):
+        shown += chunk
+    assert bool(re.search(rb"\x1b\[[0-9;]*3[0-9]m", shown)) == coloured
+
+
+def _read(descriptor: int) -> bytes:
+    try:
+        return os.read(descriptor, 65536)
+    except OSError:  # a pseudo-terminal whose other end is closed
+        return b""
+
+
+def test_a_reader_that_goes_away_ends_the_command_quietly():
+    command = [sys.executable, "-m", "lnlab", "list", "--json"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as running:
+        running.stdout.close()
+        assert running.stderr.read() == b""
+        assert running.wait() == 141

@@ -1,0 +1,69 @@
+"""Tiny settings, models built from them, and batches of tokens."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from lnlab.nn.inits import inits
+from lnlab.nn.models import models, parts_of
+from lnlab.randomness import Draw
+
+
+@dataclass(frozen=True)
+class Batch:
+    source: Tensor
+    target_in: Tensor
+
+
+def make_setting(
+    placement: str = "post", *, layers: int = 2, width: int = 16, d_ff: int = 32, rows: int = 23, **given: Any
+) -> dict[str, Any]:
+    """A resolved setting; keys of the model, ``norm``, ``cross_attention``, or whole stacks may be given."""
+    stack = {
+        "layers": layers,
+        "norm": given.pop("norm", {"kind": "layer", "eps": 1e-5}),
+        "placement": {"kind": placement},
+        "attention": {"kind": "softmax", "dropout": 0.0},
+    }
+    decoder = stack | {"cross_attention": given.pop("cross_attention", True)}
+    stacks = {"encoder": stack | given.pop("encoder", {}), "decoder": decoder | given.pop("decoder", {})}
+    model = {
+        "kind": "encoder_decoder",
+        "d_model": width,
+        "heads": 2,
+        "d_ff": d_ff,
+        "dropout": 0.0,
+        "tied": "target",
+    }
+    return {"task": {"vocabulary": rows}, "model": model | given, **stacks}
+
+
+def make_model(setting: dict[str, Any], *, seed: int = 1, init: str = "xavier_normal") -> nn.Module:
+    """The model of a resolved setting, initialized, in evaluation mode."""
+    parts = {name: parts_of(setting[name]) for name in ("encoder", "decoder")}
+    model = models.builder(setting["model"])(setting["task"]["vocabulary"], parts)
+    inits[init].build(model, Draw(seed))
+    return model.eval()
+
+
+@pytest.fixture
+def setting():
+    return make_setting
+
+
+@pytest.fixture
+def build():
+    return make_model
+
+
+@pytest.fixture
+def batch() -> Batch:
+    """Three sentence pairs of different lengths, padded with 0."""
+    generator = torch.Generator().manual_seed(5)
+    source = torch.randint(1, 23, (3, 7), generator=generator)
+    target = torch.randint(1, 23, (3, 6), generator=generator)
+    source[1, 5:] = source[2, 2:] = target[0, 4:] = target[2, 5:] = 0
+    return Batch(source, target)

@@ -1,0 +1,81 @@
+"""What holds for everything that is registered here: defaults, citations, precision, and numbers that stay put.
+
+The numbers below are those of each version. When one moves on purpose, raise the version and give the new number.
+"""
+
+import re
+
+import pytest
+import torch
+
+from lnlab.nn.attention import attentions
+from lnlab.nn.inits import inits
+from lnlab.nn.models import models
+from lnlab.nn.norms import norms
+from lnlab.nn.placements import placements
+from lnlab.nn.sites import parameters
+
+CITED = re.compile(r"``.+``[^:]*: .+ \(.+, (19|20)\d\d.*\)\.")
+ENTRIES = [entry for registry in (norms, placements, attentions, inits, models) for entry in registry]
+NUMBERS = {
+    "norm layer": (1, -155.95786934427178),
+    "norm none": (1, -48439.55996852752),
+    "norm rms": (1, -88.79856957598163),
+    "placement post": (1, -155.95786934427178),
+    "placement pre": (1, -142.90523997359549),
+    "attention softmax": (1, -155.95786934427178),
+    "init fairseq": (1, -102.91513316134144),
+    "init xavier_normal": (1, -142.90523997359549),
+    "init xavier_uniform": (1, -101.02147783074486),
+    "model encoder_decoder": (1, -155.95786934427178),
+}
+
+
+def by_name(entry) -> str:
+    return f"{entry.kind} {entry.name}"
+
+
+@pytest.mark.parametrize("entry", ENTRIES, ids=by_name)
+def test_first_line_is_formula_sentence_and_citation(entry):
+    assert CITED.fullmatch(entry.summary), entry.summary
+
+
+@pytest.mark.parametrize("registry", [norms, placements, attentions, inits], ids=lambda registry: registry.kind)
+def test_everything_builds_from_defaults_and_is_finite(registry, setting, build, batch):
+    for entry in registry:
+        model = build_with(entry, setting, build)
+        single = model(batch)
+        assert single.isfinite().all(), by_name(entry)
+        torch.testing.assert_close(single.double(), model.double()(batch), rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("entry", ENTRIES, ids=by_name)
+def test_numbers_move_only_with_the_version(entry, setting, build, batch):
+    version, expected = NUMBERS[by_name(entry)]
+    assert entry.version == version
+    assert fingerprint(build_with(entry, setting, build), batch) == pytest.approx(expected, rel=1e-4)
+
+
+def test_every_number_belongs_to_an_entry():
+    assert NUMBERS.keys() == {by_name(entry) for entry in ENTRIES}
+
+
+def build_with(entry, setting, build) -> torch.nn.Module:
+    """A small model in which this entry, with its defaults, plays its part."""
+    if entry.kind == "init":
+        return build(setting("pre"), init=entry.name)
+    if entry.kind == "model":
+        return build(setting())
+    registry = {"norm": norms, "placement": placements, "attention": attentions}[entry.kind]
+    chosen = {entry.kind: registry.resolve(entry.name)}
+    return build(setting(encoder=chosen, decoder=chosen))
+
+
+def fingerprint(model: torch.nn.Module, batch) -> float:
+    """One number that depends on every logit and on every weight, in float64 and with weights that break symmetries."""
+    model = model.double()
+    with torch.no_grad():
+        for i, (_, p) in enumerate(parameters(model)):
+            p += 0.1 * torch.linspace(-1, 1, p.numel(), dtype=torch.float64).reshape(p.shape) * (1 + i % 3)
+        logits = model(batch)
+    return (logits * torch.linspace(1, 2, logits.numel(), dtype=torch.float64).reshape(logits.shape)).sum().item()

@@ -1,0 +1,177 @@
+"""Addresses of weights and activations, and that looking leaves no trace."""
+
+import pytest
+import torch
+from torch import nn
+
+from lnlab.nn.attention import SoftmaxAttention
+from lnlab.nn.parts import Parts
+from lnlab.nn.sites import Site, activations, parameters, separated, weights
+from lnlab.nn.transformer import Stack
+
+SUBLAYERS = {
+    "encoder": ("self_attention", "feed_forward"),
+    "decoder": ("self_attention", "cross_attention", "feed_forward"),
+}
+MATRICES = {"self_attention": "q k v o", "cross_attention": "q k v o", "feed_forward": "w1 w2"}
+
+
+def tensors(pairs, **where) -> str:
+    """The tensors of the sites that agree, in order."""
+    return " ".join(s.tensor for s, _ in pairs if all(getattr(s, key) == value for key, value in where.items()))
+
+
+def test_weights_of_a_small_model_are_all_there_in_order(setting, build):
+    expected = []
+    for stack, sublayers in SUBLAYERS.items():
+        expected.append(Site(stack, None, "embedding", "table"))
+        expected += [Site(stack, 1, sublayer, t) for sublayer in sublayers for t in MATRICES[sublayer].split()]
+    expected.append(Site(None, None, "output", "table"))
+    assert [site for site, _ in weights(build(setting(layers=1)))] == expected
+
+
+def test_layers_count_from_one(setting, build):
+    pairs = weights(build(setting(layers=3)))
+    assert {site.layer for site, _ in pairs if site.stack == "decoder"} == {None, 1, 2, 3}
+
+
+def test_vectors_have_sites_too(setting, build):
+    pairs = parameters(build(setting("pre", layers=1)))
+    assert tensors(pairs, stack="decoder", sublayer="cross_attention") == "q bq k bk v bv o bo scale shift"
+    assert tensors(pairs, stack="encoder", sublayer="feed_forward") == "w1 b1 w2 b2 scale shift"
+    assert tensors(pairs, stack="encoder", sublayer="final_norm") == "scale shift"
+    assert len(pairs) == len({site for site, _ in pairs})
+
+
+def test_a_norm_belongs_to_the_sublayer_that_it_stands_beside(setting, build):
+    model = build(setting(layers=1))
+    beside = {s.sublayer: p for s, p in parameters(model) if s.stack == "decoder" and s.tensor == "scale"}
+    for sublayer, norm in zip(SUBLAYERS["decoder"], model.decoder.layers[0].placement.norms, strict=True):
+        assert beside[sublayer] is norm.weight
+
+
+def test_parameters_of_a_placement_belong_to_the_layer_or_by_place_to_a_sublayer(setting, build):
+    model = build(setting(layers=1))
+    placement = model.encoder.layers[0].placement
+    placement.alpha = nn.Parameter(torch.zeros(()))
+    placement.omega = nn.ParameterList([nn.Parameter(torch.ones(4)), nn.Parameter(torch.ones(4))])
+    found = {site for site, _ in parameters(model)}
+    assert {Site("encoder", 1, None, "alpha"), Site("encoder", 1, "feed_forward", "omega")} < found
+
+
+def test_a_parameter_outside_every_site_is_an_error():
+    with pytest.raises(ValueError, match="'weight'"):
+        parameters(nn.Linear(2, 2))
+
+
+@pytest.mark.parametrize(
+    ("tied", "shared"), [("none", []), ("target", ["decoder", None]), ("all", ["encoder", "decoder", None])]
+)
+def test_each_use_of_a_tied_table_has_a_site(setting, build, tied, shared):
+    model = build(setting(tied=tied))
+    uses = {site.stack: p for site, p in weights(model) if site.tensor == "table"}
+    assert [stack for stack, p in uses.items() if sum(p is q for q in uses.values()) > 1] == shared
+    with separated(model) as leaves:
+        assert len({id(p) for _, p in leaves}) == len(leaves)
+        assert [p.data_ptr() for _, p in leaves] == [p.data_ptr() for _, p in parameters(model)]
+
+
+def test_separated_restores_the_model_after_an_error(setting, build):
+    model = build(setting(tied="all"))
+    before = [id(p) for _, p in parameters(model)]
+
+    def fail_inside():
+        with separated(model):
+            assert not set(before) & {id(p) for p in model.parameters()}
+            raise RuntimeError("stop")
+
+    with pytest.raises(RuntimeError, match="stop"):
+        fail_inside()
+    assert [id(p) for _, p in parameters(model)] == before
+
+
+@pytest.mark.parametrize("placement", ["post", "pre"])
+@pytest.mark.parametrize("norm", [{"kind": "layer", "eps": 1e-5}, {"kind": "none"}], ids=["layer", "none"])
+def test_activations_follow_the_formula(setting, build, batch, placement, norm):
+    model = build(setting(placement, norm=norm)).double()
+    with activations(model) as seen, torch.no_grad():
+        model(batch)
+    for stack, sublayers in SUBLAYERS.items():
+        x = seen[Site(stack, None, "embedding", "out")]
+        for number, layer in enumerate(getattr(model, stack).layers, 1):
+            for name, n in zip(sublayers, layer.placement.norms, strict=True):
+                given, branch, total, out = (seen[Site(stack, number, name, t)] for t in ("in", "branch", "sum", "out"))
+                assert torch.equal(given, x if placement == "post" else n(x))
+                assert torch.equal(total, x + branch)
+                assert torch.equal(out, n(total) if placement == "post" else total)
+                assert name != "feed_forward" or torch.equal(branch, layer.feed_forward(given))
+                x = out
+        final = seen.get(Site(stack, None, "final_norm", "out"))
+        assert (final is None) == (placement == "post")
+        assert final is None or torch.equal(final, getattr(model, stack).final_norm(x))
+
+
+class Sandwich(nn.Module):
+    """``x + outer(f(inner(x)))``: norms at both ends of the branch."""
+
+    final_norm = False
+
+    def __init__(self, at):
+        super().__init__()
+        self.inner = nn.ModuleList(at.norm() for _ in range(at.sublayers))
+        self.outer = nn.ModuleList(at.norm() for _ in range(at.sublayers))
+
+    def forward(self, x, *sublayers):
+        for f, inner, outer in zip(sublayers, self.inner, self.outer, strict=True):
+            x = x + outer(f(inner(x)))
+        return x
+
+
+class Gated(nn.Module):
+    """``x + alpha f(x)``: no norm at all."""
+
+    final_norm = False
+
+    def __init__(self, at):
+        super().__init__()
+        self.alpha = nn.Parameter(torch.tensor(0.5))
+
+    def forward(self, x, *sublayers):
+        for f in sublayers:
+            x = x + self.alpha * f(x)
+        return x
+
+
+@pytest.mark.parametrize("placement", [Sandwich, Gated])
+def test_activations_of_placements_that_nobody_registered(placement):
+    """The sum of a sublayer is found by what happens next, whatever the formula."""
+    parts = Parts(2, nn.LayerNorm, placement, SoftmaxAttention)
+    model = nn.Module()
+    model.encoder = Stack("encoder", parts, None, size=9, width=16, heads=2, d_ff=8, dropout=0.0).eval()
+    nn.init.normal_(model.encoder.embedding.table)
+    with activations(model) as seen, torch.no_grad():
+        out = model.encoder(torch.tensor([[1, 2, 3]]), torch.ones(1, 1, 1, 3, dtype=torch.bool))
+    stream = seen[Site("encoder", None, "embedding", "out")]
+    for number, layer in enumerate(model.encoder.layers, 1):
+        for i, name in enumerate(SUBLAYERS["encoder"]):
+            branch, total, after = (seen[Site("encoder", number, name, t)] for t in ("branch", "sum", "out"))
+            own = layer.placement
+            torch.testing.assert_close(
+                total, stream + (own.outer[i](branch) if placement is Sandwich else own.alpha * branch)
+            )
+            assert torch.equal(total, after)
+            stream = after
+    assert torch.equal(stream, out)
+
+
+def test_no_hook_stays_behind_after_an_error(setting, build, batch):
+    model = build(setting("pre"))
+
+    def fail_inside():
+        with activations(model):
+            model(batch)
+            raise RuntimeError("stop")
+
+    with pytest.raises(RuntimeError, match="stop"):
+        fail_inside()
+    assert not any(m._forward_hooks or m._forward_pre_hooks for m in model.modules())

@@ -1,0 +1,55 @@
+"""Sizes against the model itself on the meta device."""
+
+import pytest
+import torch
+from torch.utils.flop_counter import FlopCounterMode
+
+from lnlab.nn.models import models
+from lnlab.nn.size import LENGTH
+
+VARIANTS = {
+    "post": {},
+    "pre": {"placement": "pre", "layers": 3},
+    "untied": {"tied": "none", "width": 32, "d_ff": 32},
+    "all tied, rms": {"tied": "all", "norm": {"kind": "rms", "eps": 1e-6}},
+    "no norm": {"placement": "pre", "norm": {"kind": "none"}},
+    "no cross-attention": {"cross_attention": False},
+    "stacks differ": {"encoder": {"layers": 5, "placement": {"kind": "pre"}}},
+}
+
+
+@pytest.fixture(params=VARIANTS.values(), ids=VARIANTS.keys())
+def case(request, setting, build):
+    """A setting and its model on the meta device."""
+    chosen = setting(**request.param)
+    with torch.device("meta"):
+        return chosen, build(chosen)
+
+
+def flops(model, batch, length: int) -> float:
+    """What torch counts, per target token, with sentences of this length."""
+    tokens = torch.ones(4, length, dtype=torch.int64, device="meta")
+    with FlopCounterMode(display=False) as counter:
+        model(type(batch)(tokens, tokens))
+    return counter.get_total_flops() / tokens.numel()
+
+
+def test_parameters_are_counted_exactly(case):
+    chosen, model = case
+    counted, _ = models["encoder_decoder"].tags["size"](chosen)
+    assert counted == sum(p.numel() for p in model.parameters())
+
+
+def test_flops_are_torchs_count_at_the_typical_length(case, batch):
+    chosen, model = case
+    _, counted = models["encoder_decoder"].tags["size"](chosen)
+    assert counted == pytest.approx(flops(model, batch, LENGTH), rel=1e-9)
+
+
+@pytest.mark.parametrize("length", [LENGTH // 2, 2 * LENGTH])
+def test_flops_are_within_five_percent_at_other_lengths(setting, build, batch, length):
+    chosen = setting(width=128, d_ff=256, heads=4, rows=1000)
+    with torch.device("meta"):
+        model = build(chosen)
+    _, counted = models["encoder_decoder"].tags["size"](chosen)
+    assert counted == pytest.approx(flops(model, batch, length), rel=0.05)

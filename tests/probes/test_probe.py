@@ -1,0 +1,152 @@
+"""What every registered probe owes: addressed batches, the columns of its table, and no trace."""
+
+import re
+from itertools import islice
+
+import pytest
+import torch
+
+from lnlab.errors import LabError
+from lnlab.nn.sites import parameters
+from lnlab.probes import gradient_norm, hidden_norm  # noqa: F401  # registered on import
+from lnlab.probes.probe import evaluating, probes
+from lnlab.tables import frame
+
+ENTRIES = list(probes)
+NUMBERS = {"gradient_norm": (1, 213.30678686885548), "hidden_norm": (1, 1303.452465405221)}
+
+
+def snapshot(state) -> dict:
+    """Everything about a state that a probe could change."""
+    model = state.model
+    return {
+        "identities": [(id(p), p.requires_grad, p.data_ptr()) for _, p in parameters(model)],
+        "parameters": [p.detach().clone() for p in model.parameters()],
+        "gradients": [None if p.grad is None else (id(p.grad), p.grad.clone()) for p in model.parameters()],
+        "buffers": [b.clone() for b in model.buffers()],
+        "modes": [m.training for m in model.modules()],
+        "hooks": [(len(m._forward_hooks), len(m._forward_pre_hooks), len(m._backward_hooks)) for m in model.modules()],
+        "attributes": [sorted(vars(m)) for m in model.modules()],
+        "rng": torch.get_rng_state(),
+        "grad mode": torch.is_grad_enabled(),
+    }
+
+
+def same(one, two) -> bool:
+    if isinstance(one, torch.Tensor):
+        return torch.equal(one, two)
+    if isinstance(one, list | tuple):
+        return len(one) == len(two) and all(map(same, one, two))
+    return one == two
+
+
+@pytest.fixture
+def used(state):
+    """A state in the middle of things: training mode but for one module, gradients there, one weight frozen."""
+    made = state("pre", tied="all")
+    made.model.train()
+    made.model.encoder.layers[1].eval()
+    loss, _ = made.task.loss(made.model, made.batches(1)[0])
+    loss.backward()
+    made.model.decoder.layers[0].feed_forward.w1.weight.requires_grad_(False)
+    return made
+
+
+@pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.name)
+def test_no_probe_leaves_a_trace(used, entry):
+    before = snapshot(used)
+    assert list(entry.build(used, batches=2))
+    after = snapshot(used)
+    assert [key for key in before if not same(before[key], after[key])] == []
+
+
+@pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.name)
+@pytest.mark.parametrize("fails_at", [1, 3])
+def test_no_probe_leaves_a_trace_when_it_fails(used, entry, fails_at):
+    """Fails inside the forward pass of a batch: in the encoder, or after it."""
+    calls = []
+    target = used.model.output if fails_at == 1 else used.model.encoder.layers[0].feed_forward
+
+    def stop(*_):
+        calls.append(1)
+        if len(calls) == fails_at:
+            raise RuntimeError("stop")
+
+    handle = target.register_forward_hook(stop)
+    before = snapshot(used)
+    with pytest.raises(RuntimeError, match="stop"):
+        list(entry.build(used, batches=3))
+    after = snapshot(used)
+    handle.remove()
+    assert [key for key in before if not same(before[key], after[key])] == []
+
+
+@pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.name)
+def test_dropout_is_off_and_repetition_is_exact(state, entry):
+    training, evaluation = state(), state()
+    training.model.train()
+    assert list(entry.build(training, batches=2)) == list(entry.build(evaluation, batches=2))
+
+
+@pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.name)
+def test_rows_fit_the_table_and_are_distinct(state, entry):
+    rows = list(entry.build(state("pre"), batches=2))
+    table = frame(entry.tags["table"], rows)
+    assert table.select("quantity", "stack", "layer", "sublayer", "tensor").is_unique().all()
+    assert table["value"].is_finite().all()
+    assert all("measurement" not in row for row in rows)
+    assert {row["quantity"] for row in rows} == set(entry.tags["quantities"])
+
+
+@pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.name)
+def test_numbers_move_only_with_the_version(state, entry):
+    """One number made of every row; when it moves on purpose, raise the version and give the new number."""
+    version, expected = NUMBERS[entry.name]
+    rows = list(entry.build(state("pre"), batches=2))
+    assert entry.version == version
+    assert sum(row["value"] * (1 + i % 7) for i, row in enumerate(rows)) == pytest.approx(expected, rel=1e-4)
+
+
+@pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.name)
+def test_appended_padding_changes_nothing(state, values, entry):
+    """Neither source nor target padding enters a mean, a loss or a gradient."""
+    plain, padded = (list(entry.build(state(pads=pads), batches=2)) for pads in (0, 3))
+    assert [row["quantity"] for row in plain] == [row["quantity"] for row in padded]
+    for one, two in zip(plain, padded, strict=True):
+        assert one["value"] == pytest.approx(two["value"], rel=1e-3, abs=1e-6), one
+
+
+@pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.name)
+def test_first_line_is_formula_sentence_and_citation(entry):
+    assert re.fullmatch(r"``.+``: .+ \(.+, (19|20)\d\d.*\)\.", entry.summary)
+
+
+@pytest.mark.parametrize(("name", "passes"), [("gradient_norm", 18.0), ("hidden_norm", 6.0)])
+def test_passes_count_forward_equivalents(name, passes):
+    assert probes[name].tags["passes"](probes.resolve(name)) == passes
+
+
+def test_batches_are_the_same_for_every_model_and_longer_lists_begin_with_shorter_ones(state):
+    one, two = state("post").batches(3), state("pre", layers=1).batches(5)
+    assert all(torch.equal(a.source, b.source) for a, b in zip(one, two[:3], strict=True))
+    other = list(islice(state(seed=2).task.batches("train", "probe"), 1))
+    assert not torch.equal(one[0].source, other[0].source)
+
+
+def test_more_batches_than_a_split_has_is_the_users_mistake(state):
+    with pytest.raises(LabError, match="asks for 5 batches, and the split 'test' has 4; ask for at most 4"):
+        state().batches(5, split="test")
+
+
+def test_evaluating_restores_each_modules_own_mode_after_an_error(used):
+    before = [m.training for m in used.model.modules()]
+
+    def fail_inside():
+        with evaluating(used.model):
+            assert not any(m.training for m in used.model.modules())
+            raise RuntimeError("stop")
+
+    with pytest.raises(RuntimeError, match="stop"):
+        fail_inside()
+    assert [m.training for m in used.model.modules()] == before
+    assert len(set(before)) == 2

@@ -1,0 +1,208 @@
+"""A whole experiment made of published-like numbers: the profiles of Xiong et al. (2020), Figure 3, with seed noise."""
+
+import json
+import math
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from ruamel.yaml import YAML
+
+from lnlab.analyse.intervals import student
+from lnlab.claims.claim import Verdict, judge_all
+from lnlab.report.facts import ReportFacts
+from lnlab.report.folder import empty
+from lnlab.report.registries import FRAME_REGISTRIES
+from lnlab.report.write import write_report
+from lnlab.tables import WRITTEN_BY_WORKERS, Results, frame
+
+assert FRAME_REGISTRIES  # every kind of claim and section is registered by importing it
+SPEC = Path(__file__).parents[2] / "specs" / "xiong_fig3.yaml"
+DECODER = {
+    ("post", True): [0.255, 0.418, 0.660, 0.950, 1.328, 1.929],
+    ("pre", True): [0.826, 0.733, 0.671, 0.615, 0.566, 0.540],
+    ("post", False): [1.515, 1.620, 1.757, 1.804, 1.722, 1.706],
+    ("pre", False): [1.02, 0.90, 0.82, 0.74, 0.68, 0.66],
+}
+ENCODER = {"post": [1.748, 1.848, 1.875, 1.962, 1.865, 1.841], "pre": [1.217, 1.067, 0.923, 0.803, 0.692, 0.644]}
+LAST = {
+    "post": {6: 1.929, 8: 1.86, 10: 1.905, 12: 1.886, 14: 1.918},
+    "pre": {6: 0.54, 8: 0.458, 10: 0.41, 12: 0.382, 14: 0.349},
+}
+AXES = ("placement", "model.layers", "decoder.cross_attention", "model.tied")
+
+
+def setting(placement, layers, cross, tied):
+    stack = {"layers": layers, "norm": {"kind": "layer", "eps": 1e-05}, "placement": {"kind": placement}}
+    stack |= {"attention": {"kind": "softmax", "dropout": 0.0}}
+    return {
+        "task": {
+            "kind": "translation",
+            "corpus": {"kind": "toy_german_english"},
+            "tokenizer": {"kind": "bpe"},
+            "vocabulary": 1000,
+            "batch_tokens": 512,
+            "label_smoothing": 0.1,
+        },
+        "model": {"kind": "encoder_decoder", "d_model": 128, "heads": 4, "d_ff": 256, "dropout": 0.0, "tied": tied},
+        "encoder": stack,
+        "decoder": {**stack, "cross_attention": cross},
+        "init": {"kind": "xavier_normal", "gain": 1.0},
+        "optimizer": None,
+        "schedule": None,
+        "train": {"steps": 0},
+        "interventions": [],
+    }
+
+
+def points():
+    for placement in ("post", "pre"):
+        for layers in (6, 8, 10, 12, 14):
+            yield placement, layers, True, "target"
+        yield placement, 6, False, "target"
+        yield placement, 6, True, "none"
+
+
+def profile(stack, placement, layers, cross):
+    values = np.array(ENCODER[placement] if stack == "encoder" else DECODER[placement, cross])
+    at = np.linspace(0, 5, layers)
+    return np.exp(np.interp(at, np.arange(6), np.log(values))) * LAST[placement][layers] / LAST[placement][6]
+
+
+def measured(key, placement, layers, cross, tied, seed, noise):
+    rng = np.random.default_rng([seed, layers, cross, placement == "post", tied == "none"])
+    for stack in ("encoder", "decoder"):
+        level = math.exp(noise * rng.normal())
+        for layer, value in enumerate(profile(stack, placement, layers, cross), 1):
+            for tensor, factor in (("w1", 0.93), ("w2", 1.0)):
+                found = float(value * factor * level * math.exp(0.4 * noise * rng.normal()))
+                yield row(key, seed, "gradient_norm", stack, layer, tensor, found)
+            stream = 1.0 if placement == "post" else 0.4 * layer * math.exp(0.02 * rng.normal())
+            yield row(key, seed, "hidden_norm_sq", stack, layer, "sum", stream)
+
+
+def row(key, seed, quantity, stack, layer, tensor, value):
+    place = {"stack": stack, "layer": layer, "sublayer": "feed_forward", "tensor": tensor}
+    state = {"run": key, "variant": key.rpartition("-")[0], "seed": seed, "step": 0, "measurement": f"{key}-m"}
+    return {**state, "quantity": quantity, **place, "value": value}
+
+
+def make_results(seeds=range(1, 11), noise=0.09, finished=lambda number: True, scale=1.0):
+    """Every run of the experiment; ``finished(number)`` says which have been measured."""
+    runs, axes, sites = [], [], []
+    for point in points():
+        for seed in seeds:
+            key = "-".join(map(str, (*point, seed)))
+            done = finished(len(runs))
+            runs.append(
+                {
+                    "run": key,
+                    "trajectory": f"t-{key}",
+                    "steps": 0,
+                    "variant": key.rpartition("-")[0],
+                    "seed": seed,
+                    "setting": json.dumps(setting(*point)),
+                    "status": "finished" if done else None,
+                    "reason": None,
+                    "seconds": 0.5 + seed if done else None,
+                    "parameters": 1_200_000 if done else None,
+                    "last_finite_loss": None,
+                    "device": "cpu" if done else None,
+                    "versions": json.dumps({"lnlab": "0.1.0", "torch": "2.13.0"}) if done else None,
+                }
+            )
+            for axis, value in zip(AXES, point, strict=True):
+                number = float(value) if isinstance(value, int) and not isinstance(value, bool) else None
+                label = value if isinstance(value, str) else json.dumps(value)
+                axes.append({"run": key, "axis": axis, "value": json.dumps(value), "number": number, "label": label})
+            if done:
+                sites += [r | {"value": r["value"] * scale} for r in measured(key, *point, seed, noise)]
+    text, real = pl.String, pl.Float64
+    kinds = {"run": text, "trajectory": text, "steps": pl.Int64, "variant": text, "seed": pl.Int64, "setting": text}
+    kinds |= {"status": text, "reason": text, "seconds": real, "parameters": pl.Int64, "last_finite_loss": real}
+    kinds |= {"device": text, "versions": text}
+    tables = {name: pl.DataFrame(schema=empty(name)) for name in WRITTEN_BY_WORKERS}
+    tables["sites"] = pl.DataFrame(sites, schema=empty("sites"), infer_schema_length=None)
+    return Results(pl.DataFrame(runs, schema=kinds), frame("axes", axes), tables)
+
+
+def verdict(claim, values, *, word="supported", low=None, high=None, log=True, **fields):
+    """A verdict over given numbers, its interval recomputed here."""
+    found = student(list(values.values()), log=log)
+    inside = sum((low is None or v >= low) and (high is None or v <= high) for v in values.values())
+    given = {
+        "kind": "bound",
+        "says": claim,
+        "primary": False,
+        "badge": "paper",
+        "verdict": word,
+        "statistic": "last/first",
+        "estimate": found.estimate,
+        "low": found.low,
+        "high": found.high,
+        "region_low": low,
+        "region_high": high,
+        "n": len(values),
+        "inside": inside,
+        "seeds": values,
+        "reason": "the interval lies in the region",
+        "scope": "6-6, d_model 128, toy_german_english, at init, 10 seeds",
+    }
+    return Verdict(claim=claim, **given | fields)
+
+
+def make_facts(**changed):
+    data = YAML(typ="safe").load(SPEC.read_text())
+    given = {
+        "name": "xiong_fig3",
+        "title": data["title"],
+        "question": data["question"],
+        "spec": SPEC.read_text(),
+        "path": "specs/xiong_fig3.yaml",
+        "digest": "3f" * 32,
+        "version": "0.1.0",
+        "source": data["source"],
+        "differs": tuple(data["differs"]),
+        "probes": tuple(data["probes"]),
+        "sections": tuple(data["report"]),
+        "sources": {c["id"]: c["source"] for c in data["claims"]},
+    }
+    return ReportFacts(**given | changed)
+
+
+def claims_of_spec():
+    return YAML(typ="safe").load(SPEC.read_text())["claims"]
+
+
+@pytest.fixture(scope="session")
+def results():
+    return make_results()
+
+
+@pytest.fixture(scope="session")
+def facts():
+    return make_facts()
+
+
+@pytest.fixture(scope="session")
+def verdicts(results):
+    return judge_all(claims_of_spec(), results)
+
+
+@pytest.fixture(scope="session")
+def folder(tmp_path_factory, facts, results, verdicts):
+    """A whole report of the default profile, in its slim form."""
+    out = tmp_path_factory.mktemp("reports") / "xiong_fig3"
+    write_report(out, facts, results, verdicts)
+    return out
+
+
+@pytest.fixture(scope="session")
+def small():
+    """A report in a second: two seeds, one figure of each kind, two claims."""
+    results = make_results(seeds=(1, 2))
+    given = make_facts()
+    chosen = replace(given, sections=(given.sections[0], given.sections[2]))
+    return chosen, results, judge_all(claims_of_spec()[:2], results)

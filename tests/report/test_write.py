@@ -1,0 +1,153 @@
+"""A report as a whole: made from a folder of tables, complete, small, and the same bytes wherever it is made."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from dataclasses import replace
+
+import polars as pl
+import pytest
+
+from lnlab.errors import ReportError
+from lnlab.report.write import render, report_folder, write_report
+from lnlab.tables import Results
+
+
+def contents(folder):
+    return {p.relative_to(folder).as_posix(): p.read_bytes() for p in sorted(folder.rglob("*")) if p.is_file()}
+
+
+def test_a_profile_gets_its_own_folder(tmp_path):
+    assert report_folder(tmp_path, "spec", None) == tmp_path / "spec"
+    assert report_folder(tmp_path, "spec", "real") == tmp_path / "spec" / "real"
+
+
+def test_a_report_has_every_file_a_reader_needs(folder):
+    found = set(contents(folder))
+    assert {
+        "index.html",
+        "notebook.ipynb",
+        "data/experiment.json",
+        "data/runs.parquet",
+        "data/verdicts.parquet",
+    } <= found
+    for number in range(1, 9):
+        for name in ("figures/figure-{}.svg", "figures/figure-{}.png", "tables/figure-{}.csv", "tables/figure-{}.tex"):
+            assert name.format(number) in found
+    assert {"tables/verdicts.csv", "tables/verdicts.tex"} <= found
+
+
+def test_only_the_rows_that_the_page_uses_are_kept(folder, results):
+    kept = pl.read_parquet(folder / "data" / "sites.parquet")
+    assert kept.height < results.tables["sites"].height
+    assert set(kept["quantity"]) == {"gradient_norm"}
+    layers = kept.filter((pl.col("stack") == "decoder") & pl.col("run").str.starts_with("post-14"))["layer"]
+    assert set(layers) == {14}, "of the larger models only the last layer is drawn"
+
+
+def test_nothing_in_the_folder_tells_the_time(folder):
+    runs = pl.read_parquet(folder / "data" / "runs.parquet")
+    assert runs["seconds"].null_count() == runs.height
+
+
+def test_a_committed_report_can_be_made_again_from_its_folder_alone(folder, tmp_path):
+    copy = tmp_path / "elsewhere" / "xiong_fig3"
+    shutil.copytree(folder / "data", copy / "data")
+    render(copy)
+    assert contents(copy) == contents(folder)
+
+
+AGAIN = """
+import sys
+sys.path.insert(0, sys.argv[2])
+from pathlib import Path
+from lnlab.report.write import render
+render(Path(sys.argv[1]))
+"""
+
+
+def test_equal_tables_give_equal_bytes_whatever_the_place_the_zone_and_the_hash_seed(small, tmp_path):
+    made = []
+    for zone, seed, place in (("UTC", "0", "a"), ("Asia/Tokyo", "17", "b")):
+        out = tmp_path / place / "reports" / "spec"
+        write_report(out, *small)
+        for name in ("index.html", "notebook.ipynb", "figures", "tables"):
+            path = out / name
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+        environment = os.environ | {"TZ": zone, "PYTHONHASHSEED": seed, "LC_ALL": "C", "LANG": "de_DE.UTF-8"}
+        cwd = tmp_path / place
+        command = [sys.executable, "-c", AGAIN, "reports/spec", str(tmp_path)]
+        subprocess.run(command, cwd=cwd, env=environment, check=True, timeout=120)
+        made.append(contents(cwd))
+    assert made[0].keys() == made[1].keys()
+    assert [name for name in made[0] if made[0][name] != made[1][name]] == []
+
+
+def test_pages_of_all_profiles_share_one_script(small, tmp_path):
+    facts, results, verdicts = small
+    for profile in (None, "real"):
+        given = replace(facts, profile=profile)
+        write_report(report_folder(tmp_path, "spec", profile), given, results, verdicts)
+    (script,) = (tmp_path / "assets").iterdir()
+    assert f'src="../assets/{script.name}"' in (tmp_path / "spec" / "index.html").read_text()
+    assert f'src="../../assets/{script.name}"' in (tmp_path / "spec" / "real" / "index.html").read_text()
+
+
+def test_the_slim_page_stays_under_300_kB_and_the_single_file_under_2_MB(folder, facts, results, verdicts, tmp_path):
+    assert (folder / "index.html").stat().st_size < 300_000
+    (page, *_) = write_report(tmp_path / "single", facts, results, verdicts, single_file=True)
+    assert page.stat().st_size < 2_000_000
+    assert not (tmp_path / "assets").exists()
+
+
+def test_figures_of_an_earlier_report_go_and_other_files_stay(small, tmp_path):
+    facts, results, verdicts = small
+    write_report(tmp_path, facts, results, verdicts)
+    (tmp_path / "figures" / "mine.txt").write_text("kept")
+    write_report(tmp_path, replace(facts, sections=facts.sections[:1]), results, [])
+    names = {p.name for p in (tmp_path / "figures").iterdir()}
+    assert "mine.txt" in names and "figure-1.svg" in names and "figure-2.svg" not in names
+
+
+def test_a_pdf_is_drawn_on_demand(small, tmp_path):
+    facts, results, _ = small
+    write_report(tmp_path, replace(facts, sections=facts.sections[:1]), results, [], pdf=True)
+    assert (tmp_path / "figures" / "figure-1.pdf").read_bytes().startswith(b"%PDF")
+
+
+def test_a_report_before_any_run_says_so(facts, results, tmp_path):
+    empty = {name: table.clear() for name, table in results.tables.items()}
+    runs = results.runs.with_columns(pl.lit(None, pl.String).alias(c) for c in ("status", "device", "versions"))
+    write_report(tmp_path, facts, Results(runs, results.axes, empty), [])
+    page = (tmp_path / "index.html").read_text()
+    assert "This report is partial. Of 140 runs, 140 not run yet." in page
+    assert "has been measured yet" in page and "No claim was judged." in page
+    assert "could not be made" not in page
+
+
+def test_a_folder_that_is_no_report_is_named(tmp_path):
+    with pytest.raises(ReportError, match=r"experiment\.json: cannot be read"):
+        render(tmp_path)
+
+
+def test_a_damaged_table_is_named(small, tmp_path):
+    write_report(tmp_path, *small)
+    (tmp_path / "data" / "runs.parquet").write_bytes(b"PAR1 but not really")
+    with pytest.raises(ReportError, match=r"runs\.parquet: cannot be read"):
+        render(tmp_path)
+
+
+def test_a_folder_of_another_version_is_refused(small, tmp_path):
+    write_report(tmp_path, *small)
+    path = tmp_path / "data" / "experiment.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"colour": "red"}))
+    with pytest.raises(ReportError, match="unknown or missing fields: colour"):
+        render(tmp_path)
+
+
+def test_templates_that_are_not_there_are_named_before_anything_is_written(small, tmp_path):
+    with pytest.raises(ReportError, match=r"holds no page\.html\.j2"):
+        write_report(tmp_path / "out", *small, templates=tmp_path)
+    assert not (tmp_path / "out").exists()
