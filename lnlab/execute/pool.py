@@ -1,14 +1,16 @@
-"""A pool of worker processes: forkserver, torch preloaded, one thread each, whatever this process does.
+"""Worker processes that come and go by themselves: forkserver, torch preloaded, one thread each.
 
 A worker that dies is replaced at once, as the forkserver has imported torch already; forking this process itself would
 copy threads that hold locks.
 """
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from multiprocessing import forkserver, get_context
-from typing import Final
+from typing import Any, Final
 
 from pebble import ProcessPool
 
@@ -35,16 +37,10 @@ def cores() -> int:
 
 
 def warm() -> None:
-    """Start the process from which workers come; it imports torch while this one goes on. Called again, it does nothing."""
+    """Start the process from which workers come: it imports torch while this one goes on. Once is enough."""
     with _environment():
         get_context("forkserver").set_forkserver_preload(PRELOADED)
         forkserver.ensure_running()
-
-
-def open_pool(workers: int) -> ProcessPool:
-    """A pool of ``workers`` processes that come and go by themselves."""
-    warm()
-    return ProcessPool(max_workers=workers, context=get_context("forkserver"))
 
 
 @contextmanager
@@ -59,3 +55,33 @@ def _environment() -> Iterator[None]:
             os.environ.pop(name, None)
             if value is not None:
                 os.environ[name] = value
+
+
+def _open(count: int) -> ProcessPool:
+    warm()
+    return ProcessPool(max_workers=count, context=get_context("forkserver"))
+
+
+@dataclass
+class Workers:
+    """A number of workers. If their pool breaks, the next call opens a new one."""
+
+    count: int
+    _pool: ProcessPool = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._pool = _open(self.count)
+
+    def submit(self, task: Callable[[Any], Any], given: Any, timeout: float | None = None) -> Any:
+        """Hand ``given`` to a worker; the future of its answer."""
+        try:
+            return self._pool.schedule(task, args=[given], timeout=timeout)
+        except (RuntimeError, BrokenProcessPool):
+            self.stop()
+            self._pool = _open(self.count)
+            return self._pool.schedule(task, args=[given], timeout=timeout)
+
+    def stop(self) -> None:
+        """End them, whatever they do."""
+        self._pool.stop()  # type: ignore[no-untyped-call]
+        self._pool.join()

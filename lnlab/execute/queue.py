@@ -9,6 +9,9 @@ from lnlab.compile.work import Trajectory
 
 Clock = Callable[[], float]
 
+DELAY = 0.1
+"""Seconds before a unit that came back is handed out again."""
+
 
 @dataclass
 class Queue:
@@ -17,15 +20,13 @@ class Queue:
     Attributes:
         ready: may be handed out now.
         waiting: (not before this time, unit): another process works on them.
-        costs: key -> cost; one without costs as much as the average.
+        costs: key -> cost; one that is not there costs 1.
     """
 
     ready: deque[Trajectory]
     costs: Mapping[str, float]
     waiting: list[tuple[float, Trajectory]] = field(default_factory=list)
     clock: Clock = time.monotonic
-
-    DELAY = 0.25
 
     @classmethod
     def of(cls, units: Sequence[Trajectory], costs: Mapping[str, float]) -> "Queue":

@@ -102,8 +102,8 @@ def _run(assignment: Assignment, due: Sequence[Measurement], unit: Unit) -> tupl
             status, reason = _end(error)
             ends.append((status, f"{measurement.probe['kind']}: {reason}"))
     status = ends[0][0] if ends else "finished"
-    reason = "; ".join(reason for _, reason in ends) or None
-    return taken, outcome(assignment.trajectory, status, reason, elements)
+    said = "; ".join(reason for _, reason in ends)
+    return taken, outcome(assignment.trajectory, status, said or None, elements)
 
 
 def _end(error: BaseException) -> tuple[str, str]:

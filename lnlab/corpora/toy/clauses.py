@@ -145,6 +145,9 @@ def asked(clause: Clause, word: str = "") -> str:
     verb, mode, subject = clause.verb, clause.mode, clause.subject
     negated = "not" if clause.negated else ""
     auxiliary, _, to = mode.english.partition(" ")
+    if verb.english == "be" and mode in (PRESENT, PERFECT):
+        form = _be(subject.person, mode is PERFECT)
+        return joined(word, form, subject.subject, negated, clause.rest, clause.time[1])
     if mode is PRESENT or auxiliary == "want":
         to = joined(auxiliary, to)
         auxiliary = "does" if subject.person == 2 else "do"

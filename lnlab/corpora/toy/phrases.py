@@ -62,7 +62,8 @@ NUMBERS = tuple(
 class Phrase(NamedTuple):
     """A noun phrase or pronoun: the German of each case, English as subject and as object, and what it agrees with.
 
-    ``person`` is 0 to 5 for ich, du, er, wir, ihr, sie; ``gender`` is p in the plural.
+    ``person`` is 0 to 5 for ich, du, er, wir, ihr, sie; ``gender`` is p in the plural. Only the phrase of a noun has a
+    determiner.
     """
 
     german: tuple[str, str, str]
@@ -72,7 +73,17 @@ class Phrase(NamedTuple):
     gender: str
     who: bool
     pronoun: bool = False
-    definite: bool = True
+    determiner: Determiner | None = None
+
+    @property
+    def noun(self) -> bool:
+        """Whether it may carry a relative clause."""
+        return self.determiner is not None
+
+    @property
+    def definite(self) -> bool:
+        """Whether *nicht* may follow it, where *kein* would have to be said otherwise."""
+        return self.determiner not in (A, NO, BARE)
 
 
 def _pronoun(forms: str, subject: str, object: str, person: int, gender: str) -> Phrase:
@@ -104,9 +115,17 @@ def phrase(noun: Noun, plural: bool, determiner: Determiner, adjective: Adjectiv
     words += [adjective.english] if adjective else []
     words.append(noun.english_plural if plural else noun.english)
     english = with_article(" ".join(words).strip())
-    german = tuple(_german(noun, plural, determiner, adjective, case, column) for case in range(3))
-    definite = determiner not in (A, NO, BARE)
-    return Phrase(german, english, english, 5 if plural else 2, GENDERS[column], noun.who, definite=definite)  # type: ignore[arg-type]
+    first, second, third = (_german(noun, plural, determiner, adjective, case, column) for case in range(3))
+    german = first, second, third
+    person, gender = (5, "p") if plural else (2, noun.gender)
+    return Phrase(german, english, english, person, gender, noun.who, determiner=determiner)
+
+
+def extended(given: Phrase, german: str, english: str) -> Phrase:
+    """The phrase with a relative clause after it."""
+    first, second, third = given.german
+    forms = first + german, second + german, third + german
+    return given._replace(german=forms, subject=given.subject + english, object=given.object + english)
 
 
 def _german(
