@@ -88,11 +88,8 @@ def obstacle(sample: Sample, n_min: int) -> str | None:
         return waiting(sample.pending, total)
     if len(sample.lost) > TOO_MANY * total:
         return f"{len(sample.lost)} of {total} seeds have no number ({_because(sample.lost)})"
-    if n + len(sample.failed) < n_min:
-        return f"{_count(n)}; a verdict needs {n_min}, by rule"
-    if n < n_min and sample.failing <= TOO_MANY:
-        return f"{_count(n)} left; a verdict needs {n_min}, by rule"
-    return None
+    ranked = len(sample.failed if sample.worst is None else sample.worst) if sample.failing > TOO_MANY else 0
+    return None if n + ranked >= n_min else f"{_count(n)}; a verdict needs {n_min}, by rule"
 
 
 def waiting(pending: Sequence[int], total: int) -> str:

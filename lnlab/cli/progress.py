@@ -6,47 +6,44 @@ differ in size.
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from lnlab.cli.terminal import count, duration, err
 
+if TYPE_CHECKING:
+    from lnlab.execute.unit import Event
+
+    Show = Callable[[Event], None]
+
 SECONDS_BETWEEN_LINES = 5.0
-
-
-class Display(Protocol):
-    """What an executor tells its reader. ``worker`` is any name that stays with one worker."""
-
-    def begins(self, worker: str, unit: str) -> None:
-        """``worker`` begins with ``unit``, described in words."""
-
-    def ends(self, worker: str, status: str, cost: float) -> None:
-        """The unit of ``worker`` has ended; ``cost`` is its share of the total."""
+ENDED = ("finished", "failed")
+STOPPING = "stopping: what has begun is finished and kept; Ctrl-C again stops at once"
 
 
 @dataclass
-class Tally:
+class Pace:
     """How far a run is: units and cost done, and how the units ended."""
 
     units: int
     cost: float
+    clock: Callable[[], float] = time.monotonic
     ended: Counter[str] = field(default_factory=Counter)
     spent: float = 0.0
-    clock: Callable[[], float] = time.monotonic
     since: float = field(init=False)
 
     def __post_init__(self) -> None:
         self.since = self.clock()
 
-    def add(self, status: str, cost: float) -> None:
+    def add(self, event: "Event") -> None:
         """One more unit has ended."""
-        self.ended[status] += 1
-        self.spent += cost
+        self.ended[event.status] += 1
+        self.spent += event.cost
 
     @property
     def elapsed(self) -> float:
@@ -68,66 +65,75 @@ class Tally:
 class Lines:
     """Plain lines, at most one every few seconds: for logs and pipes."""
 
-    tally: Tally
+    pace: Pace
     console: Console
     last: float = 0.0
 
-    def begins(self, worker: str, unit: str) -> None:
-        """Nothing: a line a unit would flood a log."""
-
-    def ends(self, worker: str, status: str, cost: float) -> None:
-        """Count the unit, and say so if the last line is old enough."""
-        self.tally.add(status, cost)
-        now, left = self.tally.elapsed, self.tally.left
+    def __call__(self, event: "Event") -> None:
+        """Count a unit that has ended, and say so if the last line is old enough."""
+        if event.kind == "stopping":
+            self.console.print(STOPPING)
+        if event.kind not in ENDED:
+            return
+        self.pace.add(event)
+        now, left = self.pace.elapsed, self.pace.left
         if now - self.last >= SECONDS_BETWEEN_LINES and left is not None:
             self.last = now
-            self.console.print(f"{self.tally}; {duration(now)}, about {duration(left)} left")
+            self.console.print(f"{self.pace}; {duration(now)}, about {duration(left)} left")
 
 
 @dataclass
 class Bars:
     """An overall bar, and a line for each worker."""
 
-    tally: Tally
+    pace: Pace
+    names: Mapping[str, str]
     shown: Progress
     overall: TaskID
     lines: dict[str, TaskID] = field(default_factory=dict)
 
-    def begins(self, worker: str, unit: str) -> None:
-        """Show on the line of ``worker`` what it does."""
-        if worker not in self.lines:
-            self.lines[worker] = self.shown.add_task(unit, total=None)
-        self.shown.reset(self.lines[worker], description=f"  {unit}", visible=True)
+    def __call__(self, event: "Event") -> None:
+        """Show what happened."""
+        if event.kind == "stopping":
+            self.shown.console.print(STOPPING)
+        elif event.kind == "started":
+            self._begin(event)
+        elif event.worker in self.lines:
+            self.shown.update(self.lines[event.worker], visible=False)
+        if event.kind in ENDED:
+            self.pace.add(event)
+        said = "reading corpora" if event.kind == "preparing" else str(self.pace)
+        self.shown.update(self.overall, completed=self.pace.spent, description=said)
 
-    def ends(self, worker: str, status: str, cost: float) -> None:
-        """Advance the overall bar; the line of ``worker`` rests."""
-        self.tally.add(status, cost)
-        self.shown.update(self.overall, completed=self.tally.spent, description=str(self.tally))
-        if worker in self.lines:
-            self.shown.update(self.lines[worker], visible=False)
+    def _begin(self, event: "Event") -> None:
+        if event.worker not in self.lines:
+            self.lines[event.worker] = self.shown.add_task("", total=None)
+        self.shown.reset(self.lines[event.worker], description=f"  {self.names[event.unit]}", visible=True)
 
 
-@dataclass
-class Silent:
-    """Nothing at all, for ``--quiet``."""
-
-    def begins(self, worker: str, unit: str) -> None:
-        """Say nothing."""
-
-    def ends(self, worker: str, status: str, cost: float) -> None:
-        """Say nothing."""
+def _silent(event: "Event") -> None:
+    """Nothing at all, for ``--quiet``; but who presses Ctrl-C wants an answer."""
+    if event.kind == "stopping":
+        err().print(STOPPING)
 
 
 @contextmanager
-def progress(units: int, cost: float, *, quiet: bool = False) -> Iterator[Display]:
-    """The display that suits standard error, while the run lasts. ``cost`` is the sum over the units."""
+def progress(names: Mapping[str, str], cost: float, *, quiet: bool = False) -> "Iterator[Show]":
+    """The display that suits standard error, while the run lasts.
+
+    Args:
+        names: what each unit is, in words.
+        cost: of all units together.
+        quiet: show nothing.
+    """
     console = err()
-    tally = Tally(units, max(cost, 1e-12))
+    pace = Pace(len(names), cost)
     if quiet:
-        yield Silent()
+        yield _silent
     elif not console.is_terminal:
-        yield Lines(tally, console)
+        yield Lines(pace, console)
     else:
-        columns = SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(), TimeRemainingColumn()
+        text = TextColumn("{task.description}", markup=False)
+        columns = SpinnerColumn(), text, BarColumn(), TimeElapsedColumn(), TimeRemainingColumn()
         with Progress(*columns, console=console, speed_estimate_period=1e9, transient=True) as shown:
-            yield Bars(tally, shown, shown.add_task(str(tally), total=tally.cost))
+            yield Bars(pace, names, shown, shown.add_task(str(pace), total=cost))

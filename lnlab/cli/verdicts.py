@@ -59,6 +59,6 @@ def region(verdict: "Verdict") -> str:
     return f"at least {low:.3g}" if low is not None else f"at most {high:.3g}" if high is not None else ""
 
 
-def as_json(verdict: "Verdict") -> dict[str, Any]:
+def as_plain(verdict: "Verdict") -> dict[str, Any]:
     """A verdict as plain values."""
     return asdict(verdict) | {"seeds": dict(verdict.seeds)}

@@ -18,7 +18,7 @@ from lnlab.compile.work import Setting
 from lnlab.errors import Problem, SpecError
 from lnlab.keys import Json
 from lnlab.registry import Flaw, Roots
-from lnlab.spec.experiment import SETTING, Experiment
+from lnlab.spec.experiment import REPLACEABLE, SETTING, Experiment
 from lnlab.spec.load import Document
 from lnlab.spec.moments import due
 from lnlab.spec.override import Override, parse_override
@@ -70,7 +70,7 @@ def check(
     axes = Axes(settled.axes, registries)
     checked = Checked(document, made, reading.experiment, settled, asked, axes, identities)
     found: Found = made.flaws + [(made.spot(flaw.path), flaw) for flaw in reading.flaws] + settled.found + asked.found
-    found += _probes(asked, settled, made) + _whole(reading, settled, made)
+    found += _probes(asked, settled, made) + _whole(reading, settled, made) + _profiles(document)
     if not made.flaws and not settled.found and not any(_shapes(flaw) for flaw in reading.flaws):
         found += implausible(asked, _ground(checked), made)
     checked.problems = in_order(document, arguments + [(spot, problem(document, spot, flaw)) for spot, flaw in found])
@@ -92,6 +92,18 @@ def _overrides(arguments: Sequence[str]) -> tuple[list[Override], list[tuple[Spo
 def _shapes(flaw: Flaw) -> bool:
     """Whether a flaw of the grammar hides part of the runs, so that a selection may find nothing because of it."""
     return bool(flaw.path) and flaw.path[0] in (*SETTING, "sweep", "seeds")
+
+
+def _profiles(document: Document) -> Found:
+    """What is wrong with the lists that profiles put in place of others, chosen or not."""
+    profiles = document.data.get("profiles")
+    found: Found = []
+    for name, lines in profiles.items() if isinstance(profiles, dict) else ():
+        whole = {key: lines[key] for key in REPLACEABLE if key in lines} if isinstance(lines, dict) else {}
+        for flaw in read_experiment({"lnlab": 1, "title": name, **whole}).flaws:
+            path = ("profiles", name, *flaw.path)
+            found.append((Spot(path), Flaw(path, flaw.what, flaw.remedy)))
+    return found
 
 
 def _whole(reading: Reading, settled: Settled, made: Draft) -> Found:

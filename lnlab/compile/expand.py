@@ -12,7 +12,7 @@ from operator import itemgetter
 
 from lnlab.compile.overlay import EXCEPT, Draft, Found
 from lnlab.compile.paths import assign, split
-from lnlab.compile.places import Spot
+from lnlab.compile.places import UNKNOWN, Spot, about_key
 from lnlab.errors import nearest
 from lnlab.keys import Json, canonical
 from lnlab.registry import Flaw, Flawed, Where
@@ -32,9 +32,10 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """A path, the values it takes in one grid, and where each was written."""
+    """A path, the values it takes in one grid, and where it and each of them was written."""
 
     path: str
+    spot: Spot
     values: tuple[Json, ...]
     spots: tuple[Spot, ...]
 
@@ -55,34 +56,29 @@ class Point:
     grid: Grid
     chosen: tuple[int, ...]
 
-    def spot(self, path: Where, draft: Draft) -> Spot:
-        """Where the thing at ``path`` of the point's setting was written: an axis, an overlay or the file."""
+    def spot(self, flaw: Flaw, draft: Draft) -> Spot:
+        """Where what is wrong with the point's setting was written: an axis, an overlay or the file."""
+        path = flaw.path
         covering = [
-            (len(words), axis.spots[number].below(path[len(words) :]))
+            (words, axis.spots[number].below(path[len(words) :]), axis.spot)
             for axis, number in zip(self.grid.axes, self.chosen, strict=True)
             if path[: len(words := split(axis.path))] == words
         ]
-        return max(covering, key=itemgetter(0))[1] if covering else draft.spot(path)
+        if not covering:
+            return draft.spot(path)
+        words, value, key = max(covering, key=lambda found: len(found[0]))
+        return key if words == path and about_key(flaw) else value
 
 
 def grids(reading: Reading, draft: Draft) -> tuple[list[Grid], Found]:
     """The grids with pins applied, and what is wrong with them. Without a sweep, one grid without axes."""
     if reading.experiment.sweep is None:
         return [Grid(())], []
-    made: list[Grid] = []
     found: Found = []
-    for number, given in enumerate(reading.experiment.sweep):
-        place = reading.path(("sweep", number))
-        axes = {path: _axis(path, values, place, draft) for path, values in given.items() if path != EXCEPT}
-        found += [wrong for axis in axes.values() for wrong in _unsettable(axis, draft.spot((*place, axis.path)))]
-        if not axes:
-            found.append((draft.spot(place), Flaw(place, "a grid without axes", "write {path: [value, ...]}")))
-        written = {path: tuple(values) for path, values in given.items() if path != EXCEPT}
-        without, wrong = _exceptions(
-            tuple(given.get(EXCEPT, ())), list(axes.values()), written, (*place, EXCEPT), draft
-        )
-        found += wrong
-        made.append(Grid(tuple(axes.values()), without))
+    made = [
+        _grid(given, reading.path(("sweep", number)), draft, found)
+        for number, given in enumerate(reading.experiment.sweep)
+    ]
     size = sum(prod(len(axis.values) for axis in grid.axes) for grid in made)
     if size > MOST_POINTS:
         flaw = Flaw(("sweep",), f"{size:,} points; at most {MOST_POINTS:,}", "sweep fewer values")
@@ -90,21 +86,37 @@ def grids(reading: Reading, draft: Draft) -> tuple[list[Grid], Found]:
     return made, found
 
 
+def _grid(given: Mapping[str, Sequence[Json]], place: Where, draft: Draft, found: Found) -> Grid:
+    """One grid, of those of its axes that can be set."""
+    written = {path: values for path, values in given.items() if path != EXCEPT}
+    axes = []
+    for path, values in written.items():
+        axis = _axis(path, values, place, draft)
+        wrong = _unsettable(axis)
+        found += wrong
+        axes += [] if wrong else [axis]
+    if not written:
+        found.append((draft.spot(place), Flaw(place, "a grid without axes", "write {path: [value, ...]}")))
+    without = []
+    for number, partial in enumerate(given.get(EXCEPT, ())):
+        wrong = _wrong_exception(partial, written, (*place, EXCEPT, number), draft)
+        found += wrong
+        without += [] if wrong else [_numbers(partial, axes)]
+    return Grid(tuple(axes), tuple(without))
+
+
 def _axis(path: str, values: Sequence[Json], place: Where, draft: Draft) -> Axis:
     pin = draft.pins.get(path)
     if pin is None:
-        return Axis(path, tuple(values), tuple(draft.spot((*place, path, i)) for i in range(len(values))))
+        here = draft.spot((*place, path))
+        return Axis(path, here, tuple(values), tuple(here.below((i,)) for i in range(len(values))))
     if isinstance(pin.value, list):
-        return Axis(path, tuple(pin.value), tuple(_inside(pin.spot, i) for i in range(len(pin.value))))
-    return Axis(path, (pin.value,), (pin.spot,))
+        return Axis(path, pin.spot, tuple(pin.value), tuple(pin.spot.below((i,)) for i in range(len(pin.value))))
+    return Axis(path, pin.spot, (pin.value,), (pin.spot,))
 
 
-def _inside(spot: Spot, i: int) -> Spot:
-    return spot.below((i,))
-
-
-def _unsettable(axis: Axis, spot: Spot) -> Found:
-    words = split(axis.path)
+def _unsettable(axis: Axis) -> Found:
+    words, spot = split(axis.path), axis.spot
     if words[0] not in SETTING or not all(words):
         return [(spot, Flaw((), f"unknown key '{axis.path}' in the sweep", nearest(words[0], SETTING)))]
     if not axis.values:
@@ -112,60 +124,45 @@ def _unsettable(axis: Axis, spot: Spot) -> Found:
     return []
 
 
-def _exceptions(
-    given: Sequence[Json], axes: list[Axis], written: Mapping[str, tuple[Json, ...]], place: Where, draft: Draft
-) -> tuple[tuple[Mapping[int, frozenset[int]], ...], Found]:
-    """Each exception as value numbers of axis numbers. One that names no axis or no value of the file is a flaw."""
-    made: list[Mapping[int, frozenset[int]]] = []
+def _wrong_exception(partial: Json, written: Mapping[str, Sequence[Json]], here: Where, draft: Draft) -> Found:
+    """What is wrong with an exception: it must name axes of its grid, and values that they have in the file."""
+    if not isinstance(partial, dict) or not partial:
+        return [(draft.spot(here), Flaw(here, "an exception is a partial point", "write {path: value}"))]
     found: Found = []
-    paths = [axis.path for axis in axes]
-    for number, partial in enumerate(given):
-        here = (*place, number)
-        if not isinstance(partial, dict) or not partial:
-            found.append((draft.spot(here), Flaw(here, "an exception is a partial point", "write {path: value}")))
-            continue
-        for path, value in partial.items():
-            if path not in written:
-                flaw = Flaw((*here, path), f"unknown key '{path}'; it is no axis of this grid", nearest(path, written))
-                found.append((draft.spot((*here, path)), flaw))
-            elif not any(_wanted(each, value) for each in written[path]):
-                known = ", ".join(map(canonical, written[path]))
-                flaw = Flaw((*here, path), f"the axis has no value {canonical(value)}", f"it has {known}")
-                found.append((draft.spot((*here, path)), flaw))
-        if set(partial) <= set(paths):
-            made.append(
-                {paths.index(path): _numbers(axes[paths.index(path)], value) for path, value in partial.items()}
-            )
-    return tuple(made), found
+    for path, value in partial.items():
+        spot = draft.spot((*here, path))
+        if path not in written:
+            flaw = Flaw((*here, path), f"{UNKNOWN} '{path}'; it is no axis of this grid", nearest(path, written))
+            found.append((spot, flaw))
+        elif not any(_excepted(each, value) for each in written[path]):
+            known = ", ".join(map(canonical, written[path]))
+            found.append((spot, Flaw((*here, path), f"the axis has no value {canonical(value)}", f"it has {known}")))
+    return found
 
 
-def _wanted(value: Json, excepted: Json) -> bool:
-    """Whether an exception's value (or one of its list of values) is this value of the axis."""
+def _excepted(value: Json, excepted: Json) -> bool:
+    """Whether this value of an axis is what an exception names (or one of a list that it names)."""
     wanted = excepted if isinstance(excepted, list) else [excepted]
     return canonical(value) in {canonical(each) for each in [*wanted, excepted]}
 
 
-def _numbers(axis: Axis, value: Json) -> frozenset[int]:
-    return frozenset(i for i, each in enumerate(axis.values) if _wanted(each, value))
+def _numbers(partial: Mapping[str, Json], axes: Sequence[Axis]) -> dict[int, frozenset[int]]:
+    """An exception as value numbers of axis numbers; a value that was pinned away is none of them."""
+    return {
+        number: frozenset(i for i, each in enumerate(axis.values) if _excepted(each, partial[axis.path]))
+        for number, axis in enumerate(axes)
+        if axis.path in partial
+    }
 
 
-class Astray(Exception):
-    """An axis leads into a number or a list."""
-
-    def __init__(self, spot: Spot, flaw: Flaw) -> None:
-        super().__init__(flaw.what)
-        self.spot, self.flaw = spot, flaw
-
-
-def points(draft: Draft, made: Sequence[Grid]) -> Iterator[Point]:
+def points(draft: Draft, made: Sequence[Grid], found: Found) -> Iterator[Point]:
     """Every point of every grid, in the order of the file, the last axis fastest.
 
-    Raises:
-        Astray: an axis leads into a number or a list.
+    An axis that leads into a number or a list is put into ``found``, and moves nothing.
     """
     base = {key: _part(draft.data[key]) for key in SETTING if key in draft.data}
     for grid in made:
-        tables = [_table(base, key, numbers, grid) for key, numbers in _by_key(grid).items()]
+        tables = [_table(base, key, numbers, grid, found) for key, numbers in _by_key(grid).items()]
         for chosen in product(*(range(len(axis.values)) for axis in grid.axes)):
             if grid.without and any(all(chosen[a] in values for a, values in w.items()) for w in grid.without):
                 continue
@@ -185,18 +182,20 @@ def _by_key(grid: Grid) -> dict[str, list[int]]:
 
 
 def _table(
-    base: Mapping[str, Part], key: str, numbers: list[int], grid: Grid
+    base: Mapping[str, Part], key: str, numbers: list[int], grid: Grid, found: Found
 ) -> tuple[str, "itemgetter[Json]", dict[Json, Part]]:
     """The part under ``key`` for each combination of the values of its axes; shorter paths are set first."""
     axes = [grid.axes[number] for number in numbers]
     order = sorted(range(len(axes)), key=lambda i: len(split(axes[i].path)))
     table: dict[Json, Part] = {}
+    wrong: dict[str, tuple[Spot, Flaw]] = {}
     for combination in product(*(range(len(axis.values)) for axis in axes)):
         raw = base[key].raw if key in base else None
         for i in order:
             try:
                 raw = assign(raw, split(axes[i].path)[1:], axes[i].values[combination[i]])
             except Flawed as error:
-                raise Astray(axes[i].spots[0], error.flaws[0].below(axes[i].path)) from error
+                wrong[axes[i].path] = (axes[i].spots[0], error.flaws[0].below(axes[i].path))
         table[combination if len(combination) > 1 else combination[0]] = _part(raw)
+    found += wrong.values()
     return key, itemgetter(*numbers), table

@@ -24,10 +24,14 @@ class Spot:
         return replace(self, path=(*self.path, *rest))
 
 
+def about_key(flaw: Flaw) -> bool:
+    """Whether it is the key that is wrong, not what stands behind it."""
+    return UNKNOWN in flaw.what or "has no parameter" in flaw.what
+
+
 def problem(document: Document, spot: Spot, flaw: Flaw) -> Problem:
     """The flaw as the user reads it; ``flaw.path`` is printed, ``spot`` says where it is written."""
-    about_key = UNKNOWN in flaw.what or "has no parameter" in flaw.what
-    where = spot.argument or document.where(spot.path, key=about_key)
+    where = spot.argument or document.where(spot.path, key=about_key(flaw))
     path = flaw.path
     if path[-1:] == ("kind",) and spot.path not in document.marks:  # a bare word was written
         path = path[:-1]

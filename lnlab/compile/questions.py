@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 
 from lnlab.compile.choices import Registries, resolve_choice
 from lnlab.compile.overlay import Draft, Found
-from lnlab.compile.selections import Ground, ambiguity, flaws_of_selection
+from lnlab.compile.selections import Ground, ambiguity, flaws_of_selection, unknown_key
 from lnlab.errors import nearest
 from lnlab.keys import Json
 from lnlab.registry import Choice, Flaw, Flawed, Where
@@ -112,8 +112,7 @@ def _flaws(asked: Asked, ground: Ground) -> Iterator[tuple[Where, Flaw]]:
     if isinstance(choice.get("quantity"), str):
         yield from (((), flaw) for flaw in flaws_of_selection({"quantity": choice["quantity"]}, ground))
     if isinstance(over, str) and over not in COLUMNS and not ground.either(lambda variants: variants.has(over)):
-        known = nearest(over, [*COLUMNS, *ground.variants.paths])
-        yield ("over",), Flaw((), f"'{over}' is neither a column nor a path of any setting", known)
+        yield ("over",), unknown_key(over, ground)
         return
     flawed = False
     first = choice.get("of") or {}

@@ -2,7 +2,9 @@
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
+from difflib import get_close_matches
 
+from lnlab.compile.places import UNKNOWN
 from lnlab.compile.variants import Members, Variants
 from lnlab.errors import nearest
 from lnlab.keys import Json, canonical
@@ -52,13 +54,19 @@ def _flaws_of_key(key: str, wanted: Json, ground: Ground) -> list[Flaw]:
     if key in COLUMNS:
         return [flaw for each in listed(wanted) for flaw in _flaws_of_column(key, each, ground)]
     if not ground.either(lambda variants: variants.has(key)):
-        what = f"'{key}' is neither a column nor a path of any setting"
-        return [Flaw((key,), what, nearest(key, [*COLUMNS, *ground.variants.paths]))]
+        return [unknown_key(key, ground).below(key)]
     return [
         Flaw((key,), f"no run has {key} = {shown(each)}", _known(each, [v for v, _ in ground.variants.at(key)]))
         for each in listed(wanted)
         if not ground.either(lambda variants, each=each: bool(variants.having(key, each)))  # type: ignore[misc]
     ]
+
+
+def unknown_key(key: str, ground: Ground) -> Flaw:
+    """A key that nothing has. There are too many known ones to list them all."""
+    close = get_close_matches(key, [*COLUMNS, *ground.variants.paths], n=1)
+    remedy = f"did you mean '{close[0]}'?" if close else f"columns: {', '.join(COLUMNS)}; paths as in model.layers"
+    return Flaw((), f"{UNKNOWN} '{key}': neither a column nor a path of any setting", remedy)
 
 
 def _known(wanted: Json, there: list[Json]) -> str:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from lnlab.compile.choices import Registries
 from lnlab.compile.contradictions import contradictions, too_large
 from lnlab.compile.digests import Input, input_of
-from lnlab.compile.expand import Astray, Grid, Part, grids, points
+from lnlab.compile.expand import Grid, Part, grids, points
 from lnlab.compile.identity import Identities
 from lnlab.compile.inputs import files_of
 from lnlab.compile.overlay import Draft, Found, grids_of
@@ -36,10 +36,7 @@ def settle(reading: Reading, draft: Draft, identities: Identities, memory: int |
     made, found = grids(reading, draft)
     axes = dict.fromkeys(path for grid in grids_of(draft.data) for path in grid)
     settled = Settled(tuple(axes), found=found)
-    try:
-        _resolve(settled, draft, made, identities, memory)
-    except Astray as error:
-        settled.found.append((error.spot, error.flaw))
+    _resolve(settled, draft, made, identities, memory)
     return settled
 
 
@@ -48,7 +45,7 @@ def _resolve(settled: Settled, draft: Draft, made: list[Grid], identities: Ident
     inspector = _Inspector(identities, memory)
     known: set[tuple[int, ...]] = set()
     flawed = expanded = 0
-    for point in points(draft, made):
+    for point in points(draft, made, settled.found):
         expanded += 1
         setting, flaws = resolver.setting(point.parts)
         if setting is not None:
@@ -58,7 +55,7 @@ def _resolve(settled: Settled, draft: Draft, made: list[Grid], identities: Ident
             known.add(name)
             settled.settings.append(setting)
             flaws = [_written(flaw, point.parts) for flaw in inspector.flaws(setting)]
-        settled.found += [(point.spot(flaw.path, draft), flaw) for flaw in flaws]
+        settled.found += [(point.spot(flaw, draft), flaw) for flaw in flaws]
         flawed += bool(flaws)
         if flawed == ENOUGH:
             break

@@ -97,9 +97,14 @@ class _Stacks:
     def without_model(self) -> None:
         """The model is flawed: what the stacks say is looked at all the same."""
         for stack in STACKS:
+            given = self.long[stack]
             for word in SHORT:
-                if word in self.long[stack]:
-                    self.choice(word, (stack, word), self.long[stack][word])
+                if word in given:
+                    self.choice(word, (stack, word), given[word])
+            if "layers" in given:
+                self.layers(given["layers"], stack, long=True)
+            if _CROSS in given:
+                self.truth((stack, _CROSS), given[_CROSS])
 
     def stack(self, name: str, names: tuple[str, ...], short: Mapping[str, Choice | None]) -> dict[str, Any]:
         """One stack's long form."""

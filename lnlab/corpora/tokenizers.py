@@ -1,13 +1,101 @@
-"""The registry of tokenizers."""
+"""From sentences to tokens and back: byte-pair encoding, learned from the training side of a corpus.
 
-from collections.abc import Callable
+A word begins with a mark in place of the space before it and marks of punctuation stand alone, so that decoding is
+exact up to runs of white space. Everything that could depend on the order of a hash table or of threads is decided
+here: which characters are kept, and that no suffix marks the ends of words.
+"""
+
+import os
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from itertools import chain
 from typing import Protocol
+
+from tokenizers import Regex, decoders, models, normalizers, pre_tokenizers, trainers
+from tokenizers import Tokenizer as Model
 
 from lnlab.registry import Registry
 
+# Workers have one thread each; the results are the same with any number.
+os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+
+PAD, BOS, EOS, UNK = range(4)
+SPECIAL = ("<pad>", "<bos>", "<eos>", "<unk>")
+
 
 class Tokenizer(Protocol):
-    """Text to tokens and back."""
+    """Text to tokens and back. Tokens are less than the declared vocabulary; 0 is never among them."""
+
+    def encode(self, texts: Sequence[str]) -> list[list[int]]:
+        """The tokens of each text, without begin and end marks."""
+        ...
+
+    def decode(self, tokens: Sequence[int]) -> str:
+        """The text of tokens; begin marks, end marks and padding are left out."""
+        ...
 
 
 tokenizers: Registry[Callable[..., Tokenizer]] = Registry("tokenizer")
+
+
+class BytePairs:
+    """A learned byte-pair encoding."""
+
+    def __init__(self, model: Model) -> None:
+        self._model = model
+
+    @property
+    def words(self) -> dict[str, int]:
+        """Every piece with its token."""
+        found: dict[str, int] = self._model.get_vocab()
+        return found
+
+    def encode(self, texts: Sequence[str]) -> list[list[int]]:
+        """The tokens of each text, without begin and end marks."""
+        return [encoded.ids for encoded in self._model.encode_batch_fast(list(texts), add_special_tokens=False)]
+
+    def decode(self, tokens: Sequence[int]) -> str:
+        """The text of tokens; special ones are left out."""
+        text: str = self._model.decode(list(tokens))
+        return text
+
+
+@tokenizers.register("bpe")
+def bpe(texts: Iterable[str], size: int, *, lowercase: bool = False) -> Tokenizer:
+    """``merge the most frequent pair``: byte-pair encoding, one vocabulary for both languages (Sennrich et al., 2016).
+
+    ``size`` is the most tokens there may be, the four special ones included; a small text gives fewer. Characters
+    that do not fit, and those never seen in training, become ``<unk>``.
+    """
+    model = _untrained(lowercase)
+    texts = list(texts)
+    alphabet = _alphabet(model, texts, size - len(SPECIAL))
+    trainer = trainers.BpeTrainer(
+        vocab_size=size,
+        special_tokens=list(SPECIAL),
+        initial_alphabet=alphabet,
+        limit_alphabet=len(alphabet),
+        show_progress=False,
+    )
+    model.train_from_iterator(texts, trainer, length=len(texts))
+    model.encode_special_tokens = True  # or else a text that says "<eos>" would end there
+    return BytePairs(model)
+
+
+def _untrained(lowercase: bool) -> Model:
+    """The steps before and after the merges."""
+    model = Model(models.BPE(unk_token=SPECIAL[UNK]))
+    steps = [normalizers.NFC(), *([normalizers.Lowercase()] if lowercase else [])]
+    model.normalizer = normalizers.Sequence([*steps, normalizers.Replace(Regex(r"\s+"), " "), normalizers.Strip()])
+    mark = pre_tokenizers.Metaspace(prepend_scheme="first")
+    model.pre_tokenizer = pre_tokenizers.Sequence([mark, pre_tokenizers.Punctuation("isolated")])
+    model.decoder = decoders.Metaspace(prepend_scheme="first")
+    return model
+
+
+def _alphabet(model: Model, texts: Sequence[str], room: int) -> list[str]:
+    """The most frequent characters, as many as there is room for; equally frequent ones by their code."""
+    normalized = (model.normalizer.normalize_str(text) for text in texts)
+    counts = Counter(chain.from_iterable(normalized))
+    counts["▁"] = counts.pop(" ", 0) + len(texts)
+    return sorted(sorted(counts), key=counts.__getitem__, reverse=True)[:room]

@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 import altair as alt
@@ -65,6 +66,7 @@ def _renumber(text: str) -> str:
     return text
 
 
+@lru_cache(maxsize=2)
 def bundle(snippet: str) -> str:
     """One script: Vega, Vega-Lite and Vega-Embed of the version that drew the figures, then ``snippet``.
 

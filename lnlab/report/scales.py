@@ -42,7 +42,7 @@ def logarithmic(title: str, values: Iterable[float]) -> Axis:
     room = max(0.06 * (high - low), 0.05)
     low, high = max(low - room, -307.0), min(high + room, 308.0)
     steps = (1, 2, 5) if high - low <= 2 else (1,)
-    every = max(1, math.ceil((high - low) / 8))
+    every = max(1, math.ceil((high - low) / 10))
     decades = range(math.floor(low), math.ceil(high) + 1)
     ticks = [s * 10.0**d for d in decades if d % every == 0 for s in steps if low <= math.log10(s) + d <= high]
     return Axis(title, (10**low, 10**high), tuple(float(f"{t:.6g}") for t in ticks), log=True)

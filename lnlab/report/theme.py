@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from lnlab.keys import Json
 
-COLOURS = ("#D55E00", "#0072B2", "#009E73", "#CC79A7", "#8B6F00", "#56B4E9", "#555555", "#000000")
+COLOURS = ("#D55E00", "#0072B2", "#009E73", "#CC79A7", "#000000", "#56B4E9", "#E69F00")
 DASHES = ((1, 0), (6, 3), (2, 2), (8, 3, 2, 3), (12, 3), (4, 1), (1, 3), (10, 2, 2, 2, 2, 2))
 SHAPES = ("circle", "square", "triangle-up", "diamond", "triangle-down", "cross", "triangle-right", "triangle-left")
 INK, QUIET, RULE, REGION = "#222222", "#555555", "#dedede", "#cfe6d6"

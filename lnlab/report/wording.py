@@ -49,12 +49,13 @@ def number(value: float | None, low: float | None = None, high: float | None = N
 
 
 def _places(value: float, low: float | None, high: float | None) -> int:
-    """Decimal places: two digits of a half width that begins with 1 or 2, else one."""
+    """Decimal places: two digits of a half width that begins with 1 or 2, else one; at most four digits in all."""
     half = (high - low) / 2 if low is not None and high is not None else math.nan
     if not (math.isfinite(half) and half > 0):
         return 2 - math.floor(math.log10(abs(value))) if value else 0
     power = math.floor(math.log10(half))
-    return -power + (1 if half / 10.0**power < 3 else 0)
+    most = 3 - math.floor(math.log10(abs(value))) if value else 6
+    return min(-power + (1 if half / 10.0**power < 3 else 0), most)
 
 
 def interval(value: float | None, low: float | None, high: float | None) -> str:

@@ -2,13 +2,14 @@
 
 import json
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 
 from pydantic import BaseModel, ValidationError
 
 from lnlab.errors import nearest
 from lnlab.keys import Json
 from lnlab.registry import Flaw, Where
-from lnlab.spec.experiment import Calibration, Experiment, Source
+from lnlab.spec.experiment import Calibration, ClaimText, Experiment, Source
 
 _LISTS = ("probes", "report", "claims", "sweep")
 _PLACEHOLDERS: dict[str, Json] = {"lnlab": 1, "title": "untitled"}
@@ -76,7 +77,7 @@ def _without(data: dict[str, Json], items: set[Where], kept: dict[str, list[int]
     left = {key: value for key, value in data.items() if (key,) not in items}
     for key in _LISTS:
         gone = {item[1] for item in items if len(item) > 1 and item[0] == key}
-        if gone:
+        if gone and key in left:
             left[key] = [value for i, value in enumerate(left[key]) if i not in gone]
             kept[key] = [place for i, place in enumerate(kept[key]) if i not in gone]
             if not left[key]:
@@ -92,13 +93,21 @@ def _flaw(item: Json, kept: dict[str, list[int]]) -> Flaw:
     if item["type"] == "extra_forbidden":
         return _unknown(path)
     if item["type"] == "missing":
-        word = str(path[-1])
-        return Flaw(path[:-1], f"'{word}' is required", _REQUIRED.get(word, f"add '{word}: ...'"))
+        return _missing(path, item["input"])
     if item["type"] == "too_short":
         return Flaw(path, "is empty", "give at least one, or leave the key out")
     found = json.dumps(item["input"], default=str)
     message = _MEANT.get(item["type"]) or item["msg"][0].lower() + item["msg"][1:]
     return Flaw(path, f"found {found if len(found) <= 80 else found[:80] + ' ...'}", message)
+
+
+def _missing(path: Where, given: dict[str, Json]) -> Flaw:
+    """A required key. Where other keys are open, the nearest of them is it, misspelt."""
+    word = str(path[-1])
+    others = [key for key in given if key not in ClaimText.model_fields] if path[0] in _LISTS else []
+    if near := get_close_matches(word, others, n=1):
+        return Flaw((*path[:-1], near[0]), f"unknown key '{near[0]}'", f"did you mean '{word}'?")
+    return Flaw(path[:-1], f"'{word}' is required", _REQUIRED.get(word, f"add '{word}: ...'"))
 
 
 def _unknown(path: Where) -> Flaw:

@@ -35,11 +35,13 @@ def read_whole(root: Path, digest: str) -> Results | None:
     """
     for folder in _folders(root, digest):
         try:
-            digests = unseal(read_bytes(folder / RECORD), folder / RECORD)
-            contents = {name: read_checked(folder / name, sha256) for name, sha256 in digests.items()}
+            held = unseal(read_bytes(folder / RECORD), folder / RECORD)
+            contents = {name: read_checked(folder / name, sha256) for name, sha256 in held["files"].items()}
         except Damaged:
             continue
-        frames = {name.removesuffix(".parquet"): pl.read_parquet(BytesIO(held)) for name, held in contents.items()}
+        if held["plan"] != digest:
+            continue
+        frames = {name.removesuffix(".parquet"): pl.read_parquet(BytesIO(b)) for name, b in contents.items()}
         return Results(frames.pop("runs"), frames.pop("axes"), frames)
     return None
 
@@ -52,15 +54,15 @@ def write_whole(root: Path, digest: str, results: Results) -> None:
     """
     before = _folders(root, digest)
     folder = plan_folder(root, digest) / f"{_PREFIX}{stretch_name(0)}"
-    files.make_folder(folder)
     digests = {}
     try:
+        files.make_folder(folder)
         for table, rows in {"runs": results.runs, "axes": results.axes, **results.tables}.items():
             content = parquet(rows)
             files.write(folder / f"{table}.parquet", content)
             digests[f"{table}.parquet"] = digest_bytes(content)
         files.sync_folder(folder)
-        files.replace(folder / RECORD, seal(digests))
+        files.replace(folder / RECORD, seal({"plan": digest, "files": digests}))
     except StoreError:
         with suppress(StoreError):
             files.remove(folder)

@@ -128,7 +128,7 @@ def create(path: Path, content: bytes) -> bool:
     """Make a file that must not be there yet; says whether this process made it.
 
     Raises:
-        StoreError: it cannot be made, for another reason than being there.
+        StoreError: it cannot be made, for another reason than being there; then it is not there.
     """
     with _doing("create", path):
         try:
@@ -138,6 +138,10 @@ def create(path: Path, content: bytes) -> bool:
     try:
         with _doing("write", path):
             os.write(handle, content)
+    except StoreError:
+        with suppress(OSError):
+            path.unlink()
+        raise
     finally:
         os.close(handle)
     return True

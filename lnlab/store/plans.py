@@ -93,6 +93,8 @@ def load(root: Path, digest: str) -> Stored:
     """
     path = plan_folder(root, digest) / PLAN
     held = unseal(read_bytes(path), path)
+    if held["digest"] != digest:
+        raise Damaged(f"{path} belongs to another plan")
     held["overrides"] = tuple(held["overrides"])
     held["inputs"] = tuple(Input(**given) for given in held["inputs"])
     return Stored(**held)

@@ -83,6 +83,8 @@ def read_record(folder: Path) -> Record:
     if not path.exists():
         raise FileNotFoundError(path)
     held = unseal(read_bytes(path), path)
+    if held["trajectory"] != folder.parent.name:
+        raise Damaged(f"{path} belongs to another trajectory")
     held["asked"], held["measurements"] = tuple(held["asked"]), tuple(held["measurements"])
     return Record(folder=folder, **held)
 

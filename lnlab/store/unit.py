@@ -128,7 +128,8 @@ class Unit:
         except StoreError:
             self._withdraw()
             raise
-        self.lease.release()
+        with suppress(StoreError):  # what counts is on the disk; the lease ends with this process
+            self.lease.release()
 
     def abandon(self) -> None:
         """End without a trace.

@@ -90,6 +90,12 @@ def test_zeros_are_null_and_counted(verdict):
     assert "1 of 6 seeds left out (a number that is not positive has no logarithm)" in found.reason
 
 
+def test_a_reduction_over_zero_is_null_too(verdict):
+    a, b = [[1.0, 4.0]] * 5 + [[0.0, 4.0]], [[1.0, 1.0]] * 6
+    found = verdict({"a": a, "b": b}, **TO, over="layer", reduce="last/first", at_least=2)
+    assert (found.verdict, found.n, found.estimate) == ("supported", 5, pytest.approx(4))
+
+
 def test_many_zeros_leave_it_undecided(verdict):
     found = verdict({"a": [2.0, 2.1, 0.0, 0.0, 1.9, 2.0], "b": [1.0] * 6}, **TO, at_least=1.5)
     assert found.verdict == "undecided"

@@ -5,9 +5,11 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import pytest
+from jsonschema import Draft202012Validator
 from pydantic import Field
 
 from lnlab.compile.plan import Plan, compile_plan
+from lnlab.compile.schema import schema
 from lnlab.errors import CorpusError, Problem
 from lnlab.keys import digest_bytes
 from lnlab.registry import Registry, default
@@ -35,7 +37,7 @@ def size(setting: dict[str, Any]) -> tuple[int, int]:
     return elements, 2 * elements
 
 
-def laboratory() -> Mapping[str, Registry[Any]]:
+def toys() -> Mapping[str, Registry[Any]]:
     lab: dict[str, Registry[Any]] = {kind: Registry(kind) for kind in KINDS}
     corpora, tokenizers = lab["corpus"], lab["tokenizer"]
     content = {"fingerprint": lambda roots, c: digest_bytes(find(roots, c["path"]).read_bytes())}
@@ -150,9 +152,22 @@ def laboratory() -> Mapping[str, Registry[Any]]:
     return lab
 
 
+@pytest.fixture(scope="session")
+def laboratory() -> Mapping[str, Registry[Any]]:
+    """For property tests, which must not change it."""
+    return toys()
+
+
+@pytest.fixture(scope="session")
+def checked_by_schema(laboratory) -> Callable[[Any], list[str]]:
+    """What the JSON Schema has against a spec."""
+    checker = Draft202012Validator(schema(laboratory))
+    return lambda data: [f"{error.json_path}: {error.message}" for error in checker.iter_errors(data)]
+
+
 @pytest.fixture
 def registries() -> Mapping[str, Registry[Any]]:
-    return laboratory()
+    return toys()
 
 
 BASE = """\

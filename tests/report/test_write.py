@@ -108,7 +108,9 @@ def test_figures_of_an_earlier_report_go_and_other_files_stay(small, tmp_path):
     (tmp_path / "figures" / "mine.txt").write_text("kept")
     write_report(tmp_path, replace(facts, sections=facts.sections[:1]), results, [])
     names = {p.name for p in (tmp_path / "figures").iterdir()}
-    assert "mine.txt" in names and "figure-1.svg" in names and "figure-2.svg" not in names
+    assert "mine.txt" in names
+    assert "figure-1.svg" in names
+    assert "figure-2.svg" not in names
 
 
 def test_a_pdf_is_drawn_on_demand(small, tmp_path):
@@ -123,7 +125,8 @@ def test_a_report_before_any_run_says_so(facts, results, tmp_path):
     write_report(tmp_path, facts, Results(runs, results.axes, empty), [])
     page = (tmp_path / "index.html").read_text()
     assert "This report is partial. Of 140 runs, 140 not run yet." in page
-    assert "has been measured yet" in page and "No claim was judged." in page
+    assert "has been measured yet" in page
+    assert "No claim was judged." in page
     assert "could not be made" not in page
 
 

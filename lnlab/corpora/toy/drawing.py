@@ -4,14 +4,17 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from lnlab.corpora.toy import phrases, urns
-from lnlab.corpora.toy.clauses import FUTURE, PERFECT, PRESENT, Clause, Mode, joined, statement, subordinate
+from lnlab.corpora.toy.clauses import FUTURE, PERFECT, Clause, Mode, joined, statement, subordinate
 from lnlab.corpora.toy.phrases import ACCUSATIVE, DATIVE, NO, NOMINATIVE, Phrase
 from lnlab.corpora.toy.urns import FIELDS, Field, Uniform, Urn
 from lnlab.corpora.toy.verbs import BEING, Verb
 
 
 class Predicate(NamedTuple):
-    """A verb and what it governs, German and English; ``definite`` where *nicht* may follow."""
+    """A verb and what it governs, German and English.
+
+    ``definite`` says that *nicht* may follow, ``place`` how often the clause also says where.
+    """
 
     verb: Verb
     pronouns: str = ""
@@ -19,7 +22,7 @@ class Predicate(NamedTuple):
     adverbials: str = ""
     rest: str = ""
     definite: bool = True
-    settled: bool = False  # where it happens is said already
+    place: float = 0.22
 
 
 def draw_phrase(uniform: Uniform, field: Field) -> Phrase:
@@ -42,7 +45,7 @@ def draw_subject(uniform: Uniform, *, relatives: bool) -> Phrase:
     """As ``draw_person``; a noun may carry a relative clause."""
     person = draw_person(uniform)
     if relatives and person.noun and uniform() < 0.1:
-        return draw_relative(uniform, person, FIELDS["PERSONS"])
+        return draw_relative(uniform, person, urns.TO_PERSONS)
     return person
 
 
@@ -62,15 +65,15 @@ def draw_place(uniform: Uniform, case: int) -> tuple[str, str]:
     return phrases.after_preposition(german, case, place), f"{english} {place.object}"
 
 
-def draw_relative(uniform: Uniform, given: Phrase, field: Field) -> Phrase:
-    """The phrase with a relative clause, in which it is the subject, the object, or the dative object."""
+def draw_relative(uniform: Uniform, given: Phrase, verbs: Urn[Verb]) -> Phrase:
+    """The phrase with a clause in which it is the subject, the dative object, or the object of one of ``verbs``."""
     start, case = "who" if given.who else "that", NOMINATIVE
     if given.who and uniform() < 0.6:
         inner = draw_clause(uniform, given, relatives=False)
         german, english = subordinate(inner, ""), statement(inner, subject=start)
     else:
         case = DATIVE if given.who and uniform() < 0.3 else ACCUSATIVE
-        verb = (urns.DATIVE if case == DATIVE else field.verbs).draw(uniform)
+        verb = (urns.DATIVE if case == DATIVE else verbs).draw(uniform)
         inner = Clause(draw_person(uniform), verb, urns.MODES.draw(uniform), False, "", "", "", "", ("", ""))
         start = "whom" if given.who else start
         german, english = subordinate(inner), f"{start} {statement(inner)}"
@@ -79,18 +82,18 @@ def draw_relative(uniform: Uniform, given: Phrase, field: Field) -> Phrase:
 
 
 def _person_object(uniform: Uniform, subject: Phrase) -> Phrase:
-    """A person that is not the subject itself."""
+    """A person that is not the subject itself, nor one of them: not *ich ... uns*."""
     person = draw_person(uniform)
-    same = person.pronoun and person.person == subject.person
-    return draw_phrase(uniform, FIELDS["PERSONS"]) if same else person
+    shared = person.pronoun and person.person % 3 == subject.person % 3
+    return draw_phrase(uniform, FIELDS["PERSONS"]) if shared else person
 
 
 def _transitive(uniform: Uniform, subject: Phrase, relatives: bool) -> Predicate:
-    field = urns.DONE_TO.draw(uniform)
-    verb = field.verbs.draw(uniform)
+    field, verbs = urns.DONE_TO.draw(uniform)
+    verb = verbs.draw(uniform)
     thing = _person_object(uniform, subject) if field is FIELDS["PERSONS"] else draw_phrase(uniform, field)
     if relatives and thing.noun and uniform() < 0.1:
-        thing = draw_relative(uniform, thing, field)
+        thing = draw_relative(uniform, thing, verbs)
     return _with_object(verb, thing, ACCUSATIVE)
 
 
@@ -101,11 +104,11 @@ def _with_object(verb: Verb, thing: Phrase, case: int) -> Predicate:
     return Predicate(verb, objects=german, rest=thing.object, definite=thing.definite)
 
 
-def _dative(uniform: Uniform, subject: Phrase, relatives: bool) -> Predicate:
+def _dative(uniform: Uniform, subject: Phrase, *_: object) -> Predicate:
     return _with_object(urns.DATIVE.draw(uniform), _person_object(uniform, subject), DATIVE)
 
 
-def _giving(uniform: Uniform, subject: Phrase, relatives: bool) -> Predicate:
+def _giving(uniform: Uniform, subject: Phrase, *_: object) -> Predicate:
     verbs, field = (urns.GIVING, FIELDS["THINGS"]) if uniform() < 0.75 else (urns.TELLING, FIELDS["IDEAS"])
     receiver = _with_object(verbs.draw(uniform), _person_object(uniform, subject), DATIVE)
     thing = draw_phrase(uniform, field)
@@ -116,7 +119,7 @@ def _giving(uniform: Uniform, subject: Phrase, relatives: bool) -> Predicate:
     )
 
 
-def _prepositional(uniform: Uniform, subject: Phrase, relatives: bool) -> Predicate:
+def _prepositional(uniform: Uniform, subject: Phrase, *_: object) -> Predicate:
     verb = urns.WITH_PREPOSITION.draw(uniform)
     person = verb.kind == "PERSONS"
     thing = _person_object(uniform, subject) if person else draw_phrase(uniform, FIELDS[verb.kind])
@@ -124,27 +127,25 @@ def _prepositional(uniform: Uniform, subject: Phrase, relatives: bool) -> Predic
     return Predicate(verb, adverbials=german, rest=thing.object, definite=thing.definite)
 
 
-def _going(uniform: Uniform, subject: Phrase, relatives: bool) -> Predicate:
+def _going(uniform: Uniform, *_: object) -> Predicate:
     german, english = draw_place(uniform, ACCUSATIVE)
-    return Predicate(urns.GOING.draw(uniform), adverbials=german, rest=english, settled=True)
+    return Predicate(urns.GOING.draw(uniform), adverbials=german, rest=english, place=0.0)
 
 
-def _putting(uniform: Uniform, subject: Phrase, relatives: bool) -> Predicate:
+def _putting(uniform: Uniform, *_: object) -> Predicate:
     thing, (german, english) = draw_phrase(uniform, FIELDS["THINGS"]), draw_place(uniform, ACCUSATIVE)
     put = _with_object(urns.PUTTING.draw(uniform), thing, ACCUSATIVE)
-    return put._replace(adverbials=german, rest=f"{put.rest} {english}", settled=True)
+    return put._replace(adverbials=german, rest=f"{put.rest} {english}", place=0.0)
 
 
-def _staying(uniform: Uniform, subject: Phrase, relatives: bool) -> Predicate:
-    verb = urns.STAYING.draw(uniform)
-    german, english = draw_place(uniform, DATIVE) if uniform() < 0.75 else ("", "")
-    return Predicate(verb, adverbials=german, rest=english, settled=True)
+def _staying(uniform: Uniform, *_: object) -> Predicate:
+    return Predicate(urns.STAYING.draw(uniform), place=0.75)
 
 
-def _being(uniform: Uniform, subject: Phrase, relatives: bool) -> Predicate:
+def _being(uniform: Uniform, *_: object) -> Predicate:
     quality = FIELDS["PERSONS"].adjectives.draw(uniform)
     very = ("sehr", "very") if uniform() < 0.25 else ("", "")
-    return Predicate(BEING, "", "", joined(very[0], quality.predicate), joined(very[1], quality.english), settled=True)
+    return Predicate(BEING, "", "", joined(very[0], quality.predicate), joined(very[1], quality.english), place=0.0)
 
 
 _KINDS: Urn[Callable[[Uniform, Phrase, bool], Predicate]] = Urn(
@@ -164,7 +165,7 @@ def draw_clause(uniform: Uniform, subject: Phrase | None = None, *, relatives: b
     if said.verb is not BEING and uniform() < 0.06:
         friend = _person_object(uniform, subject)
         company = phrases.after_preposition("mit", DATIVE, friend), f"with {friend.object}"
-    if not said.settled and uniform() < 0.22:
+    if uniform() < said.place:
         place = draw_place(uniform, DATIVE)
     adverbials = joined(manner[0], company[0], place[0], said.adverbials)
     rest = joined(said.rest, manner[1], company[1], place[1])

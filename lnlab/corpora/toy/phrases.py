@@ -5,7 +5,7 @@
 The three cases are the nominative, the accusative and the dative, numbered 0, 1, 2.
 """
 
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import NamedTuple
 
 from lnlab.corpora.toy.words import Adjective, Noun
@@ -43,7 +43,7 @@ class Determiner(NamedTuple):
 
 
 THE = Determiner("", DEFINITE, WEAK, "the", "the")
-A = Determiner("ein", LIKE_EIN, MIXED, "a", "")
+AN = Determiner("ein", LIKE_EIN, MIXED, "a", "")
 NO = Determiner("kein", LIKE_EIN, MIXED, "no", "no")
 THIS = Determiner("dies", LIKE_DER, WEAK, "this", "these")
 EVERY = Determiner("jed", LIKE_DER, WEAK, "every", "")
@@ -83,12 +83,12 @@ class Phrase(NamedTuple):
     @property
     def definite(self) -> bool:
         """Whether *nicht* may follow it, where *kein* would have to be said otherwise."""
-        return self.determiner not in (A, NO, BARE)
+        return self.determiner not in (AN, NO, BARE)
 
 
-def _pronoun(forms: str, subject: str, object: str, person: int, gender: str) -> Phrase:
+def _pronoun(forms: str, subject: str, other: str, person: int, gender: str) -> Phrase:
     first, second, third = forms.split()
-    return Phrase((first, second, third), subject, object, person, gender, True, pronoun=True)
+    return Phrase((first, second, third), subject, other, person, gender, True, pronoun=True)
 
 
 PRONOUNS = (
@@ -101,7 +101,7 @@ PRONOUNS = (
 )
 
 
-@lru_cache(maxsize=None)
+@cache
 def named(name: str) -> Phrase:
     """A proper name, without an article."""
     return Phrase((name, name, name), name, name, 2, "m", True)

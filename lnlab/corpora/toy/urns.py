@@ -11,9 +11,9 @@ from typing import Generic, NamedTuple, TypeVar
 
 from lnlab.corpora.toy import phrases, verbs, words
 from lnlab.corpora.toy.clauses import FUTURE, MODALS, PERFECT, PRESENT
-from lnlab.corpora.toy.phrases import A, BARE, EVERY, NO, NUMBERS, POSSESSIVES, THE, THIS
-from lnlab.corpora.toy.verbs import Verb, verbs_with_preposition
+from lnlab.corpora.toy.phrases import AN, BARE, EVERY, NO, NUMBERS, POSSESSIVES, THE, THIS
 from lnlab.corpora.toy.verbs import verbs as verbs_of
+from lnlab.corpora.toy.verbs import verbs_with_preposition
 from lnlab.corpora.toy.words import Adjective, Noun, adjectives, nouns, rows
 
 T = TypeVar("T")
@@ -34,39 +34,40 @@ class Urn(Generic[T]):
 
 
 class Field(NamedTuple):
-    """The nouns of one class, what may be said of them, and what may be done to them (verbs with an accusative)."""
+    """The nouns of one class, and what may be said of them."""
 
     nouns: Urn[Noun]
     adjectives: Urn[Adjective]
-    verbs: Urn[Verb] | None
 
 
-_OF_PERSONS, _OF_THINGS, _OF_IDEAS = (
-    Urn(adjectives(table)) for table in (words.OF_PERSONS, words.OF_THINGS, words.OF_IDEAS)
+_SAID = {"PERSONS": Urn(adjectives(words.OF_PERSONS))} | dict.fromkeys(
+    ("TEXTS", "IDEAS", "EVENTS"), Urn(adjectives(words.OF_IDEAS))
 )
-
-
-def _field(name: str, said: Urn[Adjective]) -> Field:
-    done = Urn(verbs_of(getattr(verbs, name))) if hasattr(verbs, name) else None
-    return Field(Urn(nouns(getattr(words, name), who=name == "PERSONS")), said, done)
-
-
-FIELDS = {name: _field(name, _OF_IDEAS) for name in ("TEXTS", "IDEAS", "EVENTS")} | {
-    name: _field(name, _OF_THINGS)
-    for name in ("THINGS", "ANIMALS", "FOOD", "OPENABLES", "VEHICLES", "ROOMS", "SURFACES")
+_OF_THINGS = Urn(adjectives(words.OF_THINGS))
+_DONE_TO = {
+    "THINGS": 0.24,
+    "PERSONS": 0.2,
+    "TEXTS": 0.14,
+    "OPENABLES": 0.12,
+    "FOOD": 0.1,
+    "IDEAS": 0.08,
+    "ANIMALS": 0.07,
+    "VEHICLES": 0.05,
 }
-PERSONS = FIELDS["PERSONS"] = _field("PERSONS", _OF_PERSONS)
-DONE_TO = Urn(
-    [FIELDS[name] for name in "THINGS PERSONS TEXTS OPENABLES FOOD IDEAS ANIMALS VEHICLES".split()],
-    [0.24, 0.2, 0.14, 0.12, 0.1, 0.08, 0.07, 0.05],
-)
+FIELDS = {
+    name: Field(Urn(nouns(getattr(words, name), who=name == "PERSONS")), _SAID.get(name, _OF_THINGS))
+    for name in (*_DONE_TO, "EVENTS", "ROOMS", "SURFACES")
+}
+DONE_TO = Urn([(FIELDS[name], Urn(verbs_of(getattr(verbs, name)))) for name in _DONE_TO], list(_DONE_TO.values()))
+TO_PERSONS = Urn(verbs_of(verbs.PERSONS))
 DATIVE, GIVING, TELLING = (Urn(verbs_of(table)) for table in (verbs.DATIVE, verbs.GIVING, verbs.TELLING))
 GOING, PUTTING, STAYING = (Urn(verbs_of(table)) for table in (verbs.GOING, verbs.PUTTING, verbs.STAYING))
+SAYING, TRYING = (Urn(verbs_of(table)) for table in (verbs.SAYING, verbs.TRYING))
 WITH_PREPOSITION = Urn(verbs_with_preposition())
-PRONOUNS, NAMES = Urn(phrases.PRONOUNS), Urn([phrases.named(name) for name in words.NAMES])
-SINGULAR = Urn((THE, A, THIS, NO, EVERY, *POSSESSIVES), (0.52, 0.2, 0.06, 0.04, 0.04, 0.05, 0.03, 0.03, 0.02, 0.01))
+PRONOUNS, NAMES = Urn(phrases.PRONOUNS), Urn([phrases.named(name) for (name,) in rows(words.NAMES)])
+SINGULAR = Urn((THE, AN, THIS, NO, EVERY, *POSSESSIVES), (0.52, 0.2, 0.06, 0.04, 0.04, 0.05, 0.03, 0.03, 0.02, 0.01))
 PLURAL = Urn((THE, BARE, THIS, NO, *NUMBERS, *POSSESSIVES), (0.5, 0.14, 0.06, 0.03, *[0.04] * 4, *[0.02] * 5))
-OF_PLACE = Urn((THE, A, *POSSESSIVES), (0.78, 0.08, *[0.03] * 5))
+OF_PLACE = Urn((THE, AN, *POSSESSIVES), (0.78, 0.08, *[0.03] * 5))
 MODES = Urn((PRESENT, PERFECT, FUTURE, *MODALS), (0.44, 0.25, 0.07, 0.08, 0.05, 0.04, 0.03, 0.02, 0.02))
 MANNERS = Urn([(german, english) for german, english in rows(words.MANNERS)])
 
@@ -85,4 +86,3 @@ BEFORE = _times(
     "am Abend=in the evening; damals=back then; letztes Jahr=last year"
 )
 LATER = _times("morgen=tomorrow; bald=soon; nächste Woche=next week; am Abend=in the evening; später=later")
-SAYING, TRYING = Urn(verbs_of(verbs.SAYING)), Urn(verbs_of(verbs.TRYING))

@@ -1,0 +1,26 @@
+"""What one run did, in numbers."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from lnlab.store.plans import Stored
+
+
+@dataclass(frozen=True)
+class Done:
+    """What one run did.
+
+    Attributes:
+        stored: the plan, as it is kept.
+        handed: units that were to be computed.
+        units: units that ended, one way or another.
+        seconds: that it took.
+        interrupted: whether Ctrl-C ended it early.
+    """
+
+    stored: "Stored"
+    handed: int = 0
+    units: int = 0
+    seconds: float = 0.0
+    interrupted: bool = False

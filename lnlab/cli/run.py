@@ -1,0 +1,119 @@
+"""``lnlab run``: do what is missing, judge the claims, print the verdicts."""
+
+from collections.abc import Sequence
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from lnlab.cli.done import Done
+from lnlab.cli.missing import failures, outstanding, statuses
+from lnlab.cli.options import AsJson, Folder, Overrides, Plugins, Profile, Quiet, Spec
+from lnlab.cli.request import Request, open_store, remembered
+from lnlab.cli.terminal import count, duration, err, out, print_json
+from lnlab.cli.verdicts import as_plain, headline, reasons, verdict_table
+
+if TYPE_CHECKING:
+    from lnlab.claims.claim import Verdict
+    from lnlab.store.store import Store
+    from lnlab.tables import Results
+
+EXAMPLE = "Example: [bold]lnlab run specs/xiong_fig3.yaml --profile smoke -s seeds=3[/bold]"
+FAILED, CONTRADICTED, INTERRUPTED = 1, 3, 130
+
+
+class FailOn(StrEnum):
+    """Which verdict makes the command fail."""
+
+    contradicted = "contradicted"
+
+
+def run(
+    spec: Spec,
+    overrides: Overrides,
+    folder: Folder,
+    plugins: Plugins,
+    profile: Profile = None,
+    workers: Annotated[
+        int | None, typer.Option("--workers", "-w", min=1, metavar="N", help="Worker processes; as many as cores if not given.")
+    ] = None,
+    fail_on: Annotated[
+        FailOn | None, typer.Option("--fail-on", metavar="contradicted", help="Exit with 3 if a claim is contradicted.")
+    ] = None,
+    retry_failed: Annotated[bool, typer.Option("--retry-failed", help="Try again what failed before.")] = False,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Compute what is missing, judge the claims, print the verdicts. What is finished is never computed again."""
+    from lnlab.cli.judging import judged
+
+    request, store = Request(spec, profile, tuple(overrides), tuple(plugins)), open_store(folder)
+    done = _reused(store, request, retry_failed=retry_failed)
+    if done is None:
+        from lnlab.cli.work import computed
+
+        done = computed(store, request, workers=workers, retry_failed=retry_failed, quiet=quiet)
+    results = store.results(done.stored.digest)
+    verdicts = judged(store, done.stored, results, request.plugins)
+    if as_json:
+        print_json(_plain(done, results, verdicts))
+    else:
+        _print(done, results, verdicts, hint="" if quiet else request.command("report"))
+    raise typer.Exit(exit_code(done, results, verdicts, fail_on))
+
+
+def _reused(store: "Store", request: Request, *, retry_failed: bool) -> Done | None:
+    """The kept plan, if there is nothing to do; found without the compiler and without torch."""
+    stored = remembered(store, request)
+    if stored is None or outstanding(store.lacks(stored), retry_failed=retry_failed):
+        return None
+    store.used(stored)
+    return Done(stored)
+
+
+def exit_code(done: Done, results: "Results", verdicts: "Sequence[Verdict]", fail_on: FailOn | None) -> int:
+    """How the command ends: interrupted before failed before contradicted before done."""
+    if done.interrupted:
+        return INTERRUPTED
+    if (results.runs["status"].fill_null("missing") != "finished").any():
+        return FAILED
+    return CONTRADICTED if fail_on and any(v.verdict == fail_on for v in verdicts) else 0
+
+
+def _plain(done: Done, results: "Results", verdicts: "Sequence[Verdict]") -> dict[str, object]:
+    """Everything that was printed, as plain values."""
+    counts = {"computed": done.units, "reused": _reused_units(done, results), "runs": statuses(results)}
+    return {
+        "plan": done.stored.digest,
+        **counts,
+        "failures": failures(results),
+        "verdicts": [as_plain(verdict) for verdict in verdicts],
+    }
+
+
+def _print(done: Done, results: "Results", verdicts: "Sequence[Verdict]", *, hint: str) -> None:
+    """The verdicts, why any is not supported, what failed and why, what was done, and what to do next."""
+    if verdicts:
+        out().print(verdict_table(verdicts))
+        out().print()
+    for line in reasons(verdicts):
+        out().print(line)
+    for failure in failures(results):
+        out().print(f"{failure['run']}: {str(failure['status']).replace('_', ' ')}: {failure['reason']}")
+    if verdicts:
+        out().print(headline(verdicts))
+    out().print(summary(done, results))
+    if hint:
+        err().print(f"next: {hint}")
+
+
+def summary(done: Done, results: "Results") -> str:
+    """``280 runs: 278 finished, 2 diverged; 12 units computed in 3.1 s, 268 reused``."""
+    found = ", ".join(f"{number} {status.replace('_', ' ')}" for status, number in statuses(results).items())
+    took = f" in {duration(done.seconds)}" if done.units else ""
+    units = f"{count(done.units, 'unit')} computed{took}, {_reused_units(done, results)} reused"
+    return f"{count(results.runs.height, 'run')}: {found}; {units}"
+
+
+def _reused_units(done: Done, results: "Results") -> int:
+    return results.runs["trajectory"].n_unique() - done.handed

@@ -1,0 +1,68 @@
+"""Do what a plan still lacks, on all cores, with a display: what ``lnlab run`` does between the spec and the verdicts."""
+
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from lnlab.cli.done import Done
+from lnlab.cli.facts import facts_of
+from lnlab.cli.missing import outstanding
+from lnlab.cli.progress import progress
+from lnlab.cli.request import Request, compiled, registries
+from lnlab.compile.cost import cost
+from lnlab.compile.explain import label
+from lnlab.compile.plan import Plan, Trajectory
+from lnlab.execute.pieces import Pieces
+from lnlab.execute.pool import warm
+from lnlab.execute.sweep import sweep
+from lnlab.store.pending import Miss
+from lnlab.store.store import Store
+
+if TYPE_CHECKING:
+    from lnlab.cli.request import Registries
+
+
+def computed(store: Store, request: Request, *, workers: int | None, retry_failed: bool, quiet: bool) -> Done:
+    """Compile what was asked, keep the plan, and compute what the store lacks of it.
+
+    Raises:
+        SpecError: every problem of the spec.
+        CorpusError: a corpus is absent or damaged.
+        StoreError: the store cannot be written.
+    """
+    warm()
+    known = registries(request.plugins)
+    plan, document = compiled(request, known)
+    stored = store.save_plan(plan, request.spec, facts_of(request, plan, document, known))
+    units = due(plan, outstanding(store.lacks(stored), retry_failed=retry_failed))
+    costs = costs_of(units, known)
+    with progress(names(plan, costs), sum(costs.values()), quiet=quiet) as show:
+        load, roots = Pieces(request.plugins), request.roots
+        tally = sweep(units, store.open_unit, load, roots=roots, workers=workers, costs=costs, on_event=show)
+    return Done(stored, len(units), tally.ended.total(), tally.seconds, tally.interrupted)
+
+
+def due(plan: Plan, lacking: Mapping[str, Miss]) -> list[Trajectory]:
+    """The trajectories that lack something, with only the measurements that they lack."""
+    missing = {key: set(miss.measurements) for key, miss in lacking.items()}
+    return [
+        replace(each, measurements=tuple(m for m in each.measurements if m.key in missing[each.key]))
+        for each in plan.trajectories
+        if each.key in missing
+    ]
+
+
+def costs_of(units: list[Trajectory], known: "Registries") -> dict[str, float]:
+    """FLOPs of each unit."""
+    return {unit.key: cost(unit.setting, unit.measurements, known).flops for unit in units}
+
+
+def names(plan: Plan, keys: Collection[str]) -> dict[str, str]:
+    """What each of these trajectories is, in words: ``placement=post model.layers=6, seed 3``."""
+    return {run.trajectory: named(plan, run.variant, run.seed) for run in plan.runs if run.trajectory in keys}
+
+
+def named(plan: Plan, variant: str, seed: int) -> str:
+    """A run in words: the axes that vary, and its seed."""
+    point = " ".join(f"{axis}={label(value)}" for axis, value in plan.points[variant].items())
+    return f"{point}, seed {seed}" if point else f"seed {seed}"

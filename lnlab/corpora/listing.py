@@ -1,0 +1,63 @@
+"""What ``lnlab data`` shows and does: the corpora there are, where they lie, and how they get here."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from lnlab.corpora.corpus import corpora
+from lnlab.corpora.fetch import Progress, fetch, user_folder
+from lnlab.errors import CorpusError, Problem, nearest
+from lnlab.registry import Roots
+
+
+@dataclass(frozen=True)
+class Listed:
+    """One corpus.
+
+    Attributes:
+        name: what a spec calls it.
+        state: ``generated``, ``present`` or ``absent``.
+        folder: where its files lie.
+        size: bytes of its files; of the download where they are absent; None where that is not known.
+        fetchable: whether ``lnlab data fetch`` can get it.
+        licence: of the text.
+        citation: who made it.
+    """
+
+    name: str
+    state: str
+    folder: str | None
+    size: int | None
+    fetchable: bool
+    licence: str
+    citation: str
+
+
+def listing(roots: Roots) -> list[Listed]:
+    """Every corpus that has a name of its own; files are looked for and not read."""
+    named = [entry for entry in corpora if "licence" in entry.tags]
+    return [_listed(entry.name, dict(entry.tags), roots) for entry in named]
+
+
+def _listed(name: str, tags: dict[str, object], roots: Roots) -> Listed:
+    files, locate = tags["files"], tags["locate"]
+    assert isinstance(files, dict)
+    assert callable(locate)
+    paths: list[Path] | None = locate(roots)
+    state = "absent" if paths is None else "present" if paths else "generated"
+    known = sum(remote.size for remote in files.values()) if files else None
+    size = sum(path.stat().st_size for path in paths) if paths else known
+    folder = str(paths[0].parent) if paths else None
+    return Listed(name, state, folder, size, bool(files), str(tags["licence"]), str(tags["citation"]))
+
+
+def fetch_corpus(name: str, into: Path | None = None, progress: Progress = lambda *_: None) -> list[Path]:
+    """Download a corpus into a data folder, by default the user's own; what is there and verified is left alone.
+
+    Raises:
+        CorpusError: no corpus has this name, it cannot be downloaded, or the download fails.
+    """
+    known = {entry.name: entry for entry in corpora if entry.tags.get("files")}
+    if name not in known:
+        what = "cannot be fetched" if name in corpora.entries else "there is no corpus of this name"
+        raise CorpusError(Problem(repr(name), what, nearest(name, known)))
+    return fetch(name, known[name].tags["files"], into or user_folder(), progress)

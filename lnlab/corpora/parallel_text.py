@@ -1,0 +1,59 @@
+"""Any two text files, one sentence a line, as a corpus."""
+
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field
+
+from lnlab.corpora.corpus import Corpus, corpora
+from lnlab.corpora.fetch import inside, listed
+from lnlab.corpora.parallel import Sides, content_of, parallel_corpus
+from lnlab.errors import CorpusError, Problem
+from lnlab.registry import Choice, Roots
+
+Name = Annotated[str, Field(min_length=1, max_length=1024)]
+Two = Annotated[list[Name], Field(min_length=2, max_length=2)]
+
+
+def _fingerprint(roots: Roots, choice: Choice) -> str:
+    """The content of the files, or that one of them is absent; that a path leads astray is said at once."""
+    names = [name for part in ("train", "validation", "test") for name in choice[part] or ()]
+    paths = [inside(roots, name) for name in names]
+    return content_of([path for path in paths if path] if all(paths) else None)
+
+
+def _sides(roots: Roots, names: list[str]) -> Sides:
+    """Both files.
+
+    Raises:
+        CorpusError: one is absent, or its path leads astray.
+    """
+    found: list[Path] = []
+    for name in names:
+        path = inside(roots, name)
+        if path is None:
+            what = f"there is no such file in any of {listed(roots)}"
+            raise CorpusError(Problem(repr(name), what, "paths are relative to the spec's folder or to LNLAB_DATA"))
+        found.append(path)
+    return found[0], found[1]
+
+
+@corpora.register("parallel_text", fingerprint=_fingerprint)
+def parallel_text(
+    roots: Roots,
+    *,
+    train: Two,
+    validation: Two | None = None,
+    test: Two | None = None,
+    held_out: Annotated[float, Field(ge=0, le=0.4)] = 0.05,
+) -> Corpus:
+    """``line n of one file = line n of the other``: any two text files (UTF-8; gzip by the extension ``.gz``).
+
+    Each of ``train``, ``validation`` and ``test`` is a list of two paths, source and target. Where the files of a
+    split are not given, the share ``held_out`` of the training pairs is taken for it.
+
+    Raises:
+        CorpusError: a file is absent or damaged, leads out of the data folders, or the numbers of lines differ.
+    """
+    given = [_sides(roots, names) if names else None for names in (validation, test)]
+    return parallel_corpus(_sides(roots, train), *given, held_out=held_out)

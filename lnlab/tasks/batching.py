@@ -1,0 +1,55 @@
+"""Batches of nearly equal numbers of target tokens and little padding.
+
+Pairs are sorted by (target length, source length), equal ones in random order, and laid end to end by their target
+tokens. With n tokens in all and K batches, the pair whose middle lies at token m goes to batch ``floor(m K / n)``, so
+that a batch has n / K tokens give or take a sentence. K is the smallest number tried with which no batch exceeds the
+budget. The batches are then shuffled.
+"""
+
+import torch
+from torch import Tensor
+
+GROWTH = 1.01
+"""Between trials of K, so that even odd length distributions need only some hundred."""
+
+
+def batches_of(source: Tensor, target: Tensor, budget: int, seed: int) -> list[Tensor]:
+    """The rows of each batch, shuffled: every row once.
+
+    Args:
+        source: (pairs,) source lengths, int64.
+        target: (pairs,) target lengths, int64, none of which exceeds the budget.
+        budget: the most target tokens a batch may have, padding not counted.
+        seed: of the generator of every random choice here.
+
+    Raises:
+        ValueError: a target is longer than the budget.
+    """
+    if len(target) == 0:
+        return []
+    if int(target.max()) > budget:
+        raise ValueError(f"a target has {int(target.max())} tokens, the budget is {budget}")
+    generator = torch.Generator().manual_seed(seed)
+    rows = by_length(source, target, generator)
+    sizes = torch.bincount(cut(target[rows], budget)).tolist()
+    made = torch.split(rows, [size for size in sizes if size])
+    return [made[i] for i in torch.randperm(len(made), generator=generator).tolist()]
+
+
+def by_length(source: Tensor, target: Tensor, generator: torch.Generator) -> Tensor:
+    """Rows sorted by (target, source) length, equal pairs in random order."""
+    rows = torch.randperm(len(target), generator=generator)
+    key = target * (int(source.max()) + 1) + source
+    return rows[key[rows].argsort(stable=True)]
+
+
+def cut(lengths: Tensor, budget: int) -> Tensor:
+    """The batch of each sentence of a sorted sequence: (sentences,), not falling; some batches may stay empty."""
+    total, ends = int(lengths.sum()), lengths.cumsum(0)
+    twice_middle = 2 * ends - lengths
+    number = -(-total // budget)
+    while True:
+        batch = twice_middle * number // (2 * total)
+        if int(torch.bincount(batch, lengths.double()).max()) <= budget:
+            return batch
+        number = max(number + 1, int(number * GROWTH))

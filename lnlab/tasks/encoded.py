@@ -1,0 +1,88 @@
+"""A corpus as tokens: encoded once a process, whatever asks for it, and gathered into padded tensors."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+
+import torch
+from torch import Tensor
+
+from lnlab.corpora.corpus import Corpus
+from lnlab.corpora.tokenizers import EOS, Tokenizer
+from lnlab.keys import canonical
+
+
+@dataclass(frozen=True)
+class Sentences:
+    """Sentences of different lengths in one tensor, an end mark after each.
+
+    Attributes:
+        tokens: all tokens, one sentence after another, int64.
+        starts: (sentences,) where each begins.
+        lengths: (sentences,) how many tokens each has, its end mark included.
+    """
+
+    tokens: Tensor
+    starts: Tensor
+    lengths: Tensor
+
+    def padded(self, rows: Tensor) -> Tensor:
+        """The sentences of ``rows``, padded with 0 to the longest: (rows, length)."""
+        starts, lengths = self.starts[rows], self.lengths[rows]
+        place = torch.arange(int(lengths.max()))
+        there = place < lengths[:, None]
+        return self.tokens[torch.where(there, starts[:, None] + place, 0)] * there
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """A tokenizer's builder with its parameters, as a value: equal recipes make equal tokenizers."""
+
+    build: Callable[..., Tokenizer]
+    params: str
+
+    @classmethod
+    def of(cls, bound: Callable[..., Tokenizer]) -> "Recipe":
+        """The recipe of a builder whose parameters are bound."""
+        return cls(getattr(bound, "func", bound), canonical(getattr(bound, "keywords", {})))
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """A corpus as tokens: for each split, its sources and its targets; and the tokenizer that made them."""
+
+    splits: Mapping[str, tuple[Sentences, Sentences]]
+    tokenizer: Tokenizer
+
+
+_kept: dict[tuple[str, Recipe, int], Encoded] = {}
+KEPT = 4
+"""Encoded corpora kept a process; the oldest goes first."""
+
+
+def encoded(corpus: Corpus, tokenizer: Callable[..., Tokenizer], vocabulary: int) -> Encoded:
+    """The corpus as tokens; equal corpus, tokenizer and vocabulary share one encoding."""
+    key = (corpus.digest, Recipe.of(tokenizer), vocabulary)
+    if key not in _kept:
+        made = _encode(corpus, tokenizer, vocabulary)
+        while len(_kept) >= KEPT:
+            _kept.pop(next(iter(_kept)))
+        _kept[key] = made
+    return _kept[key]
+
+
+def _encode(corpus: Corpus, tokenizer: Callable[..., Tokenizer], vocabulary: int) -> Encoded:
+    """Learn the tokenizer from the training side alone, then encode every split."""
+    trained = tokenizer(list(chain.from_iterable(corpus.splits["train"])), vocabulary)
+    splits = {}
+    for name, pairs in corpus.splits.items():
+        sides = [[pair[side] for pair in pairs] for side in (0, 1)]
+        splits[name] = (sentences(trained.encode(sides[0])), sentences(trained.encode(sides[1])))
+    return Encoded(splits, trained)
+
+
+def sentences(rows: Sequence[Sequence[int]]) -> Sentences:
+    """Lists of tokens, each closed with an end mark."""
+    lengths = torch.tensor([len(row) + 1 for row in rows], dtype=torch.int64)
+    tokens = torch.tensor(list(chain.from_iterable([*row, EOS] for row in rows)), dtype=torch.int64)
+    return Sentences(tokens, lengths.cumsum(0) - lengths, lengths)

@@ -1,0 +1,143 @@
+"""Translation: pairs of sentences in batches of nearly equal target tokens, and label-smoothed cross-entropy.
+
+    loss = (1 - eps) nll + eps / V  sum_v -log p_v        summed over target tokens, in nats
+
+The smoothing mass falls on every row of the vocabulary, the right one included (Szegedy et al., 2016, as in fairseq),
+so that a perfect prediction still costs: 1.246 nats a token for V = 10,000 and eps = 0.1. End marks count, begin marks
+and padding do not.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Annotated
+
+import torch
+from pydantic import Field
+from torch import Tensor, nn
+from torch.nn.functional import cross_entropy, pad
+
+from lnlab.corpora.corpus import SPLITS, Corpus, corpora
+from lnlab.corpora.tokenizers import BOS, Tokenizer, tokenizers
+from lnlab.errors import CorpusError, LabError, Problem, nearest
+from lnlab.randomness import Draw
+from lnlab.registry import Roots, default
+from lnlab.tasks.batching import batches_of
+from lnlab.tasks.encoded import Encoded, Sentences, encoded
+from lnlab.tasks.task import PAD, Batch, tasks
+
+
+@dataclass(frozen=True)
+class Translation:
+    """The task of one replicate. Text is read when the first batch is asked for.
+
+    Attributes:
+        draw: the randomness of the replicate; batches depend on it, the encoding does not.
+        corpus: from roots to a corpus.
+        tokenizer: from texts and a vocabulary to a tokenizer.
+        size: rows of the model's tables: the declared vocabulary.
+        batch_tokens: the most target tokens of a batch.
+        label_smoothing: eps.
+        max_length: the most tokens of a sentence, its end mark included.
+    """
+
+    draw: Draw
+    roots: Roots
+    corpus: Callable[[Roots], Corpus]
+    tokenizer: Callable[..., Tokenizer]
+    size: int
+    batch_tokens: int
+    label_smoothing: float
+    max_length: int
+    unit: str = "tokens"
+
+    @cached_property
+    def text(self) -> Encoded:
+        """The corpus as tokens, shared by all tasks of this process that read the same.
+
+        Raises:
+            CorpusError: the corpus is absent or damaged.
+        """
+        return encoded(self.corpus(self.roots), self.tokenizer, self.size)
+
+    def batches(self, split: str, purpose: str, epoch: int = 0) -> Iterator[Batch]:
+        """Every batch of one epoch over a split, once; their order is that of draw(purpose, "batches", split, epoch).
+
+        Raises:
+            CorpusError: the corpus is absent or damaged, or the split has no pair that is short enough.
+        """
+        source, target = self._sides(split)
+        rows = self._short(source, target)
+        if not len(rows):
+            what = f"the split '{split}' has no pairs of at most {self._longest} tokens ({len(target.lengths)} in all)"
+            raise CorpusError(
+                Problem("task", what, "give the corpus such a split, or raise max_length or batch_tokens")
+            )
+        seed = self.draw(purpose, "batches", split, epoch)
+        for chosen in batches_of(source.lengths[rows], target.lengths[rows], self.batch_tokens, seed):
+            yield _batch(source, target, rows[chosen])
+
+    def dropped(self, split: str) -> int:
+        """How many pairs of a split are left out: a side is empty or too long, or the target exceeds the budget."""
+        source, target = self._sides(split)
+        return len(target.lengths) - len(self._short(source, target))
+
+    def loss(self, model: nn.Module, batch: Batch) -> tuple[Tensor, int]:
+        """The label-smoothed cross-entropy of a batch: its sum in nats, and the number of target tokens."""
+        return self._cross_entropy(model, batch, self.label_smoothing), batch.tokens
+
+    def nll(self, model: nn.Module, batch: Batch) -> tuple[Tensor, int]:
+        """The negative log-likelihood of a batch: its sum in nats, and the number of target tokens."""
+        return self._cross_entropy(model, batch, 0.0), batch.tokens
+
+    def _cross_entropy(self, model: nn.Module, batch: Batch, smoothing: float) -> Tensor:
+        logits: Tensor = model(batch)
+        return cross_entropy(
+            logits.flatten(0, 1),
+            batch.target_out.flatten(),
+            ignore_index=PAD,
+            reduction="sum",
+            label_smoothing=smoothing,
+        )
+
+    def _sides(self, split: str) -> tuple[Sentences, Sentences]:
+        if split not in SPLITS:
+            raise LabError(Problem("task", f"there is no split '{split}'", nearest(split, SPLITS)))
+        return self.text.splits[split]
+
+    @property
+    def _longest(self) -> int:
+        return min(self.max_length, self.batch_tokens)
+
+    def _short(self, source: Sentences, target: Sentences) -> Tensor:
+        """The rows whose sides both have a token before their end mark, and not too many."""
+        some = (source.lengths > 1) & (target.lengths > 1)
+        return torch.nonzero(some & (source.lengths <= self.max_length) & (target.lengths <= self._longest))[:, 0]
+
+
+def _batch(source: Sentences, target: Sentences, rows: Tensor) -> Batch:
+    """The pairs of ``rows``; what the decoder reads is what it must say, one position late."""
+    said = target.padded(rows)
+    read = pad(said[:, :-1], (1, 0), value=BOS)
+    return Batch(source.padded(rows), torch.where(said != PAD, read, PAD), said)
+
+
+@tasks.register("translation")
+def translation(
+    draw: Draw,
+    roots: Roots,
+    *,
+    corpus: Annotated[Callable[..., Corpus], corpora],
+    tokenizer: Annotated[Callable[..., Tokenizer], tokenizers] = default("bpe"),
+    vocabulary: Annotated[int, Field(ge=16, le=1_000_000)] = 1_000,
+    batch_tokens: Annotated[int, Field(ge=16, le=1_000_000)] = 512,
+    label_smoothing: Annotated[float, Field(ge=0, lt=1)] = 0.1,
+    max_length: Annotated[int, Field(ge=2, le=10_000)] = 256,
+) -> Translation:
+    """``(1 - eps) nll + eps / V sum(-log p)``: label-smoothed translation, a mean over tokens (Szegedy et al., 2016).
+
+    ``vocabulary`` is declared: the model has as many rows, whether or not the tokenizer finds as many pieces. A batch
+    has at most ``batch_tokens`` target tokens, padding not counted, and nearly as many as every other. Pairs with a
+    side of more than ``max_length`` tokens, end marks included, are left out, never cut.
+    """
+    return Translation(draw, roots, corpus, tokenizer, vocabulary, batch_tokens, label_smoothing, max_length)

@@ -1,0 +1,106 @@
+"""Verdicts in words and as dots on a line."""
+
+import math
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lnlab.claims.claim import Verdict
+from lnlab.report.answers import answer, headline, multiplicity, statistic
+from lnlab.report.dots import EDGE, WIDTH, dots
+from lnlab.report.forest import forest
+
+BASE = Verdict(
+    claim="a",
+    kind="bound",
+    says="It grows.",
+    primary=True,
+    badge="paper",
+    verdict="supported",
+    statistic="last/first",
+    estimate=7.5,
+    low=7.1,
+    high=7.9,
+    region_low=2.5,
+    region_high=None,
+    n=3,
+    inside=3,
+    seeds={1: 7.1, 2: 7.5, 3: 7.9},
+    reason="",
+    scope="",
+)
+WORDS = ("contradicted", "supported", "undecided", "not testable here")
+
+
+def of(*words, primary=True):
+    return [replace(BASE, claim=str(n), verdict=w, primary=primary) for n, w in enumerate(words)]
+
+
+def test_the_answer_counts_the_primary_claims():
+    said = "Of 4 primary claims, 2 are supported, 1 is contradicted and 1 is undecided."
+    given = of("supported", "undecided", "supported", "contradicted")
+    assert answer(given) == said
+    assert answer([*given, *of("contradicted", primary=False)]) == said
+    assert answer(of("supported", "supported")) == "All 2 primary claims are supported."
+    assert answer(of("undecided", primary=False)) == "Of 1 claim, 1 is undecided."
+    assert answer([]) == "No claim was judged."
+
+
+def test_what_was_contradicted_comes_first():
+    assert [v.verdict for v in headline(of(*reversed(WORDS)))] == list(WORDS)
+
+
+def test_a_row_states_estimate_interval_region_and_count():
+    assert statistic(BASE) == "last/first 7.5 [7.1, 7.9]; declared: at least 2.5; 3 of 3 seeds inside"
+    blank = replace(BASE, estimate=None, low=None, high=None, n=0, inside=0, seeds={})
+    assert statistic(blank) == "last/first –; declared: at least 2.5"
+
+
+def test_the_page_says_how_often_its_verdicts_are_wrong():
+    assert multiplicity(of("supported", "supported")).startswith("2 primary claims, each wrong at most 5 % of the time")
+    assert "0.1 wrong verdicts would be expected" in multiplicity(of("supported", "supported"))
+
+
+@given(
+    st.dictionaries(st.integers(1, 20), st.floats(allow_nan=True, allow_infinity=True), max_size=6),
+    st.one_of(st.none(), st.floats(-1e300, 1e300)),
+    st.one_of(st.none(), st.floats(-1e300, 1e300)),
+)
+def test_every_dot_lies_on_the_line(seeds, low, high):
+    ends = (low, high) if low is None or high is None or low <= high else (high, low)
+    made = dots(replace(BASE, seeds=seeds, region_low=ends[0], region_high=ends[1]))
+    assert all(EDGE <= place <= WIDTH - EDGE for place in made.seeds)
+    assert len(made.seeds) == sum(map(math.isfinite, seeds.values()))
+    assert 0 <= made.region[0] <= made.region[1] <= WIDTH
+
+
+def test_a_verdict_without_numbers_has_no_dots():
+    assert dots(replace(BASE, estimate=None, low=None, high=None, seeds={1: math.nan})) is None
+
+
+def test_positive_numbers_lie_on_a_logarithmic_line():
+    made = dots(replace(BASE, seeds={1: 1.0, 2: 10.0, 3: 100.0}, region_low=None, estimate=10.0, low=1.0, high=100.0))
+    assert made.seeds == (EDGE, WIDTH / 2, WIDTH - EDGE)
+    assert "logarithmic" in made.alt
+
+
+def test_the_forest_keeps_exponents_from_ratios_and_says_every_verdict():
+    slope = replace(BASE, claim="slope", statistic="exponent", estimate=0.1, low=-0.1, high=0.3, region_high=0.5)
+    ratios, exponents = forest([BASE, slope]).charts
+    assert ratios.points["series"].to_list() == ["✓ a"]
+    assert exponents.points["series"].to_list() == ["✓ slope"]
+    assert "slope: supported" in exponents.alt
+    (row,) = ratios.points.iter_rows(named=True)
+    assert row["from"] == 2.5
+    assert row["to"] > 7.9
+    assert forest([]) is None
+
+
+@pytest.mark.parametrize("low", [0.0, -math.inf])
+def test_an_unbounded_interval_ends_with_the_axis(low):
+    open_ = replace(BASE, low=low, high=math.inf)
+    (chart,) = forest([open_]).charts
+    (row,) = chart.points.iter_rows(named=True)
+    assert all(math.isfinite(row[c]) for c in ("low", "high", "from", "to"))

@@ -1,0 +1,124 @@
+"""The page as a browser shows it: silent, self-contained, accessible, and as wide as the screen and no wider."""
+
+import shutil
+from functools import partial
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import sync_playwright
+
+from lnlab.report.write import write_report
+
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(CHROMIUM is None, reason="no chromium on PATH"),
+]
+FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
+SCREENS = [
+    pytest.param(1280, "light", id="wide"),
+    pytest.param(390, "light", id="narrow"),
+    pytest.param(1280, "dark", id="dark"),
+    pytest.param(390, "dark", id="narrow-dark"),
+]
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with sync_playwright() as play:
+        started = play.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield started
+        started.close()
+
+
+@pytest.fixture
+def visit(browser):
+    """Open a page; give it back with what the console said and every address that was asked for."""
+    contexts = []
+
+    def visit(path, width=1280, scheme="light", *, script=True):
+        context = browser.new_context(
+            viewport={"width": width, "height": 900}, color_scheme=scheme, java_script_enabled=script, offline=True
+        )
+        contexts.append(context)
+        page, said, asked = context.new_page(), [], []
+        page.on("console", lambda message: said.append(message.text))
+        page.on("pageerror", lambda error: said.append(str(error)))
+        page.on("dialog", lambda dialog: (said.append(dialog.message), dialog.dismiss()))
+        page.on("request", lambda request: asked.append(request.url))
+        page.goto(path.as_uri())
+        if script:
+            figures = page.locator("figure").count()
+            count = "document.querySelectorAll('figure.is-live').length"
+            page.wait_for_function(f"{count} === {figures}", timeout=20_000)
+        return page, said, asked
+
+    yield visit
+    for context in contexts:
+        context.close()
+
+
+@pytest.mark.parametrize(("width", "scheme"), SCREENS)
+def test_the_slim_page_is_silent_live_accessible_and_fits(visit, folder, width, scheme):
+    page, said, asked = visit(folder / "index.html", width, scheme)
+    assert said == []
+    assert all(url.startswith(folder.parent.as_uri()) for url in asked)
+    assert page.locator("figure .live svg").count() == 8
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    serious = [v for v in Axe().run(page).response["violations"] if v["impact"] in ("serious", "critical")]
+    assert [(v["id"], v["nodes"][0]["html"]) for v in serious] == []
+
+
+def test_every_folded_part_fits_a_phone_too(visit, folder):
+    page, said, _ = visit(folder / "index.html", 390)
+    page.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    serious = [v for v in Axe().run(page).response["violations"] if v["impact"] in ("serious", "critical")]
+    assert serious == []
+    assert said == []
+
+
+def test_the_single_file_asks_for_nothing_at_all(visit, small, tmp_path):
+    write_report(tmp_path / "made", *small, single_file=True)
+    moved = tmp_path / "alone.html"
+    shutil.move(tmp_path / "made" / "index.html", moved)
+    page, said, asked = visit(moved)
+    assert said == []
+    assert [url for url in asked if not url.startswith("data:")] == [moved.as_uri()]
+    assert page.locator("figure .live svg").count() == 3
+
+
+def test_without_a_script_the_drawings_are_there(visit, folder):
+    page, said, _ = visit(folder / "index.html", script=False)
+    images = page.locator("figure img")
+    assert images.count() == 8
+    for n in range(8):
+        assert images.nth(n).is_visible()
+        assert images.nth(n).bounding_box()["width"] > 700
+    assert said == []
+
+
+def test_in_print_the_drawings_and_the_folded_tables_are_there(visit, folder):
+    page, _, _ = visit(folder / "index.html")
+    page.emulate_media(media="print")
+    assert page.locator("figure img").first.is_visible()
+    assert not page.locator("figure .live").first.is_visible()
+    assert page.locator("figure details table").first.is_visible()
+
+
+def test_a_point_tells_its_numbers(visit, folder):
+    page, said, _ = visit(folder / "index.html")
+    page.locator("#figure-1 .mark-symbol path").first.hover(force=True)
+    tip = page.locator("#vg-tooltip-element.visible")
+    tip.wait_for(timeout=5_000)
+    assert "estimate" in tip.inner_text()
+    assert said == []
+
+
+def test_a_picture_that_a_browser_cannot_read_would_be_seen(visit, folder, tmp_path):
+    shutil.copytree(folder.parent, tmp_path / "reports")
+    spoiled = tmp_path / "reports" / folder.name
+    (spoiled / "figures" / "figure-1.svg").unlink()
+    page, _, _ = visit(spoiled / "index.html", script=False)
+    widths = partial(page.evaluate, "[...document.images].filter(i => i.naturalWidth > 0).length")
+    assert widths() == 7

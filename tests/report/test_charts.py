@@ -1,0 +1,123 @@
+"""Drawings: valid, silent, the same bytes each time, and told apart without colour."""
+
+import itertools
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import vl_convert
+
+from lnlab.errors import ReportError
+from lnlab.report import drawing
+from lnlab.report.compose import Part, build_parts
+from lnlab.report.forest import forest
+from lnlab.report.plates import draw, filled
+from lnlab.report.theme import COLOURS, DASHES, SHAPES, look
+
+PROTAN = [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]]
+DEUTAN = [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.011820, 0.042940, 0.968881]]
+
+
+@pytest.fixture(scope="module")
+def every(facts, results, verdicts):
+    """One drawing of each shape: lines, panels, sizes, and the claims side by side."""
+    panels = {
+        "kind": "depth_profile",
+        "quantity": "gradient_norm",
+        "where": facts.sections[0]["where"] | {"stack": ["encoder", "decoder"]},
+    }
+    chosen = replace(facts, sections=(facts.sections[0], panels, facts.sections[2]))
+    parts = [*build_parts(chosen, results), Part(4, "", (), forest(verdicts))]
+    return [chart for part in parts for chart in part.section.charts]
+
+
+def test_every_shape_is_drawn_without_a_word_from_the_converter(every, capfd):
+    assert len(every) == 5
+    for chart in every:
+        text = vl_convert.vegalite_to_svg(
+            filled(chart), vl_version=drawing.VEGA_LITE, show_warnings=True, allowed_base_urls=[]
+        )
+        assert "<path" in text
+    told = capfd.readouterr()
+    assert told.out + told.err == ""
+
+
+def test_a_drawing_is_the_same_bytes_again_though_the_converter_counts_on(every):
+    for chart in every:
+        spec = filled(chart)
+        assert drawing.svg(spec) == drawing.svg(spec)
+        assert drawing.png(spec) == drawing.png(spec)
+    clipped = {
+        "mark": {"type": "line", "clip": True},
+        "data": {"values": [{"a": 1}]},
+        "encoding": {"x": {"field": "a"}},
+    }
+    first = drawing.svg(clipped)
+    assert first == drawing.svg(clipped)
+    assert re.findall(r'id="([^"]*)"', first) == ["d1"]
+    assert "url(#d1)" in first
+
+
+def test_every_drawing_names_itself_and_holds_its_data(every):
+    for chart in every:
+        spec = filled(chart)
+        assert spec["description"] == chart.alt
+        assert len(spec["datasets"]["points"]) == chart.points.height
+        assert "url" not in str(spec["datasets"])
+
+
+def test_a_drawing_that_is_not_valid_is_an_error_with_a_reason():
+    with pytest.raises(ReportError, match="figure: cannot be drawn"):
+        drawing.svg({"mark": {"type": "no such mark"}, "data": {"values": [{"a": 1}]}})
+
+
+def test_a_chart_that_cannot_be_drawn_breaks_its_own_section_only(facts, results):
+    good, other = build_parts(replace(facts, sections=facts.sections[:2]), results)
+    broken = replace(good.section.charts[0], spec={"layer": [{"mark": {"type": "no such mark"}}]})
+    shown = draw([replace(good, section=replace(good.section, charts=(broken,))), other])
+    assert "cannot be drawn" in shown[0].part.error
+    assert shown[0].part.section is None
+    assert [plate.number for plate in shown[1].plates] == [1]
+
+
+def test_the_script_of_a_page_cannot_end_its_element():
+    with pytest.raises(RuntimeError, match="</script"):
+        drawing.bundle('window.x = "</" + "script>"; window.y = "</script>"')
+
+
+def linear(colour):
+    values = np.array([int(colour[i : i + 2], 16) for i in (1, 3, 5)]) / 255
+    return np.where(values <= 0.04045, values / 12.92, ((values + 0.055) / 1.055) ** 2.4)
+
+
+def contrast(a, b):
+    high, low = sorted((float(linear(c) @ [0.2126, 0.7152, 0.0722]) for c in (a, b)), reverse=True)
+    return (high + 0.05) / (low + 0.05)
+
+
+def lab(colour, matrix):
+    seen = np.clip(np.array(matrix) @ linear(colour), 0, 1)
+    to_xyz = np.array([[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]])
+    x, y, z = (to_xyz @ seen) / np.array([0.9505, 1.0, 1.089])
+    fx, fy, fz = (t ** (1 / 3) if t > 0.008856 else 7.787 * t + 16 / 116 for t in (x, y, z))
+    return np.array([116 * fy - 16, 500 * (fx - fy), 200 * (fy - fz)])
+
+
+def test_the_first_colours_stand_out_from_paper():
+    assert all(contrast(colour, "#fdfcf8") >= 3 for colour in COLOURS[:3])
+
+
+@pytest.mark.parametrize("matrix", [np.eye(3), PROTAN, DEUTAN], ids=["all", "protan", "deutan"])
+def test_colours_differ_for_those_who_see_fewer(matrix):
+    """Simulated after Machado et al. (2009); a difference of 10 in CIELAB is plain to see."""
+    for a, b in itertools.combinations(COLOURS, 2):
+        assert np.linalg.norm(lab(a, matrix) - lab(b, matrix)) >= 10, (a, b)
+
+
+def test_no_two_series_share_dash_and_shape():
+    names = [str(n) for n in range(len(SHAPES))]
+    given = look(names, [0] * len(names))
+    assert len(set(zip(given.dashes, given.shapes, strict=True))) == len(names)
+    assert len(set(DASHES)) == len(DASHES)
+    assert set(given.colours) == {COLOURS[0]}

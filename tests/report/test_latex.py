@@ -1,0 +1,50 @@
+"""Tables for papers: every character prints as itself, and none of them is a command."""
+
+import json
+import re
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from lnlab.report.latex import booktabs, escape
+from lnlab.report.tabular import Grid, grid
+
+STRINGS = json.loads(Path(__file__).with_name("hostile.json").read_text())
+ALLOWED = {
+    *("textbackslash", "textasciicircum", "textasciitilde", "textless", "textgreater", "textbar", "textquotedbl"),
+    *("textasciigrave", "times", "infty", "surd"),
+}
+
+
+@pytest.mark.parametrize("text", STRINGS)
+def test_a_hostile_text_holds_no_command_and_no_special_character(text):
+    escaped = escape(text)
+    commands = set(re.findall(r"\\([a-zA-Z]+)", escaped))
+    assert commands <= ALLOWED
+    bare = re.sub(r"\$\\[a-z]+\$|\\[a-zA-Z]+|\\[{}$&#%_]|\{\}|\$\^\{[-\d]\}\$|\$-\$|\$\$", "", escaped)
+    assert not re.search(r"[\\{}&#%^~_\n\r]", bare)
+    assert bare.count("$") == 0
+
+
+def test_nothing_but_escapes_is_added():
+    assert escape("100 % of a_b & {c}") == r"100 \% of a\_b \& \{c\}"
+    assert escape("−1.5 × 10⁻³") == r"$-$1.5 $\times$ 10$^{-}$$^{3}$"
+
+
+def test_a_table_is_a_booktabs_table_with_numbers_flush_right():
+    rows = pl.DataFrame({"series": ["Post-LN", "Pre_LN"], "estimate": [1.5, None]})
+    text = booktabs(grid(rows, {"series": "variant", "estimate": "norm"}, "What."), "tab:x")
+    assert r"\begin{tabular}{lr}" in text
+    assert "variant & norm \\\\\n\\midrule\nPost-LN & 1.50 \\\\\nPre\\_LN & -- \\\\\n\\bottomrule" in text
+    assert text.count(r"\begin{") == text.count(r"\end{") == 2
+
+
+def test_a_bracket_after_a_line_end_is_not_taken_for_its_argument():
+    made = Grid("c", ("a",), ((("[2cm]", False),), (("*", False),)))
+    assert "{[2cm]} \\\\\n{*} \\\\" in booktabs(made, "l")
+
+
+def test_ragged_rows_are_refused():
+    with pytest.raises(ValueError, match="one width"):
+        booktabs(Grid("c", ("a", "b"), ((("x", False),),)), "l")

@@ -1,0 +1,87 @@
+"""Methods and provenance are read from the settings and nothing else."""
+
+from dataclasses import replace
+
+import polars as pl
+
+from lnlab.report import provenance
+from lnlab.report.methods import leaves, prose, ranges, settings, values
+from lnlab.tables import Results
+
+
+def test_the_prose_names_every_size_choice_and_seed(facts, results):
+    text = " ".join(prose(facts, results))
+    for words in (
+        "encoder-decoder (d_model 128, heads 4, d_ff 256, dropout 0, tied target or none)",
+        "Each stack has 6, 8, 10, 12 or 14 layers, softmax attention (dropout 0) and layer norm (eps 1e−05)",
+        "placed as Post-LN or Pre-LN",
+        "with cross-attention or without cross-attention",
+        "corpus toy_german_english",
+        "vocabulary 1000, batch_tokens 512, label_smoothing 0.1",
+        "xavier_normal (gain 1)",
+        "Nothing is trained",
+        "gradient_norm at init (batches 6) and hidden_norm at init (batches 1)",
+        "14 variants with 10 seeds each (1–10), 140 runs in all",
+    ):
+        assert words in text
+
+
+def test_every_leaf_of_a_setting_is_listed_once(results):
+    taken = values(settings(results))
+    assert taken["model.tied"] == ["target", "none"]
+    assert taken["decoder.placement"] == ["post", "pre"]
+    assert taken["decoder.norm.eps"] == [1e-05]
+    grid = provenance.settings_grid(results)
+    assert [row[0][0] for row in grid.rows] == sorted(taken)
+    assert dict(leaves({"kind": "a", "b": {"kind": "c", "d": 1}, "e": None})) == {
+        "kind": "a",
+        "b": "c",
+        "b.d": 1,
+        "e": None,
+    }
+
+
+def test_training_is_described_where_there_is_some(facts, results):
+    trained = results.runs.with_columns(
+        pl.col("setting")
+        .str.replace('"train": {"steps": 0}', '"train": {"steps": 800}', literal=True)
+        .str.replace('"optimizer": null', '"optimizer": {"kind": "adam", "lr": 0.001}', literal=True)
+    )
+    text = " ".join(prose(facts, Results(trained, results.axes, results.tables)))
+    assert "Training takes 800 updates by adam (lr 0.001)" in text
+    assert "Nothing is trained" not in text
+
+
+def test_runs_of_seeds_are_shortened():
+    assert ranges([3, 1, 2, 7, 9, 10]) == "1–3, 7, 9–10"
+    assert ranges([]) == ""
+
+
+def test_the_provenance_says_where_the_numbers_come_from(facts, results):
+    told = dict(provenance.provenance(replace(facts, profile="real", overrides=("model.layers=12",)), results))
+    assert told["Paper"].endswith("(arXiv 2002.04745), Figure 3")
+    assert told["Profile"] == "real"
+    assert told["Overrides"] == "model.layers=12"
+    assert told["Runs"] == "140 of 140 finished"
+    assert told["Measured by"] == "lnlab 0.1.0, torch 2.13.0 on cpu"
+
+
+def test_the_command_can_be_pasted_into_a_shell(facts):
+    given = replace(facts, path="my specs/a'b.yaml", profile="real", overrides=("x=[1, 2]",), plugins=("mine.py",))
+    quoted = "--with mine.py 'my specs/a'\\''b.yaml' --profile real -s 'x=[1, 2]'"
+    assert provenance.commands(given) == f"lnlab run {quoted}\nlnlab report {quoted}"
+
+
+def test_runs_that_did_not_finish_are_listed_with_their_reason(results):
+    told = pl.when(pl.col("seed") == 3)
+    runs = results.runs.with_columns(
+        told.then(pl.lit("out_of_memory")).otherwise("status").alias("status"),
+        told.then(pl.lit("needed 9 GiB")).otherwise("reason").alias("reason"),
+    )
+    partial = Results(runs, results.axes, results.tables)
+    assert provenance.missing_runs(partial) == "This report is partial. Of 140 runs, 14 out of memory."
+    listed = provenance.outcomes(partial)
+    assert len(listed.rows) == 14
+    assert [text for text, _ in listed.rows[0]][1:] == ["3", "out of memory", "needed 9 GiB"]
+    assert provenance.outcomes(results) is None
+    assert provenance.missing_runs(results) == ""

@@ -1,0 +1,54 @@
+"""Axes: round ticks inside the domain, whatever the numbers."""
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lnlab.report.scales import levels, linear, logarithmic
+
+POSITIVE = st.floats(1e-300, 1e300)
+FINITE = st.floats(-1e300, 1e300)
+
+
+@given(st.lists(POSITIVE, min_size=1, max_size=5))
+def test_a_logarithmic_axis_holds_its_numbers_and_its_ticks(values):
+    axis = logarithmic("x", values)
+    low, high = axis.domain
+    assert 0 < low <= min(values) * (1 + 1e-9)
+    assert high >= max(values) * (1 - 1e-9)
+    assert len(axis.ticks) <= 12
+    assert all(low * (1 - 1e-6) <= t <= high * (1 + 1e-6) for t in axis.ticks)
+
+
+@given(st.lists(FINITE, min_size=1, max_size=5))
+def test_a_linear_axis_holds_its_numbers_and_about_six_ticks(values):
+    axis = linear("x", values)
+    low, high = axis.domain
+    assert low <= min(values) <= max(values) <= high
+    assert 1 <= len(axis.ticks) <= 9
+
+
+def test_ticks_are_round():
+    assert logarithmic("x", [0.25, 2.0]).ticks == (0.5, 1.0, 2.0)
+    assert logarithmic("x", [1e-4, 1e4]).ticks == tuple(10.0**n for n in range(-4, 5))
+    assert linear("x", [0, 10]).ticks == (0, 2, 4, 6, 8, 10)
+
+
+def test_levels_are_ticked_where_data_are():
+    axis = levels("layers", [6, 8, 10, 8, 6], log=True, room=0.5)
+    assert axis.ticks == (6, 8, 10)
+    assert axis.domain[1] == pytest.approx(10 * math.sqrt(10 / 6))
+    assert len(levels("layer", range(1, 101)).ticks) <= 12
+
+
+@pytest.mark.parametrize("axis", [linear, logarithmic, levels])
+def test_an_axis_without_numbers_is_refused(axis):
+    with pytest.raises(ValueError, match="needs"):
+        axis("x", [])
+
+
+def test_a_logarithmic_axis_refuses_zero():
+    with pytest.raises(ValueError, match="positive"):
+        logarithmic("x", [0.0, 1.0])

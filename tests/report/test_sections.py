@@ -1,0 +1,191 @@
+"""Sections: what a figure says is what the numbers say, for whole, partial, spoiled and ambiguous results."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import polars as pl
+import pytest
+from scipy import stats
+
+from lnlab.errors import LabError
+from lnlab.report.compose import build_parts
+from lnlab.report.drawing import svg
+from lnlab.report.plates import filled
+from lnlab.report.sections.depth_profile import depth_profile
+from lnlab.report.sections.size_plot import exponents, size_plot
+from lnlab.tables import Results
+
+FULL = {"decoder.cross_attention": True, "model.tied": "target"}
+W2 = {"stack": "decoder", "tensor": "w2", **FULL}
+SIX = {**W2, "model.layers": 6}
+
+
+def changed(results, expression, where=None):
+    sites = results.tables["sites"]
+    value = pl.when(True if where is None else where).then(expression).otherwise(pl.col("value")).alias("value")
+    return Results(results.runs, results.axes, {**results.tables, "sites": sites.with_columns(value)})
+
+
+def rows(results, variant, **conditions):
+    return results.tables["sites"].filter(quantity="gradient_norm", variant=variant, **conditions)
+
+
+def test_means_and_bands_are_geometric_student_intervals_over_seeds(results):
+    (chart,) = depth_profile(results, quantity="gradient_norm", where=SIX).charts
+    of = rows(results, "post-6-True-target", stack="decoder", tensor="w2", layer=4)
+    logs = np.log(of["value"].to_numpy())
+    low, high = stats.t.interval(0.95, len(logs) - 1, logs.mean(), stats.sem(logs))
+    point = chart.points.filter(series="Post-LN", x=4).row(0, named=True)
+    assert point["n"] == 10
+    assert [math.log(point[k]) for k in ("estimate", "low", "high")] == pytest.approx([logs.mean(), low, high])
+
+
+def test_the_heading_is_computed_from_the_numbers(results):
+    section = depth_profile(results, quantity="gradient_norm", where=SIX)
+    ends = {}
+    for placement in ("post", "pre"):
+        of = rows(results, f"{placement}-6-True-target", stack="decoder", tensor="w2").sort("seed")
+        pair = (of.filter(layer=6)["value"] / of.filter(layer=1)["value"]).to_numpy()
+        ends[placement] = f"{float(stats.gmean(pair)):.2g}"
+    said = f"Post-LN grows {ends['post']}× from the first to the last decoder layer; Pre-LN falls to {ends['pre']}×"
+    assert section.finding == said
+    turned = changed(results, 1 / pl.col("value"))
+    assert depth_profile(turned, quantity="gradient_norm", where=SIX).finding.startswith("Post-LN falls to 0.1")
+
+
+def test_the_caption_says_what_unit_band_and_n(results):
+    (chart,) = depth_profile(results, quantity="gradient_norm", where=SIX).charts
+    for words in ("Frobenius norm of the mean gradient", "nats per token", "95 % Student interval", "n\u00a0=\u00a010"):
+        assert words in chart.caption
+    assert chart.alt.endswith(f"{depth_profile(results, quantity='gradient_norm', where=SIX).finding}.")
+
+
+def test_stacks_that_are_not_chosen_stand_side_by_side(results):
+    where = {"tensor": "w2", "model.layers": 6, **FULL}
+    (chart,) = depth_profile(results, quantity="gradient_norm", where=where).charts
+    assert set(chart.points["panel"]) == {"decoder", "encoder"}
+    assert "facet" in chart.spec
+    assert svg(filled(chart)).count("decoder") >= 1
+
+
+def test_two_numbers_of_a_seed_at_one_place_are_refused_not_averaged(results):
+    with pytest.raises(LabError, match=r"tensor \(w1 and w2\).*select one of each"):
+        depth_profile(results, quantity="gradient_norm", where={"model.layers": 6, **FULL})
+
+
+def test_variants_share_the_colour_of_their_family_and_differ_in_shape(results):
+    where = {"stack": "decoder", "tensor": "w2", "model.layers": 6, "model.tied": "target"}
+    (chart,) = depth_profile(results, quantity="gradient_norm", where=where).charts
+    names = [f"{p}-LN {w} cross-attention" for p in ("Post", "Pre") for w in ("with", "without")]
+    assert chart.points["series"].unique(maintain_order=True).to_list() == names
+    marks = chart.spec["layer"][2]["encoding"]
+    assert len(set(marks["color"]["scale"]["range"])) == 2
+    assert len(set(marks["shape"]["scale"]["range"])) == 4
+
+
+def test_missing_runs_are_counted_and_named(results):
+    half = pl.col("seed") > 4
+    runs = results.runs.with_columns(
+        status=pl.when(half & (pl.col("seed") < 8)).then(None).when(half).then(pl.lit("timed_out")).otherwise("status")
+    )
+    sites = results.tables["sites"].filter(~half)
+    partial = Results(runs, results.axes, {**results.tables, "sites": sites})
+    section = depth_profile(partial, quantity="gradient_norm", where=SIX)
+    assert section.missing == "Missing: of 20 runs, 6 not run yet and 6 timed out."
+    assert "n\u00a0=\u00a04" in section.charts[0].caption
+
+
+def test_a_variant_without_any_run_is_said_to_have_none(results):
+    sites = results.tables["sites"].filter(~pl.col("variant").str.starts_with("post"))
+    partial = Results(results.runs, results.axes, {**results.tables, "sites": sites})
+    section = depth_profile(partial, quantity="gradient_norm", where=SIX)
+    assert section.finding.startswith("Post-LN has no two positions measured; Pre-LN falls to 0.6")
+    assert section.finding.endswith("from the first to the last decoder layer")
+
+
+def test_one_seed_has_no_band_and_says_so(results):
+    one = {**results.tables, "sites": results.tables["sites"].filter(seed=1)}
+    section = depth_profile(Results(results.runs, results.axes, one), quantity="gradient_norm", where=SIX)
+    assert section.charts[0].points["low"].null_count() == 12
+    assert "one seed, no band" in section.charts[0].caption
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
+def test_numbers_that_are_not_finite_are_counted_and_not_drawn(results, value):
+    spoiled = changed(results, pl.lit(value), (pl.col("seed") == 3) & (pl.col("layer") == 2))
+    section = depth_profile(spoiled, quantity="gradient_norm", where=SIX)
+    assert "2 numbers are not drawn: not finite." in section.charts[0].caption
+    assert "n\u00a0=\u00a09 to 10" in section.charts[0].caption
+    svg(filled(section.charts[0]))
+
+
+def test_zeros_and_negative_numbers_are_counted_on_a_logarithmic_axis(results):
+    spoiled = changed(results, -pl.col("value"), pl.col("seed") == 3)
+    section = depth_profile(spoiled, quantity="gradient_norm", where=SIX)
+    assert "12 numbers are not drawn: not positive" in section.charts[0].caption
+    straight = depth_profile(spoiled, quantity="gradient_norm", where=SIX, scale="linear")
+    assert "not drawn" not in straight.charts[0].caption
+    svg(filled(straight.charts[0]))
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1e300])
+@pytest.mark.parametrize("section", [depth_profile, size_plot])
+def test_extreme_numbers_are_drawn(results, scale, section):
+    where = SIX if section is depth_profile else {**W2, "layer": "last"}
+    made = section(changed(results, pl.col("value") * scale), quantity="gradient_norm", where=where)
+    drawn = svg(filled(made.charts[0]))
+    assert "NaN" not in drawn
+    assert "Infinity" not in drawn
+
+
+def test_nothing_measured_is_a_sentence_and_not_an_error(results):
+    bare = Results(results.runs, results.axes, {n: t.clear() for n, t in results.tables.items()})
+    for section in (depth_profile, size_plot):
+        made = section(bare, quantity="gradient_norm", where={"tensor": "w2"})
+        assert made.finding == "Nothing of the gradient norm has been measured yet"
+        assert made.charts == ()
+
+
+def test_the_exponent_is_the_least_squares_slope_within_each_seed(results):
+    where = {**W2, "layer": "last"}
+    (chart,) = size_plot(results, quantity="gradient_norm", where=where, laws=[0, -0.5]).charts
+    of = chart.seeds.filter(series="Pre-LN")
+    slopes = [
+        np.polyfit(np.log(one["x"].to_numpy()), np.log(one["value"].to_numpy()), 1)[0] for _, one in of.group_by("seed")
+    ]
+    assert sorted(exponents(of)) == pytest.approx(sorted(slopes))
+
+
+def test_a_planted_power_law_is_found_and_named(results):
+    layers = pl.col("run").str.extract(r"-(\d+)-").cast(pl.Float64)
+    planted = changed(results, layers.pow(-0.5) * (1 + 1e-3 * pl.col("seed")))
+    section = size_plot(planted, quantity="gradient_norm", where={**W2, "layer": "last"}, laws=[-0.5])
+    law = "falls (exponent −0.5000 [−0.5000, −0.5000])"
+    assert section.finding == f"With the number of layers, Post-LN {law}; Pre-LN {law}"
+
+
+def test_laws_start_at_the_mean_of_the_smallest_size(results):
+    section = size_plot(results, quantity="gradient_norm", where={**W2, "layer": "last"}, laws=[-0.5])
+    (chart,) = section.charts
+    start = chart.points.filter(series="Pre-LN", x=6)["estimate"][0]
+    (law,) = (d for d in chart.spec["datasets"].values())
+    last = next(r for r in law if r["law"].startswith("Pre-LN") and r["x"] == 14)
+    assert last["y"] == pytest.approx(start * (14 / 6) ** -0.5)
+    assert last["label"] == "1/√L"
+
+
+def test_a_section_read_again_from_its_own_rows_is_the_same(facts, results):
+    for part in build_parts(facts, results):
+        kept = Results(results.runs, results.axes, {**results.tables, **part.section.rows})
+        (again,) = build_parts(replace(facts, sections=(facts.sections[part.number - 1],)), kept)
+        assert again.section.finding == part.section.finding
+        assert again.section.charts[0].seeds.equals(part.section.charts[0].seeds)
+
+
+def test_a_derived_quantity_keeps_the_rows_it_is_made_of(results):
+    where = {**W2, "layer": "last"}
+    made = size_plot(results, quantity="scaled_gradient_norm", where=where)
+    kept = Results(results.runs, results.axes, {**results.tables, **made.rows})
+    assert size_plot(kept, quantity="scaled_gradient_norm", where=where).charts[0].points.equals(made.charts[0].points)
+    assert made.rows["sites"].height < results.tables["sites"].height

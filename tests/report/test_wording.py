@@ -1,0 +1,98 @@
+"""Numbers and names as a reader says them."""
+
+import math
+
+import pytest
+
+from lnlab.report.wording import (
+    count,
+    interval,
+    listing,
+    number,
+    plain,
+    power,
+    printable,
+    quantity,
+    region,
+    short,
+    together,
+    unit,
+    value_of_axis,
+)
+
+
+@pytest.mark.parametrize(
+    ("value", "low", "high", "text"),
+    [
+        (7.5123, 7.22, 7.79, "7.51"),
+        (7.5123, 6.1, 8.9, "7.5"),
+        (-0.4712, -0.56, -0.39, "−0.47"),
+        (123.4, 100.0, 150.0, "123"),
+        (1.0, 1.0, 1.0, "1.00"),
+        (0.0, None, None, "0"),
+        (-0.0001, -0.4, 0.4, "0.0"),
+        (0.65941, None, None, "0.659"),
+        (1e300, None, None, "1.00 × 10³⁰⁰"),
+        (2.5e-300, None, None, "2.50 × 10⁻³⁰⁰"),
+        (math.nan, None, None, "not a number"),
+        (math.inf, None, None, "∞"),
+        (-math.inf, None, None, "−∞"),
+        (None, None, None, "–"),
+    ],
+)
+def test_digits_follow_the_interval(value, low, high, text):
+    assert number(value, low, high) == text
+
+
+def test_an_interval_has_the_same_digits_everywhere():
+    assert interval(7.5123, 7.22, 7.79) == "7.51 [7.22, 7.79]"
+    assert interval(1.5, None, None) == "1.50"
+    assert interval(2.0, 0.0, math.inf) == "2.00 [0, ∞]"
+
+
+def test_regions_are_said_in_words():
+    assert region(2.5, None) == "at least 2.5"
+    assert region(None, 1.5) == "at most 1.5"
+    assert region(-0.15, 0.15) == "between −0.15 and 0.15"
+
+
+def test_values_are_written_as_their_author_would():
+    assert plain(1e-05) == "1e−05"
+    assert plain(True) == "yes"
+    assert plain({"kind": "layer", "eps": 0.5}) == "layer (eps 0.5)"
+    assert plain([1, 2.5, "x"]) == "1, 2.5 and x"
+    assert plain(None) == "none"
+    assert short(7.5123) == "7.5"
+    assert short(0.6594) == "0.66"
+    assert short(1234.5) == "1234"
+    assert short(math.inf) == "∞"
+
+
+def test_axes_read_like_the_paper():
+    assert value_of_axis("placement", "post", "post") == "Post-LN"
+    assert value_of_axis("decoder.placement", "pre", "pre") == "Pre-LN"
+    assert value_of_axis("decoder.cross_attention", False, "false") == "without cross-attention"
+    assert value_of_axis("model.layers", 6, "6") == "6 layers"
+    assert value_of_axis("model.tied", "none", "none") == "untied"
+    assert value_of_axis("norm", {"kind": "rms", "eps": 1}, "rms (eps 1)") == "rms (eps 1)"
+    assert together(["Post-LN", "without cross-attention"]) == "Post-LN without cross-attention"
+    assert together(["Post-LN", "untied"]) == "Post-LN, untied"
+    assert together([]) == ""
+
+
+def test_laws_lists_and_counts():
+    assert [power("L", e) for e in (0, -0.5, -1, 0.25)] == ["constant", "1/√L", "1/L", "L^0.25"]
+    assert listing(["a"]) == "a"
+    assert listing(["a", "b", "c"], "or") == "a, b or c"
+    assert listing([]) == ""
+    assert count(1, "seed") == "1 seed"
+    assert count(2, "seed") == "2 seeds"
+
+
+def test_an_unknown_quantity_is_called_by_its_words():
+    assert quantity("token_cosine") == unit("token_cosine") == "token cosine"
+    assert unit("gradient_norm") == "gradient norm, nats per token"
+
+
+def test_control_characters_leave_texts_at_any_depth():
+    assert printable({"a\x07": ["b\u2028c", 1, None]}) == {"a ": ["b c", 1, None]}

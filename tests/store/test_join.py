@@ -1,0 +1,139 @@
+"""Results are the plan's own rows, each verified, joined with run, variant, seed and step."""
+
+import math
+
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+from store_toys import PROBES, outcome_of, plan_of, record, record_all, rows_of
+
+from lnlab.errors import StoreError
+from lnlab.store.join import join
+from lnlab.store.layout import trajectory_folder
+from lnlab.tables import WRITTEN_BY_WORKERS, frame, schema
+
+
+def expected_rows(plan):
+    """By brute force: for each need in order, what the toy measured."""
+    runs = {run.key: run for run in plan.runs}
+    units = {each.key: each for unit in plan.trajectories for each in unit.measurements}
+    return [
+        (key, runs[key].variant, runs[key].seed, step, measurement, row["quantity"], row["layer"], row["value"])
+        for key, step, _, measurement in plan.needs
+        for row in rows_of(units[measurement])
+    ]
+
+
+def same(one, two):
+    return one == two or (isinstance(one, float) and math.isnan(one) and math.isnan(two))
+
+
+def test_every_need_gets_its_rows_in_the_order_of_the_plan(full, plan):
+    sites = full.results(plan.digest).tables["sites"]
+    assert sites.columns[:5] == ["run", "variant", "seed", "step", "measurement"]
+    found = sites.select("run", "variant", "seed", "step", "measurement", "quantity", "layer", "value").rows()
+    assert len(found) == 24
+    for one, two in zip(found, expected_rows(plan), strict=True):
+        assert all(map(same, one, two))
+
+
+def test_every_table_is_there_with_its_types_though_nobody_wrote_it(full, plan):
+    results = full.results(plan.digest)
+    assert set(results.tables) == set(WRITTEN_BY_WORKERS) - {"outcomes"} | {"needs"}
+    for table in ("lines", "histograms", "spectra", "texts"):
+        rows = results.tables[table]
+        assert rows.height == 0
+        assert {name: rows.schema[name] for name in schema(table)} == dict(schema(table))
+    assert results.runs.schema["status"] == pl.String
+    assert results.axes.height == 12
+
+
+def test_runs_carry_their_outcome_and_missing_ones_null(store, plan, tmp_path):
+    spec = tmp_path / "toy.yaml"
+    spec.write_text("")
+    store.save_plan(plan, spec)
+    record(store, plan.trajectories[0])
+    record(store, plan.trajectories[1], "failed", "no luck")
+    record(store, plan.trajectories[2], only=plan.trajectories[2].measurements[:1])
+    runs = store.results(plan.digest).runs
+    assert runs["status"].to_list() == ["finished", "failed", None, None]
+    assert runs["reason"].to_list() == [None, "no luck", None, None]
+    assert runs["parameters"].to_list() == [12, 12, None, None]
+    assert runs["run"].to_list() == [run.key for run in plan.runs]
+
+
+def test_damage_makes_a_run_missing_and_says_why_while_the_others_are_served(full, root, plan):
+    (path,) = trajectory_folder(root, plan.trajectories[1].key).rglob("sites.parquet")
+    content = bytearray(path.read_bytes())
+    content[100] ^= 4
+    path.write_bytes(content)
+    results = full.results(plan.digest)
+    assert results.runs["status"].to_list() == ["finished", None, "finished", "finished"]
+    assert results.runs["reason"].to_list()[1] == f"file damaged: {path} is truncated or altered"
+    assert plan.runs[1].key not in results.tables["sites"]["run"]
+
+
+def test_a_measurement_taken_twice_counts_once(full, plan, root, tmp_path):
+    before = full.results(plan.digest).tables["sites"]
+    other = type(full)(tmp_path / "other")
+    record(other, plan.trajectories[0], only=plan.trajectories[0].measurements[1:])
+    (folder,) = trajectory_folder(other.root, plan.trajectories[0].key).glob("0-*")
+    folder.rename(trajectory_folder(root, plan.trajectories[0].key) / "0-0")
+    assert_frame_equal(full.results(plan.digest).tables["sites"], before)
+
+
+def test_rows_that_this_plan_does_not_ask_for_are_left_out(full, tmp_path):
+    only = plan_of(
+        variants=1,
+        seeds=1,
+        probes=plan_of().trajectories[0].measurements[0].probe and ({"kind": "norm", "batches": 2},),
+    )
+    full.save_plan(only, tmp_path / "toy.yaml")
+    assert full.results(only.digest).tables["sites"]["quantity"].unique().to_list() == ["norm"]
+
+
+def test_two_runs_of_one_trajectory_share_its_rows_and_see_its_curve_up_to_their_own_end(store, tmp_path):
+    plan = plan_of(variants=1, seeds=1, probes=PROBES[:1])
+    unit, run = plan.trajectories[0], plan.runs[0]
+    opened = store.open_unit(unit.key)
+    opened.write("sites", rows_of(unit.measurements[0]))
+    rows = [{"trajectory": unit.key, "step": s, "split": "train", "quantity": "loss", "value": s / 2} for s in range(5)]
+    opened.write("curves", rows)
+    opened.commit([unit.measurements[0].key], outcome_of(unit))
+    again = store.open_unit(unit.key)
+    again.write("curves", [rows[3] | {"value": 99.0}])
+    again.commit([], outcome_of(unit))
+    both = {"trajectory": unit.key, "variant": run.variant, "seed": 1}
+    need = {"step": 0, "measurement": unit.measurements[0].key}
+    tables = {
+        "runs": frame("runs", [{"run": f"r{steps}", "steps": steps, **both} for steps in (0, 3)]),
+        "axes": frame("axes", []),
+        "needs": frame("needs", [{"run": f"r{steps}", **need} for steps in (0, 3)]),
+    }
+    results = join(store.root, tables)
+    assert results.tables["sites"]["run"].to_list() == ["r0"] * 3 + ["r3"] * 3
+    curve = results.tables["curves"].filter(run="r3")
+    assert curve["value"].to_list() == [0.0, 0.5, 1.0, 1.5]
+    assert results.tables["curves"].filter(run="r0")["step"].to_list() == [0]
+
+
+def test_a_plan_that_is_not_there_or_damaged_says_what_to_do(store, plan, tmp_path):
+    with pytest.raises(StoreError, match=r"plan.json is missing; run the spec again"):
+        store.results(plan.digest)
+    spec = tmp_path / "toy.yaml"
+    spec.write_text("")
+    stored = store.save_plan(plan, spec)
+    path = store.root / "plans" / plan.digest / "needs.parquet"
+    path.write_bytes(path.read_bytes()[:50])
+    with pytest.raises(StoreError, match=r"needs.parquet is truncated or altered; run the spec again"):
+        store.lacks(stored)
+
+
+def test_a_run_that_needs_nothing_is_finished_when_its_trajectory_is(store, tmp_path):
+    plan = plan_of(variants=1, seeds=2, probes=())
+    spec = tmp_path / "toy.yaml"
+    spec.write_text("")
+    store.save_plan(plan, spec)
+    record(store, plan.trajectories[0])
+    assert store.results(plan.digest).runs["status"].to_list() == ["finished", None]
+    record_all(store, plan)

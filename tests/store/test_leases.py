@@ -1,0 +1,113 @@
+"""Nobody is evicted who lives; nobody waits for the dead."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+
+import pytest
+
+from lnlab.errors import StoreError
+from lnlab.store.identity import myself
+from lnlab.store.leases import acquire
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "lease"
+
+
+@pytest.fixture
+def lock(tmp_path):
+    return tmp_path / "lock"
+
+
+def somebody(path, **told):
+    """Somebody else's lease."""
+    path.write_text(json.dumps({**myself().to_json(), "period": 30.0, "nonce": "theirs", **told}))
+
+
+def test_a_lease_is_held_by_one_and_free_again_once_released(path, lock):
+    mine = acquire(path, lock)
+    assert mine
+    assert json.loads(path.read_text())["pid"] == os.getpid()
+    assert acquire(path, lock) is None
+    mine.release()
+    assert not path.exists()
+    again = acquire(path, lock)
+    assert again
+    again.release()
+
+
+def test_the_lease_of_a_dead_process_is_taken_over_at_once(path, lock):
+    ended = subprocess.Popen([sys.executable, "-c", ""])
+    ended.wait()
+    somebody(path, pid=ended.pid)
+    taken = acquire(path, lock)
+    assert taken
+    taken.release()
+
+
+def test_the_lease_of_a_process_whose_number_was_reused_is_taken_over(path, lock):
+    somebody(path, start=myself().start - 1)
+    taken = acquire(path, lock)
+    assert taken
+    taken.release()
+
+
+@pytest.mark.parametrize("days", [-1, 0, 1])
+def test_a_live_owner_is_never_evicted_whatever_the_clock(path, lock, days):
+    somebody(path)
+    os.utime(path, (time.time() + days * 86400,) * 2)
+    assert acquire(path, lock) is None
+
+
+@pytest.mark.parametrize("told", [{"host": "elsewhere"}, {"boot": "yesterday"}])
+@pytest.mark.parametrize("age", [-86400, -60, 60, 86400])
+def test_a_stranger_keeps_its_lease_while_it_is_refreshed_and_loses_it_after_its_period(path, lock, told, age):
+    somebody(path, **told)
+    assert acquire(path, lock) is None
+    os.utime(path, (time.time() - age,) * 2)
+    taken = acquire(path, lock)
+    assert taken
+    taken.release()
+
+
+@pytest.mark.parametrize("torn", ["", "{", "[]", '{"host": "x"}'])
+def test_a_torn_lease_has_only_its_age_to_speak_for_it(path, lock, torn):
+    path.write_text(torn)
+    assert acquire(path, lock) is None
+    os.utime(path, (time.time() - 60,) * 2)
+    taken = acquire(path, lock)
+    assert taken
+    taken.release()
+
+
+def test_a_lease_is_refreshed_while_it_is_held(path, lock):
+    mine = acquire(path, lock, period=0.04)
+    os.utime(path, (0, 0))
+    until = time.monotonic() + 5
+    while path.stat().st_mtime == 0 and time.monotonic() < until:
+        time.sleep(0.01)
+    assert path.stat().st_mtime > 0
+    mine.release()
+
+
+def test_an_evicted_owner_does_not_remove_the_lease_of_the_next(path, lock):
+    mine = acquire(path, lock)
+    somebody(path)
+    mine.release()
+    assert json.loads(path.read_text())["nonce"] == "theirs"
+
+
+def test_no_leftovers(path, lock, tmp_path):
+    somebody(path, host="elsewhere")
+    acquire(path, lock)
+    assert sorted(tmp_path.iterdir()) == [path, lock]
+
+
+def test_a_folder_that_cannot_be_written_is_a_problem_in_words(path, lock, failing):
+    failing(OSError(30, "Read-only file system"))
+    with pytest.raises(StoreError, match="cannot create: read-only file system; give a folder that can be written"):
+        acquire(path, lock)

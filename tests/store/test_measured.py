@@ -1,0 +1,37 @@
+"""The digest of results moves with what was measured, and with nothing else."""
+
+from dataclasses import replace
+
+import polars as pl
+from store_toys import record_all
+
+from lnlab.store.measured import digest_of
+
+
+def test_time_host_and_order_of_work_do_not_matter(full, plan, tmp_path):
+    other = type(full)(tmp_path / "other")
+    other.save_plan(plan, tmp_path / "toy.yaml")
+    record_all(other, replace(plan, trajectories=plan.trajectories[::-1]))
+    one, two = full.results(plan.digest), other.results(plan.digest)
+    assert one.runs["seconds"].to_list() != two.runs["seconds"].to_list()
+    assert digest_of(one) == digest_of(two)
+
+
+def test_the_last_digit_null_nan_and_empty_text_all_matter(full, plan):
+    results = full.results(plan.digest)
+    sites = results.tables["sites"]
+
+    def with_sites(rows):
+        return digest_of(replace(results, tables={**results.tables, "sites": rows}))
+
+    before = digest_of(results)
+    assert with_sites(sites.reverse()) == before
+    changes = [
+        sites.with_columns(value=pl.col("value") * (1 + 2**-52)),
+        sites.with_columns(value=pl.col("value").fill_nan(None)),
+        sites.with_columns(stack=pl.lit("")),
+        sites.with_columns(stack=pl.lit("null")),
+        sites.head(-1),
+    ]
+    digests = {before, *map(with_sites, changes)}
+    assert len(digests) == 1 + len(changes)

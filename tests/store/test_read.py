@@ -1,0 +1,54 @@
+"""``lnlab.results`` finds the last run of a spec as it is now, without torch."""
+
+import subprocess
+import sys
+from dataclasses import replace
+
+import pytest
+from store_toys import record_all
+
+import lnlab
+from lnlab.errors import StoreError
+
+
+@pytest.fixture
+def spec(full, tmp_path):
+    return tmp_path / "toy.yaml"
+
+
+def test_results_of_a_spec(full, root, spec, plan, monkeypatch):
+    assert lnlab.results(spec, store=root).runs.height == 4
+    assert lnlab.results(str(spec), store=str(root)).tables["sites"].height == 24
+    monkeypatch.setenv("LNLAB_STORE", str(root))
+    monkeypatch.chdir(spec.parent)
+    assert lnlab.results("toy.yaml").runs.height == 4
+
+
+def test_a_spec_never_run_one_changed_since_and_one_that_is_not_there(root, spec):
+    with pytest.raises(StoreError, match=r"was never run in the store .*; lnlab run .*toy.yaml --profile real"):
+        lnlab.results(spec, store=root, profile="real")
+    spec.write_text("title: another\n")
+    with pytest.raises(StoreError, match=r"was changed since it was run; lnlab run"):
+        lnlab.results(spec, store=root)
+    with pytest.raises(StoreError, match="no such file"):
+        lnlab.results(spec.with_name("none.yaml"), store=root)
+
+
+def test_a_run_without_overrides_comes_before_one_with_them(full, root, spec, plan):
+    other = replace(plan, digest="f" * 64, overrides=("seeds=1",), runs=plan.runs[:1], needs=plan.needs[:2])
+    full.save_plan(other, spec)
+    assert lnlab.results(spec, store=root).runs.height == 4
+    (root / "plans" / plan.digest / "plan.json").unlink()
+    assert lnlab.results(spec, store=root).runs.height == 1
+    record_all(full, plan)
+
+
+def test_neither_torch_nor_pydantic_is_imported(root, spec):
+    script = (
+        "import sys, lnlab; from pathlib import Path; from lnlab.store.store import Store;"
+        f"found = lnlab.results({str(spec)!r}, store={str(root)!r});"
+        f"store = Store(Path({str(root)!r})); assert store.lacks(store.last()) == {{}};"
+        "assert found.runs.height == 4; print(sorted({'torch', 'pydantic', 'tokenizers'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"

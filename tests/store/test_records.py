@@ -1,0 +1,84 @@
+"""Whatever happens to a committed file is found, named, and costs that one stretch of work only."""
+
+import random
+
+import pytest
+from store_toys import record, trajectory_of
+
+from lnlab.errors import StoreError
+from lnlab.store.layout import trajectory_folder
+from lnlab.store.records import look
+
+UNIT, OTHER = trajectory_of(1, 1), trajectory_of(1, 2)
+
+
+def committed(root, unit):
+    return sorted(path for path in trajectory_folder(root, unit.key).rglob("*") if path.is_file())
+
+
+def test_cut_short_at_every_byte_a_file_is_named_and_the_others_are_served(store, root):
+    record(store, UNIT)
+    record(store, OTHER)
+    for path in committed(root, UNIT):
+        content = path.read_bytes()
+        for length in range(len(content)):
+            path.write_bytes(content[:length])
+            found = look(root, UNIT.key)
+            assert found.records == []
+            assert found.damaged == [f"{path} is truncated or altered"]
+        path.write_bytes(content)
+    assert len(look(root, OTHER.key).records) == len(look(root, UNIT.key).records) == 1
+
+
+def test_a_thousand_flipped_bits_are_all_found(store, root):
+    record(store, UNIT)
+    draw = random.Random(1)
+    paths = committed(root, UNIT)
+    for _ in range(1000):
+        path = draw.choice(paths)
+        content = path.read_bytes()
+        flipped = bytearray(content)
+        bit = draw.randrange(8 * len(content))
+        flipped[bit // 8] ^= 1 << bit % 8
+        path.write_bytes(flipped)
+        assert look(root, UNIT.key).damaged == [f"{path} is truncated or altered"]
+        path.write_bytes(content)
+
+
+def test_a_missing_table_is_named(store, root):
+    record(store, UNIT)
+    (path,) = (each for each in committed(root, UNIT) if each.name == "sites.parquet")
+    path.unlink()
+    assert look(root, UNIT.key).damaged == [f"{path} is missing"]
+
+
+def test_a_record_moved_to_another_trajectory_does_not_count_there(store, root):
+    record(store, UNIT)
+    (folder,) = {path.parent for path in committed(root, UNIT)}
+    stolen = trajectory_folder(root, OTHER.key) / folder.name
+    stolen.parent.mkdir(parents=True)
+    folder.rename(stolen)
+    assert look(root, OTHER.key).records == []
+    assert "another trajectory" in look(root, OTHER.key).damaged[0]
+
+
+def test_the_same_measurement_twice_counts_once_first_by_name(store, root, tmp_path):
+    record(store, UNIT)
+    record(type(store)(tmp_path / "other"), UNIT)
+    (folder,) = {path.parent for path in committed(tmp_path / "other", UNIT)}
+    folder.rename(trajectory_folder(root, UNIT.key) / "0-0")
+    found = look(root, UNIT.key)
+    assert found.records[0].folder.name == "0-0"
+    assert len(found.records) == 2
+    assert set(found.first().values()) == {0}
+
+
+def test_a_file_that_may_not_be_read_is_an_error_and_not_a_reason_to_compute_again(store, root, monkeypatch):
+    record(store, UNIT)
+
+    def refuse(path):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(type(root), "read_bytes", refuse)
+    with pytest.raises(StoreError, match="permission denied"):
+        look(root, UNIT.key)

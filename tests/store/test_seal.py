@@ -1,0 +1,45 @@
+"""A sealed value is read back to the bit, or not at all."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lnlab.errors import StoreError
+from lnlab.store.seal import Damaged, read_bytes, seal, unseal
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    max_leaves=8,
+)
+
+
+@given(JSON, st.data())
+def test_one_flipped_bit_anywhere_is_found(value, data):
+    content = bytearray(seal(value))
+    assert unseal(bytes(content), "x") == value
+    bit = data.draw(st.integers(0, 8 * len(content) - 1))
+    content[bit // 8] ^= 1 << bit % 8
+    with pytest.raises(Damaged):
+        unseal(bytes(content), "x")
+
+
+@given(JSON, st.data())
+def test_a_file_cut_short_anywhere_is_found(value, data):
+    content = seal(value)
+    with pytest.raises(Damaged):
+        unseal(content[: data.draw(st.integers(0, len(content) - 1))], "x")
+
+
+def test_what_cannot_be_read_says_why(tmp_path, monkeypatch):
+    with pytest.raises(Damaged, match="is missing"):
+        read_bytes(tmp_path / "gone")
+    with pytest.raises(Damaged, match="cannot be read: is a directory"):
+        read_bytes(tmp_path)
+
+    def refuse(path):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(type(tmp_path), "read_bytes", refuse)
+    with pytest.raises(StoreError, match="permission denied; make it readable"):
+        read_bytes(tmp_path / "closed")

@@ -1,0 +1,157 @@
+"""A stretch of work is there whole, or it is not there."""
+
+import errno
+import os
+import pickle
+
+import polars as pl
+import pytest
+from store_toys import outcome_of, plan_of, record, rows_of, trajectory_of
+
+from lnlab.errors import StoreError
+from lnlab.store.layout import trajectory_folder
+from lnlab.store.records import look
+from lnlab.store.unit import Opener
+
+UNIT = trajectory_of(1, 1)
+
+
+def files_of(root):
+    return sorted(path.name for path in root.rglob("*") if path.is_file() and path.name != "lock")
+
+
+def test_a_commit_leaves_tables_and_a_record_and_nothing_else(store, root):
+    record(store, UNIT)
+    assert files_of(root) == ["outcomes.parquet", "record.json", "sites.parquet"]
+    (found,) = look(root, UNIT.key).records
+    assert found.measurements == tuple(each.key for each in UNIT.measurements)
+    assert found.folder.name.startswith("0-")
+    assert found.outcome["status"] == "finished"
+
+
+def test_a_unit_is_opened_by_one_at_a_time_and_nothing_is_visible_before_the_commit(store, root):
+    unit = store.open_unit(UNIT.key)
+    assert store.open_unit(UNIT.key) is None
+    unit.write("sites", rows_of(UNIT.measurements[0]))
+    assert look(root, UNIT.key).records == []
+    unit.commit([UNIT.measurements[0].key], outcome_of(UNIT))
+    assert len(look(root, UNIT.key).records) == 1
+    assert store.open_unit(UNIT.key)
+
+
+def test_abandoning_leaves_no_trace(store, root):
+    unit = store.open_unit(UNIT.key)
+    unit.write("sites", rows_of(UNIT.measurements[0]))
+    unit.abandon()
+    assert files_of(root) == []
+    assert list(trajectory_folder(root, UNIT.key).iterdir()) == []
+
+
+def test_only_what_nobody_has_taken_is_missing(store):
+    keys = [each.key for each in UNIT.measurements]
+    assert record(store, UNIT, only=UNIT.measurements[:1]) == keys[:1]
+    unit = store.open_unit(UNIT.key)
+    assert unit.missing(keys) == keys[1:]
+    assert unit.settled()
+    unit.abandon()
+    assert record(store, UNIT) == keys[1:]
+    assert record(store, UNIT) == []
+
+
+def test_same_rows_same_bytes_but_for_the_outcome(store, root, tmp_path):
+    record(store, UNIT)
+    record(type(store)(tmp_path / "other"), UNIT)
+    (one,), (two,) = look(root, UNIT.key).records, look(tmp_path / "other", UNIT.key).records
+    assert one.files["sites.parquet"] == two.files["sites.parquet"]
+    assert one.outcome["seconds"] != two.outcome["seconds"]
+
+
+def test_nan_null_and_the_smallest_numbers_survive(store, root):
+    record(store, UNIT)
+    (tables,) = look(root, UNIT.key).tables
+    rows = pl.read_parquet(tables["sites.parquet"])
+    expected = [row["value"] for each in UNIT.measurements for row in rows_of(each)]
+    assert [repr(value) for value in rows["value"]] == [repr(value) for value in expected]
+    assert rows["stack"].null_count() == rows.height
+
+
+def test_an_outcome_that_is_not_finite_is_null_in_the_record(store, root):
+    unit = store.open_unit(UNIT.key)
+    unit.commit([], outcome_of(UNIT, "diverged") | {"last_finite_loss": float("inf")})
+    assert look(root, UNIT.key).records[0].outcome["last_finite_loss"] is None
+
+
+def test_the_last_lines_of_the_output_are_kept_and_no_file_where_there_are_none(store, root):
+    unit = store.open_unit(UNIT.key)
+    unit.output.write_text("".join(f"line {n}\n" for n in range(120)))
+    unit.commit([], outcome_of(UNIT, "failed"))
+    kept = look(root, UNIT.key).records[0].folder / "output.txt"
+    assert kept.read_text().splitlines() == [f"line {n}" for n in range(70, 120)]
+    unit = store.open_unit(UNIT.key)
+    unit.output.write_text("")
+    unit.commit([], outcome_of(UNIT, "failed"))
+    assert files_of(root).count("output.txt") == 1
+
+
+def test_what_a_dead_worker_left_is_cleared_and_its_last_words_are_handed_on(store, root):
+    dead = trajectory_folder(root, UNIT.key) / "0-dead"
+    dead.mkdir(parents=True)
+    (dead / "sites.parquet").write_bytes(b"half")
+    (dead / "output.txt").write_text("segmentation fault\n")
+    unit = store.open_unit(UNIT.key)
+    assert not dead.exists()
+    unit.commit([], outcome_of(UNIT, "failed"))
+    assert (look(root, UNIT.key).records[0].folder / "output.txt").read_text() == "segmentation fault\n"
+
+
+def test_the_way_to_open_a_unit_survives_pickling(store, root):
+    assert pickle.loads(pickle.dumps(Opener(root))) == Opener(root)
+    pickle.loads(pickle.dumps(store.open_unit))(UNIT.key).abandon()
+
+
+@pytest.mark.parametrize("code", [errno.ENOSPC, errno.EIO, errno.EACCES, errno.EDQUOT])
+def test_an_error_at_any_operation_is_named_leaves_nothing_half_and_work_goes_on_afterwards(
+    store, root, failing, monkeypatch, code
+):
+    done = failing(OSError(0, "none"), n=10**9)
+    record(store, trajectory_of(9, 9))
+    for n in range(1, len(done) + 1):
+        unit = trajectory_of(1, n)
+        failing(OSError(code, os.strerror(code)), n)
+        refused = []
+        try:
+            record(store, unit)
+        except StoreError as error:
+            refused = list(error.problems)
+        monkeypatch.undo()
+        assert all(str(root) in each.where and os.strerror(code).lower() in each.what for each in refused)
+        found = look(root, unit.key)
+        assert not found.damaged
+        assert len(found.records) <= 1
+        record(store, unit)
+        assert len(look(root, unit.key).records) == 1, f"operation {n}"
+    assert len(look(root, trajectory_of(9, 9).key).records) == 1
+
+
+def test_a_record_is_renamed_only_when_every_byte_it_names_is_on_the_disk(store, monkeypatch):
+    """What a power cut can lose is what was not synced: replay the operations and see what the record relies on."""
+    from lnlab.store import files
+
+    safe, written, made = set(), set(), set()
+
+    def before(operation, path):
+        if operation == "write":
+            written.add(path)
+        if operation == "make a folder":
+            made.add(path)
+        if operation == "sync":
+            safe.add(path)
+        if operation == "rename" and path.name == "record.json":
+            parts = {each for each in written if each.parent == path.parent}
+            assert parts <= safe
+            assert path.parent in safe
+            assert {folder.parent for folder in made} <= safe
+
+    monkeypatch.setattr(files, "before", before)
+    record(store, plan_of().trajectories[0])
+    assert any(path.name == "sites.parquet" for path in safe)
