@@ -12,6 +12,7 @@ from typing import Annotated
 import typer
 
 from lnlab import __version__
+from lnlab.cli import check, data, kinds, plan, query, report, run, status
 from lnlab.cli.terminal import BROKEN_PIPE, leave_pipe, one_line, tolerate_encoding
 from lnlab.errors import LabError
 
@@ -37,12 +38,14 @@ def _show_version(asked: bool) -> None:
 @app.callback(invoke_without_command=True)
 def _lnlab(
     context: typer.Context,
-    plugins: Annotated[
+    _plugins: Annotated[
         list[Path],
-        typer.Option("--with", metavar="FILE.py", help="Your own registered pieces.", default_factory=list, show_default=False),
+        typer.Option(
+            "--with", metavar="FILE.py", help="Your own registered pieces.", default_factory=list, show_default=False
+        ),
     ],
-    traceback: Annotated[bool, typer.Option("--traceback", help="Show where in the code an error arose.")] = False,
-    version: Annotated[
+    _traceback: Annotated[bool, typer.Option("--traceback", help="Show where in the code an error arose.")] = False,
+    _version: Annotated[
         bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
@@ -51,33 +54,48 @@ def _lnlab(
         context.get_help()
 
 
+for _command, _example in (
+    (run.run, run.EXAMPLE),
+    (report.report, report.EXAMPLE),
+    (plan.plan, plan.EXAMPLE),
+    (check.check, check.EXAMPLE),
+    (status.status, status.EXAMPLE),
+    (query.query, query.EXAMPLE),
+    (kinds.list_kinds, kinds.EXAMPLE),
+):
+    app.command(_command.__name__.partition("_")[0], epilog=_example)(_command)
+app.add_typer(data.data, name="data")
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code. A user's mistake is one line on standard error, no traceback."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     tolerate_encoding()
     try:
         return app([word for word in given if word != "--traceback"], prog_name="lnlab", standalone_mode=False) or 0
-    except (LabError, typer.TyperException) as error:
-        if "--traceback" in given:
-            raise
-        for line in _lines(error):
-            print(one_line(line), file=sys.stderr)
-        return WRONG
     except BrokenPipeError:
         leave_pipe()
         return BROKEN_PIPE
     except (KeyboardInterrupt, typer.Abort):
         return INTERRUPTED
+    except (LabError, typer.TyperException, OSError) as error:
+        if "--traceback" in given or (isinstance(error, OSError) and error.filename is None):
+            raise
+        for line in _lines(error):
+            print(one_line(line), file=sys.stderr)
+        return WRONG
 
 
 def _lines(error: Exception) -> list[str]:
     """One line a problem; a mistake in the command names the command and where its help is."""
     if isinstance(error, LabError):
         return [str(problem) for problem in error.problems]
+    if isinstance(error, OSError):
+        return [f"{error.filename}: {(error.strerror or type(error).__name__).lower()}"]
     context = getattr(error, "ctx", None)
     command = context.command_path if context else "lnlab"
     close = " or ".join(getattr(error, "possibilities", None) or ())
-    said = error.message if close or not isinstance(error, typer.TyperException) else error.format_message()
+    said = error.format_message() if isinstance(error, typer.TyperException) and not close else str(error)
     message = f"{said}; did you mean {close}?" if close else said
     sentence = message[:1].lower() + message[1:].rstrip(".")
     return [f"{command}: {sentence}{' ' if sentence.endswith('?') else '; '}see {command} --help"]

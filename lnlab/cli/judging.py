@@ -1,7 +1,8 @@
-"""Verdicts of a plan: as they are kept, where the rows behind them are the same; judged and kept, where they are not."""
+"""Verdicts of a plan: as they are kept, where the rows behind them are the same; judged and kept where not."""
 
 import json
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import asdict, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -55,10 +56,8 @@ def _judge(
 
     _ = FRAME_REGISTRIES["claim"]  # importing it is what makes the kinds of claims known
     rows = [_row(verdict, name[1]) for verdict, name in zip(judge_all(claims, results), names, strict=True)]
-    try:
+    with suppress(StoreError):
         store.keep_verdicts(stored.digest, frame("verdicts", [row for row in rows if row["rows"]]))
-    except StoreError:
-        pass
     return dict(zip(names, rows, strict=True))
 
 

@@ -31,7 +31,11 @@ def failures(results: "Results") -> list[dict[str, object]]:
     for run, axis, label in results.axes.select("run", "axis", "label").iter_rows():
         points.setdefault(run, []).append(f"{axis}={label}")
     return [
-        {"run": " ".join([*points.get(run, []), f"seed {seed}"]), "status": status, "reason": reason}
+        {
+            "run": ", ".join([*filter(None, [" ".join(points.get(run, []))]), f"seed {seed}"]),
+            "status": status,
+            "reason": reason,
+        }
         for run, seed, status, reason in odd.iter_rows()
     ]
 

@@ -9,7 +9,7 @@ import typer
 
 def every_plugin(context: typer.Context, given: Sequence[Path]) -> list[Path]:
     """``--with`` may stand before the command as well as behind it: both lists together, in order."""
-    return [*(context.find_root().params.get("plugins") or ()), *given]
+    return [*(context.find_root().params.get("_plugins") or ()), *given]
 
 
 Spec = Annotated[Path, typer.Argument(metavar="SPEC", help="The YAML file that asks the question.")]
@@ -23,8 +23,12 @@ Profile = Annotated[
 Overrides = Annotated[
     list[str],
     typer.Option(
-        "--set", "-s", metavar="PATH=VALUE", help="Set one path of the spec, as in -s seeds=3.",
-        default_factory=list, show_default=False
+        "--set",
+        "-s",
+        metavar="PATH=VALUE",
+        help="Set one path of the spec, as in -s seeds=3.",
+        default_factory=list,
+        show_default=False,
     ),
 ]
 Folder = Annotated[
@@ -41,8 +45,12 @@ Folder = Annotated[
 Plugins = Annotated[
     list[Path],
     typer.Option(
-        "--with", metavar="FILE.py", callback=every_plugin, help="Your own registered pieces.",
-        default_factory=list, show_default=False
+        "--with",
+        metavar="FILE.py",
+        callback=every_plugin,
+        help="Your own registered pieces.",
+        default_factory=list,
+        show_default=False,
     ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for other programs.")]

@@ -11,8 +11,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from rich.console import Console
+from rich.console import Console, Group
+from rich.live import Live
 from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.table import Column
 
 from lnlab.cli.terminal import count, duration, err
 
@@ -35,19 +37,23 @@ class Pace:
     clock: Callable[[], float] = time.monotonic
     ended: Counter[str] = field(default_factory=Counter)
     spent: float = 0.0
+    begun: bool = False
     since: float = field(init=False)
 
     def __post_init__(self) -> None:
         self.since = self.clock()
 
-    def add(self, event: "Event") -> None:
-        """One more unit has ended."""
-        self.ended[event.status] += 1
-        self.spent += event.cost
+    def follow(self, event: "Event") -> None:
+        """The clock starts with the first unit: what comes before, reading corpora, is not what the rest will take."""
+        if event.kind == "started" and not self.begun:
+            self.begun, self.since = True, self.clock()
+        if event.kind in ENDED:
+            self.ended[event.status] += 1
+            self.spent += event.cost
 
     @property
     def elapsed(self) -> float:
-        """Seconds since the run began."""
+        """Seconds since the first unit began."""
         return self.clock() - self.since
 
     @property
@@ -71,11 +77,11 @@ class Lines:
 
     def __call__(self, event: "Event") -> None:
         """Count a unit that has ended, and say so if the last line is old enough."""
+        self.pace.follow(event)
         if event.kind == "stopping":
             self.console.print(STOPPING)
         if event.kind not in ENDED:
             return
-        self.pace.add(event)
         now, left = self.pace.elapsed, self.pace.left
         if now - self.last >= SECONDS_BETWEEN_LINES and left is not None:
             self.last = now
@@ -88,27 +94,26 @@ class Bars:
 
     pace: Pace
     names: Mapping[str, str]
-    shown: Progress
-    overall: TaskID
+    overall: Progress
+    workers: Progress
     lines: dict[str, TaskID] = field(default_factory=dict)
 
     def __call__(self, event: "Event") -> None:
         """Show what happened."""
+        self.pace.follow(event)
         if event.kind == "stopping":
-            self.shown.console.print(STOPPING)
+            self.overall.console.print(STOPPING)
         elif event.kind == "started":
             self._begin(event)
         elif event.worker in self.lines:
-            self.shown.update(self.lines[event.worker], visible=False)
-        if event.kind in ENDED:
-            self.pace.add(event)
+            self.workers.update(self.lines[event.worker], visible=False)
         said = "reading corpora" if event.kind == "preparing" else str(self.pace)
-        self.shown.update(self.overall, completed=self.pace.spent, description=said)
+        self.overall.update(self.overall.task_ids[0], completed=self.pace.spent, description=said)
 
     def _begin(self, event: "Event") -> None:
         if event.worker not in self.lines:
-            self.lines[event.worker] = self.shown.add_task("", total=None)
-        self.shown.reset(self.lines[event.worker], description=f"  {self.names[event.unit]}", visible=True)
+            self.lines[event.worker] = self.workers.add_task("", total=None)
+        self.workers.reset(self.lines[event.worker], description=f"  {self.names[event.unit]}", visible=True)
 
 
 def _silent(event: "Event") -> None:
@@ -133,7 +138,18 @@ def progress(names: Mapping[str, str], cost: float, *, quiet: bool = False) -> "
     elif not console.is_terminal:
         yield Lines(pace, console)
     else:
-        text = TextColumn("{task.description}", markup=False)
-        columns = SpinnerColumn(), text, BarColumn(), TimeElapsedColumn(), TimeRemainingColumn()
-        with Progress(*columns, console=console, speed_estimate_period=1e9, transient=True) as shown:
-            yield Bars(pace, names, shown, shown.add_task(str(pace), total=cost))
+        bars = Bars(pace, names, *_bars(console))
+        bars.overall.add_task(str(pace), total=cost)
+        with Live(Group(bars.overall, bars.workers), console=console, transient=True, refresh_per_second=8):
+            yield bars
+
+
+def _bars(console: Console) -> tuple[Progress, Progress]:
+    """The overall bar, and the lines of the workers."""
+    text = TextColumn("{task.description}", markup=False)
+    clipped = TextColumn("{task.description}", markup=False, table_column=Column(no_wrap=True, overflow="ellipsis"))
+    whole = SpinnerColumn(), text, BarColumn(), TimeElapsedColumn(), TimeRemainingColumn()
+    return (
+        Progress(*whole, console=console, speed_estimate_period=1e9),
+        Progress(clipped, TimeElapsedColumn(), console=console),
+    )

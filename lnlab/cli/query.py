@@ -2,23 +2,58 @@
 
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from lnlab.cli.options import AsJson, Folder, Overrides, Plugins, Profile
-from lnlab.cli.terminal import out, print_json, table
+from lnlab.cli.request import Request, kept, last, open_store
+from lnlab.cli.terminal import one_line, out, print_json, table
 from lnlab.errors import LabError, Problem
 
 if TYPE_CHECKING:
     import polars as pl
 
-_BEGINNING = re.compile(r"\s*\(*\s*(select|with|show|explain|describe)\b", re.IGNORECASE)
+EXAMPLE = (
+    "Example: [bold]lnlab query \"SELECT tensor, layer, avg(value) FROM sites WHERE quantity = 'gradient_norm' "
+    'GROUP BY tensor, layer"[/bold]'
+)
+WHERE = "lnlab query"
+_BEGINNING = re.compile(r"[\s(]*(select|with|show|explain)\b", re.IGNORECASE)
 _READER = re.compile(r"\b(read|scan)_\w+", re.IGNORECASE)
 _SCAN = re.compile(r"^\W*\w+ SCAN \[", re.MULTILINE)
 
 
-def answer(statement: str, frames: Mapping[str, "pl.DataFrame"]) -> "pl.DataFrame":
+def query(
+    statement: Annotated[str, typer.Argument(metavar="SQL", help="One SELECT; SHOW TABLES lists the tables.")],
+    overrides: Overrides,
+    folder: Folder,
+    plugins: Plugins,
+    spec: Annotated[
+        Path | None, typer.Option("--spec", metavar="SPEC", help="Of this spec; of the last run if not given.")
+    ] = None,
+    profile: Profile = None,
+    as_json: AsJson = False,
+    as_csv: Annotated[bool, typer.Option("--csv", help="Print CSV.")] = False,
+) -> None:
+    """Ask the tables of a run in SQL: runs, axes, sites, curves, verdicts ... Nothing can be changed, no file read."""
+    store = open_store(folder)
+    stored = kept(store, Request(spec, profile, tuple(overrides), tuple(plugins))) if spec else last(store)
+    results = store.results(stored.digest)
+    frames = {"runs": results.runs, "axes": results.axes, **results.tables}
+    found = answer(statement, {**frames, "verdicts": store.verdicts(stored.digest)})
+    if as_json:
+        print_json(found.to_dicts())
+    elif as_csv:
+        out().out(found.write_csv(), end="", highlight=False)
+    else:
+        rows = [[_cell(value) for value in row] for row in found.iter_rows()]
+        numeric = [name for name, kind in found.schema.items() if kind.is_numeric()]
+        out().print(table(found.columns, rows, numeric=numeric))
+
+
+def answer(statement: str, frames: "Mapping[str, pl.DataFrame]") -> "pl.DataFrame":
     """The rows that ``statement`` selects from ``frames``.
 
     Raises:
@@ -26,17 +61,22 @@ def answer(statement: str, frames: Mapping[str, "pl.DataFrame"]) -> "pl.DataFram
     """
     import polars as pl
 
-    where = "lnlab query"
     tables = f"the tables are {', '.join(sorted(frames))}"
     if not _BEGINNING.match(statement):
-        raise LabError(Problem(where, "this statement does not select anything", f"begin with SELECT; {tables}"))
-    reads = _READER.search(statement)
-    if reads:
-        raise LabError(Problem(where, f"'{reads[0]}' reads files, and a query may not", tables))
+        raise LabError(Problem(WHERE, "this statement does not select anything", f"begin with SELECT; {tables}"))
+    if reads := _READER.search(statement):
+        raise LabError(Problem(WHERE, f"'{reads[0]}' reads files, and a query may not", tables))
     try:
         selected = pl.SQLContext(frames=dict(frames)).execute(statement)
         if _SCAN.search(selected.explain(optimized=False)):
-            raise LabError(Problem(where, "this statement reads files, and a query may not", tables))
+            raise LabError(Problem(WHERE, "this statement reads files, and a query may not", tables))
         return selected.collect()
     except pl.exceptions.PolarsError as error:
-        raise LabError(Problem(where, str(error).partition("\n")[0], tables)) from error
+        raise LabError(Problem(WHERE, str(error).partition("\n")[0], tables)) from error
+
+
+def _cell(value: object) -> str:
+    """A value in a table: a number to six digits, nothing for null."""
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    return "" if value is None else one_line(str(value))

@@ -84,8 +84,15 @@ def compiled(request: Request, known: "Registries") -> "tuple[Plan, Document]":
     from lnlab.spec.load import load
 
     document = load(request.spec)
-    asked = {"profile": request.profile, "overrides": request.overrides}
-    return compile_plan(document, known, request.roots, **asked, plugins=_digests(request.plugins)), document
+    plan = compile_plan(
+        document,
+        known,
+        request.roots,
+        profile=request.profile,
+        overrides=request.overrides,
+        plugins=_digests(request.plugins),
+    )
+    return plan, document
 
 
 def remembered(store: "Store", request: Request) -> "Stored | None":

@@ -35,7 +35,8 @@ def run(
     plugins: Plugins,
     profile: Profile = None,
     workers: Annotated[
-        int | None, typer.Option("--workers", "-w", min=1, metavar="N", help="Worker processes; as many as cores if not given.")
+        int | None,
+        typer.Option("--workers", "-w", min=1, metavar="N", help="Worker processes; as many as cores if not given."),
     ] = None,
     fail_on: Annotated[
         FailOn | None, typer.Option("--fail-on", metavar="contradicted", help="Exit with 3 if a claim is contradicted.")
@@ -54,11 +55,13 @@ def run(
 
         done = computed(store, request, workers=workers, retry_failed=retry_failed, quiet=quiet)
     results = store.results(done.stored.digest)
-    verdicts = judged(store, done.stored, results, request.plugins)
+    verdicts = [] if done.interrupted else judged(store, done.stored, results, request.plugins)
     if as_json:
         print_json(_plain(done, results, verdicts))
     else:
-        _print(done, results, verdicts, hint="" if quiet else request.command("report"))
+        _print(done, results, verdicts)
+        if not quiet:
+            err().print("\n".join(hints(done, results, request)))
     raise typer.Exit(exit_code(done, results, verdicts, fail_on))
 
 
@@ -91,8 +94,8 @@ def _plain(done: Done, results: "Results", verdicts: "Sequence[Verdict]") -> dic
     }
 
 
-def _print(done: Done, results: "Results", verdicts: "Sequence[Verdict]", *, hint: str) -> None:
-    """The verdicts, why any is not supported, what failed and why, what was done, and what to do next."""
+def _print(done: Done, results: "Results", verdicts: "Sequence[Verdict]") -> None:
+    """The verdicts, why any is not supported, what failed and why, and what was done."""
     if verdicts:
         out().print(verdict_table(verdicts))
         out().print()
@@ -103,8 +106,15 @@ def _print(done: Done, results: "Results", verdicts: "Sequence[Verdict]", *, hin
     if verdicts:
         out().print(headline(verdicts))
     out().print(summary(done, results))
-    if hint:
-        err().print(f"next: {hint}")
+
+
+def hints(done: Done, results: "Results", request: Request) -> list[str]:
+    """What to do next."""
+    again = request.command("run")
+    lines = [f"interrupted: {again} goes on from here"] if done.interrupted else []
+    if failures(results):
+        lines.append(f"to try again what failed: {again} --retry-failed")
+    return [*lines, f"next: {request.command('report')}"]
 
 
 def summary(done: Done, results: "Results") -> str:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
@@ -18,7 +19,7 @@ _STYLES = {"supported": "green", "contradicted": "bold red", "undecided": "yello
 
 def verdict_table(verdicts: "Sequence[Verdict]") -> Table:
     """One row a claim, in the order of the spec; a star marks those that count in the headline."""
-    rows = [
+    rows: list[list[RenderableType]] = [
         [
             Text(f"{SYMBOLS[v.verdict]} {v.verdict}", style=_STYLES[v.verdict]),
             f"{v.says}{' *' if v.primary else ''}",
@@ -32,8 +33,12 @@ def verdict_table(verdicts: "Sequence[Verdict]") -> Table:
 
 
 def reasons(verdicts: "Sequence[Verdict]") -> list[str]:
-    """Why each claim that is not supported is not: one line each."""
-    return [f"{SYMBOLS[v.verdict]} {v.claim}: {v.reason}" for v in verdicts if v.verdict != "supported"]
+    """Why the claims that are not supported are not: one line a reason."""
+    told: dict[tuple[str, str], list[str]] = {}
+    for verdict in verdicts:
+        if verdict.verdict != "supported":
+            told.setdefault((SYMBOLS[verdict.verdict], verdict.reason), []).append(verdict.claim)
+    return [f"{symbol} {', '.join(claims)}: {reason}" for (symbol, reason), claims in told.items()]
 
 
 def headline(verdicts: "Sequence[Verdict]") -> str:

@@ -1,4 +1,4 @@
-"""Do what a plan still lacks, on all cores, with a display: what ``lnlab run`` does between the spec and the verdicts."""
+"""Do what a plan still lacks, on all cores, with a display: between the spec and the verdicts."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import replace

@@ -18,13 +18,15 @@ from lnlab.compile.work import Setting
 from lnlab.errors import Problem, SpecError
 from lnlab.keys import Json
 from lnlab.registry import Flaw, Roots
-from lnlab.spec.experiment import REPLACEABLE, SETTING, Experiment
+from lnlab.spec.experiment import SETTING, Experiment
 from lnlab.spec.load import Document
 from lnlab.spec.moments import due
 from lnlab.spec.override import Override, parse_override
 from lnlab.spec.read import Reading, read_experiment
 
 MOST_RUNS = 1_000_000
+GLANCE = 100
+"""Points of a profile that is not chosen that are looked at all the same."""
 
 
 @dataclass
@@ -70,7 +72,7 @@ def check(
     axes = Axes(settled.axes, registries)
     checked = Checked(document, made, reading.experiment, settled, asked, axes, identities)
     found: Found = made.flaws + [(made.spot(flaw.path), flaw) for flaw in reading.flaws] + settled.found + asked.found
-    found += _probes(asked, settled, made) + _whole(reading, settled, made) + _profiles(document)
+    found += _probes(asked, settled, made) + _whole(reading, settled, made) + _others(document, profile, identities)
     if not made.flaws and not settled.found and not any(_shapes(flaw) for flaw in reading.flaws):
         found += implausible(asked, _ground(checked), made)
     checked.problems = in_order(document, arguments + [(spot, problem(document, spot, flaw)) for spot, flaw in found])
@@ -94,15 +96,18 @@ def _shapes(flaw: Flaw) -> bool:
     return bool(flaw.path) and flaw.path[0] in (*SETTING, "sweep", "seeds")
 
 
-def _profiles(document: Document) -> Found:
-    """What is wrong with the lists that profiles put in place of others, chosen or not."""
+def _others(document: Document, chosen: str | None, identities: Identities) -> Found:
+    """What is wrong with the lines of the profiles that are not chosen, as far as their first points show it."""
     profiles = document.data.get("profiles")
     found: Found = []
-    for name, lines in profiles.items() if isinstance(profiles, dict) else ():
-        whole = {key: lines[key] for key in REPLACEABLE if key in lines} if isinstance(lines, dict) else {}
-        for flaw in read_experiment({"lnlab": 1, "title": name, **whole}).flaws:
-            path = ("profiles", name, *flaw.path)
-            found.append((Spot(path), Flaw(path, flaw.what, flaw.remedy)))
+    for name in profiles if isinstance(profiles, dict) else ():
+        if name != chosen:
+            made = draft(document, name, [])
+            reading = read_experiment(made.data)
+            flaws = made.flaws + [(made.spot(flaw.path), flaw) for flaw in reading.flaws]
+            flaws += settle(reading, made, identities, None, most=GLANCE).found
+            flaws += questions(reading, made, identities.registries).found
+            found += [(spot, flaw) for spot, flaw in flaws if spot.path[:2] == ("profiles", name)]
     return found
 
 

@@ -36,9 +36,7 @@ class Work:
     _known: set[str] = field(default_factory=set)
 
     def add(self, setting: Setting, point: dict[str, Json], identity: Identity, due: Due, seeds: Iterable[int]) -> None:
-        """One variant with all its seeds. A variant that is known already adds nothing."""
-        if identity.variant in self.settings:
-            return
+        """One variant with all its seeds."""
         self.settings[identity.variant] = setting
         self.points[identity.variant] = point
         for seed in seeds:

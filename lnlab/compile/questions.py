@@ -53,6 +53,7 @@ class Questions:
 def questions(reading: Reading, draft: Draft, registries: Registries) -> Questions:
     """Resolve every probe, section and claim; what is wrong with any of them is in ``found``."""
     made = Questions()
+    known = _ids(draft.data.get("claims"))
     for number, probe in enumerate(reading.experiment.probes):
         asked = _asked(made, "probe", own(probe), reading.path(("probes", number)), draft, registries)
         made.probes += [replace(asked, at=probe.at)] if asked else []
@@ -60,10 +61,9 @@ def questions(reading: Reading, draft: Draft, registries: Registries) -> Questio
         path = reading.path(("report", number))
         asked = _asked(made, "section", own(section), path, draft, registries)
         made.sections += [asked] if asked else []
-        known = [claim.get("id") for claim in draft.data.get("claims") or () if isinstance(claim, dict)]
         for i, word in enumerate(section.claims):
             if word not in known:
-                flaw = Flaw((*path, "claims"), f"no claim is called '{word}'", nearest(word, filter(None, known)))
+                flaw = Flaw((*path, "claims"), f"no claim is called '{word}'", nearest(word, known))
                 made.found.append((draft.spot((*path, "claims", i)), flaw))
     for number, claim in enumerate(reading.experiment.claims):
         path = reading.path(("claims", number))
@@ -73,6 +73,12 @@ def questions(reading: Reading, draft: Draft, registries: Registries) -> Questio
             needed = _asked(made, "claim", given, place, draft, registries, name)
             made.requires += [needed] if needed else []
     return made
+
+
+def _ids(claims: Json) -> list[str]:
+    """The ids that claims have, flawed or not."""
+    ids = [claim.get("id") for claim in claims if isinstance(claim, dict)] if isinstance(claims, list) else []
+    return [word for word in ids if isinstance(word, str)]
 
 
 def _requirements(claim: ClaimText, path: Where, draft: Draft) -> Iterator[tuple[Where, Where, Choice]]:

@@ -11,6 +11,8 @@ from lnlab.errors import nearest
 from lnlab.keys import Json, canonical
 from lnlab.registry import Choice, Flaw, Flawed
 
+NULLABLE = ("optimizer", "schedule")
+"""Choices that may be null: there is none."""
 DEFAULT_INIT = "xavier_normal"
 _NOTHING = Part(None, "")
 
@@ -70,7 +72,7 @@ class Resolver:
             return resolve_train(raw if given else {}, self.registries)
         if key == "interventions":
             return self._interventions(raw if given else [])
-        if key in ("optimizer", "schedule") and raw is None:
+        if key in NULLABLE and raw is None:
             return None
         if key == "task" and not given:
             raise Flawed(Flaw((), "a task is required", nearest("", self.registries["task"].entries)))

@@ -130,7 +130,7 @@ def _setting(definitions: dict[str, Json]) -> dict[str, Json]:
 def _asked() -> dict[str, Json]:
     """Probes, sections and claims; and what nothing can choose yet."""
     lists = {key: {"type": "array", "items": _ref(kind)} for key, kind in _LISTS.items()}
-    return {**lists, "select": {"not": {}, "description": "needs training, which is not there yet"}}
+    return {**lists, "select": {"type": "null", "description": "needs training, which is not there yet"}}
 
 
 def _overlays() -> dict[str, Json]:

@@ -1,20 +1,21 @@
 """The sweep settled: every point resolved, equal ones merged, and what contradicts itself found."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from itertools import islice
 
-from lnlab.compile.choices import Registries
+from lnlab.compile.choices import Registries, resolve_choice
 from lnlab.compile.contradictions import contradictions, too_large
 from lnlab.compile.digests import Input, input_of
-from lnlab.compile.expand import Grid, Part, grids, points
+from lnlab.compile.expand import Grid, Part, Point, grids, points
 from lnlab.compile.identity import Identities
 from lnlab.compile.inputs import files_of
 from lnlab.compile.overlay import Draft, Found, grids_of
 from lnlab.compile.paths import SHORT, STACKS
-from lnlab.compile.resolve import Resolver
+from lnlab.compile.resolve import NULLABLE, Resolver
 from lnlab.compile.work import Setting
 from lnlab.errors import LabError
-from lnlab.registry import Flaw, Where
+from lnlab.registry import Flaw, Flawed, Where
 from lnlab.spec.read import Reading
 
 ENOUGH = 200
@@ -31,21 +32,34 @@ class Settled:
     found: Found = field(default_factory=list)
 
 
-def settle(reading: Reading, draft: Draft, identities: Identities, memory: int | None) -> Settled:
-    """Expand, resolve and check. ``memory`` is what one run may need at its peak, in bytes; None: no matter."""
+def settle(
+    reading: Reading, draft: Draft, identities: Identities, memory: int | None, most: int | None = None
+) -> Settled:
+    """Expand, resolve and check.
+
+    Args:
+        reading: the experiment.
+        draft: where each part of it was written.
+        identities: keys; a file that one of them needs must be there.
+        memory: what one run may need at its peak, in bytes; None: no matter, and no file is looked at.
+        most: points to look at; None: all.
+    """
     made, found = grids(reading, draft)
     axes = dict.fromkeys(path for grid in grids_of(draft.data) for path in grid)
     settled = Settled(tuple(axes), found=found)
-    _resolve(settled, draft, made, identities, memory)
+    _resolve(settled, draft, islice(points(draft, made, settled.found), most), identities, memory)
+    settled.found += _overwritten(draft, made, identities.registries)
     return settled
 
 
-def _resolve(settled: Settled, draft: Draft, made: list[Grid], identities: Identities, memory: int | None) -> None:
+def _resolve(
+    settled: Settled, draft: Draft, found: Iterable[Point], identities: Identities, memory: int | None
+) -> None:
     resolver = Resolver(identities.registries)
     inspector = _Inspector(identities, memory)
     known: set[tuple[int, ...]] = set()
     flawed = expanded = 0
-    for point in points(draft, made, settled.found):
+    for point in found:
         expanded += 1
         setting, flaws = resolver.setting(point.parts)
         if setting is not None:
@@ -62,6 +76,19 @@ def _resolve(settled: Settled, draft: Draft, made: list[Grid], identities: Ident
     if not expanded:
         settled.found.append((draft.spot(("sweep",)), Flaw(("sweep",), "no point is left", "except fewer of them")))
     settled.inputs = inspector.inputs()
+
+
+def _overwritten(draft: Draft, made: list[Grid], registries: Registries) -> Found:
+    """Choices of the base that every grid replaces: a mistake in one moves nothing, and is one all the same."""
+    found: Found = []
+    swept = [{axis.path for axis in grid.axes} for grid in made]
+    for key in set.intersection(*swept) & draft.data.keys() & registries.keys() - {"model"}:
+        try:
+            if draft.data[key] is not None or key not in NULLABLE:
+                resolve_choice(registries[key], draft.data[key])
+        except Flawed as error:
+            found += [(draft.spot((key, *flaw.path)), flaw.below(key)) for flaw in error.flaws]
+    return found
 
 
 def _written(flaw: Flaw, parts: Mapping[str, Part]) -> Flaw:
@@ -88,8 +115,11 @@ class _Inspector:
         shape = [value for key, value in setting.items() if key in ("task", "model", *STACKS)]
         untold = self._once("tags", [setting["model"]], lambda: _untold(setting, registries))
         found = untold + contradictions(setting, registries)
+        memory = self.memory
+        if memory is None:
+            return found
         if not found:
-            found = self._once("size", shape, lambda: self._size(setting))
+            found = self._once("size", shape, lambda: too_large(setting, registries, memory))
         return found + self._once("task", [setting["task"]], lambda: self._content(setting))
 
     def _once(self, what: str, values: list[object], look: Callable[[], list[Flaw]]) -> list[Flaw]:
@@ -97,9 +127,6 @@ class _Inspector:
         if name not in self._done:
             self._done[name] = look()
         return self._done[name]
-
-    def _size(self, setting: Setting) -> list[Flaw]:
-        return [] if self.memory is None else too_large(setting, self.identities.registries, self.memory)
 
     def _content(self, setting: Setting) -> list[Flaw]:
         """Files that the task names must be there; their content joins the key."""

@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from lnlab.compile.choices import Registries, resolve_choice
 from lnlab.keys import Json
 from lnlab.registry import Choice, Flaw, Flawed, flaws_of
+from lnlab.spec.experiment import One
 from lnlab.spec.moments import At
 
 Count = Annotated[int, Field(ge=1, lt=2**53)]
@@ -23,7 +24,7 @@ class Train(BaseModel):
     evaluate: At | None = None
     precision: Literal["float32"] = "float32"
     device: Literal["cpu"] = "cpu"
-    threads: Literal[1] = 1
+    threads: One = 1
 
 
 KNOWN = (*Train.model_fields, "stop", "epochs")

@@ -2,7 +2,8 @@
 
 A corpus builder is ``(roots, *, ...) -> Corpus``. Its tags say what a spec cannot set: ``licence``; ``citation``;
 ``files``, the files that can be downloaded, by path below a data root; ``locate``, which finds what lies in the roots;
-and, where the parameters alone do not say what the text is, ``fingerprint``, which joins the key.
+and, where the parameters alone do not say what the text is, ``fingerprint``, which joins the key, and ``inputs``, the
+files that it reads.
 """
 
 from collections.abc import Callable, Mapping, Sequence

@@ -32,6 +32,10 @@ def _fingerprint(roots: Roots, _choice: Choice) -> str:
     return content_of(_locate(roots))
 
 
+def _inputs(roots: Roots, _choice: Choice) -> list[Path]:
+    return _locate(roots) or []
+
+
 @corpora.register(
     "iwslt14",
     licence="CC BY-NC-ND (TED talks)",
@@ -39,6 +43,7 @@ def _fingerprint(roots: Roots, _choice: Choice) -> str:
     files={},
     locate=_locate,
     fingerprint=_fingerprint,
+    inputs=_inputs,
 )
 def iwslt14(roots: Roots) -> Corpus:
     """``prepare-iwslt14.sh``: TED talks, German to English, about 160,000 training pairs (Cettolo et al., 2014).

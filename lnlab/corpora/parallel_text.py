@@ -15,11 +15,19 @@ Name = Annotated[str, Field(min_length=1, max_length=1024)]
 Two = Annotated[list[Name], Field(min_length=2, max_length=2)]
 
 
+def _named(roots: Roots, choice: Choice) -> list[Path | None]:
+    """Each file that a resolved choice names, None where there is none; that a path leads astray is said at once."""
+    return [inside(roots, name) for part in ("train", "validation", "test") for name in choice[part] or ()]
+
+
+def _inputs(roots: Roots, choice: Choice) -> list[Path]:
+    return [path for path in _named(roots, choice) if path]
+
+
 def _fingerprint(roots: Roots, choice: Choice) -> str:
-    """The content of the files, or that one of them is absent; that a path leads astray is said at once."""
-    names = [name for part in ("train", "validation", "test") for name in choice[part] or ()]
-    paths = [inside(roots, name) for name in names]
-    return content_of([path for path in paths if path] if all(paths) else None)
+    """The content of the files, or that one of them is absent."""
+    paths = _inputs(roots, choice)
+    return content_of(paths if len(paths) == len(_named(roots, choice)) else None)
 
 
 def _sides(roots: Roots, names: list[str]) -> Sides:
@@ -38,7 +46,7 @@ def _sides(roots: Roots, names: list[str]) -> Sides:
     return found[0], found[1]
 
 
-@corpora.register("parallel_text", fingerprint=_fingerprint)
+@corpora.register("parallel_text", fingerprint=_fingerprint, inputs=_inputs)
 def parallel_text(
     roots: Roots,
     *,

@@ -2,9 +2,8 @@
 
 import faulthandler
 import os
-import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from functools import cache
 from multiprocessing import connection, parent_process
 from pathlib import Path
@@ -31,25 +30,16 @@ def _die_with(sentinel: int) -> None:
 @contextmanager
 def output_to(path: Path) -> Iterator[None]:
     """Inside, everything that this process prints is added to a file, by native code and by a crash as well."""
-    flush()
     saved = os.dup(1), os.dup(2)
-    opened = os.open(path, os.O_CREAT | os.O_APPEND | os.O_WRONLY, 0o644)
-    for stream in (1, 2):
-        os.dup2(opened, stream)
-    os.close(opened)
-    faulthandler.enable(file=2)
-    try:
-        yield
-    finally:
-        flush()
-        faulthandler.disable()
-        for stream, before in zip((1, 2), saved, strict=True):
-            os.dup2(before, stream)
-            os.close(before)
-
-
-def flush() -> None:
-    """Send on what Python holds back."""
-    for stream in (sys.stdout, sys.stderr):
-        if stream is not None:
-            stream.flush()
+    with path.open("a", buffering=1, encoding="utf-8", errors="replace") as file:
+        for stream in (1, 2):
+            os.dup2(file.fileno(), stream)
+        faulthandler.enable(file=2)
+        try:
+            with redirect_stdout(file), redirect_stderr(file):
+                yield
+        finally:
+            faulthandler.disable()
+            for stream, before in zip((1, 2), saved, strict=True):
+                os.dup2(before, stream)
+                os.close(before)

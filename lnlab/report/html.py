@@ -36,25 +36,27 @@ class Row:
     dots: Dots | None
 
 
-def templates_folder(given: Path | None = None) -> Path:
-    """Where the templates lie: the folder given, else inside the package, else beside it (a checkout).
+def template_folders(given: Path | None = None) -> tuple[Path, ...]:
+    """Where each template is looked for: the folder given, then inside the package or beside it (a checkout).
 
     Raises:
-        ReportError: there is no ``page.html.j2`` in any of them.
+        ReportError: the folder given is not there, or no ``page.html.j2`` is.
     """
     package = Path(lnlab.__file__).parent
-    places = [given] if given else [package / "templates", package.parent / "templates"]
-    for place in places:
-        if (place / "page.html.j2").is_file():
-            return place
-    where = listing(map(str, places), "or")
-    raise ReportError(Problem(where, "holds no page.html.j2", "name a folder of templates with --templates"))
+    places = (package / "templates", package.parent / "templates")
+    shipped = tuple(place for place in places if (place / "page.html.j2").is_file())[:1]
+    if given is not None and not given.is_dir():
+        raise ReportError(Problem(str(given), "is no folder", "name a folder of templates with --templates"))
+    if not shipped and (given is None or not (given / "page.html.j2").is_file()):
+        where = listing(map(str, places), "or")
+        raise ReportError(Problem(where, "holds no page.html.j2", "name a folder of templates with --templates"))
+    return (*(() if given is None else (given,)), *shipped)
 
 
-def environment(folder: Path) -> Environment:
+def environment(folders: Sequence[Path]) -> Environment:
     """Jinja as every template is rendered: escaped, and refusing names that do not exist."""
     made = Environment(
-        loader=FileSystemLoader(folder),
+        loader=FileSystemLoader(folders),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
@@ -64,13 +66,14 @@ def environment(folder: Path) -> Environment:
     return made
 
 
-def script(folder: Path) -> str:
+def script(folders: Sequence[Path]) -> str:
     """The one script of a page: Vega and the lines that put the live drawings into their places."""
-    return bundle((folder / "page.js").read_text(encoding="utf-8"))
+    found = next(folder / "page.js" for folder in folders if (folder / "page.js").is_file())
+    return bundle(found.read_text(encoding="utf-8"))
 
 
 def page(
-    folder: Path,
+    folders: Sequence[Path],
     facts: ReportFacts,
     results: Results,
     verdicts: Sequence[Verdict],
@@ -82,7 +85,7 @@ def page(
     """The page as text.
 
     Args:
-        folder: of the templates.
+        folders: of the templates.
         facts: what no table says.
         results: for methods, provenance and missing runs.
         verdicts: in the order of the spec.
@@ -90,9 +93,9 @@ def page(
         overview: all verdicts side by side, drawn.
         shared: the path of the shared script as the page names it; None puts everything into one file.
     """
-    made = environment(folder)
+    made = environment(folders)
     style = made.get_template("style.css").render()
-    inline = None if shared else script(folder)
+    inline = None if shared else script(folders)
     rows = {v.claim: _row(n, v, facts) for n, v in enumerate(verdicts, 1)}
     beside = [c for s in shown for c in s.part.claims]
     return made.get_template("page.html.j2").render(

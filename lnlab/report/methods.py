@@ -89,6 +89,11 @@ def _stack(taken: Mapping[str, list[Json]], stack: str) -> str:
     return f"{layers}, {attention} and {norm}, placed as {_say(taken, f'{stack}.placement')}"
 
 
+def _choice(taken: Mapping[str, list[Json]], path: str) -> str:
+    """A choice with its parameters: ``adam (lr 0.001)``."""
+    return f"{_plain(taken, path)}{_bracket(_params(taken, path))}"
+
+
 def _bracket(text: str) -> str:
     return f" ({text})" if text else ""
 
@@ -96,22 +101,20 @@ def _bracket(text: str) -> str:
 def _data(taken: Mapping[str, list[Json]]) -> str:
     if "task" not in taken:
         return ""
-    corpus = f" on the corpus {_plain(taken, 'task.corpus')}" if "task.corpus" in taken else ""
-    tokens = f", tokenized by {_plain(taken, 'task.tokenizer')}" if "task.tokenizer" in taken else ""
+    corpus = f" on the corpus {_choice(taken, 'task.corpus')}" if "task.corpus" in taken else ""
+    tokens = f", tokenized by {_choice(taken, 'task.tokenizer')}" if "task.tokenizer" in taken else ""
     given = _params(taken, "task", ("task.corpus", "task.tokenizer"))
     kind = _plain(taken, "task")
     return f"The task is {kind}{corpus}{tokens}{_bracket(given)}. The loss is a mean over tokens, in nats."
 
 
 def _training(taken: Mapping[str, list[Json]]) -> str:
-    start = f"Weights start as {_plain(taken, 'init')}{_bracket(_params(taken, 'init'))}." if "init" in taken else ""
+    start = f"Weights start as {_choice(taken, 'init')}." if "init" in taken else ""
     steps = taken.get("train.steps", [0])
     if steps == [0]:
         return f"{start} Nothing is trained: every number is measured at initialization.".strip()
-    rate = f" by {_plain(taken, 'optimizer')}{_bracket(_params(taken, 'optimizer'))}" if "optimizer" in taken else ""
-    factor = (
-        f", schedule {_plain(taken, 'schedule')}{_bracket(_params(taken, 'schedule'))}" if "schedule" in taken else ""
-    )
+    rate = f" by {_choice(taken, 'optimizer')}" if "optimizer" in taken else ""
+    factor = f", schedule {_choice(taken, 'schedule')}" if "schedule" in taken else ""
     return f"{start} Training takes {_plain(taken, 'train.steps')} updates{rate}{factor}.".strip()
 
 

@@ -6,6 +6,16 @@ from dataclasses import dataclass
 
 import altair as alt
 
+_STEPS = (
+    (1,),
+    (1, 2, 5),
+    (1, 2, 3, 5, 7),
+    (1, 1.5, 2, 3, 4, 5, 6, 7, 8),
+    tuple(n / 4 for n in range(4, 40)),
+    tuple(n / 20 for n in range(20, 200)),
+)
+_LEAST = 1e-300  # below it numbers lose their digits
+
 
 @dataclass(frozen=True)
 class Axis:
@@ -30,7 +40,7 @@ class Axis:
 
 
 def logarithmic(title: str, values: Iterable[float]) -> Axis:
-    """An axis over positive values: 1-2-5 ticks up to two decades, powers of ten beyond, and room at both ends.
+    """An axis over positive values with room at both ends: the roundest ticks of which there are at least three.
 
     Raises:
         ValueError: a value is not positive, or there is none.
@@ -41,10 +51,12 @@ def logarithmic(title: str, values: Iterable[float]) -> Axis:
     low, high = math.log10(min(found)), math.log10(max(found))
     room = max(0.06 * (high - low), 0.05)
     low, high = max(low - room, -307.0), min(high + room, 308.0)
-    steps = (1, 2, 5) if high - low <= 2 else (1,)
     every = max(1, math.ceil((high - low) / 10))
-    decades = range(math.floor(low), math.ceil(high) + 1)
-    ticks = [s * 10.0**d for d in decades if d % every == 0 for s in steps if low <= math.log10(s) + d <= high]
+    decades = [d for d in range(math.floor(low), math.ceil(high) + 1) if d % every == 0]
+    for steps in _STEPS:
+        ticks = [s * 10.0**d for d in decades for s in steps if low <= math.log10(s) + d <= high]
+        if len(ticks) >= 3:
+            break
     return Axis(title, (10**low, 10**high), tuple(float(f"{t:.6g}") for t in ticks), log=True)
 
 
@@ -58,7 +70,7 @@ def linear(title: str, values: Iterable[float]) -> Axis:
     if not found:
         raise ValueError("an axis needs values")
     low, high = min(found), max(found)
-    span = (high - low) or abs(high) or 1.0
+    span = max((high - low) or abs(high) or 1.0, _LEAST)
     low, high = low - 0.05 * span, high + 0.05 * span
     rough = (high - low) / 6
     power = 10.0 ** math.floor(math.log10(rough))

@@ -92,7 +92,7 @@ def plain(value: Json) -> str:
     if isinstance(value, Mapping):
         given = ", ".join(f"{k} {plain(v)}" for k, v in value.items() if k != "kind")
         kind = str(value.get("kind", ""))
-        return f"{kind} ({given})" if given else kind
+        return f"{kind} ({given})" if kind and given else kind or given
     return "none" if value is None else listing(map(plain, value), "and") if isinstance(value, list) else str(value)
 
 

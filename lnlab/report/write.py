@@ -58,7 +58,7 @@ def write_report(
         verdicts: in the order of the spec.
         single_file: put the script and the figures into the page instead of beside it.
         pdf: also draw each figure as PDF.
-        templates: a folder of templates instead of the shipped ones.
+        templates: a folder whose templates are taken before the shipped ones.
 
     Returns:
         every file of the report, the page first.
@@ -66,7 +66,7 @@ def write_report(
     Raises:
         ReportError: the folder cannot be written, or the templates are not there.
     """
-    html.templates_folder(templates)
+    html.template_folders(templates)
     data = write_folder(out, facts, results, verdicts)
     return [*render(out, single_file=single_file, pdf=pdf, templates=templates), *data]
 
@@ -76,15 +76,15 @@ def render(out: Path, *, single_file: bool = False, pdf: bool = False, templates
 
     Arguments, return value and errors as in ``write_report``.
     """
-    folder = html.templates_folder(templates)
+    folders = html.template_folders(templates)
     facts, results, verdicts = read_folder(out)
     parts = build_parts(facts, results)
     section = forest(verdicts)
     every = plates.draw([*parts, *([Part(len(parts) + 1, "", (), section)] if section else [])])
     shown, overview = every[: len(parts)], every[-1] if section else None
-    shared = None if single_file else _share(_assets(out, facts), html.script(folder))
+    shared = None if single_file else _share(_assets(out, facts), html.script(folders))
     path = None if shared is None else Path(os.path.relpath(shared, out)).as_posix()
-    page = html.page(folder, facts, results, verdicts, shown, overview, shared=path)
+    page = html.page(folders, facts, results, verdicts, shown, overview, shared=path)
     files = {"index.html": page.encode(), "notebook.ipynb": notebook(facts, verdicts, shown).encode()}
     files |= {
         name: content for s in every for plate in s.plates for name, content in plates.files(plate, pdf=pdf).items()
@@ -95,8 +95,8 @@ def render(out: Path, *, single_file: bool = False, pdf: bool = False, templates
 
 
 def _assets(out: Path, facts: ReportFacts) -> Path:
-    """One folder for all pages of a repository: beside the reports of the default profile."""
-    return (out.parent.parent if facts.profile else out.parent) / "assets"
+    """One folder for all pages of a repository: beside the reports of the default profile, see ``report_folder``."""
+    return (out.parent.parent if out.name == facts.profile else out.parent) / "assets"
 
 
 def _share(assets: Path, script: str) -> Path:

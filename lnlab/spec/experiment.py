@@ -33,6 +33,7 @@ REPLACEABLE = ("seeds", "sweep", "probes", "report")
 
 Sentence = Annotated[str, Field(min_length=1)]
 Word = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_]*$", max_length=60)]
+One = Annotated[int, Field(ge=1, le=1)]  # a Literal[1] would take true
 Axis = Annotated[tuple[Any, ...], Field(min_length=1)]
 Overlay = Mapping[str, Any]
 
@@ -96,7 +97,7 @@ class Experiment(BaseModel):
     """One question: what a spec file says, profile and overrides applied."""
 
     model_config = _CLOSED
-    lnlab: Literal[1]
+    lnlab: One
     title: Sentence
     question: Sentence | None = None
     source: Source | None = None

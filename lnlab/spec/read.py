@@ -1,7 +1,7 @@
 """Data -> ``Experiment``, with every flaw at once; what is sound is read on although something else is not."""
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 
 from pydantic import BaseModel, ValidationError
@@ -17,6 +17,7 @@ _REQUIRED = {"lnlab": "add 'lnlab: 1', the version of the language", "title": "a
 _MEANT = dict.fromkeys(("tuple_type", "list_type"), "write a list: [...]")
 _MEANT |= dict.fromkeys(("dict_type", "mapping_type", "model_type"), "write a mapping: {key: value}")
 _MEANT |= {"bool_type": "write true or false", "string_type": "write text; put quotes around a number"}
+_EMPTY = Flaw(("sweep",), "is empty", "give at least one, or leave the key out")
 MOST_PRIMARY = 6
 MOST_FLAWS = 100
 
@@ -45,7 +46,7 @@ class Reading:
 def read_experiment(data: dict[str, Json]) -> Reading:
     """The experiment that ``data`` describes, and every flaw of its grammar."""
     kept = {key: list(range(len(data[key]))) for key in _LISTS if isinstance(data.get(key), list)}
-    flaws: list[Flaw] = []
+    flaws = [_EMPTY] if "sweep" in data and data["sweep"] is None else []
     sound = dict(data)
     while True:
         try:
@@ -95,7 +96,7 @@ def _flaw(item: Json, kept: dict[str, list[int]]) -> Flaw:
     if item["type"] == "missing":
         return _missing(path, item["input"])
     if item["type"] == "too_short":
-        return Flaw(path, "is empty", "give at least one, or leave the key out")
+        return replace(_EMPTY, path=path)
     found = json.dumps(item["input"], default=str)
     message = _MEANT.get(item["type"]) or item["msg"][0].lower() + item["msg"][1:]
     return Flaw(path, f"found {found if len(found) <= 80 else found[:80] + ' ...'}", message)

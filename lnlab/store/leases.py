@@ -21,6 +21,9 @@ from lnlab.store.identity import Identity, alive, dead, myself
 PERIOD = 30.0
 """Seconds without a sign of life after which a lease is void."""
 
+TORN = 2.0
+"""The same for a lease that nobody has signed: its maker died between making it and signing it."""
+
 
 @dataclass
 class Lease:
@@ -62,7 +65,7 @@ def acquire(path: Path, lock: Path, period: float = PERIOD) -> Lease | None:
     content = canonical(who).encode()
     if not files.create(path, content):
         with files.locked(lock):
-            if not _void(path, period):
+            if not _void(path):
                 return None
             files.remove(path)
         if not files.create(path, content):
@@ -70,8 +73,8 @@ def acquire(path: Path, lock: Path, period: float = PERIOD) -> Lease | None:
     return Lease(path, lock, content, period)
 
 
-def _void(path: Path, period: float) -> bool:
-    """Whether the lease may be taken over. An empty or torn one has only its age to speak for it."""
+def _void(path: Path) -> bool:
+    """Whether the lease may be taken over. One that nobody signed has only its age to speak for it."""
     content = _read(path)
     if content is None:
         return True
@@ -80,7 +83,7 @@ def _void(path: Path, period: float) -> bool:
         who = Identity(told["host"], told["boot"], told["pid"], told["start"])
         period = float(told["period"])
     except (ValueError, TypeError, KeyError):
-        return _age(path) > period
+        return _age(path) > TORN
     return dead(who) or (not alive(who) and _age(path) > period)
 
 

@@ -1,9 +1,10 @@
 """Batches of nearly equal numbers of target tokens and little padding.
 
-Pairs are sorted by (target length, source length), equal ones in random order, and laid end to end by their target
-tokens. With n tokens in all and K batches, the pair whose middle lies at token m goes to batch ``floor(m K / n)``, so
-that a batch has n / K tokens give or take a sentence. K is the smallest number tried with which no batch exceeds the
-budget. The batches are then shuffled.
+Pairs are sorted by (target length, source length), source lengths rising and falling in turn, so that a batch over the
+seam of two target lengths holds similar sources; equal pairs stand in random order. They are laid end to end by their
+target tokens. With n tokens in all and K batches, the pair whose middle lies at token m goes to batch
+``floor(m K / n)``, so that a batch has n / K tokens give or take a sentence. K is the smallest number tried with which
+no batch exceeds the budget. The batches are then shuffled.
 """
 
 import torch
@@ -37,9 +38,10 @@ def batches_of(source: Tensor, target: Tensor, budget: int, seed: int) -> list[T
 
 
 def by_length(source: Tensor, target: Tensor, generator: torch.Generator) -> Tensor:
-    """Rows sorted by (target, source) length, equal pairs in random order."""
+    """Rows by target length, then by source length, rising among even targets and falling among odd ones."""
     rows = torch.randperm(len(target), generator=generator)
-    key = target * (int(source.max()) + 1) + source
+    longest = int(source.max())
+    key = target * (longest + 1) + torch.where(target % 2 == 0, source, longest - source)
     return rows[key[rows].argsort(stable=True)]
 
 

@@ -25,12 +25,24 @@ def test_a_row_is_one_line_in_a_pipe_however_long(capsys):
 def test_json_has_no_nan_and_keeps_every_number(capsys):
     print_json({"a": [1, 0.1, math.nan, math.inf], "b": None, "c": "é", "d": True})
     printed = capsys.readouterr().out
-    assert json.loads(printed, parse_constant=pytest.fail) == {"a": [1, 0.1, None, None], "b": None, "c": "é", "d": True}
+    assert json.loads(printed, parse_constant=pytest.fail) == {
+        "a": [1, 0.1, None, None],
+        "b": None,
+        "c": "é",
+        "d": True,
+    }
 
 
 @pytest.mark.parametrize(
     ("seconds", "said"),
-    [(0.44, "0.4 s"), (59.4, "59 s"), (59.6, "1 min 0 s"), (200, "3 min 20 s"), (3600, "1 h 0 min"), (7500, "2 h 5 min")],
+    [
+        (0.44, "0.4 s"),
+        (59.4, "59 s"),
+        (59.6, "1 min 0 s"),
+        (200, "3 min 20 s"),
+        (3600, "1 h 0 min"),
+        (7500, "2 h 5 min"),
+    ],
 )
 def test_durations_read_as_a_person_says_them(seconds, said):
     assert duration(seconds) == said

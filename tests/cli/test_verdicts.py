@@ -26,7 +26,8 @@ def test_the_table_holds_sentence_interval_region_n_and_verdict(capsys):
 
 
 @pytest.mark.parametrize(
-    ("low", "high", "said"), [(-1, 2.5, "-1 to 2.5"), (2.5, None, "at least 2.5"), (None, 1.5, "at most 1.5"), (None, None, "")]
+    ("low", "high", "said"),
+    [(-1, 2.5, "-1 to 2.5"), (2.5, None, "at least 2.5"), (None, 1.5, "at most 1.5"), (None, None, "")],
 )
 def test_regions_are_read_as_the_spec_writes_them(low, high, said):
     assert region(verdict(region_low=low, region_high=high)) == said

@@ -282,7 +282,7 @@ def places(value, path=()):
     return [path, *(p for key, item in inner for p in places(item, (*path, key)))]
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(st.sampled_from([path for path in places(CLAIMED) if path]), JSON, st.sampled_from([None, "smoke"]))
 def test_any_value_anywhere_gives_a_plan_or_problems_that_say_where(
     laboratory, checked_by_schema, path, value, profile
@@ -299,7 +299,8 @@ def test_any_value_anywhere_gives_a_plan_or_problems_that_say_where(
         shown = [str(problem) for problem in error.problems]
     else:
         shown = []
-        assert profile or not checked_by_schema(document.data)
+        overwritten = path == ("model", "layers")  # by every grid, so that nothing ever reads it
+        assert profile or overwritten or not checked_by_schema(document.data)
     assert all(line.startswith(("a.yaml:", "--profile")) and "\n" not in line for line in shown)
 
 

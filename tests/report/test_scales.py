@@ -18,7 +18,7 @@ def test_a_logarithmic_axis_holds_its_numbers_and_its_ticks(values):
     low, high = axis.domain
     assert 0 < low <= min(values) * (1 + 1e-9)
     assert high >= max(values) * (1 - 1e-9)
-    assert len(axis.ticks) <= 12
+    assert 3 <= len(axis.ticks) <= 12
     assert all(low * (1 - 1e-6) <= t <= high * (1 + 1e-6) for t in axis.ticks)
 
 
@@ -32,6 +32,7 @@ def test_a_linear_axis_holds_its_numbers_and_about_six_ticks(values):
 
 def test_ticks_are_round():
     assert logarithmic("x", [0.25, 2.0]).ticks == (0.5, 1.0, 2.0)
+    assert logarithmic("x", [0.4, 0.7]).ticks == (0.4, 0.5, 0.6, 0.7)
     assert logarithmic("x", [1e-4, 1e4]).ticks == tuple(10.0**n for n in range(-4, 5))
     assert linear("x", [0, 10]).ticks == (0, 2, 4, 6, 8, 10)
 

@@ -50,6 +50,9 @@ def test_the_heading_is_computed_from_the_numbers(results):
         ends[placement] = f"{float(stats.gmean(pair)):.2g}"
     said = f"Post-LN grows {ends['post']}× from the first to the last decoder layer; Pre-LN falls to {ends['pre']}×"
     assert section.finding == said
+    even = (pl.col("layer") == 6) & pl.col("run").str.starts_with("pre")
+    level = changed(results, pl.col("value") / 0.654, even)
+    assert "Pre-LN stays level (0.99×)" in depth_profile(level, quantity="gradient_norm", where=SIX).finding
     turned = changed(results, 1 / pl.col("value"))
     assert depth_profile(turned, quantity="gradient_norm", where=SIX).finding.startswith("Post-LN falls to 0.1")
 

@@ -151,6 +151,15 @@ def test_a_folder_of_another_version_is_refused(small, tmp_path):
 
 
 def test_templates_that_are_not_there_are_named_before_anything_is_written(small, tmp_path):
-    with pytest.raises(ReportError, match=r"holds no page\.html\.j2"):
-        write_report(tmp_path / "out", *small, templates=tmp_path)
+    with pytest.raises(ReportError, match="is no folder"):
+        write_report(tmp_path / "out", *small, templates=tmp_path / "nowhere")
     assert not (tmp_path / "out").exists()
+
+
+def test_own_templates_are_taken_before_the_shipped_ones(small, tmp_path):
+    own = tmp_path / "own"
+    own.mkdir()
+    (own / "style.css").write_text("body { color: rebeccapurple }")
+    page = write_report(tmp_path / "out", *small, templates=own)[0].read_text()
+    assert "<style>body { color: rebeccapurple }</style>" in page
+    assert 'id="figure-1"' in page

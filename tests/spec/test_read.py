@@ -57,6 +57,7 @@ def test_a_sound_spec_has_no_flaws_and_survives_being_stored():
         ({"source": {}}, ("source",), "'cite' is required", "add"),
         ({"seeds": 0}, ("seeds",), "found 0", "at least one seed"),
         ({"seeds": "a"}, ("seeds",), 'found "a"', "write a number"),
+        ({"sweep": None}, ("sweep",), "is empty", "leave the key out"),
         ({"sweep": []}, ("sweep",), "is empty", "leave the key out"),
         ({"sweep": {"norm": ["a"]}}, ("sweep",), "found {", "write a list"),
         ({"sweep": [{"norm": "layer"}]}, ("sweep", 0, "norm"), 'found "layer"', "write a list"),

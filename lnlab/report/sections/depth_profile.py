@@ -17,8 +17,6 @@ from lnlab.report.wording import definition, short, unit
 from lnlab.report.wording import quantity as called
 from lnlab.tables import Results
 
-LEVEL = 1.1
-
 
 @sections.register("depth_profile")
 def depth_profile(
@@ -93,10 +91,10 @@ def _ends(found: Gathered, panel: str | None, name: str) -> list[tuple[float, fl
 
 
 def _change(pairs: Sequence[tuple[float, float]], *, log: bool) -> str:
-    """From first to last, within each seed and then over seeds."""
+    """From first to last, within each seed and then over seeds; a direction only where the interval leaves no other."""
     found = student([last / first if log else last - first for first, last in pairs], log=log)
     if not log:
         return f"changes by {short(found.estimate)}"
-    if 1 / LEVEL < found.estimate < LEVEL:
-        return f"ends where it began ({short(found.estimate)}×)"
+    if found.n > 1 and found.low <= 1 <= found.high:
+        return f"stays level ({short(found.estimate)}×)"
     return f"{'grows' if found.estimate > 1 else 'falls to'} {short(found.estimate)}×"

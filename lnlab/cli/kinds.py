@@ -22,7 +22,7 @@ def list_kinds(
     reference: Annotated[bool, typer.Option("--reference", help="Print the reference of the spec language.")] = False,
 ) -> None:
     """List what a spec may name: every kind, its parameters with their defaults, and its formula."""
-    from lnlab.cli.open import registries
+    from lnlab.cli.request import registries
 
     known = registries(plugins)
     if schema:
@@ -68,6 +68,8 @@ def described(entry: "Entry[Any]") -> dict[str, Any]:
 def signature(parameters: list[dict[str, Any]]) -> str:
     """``eps=1e-05, heads``: what a spec may set, with the defaults."""
     return ", ".join(
-        p["name"] if p["required"] else f"{p['name']}={p['default']['kind'] if isinstance(p['default'], dict) else p['default']}"
+        p["name"]
+        if p["required"]
+        else f"{p['name']}={p['default']['kind'] if isinstance(p['default'], dict) else p['default']}"
         for p in parameters
     )

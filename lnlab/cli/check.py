@@ -1,0 +1,90 @@
+"""``lnlab check``: is a spec right? Compiles it and builds every distinct model without memory; needs no corpus."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from lnlab.cli.options import AsJson, Overrides, Plugins, Profile, Spec
+from lnlab.cli.request import Request, compiled, registries
+from lnlab.cli.terminal import count, out, print_json
+from lnlab.errors import LabError, Problem
+
+if TYPE_CHECKING:
+    from lnlab.cli.request import Registries
+    from lnlab.compile.plan import Plan
+
+EXAMPLE = "Example: [bold]lnlab check specs/xiong_fig3.yaml --all-profiles[/bold]"
+BUILT = ("task", "model", "encoder", "decoder", "init")
+"""The parts of a setting that a model is built of."""
+
+
+def check(
+    spec: Spec,
+    overrides: Overrides,
+    plugins: Plugins,
+    profile: Profile = None,
+    all_profiles: Annotated[bool, typer.Option("--all-profiles", help="The default and every profile.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Check a spec: every problem at once, each with its place; then build every distinct model without memory."""
+    from lnlab.spec.load import load
+
+    profiles = [None, *(load(spec).data.get("profiles") or {})] if all_profiles else [profile]
+    known = registries(plugins)
+    found = []
+    problems: list[Problem] = []
+    for each in profiles:
+        try:
+            found.append(checked(Request(spec, each, tuple(overrides), tuple(plugins)), known))
+        except LabError as error:
+            problems += error.problems
+    if as_json:
+        print_json(found)
+    for line in [] if as_json else found:
+        runs, models, claims = (count(line[word], word[:-1]) for word in ("runs", "models", "claims"))
+        out().print(f"{spec}: {line['profile'] or 'default'}: ok: {runs}, {models}, {claims}")
+    if problems:
+        raise LabError(*dict.fromkeys(problems))
+
+
+def checked(request: Request, known: "Registries") -> dict[str, Any]:
+    """What is in a spec that is right.
+
+    Raises:
+        LabError: what is wrong with it, or cannot be built.
+    """
+    plan, _ = compiled(request, known)
+    models = distinct(plan)
+    _build(request, plan, models, known)
+    return {
+        "profile": request.profile,
+        "runs": len(plan.runs),
+        "models": len(models),
+        "claims": len(plan.claims),
+    }
+
+
+def distinct(plan: "Plan") -> list[str]:
+    """One variant for each model that is built differently."""
+    from lnlab.keys import canonical
+
+    parts = {variant: {part: setting.get(part) for part in BUILT} for variant, setting in plan.settings.items()}
+    return list({canonical(part): variant for variant, part in parts.items()}.values())
+
+
+def _build(request: Request, plan: "Plan", variants: Sequence[str], known: "Registries") -> None:
+    """Build these variants; what cannot be built names its variant."""
+    from lnlab.compile.explain import label
+    from lnlab.execute.meta import build_on_meta
+
+    problems = []
+    for variant in variants:
+        try:
+            build_on_meta(plan.settings[variant], known)
+        except LabError as error:
+            point = " ".join(f"{axis}={label(value)}" for axis, value in plan.points[variant].items())
+            where = f"{request.spec}: {point}" if point else str(request.spec)
+            problems += [Problem(f"{where}: {p.where}", p.what, p.remedy) for p in error.problems]
+    if problems:
+        raise LabError(*problems)

@@ -1,0 +1,128 @@
+"""``lnlab plan``: what a run would do and what it costs, like a database's EXPLAIN; does nothing itself."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from lnlab.cli.missing import grouped
+from lnlab.cli.options import AsJson, Folder, Overrides, Plugins, Profile, Spec
+from lnlab.cli.request import Request, compiled, open_store, registries
+from lnlab.cli.terminal import count, duration, out, print_json, quantity
+
+if TYPE_CHECKING:
+    from lnlab.cli.rate import Rate
+    from lnlab.cli.request import Registries
+    from lnlab.compile.plan import Plan, Trajectory
+    from lnlab.registry import Choice
+
+EXAMPLE = "Example: [bold]lnlab plan specs/xiong_fig3.yaml --profile paper[/bold]"
+
+
+def plan(
+    spec: Spec,
+    overrides: Overrides,
+    folder: Folder,
+    plugins: Plugins,
+    profile: Profile = None,
+    workers: Annotated[
+        int | None, typer.Option("--workers", "-w", min=1, metavar="N", help="Workers that the time is reckoned for.")
+    ] = None,
+    calibrate: Annotated[
+        bool, typer.Option("--calibrate", help="Measure one unit now, and keep it, to know how long the rest takes.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Explain what a run would do: runs by axis, what is shared, what the store lacks and why, and what it costs."""
+    from lnlab.cli.rate import measured_rate, past_rate, workers_here
+    from lnlab.compile.explain import explain
+
+    request, store = Request(spec, profile, tuple(overrides), tuple(plugins)), open_store(folder)
+    known = registries(plugins)
+    made, _ = compiled(request, known)
+    units = [unit for unit, _ in store.pending(made)]
+    rate = measured_rate(store, request, units, known) if calibrate and units else past_rate(store, known)
+    facts = described(made, store.pending(made), known, rate, workers_here(workers))
+    if as_json:
+        print_json(facts)
+        return
+    for line in [*explain(made), f"store {store.root}: {held(facts)}", *costs(facts)]:
+        out().print(line)
+
+
+def described(
+    made: "Plan", pending: "Sequence[tuple[Trajectory, str]]", known: "Registries", rate: "Rate | None", workers: int
+) -> dict[str, Any]:
+    """The plan in numbers, as plain values."""
+    from lnlab.compile.cost import cost
+
+    units = [unit for unit, _ in pending]
+    every = [cost(each.setting, each.measurements, known) for each in made.trajectories]
+    to_do = [cost(each.setting, each.measurements, known) for each in units]
+    return {
+        "name": made.name,
+        "profile": made.profile,
+        "runs": len(made.runs),
+        "variants": len(made.settings),
+        "seeds": list(made.experiment.seeds),
+        "units": {"all": len(made.trajectories), "missing": len(units)},
+        "measurements": {
+            "needed": len(made.needs),
+            "distinct": sum(len(each.measurements) for each in made.trajectories),
+            "missing": sum(len(each.measurements) for each in units),
+        },
+        "why": dict(grouped(reason for _, reason in pending)),
+        "pins": list(made.pins),
+        "parameters": [min(each.parameters for each in every), max(each.parameters for each in every)],
+        "flops": {"all": sum(each.flops for each in every), "missing": sum(each.flops for each in to_do)},
+        "peak_bytes": max(each.peak_bytes for each in every),
+        "workers": workers,
+        "seconds": rate.seconds(units, known, workers) if rate else None,
+        "seconds_known": rate.source if rate else None,
+        "claims": [
+            {"id": text.id, "kind": choice["kind"], "primary": text.primary, "n": judged_seeds(made, choice)}
+            for text, choice in zip(made.experiment.claims, made.claims, strict=True)
+        ],
+    }
+
+
+def judged_seeds(made: "Plan", claim: "Choice") -> int:
+    """How many seeds a claim is judged on."""
+    asked = (claim.get("of") or {}).get("seed", made.experiment.seeds)
+    return len(set(made.experiment.seeds) & set(asked if isinstance(asked, list | tuple) else [asked]))
+
+
+def held(facts: dict[str, Any]) -> str:
+    """What the store has of the plan, and why each miss is a miss."""
+    units, measurements = facts["units"], facts["measurements"]
+    if not units["missing"]:
+        return "holds everything; a run would compute nothing"
+    have = measurements["distinct"] - measurements["missing"]
+    lacks = (
+        f"holds {have:,} of {count(measurements['distinct'], 'measurement')}; {count(units['missing'], 'unit')} to do"
+    )
+    return "\n".join([lacks, *(f"  {count(number, 'unit')}: {why}" for why, number in facts["why"].items())])
+
+
+def costs(facts: dict[str, Any]) -> list[str]:
+    """What the plan costs, a line each, and how many seeds its claims are judged on."""
+    least, most = (quantity(number, "") for number in facts["parameters"])
+    flops = facts["flops"]
+    seeds = sorted({claim["n"] for claim in facts["claims"]})
+    judged = "" if not seeds else f"{seeds[0]}" if len(seeds) == 1 else f"{seeds[0]} to {seeds[-1]}"
+    return [
+        *([f"{count(len(facts['claims']), 'claim')} judged on {judged} seeds"] if judged else []),
+        f"parameters: {least if least == most else f'{least} to {most}'}",
+        f"compute: {quantity(flops['missing'], 'FLOP')} to do of {quantity(flops['all'], 'FLOP')}",
+        f"memory: about {quantity(facts['peak_bytes'], 'B')} a worker at the peak",
+        f"time: {expected(facts)}",
+    ]
+
+
+def expected(facts: dict[str, Any]) -> str:
+    """How long a run would take, and how that is known."""
+    if not facts["units"]["missing"]:
+        return "none"
+    if facts["seconds"] is None:
+        return "unknown, as this store holds no unit yet; --calibrate measures one, and lnlab run shows the time left"
+    return f"about {duration(facts['seconds'])} on {count(facts['workers'], 'worker')}, {facts['seconds_known']}"

@@ -1,0 +1,147 @@
+"""Every mistake a user can make is one line that names the place and the remedy; never a traceback."""
+
+import errno
+import gzip
+import os
+from pathlib import Path
+
+import pytest
+
+from lnlab.store import files
+
+BASE = "lnlab: 1\ntitle: T\ntask: {kind: translation, corpus: toy_german_english, vocabulary: 200, batch_tokens: 64}\n"
+MODEL = "model: {kind: encoder_decoder, layers: 2, d_model: 16, heads: 2, d_ff: 32}\n"
+REST = "placement: post\nprobes: [{kind: gradient_norm, at: init, batches: 1}]\n"
+WHOLE = BASE + MODEL + REST
+
+
+def one_problem(said, *words):
+    """A wrong spec or command: code 2, nothing on standard output, one line with all of ``words``."""
+    assert said.code == 2, said
+    assert "Traceback" not in said.err
+    lines = said.err.splitlines()
+    assert len(lines) == 1, lines
+    for word in words:
+        assert word in lines[0], lines[0]
+
+
+WRONG = {
+    "typo in a key": (WHOLE + "seds: 2\n", ["x.yaml:7:1", "seds", "did you mean 'seeds'"]),
+    "typo in a parameter": (WHOLE.replace("heads:", "haeds:"), ["x.yaml:4:", "haeds", "did you mean 'heads'"]),
+    "wrong type": (WHOLE.replace("layers: 2", "layers: two"), ["x.yaml:4:", "layers", "two"]),
+    "unknown kind": (WHOLE.replace("placement: post", "placement: pots"), ["x.yaml:5:", "did you mean 'post'"]),
+    "duplicate key": (WHOLE + "title: again\n", ["x.yaml:7:1", "title"]),
+    "not a number": (WHOLE.replace("d_ff: 32", "d_ff: .nan"), ["x.yaml:4:", "nan"]),
+    "empty sweep": (WHOLE + "sweep: []\n", ["x.yaml:7:", "sweep"]),
+    "missing sweep path": (WHOLE + "sweep:\n  - {model.hieght: [1, 2]}\n", ["x.yaml:8:", "hieght"]),
+    "ten thousand layers": (WHOLE.replace("layers: 2", "layers: 10000"), ["x.yaml:4:", "layers"]),
+    "heads that do not divide": (WHOLE.replace("heads: 2", "heads: 3"), ["x.yaml", "heads"]),
+    "syntax error": (WHOLE + "claims: [\n", ["x.yaml:"]),
+    "empty file": ("", ["x.yaml:1:1", "empty"]),
+    "escape sequences": (WHOLE + '"\\e[31mred": 1\n', ["x.yaml:7:1", "\\x1b[31mred"]),
+}
+
+
+@pytest.mark.parametrize("command", ["check", "plan", "run"])
+@pytest.mark.parametrize("mistake", WRONG)
+def test_mistakes_in_a_spec(lnlab, here, command, mistake):
+    text, words = WRONG[mistake]
+    (here / "x.yaml").write_text(text)
+    one_problem(lnlab(command, "x.yaml"), *words)
+    assert not (here / ".lnlab").exists()
+
+
+def test_every_problem_of_a_spec_is_told_at_once_in_the_order_of_the_file(lnlab, here):
+    (here / "x.yaml").write_text(WHOLE.replace("heads:", "haeds:").replace("placement: post", "placement: pots"))
+    said = lnlab("run", "x.yaml", "-s", "seeds=none")
+    assert said.code == 2
+    places = [line.split(": ")[0] for line in said.err.splitlines()]
+    assert [place.rpartition(":")[0] for place in places[:2]] == ["x.yaml:4", "x.yaml:5"]
+    assert "seeds=none" in said.err.splitlines()[-1]
+
+
+def test_files_that_are_no_specs(lnlab, here):
+    (here / "folder").mkdir()
+    (here / "binary.yaml").write_bytes(bytes(range(256)) * 4)
+    (here / "latin.yaml").write_bytes("title: Übung".encode("latin-1"))
+    with (here / "large.yaml").open("wb") as file:
+        file.truncate(50 * 2**20)
+    one_problem(lnlab("run", "folder"), "folder", "is a folder", "name the YAML file")
+    one_problem(lnlab("run", "binary.yaml"), "binary.yaml", "is not text")
+    one_problem(lnlab("run", "latin.yaml"), "latin.yaml:1:8", "UTF-8")
+    one_problem(lnlab("run", "large.yaml"), "large.yaml", "52,428,800 bytes", "at most")
+    one_problem(lnlab("run", "lage.yaml"), "lage.yaml", "no such file", "did you mean 'large.yaml'")
+    one_problem(lnlab("run", "x" * 5000), "file name too long")
+
+
+def test_overrides_and_profiles_name_the_argument(lnlab, tiny):
+    one_problem(lnlab("run", tiny, "-s", "model.layers"), "model.layers", "=")
+    one_problem(lnlab("run", tiny, "-s", "model.leyers=3"), "model.leyers", "did you mean")
+    one_problem(lnlab("run", tiny, "--profile", "reel"), "--profile reel", "did you mean 'real'")
+
+
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [
+        (errno.EROFS, ["read-only file system", "--store"]),
+        (errno.ENOSPC, ["no space left on device", "free some space"]),
+        (errno.EACCES, ["permission denied", "make it writable"]),
+    ],
+)
+def test_a_store_that_cannot_be_written(lnlab, tiny, monkeypatch, code, words):
+    def refuse(operation: str, path: Path) -> None:
+        raise OSError(code, os.strerror(code), str(path))
+
+    monkeypatch.setattr(files, "before", refuse)
+    one_problem(lnlab("run", tiny), ".lnlab", *words)
+
+
+def test_a_store_that_is_a_file(lnlab, tiny):
+    one_problem(lnlab("run", tiny, "--store", tiny), "tiny.yaml", "is a file", "--store")
+
+
+def test_a_store_whose_name_is_too_long(lnlab, tiny):
+    one_problem(lnlab("run", tiny, "--store", "x" * 300), "file name too long")
+
+
+def test_what_is_asked_before_a_run_says_how_to_run(lnlab, tiny):
+    run = f"lnlab run {tiny}"
+    one_problem(lnlab("report", tiny), "tiny.yaml", "was never run", run)
+    one_problem(lnlab("report", tiny, "-s", "seeds=3"), "tiny.yaml", "was never run", f"{run} -s seeds=3")
+    one_problem(lnlab("status", tiny), "tiny.yaml", "was never run", run)
+    one_problem(lnlab("query", "SELECT 1", "--spec", tiny), "tiny.yaml", "was never run", run)
+    one_problem(lnlab("report"), "nothing was run", "lnlab run SPEC")
+    one_problem(lnlab("query", "SELECT 1"), "nothing was run", "lnlab run SPEC")
+
+
+def test_a_profile_of_no_spec(lnlab, here):
+    one_problem(lnlab("report", "--profile", "smoke"), "--profile", "name the spec")
+
+
+def test_plugins_that_cannot_be_loaded(lnlab, tiny):
+    (tiny.parent / "broken.py").write_text("1 / 0\n")
+    one_problem(lnlab("run", tiny, "--with", "absent.py"), "absent.py", "no such file")
+    one_problem(lnlab("run", tiny, "--with", "broken.py"), "broken.py", "ZeroDivisionError")
+
+
+def test_a_missing_corpus_passes_check_and_fails_run_with_both_ways_to_get_it(process, tiny):
+    assert process("check", "tiny.yaml", "--all-profiles").code == 0
+    one_problem(process("run", "tiny.yaml", "--profile", "real"), "multi30k", "lnlab data fetch multi30k", "LNLAB_DATA")
+
+
+def test_a_corpus_with_a_wrong_checksum(process, tiny):
+    folder = tiny.parent / "data" / "multi30k"
+    folder.mkdir(parents=True)
+    for name in ("train", "val", "test_2016_flickr"):
+        for language in ("de", "en"):
+            (folder / f"{name}.{language}.gz").write_bytes(gzip.compress(b"Hallo\n"))
+    said = process("run", "tiny.yaml", "--profile", "real", LNLAB_DATA=str(tiny.parent / "data"))
+    one_problem(said, ".gz", "SHA-256", "lnlab data fetch multi30k")
+
+
+def test_two_files_that_do_not_fit_together(process, here):
+    (here / "a.de").write_text("eins\nzwei\n")
+    (here / "a.en").write_text("one\ntwo\nthree\n")
+    corpus = "corpus: {kind: parallel_text, train: [a.de, a.en]}"
+    (here / "x.yaml").write_text(WHOLE.replace("corpus: toy_german_english", corpus))
+    one_problem(process("run", "x.yaml"), "a.de", "2 lines, and 3", "same number of lines")

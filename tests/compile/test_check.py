@@ -1,0 +1,123 @@
+"""Flaws of the experiment as a whole, and what overlays excuse."""
+
+import pytest
+
+from lnlab.errors import SpecError
+
+
+def problems(plan, text, **options):
+    with pytest.raises(SpecError) as caught:
+        plan(text, **options)
+    return [str(problem) for problem in caught.value.problems]
+
+
+def test_a_file_that_the_task_names_must_be_there(plan, base, tmp_path):
+    text = base.replace("corpus: toy", "corpus: {kind: file, path: nowhere.txt}")
+    (found,) = problems(plan, text, roots=(tmp_path,))
+    assert found == "spec.yaml:3:7: task: nowhere.txt: no such corpus; put it beside the spec"
+
+
+def test_a_file_that_cannot_be_read_says_why(plan, base, tmp_path, monkeypatch):
+    (tmp_path / "c.txt").write_text("x")
+
+    def refuse(path):
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr("lnlab.compile.settle.input_of", refuse)
+    text = base.replace("corpus: toy", "corpus: {kind: file, path: c.txt}")
+    (found,) = problems(plan, text, roots=(tmp_path,))
+    assert found.endswith("c.txt: permission denied")
+
+
+@pytest.mark.parametrize(
+    ("change", "what"),
+    [
+        (("probes: [{kind: gradient_norm}]\n", ""), "1:1: nothing would be measured; add probes"),
+        (("kind: encoder_decoder", "kind: weightless"), "model.kind: the model 'weightless' does not say its size"),
+        (("seeds: 2", "seeds: 600000\nsweep: [{placement: [post, pre]}]"), "seeds: 1,200,000 runs; at most 1,000,000"),
+        (("seeds: 2", "sweep: [{placement: [post], except: [{placement: post}]}]"), "sweep: no point is left"),
+        (
+            ("placement: post", "placement: psot\nsweep: [{placement: [post, pre]}]"),
+            "5:12: placement: no placement is called",
+        ),
+        (
+            ("seeds: 2", "encoder: {norm: layer}\nnorm: rms"),
+            "6:17: encoder.norm: 'norm' says it for every stack already",
+        ),
+    ],
+)
+def test_flaws_of_the_whole(plan, base, change, what):
+    (found,) = problems(plan, base.replace(*change))
+    assert what in found
+
+
+def test_a_flaw_of_a_resolved_setting_is_shown_where_it_is_written(plan, base):
+    text = base.replace("layers: 2}", "layers: 2, d_model: 6}")
+    (found,) = problems(plan, text)
+    assert found == "spec.yaml:4:8: model.heads: 4 heads do not divide d_model 6; these do: 1, 2, 3, 6"
+
+
+@pytest.mark.parametrize(
+    ("lines", "what"),
+    [
+        ("{seeds: 0, model.layers: 3}", "8:23: seeds: found 0"),
+        ("{norm.epz: 3}", "8:16: norm.epz: 'epz' cannot be set"),
+        ("{model.hds: 3}", "8:16: model.hds: model 'encoder_decoder' has no parameter 'hds'"),
+        ("{probes: [{kind: gradient_nrom}]}", "8:32: probes.0.kind: no probe is called 'gradient_nrom'"),
+        ("{model.layers.deep: 3}", "8:16: model.layers.deep: 'deep' cannot be set inside a value that is no mapping"),
+        ("{placement: [psot]}", "8:27: placement: no placement is called 'psot'"),
+    ],
+)
+def test_what_a_profile_says_is_checked_though_it_is_not_chosen(plan, base, lines, what):
+    text = base + f"profiles: {{p: {lines}}}\n"
+    if "placement" in lines:
+        text = text.replace("seeds: 2\n", "").replace("probes:", "sweep: [{placement: [post]}]\nprobes:")
+    if "norm.epz" in lines:
+        text, what = text.replace("seeds: 2", "norm: rms"), "8:16: norm.epz: norm 'rms' has no parameter 'epz'"
+    (found,) = problems(plan, text)
+    assert what in found
+
+
+CLAIMED = """\
+sweep: [{placement: [post, pre], model.layers: [1, 2]}]
+claims:
+  - {id: a, says: b, kind: bound, of: {placement: post, model.layers: 2, layer: 2}, at_most: 3}
+profiles: {other: {sweep: [{norm: [layer, rms]}], placement: pre}}
+"""
+
+
+def test_a_selection_that_finds_nothing_under_an_overlay_is_no_mistake_of_the_spec(plan, base):
+    for options in ({"overrides": ["placement=pre"]}, {"overrides": ["model.layers=1"]}, {"profile": "other"}):
+        assert len(plan(base + CLAIMED, **options).claims) == 1
+
+
+def test_a_selection_that_finds_nothing_in_the_spec_either_is_one(plan, base):
+    text = base + CLAIMED.replace("placement: post, model", "placement: psot, model")
+    (found,) = problems(plan, text, overrides=["placement=pre"])
+    assert "no run has placement = psot" in found
+
+
+def test_a_spec_that_needs_its_profile_is_judged_by_the_profile_alone(plan, base):
+    text = base.replace("placement: post\n", "") + CLAIMED.replace("placement: [post, pre], ", "").replace(
+        "{sweep: [{norm: [layer, rms]}], placement: pre}", "{placement: pre}"
+    )
+    (found,) = problems(plan, text, profile="other")
+    assert "claims.a.of.placement: no run has placement = post" in found
+
+
+def test_probes_that_do_not_say_what_they_measure_leave_quantities_unchecked(plan, base):
+    claims = "claims: [{id: a, says: b, kind: bound, of: {quantity: anything}, at_most: 3}]\n"
+    assert len(plan(base.replace("kind: gradient_norm", "kind: mute") + claims).claims) == 1
+    (found,) = problems(plan, base + claims)
+    assert "no row has quantity = anything" in found
+
+
+def test_hundreds_of_flawed_points_are_not_all_looked_at(plan, base):
+    values = ", ".join(f"x{i}" for i in range(2000))
+    found = problems(plan, base + f"sweep: [{{norm: [{values}]}}]\n")
+    assert len(found) == 200
+
+
+def test_the_same_flaw_at_many_points_is_told_once(plan, base):
+    text = base.replace("layers: 2}", "layers: 2, hds: 3}") + "sweep: [{placement: [post, pre], norm: [layer, rms]}]\n"
+    assert len(problems(plan, text)) == 1

@@ -1,0 +1,32 @@
+"""Costs are arithmetic on what the pieces say of themselves."""
+
+import pytest
+
+from lnlab.compile import cost as module
+from lnlab.compile.cost import cost, machine_memory
+from lnlab.compile.work import Measurement
+
+
+def test_flops_are_passes_times_tokens_and_memory_grows_with_everything_that_is_kept(plan, base, registries):
+    found = plan(base)
+    (setting,) = found.settings.values()
+    measurements = [
+        Measurement("a", 0, {"kind": "gradient_norm", "batches": 6}),
+        Measurement("b", 0, {"kind": "hidden_norm", "batches": 2}),
+    ]
+    made = cost(setting, measurements, registries)
+    parameters = 12 * (2 + 2) * 64**2
+    kept = 4 * (16 * 64 + 4 * 128) + 4 * 1000
+    assert made.parameters == parameters
+    assert made.flops == (3 * 6 + 3 * 2) * 2 * parameters * 512
+    assert made.peak_bytes == 4 * (4 * parameters + 512 * kept)
+
+
+def test_the_memory_of_a_control_group_counts(tmp_path, monkeypatch):
+    machine = machine_memory()
+    assert machine > 2**28
+    limit = tmp_path / "memory.max"
+    monkeypatch.setattr(module, "_CGROUP", (tmp_path / "absent", limit))
+    for text, expected in (("max", machine), ("1000000", 1_000_000)):
+        limit.write_text(text)
+        assert machine_memory() == pytest.approx(expected, rel=0.5)

@@ -1,0 +1,65 @@
+"""Grids: shorter paths first, pins and exceptions, and a bound before anything is built."""
+
+import pytest
+
+from lnlab.compile.expand import grids, points
+from lnlab.compile.overlay import draft
+from lnlab.spec.override import parse_override
+from lnlab.spec.read import read_experiment
+
+
+@pytest.fixture
+def expanded(base, document):
+    def expand(sweep: str, *arguments: str):
+        made = draft(document(base + f"sweep: {sweep}\n"), None, [parse_override(a) for a in arguments])
+        axes, found = grids(read_experiment(made.data), made)
+        raw = [{key: part.raw for key, part in point.parts.items()} for point in points(made, axes, found)]
+        return raw, found
+
+    return expand
+
+
+def test_the_last_axis_is_fastest_and_what_is_not_swept_stays(expanded):
+    raw, found = expanded("[{placement: [post, pre], model.layers: [1, 2]}]")
+    assert [(r["placement"], r["model"]["layers"]) for r in raw] == [("post", 1), ("post", 2), ("pre", 1), ("pre", 2)]
+    assert all(r["task"] == {"kind": "translation", "corpus": "toy"} for r in raw)
+    assert found == []
+
+
+def test_shorter_paths_are_set_first_whatever_the_order_in_the_file(expanded):
+    raw, _ = expanded("[{norm.eps: [1, 2], norm: [layer, rms]}]")
+    assert [r["norm"] for r in raw] == [
+        {"kind": "layer", "eps": 1},
+        {"kind": "rms", "eps": 1},
+        {"kind": "layer", "eps": 2},
+        {"kind": "rms", "eps": 2},
+    ]
+
+
+def test_exceptions_leave_out_partial_points_also_those_of_values_that_are_pinned_away(expanded):
+    holes = "[{placement: pre, model.layers: [2]}, {model.layers: 1}]"
+    sweep = f"[{{placement: [post, pre], model.layers: [1, 2], except: {holes}}}]"
+    raw, found = expanded(sweep)
+    assert [(r["placement"], r["model"]["layers"]) for r in raw] == [("post", 2)]
+    pinned, found = expanded(sweep, "model.layers=7")
+    assert [(r["placement"], r["model"]["layers"]) for r in pinned] == [("post", 7), ("pre", 7)]
+    assert found == []
+
+
+def test_one_is_not_true(expanded):
+    raw, _ = expanded("[{model.x: [1, true], except: [{model.x: true}]}]")
+    assert [r["model"]["x"] for r in raw] == [1]
+
+
+def test_too_many_points_are_refused_before_they_are_built(expanded):
+    values = list(range(1001))
+    raw, found = expanded(f"[{{model.a: {values}, model.b: {values}}}]")
+    assert "1,002,001 points; at most 1,000,000" in found[0][1].what
+    assert len(raw) == 1
+
+
+def test_an_axis_that_is_pinned_to_nothing_is_empty(expanded):
+    _, found = expanded("[{placement: [post]}]", "placement=[]")
+    assert [(spot.argument, flaw.what) for spot, flaw in found] == [
+        ("-s placement=[]", "the axis 'placement' is empty")
+    ]

@@ -1,0 +1,19 @@
+"""A plan in words, briefly where there is much of it."""
+
+from lnlab.compile.explain import explain, label, spans
+
+
+def test_many_variants_are_cut(plan, base):
+    lines = explain(plan(base + f"sweep: [{{model.layers: {list(range(1, 61))}}}]\n"))
+    assert sum(line.startswith("variant") for line in lines) == 40
+    assert "and 20 variants more" in lines
+
+
+def test_seeds_in_spans():
+    assert spans((1, 2, 3, 7, 9, 10)) == "1-3, 7, 9-10"
+
+
+def test_labels():
+    assert label({"kind": "rms", "eps": 1e-3}) == "rms(eps=0.001)"
+    assert label({"encoder": "layer", "decoder": None}) == "layer/null"
+    assert label([1, 2]) == "[1,2]"

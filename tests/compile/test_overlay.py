@@ -1,0 +1,80 @@
+"""Base, then profile, then arguments from left to right; pins; and where each part was written."""
+
+import pytest
+
+from lnlab.compile.overlay import draft, pin_sentences
+from lnlab.compile.places import Spot
+from lnlab.spec.override import parse_override
+
+
+def drafted(document, text, profile=None, *arguments):
+    return draft(document(text), profile, [parse_override(argument) for argument in arguments])
+
+
+PROFILE = "profiles: {p: {norm.eps: 1, norm: rms, seeds: 3, model.layers: 9}}\n"
+
+
+def test_later_layers_win_and_the_order_of_a_profile_does_not_matter(base, document):
+    made = drafted(document, base + PROFILE, "p", "model.layers=5", "model.layers=6", "norm.eps=2")
+    assert made.data["norm"] == {"kind": "rms", "eps": 2}
+    assert made.data["model"]["layers"] == 6
+    assert made.data["seeds"] == 3
+    assert made.flaws == []
+
+
+def test_every_part_knows_where_it_was_written(base, document):
+    made = drafted(document, base + PROFILE, "p", "norm.eps=2")
+    assert made.spot(("norm", "eps")) == Spot((), "-s norm.eps=2")
+    assert made.spot(("norm", "kind")) == Spot(("profiles", "p", "norm", "kind"))
+    assert made.spot(("model", "layers")) == Spot(("profiles", "p", "model.layers"))
+    assert made.spot(("model", "kind")) == Spot(("model", "kind"))
+    assert made.spot(("seeds",)) == Spot(("profiles", "p", "seeds"))
+
+
+SWEEP = "sweep: [{placement: [post, pre], norm: [layer]}, {placement: [post]}]\n"
+
+
+def test_a_value_pins_an_axis_and_a_list_replaces_its_values(base, document):
+    made = drafted(document, base + SWEEP, None, "placement=pre", "norm=[rms, none]", "model.layers=3")
+    assert {path: pin.value for path, pin in made.pins.items()} == {"placement": "pre", "norm": ["rms", "none"]}
+    assert made.data["placement"] == "pre"
+    assert "norm" not in made.data
+    assert pin_sentences(made) == (
+        "placement is pinned to pre (-s placement=pre); the sweep says post, pre",
+        "norm takes the values rms, none (-s norm=[rms, none]); the sweep says layer",
+    )
+
+
+def test_a_replaced_sweep_decides_what_is_an_axis(base, document):
+    made = drafted(document, base + SWEEP, None, "placement=pre", "sweep=[{model.layers: [1]}]")
+    assert made.pins == {}
+    assert made.data["placement"] == "pre"
+
+
+@pytest.mark.parametrize(
+    ("argument", "what"),
+    [
+        ("title=x", "cannot be changed"),
+        ("claims=[]", "cannot be changed"),
+        ("seeds.x=1", "cannot be changed"),
+        ("modl.layers=1", "unknown key"),
+        ("model.layers.x=1", "'x' cannot be set inside a value that is no mapping"),
+        ("placement.alpha=1", "'placement.alpha' has no effect, because every grid of the sweep sets placement whole"),
+    ],
+)
+def test_what_cannot_be_set_is_refused(base, document, argument, what):
+    ((spot, flaw),) = drafted(document, base + SWEEP, None, argument).flaws
+    assert spot.argument == f"-s {argument}"
+    assert what in flaw.what
+
+
+def test_flaws_of_a_profile_that_is_not_chosen_are_found_too(base, document):
+    made = drafted(document, base + "profiles: {p: {titel: 1}, q: 3}\n")
+    assert [spot.path for spot, _ in made.flaws] == [("profiles", "p", "titel")]
+    assert drafted(document, base + "profiles: 3\n").flaws == []
+
+
+def test_an_unknown_profile_gets_the_nearest_name(base, document):
+    ((spot, flaw),) = drafted(document, base + PROFILE, "pp").flaws
+    assert spot.argument == "--profile pp"
+    assert "did you mean 'p'?" in flaw.remedy

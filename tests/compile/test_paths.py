@@ -1,0 +1,99 @@
+"""Dotted paths: set without changing, read long and short, compare as selections do."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lnlab.compile.paths import MISSING, assign, matches, paths_of, value_at
+from lnlab.registry import Flawed
+
+SETTING = {
+    "model": {"kind": "m", "d": 4},
+    "encoder": {
+        "layers": 2,
+        "norm": {"kind": "rms", "eps": 1e-6},
+        "placement": {"kind": "post"},
+        "attention": {"kind": "a"},
+    },
+    "decoder": {
+        "layers": 2,
+        "norm": {"kind": "rms", "eps": 1e-5},
+        "placement": {"kind": "post"},
+        "attention": {"kind": "a"},
+    },
+    "optimizer": None,
+}
+
+
+@pytest.mark.parametrize(
+    ("given_", "path", "value", "result"),
+    [
+        ("a", (), "b", "b"),
+        ("a", ("x",), 1, {"kind": "a", "x": 1}),
+        (None, ("x", "y"), 1, {"x": {"y": 1}}),
+        ({"x": "a", "z": 0}, ("x", "y"), 1, {"x": {"kind": "a", "y": 1}, "z": 0}),
+    ],
+)
+def test_assign_makes_a_new_value_and_a_word_becomes_a_mapping(given_, path, value, result):
+    before = repr(given_)
+    assert assign(given_, path, value) == result
+    assert repr(given_) == before
+
+
+@pytest.mark.parametrize("given_", [3, [1], True])
+def test_nothing_is_set_inside_what_is_no_mapping(given_):
+    with pytest.raises(Flawed, match="no mapping"):
+        assign({"a": given_}, ("a", "b"), 1)
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        ("model.d", 4),
+        ("encoder.norm.eps", 1e-6),
+        ("placement", {"kind": "post"}),
+        ("placement.kind", "post"),
+        ("norm.kind", "rms"),
+        ("norm", MISSING),
+        ("norm.eps", MISSING),
+        ("model.layers", 2),
+        ("model.d.x", MISSING),
+        ("nothing", MISSING),
+        ("optimizer", None),
+    ],
+)
+def test_a_short_form_is_there_where_the_stacks_agree(path, value):
+    assert value_at(SETTING, path) == value
+
+
+def test_every_path_of_a_setting_is_listed_and_every_listed_path_is_there():
+    found = paths_of(SETTING)
+    assert {"model.d", "model.layers", "norm", "norm.eps", "placement.kind", "decoder.layers", "optimizer"} <= set(
+        found
+    )
+    agreeing = {**SETTING, "decoder": SETTING["encoder"]}
+    assert all(value_at(agreeing, path) is not MISSING for path in paths_of(agreeing))
+
+
+@pytest.mark.parametrize(
+    ("found", "wanted", "result"),
+    [
+        ({"kind": "rms", "eps": 1}, "rms", True),
+        ({"kind": "rms"}, "layer", False),
+        ("post", ["pre", "post"], True),
+        (2, 2.0, True),
+        (1, True, False),
+        (True, True, True),
+        (None, None, True),
+        (None, 0, False),
+        ([0.9, 0.98], [0.9, 0.98], True),
+        ("2", 2, False),
+    ],
+)
+def test_what_a_selection_wants(found, wanted, result):
+    assert matches(found, wanted) is result
+
+
+@given(st.lists(st.sampled_from("abc"), min_size=1, max_size=4), st.integers())
+def test_what_was_assigned_is_read_back(words, value):
+    assert value_at(assign({}, tuple(words), value), ".".join(words)) == value

@@ -1,0 +1,113 @@
+"""A resolved setting holds every default, and resolving it again changes nothing."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lnlab.compile.resolve import resolve
+from lnlab.registry import Flawed
+
+GIVEN = {
+    "task": {"kind": "translation", "corpus": "toy"},
+    "model": {"kind": "encoder_decoder", "layers": 2},
+    "placement": "post",
+}
+CHOICES = {
+    "norm": st.sampled_from(["layer", {"kind": "rms"}, {"kind": "rms", "eps": 1e-3}, "none"]),
+    "placement": st.sampled_from(["post", "pre", {"kind": "deep", "alpha": 2}]),
+    "optimizer": st.sampled_from([None, {"kind": "adam", "lr": 1e-3}, {"kind": "adam", "lr": 1, "betas": [0, 1]}]),
+    "schedule": st.sampled_from([None, "constant", {"kind": "linear", "warmup_steps": 3.0}]),
+    "train": st.sampled_from([{}, {"steps": 3}, {"clip": 1, "stop": "patience"}, {"evaluate": {"every": 3}}]),
+    "interventions": st.sampled_from([[], ["freeze"], [{"kind": "freeze", "tensor": "q"}]]),
+    "init": st.sampled_from(["xavier_normal", {"kind": "xavier_normal", "gain": 2}]),
+}
+
+
+@given(st.fixed_dictionaries({}, optional=CHOICES))
+def test_resolving_is_idempotent(laboratory, chosen):
+    once = resolve({**GIVEN, **chosen}, laboratory)
+    assert resolve(once, laboratory) == once
+
+
+def test_the_resolved_setting_in_full(registries):
+    stack = {
+        "layers": 2,
+        "norm": {"kind": "layer", "eps": 1e-5},
+        "placement": {"kind": "post"},
+        "attention": {"kind": "softmax", "dropout": 0.0},
+    }
+    assert resolve(GIVEN, registries) == {
+        "task": {
+            "kind": "translation",
+            "corpus": {"kind": "toy", "pairs": 1000},
+            "tokenizer": {"kind": "bpe"},
+            "vocabulary": 1000,
+            "batch_tokens": 512,
+            "label_smoothing": 0.1,
+        },
+        "model": {"kind": "encoder_decoder", "d_model": 64, "heads": 4, "d_ff": 128, "dropout": 0.0, "tied": "target"},
+        "encoder": stack,
+        "decoder": {**stack, "cross_attention": True},
+        "init": {"kind": "xavier_normal", "gain": 1.0},
+        "optimizer": None,
+        "schedule": None,
+        "train": {
+            "steps": 0,
+            "accumulate": 1,
+            "clip": None,
+            "evaluate": None,
+            "precision": "float32",
+            "device": "cpu",
+            "threads": 1,
+            "stop": None,
+        },
+        "interventions": [],
+    }
+
+
+def test_every_flaw_of_every_part_is_found_at_once(registries):
+    given = {
+        "model": {"kind": "encoder_decoder", "layers": 2, "heads": "four"},
+        "init": None,
+        "optimizer": "adm",
+        "schedule": 3,
+        "train": [],
+        "interventions": ["freeze", "freez", {"kind": "freeze", "x": 1}],
+    }
+    with pytest.raises(Flawed) as caught:
+        resolve(given, registries)
+    assert [flaw.path for flaw in caught.value.flaws] == [
+        ("task",),
+        ("model", "heads"),
+        ("init",),
+        ("optimizer", "kind"),
+        ("schedule",),
+        ("train",),
+        ("interventions", 1, "kind"),
+        ("interventions", 2, "x"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("train", "path", "what"),
+    [
+        ({"step": 1}, ("train", "step"), "train has no parameter 'step'"),
+        ({"steps": -1}, ("train", "steps"), "found -1"),
+        ({"epochs": 3}, ("train", "epochs"), "a run cannot be given in epochs yet"),
+        ({"stop": "never"}, ("train", "stop", "kind"), "no stop is called 'never'"),
+        ({"device": "cuda"}, ("train", "device"), 'found "cuda"'),
+        ({"threads": True}, ("train", "threads"), "found true"),
+        ({"evaluate": "often"}, ("train", "evaluate"), 'found "often"'),
+    ],
+)
+def test_what_cannot_be_trained_with_is_refused(registries, train, path, what):
+    with pytest.raises(Flawed) as caught:
+        resolve({**GIVEN, "train": train}, registries)
+    (flaw,) = caught.value.flaws
+    assert flaw.path == path
+    assert what in flaw.what
+
+
+def test_interventions_are_a_list(registries):
+    with pytest.raises(Flawed, match='found "freeze"'):
+        resolve({**GIVEN, "interventions": "freeze"}, registries)

@@ -1,0 +1,49 @@
+"""Plausible selections pass; layers and seeds are those of the plan."""
+
+import pytest
+
+from lnlab.errors import SpecError
+
+SWEEP = "sweep: [{placement: [post, pre], model.layers: [2, 4]}]\n"
+
+
+def claim(of, **more):
+    extra = "".join(f", {key}: {value}" for key, value in more.items())
+    return f"claims: [{{id: a, says: b, kind: bound, of: {of}, at_most: 3{extra}}}]\n"
+
+
+@pytest.mark.parametrize(
+    ("of", "more"),
+    [
+        ("{placement: post, model.layers: 4, layer: 4, seed: [1, 2], index: null, step: 0}", {}),
+        ("{placement.kind: post, encoder.layers: 2, stack: [encoder, decoder], layer: first}", {}),
+        ("{placement: post, layer: null}", {"over": "model.layers"}),
+        ("{placement: [post], model.layers: 2.0}", {"over": "layer"}),
+        ("{placement: [post, pre], model.layers: 2}", {"over": "placement"}),
+        ("{optimizer: null, norm: layer, norm.eps: 1e-5, placement: pre, model.layers: 2}", {}),
+    ],
+)
+def test_a_plausible_selection_passes(plan, base, of, more):
+    assert plan(base + SWEEP + claim(of, **more)).claims
+
+
+@pytest.mark.parametrize(
+    ("of", "more", "what"),
+    [
+        ("{placement: post, model.layers: 4, layer: 0}", {}, "no row has layer = 0"),
+        ("{placement: post, model.layers: 4, layer: lst}", {}, "did you mean 'last'?"),
+        ("{placement: post, model.layers: 4, layer: true}", {}, "no row has layer = true"),
+        ("{placement: post, model.layers: 4, seed: 3}", {}, "no row has seed = 3"),
+        ("{placement: post, model.layers: 4, split: dev}", {}, "no row has split = dev"),
+        ("{placement: post}", {}, "takes 2 variants; pin model.layers (2 or 4)"),
+        ("{placement: post}", {"over": "layer"}, "takes 2 variants; pin model.layers (2 or 4)"),
+        ("{}", {"over": "placement"}, "takes 2 variants at placement = post; pin model.layers (2 or 4)"),
+        ("{placement: true}", {}, "no run has placement = true"),
+        ("{xyzzy: 1}", {}, "columns: run, variant"),
+    ],
+)
+def test_an_implausible_one_says_why(plan, base, of, more, what):
+    with pytest.raises(SpecError) as caught:
+        plan(base + SWEEP + claim(of, **more))
+    (problem,) = caught.value.problems
+    assert what in str(problem)

@@ -1,0 +1,120 @@
+"""Short and long forms of what the stacks are made of."""
+
+import pytest
+
+from lnlab.compile.stacks import resolve_stacks
+from lnlab.registry import Flawed
+
+MODEL = {"kind": "encoder_decoder", "layers": 2}
+
+
+def flaws(given, registries):
+    with pytest.raises(Flawed) as caught:
+        resolve_stacks(given, registries)
+    return {(flaw.path, flaw.what) for flaw in caught.value.flaws}
+
+
+def test_the_short_form_means_every_stack_and_defaults_are_explicit(registries):
+    made = resolve_stacks({"model": MODEL, "placement": "pre"}, registries)
+    encoder = {
+        "layers": 2,
+        "norm": {"kind": "layer", "eps": 1e-5},
+        "placement": {"kind": "pre"},
+        "attention": {"kind": "softmax", "dropout": 0.0},
+    }
+    assert "layers" not in made["model"]
+    assert made["encoder"] == encoder
+    assert made["decoder"] == {**encoder, "cross_attention": True}
+
+
+def test_the_long_form_means_one_stack_and_gives_the_same_setting(registries):
+    long = {"layers": 2.0, "norm": "layer", "placement": "pre", "attention": "softmax"}
+    given = {"model": "encoder_decoder", "encoder": long, "decoder": long}
+    assert resolve_stacks(given, registries) == resolve_stacks({"model": MODEL, "placement": "pre"}, registries)
+
+
+def test_a_model_of_one_stack_has_one_and_nothing_to_attend_to(registries):
+    made = resolve_stacks({"model": {"kind": "decoder_only", "layers": 1}, "placement": "post"}, registries)
+    assert set(made) == {"model", "decoder"}
+    assert "cross_attention" not in made["decoder"]
+
+
+@pytest.mark.parametrize(
+    ("given", "path", "what"),
+    [
+        ({"placement": "post"}, ("model",), "a model is required"),
+        ({"model": MODEL}, ("placement",), "a placement is required"),
+        ({"model": "encoder_decoder", "placement": "post"}, ("model", "layers"), "the number of layers is required"),
+        ({"model": {**MODEL, "layers": 0}, "placement": "post"}, ("model", "layers"), "found 0"),
+        ({"model": {**MODEL, "layers": True}, "placement": "post"}, ("model", "layers"), "found true"),
+        ({"model": {**MODEL, "layers": 2.5}, "placement": "post"}, ("model", "layers"), "found 2.5"),
+        ({"model": {**MODEL, "layers": 10_000}, "placement": "post"}, ("model", "layers"), "found 10,000 layers"),
+        ({"model": MODEL, "placement": "post", "encoder": 3}, ("encoder",), "found 3"),
+        ({"model": MODEL, "placement": "post", "encoder": {"x": 1}}, ("encoder", "x"), "unknown key 'x'"),
+        (
+            {"model": MODEL, "placement": "post", "encoder": {"cross_attention": True}},
+            ("encoder", "cross_attention"),
+            "unknown key 'cross_attention'",
+        ),
+        (
+            {"model": MODEL, "placement": "post", "decoder": {"cross_attention": 1}},
+            ("decoder", "cross_attention"),
+            "found 1",
+        ),
+        (
+            {"model": MODEL, "placement": "post", "decoder": {"norm": "psot"}},
+            ("decoder", "norm", "kind"),
+            "no norm is called 'psot'",
+        ),
+        (
+            {"model": MODEL, "placement": "post", "decoder": {"placement": "pre"}},
+            ("decoder", "placement"),
+            "'placement' says it for every stack already",
+        ),
+        (
+            {"model": MODEL, "placement": "post", "decoder": {"layers": 3}},
+            ("decoder", "layers"),
+            "'model.layers' says it for every stack already",
+        ),
+        (
+            {"model": {"kind": "decoder_only", "layers": 1}, "placement": "post", "encoder": {}},
+            ("encoder",),
+            "this model has no encoder",
+        ),
+        (
+            {"model": {"kind": "decoder_only", "layers": 1}, "placement": "post", "decoder": {"cross_attention": True}},
+            ("decoder", "cross_attention"),
+            "this model has no encoder to attend to",
+        ),
+        (
+            {"model": {"kind": "silent", "layers": 1}, "placement": "post"},
+            ("model", "kind"),
+            "does not say which stacks",
+        ),
+    ],
+)
+def test_each_flaw_has_the_path_at_which_it_is_written(registries, given, path, what):
+    ((found, says),) = flaws(given, registries)
+    assert found == path
+    assert what in says
+
+
+def test_flaws_of_the_stacks_are_found_although_the_model_is_flawed(registries):
+    given = {
+        "model": "encodr",
+        "norm": "x",
+        "encoder": {"placement": "y", "layers": -1},
+        "decoder": {"cross_attention": "no", "attention": "softmax"},
+    }
+    assert {path for path, _ in flaws(given, registries)} == {
+        ("model", "kind"),
+        ("norm", "kind"),
+        ("encoder", "placement", "kind"),
+        ("encoder", "layers"),
+        ("decoder", "cross_attention"),
+    }
+
+
+def test_a_required_number_of_layers_may_stand_in_one_stack_only(registries):
+    given = {"model": "encoder_decoder", "placement": "post", "encoder": {"layers": 1}}
+    assert flaws(given, registries) == {(("model", "layers"), "the number of layers is required")}

@@ -1,0 +1,47 @@
+"""Only HTTP is read, and no redirect leads elsewhere."""
+
+from urllib.error import HTTPError, URLError
+
+import pytest
+
+from lnlab.corpora.http import opened
+
+
+@pytest.mark.parametrize(
+    "url", ["file:///etc/hostname", "ftp://127.0.0.1/x", "data:text/plain,hello", "gopher://127.0.0.1/", "nonsense:x"]
+)
+def test_other_schemes_are_not_read(url):
+    with pytest.raises(URLError, match="only http and https"):
+        opened(url)
+
+
+@pytest.mark.parametrize(
+    "target",
+    ["file:///etc/hostname", "ftp://127.0.0.1/x", "https://127.0.0.1/x", "data:text/plain,hello", "gopher://x/"],
+)
+def test_a_redirect_to_another_scheme_is_refused(server, target):
+    server.redirects["/moved"] = target
+    with pytest.raises((URLError, HTTPError), match=r"another scheme|not allowed"):
+        opened(server.url("moved"))
+
+
+def test_a_redirect_within_the_scheme_is_followed(server):
+    server.files["/here"] = b"text"
+    server.redirects["/moved"] = server.url("here")
+    with opened(server.url("moved")) as response:
+        assert response.read() == b"text"
+
+
+def test_an_endless_redirect_ends(server):
+    server.redirects["/round"] = server.url("round")
+    with pytest.raises(HTTPError, match="infinite loop") as caught:
+        opened(server.url("round"))
+    caught.value.close()
+
+
+@pytest.mark.parametrize("status", [403, 404, 500])
+def test_an_error_is_an_error(server, status):
+    server.failures["/broken"] = status
+    with pytest.raises(HTTPError, match=str(status)) as caught:
+        opened(server.url("broken"))
+    caught.value.close()

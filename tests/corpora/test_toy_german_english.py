@@ -1,0 +1,94 @@
+"""The generated corpus: sizes, distinctness, Zipf's law, and the same bytes everywhere."""
+
+import math
+import os
+import re
+import subprocess
+import sys
+from collections import Counter
+
+import pytest
+
+from lnlab.corpora.corpus import corpora
+from lnlab.corpora.toy_german_english import toy_german_english
+from lnlab.registry import Flawed
+
+# One digest for each version of the entry: when the text changes, its version rises and a line is added.
+TEXT = {1: "177e284ef7f6e9559d0d3d159a579459f58baa39e98117afe21ff7570b08f73c"}
+
+
+@pytest.fixture(scope="module")
+def corpus():
+    return toy_german_english(())
+
+
+def test_the_default_sizes(corpus):
+    assert {name: len(pairs) for name, pairs in corpus.splits.items()} == {
+        "train": 20_000,
+        "validation": 1_000,
+        "test": 1_000,
+    }
+    assert corpus.printable
+
+
+def test_the_text_is_that_of_its_version(corpus):
+    assert corpus.digest == TEXT[corpora["toy_german_english"].version]
+
+
+def test_no_german_sentence_occurs_twice_in_any_split(corpus):
+    german = [source for pairs in corpus.splits.values() for source, _ in pairs]
+    assert len(set(german)) == 22_000
+
+
+@pytest.mark.parametrize("side", [0, 1], ids=["German", "English"])
+def test_word_frequencies_fall_about_like_one_over_rank(corpus, side):
+    """The slope of log frequency over log rank, ranks 1 to 300, by least squares: near -1, and nearly straight."""
+    words = Counter(word.lower() for pair in corpus.splits["train"] for word in re.findall(r"\w+", pair[side]))
+    top = [count for _, count in words.most_common(300)]
+    x = [math.log(rank) for rank in range(1, 301)]
+    y = [math.log(count) for count in top]
+    mean_x, mean_y = sum(x) / 300, sum(y) / 300
+    xy = sum((a - mean_x) * (b - mean_y) for a, b in zip(x, y, strict=True))
+    xx, yy = sum((a - mean_x) ** 2 for a in x), sum((b - mean_y) ** 2 for b in y)
+    assert -1.2 < xy / xx < -0.8
+    assert xy**2 / (xx * yy) > 0.97
+
+
+def test_there_are_enough_words_for_a_vocabulary_of_a_thousand(corpus):
+    words = {word.lower() for pair in corpus.splits["train"] for word in re.findall(r"\w+", " ".join(pair))}
+    assert len(words) > 2_000
+
+
+def test_a_smaller_training_set_begins_a_larger_one_and_leaves_the_others_alone(corpus):
+    small = toy_german_english((), train=500)
+    assert small.splits["train"] == corpus.splits["train"][:500]
+    assert small.splits["validation"] == corpus.splits["validation"]
+    assert small.splits["test"] == corpus.splits["test"]
+    assert small.digest != corpus.digest
+
+
+def test_tens_of_thousands_more_can_be_drawn():
+    large = toy_german_english((), train=60_000, validation=1, test=1)
+    assert len({source for source, _ in large.splits["train"]}) == 60_000
+
+
+def test_equal_sizes_share_one_corpus(corpus):
+    assert toy_german_english(()) is corpus
+
+
+@pytest.mark.parametrize("size", [0, 100_001, 2.5, "many"])
+def test_sizes_are_bounded(size):
+    with pytest.raises(Flawed):
+        corpora.resolve({"kind": "toy_german_english", "train": size})
+
+
+def test_the_text_does_not_depend_on_the_hash_seed(corpus):
+    program = "from lnlab.corpora.toy_german_english import toy_german_english as t; print(t((), train=3000).digest)"
+    found = set()
+    for seed in ("0", "4711"):
+        environment = os.environ | {"PYTHONHASHSEED": seed}
+        run = subprocess.run(
+            [sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True
+        )
+        found.add(run.stdout.strip())
+    assert found == {toy_german_english((), train=3000).digest}

@@ -1,0 +1,37 @@
+"""From a setting to live objects, the same whatever this process did before."""
+
+import pytest
+import torch
+from toy_pieces import REGISTRIES
+
+from lnlab.errors import LabError
+from lnlab.execute.program import build, parameters
+
+
+def values(state):
+    return torch.cat([tensor.detach().flatten() for tensor in state.model.parameters()])
+
+
+def test_a_state_before_the_first_update(unit_of):
+    state = build(unit_of(3, "norm"), REGISTRIES)
+    assert (state.step, state.draw.seed, state.optimizer) == (0, 3, None)
+    assert not any(module.training for module in state.model.modules())
+    assert {parameter.dtype for parameter in state.model.parameters()} == {torch.float32}
+    assert parameters(state.model) == 3 * 3 + 3 + 3 + 3 + 1
+
+
+def test_what_no_init_touches_depends_on_the_seed_and_not_on_the_past(unit_of):
+    one = values(build(unit_of(1), REGISTRIES))
+    torch.rand(100)
+    assert torch.equal(one, values(build(unit_of(1), REGISTRIES)))
+    two = values(build(unit_of(2), REGISTRIES))
+    assert not torch.isclose(one, two).any() or (one == two).sum() < len(one) / 2
+    assert build(unit_of(1), REGISTRIES).model.extra != build(unit_of(2), REGISTRIES).model.extra
+
+
+@pytest.mark.parametrize("more", [{"steps": 5}, {"optimizer": {"kind": "adam"}}])
+def test_training_is_refused(unit_of, more):
+    unit = unit_of(1, steps=more.get("steps", 0))
+    unit.setting.update({k: v for k, v in more.items() if k != "steps"})
+    with pytest.raises(LabError, match=r"train.steps: .* no optimizer is known yet .*; leave it out"):
+        build(unit, REGISTRIES)

@@ -1,0 +1,72 @@
+"""The lab's own pieces, tiny: what workers measure is what a direct call measures."""
+
+import polars as pl
+import pytest
+
+from lnlab.catalogue import REGISTRIES
+from lnlab.compile.work import Measurement, Trajectory
+from lnlab.execute.meta import build_on_meta
+from lnlab.execute.pieces import Pieces
+from lnlab.execute.program import build
+from lnlab.execute.sweep import sweep
+from lnlab.keys import digest
+from lnlab.store.records import look
+
+STACK = {"layers": 1, "norm": "layer", "placement": "post", "attention": "softmax"}
+
+
+@pytest.fixture
+def setting():
+    corpus = {"kind": "toy_german_english", "train": 300, "validation": 20, "test": 20}
+    task = {"kind": "translation", "corpus": corpus, "vocabulary": 120, "batch_tokens": 64}
+    given = {"task": task, "model": {"kind": "encoder_decoder", "d_model": 8, "heads": 2, "d_ff": 16}}
+    whole = {key: REGISTRIES[key].resolve(value) for key, value in given.items()}
+    stack = {key: REGISTRIES[key].resolve(STACK[key]) for key in ("norm", "placement", "attention")} | {"layers": 1}
+    more = {"encoder": stack, "decoder": stack | {"cross_attention": True}, "train": {"steps": 0}}
+    return whole | more | {"init": REGISTRIES["init"].resolve("xavier_normal")}
+
+
+@pytest.fixture
+def units(setting):
+    def unit(seed):
+        key = digest([seed, setting])
+        probes = [REGISTRIES["probe"].resolve({"kind": kind, "batches": 2}) for kind in ("gradient_norm", "hidden_norm")]
+        return Trajectory(key, seed, setting, 0, tuple(Measurement(digest([key, p]), 0, p) for p in probes))
+
+    return [unit(1), unit(2)]
+
+
+def test_workers_measure_what_a_direct_call_measures(store, units):
+    assert sweep(units, store.open_unit, Pieces(), workers=2).ended == {"finished": 2}
+    for unit in units:
+        (tables,) = look(store.root, unit.key).tables
+        rows = pl.read_parquet(tables["sites.parquet"])
+        state = build(unit, REGISTRIES)
+        for measurement in unit.measurements:
+            direct = [row["value"] for row in REGISTRIES["probe"].builder(measurement.probe)(state)]
+            assert rows.filter(measurement=measurement.key)["value"].to_list() == pytest.approx(direct, rel=1e-5)
+            assert len(direct) > 10
+
+
+def test_the_model_is_built_on_the_meta_device(setting):
+    build_on_meta(setting, REGISTRIES)
+    setting["task"]["corpus"] = REGISTRIES["corpus"].resolve("multi30k")
+    build_on_meta(setting, REGISTRIES)
+
+
+def test_a_users_own_file_is_loaded_in_the_workers(store, units, tmp_path):
+    mine = tmp_path / "mine.py"
+    mine.write_text(
+        "from lnlab.probes.probe import probes\n"
+        "@probes.register('answer_of_mine', table='sites', passes=lambda params: 0.0)\n"
+        "def answer(state):\n"
+        "    '''``42``: the answer.'''\n"
+        "    yield {'quantity': 'answer', 'value': 42.0}\n"
+    )
+    unit = units[0]
+    due = Measurement(digest("mine"), 0, {"kind": "answer_of_mine"})
+    mine_due = Trajectory(unit.key, unit.seed, unit.setting, 0, (due,))
+    assert sweep([mine_due], store.open_unit, Pieces((mine,)), workers=1).ended == {"finished": 1}
+    rows = pl.read_parquet(look(store.root, unit.key).tables[0]["sites.parquet"])
+    assert rows["value"].to_list() == [42.0]
+    assert "answer_of_mine" not in REGISTRIES["probe"].entries

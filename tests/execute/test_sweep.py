@@ -1,0 +1,192 @@
+"""Whatever becomes of the workers, each unit ends once, and the rows are the same."""
+
+import os
+import signal
+import threading
+import time
+from collections import Counter
+from functools import partial
+
+import pytest
+from toy_pieces import load
+
+from lnlab.errors import CorpusError, Problem, StoreError
+from lnlab.execute.sweep import cause_of, sweep
+from lnlab.store.records import look
+
+WORKERS = 2
+
+
+@pytest.fixture
+def run(store):
+    def go(units, **given):
+        told = []
+        tally = sweep(units, store.open_unit, load, **{"workers": WORKERS, "on_event": told.append} | given)
+        return tally, told
+
+    return go
+
+
+def records(store, units):
+    return {unit.seed: look(store.root, unit.key).records for unit in units}
+
+
+def payloads(store, units):
+    return {unit.key: [r.files["sites.parquet"] for r in look(store.root, unit.key).records] for unit in units}
+
+
+def test_every_unit_ends_once_and_the_reader_is_told(run, store, unit_of, tmp_path):
+    notes = tmp_path / "notes"
+    units = [unit_of(seed, {"kind": "note", "file": str(notes)}) for seed in range(8)]
+    tally, told = run(units, costs={unit.key: float(unit.seed) for unit in units})
+    assert tally.ended == {"finished": 8}
+    assert not tally.interrupted
+    assert Counter(event.kind for event in told) == {"preparing": 1, "started": 8, "finished": 8}
+    started = [event.cost for event in told if event.kind == "started"]
+    assert started == sorted(started, reverse=True)
+    assert [event.done for event in told if event.kind == "finished"] == list(range(1, 9))
+    assert {event.worker for event in told} == {"", "worker 1", "worker 2"}
+    lines = [line.split() for line in notes.read_text().splitlines()]
+    assert Counter(int(seed) for _, seed, _, _ in lines) == Counter(range(8))
+    assert {(variable, threads) for _, _, variable, threads in lines} == {("1", "1")}
+    assert str(os.getpid()) not in {pid for pid, _, _, _ in lines}
+    assert all(len(found) == 1 for found in records(store, units).values())
+
+
+def test_one_worker_or_two_and_any_order_give_the_same_bytes(store, unit_of, tmp_path):
+    units = [unit_of(seed, {"kind": "norm", "batches": 2}) for seed in range(6)]
+    found = []
+    for n, (order, workers) in enumerate([(units, 1), (units[::-1], 2), (units[3:] + units[:3], 2)]):
+        other = type(store)(tmp_path / str(n))
+        assert sweep(order, other.open_unit, load, workers=workers).ended == {"finished": 6}
+        found.append(payloads(other, units))
+    assert found[0] == found[1] == found[2]
+
+
+def test_nothing_to_do_starts_nothing(run):
+    began = time.perf_counter()
+    tally, told = run([])
+    assert (tally.ended, told) == ({}, [])
+    assert time.perf_counter() - began < 0.1
+
+
+@pytest.mark.parametrize(("how", "cause"), [("SIGKILL", "SIGKILL"), ("segfault", "SIGSEGV"), ("exit", "exit code 3")])
+def test_a_unit_that_kills_three_workers_has_failed_and_the_others_finish(run, store, unit_of, tmp_path, how, cause):
+    deadly = unit_of(0, {"kind": "die", "how": how})
+    others = [unit_of(seed, "norm") for seed in range(1, 5)]
+    tally, told = run([deadly, *others])
+    assert tally.ended == {"finished": 4, "failed": 1}
+    ((key, status, text),) = tally.problems
+    assert (key, status, text) == (deadly.key, "failed", f"3 times its worker died ({cause})")
+    assert sum(event.kind == "returned" and event.unit == deadly.key for event in told) == 2
+    (record,) = look(store.root, deadly.key).records
+    assert record.outcome["reason"] == text
+    assert record.asked == (deadly.measurements[0].key,)
+    assert "last words" in (record.folder / "output.txt").read_text()
+
+
+def test_a_unit_that_kills_two_workers_finishes_with_the_third(run, store, unit_of, tmp_path):
+    unit = unit_of(1, {"kind": "die", "file": str(tmp_path / "deaths"), "times": 2})
+    tally, _ = run([unit])
+    assert tally.ended == {"finished": 1}
+    assert len(look(store.root, unit.key).records) == 1
+
+
+def test_a_unit_that_takes_too_long_has_timed_out(run, store, unit_of):
+    slow, quick = unit_of(1, {"kind": "sleep", "seconds": 60}), unit_of(2, "sleep")
+    tally, _ = run([slow, quick], timeout=0.5)
+    assert tally.ended == {"finished": 1, "timed_out": 1}
+    assert look(store.root, slow.key).records[0].outcome["reason"] == "stopped after 0.5 s"
+    assert store.open_unit(slow.key)
+
+
+def test_an_absent_corpus_is_said_once_before_any_work(run, store, unit_of):
+    units = [unit_of(1, "norm"), unit_of(2, "norm", task={"absent": True}), unit_of(3, "norm", task={"absent": True})]
+    with pytest.raises(CorpusError, match=r"^corpus 'toy': is absent; fetch it with 'lnlab data fetch toy'$"):
+        run(units)
+    assert not store.root.exists()
+
+
+def test_a_corpus_that_turns_out_damaged_ends_the_sweep(run, store, unit_of):
+    with pytest.raises(CorpusError, match="is damaged"):
+        run([unit_of(1, {"kind": "fail", "how": "corpus"})])
+
+
+def refuse(root, key):
+    raise StoreError(Problem(str(root), "cannot write: no space left on device", "free some space"))
+
+
+def test_a_store_that_refuses_is_said_once(run, store, unit_of, tmp_path):
+    units = [unit_of(seed, "norm") for seed in range(4)]
+    with pytest.raises(StoreError) as caught:
+        sweep(units, partial(refuse, tmp_path), load, workers=2)
+    assert len(caught.value.problems) == 1
+    with pytest.raises(StoreError, match="no space left"):
+        sweep([unit_of(1, "die")], partial(refuse_after_death, store, tmp_path), load, workers=1)
+
+
+def refuse_after_death(store, tmp_path, key):
+    mark = tmp_path / f"opened {os.getpid()}"
+    if len(list(tmp_path.glob("opened *"))) >= 3 and not mark.exists():
+        refuse(tmp_path, key)
+    mark.write_text("")
+    return store.open_unit(key)
+
+
+def test_a_unit_that_another_lnlab_holds_is_waited_for(run, store, unit_of):
+    mine, theirs = unit_of(1, "norm"), unit_of(2, "norm")
+    held = store.open_unit(theirs.key)
+
+    def let_go():
+        time.sleep(1.0)
+        held.abandon()
+
+    thread = threading.Thread(target=let_go)
+    thread.start()
+    tally, told = run([theirs, mine])
+    thread.join()
+    assert tally.ended == {"finished": 2}
+    assert any(event.kind == "returned" and "another process" in event.text for event in told)
+
+
+def press(times, gap=0.3):
+    for _ in range(times):
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(gap)
+
+
+def test_ctrl_c_once_finishes_what_is_in_flight_and_twice_stops_at_once(run, store, unit_of, tmp_path):
+    for presses, ends in ((1, {"finished"}), (2, {"interrupted"})):
+        notes = tmp_path / f"notes {presses}"
+        seconds = 1.0 if presses == 1 else 60.0
+        slow = [unit_of(n + 10 * presses, {"kind": "note", "file": str(notes), "seconds": seconds}) for n in range(6)]
+
+        def on_event(event, presses=presses, started=Counter()):  # noqa: B006
+            started[presses] += event.kind == "started"
+            if event.kind == "started" and started[presses] == WORKERS:
+                threading.Timer(0.7, press, (presses,)).start()
+
+        tally, _ = run(slow, on_event=on_event)
+        assert tally.interrupted
+        assert set(tally.ended) == ends
+        assert tally.ended.total() == WORKERS
+        statuses = [r[0].outcome["status"] for r in records(store, slow).values() if r]
+        assert statuses == [*ends] * WORKERS
+        again, _ = run(slow[:1]) if presses == 1 else (None, None)
+        assert again is None or again.ended == {"finished": 1}
+
+
+def test_a_plain_sweep_keeps_its_workers_busy(run, unit_of, tmp_path):
+    units = [unit_of(n, {"kind": "note", "file": str(tmp_path / "notes"), "seconds": 0.2}) for n in range(16)]
+    tally, _ = run(units)
+    assert tally.busy > 0.8
+    assert tally.seconds > 1.6
+
+
+def test_a_cause_in_words():
+    assert [cause_of(code) for code in (-9, -200, 7, None)] == [
+        "SIGKILL",
+        "exit code -200",
+        "exit code 7",
+        "exit code None",
+    ]

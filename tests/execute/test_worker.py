@@ -1,0 +1,159 @@
+"""A unit never raises: it answers, and what it found is in the store."""
+
+from dataclasses import replace
+
+import polars as pl
+import pytest
+import toy_pieces
+from toy_pieces import load
+
+from lnlab.errors import LabError, Problem, StoreError
+from lnlab.execute.unit import Assignment
+from lnlab.execute.worker import prepare, work
+from lnlab.store.records import look
+
+
+def do(store, unit, open_unit=None):
+    return work(Assignment(unit, open_unit or store.open_unit, load))
+
+
+def only(store, unit):
+    (record,) = look(store.root, unit.key).records
+    return record
+
+
+def test_what_was_measured_is_in_the_store(store, unit_of):
+    unit = unit_of(1, {"kind": "norm", "batches": 2}, "sleep")
+    answer = do(store, unit)
+    assert (answer.key, answer.status, answer.text) == (unit.key, "finished", "")
+    record = only(store, unit)
+    assert record.measurements == tuple(each.key for each in unit.measurements)
+    assert (record.outcome["parameters"], record.outcome["steps"]) == (19, 0)
+    assert answer.seconds >= record.outcome["seconds"] > 0.01
+    assert set(record.outcome["versions"].split('"')) >= {"python", "torch", "lnlab", "platform"}
+    assert {path.name for path in record.folder.iterdir()} == {"outcomes.parquet", "record.json", "sites.parquet"}
+
+
+def test_the_same_unit_again_is_the_same_bytes(store, unit_of, tmp_path):
+    unit = unit_of(1, {"kind": "norm", "batches": 3}, {"kind": "norm", "batches": 1})
+    other = type(store)(tmp_path / "other")
+    do(store, unit)
+    do(other, unit_of(2, "norm"))
+    do(other, unit)
+    assert only(store, unit).files["sites.parquet"] == only(other, unit).files["sites.parquet"]
+
+
+def test_only_what_is_missing_is_measured(store, unit_of):
+    unit = unit_of(1, "norm", "sleep")
+    do(store, replace(unit, measurements=unit.measurements[:1]))
+    do(store, unit)
+    one, two = look(store.root, unit.key).records
+    assert (one.measurements, two.measurements) == ((unit.measurements[0].key,), (unit.measurements[1].key,))
+    assert do(store, unit).text == "another process finished it"
+    assert len(look(store.root, unit.key).records) == 2
+
+
+def test_a_unit_that_somebody_holds_is_left_alone(store, unit_of):
+    unit = unit_of(1, "norm")
+    held = store.open_unit(unit.key)
+    assert do(store, unit).status == "busy"
+    held.abandon()
+    assert do(store, unit).status == "finished"
+
+
+@pytest.mark.parametrize(
+    ("how", "status", "text"),
+    [
+        ("value", "failed", "fail: ValueError: two lines"),
+        ("memory", "out_of_memory", "fail: MemoryError"),
+        ("torch_memory", "out_of_memory", "fail: RuntimeError: [enforce fail at alloc_cpu.cpp:117]"),
+        ("exit", "failed", "fail: SystemExit: 4"),
+        ("column", "failed", "fail: ValueError: table 'sites' has no column ['colour']"),
+        ("batches", "failed", "fail: a probe asks for 99 batches, and the split 'train' has 3; ask for at most 3"),
+    ],
+)
+def test_a_probe_that_fails_costs_itself_and_leaves_its_last_words(store, unit_of, how, status, text):
+    unit = unit_of(1, {"kind": "fail", "how": how}, "norm")
+    answer = do(store, unit)
+    assert answer.status == status
+    assert answer.text.startswith(text)
+    assert "\n" not in answer.text
+    record = only(store, unit)
+    assert record.measurements == (unit.measurements[1].key,)
+    assert set(record.asked) == {each.key for each in unit.measurements}
+    assert record.outcome["reason"] == answer.text
+    lines = (record.folder / "output.txt").read_text().splitlines()
+    assert len(lines) <= 50
+    assert "line 79" in lines
+
+
+def test_a_model_that_cannot_be_built_is_a_failed_run(store, unit_of):
+    unit = unit_of(1, "norm", model={"flaw": "no such model"})
+    assert do(store, unit).text == "ValueError: no such model"
+    assert only(store, unit).outcome["parameters"] is None
+
+
+def test_training_that_nobody_can_do_is_a_failed_run(store, unit_of):
+    assert "no optimizer is known yet" in do(store, unit_of(1, "norm", steps=3)).text
+
+
+def test_a_trajectory_without_measurements_is_run_once(store, unit_of):
+    unit = unit_of(1)
+    assert do(store, unit).status == "finished"
+    assert do(store, unit).text == "another process finished it"
+    assert only(store, unit).measurements == ()
+
+
+@pytest.mark.parametrize("probe", [{"kind": "fail", "how": "corpus"}])
+def test_an_absent_corpus_is_no_failed_run(store, unit_of, probe):
+    for unit in (unit_of(1, probe), unit_of(1, "norm", task={"absent": True})):
+        answer = do(store, unit)
+        assert answer.status == "corpus"
+        assert answer.problems[0].where.startswith("corpus")
+        assert look(store.root, unit.key).records == []
+        assert store.open_unit(unit.key)
+
+
+def test_a_store_that_refuses_is_no_failed_run(store, unit_of):
+    def full(key):
+        raise StoreError(Problem(str(store.root), "cannot write: no space left on device"))
+
+    def broken(key):
+        raise ZeroDivisionError("a bug")
+
+    assert do(store, unit_of(1, "norm"), full).problems[0].what == "cannot write: no space left on device"
+    answer = do(store, unit_of(1, "norm"), broken)
+    assert (answer.status, answer.problems[0].what) == ("store", "the store failed: ZeroDivisionError: a bug")
+
+
+def test_output_goes_to_the_record_and_not_to_the_terminal(store, unit_of, capfd):
+    do(store, unit_of(1, "fail"))
+    assert capfd.readouterr() == ("", "")
+
+
+def test_preparing_reads_the_corpus_and_nothing_else(store, unit_of):
+    def told(unit):
+        answer = prepare(Assignment(unit, store.open_unit, load))
+        return answer.status, [problem.remedy for problem in answer.problems], answer.text
+
+    assert told(unit_of(1, "norm")) == ("finished", [], "")
+    assert told(unit_of(1, task={"absent": True})) == ("corpus", ["fetch it with 'lnlab data fetch toy'"], "")
+    assert told(unit_of(1, task={"wrong": True})) == ("failed", [], "ValueError: this corpus is no corpus")
+    assert not store.root.exists()
+
+
+def test_pieces_that_cannot_be_loaded_fail_the_unit(store, unit_of):
+    def refuse():
+        raise LabError(Problem("mine.py", "fails while it loads", "mend the plugin"))
+
+    unit = unit_of(1, "norm")
+    answer = work(Assignment(unit, store.open_unit, refuse))
+    assert (answer.status, answer.text) == ("failed", "mine.py: fails while it loads; mend the plugin")
+
+
+def test_the_rows_are_those_of_the_probe(store, unit_of):
+    unit = unit_of(1, {"kind": "norm", "batches": 2})
+    do(store, unit)
+    rows = pl.read_parquet(look(store.root, unit.key).tables[0]["sites.parquet"])
+    assert rows["quantity"].to_list() == ["norm", "norm", "extra"]
+    assert toy_pieces.PROBES["norm"].tags["table"] == "sites"

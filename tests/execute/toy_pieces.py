@@ -1,0 +1,157 @@
+"""A registry of each kind whose pieces cost nothing; some of them misbehave. Workers import it by name."""
+
+import ctypes
+import os
+import random
+import signal
+import sys
+import time
+from pathlib import Path
+
+import torch
+from torch import nn
+
+from lnlab.errors import CorpusError, Problem
+from lnlab.registry import Registry
+
+TASKS = Registry("task")
+MODELS = Registry("model")
+INITS = Registry("init")
+PROBES = Registry("probe")
+REGISTRIES = {registry.kind: registry for registry in (TASKS, MODELS, INITS, PROBES)}
+
+
+def load():
+    return REGISTRIES
+
+
+@TASKS.register("toy")
+class Toy:
+    """``x``: vectors."""
+
+    def __init__(self, draw, roots, *, width: int = 3, absent: bool = False, wrong: bool = False):
+        self.draw, self.size, self.absent, self.wrong = draw, width, absent, wrong
+
+    def batches(self, split, purpose, epoch=0):
+        if self.absent:
+            raise CorpusError(Problem("corpus 'toy'", "is absent", "fetch it with 'lnlab data fetch toy'"))
+        if self.wrong:
+            raise ValueError("this corpus is no corpus")
+        for n in range(3):
+            generator = torch.Generator().manual_seed(self.draw(purpose, split, epoch, n))
+            yield torch.randn(2, self.size, generator=generator)
+
+
+@MODELS.register("linear")
+def linear(size, parts, *, layers: int = 1, flaw: str = "") -> nn.Module:
+    """``x A^n``: a chain of matrices and one number that no init touches."""
+    if flaw:
+        raise ValueError(flaw)
+    model = nn.Sequential(*(nn.Linear(size, size) for _ in range(layers)), nn.BatchNorm1d(size))
+    model.register_parameter("extra", nn.Parameter(torch.rand(())))
+    return model.double()
+
+
+@INITS.register("normal")
+def normal(model, draw) -> None:
+    """``N(0, 1)``: each parameter."""
+    with torch.no_grad():
+        for name, parameter in model.named_parameters():
+            if name != "extra":
+                parameter.normal_(generator=torch.Generator().manual_seed(draw("init", name)))
+
+
+@INITS.register("looks")
+def looks(model, draw, batches) -> None:
+    """``x / x``: an init that needs data."""
+    raise AssertionError("a data-dependent init has no data here")
+
+
+def process_of(_):
+    return os.getpid()
+
+
+def row(quantity, value):
+    return {"quantity": quantity, "layer": 1, "value": value}
+
+
+@PROBES.register("norm", table="sites")
+def norm(state, *, batches: int = 1):
+    """``|x A|``: of some batches."""
+    for batch in state.batches(batches):
+        yield row("norm", state.model(batch).norm().item())
+    yield row("extra", state.model.extra.item())
+
+
+@PROBES.register("sleep", table="sites")
+def sleep(state, *, seconds: float = 0.01):
+    """``t``: takes its time."""
+    time.sleep(seconds)
+    yield row("slept", seconds)
+
+
+@PROBES.register("note", table="sites")
+def note(state, *, file: str, seconds: float = 0.0, spin: float = 0.0):
+    """``1``: leaves a line in a file, so that a test can count."""
+    until = time.perf_counter() + spin
+    while time.perf_counter() < until:
+        pass
+    time.sleep(seconds)
+    with Path(file).open("a") as notes:
+        notes.write(f"{os.getpid()} {state.draw.seed} {os.environ.get('OMP_NUM_THREADS')} {torch.get_num_threads()}\n")
+    yield row("noted", 1.0)
+
+
+@PROBES.register("die", table="sites")
+def die(state, *, how: str = "SIGKILL", file: str = "", times: int = 99):
+    """``0``: takes its worker with it, the first ``times`` times."""
+    sys.stdout.write("last words\n")
+    notes = Path(file) if file else None
+    before = len(notes.read_text()) if notes and notes.exists() else 0
+    if before < times:
+        if notes:
+            notes.write_text("x" * (before + 1))
+        if how == "segfault":
+            ctypes.string_at(0)
+        if how == "exit":
+            os._exit(3)
+        os.kill(os.getpid(), getattr(signal, how))
+        time.sleep(10)
+    yield row("survived", float(before))
+
+
+@PROBES.register("fail", table="sites")
+def fail(state, *, how: str = "value"):
+    """``1/0``: fails."""
+    sys.stdout.writelines(f"line {n}\n" for n in range(80))
+    if how == "memory":
+        raise MemoryError
+    if how == "torch_memory":
+        raise RuntimeError("[enforce fail at alloc_cpu.cpp:117] DefaultCPUAllocator: can't allocate memory: 99 bytes.")
+    if how == "exit":
+        sys.exit(4)
+    if how == "corpus":
+        raise CorpusError(Problem("corpus", "is damaged"))
+    if how == "column":
+        yield {"quantity": "x", "colour": "red"}
+        return
+    if how == "batches":
+        yield row("many", len(state.batches(99)))
+    raise ValueError("two\nlines")
+
+
+@PROBES.register("trace", table="sites")
+def trace(state, *, what: str):
+    """``x``: touches what it may not, or may."""
+    parameter = next(state.model.parameters())
+    if what == "parameter":
+        parameter.data.view(-1)[0].add_(1e-7)
+    if what == "buffer":
+        state.model[-1].train()(torch.ones(2, state.model[-1].num_features))
+    if what == "harmless":
+        state.model.train()
+        parameter.requires_grad_(False)
+        parameter.grad = torch.ones_like(parameter)
+        torch.rand(3)
+        random.random()
+    yield row("touched", 1.0)
