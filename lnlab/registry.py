@@ -155,7 +155,7 @@ class Registry(Generic[Build]):
         if isinstance(given, str):
             given = {"kind": given}
         if not isinstance(given, Mapping) or not isinstance(given.get("kind"), str):
-            what = f"expected a {self.kind}, found {json.dumps(given, default=str)}"
+            what = f"expected {_a(self.kind)}, found {json.dumps(given, default=str)}"
             raise Flawed(Flaw((), what, f"write a word or {{kind: word, ...}} ({nearest('', self.entries)})"))
         entry = self[given["kind"]]
         plain, flaws = _plain(entry, {k: v for k, v in given.items() if k != "kind" and k not in entry.nested})
@@ -229,3 +229,8 @@ def _integers(value: Json) -> Json:
     if isinstance(value, dict):
         return {k: _integers(v) for k, v in value.items()}
     return [_integers(v) for v in value] if isinstance(value, list) else value
+
+
+def _a(kind: str) -> str:
+    """The kind with its article."""
+    return f"{'an' if kind[0] in 'aeiou' else 'a'} {kind}"

@@ -49,7 +49,7 @@ def inside(roots: Roots, given: str) -> Path | None:
         found = [(root / given).resolve() for root in real]
         within = [path for path in found if any(path != root and path.is_relative_to(root) for root in real)]
         astray = [path for path in found if path not in within and path.exists()]
-        if within and not astray:
+        if not astray and (within or not roots):
             return next((path for path in within if path.is_file()), None)
     except (OSError, RuntimeError, ValueError) as error:
         raise CorpusError(Problem(repr(given), "is not a path of a file", str(error))) from error

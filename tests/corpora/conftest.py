@@ -68,7 +68,7 @@ class Answer(BaseHTTPRequestHandler):
         else:
             self.send_error(self.server.failures.get(self.path, 404))
 
-    def log_message(self, format, *args) -> None:
+    def log_message(self, *args) -> None:
         """Say nothing."""
 
 

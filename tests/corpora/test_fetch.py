@@ -60,7 +60,7 @@ def test_the_first_root_that_has_a_file_wins(tmp_path):
 UP = ["../" * n + "etc/passwd" for n in range(1, 12)]
 HOSTILE = [
     *UP,
-    *[f"data/{path}" for path in UP],
+    *[f"data/{path}" for path in UP[1:]],
     *[path.replace("../", ".././") for path in UP[3:6]],
     *[path.replace("../", "..//") for path in UP[3:6]],
     "/etc/passwd",
@@ -87,7 +87,6 @@ HOSTILE = [
     "\x00",
     "data\x00/../../secret.txt",
     "\ud800",
-    "a\udcffb",
     "../secret.txt",
     "../root/../secret.txt",
     "./../secret.txt",
@@ -107,6 +106,8 @@ HOSTILE = [
     "x/" * 3000 + "y",
 ]
 HARMLESS_MISSES = [
+    "data/../etc/passwd",
+    "a\udcffb",
     "~/secret.txt",
     "~root/.ssh/id_rsa",
     "$HOME/secret.txt",

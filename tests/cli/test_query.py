@@ -1,0 +1,100 @@
+import csv
+import io
+import json
+
+import polars as pl
+import pytest
+
+from lnlab.cli.query import answer
+from lnlab.errors import LabError
+
+FRAMES = {"runs": pl.DataFrame({"run": ["a", "b"], "seed": [1, 2], "status": ["x SCAN [y", None]})}
+
+
+def test_a_select_is_what_polars_makes_of_it():
+    assert answer("SELECT run FROM runs WHERE seed > 1", FRAMES).to_dicts() == [{"run": "b"}]
+    assert answer(" WITH t AS (SELECT seed FROM runs) SELECT sum(seed) AS n FROM t", FRAMES).to_dicts() == [{"n": 3}]
+    assert answer("show tables", FRAMES)["name"].to_list() == ["runs"]
+
+
+def test_text_that_looks_like_a_plan_is_no_file():
+    assert answer("SELECT run FROM runs WHERE status = '\nCsv SCAN ['", FRAMES).is_empty()
+
+
+@pytest.mark.parametrize(
+    "reader",
+    [
+        "read_csv('{}')",
+        'READ_CSV("{}")',
+        "\"read_csv\"('{}')",
+        "read_csv/**/('{}')",
+        "read_parquet('{}')",
+        "read_json('{}')",
+        "'{}'",
+        '"{}"',
+    ],
+)
+@pytest.mark.parametrize(
+    "statement",
+    ["SELECT * FROM {}", "SELECT run FROM runs WHERE run IN (SELECT secret FROM {})", "EXPLAIN SELECT * FROM {}"],
+)
+def test_no_query_reads_a_file(tmp_path, statement, reader):
+    path = tmp_path / "secret.csv"
+    path.write_text("secret\nxyzzy\n")
+    with pytest.raises(LabError) as caught:
+        answer(statement.format(reader.format(path)), FRAMES)
+    assert "xyzzy" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "DROP TABLE runs",
+        "DELETE FROM runs",
+        "CREATE TABLE t AS SELECT * FROM runs",
+        "TRUNCATE runs",
+        "",
+        "SELECT 1; DROP TABLE runs",
+    ],
+)
+def test_nothing_but_a_single_select_is_taken(statement):
+    with pytest.raises(LabError, match="the tables are runs"):
+        answer(statement, FRAMES)
+
+
+@pytest.mark.parametrize(
+    ("statement", "said"),
+    [
+        ("SELECT nope FROM runs", "nope"),
+        ("SELECT * FROM nope", "nope"),
+        ("SELECT * FRM runs", "Expected"),
+        ("SELECT (", ""),
+    ],
+)
+def test_mistakes_are_one_problem_that_names_the_tables(statement, said):
+    with pytest.raises(LabError) as caught:
+        answer(statement, FRAMES)
+    (problem,) = caught.value.problems
+    assert said in problem.what
+    assert "runs" in problem.remedy
+
+
+def test_the_last_run_answers_as_table_json_and_csv(ran, monkeypatch, lnlab):
+    monkeypatch.chdir(ran)
+    statement = (
+        "SELECT r.seed, s.layer, s.value FROM sites s JOIN runs r ON s.run = r.run WHERE s.quantity = 'gradient_norm' "
+        "AND s.stack = 'decoder' AND s.tensor = 'w2' ORDER BY r.seed, s.layer, s.value"
+    )
+    rows = lnlab("query", statement, "--json").json
+    assert [(row["seed"], row["layer"]) for row in rows] == [(s, n) for s in (1, 2) for n in (1, 1, 2, 2)]
+    table = lnlab("query", statement, "--csv").out
+    assert [float(row["value"]) for row in csv.DictReader(io.StringIO(table))] == [row["value"] for row in rows]
+    lines = lnlab("query", statement, "--spec", "tiny.yaml").out.splitlines()
+    assert lines[0].split() == ["seed", "layer", "value"]
+    assert len(lines) == 1 + len(rows)
+
+
+def test_verdicts_can_be_asked_for(ran, monkeypatch, lnlab):
+    monkeypatch.chdir(ran)
+    assert lnlab("query", "SELECT claim, n FROM verdicts", "--json").json == [{"claim": "post_above_pre", "n": 2}]
+    assert json.loads(lnlab("query", "SELECT seeds FROM verdicts", "--json").json[0]["seeds"]).keys() == {"1", "2"}

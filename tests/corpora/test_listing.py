@@ -1,0 +1,72 @@
+"""What ``lnlab data list`` and ``lnlab data fetch`` are made of."""
+
+import pytest
+
+from lnlab.corpora import iwslt14, multi30k, parallel_text, toy_german_english
+from lnlab.corpora import listing as room
+from lnlab.corpora.corpus import Remote, corpora
+from lnlab.corpora.listing import fetch_corpus, listing
+from lnlab.errors import CorpusError
+from lnlab.keys import digest_bytes
+
+
+def by_name(roots):
+    return {each.name: each for each in listing(roots)}
+
+
+def test_every_named_corpus_is_listed_with_its_licence():
+    found = by_name(())
+    names = {module.__name__.rpartition(".")[2] for module in (iwslt14, multi30k, toy_german_english)}
+    assert set(found) >= names
+    assert parallel_text.__name__.rpartition(".")[2] not in found
+    assert all(each.licence and each.citation for each in found.values())
+
+
+def test_generated_absent_and_present_are_told_apart(root):
+    found = by_name((root,))
+    assert (found["toy_german_english"].state, found["toy_german_english"].size) == ("generated", None)
+    assert (found["multi30k"].state, found["multi30k"].fetchable, found["multi30k"].folder) == ("absent", True, None)
+    assert found["multi30k"].size == 637_044 + 568_929 + 24_681 + 21_650 + 22_890 + 21_077
+    assert (found["iwslt14"].state, found["iwslt14"].fetchable, found["iwslt14"].size) == ("absent", False, None)
+
+
+def test_a_present_corpus_says_where_it_lies_and_how_large_it_is(root):
+    (root / "iwslt14").mkdir()
+    for name in iwslt14.NAMES:
+        (root / "iwslt14" / name).write_text("four")
+    found = by_name((root,))["iwslt14"]
+    assert (found.state, found.size) == ("present", 24)
+    assert found.folder == str((root / "iwslt14").resolve())
+
+
+@pytest.mark.data
+def test_the_real_corpus_is_found(multi30k_root):
+    found = by_name((multi30k_root,))["multi30k"]
+    assert found.state == "present"
+    assert found.folder == str((multi30k_root / "multi30k").resolve())
+
+
+def test_a_corpus_with_one_file_missing_is_absent(root):
+    (root / "multi30k").mkdir()
+    for name in list(multi30k.FILES)[1:]:
+        (root / name).write_text("x")
+    assert by_name((root,))["multi30k"].state == "absent"
+
+
+def test_fetching_puts_files_where_specs_find_them(server, root, monkeypatch):
+    server.files["/train.de.gz"] = b"text"
+    files = {"multi30k/train.de.gz": Remote(server.url("train.de.gz"), digest_bytes(b"text"), 4)}
+    monkeypatch.setitem(corpora["multi30k"].tags, "files", files)
+    monkeypatch.setattr(room, "user_folder", lambda: root / "own")
+    assert fetch_corpus("multi30k") == [root / "own/multi30k/train.de.gz"]
+    assert fetch_corpus("multi30k", root / "there") == [root / "there/multi30k/train.de.gz"]
+    assert (root / "there/multi30k/train.de.gz").read_bytes() == b"text"
+
+
+@pytest.mark.parametrize(
+    ("name", "what"),
+    [("multi30", "there is no corpus of this name; did you mean 'multi30k'"), ("iwslt14", "cannot be fetched")],
+)
+def test_what_cannot_be_fetched_says_so(name, what):
+    with pytest.raises(CorpusError, match=what):
+        fetch_corpus(name)
