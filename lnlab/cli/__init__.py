@@ -97,5 +97,7 @@ def _lines(error: Exception) -> list[str]:
     close = " or ".join(getattr(error, "possibilities", None) or ())
     said = error.format_message() if isinstance(error, typer.TyperException) and not close else str(error)
     message = f"{said}; did you mean {close}?" if close else said
-    sentence = message[:1].lower() + message[1:].rstrip(".")
+    if not message:  # a group without a command has printed its help
+        return []
+    sentence = (message[:1].lower() + message[1:].rstrip(".")).replace(". Did you mean", "; did you mean")
     return [f"{command}: {sentence}{' ' if sentence.endswith('?') else '; '}see {command} --help"]

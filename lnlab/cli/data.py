@@ -15,7 +15,11 @@ from lnlab.cli.terminal import err, out, print_json, quantity, table
 if TYPE_CHECKING:
     from lnlab.corpora.fetch import Progress as Report
 
-data = typer.Typer(help="Corpora: which there are, and how they get here.", no_args_is_help=True)
+data = typer.Typer(
+    help="Corpora: which there are, and how they get here.",
+    epilog="Example: [bold]lnlab data list[/bold]",
+    no_args_is_help=True,
+)
 
 
 @data.command("list", epilog="Example: [bold]lnlab data list --json[/bold]")

@@ -1,8 +1,8 @@
 """IWSLT14 German to English: about 160,000 / 7,000 / 7,000 pairs of TED talks, prepared by fairseq's script.
 
 ``prepare-iwslt14.sh`` fetches the archive, tokenizes, cleans, lower-cases, splits and cuts words into pieces (``@@``).
-The pieces are joined again here, as the tokenizer of a task learns its own. The archive's licence does not let lnlab
-fetch it, and what the script writes depends on its version, so no checksum is pinned: the key holds the content.
+The pieces are joined again here, as the tokenizer of a task learns its own. lnlab does not do the script's work, and
+what it writes depends on the versions of the tools it fetches, so no checksum is pinned: the key holds the content.
 """
 
 from pathlib import Path

@@ -21,11 +21,8 @@ WORKER_ENVIRONMENT: Final = {
     "POLARS_MAX_THREADS": "1",
     "RAYON_NUM_THREADS": "1",
     "TOKENIZERS_PARALLELISM": "false",
-    "MALLOC_TRIM_THRESHOLD_": str(1 << 30),
-    "MALLOC_MMAP_THRESHOLD_": str(1 << 30),
-    "MALLOC_TOP_PAD_": str(64 << 20),
 }
-"""Set before torch is imported: sums depend on the number of threads, and giving memory back costs time."""
+"""Set before torch is imported: sums depend on the number of threads."""
 
 PRELOADED: Final = ["torch", "pydantic"]
 """Imported once for all workers. Nothing that starts a thread may stand here."""

@@ -36,7 +36,7 @@ def read_whole(root: Path, digest: str) -> Results | None:
     for folder in _folders(root, digest):
         try:
             held = unseal(read_bytes(folder / RECORD), folder / RECORD)
-            contents = {name: read_checked(folder / name, sha256) for name, sha256 in held["files"].items()}
+            contents = {name: read_checked(folder / Path(name).name, sha256) for name, sha256 in held["files"].items()}
         except Damaged:
             continue
         if held["plan"] != digest:

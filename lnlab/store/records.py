@@ -49,7 +49,7 @@ class Record:
         Raises:
             Damaged: it is not what was committed.
         """
-        return read_checked(self.folder / name, self.files[name])
+        return read_checked(self.folder / Path(name).name, self.files[name])  # never outside its folder
 
 
 @dataclass

@@ -127,24 +127,24 @@ def test_plugins_that_cannot_be_loaded(lnlab, tiny):
     one_problem(lnlab("run", tiny, "--with", "broken.py"), "broken.py", "ZeroDivisionError")
 
 
-def test_a_missing_corpus_passes_check_and_fails_run_with_both_ways_to_get_it(process, tiny):
-    assert process("check", "tiny.yaml", "--all-profiles").code == 0
-    one_problem(process("run", "tiny.yaml", "--profile", "real"), "multi30k", "lnlab data fetch multi30k", "LNLAB_DATA")
+def test_a_missing_corpus_passes_check_and_fails_run_with_both_ways_to_get_it(lnlab, tiny):
+    assert lnlab("check", "tiny.yaml", "--all-profiles").code == 0
+    one_problem(lnlab("run", "tiny.yaml", "--profile", "real"), "multi30k", "lnlab data fetch multi30k", "LNLAB_DATA")
 
 
-def test_a_corpus_with_a_wrong_checksum(process, tiny):
+def test_a_corpus_with_a_wrong_checksum(lnlab, tiny, monkeypatch):
     folder = tiny.parent / "data" / "multi30k"
     folder.mkdir(parents=True)
     for name in ("train", "val", "test_2016_flickr"):
         for language in ("de", "en"):
             (folder / f"{name}.{language}.gz").write_bytes(gzip.compress(b"Hallo\n"))
-    said = process("run", "tiny.yaml", "--profile", "real", LNLAB_DATA=str(tiny.parent / "data"))
-    one_problem(said, ".gz", "SHA-256", "lnlab data fetch multi30k")
+    monkeypatch.setenv("LNLAB_DATA", str(tiny.parent / "data"))
+    one_problem(lnlab("run", "tiny.yaml", "--profile", "real"), ".gz", "SHA-256", "lnlab data fetch multi30k")
 
 
-def test_two_files_that_do_not_fit_together(process, here):
+def test_two_files_that_do_not_fit_together(lnlab, here):
     (here / "a.de").write_text("eins\nzwei\n")
     (here / "a.en").write_text("one\ntwo\nthree\n")
     corpus = "corpus: {kind: parallel_text, train: [a.de, a.en]}"
     (here / "x.yaml").write_text(WHOLE.replace("corpus: toy_german_english", corpus))
-    one_problem(process("run", "x.yaml"), "a.de", "2 lines, and 3", "same number of lines")
+    one_problem(lnlab("run", "x.yaml"), "a.de", "2 lines, and 3", "same number of lines")

@@ -63,10 +63,9 @@ def test_a_terminal_gets_an_overall_bar_and_a_line_a_worker(monkeypatch):
     names = {"a": "model.layers=6 [bold], seed 1", "b": "a setting with many axes " * 9}
     with shown.progress(names, 2.0) as show:
         show(Event("preparing"))
+        console.print(show.overall)
         show(started("worker 1", "a"))
         show(started("worker 2", "b"))
-        show.workers.refresh()
-        show.overall.refresh()
         console.print(show.overall, show.workers)
         show(ended("diverged"))
         show(Event("stopping"))

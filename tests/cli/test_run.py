@@ -22,18 +22,18 @@ def fragile(state: State, *, on: int = 2):
 '''
 
 
-def test_what_is_finished_is_never_computed_again(process, tiny):
-    first = process("run", "tiny.yaml", "--json")
+def test_what_is_finished_is_never_computed_again(lnlab, tiny):
+    first = lnlab("run", "tiny.yaml", "--json")
     assert first.code == 0, first.err
     assert (first.json["computed"], first.json["reused"]) == (4, 0)
     assert first.json["runs"] == {"finished": 4}
     assert [v["claim"] for v in first.json["verdicts"]] == ["post_above_pre"]
 
-    again = process("run", "tiny.yaml", "--json")
+    again = lnlab("run", "tiny.yaml", "--json")
     assert (again.json["computed"], again.json["reused"]) == (0, 4)
     assert again.json["verdicts"] == first.json["verdicts"]
 
-    more = process("run", "tiny.yaml", "-s", "seeds=3", "--json")
+    more = lnlab("run", "tiny.yaml", "-s", "seeds=3", "--json")
     assert (more.json["computed"], more.json["reused"]) == (2, 4)
     (verdict,) = more.json["verdicts"]
     assert verdict["n"] == 3
@@ -43,7 +43,7 @@ def test_what_is_finished_is_never_computed_again(process, tiny):
 
     title = tiny.read_text().replace("A tiny", "The same")
     tiny.write_text(title)
-    renamed = process("run", "tiny.yaml", "--json")
+    renamed = lnlab("run", "tiny.yaml", "--json")
     assert (renamed.json["computed"], renamed.json["reused"]) == (0, 4)
 
 
@@ -58,11 +58,11 @@ def test_a_rerun_imports_neither_torch_nor_scipy_and_prints_the_same_verdicts(ra
     assert "4 runs: 4 finished; 0 units computed, 4 reused" in done.stdout
 
 
-def test_progress_goes_to_standard_error_and_quiet_says_nothing_there(process, tiny):
-    said = process("run", "tiny.yaml", "--quiet")
+def test_progress_goes_to_standard_error_and_quiet_says_nothing_there(lnlab, tiny):
+    said = lnlab("run", "tiny.yaml", "--quiet")
     assert said.err == ""
     assert "4 units computed" in said.out
-    assert "lnlab report tiny.yaml" in process("run", "tiny.yaml").err
+    assert "lnlab report tiny.yaml" in lnlab("run", "tiny.yaml").err
 
 
 def test_what_fails_is_a_result_with_its_reason_and_is_tried_again_only_when_asked(process, tiny):
@@ -128,9 +128,9 @@ def test_exit_codes(verdict, statuses, interrupted, fail_on, code):
     assert exit_code(Done(None, interrupted=interrupted), results, [verdict], fail_on) == code
 
 
-def test_fail_on_contradicted(process, tiny):
+def test_fail_on_contradicted(lnlab, tiny):
     tiny.write_text(tiny.read_text().replace("at_least: 1.1", "at_least: 1000000").replace("seeds: 2", "seeds: 3"))
-    said = process("run", "tiny.yaml", "--fail-on", "contradicted")
+    said = lnlab("run", "tiny.yaml", "--fail-on", "contradicted")
     assert said.code == 3
     assert re.search(r"^✗ contradicted .* at least 1e\+06 +3 *$", said.out, flags=re.MULTILINE)
-    assert process("run", "tiny.yaml").code == 0
+    assert lnlab("run", "tiny.yaml").code == 0

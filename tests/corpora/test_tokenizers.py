@@ -10,14 +10,23 @@ from hypothesis import strategies as st
 
 from lnlab.corpora.tokenizers import BOS, EOS, PAD, UNK, BytePairs, bpe, tokenizers
 from lnlab.corpora.toy_german_english import toy_german_english
+from lnlab.keys import digest
 from lnlab.registry import Flawed
 
 SENTENCES = [side for pair in toy_german_english((), train=1500).splits["train"] for side in pair]
 
 
+# One digest for each version of the entry: when the tokens change, its version rises and a line is added.
+TOKENS = {1: "9767cf050071272d141993233f97ec779c6e1c4e2e669439c0ebb13a98b3e4f7"}
+
+
 @pytest.fixture(scope="module")
 def learned() -> BytePairs:
     return bpe(SENTENCES, 600)
+
+
+def test_the_tokens_are_those_of_its_version(learned):
+    assert digest([learned.words, learned.encode(SENTENCES)]) == TOKENS[tokenizers["bpe"].version]
 
 
 def test_special_tokens_come_first(learned):

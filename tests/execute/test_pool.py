@@ -11,7 +11,7 @@ from lnlab.execute.pool import WORKER_ENVIRONMENT, Workers, cores
 
 def test_a_broken_pool_is_replaced_and_the_environment_is_the_workers_alone(monkeypatch):
     monkeypatch.setenv("OMP_NUM_THREADS", "7")
-    monkeypatch.delenv("MALLOC_TOP_PAD_", raising=False)
+    monkeypatch.delenv("MKL_NUM_THREADS", raising=False)
     workers = Workers(1)
     try:
         name = next(iter(WORKER_ENVIRONMENT))
@@ -27,7 +27,7 @@ def test_a_broken_pool_is_replaced_and_the_environment_is_the_workers_alone(monk
     finally:
         workers.stop()
     assert os.environ["OMP_NUM_THREADS"] == "7"
-    assert "MALLOC_TOP_PAD_" not in os.environ
+    assert "MKL_NUM_THREADS" not in os.environ
 
 
 def test_there_is_a_core():

@@ -30,7 +30,9 @@ def setting():
 def units(setting):
     def unit(seed):
         key = digest([seed, setting])
-        probes = [REGISTRIES["probe"].resolve({"kind": kind, "batches": 2}) for kind in ("gradient_norm", "hidden_norm")]
+        probes = [
+            REGISTRIES["probe"].resolve({"kind": kind, "batches": 2}) for kind in ("gradient_norm", "hidden_norm")
+        ]
         return Trajectory(key, seed, setting, 0, tuple(Measurement(digest([key, p]), 0, p) for p in probes))
 
     return [unit(1), unit(2)]

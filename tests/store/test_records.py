@@ -1,11 +1,13 @@
 """Whatever happens to a committed file is found, named, and costs that one stretch of work only."""
 
 import random
+from dataclasses import replace
 
 import pytest
 from store_toys import record, trajectory_of
 
 from lnlab.errors import StoreError
+from lnlab.keys import digest_bytes
 from lnlab.store.layout import trajectory_folder
 from lnlab.store.records import look
 
@@ -82,3 +84,14 @@ def test_a_file_that_may_not_be_read_is_an_error_and_not_a_reason_to_compute_aga
     monkeypatch.setattr(type(root), "read_bytes", refuse)
     with pytest.raises(StoreError, match="permission denied"):
         look(root, UNIT.key)
+
+
+def test_a_record_cannot_name_a_file_outside_its_folder(store, root):
+    record(store, UNIT)
+    (found,) = look(root, UNIT.key).records
+    outside = root / "outside.parquet"
+    outside.write_bytes(b"secret")
+    names = {"../../../../outside.parquet": digest_bytes(b"secret")}
+    (found.folder / "record.json").write_bytes(replace(found, files=names).content())
+    assert look(root, UNIT.key).records == []
+    assert "is missing" in look(root, UNIT.key).damaged[0]

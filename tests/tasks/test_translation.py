@@ -9,6 +9,7 @@ import torch
 from lnlab.corpora.corpus import corpora
 from lnlab.corpora.tokenizers import BOS, EOS, PAD
 from lnlab.errors import CorpusError, LabError
+from lnlab.keys import digest
 from lnlab.registry import Flawed
 from lnlab.tasks.task import Batch, tasks
 
@@ -19,6 +20,18 @@ def same(first, second):
         for x, y in zip(first, second, strict=True)
         for a, b in ((x.source, y.source), (x.target_in, y.target_in), (x.target_out, y.target_out))
     )
+
+
+# One digest for each version of the entry: when its numbers change, its version rises and a line is added.
+NUMBERS = {1: "df6e7e757b4016d0c062cb20d6d692c8679269af13cfa579dfe4aa55d6912d85"}
+
+
+def test_the_batches_and_the_loss_are_those_of_its_version(task, says):
+    batches = [
+        [b.source.tolist(), b.target_in.tolist(), b.target_out.tolist()] for b in task().batches("test", "probe")
+    ]
+    loss = task().loss(says(torch.linspace(-2, 2, 132).reshape(3, 4, 11)), batch_of(SAID))[0].item()
+    assert digest([batches, round(loss, 3)]) == NUMBERS[tasks["translation"].version]
 
 
 # --- batches
