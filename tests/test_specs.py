@@ -8,6 +8,7 @@ import pytest
 
 from lnlab.catalogue import REGISTRIES
 from lnlab.compile.plan import compile_plan
+from lnlab.compile.reference import reference
 from lnlab.compile.schema import schema
 from lnlab.corpora.fetch import data_roots
 from lnlab.report.registries import FRAME_REGISTRIES
@@ -38,3 +39,7 @@ def test_every_spec_fits_the_schema_that_it_names(path):
 def test_the_committed_schema_is_what_the_registries_say_today():
     committed = json.loads((ROOT / "specs/experiment.schema.json").read_text())
     assert committed == schema(EVERY), "run `make reference`"
+
+
+def test_the_committed_reference_is_what_the_registries_say_today():
+    assert (ROOT / "specs/README.md").read_text().strip() == reference(EVERY).strip(), "run `make reference`"

@@ -1,8 +1,7 @@
 import json
-import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,7 +17,7 @@ question: Does it run?
 task: {kind: translation, corpus: toy_german_english, vocabulary: 200, batch_tokens: 64}
 model: {kind: encoder_decoder, layers: 2, d_model: 16, heads: 2, d_ff: 32}
 placement: post
-seeds: 2
+seeds: 3
 sweep:
   - {placement: [post, pre]}
 probes:
@@ -32,7 +31,14 @@ claims:
     of: {quantity: gradient_norm, stack: decoder, tensor: w2, layer: last, placement: post}
     to: {placement: pre}
     at_least: 1.1
+  - id: far_above
+    says: It is a million times as large.
+    kind: ratio
+    of: {quantity: gradient_norm, stack: decoder, tensor: w2, layer: last, placement: post}
+    to: {placement: pre}
+    at_least: 1000000
 profiles:
+  one: {seeds: 1}
   real: {task.corpus: multi30k}
 """
 
@@ -63,32 +69,31 @@ def lnlab(capsys: pytest.CaptureFixture[str]) -> Callable[..., Said]:
     return run
 
 
-def in_process(folder: Path, *arguments: object, **environment: str) -> Said:
-    """Run a command in a process of its own, in ``folder``."""
-    clean = {name: value for name, value in os.environ.items() if not name.startswith("LNLAB_")}
-    command = [sys.executable, "-m", "lnlab", *map(str, arguments)]
-    variables = clean | {"XDG_DATA_HOME": str(folder / "home")} | environment
-    done = subprocess.run(command, capture_output=True, text=True, cwd=folder, timeout=300, env=variables)
-    return Said(done.returncode, done.stdout, done.stderr)
-
-
 @pytest.fixture
-def process(tmp_path: Path) -> Callable[..., Said]:
-    """Run a command in a process of its own, in an empty folder."""
+def python() -> Callable[..., Said]:
+    """Run a program in a process of its own, in the working folder."""
 
-    def run(*arguments: object, **environment: str) -> Said:
-        return in_process(tmp_path, *arguments, **environment)
+    def run(program: str) -> Said:
+        done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=300)
+        return Said(done.returncode, done.stdout, done.stderr)
 
     return run
 
 
+@pytest.fixture(scope="session", autouse=True)
+def nothing_around(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """No data and no store but those of the tests."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("LNLAB_DATA", "LNLAB_STORE"):
+            patch.delenv(name, raising=False)
+        patch.setenv("XDG_DATA_HOME", str(tmp_path_factory.mktemp("home")))
+        yield
+
+
 @pytest.fixture
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty working folder, and no data anywhere."""
+    """An empty working folder."""
     monkeypatch.chdir(tmp_path)
-    for name in ("LNLAB_DATA", "LNLAB_STORE"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "home"))
     return tmp_path
 
 
@@ -100,11 +105,19 @@ def tiny(here: Path) -> Path:
     return path
 
 
-@pytest.fixture(scope="module")
-def ran(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a spec that was run, once for all tests of a module; they must not change it."""
+@pytest.fixture(scope="session")
+def once(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a spec that was run in two profiles, the default last; what is stored there must not change."""
     folder = tmp_path_factory.mktemp("ran")
     (folder / "tiny.yaml").write_text(TINY)
-    said = in_process(folder, "run", "tiny.yaml", "--workers", "1")
-    assert said.code == 0, said.err
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        assert [main(["run", "tiny.yaml", "-w", "1", "-q", *more]) for more in (["-p", "one"], [])] == [0, 0]
     return folder
+
+
+@pytest.fixture
+def ran(once: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder ``once`` as the working folder."""
+    monkeypatch.chdir(once)
+    return once

@@ -79,14 +79,13 @@ def test_mistakes_are_one_problem_that_names_the_tables(statement, said):
     assert "runs" in problem.remedy
 
 
-def test_the_last_run_answers_as_table_json_and_csv(ran, monkeypatch, lnlab):
-    monkeypatch.chdir(ran)
+def test_the_last_run_answers_as_table_json_and_csv(ran, lnlab):
     statement = (
         "SELECT r.seed, s.layer, s.value FROM sites s JOIN runs r ON s.run = r.run WHERE s.quantity = 'gradient_norm' "
         "AND s.stack = 'decoder' AND s.tensor = 'w2' ORDER BY r.seed, s.layer, s.value"
     )
     rows = lnlab("query", statement, "--json").json
-    assert [(row["seed"], row["layer"]) for row in rows] == [(s, n) for s in (1, 2) for n in (1, 1, 2, 2)]
+    assert [(row["seed"], row["layer"]) for row in rows] == [(s, n) for s in (1, 2, 3) for n in (1, 1, 2, 2)]
     table = lnlab("query", statement, "--csv").out
     assert [float(row["value"]) for row in csv.DictReader(io.StringIO(table))] == [row["value"] for row in rows]
     lines = lnlab("query", statement, "--spec", "tiny.yaml").out.splitlines()
@@ -94,7 +93,9 @@ def test_the_last_run_answers_as_table_json_and_csv(ran, monkeypatch, lnlab):
     assert len(lines) == 1 + len(rows)
 
 
-def test_verdicts_can_be_asked_for(ran, monkeypatch, lnlab):
-    monkeypatch.chdir(ran)
-    assert lnlab("query", "SELECT claim, n FROM verdicts", "--json").json == [{"claim": "post_above_pre", "n": 2}]
-    assert json.loads(lnlab("query", "SELECT seeds FROM verdicts", "--json").json[0]["seeds"]).keys() == {"1", "2"}
+def test_verdicts_can_be_asked_for(ran, lnlab):
+    assert lnlab("query", "SELECT claim, n FROM verdicts", "--json").json == [
+        {"claim": "post_above_pre", "n": 3},
+        {"claim": "far_above", "n": 3},
+    ]
+    assert json.loads(lnlab("query", "SELECT seeds FROM verdicts", "--json").json[0]["seeds"]).keys() == {"1", "2", "3"}

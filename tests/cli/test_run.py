@@ -1,14 +1,18 @@
 """From an empty folder to verdicts, and what a second run does not do again."""
 
 import re
-import subprocess
-import sys
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from lnlab.claims.claim import Verdict
+from lnlab.cli.done import Done
 from lnlab.cli.run import FailOn, exit_code
+from lnlab.execute import pieces
+from lnlab.probes.probe import probes
+from lnlab.store import files
+from lnlab.tables import Results
 
 PLUGIN = '''
 from lnlab.probes.probe import State, probes
@@ -23,81 +27,74 @@ def fragile(state: State, *, on: int = 2):
 
 
 def test_what_is_finished_is_never_computed_again(lnlab, tiny):
-    first = lnlab("run", "tiny.yaml", "--json")
-    assert first.code == 0, first.err
-    assert (first.json["computed"], first.json["reused"]) == (4, 0)
-    assert first.json["runs"] == {"finished": 4}
-    assert [v["claim"] for v in first.json["verdicts"]] == ["post_above_pre"]
+    first = lnlab("run", "tiny.yaml", "--quiet", "-w", 1)
+    assert (first.code, first.err) == (0, "")
+    assert re.search(r"^6 runs: 6 finished; 6 units computed in .* s, 0 reused$", first.out, flags=re.MULTILINE)
 
-    again = lnlab("run", "tiny.yaml", "--json")
-    assert (again.json["computed"], again.json["reused"]) == (0, 4)
-    assert again.json["verdicts"] == first.json["verdicts"]
+    again = lnlab("run", "tiny.yaml", "--json").json
+    assert (again["computed"], again["reused"], again["runs"]) == (0, 6, {"finished": 6})
 
-    more = lnlab("run", "tiny.yaml", "-s", "seeds=3", "--json")
-    assert (more.json["computed"], more.json["reused"]) == (2, 4)
-    (verdict,) = more.json["verdicts"]
-    assert verdict["n"] == 3
-    assert {seed: number for seed, number in verdict["seeds"].items() if seed != "3"} == first.json["verdicts"][0][
-        "seeds"
-    ]
+    more = lnlab("run", "tiny.yaml", "-s", "seeds=1-4", "-w", 1, "--json").json
+    assert (more["computed"], more["reused"]) == (2, 6)
+    for before, after in zip(again["verdicts"], more["verdicts"], strict=True):
+        assert (before["n"], after["n"]) == (3, 4)
+        assert before["seeds"] == {seed: number for seed, number in after["seeds"].items() if seed != "4"}
 
-    title = tiny.read_text().replace("A tiny", "The same")
-    tiny.write_text(title)
-    renamed = lnlab("run", "tiny.yaml", "--json")
-    assert (renamed.json["computed"], renamed.json["reused"]) == (0, 4)
+    tiny.write_text(tiny.read_text().replace("A tiny", "The same"))
+    report = lnlab("report", "tiny.yaml")
+    assert report.code == 2
+    assert "was changed since it was run; lnlab run tiny.yaml" in report.err
+    renamed = lnlab("run", "tiny.yaml")
+    assert "6 runs: 6 finished; 0 units computed, 6 reused" in renamed.out
+    assert renamed.err == "next: lnlab report tiny.yaml\n"
 
 
-def test_a_rerun_imports_neither_torch_nor_scipy_and_prints_the_same_verdicts(ran):
+def test_a_rerun_imports_neither_torch_nor_scipy_and_prints_the_same_verdicts(ran, lnlab, python):
     probe = (
         "import sys\nfrom lnlab.cli import main\ncode = main(['run', 'tiny.yaml'])\n"
         "print({'torch', 'scipy', 'altair'} & set(sys.modules), file=sys.stderr)\nsys.exit(code)"
     )
-    done = subprocess.run([sys.executable, "-c", probe], cwd=ran, capture_output=True, text=True, check=True)
-    assert done.stderr.splitlines()[-1] == "set()"
-    assert "post_above_pre" in done.stdout
-    assert "4 runs: 4 finished; 0 units computed, 4 reused" in done.stdout
+    said = python(probe)
+    assert said.code == 0
+    assert said.err.splitlines()[-1] == "set()"
+    assert said.out == lnlab("run", "tiny.yaml").out
+    assert "6 runs: 6 finished; 0 units computed, 6 reused" in said.out
 
 
-def test_progress_goes_to_standard_error_and_quiet_says_nothing_there(lnlab, tiny):
-    said = lnlab("run", "tiny.yaml", "--quiet")
-    assert said.err == ""
-    assert "4 units computed" in said.out
-    assert "lnlab report tiny.yaml" in lnlab("run", "tiny.yaml").err
-
-
-def test_what_fails_is_a_result_with_its_reason_and_is_tried_again_only_when_asked(process, tiny):
+@pytest.fixture
+def fragile(tiny, monkeypatch):
+    """A plugin whose probe fails on one seed, and a spec that asks for it."""
+    monkeypatch.setattr(probes, "_entries", dict(probes.entries))
+    pieces._load_once.cache_clear()
     (tiny.parent / "mine.py").write_text(PLUGIN)
     tiny.write_text(tiny.read_text().replace("probes:\n", "probes:\n  - {kind: fragile}\n"))
-    first = process("--with", "mine.py", "run", "tiny.yaml")
+
+
+def test_what_fails_is_a_result_with_its_reason_and_is_tried_again_only_when_asked(lnlab, fragile):
+    first = lnlab("--with", "mine.py", "run", "tiny.yaml", "-w", 1)
     assert first.code == 1
     told = [line for line in first.out.splitlines() if line.startswith("placement=")]
     assert sorted(told) == [
         f"placement={placement}, seed 2: failed: fragile: RuntimeError: no luck" for placement in ("post", "pre")
     ]
-    assert "--retry-failed" in first.err
+    assert "to try again what failed: lnlab run tiny.yaml --with mine.py --retry-failed" in first.err
 
-    again = process("run", "tiny.yaml", "--with", "mine.py", "--json")
-    assert again.code == 1
-    assert again.json["computed"] == 0
-    assert again.json["runs"] == {"finished": 2, "failed": 2}
+    again = lnlab("run", "tiny.yaml", "--with", "mine.py", "--json")
+    assert (again.code, again.json["computed"], again.json["runs"]) == (1, 0, {"finished": 4, "failed": 2})
+    (found,) = lnlab("status", "tiny.yaml", "--json").json
+    assert found["failures"] == again.json["failures"]
 
-    retried = process("run", "tiny.yaml", "--with", "mine.py", "--retry-failed", "--json")
-    assert (retried.code, retried.json["computed"]) == (1, 2)
+    retried = lnlab("run", "tiny.yaml", "--with", "mine.py", "--retry-failed", "-w", 1, "--json")
+    assert (retried.code, retried.json["computed"], retried.json["reused"]) == (1, 2, 4)
 
-    report = process("report")
-    assert (report.code, report.err.splitlines()) == (
-        2,
-        ["lnlab report: this run was made with mine.py; add --with mine.py"],
-    )
+    report = lnlab("report")
+    assert (report.code, report.err) == (2, "lnlab report: this run was made with mine.py; add --with mine.py\n")
 
 
-def test_a_store_that_became_read_only_still_answers(ran, monkeypatch, lnlab):
-    from lnlab.store import files
-
+def test_a_store_that_became_read_only_still_answers(ran, lnlab, monkeypatch):
     def refuse(operation: str, path: Path) -> None:
         raise PermissionError(13, "Permission denied", str(path))
 
-    monkeypatch.chdir(ran)
     monkeypatch.setattr(files, "before", refuse)
     said = lnlab("run", "tiny.yaml", "--json")
     assert (said.code, said.json["computed"]) == (0, 0)
@@ -119,17 +116,11 @@ def verdict():
     ],
 )
 def test_exit_codes(verdict, statuses, interrupted, fail_on, code):
-    import polars as pl
-
-    from lnlab.cli.done import Done
-    from lnlab.tables import Results
-
     results = Results(pl.DataFrame({"status": statuses}), pl.DataFrame())
     assert exit_code(Done(None, interrupted=interrupted), results, [verdict], fail_on) == code
 
 
-def test_fail_on_contradicted(lnlab, tiny):
-    tiny.write_text(tiny.read_text().replace("at_least: 1.1", "at_least: 1000000").replace("seeds: 2", "seeds: 3"))
+def test_fail_on_contradicted(ran, lnlab):
     said = lnlab("run", "tiny.yaml", "--fail-on", "contradicted")
     assert said.code == 3
     assert re.search(r"^✗ contradicted .* at least 1e\+06 +3 *$", said.out, flags=re.MULTILINE)

@@ -17,7 +17,7 @@ from lnlab.execute.sweep import sweep
 from lnlab.store.records import look
 
 HERE = str(Path(__file__).parent)
-UNITS, PARENTS, WORKERS = 40, 2, 23
+UNITS, PARENTS, WORKERS = 45, 2, 23
 PARENT = f"""
 import json, pickle, sys
 sys.path.insert(0, {HERE!r})

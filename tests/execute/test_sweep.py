@@ -5,23 +5,27 @@ import signal
 import threading
 import time
 from collections import Counter
+from concurrent.futures import Future
+from concurrent.futures.process import BrokenProcessPool
 from functools import partial
 
 import pytest
 from toy_pieces import load
 
 from lnlab.errors import CorpusError, Problem, StoreError
+from lnlab.execute.pool import Workers
 from lnlab.execute.sweep import cause_of, sweep
+from lnlab.execute.worker import work
 from lnlab.store.records import look
 
-WORKERS = 2
+COUNT = 2
 
 
 @pytest.fixture
 def run(store):
     def go(units, **given):
         told = []
-        tally = sweep(units, store.open_unit, load, **{"workers": WORKERS, "on_event": told.append} | given)
+        tally = sweep(units, store.open_unit, load, **{"workers": COUNT, "on_event": told.append} | given)
         return tally, told
 
     return go
@@ -135,18 +139,16 @@ def refuse_after_death(store, tmp_path, key):
 
 def test_a_unit_that_another_lnlab_holds_is_waited_for(run, store, unit_of):
     mine, theirs = unit_of(1, "norm"), unit_of(2, "norm")
-    held = store.open_unit(theirs.key)
+    held, told = store.open_unit(theirs.key), []
 
-    def let_go():
-        time.sleep(1.0)
-        held.abandon()
+    def on_event(event):
+        told.append((event.kind, event.unit, event.text))
+        if told.count(("returned", theirs.key, "another process works on it")) == 3 and held.folder.exists():
+            held.abandon()
 
-    thread = threading.Thread(target=let_go)
-    thread.start()
-    tally, told = run([theirs, mine])
-    thread.join()
+    tally, _ = run([theirs, mine], on_event=on_event)
     assert tally.ended == {"finished": 2}
-    assert any(event.kind == "returned" and "another process" in event.text for event in told)
+    assert told[-1][:2] == ("finished", theirs.key)
 
 
 def press(times, gap=0.3):
@@ -163,15 +165,15 @@ def test_ctrl_c_once_finishes_what_is_in_flight_and_twice_stops_at_once(run, sto
 
         def on_event(event, presses=presses, started=Counter()):  # noqa: B006
             started[presses] += event.kind == "started"
-            if event.kind == "started" and started[presses] == WORKERS:
+            if event.kind == "started" and started[presses] == COUNT:
                 threading.Timer(0.7, press, (presses,)).start()
 
         tally, _ = run(slow, on_event=on_event)
         assert tally.interrupted
         assert set(tally.ended) == ends
-        assert tally.ended.total() == WORKERS
+        assert tally.ended.total() == COUNT
         statuses = [r[0].outcome["status"] for r in records(store, slow).values() if r]
-        assert statuses == [*ends] * WORKERS
+        assert statuses == [*ends] * COUNT
         again, _ = run(slow[:1]) if presses == 1 else (None, None)
         assert again is None or again.ended == {"finished": 1}
 
@@ -190,3 +192,21 @@ def test_a_cause_in_words():
         "exit code 7",
         "exit code None",
     ]
+
+
+def test_a_pool_that_breaks_hands_its_units_to_the_next(run, store, unit_of, monkeypatch):
+    broken, submit = [], Workers.submit
+
+    def once(self, task, given, timeout=None):
+        if task is work and not broken:
+            broken.append(Future())
+            broken[0].set_exception(BrokenProcessPool("All workers expired"))
+            return broken[0]
+        return submit(self, task, given, timeout)
+
+    monkeypatch.setattr(Workers, "submit", once)
+    units = [unit_of(seed, "norm") for seed in range(3)]
+    tally, told = run(units)
+    assert tally.ended == {"finished": 3}
+    assert [event.text for event in told if event.kind == "returned"] == ["the pool of workers broke"]
+    assert all(len(found) == 1 for found in records(store, units).values())

@@ -93,8 +93,9 @@ def test_killed_before_any_operation_the_missing_work_is_done_and_nothing_twice(
         assert parts == []
         return digest_of(store.results(plan.digest))
 
+    points = [*range(1, 31), *range(31, total + 1, 3)]  # the second unit does what the first did
     with ThreadPoolExecutor(3) as pool:
-        assert set(pool.map(kill_and_resume, range(1, total + 1))) == {expected}
+        assert set(pool.map(kill_and_resume, points)) == {expected}
 
 
 def test_two_processes_with_overlapping_plans_compute_each_unit_once_while_a_reader_reads(tmp_path, spec):

@@ -9,6 +9,7 @@ import time
 import pytest
 
 from lnlab.errors import StoreError
+from lnlab.store import files
 from lnlab.store.identity import myself
 from lnlab.store.leases import acquire
 
@@ -111,3 +112,49 @@ def test_a_folder_that_cannot_be_written_is_a_problem_in_words(path, lock, faili
     failing(OSError(30, "Read-only file system"))
     with pytest.raises(StoreError, match="cannot create: read-only file system; give a folder that can be written"):
         acquire(path, lock)
+
+
+def during(monkeypatch, operation, act):
+    """Just before the first such operation, somebody else acts."""
+    left = [act]
+
+    def before(name, path):
+        if name == operation and left:
+            left.pop()()
+
+    monkeypatch.setattr(files, "before", before)
+
+
+def test_a_lease_given_back_while_it_is_looked_at_is_free(path, lock, monkeypatch):
+    somebody(path)
+    during(monkeypatch, "lock", path.unlink)
+    taken = acquire(path, lock)
+    assert taken
+    taken.release()
+
+
+def test_a_lease_given_back_while_its_age_is_asked_is_left_for_the_next_look(path, lock, monkeypatch):
+    somebody(path, host="elsewhere")
+    os.utime(path, (0, 0))
+    clocks = iter([lambda: None, path.unlink])
+
+    def before(name, where):
+        if name == "create":
+            next(clocks)()
+
+    monkeypatch.setattr(files, "before", before)
+    assert acquire(path, lock) is None
+
+
+def test_of_two_who_take_over_one_wins(path, lock, monkeypatch):
+    somebody(path, start=1)
+    done = []
+
+    def before(name, where):
+        done.append(name)
+        if name == "create" and done.count("create") == 2:
+            somebody(path)
+
+    monkeypatch.setattr(files, "before", before)
+    assert acquire(path, lock) is None
+    assert json.loads(path.read_text())["nonce"] == "theirs"

@@ -83,6 +83,8 @@ def test_the_plan_used_last_comes_first(store, root, spec):
     os.utime(root / "plans" / two.digest / "plan.json", (2, 2))
     store.used(kept)
     assert store.last().name == "one"
+    (root / "plans" / one.digest / "plan.json").write_text("{")
+    assert store.last().name == "two"
 
 
 def test_a_store_that_cannot_be_written_still_remembers(store, plan, spec, failing):

@@ -1,5 +1,6 @@
 """Whatever happens to a committed file is found, named, and costs that one stretch of work only."""
 
+import os
 import random
 from dataclasses import replace
 
@@ -9,7 +10,8 @@ from store_toys import record, trajectory_of
 from lnlab.errors import StoreError
 from lnlab.keys import digest_bytes
 from lnlab.store.layout import trajectory_folder
-from lnlab.store.records import look
+from lnlab.store.records import look, read_record
+from lnlab.store.seal import Damaged
 
 UNIT, OTHER = trajectory_of(1, 1), trajectory_of(1, 2)
 
@@ -21,13 +23,16 @@ def committed(root, unit):
 def test_cut_short_at_every_byte_a_file_is_named_and_the_others_are_served(store, root):
     record(store, UNIT)
     record(store, OTHER)
+    (whole,) = look(root, UNIT.key).records
     for path in committed(root, UNIT):
         content = path.read_bytes()
-        for length in range(len(content)):
-            path.write_bytes(content[:length])
-            found = look(root, UNIT.key)
-            assert found.records == []
-            assert found.damaged == [f"{path} is truncated or altered"]
+        for length in reversed(range(len(content))):
+            os.truncate(path, length)
+            with pytest.raises(Damaged, match="is truncated or altered"):
+                read_record(whole.folder) if path.name == "record.json" else whole.read(path.name)
+        found = look(root, UNIT.key)
+        assert found.records == []
+        assert found.damaged == [f"{path} is truncated or altered"]
         path.write_bytes(content)
     assert len(look(root, OTHER.key).records) == len(look(root, UNIT.key).records) == 1
 
