@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 from lnlab import __version__
-from lnlab.cli import check, data, kinds, plan, query, report, run, status
+from lnlab.cli import check, data, init, kinds, plan, query, report, run, status
 from lnlab.cli.terminal import BROKEN_PIPE, leave_pipe, one_line, tolerate_encoding
 from lnlab.errors import LabError
 
@@ -62,6 +62,7 @@ for _command, _example in (
     (status.status, status.EXAMPLE),
     (query.query, query.EXAMPLE),
     (kinds.list_kinds, kinds.EXAMPLE),
+    (init.init, init.EXAMPLE),
 ):
     app.command(_command.__name__.partition("_")[0], epilog=_example)(_command)
 app.add_typer(data.data, name="data")

@@ -1,0 +1,56 @@
+"""``lnlab init``: a shipped spec as a starting point, in the current folder."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+import lnlab
+from lnlab.cli.terminal import err, out
+from lnlab.errors import LabError, Problem, nearest
+
+EXAMPLE = "Example: [bold]lnlab init xiong_fig3[/bold], then [bold]lnlab run xiong_fig3.yaml[/bold]."
+SCHEMA = "experiment.schema.json"
+PACKAGE = Path(lnlab.__file__).parent
+
+
+def init(
+    name: Annotated[
+        str | None, typer.Argument(metavar="[NAME]", help="A shipped spec; without it, they are listed.")
+    ] = None,
+) -> None:
+    """Copy a shipped spec into this folder, with the schema that editors read; without a name, list them."""
+    shipped = shipped_specs()
+    if name is None:
+        for spec in shipped.values():
+            out().print(spec.stem)
+    elif name not in shipped:
+        raise LabError(Problem("lnlab init", f"no shipped spec is called '{name}'", nearest(name, shipped)))
+    else:
+        out().print(copied(shipped[name], Path.cwd()).name)
+        err().print(f"next: lnlab run {name}.yaml")
+
+
+def shipped_specs() -> dict[str, Path]:
+    """The specs that come with lnlab by name: inside the package, or beside it in a checkout."""
+    inside = PACKAGE / "shipped_specs"
+    folder = inside if inside.is_dir() else PACKAGE.parent / "specs"
+    return {spec.stem: spec for spec in sorted(folder.glob("*.yaml"))}
+
+
+def copied(spec: Path, folder: Path) -> Path:
+    """A copy of the spec in ``folder``, and of its schema where there is none.
+
+    Raises:
+        LabError: a file of that name is there; nothing is ever overwritten.
+    """
+    target = folder / spec.name
+    try:
+        with target.open("xb") as file:
+            file.write(spec.read_bytes())
+    except FileExistsError as error:
+        raise LabError(Problem(target.name, "is there already", "move it away, or run it as it is")) from error
+    schema = folder / SCHEMA
+    if not schema.exists():
+        schema.write_bytes((spec.parent / SCHEMA).read_bytes())
+    return target
