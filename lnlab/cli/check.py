@@ -27,7 +27,11 @@ def check(
     all_profiles: Annotated[bool, typer.Option("--all-profiles", help="The default and every profile.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Check a spec: every problem at once, each with its place; then build every distinct model without memory."""
+    """Check a spec and build its models.
+
+    Every problem is told at once, each with its place; then every distinct model is built without memory. No corpus is
+    needed.
+    """
     from lnlab.spec.load import load
 
     profiles = [None, *(load(spec).data.get("profiles") or {})] if all_profiles else [profile]

@@ -24,7 +24,10 @@ data = typer.Typer(
 
 @data.command("list", epilog="Example: [bold]lnlab data list --json[/bold]")
 def list_corpora(plugins: Plugins, as_json: AsJson = False) -> None:
-    """List the corpora that a spec may name: where they lie, their licence, and who made them."""
+    """List the corpora that a spec may name.
+
+    Where they lie, their licence, and who made them.
+    """
     registries(plugins)
     from dataclasses import asdict
 
@@ -58,7 +61,10 @@ def fetch(
     ] = None,
     quiet: Quiet = False,
 ) -> None:
-    """Download a corpus, verify it, and put it where specs find it. What is there already is left alone."""
+    """Download and verify a corpus.
+
+    It is put where every spec finds it; what is there already is left alone.
+    """
     registries(plugins)
     from lnlab.corpora.listing import fetch_corpus
 

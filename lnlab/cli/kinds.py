@@ -21,7 +21,10 @@ def list_kinds(
     schema: Annotated[bool, typer.Option("--schema", help="Print the JSON Schema of a spec, for editors.")] = False,
     reference: Annotated[bool, typer.Option("--reference", help="Print the reference of the spec language.")] = False,
 ) -> None:
-    """List what a spec may name: every kind, its parameters with their defaults, and its formula."""
+    """List what a spec may name.
+
+    Every kind with its parameters, their defaults, and its formula.
+    """
     from lnlab.cli.request import registries
 
     known = registries(plugins)
@@ -45,7 +48,9 @@ def _print(entries: "list[Entry[Any]]", as_json: bool) -> None:
     if as_json:
         print_json(rows)
     else:
-        cells = [[row["kind"], row["name"], signature(row["parameters"]), row["summary"]] for row in rows]
+        cells = [
+            [row["kind"], row["name"], signature(row["parameters"]), row["summary"].replace("``", "`")] for row in rows
+        ]
         out().print(table(["kind", "name", "parameters", "summary"], cells))
 
 

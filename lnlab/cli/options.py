@@ -37,9 +37,9 @@ Folder = Annotated[
         "--store",
         envvar="LNLAB_STORE",
         metavar="FOLDER",
-        help="Where results are kept.",
+        help="Where results are kept; .lnlab if not given.",
         default_factory=lambda: Path(".lnlab"),
-        show_default=".lnlab",
+        show_default=False,
     ),
 ]
 Plugins = Annotated[

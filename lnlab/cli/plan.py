@@ -33,7 +33,10 @@ def plan(
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Explain what a run would do: runs by axis, what is shared, what the store lacks and why, and what it costs."""
+    """Explain what a run would do.
+
+    Runs by axis, what is shared, what the store lacks and why each miss is a miss, pins, cost, and expected time.
+    """
     from lnlab.cli.rate import measured_rate, past_rate, workers_here
     from lnlab.compile.explain import explain
 
@@ -41,7 +44,7 @@ def plan(
     known = registries(plugins)
     made, _ = compiled(request, known)
     units = [unit for unit, _ in store.pending(made)]
-    rate = measured_rate(store, request, units, known) if calibrate and units else past_rate(store, known)
+    rate = measured_rate(store, request, units, known) if calibrate and units else past_rate(store, units, known)
     facts = described(made, store.pending(made), known, rate, workers_here(workers))
     if as_json:
         print_json(facts)
@@ -124,5 +127,5 @@ def expected(facts: dict[str, Any]) -> str:
     if not facts["units"]["missing"]:
         return "none"
     if facts["seconds"] is None:
-        return "unknown, as this store holds no unit yet; --calibrate measures one, and lnlab run shows the time left"
+        return "unknown, as this store holds no unit of about this size; --calibrate measures one"
     return f"about {duration(facts['seconds'])} on {count(facts['workers'], 'worker')}, {facts['seconds_known']}"

@@ -37,7 +37,10 @@ def query(
     as_json: AsJson = False,
     as_csv: Annotated[bool, typer.Option("--csv", help="Print CSV.")] = False,
 ) -> None:
-    """Ask the tables of a run in SQL: runs, axes, sites, curves, verdicts ... Nothing can be changed, no file read."""
+    """Ask the tables of a run in SQL.
+
+    The tables are runs, axes, sites, curves, verdicts and more. Nothing can be changed, and no file read.
+    """
     store = open_store(folder)
     stored = kept(store, Request(spec, profile, tuple(overrides), tuple(plugins))) if spec else last(store)
     results = store.results(stored.digest)

@@ -1,29 +1,37 @@
 """How fast this machine is, from what it did: FLOPs and seconds of units that the store holds, or of one measured now.
 
-seconds of a plan = sum of its units' FLOPs / rate / workers
+    seconds of a plan = sum of its units' FLOPs / (median FLOPs a second of units of that size) / workers
+
+Small units are slower a FLOP than large ones, so only units of about the same size say anything.
 """
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from statistics import median
 from typing import TYPE_CHECKING
 
 from lnlab.cli.work import costs_of
 from lnlab.compile.cost import cost
 from lnlab.compile.work import Measurement, Trajectory
+from lnlab.errors import StoreError
 from lnlab.execute.pieces import Pieces
 from lnlab.execute.pool import cores
 from lnlab.execute.sweep import sweep
 from lnlab.execute.unit import Event
-from lnlab.store.plans import Stored, newest_first
+from lnlab.registry import Flawed
+from lnlab.store.plans import newest_first
 from lnlab.store.store import Store
+from lnlab.tables import Results
 
 if TYPE_CHECKING:
     from lnlab.cli.request import Registries, Request
 
 PLANS = 5
 """How many of the plans used last are asked."""
+ALIKE = 4.0
+"""Units whose FLOPs differ by no more than this factor are of one size."""
 
 
 @dataclass(frozen=True)
@@ -33,45 +41,54 @@ class Rate:
     flops: float
     source: str
 
-    def seconds(self, units: Iterable[Trajectory], known: "Registries", workers: int) -> float:
+    def seconds(self, units: Sequence[Trajectory], known: "Registries", workers: int) -> float:
         """How long these units take on so many workers."""
-        every = costs_of(list(units), known).values()
+        every = costs_of(units, known).values()
         return max(sum(every) / min(workers, len(every)), *every) / self.flops if every else 0.0
 
 
-def past_rate(store: Store, known: "Registries") -> Rate | None:
-    """The rate of the units that this store holds; None where it holds none."""
-    done: dict[str, tuple[float, float]] = {}
-    for stored in islice(newest_first(store.root), PLANS):
-        done |= _done(store, stored, known)
-    seconds = sum(seconds for _, seconds in done.values())
-    if not seconds:
+def past_rate(store: Store, units: Sequence[Trajectory], known: "Registries") -> Rate | None:
+    """The rate of the units of this size that the store holds; None where it holds none."""
+    if not units:
         return None
-    said = f"from the {len(done):,} units that this store already holds"
-    return Rate(sum(flops for flops, _ in done.values()) / seconds, said)
+    size = median(costs_of(units, known).values())
+    done: dict[str, float] = {}
+    for results in islice(_past(store), PLANS):
+        done |= {k: flops / s for k, flops, s in _done(results, known) if size / ALIKE <= flops <= size * ALIKE}
+    said = f"from {len(done):,} of about this size that this store already holds"
+    return Rate(median(done.values()), said) if done else None
 
 
-def _done(store: Store, stored: Stored, known: "Registries") -> dict[str, tuple[float, float]]:
-    """FLOPs and seconds of each finished trajectory of a plan."""
-    results = store.results(stored.digest)
+def _past(store: Store) -> Iterator[Results]:
+    """What the plans of a store found, those used last first."""
+    for stored in newest_first(store.root):
+        try:
+            yield store.results(stored.digest)
+        except StoreError:  # a damaged plan says nothing about speed
+            continue
+
+
+def _done(results: Results, known: "Registries") -> Iterator[tuple[str, float, float]]:
+    """Key, FLOPs and seconds of each finished trajectory whose pieces are known here."""
     needs: dict[str, list[Measurement]] = {}
     for run, step, probe, key in results.tables["needs"].select("run", "step", "probe", "measurement").iter_rows():
         needs.setdefault(run, []).append(Measurement(key, step, json.loads(probe)))
-    finished = results.runs.filter(results.runs["status"] == "finished").unique("trajectory", maintain_order=True)
-    return {
-        key: (cost(json.loads(setting), needs.get(run, []), known).flops, seconds)
-        for run, key, setting, seconds in finished.select("run", "trajectory", "setting", "seconds").iter_rows()
-    }
+    finished = results.runs.filter((results.runs["status"] == "finished") & (results.runs["seconds"] > 0))
+    for run, key, setting, seconds in finished.select("run", "trajectory", "setting", "seconds").iter_rows():
+        try:
+            yield key, cost(json.loads(setting), needs.get(run, []), known).flops, seconds
+        except Flawed:  # a plugin's, and not given here
+            continue
 
 
-def measured_rate(store: Store, request: "Request", units: list[Trajectory], known: "Registries") -> Rate | None:
+def measured_rate(store: Store, request: "Request", units: Sequence[Trajectory], known: "Registries") -> Rate | None:
     """Do one unit of middle size, keep what it finds, and take the rate from it; None where it does not finish."""
     costs = costs_of(units, known)
     unit = sorted(units, key=lambda each: costs[each.key])[len(units) // 2]
     ends: list[Event] = []
     sweep([unit], store.open_unit, Pieces(request.plugins), roots=request.roots, workers=1, on_event=ends.append)
     seconds = [event.seconds for event in ends if event.kind == "finished"]
-    return Rate(costs[unit.key] / seconds[0], "from one unit measured just now") if seconds else None
+    return Rate(costs[unit.key] / seconds[0], "from one measured just now") if seconds else None
 
 
 def workers_here(given: int | None) -> int:

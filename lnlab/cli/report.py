@@ -34,7 +34,10 @@ def report(
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Write page, notebook, figures and tables of a run: of SPEC, or of the last one in this store."""
+    """Write page, notebook, figures and tables.
+
+    Of SPEC, or of the last run of this store. Nothing is computed.
+    """
     store = open_store(folder)
     if spec is None and (profile or overrides):
         raise ReportError(Problem("lnlab report", "--profile and -s go with a spec", "name the spec"))

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lnlab.errors import LabError, Problem
+from lnlab.errors import LabError, Problem, SpecError
 from lnlab.keys import digest_bytes
 
 if TYPE_CHECKING:
@@ -81,17 +81,23 @@ def compiled(request: Request, known: "Registries") -> "tuple[Plan, Document]":
         SpecError: every problem of the spec at once.
     """
     from lnlab.compile.plan import compile_plan
-    from lnlab.spec.load import load
+    from lnlab.spec.load import content, survey
 
-    document = load(request.spec)
-    plan = compile_plan(
-        document,
-        known,
-        request.roots,
-        profile=request.profile,
-        overrides=request.overrides,
-        plugins=_digests(request.plugins),
-    )
+    document, faults = survey(content(request.spec), request.spec)
+    places = {fault.where for fault in faults}
+    try:
+        plan = compile_plan(
+            document,
+            known,
+            request.roots,
+            profile=request.profile,
+            overrides=request.overrides,
+            plugins=_digests(request.plugins),
+        )
+    except SpecError as error:  # a faulty value is told once, as what it is
+        raise SpecError(*faults, *(problem for problem in error.problems if problem.where not in places)) from error
+    if faults:
+        raise SpecError(*faults)
     return plan, document
 
 

@@ -45,7 +45,11 @@ def run(
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Compute what is missing, judge the claims, print the verdicts. What is finished is never computed again."""
+    """Compute what is missing, judge the claims.
+
+    What is finished is never computed again. Exit codes: 0 done; 1 some runs failed; 2 the spec or the command is
+    wrong; 3 a claim is contradicted (with --fail-on contradicted); 130 interrupted.
+    """
     from lnlab.cli.judging import judged
 
     request, store = Request(spec, profile, tuple(overrides), tuple(plugins)), open_store(folder)

@@ -25,7 +25,10 @@ def status(
     every: Annotated[bool, typer.Option("--all", help="Older versions of each experiment as well.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Show what the store holds of each experiment: done, missing, failed, and why."""
+    """Show what the store holds.
+
+    For each experiment: what is done, missing and failed, and why.
+    """
     store = open_store(folder)
     found = [_described(store, stored) for stored in chosen(store, spec, profile, every=every)]
     if as_json:

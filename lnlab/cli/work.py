@@ -1,6 +1,6 @@
 """Do what a plan still lacks, on all cores, with a display: between the spec and the verdicts."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -52,7 +52,7 @@ def due(plan: Plan, lacking: Mapping[str, Miss]) -> list[Trajectory]:
     ]
 
 
-def costs_of(units: list[Trajectory], known: "Registries") -> dict[str, float]:
+def costs_of(units: Sequence[Trajectory], known: "Registries") -> dict[str, float]:
     """FLOPs of each unit."""
     return {unit.key: cost(unit.setting, unit.measurements, known).flops for unit in units}
 

@@ -50,7 +50,7 @@ def load(path: Path) -> Document:
         SpecError: no such file, not a regular file, too large, not UTF-8, a syntax error (alone), or everything else
             that a spec may not hold (all at once).
     """
-    return parse(_text(path, _content(path)), path)
+    return parse(content(path), path)
 
 
 def parse(text: str, path: Path) -> Document:
@@ -59,13 +59,28 @@ def parse(text: str, path: Path) -> Document:
     Raises:
         SpecError: as ``load``.
     """
+    document, problems = survey(text, path)
+    if problems:
+        raise SpecError(*problems)
+    return document
+
+
+def survey(text: str, path: Path) -> tuple[Document, list[Problem]]:
+    """What can be made of ``text``, and all that a spec may not hold: a faulty value is null, a first key stays.
+
+    So the rest can be looked at too, and every problem is told at once.
+
+    Raises:
+        SpecError: nothing can be made of it: a syntax error, or no mapping.
+    """
     data, marks, faults = read_data(text)
     if not faults and not isinstance(data, dict):
         what = "the file is empty" if data is None else "a spec is a mapping of keys to values"
         faults = [Fault(Mark(1, 1), what, "begin with 'lnlab: 1' and 'title: ...'")]
-    if faults:
-        raise SpecError(*(Problem(f"{path}:{f.mark.line}:{f.mark.column}", f.what, f.remedy) for f in sorted(faults)))
-    return Document(path, text, data, marks)
+    problems = [Problem(f"{path}:{f.mark.line}:{f.mark.column}", f.what, f.remedy) for f in sorted(faults)]
+    if not isinstance(data, dict):
+        raise SpecError(*problems)
+    return Document(path, text, data, marks), problems
 
 
 def read_data(text: str) -> tuple[Json, Marks, list[Fault]]:
@@ -81,6 +96,15 @@ def read_data(text: str) -> tuple[Json, Marks, list[Fault]]:
     except Faulty as error:
         return None, walk.marks, list(error.faults)
     return data, walk.marks, [*tags, *walk.faults]
+
+
+def content(path: Path) -> str:
+    """The text of a regular file that is not too large.
+
+    Raises:
+        SpecError: no such file, not a regular file, too large, or not UTF-8.
+    """
+    return _text(path, _content(path))
 
 
 def _content(path: Path) -> bytes:

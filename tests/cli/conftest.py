@@ -14,7 +14,7 @@ TINY = """\
 lnlab: 1
 title: A tiny experiment
 question: Does it run?
-task: {kind: translation, corpus: toy_german_english, vocabulary: 200, batch_tokens: 64}
+task: {kind: translation, corpus: {kind: toy_german_english, train: 200}, vocabulary: 200, batch_tokens: 64}
 model: {kind: encoder_decoder, layers: 2, d_model: 16, heads: 2, d_ff: 32}
 placement: post
 seeds: 3

@@ -1,6 +1,11 @@
 """From an empty folder to verdicts, and what a second run does not do again."""
 
 import re
+import shlex
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import polars as pl
@@ -54,6 +59,7 @@ def test_a_rerun_imports_neither_torch_nor_scipy_and_prints_the_same_verdicts(ra
         "import sys\nfrom lnlab.cli import main\ncode = main(['run', 'tiny.yaml'])\n"
         "print({'torch', 'scipy', 'altair'} & set(sys.modules), file=sys.stderr)\nsys.exit(code)"
     )
+    python(probe)  # lnlab itself may have been edited since the folder was made
     said = python(probe)
     assert said.code == 0
     assert said.err.splitlines()[-1] == "set()"
@@ -70,7 +76,7 @@ def fragile(tiny, monkeypatch):
     tiny.write_text(tiny.read_text().replace("probes:\n", "probes:\n  - {kind: fragile}\n"))
 
 
-def test_what_fails_is_a_result_with_its_reason_and_is_tried_again_only_when_asked(lnlab, fragile):
+def test_what_fails_is_a_result_with_its_reason_and_is_tried_again_only_when_asked(lnlab, tiny, fragile):
     first = lnlab("--with", "mine.py", "run", "tiny.yaml", "-w", 1)
     assert first.code == 1
     told = [line for line in first.out.splitlines() if line.startswith("placement=")]
@@ -89,6 +95,31 @@ def test_what_fails_is_a_result_with_its_reason_and_is_tried_again_only_when_ask
 
     report = lnlab("report")
     assert (report.code, report.err) == (2, "lnlab report: this run was made with mine.py; add --with mine.py\n")
+
+    without = tiny.read_text().replace("  - {kind: fragile}\n", "")
+    tiny.write_text(without)
+    assert lnlab("plan", "tiny.yaml", "-s", "seeds=9").code == 0
+
+
+def test_ctrl_c_keeps_what_is_finished_and_says_how_to_go_on(lnlab, tiny):
+    tiny.write_text(tiny.read_text().replace("batches: 1", "batches: 30"))
+    command = [sys.executable, "-m", "lnlab", "run", "tiny.yaml", "-s", "seeds=40", "-w", "1"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
+        until = time.monotonic() + 60
+        while not list(Path(".lnlab").glob("trajectories/*/*/*/record.json")) and time.monotonic() < until:
+            time.sleep(0.02)
+        running.send_signal(signal.SIGINT)
+        said, told = running.communicate(timeout=60)
+    assert running.returncode == 130
+    assert "stopping: what has begun is finished and kept" in told
+    assert "interrupted: lnlab run tiny.yaml -s seeds=40 goes on from here" in told
+    assert "Traceback" not in told
+    assert "contradicted" not in said
+    (found,) = lnlab("status", "--json").json
+    assert sum(found["runs"].values()) == 80
+    assert 0 < found["runs"]["finished"] < 80
+    assert f"{found['runs']['finished']} finished" in said
+    assert found["missing"] == {"never measured": found["runs"]["missing"]}
 
 
 def test_a_store_that_became_read_only_still_answers(ran, lnlab, monkeypatch):
@@ -125,3 +156,15 @@ def test_fail_on_contradicted(ran, lnlab):
     assert said.code == 3
     assert re.search(r"^✗ contradicted .* at least 1e\+06 +3 *$", said.out, flags=re.MULTILINE)
     assert lnlab("run", "tiny.yaml").code == 0
+
+
+def test_paths_with_spaces_other_alphabets_and_long_names(lnlab, tiny):
+    folder = tiny.parent / "Über uns – 実験" / ("x" * 200)
+    folder.mkdir(parents=True)
+    spec = folder / f"{'y' * 190} z.yaml"
+    tiny.rename(spec)
+    said = lnlab("run", spec, "-s", "seeds=1", "--store", folder / "a store", "-w", 1)
+    assert said.code == 0, said.err
+    again = lnlab(*shlex.split(said.err.splitlines()[-1].removeprefix("next: lnlab ")), "--store", folder / "a store")
+    assert again.code == 0, again.err
+    assert Path(again.out.strip()).exists()

@@ -1,0 +1,49 @@
+"""How long a plan takes, from units of the same size and no others."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from lnlab.cli.rate import Rate, past_rate
+from lnlab.cli.request import Request, compiled, open_store, registries
+from lnlab.cli.work import costs_of
+
+
+@pytest.fixture
+def known():
+    return registries([])
+
+
+@pytest.fixture
+def units(ran, known):
+    plan, _ = compiled(Request(Path("tiny.yaml")), known)
+    return plan.trajectories
+
+
+def test_seconds_share_the_work_but_no_unit_is_split(units, known):
+    total = sum(costs_of(units, known).values())
+    dearest = max(costs_of(units, known).values())
+    assert Rate(total, "").seconds(units, known, workers=1) == pytest.approx(1.0)
+    assert Rate(total, "").seconds(units, known, workers=2) == pytest.approx(0.5)
+    assert Rate(dearest, "").seconds(units, known, workers=100) == pytest.approx(1.0)
+    assert Rate(1.0, "").seconds([], known, workers=2) == 0.0
+
+
+def test_the_rate_is_the_median_of_what_was_measured(units, known):
+    store = open_store(Path(".lnlab"))
+    rate = past_rate(store, units, known)
+    runs = store.results(store.last().digest).runs
+    costs = costs_of(units, known)
+    rates = sorted(costs[key] / seconds for key, seconds in runs.select("trajectory", "seconds").iter_rows())
+    assert rate.flops == pytest.approx((rates[2] + rates[3]) / 2)
+    assert rate.source.startswith("from 6 of about this size")
+
+
+def test_units_of_another_size_say_nothing(units, known):
+    larger = [
+        replace(each, setting={**each.setting, "task": {**each.setting["task"], "batch_tokens": 6400}})
+        for each in units
+    ]
+    assert past_rate(open_store(Path(".lnlab")), larger, known) is None
+    assert past_rate(open_store(Path(".lnlab")), [], known) is None
