@@ -1,9 +1,7 @@
 """Verdicts of a plan: as they are kept, where the rows behind them are the same; judged and kept where not."""
 
-import json
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import asdict, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,13 +24,15 @@ def judged(store: "Store", stored: "Stored", results: "Results", plugins: Sequen
         from lnlab.cli.request import registries
 
         registries(plugins)
+    from lnlab.claims.stored import from_row
+
     claims: list[Claim] = stored.facts["claims"]
     names = [(claim["id"], _rows(claim, results)) for claim in claims]
     kept = {(row["claim"], row["rows"]): row for row in store.verdicts(stored.digest).iter_rows(named=True)}
     new = [claim for claim, name in zip(claims, names, strict=True) if name not in kept]
     if new:
         kept |= _judge(store, stored, results, new, [name for name in names if name not in kept])
-    return [_verdict(kept[name]) for name in names]
+    return [from_row(kept[name]) for name in names]
 
 
 def _rows(claim: "Claim", results: "Results") -> str:
@@ -50,23 +50,13 @@ def _judge(
 ) -> dict[tuple[str, str], dict[str, Any]]:
     """Judge claims, keep their verdicts where the store can be written, and give them as rows."""
     from lnlab.claims.claim import judge_all
+    from lnlab.claims.stored import as_row
     from lnlab.errors import StoreError
     from lnlab.report.registries import FRAME_REGISTRIES
     from lnlab.tables import frame
 
     _ = FRAME_REGISTRIES["claim"]  # importing it is what makes the kinds of claims known
-    rows = [_row(verdict, name[1]) for verdict, name in zip(judge_all(claims, results), names, strict=True)]
+    rows = [as_row(verdict, name[1]) for verdict, name in zip(judge_all(claims, results), names, strict=True)]
     with suppress(StoreError):
         store.keep_verdicts(stored.digest, frame("verdicts", [row for row in rows if row["rows"]]))
     return dict(zip(names, rows, strict=True))
-
-
-def _row(verdict: "Verdict", rows: str) -> dict[str, Any]:
-    return asdict(verdict) | {"rows": rows, "seeds": json.dumps(dict(verdict.seeds))}
-
-
-def _verdict(row: dict[str, Any]) -> "Verdict":
-    from lnlab.claims.claim import Verdict
-
-    seeds = {int(seed): number for seed, number in json.loads(row["seeds"]).items()}
-    return Verdict(**{field.name: row[field.name] for field in fields(Verdict)} | {"seeds": seeds})

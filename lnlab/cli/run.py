@@ -55,6 +55,9 @@ def run(
     request, store = Request(spec, profile, tuple(overrides), tuple(plugins)), open_store(folder)
     done = _reused(store, request, retry_failed=retry_failed)
     if done is None:
+        from lnlab.execute.pool import warm
+
+        warm()  # the workers' server imports torch while this process does
         from lnlab.cli.work import computed
 
         done = computed(store, request, workers=workers, retry_failed=retry_failed, quiet=quiet)

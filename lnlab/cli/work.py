@@ -13,7 +13,6 @@ from lnlab.compile.cost import cost
 from lnlab.compile.explain import label
 from lnlab.compile.plan import Plan, Trajectory
 from lnlab.execute.pieces import Pieces
-from lnlab.execute.pool import warm
 from lnlab.execute.sweep import sweep
 from lnlab.store.pending import Miss
 from lnlab.store.store import Store
@@ -30,7 +29,6 @@ def computed(store: Store, request: Request, *, workers: int | None, retry_faile
         CorpusError: a corpus is absent or damaged.
         StoreError: the store cannot be written.
     """
-    warm()
     known = registries(request.plugins)
     plan, document = compiled(request, known)
     stored = store.save_plan(plan, request.spec, facts_of(request, plan, document, known))

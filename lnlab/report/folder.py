@@ -5,7 +5,6 @@ Only the rows that the page uses are kept, and nothing that differs between two 
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, fields
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import Any
@@ -13,11 +12,12 @@ from typing import Any
 import polars as pl
 
 from lnlab.claims.claim import Verdict
+from lnlab.claims.stored import as_frame, from_frame
 from lnlab.errors import Problem, ReportError
 from lnlab.report.compose import build_parts, rows_used
 from lnlab.report.facts import ReportFacts, from_json, to_json
 from lnlab.report.tabular import parquet
-from lnlab.tables import JUDGED, TABLES, WRITTEN_BY_WORKERS, Results, frame, schema
+from lnlab.tables import JUDGED, TABLES, WRITTEN_BY_WORKERS, Results, schema
 
 UNSTABLE = ("seconds",)
 IN_FRONT = {"run": pl.String, "variant": pl.String, "seed": pl.Int64, "step": pl.Int64}
@@ -31,7 +31,7 @@ def write_folder(out: Path, facts: ReportFacts, results: Results, verdicts: Sequ
     """
     kept = rows_used(build_parts(facts, results), results)
     runs = results.runs.with_columns(pl.lit(None, results.runs.schema[c]).alias(c) for c in UNSTABLE)
-    tables = {"runs": runs, "axes": results.axes, "verdicts": verdict_frame(verdicts)}
+    tables = {"runs": runs, "axes": results.axes, "verdicts": as_frame(verdicts)}
     tables |= {name: table for name, table in kept.items() if not table.is_empty()}
     files = {f"data/{name}.parquet": parquet(table) for name, table in sorted(tables.items())}
     text = json.dumps(to_json(facts), indent=2, sort_keys=True, ensure_ascii=False, allow_nan=False)
@@ -53,7 +53,7 @@ def read_folder(out: Path) -> tuple[ReportFacts, Results, list[Verdict]]:
     runs = _read(out / "data" / "runs.parquet", None)
     axes = _read(out / "data" / "axes.parquet", schema("axes"))
     verdicts = _read(out / "data" / "verdicts.parquet", schema("verdicts"))
-    return facts, Results(runs, axes, tables), verdicts_of(verdicts)
+    return facts, Results(runs, axes, tables), list(from_frame(verdicts))
 
 
 def empty(name: str) -> pl.Schema:
@@ -69,23 +69,6 @@ def _read(path: Path, otherwise: pl.Schema | None) -> pl.DataFrame:
         return pl.read_parquet(path)
     except (OSError, pl.exceptions.PolarsError) as error:
         raise ReportError(Problem(str(path), f"cannot be read: {error}", "write the report again")) from error
-
-
-def verdict_frame(verdicts: Sequence[Verdict]) -> pl.DataFrame:
-    """Verdicts as the table ``verdicts``; the seeds as JSON, in order."""
-    rows: list[Mapping[str, Any]] = [
-        asdict(v) | {"seeds": json.dumps({str(s): v.seeds[s] for s in sorted(v.seeds)})} for v in verdicts
-    ]
-    return frame("verdicts", rows)
-
-
-def verdicts_of(table: pl.DataFrame) -> list[Verdict]:
-    """The verdicts of a table ``verdicts``."""
-    names = [f.name for f in fields(Verdict)]
-    return [
-        Verdict(**row | {"seeds": {int(s): v for s, v in json.loads(row["seeds"]).items()}})
-        for row in table.select(names).iter_rows(named=True)
-    ]
 
 
 def write_files(out: Path, files: Mapping[str, bytes], folders: Sequence[str]) -> list[Path]:

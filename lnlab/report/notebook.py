@@ -9,10 +9,10 @@ import polars as pl
 
 from lnlab.analyse.intervals import quantile
 from lnlab.claims.claim import Verdict
+from lnlab.claims.stored import as_frame
 from lnlab.keys import digest
 from lnlab.report.answers import SYMBOLS, answer, statistic
 from lnlab.report.facts import ReportFacts
-from lnlab.report.folder import verdict_frame
 from lnlab.report.gather import points
 from lnlab.report.plates import Plate, Shown
 
@@ -57,7 +57,7 @@ def notebook(facts: ReportFacts, verdicts: Sequence[Verdict], shown: Sequence[Sh
     """The notebook as JSON text; equal reports give equal bytes."""
     cells = [_markdown("title", _title(facts, verdicts)), _opening(shown)]
     if verdicts:
-        cells.append(_code("verdicts", _VERDICTS, _text(verdict_frame(verdicts).select(_COLUMNS))))
+        cells.append(_code("verdicts", _VERDICTS, _text(as_frame(verdicts).select(_COLUMNS))))
     by_id = {v.claim: v for v in verdicts}
     for each in shown:
         cells += _section(each, [by_id[c] for c in each.part.claims if c in by_id])

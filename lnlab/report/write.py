@@ -7,12 +7,13 @@ from pathlib import Path
 import polars as pl
 
 from lnlab.claims.claim import Verdict
+from lnlab.claims.stored import as_frame
 from lnlab.keys import digest_bytes
 from lnlab.report import html, plates
 from lnlab.report.answers import SYMBOLS
 from lnlab.report.compose import Part, build_parts
 from lnlab.report.facts import ReportFacts
-from lnlab.report.folder import read_folder, verdict_frame, write_files, write_folder
+from lnlab.report.folder import read_folder, write_files, write_folder
 from lnlab.report.forest import forest
 from lnlab.report.latex import booktabs
 from lnlab.report.notebook import notebook
@@ -116,7 +117,7 @@ def _tables(shown: Sequence[Shown], verdicts: Sequence[Verdict]) -> dict[str, by
             made[f"tables/{view.stem}.csv"] = csv(table.rows, table.headings)
             made[f"tables/{view.stem}.tex"] = booktabs(view, f"tab:{view.stem}").encode()
     if verdicts:
-        frame = verdict_frame(verdicts)
+        frame = as_frame(verdicts)
         marked = pl.col("verdict").replace_strict(SYMBOLS, default="?") + " " + pl.col("verdict")
         readable = grid(frame.with_columns(marked.alias("verdict")), VERDICTS, "Claims and verdicts.")
         made["tables/verdicts.csv"] = csv(frame, VERDICTS)

@@ -1,0 +1,33 @@
+"""Verdicts as rows of the table ``verdicts``, and back. Needs no scipy, so that stored verdicts print at once."""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, fields
+from typing import Any
+
+import polars as pl
+
+from lnlab.claims.claim import Verdict
+from lnlab.tables import frame
+
+
+def as_row(verdict: Verdict, rows: str | None = None) -> dict[str, Any]:
+    """The row of a verdict; the seeds as JSON, in order. ``rows`` is the digest of what it was judged on."""
+    seeds = json.dumps({str(seed): verdict.seeds[seed] for seed in sorted(verdict.seeds)})
+    return asdict(verdict) | {"seeds": seeds, "rows": rows}
+
+
+def as_frame(verdicts: Iterable[Verdict]) -> pl.DataFrame:
+    """Verdicts as the table ``verdicts``."""
+    return frame("verdicts", [as_row(verdict) for verdict in verdicts])
+
+
+def from_row(row: Mapping[str, Any]) -> Verdict:
+    """The verdict of a row."""
+    seeds = {int(seed): number for seed, number in json.loads(row["seeds"]).items()}
+    return Verdict(**{field.name: row[field.name] for field in fields(Verdict)} | {"seeds": seeds})
+
+
+def from_frame(table: pl.DataFrame) -> Sequence[Verdict]:
+    """The verdicts of a table ``verdicts``."""
+    return [from_row(row) for row in table.iter_rows(named=True)]

@@ -1,0 +1,46 @@
+"""A verdict comes back from its row as it went in."""
+
+import math
+
+from lnlab import tables
+from lnlab.claims.claim import Verdict
+from lnlab.claims.stored import as_frame, as_row, from_frame, from_row
+
+VERDICT = Verdict(
+    claim="grows",
+    kind="trend",
+    says="It grows.",
+    primary=True,
+    badge="paper",
+    verdict="supported",
+    statistic="last/first",
+    estimate=2.0,
+    low=1.5,
+    high=2.5,
+    region_low=1.1,
+    region_high=None,
+    n=3,
+    inside=3,
+    seeds={10: 2.0, 2: 1.75, 1: 2.25},
+    reason="inside",
+    scope="6-6",
+)
+
+
+def test_a_verdict_survives_its_row_and_its_frame():
+    assert from_row(as_row(VERDICT, "digest")) == VERDICT
+    table = as_frame([VERDICT, VERDICT])
+    assert table.schema == tables.schema("verdicts")
+    assert from_frame(table) == [VERDICT, VERDICT]
+
+
+def test_the_row_holds_the_seeds_in_order_and_the_digest_of_what_was_judged():
+    row = as_row(VERDICT, "digest")
+    assert row["seeds"] == '{"1": 2.25, "2": 1.75, "10": 2.0}'
+    assert row["rows"] == "digest"
+    assert row.keys() == tables.JUDGED["verdicts"].keys()
+
+
+def test_a_seed_that_was_measured_as_nan_stays_nan():
+    nan = Verdict(**{**vars(VERDICT), "seeds": {1: math.nan}})
+    assert math.isnan(from_row(as_row(nan)).seeds[1])
