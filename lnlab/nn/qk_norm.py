@@ -33,11 +33,11 @@ class QKNormAttention(DotProductAttention):
     ) -> None:
         super().__init__(width, heads, dropout)
         self.eps = eps
-        self.gain = nn.Parameter(torch.tensor(math.log2(length**2 - length)))
+        self.logit_gain = nn.Parameter(torch.tensor(math.log2(length**2 - length)))
 
     def ready(self, q: Tensor, k: Tensor) -> tuple[Tensor, Tensor]:
         """Of length g and 1."""
-        return self.gain * normalize(q, dim=-1, eps=self.eps), normalize(k, dim=-1, eps=self.eps)
+        return self.logit_gain * normalize(q, dim=-1, eps=self.eps), normalize(k, dim=-1, eps=self.eps)
 
 
 @attentions.register("qk_layer_norm")

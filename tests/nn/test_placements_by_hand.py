@@ -89,7 +89,7 @@ def test_layerscale_gates_a_normed_branch_by_a_vector_a_sublayer():
     x = 3 + 0.25 * f(n(3))
     assert placement(torch.tensor([3.0]), f, g).item() == pytest.approx(x + 0.25 * g(n(x)))
     assert [p.shape for p in make("layerscale", sublayers=3).parameters()] == [torch.Size([1])] * 3
-    assert make("layerscale").alpha[0].item() == pytest.approx(1e-4)
+    assert make("layerscale").gate[0].item() == pytest.approx(1e-4)
 
 
 def test_admin_multiplies_the_skip_by_a_learned_vector():

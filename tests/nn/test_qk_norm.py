@@ -21,7 +21,7 @@ def tensors():
 
 
 def cosine(attention, q, k):
-    return attention.gain * (q @ k) / (q.norm() * k.norm())
+    return attention.logit_gain * (q @ k) / (q.norm() * k.norm())
 
 
 def standardized(attention, q, k):
@@ -54,7 +54,7 @@ def test_attention_is_its_formula_query_by_query(kind, logit, tensors):
 
 @pytest.mark.parametrize("length", [2, 20, 100])
 def test_the_gain_begins_as_the_paper_has_it(length):
-    assert QKNormAttention(8, 2, length=length).gain.item() == pytest.approx(math.log2(length**2 - length))
+    assert QKNormAttention(8, 2, length=length).logit_gain.item() == pytest.approx(math.log2(length**2 - length))
 
 
 @pytest.mark.parametrize("size", [1e-3, 1.0, 1e3])
@@ -64,7 +64,7 @@ def test_no_logit_exceeds_the_gain_however_large_the_weights(tensors, size):
         attention.q.weight.mul_(size)
         attention.k.weight.mul_(size)
         q, k = attention.ready(attention._split(attention.q(tensors[0])), attention._split(attention.k(tensors[1])))
-    assert (q @ k.mT).abs().max() <= attention.gain.item() * (1 + 1e-12)
+    assert (q @ k.mT).abs().max() <= attention.logit_gain.item() * (1 + 1e-12)
 
 
 def test_queries_of_zero_have_finite_gradients(tensors):

@@ -4,8 +4,10 @@ import pytest
 import torch
 from torch import nn
 
-from lnlab.nn.attention import SoftmaxAttention
+from lnlab.nn.attention import SoftmaxAttention, attentions
+from lnlab.nn.norms import norms
 from lnlab.nn.parts import Parts
+from lnlab.nn.placements import placements
 from lnlab.nn.sites import Site, activations, parameters, separated, weights
 from lnlab.nn.transformer import Stack
 
@@ -61,7 +63,7 @@ def test_parameters_of_a_placement_belong_to_the_layer_or_by_place_to_a_sublayer
 
 ADDRESSES = {
     "sandwich": ({"placement": "sandwich"}, "w1 b1 w2 b2 scale shift scale_outer shift_outer"),
-    "layerscale": ({"placement": "layerscale"}, "w1 b1 w2 b2 scale shift alpha"),
+    "layerscale": ({"placement": "layerscale"}, "w1 b1 w2 b2 scale shift gate"),
     "admin": ({"placement": "admin"}, "w1 b1 w2 b2 scale shift omega"),
     "scale norm": ({"norm": "scale"}, "w1 b1 w2 b2 gain"),
     "dyt": ({"norm": "dyt"}, "w1 b1 w2 b2 alpha scale shift"),
@@ -74,6 +76,15 @@ def test_every_parameter_of_a_norm_or_placement_has_its_own_address(setting, bui
     found = tensors(pairs, stack="decoder", layer=2, sublayer="feed_forward")
     assert sorted(found.split()) == sorted(expected.split())
     assert len(pairs) == len({site for site, _ in pairs})
+
+
+@pytest.mark.parametrize("norm", [entry.name for entry in norms])
+@pytest.mark.parametrize("placement", [entry.name for entry in placements])
+def test_no_two_parameters_share_an_address(setting, build, norm, placement):
+    for attention in attentions:
+        with torch.device("meta"):
+            pairs = parameters(build(setting(placement, norm=norm, attention=attention.name)))
+        assert len(pairs) == len({site for site, _ in pairs})
 
 
 def test_the_norms_of_queries_and_keys_have_addresses(setting, build):

@@ -167,7 +167,7 @@ def test_under_batch_norm_a_probe_sees_the_batch_and_leaves_what_was_remembered(
 @pytest.mark.parametrize("placement", ["rezero", "layerscale", "admin"])
 def test_gradients_of_gates_are_measured_with_the_vectors(state, values, placement):
     rows = list(probes["gradient_norm"].build(state(placement), batches=2, biases=True))
-    word = "omega" if placement == "admin" else "alpha"
+    word = {"rezero": "alpha", "layerscale": "gate", "admin": "omega"}[placement]
     found = [value for site, value in values(rows, "gradient_norm").items() if site[3] == word]
     assert len(found) == {"rezero": 4, "layerscale": 10, "admin": 10}[placement]
     assert all(value >= 0 for value in found)
