@@ -76,7 +76,7 @@ def nothing_divides_by_zero(setting: Setting, registries: Registries) -> list[Fl
         divided = set(registries["attention"][kind].tags.get("divides_by", ()))
         for init, _ in _inits(setting["init"], registries):
             if both := sorted(divided & set(init.tags.get("zeros", ()))):
-                what = f"'{kind}' divides by the size of {' '.join(both)}, and init '{init.name}' sets it to zero"
+                what = f"'{kind}' divides by the size of {', '.join(both)}, which init '{init.name}' sets to zero"
                 flaws.append(Flaw((stack, "attention"), what, "choose another attention, or another init"))
     return flaws
 

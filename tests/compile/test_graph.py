@@ -28,7 +28,11 @@ REFUSED = [
     ({"init": {"kind": "zero_qk", "of": "deepnorm"}, "placement": "sandwich"}, "init", "placement 'sandwich'"),
     ({"init": "fixup"}, "model.tied", "'fixup' sets the output to zero, and 'tied: target' makes its table"),
     ({"init": {"kind": "zero_qk", "of": "fixup"}}, "model.tied", "'fixup' sets the output to zero"),
-    ({"init": "zero_qk", "attention": "sigma_reparam"}, "encoder.attention", "divides by the size of k q"),
+    (
+        {"init": "zero_qk", "attention": "sigma_reparam"},
+        "encoder.attention",
+        "divides by the size of k, q, which init 'zero_qk' sets to zero",
+    ),
     ({"init": {"kind": "uniform", "a": 1.0, "b": 1.0}}, "init", "would draw between a = 1.0 and b = 1.0"),
 ]
 GATED = {"placement": "rezero", "init": "fixup", "model": BASE["model"] | {"tied": "none"}}
