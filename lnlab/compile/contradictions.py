@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from lnlab.compile.choices import Registries
 from lnlab.compile.cost import cost
+from lnlab.compile.graph import GRAPH_CHECKS
 from lnlab.compile.work import Setting
 from lnlab.errors import nearest
 from lnlab.registry import Flaw
@@ -35,7 +36,12 @@ def schedule_has_an_optimizer(setting: Setting, _: Registries) -> list[Flaw]:
     return [Flaw(("schedule",), "there is no optimizer whose rate it could set", "add an optimizer, or remove it")]
 
 
-CHECKS: tuple[Check, ...] = (heads_divide_width, training_has_an_optimizer, schedule_has_an_optimizer)
+CHECKS: tuple[Check, ...] = (
+    heads_divide_width,
+    *GRAPH_CHECKS,
+    training_has_an_optimizer,
+    schedule_has_an_optimizer,
+)
 
 
 def contradictions(setting: Setting, registries: Registries) -> list[Flaw]:

@@ -4,6 +4,7 @@ An attention is made from ``(width, heads)`` and called with ``(x, memory, mask)
 values from ``memory`` (the same tensor in self-attention).
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Annotated
 
@@ -16,20 +17,34 @@ from lnlab.registry import Registry
 attentions: Registry[Callable[..., nn.Module]] = Registry("attention")
 
 
-@attentions.register("softmax")
-class SoftmaxAttention(nn.Module):
-    """``softmax(q kᵀ / sqrt(width / heads)) v``, in heads: scaled dot product (Vaswani et al., 2017)."""
+Rate = Annotated[float, Field(ge=0, lt=1)]
 
-    def __init__(self, width: int, heads: int, *, dropout: Annotated[float, Field(ge=0, lt=1)] = 0.0) -> None:
+
+class DotProductAttention(nn.Module, ABC):
+    """Softmax attention in heads; what is left open is how queries and keys are made ready for their product.
+
+    Attributes:
+        scale: on the product of a query and a key; None: 1 / sqrt(width / heads).
+    """
+
+    scale: float | None = None
+
+    def __init__(
+        self, width: int, heads: int, dropout: float, linear: Callable[[int, int], nn.Module] = nn.Linear
+    ) -> None:
         super().__init__()
         if width % heads:
             raise ValueError(f"found width {width}, which {heads} heads do not divide")
         self.heads = heads
         self.dropout = dropout
-        self.q = nn.Linear(width, width)
-        self.k = nn.Linear(width, width)
-        self.v = nn.Linear(width, width)
-        self.o = nn.Linear(width, width)
+        self.q = linear(width, width)
+        self.k = linear(width, width)
+        self.v = linear(width, width)
+        self.o = linear(width, width)
+
+    @abstractmethod
+    def ready(self, q: Tensor, k: Tensor) -> tuple[Tensor, Tensor]:
+        """Queries and keys (batch, heads, length, width / heads) as they meet in the product."""
 
     def forward(self, x: Tensor, memory: Tensor, mask: Tensor) -> Tensor:
         """What each query gathers; a query that may attend to nothing gathers zeros, and so receives the output bias.
@@ -43,10 +58,23 @@ class SoftmaxAttention(nn.Module):
             (batch, queries, width).
         """
         q, k, v = (self._split(t) for t in (self.q(x), self.k(memory), self.v(memory)))
+        q, k = self.ready(q, k)
         rate = self.dropout if self.training else 0.0
-        gathered = scaled_dot_product_attention(q, k, v, attn_mask=mask, dropout_p=rate)
+        gathered = scaled_dot_product_attention(q, k, v, attn_mask=mask, dropout_p=rate, scale=self.scale)
         mixed: Tensor = self.o(gathered.transpose(1, 2).flatten(2))
         return mixed
 
     def _split(self, t: Tensor) -> Tensor:
         return t.view(*t.shape[:2], self.heads, -1).transpose(1, 2)  # (batch, heads, length, width / heads)
+
+
+@attentions.register("softmax")
+class SoftmaxAttention(DotProductAttention):
+    """``softmax(q kᵀ / sqrt(width / heads)) v``, in heads: scaled dot product (Vaswani et al., 2017)."""
+
+    def __init__(self, width: int, heads: int, *, dropout: Rate = 0.0) -> None:
+        super().__init__(width, heads, dropout)
+
+    def ready(self, q: Tensor, k: Tensor) -> tuple[Tensor, Tensor]:
+        """As they are."""
+        return q, k

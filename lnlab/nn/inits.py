@@ -1,23 +1,28 @@
 """Initial values, in place: each tensor from a draw addressed by its site.
 
 So placements of one seed start from the same weights, and so do the layers that a shallow and a deep model share.
-Matrices of layers (q k v o w1 w2) follow the init; everywhere, biases and shifts are 0, scales 1, and tables, of
-embeddings and of an untied output alike, are N(0, 1/d) with a zero row for padding. Parameters that a placement or an
-attention sets itself are left as they are.
+Matrices of layers (q k v o w1 w2) follow the init; everywhere, biases and shifts are 0, scales 1, and, unless an init
+says otherwise, tables, of embeddings and of an untied output alike, are N(0, 1/d) with a zero row for padding.
+Parameters that a norm, a placement or an attention sets itself are left as they are.
 """
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from typing import Literal
 
 import torch
 from torch import Generator, Tensor, nn
 
+from lnlab.nn.derived import derive
 from lnlab.nn.masks import PAD
 from lnlab.nn.sites import Site, parameters
 from lnlab.randomness import Draw
 from lnlab.registry import Registry
 
-Fill = Callable[[Tensor, float, Generator], object]
+Law = Callable[[Tensor, Generator], object]
+"""Fills a tensor in place."""
+
+Shape = Literal["normal", "uniform"]
 
 inits: Registry[Callable[..., None]] = Registry("init")
 
@@ -25,13 +30,13 @@ inits: Registry[Callable[..., None]] = Registry("init")
 @inits.register("xavier_normal")
 def xavier_normal(model: nn.Module, draw: Draw) -> None:
     """``N(0, 2 / (fan_in + fan_out))``: matrices of layers only, tables N(0, 1/d) (Glorot and Bengio, 2010)."""
-    _fill(model, draw, _normal, {})
+    fill(model, draw, lambda _: xavier("normal"))
 
 
 @inits.register("xavier_uniform")
 def xavier_uniform(model: nn.Module, draw: Draw) -> None:
     """``U(-a, a), a² = 6 / (fan_in + fan_out)``: matrices of layers; tables N(0, 1/d) (Glorot and Bengio, 2010)."""
-    _fill(model, draw, _uniform, {})
+    fill(model, draw, lambda _: xavier("uniform"))
 
 
 @inits.register("fairseq")
@@ -40,39 +45,64 @@ def fairseq(model: nn.Module, draw: Draw) -> None:
 
     The variance of q, k and v is that of one matrix of 3d x d, 1/(2d), whether fused as at first or apart as later.
     """
-    _fill(model, draw, _uniform, dict.fromkeys("qkv", math.sqrt(0.5)))
+    fill(model, draw, lambda site: xavier("uniform", math.sqrt(0.5) if site.tensor in "qkv" else 1.0))
 
 
-def _normal(tensor: Tensor, gain: float, generator: Generator) -> Tensor:
-    return nn.init.xavier_normal_(tensor, gain, generator)
+def xavier(shape: Shape, gain: float = 1.0) -> Law:
+    """Variance ``gain² 2 / (fan_in + fan_out)`` (Glorot and Bengio, 2010)."""
+    law = nn.init.xavier_normal_ if shape == "normal" else nn.init.xavier_uniform_
+    return lambda tensor, generator: law(tensor, gain, generator)
 
 
-def _uniform(tensor: Tensor, gain: float, generator: Generator) -> Tensor:
-    return nn.init.xavier_uniform_(tensor, gain, generator)
+def rows(gain: float = 1.0) -> Law:
+    """``N(0, gain² / d)`` for a table of vectors of width d, and a zero row for padding."""
+
+    def law(tensor: Tensor, generator: Generator) -> None:
+        tensor.normal_(0, gain * tensor.shape[1] ** -0.5, generator=generator)
+        tensor[PAD] = 0
+
+    return law
 
 
-def _table(tensor: Tensor, _gain: float, generator: Generator) -> None:
-    tensor.normal_(0, tensor.shape[1] ** -0.5, generator=generator)
-    tensor[PAD] = 0
+def zeros(tensor: Tensor, _generator: Generator) -> None:
+    """0 everywhere."""
+    tensor.zero_()
+
+
+def depths(model: nn.Module) -> dict[str, tuple[int, int]]:
+    """Layers of each stack by name, and residual branches in one of its layers."""
+    places = {(s.stack, s.layer, s.sublayer) for s, p in parameters(model) if s.layer and s.sublayer and p.dim() > 1}
+    layers = {str(stack): max(n for other, n, _ in places if other == stack and n) for stack, _, _ in places}
+    return {name: (n, sum(stack == name for stack, _, _ in places) // n) for name, n in layers.items()}
 
 
 @torch.no_grad()
-def _fill(model: nn.Module, draw: Draw, matrix: Fill, gains: Mapping[str, float]) -> None:
-    """Every parameter once, a tied one by the first of its sites; ``gains`` by tensor, 1 where it says nothing."""
+def fill(
+    model: nn.Module, draw: Draw, matrix: Callable[[Site], Law], table: Callable[[Site], Law] = lambda _: rows()
+) -> None:
+    """Every parameter once, a tied one by the first of its sites.
+
+    Args:
+        model: filled in place.
+        draw: gives each site its seed.
+        matrix: the law of each matrix of a layer.
+        table: the law of each table.
+    """
     first = {id(p): (site, p) for site, p in reversed(parameters(model))}
     for site, p in first.values():
         if site.tensor == "table":
-            _drawn(p, draw, site, _table, 1.0)
+            _drawn(p, draw, site, table(site))
         elif p.dim() > 1:
-            _drawn(p, draw, site, matrix, gains.get(site.tensor, 1.0))
-        elif site.tensor == "scale":
+            _drawn(p, draw, site, matrix(site))
+        elif site.tensor.startswith("scale"):
             p.fill_(1)
-        elif site.tensor == "shift" or site.tensor.startswith("b"):
+        elif site.tensor.startswith(("shift", "b")):
             p.zero_()
+    derive(model)
 
 
-def _drawn(p: nn.Parameter, draw: Draw, site: Site, fill: Fill, gain: float) -> None:
+def _drawn(p: nn.Parameter, draw: Draw, site: Site, law: Law) -> None:
     """Drawn in float32 on the CPU whatever the model is, then cast; on the meta device nothing is drawn."""
     tensor = torch.empty(p.shape, dtype=torch.float32, device="meta" if p.is_meta else "cpu")
-    fill(tensor, gain, Generator().manual_seed(draw("init", *site.row().values())))
+    law(tensor, Generator().manual_seed(draw("init", *site.row().values())))
     p.copy_(tensor)

@@ -33,7 +33,7 @@ class TokenPairs(Protocol):
         """The target sentences, one position late."""
 
 
-@models.register("encoder_decoder", stacks=("encoder", "decoder"), size=encoder_decoder_size)
+@models.register("encoder_decoder", stacks=("encoder", "decoder"), causal=("decoder",), size=encoder_decoder_size)
 class EncoderDecoder(nn.Module):
     """``logits = decoder(target, encoder(source)) tableᵀ``: one vocabulary for both languages (Vaswani et al., 2017).
 

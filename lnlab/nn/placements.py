@@ -3,6 +3,9 @@
 A placement is a module of one *layer*, ``forward(x, *sublayers) -> x``: some need the layer's input again, or share one
 scalar among its sublayers, which a formula of one sublayer cannot say. What it owns stands in lists indexed by sublayer
 (so that a norm has an address), and ``final_norm`` says whether its stack needs a norm after the last layer.
+
+The tag ``norm_of`` says what is normalized: the ``stream`` itself (Post-LN and its kin), what enters the ``branch``
+(Pre-LN and its kin), ``both`` in one stack, or ``nothing``.
 """
 
 from collections.abc import Callable
@@ -41,7 +44,7 @@ class Place:
 placements: Registry[Callable[..., nn.Module]] = Registry("placement")
 
 
-@placements.register("post")
+@placements.register("post", norm_of="stream")
 class Post(nn.Module):
     """``x = norm(x + f(x))`` for each sublayer f: between the residual blocks (Vaswani et al., 2017)."""
 
@@ -58,7 +61,7 @@ class Post(nn.Module):
         return x
 
 
-@placements.register("pre")
+@placements.register("pre", norm_of="branch")
 class Pre(nn.Module):
     """``x = x + f(norm(x))`` for each sublayer f: inside the branch, and a last norm after all (Xiong et al., 2020)."""
 

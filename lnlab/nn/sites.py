@@ -150,19 +150,28 @@ def _site(model: nn.Module, name: str) -> Site:
 
 
 def _site_of_placement(model: nn.Module, stack: str, number: int, path: list[str]) -> Site:
-    """``norms.1.weight`` belongs to the second sublayer, and so does ``omega.1``; ``alpha`` belongs to the layer."""
+    """``norms.1.weight`` is the second sublayer's scale, ``outer.1.weight`` its scale_outer, ``omega.1`` its omega.
+
+    A parameter that stands in no list, such as ReZero's ``alpha``, is the layer's.
+    """
     if len(path) == 1:
         return Site(stack, number + 1, None, path[0])
     layer = model.get_submodule(f"{stack}.layers.{number}")
     sublayer = tuple(cast(Layer, layer).sublayers)[int(path[1])]
-    return Site(stack, number + 1, sublayer, path[0] if len(path) == 2 else _AFFINE.get(path[-1], path[-1]))
+    tensor = path[0] if len(path) == 2 else _AFFINE.get(path[-1], path[-1])
+    return Site(stack, number + 1, sublayer, tensor if path[0] in ("norms", tensor) else f"{tensor}_{path[0]}")
 
 
 def _tensor(path: list[str]) -> str:
-    """``q.weight`` is q, ``q.bias`` bq, ``w1.bias`` b1, and a parameter of the sublayer itself keeps its name."""
+    """``q.weight`` is q, ``q.bias`` bq, ``w1.bias`` b1; ``q.gain`` is gain_q, and ``norms.q.weight`` scale_q.
+
+    A parameter of the sublayer itself keeps its name.
+    """
+    if len(path) == 3:
+        return f"{_AFFINE.get(path[-1], path[-1])}_{path[-2]}"
     if path[-1] == "bias":
         return f"b{path[-2].removeprefix('w')}"
-    return path[-2] if path[-1] == "weight" else path[-1]
+    return path[-2] if path[-1] == "weight" else "_".join(reversed(path))
 
 
 _AFFINE = {"weight": "scale", "bias": "shift"}

@@ -9,8 +9,10 @@ from torch import Tensor, nn
 
 from lnlab.nn.embedding import Embedding
 from lnlab.nn.feedforward import FeedForward
+from lnlab.nn.masks import PAD
 from lnlab.nn.parts import Parts
 from lnlab.nn.placements import Place
+from lnlab.nn.pooled import pooled_in, told
 
 
 class Layer(nn.Module):
@@ -65,12 +67,14 @@ class Stack(nn.Module):
         self.dropout = nn.Dropout(dropout)
         self.layers = nn.ModuleList(Layer(at, parts, heads=heads, d_ff=d_ff, dropout=dropout) for at in places)
         self.final_norm = norm() if self.layers[-1].placement.final_norm else None  # type: ignore[union-attr]
+        self.pooled = pooled_in(self)
 
     def forward(
         self, tokens: Tensor, mask: Tensor, memory: Tensor | None = None, memory_mask: Tensor | None = None
     ) -> Tensor:
         """(batch, length) int64 -> (batch, length, width)."""
         x: Tensor = self.dropout(self.embedding(tokens))
-        for layer in self.layers:
-            x = layer(x, mask, memory, memory_mask)
-        return x if self.final_norm is None else self.final_norm(x)
+        with told(self.pooled, tokens != PAD):
+            for layer in self.layers:
+                x = layer(x, mask, memory, memory_mask)
+            return x if self.final_norm is None else self.final_norm(x)

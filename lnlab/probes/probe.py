@@ -15,6 +15,7 @@ from torch import nn
 from torch.optim import Optimizer
 
 from lnlab.errors import LabError, Problem
+from lnlab.nn.batch_norm import batch_statistics
 from lnlab.randomness import Draw
 from lnlab.registry import Registry
 from lnlab.tables import Row
@@ -58,11 +59,16 @@ class State:
 
 @contextmanager
 def evaluating(model: nn.Module) -> Iterator[None]:
-    """Evaluation mode (no dropout), and on leaving each module's own mode again."""
+    """Evaluation mode (no dropout), and on leaving each module's own mode again.
+
+    Batch norms take the statistics of the batch at hand, as in training, and remember nothing of it: what is measured
+    is the function that is trained.
+    """
     modes = {module: module.training for module in model.modules()}
     model.eval()
     try:
-        yield
+        with batch_statistics(model):
+            yield
     finally:
         for module, mode in modes.items():
             module.training = mode

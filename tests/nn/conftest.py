@@ -7,9 +7,14 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+import lnlab.catalogue  # noqa: F401 - registers everything
+from lnlab.nn.attention import attentions
 from lnlab.nn.inits import inits
 from lnlab.nn.models import models, parts_of
+from lnlab.nn.norms import norms
+from lnlab.nn.placements import placements
 from lnlab.randomness import Draw
+from lnlab.registry import Choice
 
 
 @dataclass(frozen=True)
@@ -19,14 +24,14 @@ class Batch:
 
 
 def make_setting(
-    placement: str = "post", *, layers: int = 2, width: int = 16, d_ff: int = 32, rows: int = 23, **given: Any
+    placement: str | Choice = "post", *, layers: int = 2, width: int = 16, d_ff: int = 32, rows: int = 23, **given: Any
 ) -> dict[str, Any]:
-    """A resolved setting; keys of the model, ``norm``, ``cross_attention``, or whole stacks may be given."""
+    """A resolved setting; keys of the model, ``norm``, ``attention``, ``cross_attention``, or whole stacks as given."""
     stack = {
         "layers": layers,
-        "norm": given.pop("norm", {"kind": "layer", "eps": 1e-5}),
-        "placement": {"kind": placement},
-        "attention": {"kind": "softmax", "dropout": 0.0},
+        "norm": norms.resolve(given.pop("norm", "layer")),
+        "placement": placements.resolve(placement),
+        "attention": attentions.resolve(given.pop("attention", "softmax")),
     }
     decoder = stack | {"cross_attention": given.pop("cross_attention", True)}
     stacks = {"encoder": stack | given.pop("encoder", {}), "decoder": decoder | given.pop("decoder", {})}
@@ -41,11 +46,11 @@ def make_setting(
     return {"task": {"vocabulary": rows}, "model": model | given, **stacks}
 
 
-def make_model(setting: dict[str, Any], *, seed: int = 1, init: str = "xavier_normal") -> nn.Module:
+def make_model(setting: dict[str, Any], *, seed: int = 1, init: str | Choice = "xavier_normal") -> nn.Module:
     """The model of a resolved setting, initialized, in evaluation mode."""
     parts = {name: parts_of(setting[name]) for name in ("encoder", "decoder")}
     model = models.builder(setting["model"])(setting["task"]["vocabulary"], parts)
-    inits[init].build(model, Draw(seed))
+    inits.builder(inits.resolve(init))(model, Draw(seed))
     return model.eval()
 
 

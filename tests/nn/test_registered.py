@@ -9,6 +9,7 @@ import pytest
 import torch
 
 from lnlab.nn.attention import attentions
+from lnlab.nn.batch_norm import batch_statistics
 from lnlab.nn.inits import inits
 from lnlab.nn.models import models
 from lnlab.nn.norms import norms
@@ -18,15 +19,37 @@ from lnlab.nn.sites import parameters
 CITED = re.compile(r"``.+``[^:]*: .+ \(.+, (19|20)\d\d.*\)\.")
 ENTRIES = [entry for registry in (norms, placements, attentions, inits, models) for entry in registry]
 NUMBERS = {
+    "norm batch": (1, -128.4812284499163),
+    "norm dyt": (1, -76.30380212283703),
+    "norm group": (1, -92.10654051278334),
+    "norm instance": (1, -100.18970487719183),
     "norm layer": (1, -155.95786934427178),
     "norm none": (1, -48439.55996852752),
     "norm rms": (1, -88.79856957598163),
+    "norm scale": (1, -86.44944479778786),
+    "placement admin": (1, -197.66059742517473),
+    "placement b2t": (1, -129.58069561006778),
+    "placement deepnorm": (1, -177.73311207632233),
+    "placement layerscale": (1, -73.03565359833156),
+    "placement mix": (1, -173.39805450085996),
     "placement post": (1, -155.95786934427178),
     "placement pre": (1, -142.90523997359549),
+    "placement rezero": (1, 242.44433193985677),
+    "placement sandwich": (1, -113.1766814430155),
+    "attention qk_layer_norm": (1, -69.27373553459083),
+    "attention qk_norm": (1, -82.81988582521122),
+    "attention sigma_reparam": (1, -66.7287794143798),
     "attention softmax": (1, -155.95786934427178),
+    "init deepnorm": (1, -108.77568146023073),
     "init fairseq": (1, -102.91513316134144),
+    "init fixup": (1, 25.812914155549866),
+    "init kaiming": (1, -84.60575437290062),
+    "init small_init": (1, -122.167546759197),
+    "init t_fixup": (1, 5.819462803442216),
+    "init uniform": (1, -86.88565486631222),
     "init xavier_normal": (1, -142.90523997359549),
     "init xavier_uniform": (1, -101.02147783074486),
+    "init zero_qk": (1, -147.4970514908729),
     "model encoder_decoder": (1, -155.95786934427178),
 }
 
@@ -44,9 +67,10 @@ def test_first_line_is_formula_sentence_and_citation(entry):
 def test_everything_builds_from_defaults_and_is_finite(registry, setting, build, batch):
     for entry in registry:
         model = build_with(entry, setting, build)
-        single = model(batch)
-        assert single.isfinite().all(), by_name(entry)
-        torch.testing.assert_close(single.double(), model.double()(batch), rtol=1e-4, atol=1e-4)
+        with batch_statistics(model):
+            single = model(batch)
+            assert single.isfinite().all(), by_name(entry)
+            torch.testing.assert_close(single.double(), model.double()(batch), rtol=1e-4, atol=1e-4)
 
 
 @pytest.mark.parametrize("entry", ENTRIES, ids=by_name)
@@ -63,18 +87,21 @@ def test_every_number_belongs_to_an_entry():
 def build_with(entry, setting, build) -> torch.nn.Module:
     """A small model in which this entry, with its defaults, plays its part."""
     if entry.kind == "init":
-        return build(setting("pre"), init=entry.name)
+        tied = "none" if "output" in entry.tags.get("zeros", ()) else "target"
+        return build(setting("pre", tied=tied), init=entry.name)
     if entry.kind == "model":
         return build(setting())
     registry = {"norm": norms, "placement": placements, "attention": attentions}[entry.kind]
     chosen = {entry.kind: registry.resolve(entry.name)}
-    return build(setting(encoder=chosen, decoder=chosen))
+    causal = {} if entry.tags.get("statistics", "token") != "token" else chosen
+    layers = 4 if entry.name == "mix" else 2  # a quarter of two layers is none
+    return build(setting(layers=layers, encoder=chosen, decoder=causal))
 
 
 def fingerprint(model: torch.nn.Module, batch) -> float:
     """One number that depends on every logit and on every weight, in float64 and with weights that break symmetries."""
     model = model.double()
-    with torch.no_grad():
+    with torch.no_grad(), batch_statistics(model):
         for i, (_, p) in enumerate(parameters(model)):
             p += 0.1 * torch.linspace(-1, 1, p.numel(), dtype=torch.float64).reshape(p.shape) * (1 + i % 3)
         logits = model(batch)

@@ -4,8 +4,10 @@ import pytest
 import torch
 from torch import nn
 
-from lnlab.nn.attention import SoftmaxAttention
+from lnlab.nn.attention import SoftmaxAttention, attentions
+from lnlab.nn.norms import norms
 from lnlab.nn.parts import Parts
+from lnlab.nn.placements import placements
 from lnlab.nn.sites import Site, activations, parameters, separated, weights
 from lnlab.nn.transformer import Stack
 
@@ -57,6 +59,55 @@ def test_parameters_of_a_placement_belong_to_the_layer_or_by_place_to_a_sublayer
     placement.omega = nn.ParameterList([nn.Parameter(torch.ones(4)), nn.Parameter(torch.ones(4))])
     found = {site for site, _ in parameters(model)}
     assert {Site("encoder", 1, None, "alpha"), Site("encoder", 1, "feed_forward", "omega")} < found
+
+
+ADDRESSES = {
+    "sandwich": ({"placement": "sandwich"}, "w1 b1 w2 b2 scale shift scale_outer shift_outer"),
+    "layerscale": ({"placement": "layerscale"}, "w1 b1 w2 b2 scale shift gate"),
+    "admin": ({"placement": "admin"}, "w1 b1 w2 b2 scale shift omega"),
+    "scale norm": ({"norm": "scale"}, "w1 b1 w2 b2 gain"),
+    "dyt": ({"norm": "dyt"}, "w1 b1 w2 b2 alpha scale shift"),
+}
+
+
+@pytest.mark.parametrize(("given", "expected"), ADDRESSES.values(), ids=ADDRESSES.keys())
+def test_every_parameter_of_a_norm_or_placement_has_its_own_address(setting, build, given, expected):
+    pairs = parameters(build(setting(layers=2, **given)))
+    found = tensors(pairs, stack="decoder", layer=2, sublayer="feed_forward")
+    assert sorted(found.split()) == sorted(expected.split())
+    assert len(pairs) == len({site for site, _ in pairs})
+
+
+@pytest.mark.parametrize("norm", [entry.name for entry in norms])
+@pytest.mark.parametrize("placement", [entry.name for entry in placements])
+def test_no_two_parameters_share_an_address(setting, build, norm, placement):
+    for attention in attentions:
+        with torch.device("meta"):
+            pairs = parameters(build(setting(placement, norm=norm, attention=attention.name)))
+        assert len(pairs) == len({site for site, _ in pairs})
+
+
+def test_the_norms_of_queries_and_keys_have_addresses(setting, build):
+    pairs = parameters(build(setting(layers=1, attention="qk_layer_norm")))
+    found = tensors(pairs, stack="encoder", sublayer="self_attention").split()
+    assert found[8:12] == ["scale_q", "shift_q", "scale_k", "shift_k"]
+
+
+@pytest.mark.parametrize("placement", ["sandwich", "layerscale", "admin", "deepnorm", "b2t", "mix", "rezero"])
+def test_the_stream_is_followed_through_every_placement(setting, build, batch, placement):
+    """What a layer gives on is the placement of its branches, by address, on what the layer before gave."""
+    model = build(setting(placement)).double()
+    with torch.no_grad():
+        for p in model.parameters():
+            p += 0.1 * torch.linspace(-1, 1, p.numel(), dtype=torch.float64).reshape(p.shape)
+        with activations(model) as seen:
+            model(batch)
+    for stack, sublayers in SUBLAYERS.items():
+        x = seen[Site(stack, None, "embedding", "out")]
+        for number, layer in enumerate(getattr(model, stack).layers, 1):
+            branches = [seen[Site(stack, number, name, "branch")] for name in sublayers]
+            x = layer.placement(x, *(lambda _, branch=branch: branch for branch in branches))
+            torch.testing.assert_close(seen[Site(stack, number, sublayers[-1], "out")], x)
 
 
 def test_a_parameter_outside_every_site_is_an_error():

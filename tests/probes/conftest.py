@@ -9,8 +9,11 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy, pad
 
+import lnlab.catalogue  # noqa: F401 - registers everything
 from lnlab.nn.inits import inits
 from lnlab.nn.models import models, parts_of
+from lnlab.nn.norms import norms
+from lnlab.nn.placements import placements
 from lnlab.probes.probe import State
 from lnlab.randomness import Draw
 from lnlab.tasks.task import Batch
@@ -85,8 +88,8 @@ def make_state(
     toy = (Zipf if zipf else Noise)(draw, **task)
     stack = {
         "layers": layers,
-        "norm": {"kind": norm} | ({} if norm == "none" else {"eps": 1e-5}),
-        "placement": {"kind": placement},
+        "norm": norms.resolve({"kind": norm} | ({"eps": 1e-5} if norm in ("layer", "rms") else {})),
+        "placement": placements.resolve(placement),
         "attention": {"kind": "softmax", "dropout": 0.0},
     }
     choice = {"kind": "encoder_decoder", "d_model": width, "heads": heads, "d_ff": d_ff, "dropout": 0.3, "tied": tied}

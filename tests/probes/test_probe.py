@@ -150,3 +150,25 @@ def test_evaluating_restores_each_modules_own_mode_after_an_error(used):
         fail_inside()
     assert [m.training for m in used.model.modules()] == before
     assert len(set(before)) == 2
+
+
+@pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.name)
+def test_under_batch_norm_a_probe_sees_the_batch_and_leaves_what_was_remembered(state, entry):
+    """In evaluation a fresh batch norm is no norm at all; a probe looks at the model that would be trained."""
+    used = state("post", norm="batch")
+    before = {name: b.clone() for name, b in used.model.named_buffers()}
+    rows = list(entry.build(used, batches=2))
+    assert all(torch.equal(b, before[name]) for name, b in used.model.named_buffers())
+    plain = list(entry.build(state("post", norm="none"), batches=2))
+    assert sum(row["value"] for row in rows) < 0.5 * sum(row["value"] for row in plain)
+    assert rows == list(entry.build(used, batches=2))
+
+
+@pytest.mark.parametrize("placement", ["rezero", "layerscale", "admin"])
+def test_gradients_of_gates_are_measured_with_the_vectors(state, values, placement):
+    rows = list(probes["gradient_norm"].build(state(placement), batches=2, biases=True))
+    word = {"rezero": "alpha", "layerscale": "gate", "admin": "omega"}[placement]
+    found = [value for site, value in values(rows, "gradient_norm").items() if site[3] == word]
+    assert len(found) == {"rezero": 4, "layerscale": 10, "admin": 10}[placement]
+    assert all(value >= 0 for value in found)
+    assert any(value > 0 for value in found)

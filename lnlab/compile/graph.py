@@ -1,0 +1,128 @@
+"""Pieces of a model that do not go together: each check reads what the pieces say of themselves in their tags.
+
+Norms say over what they take ``statistics``; models, which of their stacks are ``causal``; placements, what is normed
+(``norm_of``) and which parameter is their ``gate``; inits, what they need normed (``norm_of``), what they set to zero
+(``zeros``) and between which parameters they draw (``bounds``); attentions, by which of their matrices they divide
+(``divides_by``).
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from lnlab.compile.choices import Registries
+from lnlab.compile.paths import stacks_of
+from lnlab.compile.work import Setting
+from lnlab.registry import Choice, Entry, Flaw
+
+LAST = {"o", "w2"}
+"""The matrices with which the branches end."""
+
+
+def causal_stacks_see_no_future(setting: Setting, registries: Registries) -> list[Flaw]:
+    """A mean over positions, or over a batch of them, tells a position of later ones: the answer leaks."""
+    causal = registries["model"][setting["model"]["kind"]].tags.get("causal", ("decoder",))
+    tokenwise = [entry.name for entry in registries["norm"] if _statistics(entry) == "token"]
+    flaws = []
+    for stack in stacks_of(setting):
+        kind = setting[stack]["norm"]["kind"]
+        if stack in causal and (over := _statistics(registries["norm"][kind])) != "token":
+            what = f"'{kind}' has statistics of a {over}, so that the {stack}'s positions would see later tokens"
+            flaws.append(Flaw((stack, "norm"), what, f"in a causal stack, choose from {', '.join(tokenwise)}"))
+    return flaws
+
+
+def groups_divide_width(setting: Setting, _: Registries) -> list[Flaw]:
+    """Every group of a norm gets the same number of coordinates."""
+    width = setting["model"].get("d_model")
+    flaws = []
+    for stack in stacks_of(setting):
+        groups = setting[stack]["norm"].get("groups")
+        if isinstance(width, int) and isinstance(groups, int) and width % groups:
+            fitting = ", ".join(str(n) for n in range(1, width + 1) if width % n == 0 and n <= 64)
+            what = f"{groups} groups do not divide d_model {width}"
+            flaws.append(Flaw((stack, "norm", "groups"), what, f"these do: {fitting}"))
+    return flaws
+
+
+def init_suits_placement(setting: Setting, registries: Registries) -> list[Flaw]:
+    """Gains that were made for a normed stream mean nothing where the stream is never normed."""
+    for init, _ in _inits(setting["init"], registries):
+        wanted = init.tags.get("norm_of")
+        for stack in stacks_of(setting):
+            kind = setting[stack]["placement"]["kind"]
+            found = registries["placement"][kind].tags.get("norm_of", wanted)
+            if wanted is not None and found not in (wanted, "both"):
+                normed = "nothing" if found == "nothing" else f"the {found}"
+                what = f"'{init.name}' is made for a norm of the {wanted}, and placement '{kind}' norms {normed}"
+                return [Flaw(("init",), what, f"choose another init, or another placement in the {stack}")]
+    return []
+
+
+def zero_output_has_its_own_table(setting: Setting, registries: Registries) -> list[Flaw]:
+    """An output of zeros cannot share its table with an embedding."""
+    tied = setting["model"].get("tied", "none")
+    zeroed = [init.name for init, _ in _inits(setting["init"], registries) if "output" in init.tags.get("zeros", ())]
+    if tied == "none" or not zeroed:
+        return []
+    what = f"'{zeroed[0]}' sets the output to zero, and 'tied: {tied}' makes its table that of an embedding"
+    return [Flaw(("model", "tied"), what, "write tied: none, or choose another init")]
+
+
+def nothing_divides_by_zero(setting: Setting, registries: Registries) -> list[Flaw]:
+    """A matrix of zeros has no direction."""
+    flaws = []
+    for stack in stacks_of(setting):
+        kind = setting[stack]["attention"]["kind"]
+        divided = set(registries["attention"][kind].tags.get("divides_by", ()))
+        for init, _ in _inits(setting["init"], registries):
+            if both := sorted(divided & set(init.tags.get("zeros", ()))):
+                what = f"'{kind}' divides by the size of {', '.join(both)}, which init '{init.name}' sets to zero"
+                flaws.append(Flaw((stack, "attention"), what, "choose another attention, or another init"))
+    return flaws
+
+
+def closed_gates_have_something_behind_them(setting: Setting, registries: Registries) -> list[Flaw]:
+    """A closed gate before a branch of zeros: neither has a gradient, and nothing in the layer ever moves."""
+    zeroed = {tensor for init, _ in _inits(setting["init"], registries) for tensor in init.tags.get("zeros", ())}
+    flaws = []
+    for stack in stacks_of(setting):
+        placement = setting[stack]["placement"]
+        gate = registries["placement"][placement["kind"]].tags.get("gate")
+        if gate is not None and placement[gate] == 0 and zeroed >= LAST:
+            what = "the gates begin at 0, and so do the branches behind them: no layer would ever have a gradient"
+            flaws.append(Flaw((stack, "placement"), what, f"give another '{gate}', or choose another init"))
+    return flaws
+
+
+def bounds_are_in_order(setting: Setting, registries: Registries) -> list[Flaw]:
+    """A law has a lower bound below the upper one."""
+    flaws = []
+    for init, choice in _inits(setting["init"], registries):
+        low, high = init.tags.get("bounds", (None, None))
+        if low is not None and choice[low] >= choice[high]:
+            what = f"'{init.name}' would draw between {low} = {choice[low]} and {high} = {choice[high]}"
+            flaws.append(Flaw(("init",), what, f"give a smaller '{low}', or a larger '{high}'"))
+    return flaws
+
+
+GRAPH_CHECKS = (
+    causal_stacks_see_no_future,
+    groups_divide_width,
+    init_suits_placement,
+    zero_output_has_its_own_table,
+    nothing_divides_by_zero,
+    closed_gates_have_something_behind_them,
+    bounds_are_in_order,
+)
+
+
+def _statistics(norm: Entry[Any]) -> str:
+    return str(norm.tags.get("statistics", "token"))
+
+
+def _inits(choice: Choice, registries: Registries) -> Iterator[tuple[Entry[Any], Choice]]:
+    """The init and those it is made of, with their parameters."""
+    entry = registries["init"][choice["kind"]]
+    yield entry, choice
+    for name in entry.nested:
+        yield from _inits(choice[name], registries)

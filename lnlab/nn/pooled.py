@@ -1,0 +1,68 @@
+"""Norms whose statistics are of many tokens, and how they learn which positions are padding.
+
+A placement calls ``norm(x)``, whatever the norm, and only a stack knows its padding. So a stack *tells* those of its
+norms that pool: for the time of its own forward pass they hold the mask, and not a moment longer.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+import torch
+from torch import Tensor, nn
+
+
+class Pooled(nn.Module, ABC):
+    """A norm with statistics of many tokens, and a scale and a shift a coordinate.
+
+    Attributes:
+        present: (batch, length), True where there is a token; None outside a stack's forward pass: all are tokens.
+    """
+
+    present: Tensor | None = None
+
+    def __init__(self, width: int, eps: float) -> None:
+        super().__init__()
+        self.eps = eps
+        self.weight = nn.Parameter(torch.ones(width))
+        self.bias = nn.Parameter(torch.zeros(width))
+
+    @abstractmethod
+    def normalized(self, x: Tensor) -> Tensor:
+        """``(x - mean) / sqrt(var + eps)``, (batch, length, width) -> the same shape."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        """(batch, length, width) -> the same shape; padding is normalized too, and counts for nothing."""
+        return self.normalized(x) * self.weight + self.bias
+
+
+def pooled_in(module: nn.Module) -> tuple[Pooled, ...]:
+    """The norms of a module that need to be told."""
+    return tuple(norm for norm in module.modules() if isinstance(norm, Pooled))
+
+
+@contextmanager
+def told(norms: Sequence[Pooled], present: Tensor) -> Iterator[None]:
+    """Inside, the norms know that ``present`` (batch, length) are the tokens; on leaving they forget it."""
+    try:
+        for norm in norms:
+            norm.present = present
+        yield
+    finally:
+        for norm in norms:
+            norm.present = None
+
+
+def moments(x: Tensor, present: Tensor | None, dims: tuple[int, ...]) -> tuple[Tensor, Tensor, Tensor]:
+    """Mean, biased variance and number of the present elements over ``dims``, which are kept with length 1.
+
+    Args:
+        x: (batch, length, ...).
+        present: (batch, length), or None for all.
+        dims: what is pooled.
+    """
+    held = torch.ones_like(x) if present is None else present.to(x.dtype)[(...,) + (None,) * (x.dim() - 2)].expand_as(x)
+    number = held.sum(dims, keepdim=True).clamp(min=1)
+    mean = (x * held).sum(dims, keepdim=True) / number
+    variance = ((x - mean).square() * held).sum(dims, keepdim=True) / number
+    return mean, variance, number

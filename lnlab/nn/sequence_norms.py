@@ -1,0 +1,44 @@
+"""Norms with statistics of one sentence: instance norm, of a coordinate; group norm, of a group of coordinates.
+
+Over images the positions are pixels; here they are the tokens of the sentence, padding left out. Both show a position
+every other one, later ones too: never in a causal stack.
+"""
+
+from typing import Annotated
+
+from pydantic import Field
+from torch import Tensor, nn
+
+from lnlab.nn.norms import Epsilon, norms
+from lnlab.nn.pooled import Pooled, moments
+
+
+@norms.register("group", statistics="sequence")
+class GroupNorm(Pooled):
+    """``(x - mean) / sqrt(var + eps) * scale + shift``: over a sentence's tokens and a group (Wu and He, 2018).
+
+    ``groups: 1`` takes the statistics of the sentence's whole matrix; as many groups as coordinates are instance norm.
+    The paper's 32 groups are for 64 coordinates and more.
+    """
+
+    def __init__(self, width: int, *, groups: Annotated[int, Field(ge=1)] = 8, eps: Epsilon = 1e-5) -> None:
+        super().__init__(width, eps)
+        if width % groups:
+            raise ValueError(f"found width {width}, which {groups} groups do not divide")
+        self.groups = groups
+
+    def normalized(self, x: Tensor) -> Tensor:
+        """(batch, length, width) -> the same shape."""
+        grouped = x.view(*x.shape[:2], self.groups, -1)
+        mean, variance, _ = moments(grouped, self.present, (1, 3))
+        normalized: Tensor = (grouped - mean) / (variance + self.eps).sqrt()
+        return normalized.view_as(x)
+
+
+@norms.register("instance", statistics="sequence")
+def instance(width: int, *, eps: Epsilon = 1e-5) -> nn.Module:
+    """``(x - mean) / sqrt(var + eps) * scale + shift``: a coordinate over a sentence's tokens (Ulyanov et al., 2016).
+
+    A sentence of one token is left with the shift alone.
+    """
+    return GroupNorm(width, groups=width, eps=eps)

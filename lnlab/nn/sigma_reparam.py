@@ -1,0 +1,69 @@
+"""``W = gain / sigma(V) V``: each matrix of attention with a learned spectral norm (Zhai et al., 2023).
+
+Sigma, the largest singular value, comes from one step of power iteration a forward pass; the vectors are constants to
+the gradient. They begin at the singular vectors themselves, move in training alone, and an evaluation takes one step
+from where they are and forgets it, as in the authors' code.
+"""
+
+from functools import partial
+from typing import Literal
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import linear, normalize
+
+from lnlab.nn.attention import DotProductAttention, Rate, attentions
+from lnlab.nn.derived import Derived
+
+Start = Literal["sigma", "one"]
+
+
+@attentions.register("sigma_reparam", divides_by=("q", "k", "v", "o"))
+class SigmaAttention(DotProductAttention):
+    """``W = gain / sigma(V) V`` for q k v o: softmax attention whose entropy cannot collapse fast (Zhai et al., 2023).
+
+    ``start`` is the first gain: ``sigma``, so that the model begins as it would without, is the authors' code; ``one``
+    is the paper. They also do so to w1 and w2, and begin with a normal law of deviation 0.02; here only attention is
+    reparametrized, and the law is the init's.
+    """
+
+    def __init__(self, width: int, heads: int, *, start: Start = "sigma", dropout: Rate = 0.0) -> None:
+        super().__init__(width, heads, dropout, partial(SigmaLinear, start=start))
+
+    def ready(self, q: Tensor, k: Tensor) -> tuple[Tensor, Tensor]:
+        """As they are."""
+        return q, k
+
+
+class SigmaLinear(nn.Linear, Derived):
+    """``x Wᵀ + b, W = gain / sigma(V) V``, where V is the parameter ``weight``."""
+
+    u: Tensor
+
+    def __init__(self, fan_in: int, fan_out: int, start: Start) -> None:
+        super().__init__(fan_in, fan_out)
+        self.start = start
+        self.gain = nn.Parameter(torch.ones(()))
+        self.register_buffer("u", normalize(torch.ones(fan_in), dim=0))
+
+    @torch.no_grad()
+    def derive(self) -> None:
+        """The right singular vector of the largest singular value, and the gain."""
+        if self.weight.is_meta:
+            return
+        _, sigmas, right = torch.linalg.svd(self.weight.double(), full_matrices=False)
+        self.u.copy_(right[0])
+        self.gain.copy_(sigmas[0] if self.start == "sigma" else torch.ones(()))
+
+    def sigma(self) -> Tensor:
+        """The largest singular value after one more step."""
+        with torch.no_grad():
+            v = normalize(self.weight.mv(self.u), dim=0)
+            u = normalize(self.weight.T.mv(v), dim=0)
+            if self.training:
+                self.u.copy_(u)
+        return v @ (self.weight @ u)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """(..., fan_in) -> (..., fan_out)."""
+        return linear(x, (self.gain / self.sigma()) * self.weight, self.bias)

@@ -1,0 +1,21 @@
+"""``U(a, b)``, whatever the shape of the matrix: the scale that no theory chose."""
+
+from torch import Generator, Tensor, nn
+
+from lnlab.nn.inits import fill, inits, rows
+from lnlab.nn.masks import PAD
+from lnlab.randomness import Draw
+
+
+@inits.register("uniform", bounds=("a", "b"))
+def uniform(model: nn.Module, draw: Draw, *, a: float = -0.1, b: float = 0.1, tables: bool = False) -> None:
+    """``U(a, b)``: every matrix of a layer; ``tables`` too, if asked, else N(0, 1/d) (Zaremba et al., 2014)."""
+
+    def law(tensor: Tensor, generator: Generator) -> None:
+        tensor.uniform_(a, b, generator=generator)
+
+    def table(tensor: Tensor, generator: Generator) -> None:
+        law(tensor, generator)
+        tensor[PAD] = 0
+
+    fill(model, draw, lambda _: law, lambda _: table if tables else rows())

@@ -1,0 +1,29 @@
+"""Uniform attention at first: the assumption under which the gradients of Post-LN and Pre-LN have been bounded."""
+
+from collections.abc import Callable
+from typing import Annotated
+
+import torch
+from torch import nn
+
+from lnlab.nn.derived import derive
+from lnlab.nn.inits import inits
+from lnlab.nn.sites import weights
+from lnlab.randomness import Draw
+from lnlab.registry import default
+
+
+@inits.register("zero_qk", zeros=("q", "k"))
+@torch.no_grad()
+def zero_qk(
+    model: nn.Module, draw: Draw, *, of: Annotated[Callable[..., None], inits] = default("xavier_normal")
+) -> None:
+    """``q = k = 0``: each query averages over what it may attend to; the rest is another init's (Xiong et al., 2020).
+
+    This is what Theorem 1 of the paper assumes. It also assumes one head, no output matrix o and d_ff = d.
+    """
+    of(model, draw)
+    for site, p in weights(model):
+        if site.tensor in ("q", "k"):
+            p.zero_()
+    derive(model)

@@ -1,0 +1,112 @@
+"""Pieces that do not go together are refused before any work, with the reason; everything else is let through."""
+
+import pytest
+
+from lnlab.catalogue import REGISTRIES
+from lnlab.compile.graph import GRAPH_CHECKS
+from lnlab.compile.plan import compile_plan
+from lnlab.compile.resolve import resolve
+from lnlab.errors import SpecError
+from lnlab.registry import Registry
+
+BASE = {
+    "task": "any",
+    "model": {"kind": "encoder_decoder", "layers": 2, "d_model": 24, "heads": 2, "d_ff": 32},
+    "placement": "post",
+}
+REFUSED = [
+    ({"norm": "batch"}, "decoder.norm", "'batch' has statistics of a batch, so that the decoder's positions would see"),
+    ({"norm": "instance"}, "decoder.norm", "statistics of a sequence"),
+    ({"norm": {"kind": "group", "groups": 1}}, "decoder.norm", "statistics of a sequence"),
+    ({"encoder": {"norm": {"kind": "group", "groups": 5}}}, "encoder.norm.groups", "5 groups do not divide d_model 24"),
+    (
+        {"placement": "pre", "init": "deepnorm"},
+        "init",
+        "made for a norm of the stream, and placement 'pre' norms the branch",
+    ),
+    ({"placement": "rezero", "init": "deepnorm"}, "init", "placement 'rezero' norms nothing"),
+    ({"init": {"kind": "zero_qk", "of": "deepnorm"}, "placement": "sandwich"}, "init", "placement 'sandwich'"),
+    ({"init": "fixup"}, "model.tied", "'fixup' sets the output to zero, and 'tied: target' makes its table"),
+    ({"init": {"kind": "zero_qk", "of": "fixup"}}, "model.tied", "'fixup' sets the output to zero"),
+    (
+        {"init": "zero_qk", "attention": "sigma_reparam"},
+        "encoder.attention",
+        "divides by the size of k, q, which init 'zero_qk' sets to zero",
+    ),
+    ({"init": {"kind": "uniform", "a": 1.0, "b": 1.0}}, "init", "would draw between a = 1.0 and b = 1.0"),
+]
+GATED = {"placement": "rezero", "init": "fixup", "model": BASE["model"] | {"tied": "none"}}
+ACCEPTED = [
+    {},
+    {"encoder": {"norm": "batch"}, "decoder": {"norm": "layer"}},
+    {"encoder": {"norm": "instance"}, "decoder": {"norm": "dyt"}},
+    {"encoder": {"norm": {"kind": "group", "groups": 6}}, "decoder": {"norm": "scale"}},
+    {"placement": "deepnorm", "init": "deepnorm"},
+    {"placement": {"kind": "mix", "share": 0.5}, "init": "deepnorm"},
+    {"placement": "post", "init": "deepnorm"},
+    {"placement": "pre", "norm": "none", "init": "t_fixup"},
+    {"init": "zero_qk", "attention": "qk_norm"},
+    {"init": {"kind": "uniform", "a": -1.0, "b": 1.0}, "attention": "sigma_reparam"},
+    GATED | {"placement": {"kind": "rezero", "start": 0.1}},
+    GATED | {"placement": "layerscale"},
+]
+
+
+@pytest.fixture(scope="module")
+def registries():
+    """The real pieces, and a task that needs nothing."""
+    tasks = Registry("task")
+    tasks.register("any")(lambda draw, roots: None)
+    return {**REGISTRIES, "task": tasks}
+
+
+def flaws(given, registries):
+    setting = resolve(BASE | given, registries)
+    return [flaw for check in GRAPH_CHECKS for flaw in check(setting, registries)]
+
+
+@pytest.mark.parametrize(("given", "path", "what"), REFUSED)
+def test_a_contradiction_is_refused_with_its_reason(registries, given, path, what):
+    found = [flaw for flaw in flaws(given, registries) if ".".join(map(str, flaw.path)) == path]
+    assert len(found) == 1
+    assert what in found[0].what
+    assert found[0].remedy
+
+
+def test_closed_gates_before_branches_of_zeros_are_refused(registries):
+    found = flaws(GATED, registries)
+    assert [flaw.path for flaw in found] == [("encoder", "placement"), ("decoder", "placement")]
+    assert "no layer would ever have a gradient" in found[0].what
+
+
+@pytest.mark.parametrize("given", ACCEPTED, ids=str)
+def test_what_goes_together_is_let_through(registries, given):
+    assert flaws(given, registries) == []
+
+
+def test_every_check_refuses_something(registries):
+    given = [given for given, _, _ in REFUSED] + [GATED]
+    settings = [resolve(BASE | each, registries) for each in given]
+    for check in GRAPH_CHECKS:
+        assert any(check(setting, registries) for setting in settings), check.__name__
+
+
+def test_the_remedy_names_the_norms_of_a_token(registries):
+    (found,) = flaws({"norm": "batch"}, registries)
+    assert found.remedy == "in a causal stack, choose from dyt, layer, none, rms, scale"
+
+
+def test_a_spec_is_refused_where_it_says_so(registries, document):
+    text = """\
+lnlab: 1
+title: A title
+task: any
+model: {kind: encoder_decoder, layers: 2, d_model: 24, heads: 2, d_ff: 32}
+placement: post
+norm: batch
+probes: [{kind: gradient_norm}]
+"""
+    with pytest.raises(SpecError) as caught:
+        compile_plan(document(text), registries, ())
+    (problem,) = caught.value.problems
+    assert str(problem).startswith("spec.yaml:6:7: norm: 'batch' has statistics of a batch")

@@ -1,0 +1,74 @@
+"""The sigma reparametrization: spectral norms, what a step of training moves, and what it leaves as it was."""
+
+import pytest
+import torch
+from torch.nn.utils.parametrizations import spectral_norm
+
+from lnlab.nn.sigma_reparam import SigmaLinear
+from lnlab.nn.sites import parameters
+
+
+def made(start: str = "sigma") -> SigmaLinear:
+    torch.manual_seed(0)
+    layer = SigmaLinear(6, 9, start).double()
+    layer.derive()
+    return layer.eval()
+
+
+def effective(layer: SigmaLinear) -> torch.Tensor:
+    """The matrix that the layer applies."""
+    return (layer(torch.eye(6, dtype=torch.float64)) - layer.bias).T
+
+
+def test_at_first_the_model_is_the_one_without(setting, build, batch):
+    plain, sigma = (build(setting(attention=kind)) for kind in ("softmax", "sigma_reparam"))
+    torch.testing.assert_close(plain(batch), sigma(batch), rtol=1e-4, atol=1e-5)
+
+
+def test_with_a_gain_of_one_every_spectral_norm_is_one(setting, build):
+    model = build(setting(attention={"kind": "sigma_reparam", "start": "one"}))
+    for stack in (model.encoder, model.decoder):
+        for linear in (m for m in stack.modules() if isinstance(m, SigmaLinear)):
+            applied = linear(torch.eye(16)) - linear.bias
+            assert torch.linalg.matrix_norm(applied, 2).item() == pytest.approx(1.0, rel=1e-5)
+
+
+def test_the_gain_is_the_spectral_norm_whatever_the_weight():
+    layer = made()
+    before = effective(layer)
+    with torch.no_grad():
+        layer.weight.mul_(7.0)
+    torch.testing.assert_close(effective(layer), before)
+    with torch.no_grad():
+        layer.gain.fill_(0.3)
+    assert torch.linalg.matrix_norm(effective(layer), 2).item() == pytest.approx(0.3)
+
+
+def test_training_follows_the_singular_vector_and_evaluation_forgets():
+    layer = made()
+    with torch.no_grad():
+        layer.weight.add_(0.5 * torch.randn(9, 6, dtype=torch.float64))
+    kept = layer.u.clone()
+    layer(torch.ones(1, 6, dtype=torch.float64))
+    assert torch.equal(layer.u, kept)
+    layer.train()
+    for _ in range(200):
+        layer(torch.ones(1, 6, dtype=torch.float64))
+    assert layer.sigma().item() == pytest.approx(torch.linalg.matrix_norm(layer.weight, 2).item(), rel=1e-6)
+
+
+def test_gradients_are_torchs_spectral_norm_times_the_gain():
+    layer, x = made("one"), torch.randn(4, 6, dtype=torch.float64)
+    theirs = torch.nn.Linear(6, 9).double()
+    theirs.load_state_dict({"weight": layer.weight, "bias": layer.bias})
+    theirs = spectral_norm(theirs, n_power_iterations=100).eval()
+    mine = torch.autograd.grad(layer(x).square().sum(), layer.weight)[0]
+    torch.testing.assert_close(
+        mine, torch.autograd.grad(theirs(x).square().sum(), theirs.parametrizations.weight.original)[0]
+    )
+
+
+def test_every_gain_has_an_address(setting, build):
+    sites = [site for site, _ in parameters(build(setting(layers=1, attention="sigma_reparam")))]
+    gains = [site.tensor for site in sites if site.sublayer == "cross_attention" and "gain" in site.tensor]
+    assert gains == ["gain_q", "gain_k", "gain_v", "gain_o"]
