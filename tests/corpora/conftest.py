@@ -1,6 +1,5 @@
-"""Folders with small corpora, and the real ones where they are at hand."""
+"""Folders with small corpora."""
 
-import os
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -15,15 +14,6 @@ def root(tmp_path) -> Path:
     folder = tmp_path / "root"
     folder.mkdir()
     return folder
-
-
-@pytest.fixture(scope="session")
-def multi30k_root() -> Path:
-    """The data folder that holds Multi30k."""
-    for folder in os.environ.get("LNLAB_DATA", "").split(os.pathsep):
-        if folder and (Path(folder) / "multi30k/train.de.gz").is_file():
-            return Path(folder).absolute()
-    pytest.skip("multi30k is not in LNLAB_DATA")
 
 
 class Server(ThreadingHTTPServer):

@@ -1,8 +1,5 @@
 """Tasks on small corpora, and a model that says what it is told to."""
 
-import os
-from pathlib import Path
-
 import pytest
 import torch
 from torch import Tensor, nn
@@ -14,15 +11,6 @@ from lnlab.tasks.task import tasks
 
 torch.set_num_threads(1)
 SMALL = {"kind": toy_german_english.__name__.rpartition(".")[2], "train": 1500, "validation": 60, "test": 60}
-
-
-@pytest.fixture(scope="session")
-def multi30k_root() -> Path:
-    """The data folder that holds Multi30k."""
-    for folder in os.environ.get("LNLAB_DATA", "").split(os.pathsep):
-        if folder and (Path(folder) / "multi30k/train.de.gz").is_file():
-            return Path(folder).absolute()
-    pytest.skip("multi30k is not in LNLAB_DATA")
 
 
 def make_task(seed=1, roots=(), **given) -> translation.Translation:
