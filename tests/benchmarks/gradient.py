@@ -44,11 +44,10 @@ def bare(model: torch.nn.Module, batches: list) -> None:
 
 def main(blocks: int) -> None:
     torch.set_num_threads(1)
-    plan = compile_plan(load(SPEC), REGISTRIES | FRAME_REGISTRIES, data_roots(SPEC.parent), overrides=("seeds=1",))
+    plan = compile_plan(load(SPEC), {**REGISTRIES, **FRAME_REGISTRIES}, data_roots(SPEC.parent), overrides=("seeds=1",))
     first = next(t for t in plan.trajectories if t.setting["decoder"]["layers"] == 6)
-    gradient = [m for m in first.measurements if m.probe["kind"] == "gradient_norm"]
-    unit = type(first)(first.key, first.seed, first.setting, first.steps, tuple(gradient))
-    state = build(unit, REGISTRIES, data_roots(SPEC.parent))
+    gradient = next(m for m in first.measurements if m.probe["kind"] == "gradient_norm")
+    state = build(first, REGISTRIES, data_roots(SPEC.parent))
     batches = state.batches(BATCHES)
 
     def timed(work) -> float:
@@ -56,7 +55,7 @@ def main(blocks: int) -> None:
         work()
         return perf_counter() - start
 
-    worker = lambda: list(measure(state, unit, REGISTRIES))  # noqa: E731
+    worker = lambda: list(measure(state, gradient, REGISTRIES)[1])  # noqa: E731
     plain = lambda: bare(state.model, batches)  # noqa: E731
     for warm in (worker, plain):
         warm()
