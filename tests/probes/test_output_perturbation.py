@@ -41,7 +41,7 @@ def moved(model, signs, size):
     return copied
 
 
-def signs_of(made, exact, direction):
+def signs_of(made, exact, direction, number=0):
     """±1 from the address of a tensor's first use; or against the gradient of two batches together."""
     if direction == "gradient":
         for batch in made.batches(2):
@@ -49,7 +49,7 @@ def signs_of(made, exact, direction):
         return {name: -p.grad.sign() for name, p in exact.named_parameters()}
     names, signs = {id(p): name for name, p in exact.named_parameters()}, {}
     for site, p in reversed(weights(exact)):
-        seed = made.draw("perturbation", site.stack, site.layer, site.sublayer, site.tensor)
+        seed = made.draw("perturbation", number, site.stack, site.layer, site.sublayer, site.tensor)
         signs[names[id(p)]] = 2 * torch.randint(2, p.shape, generator=Generator().manual_seed(seed)) - 1
     return signs
 
@@ -69,7 +69,7 @@ def test_values_are_those_of_copies_moved_by_hand(state, values, placement, step
         return size * (p.square().mean().sqrt() if step.endswith("relative") else 1)
 
     copies = [moved(exact, signs, lambda p, by=by: by * size_of(p)) for by in (1, 1 / 3, 1e-3, -1e-3)]
-    found = list(output_perturbation(made, batches=2, **OFF | {step: size}))
+    found = list(output_perturbation(made, batches=2, draws=1, **OFF | {step: size}))
     sums = {"encoder": torch.zeros(4), "decoder": torch.zeros(4)}
     for batch in made.batches(2):
         before, (after, less, ahead, behind) = outputs(exact, batch), (outputs(c, batch) for c in copies)
@@ -92,7 +92,7 @@ def test_the_forward_derivative_is_that_of_reverse_mode(state):
     (batch,) = made.batches(1)
     with differentiable(made.model):
         f = StackOutputs(made.model)
-        at, delta = doubles(f), _random(f, _moving(f, tables=True), made.draw)
+        at, delta = doubles(f), _random(f, _moving(f, tables=True), made.draw, 0)
         moving = {name: at[name].requires_grad_() for name in delta}
         _, change = value_and_change(lambda p: functional_call(f, at | dict(p), (batch,)), moving, delta)
         y = functional_call(f, at | moving, (batch,))["decoder"]
@@ -151,7 +151,7 @@ def test_without_tables_the_input_stays(state, values):
     made = state("pre", norm="none")
     (batch,) = made.batches(1)
     f = StackOutputs(made.model)
-    delta = {n: 1e-3 * d for n, d in _random(f, _moving(f, tables=False), made.draw).items() if ".w1." in n}
+    delta = {n: 1e-3 * d for n, d in _random(f, _moving(f, tables=False), made.draw, 0).items() if ".w1." in n}
     with torch.no_grad():
         for layer in made.model.encoder.layers:
             layer.feed_forward.w2.weight.zero_()
@@ -163,11 +163,29 @@ def test_directions_are_shared_by_variants_and_differ_between_seeds(state):
     draws = {}
     for key, made in {"post": state("post"), "deep": state("pre", layers=3), "other": state("post", seed=2)}.items():
         f = StackOutputs(made.model)
-        draws[key] = _random(f, _moving(f, tables=True), made.draw)
+        draws[key] = _random(f, _moving(f, tables=True), made.draw, 0)
     one = draws["post"]
     assert all(torch.equal(signs, draws["deep"][name]) for name, signs in one.items())
     assert not any(torch.equal(signs, draws["other"][name]) for name, signs in one.items())
     assert {value for signs in one.values() for value in signs.unique().tolist()} == {-1.0, 1.0}
+
+
+def test_random_steps_are_averaged_over_directions(state, values):
+    """Of the same sums: ratios of means, not means of ratios; and longer lists begin with shorter ones."""
+    made = state("post")
+    exact, found = copy.deepcopy(made.model).double(), []
+    for number in range(3):
+        signs, total, tokens = signs_of(made, exact, "random", number), 0.0, 0
+        for batch in made.batches(1):
+            y = outputs(exact, batch)["decoder"]
+            total += (outputs(moved(exact, signs, lambda p: 1e-4), batch)["decoder"] - y).square().sum().item()
+            tokens += len(y)
+        found.append(total / tokens)
+    for draws in (1, 3):
+        rows = list(output_perturbation(made, draws=draws, **OFF | {"random": 1e-4}))
+        change = values(rows, "output_change_random")["decoder", None, None, "out"]
+        assert change == pytest.approx(sum(found[:draws]) / draws, rel=1e-6)
+    assert max(found) > 1.1 * min(found)
 
 
 def test_padding_moves_nothing(state):
@@ -194,11 +212,11 @@ def test_changes_are_those_of_an_independent_simulation(state, values, placement
         assert math.fsum(found) / 2 == pytest.approx(expected, rel=0.25)
 
 
-FIRST = OFF | {"random": 1e-4, "tables": False}
+FIRST = OFF | {"random": 1e-4, "tables": False, "draws": 3}
 
 
 @pytest.mark.parametrize(
-    ("given", "passes"), [({}, 23.0), ({"gradient": None, "gradient_relative": None}, 10.0), (OFF, 0.0)]
+    ("given", "passes"), [({}, 53.0), ({"gradient": None, "gradient_relative": None, "draws": 2}, 20.0), (OFF, 0.0)]
 )
 def test_passes_are_of_the_steps_asked_for(given, passes):
     entry = probes["output_perturbation"]
