@@ -56,13 +56,20 @@ def p_value(verdict: Verdict) -> float:
         return 1.0
     if verdict.low is None:
         return 0.0  # an exact bound leaves nothing to chance
-    allowed, numbers = Region(verdict.region_low, verdict.region_high), list(verdict.seeds.values())
+    allowed, numbers = _tested(verdict), list(verdict.seeds.values())
     if numbers and math.isclose(verdict.estimate, fmean(numbers), rel_tol=1e-9, abs_tol=1e-12):
         return 2 * _student(verdict.verdict, numbers, allowed.bottom, allowed.top)
     if _geometric(verdict.estimate, numbers):
         edges = (math.log(e) if e > 0 else -math.inf for e in (allowed.bottom, allowed.top))
         return 2 * _student(verdict.verdict, [math.log(x) for x in numbers], *edges)
     return 2 * _binomial(verdict, allowed.bottom)
+
+
+def _tested(verdict: Verdict) -> Region:
+    """The region whose edge decided: a fit is contradicted only below the inverse of the edge that supports it."""
+    if verdict.kind == "fit" and verdict.verdict == "contradicted" and verdict.region_low:
+        return Region(low=1 / verdict.region_low)
+    return Region(verdict.region_low, verdict.region_high)
 
 
 def _geometric(estimate: float, numbers: Sequence[float]) -> bool:

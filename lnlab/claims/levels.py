@@ -26,14 +26,14 @@ def numeric(found: Series, over: str, *, positive: bool) -> np.ndarray:
     return np.array(found.levels, dtype=float)
 
 
-def unfit(found: Series, levels: np.ndarray, over: str, span: float = 1.0) -> str | None:
-    """Why the levels do not carry a claim, or None: at least 4, and from first to last at least a factor ``span``."""
+def unfit(found: Series, levels: np.ndarray, over: str, span: float = 1.0, least: int = LEAST_LEVELS) -> str | None:
+    """Why the levels do not carry a claim, or None: ``least`` of them, and from first to last a factor ``span``."""
     if found.pending:
         return waiting(found.pending, found.total)
     if not found.seeds:
         return f"no seed of {found.total} has all its numbers"
-    if len(levels) < LEAST_LEVELS:
-        return f"{len(levels)} levels of {over}; this needs {LEAST_LEVELS}, by rule"
+    if len(levels) < least:
+        return f"{len(levels)} levels of {over}; this needs {least}, by rule"
     if span > 1 and levels[-1] < span * levels[0]:
         return f"{over} spans a factor of {levels[-1] / levels[0]:.3g}; this needs {span:g}, by rule"
     return None

@@ -7,8 +7,7 @@ activations are told apart by what happens around them, so that no placement's f
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
-from functools import partial
-from typing import Any, cast
+from typing import cast
 
 from torch import Tensor, nn
 
@@ -75,12 +74,12 @@ def activations(model: nn.Module) -> Iterator[dict[Site, Tensor]]:
                 _watch_ends(seen, name, module, hooks)
             if isinstance(module, Layer):
                 stack, _, number = name.split(".")
-                _Stream(seen, stack, int(number) + 1).follow(module, hooks)
+                Stream(seen, stack, int(number) + 1).follow(module, hooks)
         yield seen
 
 
-class _Stream:
-    """Follows the residual stream through one layer.
+class Stream:
+    """Follows the residual stream through one layer, and keeps what it sees in a dict by site.
 
     After a branch has returned, the first tensor that enters a norm or the next sublayer, or leaves the layer, is the
     sum. If it enters a norm of the same sublayer, the stream goes on normed; else it goes on as it is.
@@ -92,35 +91,45 @@ class _Stream:
         self.branch: Tensor | None = None
 
     def follow(self, layer: Layer, hooks: ExitStack) -> None:
+        """Watch a layer at work until the hooks are taken off."""
         for name, sublayer in layer.sublayers.items():
-            hooks.callback(sublayer.register_forward_pre_hook(partial(self._enter, name)).remove)
-            hooks.callback(sublayer.register_forward_hook(partial(self._leave, name)).remove)
-        for owned in layer.placement.children():
-            for name, norm in zip(layer.sublayers, owned.children(), strict=False):
-                hooks.callback(norm.register_forward_hook(partial(self._norm, name)).remove)
-        hooks.callback(layer.register_forward_hook(lambda _m, _x, y: self._settle(y)).remove)
+            hooks.callback(sublayer.register_forward_pre_hook(lambda _m, x, n=name: self.enter(n, x[0])).remove)
+            hooks.callback(sublayer.register_forward_hook(lambda _m, _x, y, n=name: self.leave(n, y)).remove)
+        for name, norm in norms_beside(layer):
+            hooks.callback(norm.register_forward_hook(lambda _m, x, y, n=name: self.norm(n, x[0], y)).remove)
+        hooks.callback(layer.register_forward_hook(lambda _m, _x, y: self.settle(y)).remove)
 
-    def _keep(self, sublayer: str, tensor: str, x: Tensor) -> None:
-        self.seen[Site(self.stack, self.layer, sublayer, tensor)] = x
+    def enter(self, name: str, given: Tensor) -> None:
+        """A sublayer is given ``given``."""
+        self.settle(given)
+        self._keep(name, "in", given)
 
-    def _enter(self, name: str, _module: nn.Module, given: tuple[Any, ...]) -> None:
-        self._settle(given[0])
-        self._keep(name, "in", given[0])
-
-    def _leave(self, name: str, _module: nn.Module, _given: tuple[Any, ...], branch: Tensor) -> None:
+    def leave(self, name: str, branch: Tensor) -> None:
+        """A sublayer gives ``branch`` back."""
         self._keep(name, "branch", branch)
         self.waiting, self.branch = name, branch
 
-    def _norm(self, name: str, _module: nn.Module, given: tuple[Any, ...], y: Tensor) -> None:
-        if given[0] is self.branch:  # a norm on the branch itself comes before the addition
+    def norm(self, name: str, given: Tensor, normed: Tensor) -> None:
+        """A norm that stands beside a sublayer makes ``normed`` of ``given``."""
+        if given is self.branch:  # a norm on the branch itself comes before the addition
             return
-        self._settle(given[0], y if name == self.waiting else None)
+        self.settle(given, normed if name == self.waiting else None)
 
-    def _settle(self, total: Tensor, normed: Tensor | None = None) -> None:
+    def settle(self, total: Tensor, normed: Tensor | None = None) -> None:
+        """The stream is seen again: if a sum is due, this is it."""
         if self.waiting is not None:
             self._keep(self.waiting, "sum", total)
             self._keep(self.waiting, "out", total if normed is None else normed)
         self.waiting = self.branch = None
+
+    def _keep(self, sublayer: str, tensor: str, x: Tensor) -> None:
+        self.seen[Site(self.stack, self.layer, sublayer, tensor)] = x
+
+
+def norms_beside(layer: Layer) -> list[tuple[str, nn.Module]]:
+    """Every norm that a layer's placement owns, with the name of the sublayer that it stands beside."""
+    owned = [zip(layer.sublayers, each.children(), strict=False) for each in layer.placement.children()]
+    return [pair for pairs in owned for pair in pairs]
 
 
 def _watch_ends(seen: dict[Site, Tensor], name: str, stack: Stack, hooks: ExitStack) -> None:

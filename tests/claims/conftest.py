@@ -7,6 +7,7 @@ import polars as pl
 import pytest
 
 import lnlab.claims.bound
+import lnlab.claims.fit
 import lnlab.claims.order
 import lnlab.claims.power_law
 import lnlab.claims.ratio

@@ -8,12 +8,30 @@ import torch
 
 from lnlab.errors import LabError
 from lnlab.nn.sites import parameters
-from lnlab.probes import gradient_norm, hidden_norm  # noqa: F401  # registered on import
+from lnlab.probes import (  # noqa: F401  # registered on import
+    activation_moments,
+    gradient_norm,
+    hidden_norm,
+    io_jacobian,
+    norm_jacobian,
+    output_perturbation,
+    residual_dependency,
+    token_cosine,
+)
 from lnlab.probes.probe import evaluating, probes
 from lnlab.tables import frame
 
 ENTRIES = list(probes)
-NUMBERS = {"gradient_norm": (1, 213.30678686885548), "hidden_norm": (1, 1303.452465405221)}
+NUMBERS = {
+    "activation_moments": (1, 620.9031940113354),
+    "gradient_norm": (1, 213.30678686885548),
+    "hidden_norm": (1, 1303.452465405221),
+    "io_jacobian": (1, 2107.3526000054107),
+    "norm_jacobian": (1, 182.08202518572466),
+    "output_perturbation": (1, 30.289183471236925),
+    "residual_dependency": (1, 297.0975365330745),
+    "token_cosine": (1, 193.49586525276905),
+}
 
 
 def snapshot(state) -> dict:
@@ -92,7 +110,7 @@ def test_dropout_is_off_and_repetition_is_exact(state, entry):
 def test_rows_fit_the_table_and_are_distinct(state, entry):
     rows = list(entry.build(state("pre"), batches=2))
     table = frame(entry.tags["table"], rows)
-    assert table.select("quantity", "stack", "layer", "sublayer", "tensor").is_unique().all()
+    assert table.select("quantity", "stack", "layer", "sublayer", "tensor", "index").is_unique().all()
     assert table["value"].is_finite().all()
     assert all("measurement" not in row for row in rows)
     assert {row["quantity"] for row in rows} == set(entry.tags["quantities"])
@@ -121,7 +139,19 @@ def test_first_line_is_formula_sentence_and_citation(entry):
     assert re.fullmatch(r"``.+``: .+ \(.+, (19|20)\d\d.*\)\.", entry.summary)
 
 
-@pytest.mark.parametrize(("name", "passes"), [("gradient_norm", 18.0), ("hidden_norm", 6.0)])
+PASSES = {
+    "activation_moments": 6.0,
+    "gradient_norm": 18.0,
+    "hidden_norm": 6.0,
+    "io_jacobian": 16.0,
+    "norm_jacobian": 3.0,
+    "output_perturbation": 53.0,
+    "residual_dependency": 1.0,
+    "token_cosine": 6.0,
+}
+
+
+@pytest.mark.parametrize(("name", "passes"), PASSES.items())
 def test_passes_count_forward_equivalents(name, passes):
     assert probes[name].tags["passes"](probes.resolve(name)) == passes
 

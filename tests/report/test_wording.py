@@ -90,7 +90,7 @@ def test_laws_lists_and_counts():
 
 
 def test_an_unknown_quantity_is_called_by_its_words():
-    assert quantity("token_cosine") == unit("token_cosine") == "token cosine"
+    assert quantity("head_entropy") == unit("head_entropy") == "head entropy"
     assert unit("gradient_norm") == "gradient norm, nats per token"
 
 

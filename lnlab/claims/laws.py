@@ -1,0 +1,109 @@
+"""``log y = log(a + b g(x)) + error``: laws of two free parameters, and how well each predicts a level it has not seen.
+
+    linear: g = x;   logarithmic: g = log x;   power p: g = x^p;   exponential: log y = log a + b x
+
+Errors are of log y, since the noise is taken to be multiplicative. A law is written by its values A and B at the ends
+of the levels, with s from 0 to 1 between them: y = A (1 - s) + B s, or log y = (1 - s) log A + s log B. So it is
+positive at every level whatever log A and log B are, and those minimize the squares by Gauss and Newton's iteration.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Literal, cast
+
+import numpy as np
+
+Word = Literal["linear", "logarithmic", "power", "exponential"]
+
+WORST = math.log(1000)
+"""A prediction that is not positive, or further off than this, is off by this."""
+STEPS, ENOUGH = 200, 1e-11
+
+
+@dataclass(frozen=True)
+class Law:
+    """A law by its word; ``exponent`` is the p of a power."""
+
+    word: Word
+    exponent: float | None = None
+
+    def __str__(self) -> str:
+        return self.word if self.exponent is None else f"{self.word} {self.exponent:g}"
+
+    def coordinate(self, x: np.ndarray) -> np.ndarray:
+        """g(x), in which the law is a straight line of y, or of log y."""
+        if self.exponent is not None:
+            return cast(np.ndarray, x**self.exponent)
+        return np.log(x) if self.word == "logarithmic" else x
+
+
+def left_out_errors(law: Law, x: np.ndarray, matrix: np.ndarray) -> np.ndarray:
+    """``log ŷ - log y`` at each level, predicted by the law as fitted to the seed's other levels.
+
+    Args:
+        law: its parameters are fitted afresh for each seed and level.
+        x: (levels,), positive and rising; at least 4.
+        matrix: (..., levels), positive.
+
+    Returns:
+        (..., levels), at most ``WORST`` in size.
+    """
+    g, z = law.coordinate(x), np.log(matrix)
+    return np.stack([_error(law, np.delete(g, i), np.delete(z, i, -1), g[i], z[..., i]) for i in range(x.size)], -1)
+
+
+def fitted(law: Law, s: np.ndarray, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """``log A`` and ``log B`` by least squares in log y.
+
+    Args:
+        law: which curve joins the ends.
+        s: (levels,), from 0 to 1.
+        z: (..., levels): log y.
+    """
+    a, b = z[..., 0].copy(), z[..., -1].copy()
+    for _ in range(STEPS):
+        curve = _log_curve(law, s, a, b)
+        w = s if law.word == "exponential" else _share(s, b, curve)
+        da, db = _step(w, z - curve)
+        a, b = a + da, b + db
+        if max(np.abs(da).max(initial=0), np.abs(db).max(initial=0)) < ENOUGH:
+            break
+    return a, b
+
+
+def _error(law: Law, g: np.ndarray, z: np.ndarray, at: float, told: np.ndarray) -> np.ndarray:
+    """The error at ``at`` of the law fitted to z at g."""
+    width = g[-1] - g[0]
+    a, b = fitted(law, (g - g[0]) / width, z)
+    s = (at - g[0]) / width
+    if law.word == "exponential":
+        found = (1 - s) * a + s * b
+    else:
+        top = np.maximum(a, b)
+        value = (1 - s) * np.exp(a - top) + s * np.exp(b - top)
+        found = top + np.log(np.maximum(value, np.finfo(float).tiny))
+    return cast(np.ndarray, np.clip(found - told, -WORST, WORST))
+
+
+def _log_curve(law: Law, s: np.ndarray, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Log ŷ (..., levels) from the logarithms of its ends (...)."""
+    a, b = a[..., None], b[..., None]
+    if law.word == "exponential":
+        return cast(np.ndarray, (1 - s) * a + s * b)
+    with np.errstate(divide="ignore"):
+        return cast(np.ndarray, np.logaddexp(a + np.log1p(-s), b + np.log(s)))
+
+
+def _share(s: np.ndarray, b: np.ndarray, curve: np.ndarray) -> np.ndarray:
+    """``d log ŷ / d log B``: the share of ŷ that is B s; the rest is ``d log ŷ / d log A``."""
+    with np.errstate(divide="ignore"):
+        return cast(np.ndarray, np.exp(b[..., None] + np.log(s) - curve))
+
+
+def _step(w: np.ndarray, residuals: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The least-squares step in log A and log B, of residuals (..., levels) with derivatives 1 - w and w."""
+    u = 1 - w
+    aa, bb, ab = (u * u).sum(-1), (w * w).sum(-1), (u * w).sum(-1)
+    ra, rb = (u * residuals).sum(-1), (w * residuals).sum(-1)
+    size = aa * bb - ab**2
+    return (bb * ra - ab * rb) / size, (aa * rb - ab * ra) / size

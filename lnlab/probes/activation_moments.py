@@ -1,0 +1,60 @@
+"""``E x, Var x, E σ(token)`` along the stream, and ``Var f / Var(x + f)`` at every branch (Liu et al., 2020).
+
+Mean and variance are over every coordinate of every token, padding left out; σ is the standard deviation of one
+token's coordinates, by which a layer norm divides. E‖x‖²/d, which is Var x + (mean x)², is the probe ``hidden_norm``'s.
+"""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Annotated, Literal
+
+import torch
+from pydantic import Field
+from torch import Tensor
+
+from lnlab.nn.sites import Site, activations
+from lnlab.probes.probe import State, evaluating, once, probes
+from lnlab.probes.tokens import present
+from lnlab.tables import Row
+
+QUANTITIES = ("activation_mean", "activation_variance", "token_sigma", "branch_variance_share")
+
+
+@probes.register("activation_moments", table="sites", passes=once, quantities=QUANTITIES)
+def activation_moments(
+    state: State,
+    *,
+    batches: Annotated[int, Field(ge=1)] = 6,
+    split: Literal["train", "validation", "test"] = "train",
+) -> Iterator[Row]:
+    """``E x, Var x, E σ``: and ``Var f / Var(x + f)``, a block's dependency on its branch (Liu et al., 2020).
+
+    The first three are measured at every sublayer (``in``, ``branch``, ``sum``, ``out``), after the embedding and after
+    the final norm; the share at every sublayer's ``branch``, over the variance of its ``sum``. Dropout is off.
+    """
+    found = {site: _moments(sums) for site, sums in _sums(state, batches, split).items()}
+    for site, values in found.items():
+        for quantity, value in zip(QUANTITIES, values, strict=False):
+            yield {"quantity": quantity, **site.row(), "value": value}
+        if site.tensor == "branch" and (whole := found[replace(site, tensor="sum")][1]):
+            yield {"quantity": QUANTITIES[3], **site.row(), "value": values[1] / whole}
+
+
+def _moments(sums: Tensor) -> tuple[float, float, float]:
+    """Mean, variance and mean σ, from the sums over tokens."""
+    mean, square, sigma, _ = (sums / sums[3]).tolist()
+    return mean, square - mean**2, sigma
+
+
+def _sums(state: State, batches: int, split: str) -> dict[Site, Tensor]:
+    """Over tokens, by site: Σ of a token's mean coordinate, of its mean square, of its σ, and of 1."""
+    sums: dict[Site, Tensor] = {}
+    with evaluating(state.model), torch.no_grad(), activations(state.model) as seen:
+        for batch in state.batches(batches, split):
+            state.model(batch)
+            here = present(batch)
+            for site, x in seen.items():
+                variance, mean = torch.var_mean(x[here[site.stack]].double(), -1, correction=0)
+                parts = (mean, variance + mean.square(), variance.sqrt(), torch.ones_like(mean))
+                sums[site] = sums.get(site, torch.zeros(())) + torch.stack(parts).sum(1)
+    return sums

@@ -1,0 +1,71 @@
+"""A model as a function of its weights, in float64, that leaves the model as it is."""
+
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+
+from torch import Tensor, nn
+from torch.func import jvp
+from torch.nn.attention import SDPBackend, sdpa_kernel
+
+from lnlab.nn.transformer import Stack
+from lnlab.probes.probe import evaluating
+from lnlab.tasks.task import Batch, Task
+
+
+@contextmanager
+def differentiable(model: nn.Module) -> Iterator[None]:
+    """Evaluation mode, and attention by formulas that have forward and batched derivatives."""
+    with evaluating(model), sdpa_kernel(SDPBackend.MATH):
+        yield
+
+
+def doubles(module: nn.Module) -> dict[str, Tensor]:
+    """Parameters and buffers by name, as ``torch.func.functional_call`` takes them: a tied one comes once."""
+    found = {name: p.detach().double() for name, p in module.named_parameters()}
+    return found | {name: b.double() if b.is_floating_point() else b for name, b in module.named_buffers()}
+
+
+def stacks(model: nn.Module) -> dict[str, Stack]:
+    """The stacks of a model by name."""
+    return {name: module for name, module in model.named_modules() if isinstance(module, Stack)}
+
+
+def value_and_change(
+    f: Callable[[Mapping[str, Tensor]], dict[str, Tensor]], at: Mapping[str, Tensor], delta: Mapping[str, Tensor]
+) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
+    """``f(at)`` and ``J delta``, in one pass forward."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "`torch.jit", DeprecationWarning)  # torch's own, when it first loads this
+        found = jvp(f, (dict(at),), (dict(delta),))
+    return found[0], found[1]
+
+
+class StackOutputs(nn.Module):
+    """From a batch to what each stack gives on, its last norm included: (batch, length, width) by the stack's name."""
+
+    def __init__(self, model: nn.Module) -> None:
+        super().__init__()
+        self.model = model
+
+    def forward(self, batch: Batch) -> dict[str, Tensor]:
+        """One forward pass of the model."""
+        seen: dict[str, Tensor] = {}
+        with ExitStack() as hooks:
+            for name, stack in stacks(self.model).items():
+                keep = stack.register_forward_hook(lambda _m, _x, y, name=name: seen.__setitem__(name, y))
+                hooks.callback(keep.remove)
+            self.model(batch)
+        return seen
+
+
+class SummedLoss(nn.Module):
+    """From a batch to the sum of the task's loss over it, in nats."""
+
+    def __init__(self, model: nn.Module, task: Task) -> None:
+        super().__init__()
+        self.model, self.task = model, task
+
+    def forward(self, batch: Batch) -> Tensor:
+        """One forward pass of the model."""
+        return self.task.loss(self.model, batch)[0]

@@ -1,0 +1,146 @@
+"""``x_i = Σ_j β_ij â_j``: of which branches the stream consists after each sublayer (Liu et al., 2020, Section 4).
+
+Given the statistics of its norms, a stack's stream is a sum of the input x_0 and what became of each branch a_j on its
+way: a layer norm multiplies every part by scale/σ of the whole and takes the part's mean away, and whatever else a
+placement does (a factor on the skip, a gate) is linear as it stands. So the placements run once more on all parts at
+once, with their norms held at the statistics of the whole.
+
+β_ij is the mean over tokens of the standard deviation of part j after sublayer i, with Σ_j β_ij² = 1. What norms add,
+their shifts, is a part of the stream and of no branch, and has no β.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from typing import Annotated, Literal
+
+import torch
+from pydantic import Field
+from torch import Tensor, nn
+
+from lnlab.errors import LabError, Problem
+from lnlab.nn.sites import Site, Stream, activations, norms_beside
+from lnlab.nn.transformer import Layer, Stack
+from lnlab.probes.probe import State, evaluating, once, probes
+from lnlab.probes.tokens import present
+from lnlab.tables import Row
+
+QUANTITIES = ("residual_dependency", "own_dependency", "own_dependency_inverse_sq")
+
+
+@probes.register("residual_dependency", table="sites", passes=once, quantities=QUANTITIES)
+def residual_dependency(
+    state: State,
+    *,
+    batches: Annotated[int, Field(ge=1)] = 1,
+    split: Literal["train", "validation", "test"] = "train",
+) -> Iterator[Row]:
+    """``β_ij, Σ_j β_ij² = 1``: the share of branch j in the stream after sublayer i (Liu et al., 2020, Section 4).
+
+    ``residual_dependency`` is β_ij at the ``out`` of sublayer i, with j as ``index``: 0 is the stack's input, 1 its
+    first sublayer. ``own_dependency`` is β_ii and ``own_dependency_inverse_sq`` 1/β_ii², which in Pre-LN grows linearly
+    with i; a branch that is zero has no such row. Dropout is off.
+
+    Raises:
+        LabError: the model has norms that are not linear given a token's mean and σ.
+    """
+    for site, row in _rows(state, batches, split).items():
+        beta = (row / row.norm()).tolist()
+        for j, value in enumerate(beta):
+            yield {"quantity": "residual_dependency", **site.row(), "index": j, "value": value}
+        yield {"quantity": "own_dependency", **site.row(), "value": beta[-1]}
+        if beta[-1]:
+            yield {"quantity": "own_dependency_inverse_sq", **site.row(), "value": beta[-1] ** -2}
+
+
+def _rows(state: State, batches: int, split: str) -> dict[Site, Tensor]:
+    """By sublayer: Σ over tokens of the standard deviations of x_0 and of the branches up to its own, float64."""
+    rows: dict[Site, Tensor] = {}
+    stacks = {name: stack for name, stack in state.model.named_modules() if isinstance(stack, Stack)}
+    with evaluating(state.model), torch.no_grad():
+        for batch in state.batches(batches, split):
+            with activations(state.model) as seen:
+                state.model(batch)
+            here = present(batch)
+            for name, stack in stacks.items():
+                whole = {site: x[here[name]] for site, x in seen.items() if site.stack == name}
+                for j, (site, parts) in enumerate(parts_of_stream(name, stack, whole), 1):
+                    sigma = parts[: j + 1].double().std(-1, correction=0).sum(1)
+                    rows[site] = rows.get(site, torch.zeros(())) + sigma
+    return rows
+
+
+def parts_of_stream(name: str, stack: Stack, seen: dict[Site, Tensor]) -> Iterator[tuple[Site, Tensor]]:
+    """The stream after each sublayer, in order, as parts that sum to it: (2 + sublayers, tokens, width).
+
+    One layer at a time, as all of them together need memory that grows with the square of the depth.
+
+    Args:
+        name: of the stack.
+        stack: its norms are hooked for the time being.
+        seen: activations of its sites (tokens, width).
+
+    Yields:
+        The site ``out`` and the parts: x_0, every branch (zero before its turn), and the norms' shifts.
+    """
+    branches = sum(len(layer.sublayers) for layer in stack.layers if isinstance(layer, Layer))
+    start = seen[Site(name, None, "embedding", "out")]
+    x = torch.stack([start] + [torch.zeros_like(start)] * (branches + 1))
+    turn = iter(range(1, branches + 1))
+    for number, layer in enumerate(stack.layers, 1):
+        if isinstance(layer, Layer):
+            found: dict[Site, Tensor] = {}
+            x = _through(layer, Stream(found, name, number), x, seen, turn)
+            yield from ((site, parts) for site, parts in found.items() if site.tensor == "out")
+
+
+def _through(layer: Layer, stream: Stream, x: Tensor, seen: dict[Site, Tensor], turn: Iterator[int]) -> Tensor:
+    """The parts after a layer, each sublayer's output put in its place among them; the stream is told."""
+
+    def branch(sublayer: str) -> Callable[[Tensor], Tensor]:
+        def f(given: Tensor) -> Tensor:
+            stream.enter(sublayer, given)
+            parts = torch.zeros_like(given)
+            parts[next(turn)] = seen[Site(stream.stack, stream.layer, sublayer, "branch")]
+            stream.leave(sublayer, parts)
+            return parts
+
+        return f
+
+    with ExitStack() as hooks:
+        for sublayer, norm in norms_beside(layer):
+            hooks.callback(norm.register_forward_hook(_held(stream, sublayer)).remove)
+        y: Tensor = layer.placement(x, *map(branch, layer.sublayers))
+    stream.settle(y)
+    return y
+
+
+def _held(stream: Stream, sublayer: str) -> Callable[[nn.Module, tuple[Tensor], Tensor], Tensor]:
+    """A hook that puts the parts, normed at the statistics of their sum, in the place of a norm's output."""
+
+    def hook(norm: nn.Module, given: tuple[Tensor], _: Tensor) -> Tensor:
+        normed = normed_parts(norm, given[0])
+        stream.norm(sublayer, given[0], normed)
+        return normed
+
+    return hook
+
+
+def normed_parts(norm: nn.Module, parts: Tensor) -> Tensor:
+    """What a norm makes of each part of a whole, (parts, ..., width); the last part also takes the shift.
+
+    Raises:
+        LabError: the norm is not linear given the mean and the size of a token.
+    """
+    if isinstance(norm, nn.Identity):
+        return parts
+    whole = parts.sum(0)
+    if isinstance(norm, nn.LayerNorm):
+        size = (whole.var(-1, correction=0, keepdim=True) + norm.eps).sqrt()
+        y = (parts - parts.mean(-1, keepdim=True)) / size * norm.weight
+        y[-1] += norm.bias
+        return y
+    if isinstance(norm, nn.RMSNorm) and norm.eps is not None:
+        scaled: Tensor = parts / (whole.square().mean(-1, keepdim=True) + norm.eps).sqrt() * norm.weight
+        return scaled
+    what = f"the parts of a stream cannot be told apart through the norm {type(norm).__name__}"
+    raise LabError(Problem("", what, "measure residual_dependency with norm: layer, rms or none"))

@@ -1,0 +1,74 @@
+"""``mean of cos(x_i, x_j), i != j`` and ``‖X - 1 x̄ᵀ‖ / ‖X‖``: how alike the tokens of a sentence have become.
+
+With unit vectors u_i of the n tokens of a sentence, the cosines of all pairs are summed at once,
+
+    Σ_{i != j} u_i·u_j = ‖Σ u_i‖² - n.
+
+Where all tokens are alike, X (n x width) has rank one and the residual is 0 (Dong et al., 2021; here in the Frobenius
+norm, for which the mean x̄ is nearest). Each sentence counts with its tokens; a sentence of one token says nothing.
+"""
+
+from collections.abc import Iterator
+from typing import Annotated, Literal
+
+import torch
+from pydantic import Field
+from torch import Tensor
+
+from lnlab.nn.sites import Site, activations
+from lnlab.probes.probe import State, evaluating, once, probes
+from lnlab.probes.tokens import present
+from lnlab.tables import Row
+
+
+@probes.register("token_cosine", table="sites", passes=once, quantities=("token_cosine", "rank_one_residual"))
+def token_cosine(
+    state: State,
+    *,
+    batches: Annotated[int, Field(ge=1)] = 6,
+    split: Literal["train", "validation", "test"] = "train",
+) -> Iterator[Row]:
+    """``E cos(x_i, x_j)``: of two tokens of a sentence, and how far from rank one they are (Dong et al., 2021).
+
+    Measured at every sublayer (``in``, ``branch``, ``sum``, ``out``), after the embedding and after the final norm;
+    dropout is off. A vector of zeros has no direction and is left out; a site that has nothing else has no row.
+    """
+    for site, sums in _sums(state, batches, split).items():
+        cosine, residual, tokens = sums.tolist()
+        if tokens:
+            yield {"quantity": "token_cosine", **site.row(), "value": cosine / tokens}
+            yield {"quantity": "rank_one_residual", **site.row(), "value": residual / tokens}
+
+
+def alike(x: Tensor, here: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Of each sentence: the mean cosine of its pairs, its residual, and its tokens; 0 of each where there is no pair.
+
+    Args:
+        x: (batch, length, width), float64.
+        here: (batch, length), True where there is a token.
+    """
+    size = torch.where(here, x.norm(dim=-1), 0.0)
+    held = size != 0
+    x = torch.where(held[..., None], x, 0.0)
+    n = held.sum(1)
+    units = x / torch.where(held, size, 1.0)[..., None]
+    cosine = (units.sum(1).square().sum(-1) - n) / (n * (n - 1)).clamp(min=1)
+    centred = torch.where(held[..., None], x - x.sum(1, keepdim=True) / n.clamp(min=1)[:, None, None], 0.0)
+    whole = x.flatten(1).norm(dim=1)
+    residual = centred.flatten(1).norm(dim=1) / torch.where(n > 0, whole, 1.0)
+    paired = n > 1
+    return torch.where(paired, cosine, 0.0), torch.where(paired, residual, 0.0), torch.where(paired, n, 0)
+
+
+def _sums(state: State, batches: int, split: str) -> dict[Site, Tensor]:
+    """By site: Σ cosine and Σ residual over tokens, and how many tokens."""
+    sums: dict[Site, Tensor] = {}
+    with evaluating(state.model), torch.no_grad(), activations(state.model) as seen:
+        for batch in state.batches(batches, split):
+            state.model(batch)
+            here = present(batch)
+            for site, x in seen.items():
+                cosine, residual, n = alike(x.double(), here[site.stack])
+                parts = torch.stack((n * cosine, n * residual, n.double())).sum(1)
+                sums[site] = sums.get(site, torch.zeros(())) + parts
+    return sums

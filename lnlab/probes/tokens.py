@@ -1,0 +1,11 @@
+"""Which positions of a batch hold tokens, by stack."""
+
+from torch import Tensor
+
+from lnlab.nn.masks import PAD
+from lnlab.tasks.task import Batch
+
+
+def present(batch: Batch) -> dict[str | None, Tensor]:
+    """By the name of a stack: (batch, length), True where it reads a token and not padding."""
+    return {"encoder": batch.source != PAD, "decoder": batch.target_in != PAD}

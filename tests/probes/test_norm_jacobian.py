@@ -1,0 +1,148 @@
+"""What norms do to gradients, against Jacobians by autograd in float64 and their closed form."""
+
+import math
+
+import pytest
+import torch
+from torch import nn
+
+from lnlab.nn.sites import Site, activations, parameters
+from lnlab.probes.norm_jacobian import _quantities, norm_jacobian, norms
+
+WIDTH = 16
+
+
+def jacobian(norm, x):
+    return torch.autograd.functional.jacobian(norm, x)
+
+
+def vectors(n=5, width=WIDTH):
+    return 3 * torch.randn(n, width, dtype=torch.float64, generator=torch.Generator().manual_seed(0)) + 1
+
+
+def closed_form(x, eps=0.0):
+    """(I - 1 1ᵀ/d - y yᵀ/(d (σ² + ε))) / sqrt(σ² + ε)."""
+    d = len(x)
+    y = x - x.mean()
+    size = y.square().mean() + eps
+    return (torch.eye(d) - torch.ones(d, d) / d - torch.outer(y, y) / (d * size)) / size.sqrt()
+
+
+@pytest.mark.parametrize("eps", [1e-12, 0.3])
+def test_the_closed_form_is_the_jacobian_of_torchs_layer_norm(eps):
+    norm = nn.LayerNorm(WIDTH, eps).double()
+    for x in vectors():
+        torch.testing.assert_close(jacobian(norm, x), closed_form(x, eps), rtol=1e-9, atol=1e-9)
+
+
+def test_singular_values_are_1_over_sigma_and_twice_zero():
+    """d - 2 times; Frobenius norm sqrt(d - 2)/σ. Of an RMS norm, d - 1 times 1/rms and once zero."""
+    for x in vectors():
+        sigma, rms = x.std(correction=0), x.square().mean().sqrt()
+        found = torch.linalg.svdvals(jacobian(nn.LayerNorm(WIDTH, 1e-14).double(), x))
+        assert (found * sigma).tolist() == pytest.approx([1.0] * (WIDTH - 2) + [0.0] * 2, abs=1e-6)
+        assert found.norm().item() == pytest.approx(math.sqrt(WIDTH - 2) / sigma.item())
+        found = torch.linalg.svdvals(jacobian(nn.RMSNorm(WIDTH, 1e-14).double(), x))
+        assert (found * rms).tolist() == pytest.approx([1.0] * (WIDTH - 1) + [0.0], abs=1e-6)
+
+
+def test_with_an_epsilon_the_radial_singular_value_is_eps_over_size_cubed():
+    x, eps = vectors()[0], 0.3
+    size = (x.var(correction=0) + eps).item()
+    found = torch.linalg.svdvals(jacobian(nn.LayerNorm(WIDTH, eps).double(), x))
+    assert found[0].item() == pytest.approx(size**-0.5)
+    assert found[-2].item() == pytest.approx(eps / size**1.5)
+
+
+@pytest.mark.parametrize("placement", ["post", "pre"])
+def test_values_are_those_of_explicit_jacobians_at_every_token(state, values, placement):
+    """The gradient at a norm's output by a hook on its tensor, through the norm by the full Jacobian, in float64."""
+    made = state(placement)
+    with torch.no_grad():
+        for site, p in parameters(made.model):
+            if site.tensor in ("scale", "shift"):
+                p += torch.linspace(-0.5, 0.5, WIDTH)
+    found = list(norm_jacobian(made, batches=2))
+    name = ("decoder", 2, "cross_attention", "scale")
+    norm = made.model.decoder.layers[1].placement.norms[1]
+    given, returned, inputs = [], [], []
+    for batch in made.batches(2):
+        kept = []
+
+        def keep(_module, x, y, kept=kept):
+            y.retain_grad()
+            kept.append((x[0], y))
+
+        handle = norm.register_forward_hook(keep)
+        with torch.enable_grad():
+            made.task.loss(made.model, batch)[0].backward()
+        handle.remove()
+        ((x, y),) = kept
+        exact = nn.LayerNorm(WIDTH, 1e-5).double()
+        exact.load_state_dict(norm.state_dict())
+        for b, t in (batch.target_in != 0).nonzero().tolist():
+            token, g = x[b, t].detach().double(), y.grad[b, t].double()
+            given.append((jacobian(exact, token).T @ g).norm())
+            returned.append(g.norm())
+            inputs.append(token)
+    ratio, x = torch.stack(given) / torch.stack(returned), torch.stack(inputs)
+    sigma, rms = x.std(-1, correction=0), x.norm(dim=-1) / math.sqrt(WIDTH)
+    expected = {
+        "norm_gradient_ratio": ratio.mean(),
+        "norm_inverse_sigma": (1 / sigma).mean(),
+        "norm_inverse_rms": (1 / rms).mean(),
+        "norm_ratio_over_bound": (ratio * sigma).mean(),
+        "norm_ratio_over_bound_max": (ratio * sigma).max(),
+        "norm_growth_share": (ratio >= 1)[rms > 1].double().mean(),
+    }
+    for quantity, value in expected.items():
+        assert values(found, quantity)[name] == pytest.approx(value.item(), rel=1e-4), quantity
+
+
+@pytest.mark.parametrize("placement", ["post", "pre"])
+def test_no_norm_of_scale_one_exceeds_1_over_sigma(state, values, placement):
+    found = values(norm_jacobian(state(placement), batches=4), "norm_ratio_over_bound_max")
+    assert len(found) == (10 if placement == "post" else 12)
+    assert max(found.values()) <= 1 + 1e-5
+
+
+def test_gradients_without_a_preferred_direction_shrink_by_sqrt_of_d_minus_2_over_d():
+    """Random gradients at random tokens, through the module itself."""
+    x = vectors(2000).requires_grad_()
+    g = torch.randn(x.shape, dtype=torch.float64, generator=torch.Generator().manual_seed(1))
+    (back,) = torch.autograd.grad(nn.LayerNorm(WIDTH, 1e-14).double()(x), x, g)
+    found = _quantities(back.norm(dim=-1), g.norm(dim=-1), x.detach())
+    assert found["norm_ratio_over_bound"] == pytest.approx(math.sqrt((WIDTH - 2) / WIDTH), rel=0.01)
+
+
+def test_what_a_norm_is_given_is_what_the_stream_has_there(state, values):
+    """1/σ of Post-LN's norms is that of the sums."""
+    made = state("post")
+    (batch,) = made.batches(1)
+    with activations(made.model) as seen, torch.no_grad():
+        made.model(batch)
+    x = seen[Site("encoder", 1, "feed_forward", "sum")][batch.source != 0].double()
+    found = values(norm_jacobian(made, batches=1), "norm_inverse_sigma")["encoder", 1, "feed_forward", "scale"]
+    assert found == pytest.approx((1 / x.std(-1, correction=0)).mean().item(), rel=1e-6)
+
+
+def test_norms_have_the_addresses_of_their_scales(state):
+    model = state("pre").model
+    scales = {site: p for site, p in parameters(model) if site.tensor == "scale"}
+    assert {site: norm.weight for site, norm in norms(model)}.keys() == scales.keys()
+    assert all(norm.weight is scales[site] for site, norm in norms(model))
+
+
+def test_without_a_norm_gradients_pass_as_they_are_and_unused_stacks_have_no_row(state, values):
+    made = state("post", norm="none", cross_attention=False)
+    found = values(norm_jacobian(made, batches=1), "norm_gradient_ratio")
+    assert {site[0] for site in found} == {"decoder"}
+    assert set(found.values()) == {1.0}
+
+
+def test_the_share_of_growing_gradients_is_of_tokens_above_root_d():
+    x = torch.tensor([[2.0, -2], [0.1, -0.1], [3, 3.5]], dtype=torch.float64)
+    found = _quantities(torch.tensor([1.0, 5.0, 0.5]), torch.ones(3), x)
+    assert found["norm_growth_share"] == 0.5
+    assert "norm_growth_share" not in _quantities(torch.ones(1), torch.ones(1), x[1:2])
+    assert _quantities(torch.ones(0), torch.ones(0), x[:0]) == {}

@@ -1,0 +1,86 @@
+"""Cosines and residuals against loops over pairs, and where tokens are all alike or all different."""
+
+import math
+
+import pytest
+import torch
+
+from lnlab.nn.sites import Site, activations
+from lnlab.probes.token_cosine import alike, token_cosine
+
+SITE = ("encoder", 2, "feed_forward", "branch")
+
+
+def pairs(x) -> tuple[float, float]:
+    """Of one sentence (length, width): the mean cosine, pair by pair, and the residual by its definition."""
+    cosines = [
+        torch.nn.functional.cosine_similarity(x[i], x[j], dim=0).item()
+        for i in range(len(x))
+        for j in range(len(x))
+        if i != j
+    ]
+    return sum(cosines) / len(cosines), ((x - x.mean(0)).norm() / x.norm()).item()
+
+
+def test_values_are_those_of_every_pair_of_every_sentence(state, values):
+    """Weighted by tokens over batches of unequal sentences, padding left out."""
+    made = state("pre")
+    rows = list(token_cosine(made, batches=3))
+    found, weights = [], []
+    for batch in made.batches(3):
+        with activations(made.model) as seen, torch.no_grad():
+            made.model(batch)
+        for x, tokens in zip(seen[Site(*SITE)].double(), batch.source, strict=True):
+            found.append(pairs(x[tokens != 0]))
+            weights.append((tokens != 0).sum().item())
+    assert len(set(weights)) > 3
+    for i, quantity in enumerate(("token_cosine", "rank_one_residual")):
+        expected = sum(w * f[i] for w, f in zip(weights, found, strict=True)) / sum(weights)
+        assert values(rows, quantity)[SITE] == pytest.approx(expected, rel=1e-9)
+
+
+def test_tokens_all_alike_or_orthogonal():
+    alone = torch.tensor([[1.0, 2, 3, 4]], dtype=torch.float64)
+    x = torch.stack([alone.expand(4, 4) * torch.arange(1, 5)[:, None], torch.eye(4, dtype=torch.float64)])
+    cosine, residual, n = alike(x, torch.ones(2, 4, dtype=torch.bool))
+    assert cosine.tolist() == pytest.approx([1, 0])
+    assert residual.tolist() == pytest.approx([math.sqrt(5 / 30), math.sqrt(3 / 4)])
+    assert n.tolist() == [4, 4]
+
+
+def test_the_residual_is_zero_where_all_rows_are_equal_and_bounded_by_the_cosine():
+    """For vectors of one length, residual² = (1 - 1/n) (1 - cosine)."""
+    x = torch.nn.functional.normalize(torch.randn(1, 7, 5, generator=torch.Generator().manual_seed(0)).double(), dim=-1)
+    cosine, residual, _ = alike(x, torch.ones(1, 7, dtype=torch.bool))
+    assert residual.square().item() == pytest.approx(6 / 7 * (1 - cosine.item()))
+    assert alike(x[:, :1].expand(1, 7, 5), torch.ones(1, 7, dtype=torch.bool))[1].item() == pytest.approx(0, abs=1e-12)
+
+
+def test_single_tokens_zeros_and_padding_are_left_out():
+    x = torch.ones(3, 3, 2, dtype=torch.float64)
+    x[0, 1] = 0
+    here = torch.tensor([[True, True, True], [True, False, False], [False, False, False]])
+    cosine, residual, n = alike(x, here)
+    assert cosine.tolist() == pytest.approx([1, 0, 0])
+    assert (residual.tolist(), n.tolist()) == ([0, 0, 0], [2, 0, 0])
+
+
+def test_branches_of_zeros_have_no_row_and_what_is_not_a_number_is_measured(state, values):
+    made = state("pre", norm="none")
+    with torch.no_grad():
+        made.model.encoder.layers[1].feed_forward.w2.weight.zero_()
+    assert SITE not in values(token_cosine(made, batches=1), "token_cosine")
+    with torch.no_grad():
+        made.model.encoder.layers[1].feed_forward.w2.bias[0] = math.nan
+    assert math.isnan(values(token_cosine(made, batches=1), "token_cosine")[SITE])
+
+
+def test_post_ln_tokens_collapse_and_pre_ln_tokens_less(state, values):
+    """By an independent simulation, six layers: input .28, output of the decoder 1.00 in Post-LN and .83 in Pre-LN."""
+    shape = {"layers": 6, "width": 128, "d_ff": 256, "heads": 4, "zipf": True, "size": 1000, "longest": 20}
+    found = {p: values(token_cosine(state(p, **shape), batches=2), "token_cosine") for p in ("post", "pre")}
+    assert found["post"]["decoder", 6, "feed_forward", "out"] == pytest.approx(1, abs=0.02)
+    assert found["pre"]["decoder", None, "final_norm", "out"] == pytest.approx(0.83, abs=0.08)
+    assert found["post"]["encoder", 6, "feed_forward", "out"] == pytest.approx(0.96, abs=0.04)
+    assert found["pre"]["encoder", None, "final_norm", "out"] == pytest.approx(0.68, abs=0.08)
+    assert found["pre"]["encoder", None, "embedding", "out"] == pytest.approx(0.28, abs=0.06)
