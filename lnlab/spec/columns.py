@@ -32,7 +32,8 @@ VOCABULARY: dict[str, tuple[str, ...]] = {
     "tensor": (
         *("q", "k", "v", "o", "w1", "w2"),
         *("bq", "bk", "bv", "bo", "b1", "b2"),
-        *("scale", "shift", "alpha", "omega", "table"),
+        *("scale", "shift", "scale_outer", "shift_outer", "scale_q", "shift_q", "scale_k", "shift_k"),
+        *("alpha", "omega", "gate", "gain", "gain_q", "gain_k", "gain_v", "gain_o", "logit_gain", "table"),
         *("in", "branch", "sum", "out"),
     ),
     "split": ("train", "validation", "test"),
