@@ -12,6 +12,7 @@ _STEPS = (
     (1, 2, 3, 5, 7),
     (1, 1.5, 2, 3, 4, 5, 6, 7, 8),
     tuple(n / 4 for n in range(4, 40)),
+    tuple(n / 10 for n in range(10, 100)),
     tuple(n / 20 for n in range(20, 200)),
 )
 _LEAST = 1e-300  # below it numbers lose their digits

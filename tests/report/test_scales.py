@@ -3,7 +3,7 @@
 import math
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from lnlab.report.scales import levels, linear, logarithmic
@@ -13,6 +13,7 @@ FINITE = st.floats(-1e300, 1e300)
 
 
 @given(st.lists(POSITIVE, min_size=1, max_size=5))
+@example([2.807440455121297])
 def test_a_logarithmic_axis_holds_its_numbers_and_its_ticks(values):
     axis = logarithmic("x", values)
     low, high = axis.domain
