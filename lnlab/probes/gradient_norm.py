@@ -67,6 +67,7 @@ def _measure(state: State, batches: int, split: str, biases: bool) -> tuple[list
             torch._foreach_add_(sums, gradients)
             norms.append(_norms(gradients))
             tokens.append(count)
+            del loss, gradients  # so that the next batch gets their memory and not fresh pages
     elements = torch.tensor([p.numel() for p in weights], dtype=torch.float64)
     return list(sites), _quantities(_norms(sums), torch.stack(norms), torch.tensor(tokens).double(), elements)
 
