@@ -4,7 +4,7 @@ Tables are long and narrow: what varies between experiments is a row, never a co
 measured (or has no such coordinate: ``layer`` is null outside layers).
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -147,10 +147,6 @@ class Sink(Protocol):
 
     def commit(self, measurements: Sequence[str], outcome: Row) -> None:
         """Make everything written visible at once: these measurements, and a row of ``outcomes``."""
-
-
-OpenUnit = Callable[[str], Sink]
-"""``open_unit(trajectory key) -> Sink``: implemented by the store, handed to the executor. Must survive pickling."""
 
 
 @dataclass(frozen=True)
