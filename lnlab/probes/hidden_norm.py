@@ -10,9 +10,9 @@ import torch
 from pydantic import Field
 from torch import Tensor
 
-from lnlab.nn.masks import PAD
 from lnlab.nn.sites import Site, activations
 from lnlab.probes.probe import State, evaluating, once, probes
+from lnlab.probes.tokens import present
 from lnlab.tables import Row
 
 
@@ -39,10 +39,10 @@ def _sums(state: State, batches: int, split: str) -> dict[Site, tuple[Tensor, Te
     with evaluating(state.model), torch.no_grad(), activations(state.model) as seen:
         for batch in state.batches(batches, split):
             state.model(batch)
-            present = {"encoder": batch.source != PAD, "decoder": batch.target_in != PAD}
+            here = present(batch)
             for site, x in seen.items():
-                squares = x.double().square().sum(-1)[present[str(site.stack)]]
+                squares = x.double().square().sum(-1)[here[site.stack]]
                 square, norm, tokens, _ = sums.get(site, (0.0, 0.0, 0, 0))
-                here = (square + squares.sum(), norm + squares.sqrt().sum(), tokens + len(squares), x.shape[-1])
-                sums[site] = here
+                norms = norm + squares.sqrt().sum()
+                sums[site] = (square + squares.sum(), norms, tokens + len(squares), x.shape[-1])
     return sums
