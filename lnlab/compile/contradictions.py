@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from lnlab.compile.choices import Registries
 from lnlab.compile.cost import cost
+from lnlab.compile.data import DATA_CHECKS
 from lnlab.compile.graph import GRAPH_CHECKS
 from lnlab.compile.work import Setting
 from lnlab.errors import nearest
@@ -39,6 +40,7 @@ def schedule_has_an_optimizer(setting: Setting, _: Registries) -> list[Flaw]:
 CHECKS: tuple[Check, ...] = (
     heads_divide_width,
     *GRAPH_CHECKS,
+    *DATA_CHECKS,
     training_has_an_optimizer,
     schedule_has_an_optimizer,
 )

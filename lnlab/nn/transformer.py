@@ -78,3 +78,8 @@ class Stack(nn.Module):
             for layer in self.layers:
                 x = layer(x, mask, memory, memory_mask)
             return x if self.final_norm is None else self.final_norm(x)
+
+
+def stacks(model: nn.Module) -> dict[str, Stack]:
+    """The stacks of a model by name."""
+    return {name: module for name, module in model.named_modules() if isinstance(module, Stack)}

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 
 import lnlab.catalogue  # noqa: F401 - registers everything
+from lnlab.execute.program import initializer
 from lnlab.nn.attention import attentions
 from lnlab.nn.inits import inits
 from lnlab.nn.models import models, parts_of
@@ -50,8 +51,28 @@ def make_model(setting: dict[str, Any], *, seed: int = 1, init: str | Choice = "
     """The model of a resolved setting, initialized, in evaluation mode."""
     parts = {name: parts_of(setting[name]) for name in ("encoder", "decoder")}
     model = models.builder(setting["model"])(setting["task"]["vocabulary"], parts)
-    inits.builder(inits.resolve(init))(model, Draw(seed))
+    initialize(model, init, seed)
     return model.eval()
+
+
+def initialize(model: nn.Module, init: str | Choice = "xavier_normal", seed: int = 1) -> None:
+    """An init by its name; one that looks at data is shown ``toy_batches``."""
+    initializer(inits.resolve(init), inits, toy_batches)(model, Draw(seed))
+
+
+def toy_batches(n: int | None, split: str = "train") -> list[Batch]:
+    """An epoch of three batches of padded sentences, of tokens from 1 to 22."""
+    assert split == "train"
+    return [random_batch(seed) for seed in range(10, 13)][:n]
+
+
+def random_batch(seed: int) -> Batch:
+    """Three sentence pairs of different lengths, padded with 0."""
+    generator = torch.Generator().manual_seed(seed)
+    source = torch.randint(1, 23, (3, 7), generator=generator)
+    target = torch.randint(1, 23, (3, 6), generator=generator)
+    source[1, 5:] = source[2, 2:] = target[0, 4:] = target[2, 5:] = 0
+    return Batch(source, target)
 
 
 @pytest.fixture
@@ -67,8 +88,9 @@ def build():
 @pytest.fixture
 def batch() -> Batch:
     """Three sentence pairs of different lengths, padded with 0."""
-    generator = torch.Generator().manual_seed(5)
-    source = torch.randint(1, 23, (3, 7), generator=generator)
-    target = torch.randint(1, 23, (3, 6), generator=generator)
-    source[1, 5:] = source[2, 2:] = target[0, 4:] = target[2, 5:] = 0
-    return Batch(source, target)
+    return random_batch(5)
+
+
+@pytest.fixture
+def init():
+    return initialize
