@@ -25,7 +25,7 @@ def build_on_meta(setting: Setting, registries: Registries) -> None:
     kind = setting["model"]["kind"]
     task = _attempt("task", setting["task"]["kind"], lambda: registries["task"].builder(setting["task"])(draw, ()))
     with torch.device("meta"):
-        model = _attempt("model", kind, lambda: build_model(setting, registries, task.size))
+        model = _attempt("model", kind, lambda: build_model(setting, registries, task))
         if not any(asks_for_data(entry) for entry, _ in inits_of(setting["init"], registries)):
             init = registries["init"].builder(setting["init"])
             _attempt("init", setting["init"]["kind"], lambda: init(model, draw))

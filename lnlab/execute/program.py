@@ -15,7 +15,8 @@ from lnlab.nn.data import Batches
 from lnlab.nn.parts import Parts
 from lnlab.probes.probe import State
 from lnlab.randomness import Draw
-from lnlab.registry import Choice, Registry, Roots
+from lnlab.registry import Choice, Registry, Roots, supplied
+from lnlab.tasks.task import Task
 
 
 def build(trajectory: Trajectory, registries: Registries, roots: Roots = ()) -> State:
@@ -32,7 +33,7 @@ def build(trajectory: Trajectory, registries: Registries, roots: Roots = ()) -> 
     draw = Draw(trajectory.seed)
     torch.default_generator.manual_seed(draw("build"))
     task = registries["task"].builder(setting["task"])(draw, roots)
-    model = build_model(setting, registries, task.size).to(torch.float32)
+    model = build_model(setting, registries, task).to(torch.float32)
     state = State(model, task, draw, step=0)
     initializer(setting["init"], registries["init"], partial(state.read, purpose="init"))(model, draw)
     model.eval()
@@ -47,11 +48,12 @@ def initializer(choice: Choice, inits: Registry[Any], batches: Batches) -> Calla
     return (lambda model, draw: build(model, draw, batches)) if asks_for_data(entry) else build
 
 
-def build_model(setting: Setting, registries: Registries, size: int) -> nn.Module:
-    """The model of a setting, before its init; ``size`` is the number of rows of its tables."""
-    stacks = registries["model"][setting["model"]["kind"]].tags.get("stacks", ())
-    parts = {stack: _parts(setting[stack], registries) for stack in stacks}
-    model: nn.Module = registries["model"].builder(setting["model"])(size, parts)
+def build_model(setting: Setting, registries: Registries, task: Task) -> nn.Module:
+    """The model of a setting, before its init; the task says how many rows its tables have, and its output."""
+    entry = registries["model"][setting["model"]["kind"]]
+    parts = {stack: _parts(setting[stack], registries) for stack in entry.tags.get("stacks", ())}
+    given = (task.labels,) if supplied(entry.build) > 2 else ()
+    model: nn.Module = registries["model"].builder(setting["model"])(task.size, parts, *given)
     return model
 
 
