@@ -3,8 +3,8 @@
 Tasks and models say where their answers stand (``says``): at the tokens of a stack, or one a sentence.
 Norms say over what they take ``statistics``, and whether they are the ``identity``; models, which of their stacks are
 ``causal``; placements, what is normed (``norm_of``) and which parameter is their ``gate``; inits, what they need normed
-(``norm_of``), what they set to zero (``zeros``) and between which parameters they draw (``bounds``); attentions, by
-which of their matrices they divide (``divides_by``).
+(``norm_of``), what they set to zero (``zeros``) and between which parameters they draw (``bounds``); linear maps,
+whether their matrix is ``normalized``.
 """
 
 from typing import Any
@@ -17,6 +17,7 @@ from lnlab.registry import Entry, Flaw
 
 LAST = {"o", "w2"}
 """The matrices with which the branches end."""
+MATRICES = {"q", "k", "v", "o", "w1", "w2"}
 
 
 def causal_stacks_see_no_future(setting: Setting, registries: Registries) -> list[Flaw]:
@@ -69,15 +70,16 @@ def zero_output_has_its_own_table(setting: Setting, registries: Registries) -> l
 
 
 def nothing_divides_by_zero(setting: Setting, registries: Registries) -> list[Flaw]:
-    """A matrix of zeros has no direction."""
+    """A matrix of zeros has no direction, and neither has a row of zeros."""
+    kind = setting["model"].get("linear", {}).get("kind")
+    divided = MATRICES if kind and registries["linear"][kind].tags.get("normalized", False) else set()
+    rows = {"output"} if setting["model"].get("fix_norm", False) else set()
     flaws = []
-    for stack in stacks_of(setting):
-        kind = setting[stack]["attention"]["kind"]
-        divided = set(registries["attention"][kind].tags.get("divides_by", ()))
-        for init, _ in inits_of(setting["init"], registries):
-            if both := sorted(divided & set(init.tags.get("zeros", ()))):
-                what = f"'{kind}' divides by the size of {', '.join(both)}, which init '{init.name}' sets to zero"
-                flaws.append(Flaw((stack, "attention"), what, "choose another attention, or another init"))
+    for init, _ in inits_of(setting["init"], registries):
+        for word, name, whose in (("linear", kind, divided), ("fix_norm", "fix_norm", rows)):
+            if both := sorted(whose & set(init.tags.get("zeros", ()))):
+                what = f"'{name}' divides by the size of {', '.join(both)}, which init '{init.name}' sets to zero"
+                flaws.append(Flaw(("model", word), what, f"choose another {word}, or another init"))
     return flaws
 
 

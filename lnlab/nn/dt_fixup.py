@@ -6,9 +6,9 @@ o, w1 and w2 (and the vectors of relations) have the size
     (N (4 mu² + 2 mu + 2))^(-1/2)    with relation-aware attention,
     N^(-1/2) / (2 mu)                without,
 
-where mu is the largest norm of an input vector that the layers will ever be given: the maximum over every token of the
-training split. Padding would only lower it, but one outlier sets it: the probe ``input_norm`` shows how far it stands
-above the mean and the 99th percentile.
+where mu is the largest norm of an input vector that the layers will be given: the maximum over every token of the
+training split. One outlier sets it: the probe ``input_norm`` shows how far it stands above the mean and the 99th
+percentile.
 """
 
 from collections.abc import Callable

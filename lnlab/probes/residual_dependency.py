@@ -18,6 +18,7 @@ from pydantic import Field
 from torch import Tensor, nn
 
 from lnlab.errors import LabError, Problem
+from lnlab.nn.fixup import Shift
 from lnlab.nn.sites import Site, Stream, activations, norms_beside
 from lnlab.nn.transformer import Layer, Stack, stacks
 from lnlab.probes.probe import State, evaluating, once, probes
@@ -132,6 +133,8 @@ def normed_parts(norm: nn.Module, parts: Tensor) -> Tensor:
     """
     if isinstance(norm, nn.Identity):
         return parts
+    if isinstance(norm, Shift):
+        return torch.cat([parts[:-1], norm(parts[-1:])])
     whole = parts.sum(0)
     if isinstance(norm, nn.LayerNorm):
         size = (whole.var(-1, correction=0, keepdim=True) + norm.eps).sqrt()

@@ -73,12 +73,12 @@ def random_batch(seed: int) -> Batch:
     return Batch(source, target)
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def setting():
     return make_setting
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def build():
     return make_model
 
@@ -92,3 +92,8 @@ def batch() -> Batch:
 @pytest.fixture
 def init():
     return initialize
+
+
+@pytest.fixture
+def data():
+    return toy_batches
