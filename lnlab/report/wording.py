@@ -60,10 +60,14 @@ def number(value: float | None, low: float | None = None, high: float | None = N
         return "not a number" if math.isnan(value) else ("∞" if value > 0 else f"{MINUS}∞")
     places = _places(value, low, high)
     if value and not -4 <= math.floor(math.log10(abs(value))) < 6:
-        mantissa, _, power = f"{value:.2e}".partition("e")
-        return f"{mantissa} × 10{str(int(power)).translate(_RAISED)}".replace("-", MINUS)
+        return _scientific(value, 2)
     text = f"{value:.{max(places, 0)}f}"
     return text.replace("-", MINUS) if float(text) else text.lstrip("-")
+
+
+def _scientific(value: float, places: int) -> str:
+    mantissa, _, power = f"{value:.{places}e}".partition("e")
+    return f"{mantissa} × 10{str(int(power)).translate(_RAISED)}".replace("-", MINUS)
 
 
 def _places(value: float, low: float | None, high: float | None) -> int:
@@ -116,7 +120,9 @@ def plain(value: Json) -> str:
 
 def short(value: float) -> str:
     """A number for a heading: two significant digits, and no fewer than stand before the point."""
-    return number(value) if not math.isfinite(value) or abs(value) >= 100 else plain(float(f"{value:.2g}"))
+    if not math.isfinite(value) or abs(value) >= 100:
+        return number(value)
+    return _scientific(value, 1) if 0 < abs(value) < 1e-3 else plain(float(f"{value:.2g}"))
 
 
 def power(letter: str, exponent: float) -> str:
