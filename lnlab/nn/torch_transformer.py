@@ -10,7 +10,7 @@ from dataclasses import replace
 from torch import Generator, Tensor, nn
 
 from lnlab.nn.inits import Law, drawn, fairseq, inits
-from lnlab.nn.sites import parameters
+from lnlab.nn.sites import parameters, weights
 from lnlab.randomness import Draw
 
 MATRIX = {"b1": "w1", "b2": "w2"}
@@ -24,12 +24,11 @@ def torch_transformer(model: nn.Module, draw: Draw) -> None:
     As ``torch.nn.Transformer`` after its ``_reset_parameters``, but for the tables, which are N(0, 1/d).
     """
     fairseq(model, draw)
-    every = parameters(model)
-    fan_in = {site: p.shape[-1] for site, p in every}
-    for site, p in every:
+    fan_in = {site: p.shape[1] for site, p in weights(model)}
+    for site, p in parameters(model):
         if site.tensor in MATRIX:
-            above = fan_in[replace(site, tensor=MATRIX[site.tensor])]
-            drawn(p, draw, replace(site, layer=1), within(above**-0.5))
+            width = fan_in[replace(site, tensor=MATRIX[site.tensor])]
+            drawn(p, draw, replace(site, layer=1), within(width**-0.5))
 
 
 def within(bound: float) -> Law:

@@ -58,3 +58,8 @@ def test_stacks_do_not_share_biases(setting, build):
     model = build(setting(), init="torch_transformer")
     one, two = (p for site, p in parameters(model) if site.tensor == "b1" and site.layer == 1)
     assert not torch.equal(one, two)
+
+
+def test_a_gate_that_is_one_number_is_left_alone(setting, build):
+    model = build(setting({"kind": "rezero", "start": 0.1}), init="torch_transformer")
+    assert [layer.placement.alpha.item() for layer in model.encoder.layers] == [pytest.approx(0.1)] * 2
