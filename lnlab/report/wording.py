@@ -24,6 +24,7 @@ QUANTITIES: Mapping[str, tuple[str, str, str]] = {
     "stream_gradient": ("gradient of the stream", "nats per token", "norm of the loss's gradient by the hidden states"),
     "hidden_norm": ("hidden norm", "Euclidean", "mean norm of the hidden state of a token"),
     "hidden_norm_sq": ("squared hidden norm", "per dimension", "mean squared norm of a hidden state over its width"),
+    "hidden_gain": ("hidden gain", "ratio", "norm of a hidden state over that of the embedding"),
     "token_cosine": ("token cosine", "cosine", "mean cosine of two tokens of a sentence"),
     "rank_one_residual": (
         "rank-one residual",
