@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Annotated
 
+import torch
 from pydantic import Field
 from torch import Tensor, nn
 from torch.optim import Optimizer
@@ -30,4 +31,6 @@ def clamp(
 def _clamped(x: Tensor, most: float) -> Tensor:
     """(..., width); the denominator is never 0, so that a token of zeros has a gradient."""
     longest = most * math.sqrt(x.shape[-1])
-    return x * (longest / x.norm(dim=-1, keepdim=True).clamp(min=longest))
+    norm = torch.linalg.vector_norm(x, dim=-1, keepdim=True)
+    clamped: Tensor = x * (longest / norm.clamp(min=longest))
+    return clamped

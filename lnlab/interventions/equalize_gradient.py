@@ -18,9 +18,7 @@ from lnlab.nn.sites import Site
 
 @interventions.register("equalize_gradient", acts_on="update")
 @contextmanager
-def equalize_gradient(
-    model: nn.Module, optimizer: Optimizer | None, *, where: Weights = EVERYWHERE
-) -> Iterator[None]:
+def equalize_gradient(model: nn.Module, optimizer: Optimizer | None, *, where: Weights = EVERYWHERE) -> Iterator[None]:
     """``g_i rms(g) / rms(g_i)``: every chosen weight's gradient with one root mean square (Yu et al., 2017).
 
     That of all of them together, whose norm does not change. A gradient of zeros stays zero. The optimizer sees the

@@ -5,13 +5,10 @@ between the backward pass and the end of the optimizer's step. The first needs n
 state; the second needs one, and is part of what moves a model. On leaving, nothing is left behind.
 """
 
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 
-from torch import nn
-from torch.optim import Optimizer
-
-from lnlab.registry import Choice, Registry
+from lnlab.registry import Registry
 
 interventions: Registry[Callable[..., AbstractContextManager[None]]] = Registry("intervention")
 """Builders ``(model: nn.Module, optimizer: Optimizer | None, *, where, ...)``."""

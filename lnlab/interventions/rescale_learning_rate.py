@@ -1,7 +1,7 @@
 """``c Δw``: a learning rate of their own for some of the weights, whatever the schedule makes of the common one.
 
 For the time of a step each group of the optimizer is two, of which one has the scaled rate. So the step is to the last
-bit that of an optimizer with two groups; of one whose steps are not in proportion to its rate, it is what that one does.
+bit that of an optimizer with these two groups.
 """
 
 from collections.abc import Callable, Iterator

@@ -56,7 +56,9 @@ def around_steps(optimizer: Optimizer, before: Callable[[], Callable[[], None]])
 
 @contextmanager
 def shown(
-    optimizer: Optimizer | None, weights: Mapping[Site, nn.Parameter], change: Callable[[Gradients], Mapping[Site, Tensor | None]]
+    optimizer: Optimizer | None,
+    weights: Mapping[Site, nn.Parameter],
+    change: Callable[[Gradients], Mapping[Site, Tensor | None]],
 ) -> Iterator[None]:
     """Inside, the optimizer is shown ``change(gradients)`` in place of the gradients of these weights.
 
