@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from lnlab.compile.choices import Registries, acting
 from lnlab.compile.cost import cost
+from lnlab.compile.data import DATA_CHECKS
 from lnlab.compile.graph import GRAPH_CHECKS
 from lnlab.compile.paths import INTERVENTIONS
 from lnlab.compile.work import Setting
@@ -51,6 +52,7 @@ def update_interventions_have_an_optimizer(setting: Setting, registries: Registr
 CHECKS: tuple[Check, ...] = (
     heads_divide_width,
     *GRAPH_CHECKS,
+    *DATA_CHECKS,
     training_has_an_optimizer,
     schedule_has_an_optimizer,
     update_interventions_have_an_optimizer,

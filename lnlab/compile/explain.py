@@ -14,8 +14,9 @@ MOST_LINES = 40
 
 
 def explain(plan: Plan) -> list[str]:
-    """The plan, one fact a line: runs, axes, variants, trajectories, measurements by probe and step, claims, pins."""
-    return [*_runs(plan), *_variants(plan), *_measurements(plan), *_asked(plan), *(f"pin: {pin}" for pin in plan.pins)]
+    """The plan, one fact a line: runs, axes, variants, inits that look at data, measurements by probe, claims, pins."""
+    found = [*_runs(plan), *_variants(plan), *_data_passes(plan), *_measurements(plan), *_asked(plan)]
+    return [*found, *(f"pin: {pin}" for pin in plan.pins)]
 
 
 def _runs(plan: Plan) -> list[str]:
@@ -39,6 +40,16 @@ def _variants(plan: Plan) -> list[str]:
     ]
     more = len(plan.points) - MOST_LINES
     return [*lines, f"and {counted(more, 'variant')} more"] if more > 0 else lines
+
+
+def _data_passes(plan: Plan) -> list[str]:
+    """What is read before any update; a state that several trajectories start from counts once."""
+    lines = []
+    for each in plan.data_passes:
+        n = each.batches
+        read = "every training batch" if n is None else f"{n:,} training batch{'' if n == 1 else 'es'}"
+        lines.append(f"init {each.init}: reads {read}, once per initial state, {counted(each.times, 'time')}")
+    return lines
 
 
 def _measurements(plan: Plan) -> list[str]:

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from torch.func import jvp
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
-from lnlab.nn.transformer import Stack
+from lnlab.nn.transformer import stacks
 from lnlab.probes.probe import evaluating
 from lnlab.tasks.task import Batch, Task
 
@@ -24,11 +24,6 @@ def doubles(module: nn.Module) -> dict[str, Tensor]:
     """Parameters and buffers by name, as ``torch.func.functional_call`` takes them: a tied one comes once."""
     found = {name: p.detach().double() for name, p in module.named_parameters()}
     return found | {name: b.double() if b.is_floating_point() else b for name, b in module.named_buffers()}
-
-
-def stacks(model: nn.Module) -> dict[str, Stack]:
-    """The stacks of a model by name."""
-    return {name: module for name, module in model.named_modules() if isinstance(module, Stack)}
 
 
 def value_and_change(

@@ -18,8 +18,9 @@ from pydantic import Field
 from torch import Tensor, nn
 
 from lnlab.errors import LabError, Problem
+from lnlab.nn.fixup import Shift
 from lnlab.nn.sites import Site, Stream, activations, norms_beside
-from lnlab.nn.transformer import Layer, Stack
+from lnlab.nn.transformer import Layer, Stack, stacks
 from lnlab.probes.probe import State, evaluating, once, probes
 from lnlab.probes.tokens import present
 from lnlab.tables import Row
@@ -55,13 +56,12 @@ def residual_dependency(
 def _rows(state: State, batches: int, split: str) -> dict[Site, Tensor]:
     """By sublayer: Σ over tokens of the standard deviations of x_0 and of the branches up to its own, float64."""
     rows: dict[Site, Tensor] = {}
-    stacks = {name: stack for name, stack in state.model.named_modules() if isinstance(stack, Stack)}
     with evaluating(state.model), torch.no_grad():
         for batch in state.batches(batches, split):
             with activations(state.model) as seen:
                 state.model(batch)
             here = present(batch)
-            for name, stack in stacks.items():
+            for name, stack in stacks(state.model).items():
                 whole = {site: x[here[name]] for site, x in seen.items() if site.stack == name}
                 for j, (site, parts) in enumerate(parts_of_stream(name, stack, whole), 1):
                     sigma = parts[: j + 1].double().std(-1, correction=0).sum(1)
@@ -133,6 +133,8 @@ def normed_parts(norm: nn.Module, parts: Tensor) -> Tensor:
     """
     if isinstance(norm, nn.Identity):
         return parts
+    if isinstance(norm, Shift):
+        return torch.cat([parts[:-1], norm(parts[-1:])])
     whole = parts.sum(0)
     if isinstance(norm, nn.LayerNorm):
         size = (whole.var(-1, correction=0, keepdim=True) + norm.eps).sqrt()
