@@ -10,6 +10,7 @@ from lnlab.errors import nearest
 from lnlab.keys import Json, canonical
 from lnlab.registry import Flaw
 from lnlab.spec.columns import COLUMNS, ENDS, VOCABULARY
+from lnlab.spec.values import NONE, is_choices
 
 Selection = Mapping[str, Json]
 
@@ -134,7 +135,9 @@ def listed(value: Json) -> list[Json]:
 
 
 def shown(value: Json) -> str:
-    """A value as a reader writes it: a choice by its kind."""
+    """A value as a reader writes it: a choice by its kind, a list of them by their kinds."""
     if isinstance(value, dict) and "kind" in value:
         return str(value["kind"])
+    if is_choices(value):
+        return " and ".join(map(shown, value)) or NONE
     return value if isinstance(value, str) else canonical(value)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from lnlab.analyse.settings import found_at, has_value, matches, paths, settings, value_at, words
+from lnlab.analyse.settings import found_at, has_value, paths, settings, value_at, words
 
 
 def test_a_long_path_reaches_parameters_of_choices(setting):
@@ -25,29 +25,6 @@ def test_disagreeing_stacks_are_not_null(setting):
     assert not has_value(setting(encoder=3, decoder=4), "model.layers", None)
     assert has_value(setting(), "optimizer", None)
     assert has_value(setting(), "optimizer.lr", None)
-
-
-@pytest.mark.parametrize(
-    ("value", "wanted", "same"),
-    [
-        ({"kind": "layer", "eps": 1e-5}, "layer", True),
-        ({"kind": "layer", "eps": 1e-5}, "rms", False),
-        ({"kind": "layer", "eps": 1e-5}, {"kind": "layer"}, True),
-        ({"kind": "layer", "eps": 1e-5}, {"kind": "layer", "eps": 1e-6}, False),
-        ({"eps": 1}, "layer", False),
-        (6, 6.0, True),
-        (6, [4, 6], True),
-        (1, True, False),
-        (True, 1, False),
-        (True, True, True),
-        (None, None, True),
-        (None, [None, 3], True),
-        (0, None, False),
-        ("6", 6, False),
-    ],
-)
-def test_what_matches_what(value, wanted, same):
-    assert matches(value, wanted) is same
 
 
 def test_paths_name_long_and_short_forms(setting):
