@@ -11,6 +11,7 @@ from lnlab.nn.sites import parameters
 from lnlab.probes import (  # noqa: F401  # registered on import
     activation_moments,
     gradient_norm,
+    gradient_recursion,
     hidden_norm,
     io_jacobian,
     norm_jacobian,
@@ -25,6 +26,7 @@ ENTRIES = list(probes)
 NUMBERS = {
     "activation_moments": (1, 620.9031940113354),
     "gradient_norm": (1, 213.30678686885548),
+    "gradient_recursion": (1, 10.818633798906184),
     "hidden_norm": (1, 1303.452465405221),
     "io_jacobian": (1, 2107.3526000054107),
     "norm_jacobian": (1, 182.08202518572466),
@@ -32,6 +34,8 @@ NUMBERS = {
     "residual_dependency": (1, 297.0975365330745),
     "token_cosine": (1, 193.49586525276905),
 }
+RICHEST = {"gradient_recursion": "post"}
+"""The placement of which a probe measures everything that it can, where that is not Pre-LN."""
 
 
 def snapshot(state) -> dict:
@@ -108,7 +112,7 @@ def test_dropout_is_off_and_repetition_is_exact(state, entry):
 
 @pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.name)
 def test_rows_fit_the_table_and_are_distinct(state, entry):
-    rows = list(entry.build(state("pre"), batches=2))
+    rows = list(entry.build(state(RICHEST.get(entry.name, "pre")), batches=2))
     table = frame(entry.tags["table"], rows)
     assert table.select("quantity", "stack", "layer", "sublayer", "tensor", "index").is_unique().all()
     assert table["value"].is_finite().all()
@@ -142,6 +146,7 @@ def test_first_line_is_formula_sentence_and_citation(entry):
 PASSES = {
     "activation_moments": 6.0,
     "gradient_norm": 18.0,
+    "gradient_recursion": 60.0,
     "hidden_norm": 6.0,
     "io_jacobian": 16.0,
     "norm_jacobian": 3.0,
