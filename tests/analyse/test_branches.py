@@ -2,7 +2,7 @@
 
 import pytest
 
-from lnlab.analyse.select import select
+from lnlab.analyse.branches import attention_gain_times_length, branch_gain
 
 
 @pytest.fixture(scope="module")
@@ -23,11 +23,11 @@ def measured(setting, experiment):
 
 
 def test_a_gain_is_the_branch_over_what_its_sublayer_was_given(measured):
-    rows = select(measured, {"quantity": "branch_gain", "variant": "text"})
+    rows = branch_gain(measured).filter(variant="text")
     assert dict(rows.select("sublayer", "value").iter_rows()) == {"self_attention": 0.125, "feed_forward": 2.0}
     assert set(rows["tensor"]) == {"branch"}
 
 
 def test_times_length_is_of_attention_where_all_sentences_have_one_length(measured):
-    rows = select(measured, {"quantity": "attention_gain_times_length"})
+    rows = attention_gain_times_length(measured)
     assert rows.select("variant", "sublayer", "value").rows() == [("fixed", "self_attention", 2.0)]
