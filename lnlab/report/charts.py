@@ -13,13 +13,15 @@ WIDTH, HEIGHT = 780, 350
 _THREE, _SHORTEST = ".3~r", "~r"
 
 
-def profile(panels: Sequence[str], x: Axis, y: Axis, look: Look) -> dict[str, Json]:
+def profile(
+    panels: Sequence[str], x: Axis, y: Axis, look: Look, laws: Sequence[Mapping[str, Json]] = ()
+) -> dict[str, Json]:
     """Lines with a band, one a series, over ordered positions; side by side where there are several ``panels``.
 
-    ``points`` holds ``panel series line x estimate low high n``.
+    ``points`` holds ``panel series line x estimate low high n``; ``laws``, drawn in every panel, as in ``sizes``.
     """
     base = _coloured("points", x, look)
-    layers = alt.layer(_band(base, y), _line(base, look), _marks(base, x, y, look))
+    layers = alt.layer(*_laws(laws, x, y), _band(base, y), _line(base, look), _marks(base, x, y, look))
     if len(panels) < 2:
         return _finish(layers.properties(width=WIDTH, height=HEIGHT))
     each = layers.properties(width=(WIDTH - 80) // min(len(panels), 3), height=HEIGHT, data=alt.NamedData("points"))

@@ -107,7 +107,8 @@ def _panel_column(rows: pl.DataFrame, x: str) -> str | None:
 
 def _series(results: Results, runs: pl.DataFrame, x: str) -> tuple[tuple[str, ...], tuple[int, ...], pl.DataFrame]:
     """The series of every run, named by the axes that vary among these runs; its family is its place on the first."""
-    here = results.axes.filter(pl.col("run").is_in(runs["run"].implode()) & (pl.col("axis") != x))
+    every = results.axes.filter(pl.col("run").is_in(runs["run"].implode()))
+    here = every.filter(~pl.col("axis").is_in([x, *_moving_with(every, x)]))
     counts = here.group_by("axis", maintain_order=True).agg(pl.col("value").n_unique())
     varying = counts.filter(pl.col("value") > 1)["axis"].to_list()
     told: dict[str, list[tuple[int, str]]] = {run: [] for run in runs["run"]}
@@ -121,6 +122,16 @@ def _series(results: Results, runs: pl.DataFrame, x: str) -> tuple[tuple[str, ..
     labels = pl.DataFrame(table, schema={"run": pl.String, "series": pl.String}, orient="row")
     line = pl.col("series").replace_strict(names, range(len(names)), return_dtype=pl.Int32).alias("line")
     return tuple(names), tuple((places[name] or [0])[0] for name in names), labels.with_columns(line)
+
+
+def _moving_with(axes: pl.DataFrame, x: str) -> list[str]:
+    """The axes that x leads: a number with one value at each x (d_ff = d), or the choice that x is a parameter of."""
+    at = axes.filter(pl.col("axis") == x).select("run", pl.col("value").alias("at"))
+    others = axes.filter(pl.col("axis") != x).join(at, on="run")
+    values = others.group_by("axis", "at").agg(pl.col("value").n_unique(), pl.col("number").null_count())
+    led = values.group_by("axis").agg(pl.col("value").max() == 1, pl.col("number").max() == 0)
+    above = pl.lit(x).str.starts_with(pl.col("axis") + ".")
+    return led.filter(pl.col("value") & (pl.col("number") | above))["axis"].to_list()
 
 
 def _refuse_several(rows: pl.DataFrame, x: str) -> None:

@@ -3,6 +3,7 @@
 import math
 import re
 from collections.abc import Iterable, Mapping
+from fractions import Fraction
 
 from lnlab.keys import Json
 
@@ -123,6 +124,15 @@ def power(letter: str, exponent: float) -> str:
     """A power law as a reader knows it: ``constant``, ``1/√L``, ``1/L``, ``L^0.25``."""
     known = {0.0: "constant", 0.5: f"√{letter}", -0.5: f"1/√{letter}", 1.0: letter, -1.0: f"1/{letter}"}
     return known.get(exponent, f"{letter}^{plain(exponent)}")
+
+
+def straight(a: float, b: float, letter: str) -> str:
+    """A straight line as a reader knows it: ``1 + 3l/2``, ``2 − l``, ``1.5``."""
+    if b == 0:
+        return plain(a)
+    top, bottom = Fraction(abs(b)).limit_denominator(12).as_integer_ratio()
+    slope = f"{'' if top == 1 else top}{letter}{'' if bottom == 1 else f'/{bottom}'}"
+    return f"{plain(a)} {MINUS if b < 0 else '+'} {slope}"
 
 
 def listing(words: Iterable[str], last: str = "and") -> str:
