@@ -40,3 +40,6 @@ VOCABULARY: dict[str, tuple[str, ...]] = {
 }
 ENDS = ("first", "last")
 """What ``layer`` may also be: the first and the last layer of a run's stack."""
+
+METHOD = "method"
+"""What a selection, an axis and a claim's ``over`` may name beside paths: the name of a setting under ``methods``."""
