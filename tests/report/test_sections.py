@@ -233,3 +233,15 @@ def test_a_number_that_moves_with_the_size_makes_no_series_of_its_own(results):
     told = Results(results.runs, pl.concat([results.axes, word]), results.tables)
     (chart,) = size_plot(told, quantity="gradient_norm", where=where).charts
     assert chart.points["series"].n_unique() == 5
+
+
+def test_what_a_methods_name_says_is_not_said_again(results):
+    """Cross-attention goes with the method, so that only the method and the placement are in the names."""
+    where = {"stack": "decoder", "tensor": "w2", "model.layers": 6, "model.tied": "target"}
+    cross = results.axes.filter(axis="decoder.cross_attention")
+    word = pl.when(pl.col("label") == "true").then(pl.lit("Vaswani")).otherwise(pl.lit("decoder alone"))
+    named = cross.with_columns(axis=pl.lit("method"), value='"' + word + '"', label=word)
+    told = Results(results.runs, pl.concat([results.axes, named]), results.tables)
+    (chart,) = depth_profile(told, quantity="gradient_norm", where=where).charts
+    names = chart.points["series"].unique(maintain_order=True).to_list()
+    assert names == ["Post-LN, Vaswani", "Post-LN, decoder alone", "Pre-LN, Vaswani", "Pre-LN, decoder alone"]

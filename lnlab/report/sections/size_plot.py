@@ -9,7 +9,8 @@ import polars as pl
 from lnlab.analyse.intervals import student
 from lnlab.keys import Json
 from lnlab.report import charts, theme
-from lnlab.report.gather import ALONE, Gathered, gather, replicates
+from lnlab.report.gather import Gathered, gather, replicates
+from lnlab.report.names import ALONE
 from lnlab.report.scales import levels, logarithmic
 from lnlab.report.section import Chart, Section, sections
 from lnlab.report.thinning import thin
