@@ -3,6 +3,7 @@
 import math
 import re
 from collections.abc import Iterable, Mapping
+from fractions import Fraction
 
 from lnlab.keys import Json
 
@@ -40,7 +41,11 @@ QUANTITIES: Mapping[str, tuple[str, str, str]] = {
     "own_dependency": ("own dependency", "share", "share of a sublayer in the stream that leaves it"),
     "own_dependency_inverse_sq": ("inverse squared dependency", "share", "one over the squared own dependency"),
     "jacobian_mean_square": ("mean squared singular value", "ratio", "of the Jacobian from input to output"),
-    "isometry_gap": ("distance from isometry", "nats", "logarithm of the mean squared singular value, without its sign"),
+    "isometry_gap": (
+        "distance from isometry",
+        "nats",
+        "logarithm of the mean squared singular value, without its sign",
+    ),
     "jacobian_singular_value": ("singular value", "ratio", "of the Jacobian from input to output"),
     "output_change_random": ("output change", "squared norm", "by a random step of all weights, per token"),
     "output_change_gradient": ("output change", "squared norm", "by a step against the gradient, per token"),
@@ -132,6 +137,15 @@ def power(letter: str, exponent: float) -> str:
     """A power law as a reader knows it: ``constant``, ``1/√L``, ``1/L``, ``L^0.25``."""
     known = {0.0: "constant", 0.5: f"√{letter}", -0.5: f"1/√{letter}", 1.0: letter, -1.0: f"1/{letter}"}
     return known.get(exponent, f"{letter}^{plain(exponent)}")
+
+
+def straight(a: float, b: float, letter: str) -> str:
+    """A straight line as a reader knows it: ``1 + 3l/2``, ``2 − l``, ``1.5``."""
+    if b == 0:
+        return plain(a)
+    top, bottom = Fraction(abs(b)).limit_denominator(12).as_integer_ratio()
+    slope = f"{'' if top == 1 else top}{letter}{'' if bottom == 1 else f'/{bottom}'}"
+    return f"{plain(a)} {MINUS if b < 0 else '+'} {slope}"
 
 
 def listing(words: Iterable[str], last: str = "and") -> str:
