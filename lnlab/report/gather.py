@@ -12,6 +12,7 @@ from lnlab.analyse.select import MEASURED, runs_with, select
 from lnlab.errors import Problem, ReportError
 from lnlab.keys import Json
 from lnlab.report.wording import count, listing, together, value_of_axis
+from lnlab.spec.depths import axes_said_by
 from lnlab.tables import Results
 
 ALONE = "all runs"
@@ -107,7 +108,7 @@ def _panel_column(rows: pl.DataFrame, x: str) -> str | None:
 
 def _series(results: Results, runs: pl.DataFrame, x: str) -> tuple[tuple[str, ...], tuple[int, ...], pl.DataFrame]:
     """The series of every run, named by the axes that vary among these runs; its family is its place on the first."""
-    here = results.axes.filter(pl.col("run").is_in(runs["run"].implode()) & (pl.col("axis") != x))
+    here = results.axes.filter(pl.col("run").is_in(runs["run"].implode()) & ~pl.col("axis").is_in(axes_said_by(x)))
     counts = here.group_by("axis", maintain_order=True).agg(pl.col("value").n_unique())
     varying = counts.filter(pl.col("value") > 1)["axis"].to_list()
     told: dict[str, list[tuple[int, str]]] = {run: [] for run in runs["run"]}
