@@ -54,6 +54,12 @@ class Flawed(Exception):
         self.flaws = flaws
 
 
+def supplied(build: Callable[..., Any]) -> int:
+    """How many things the lab supplies to a builder: its positional parameters."""
+    positional = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
+    return sum(p.kind in positional for p in signature(build).parameters.values())
+
+
 def default(kind: str, **params: Json) -> Any:
     """The default of a parameter that is a choice: ``tokenizer: Annotated[..., tokenizers] = default("bpe")``."""
     return {"kind": kind, **params}

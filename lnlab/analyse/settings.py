@@ -11,6 +11,7 @@ from functools import lru_cache
 import polars as pl
 
 from lnlab.keys import Json, canonical
+from lnlab.spec.columns import METHOD
 from lnlab.spec.depths import depth_at, depths_of
 from lnlab.tables import Results
 
@@ -26,9 +27,13 @@ Setting = Mapping[str, Json]
 
 
 def settings(results: Results) -> dict[str, Setting]:
-    """The resolved setting of each variant."""
+    """The resolved setting of each variant, and under ``method`` the name that the spec gives it, if any."""
     unique = results.runs.select("variant", "setting").unique("variant", keep="first")
-    return {variant: _parsed(text) for variant, text in unique.iter_rows()}
+    names = _labels(results, METHOD)
+    return {
+        variant: {**_parsed(text), METHOD: names[variant]} if variant in names else _parsed(text)
+        for variant, text in unique.iter_rows()
+    }
 
 
 @lru_cache(maxsize=8192)

@@ -7,6 +7,7 @@ from lnlab.compile.paths import MISSING, SHORT, STACKS, split, stacks_of, value_
 from lnlab.compile.work import Setting
 from lnlab.keys import Json
 from lnlab.registry import Registry
+from lnlab.spec.columns import METHOD
 
 
 class Axes:
@@ -17,9 +18,9 @@ class Axes:
         self.registries = registries
         self._short: dict[tuple[str, int], tuple[Json, Json]] = {}
 
-    def point(self, setting: Setting) -> dict[str, Json]:
+    def point(self, setting: Setting, method: Json = None) -> dict[str, Json]:
         """{axis: value}. Where stacks disagree at a short form: the value of each; where nothing stands: None."""
-        return {path: self._value(setting, path) for path in self.paths}
+        return {path: method if path == METHOD else self._value(setting, path) for path in self.paths}
 
     def _value(self, setting: Setting, path: str) -> Json:
         found = value_at(setting, path)

@@ -8,6 +8,7 @@ from lnlab.compile.choices import Registries
 from lnlab.compile.cost import machine_memory
 from lnlab.compile.digests import Input
 from lnlab.compile.identity import Identities
+from lnlab.compile.methods import METHODS
 from lnlab.compile.overlay import Draft, Found, draft
 from lnlab.compile.places import Spot, in_order, problem
 from lnlab.compile.questions import Questions, implausible, questions
@@ -46,6 +47,10 @@ class Checked:
     def settings(self) -> list[Setting]:
         """The resolved settings, each once, in the order of the sweep."""
         return self.settled.settings
+
+    def point(self, number: int) -> dict[str, Json]:
+        """The values of the axes at a setting, by its number."""
+        return self.axes.point(self.settings[number], self.settled.methods[number])
 
     @property
     def inputs(self) -> tuple[Input, ...]:
@@ -93,7 +98,7 @@ def _overrides(arguments: Sequence[str]) -> tuple[list[Override], list[tuple[Spo
 
 def _shapes(flaw: Flaw) -> bool:
     """Whether a flaw of the grammar hides part of the runs, so that a selection may find nothing because of it."""
-    return bool(flaw.path) and flaw.path[0] in (*SETTING, "sweep", "seeds")
+    return bool(flaw.path) and flaw.path[0] in (*SETTING, METHODS, "sweep", "seeds")
 
 
 def _others(document: Document, chosen: str | None, identities: Identities) -> Found:
@@ -149,18 +154,16 @@ def _ground(checked: Checked) -> Ground:
             memo.append(_unchanged(checked) if checked.draft.touched else None)
         return memo[0]
 
-    def point(number: int) -> dict[str, Json]:
-        return checked.axes.point(checked.settings[number])
-
     measured = _quantities(checked.questions, checked.identities.registries)
-    return Ground(Variants(checked.settings), point, unchanged, checked.experiment.seeds, measured)
+    variants = Variants(checked.settings, checked.settled.methods)
+    return Ground(variants, checked.point, unchanged, checked.experiment.seeds, measured)
 
 
 def _unchanged(checked: Checked) -> Variants | None:
     """The variants of the spec without profile and overrides; None where it has none of its own."""
     plain = draft(checked.document, None, [])
     settled = settle(read_experiment(plain.data), plain, checked.identities, memory=None)
-    return None if settled.found else Variants(settled.settings)
+    return None if settled.found else Variants(settled.settings, settled.methods)
 
 
 def _quantities(asked: Questions, registries: Registries) -> list[str] | None:

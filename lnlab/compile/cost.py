@@ -40,7 +40,7 @@ class Cost:
 def cost(setting: Setting, measurements: Iterable[Measurement], registries: Registries) -> Cost:
     """The cost of ``measurements`` on one run of a resolved setting."""
     parameters, per_token = registries["model"][setting["model"]["kind"]].tags["size"](setting)
-    tokens = batch_tokens(setting)
+    tokens = batch_tokens(setting, registries)
     flops = sum(passes(measurement, registries) for measurement in measurements) * per_token * tokens
     return Cost(parameters, flops, FLOAT * (COPIES * parameters + tokens * _kept_per_token(setting)))
 
@@ -51,9 +51,11 @@ def passes(measurement: Measurement, registries: Registries) -> float:
     return float(registries["probe"][measurement.probe["kind"]].tags["passes"](params))
 
 
-def batch_tokens(setting: Setting) -> int:
-    """Tokens of one batch; 0 where the task counts otherwise."""
-    return int(setting["task"].get("batch_tokens") or 0)
+def batch_tokens(setting: Setting, registries: Registries) -> int:
+    """Tokens of one batch; 0 where the task does not say."""
+    task = setting["task"]
+    count = registries["task"][task["kind"]].tags.get("batch_tokens", lambda params: params.get("batch_tokens") or 0)
+    return int(count(task))
 
 
 def _kept_per_token(setting: Setting) -> int:

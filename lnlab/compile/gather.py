@@ -77,11 +77,11 @@ def gather(checked: Checked) -> Work:
     work, identities = Work(), checked.identities
     schedules: dict[int, Due] = {}
     seeds = checked.experiment.seeds
-    for setting in checked.settings:
+    for number, setting in enumerate(checked.settings):
         identity = identities.of(setting)
         if identity.steps not in schedules:
             schedules[identity.steps] = _due(checked, identity.steps, identities)
-        work.add(setting, checked.axes.point(setting), identity, schedules[identity.steps], seeds)
+        work.add(setting, checked.point(number), identity, schedules[identity.steps], seeds)
     return work
 
 

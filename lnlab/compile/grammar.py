@@ -22,8 +22,11 @@ placement: post                           # required; norm, attention and init h
 encoder: {...}                            # norm, placement, attention, layers of one stack
 decoder: {...}                            # the same, and cross_attention
 seeds: 10                                 # 1 to 10; or 3-7, or a list of seeds and ranges
+methods:                                  # optional: names for several settings at once
+  T-Fixup: {placement: pre, norm: none, init: t_fixup}
 sweep:                                    # a union of grids
   - {placement: [post, pre], model.layers: [6, 8], except: [{placement: pre, model.layers: 8}]}
+                                          # or {method: [T-Fixup, ...], model.layers: [6, 8]}
 probes:
   - {kind: gradient_norm, at: init}       # at: init, end, a list of steps, {every: k}, {log: n}
 report:
@@ -43,6 +46,10 @@ profiles:
 - **Pins.** At a path that some grid sweeps, one value pins the axis to it, and a list is the axis's new values.
 - **Grids.** Shorter paths are set first, equal points are one variant, `except:` leaves partial points out. Every run
   has a value for every axis, swept in its grid or not.
+- **Methods.** A method is a flat map from dotted paths to values under one name. `method` is an axis whose values are
+  such names, and selections, `over`, pins and exceptions name them too; what a method sets is no axis. A name is part
+  of no key: a setting has the same runs under any name and under none. Two names for one setting are refused, and so
+  is a grid without `method` beside one that has it.
 - **Stacks.** `norm`, `placement`, `attention` and `model.layers` mean every stack; `encoder:` and `decoder:` mean one.
   The two forms of one thing exclude each other. A selection by the short form takes runs whose stacks agree.
 - **Selections** (`where`, `of`, `to`) select rows. Their keys are columns (`quantity`, `stack`, `layer`, `sublayer`,

@@ -1,5 +1,6 @@
 """Pieces of a model that do not go together: each check reads what the pieces say of themselves in their tags.
 
+Tasks and models say where their answers stand (``says``): at the tokens of a stack, or one a sentence.
 Norms say over what they take ``statistics``; models, which of their stacks are ``causal``; placements, what is normed
 (``norm_of``) and which parameter is their ``gate``; inits, what they need normed (``norm_of``), what they set to zero
 (``zeros``) and between which parameters they draw (``bounds``); attentions, by which of their matrices they divide
@@ -105,7 +106,20 @@ def bounds_are_in_order(setting: Setting, registries: Registries) -> list[Flaw]:
     return flaws
 
 
+def model_suits_task(setting: Setting, registries: Registries) -> list[Flaw]:
+    """A model answers what it is asked: a token at every position of a stack, or a label a sentence."""
+    model, task = (registries[word][setting[word]["kind"]] for word in ("model", "task"))
+    given, asked = model.tags.get("says"), task.tags.get("says", lambda _: None)(setting["task"])
+    if given is None or asked is None or given in asked:
+        return []
+    wanted = " or ".join(_answer(word) for word in asked)
+    what = f"'{model.name}' gives {_answer(given)}, and the task '{task.name}' asks for {wanted}"
+    fitting = ", ".join(entry.name for entry in registries["model"] if entry.tags.get("says") in asked)
+    return [Flaw(("model",), what, f"these models do: {fitting}, or choose another task")]
+
+
 GRAPH_CHECKS = (
+    model_suits_task,
     causal_stacks_see_no_future,
     groups_divide_width,
     init_suits_placement,
@@ -118,6 +132,10 @@ GRAPH_CHECKS = (
 
 def _statistics(norm: Entry[Any]) -> str:
     return str(norm.tags.get("statistics", "token"))
+
+
+def _answer(says: str) -> str:
+    return "a label for each sentence" if says == "sentence" else f"a token at every position of the {says}"
 
 
 def _inits(choice: Choice, registries: Registries) -> Iterator[tuple[Entry[Any], Choice]]:

@@ -5,14 +5,13 @@ state = (trajectory, step), at step 0 the initial state alone   measurement = (s
 """
 
 from dataclasses import dataclass
-from inspect import Parameter, signature
 from typing import Any
 
 from lnlab.compile.choices import Registries
 from lnlab.compile.paths import SHORT, stacks_of
 from lnlab.compile.work import Setting
 from lnlab.keys import Json, canonical, digest
-from lnlab.registry import Choice, Entry, Roots
+from lnlab.registry import Choice, Entry, Roots, supplied
 
 _NUMBERS = ("precision", "device", "threads")
 _MOVING = ("optimizer", "schedule", "train", "interventions")
@@ -103,5 +102,4 @@ class Identities:
 
 def asks_for_steps(entry: Entry[Any]) -> bool:
     """Whether a schedule's builder takes the number of steps; then, and only then, it is part of the key."""
-    positional = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
-    return any(p.kind in positional for p in signature(entry.build).parameters.values())
+    return supplied(entry.build) > 0

@@ -4,20 +4,23 @@ At a path that some grid sweeps, a value pins the axis to itself, and a list is 
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
+from lnlab.compile.methods import methods_of
 from lnlab.compile.paths import assign, split
 from lnlab.compile.places import Spot
 from lnlab.errors import nearest
 from lnlab.keys import Json
 from lnlab.registry import Flaw, Flawed, Where
+from lnlab.spec.columns import METHOD
 from lnlab.spec.experiment import REPLACEABLE, SETTING, Experiment
 from lnlab.spec.load import Document
 from lnlab.spec.override import Override
 
 Found = list[tuple[Spot, Flaw]]
 EXCEPT = "except"
+_NO_METHOD = Flaw((), f"no grid of the sweep has a {METHOD}", "name settings under 'methods:' and sweep them")
 
 
 @dataclass(frozen=True)
@@ -89,7 +92,7 @@ def _lines(name: str, lines: dict[str, Json]) -> list[Change]:
 def _misplaced(change: Change) -> tuple[Spot, Flaw] | None:
     """The flaw of a change that sets what cannot be set."""
     words = split(change.path)
-    if (words[0] in SETTING and all(words)) or change.path in REPLACEABLE:
+    if (words[0] in SETTING and all(words)) or change.path in (*REPLACEABLE, METHOD):
         return None
     if words[0] in Experiment.model_fields:
         what = f"'{change.path}' cannot be changed by a profile or -s"
@@ -108,16 +111,15 @@ def _apply(made: Draft, changes: list[Change]) -> None:
             made.changes.append(change)
     grids = grids_of(made.data)
     swept = {path for grid in grids for path in grid}
-    for change in changes:
-        if change.path in REPLACEABLE:
-            continue
+    moving = [change for change in changes if change.path not in REPLACEABLE]
+    for change in moving:
         if change.path in swept:
             made.pins[change.path] = change
-        if change.path not in swept or not isinstance(change.value, list):
+        if change.path == METHOD:
+            made.flaws += [] if METHOD in swept else [(change.spot, _NO_METHOD)]
+        elif change.path not in swept or not isinstance(change.value, list):
             _set(made, change)
-        if wiped := _wiped(change, grids):
-            what = f"'{change.path}' has no effect, because every grid of the sweep sets {wiped} whole"
-            made.flaws.append((change.spot, Flaw((), what, f"set {wiped}, or write the parameter into the sweep")))
+    made.flaws += [(change.spot, flaw) for change in moving if (flaw := _without_effect(change, made, grids))]
 
 
 def _set(made: Draft, change: Change) -> None:
@@ -136,16 +138,31 @@ def grids_of(data: dict[str, Json]) -> list[dict[str, Json]]:
     return [{path: values for path, values in grid.items() if path != EXCEPT} for grid in grids]
 
 
-def _wiped(change: Change, grids: list[dict[str, Json]]) -> str | None:
-    """The path above the change's that every grid sets whole."""
-    above = ["".join(prefix) for prefix in _prefixes(change.path)]
-    found = [path for path in above if grids and all(path in grid for grid in grids)]
-    return found[0] if found and not any(change.path in grid for grid in grids) else None
+def _without_effect(change: Change, made: Draft, grids: list[dict[str, Json]]) -> Flaw | None:
+    """The flaw of a change that every point of the sweep sets again, itself or with what stands above it."""
+    always = [set(grid) | _set_by_methods(grid, made) for grid in grids]
+    found = [path for path in _prefixes(change.path) if grids and all(path in each for each in always)]
+    if not found or any(change.path in grid for grid in grids):
+        return None
+    if any(found[0] in grid for grid in grids):
+        what = f"'{change.path}' has no effect, because every grid of the sweep sets {found[0]} whole"
+        return Flaw((), what, f"set {found[0]}, or write the parameter into the sweep")
+    what = f"'{change.path}' has no effect, because every method of the sweep sets {found[0]}"
+    return Flaw((), what, "change the methods, or leave it out of them")
+
+
+def _set_by_methods(grid: Mapping[str, Json], made: Draft) -> set[str]:
+    """The paths that all methods of a grid set; a pin decides which methods these are."""
+    known = methods_of(made.data)
+    names = made.pins[METHOD].value if METHOD in grid and METHOD in made.pins else grid.get(METHOD)
+    overlays = [known.get(str(name), {}) for name in (names if isinstance(names, list) else [names])]
+    return set.intersection(*map(set, overlays)) if overlays else set()
 
 
 def _prefixes(path: str) -> Iterator[str]:
+    """The path and all that it lies below, the shortest first."""
     words = split(path)
-    return (".".join(words[:n]) for n in range(1, len(words)))
+    return (".".join(words[:n]) for n in range(1, len(words) + 1))
 
 
 def pin_sentences(made: Draft) -> tuple[str, ...]:

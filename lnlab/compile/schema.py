@@ -9,13 +9,23 @@ from typing import Any
 from pydantic import BaseModel
 
 from lnlab.compile.choices import Registries
+from lnlab.compile.methods import METHODS
 from lnlab.compile.overlay import EXCEPT
 from lnlab.compile.paths import SHORT, STACKS
 from lnlab.compile.stacks import MOST_LAYERS
 from lnlab.compile.training import Train
 from lnlab.keys import Json
 from lnlab.registry import Entry, Flawed
-from lnlab.spec.experiment import REPLACEABLE, SETTING, ClaimText, Experiment, ProbeText, SectionText
+from lnlab.spec.columns import METHOD
+from lnlab.spec.experiment import (
+    NAME,
+    REPLACEABLE,
+    SETTING,
+    ClaimText,
+    Experiment,
+    ProbeText,
+    SectionText,
+)
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 _REFERENCE = "#/$defs/{model}"
@@ -134,31 +144,40 @@ def _asked() -> dict[str, Json]:
 
 
 def _overlays() -> dict[str, Json]:
-    """``sweep`` and ``profiles``: dotted paths of what determines a run; a profile also replaces lists whole."""
-    keys = "|".join(SETTING)
-    axis: Json = {"type": "array", "minItems": 1}
-    grid = {
-        "type": "object",
-        "minProperties": 1,
-        "properties": {EXCEPT: {"type": "array", "minItems": 1, "items": {"type": "object", "minProperties": 1}}},
-        "patternProperties": {f"^({keys})$": axis, _BELOW.format(keys): axis},
-        "additionalProperties": False,
-    }
-    sweep = {"type": "array", "minItems": 1, "items": grid, "description": "a union of grids"}
+    """``methods``, ``sweep`` and ``profiles``: dotted paths of what determines a run, in profiles also whole lists."""
+    sweep = {"type": "array", "minItems": 1, "items": _grid(), "description": "a union of grids"}
     whole: Mapping[str, Json] = {key: _ref_of_list(key) for key in REPLACEABLE if key != "sweep"}
-    overlay = {
-        "type": "object",
-        "properties": {**whole, "sweep": sweep},
-        "patternProperties": {f"^({keys})$": {}, _BELOW.format(keys): {}},
-        "additionalProperties": False,
-    }
     profiles = {
         "type": "object",
         "propertyNames": {"pattern": "^[A-Za-z][A-Za-z0-9_]*$"},
-        "additionalProperties": overlay,
+        "additionalProperties": _by_path({}, **whole, sweep=sweep, **{METHOD: {}}),
         "description": "overlays by name: dotted path -> value",
     }
-    return {"sweep": sweep, "profiles": profiles}
+    methods = {
+        "type": "object",
+        "propertyNames": {"pattern": NAME},
+        "additionalProperties": _by_path({}),
+        "description": f"names for several settings at once, which the axis '{METHOD}' takes: dotted path -> value",
+    }
+    return {METHODS: methods, "sweep": sweep, "profiles": profiles}
+
+
+def _grid() -> Json:
+    axis: Json = {"type": "array", "minItems": 1}
+    without = {**axis, "items": {"type": "object", "minProperties": 1}}
+    names = {**axis, "items": {"type": "string"}, "description": f"names that stand under '{METHODS}'"}
+    return {**_by_path(axis, **{EXCEPT: without, METHOD: names}), "minProperties": 1}
+
+
+def _by_path(value: Json, **others: Json) -> Json:
+    """A flat map from dotted paths of what determines a run, beside ``others``."""
+    keys = "|".join(SETTING)
+    return {
+        "type": "object",
+        "properties": others,
+        "patternProperties": {f"^({keys})$": value, _BELOW.format(keys): value},
+        "additionalProperties": False,
+    }
 
 
 def _ref_of_list(key: str) -> Json:

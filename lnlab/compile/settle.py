@@ -7,14 +7,18 @@ from itertools import islice
 from lnlab.compile.choices import Registries, resolve_choice
 from lnlab.compile.contradictions import contradictions, too_large
 from lnlab.compile.digests import Input, input_of
-from lnlab.compile.expand import Grid, Part, Point, grids, points
+from lnlab.compile.expand import Part, Point, points
+from lnlab.compile.grids import Grid, grids
 from lnlab.compile.identity import Identities
 from lnlab.compile.inputs import files_of
+from lnlab.compile.methods import METHODS
 from lnlab.compile.overlay import Draft, Found, grids_of
 from lnlab.compile.paths import SHORT, STACKS
+from lnlab.compile.places import Spot
 from lnlab.compile.resolve import NULLABLE, Resolver
 from lnlab.compile.work import Setting
 from lnlab.errors import LabError
+from lnlab.keys import Json
 from lnlab.registry import Flaw, Flawed, Where
 from lnlab.spec.read import Reading
 
@@ -24,10 +28,19 @@ ENOUGH = 200
 
 @dataclass
 class Settled:
-    """The settings of an experiment, each once, in the order of the sweep, and what is wrong with them."""
+    """The settings of an experiment, each once, in the order of the sweep, and what is wrong with them.
+
+    Attributes:
+        axes: dotted paths that some grid varies.
+        settings: resolved.
+        methods: for each setting, the name that the spec gives it, or None.
+        inputs: files whose content joins the keys.
+        found: what is wrong.
+    """
 
     axes: tuple[str, ...] = ()
     settings: list[Setting] = field(default_factory=list)
+    methods: list[Json] = field(default_factory=list)
     inputs: tuple[Input, ...] = ()
     found: Found = field(default_factory=list)
 
@@ -57,7 +70,7 @@ def _resolve(
 ) -> None:
     resolver = Resolver(identities.registries)
     inspector = _Inspector(identities, memory)
-    known: set[tuple[int, ...]] = set()
+    known: dict[tuple[int, ...], Json] = {}
     flawed = expanded = 0
     for point in found:
         expanded += 1
@@ -65,17 +78,28 @@ def _resolve(
         if setting is not None:
             name = tuple(map(id, setting.values()))  # the resolver gives equal parts as one object
             if name in known:
+                settled.found += _two_names(known[name], point.method)
                 continue
-            known.add(name)
+            known[name] = point.method
             settled.settings.append(setting)
+            settled.methods.append(point.method)
             flaws = [_written(flaw, point.parts) for flaw in inspector.flaws(setting)]
         settled.found += [(point.spot(flaw, draft), flaw) for flaw in flaws]
         flawed += bool(flaws)
         if flawed == ENOUGH:
             break
-    if not expanded:
+    if not expanded and not settled.found:
         settled.found.append((draft.spot(("sweep",)), Flaw(("sweep",), "no point is left", "except fewer of them")))
     settled.inputs = inspector.inputs()
+
+
+def _two_names(first: Json, second: Json) -> Found:
+    """That a setting has two names, so that nobody could say which of them its numbers belong to."""
+    if first == second:
+        return []
+    return [
+        (Spot((METHODS, second)), Flaw((), f"the methods '{first}' and '{second}' are one setting", "keep one name"))
+    ]
 
 
 def _overwritten(draft: Draft, made: list[Grid], registries: Registries) -> Found:

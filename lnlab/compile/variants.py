@@ -4,16 +4,20 @@ from collections.abc import Mapping, Sequence
 
 from lnlab.compile.paths import MISSING, matches, paths_of, value_at
 from lnlab.keys import Json, canonical
-from lnlab.spec.columns import COLUMNS
+from lnlab.spec.columns import COLUMNS, METHOD
 
 Members = frozenset[int]
 
 
 class Variants:
-    """The resolved settings of an experiment. Each path is read once, however many selections name it."""
+    """The resolved settings of an experiment, and the names of those that have one (a path like any other).
 
-    def __init__(self, settings: Sequence[dict[str, Json]]) -> None:
-        self.settings = settings
+    Each path is read once, however many selections name it.
+    """
+
+    def __init__(self, settings: Sequence[dict[str, Json]], methods: Sequence[Json] = ()) -> None:
+        named = any(name is not None for name in methods)
+        self.settings = [{METHOD: name, **s} for name, s in zip(methods, settings, strict=True)] if named else settings
         self.all: Members = frozenset(range(len(settings)))
         self._at: dict[str, list[tuple[Json, Members]]] = {}
         self._paths: tuple[str, ...] | None = None

@@ -1,7 +1,6 @@
 """Build a model without memory: what cannot be built is found by ``lnlab check``, before any work."""
 
 from collections.abc import Callable
-from inspect import Parameter, signature
 from typing import Any
 
 import torch
@@ -11,8 +10,7 @@ from lnlab.errors import LabError, Problem
 from lnlab.execute.program import build_model
 from lnlab.execute.unit import Registries
 from lnlab.randomness import Draw
-
-_POSITIONAL = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
+from lnlab.registry import supplied
 
 
 def build_on_meta(setting: Setting, registries: Registries) -> None:
@@ -27,9 +25,9 @@ def build_on_meta(setting: Setting, registries: Registries) -> None:
     kind = setting["model"]["kind"]
     task = _attempt("task", setting["task"]["kind"], lambda: registries["task"].builder(setting["task"])(draw, ()))
     with torch.device("meta"):
-        model = _attempt("model", kind, lambda: build_model(setting, registries, task.size))
+        model = _attempt("model", kind, lambda: build_model(setting, registries, task))
         init = registries["init"].builder(setting["init"])
-        if _arguments(init) <= 2:
+        if supplied(init) <= 2:
             _attempt("init", setting["init"]["kind"], lambda: init(model, draw))
 
 
@@ -41,8 +39,3 @@ def _attempt(key: str, kind: str, build: Callable[[], Any]) -> Any:
     except Exception as error:
         said = " ".join(str(error).split()) or type(error).__name__
         raise LabError(Problem(key, f"'{kind}' cannot be built: {said}", "change the setting")) from error
-
-
-def _arguments(builder: Callable[..., Any]) -> int:
-    """How many things the lab supplies."""
-    return sum(parameter.kind in _POSITIONAL for parameter in signature(builder).parameters.values())

@@ -9,7 +9,8 @@ from lnlab.execute.unit import Registries
 from lnlab.nn.parts import Parts
 from lnlab.probes.probe import State
 from lnlab.randomness import Draw
-from lnlab.registry import Roots
+from lnlab.registry import Roots, supplied
+from lnlab.tasks.task import Task
 
 
 def build(trajectory: Trajectory, registries: Registries, roots: Roots = ()) -> State:
@@ -26,16 +27,17 @@ def build(trajectory: Trajectory, registries: Registries, roots: Roots = ()) -> 
     draw = Draw(trajectory.seed)
     torch.default_generator.manual_seed(draw("build"))
     task = registries["task"].builder(setting["task"])(draw, roots)
-    model = build_model(setting, registries, task.size).to(torch.float32)
+    model = build_model(setting, registries, task).to(torch.float32)
     registries["init"].builder(setting["init"])(model, draw)
     return State(model.eval(), task, draw, step=0)
 
 
-def build_model(setting: Setting, registries: Registries, size: int) -> nn.Module:
-    """The model of a setting, before its init; ``size`` is the number of rows of its tables."""
-    stacks = registries["model"][setting["model"]["kind"]].tags.get("stacks", ())
-    parts = {stack: _parts(setting[stack], registries) for stack in stacks}
-    model: nn.Module = registries["model"].builder(setting["model"])(size, parts)
+def build_model(setting: Setting, registries: Registries, task: Task) -> nn.Module:
+    """The model of a setting, before its init; the task says how many rows its tables have, and its output."""
+    entry = registries["model"][setting["model"]["kind"]]
+    parts = {stack: _parts(setting[stack], registries) for stack in entry.tags.get("stacks", ())}
+    given = (task.labels,) if supplied(entry.build) > 2 else ()
+    model: nn.Module = registries["model"].builder(setting["model"])(task.size, parts, *given)
     return model
 
 

@@ -30,7 +30,12 @@ class DotProductAttention(nn.Module, ABC):
     scale: float | None = None
 
     def __init__(
-        self, width: int, heads: int, dropout: float, linear: Callable[[int, int], nn.Module] = nn.Linear
+        self,
+        width: int,
+        heads: int,
+        dropout: float,
+        linear: Callable[[int, int], nn.Module] = nn.Linear,
+        output: bool = True,
     ) -> None:
         super().__init__()
         if width % heads:
@@ -40,7 +45,7 @@ class DotProductAttention(nn.Module, ABC):
         self.q = linear(width, width)
         self.k = linear(width, width)
         self.v = linear(width, width)
-        self.o = linear(width, width)
+        self.o = linear(width, width) if output else nn.Identity()
 
     @abstractmethod
     def ready(self, q: Tensor, k: Tensor) -> tuple[Tensor, Tensor]:
@@ -70,10 +75,13 @@ class DotProductAttention(nn.Module, ABC):
 
 @attentions.register("softmax")
 class SoftmaxAttention(DotProductAttention):
-    """``softmax(q kᵀ / sqrt(width / heads)) v``, in heads: scaled dot product (Vaswani et al., 2017)."""
+    """``softmax(q kᵀ / sqrt(width / heads)) v``, in heads: scaled dot product (Vaswani et al., 2017).
 
-    def __init__(self, width: int, heads: int, *, dropout: Rate = 0.0) -> None:
-        super().__init__(width, heads, dropout)
+    ``output: false`` leaves out the matrix o behind the heads, as theory with a single head does (Xiong et al., 2020).
+    """
+
+    def __init__(self, width: int, heads: int, *, dropout: Rate = 0.0, output: bool = True) -> None:
+        super().__init__(width, heads, dropout, output=output)
 
     def ready(self, q: Tensor, k: Tensor) -> tuple[Tensor, Tensor]:
         """As they are."""

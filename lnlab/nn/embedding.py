@@ -6,26 +6,34 @@ zeroed by the init and never by ``padding_idx``, which breaks second derivatives
 """
 
 import math
+from typing import Literal
 
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import embedding, linear
 
+Positions = Literal["sinusoids", "none"]
 LONGEST_WAVE = 10_000.0
 
 
 class Embedding(nn.Module):
-    """``sqrt(d) table[token] + position``. The table has ``size`` rows, whether or not the corpus uses them all."""
+    """``sqrt(d) table[token] + position``. The table has ``size`` rows, whether or not the corpus uses them all.
 
-    def __init__(self, size: int, width: int) -> None:
+    Without positions, different tokens with entries N(0, 1/d) are i.i.d. N(0, I), as theory has its inputs.
+    """
+
+    def __init__(self, size: int, width: int, positions: Positions = "sinusoids") -> None:
         super().__init__()
+        self.positions = positions
         self.table = nn.Parameter(torch.zeros(size, width))
 
     def forward(self, tokens: Tensor) -> Tensor:
         """(batch, length) int64 -> (batch, length, width)."""
         width = self.table.shape[1]
-        positions = sinusoids(tokens.shape[1], width, self.table.device).to(self.table.dtype)
-        return embedding(tokens, self.table) * math.sqrt(width) + positions
+        x = embedding(tokens, self.table) * math.sqrt(width)
+        if self.positions == "none":
+            return x
+        return x + sinusoids(tokens.shape[1], width, self.table.device).to(self.table.dtype)
 
 
 class Output(nn.Module):

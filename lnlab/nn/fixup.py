@@ -27,7 +27,7 @@ def fixup(model: nn.Module, draw: Draw) -> None:
         ValueError: the output shares the table of an embedding, which cannot be zero.
     """
     uses = {site: p for site, p in parameters(model) if site.tensor == "table"}
-    if sum(p is uses[Site(None, None, "output", "table")] for p in uses.values()) > 1:
+    if sum(p is uses.get(Site(None, None, "output", "table")) for p in uses.values()) > 1:
         raise ValueError("found an output that shares its table with an embedding, expected one of its own")
     branches = sum(layers * sublayers for layers, sublayers in depths(model).values())
 

@@ -2,8 +2,9 @@
 
 So placements of one seed start from the same weights, and so do the layers that a shallow and a deep model share.
 Matrices of layers (q k v o w1 w2) follow the init; everywhere, biases and shifts are 0, scales 1, and, unless an init
-says otherwise, tables, of embeddings and of an untied output alike, are N(0, 1/d) with a zero row for padding.
-Parameters that a norm, a placement or an attention sets itself are left as they are.
+says otherwise, tables, of embeddings and of an untied output alike, are N(0, 1/d) with a zero row for padding. So is a
+classifier's weight, a row for each label and none for padding. Parameters that a norm, a placement or an attention
+sets itself are left as they are.
 """
 
 import math
@@ -55,13 +56,8 @@ def xavier(shape: Shape, gain: float = 1.0) -> Law:
 
 
 def rows(gain: float = 1.0) -> Law:
-    """``N(0, gain² / d)`` for a table of vectors of width d, and a zero row for padding."""
-
-    def law(tensor: Tensor, generator: Generator) -> None:
-        tensor.normal_(0, gain * tensor.shape[1] ** -0.5, generator=generator)
-        tensor[PAD] = 0
-
-    return law
+    """``N(0, gain² / d)`` for a table of vectors of width d."""
+    return lambda tensor, generator: tensor.normal_(0, gain * tensor.shape[1] ** -0.5, generator=generator)
 
 
 def zeros(tensor: Tensor, _generator: Generator) -> None:
@@ -86,11 +82,14 @@ def fill(
         model: filled in place.
         draw: gives each site its seed.
         matrix: the law of each matrix of a layer.
-        table: the law of each table.
+        table: the law of each table, the row of padding apart, which is zero; and of a classifier's weight.
     """
     first = {id(p): (site, p) for site, p in reversed(parameters(model))}
     for site, p in first.values():
         if site.tensor == "table":
+            _drawn(p, draw, site, table(site))
+            p[PAD] = 0
+        elif site.sublayer == "output" and p.dim() > 1:
             _drawn(p, draw, site, table(site))
         elif p.dim() > 1:
             _drawn(p, draw, site, matrix(site))

@@ -1,12 +1,17 @@
-"""Whole models: ``(size, parts) -> module``, from a batch of tokens to logits."""
+"""Whole models: ``(size, parts) -> module``, from a batch of tokens to logits.
+
+``size`` is the number of rows of the tables that read. A model whose output has other rows, one a label, is built from
+``(size, parts, labels)``. Tags: ``stacks``, by name; ``causal``, those that may not see the future; ``says``, where its
+answers stand: at the positions of ``encoder`` or ``decoder``, or one a ``sentence``; ``size``, a function of a setting.
+"""
 
 from collections.abc import Callable, Mapping
-from typing import Annotated, Literal, Protocol
+from typing import Annotated, Any, Literal, Protocol
 
 from pydantic import Field
 from torch import Tensor, nn
 
-from lnlab.nn.embedding import Output
+from lnlab.nn.embedding import Output, Positions
 from lnlab.nn.masks import causal, padding
 from lnlab.nn.parts import Parts, parts_of
 from lnlab.nn.size import encoder_decoder_size
@@ -22,7 +27,10 @@ models: Registry[Callable[..., nn.Module]] = Registry("model")
 
 
 class TokenPairs(Protocol):
-    """What a model reads of a batch: int64 tokens, (batch, source length) and (batch, target length), padded with 0."""
+    """What a model reads of a batch: int64 tokens, (batch, source length) and (batch, target length), padded with 0.
+
+    A model of one stack reads one of them.
+    """
 
     @property
     def source(self) -> Tensor:
@@ -33,7 +41,9 @@ class TokenPairs(Protocol):
         """The target sentences, one position late."""
 
 
-@models.register("encoder_decoder", stacks=("encoder", "decoder"), causal=("decoder",), size=encoder_decoder_size)
+@models.register(
+    "encoder_decoder", stacks=("encoder", "decoder"), causal=("decoder",), says="decoder", size=encoder_decoder_size
+)
 class EncoderDecoder(nn.Module):
     """``logits = decoder(target, encoder(source)) tableᵀ``: one vocabulary for both languages (Vaswani et al., 2017).
 
@@ -51,10 +61,11 @@ class EncoderDecoder(nn.Module):
         d_ff: Count,
         dropout: Rate = 0.0,
         tied: Literal["target", "all", "none"] = "target",
+        positions: Positions = "sinusoids",
     ) -> None:
         super().__init__()
         encoder, decoder = parts["encoder"], parts["decoder"]
-        shape = {"size": size, "width": d_model, "heads": heads, "d_ff": d_ff}
+        shape: dict[str, Any] = {"size": size, "width": d_model, "heads": heads, "d_ff": d_ff, "positions": positions}
         self.encoder = Stack("encoder", encoder, decoder.layers, **shape, dropout=dropout)
         self.decoder = Stack("decoder", decoder, encoder.layers, **shape, dropout=dropout)
         self.output = Output(size, d_model)

@@ -5,6 +5,7 @@ A matrix costs two FLOPs an element and token, attention 4 length width more. Se
 tokens long on both sides.
 """
 
+from collections.abc import Callable
 from functools import lru_cache
 from json import loads
 
@@ -15,17 +16,43 @@ from lnlab.keys import Json, canonical
 from lnlab.nn.parts import parts_of
 from lnlab.nn.transformer import Stack
 
+Size = Callable[[dict[str, Json]], tuple[int, int]]
 LENGTH = 20
 """Tokens a sentence: between captions (14) and talks (25), with a subword vocabulary."""
 
 
 def encoder_decoder_size(setting: dict[str, Json]) -> tuple[int, int]:
     """Trainable elements, and forward FLOPs per target token, of a model of kind ``encoder_decoder``."""
-    model, rows = setting["model"], setting["task"]["vocabulary"]
-    width = model["d_model"]
-    tables = {"none": 3, "target": 2, "all": 1}[model["tied"]]
-    elements, flops = tables * rows * width, 2 * rows * width
-    for name in ("encoder", "decoder"):
+    rows, width = setting["task"]["vocabulary"], setting["model"]["d_model"]
+    tables = {"none": 3, "target": 2, "all": 1}[setting["model"]["tied"]]
+    elements, flops = _stacks(setting, ("encoder", "decoder"))
+    return elements + tables * rows * width, flops + 2 * rows * width
+
+
+def one_stack_size(name: str) -> Size:
+    """The same of a model that is one stack of that name, with a logit for each row of its table."""
+
+    def size(setting: dict[str, Json]) -> tuple[int, int]:
+        rows, width = setting["task"]["vocabulary"], setting["model"]["d_model"]
+        tables = {"none": 2, "input": 1}[setting["model"]["tied"]]
+        elements, flops = _stacks(setting, (name,))
+        return elements + tables * rows * width, flops + 2 * rows * width
+
+    return size
+
+
+def classifier_size(setting: dict[str, Json]) -> tuple[int, int]:
+    """The same of a model of kind ``classifier``; its output is as good as free beside the tokens of a sentence."""
+    rows, width, labels = setting["task"]["vocabulary"], setting["model"]["d_model"], setting["task"]["classes"]
+    elements, flops = _stacks(setting, ("encoder",))
+    return elements + rows * width + labels * (width + 1), flops
+
+
+def _stacks(setting: dict[str, Json], names: tuple[str, ...]) -> tuple[int, int]:
+    """Elements and FLOPs per token of stacks, without their tables."""
+    model = setting["model"]
+    width, elements, flops = model["d_model"], 0, 0
+    for name in names:
         stack, layers = setting[name], setting[name]["layers"]
         layer, matrices, after = _stack(canonical(stack | {"layers": 1}), width, model["heads"], model["d_ff"])
         attentions = 2 if stack.get("cross_attention", False) else 1

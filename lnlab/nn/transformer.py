@@ -7,7 +7,7 @@ from functools import partial
 
 from torch import Tensor, nn
 
-from lnlab.nn.embedding import Embedding
+from lnlab.nn.embedding import Embedding, Positions
 from lnlab.nn.feedforward import FeedForward
 from lnlab.nn.masks import PAD
 from lnlab.nn.parts import Parts
@@ -58,12 +58,13 @@ class Stack(nn.Module):
         heads: int,
         d_ff: int,
         dropout: float,
+        positions: Positions = "sinusoids",
     ) -> None:
         super().__init__()
         norm = partial(parts.norm, width)
         sublayers = 3 if parts.cross_attention else 2
         places = [Place(name, i + 1, parts.layers, other_layers, sublayers, width, norm) for i in range(parts.layers)]
-        self.embedding = Embedding(size, width)
+        self.embedding = Embedding(size, width, positions)
         self.dropout = nn.Dropout(dropout)
         self.layers = nn.ModuleList(Layer(at, parts, heads=heads, d_ff=d_ff, dropout=dropout) for at in places)
         self.final_norm = norm() if self.layers[-1].placement.final_norm else None  # type: ignore[union-attr]

@@ -3,7 +3,6 @@
 from torch import Generator, Tensor, nn
 
 from lnlab.nn.inits import fill, inits, rows
-from lnlab.nn.masks import PAD
 from lnlab.randomness import Draw
 
 
@@ -14,8 +13,4 @@ def uniform(model: nn.Module, draw: Draw, *, a: float = -0.1, b: float = 0.1, ta
     def law(tensor: Tensor, generator: Generator) -> None:
         tensor.uniform_(a, b, generator=generator)
 
-    def table(tensor: Tensor, generator: Generator) -> None:
-        law(tensor, generator)
-        tensor[PAD] = 0
-
-    fill(model, draw, lambda _: law, lambda _: table if tables else rows())
+    fill(model, draw, lambda _: law, lambda _: law if tables else rows())

@@ -12,9 +12,8 @@ import torch
 from pydantic import Field
 from torch import Tensor
 
-from lnlab.nn.sites import Site, activations
-from lnlab.probes.probe import State, evaluating, once, probes
-from lnlab.probes.tokens import present
+from lnlab.probes.probe import State, once, probes
+from lnlab.probes.stream import summed
 from lnlab.tables import Row
 
 QUANTITIES = ("activation_mean", "activation_variance", "token_sigma", "branch_variance_share")
@@ -32,7 +31,7 @@ def activation_moments(
     The first three are measured at every sublayer (``in``, ``branch``, ``sum``, ``out``), after the embedding and after
     the final norm; the share at every sublayer's ``branch``, over the variance of its ``sum``. Dropout is off.
     """
-    found = {site: _moments(sums) for site, sums in _sums(state, batches, split).items()}
+    found = {site: _moments(sums) for site, sums in summed(state, batches, split, _terms).items()}
     for site, values in found.items():
         for quantity, value in zip(QUANTITIES, values, strict=False):
             yield {"quantity": quantity, **site.row(), "value": value}
@@ -46,15 +45,7 @@ def _moments(sums: Tensor) -> tuple[float, float, float]:
     return mean, square - mean**2, sigma
 
 
-def _sums(state: State, batches: int, split: str) -> dict[Site, Tensor]:
-    """Over tokens, by site: Σ of a token's mean coordinate, of its mean square, of its σ, and of 1."""
-    sums: dict[Site, Tensor] = {}
-    with evaluating(state.model), torch.no_grad(), activations(state.model) as seen:
-        for batch in state.batches(batches, split):
-            state.model(batch)
-            here = present(batch)
-            for site, x in seen.items():
-                variance, mean = torch.var_mean(x[here[site.stack]].double(), -1, correction=0)
-                parts = (mean, variance + mean.square(), variance.sqrt(), torch.ones_like(mean))
-                sums[site] = sums.get(site, torch.zeros(())) + torch.stack(parts).sum(1)
-    return sums
+def _terms(x: Tensor, here: Tensor) -> Tensor:
+    """Over tokens: Σ of a token's mean coordinate, of its mean square, of its σ, and of 1."""
+    variance, mean = torch.var_mean(x[here], -1, correction=0)
+    return torch.stack((mean, variance + mean.square(), variance.sqrt(), torch.ones_like(mean))).sum(1)

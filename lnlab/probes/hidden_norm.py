@@ -10,9 +10,8 @@ import torch
 from pydantic import Field
 from torch import Tensor
 
-from lnlab.nn.sites import Site, activations
-from lnlab.probes.probe import State, evaluating, once, probes
-from lnlab.probes.tokens import present
+from lnlab.probes.probe import State, once, probes
+from lnlab.probes.stream import summed
 from lnlab.tables import Row
 
 
@@ -28,21 +27,14 @@ def hidden_norm(
     Measured at every sublayer (``in``, ``branch``, ``sum``, ``out``), after the embedding and after the final norm;
     dropout is off.
     """
-    for site, (square, norm, tokens, width) in _sums(state, batches, split).items():
-        yield {"quantity": "hidden_norm_sq", **site.row(), "value": (square / tokens / width).item()}
-        yield {"quantity": "hidden_norm", **site.row(), "value": (norm / tokens).item()}
+    for site, sums in summed(state, batches, split, _terms).items():
+        square, norm, tokens = sums.tolist()
+        yield {"quantity": "hidden_norm_sq", **site.row(), "value": square / tokens}
+        yield {"quantity": "hidden_norm", **site.row(), "value": norm / tokens}
 
 
-def _sums(state: State, batches: int, split: str) -> dict[Site, tuple[Tensor, Tensor, int, int]]:
-    """Σ‖x‖² and Σ‖x‖ over tokens, how many tokens, and the width, by site."""
-    sums: dict[Site, tuple[Tensor, Tensor, int, int]] = {}
-    with evaluating(state.model), torch.no_grad(), activations(state.model) as seen:
-        for batch in state.batches(batches, split):
-            state.model(batch)
-            here = present(batch)
-            for site, x in seen.items():
-                squares = x.double().square().sum(-1)[here[site.stack]]
-                square, norm, tokens, _ = sums.get(site, (0.0, 0.0, 0, 0))
-                norms = norm + squares.sqrt().sum()
-                sums[site] = (square + squares.sum(), norms, tokens + len(squares), x.shape[-1])
-    return sums
+def _terms(x: Tensor, here: Tensor) -> Tensor:
+    """Σ‖x‖²/d, Σ‖x‖ and Σ1 over tokens."""
+    squares = x[here].square()
+    norms = squares.sum(-1).sqrt()
+    return torch.stack((squares.mean(-1), norms, torch.ones_like(norms))).sum(1)

@@ -6,6 +6,7 @@ Hutchinson's estimator finds from a few products, E ‖Jᵀv‖² = ‖J‖_F² 
 
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
+from dataclasses import replace
 from typing import Annotated, Any, Literal
 
 import torch
@@ -109,7 +110,7 @@ def _first(batch: Batch, tokens: int | None) -> Batch:
     """The first sentence alone, cut to so many tokens and without padding."""
     source, target = (int(t[0].count_nonzero()) for t in (batch.source, batch.target_in))
     source, target = (n if tokens is None else min(n, tokens) for n in (source, target))
-    return Batch(batch.source[:1, :source], batch.target_in[:1, :target], batch.target_out[:1, :target])
+    return replace(batch, source=batch.source[:1, :source], target_in=batch.target_in[:1, :target])
 
 
 def _identity(start: Tensor) -> Tensor:

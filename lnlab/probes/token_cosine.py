@@ -15,9 +15,8 @@ import torch
 from pydantic import Field
 from torch import Tensor
 
-from lnlab.nn.sites import Site, activations
-from lnlab.probes.probe import State, evaluating, once, probes
-from lnlab.probes.tokens import present
+from lnlab.probes.probe import State, once, probes
+from lnlab.probes.stream import summed
 from lnlab.tables import Row
 
 
@@ -33,7 +32,7 @@ def token_cosine(
     Measured at every sublayer (``in``, ``branch``, ``sum``, ``out``), after the embedding and after the final norm;
     dropout is off. A vector of zeros has no direction and is left out; a site that has nothing else has no row.
     """
-    for site, sums in _sums(state, batches, split).items():
+    for site, sums in summed(state, batches, split, _terms).items():
         cosine, residual, tokens = sums.tolist()
         if tokens:
             yield {"quantity": "token_cosine", **site.row(), "value": cosine / tokens}
@@ -60,15 +59,7 @@ def alike(x: Tensor, here: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     return torch.where(paired, cosine, 0.0), torch.where(paired, residual, 0.0), torch.where(paired, n, 0)
 
 
-def _sums(state: State, batches: int, split: str) -> dict[Site, Tensor]:
-    """By site: Σ cosine and Σ residual over tokens, and how many tokens."""
-    sums: dict[Site, Tensor] = {}
-    with evaluating(state.model), torch.no_grad(), activations(state.model) as seen:
-        for batch in state.batches(batches, split):
-            state.model(batch)
-            here = present(batch)
-            for site, x in seen.items():
-                cosine, residual, n = alike(x.double(), here[site.stack])
-                parts = torch.stack((n * cosine, n * residual, n.double())).sum(1)
-                sums[site] = sums.get(site, torch.zeros(())) + parts
-    return sums
+def _terms(x: Tensor, here: Tensor) -> Tensor:
+    """Σ cosine and Σ residual over tokens, and how many tokens."""
+    cosine, residual, n = alike(x, here)
+    return torch.stack((n * cosine, n * residual, n.double())).sum(1)

@@ -21,6 +21,7 @@ QUANTITIES: Mapping[str, tuple[str, str, str]] = {
     "gradient_rms": ("gradient r.m.s.", "nats per token", "gradient norm over the square root of its elements"),
     "gradient_noise_share": ("noise share", "of the squared norm", "share of the squared gradient norm that is noise"),
     "gradient_growth": ("gradient growth", "ratio", "gradient norm over that of the layer before"),
+    "stream_gradient": ("gradient of the stream", "nats per token", "norm of the loss's gradient by the hidden states"),
     "hidden_norm": ("hidden norm", "Euclidean", "mean norm of the hidden state of a token"),
     "hidden_norm_sq": ("squared hidden norm", "per dimension", "mean squared norm of a hidden state over its width"),
     "token_cosine": ("token cosine", "cosine", "mean cosine of two tokens of a sentence"),

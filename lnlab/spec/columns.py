@@ -31,7 +31,7 @@ VOCABULARY: dict[str, tuple[str, ...]] = {
     "sublayer": ("self_attention", "cross_attention", "feed_forward", "embedding", "final_norm", "output"),
     "tensor": (
         *("q", "k", "v", "o", "w1", "w2"),
-        *("bq", "bk", "bv", "bo", "b1", "b2"),
+        *("bq", "bk", "bv", "bo", "b1", "b2", "weight", "bias"),
         *("scale", "shift", "scale_outer", "shift_outer", "scale_q", "shift_q", "scale_k", "shift_k"),
         *("alpha", "omega", "gate", "gain", "gain_q", "gain_k", "gain_v", "gain_o", "logit_gain", "table"),
         *("in", "branch", "sum", "out"),
@@ -40,3 +40,6 @@ VOCABULARY: dict[str, tuple[str, ...]] = {
 }
 ENDS = ("first", "last")
 """What ``layer`` may also be: the first and the last layer of a run's stack."""
+
+METHOD = "method"
+"""What a selection, an axis and a claim's ``over`` may name beside paths: the name of a setting under ``methods``."""

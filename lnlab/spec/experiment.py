@@ -1,9 +1,11 @@
 """The grammar of a spec: every key, closed and strict. What a choice may hold, the registries say."""
 
+import re
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic_core import PydanticCustomError
 
 from lnlab.keys import Json
 from lnlab.registry import Choice
@@ -36,11 +38,22 @@ Word = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_]*$", max_length=60)]
 One = Annotated[int, Field(ge=1, le=1)]  # a Literal[1] would take true
 Axis = Annotated[tuple[Any, ...], Field(min_length=1)]
 Overlay = Mapping[str, Any]
+NAME = r"^[^\s<>~=]([^\r\n<>~=]{0,38}[^\s<>~=])?$"
 
 
 def _listed(given: Json) -> Json:
     """One mapping as a list of one."""
     return (given,) if isinstance(given, dict) else tuple(given) if isinstance(given, list) else given
+
+
+def _name(given: str) -> str:
+    """A method's name: one that a chart has room for, and without the signs of an order."""
+    if re.fullmatch(NAME, given) is None:
+        raise PydanticCustomError("name", "a name has one line, at most 40 characters, and none of < > ~ =")
+    return given
+
+
+Name = Annotated[str, AfterValidator(_name)]
 
 
 class Source(BaseModel):
@@ -117,6 +130,7 @@ class Experiment(BaseModel):
     interventions: Any = None
     seeds: Seeds = (1,)
     select: Any = None
+    methods: Mapping[Name, Overlay] = {}
     sweep: Annotated[tuple[Mapping[str, Axis], ...], Field(min_length=1)] | None = None
     probes: tuple[ProbeText, ...] = ()
     report: tuple[SectionText, ...] = ()

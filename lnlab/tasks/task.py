@@ -1,7 +1,9 @@
 """What every task offers, its batches, and the registry of tasks.
 
 A task builder is ``(draw, roots, *, ...) -> Task``. A task can be built where its corpus is absent: text is read when
-the first batch is asked for.
+the first batch is asked for. Its tags: ``says``, a function of its parameters, where its answers stand: at the tokens
+of ``encoder`` or ``decoder``, or one a ``sentence``; ``batch_tokens``, likewise, the tokens of a batch where no
+parameter is called so; ``endless``, that an epoch has no end.
 """
 
 from collections.abc import Callable, Iterator
@@ -17,12 +19,13 @@ PAD = 0
 
 @dataclass(frozen=True)
 class Batch:
-    """Sentence pairs as int64 tokens, padded with 0.
+    """What a model reads and what it must say, as int64 tokens, padded with 0.
 
     Attributes:
-        source: (batch, source length); each sentence ends with the end mark.
-        target_in: (batch, target length); what the decoder reads: begins with the begin mark.
-        target_out: (batch, target length); what it must say: ends with the end mark.
+        source: (batch, source length); what an encoder reads. A task without sources has length 0 here.
+        target_in: (batch, target length); what a decoder reads.
+        target_out: what must be said: a token at every position of the stack that speaks, (batch, length), or a label
+            a sentence, (batch,).
     """
 
     source: Tensor
@@ -31,7 +34,7 @@ class Batch:
 
     @property
     def tokens(self) -> int:
-        """Target tokens that count: end marks included, begin marks and padding left out."""
+        """Tokens that must be said: end marks included, begin marks and padding left out."""
         return int(self.target_out.count_nonzero())
 
 
@@ -39,13 +42,19 @@ class Task(Protocol):
     """A seeded stream of batches and its loss.
 
     Attributes:
-        size: rows of the model's tables: the declared vocabulary, or the number of labels.
+        size: rows of the tables that read: the declared vocabulary.
+        labels: rows of the output: the vocabulary again, or the number of classes.
         unit: what ``loss`` counts: ``tokens`` or ``sentences``.
     """
 
     @property
     def size(self) -> int:
-        """Rows of the model's tables."""
+        """Rows of the tables that read."""
+        ...
+
+    @property
+    def labels(self) -> int:
+        """Rows of the output."""
         ...
 
     @property

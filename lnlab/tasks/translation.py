@@ -1,10 +1,6 @@
 """Translation: pairs of sentences in batches of nearly equal target tokens, and label-smoothed cross-entropy.
 
-    loss = (1 - eps) nll + eps / V  sum_v -log p_v        summed over target tokens, in nats
-
-The smoothing mass falls on every row of the vocabulary, the right one included (Szegedy et al., 2016, as in fairseq),
-so that a perfect prediction still costs: 1.246 nats a token for V = 10,000 and eps = 0.1. End marks count, begin marks
-and padding do not.
+End marks count, begin marks and padding do not.
 """
 
 from collections.abc import Callable, Iterator
@@ -15,7 +11,7 @@ from typing import Annotated
 import torch
 from pydantic import Field
 from torch import Tensor, nn
-from torch.nn.functional import cross_entropy, pad
+from torch.nn.functional import pad
 
 from lnlab.corpora.corpus import SPLITS, Corpus, corpora
 from lnlab.corpora.tokenizers import BOS, Tokenizer, tokenizers
@@ -23,6 +19,7 @@ from lnlab.errors import CorpusError, LabError, Problem, nearest
 from lnlab.randomness import Draw
 from lnlab.registry import Roots, default
 from lnlab.tasks.batching import batches_of
+from lnlab.tasks.cross_entropy import token_cross_entropy
 from lnlab.tasks.encoded import Encoded, Sentences, encoded
 from lnlab.tasks.task import PAD, Batch, tasks
 
@@ -50,6 +47,11 @@ class Translation:
     label_smoothing: float
     max_length: int
     unit: str = "tokens"
+
+    @property
+    def labels(self) -> int:
+        """Rows of the output: the vocabulary again."""
+        return self.size
 
     @cached_property
     def text(self) -> Encoded:
@@ -84,21 +86,11 @@ class Translation:
 
     def loss(self, model: nn.Module, batch: Batch) -> tuple[Tensor, int]:
         """The label-smoothed cross-entropy of a batch: its sum in nats, and the number of target tokens."""
-        return self._cross_entropy(model, batch, self.label_smoothing), batch.tokens
+        return token_cross_entropy(model(batch), batch.target_out, self.label_smoothing), batch.tokens
 
     def nll(self, model: nn.Module, batch: Batch) -> tuple[Tensor, int]:
         """The negative log-likelihood of a batch: its sum in nats, and the number of target tokens."""
-        return self._cross_entropy(model, batch, 0.0), batch.tokens
-
-    def _cross_entropy(self, model: nn.Module, batch: Batch, smoothing: float) -> Tensor:
-        logits: Tensor = model(batch)
-        return cross_entropy(
-            logits.flatten(0, 1),
-            batch.target_out.flatten(),
-            ignore_index=PAD,
-            reduction="sum",
-            label_smoothing=smoothing,
-        )
+        return token_cross_entropy(model(batch), batch.target_out, 0.0), batch.tokens
 
     def _sides(self, split: str) -> tuple[Sentences, Sentences]:
         if split not in SPLITS:
@@ -122,7 +114,7 @@ def _batch(source: Sentences, target: Sentences, rows: Tensor) -> Batch:
     return Batch(source.padded(rows), torch.where(said != PAD, read, PAD), said)
 
 
-@tasks.register("translation")
+@tasks.register("translation", says=lambda _: ("decoder",))
 def translation(
     draw: Draw,
     roots: Roots,
@@ -135,6 +127,8 @@ def translation(
     max_length: Annotated[int, Field(ge=2, le=10_000)] = 256,
 ) -> Translation:
     """``(1 - eps) nll + eps / V sum(-log p)``: label-smoothed translation, a mean over tokens (Szegedy et al., 2016).
+
+    A language model, which reads no source, learns the language of the targets.
 
     ``vocabulary`` is declared: the model has as many rows, whether or not the tokenizer finds as many pieces. A batch
     has at most ``batch_tokens`` target tokens, padding not counted, and nearly as many as every other. Pairs with a

@@ -2,7 +2,7 @@
 
 import pytest
 
-from lnlab.analyse.settings import found_at, has_value, matches, paths, value_at, words
+from lnlab.analyse.settings import found_at, has_value, matches, paths, settings, value_at, words
 
 
 def test_a_long_path_reaches_parameters_of_choices(setting):
@@ -76,3 +76,13 @@ def test_kinds_alike_are_told_apart_by_their_label_or_whole(setting, experiment)
     assert words(bare, "norm") == {"a": '{"eps":0.1,"kind":"layer"}', "b": '{"eps":0.2,"kind":"layer"}'}
     labelled = experiment(variants, (1,), lambda v, s: [], axes=[("norm", lambda s: s["encoder"]["norm"]["eps"])])
     assert words(labelled, "norm") == {"a": "0.1", "b": "0.2"}
+
+
+def test_a_name_that_the_spec_gives_is_a_path_of_the_setting(setting, experiment):
+    variants = {"a": setting("post"), "b": setting("pre")}
+    names = {"post": "Post-LN", "pre": "Pre-LN"}
+    axes = [("method", lambda given: names[given["encoder"]["placement"]["kind"]])]
+    found = experiment(variants, [1, 2], lambda variant, seed: [], axes=axes)
+    assert words(found, "method") == {"a": "Post-LN", "b": "Pre-LN"}
+    assert settings(found) == {v: {**given, "method": words(found, "method")[v]} for v, given in variants.items()}
+    assert settings(experiment(variants, [1], lambda variant, seed: [])) == variants

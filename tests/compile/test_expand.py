@@ -2,7 +2,8 @@
 
 import pytest
 
-from lnlab.compile.expand import grids, points
+from lnlab.compile.expand import points
+from lnlab.compile.grids import grids
 from lnlab.compile.overlay import draft
 from lnlab.spec.override import parse_override
 from lnlab.spec.read import read_experiment

@@ -33,6 +33,11 @@ REFUSED = [
         "encoder.attention",
         "divides by the size of k, q, which init 'zero_qk' sets to zero",
     ),
+    (
+        {"task": "labels"},
+        "model",
+        "'encoder_decoder' gives a token at every position of the decoder, and the task 'labels' asks for a",
+    ),
     ({"init": {"kind": "uniform", "a": 1.0, "b": 1.0}}, "init", "would draw between a = 1.0 and b = 1.0"),
 ]
 GATED = {"placement": "rezero", "init": "fixup", "model": BASE["model"] | {"tied": "none"}}
@@ -57,6 +62,7 @@ def registries():
     """The real pieces, and a task that needs nothing."""
     tasks = Registry("task")
     tasks.register("any")(lambda draw, roots: None)
+    tasks.register("labels", says=lambda _: ("sentence",))(lambda draw, roots: None)
     return {**REGISTRIES, "task": tasks}
 
 

@@ -26,7 +26,7 @@ def test_every_spec_that_gives_a_plan_is_valid(path, checked_by_schema):
     assert checked_by_schema(load(path).data) == []
 
 
-@pytest.mark.parametrize("name", ["wrong_everywhere", "wrong_forms", "wrong_sweep"])
+@pytest.mark.parametrize("name", ["wrong_everywhere", "wrong_forms", "wrong_names", "wrong_sweep"])
 def test_wrong_specs_are_not(name, checked_by_schema):
     assert checked_by_schema(load(PAIRS / f"{name}.yaml").data)
 
@@ -58,6 +58,13 @@ def test_wrong_specs_are_not(name, checked_by_schema):
         (("seeds: 2", "sweep: [{modl.layers: [1]}]"), False),
         (("seeds: 2", "profiles: {a: {seeds: 1, model.layers: 3, norm: rms}}"), True),
         (("seeds: 2", "profiles: {a: {title: x}}"), False),
+        (("seeds: 2", "methods: {A b: {norm: rms}}\nsweep: [{method: [A b]}]"), True),
+        (("seeds: 2", "methods: {A b: {norm: rms}}\nprofiles: {a: {method: A b}}\nsweep: [{method: [A b]}]"), True),
+        (("seeds: 2", "methods: {A b: [norm]}"), False),
+        (("seeds: 2", "methods: {A b: {nrom: rms}}\nsweep: [{method: [A b]}]"), False),
+        (("seeds: 2", "methods: {a ~ b: {norm: rms}}"), False),
+        (("seeds: 2", f"methods: {{{'a' * 41}: {{norm: rms}}}}"), False),
+        (("seeds: 2", "methods: {A b: {norm: rms}}\nsweep: [{method: [3]}]"), False),
         (("kind: gradient_norm", "kind: gradient_norm, at: {every: 3}"), True),
         (("kind: gradient_norm", "kind: gradient_norm, at: never"), False),
         (("lnlab: 1", "lnlab: 2"), False),

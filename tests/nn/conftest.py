@@ -14,7 +14,9 @@ from lnlab.nn.models import models, parts_of
 from lnlab.nn.norms import norms
 from lnlab.nn.placements import placements
 from lnlab.randomness import Draw
-from lnlab.registry import Choice
+from lnlab.registry import Choice, supplied
+
+CLASSES = 5
 
 
 @dataclass(frozen=True)
@@ -26,30 +28,26 @@ class Batch:
 def make_setting(
     placement: str | Choice = "post", *, layers: int = 2, width: int = 16, d_ff: int = 32, rows: int = 23, **given: Any
 ) -> dict[str, Any]:
-    """A resolved setting; keys of the model, ``norm``, ``attention``, ``cross_attention``, or whole stacks as given."""
+    """A resolved setting; keys of the model (or its ``kind``), ``norm``, ``attention``, ``cross_attention``, stacks."""
     stack = {
         "layers": layers,
         "norm": norms.resolve(given.pop("norm", "layer")),
         "placement": placements.resolve(placement),
         "attention": attentions.resolve(given.pop("attention", "softmax")),
     }
-    decoder = stack | {"cross_attention": given.pop("cross_attention", True)}
+    cross = given.get("kind", "encoder_decoder") == "encoder_decoder"
+    decoder = stack | {"cross_attention": given.pop("cross_attention", cross)}
     stacks = {"encoder": stack | given.pop("encoder", {}), "decoder": decoder | given.pop("decoder", {})}
-    model = {
-        "kind": "encoder_decoder",
-        "d_model": width,
-        "heads": 2,
-        "d_ff": d_ff,
-        "dropout": 0.0,
-        "tied": "target",
-    }
-    return {"task": {"vocabulary": rows}, "model": model | given, **stacks}
+    model = {"kind": "encoder_decoder", "d_model": width, "heads": 2, "d_ff": d_ff} | given
+    return {"task": {"vocabulary": rows, "classes": CLASSES}, "model": models.resolve(model), **stacks}
 
 
 def make_model(setting: dict[str, Any], *, seed: int = 1, init: str | Choice = "xavier_normal") -> nn.Module:
     """The model of a resolved setting, initialized, in evaluation mode."""
-    parts = {name: parts_of(setting[name]) for name in ("encoder", "decoder")}
-    model = models.builder(setting["model"])(setting["task"]["vocabulary"], parts)
+    entry = models[setting["model"]["kind"]]
+    parts = {name: parts_of(setting[name]) for name in entry.tags["stacks"]}
+    given = (setting["task"]["vocabulary"], parts, CLASSES)[: supplied(entry.build)]
+    model = models.builder(setting["model"])(*given)
     inits.builder(inits.resolve(init))(model, Draw(seed))
     return model.eval()
 

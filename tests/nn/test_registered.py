@@ -50,6 +50,9 @@ NUMBERS = {
     "init xavier_normal": (1, -142.90523997359549),
     "init xavier_uniform": (1, -101.02147783074486),
     "init zero_qk": (1, -147.4970514908729),
+    "model classifier": (1, 2.739901091434412),
+    "model encoder": (1, -153.70166977055516),
+    "model language_model": (1, -251.048072800962),
     "model encoder_decoder": (1, -155.95786934427178),
 }
 
@@ -90,7 +93,7 @@ def build_with(entry, setting, build) -> torch.nn.Module:
         tied = "none" if "output" in entry.tags.get("zeros", ()) else "target"
         return build(setting("pre", tied=tied), init=entry.name)
     if entry.kind == "model":
-        return build(setting())
+        return build(setting(kind=entry.name))
     registry = {"norm": norms, "placement": placements, "attention": attentions}[entry.kind]
     chosen = {entry.kind: registry.resolve(entry.name)}
     causal = {} if entry.tags.get("statistics", "token") != "token" else chosen

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy, pad
 
 import lnlab.catalogue  # noqa: F401 - registers everything
+from lnlab.nn.attention import attentions
 from lnlab.nn.inits import inits
 from lnlab.nn.models import models, parts_of
 from lnlab.nn.norms import norms
@@ -25,6 +26,7 @@ class Noise:
 
     draw: Draw
     size: int = 23
+    labels: int = 23
     sentences: int = 4
     longest: int = 8
     label_smoothing: float = 0.1
@@ -90,9 +92,10 @@ def make_state(
         "layers": layers,
         "norm": norms.resolve({"kind": norm} | ({"eps": 1e-5} if norm in ("layer", "rms") else {})),
         "placement": placements.resolve(placement),
-        "attention": {"kind": "softmax", "dropout": 0.0},
+        "attention": attentions.resolve("softmax"),
     }
     choice = {"kind": "encoder_decoder", "d_model": width, "heads": heads, "d_ff": d_ff, "dropout": 0.3, "tied": tied}
+    choice["positions"] = "sinusoids"
     parts = {"encoder": parts_of(stack), "decoder": parts_of(stack | {"cross_attention": cross_attention})}
     model = models.builder(choice)(toy.size, parts)
     inits[init].build(model, draw)

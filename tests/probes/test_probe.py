@@ -16,6 +16,7 @@ from lnlab.probes import (  # noqa: F401  # registered on import
     norm_jacobian,
     output_perturbation,
     residual_dependency,
+    stream_gradient,
     token_cosine,
 )
 from lnlab.probes.probe import evaluating, probes
@@ -30,6 +31,7 @@ NUMBERS = {
     "norm_jacobian": (1, 182.08202518572466),
     "output_perturbation": (2, 30.310012409290096),
     "residual_dependency": (1, 297.0975365330745),
+    "stream_gradient": (1, 14.20097235633402),
     "token_cosine": (1, 193.49586525276905),
 }
 
@@ -147,6 +149,7 @@ PASSES = {
     "norm_jacobian": 3.0,
     "output_perturbation": 42.0,
     "residual_dependency": 1.0,
+    "stream_gradient": 18.0,
     "token_cosine": 6.0,
 }
 

@@ -1,0 +1,86 @@
+"""Models of one stack that sees all of its sentence: an answer for every token, or one for the sentence."""
+
+from collections.abc import Mapping
+from typing import Literal
+
+import torch
+from torch import Tensor, nn
+
+from lnlab.nn.embedding import Output, Positions
+from lnlab.nn.masks import PAD, padding
+from lnlab.nn.models import Count, Rate, TokenPairs, models
+from lnlab.nn.parts import Parts
+from lnlab.nn.size import classifier_size, one_stack_size
+from lnlab.nn.transformer import Stack
+
+
+@models.register("encoder", stacks=("encoder",), causal=(), says="encoder", size=one_stack_size("encoder"))
+class Encoder(nn.Module):
+    """``logits = encoder(source) tableᵀ``: an answer at every position, as theory has its loss (Xiong et al., 2020).
+
+    ``tied: input`` shares the table of the embedding with the output, ``none`` keeps two.
+    """
+
+    def __init__(
+        self,
+        size: int,
+        parts: Mapping[str, Parts],
+        *,
+        d_model: Count,
+        heads: Count,
+        d_ff: Count,
+        dropout: Rate = 0.0,
+        tied: Literal["input", "none"] = "none",
+        positions: Positions = "sinusoids",
+    ) -> None:
+        super().__init__()
+        shape = {"size": size, "width": d_model, "heads": heads, "d_ff": d_ff}
+        self.encoder = Stack("encoder", parts["encoder"], None, **shape, dropout=dropout, positions=positions)
+        self.output = Output(size, d_model)
+        if tied == "input":
+            self.output.table = self.encoder.embedding.table
+
+    def forward(self, batch: TokenPairs) -> Tensor:
+        """The logits of an answer at every position of the source: (batch, source length, size)."""
+        logits: Tensor = self.output(self.encoder(batch.source, padding(batch.source)))
+        return logits
+
+
+@models.register("classifier", stacks=("encoder",), causal=(), says="sentence", size=classifier_size)
+class Classifier(nn.Module):
+    """``weight pool(encoder(source)) + bias``: logits of a label a sentence, from all its tokens (Devlin et al., 2019).
+
+    ``pool: mean`` is the mean over the tokens of the sentence, padding left out; ``first`` is its first token.
+    """
+
+    def __init__(
+        self,
+        size: int,
+        parts: Mapping[str, Parts],
+        labels: int,
+        *,
+        d_model: Count,
+        heads: Count,
+        d_ff: Count,
+        dropout: Rate = 0.0,
+        pool: Literal["mean", "first"] = "mean",
+        positions: Positions = "sinusoids",
+    ) -> None:
+        super().__init__()
+        shape = {"size": size, "width": d_model, "heads": heads, "d_ff": d_ff}
+        self.encoder = Stack("encoder", parts["encoder"], None, **shape, dropout=dropout, positions=positions)
+        self.pool = pool
+        self.output = nn.Linear(d_model, labels)
+
+    def forward(self, batch: TokenPairs) -> Tensor:
+        """The logits of every sentence's label: (batch, labels)."""
+        x = self.encoder(batch.source, padding(batch.source))
+        pooled = x[:, 0] if self.pool == "first" else mean(x, batch.source != PAD)
+        logits: Tensor = self.output(pooled)
+        return logits
+
+
+def mean(x: Tensor, here: Tensor) -> Tensor:
+    """The mean token of each sentence, (batch, length, width) -> (batch, width); ``here`` is True at its tokens."""
+    held = torch.where(here[..., None], x, 0.0)
+    return held.sum(1) / here.sum(1, keepdim=True).clamp(min=1)

@@ -1,0 +1,47 @@
+"""A model of one causal stack, which says at every position what comes next."""
+
+from collections.abc import Mapping
+from typing import Literal
+
+from torch import Tensor, nn
+
+from lnlab.nn.embedding import Output, Positions
+from lnlab.nn.masks import causal
+from lnlab.nn.models import Count, Rate, TokenPairs, models
+from lnlab.nn.parts import Parts
+from lnlab.nn.size import one_stack_size
+from lnlab.nn.transformer import Stack
+
+
+@models.register(
+    "language_model", stacks=("decoder",), causal=("decoder",), says="decoder", size=one_stack_size("decoder")
+)
+class LanguageModel(nn.Module):
+    """``logits = decoder(tokens) tableᵀ``: the next token from those before it, decoder only (Radford et al., 2018).
+
+    ``tied: input`` shares the table of the embedding with the output, ``none`` keeps two.
+    """
+
+    def __init__(
+        self,
+        size: int,
+        parts: Mapping[str, Parts],
+        *,
+        d_model: Count,
+        heads: Count,
+        d_ff: Count,
+        dropout: Rate = 0.0,
+        tied: Literal["input", "none"] = "input",
+        positions: Positions = "sinusoids",
+    ) -> None:
+        super().__init__()
+        shape = {"size": size, "width": d_model, "heads": heads, "d_ff": d_ff}
+        self.decoder = Stack("decoder", parts["decoder"], None, **shape, dropout=dropout, positions=positions)
+        self.output = Output(size, d_model)
+        if tied == "input":
+            self.output.table = self.decoder.embedding.table
+
+    def forward(self, batch: TokenPairs) -> Tensor:
+        """The logits of every next token: (batch, target length, size)."""
+        logits: Tensor = self.output(self.decoder(batch.target_in, causal(batch.target_in)))
+        return logits

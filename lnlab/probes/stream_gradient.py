@@ -1,0 +1,57 @@
+"""``‖dL/dx‖``: the size of the error signal wherever it passes on its way down the residual stream (Liu et al., 2020).
+
+L is the loss per token of a batch and x the vectors of all its tokens at one site, (tokens, width) as one vector. Over
+K batches the squares are averaged,
+
+    sqrt(1/K Σ_b ‖dL_b/dx_b‖²),
+
+so that its square does not depend on K in expectation, and one batch gives its norm. It does depend on the batches'
+size: the gradients of T tokens are of the order 1/T each, and their norm together of 1/√T. Squares are in float64.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Literal
+
+import torch
+from pydantic import Field
+from torch import Tensor
+
+from lnlab.nn.sites import Site, separated
+from lnlab.probes.probe import State, probes, with_gradient
+from lnlab.probes.stream import summed
+from lnlab.tables import Row
+from lnlab.tasks.task import Batch
+
+
+@probes.register("stream_gradient", table="sites", passes=with_gradient, quantities=("stream_gradient",))
+def stream_gradient(
+    state: State,
+    *,
+    batches: Annotated[int, Field(ge=1)] = 6,
+    split: Literal["train", "validation", "test"] = "train",
+) -> Iterator[Row]:
+    """``‖dL/dx‖``: gradient of the loss per token along the residual stream (Liu et al., 2020).
+
+    Measured at every sublayer (``branch``, ``sum``, ``out``), after the embedding and after the final norm; ``out`` is
+    where the paper's authors look: after the norm in Post-LN, after the addition in Pre-LN. The norm is over the real
+    tokens of a batch together, and the root mean square over batches. What the loss does not depend on has 0. Dropout
+    is off.
+    """
+    with separated(state.model):  # so that the stream has a gradient where the weights below it are frozen
+        sums = summed(state, batches, split, _square, _gradients)
+    for site, square in sums.items():
+        yield {"quantity": "stream_gradient", **site.row(), "value": (square / batches).sqrt().item()}
+
+
+def _gradients(state: State, batch: Batch, seen: Mapping[Site, Tensor]) -> dict[Site, Tensor]:
+    """Of the loss per token of a batch: (batch, length, width) by site."""
+    with torch.enable_grad():
+        loss, count = state.task.loss(state.model, batch)
+        points = {site: x for site, x in seen.items() if site.tensor != "in"}
+        found = torch.autograd.grad(loss / count, tuple(points.values()), allow_unused=True, materialize_grads=True)
+    return dict(zip(points, found, strict=True))
+
+
+def _square(gradient: Tensor, here: Tensor) -> Tensor:
+    """‖dL/dx‖² over the tokens."""
+    return gradient[here].square().sum()

@@ -1,0 +1,22 @@
+"""``(1 - eps) nll + eps / V  sum_v -log p_v``: label-smoothed cross-entropy, summed, in nats.
+
+The smoothing mass falls on every row of the vocabulary, the right one included (Szegedy et al., 2016, as in fairseq),
+so that a perfect prediction still costs: 1.246 nats a token for V = 10,000 and eps = 0.1.
+"""
+
+from torch import Tensor
+from torch.nn import functional
+
+from lnlab.tasks.task import PAD
+
+
+def token_cross_entropy(logits: Tensor, said: Tensor, smoothing: float) -> Tensor:
+    """The sum over the tokens that must be said: (batch, length, V) and (batch, length), padded with 0, -> ()."""
+    return functional.cross_entropy(
+        logits.flatten(0, 1), said.flatten(), ignore_index=PAD, reduction="sum", label_smoothing=smoothing
+    )
+
+
+def label_cross_entropy(logits: Tensor, labels: Tensor, smoothing: float) -> Tensor:
+    """The sum over sentences: (batch, labels) and (batch,) -> ()."""
+    return functional.cross_entropy(logits, labels, reduction="sum", label_smoothing=smoothing)

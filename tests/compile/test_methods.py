@@ -1,0 +1,121 @@
+"""A method is a name and nothing else: it is told in the plan, and no key knows of it."""
+
+import pytest
+
+from lnlab.compile.methods import meaning, methods_of
+from lnlab.errors import SpecError
+from lnlab.registry import Flawed
+
+METHODS = "methods: {A: {placement: post}, B: {placement: pre, norm.eps: 2, norm: rms}, C: {encoder.norm: rms}}\n"
+NAMED = METHODS + "sweep: [{method: [A, B], model.layers: [2, 4], except: [{method: A, model.layers: 4}]}]\n"
+PLAIN = """\
+sweep:
+  - {placement: [post], model.layers: [2]}
+  - {placement: [pre], norm: [{kind: rms, eps: 2}], model.layers: [2, 4]}
+"""
+CLAIM = "claims: [{id: a, says: b, kind: bound, of: {quantity: gradient_norm, OF}, at_most: 3, over: OVER}]\n"
+
+
+def keys(plan):
+    measured = [m.key for t in plan.trajectories for m in t.measurements]
+    return [run.key for run in plan.runs], list(plan.settings), measured
+
+
+def test_a_named_sweep_has_the_keys_of_the_same_sweep_without_names(plan, base):
+    named, plain = plan(base + NAMED), plan(base + PLAIN)
+    assert keys(named) == keys(plain)
+    assert named.settings == plain.settings
+    assert named.axes == ("method", "model.layers")
+    assert [tuple(point.values()) for point in named.points.values()] == [("A", 2), ("B", 2), ("B", 4)]
+
+
+def test_another_name_changes_no_key(plan, base):
+    other = plan(base + NAMED.replace("A", "Another one (2020)"))
+    assert keys(other) == keys(plan(base + NAMED))
+    assert next(iter(other.points.values()))["method"] == "Another one (2020)"
+
+
+def test_a_name_may_come_back_in_another_grid_and_for_the_same_point(plan, base):
+    found = plan(base + METHODS + "sweep: [{method: [A], model.layers: [2, 4]}, {method: [A, B], model.layers: [4]}]\n")
+    assert [tuple(point.values()) for point in found.points.values()] == [("A", 2), ("A", 4), ("B", 4)]
+
+
+def test_what_a_method_leaves_alone_is_what_the_base_and_overrides_say(plan, base):
+    found = plan(base + NAMED, overrides=("norm={kind: layer, eps: 3}",))
+    assert [setting["encoder"]["norm"]["eps"] for setting in found.settings.values()] == [3, 2, 2]
+
+
+@pytest.mark.parametrize(
+    ("of", "over"),
+    [
+        ("method: A", "layer"),
+        ("method: B", "model.layers"),
+        ("model.layers: 2", "method"),
+        ("method: [A, B], model.layers: 2", "method"),
+    ],
+)
+def test_selections_and_claims_name_methods(plan, base, of, over):
+    assert plan(base + NAMED + CLAIM.replace("OF", of).replace("OVER", over)).claims
+
+
+@pytest.mark.parametrize(
+    ("of", "over", "what"),
+    [
+        ("method: Aa", "layer", "no run has method = Aa; did you mean 'A'? (known: A, B)"),
+        ("method: B", "layer", "takes 2 variants; pin model.layers (2 or 4)"),
+        ("model.layers: 2", "layer", "takes 2 variants; pin method (A or B)"),
+    ],
+)
+def test_selections_that_name_what_is_not_there_or_too_little_are_refused(plan, base, of, over, what):
+    with pytest.raises(SpecError) as caught:
+        plan(base + NAMED + CLAIM.replace("OF", of).replace("OVER", over))
+    assert what in str(caught.value)
+
+
+def test_without_named_points_method_is_no_path(plan, base):
+    with pytest.raises(SpecError, match="unknown key 'method': neither a column nor a path"):
+        plan(base + METHODS + CLAIM.replace("OF", "method: A").replace("OVER", "layer"))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "what"),
+    [
+        (("method=[]",), "the axis 'method' is empty"),
+        (("method=D",), "-s method=D: no method is called 'D'"),
+        (("placement=pre", "method=A"), "-s placement=pre: 'placement' has no effect, because every method of the"),
+        (("norm.eps=3", "method=B"), "-s norm.eps=3: 'norm.eps' has no effect, because every method of the sweep"),
+        (("methods.A=3",), "'methods.A' cannot be changed by a profile or -s"),
+    ],
+)
+def test_arguments_that_mean_nothing_are_refused(plan, base, arguments, what):
+    with pytest.raises(SpecError) as caught:
+        plan(base.replace("placement: post\n", "") + NAMED, overrides=arguments)
+    assert what in str(caught.value)
+    assert len(caught.value.problems) == 1
+
+
+def test_a_method_cannot_be_chosen_where_no_grid_has_one(plan, base):
+    with pytest.raises(SpecError, match="no grid of the sweep has a method"):
+        plan(base + METHODS, overrides=("method=A",))
+
+
+def test_what_a_method_says_of_one_stack_excludes_the_short_form_and_is_told_where_it_stands(plan, base):
+    with pytest.raises(SpecError) as caught:
+        plan(base + "norm: layer\n" + METHODS + "sweep: [{method: [C]}]\n")
+    (problem,) = caught.value.problems
+    line = (base + "norm: layer\n").count("\n") + 1
+    assert problem.where.startswith(f"spec.yaml:{line}:")
+    assert "'norm' says it for every stack already" in problem.what
+
+
+def test_a_name_means_its_paths_in_the_order_of_the_file():
+    data = {"methods": {"A": {"placement": "post", "norm.eps": 2}, "flawed": 3}}
+    assert [(each.path, each.value) for each in meaning("A", data)] == [("placement", "post"), ("norm.eps", 2)]
+    assert [each.spot.path for each in meaning("A", data)] == [
+        ("methods", "A", "placement"),
+        ("methods", "A", "norm.eps"),
+    ]
+    assert list(methods_of(data)) == ["A"]
+    with pytest.raises(Flawed) as caught:
+        meaning("A", {})
+    assert caught.value.flaws[0].remedy == "give it a meaning under 'methods:'"
