@@ -18,7 +18,7 @@ from torch.func import functional_call
 from lnlab.errors import LabError, Problem
 from lnlab.nn.sites import weights
 from lnlab.nn.transformer import stacks
-from lnlab.probes.double import StackOutputs, SummedLoss, differentiable, doubles, stacks
+from lnlab.probes.double import StackOutputs, SummedLoss, differentiable, doubles
 from lnlab.probes.probe import State, probes
 from lnlab.probes.step import Start, Step, change, remainder
 from lnlab.randomness import Draw
