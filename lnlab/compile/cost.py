@@ -16,7 +16,7 @@ from lnlab.compile.choices import Registries
 from lnlab.compile.paths import stacks_of
 from lnlab.compile.work import Measurement, Setting
 
-FLOAT = 4
+BYTES = {"float32": 4, "float64": 8}
 COPIES = 4
 WIDE, INNER, LOGITS = 16, 4, 4
 _CGROUP = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"))
@@ -42,7 +42,8 @@ def cost(setting: Setting, measurements: Iterable[Measurement], registries: Regi
     parameters, per_token = registries["model"][setting["model"]["kind"]].tags["size"](setting)
     tokens = batch_tokens(setting)
     flops = sum(passes(measurement, registries) for measurement in measurements) * per_token * tokens
-    return Cost(parameters, flops, FLOAT * (COPIES * parameters + tokens * _kept_per_token(setting)))
+    numbers = COPIES * parameters + tokens * _kept_per_token(setting)
+    return Cost(parameters, flops, BYTES[setting["train"]["precision"]] * numbers)
 
 
 def passes(measurement: Measurement, registries: Registries) -> float:

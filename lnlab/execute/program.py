@@ -13,7 +13,7 @@ from lnlab.registry import Roots
 
 
 def build(trajectory: Trajectory, registries: Registries, roots: Roots = ()) -> State:
-    """The state before the first update: model in float32 and in evaluation mode. Its corpus is not read yet.
+    """The state before the first update: model in its precision and in evaluation mode. Its corpus is not read yet.
 
     Any draw that is not addressed (what a module's constructor fills before the init replaces it) comes from a
     generator that depends on the seed alone, never on what this process did before.
@@ -26,9 +26,15 @@ def build(trajectory: Trajectory, registries: Registries, roots: Roots = ()) -> 
     draw = Draw(trajectory.seed)
     torch.default_generator.manual_seed(draw("build"))
     task = registries["task"].builder(setting["task"])(draw, roots)
-    model = build_model(setting, registries, task.size).to(torch.float32)
+    model = build_model(setting, registries, task.size).to(precision(setting))
     registries["init"].builder(setting["init"])(model, draw)
     return State(model.eval(), task, draw, step=0)
+
+
+def precision(setting: Setting) -> torch.dtype:
+    """The number format of a setting; initial values are drawn in float32 and then cast, so that they are the same."""
+    word = (setting.get("train") or {}).get("precision", "float32")
+    return {"float32": torch.float32, "float64": torch.float64}[word]
 
 
 def build_model(setting: Setting, registries: Registries, size: int) -> nn.Module:
