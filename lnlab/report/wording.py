@@ -22,6 +22,20 @@ QUANTITIES: Mapping[str, tuple[str, str, str]] = {
     "gradient_noise_share": ("noise share", "of the squared norm", "share of the squared gradient norm that is noise"),
     "gradient_growth": ("gradient growth", "ratio", "gradient norm over that of the layer before"),
     "stream_gradient": ("gradient of the stream", "nats per token", "norm of the loss's gradient by the hidden states"),
+    "q_to_v_gradient": (
+        "gradient of q over that of v",
+        "ratio",
+        "norm of the expected gradient, unbiased, of q over v",
+    ),
+    "qk_to_v_gradient": ("gradient of q and k over v's", "ratio", "median over layers, of q and k over v"),
+    "qk_collapse_exponent": ("exponent of the collapse", "slope", "of log(gradient of q over v) on log(1 − cosine)"),
+    "token_difference": ("difference of tokens", "1 − cosine", "one minus the mean cosine of two tokens of a sentence"),
+    "variance_over_input": ("variance over the input's", "ratio", "variance in a layer over that of the embedding"),
+    "growth_over_prediction": (
+        "growth over prediction",
+        "of logarithms",
+        "log of a layer's growth of variance over the log of the growth that its tokens' likeness predicts",
+    ),
     "hidden_norm": ("hidden norm", "Euclidean", "mean norm of the hidden state of a token"),
     "hidden_norm_sq": ("squared hidden norm", "per dimension", "mean squared norm of a hidden state over its width"),
     "token_cosine": ("token cosine", "cosine", "mean cosine of two tokens of a sentence"),
@@ -117,7 +131,8 @@ def plain(value: Json) -> str:
 
 def short(value: float) -> str:
     """A number for a heading: two significant digits, and no fewer than stand before the point."""
-    return number(value) if not math.isfinite(value) or abs(value) >= 100 else plain(float(f"{value:.2g}"))
+    wide = not math.isfinite(value) or abs(value) >= 100 or 0 < abs(value) < 1e-4
+    return number(value) if wide else plain(float(f"{value:.2g}"))
 
 
 def power(letter: str, exponent: float) -> str:
