@@ -27,7 +27,7 @@ NUMBERS = {
     "activation_moments": (1, 620.9031940113354),
     "gradient_norm": (1, 213.30678686885548),
     "hidden_norm": (1, 1303.452465405221),
-    "io_jacobian": (1, 2107.3526000054107),
+    "io_jacobian": (2, 2107.3526000054107),
     "norm_jacobian": (1, 182.08202518572466),
     "output_perturbation": (1, 30.289183471236925),
     "residual_dependency": (1, 297.0975365330745),
