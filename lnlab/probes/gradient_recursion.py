@@ -102,7 +102,9 @@ def _watched(within: Mapping[str, Stack]) -> Iterator[dict[str, Passage]]:
         yield seen
 
 
-def _compared(stack: Stack, given: Passage, loss: Tensor, forms: Mapping[str, Form]) -> Iterator[tuple[str, int, Tensor]]:
+def _compared(
+    stack: Stack, given: Passage, loss: Tensor, forms: Mapping[str, Form]
+) -> Iterator[tuple[str, int, Tensor]]:
     """Quantity, layer, and (‖g - dL/dx‖², ‖dL/dx‖²) of one batch."""
     streams = [x for x, *_ in given]
     *exact, top = torch.autograd.grad(loss, streams, retain_graph=True, allow_unused=True, materialize_grads=True)

@@ -1,6 +1,7 @@
 """Derived quantities, by hand, and their place in a selection."""
 
 import math
+from dataclasses import replace
 
 import pytest
 
@@ -61,3 +62,12 @@ def test_every_quantity_explains_itself_and_gives_nothing_where_nothing_was_meas
     for entry in quantities:
         assert entry.summary.startswith("``")
         assert entry.build(empty).is_empty()
+
+
+def test_a_quantity_is_made_of_what_it_says_it_is_made_of(measured):
+    """A report keeps those rows alone."""
+    for entry in quantities:
+        sites = measured.tables["sites"]
+        parts = entry.tags.get("of", sites["quantity"].unique().to_list())
+        kept = {**measured.tables, "sites": sites.filter(sites["quantity"].is_in(parts))}
+        assert entry.build(replace(measured, tables=kept)).equals(entry.build(measured)), entry.name

@@ -15,9 +15,9 @@ from lnlab.report.wording import (
     quantity,
     region,
     short,
+    straight,
     together,
     unit,
-    straight,
     value_of_axis,
 )
 

@@ -51,7 +51,9 @@ def _chart(
     spans += [row["y"] for row in drawn]
     title = unit(quantity)
     y = logarithmic(f"{title} (log scale)", [v for v in spans if v > 0]) if log else linear(title, spans)
-    across = levels("layer (1 = next to the input)" if x == "layer" else _short(x), found.points["x"], room=0.12 if drawn else 0.02)
+    across = levels(
+        "layer (1 = next to the input)" if x == "layer" else _short(x), found.points["x"], room=0.12 if drawn else 0.02
+    )
     panel = {"panel": "panel"} if found.panels else {}
     band = {"estimate": called(quantity), "low": "95 % low", "high": "95 % high", "n": "seeds"}
     return Chart(
