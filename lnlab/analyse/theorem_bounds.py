@@ -6,8 +6,8 @@ Of a stack of L layers of width d, for inputs of variance 1 and r = d_ff / d = 1
     Theorem 1    Post-LN  ‖dL/dW2‖ <= O(d √ln d)     Pre-LN  ‖dL/dW2‖ <= O(d √(ln d / L))
     sharper      Post-LN  O(√d)                      Pre-LN  O(√(d/L))
 
-The proof of Theorem 1 bounds each of d² entries by norms of whole vectors. But the gradient of one token is of rank one,
-the outer product of two vectors whose norms are known, which saves a factor √(d ln d). Constants are left out. The
+The proof of Theorem 1 bounds each of d² entries by norms of whole vectors. But the gradient of one token is of rank
+one, the outer product of two vectors whose norms are known, which saves a factor √(d ln d). Constants are left out. The
 statements are about layers of self-attention and a feed-forward network: a stack with cross-attention has no row here.
 """
 

@@ -141,7 +141,7 @@ def test_a_quotient_is_taken_at_every_seed_and_x(profiles):
 
 def test_a_quotient_of_different_x_is_refused(profiles):
     two, three = (series(profiles, {**W2, "variant": v}, "layer") for v in ("pre2", "pre3"))
-    with pytest.raises(LabError, match="stand at different x: 1.0, 2.0 and 1.0, 2.0, 3.0"):
+    with pytest.raises(LabError, match=r"stand at different x: 1\.0, 2\.0 and 1\.0, 2\.0, 3\.0"):
         quotient(two, three)
 
 
