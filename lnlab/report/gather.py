@@ -165,18 +165,20 @@ def missing(runs: pl.DataFrame) -> str:
 
 
 def stored(results: Results, quantity: str, rows: pl.DataFrame) -> dict[str, pl.DataFrame]:
-    """The stored rows that give these rows again: themselves, or all rows of these runs for a derived quantity."""
+    """The stored rows that give these rows again: themselves, or those of these runs that a derived one is made of."""
     runs = pl.col("run").is_in(rows["run"].unique().implode())
     if quantity in quantities.entries:
-        return {name: results.tables[name].filter(runs) for name in MEASURED if name in results.tables}
+        parts = quantities[quantity].tags.get("of")
+        kept = runs if parts is None else runs & pl.col("quantity").is_in(parts)
+        return {name: results.tables[name].filter(kept) for name in MEASURED if name in results.tables}
     keys = [c for c in ("run", "step", "split", "stack", "layer", "sublayer", "tensor", "index") if c in rows.columns]
     taken = rows.select(keys).unique()
-    kept = {}
+    found = {}
     for name in MEASURED:
         if (table := results.tables.get(name)) is not None:
             on = [c for c in keys if c in table.columns]
             same = table.filter(pl.col("quantity") == quantity)
-            kept[name] = same.join(
+            found[name] = same.join(
                 taken.select(on).unique(), on=on, how="semi", nulls_equal=True, maintain_order="left"
             )
-    return kept
+    return found

@@ -63,6 +63,36 @@ QUANTITIES: Mapping[str, tuple[str, str, str]] = {
     "jacobian_singular_value": ("singular value", "ratio", "of the Jacobian from input to output"),
     "output_change_random": ("output change", "squared norm", "by a random step of all weights, per token"),
     "output_change_gradient": ("output change", "squared norm", "by a step against the gradient, per token"),
+    "recursion_error": ("error of the recursion", "relative", "distance from the gradient of a backward pass"),
+    "recursion_error_without_attention": (
+        "error without attention",
+        "relative",
+        "distance of the recursion from the gradient, with attention left out of F",
+    ),
+    "recursion_error_separated": (
+        "error of separate products",
+        "relative",
+        "distance from the gradient, with the norms and the blocks multiplied apart",
+    ),
+    "norm_excess_share": ("excess share", "of tokens", "share of tokens whose squared norm is far above the mean"),
+    "branch_gain": ("branch gain", "ratio", "mean squared norm that a sublayer gives back over that it is given"),
+    "attention_gain_times_length": (
+        "attention gain times tokens",
+        "ratio",
+        "branch gain of self-attention times the tokens of a sentence",
+    ),
+    "gradient_over_theorem": (
+        "gradient over the theorem",
+        "nats per token",
+        "gradient norm over d √ln d, in Pre-LN over d √(ln d / L)",
+    ),
+    "gradient_over_sharp_law": (
+        "gradient over the sharper law",
+        "nats per token",
+        "gradient norm over √d, in Pre-LN over √(d/L)",
+    ),
+    "stream_over_lower_bound": ("stream over its lower bound", "ratio", "squared hidden norm over 1 + l/2"),
+    "stream_over_upper_bound": ("stream over its upper bound", "ratio", "squared hidden norm over 1 + 3l/2"),
     "scaled_gradient_norm": ("scaled gradient norm", "nats per token", "gradient norm times the norm of its stream"),
 }
 _WORDS: Mapping[tuple[str, str], str] = {
