@@ -16,6 +16,7 @@ _HEADINGS = {
     "norm": "Norms",
     "placement": "Placements",
     "attention": "Attentions",
+    "linear": "Linear maps",
     "init": "Inits",
     "optimizer": "Optimizers",
     "schedule": "Schedules",
