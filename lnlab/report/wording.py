@@ -40,7 +40,11 @@ QUANTITIES: Mapping[str, tuple[str, str, str]] = {
     "own_dependency": ("own dependency", "share", "share of a sublayer in the stream that leaves it"),
     "own_dependency_inverse_sq": ("inverse squared dependency", "share", "one over the squared own dependency"),
     "jacobian_mean_square": ("mean squared singular value", "ratio", "of the Jacobian from input to output"),
-    "isometry_gap": ("distance from isometry", "nats", "logarithm of the mean squared singular value, without its sign"),
+    "isometry_gap": (
+        "distance from isometry",
+        "nats",
+        "logarithm of the mean squared singular value, without its sign",
+    ),
     "jacobian_singular_value": ("singular value", "ratio", "of the Jacobian from input to output"),
     "output_change_random": ("output change", "squared norm", "by a random step of all weights, per token"),
     "output_change_gradient": ("output change", "squared norm", "by a step against the gradient, per token"),

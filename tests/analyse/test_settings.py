@@ -1,7 +1,5 @@
 """Paths of a setting: long, short, absent; and when a value is what was asked for."""
 
-import pytest
-
 from lnlab.analyse.settings import found_at, has_value, paths, settings, value_at, words
 
 
