@@ -8,6 +8,7 @@ from collections import Counter
 from lnlab.compile.selections import shown
 from lnlab.compile.work import Plan
 from lnlab.keys import canonical
+from lnlab.spec.values import NONE, is_choices, place
 
 MOST_LINES = 40
 
@@ -73,11 +74,17 @@ def _asked(plan: Plan) -> list[str]:
 def label(value: object) -> str:
     """A value as a reader sees it: a choice that is not all defaults with its parameters."""
     if isinstance(value, dict) and "kind" in value:
-        params = ", ".join(f"{name}={label(inner)}" for name, inner in value.items() if name != "kind")
+        params = ", ".join(_param(name, inner) for name, inner in value.items() if name != "kind")
         return f"{value['kind']}({params})" if params else str(value["kind"])
+    if is_choices(value):
+        return " and ".join(map(label, value)) or NONE  # type: ignore[call-overload]
     if isinstance(value, dict):
         return "/".join(label(inner) for inner in value.values())
     return shown(value)
+
+
+def _param(name: str, value: object) -> str:
+    return place(value) if isinstance(value, dict) and "kind" not in value else f"{name}={label(value)}"
 
 
 def counted(number: int, word: str) -> str:

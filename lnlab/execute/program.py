@@ -1,12 +1,15 @@
-"""From a resolved setting to live objects: task, model, initial values."""
+"""From a resolved setting to live objects: task, model, initial values, and what intervenes."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from typing import Any
 
 import torch
 from torch import nn
+from torch.optim import Optimizer
 
+from lnlab.compile.choices import acting
 from lnlab.compile.data import asks_for_data
 from lnlab.compile.work import Setting, Trajectory
 from lnlab.errors import LabError, Problem
@@ -55,6 +58,24 @@ def build_model(setting: Setting, registries: Registries, task: Task) -> nn.Modu
     given = (task.labels,) if supplied(entry.build) > 2 else ()
     model: nn.Module = registries["model"].builder(setting["model"])(task.size, parts, *given)
     return model
+
+
+@contextmanager
+def intervened(
+    model: nn.Module, optimizer: Optimizer | None, setting: Setting, registries: Registries
+) -> Iterator[None]:
+    """Inside, the interventions of a setting act, the first of them first; on leaving they are gone without a trace.
+
+    Those on the update have nothing to act on where there is no optimizer.
+
+    Raises:
+        LabError: one of them finds nothing that it could act on.
+    """
+    with ExitStack() as entered:
+        for on in ("function", "update") if optimizer is not None else ("function",):
+            for choice in acting(on, setting, registries):
+                entered.enter_context(registries["intervention"].builder(choice)(model, optimizer))
+        yield
 
 
 def _parts(stack: Setting, registries: Registries) -> Parts:

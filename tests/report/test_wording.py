@@ -15,6 +15,7 @@ from lnlab.report.wording import (
     quantity,
     region,
     short,
+    straight,
     together,
     unit,
     value_of_axis,
@@ -96,3 +97,11 @@ def test_an_unknown_quantity_is_called_by_its_words():
 
 def test_control_characters_leave_texts_at_any_depth():
     assert printable({"a\x07": ["b\u2028c", 1, None]}) == {"a ": ["b c", 1, None]}
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "text"),
+    [(1, 0.5, "1 + l/2"), (1, 1.5, "1 + 3l/2"), (1.5, 0, "1.5"), (2, -1, "2 − l"), (0, 1 / 3, "0 + l/3")],
+)
+def test_straight_lines_are_written_with_fractions(a, b, text):
+    assert straight(a, b, "l") == text
