@@ -21,7 +21,7 @@ from lnlab.tables import Results
 
 Law = float | Literal["x_sqrt_ln_x"]
 """An exponent, or x √(ln x), the form of a known bound in the width (Xiong et al., 2020, Theorem 1)."""
-LETTERS = {"layers": "L", "d model": "d", "length": "n"}
+LETTERS = {"layers": "L", "sublayers": "N", "d model": "d", "length": "n"}
 
 
 @sections.register("size_plot")
