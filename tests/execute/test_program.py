@@ -23,6 +23,12 @@ def test_a_state_before_the_first_update(unit_of):
     assert parameters(state.model) == 3 * 3 + 3 + 3 + 3 + 1
 
 
+def test_a_model_has_the_precision_that_its_setting_asks_for(unit_of):
+    unit = unit_of(3, "norm")
+    unit.setting["train"] = {"steps": 0, "precision": "float64"}
+    assert {parameter.dtype for parameter in build(unit, REGISTRIES).model.parameters()} == {torch.float64}
+
+
 def test_what_no_init_touches_depends_on_the_seed_and_not_on_the_past(unit_of):
     one = values(build(unit_of(1), REGISTRIES))
     torch.rand(100)
