@@ -163,5 +163,5 @@ def _finding(pooled: Pooled, quantity: str) -> str:
         low, high = np.quantile(values, ENDS)
         where = "" if series == ALONE else f" in {series}"
         said.setdefault(panel, []).append(f"from {short(low)} to {short(high)}{where}")
-    told = "; ".join(f"{f'{panel}: ' if pooled.panels else ''}{listing(each)}" for panel, each in said.items())
-    return f"Nine tenths of the {called(quantity)}s lie{', ' if pooled.panels else ' '}{told}"
+    told = "; ".join(f"{f'({panel}) ' if pooled.panels else ''}{listing(each)}" for panel, each in said.items())
+    return f"Nine tenths of the {called(quantity)}s lie {told}"
