@@ -35,7 +35,7 @@ def over_seeds(seeds, log):
     value = pl.col("value").log() if log else pl.col("value")
     half = pl.col("sd") * pl.col("n").replace_strict(STUDENT, default=None) / pl.col("n").sqrt()
     found = seeds.group_by("panel", "series", "line", "x", maintain_order=True).agg(
-        value.mean().alias("mean"), value.std().alias("sd"), pl.len().cast(pl.Int64).alias("n")
+        value.mean().alias("mean"), value.std().alias("sd"), value.count().cast(pl.Int64).alias("n")
     )
     ends = {{"estimate": pl.col("mean"), "low": pl.col("mean") - half, "high": pl.col("mean") + half}}
     found = found.with_columns(**{{k: e.exp() if log else e for k, e in ends.items()}})

@@ -6,19 +6,24 @@ import random
 import signal
 import sys
 import time
+from collections.abc import Callable
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Annotated
 
 import torch
 from torch import nn
 
-from lnlab.errors import CorpusError, Problem
+from lnlab.errors import CorpusError, LabError, Problem
 from lnlab.registry import Registry
 
 TASKS = Registry("task")
 MODELS = Registry("model")
 INITS = Registry("init")
 PROBES = Registry("probe")
-REGISTRIES = {registry.kind: registry for registry in (TASKS, MODELS, INITS, PROBES)}
+OPTIMIZERS = Registry("optimizer")
+INTERVENTIONS = Registry("intervention")
+REGISTRIES = {registry.kind: registry for registry in (TASKS, MODELS, INITS, PROBES, OPTIMIZERS, INTERVENTIONS)}
 
 
 def load():
@@ -65,6 +70,48 @@ def normal(model, draw) -> None:
 def looks(model, draw, batches) -> None:
     """``x / x``: an init that needs data."""
     raise AssertionError("a data-dependent init has no data here")
+
+
+@INITS.register("sums", reads=lambda params: params["n"], passes=lambda _: 0.0)
+def sums(model, draw, batches, *, n: int | None = None) -> None:
+    """``sum x``: the number that no other init touches, from data."""
+    with torch.no_grad():
+        model.extra.fill_(sum(batch.sum() for batch in batches(n)))
+
+
+@INITS.register("doubles")
+def doubles(model, draw, *, of: Annotated[Callable[..., None], INITS]) -> None:
+    """``2 x``: of an init that it knows nothing of."""
+    of(model, draw)
+    with torch.no_grad():
+        model.extra.mul_(2)
+
+
+@OPTIMIZERS.register("sgd")
+def sgd(parameters, *, lr: float = 0.1):
+    """``x - lr g``: a step down."""
+    return torch.optim.SGD(parameters, lr=lr)
+
+
+@INTERVENTIONS.register("times", acts_on="function")
+@contextmanager
+def times(model, optimizer, *, factor: float = 2.0, reaches: bool = True):
+    """``c A x``: what the model answers, times a factor."""
+    if not reaches:
+        raise LabError(Problem("interventions.where", "no activation there", "there is one elsewhere"))
+    handle = model.register_forward_hook(lambda _m, _x, y: factor * y)
+    try:
+        yield
+    finally:
+        handle.remove()
+
+
+@INTERVENTIONS.register("halve", acts_on="update")
+@contextmanager
+def halve(model, optimizer):
+    """``g / 2``: what the optimizer is shown."""
+    assert optimizer is not None
+    yield
 
 
 def process_of(_):
