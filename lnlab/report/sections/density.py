@@ -85,7 +85,7 @@ def _pooled(results: Results, rows: pl.DataFrame, selection: dict[str, Json], pa
 
 def _chart(pooled: Pooled, bins: Bins, quantity: str, finding: str) -> Chart:
     seeds = pl.concat([_of_seed(bins, *group) for group in _groups(pooled, "panel", "series", "line", "seed")])
-    found = points(seeds.sort("panel", "line", "x", "seed"), log=False)
+    found = points(seeds, log=False)
     per = "decade" if bins.log else "unit"
     axis, title = (logarithmic, f"{unit(quantity)} (log scale)") if bins.log else (linear, unit(quantity))
     x, y = axis(title, bins.middles), _upward(f"share of the values per {per}", found)
