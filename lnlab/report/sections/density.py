@@ -13,7 +13,8 @@ from lnlab.analyse.select import runs_with, select
 from lnlab.keys import Json
 from lnlab.report import charts, theme
 from lnlab.report.gather import SEEDS, missing, points, replicates, stored, values_at
-from lnlab.report.names import ALONE, series
+from lnlab.report.names import ALONE
+from lnlab.report.names import series as named
 from lnlab.report.scales import Axis, linear, logarithmic
 from lnlab.report.section import Chart, Section, sections
 from lnlab.report.thinning import thin
@@ -73,7 +74,7 @@ def density(
 
 
 def _pooled(results: Results, rows: pl.DataFrame, selection: dict[str, Json], panels: str | None) -> Pooled:
-    names, families, labels = series(results, runs_with(results, selection), panels or "")
+    names, families, labels = named(results, runs_with(results, selection), panels or "")
     said = {} if panels is None else values_at(results, rows, panels)
     panel = pl.lit(None) if panels is None else pl.col(panels).replace_strict(said, default=None)
     finite = rows.filter(pl.col("value").is_finite()).with_columns(panel.cast(pl.String).alias("panel"))
