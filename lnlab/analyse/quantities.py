@@ -61,7 +61,7 @@ def gradient_growth(results: Results) -> pl.DataFrame:
     return product(here, before, "gradient_growth", power=-1.0)
 
 
-@quantities.register("isometry_gap")
+@quantities.register("isometry_gap", of=("jacobian_mean_square",))
 def isometry_gap(results: Results) -> pl.DataFrame:
     """``|log (‖J‖_F² / n)|``: how far the mean squared singular value is from 1, in nats (Pennington et al., 2017)."""
     squares = stored(results, "jacobian_mean_square")

@@ -174,7 +174,7 @@ def short(value: float) -> str:
     """A number for a heading: two significant digits, and no fewer than stand before the point."""
     if not math.isfinite(value) or abs(value) >= 100:
         return number(value)
-    return _scientific(value, 1) if 0 < abs(value) < 1e-3 else plain(float(f"{value:.2g}"))
+    return _scientific(value, 1) if 0 < abs(value) < 1e-4 else plain(float(f"{value:.2g}"))
 
 
 def power(letter: str, exponent: float) -> str:
