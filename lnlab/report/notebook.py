@@ -15,6 +15,8 @@ from lnlab.report.answers import SYMBOLS, answer, statistic
 from lnlab.report.facts import ReportFacts
 from lnlab.report.gather import points
 from lnlab.report.plates import Plate, Shown
+from lnlab.report.section import Table
+from lnlab.report.tabular import Grid, csv
 
 _OPENING = '''\
 import json
@@ -49,6 +51,8 @@ _FIGURE = """\
 spec = json.loads(Path("figures/{stem}.vl.json").read_text(encoding="utf-8"))
 spec["datasets"]["points"] = points.to_dicts()
 alt.Chart.from_dict(spec)"""
+_TABLE = """\
+pl.read_csv("tables/{stem}.csv")"""
 _FORMAT: Any = nbformat  # it has no types
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]()#+\-.!|~$&<>:])")
 
@@ -100,7 +104,10 @@ def _section(each: Shown, verdicts: Sequence[Verdict]) -> list[Any]:
     ]
     told = escape(part.error) if part.error else escape(part.section.missing) if part.section else ""
     body = "\n\n".join(p for p in (f"## {head}", kicker.strip(), told, "\n".join(said)) if p)
-    return [_markdown(f"section-{part.number}", body), *(cell for plate in each.plates for cell in _plate(plate))]
+    made = [cell for plate in each.plates for cell in _plate(plate)]
+    tables = zip(part.section.tables if part.section else (), each.tables, strict=True)
+    made += [cell for table, view in tables for cell in _table(table, view)]
+    return [_markdown(f"section-{part.number}", body), *made]
 
 
 def _plate(plate: Plate) -> list[Any]:
@@ -116,6 +123,15 @@ def _plate(plate: Plate) -> list[Any]:
             _text(points(plate.chart.seeds, log=log)),
         ),
         _code(f"{plate.stem}-figure", _FIGURE.format(stem=plate.stem), drawn),
+    ]
+
+
+def _table(table: Table, view: Grid) -> list[Any]:
+    """What a table says and the exact one, read from its file."""
+    exact = pl.read_csv(csv(table.rows, table.headings))
+    return [
+        _markdown(f"{view.stem}-caption", escape(view.caption)),
+        _code(f"{view.stem}-rows", _TABLE.format(stem=view.stem), _text(exact)),
     ]
 
 
