@@ -111,7 +111,10 @@ def implausible(made: Questions, ground: Ground, draft: Draft) -> Found:
 
 
 def _flaws(asked: Asked, ground: Ground) -> Iterator[tuple[Where, Flaw]]:
-    """Flaws of one section or claim, each with the parameter it stands in."""
+    """Flaws of one section or claim, each with the parameter it stands in.
+
+    An exact bound holds every sample to it and averages none, so it may take as many variants as it likes.
+    """
     choice = asked.choice
     kept = {word: choice[word] for word in ("over", "along") if isinstance(choice.get(word), str)}
     selections = [(word, choice[word]) for word in ("of", "where", "to") if isinstance(choice.get(word), dict)]
@@ -128,7 +131,7 @@ def _flaws(asked: Asked, ground: Ground) -> Iterator[tuple[Where, Flaw]]:
         flaws = [flaw for flaw in flaws_of_selection(whole, ground) if not flaw.path or flaw.path[0] in selection]
         flawed = flawed or bool(flaws)
         yield from (((word,), flaw) for flaw in flaws)
-    if asked.judged and not flawed and selections:
+    if asked.judged and not flawed and selections and not choice.get("exact"):
         yield from _ambiguous(selections, list(kept.values()), ground)
 
 

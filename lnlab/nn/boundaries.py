@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from torch import Tensor, nn
 from torch.utils.hooks import RemovableHandle
 
+from lnlab.nn.placements import placements
 from lnlab.nn.sites import Site
 from lnlab.nn.transformer import Layer, Stack
 
@@ -81,6 +82,7 @@ def stream_norms(layer: Layer) -> dict[str, nn.Module]:
     Such a placement needs no norm after the last layer.
     """
     owned = getattr(layer.placement, "norms", None)
-    if layer.placement.final_norm or owned is None:
+    tags = next((entry.tags for entry in placements if entry.build is type(layer.placement)), {})
+    if layer.placement.final_norm or owned is None or tags.get("norm_of") == "nothing":
         return {}
     return dict(zip(layer.sublayers, owned, strict=True))

@@ -13,13 +13,16 @@ WIDTH, HEIGHT = 780, 350
 _THREE, _SHORTEST = ".3~r", "~r"
 
 
-def profile(panels: Sequence[str], x: Axis, y: Axis, look: Look) -> dict[str, Json]:
+def profile(
+    panels: Sequence[str], x: Axis, y: Axis, look: Look, laws: Sequence[Mapping[str, Json]] = ()
+) -> dict[str, Json]:
     """Lines with a band, one a series, over ordered positions; side by side where there are several ``panels``.
 
-    ``points`` holds ``panel series line x estimate low high n``.
+    ``points`` holds ``panel series line x estimate low high n``; ``laws``, drawn in every panel, as in ``sizes``.
     """
     base = _coloured("points", x, look)
-    return _side_by_side(panels, alt.layer(_band(base, y), _line(base, look), _marks(base, x, y, look)))
+    drawn = (*_laws(laws, x, y), _band(base, y), _line(base, look), _marks(base, x, y, look))
+    return _side_by_side(panels, alt.layer(*drawn))
 
 
 def densities(panels: Sequence[str], x: Axis, y: Axis, look: Look) -> dict[str, Json]:

@@ -1,6 +1,5 @@
 """From a selection to labelled series with intervals: who is drawn, from how many seeds, and what is left out."""
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -12,10 +11,10 @@ from lnlab.analyse.select import MEASURED, runs_with, select
 from lnlab.analyse.settings import words
 from lnlab.errors import Problem, ReportError
 from lnlab.keys import Json
-from lnlab.report.wording import count, listing, together, value_of_axis
+from lnlab.report.names import series
+from lnlab.report.wording import count, listing, value_of_axis
 from lnlab.tables import Results
 
-ALONE = "all runs"
 PANELS = ("stack", "sublayer", "tensor", "index")
 SEEDS = {
     "panel": pl.String,
@@ -83,7 +82,7 @@ def gather(results: Results, quantity: str, where: Mapping[str, Json], x: str, *
     column = _panel_column(rows, x) if panels else None
     panel = pl.lit(None, pl.String) if column is None else pl.col(column).cast(pl.String)
     runs = runs_with(results, selection, x)
-    names, families, labels = named(results, runs, x)
+    names, families, labels = series(results, runs, x)
     rows = rows.with_columns(panel.alias("panel")).join(labels, on="run", how="left", maintain_order="left")
     refuse_several(rows, x)
     finite = rows.filter(pl.col("value").is_finite())
@@ -104,33 +103,6 @@ def gather(results: Results, quantity: str, where: Mapping[str, Json], x: str, *
 def _panel_column(rows: pl.DataFrame, x: str) -> str | None:
     varying = [c for c in PANELS if c in rows.columns and c != x and rows[c].n_unique() > 1]
     return varying[0] if varying else None
-
-
-def named(results: Results, runs: pl.DataFrame, but: str) -> tuple[tuple[str, ...], tuple[int, ...], pl.DataFrame]:
-    """The series of every run, named by the axes that vary among these runs; its family is its place on the first.
-
-    Args:
-        results: what an experiment found.
-        runs: of the series.
-        but: the axis that names no series, as it is drawn otherwise.
-
-    Returns:
-        the names in order, the family of each, and a frame ``run series line``.
-    """
-    here = results.axes.filter(pl.col("run").is_in(runs["run"].implode()) & (pl.col("axis") != but))
-    counts = here.group_by("axis", maintain_order=True).agg(pl.col("value").n_unique())
-    varying = counts.filter(pl.col("value") > 1)["axis"].to_list()
-    told: dict[str, list[tuple[int, str]]] = {run: [] for run in runs["run"]}
-    for axis in varying:
-        order = results.axes.filter(pl.col("axis") == axis)["value"].unique(maintain_order=True).to_list()
-        for run, value, label in here.filter(pl.col("axis") == axis).select("run", "value", "label").iter_rows():
-            told[run].append((order.index(value), value_of_axis(axis, json.loads(value), label)))
-    table = [(run, together(word for _, word in words) or ALONE) for run, words in told.items()]
-    places = {name: [place for place, _ in told[run]] for run, name in table}
-    names = sorted(places, key=lambda name: places[name])
-    labels = pl.DataFrame(table, schema={"run": pl.String, "series": pl.String}, orient="row")
-    line = pl.col("series").replace_strict(names, range(len(names)), return_dtype=pl.Int32).alias("line")
-    return tuple(names), tuple((places[name] or [0])[0] for name in names), labels.with_columns(line)
 
 
 def values_at(results: Results, rows: pl.DataFrame, path: str) -> dict[str | float, str]:
@@ -203,18 +175,20 @@ def missing(runs: pl.DataFrame) -> str:
 
 
 def stored(results: Results, quantity: str, rows: pl.DataFrame) -> dict[str, pl.DataFrame]:
-    """The stored rows that give these rows again: themselves, or all rows of these runs for a derived quantity."""
+    """The stored rows that give these rows again: themselves, or those of these runs that a derived one is made of."""
     runs = pl.col("run").is_in(rows["run"].unique().implode())
     if quantity in quantities.entries:
-        return {name: results.tables[name].filter(runs) for name in MEASURED if name in results.tables}
+        parts = quantities[quantity].tags.get("of")
+        kept = runs if parts is None else runs & pl.col("quantity").is_in(parts)
+        return {name: results.tables[name].filter(kept) for name in MEASURED if name in results.tables}
     keys = [c for c in ("run", "step", "split", "stack", "layer", "sublayer", "tensor", "index") if c in rows.columns]
     taken = rows.select(keys).unique()
-    kept = {}
+    found = {}
     for name in MEASURED:
         if (table := results.tables.get(name)) is not None:
             on = [c for c in keys if c in table.columns]
             same = table.filter(pl.col("quantity") == quantity)
-            kept[name] = same.join(
+            found[name] = same.join(
                 taken.select(on).unique(), on=on, how="semi", nulls_equal=True, maintain_order="left"
             )
-    return kept
+    return found

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from io import BytesIO
 from typing import Any
 
 import nbformat
@@ -51,8 +52,6 @@ _FIGURE = """\
 spec = json.loads(Path("figures/{stem}.vl.json").read_text(encoding="utf-8"))
 spec["datasets"]["points"] = points.to_dicts()
 alt.Chart.from_dict(spec)"""
-_TABLE = """\
-pl.read_csv("tables/{stem}.csv")"""
 _FORMAT: Any = nbformat  # it has no types
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]()#+\-.!|~$&<>:])")
 
@@ -104,10 +103,9 @@ def _section(each: Shown, verdicts: Sequence[Verdict]) -> list[Any]:
     ]
     told = escape(part.error) if part.error else escape(part.section.missing) if part.section else ""
     body = "\n\n".join(p for p in (f"## {head}", kicker.strip(), told, "\n".join(said)) if p)
-    made = [cell for plate in each.plates for cell in _plate(plate)]
-    tables = zip(part.section.tables if part.section else (), each.tables, strict=True)
-    made += [cell for table, view in tables for cell in _table(table, view)]
-    return [_markdown(f"section-{part.number}", body), *made]
+    cells = [_markdown(f"section-{part.number}", body), *(cell for plate in each.plates for cell in _plate(plate))]
+    tables = part.section.tables if part.section else ()
+    return cells + [cell for pair in zip(tables, each.tables, strict=True) for cell in _standing(*pair)]
 
 
 def _plate(plate: Plate) -> list[Any]:
@@ -126,13 +124,10 @@ def _plate(plate: Plate) -> list[Any]:
     ]
 
 
-def _table(table: Table, view: Grid) -> list[Any]:
-    """What a table says and the exact one, read from its file."""
-    exact = pl.read_csv(csv(table.rows, table.headings))
-    return [
-        _markdown(f"{view.stem}-caption", escape(view.caption)),
-        _code(f"{view.stem}-rows", _TABLE.format(stem=view.stem), _text(exact)),
-    ]
+def _standing(table: Table, shown: Grid) -> list[Any]:
+    exact = pl.read_csv(BytesIO(csv(table.rows, table.headings)))
+    caption = _markdown(f"{shown.stem}-caption", escape(shown.caption))
+    return [caption, _code(shown.stem, f'pl.read_csv("{shown.file}")', _text(exact))]
 
 
 def _text(frame: pl.DataFrame) -> dict[str, str]:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import altair as alt
@@ -45,7 +46,7 @@ def _base(lines: Sequence[str], y: Axis) -> Any:
     )
     return alt.Chart(_HERE).encode(
         x=alt.X("x:Q", scale=alt.Scale(domain=[-0.03, 1.16], nice=False), axis=across),
-        y=alt.Y("estimate:Q", scale=y.scale, axis=alt.Axis(values=list(y.ticks), format="~g", title=None)),
+        y=alt.Y("estimate:Q", scale=y.scale, axis=replace(y, title="").axis),
         color=alt.Color("series:N", scale=scale, legend=legend),
     )
 
