@@ -133,9 +133,13 @@ def _places(value: float, low: float | None, high: float | None) -> int:
 
 
 def interval(value: float | None, low: float | None, high: float | None) -> str:
-    """``6.8 [6.1, 7.5]``, or the number alone where there is no interval."""
+    """``6.8 [6.1, 7.5]``, or the number alone where there is no interval; very large ones share a power of ten."""
     if low is None or high is None or value is None:
         return number(value)
+    scale = 10.0 ** math.floor(math.log10(abs(value))) if value and math.isfinite(value) else 1.0
+    if scale > 1e-300 and not 1e-4 <= scale < 1e6 and all(abs(end) < 1e6 * scale for end in (low, high)):
+        power = number(scale).partition("× ")[2]
+        return f"{interval(value / scale, low / scale, high / scale)} × {power}"
     return f"{number(value, low, high)} [{number(low, low, high)}, {number(high, low, high)}]"
 
 
