@@ -16,6 +16,7 @@ from lnlab.corpora.tokenizers import tokenizers
 from lnlab.interventions.intervention import interventions
 from lnlab.nn.attention import attentions
 from lnlab.nn.inits import inits
+from lnlab.nn.linear import linears
 from lnlab.nn.models import models
 from lnlab.nn.norms import norms
 from lnlab.nn.placements import placements
@@ -40,6 +41,7 @@ REGISTRIES: Mapping[str, Registry[Any]] = {
         norms,
         placements,
         attentions,
+        linears,
         inits,
         optimizers,
         schedules,

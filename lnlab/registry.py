@@ -217,7 +217,9 @@ def flaws_of(error: ValidationError, known: Mapping[str, Any], owner: str) -> li
     flaws = []
     for item in error.errors(include_url=False):
         path = tuple(item["loc"])
-        if item["type"] == "extra_forbidden":
+        if item["type"] == "extra_forbidden" and len(path) > 1:
+            flaws.append(Flaw(path, f"'{path[-2]}' has no key '{path[-1]}'", "remove it"))
+        elif item["type"] == "extra_forbidden":
             flaws.append(Flaw(path, f"{owner} has no parameter '{path[-1]}'", nearest(str(path[-1]), known)))
         elif item["type"] == "missing":
             flaws.append(Flaw(path[:-1], f"{owner} needs '{path[-1]}'", f"add '{path[-1]}: ...'"))

@@ -59,3 +59,22 @@ def gradient_growth(results: Results) -> pl.DataFrame:
     here = stored(results, "gradient_norm").filter(pl.col("layer").is_not_null())
     before = here.with_columns(pl.col("layer") + 1)
     return product(here, before, "gradient_growth", power=-1.0)
+
+
+@quantities.register("isometry_gap", of=("jacobian_mean_square",))
+def isometry_gap(results: Results) -> pl.DataFrame:
+    """``|log (‖J‖_F² / n)|``: how far the mean squared singular value is from 1, in nats (Pennington et al., 2017)."""
+    squares = stored(results, "jacobian_mean_square")
+    gap = pl.col("value").log().abs().alias("value")
+    return squares.select(*STATE, pl.lit("isometry_gap").alias("quantity"), *SITE, gap)
+
+
+@quantities.register("hidden_gain", of=("hidden_norm",))
+def hidden_gain(results: Results) -> pl.DataFrame:
+    """``E‖x_l‖ / E‖x_0‖``: the stream after a branch over the embedding that it began as (Zhang et al., 2019).
+
+    After the addition, before any norm; x_0 is the embedding of the same stack, positions included.
+    """
+    norms = stored(results, "hidden_norm")
+    start = norms.filter((pl.col("sublayer") == "embedding") & (pl.col("tensor") == "out"))
+    return product(norms.filter(pl.col("tensor") == "sum"), start, "hidden_gain", at=("stack",), power=-1.0)

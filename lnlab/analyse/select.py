@@ -10,9 +10,10 @@ from collections.abc import Iterable, Mapping, Sequence
 import polars as pl
 
 from lnlab.analyse.quantities import quantities
-from lnlab.analyse.settings import STACKS, found_at, has_value, matches, paths, settings, value_at, words
+from lnlab.analyse.settings import STACKS, found_at, has_value, paths, settings, value_at, words
 from lnlab.errors import LabError, Problem, nearest
 from lnlab.keys import Json
+from lnlab.spec.values import matches
 from lnlab.tables import Results
 
 Selection = Mapping[str, Json]

@@ -125,14 +125,14 @@ def _refuse_open(results: Results, rows: pl.DataFrame, over: str | None) -> None
         return
     seed, x = twice.row(0, named=True)["seed"], twice.row(0, named=True)["x"]
     twice = twice.filter(pl.col("seed").eq(seed) & pl.col("x").eq_missing(pl.lit(x, dtype=twice.schema["x"])))
-    told = [f"{k} ({', '.join(v)})" for k, v in _open(results, twice).items() if len(v) > 1 and k != over]
+    told = [f"{k} ({', '.join(v)})" for k, v in varying(results, twice).items() if len(v) > 1 and k != over]
     count = f"seed {seed} has {len(twice)} numbers" + ("" if over is None else f" at {over} {x}")
     if told:
         raise LabError(Problem("of", f"{count}: {'; '.join(told)}", "select one of each, or name one as 'over'"))
     raise LabError(Problem("of", f"{count} of the same quantity and site", "two probes measured it; keep one of them"))
 
 
-def _open(results: Results, rows: pl.DataFrame) -> dict[str, list[str]]:
+def varying(results: Results, rows: pl.DataFrame) -> dict[str, list[str]]:
     """Every axis and every column that tells a site, with the values that the rows have there."""
     axes = (
         results.axes.filter(pl.col("run").is_in(rows["run"].implode())).group_by("axis").agg(pl.col("label").unique())

@@ -12,6 +12,8 @@ import polars as pl
 
 from lnlab.keys import Json, canonical
 from lnlab.spec.columns import METHOD
+from lnlab.spec.depths import depth_at, depths_of
+from lnlab.spec.values import MISSING, NONE, inside, matches
 from lnlab.tables import Results
 
 STACKS = ("encoder", "decoder")
@@ -42,7 +44,12 @@ def _parsed(text: str) -> Setting:
 
 
 def found_at(setting: Setting, path: str) -> list[Json]:
-    """Every value at a dotted path: none if nothing is there, one for each distinct value of a short form."""
+    """Every value at a dotted path: none if nothing is there, one for each distinct value of a short form.
+
+    A depth follows from the setting.
+    """
+    if (depth := depth_at(setting, path)) is not None:
+        return [depth]
     values = list(_walk(setting, path))
     if not values and (long := _long(path)):
         values = [v for stack in STACKS for v in _walk(setting, f"{stack}.{long}")]
@@ -61,27 +68,11 @@ def has_value(setting: Setting, path: str, wanted: Json) -> bool:
     return len(values) < 2 and matches(values[0] if values else None, wanted)
 
 
-def matches(value: Json, wanted: Json) -> bool:
-    """Whether a value is what was asked for: one of a list, a choice of that kind, or the same scalar.
-
-    A mapping asks for its own keys only; ``true`` is not 1.
-    """
-    if isinstance(wanted, list | tuple):
-        return any(matches(value, w) for w in wanted)
-    if isinstance(value, Mapping) and isinstance(wanted, Mapping):
-        return all(k in value and matches(value[k], w) for k, w in wanted.items())
-    if isinstance(value, Mapping):
-        return "kind" in value and matches(value["kind"], wanted)
-    if isinstance(value, bool) or isinstance(wanted, bool):
-        return value is wanted
-    return bool(value == wanted)
-
-
 def paths(setting: Setting) -> set[str]:
-    """Every path at which a setting has a value, short forms included."""
+    """Every path at which a setting has a value, short forms and depths included."""
     long = set(_paths(setting))
     short = {s for s, word in SHORT.items() if any(f"{stack}.{word}" in long for stack in STACKS)}
-    return long | short
+    return long | short | set(depths_of(setting))
 
 
 def words(results: Results, path: str) -> dict[str, str | float | None]:
@@ -108,6 +99,9 @@ def _labels(results: Results, path: str) -> dict[str, str]:
 
 
 def _word(value: Json) -> str:
+    """A choice by its kind, a list of choices by their kinds."""
+    if isinstance(value, list) and all(isinstance(each, Mapping) for each in value):
+        return " and ".join(map(_word, value)) or NONE
     kind = value.get("kind") if isinstance(value, Mapping) else value
     return kind if isinstance(kind, str) else canonical(value)
 
@@ -115,9 +109,9 @@ def _word(value: Json) -> str:
 def _walk(value: Json, path: str) -> Iterator[Json]:
     """The value at a long path, or nothing; a key may hold dots of its own in no setting."""
     for part in path.split("."):
-        if not isinstance(value, Mapping) or part not in value:
+        value = inside(value).get(part, MISSING)
+        if value is MISSING:
             return
-        value = value[part]
     yield value
 
 
@@ -132,5 +126,4 @@ def _long(path: str) -> str | None:
 def _paths(value: Setting, prefix: str = "") -> Iterator[str]:
     for key, inner in value.items():
         yield prefix + key
-        if isinstance(inner, Mapping):
-            yield from _paths(inner, f"{prefix}{key}.")
+        yield from _paths(inside(inner), f"{prefix}{key}.")

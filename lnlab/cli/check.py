@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from lnlab.compile.plan import Plan
 
 EXAMPLE = "Example: [bold]lnlab check specs/xiong_fig3.yaml --all-profiles[/bold]"
-BUILT = ("task", "model", "encoder", "decoder", "init")
+BUILT = ("task", "model", "encoder", "decoder", "init", "optimizer", "interventions")
 """The parts of a setting that a model is built of."""
 
 

@@ -77,7 +77,7 @@ def _done(results: Results, known: "Registries") -> Iterator[tuple[str, float, f
     for run, key, setting, seconds in finished.select("run", "trajectory", "setting", "seconds").iter_rows():
         try:
             yield key, cost(json.loads(setting), needs.get(run, []), known).flops, seconds
-        except Flawed:  # a plugin's, and not given here
+        except (Flawed, LookupError, ValueError):  # a plugin's that is not given here, or as an older lnlab knew it
             continue
 
 

@@ -3,11 +3,12 @@
 from collections.abc import Sequence
 
 from lnlab.compile.choices import Registries, in_short
-from lnlab.compile.paths import MISSING, SHORT, STACKS, split, stacks_of, value_at
+from lnlab.compile.paths import SHORT, STACKS, split, stacks_of, value_at
 from lnlab.compile.work import Setting
 from lnlab.keys import Json
 from lnlab.registry import Registry
 from lnlab.spec.columns import METHOD
+from lnlab.spec.values import MISSING, inside
 
 
 class Axes:
@@ -52,5 +53,5 @@ class Axes:
         value = setting[words[0]]
         for word in words[1:]:
             registry = registry[value["kind"]].nested.get(word) if registry else None
-            value = value[word]
+            value = inside(value)[word]
         return registry

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from lnlab.compile.axes import Axes
 from lnlab.compile.choices import Registries
 from lnlab.compile.cost import machine_memory
+from lnlab.compile.data import reads_all
 from lnlab.compile.digests import Input
 from lnlab.compile.identity import Identities
 from lnlab.compile.methods import METHODS
@@ -77,7 +78,8 @@ def check(
     axes = Axes(settled.axes, registries)
     checked = Checked(document, made, reading.experiment, settled, asked, axes, identities)
     found: Found = made.flaws + [(made.spot(flaw.path), flaw) for flaw in reading.flaws] + settled.found + asked.found
-    found += _probes(asked, settled, made) + _whole(reading, settled, made) + _others(document, profile, identities)
+    found += _probes(asked, settled, made) + _endless(asked, settled, made, registries)
+    found += _whole(reading, settled, made) + _others(document, profile, identities)
     if not made.flaws and not settled.found and not any(_shapes(flaw) for flaw in reading.flaws):
         found += implausible(asked, _ground(checked), made)
     checked.problems = in_order(document, arguments + [(spot, problem(document, spot, flaw)) for spot, flaw in found])
@@ -142,6 +144,19 @@ def _probes(asked: Questions, settled: Settled, made: Draft) -> Found:
             except ValueError as error:
                 path = (*probe.path, "at")
                 found.append((made.spot(path), Flaw(path, str(error), "write init, end, or steps that the run has")))
+    return found
+
+
+def _endless(asked: Questions, settled: Settled, made: Draft, registries: Registries) -> Found:
+    """Probes that would read every batch of a task that has no end."""
+    tasks = [registries["task"][kind] for kind in sorted({setting["task"]["kind"] for setting in settled.settings})]
+    found: Found = []
+    for probe in asked.probes:
+        entry = registries["probe"][probe.choice["kind"]]
+        for task in tasks:
+            if task.tags.get("endless", False) and reads_all(entry, probe.choice):
+                path, what = (*probe.path, "batches"), f"'{task.name}' has no end, and '{entry.name}' reads all of it"
+                found.append((made.spot(path), Flaw(path, what, "give a number of batches")))
     return found
 
 

@@ -41,3 +41,12 @@ def in_short(registry: Registry, choice: Choice) -> Json:  # type: ignore[type-a
     except Flawed:
         return choice
     return choice["kind"] if canonical(plain) == canonical(choice) else choice
+
+
+def acting(on: str, setting: dict[str, Json], registries: Registries) -> list[Choice]:
+    """The interventions of a resolved setting that act on the ``function``, or on the ``update``, in their order.
+
+    One that does not say on what it acts is taken to act on the function, so that its own initial state is measured.
+    """
+    every: list[Choice] = setting["interventions"]
+    return [each for each in every if registries["intervention"][each["kind"]].tags.get("acts_on", "function") == on]

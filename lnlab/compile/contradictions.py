@@ -2,9 +2,11 @@
 
 from collections.abc import Callable
 
-from lnlab.compile.choices import Registries
+from lnlab.compile.choices import Registries, acting
 from lnlab.compile.cost import cost
+from lnlab.compile.data import DATA_CHECKS
 from lnlab.compile.graph import GRAPH_CHECKS
+from lnlab.compile.paths import INTERVENTIONS
 from lnlab.compile.work import Setting
 from lnlab.errors import nearest
 from lnlab.registry import Flaw
@@ -36,11 +38,24 @@ def schedule_has_an_optimizer(setting: Setting, _: Registries) -> list[Flaw]:
     return [Flaw(("schedule",), "there is no optimizer whose rate it could set", "add an optimizer, or remove it")]
 
 
+def update_interventions_have_an_optimizer(setting: Setting, registries: Registries) -> list[Flaw]:
+    """What acts on the update needs something that makes one."""
+    if setting["optimizer"] is not None:
+        return []
+    remedy = "add an optimizer, or choose one that acts on the function"
+    return [
+        Flaw((INTERVENTIONS,), f"'{each['kind']}' acts on the update, and there is no optimizer", remedy)
+        for each in acting("update", setting, registries)
+    ]
+
+
 CHECKS: tuple[Check, ...] = (
     heads_divide_width,
     *GRAPH_CHECKS,
+    *DATA_CHECKS,
     training_has_an_optimizer,
     schedule_has_an_optimizer,
+    update_interventions_have_an_optimizer,
 )
 
 

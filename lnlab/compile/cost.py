@@ -1,6 +1,7 @@
 """What a run costs before it is run: parameters, FLOPs and peak memory.
 
-Parameters and FLOPs are what the registered pieces say of themselves: a model's ``size=``, a probe's ``passes=``.
+Parameters and FLOPs are what the registered pieces say of themselves: a model's ``size=``, the ``passes=`` of a probe,
+and of an init that looks at data.
 
 Memory is an estimate, right to within a factor of two: four copies of every parameter (its value, its gradient and two
 of their size), and for each token of a batch what the backward pass keeps: per layer 16 vectors of width ``d_model``
@@ -13,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lnlab.compile.choices import Registries
+from lnlab.compile.data import init_passes
 from lnlab.compile.paths import stacks_of
 from lnlab.compile.work import Measurement, Setting
 
@@ -28,7 +30,7 @@ class Cost:
 
     Attributes:
         parameters: trainable elements.
-        flops: of all its measurements together.
+        flops: of its init and all its measurements together.
         peak_bytes: of memory, in one worker, beside the libraries themselves.
     """
 
@@ -38,10 +40,11 @@ class Cost:
 
 
 def cost(setting: Setting, measurements: Iterable[Measurement], registries: Registries) -> Cost:
-    """The cost of ``measurements`` on one run of a resolved setting."""
+    """The cost of the init and of ``measurements`` on one run of a resolved setting."""
     parameters, per_token = registries["model"][setting["model"]["kind"]].tags["size"](setting)
     tokens = batch_tokens(setting, registries)
-    flops = sum(passes(measurement, registries) for measurement in measurements) * per_token * tokens
+    looks = init_passes(setting["init"], registries) + sum(passes(each, registries) for each in measurements)
+    flops = looks * per_token * tokens
     return Cost(parameters, flops, FLOAT * (COPIES * parameters + tokens * _kept_per_token(setting)))
 
 

@@ -12,7 +12,7 @@ from operator import itemgetter
 from lnlab.compile.grids import Axis, Grid
 from lnlab.compile.methods import Effect
 from lnlab.compile.overlay import Draft, Found
-from lnlab.compile.paths import assign, split
+from lnlab.compile.paths import put, split
 from lnlab.compile.places import Spot, about_key
 from lnlab.keys import Json, canonical
 from lnlab.registry import Flaw, Flawed
@@ -99,7 +99,7 @@ def _table(
         effects = _effects(axes, combination, key)
         for each in effects:
             try:
-                raw = assign(raw, split(each.path)[1:], each.value)
+                raw = put(raw, each.path, each.value)
             except Flawed as error:
                 wrong.setdefault(each.path, (each.spot, error.flaws[0].below(each.path)))
         there = {key: _part(raw)} if effects or key in base else {}

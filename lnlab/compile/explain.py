@@ -8,13 +8,15 @@ from collections import Counter
 from lnlab.compile.selections import shown
 from lnlab.compile.work import Plan
 from lnlab.keys import canonical
+from lnlab.spec.values import NONE, is_choices, place
 
 MOST_LINES = 40
 
 
 def explain(plan: Plan) -> list[str]:
-    """The plan, one fact a line: runs, axes, variants, trajectories, measurements by probe and step, claims, pins."""
-    return [*_runs(plan), *_variants(plan), *_measurements(plan), *_asked(plan), *(f"pin: {pin}" for pin in plan.pins)]
+    """The plan, one fact a line: runs, axes, variants, inits that look at data, measurements by probe, claims, pins."""
+    found = [*_runs(plan), *_variants(plan), *_data_passes(plan), *_measurements(plan), *_asked(plan)]
+    return [*found, *(f"pin: {pin}" for pin in plan.pins)]
 
 
 def _runs(plan: Plan) -> list[str]:
@@ -40,6 +42,16 @@ def _variants(plan: Plan) -> list[str]:
     return [*lines, f"and {counted(more, 'variant')} more"] if more > 0 else lines
 
 
+def _data_passes(plan: Plan) -> list[str]:
+    """What is read before any update; a state that several trajectories start from counts once."""
+    lines = []
+    for each in plan.data_passes:
+        n = each.batches
+        read = "every training batch" if n is None else f"{n:,} training batch{'' if n == 1 else 'es'}"
+        lines.append(f"init {each.init}: reads {read}, once per initial state, {counted(each.times, 'time')}")
+    return lines
+
+
 def _measurements(plan: Plan) -> list[str]:
     """Distinct trajectories and measurements; ``needs`` counts a shared one as often as it is needed."""
     made = Counter((canonical(m.probe), m.step) for t in plan.trajectories for m in t.measurements)
@@ -62,11 +74,17 @@ def _asked(plan: Plan) -> list[str]:
 def label(value: object) -> str:
     """A value as a reader sees it: a choice that is not all defaults with its parameters."""
     if isinstance(value, dict) and "kind" in value:
-        params = ", ".join(f"{name}={label(inner)}" for name, inner in value.items() if name != "kind")
+        params = ", ".join(_param(name, inner) for name, inner in value.items() if name != "kind")
         return f"{value['kind']}({params})" if params else str(value["kind"])
+    if is_choices(value):
+        return " and ".join(map(label, value)) or NONE  # type: ignore[call-overload]
     if isinstance(value, dict):
         return "/".join(label(inner) for inner in value.values())
     return shown(value)
+
+
+def _param(name: str, value: object) -> str:
+    return place(value) if isinstance(value, dict) and "kind" not in value else f"{name}={label(value)}"
 
 
 def counted(number: int, word: str) -> str:

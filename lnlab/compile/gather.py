@@ -26,12 +26,13 @@ class _Growing:
 
 @dataclass
 class Work:
-    """What there is to do, as it is gathered."""
+    """What there is to do, as it is gathered; ``inits`` has each distinct initial state with the init it comes from."""
 
     settings: dict[str, Setting] = field(default_factory=dict)
     points: dict[str, dict[str, Json]] = field(default_factory=dict)
     runs: list[Run] = field(default_factory=list)
     needs: list[tuple[str, int, Choice, str]] = field(default_factory=list)
+    inits: dict[str, Choice] = field(default_factory=dict)
     _growing: dict[str, _Growing] = field(default_factory=dict)
     _known: set[str] = field(default_factory=set)
 
@@ -41,6 +42,7 @@ class Work:
         self.points[identity.variant] = point
         for seed in seeds:
             state = identity.state(seed)
+            self.inits[state] = setting["init"]
             key = identity.trajectory(state)
             run = Run(digest(["run", key, identity.steps]), key, identity.steps, identity.variant, seed)
             self.runs.append(run)

@@ -1,22 +1,23 @@
 """Pieces of a model that do not go together: each check reads what the pieces say of themselves in their tags.
 
 Tasks and models say where their answers stand (``says``): at the tokens of a stack, or one a sentence.
-Norms say over what they take ``statistics``; models, which of their stacks are ``causal``; placements, what is normed
-(``norm_of``) and which parameter is their ``gate``; inits, what they need normed (``norm_of``), what they set to zero
-(``zeros``) and between which parameters they draw (``bounds``); attentions, by which of their matrices they divide
-(``divides_by``).
+Norms say over what they take ``statistics``, and whether they are the ``identity``; models, which of their stacks are
+``causal``; placements, what is normed (``norm_of``) and which parameter is their ``gate``; inits, what they need normed
+(``norm_of``), what they set to zero (``zeros``) and between which parameters they draw (``bounds``); linear maps,
+whether their matrix is ``normalized``.
 """
 
-from collections.abc import Iterator
 from typing import Any
 
 from lnlab.compile.choices import Registries
+from lnlab.compile.data import inits_of
 from lnlab.compile.paths import stacks_of
 from lnlab.compile.work import Setting
-from lnlab.registry import Choice, Entry, Flaw
+from lnlab.registry import Entry, Flaw
 
 LAST = {"o", "w2"}
 """The matrices with which the branches end."""
+MATRICES = {"q", "k", "v", "o", "w1", "w2"}
 
 
 def causal_stacks_see_no_future(setting: Setting, registries: Registries) -> list[Flaw]:
@@ -46,23 +47,22 @@ def groups_divide_width(setting: Setting, _: Registries) -> list[Flaw]:
 
 
 def init_suits_placement(setting: Setting, registries: Registries) -> list[Flaw]:
-    """Gains that were made for a normed stream mean nothing where the stream is never normed."""
-    for init, _ in _inits(setting["init"], registries):
-        wanted = init.tags.get("norm_of")
-        for stack in stacks_of(setting):
-            kind = setting[stack]["placement"]["kind"]
-            found = registries["placement"][kind].tags.get("norm_of", wanted)
-            if wanted is not None and found not in (wanted, "both"):
-                normed = "nothing" if found == "nothing" else f"the {found}"
-                what = f"'{init.name}' is made for a norm of the {wanted}, and placement '{kind}' norms {normed}"
-                return [Flaw(("init",), what, f"choose another init, or another placement in the {stack}")]
+    """Gains that were made for a normed stream mean nothing where it is never normed, or the other way round."""
+    for init, _ in inits_of(setting["init"], registries):
+        wanted = str(init.tags.get("norm_of", ""))
+        for stack in stacks_of(setting) if wanted else ():
+            kind, found = setting[stack]["placement"]["kind"], _normed(setting[stack], registries)
+            if found not in (None, wanted) and (found != "both" or wanted == "nothing"):
+                what = f"'{init.name}' is made for {_NORMED[wanted]}, and placement '{kind}' norms {_THE[found]}"
+                remedy = "write norm: none" if wanted == "nothing" else f"choose another placement in the {stack}"
+                return [Flaw(("init",), what, f"choose another init, or {remedy}")]
     return []
 
 
 def zero_output_has_its_own_table(setting: Setting, registries: Registries) -> list[Flaw]:
     """An output of zeros cannot share its table with an embedding."""
     tied = setting["model"].get("tied", "none")
-    zeroed = [init.name for init, _ in _inits(setting["init"], registries) if "output" in init.tags.get("zeros", ())]
+    zeroed = [init.name for init, _ in inits_of(setting["init"], registries) if "output" in init.tags.get("zeros", ())]
     if tied == "none" or not zeroed:
         return []
     what = f"'{zeroed[0]}' sets the output to zero, and 'tied: {tied}' makes its table that of an embedding"
@@ -70,21 +70,22 @@ def zero_output_has_its_own_table(setting: Setting, registries: Registries) -> l
 
 
 def nothing_divides_by_zero(setting: Setting, registries: Registries) -> list[Flaw]:
-    """A matrix of zeros has no direction."""
+    """A matrix of zeros has no direction, and neither has a row of zeros."""
+    kind = setting["model"].get("linear", {}).get("kind")
+    divided = MATRICES if kind and registries["linear"][kind].tags.get("normalized", False) else set()
+    rows = {"output"} if setting["model"].get("fix_norm", False) else set()
     flaws = []
-    for stack in stacks_of(setting):
-        kind = setting[stack]["attention"]["kind"]
-        divided = set(registries["attention"][kind].tags.get("divides_by", ()))
-        for init, _ in _inits(setting["init"], registries):
-            if both := sorted(divided & set(init.tags.get("zeros", ()))):
-                what = f"'{kind}' divides by the size of {', '.join(both)}, which init '{init.name}' sets to zero"
-                flaws.append(Flaw((stack, "attention"), what, "choose another attention, or another init"))
+    for init, _ in inits_of(setting["init"], registries):
+        for word, name, whose in (("linear", kind, divided), ("fix_norm", "fix_norm", rows)):
+            if both := sorted(whose & set(init.tags.get("zeros", ()))):
+                what = f"'{name}' divides by the size of {', '.join(both)}, which init '{init.name}' sets to zero"
+                flaws.append(Flaw(("model", word), what, f"choose another {word}, or another init"))
     return flaws
 
 
 def closed_gates_have_something_behind_them(setting: Setting, registries: Registries) -> list[Flaw]:
     """A closed gate before a branch of zeros: neither has a gradient, and nothing in the layer ever moves."""
-    zeroed = {tensor for init, _ in _inits(setting["init"], registries) for tensor in init.tags.get("zeros", ())}
+    zeroed = {tensor for init, _ in inits_of(setting["init"], registries) for tensor in init.tags.get("zeros", ())}
     flaws = []
     for stack in stacks_of(setting):
         placement = setting[stack]["placement"]
@@ -98,7 +99,7 @@ def closed_gates_have_something_behind_them(setting: Setting, registries: Regist
 def bounds_are_in_order(setting: Setting, registries: Registries) -> list[Flaw]:
     """A law has a lower bound below the upper one."""
     flaws = []
-    for init, choice in _inits(setting["init"], registries):
+    for init, choice in inits_of(setting["init"], registries):
         low, high = init.tags.get("bounds", (None, None))
         if low is not None and choice[low] >= choice[high]:
             what = f"'{init.name}' would draw between {low} = {choice[low]} and {high} = {choice[high]}"
@@ -130,17 +131,21 @@ GRAPH_CHECKS = (
 )
 
 
+_NORMED = {"stream": "a norm of the stream", "branch": "a norm of the branch", "nothing": "a model without norms"}
+_THE = {"stream": "the stream", "branch": "the branch", "both": "both stream and branch", "nothing": "nothing"}
+
+
+def _normed(stack: Setting, registries: Registries) -> str | None:
+    """What is normed in a stack, or None where its placement does not say."""
+    if registries["norm"][stack["norm"]["kind"]].tags.get("identity", False):
+        return "nothing"
+    found: str | None = registries["placement"][stack["placement"]["kind"]].tags.get("norm_of")
+    return found
+
+
 def _statistics(norm: Entry[Any]) -> str:
     return str(norm.tags.get("statistics", "token"))
 
 
 def _answer(says: str) -> str:
     return "a label for each sentence" if says == "sentence" else f"a token at every position of the {says}"
-
-
-def _inits(choice: Choice, registries: Registries) -> Iterator[tuple[Entry[Any], Choice]]:
-    """The init and those it is made of, with their parameters."""
-    entry = registries["init"][choice["kind"]]
-    yield entry, choice
-    for name in entry.nested:
-        yield from _inits(choice[name], registries)

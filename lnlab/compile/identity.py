@@ -1,13 +1,14 @@
 """The keys of a variant: a tree of content keys, each part of it hashed once however many variants share it.
 
-initial state = (task, stacks, init, number format; seed)      trajectory = (initial state, all that moves it)
+initial state = (task, stacks, init, number format, interventions on the function; seed)
+trajectory = (initial state, all that moves it: interventions on the update too)
 state = (trajectory, step), at step 0 the initial state alone   measurement = (state, step, probe)
 """
 
 from dataclasses import dataclass
 from typing import Any
 
-from lnlab.compile.choices import Registries
+from lnlab.compile.choices import Registries, acting
 from lnlab.compile.paths import SHORT, stacks_of
 from lnlab.compile.work import Setting
 from lnlab.keys import Json, canonical, digest
@@ -63,7 +64,9 @@ class Identities:
         stacks = [[name, self._once(setting[name], self._stack)] for name in stacks_of(setting)]
         numbers = [train[word] for word in _NUMBERS]
         start = [self.choice("task", setting["task"]), self.choice("model", setting["model"]), stacks]
-        initial = digest(["start", *start, self.choice("init", setting["init"]), numbers])
+        start += [self.choice("init", setting["init"]), numbers]
+        cut = self._interventions("function", setting)
+        initial = digest(["start", *start, *([cut] if cut else [])])
         steps, moves = train["steps"], tuple(id(setting[word]) for word in _MOVING)
         if moves not in self._moves:
             self._moves[moves] = setting, self._movement(setting)
@@ -88,13 +91,16 @@ class Identities:
         parts = {word: self.choice(word, stack[word]) for word in SHORT}
         return digest(["stack", {**stack, **parts}])
 
+    def _interventions(self, on: str, setting: Setting) -> list[Json]:
+        return [self.choice("intervention", each) for each in acting(on, setting, self.registries)]
+
     def _movement(self, setting: Setting) -> str:
         train, schedule = setting["train"], setting["schedule"]
         moves: dict[str, Json] = {word: train[word] for word in _MOVES}
         moves["stop"] = self.choice("stop", train["stop"])
         moves["optimizer"] = self.choice("optimizer", setting["optimizer"])
         moves["schedule"] = self.choice("schedule", schedule)
-        moves["interventions"] = [self.choice("intervention", each) for each in setting["interventions"]]
+        moves["interventions"] = self._interventions("update", setting)
         if schedule is not None and asks_for_steps(self.registries["schedule"][schedule["kind"]]):
             moves["steps"] = train["steps"]
         return digest(["movement", moves])

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from lnlab.compile.methods import methods_of
-from lnlab.compile.paths import assign, split
+from lnlab.compile.paths import put, split
 from lnlab.compile.places import Spot
 from lnlab.errors import nearest
 from lnlab.keys import Json
@@ -123,9 +123,9 @@ def _apply(made: Draft, changes: list[Change]) -> None:
 
 
 def _set(made: Draft, change: Change) -> None:
-    first, *rest = split(change.path)
+    first = split(change.path)[0]
     try:
-        made.data[first] = assign(made.data.get(first), tuple(rest), change.value)
+        made.data[first] = put(made.data.get(first), change.path, change.value)
         made.changes.append(change)
     except Flawed as error:
         made.flaws += [(change.spot, flaw.below(change.path)) for flaw in error.flaws]

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from lnlab.compile.check import Checked, check
+from lnlab.compile.data import data_passes
 from lnlab.compile.digests import asked, plan_digest, remembered_name
 from lnlab.compile.gather import gather
 from lnlab.compile.overlay import pin_sentences
@@ -74,4 +75,5 @@ def _planned(
         claims=tuple(claim.choice for claim in checked.questions.claims),
         sections=tuple(section.choice for section in checked.questions.sections),
         inputs=checked.inputs,
+        data_passes=data_passes(work.inits.values(), checked.identities.registries),
     )

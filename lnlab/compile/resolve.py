@@ -5,6 +5,7 @@ from typing import Any
 
 from lnlab.compile.choices import Registries, resolve_choice
 from lnlab.compile.expand import Part
+from lnlab.compile.paths import INTERVENTIONS, several
 from lnlab.compile.stacks import KEYS, resolve_stacks
 from lnlab.compile.training import resolve_train
 from lnlab.errors import nearest
@@ -70,8 +71,8 @@ class Resolver:
         """One part that stands alone. A null optimizer or schedule means that there is none."""
         if key == "train":
             return resolve_train(raw if given else {}, self.registries)
-        if key == "interventions":
-            return self._interventions(raw if given else [])
+        if key == INTERVENTIONS:
+            return self._interventions(raw)
         if key in NULLABLE and raw is None:
             return None
         if key == "task" and not given:
@@ -79,14 +80,12 @@ class Resolver:
         return resolve_choice(self.registries[key], raw if given else DEFAULT_INIT)
 
     def _interventions(self, raw: Json) -> list[Choice]:
-        if not isinstance(raw, list):
-            raise Flawed(Flaw((), f"found {canonical(raw)}", "write a list of interventions"))
         made, flaws = [], []
-        for number, given in enumerate(raw):
+        for number, given in enumerate(several(raw)):
             try:
                 made.append(resolve_choice(self.registries["intervention"], given))
             except Flawed as error:
-                flaws += [flaw.below(number) for flaw in error.flaws]
+                flaws += [flaw.below(number) if isinstance(raw, list) else flaw for flaw in error.flaws]
         if flaws:
             raise Flawed(*flaws)
         return made

@@ -11,7 +11,7 @@ from pydantic import BaseModel
 from lnlab.compile.choices import Registries
 from lnlab.compile.methods import METHODS
 from lnlab.compile.overlay import EXCEPT
-from lnlab.compile.paths import SHORT, STACKS
+from lnlab.compile.paths import INTERVENTIONS, SHORT, STACKS
 from lnlab.compile.stacks import MOST_LAYERS
 from lnlab.compile.training import Train
 from lnlab.keys import Json
@@ -26,6 +26,7 @@ from lnlab.spec.experiment import (
     ProbeText,
     SectionText,
 )
+from lnlab.spec.values import NONE
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 _REFERENCE = "#/$defs/{model}"
@@ -134,7 +135,8 @@ def _setting(definitions: dict[str, Json]) -> dict[str, Json]:
         made[stack] = {"type": "object", "properties": properties, "additionalProperties": False}
     train = _of(Train)
     train["properties"]["stop"] = {"anyOf": [_ref("stop"), {"type": "null"}]}
-    return made | {"train": train, "interventions": {"type": "array", "items": _ref("intervention")}}
+    several = {"type": "array", "items": _ref("intervention")}
+    return made | {"train": train, INTERVENTIONS: {"anyOf": [{"const": NONE}, _ref("intervention"), several]}}
 
 
 def _asked() -> dict[str, Json]:

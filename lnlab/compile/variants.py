@@ -2,9 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 
-from lnlab.compile.paths import MISSING, matches, paths_of, value_at
+from lnlab.compile.paths import paths_of, value_at
 from lnlab.keys import Json, canonical
 from lnlab.spec.columns import COLUMNS, METHOD
+from lnlab.spec.values import MISSING, matches
 
 Members = frozenset[int]
 

@@ -41,6 +41,15 @@ class Run:
     seed: int
 
 
+@dataclass(frozen=True, slots=True)
+class DataPass:
+    """An init that looks at data: how many batches it reads (None: every one of an epoch), and how often."""
+
+    init: str
+    batches: int | None
+    times: int
+
+
 @dataclass(frozen=True)
 class Plan:
     """Everything an experiment asks for. Settings and choices are shared between its parts: never change one.
@@ -59,6 +68,7 @@ class Plan:
         claims: resolved parameters of each claim's kind, in the order of the spec (common fields: ``experiment``).
         sections: the same of each section of the report.
         inputs: files named by the spec whose content joins the keys.
+        data_passes: what the inits read before any update, counted over distinct initial states.
     """
 
     name: str
@@ -77,3 +87,4 @@ class Plan:
     claims: tuple[Choice, ...]
     sections: tuple[Choice, ...]
     inputs: tuple[Input, ...] = ()
+    data_passes: tuple[DataPass, ...] = ()

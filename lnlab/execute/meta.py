@@ -4,17 +4,18 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
+from torch import nn
 
+from lnlab.compile.data import asks_for_data, inits_of
 from lnlab.compile.work import Setting
 from lnlab.errors import LabError, Problem
-from lnlab.execute.program import build_model
+from lnlab.execute.program import build_model, intervened
 from lnlab.execute.unit import Registries
 from lnlab.randomness import Draw
-from lnlab.registry import supplied
 
 
 def build_on_meta(setting: Setting, registries: Registries) -> None:
-    """Build task, model and init of a setting on the meta device, where tensors have a shape and no values.
+    """Build what a setting names on the meta device, where tensors have a shape and no values.
 
     Needs no corpus: the number of rows is the declared vocabulary. An init that looks at data is left out.
 
@@ -26,9 +27,18 @@ def build_on_meta(setting: Setting, registries: Registries) -> None:
     task = _attempt("task", setting["task"]["kind"], lambda: registries["task"].builder(setting["task"])(draw, ()))
     with torch.device("meta"):
         model = _attempt("model", kind, lambda: build_model(setting, registries, task))
-        init = registries["init"].builder(setting["init"])
-        if supplied(init) <= 2:
+        if not any(asks_for_data(entry) for entry, _ in inits_of(setting["init"], registries)):
+            init = registries["init"].builder(setting["init"])
             _attempt("init", setting["init"]["kind"], lambda: init(model, draw))
+        _attempt("interventions", "interventions", lambda: _intervene(model, setting, registries))
+
+
+def _intervene(model: nn.Module, setting: Setting, registries: Registries) -> None:
+    """Every intervention finds what it acts on."""
+    chosen = setting["optimizer"]
+    optimizer = None if chosen is None else registries["optimizer"].builder(chosen)(model.parameters())
+    with intervened(model, optimizer, setting, registries):
+        pass
 
 
 def _attempt(key: str, kind: str, build: Callable[[], Any]) -> Any:

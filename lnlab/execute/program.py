@@ -1,15 +1,24 @@
-"""From a resolved setting to live objects: task, model, initial values."""
+"""From a resolved setting to live objects: task, model, initial values, and what intervenes."""
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from functools import partial
+from typing import Any
 
 import torch
 from torch import nn
+from torch.optim import Optimizer
 
+from lnlab.compile.choices import acting
+from lnlab.compile.data import asks_for_data
 from lnlab.compile.work import Setting, Trajectory
 from lnlab.errors import LabError, Problem
 from lnlab.execute.unit import Registries
+from lnlab.nn.data import Batches
 from lnlab.nn.parts import Parts
 from lnlab.probes.probe import State
 from lnlab.randomness import Draw
-from lnlab.registry import Roots, supplied
+from lnlab.registry import Choice, Registry, Roots, supplied
 from lnlab.tasks.task import Task
 
 
@@ -28,8 +37,18 @@ def build(trajectory: Trajectory, registries: Registries, roots: Roots = ()) -> 
     torch.default_generator.manual_seed(draw("build"))
     task = registries["task"].builder(setting["task"])(draw, roots)
     model = build_model(setting, registries, task).to(torch.float32)
-    registries["init"].builder(setting["init"])(model, draw)
-    return State(model.eval(), task, draw, step=0)
+    state = State(model, task, draw, step=0)
+    initializer(setting["init"], registries["init"], partial(state.read, purpose="init"))(model, draw)
+    model.eval()
+    return state
+
+
+def initializer(choice: Choice, inits: Registry[Any], batches: Batches) -> Callable[[nn.Module, Draw], None]:
+    """A resolved init as ``(model, draw) -> None``: if it asks for data, or one inside it does, it has the batches."""
+    entry = inits[choice["kind"]]
+    inner = {name: initializer(choice[name], inits, batches) for name, r in entry.nested.items() if r is inits}
+    build = partial(inits.builder(choice), **inner)
+    return (lambda model, draw: build(model, draw, batches)) if asks_for_data(entry) else build
 
 
 def build_model(setting: Setting, registries: Registries, task: Task) -> nn.Module:
@@ -39,6 +58,24 @@ def build_model(setting: Setting, registries: Registries, task: Task) -> nn.Modu
     given = (task.labels,) if supplied(entry.build) > 2 else ()
     model: nn.Module = registries["model"].builder(setting["model"])(task.size, parts, *given)
     return model
+
+
+@contextmanager
+def intervened(
+    model: nn.Module, optimizer: Optimizer | None, setting: Setting, registries: Registries
+) -> Iterator[None]:
+    """Inside, the interventions of a setting act, the first of them first; on leaving they are gone without a trace.
+
+    Those on the update have nothing to act on where there is no optimizer.
+
+    Raises:
+        LabError: one of them finds nothing that it could act on.
+    """
+    with ExitStack() as entered:
+        for on in ("function", "update") if optimizer is not None else ("function",):
+            for choice in acting(on, setting, registries):
+                entered.enter_context(registries["intervention"].builder(choice)(model, optimizer))
+        yield
 
 
 def _parts(stack: Setting, registries: Registries) -> Parts:

@@ -8,6 +8,7 @@ import platform
 import time
 import traceback
 from collections.abc import Sequence
+from contextlib import ExitStack
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -19,8 +20,9 @@ from lnlab.compile.work import Measurement, Trajectory
 from lnlab.errors import CorpusError, LabError, Problem, StoreError
 from lnlab.execute.measure import measure
 from lnlab.execute.process import output_to, settle
-from lnlab.execute.program import build, parameters
-from lnlab.execute.unit import BUSY, CORPUS, STORE, Answer, Assignment, Unit
+from lnlab.execute.program import build, intervened, parameters
+from lnlab.execute.unit import BUSY, CORPUS, STORE, Answer, Assignment, Registries, Unit
+from lnlab.probes.probe import State
 from lnlab.randomness import Draw
 
 _MEMORY = ("not enough memory", "can't allocate memory", "out of memory")
@@ -79,18 +81,30 @@ def _do(assignment: Assignment, unit: Unit, begun: float) -> tuple[str, str]:
 
 
 def _run(assignment: Assignment, due: Sequence[Measurement], unit: Unit) -> tuple[list[str], dict[str, Any]]:
-    """The measurements taken, and the row of outcomes; one that fails does not keep the others from being taken."""
+    """The measurements taken, and the row of outcomes."""
+    trajectory, elements = assignment.trajectory, None
+    with ExitStack() as acting:
+        try:
+            registries = assignment.load()
+            state = build(trajectory, registries, assignment.roots)
+            elements = parameters(state.model)
+            acting.enter_context(intervened(state.model, state.optimizer, trajectory.setting, registries))
+        except CorpusError:
+            raise
+        except (Exception, SystemExit) as error:
+            return [], outcome(trajectory, *_end(error), elements)
+        taken, ends = _taken(state, due, unit, registries)
+    status = ends[0][0] if ends else "finished"
+    said = "; ".join(reason for _, reason in ends)
+    return taken, outcome(trajectory, status, said or None, elements)
+
+
+def _taken(
+    state: State, due: Sequence[Measurement], unit: Unit, registries: Registries
+) -> tuple[list[str], list[tuple[str, str]]]:
+    """The measurements taken, and how the others ended; one that fails does not keep the others from being taken."""
     taken: list[str] = []
     ends: list[tuple[str, str]] = []
-    elements = None
-    try:
-        registries = assignment.load()
-        state = build(assignment.trajectory, registries, assignment.roots)
-        elements = parameters(state.model)
-    except CorpusError:
-        raise
-    except (Exception, SystemExit) as error:
-        return taken, outcome(assignment.trajectory, *_end(error), elements)
     for measurement in due:
         try:
             table, rows = measure(state, measurement, registries)
@@ -101,9 +115,7 @@ def _run(assignment: Assignment, due: Sequence[Measurement], unit: Unit) -> tupl
         except (Exception, SystemExit) as error:
             status, reason = _end(error)
             ends.append((status, f"{measurement.probe['kind']}: {reason}"))
-    status = ends[0][0] if ends else "finished"
-    said = "; ".join(reason for _, reason in ends)
-    return taken, outcome(assignment.trajectory, status, said or None, elements)
+    return taken, ends
 
 
 def _end(error: BaseException) -> tuple[str, str]:

@@ -1,7 +1,7 @@
 """``softmax(q kᵀ / sqrt(width / heads)) v``, the attention of tokens to tokens (Vaswani et al., 2017).
 
-An attention is made from ``(width, heads)`` and called with ``(x, memory, mask)``: queries come from ``x``, keys and
-values from ``memory`` (the same tensor in self-attention).
+An attention is made from ``(width, heads, linear)``, the last a maker of its matrices, and called with ``(x, memory,
+mask)``: queries come from ``x``, keys and values from ``memory`` (the same tensor in self-attention).
 """
 
 from abc import ABC, abstractmethod
@@ -12,6 +12,7 @@ from pydantic import Field
 from torch import Tensor, nn
 from torch.nn.functional import scaled_dot_product_attention
 
+from lnlab.nn.linear import Linear
 from lnlab.registry import Registry
 
 attentions: Registry[Callable[..., nn.Module]] = Registry("attention")
@@ -33,8 +34,9 @@ class DotProductAttention(nn.Module, ABC):
         self,
         width: int,
         heads: int,
+        linear: Linear,
+        *,
         dropout: float,
-        linear: Callable[[int, int], nn.Module] = nn.Linear,
         output: bool = True,
     ) -> None:
         super().__init__()
@@ -80,8 +82,10 @@ class SoftmaxAttention(DotProductAttention):
     ``output: false`` leaves out the matrix o behind the heads, as theory with a single head does (Xiong et al., 2020).
     """
 
-    def __init__(self, width: int, heads: int, *, dropout: Rate = 0.0, output: bool = True) -> None:
-        super().__init__(width, heads, dropout, output=output)
+    def __init__(
+        self, width: int, heads: int, linear: Linear = nn.Linear, *, dropout: Rate = 0.0, output: bool = True
+    ) -> None:
+        super().__init__(width, heads, linear, dropout=dropout, output=output)
 
     def ready(self, q: Tensor, k: Tensor) -> tuple[Tensor, Tensor]:
         """As they are."""

@@ -1,16 +1,24 @@
 """``x = norm(x_in + x + f(x))``: a second skip, from the bottom of a layer to its top (Takase et al., 2022)."""
 
+from collections.abc import Callable
+from typing import Annotated
+
+import torch
 from torch import Tensor, nn
 
+from lnlab.nn.derived import derive
+from lnlab.nn.inits import depths, inits
 from lnlab.nn.placements import Place, Sublayer, placements
+from lnlab.nn.sites import weights
+from lnlab.randomness import Draw
+from lnlab.registry import default
 
 
 @placements.register("b2t", norm_of="stream")
 class BottomToTop(nn.Module):
     """``x = norm(x_in + x + f(x))`` in a layer's last sublayer: before it, Post-LN as it is (Takase et al., 2022).
 
-    So the layer's input x_in passes one norm a layer. The authors' code also multiplies every matrix of a layer by
-    N^(-1/2) at first; that is for an init to do.
+    So the layer's input x_in passes one norm a layer. Its other half is the init ``b2t``.
     """
 
     final_norm = False
@@ -26,3 +34,18 @@ class BottomToTop(nn.Module):
             x = norm(x + f(x))
         top: Tensor = self.norms[-1](bottom + x + sublayers[-1](x))
         return top
+
+
+@inits.register("b2t")
+@torch.no_grad()
+def b2t(model: nn.Module, draw: Draw, *, of: Annotated[Callable[..., None], inits] = default("xavier_normal")) -> None:
+    """``N^(-1/2)``: times another init's q k v o w1 w2, N being the layers of the stack (Takase et al., 2022).
+
+    The authors' code does so wherever it adds the second skip; tables keep their size.
+    """
+    of(model, draw)
+    layers = {name: n for name, (n, _) in depths(model).items()}
+    for site, p in weights(model):
+        if site.layer is not None:
+            p.mul_(layers[str(site.stack)] ** -0.5)
+    derive(model)

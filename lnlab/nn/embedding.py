@@ -10,7 +10,9 @@ from typing import Literal
 
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import embedding, linear
+from torch.nn.functional import embedding, linear, normalize
+
+from lnlab.nn.masks import PAD
 
 Positions = Literal["sinusoids", "none"]
 LONGEST_WAVE = 10_000.0
@@ -19,18 +21,19 @@ LONGEST_WAVE = 10_000.0
 class Embedding(nn.Module):
     """``sqrt(d) table[token] + position``. The table has ``size`` rows, whether or not the corpus uses them all.
 
-    Without positions, different tokens with entries N(0, 1/d) are i.i.d. N(0, I), as theory has its inputs.
+    Without positions, different tokens with entries N(0, 1/d) are i.i.d. N(0, I), as theory has its inputs. With
+    ``fix_norm`` the table's rows are used as ``unit_rows``.
     """
 
-    def __init__(self, size: int, width: int, positions: Positions = "sinusoids") -> None:
+    def __init__(self, size: int, width: int, positions: Positions = "sinusoids", *, fix_norm: bool = False) -> None:
         super().__init__()
-        self.positions = positions
+        self.positions, self.fix_norm = positions, fix_norm
         self.table = nn.Parameter(torch.zeros(size, width))
 
     def forward(self, tokens: Tensor) -> Tensor:
         """(batch, length) int64 -> (batch, length, width)."""
         width = self.table.shape[1]
-        x = embedding(tokens, self.table) * math.sqrt(width)
+        x = embedding(tokens, unit_rows(self.table) if self.fix_norm else self.table) * math.sqrt(width)
         if self.positions == "none":
             return x
         return x + sinusoids(tokens.shape[1], width, self.table.device).to(self.table.dtype)
@@ -39,13 +42,19 @@ class Embedding(nn.Module):
 class Output(nn.Module):
     """``x tableᵀ``: a logit for each row of the table, which may be that of an embedding (Press and Wolf, 2017)."""
 
-    def __init__(self, size: int, width: int) -> None:
+    def __init__(self, size: int, width: int, *, fix_norm: bool = False) -> None:
         super().__init__()
+        self.fix_norm = fix_norm
         self.table = nn.Parameter(torch.zeros(size, width))
 
     def forward(self, x: Tensor) -> Tensor:
         """(batch, length, width) -> (batch, length, size)."""
-        return linear(x, self.table)
+        return linear(x, unit_rows(self.table) if self.fix_norm else self.table)
+
+
+def unit_rows(table: Tensor) -> Tensor:
+    """The rows at length 1: FixNorm (Nguyen and Salazar, 2019). That of padding, which is zero at first, is left."""
+    return torch.cat([table[: PAD + 1], normalize(table[PAD + 1 :], dim=-1)])
 
 
 def sinusoids(length: int, width: int, device: torch.device | None = None) -> Tensor:

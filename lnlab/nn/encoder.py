@@ -1,17 +1,18 @@
 """Models of one stack that sees all of its sentence: an answer for every token, or one for the sentence."""
 
 from collections.abc import Mapping
-from typing import Literal
+from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
 
 from lnlab.nn.embedding import Output, Positions
 from lnlab.nn.masks import PAD, padding
-from lnlab.nn.models import Count, Rate, TokenPairs, models
+from lnlab.nn.models import Count, Linear, Rate, TokenPairs, models
 from lnlab.nn.parts import Parts
 from lnlab.nn.size import classifier_size, one_stack_size
 from lnlab.nn.transformer import Stack
+from lnlab.registry import default
 
 
 @models.register("encoder", stacks=("encoder",), causal=(), says="encoder", size=one_stack_size("encoder"))
@@ -32,11 +33,14 @@ class Encoder(nn.Module):
         dropout: Rate = 0.0,
         tied: Literal["input", "none"] = "none",
         positions: Positions = "sinusoids",
+        fix_norm: bool = False,
+        linear: Linear = default("plain"),
     ) -> None:
         super().__init__()
-        shape = {"size": size, "width": d_model, "heads": heads, "d_ff": d_ff}
-        self.encoder = Stack("encoder", parts["encoder"], None, **shape, dropout=dropout, positions=positions)
-        self.output = Output(size, d_model)
+        shape: dict[str, Any] = {"size": size, "width": d_model, "heads": heads, "d_ff": d_ff, "dropout": dropout}
+        shape |= {"positions": positions, "fix_norm": fix_norm, "linear": linear}
+        self.encoder = Stack("encoder", parts["encoder"], None, **shape)
+        self.output = Output(size, d_model, fix_norm=fix_norm)
         if tied == "input":
             self.output.table = self.encoder.embedding.table
 
@@ -65,10 +69,13 @@ class Classifier(nn.Module):
         dropout: Rate = 0.0,
         pool: Literal["mean", "first"] = "mean",
         positions: Positions = "sinusoids",
+        fix_norm: bool = False,
+        linear: Linear = default("plain"),
     ) -> None:
         super().__init__()
-        shape = {"size": size, "width": d_model, "heads": heads, "d_ff": d_ff}
-        self.encoder = Stack("encoder", parts["encoder"], None, **shape, dropout=dropout, positions=positions)
+        shape: dict[str, Any] = {"size": size, "width": d_model, "heads": heads, "d_ff": d_ff, "dropout": dropout}
+        shape |= {"positions": positions, "fix_norm": fix_norm, "linear": linear}
+        self.encoder = Stack("encoder", parts["encoder"], None, **shape)
         self.pool = pool
         self.output = nn.Linear(d_model, labels)
 

@@ -1,16 +1,17 @@
 """A model of one causal stack, which says at every position what comes next."""
 
 from collections.abc import Mapping
-from typing import Literal
+from typing import Any, Literal
 
 from torch import Tensor, nn
 
 from lnlab.nn.embedding import Output, Positions
 from lnlab.nn.masks import causal
-from lnlab.nn.models import Count, Rate, TokenPairs, models
+from lnlab.nn.models import Count, Linear, Rate, TokenPairs, models
 from lnlab.nn.parts import Parts
 from lnlab.nn.size import one_stack_size
 from lnlab.nn.transformer import Stack
+from lnlab.registry import default
 
 
 @models.register(
@@ -33,11 +34,14 @@ class LanguageModel(nn.Module):
         dropout: Rate = 0.0,
         tied: Literal["input", "none"] = "input",
         positions: Positions = "sinusoids",
+        fix_norm: bool = False,
+        linear: Linear = default("plain"),
     ) -> None:
         super().__init__()
-        shape = {"size": size, "width": d_model, "heads": heads, "d_ff": d_ff}
-        self.decoder = Stack("decoder", parts["decoder"], None, **shape, dropout=dropout, positions=positions)
-        self.output = Output(size, d_model)
+        shape: dict[str, Any] = {"size": size, "width": d_model, "heads": heads, "d_ff": d_ff, "dropout": dropout}
+        shape |= {"positions": positions, "fix_norm": fix_norm, "linear": linear}
+        self.decoder = Stack("decoder", parts["decoder"], None, **shape)
+        self.output = Output(size, d_model, fix_norm=fix_norm)
         if tied == "input":
             self.output.table = self.decoder.embedding.table
 

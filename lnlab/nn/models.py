@@ -12,16 +12,18 @@ from pydantic import Field
 from torch import Tensor, nn
 
 from lnlab.nn.embedding import Output, Positions
+from lnlab.nn.linear import linears
 from lnlab.nn.masks import causal, padding
 from lnlab.nn.parts import Parts, parts_of
 from lnlab.nn.size import encoder_decoder_size
 from lnlab.nn.transformer import Stack
-from lnlab.registry import Registry
+from lnlab.registry import Registry, default
 
 __all__ = ["EncoderDecoder", "Parts", "TokenPairs", "models", "parts_of"]
 
 Count = Annotated[int, Field(ge=1)]
 Rate = Annotated[float, Field(ge=0, lt=1)]
+Linear = Annotated[Callable[..., nn.Module], linears]
 
 models: Registry[Callable[..., nn.Module]] = Registry("model")
 
@@ -48,7 +50,8 @@ class EncoderDecoder(nn.Module):
     """``logits = decoder(target, encoder(source)) tableᵀ``: one vocabulary for both languages (Vaswani et al., 2017).
 
     ``tied: target`` shares the table of the decoder's embedding with the output, ``all`` also with the encoder's
-    embedding, ``none`` keeps three tables.
+    embedding, ``none`` keeps three tables. In every model, ``fix_norm`` uses the rows of its tables at length 1 (Nguyen
+    and Salazar, 2019), and ``linear`` says how the matrices of attention and feed-forward network are parametrized.
     """
 
     def __init__(
@@ -62,13 +65,16 @@ class EncoderDecoder(nn.Module):
         dropout: Rate = 0.0,
         tied: Literal["target", "all", "none"] = "target",
         positions: Positions = "sinusoids",
+        fix_norm: bool = False,
+        linear: Linear = default("plain"),
     ) -> None:
         super().__init__()
         encoder, decoder = parts["encoder"], parts["decoder"]
-        shape: dict[str, Any] = {"size": size, "width": d_model, "heads": heads, "d_ff": d_ff, "positions": positions}
-        self.encoder = Stack("encoder", encoder, decoder.layers, **shape, dropout=dropout)
-        self.decoder = Stack("decoder", decoder, encoder.layers, **shape, dropout=dropout)
-        self.output = Output(size, d_model)
+        shape: dict[str, Any] = {"size": size, "width": d_model, "heads": heads, "d_ff": d_ff, "dropout": dropout}
+        shape |= {"positions": positions, "fix_norm": fix_norm, "linear": linear}
+        self.encoder = Stack("encoder", encoder, decoder.layers, **shape)
+        self.decoder = Stack("decoder", decoder, encoder.layers, **shape)
+        self.output = Output(size, d_model, fix_norm=fix_norm)
         if tied == "all":
             self.decoder.embedding.table = self.encoder.embedding.table
         if tied != "none":

@@ -28,7 +28,7 @@ def rms(width: int, *, eps: Epsilon = 1e-6) -> nn.Module:
     return nn.RMSNorm(width, eps)
 
 
-@norms.register("none", statistics="token")
+@norms.register("none", statistics="token", identity=True)
 def none(width: int) -> nn.Module:  # noqa: ARG001
     """``x``: no normalization, and no parameters (Zhang, Dauphin and Ma, 2019)."""
     return nn.Identity()

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from torch import nn
 
 from lnlab.nn.attention import attentions
+from lnlab.nn.linear import Linear
 from lnlab.nn.norms import norms
 from lnlab.nn.placements import Place, placements
 from lnlab.registry import Choice
@@ -19,14 +20,14 @@ class Parts:
         layers: how many.
         norm: ``(width) -> module``.
         placement: ``(place) -> module`` of one layer.
-        attention: ``(width, heads) -> module``.
+        attention: ``(width, heads, linear) -> module``.
         cross_attention: whether a decoder looks at the encoder's output; an encoder never does.
     """
 
     layers: int
     norm: Callable[[int], nn.Module]
     placement: Callable[[Place], nn.Module]
-    attention: Callable[[int, int], nn.Module]
+    attention: Callable[[int, int, Linear], nn.Module]
     cross_attention: bool = False
 
 

@@ -9,6 +9,7 @@ from torch import Tensor, nn
 from torch.nn.functional import normalize
 
 from lnlab.nn.attention import DotProductAttention, Rate, attentions
+from lnlab.nn.linear import Linear
 from lnlab.nn.norms import Epsilon
 
 
@@ -26,12 +27,13 @@ class QKNormAttention(DotProductAttention):
         self,
         width: int,
         heads: int,
+        linear: Linear = nn.Linear,
         *,
         length: Annotated[int, Field(ge=2)] = 32,
         eps: Epsilon = 1e-6,
         dropout: Rate = 0.0,
     ) -> None:
-        super().__init__(width, heads, dropout)
+        super().__init__(width, heads, linear, dropout=dropout)
         self.eps = eps
         self.logit_gain = nn.Parameter(torch.tensor(math.log2(length**2 - length)))
 
@@ -47,8 +49,10 @@ class QKLayerNormAttention(DotProductAttention):
     One scale and shift for the queries of all heads, and one for the keys.
     """
 
-    def __init__(self, width: int, heads: int, *, eps: Epsilon = 1e-6, dropout: Rate = 0.0) -> None:
-        super().__init__(width, heads, dropout)
+    def __init__(
+        self, width: int, heads: int, linear: Linear = nn.Linear, *, eps: Epsilon = 1e-6, dropout: Rate = 0.0
+    ) -> None:
+        super().__init__(width, heads, linear, dropout=dropout)
         self.norms = nn.ModuleDict({name: nn.LayerNorm(width // heads, eps) for name in ("q", "k")})
 
     def ready(self, q: Tensor, k: Tensor) -> tuple[Tensor, Tensor]:

@@ -1,46 +1,33 @@
-"""``W = gain / sigma(V) V``: each matrix of attention with a learned spectral norm (Zhai et al., 2023).
+"""``W = gain / sigma(V) V``: a matrix with a learned spectral norm, so that attention cannot collapse fast.
 
 Sigma, the largest singular value, comes from one step of power iteration a forward pass; the vectors are constants to
 the gradient. They begin at the singular vectors themselves, move in training alone, and an evaluation takes one step
 from where they are and forgets it, as in the authors' code.
 """
 
-from functools import partial
 from typing import Literal
 
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import linear, normalize
 
-from lnlab.nn.attention import DotProductAttention, Rate, attentions
 from lnlab.nn.derived import Derived
+from lnlab.nn.linear import linears
 
 Start = Literal["sigma", "one"]
 
 
-@attentions.register("sigma_reparam", divides_by=("q", "k", "v", "o"))
-class SigmaAttention(DotProductAttention):
-    """``W = gain / sigma(V) V`` for q k v o: softmax attention whose entropy cannot collapse fast (Zhai et al., 2023).
+@linears.register("sigma_reparam", normalized=True)
+class SigmaLinear(nn.Linear, Derived):
+    """``x Wᵀ + b, W = gain / sigma(V) V``: V is the weight, and the gain is learned (Zhai et al., 2023).
 
     ``start`` is the first gain: ``sigma``, so that the model begins as it would without, is the authors' code; ``one``
-    is the paper. They also do so to w1 and w2, and begin with a normal law of deviation 0.02; here only attention is
-    reparametrized, and the law is the init's.
+    is the paper. They begin with a normal law of deviation 0.02; here the law is the init's.
     """
-
-    def __init__(self, width: int, heads: int, *, start: Start = "sigma", dropout: Rate = 0.0) -> None:
-        super().__init__(width, heads, dropout, partial(SigmaLinear, start=start))
-
-    def ready(self, q: Tensor, k: Tensor) -> tuple[Tensor, Tensor]:
-        """As they are."""
-        return q, k
-
-
-class SigmaLinear(nn.Linear, Derived):
-    """``x Wᵀ + b, W = gain / sigma(V) V``, where V is the parameter ``weight``."""
 
     u: Tensor
 
-    def __init__(self, fan_in: int, fan_out: int, start: Start) -> None:
+    def __init__(self, fan_in: int, fan_out: int, *, start: Start = "sigma") -> None:
         super().__init__(fan_in, fan_out)
         self.start = start
         self.gain = nn.Parameter(torch.ones(()))

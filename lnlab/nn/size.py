@@ -8,11 +8,13 @@ tokens long on both sides.
 from collections.abc import Callable
 from functools import lru_cache
 from json import loads
+from typing import Any
 
 import torch
 from torch import nn
 
 from lnlab.keys import Json, canonical
+from lnlab.nn.linear import linears
 from lnlab.nn.parts import parts_of
 from lnlab.nn.transformer import Stack
 
@@ -54,7 +56,8 @@ def _stacks(setting: dict[str, Json], names: tuple[str, ...]) -> tuple[int, int]
     width, elements, flops = model["d_model"], 0, 0
     for name in names:
         stack, layers = setting[name], setting[name]["layers"]
-        layer, matrices, after = _stack(canonical(stack | {"layers": 1}), width, model["heads"], model["d_ff"])
+        parts, linear = canonical(stack | {"layers": 1}), canonical(model["linear"])
+        layer, matrices, after = _stack(parts, linear, width, model["heads"], model["d_ff"])
         attentions = 2 if stack.get("cross_attention", False) else 1
         elements += layers * layer + after
         flops += layers * (2 * matrices + attentions * 4 * LENGTH * width)
@@ -62,10 +65,11 @@ def _stacks(setting: dict[str, Json], names: tuple[str, ...]) -> tuple[int, int]
 
 
 @lru_cache(maxsize=1024)
-def _stack(choice: str, width: int, heads: int, d_ff: int) -> tuple[int, int, int]:
+def _stack(choice: str, linear: str, width: int, heads: int, d_ff: int) -> tuple[int, int, int]:
     """Elements of one layer, those of its matrices alone, and elements after the last layer."""
+    shape: dict[str, Any] = {"size": 1, "width": width, "heads": heads, "d_ff": d_ff, "dropout": 0.0}
     with torch.device("meta"):
-        stack = Stack("stack", parts_of(loads(choice)), None, size=1, width=width, heads=heads, d_ff=d_ff, dropout=0.0)
+        stack = Stack("stack", parts_of(loads(choice)), None, **shape, linear=linears.builder(loads(linear)))
     layer = list(stack.layers.parameters())
     after = list(stack.final_norm.parameters()) if stack.final_norm is not None else []
     return _elements(layer), _elements([p for p in layer if p.dim() > 1]), _elements(after)

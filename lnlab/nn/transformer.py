@@ -4,11 +4,13 @@ Module names are addresses: ``decoder.layers.0.cross_attention.q.weight`` is the
 """
 
 from functools import partial
+from typing import Any
 
 from torch import Tensor, nn
 
 from lnlab.nn.embedding import Embedding, Positions
 from lnlab.nn.feedforward import FeedForward
+from lnlab.nn.linear import Linear
 from lnlab.nn.masks import PAD
 from lnlab.nn.parts import Parts
 from lnlab.nn.placements import Place
@@ -18,11 +20,13 @@ from lnlab.nn.pooled import pooled_in, told
 class Layer(nn.Module):
     """Self-attention, cross-attention if the parts say so, and a feed-forward network, joined by a placement."""
 
-    def __init__(self, at: Place, parts: Parts, *, heads: int, d_ff: int, dropout: float) -> None:
+    def __init__(
+        self, at: Place, parts: Parts, *, heads: int, d_ff: int, dropout: float, linear: Linear = nn.Linear
+    ) -> None:
         super().__init__()
-        self.self_attention = parts.attention(at.width, heads)
-        self.cross_attention = parts.attention(at.width, heads) if parts.cross_attention else None
-        self.feed_forward = FeedForward(at.width, d_ff)
+        self.self_attention = parts.attention(at.width, heads, linear)
+        self.cross_attention = parts.attention(at.width, heads, linear) if parts.cross_attention else None
+        self.feed_forward = FeedForward(at.width, d_ff, linear)
         self.placement = parts.placement(at)
         self.dropout = nn.Dropout(dropout)
 
@@ -59,14 +63,17 @@ class Stack(nn.Module):
         d_ff: int,
         dropout: float,
         positions: Positions = "sinusoids",
+        fix_norm: bool = False,
+        linear: Linear = nn.Linear,
     ) -> None:
         super().__init__()
         norm = partial(parts.norm, width)
         sublayers = 3 if parts.cross_attention else 2
         places = [Place(name, i + 1, parts.layers, other_layers, sublayers, width, norm) for i in range(parts.layers)]
-        self.embedding = Embedding(size, width, positions)
+        shape: dict[str, Any] = {"heads": heads, "d_ff": d_ff, "dropout": dropout, "linear": linear}
+        self.embedding = Embedding(size, width, positions, fix_norm=fix_norm)
         self.dropout = nn.Dropout(dropout)
-        self.layers = nn.ModuleList(Layer(at, parts, heads=heads, d_ff=d_ff, dropout=dropout) for at in places)
+        self.layers = nn.ModuleList(Layer(at, parts, **shape) for at in places)
         self.final_norm = norm() if self.layers[-1].placement.final_norm else None  # type: ignore[union-attr]
         self.pooled = pooled_in(self)
 
@@ -79,3 +86,8 @@ class Stack(nn.Module):
             for layer in self.layers:
                 x = layer(x, mask, memory, memory_mask)
             return x if self.final_norm is None else self.final_norm(x)
+
+
+def stacks(model: nn.Module) -> dict[str, Stack]:
+    """The stacks of a model by name."""
+    return {name: module for name, module in model.named_modules() if isinstance(module, Stack)}

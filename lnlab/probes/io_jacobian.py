@@ -15,7 +15,8 @@ from torch import Generator, Tensor, nn
 from torch.func import functional_call
 
 from lnlab.nn.sites import Site
-from lnlab.probes.double import differentiable, doubles, stacks
+from lnlab.nn.transformer import stacks
+from lnlab.probes.double import differentiable, doubles
 from lnlab.probes.probe import State, probes
 from lnlab.randomness import Draw
 from lnlab.tables import Row

@@ -5,7 +5,7 @@ which counts its forward-equivalents of one batch, summed over its batches (a gr
 it may measure.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
@@ -15,7 +15,7 @@ from torch import nn
 from torch.optim import Optimizer
 
 from lnlab.errors import LabError, Problem
-from lnlab.nn.batch_norm import batch_statistics
+from lnlab.nn.modes import in_mode
 from lnlab.randomness import Draw
 from lnlab.registry import Registry
 from lnlab.tables import Row
@@ -56,22 +56,16 @@ class State:
             raise LabError(Problem("", what, f"ask for at most {len(found)}, or make the batches smaller"))
         return found
 
+    def read(self, n: int | None, split: str = "train", purpose: str = "probe") -> Iterable[Batch]:
+        """As ``batches``; with None every batch of one epoch, one at a time."""
+        return self.task.batches(split, purpose) if n is None else self.batches(n, split, purpose)
+
 
 @contextmanager
 def evaluating(model: nn.Module) -> Iterator[None]:
-    """Evaluation mode (no dropout), and on leaving each module's own mode again.
-
-    Batch norms take the statistics of the batch at hand, as in training, and remember nothing of it: what is measured
-    is the function that is trained.
-    """
-    modes = {module: module.training for module in model.modules()}
-    model.eval()
-    try:
-        with batch_statistics(model):
-            yield
-    finally:
-        for module, mode in modes.items():
-            module.training = mode
+    """Evaluation mode: dropout is off, and batch norms take the statistics of the batch, as ``in_mode`` says."""
+    with in_mode(model, training=False):
+        yield
 
 
 def once(params: dict[str, Any]) -> float:

@@ -2,10 +2,11 @@
 
 from torch import Tensor
 
+from lnlab.nn.data import tokens_read
 from lnlab.nn.masks import PAD
 from lnlab.tasks.task import Batch
 
 
 def present(batch: Batch) -> dict[str | None, Tensor]:
     """By the name of a stack: (batch, length), True where it reads a token and not padding."""
-    return {"encoder": batch.source != PAD, "decoder": batch.target_in != PAD}
+    return {stack: tokens != PAD for stack, tokens in tokens_read(batch).items()}

@@ -8,10 +8,11 @@ import polars as pl
 from lnlab.analyse.intervals import student
 from lnlab.analyse.quantities import quantities
 from lnlab.analyse.select import MEASURED, runs_with, select
+from lnlab.analyse.settings import words
 from lnlab.errors import Problem, ReportError
 from lnlab.keys import Json
 from lnlab.report.names import series
-from lnlab.report.wording import count, listing
+from lnlab.report.wording import count, listing, value_of_axis
 from lnlab.tables import Results
 
 PANELS = ("stack", "sublayer", "tensor", "index")
@@ -93,15 +94,32 @@ def gather(results: Results, quantity: str, where: Mapping[str, Json], x: str, *
         names,
         families,
         tuple(rows["panel"].drop_nulls().unique().sort()),
-        _left_out(rows.height - finite.height, finite.height - drawn.height),
-        _missing(runs),
-        _stored(results, quantity, rows),
+        left_out(rows.height - finite.height, finite.height - drawn.height),
+        missing(runs),
+        stored(results, quantity, rows),
     )
 
 
 def _panel_column(rows: pl.DataFrame, x: str) -> str | None:
     varying = [c for c in PANELS if c in rows.columns and c != x and rows[c].n_unique() > 1]
     return varying[0] if varying else None
+
+
+def values_at(results: Results, rows: pl.DataFrame, path: str) -> dict[str | float, str]:
+    """What rows have at a column or a path, and how a reader says it: numbers rising, words in the order of the spec.
+
+    Args:
+        results: what an experiment found.
+        rows: with a column for the path.
+        path: of the setting, or a column of the table.
+    """
+    there = rows[path].drop_nulls().unique(maintain_order=True)
+    if there.dtype.is_numeric():
+        return {number: value_of_axis(path, number, "") for number in there.cast(pl.Float64).sort()}
+    order = [word for word in dict.fromkeys([*words(results, path).values(), *there]) if word in set(there)]
+    return {
+        str(word): value_of_axis(path, {"true": True, "false": False}.get(str(word), word), str(word)) for word in order
+    }
 
 
 def _refuse_several(rows: pl.DataFrame, x: str) -> None:
@@ -133,20 +151,20 @@ def replicates(points: pl.DataFrame) -> str:
     return f"n = {numbers[0]}" + (f" to {numbers[-1]}" if len(numbers) > 1 else "")
 
 
-def _left_out(not_finite: int, not_positive: int) -> tuple[str, ...]:
+def left_out(not_finite: int, not_positive: int) -> tuple[str, ...]:
     """What is not drawn, counted."""
     said = ((not_finite, "not finite"), (not_positive, "not positive, which a logarithmic axis cannot show"))
     return tuple(f"{count(n, 'number')} {'is' if n == 1 else 'are'} not drawn: {why}." for n, why in said if n)
 
 
-def _missing(runs: pl.DataFrame) -> str:
+def missing(runs: pl.DataFrame) -> str:
     """Which of these runs have no finished outcome, counted by status."""
     counts = runs["status"].fill_null("not run yet").value_counts(sort=True).sort("status")
     gone = [f"{n} {status.replace('_', ' ')}" for status, n in counts.iter_rows() if status != "finished"]
     return f"Missing: of {count(runs.height, 'run')}, {listing(gone)}." if gone else ""
 
 
-def _stored(results: Results, quantity: str, rows: pl.DataFrame) -> dict[str, pl.DataFrame]:
+def stored(results: Results, quantity: str, rows: pl.DataFrame) -> dict[str, pl.DataFrame]:
     """The stored rows that give these rows again: themselves, or those of these runs that a derived one is made of."""
     runs = pl.col("run").is_in(rows["run"].unique().implode())
     if quantity in quantities.entries:

@@ -5,6 +5,7 @@ import json
 import polars as pl
 
 from lnlab.report.wording import together, value_of_axis
+from lnlab.spec.depths import axes_said_by
 from lnlab.tables import Results
 
 ALONE = "all runs"
@@ -23,7 +24,8 @@ def series(results: Results, runs: pl.DataFrame, x: str) -> tuple[tuple[str, ...
         ``run series line``.
     """
     every = results.axes.filter(pl.col("run").is_in(runs["run"].implode()))
-    here = every.filter(~pl.col("axis").is_in([x, *_led_by(every, x, numbers=True), *_led_by(every, "method")]))
+    led = (*axes_said_by(x), *_led_by(every, x, numbers=True), *_led_by(every, "method"))
+    here = every.filter(~pl.col("axis").is_in(led))
     counts = here.group_by("axis", maintain_order=True).agg(pl.col("value").n_unique())
     varying = counts.filter(pl.col("value") > 1)["axis"].to_list()
     told: dict[str, list[tuple[int, str]]] = {run: [] for run in runs["run"]}

@@ -25,6 +25,7 @@ QUANTITIES: Mapping[str, tuple[str, str, str]] = {
     "stream_gradient": ("gradient of the stream", "nats per token", "norm of the loss's gradient by the hidden states"),
     "hidden_norm": ("hidden norm", "Euclidean", "mean norm of the hidden state of a token"),
     "hidden_norm_sq": ("squared hidden norm", "per dimension", "mean squared norm of a hidden state over its width"),
+    "hidden_gain": ("hidden gain", "ratio", "norm of a hidden state over that of the embedding"),
     "token_cosine": ("token cosine", "cosine", "mean cosine of two tokens of a sentence"),
     "rank_one_residual": (
         "rank-one residual",
@@ -40,6 +41,11 @@ QUANTITIES: Mapping[str, tuple[str, str, str]] = {
     "own_dependency": ("own dependency", "share", "share of a sublayer in the stream that leaves it"),
     "own_dependency_inverse_sq": ("inverse squared dependency", "share", "one over the squared own dependency"),
     "jacobian_mean_square": ("mean squared singular value", "ratio", "of the Jacobian from input to output"),
+    "isometry_gap": (
+        "distance from isometry",
+        "nats",
+        "logarithm of the mean squared singular value, without its sign",
+    ),
     "jacobian_singular_value": ("singular value", "ratio", "of the Jacobian from input to output"),
     "output_change_random": ("output change", "squared norm", "by a random step of all weights, per token"),
     "output_change_gradient": ("output change", "squared norm", "by a step against the gradient, per token"),
@@ -92,10 +98,14 @@ def number(value: float | None, low: float | None = None, high: float | None = N
         return "not a number" if math.isnan(value) else ("∞" if value > 0 else f"{MINUS}∞")
     places = _places(value, low, high)
     if value and not -4 <= math.floor(math.log10(abs(value))) < 6:
-        mantissa, _, power = f"{value:.2e}".partition("e")
-        return f"{mantissa} × 10{str(int(power)).translate(_RAISED)}".replace("-", MINUS)
+        return _scientific(value, 2)
     text = f"{value:.{max(places, 0)}f}"
     return text.replace("-", MINUS) if float(text) else text.lstrip("-")
+
+
+def _scientific(value: float, places: int) -> str:
+    mantissa, _, power = f"{value:.{places}e}".partition("e")
+    return f"{mantissa} × 10{str(int(power)).translate(_RAISED)}".replace("-", MINUS)
 
 
 def _places(value: float, low: float | None, high: float | None) -> int:
@@ -148,7 +158,9 @@ def plain(value: Json) -> str:
 
 def short(value: float) -> str:
     """A number for a heading: two significant digits, and no fewer than stand before the point."""
-    return number(value) if not math.isfinite(value) or abs(value) >= 100 else plain(float(f"{value:.2g}"))
+    if not math.isfinite(value) or abs(value) >= 100:
+        return number(value)
+    return _scientific(value, 1) if 0 < abs(value) < 1e-3 else plain(float(f"{value:.2g}"))
 
 
 def power(letter: str, exponent: float) -> str:

@@ -14,6 +14,7 @@ import polars as pl
 
 from lnlab.compile.digests import Input
 from lnlab.keys import Json, canonical, digest_bytes
+from lnlab.spec.values import NONE, is_choices, place
 from lnlab.store import files
 from lnlab.store.layout import plan_folder
 from lnlab.store.seal import Damaged, read_bytes, read_checked, seal, unseal
@@ -176,6 +177,12 @@ def label(value: Json) -> str:
     if isinstance(value, str):
         return value
     if isinstance(value, dict) and "kind" in value:
-        params = ", ".join(f"{name} {label(inner)}" for name, inner in value.items() if name != "kind")
+        params = ", ".join(_param(name, inner) for name, inner in value.items() if name != "kind")
         return f"{value['kind']} ({params})" if params else str(value["kind"])
+    if is_choices(value):
+        return " and ".join(map(label, value)) or NONE
     return json.dumps(value, ensure_ascii=False)
+
+
+def _param(name: str, value: Json) -> str:
+    return place(value) if isinstance(value, dict) and "kind" not in value else f"{name} {label(value)}"

@@ -94,7 +94,7 @@ def _tokens(params: dict[str, Any]) -> int:
     return int(params["sentences"] * params["length"])
 
 
-@tasks.register("random_tokens", endless=True, says=_says, batch_tokens=_tokens)
+@tasks.register("random_tokens", endless=True, says=_says, batch_tokens=_tokens, tokens=_tokens)
 def random_tokens(
     draw: Draw,
     _roots: Roots,

@@ -114,7 +114,7 @@ def _batch(source: Sentences, target: Sentences, rows: Tensor) -> Batch:
     return Batch(source.padded(rows), torch.where(said != PAD, read, PAD), said)
 
 
-@tasks.register("translation", says=lambda _: ("decoder",))
+@tasks.register("translation", says=lambda _: ("decoder",), tokens=lambda _: 2)
 def translation(
     draw: Draw,
     roots: Roots,

@@ -1,8 +1,6 @@
 """Paths of a setting: long, short, absent; and when a value is what was asked for."""
 
-import pytest
-
-from lnlab.analyse.settings import found_at, has_value, matches, paths, settings, value_at, words
+from lnlab.analyse.settings import found_at, has_value, paths, settings, value_at, words
 
 
 def test_a_long_path_reaches_parameters_of_choices(setting):
@@ -21,38 +19,22 @@ def test_a_short_form_below_a_choice_and_one_that_a_single_stack_has(setting):
     assert value_at(setting(cross=False), "cross_attention") is False
 
 
+def test_a_depth_has_a_value_even_where_stacks_disagree(setting):
+    assert value_at(setting(encoder=3, decoder=4), "model.sublayers") == 2 * 3 + 3 * 4
+    assert value_at(setting(encoder=3, decoder=4, cross=False), "decoder.sublayers") == 8
+    assert has_value(setting(encoder=3), "encoder.sublayers", [6, 8])
+
+
 def test_disagreeing_stacks_are_not_null(setting):
     assert not has_value(setting(encoder=3, decoder=4), "model.layers", None)
     assert has_value(setting(), "optimizer", None)
     assert has_value(setting(), "optimizer.lr", None)
 
 
-@pytest.mark.parametrize(
-    ("value", "wanted", "same"),
-    [
-        ({"kind": "layer", "eps": 1e-5}, "layer", True),
-        ({"kind": "layer", "eps": 1e-5}, "rms", False),
-        ({"kind": "layer", "eps": 1e-5}, {"kind": "layer"}, True),
-        ({"kind": "layer", "eps": 1e-5}, {"kind": "layer", "eps": 1e-6}, False),
-        ({"eps": 1}, "layer", False),
-        (6, 6.0, True),
-        (6, [4, 6], True),
-        (1, True, False),
-        (True, 1, False),
-        (True, True, True),
-        (None, None, True),
-        (None, [None, 3], True),
-        (0, None, False),
-        ("6", 6, False),
-    ],
-)
-def test_what_matches_what(value, wanted, same):
-    assert matches(value, wanted) is same
-
-
 def test_paths_name_long_and_short_forms(setting):
     known = paths(setting())
     assert {"encoder.layers", "model.layers", "placement", "cross_attention", "decoder.norm.eps"} <= known
+    assert {"encoder.sublayers", "decoder.sublayers", "model.sublayers"} <= known
     assert "layers" not in known
 
 

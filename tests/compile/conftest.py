@@ -120,8 +120,11 @@ def toys() -> Mapping[str, Registry[Any]]:
     @lab["stop"].register("patience")
     def patience(*, looks: int = 3): ...
 
-    @lab["intervention"].register("freeze")
+    @lab["intervention"].register("freeze", acts_on="update")
     def freeze(model, optimizer, *, tensor: str = "w2"): ...
+
+    @lab["intervention"].register("rescale", acts_on="function")
+    def rescale(model, optimizer, *, where: dict[str, Any], factor: float = 1.0): ...
 
     quantities = {"passes": lambda params: 3.0 * params["batches"], "table": "sites"}
 
@@ -141,7 +144,15 @@ def toys() -> Mapping[str, Registry[Any]]:
     def power_law(results, *, of: Selection, over: str, between: tuple[float, float]): ...
 
     @lab["claim"].register("bound")
-    def bound(results, *, of: Selection, over: str | None = None, reduce: str | None = None, at_most: float): ...
+    def bound(
+        results,
+        *,
+        of: Selection,
+        over: str | None = None,
+        reduce: str | None = None,
+        at_most: float,
+        exact: bool = False,
+    ): ...
 
     @lab["claim"].register("ratio")
     def ratio(results, *, of: Selection, to: Selection, over: str | None = None, at_least: float): ...

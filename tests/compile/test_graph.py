@@ -29,8 +29,8 @@ REFUSED = [
     ({"init": "fixup"}, "model.tied", "'fixup' sets the output to zero, and 'tied: target' makes its table"),
     ({"init": {"kind": "zero_qk", "of": "fixup"}}, "model.tied", "'fixup' sets the output to zero"),
     (
-        {"init": "zero_qk", "attention": "sigma_reparam"},
-        "encoder.attention",
+        {"init": "zero_qk", "model": BASE["model"] | {"linear": "sigma_reparam"}},
+        "model.linear",
         "divides by the size of k, q, which init 'zero_qk' sets to zero",
     ),
     (
@@ -38,6 +38,21 @@ REFUSED = [
         "model",
         "'encoder_decoder' gives a token at every position of the decoder, and the task 'labels' asks for a",
     ),
+    (
+        {"init": "fixup", "model": BASE["model"] | {"tied": "none", "fix_norm": True}},
+        "model.fix_norm",
+        "'fix_norm' divides by the size of output, which init 'fixup' sets to zero",
+    ),
+    (
+        {"init": "fixup", "model": BASE["model"] | {"tied": "none", "linear": "sigma_reparam"}},
+        "model.linear",
+        "divides by the size of o, w2, which init 'fixup' sets to zero",
+    ),
+    ({"init": "dt_fixup"}, "init", "made for a model without norms, and placement 'post' norms the stream"),
+    ({"init": "dt_fixup", "placement": "mix"}, "init", "placement 'mix' norms both stream and branch"),
+    ({"init": "dt_fixup", "encoder": {"norm": "none"}}, "init", "placement 'post' norms the stream"),
+    ({"init": {"kind": "zero_qk", "of": "dt_fixup"}, "placement": "pre"}, "init", "placement 'pre' norms the branch"),
+    ({"init": "deepnorm", "norm": "none"}, "init", "made for a norm of the stream, and placement 'post' norms nothing"),
     ({"init": {"kind": "uniform", "a": 1.0, "b": 1.0}}, "init", "would draw between a = 1.0 and b = 1.0"),
 ]
 GATED = {"placement": "rezero", "init": "fixup", "model": BASE["model"] | {"tied": "none"}}
@@ -50,8 +65,15 @@ ACCEPTED = [
     {"placement": {"kind": "mix", "share": 0.5}, "init": "deepnorm"},
     {"placement": "post", "init": "deepnorm"},
     {"placement": "pre", "norm": "none", "init": "t_fixup"},
+    {"placement": "post", "norm": "none", "init": "dt_fixup"},
+    {"placement": "rezero", "init": "dt_fixup"},
+    {"placement": "fixup", "init": {"kind": "dt_fixup", "of": "fairseq", "relational": True}},
+    {"placement": "fixup", "init": "fixup", "model": BASE["model"] | {"tied": "none"}},
     {"init": "zero_qk", "attention": "qk_norm"},
-    {"init": {"kind": "uniform", "a": -1.0, "b": 1.0}, "attention": "sigma_reparam"},
+    {
+        "init": {"kind": "uniform", "a": -1.0, "b": 1.0},
+        "model": BASE["model"] | {"linear": "sigma_reparam", "fix_norm": True},
+    },
     GATED | {"placement": {"kind": "rezero", "start": 0.1}},
     GATED | {"placement": "layerscale"},
 ]

@@ -1,11 +1,12 @@
-"""Dotted paths: set without changing, read long and short, compare as selections do."""
+"""Dotted paths: set without changing, read long and short."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lnlab.compile.paths import MISSING, assign, matches, paths_of, value_at
+from lnlab.compile.paths import assign, paths_of, put, value_at
 from lnlab.registry import Flawed
+from lnlab.spec.values import MISSING
 
 SETTING = {
     "model": {"kind": "m", "d": 4},
@@ -57,6 +58,8 @@ def test_nothing_is_set_inside_what_is_no_mapping(given_):
         ("norm", MISSING),
         ("norm.eps", MISSING),
         ("model.layers", 2),
+        ("encoder.sublayers", 4),
+        ("model.sublayers", 8),
         ("model.d.x", MISSING),
         ("nothing", MISSING),
         ("optimizer", None),
@@ -68,30 +71,37 @@ def test_a_short_form_is_there_where_the_stacks_agree(path, value):
 
 def test_every_path_of_a_setting_is_listed_and_every_listed_path_is_there():
     found = paths_of(SETTING)
-    assert {"model.d", "model.layers", "norm", "norm.eps", "placement.kind", "decoder.layers", "optimizer"} <= set(
-        found
-    )
+    short = {"model.layers", "norm", "norm.eps", "placement.kind", "decoder.sublayers", "model.sublayers"}
+    assert {"model.d", "decoder.layers", "optimizer", *short} <= set(found)
     agreeing = {**SETTING, "decoder": SETTING["encoder"]}
     assert all(value_at(agreeing, path) is not MISSING for path in paths_of(agreeing))
 
 
-@pytest.mark.parametrize(
-    ("found", "wanted", "result"),
-    [
-        ({"kind": "rms", "eps": 1}, "rms", True),
-        ({"kind": "rms"}, "layer", False),
-        ("post", ["pre", "post"], True),
-        (2, 2.0, True),
-        (1, True, False),
-        (True, True, True),
-        (None, None, True),
-        (None, 0, False),
-        ([0.9, 0.98], [0.9, 0.98], True),
-        ("2", 2, False),
-    ],
-)
-def test_what_a_selection_wants(found, wanted, result):
-    assert matches(found, wanted) is result
+CHOICES = {"interventions": [{"kind": "rescale", "factor": 2}, "freeze", {"kind": "clamp"}, {"kind": "clamp"}]}
+
+
+def test_a_list_of_choices_is_entered_by_kind():
+    before = repr(CHOICES)
+    assert put(CHOICES["interventions"], "interventions.rescale.factor", 3)[0] == {"kind": "rescale", "factor": 3}
+    assert put(CHOICES["interventions"], "interventions.freeze.where", {})[1] == {"kind": "freeze", "where": {}}
+    assert put({"kind": "rescale"}, "interventions.rescale.factor", 3) == [{"kind": "rescale", "factor": 3}]
+    assert put("rescale", "interventions", "none") == "none"
+    assert repr(CHOICES) == before
+    assert value_at(CHOICES, "interventions.rescale.factor") == 2
+    assert value_at(CHOICES, "interventions.clamp") is MISSING
+    assert value_at(CHOICES, "interventions.detach.where") is MISSING
+    assert [path for path in paths_of({**SETTING, **CHOICES}) if path.startswith("interventions")] == [
+        "interventions",
+        "interventions.rescale",
+        "interventions.rescale.kind",
+        "interventions.rescale.factor",
+    ]
+
+
+@pytest.mark.parametrize(("kind", "what"), [("clamp", "more than one"), ("detach", "none")])
+def test_a_kind_that_is_not_there_once_is_not_entered(kind, what):
+    with pytest.raises(Flawed, match=f"{what} of the list is of kind '{kind}'"):
+        put(CHOICES["interventions"], f"interventions.{kind}.most", 1)
 
 
 @given(st.lists(st.sampled_from("abc"), min_size=1, max_size=4), st.integers())

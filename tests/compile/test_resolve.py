@@ -108,6 +108,23 @@ def test_what_cannot_be_trained_with_is_refused(registries, train, path, what):
     assert what in flaw.what
 
 
-def test_interventions_are_a_list(registries):
-    with pytest.raises(Flawed, match='found "freeze"'):
-        resolve({**GIVEN, "interventions": "freeze"}, registries)
+FROZEN = {"kind": "freeze", "tensor": "w2"}
+
+
+@pytest.mark.parametrize(
+    ("given", "found"),
+    [
+        ("none", []),
+        (None, []),
+        ("freeze", [FROZEN]),
+        (FROZEN, [FROZEN]),
+        (["freeze", {"kind": "freeze", "tensor": "q"}], [FROZEN, {"kind": "freeze", "tensor": "q"}]),
+    ],
+)
+def test_interventions_are_none_one_or_a_list(registries, given, found):
+    assert resolve({**GIVEN, "interventions": given}, registries)["interventions"] == found
+
+
+def test_what_is_no_intervention_is_refused(registries):
+    with pytest.raises(Flawed, match="expected an intervention, found 3"):
+        resolve({**GIVEN, "interventions": 3}, registries)

@@ -25,7 +25,8 @@ def unit_of():
     def make(seed, *probes, steps=0, **setting):
         given = {"task": {"kind": "toy"}, "model": {"kind": "linear"}, "init": {"kind": "normal"}}
         whole = {key: toy_pieces.REGISTRIES[key].resolve(value | setting.get(key, {})) for key, value in given.items()}
-        whole["train"] = {"steps": steps}
+        cuts = [toy_pieces.INTERVENTIONS.resolve(each) for each in setting.get("interventions", [])]
+        whole |= {"train": {"steps": steps}, "optimizer": setting.get("optimizer"), "interventions": cuts}
         key = digest(["toy", seed, whole])
         chosen = [toy_pieces.PROBES.resolve(probe) for probe in probes]
         return Trajectory(key, seed, whole, steps, tuple(Measurement(digest([key, 0, p]), 0, p) for p in chosen))

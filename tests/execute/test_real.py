@@ -23,6 +23,7 @@ def setting():
     whole = {key: REGISTRIES[key].resolve(value) for key, value in given.items()}
     stack = {key: REGISTRIES[key].resolve(STACK[key]) for key in ("norm", "placement", "attention")} | {"layers": 1}
     more = {"encoder": stack, "decoder": stack | {"cross_attention": True}, "train": {"steps": 0}}
+    more |= {"optimizer": None, "interventions": []}
     return whole | more | {"init": REGISTRIES["init"].resolve("xavier_normal")}
 
 

@@ -6,19 +6,22 @@ import random
 import signal
 import sys
 import time
+from contextlib import contextmanager
 from pathlib import Path
 
 import torch
 from torch import nn
 
-from lnlab.errors import CorpusError, Problem
+from lnlab.errors import CorpusError, LabError, Problem
 from lnlab.registry import Registry
 
 TASKS = Registry("task")
 MODELS = Registry("model")
 INITS = Registry("init")
 PROBES = Registry("probe")
-REGISTRIES = {registry.kind: registry for registry in (TASKS, MODELS, INITS, PROBES)}
+OPTIMIZERS = Registry("optimizer")
+INTERVENTIONS = Registry("intervention")
+REGISTRIES = {registry.kind: registry for registry in (TASKS, MODELS, INITS, PROBES, OPTIMIZERS, INTERVENTIONS)}
 
 
 def load():
@@ -65,6 +68,33 @@ def normal(model, draw) -> None:
 def looks(model, draw, batches) -> None:
     """``x / x``: an init that needs data."""
     raise AssertionError("a data-dependent init has no data here")
+
+
+@OPTIMIZERS.register("sgd")
+def sgd(parameters, *, lr: float = 0.1):
+    """``x - lr g``: a step down."""
+    return torch.optim.SGD(parameters, lr=lr)
+
+
+@INTERVENTIONS.register("times", acts_on="function")
+@contextmanager
+def times(model, optimizer, *, factor: float = 2.0, reaches: bool = True):
+    """``c A x``: what the model answers, times a factor."""
+    if not reaches:
+        raise LabError(Problem("interventions.where", "no activation there", "there is one elsewhere"))
+    handle = model.register_forward_hook(lambda _m, _x, y: factor * y)
+    try:
+        yield
+    finally:
+        handle.remove()
+
+
+@INTERVENTIONS.register("halve", acts_on="update")
+@contextmanager
+def halve(model, optimizer):
+    """``g / 2``: what the optimizer is shown."""
+    assert optimizer is not None
+    yield
 
 
 def process_of(_):

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 
 import lnlab.catalogue  # noqa: F401 - registers everything
+from lnlab.execute.program import initializer
 from lnlab.nn.attention import attentions
 from lnlab.nn.inits import inits
 from lnlab.nn.models import models, parts_of
@@ -48,16 +49,36 @@ def make_model(setting: dict[str, Any], *, seed: int = 1, init: str | Choice = "
     parts = {name: parts_of(setting[name]) for name in entry.tags["stacks"]}
     given = (setting["task"]["vocabulary"], parts, CLASSES)[: supplied(entry.build)]
     model = models.builder(setting["model"])(*given)
-    inits.builder(inits.resolve(init))(model, Draw(seed))
+    initialize(model, init, seed)
     return model.eval()
 
 
-@pytest.fixture
+def initialize(model: nn.Module, init: str | Choice = "xavier_normal", seed: int = 1) -> None:
+    """An init by its name; one that looks at data is shown ``toy_batches``."""
+    initializer(inits.resolve(init), inits, toy_batches)(model, Draw(seed))
+
+
+def toy_batches(n: int | None, split: str = "train") -> list[Batch]:
+    """An epoch of three batches of padded sentences, of tokens from 1 to 22."""
+    assert split == "train"
+    return [random_batch(seed) for seed in range(10, 13)][:n]
+
+
+def random_batch(seed: int) -> Batch:
+    """Three sentence pairs of different lengths, padded with 0."""
+    generator = torch.Generator().manual_seed(seed)
+    source = torch.randint(1, 23, (3, 7), generator=generator)
+    target = torch.randint(1, 23, (3, 6), generator=generator)
+    source[1, 5:] = source[2, 2:] = target[0, 4:] = target[2, 5:] = 0
+    return Batch(source, target)
+
+
+@pytest.fixture(scope="session")
 def setting():
     return make_setting
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def build():
     return make_model
 
@@ -65,8 +86,14 @@ def build():
 @pytest.fixture
 def batch() -> Batch:
     """Three sentence pairs of different lengths, padded with 0."""
-    generator = torch.Generator().manual_seed(5)
-    source = torch.randint(1, 23, (3, 7), generator=generator)
-    target = torch.randint(1, 23, (3, 6), generator=generator)
-    source[1, 5:] = source[2, 2:] = target[0, 4:] = target[2, 5:] = 0
-    return Batch(source, target)
+    return random_batch(5)
+
+
+@pytest.fixture
+def init():
+    return initialize
+
+
+@pytest.fixture
+def data():
+    return toy_batches

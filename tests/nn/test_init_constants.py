@@ -176,11 +176,11 @@ def test_tags_say_which_tensors_are_zero(setting, build, entry):
 
 
 @pytest.mark.parametrize("entry", list(inits), ids=lambda entry: entry.name)
-def test_vectors_are_constants_under_every_init(setting, build, entry):
+def test_vectors_are_constants_under_every_init(setting, build, init, entry):
     model = build(setting("sandwich", tied="none", attention="qk_layer_norm"), init=entry.name)
     for p in model.parameters():
         torch.nn.init.normal_(p)
-    inits.builder(inits.resolve(entry.name))(model, lambda *what: 0)
+    init(model, entry.name)
     for site, p in parameters(model):
         if p.dim() == 1:
             assert p.unique().tolist() == [float(site.tensor.startswith("scale"))], site

@@ -11,13 +11,14 @@ import torch
 from lnlab.nn.attention import attentions
 from lnlab.nn.batch_norm import batch_statistics
 from lnlab.nn.inits import inits
+from lnlab.nn.linear import linears
 from lnlab.nn.models import models
 from lnlab.nn.norms import norms
 from lnlab.nn.placements import placements
 from lnlab.nn.sites import parameters
 
 CITED = re.compile(r"``.+``[^:]*: .+ \(.+, (19|20)\d\d.*\)\.")
-ENTRIES = [entry for registry in (norms, placements, attentions, inits, models) for entry in registry]
+ENTRIES = [entry for registry in (norms, placements, attentions, linears, inits, models) for entry in registry]
 NUMBERS = {
     "norm batch": (1, -128.4812284499163),
     "norm dyt": (1, -76.30380212283703),
@@ -30,6 +31,7 @@ NUMBERS = {
     "placement admin": (1, -197.66059742517473),
     "placement b2t": (1, -129.58069561006778),
     "placement deepnorm": (1, -177.73311207632233),
+    "placement fixup": (1, -3156.7198318328983),
     "placement layerscale": (1, -73.03565359833156),
     "placement mix": (1, -173.39805450085996),
     "placement post": (1, -155.95786934427178),
@@ -38,14 +40,19 @@ NUMBERS = {
     "placement sandwich": (1, -113.1766814430155),
     "attention qk_layer_norm": (1, -69.27373553459083),
     "attention qk_norm": (1, -82.81988582521122),
-    "attention sigma_reparam": (1, -66.7287794143798),
     "attention softmax": (1, -155.95786934427178),
+    "linear plain": (1, -155.95786934427178),
+    "linear sigma_reparam": (1, -188.21325939905185),
+    "init admin": (1, -209.98846952745936),
+    "init b2t": (1, -123.35968086729602),
     "init deepnorm": (1, -108.77568146023073),
+    "init dt_fixup": (1, -92.26113180090586),
     "init fairseq": (1, -102.91513316134144),
     "init fixup": (1, 25.812914155549866),
     "init kaiming": (1, -84.60575437290062),
     "init small_init": (1, -122.167546759197),
     "init t_fixup": (1, 5.819462803442216),
+    "init torch_transformer": (1, -107.71435961943929),
     "init uniform": (1, -86.88565486631222),
     "init xavier_normal": (1, -142.90523997359549),
     "init xavier_uniform": (1, -101.02147783074486),
@@ -66,7 +73,9 @@ def test_first_line_is_formula_sentence_and_citation(entry):
     assert CITED.fullmatch(entry.summary), entry.summary
 
 
-@pytest.mark.parametrize("registry", [norms, placements, attentions, inits], ids=lambda registry: registry.kind)
+@pytest.mark.parametrize(
+    "registry", [norms, placements, attentions, linears, inits], ids=lambda registry: registry.kind
+)
 def test_everything_builds_from_defaults_and_is_finite(registry, setting, build, batch):
     for entry in registry:
         model = build_with(entry, setting, build)
@@ -91,9 +100,10 @@ def build_with(entry, setting, build) -> torch.nn.Module:
     """A small model in which this entry, with its defaults, plays its part."""
     if entry.kind == "init":
         tied = "none" if "output" in entry.tags.get("zeros", ()) else "target"
-        return build(setting("pre", tied=tied), init=entry.name)
-    if entry.kind == "model":
-        return build(setting(kind=entry.name))
+        placement = {"kind": entry.tags["profiles"], "start": "profiled"} if "profiles" in entry.tags else "pre"
+        return build(setting(placement, tied=tied), init=entry.name)
+    if entry.kind in ("model", "linear"):
+        return build(setting(**{"kind" if entry.kind == "model" else "linear": entry.name}))
     registry = {"norm": norms, "placement": placements, "attention": attentions}[entry.kind]
     chosen = {entry.kind: registry.resolve(entry.name)}
     causal = {} if entry.tags.get("statistics", "token") != "token" else chosen

@@ -4,13 +4,14 @@ import pytest
 import torch
 from torch.nn.utils.parametrizations import spectral_norm
 
+from lnlab.nn.attention import attentions
 from lnlab.nn.sigma_reparam import SigmaLinear
 from lnlab.nn.sites import parameters
 
 
 def made(start: str = "sigma") -> SigmaLinear:
     torch.manual_seed(0)
-    layer = SigmaLinear(6, 9, start).double()
+    layer = SigmaLinear(6, 9, start=start).double()
     layer.derive()
     return layer.eval()
 
@@ -21,16 +22,17 @@ def effective(layer: SigmaLinear) -> torch.Tensor:
 
 
 def test_at_first_the_model_is_the_one_without(setting, build, batch):
-    plain, sigma = (build(setting(attention=kind)) for kind in ("softmax", "sigma_reparam"))
+    plain, sigma = (build(setting(linear=kind)) for kind in ("plain", "sigma_reparam"))
     torch.testing.assert_close(plain(batch), sigma(batch), rtol=1e-4, atol=1e-5)
 
 
 def test_with_a_gain_of_one_every_spectral_norm_is_one(setting, build):
-    model = build(setting(attention={"kind": "sigma_reparam", "start": "one"}))
-    for stack in (model.encoder, model.decoder):
-        for linear in (m for m in stack.modules() if isinstance(m, SigmaLinear)):
-            applied = linear(torch.eye(16)) - linear.bias
-            assert torch.linalg.matrix_norm(applied, 2).item() == pytest.approx(1.0, rel=1e-5)
+    model = build(setting(linear={"kind": "sigma_reparam", "start": "one"}))
+    linears = [module for module in model.modules() if isinstance(module, SigmaLinear)]
+    assert len(linears) == 2 * (4 + 2) + 2 * (4 + 4 + 2)
+    for linear in linears:
+        applied = linear(torch.eye(linear.in_features)) - linear.bias
+        assert torch.linalg.matrix_norm(applied, 2).item() == pytest.approx(1.0, rel=1e-5)
 
 
 def test_the_gain_is_the_spectral_norm_whatever_the_weight():
@@ -69,6 +71,14 @@ def test_gradients_are_torchs_spectral_norm_times_the_gain():
 
 
 def test_every_gain_has_an_address(setting, build):
-    sites = [site for site, _ in parameters(build(setting(layers=1, attention="sigma_reparam")))]
-    gains = [site.tensor for site in sites if site.sublayer == "cross_attention" and "gain" in site.tensor]
-    assert gains == ["gain_q", "gain_k", "gain_v", "gain_o"]
+    sites = [site for site, _ in parameters(build(setting(layers=1, linear="sigma_reparam")))]
+    gains = [(s.sublayer, s.tensor) for s in sites if s.stack == "decoder" and "gain" in s.tensor]
+    attentions = [(name, f"gain_{word}") for name in ("self_attention", "cross_attention") for word in "qkvo"]
+    assert gains == [*attentions, ("feed_forward", "gain_w1"), ("feed_forward", "gain_w2")]
+
+
+@pytest.mark.parametrize("attention", [entry.name for entry in attentions])
+def test_every_attention_takes_its_matrices_from_the_linear_map(setting, build, attention):
+    model = build(setting(layers=1, attention=attention, linear="sigma_reparam"))
+    for word in "qkvo":
+        assert isinstance(getattr(model.decoder.layers[0].cross_attention, word), SigmaLinear)

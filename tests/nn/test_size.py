@@ -28,7 +28,10 @@ VARIANTS = {
     "mix, all post": {"placement": {"kind": "mix", "share": 1.0}, "layers": 4},
     "qk norm": {"attention": "qk_norm"},
     "qk layer norm": {"attention": "qk_layer_norm", "layers": 3},
-    "sigma": {"attention": "sigma_reparam", "layers": 3},
+    "sigma": {"linear": "sigma_reparam", "layers": 3},
+    "sigma, qk norm": {"linear": "sigma_reparam", "attention": "qk_norm"},
+    "fix norm": {"fix_norm": True, "tied": "none"},
+    "fixup": {"placement": "fixup", "layers": 3},
     "stacks differ": {"encoder": {"layers": 5, "placement": {"kind": "pre"}}},
 }
 

@@ -94,8 +94,9 @@ def make_state(
         "placement": placements.resolve(placement),
         "attention": attentions.resolve("softmax"),
     }
-    choice = {"kind": "encoder_decoder", "d_model": width, "heads": heads, "d_ff": d_ff, "dropout": 0.3, "tied": tied}
-    choice["positions"] = "sinusoids"
+    choice = models.resolve(
+        {"kind": "encoder_decoder", "d_model": width, "heads": heads, "d_ff": d_ff, "dropout": 0.3, "tied": tied}
+    )
     parts = {"encoder": parts_of(stack), "decoder": parts_of(stack | {"cross_attention": cross_attention})}
     model = models.builder(choice)(toy.size, parts)
     inits[init].build(model, draw)

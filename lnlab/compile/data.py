@@ -1,0 +1,144 @@
+"""What the pieces ask of the data, read off their signatures and tags, and what the task has.
+
+An init whose builder takes a third thing, batches, looks at data before any update. Its tags: ``reads``, a function of
+its parameters, how many batches of the training split (None: every one of an epoch); ``passes``, as a probe's; and
+``profiles``, the placement whose parameters it writes. A placement that waits for such an init names its parameter, and
+that parameter's value, in ``waits``. Probes may have ``reads`` too. Tasks: ``endless``, an epoch has no end;
+``tokens``, a function of their parameters, the fewest tokens that a batch may have.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from lnlab.compile.choices import Registries
+from lnlab.compile.paths import stacks_of
+from lnlab.compile.work import DataPass, Setting
+from lnlab.registry import Choice, Entry, Flaw, supplied
+
+
+def asks_for_data(entry: Entry[Any]) -> bool:
+    """Whether an init's builder takes ``(model, draw, batches)``."""
+    return supplied(entry.build) > 2
+
+
+def inits_of(choice: Choice, registries: Registries) -> Iterator[tuple[Entry[Any], Choice]]:
+    """The init and those it is made of, with their parameters, the outermost first."""
+    entry = registries["init"][choice["kind"]]
+    yield entry, choice
+    for name in entry.nested:
+        yield from inits_of(choice[name], registries)
+
+
+def data_passes(choices: Iterable[Choice], registries: Registries) -> tuple[DataPass, ...]:
+    """What the inits read, one choice for each distinct initial state, in the order in which they come."""
+    times = Counter(
+        (entry.name, entry.tags["reads"](init))
+        for choice in choices
+        for entry, init in inits_of(choice, registries)
+        if asks_for_data(entry)
+    )
+    return tuple(DataPass(name, batches, number) for (name, batches), number in times.items())
+
+
+def init_passes(choice: Choice, registries: Registries) -> float:
+    """Forward passes of one batch that an init is worth."""
+    inits = inits_of(choice, registries)
+    return sum(float(entry.tags["passes"](init)) for entry, init in inits if asks_for_data(entry))
+
+
+def inits_say_what_they_read(setting: Setting, registries: Registries) -> list[Flaw]:
+    """What nobody knows the cost of cannot be planned."""
+    silent = [
+        entry.name
+        for entry, _ in inits_of(setting["init"], registries)
+        if asks_for_data(entry) and not {"reads", "passes"} <= entry.tags.keys()
+    ]
+    what = "the init '{}' looks at data, and does not say how much"
+    return [Flaw(("init",), what.format(name), "register it with reads= and passes=") for name in silent]
+
+
+def what_is_read_has_an_end(setting: Setting, registries: Registries) -> list[Flaw]:
+    """Every batch of an epoch is no batch of a task that has no epochs."""
+    task = registries["task"][setting["task"]["kind"]]
+    flaws = []
+    for entry, init in inits_of(setting["init"], registries):
+        if task.tags.get("endless", False) and reads_all(entry, init):
+            what = f"'{entry.name}' reads every training batch, and the task '{task.name}' has no end"
+            flaws.append(Flaw(("init",), what, "choose another init, or a task with a corpus"))
+    return flaws
+
+
+def reads_all(entry: Entry[Any], choice: Choice) -> bool:
+    """Whether an init or a probe reads every batch of an epoch."""
+    return "reads" in entry.tags and entry.tags["reads"](choice) is None
+
+
+def profiles_have_a_placement(setting: Setting, registries: Registries) -> list[Flaw]:
+    """A placement that waits for a profile needs the init that takes it, and the other way round."""
+    taken = {init.tags["profiles"]: init.name for init, _ in inits_of(setting["init"], registries) if _profiles(init)}
+    waiting = {stack: kind for stack in stacks_of(setting) if (kind := _waits(setting[stack]["placement"], registries))}
+    flaws = [
+        _lacks_profile(stack, setting, registries) for stack, placement in waiting.items() if placement not in taken
+    ]
+    for placement in taken.keys() - set(waiting.values()):
+        word, value = registries["placement"][placement].tags["waits"]
+        remedy = f"write placement: {{kind: {placement}, {word}: {value}}}, or choose another init"
+        what = f"'{taken[placement]}' writes a profile into placement '{placement}', and in no stack does one wait"
+        flaws.append(Flaw(("init",), what, remedy))
+    return flaws
+
+
+def profiles_come_last(setting: Setting, registries: Registries) -> list[Flaw]:
+    """What a profile found holds for the weights that it saw."""
+    (outer, _), *inner = inits_of(setting["init"], registries)
+    return [
+        Flaw(
+            ("init",),
+            f"'{outer.name}' would change weights after '{entry.name}' has taken their profile",
+            f"write it the other way round: {{kind: {entry.name}, of: {outer.name}}}",
+        )
+        for entry, _ in inner
+        if _profiles(entry)
+    ]
+
+
+def statistics_are_of_several_tokens(setting: Setting, registries: Registries) -> list[Flaw]:
+    """A single token has no variance."""
+    task = setting["task"]
+    tokens = registries["task"][task["kind"]].tags.get("tokens")
+    flaws = []
+    for stack in stacks_of(setting) if tokens is not None and tokens(task) < 2 else ():
+        kind = setting[stack]["norm"]["kind"]
+        if registries["norm"][kind].tags.get("statistics") == "batch":
+            what = f"'{kind}' has statistics of a batch, and a batch of '{task['kind']}' may be a single token"
+            flaws.append(Flaw((stack, "norm"), what, "make the batches larger, or choose a norm of a token"))
+    return flaws
+
+
+DATA_CHECKS = (
+    inits_say_what_they_read,
+    what_is_read_has_an_end,
+    profiles_have_a_placement,
+    profiles_come_last,
+    statistics_are_of_several_tokens,
+)
+
+
+def _profiles(init: Entry[Any]) -> bool:
+    return "profiles" in init.tags
+
+
+def _waits(placement: Choice, registries: Registries) -> str | None:
+    """The placement's name if it waits for an init."""
+    word, value = registries["placement"][placement["kind"]].tags.get("waits", (None, None))
+    return str(placement["kind"]) if word is not None and placement[word] == value else None
+
+
+def _lacks_profile(stack: str, setting: Setting, registries: Registries) -> Flaw:
+    placement, init = setting[stack]["placement"]["kind"], setting["init"]["kind"]
+    word, value = registries["placement"][placement].tags["waits"]
+    takers = [entry.name for entry in registries["init"] if entry.tags.get("profiles") == placement]
+    what = f"'{placement}' with {word}: {value} needs the profile of a batch, and init '{init}' takes none"
+    remedy = " or ".join(f"write init: {{kind: {name}, of: {init}}}" for name in takers)
+    return Flaw((stack, "placement"), what, f"{remedy}, or give another '{word}'")

@@ -1,0 +1,38 @@
+"""``g_i rms(g) / rms(g_i)``: all weights have gradients of one size, and all of them together the size they had.
+
+rms(g) is over the entries of all chosen weights: sqrt(Σ ‖g_i‖² / Σ n_i).
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import torch
+from torch import Tensor, nn
+from torch.optim import Optimizer
+
+from lnlab.interventions.intervention import interventions
+from lnlab.interventions.updates import Gradients, chosen, shown
+from lnlab.interventions.where import EVERYWHERE, Weights
+from lnlab.nn.sites import Site
+
+
+@interventions.register("equalize_gradient", acts_on="update")
+@contextmanager
+def equalize_gradient(model: nn.Module, optimizer: Optimizer | None, *, where: Weights = EVERYWHERE) -> Iterator[None]:
+    """``g_i rms(g) / rms(g_i)``: every chosen weight's gradient with one root mean square (Yu et al., 2017).
+
+    That of all of them together, whose norm does not change. A gradient of zeros stays zero. The optimizer sees the
+    equalized gradient, after any clipping; probes see the true one.
+    """
+    with shown(optimizer, chosen(model, where), _equalized):
+        yield
+
+
+def _equalized(given: Gradients) -> dict[Site, Tensor]:
+    squares = {site: g.double().square().mean() for site, g in given.items()}
+    elements = sum(g.numel() for g in given.values())
+    total = sum(squares[site] * g.numel() for site, g in given.items()) / max(elements, 1)
+    return {
+        site: g * torch.where(squares[site] > 0, total / squares[site], 1).sqrt().to(g.dtype)
+        for site, g in given.items()
+    }

@@ -1,0 +1,25 @@
+"""Training or evaluation mode for a while."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from torch import nn
+
+from lnlab.nn.batch_norm import batch_statistics
+
+
+@contextmanager
+def in_mode(model: nn.Module, *, training: bool) -> Iterator[None]:
+    """Inside, the model is in one mode; on leaving, also by an error, each module is in its own again.
+
+    Batch norms take the statistics of the batch at hand, as in training, and remember nothing of it: what is looked at
+    is the function that is trained.
+    """
+    modes = {module: module.training for module in model.modules()}
+    model.train(training)
+    try:
+        with batch_statistics(model):
+            yield
+    finally:
+        for module, mode in modes.items():
+            module.training = mode

@@ -1,0 +1,48 @@
+"""``max_j ‖x_j‖``: how long the vectors are that a stack's first layer is given, of which DT-Fixup takes the longest.
+
+The 99th percentile is the smallest norm that 99 % of the tokens do not exceed. Norms are in float64.
+"""
+
+import math
+from collections.abc import Iterator
+from typing import Annotated, Literal
+
+import torch
+from pydantic import Field
+from torch import Tensor
+
+from lnlab.nn.data import input_norms
+from lnlab.nn.sites import Site
+from lnlab.probes.probe import State, probes
+from lnlab.tables import Row
+
+QUANTITIES = ("input_norm_max", "input_norm_mean", "input_norm_p99")
+
+
+@probes.register(
+    "input_norm",
+    table="sites",
+    passes=lambda _: 0.0,
+    reads=lambda params: params["batches"],
+    quantities=QUANTITIES,
+)
+def input_norm(
+    state: State,
+    *,
+    batches: Annotated[int, Field(ge=1)] | None = None,
+    split: Literal["train", "validation", "test"] = "train",
+) -> Iterator[Row]:
+    """``max ‖x_j‖, E ‖x_j‖``: and the 99th percentile, over the input vectors of each stack (Xu et al., 2021).
+
+    An input vector is a token's embedding with its position; padding is left out. ``batches: null`` reads every batch
+    of an epoch: then the maximum is the mu of the init ``dt_fixup``.
+    """
+    found: dict[str, list[Tensor]] = {}
+    for batch in state.read(batches, split):
+        for stack, norms in input_norms(state.model, batch).items():
+            found.setdefault(stack, []).append(norms)
+    for stack, parts in found.items():
+        norms = torch.cat(parts)
+        values = (norms.max(), norms.mean(), norms.kthvalue(math.ceil(0.99 * len(norms))).values)
+        for quantity, value in zip(QUANTITIES, values, strict=True):
+            yield {"quantity": quantity, **Site(stack, None, "embedding", "out").row(), "value": value.item()}

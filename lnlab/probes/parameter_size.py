@@ -1,0 +1,25 @@
+"""``‖p‖, sqrt(mean p²), mean p, max |p|``: how large every parameter is, and so what an init or a gate has done.
+
+A parameter is measured wherever it is used: a table that serves an embedding and the output has two sites. In float64.
+"""
+
+from collections.abc import Iterator
+
+from lnlab.nn.sites import parameters
+from lnlab.probes.probe import State, probes
+from lnlab.tables import Row
+
+QUANTITIES = ("parameter_norm", "parameter_rms", "parameter_mean", "parameter_max")
+
+
+@probes.register("parameter_size", table="sites", passes=lambda _: 0.0, quantities=QUANTITIES)
+def parameter_size(state: State) -> Iterator[Row]:
+    """``‖p‖, sqrt(E p²), E p, max |p|``: of every matrix, table, bias, scale and gate (Glorot and Bengio, 2010).
+
+    ``parameter_norm`` is the Frobenius norm, and ``parameter_max`` the largest absolute value.
+    """
+    for site, parameter in parameters(state.model):
+        p = parameter.detach().double()
+        values = (p.norm(), p.square().mean().sqrt(), p.mean(), p.abs().max())
+        for quantity, value in zip(QUANTITIES, values, strict=True):
+            yield {"quantity": quantity, **site.row(), "value": value.item()}

@@ -1,0 +1,60 @@
+"""What stands in a resolved setting: where one word of a path leads, and when a value is what a selection wants.
+
+A list of choices is entered by kind: ``interventions.rescale.factor``.
+"""
+
+from collections.abc import Mapping
+from typing import Final
+
+from lnlab.keys import Json
+
+MISSING: Final = object()
+"""Nothing stands at that path."""
+NONE = "none"
+"""The empty list of choices, as a spec writes it."""
+
+
+def inside(value: Json) -> Mapping[str, Json]:
+    """What each next word of a path leads to: in a list of choices, a kind to the only choice of that kind."""
+    if isinstance(value, Mapping):
+        return value
+    each = [choice for choice in value if isinstance(choice, Mapping)] if isinstance(value, list | tuple) else []
+    return {choice["kind"]: choice for choice in each if len(members(value, choice["kind"])) == 1}
+
+
+def members(value: Json, kind: str) -> list[int]:
+    """The places of the choices of that kind in a list; none in what is no list of choices."""
+    each = value if isinstance(value, list | tuple) else ()
+    return [i for i, choice in enumerate(each) if isinstance(choice, Mapping) and choice.get("kind") == kind]
+
+
+def matches(value: Json, wanted: Json) -> bool:
+    """Whether a value is what was asked for: one of a list, a choice of that kind, or the same scalar.
+
+    A mapping asks for its own keys only; of a list of choices, a word asks for one of that kind, and ``none`` for an
+    empty one; ``true`` is not 1.
+    """
+    if isinstance(wanted, list | tuple):
+        return (isinstance(value, list | tuple) and list(value) == list(wanted)) or any(
+            matches(value, each) for each in wanted
+        )
+    if isinstance(value, Mapping) and isinstance(wanted, Mapping):
+        return all(key in value and matches(value[key], each) for key, each in wanted.items())
+    if isinstance(value, Mapping):
+        return "kind" in value and matches(value["kind"], wanted)
+    if isinstance(value, list | tuple) and isinstance(wanted, str):
+        return wanted == NONE if not value else bool(members(value, wanted))
+    if isinstance(value, bool) or isinstance(wanted, bool):
+        return value is wanted
+    return bool(value == wanted)
+
+
+def is_choices(value: Json) -> bool:
+    """Whether it is a list of choices, the empty one included."""
+    return isinstance(value, list | tuple) and all(isinstance(each, Mapping) and "kind" in each for each in value)
+
+
+def place(where: Mapping[str, Json]) -> str:
+    """Sites as a reader says them: ``decoder last feed_forward sum``; several words of one key with a stroke."""
+    given = [each if isinstance(each, list | tuple) else [each] for each in where.values() if each is not None]
+    return " ".join("/".join(map(str, words)) for words in given) or "everywhere"

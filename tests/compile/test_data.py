@@ -1,0 +1,250 @@
+"""Inits that look at data: what they cost, how a plan shows them, whose keys they move, and what is refused."""
+
+from collections.abc import Callable
+from typing import Annotated, Any
+
+import pytest
+
+from lnlab.catalogue import REGISTRIES
+from lnlab.compile.contradictions import contradictions
+from lnlab.compile.cost import cost
+from lnlab.compile.data import DATA_CHECKS
+from lnlab.compile.explain import explain
+from lnlab.compile.resolve import resolve
+from lnlab.errors import SpecError
+from lnlab.registry import Registry, default
+
+
+@pytest.fixture
+def registries(registries):
+    """The toy laboratory, with inits that look at data, a task that has no end, and a probe that reads all of it."""
+    inits = registries["init"]
+
+    @inits.register("epoch", reads=lambda _: None, passes=lambda _: 0.0)
+    def epoch(model, draw, batches, *, of: Annotated[Callable[..., Any], inits] = default("xavier_normal")): ...
+
+    @inits.register("some", reads=lambda params: params["looks"], passes=lambda params: 2.0 * params["looks"])
+    def some(model, draw, batches, *, looks: int = 1): ...
+
+    @inits.register("wraps")
+    def wraps(model, draw, *, of: Annotated[Callable[..., Any], inits]): ...
+
+    @inits.register("silent")
+    def silent(model, draw, batches): ...
+
+    @registries["task"].register("noise", endless=True)
+    def noise(draw, roots, *, batch_tokens: int = 512, vocabulary: int = 100): ...
+
+    reads = {"reads": lambda params: params["batches"], "passes": lambda _: 0.0}
+
+    @registries["probe"].register("census", **reads, table="sites", quantities=("x",))
+    def census(state, *, batches: int | None = None): ...
+
+    return registries
+
+
+def told(plan, text: str) -> list[str]:
+    """The plan's lines about inits."""
+    return [line for line in explain(plan(text)) if line.startswith("init ")]
+
+
+def refused(plan, text: str) -> list[str]:
+    with pytest.raises(SpecError) as caught:
+        plan(text)
+    return [str(problem) for problem in caught.value.problems]
+
+
+def test_a_plan_shows_what_its_inits_read(plan, base):
+    assert told(plan, base) == []
+    assert told(plan, base + "init: epoch\n") == [
+        "init epoch: reads every training batch, once per initial state, 2 times"
+    ]
+    assert told(plan, base.replace("seeds: 2", "seeds: 1") + "init: some\n") == [
+        "init some: reads 1 training batch, once per initial state, 1 time"
+    ]
+
+
+def test_an_init_inside_another_is_shown_too(plan, base):
+    text = base + "init: {kind: wraps, of: {kind: epoch, of: {kind: some, looks: 3}}}\n"
+    assert told(plan, text) == [
+        "init epoch: reads every training batch, once per initial state, 2 times",
+        "init some: reads 3 training batches, once per initial state, 2 times",
+    ]
+
+
+def test_initial_states_are_counted_and_not_what_starts_from_them(plan, base):
+    """Three learning rates share an initial state; two batch sizes do not, and neither do two inits."""
+    text = base + "init: epoch\noptimizer: {kind: adam, lr: 0.1}\ntrain: {steps: 2}\n"
+    text += "sweep: [{optimizer.lr: [0.1, 0.2, 0.3], task.batch_tokens: [16, 32]}]\n"
+    assert len(plan(text).trajectories) == 12
+    assert told(plan, text) == ["init epoch: reads every training batch, once per initial state, 4 times"]
+    text = base + "sweep: [{init: [epoch, xavier_normal, some]}]\n"
+    assert len(told(plan, text)) == 2
+    assert all(line.endswith("2 times") for line in told(plan, text))
+
+
+def test_passes_of_the_init_cost_as_those_of_a_probe(plan, base, registries):
+    def flops(init: str) -> float:
+        (setting,) = plan(base + f"init: {init}\n").settings.values()
+        return cost(setting, (), registries).flops
+
+    one = flops("some")
+    assert one == 2 * 2 * 12 * 4 * 64**2 * 512
+    assert flops("{kind: some, looks: 5}") == 5 * one
+    assert flops("{kind: wraps, of: some}") == one
+    assert flops("xavier_normal") == flops("epoch") == 0
+
+
+KEYS = {
+    "variant": "026972ec1299ff8d",
+    "trajectory": "83ba01b9727f6e47",
+    "run": "12d3225289fba278",
+    "measurement": "575f484f30958ddd",
+}
+"""As they were before any init looked at data."""
+
+
+def test_an_init_that_does_not_look_at_data_keeps_its_keys(plan, base):
+    made = plan(base)
+    found = {
+        "variant": min(made.settings),
+        "trajectory": min(each.key for each in made.trajectories),
+        "run": min(each.key for each in made.runs),
+        "measurement": min(m.key for each in made.trajectories for m in each.measurements),
+    }
+    assert {word: key[:16] for word, key in found.items()} == KEYS
+
+
+def test_an_init_that_looks_at_data_is_keyed_by_the_data(plan, base, tmp_path):
+    """The task is in the key of an initial state, and the content of its files in the key of the task."""
+
+    def states(text: str) -> set[str]:
+        (tmp_path / "a.txt").write_text(text)
+        spec = base.replace("corpus: toy", "corpus: {kind: file, path: a.txt}") + "init: epoch\n"
+        return {each.key for each in plan(spec, roots=(tmp_path,)).trajectories}
+
+    assert states("one") == states("one")
+    assert not states("one") & states("two")
+
+
+def test_what_has_no_end_is_not_read_to_its_end(plan, base):
+    text = base.replace("{kind: translation, corpus: toy}", "noise")
+    plan(text + "init: some\n")
+    assert refused(plan, text + "init: {kind: wraps, of: epoch}\n") == [
+        "spec.yaml:8:7: init: 'epoch' reads every training batch, and the task 'noise' has no end; "
+        "choose another init, or a task with a corpus"
+    ]
+    plan(text.replace("gradient_norm", "census, batches: 3"))
+    assert refused(plan, text.replace("gradient_norm", "census")) == [
+        "spec.yaml:7:10: probes.0.batches: 'noise' has no end, and 'census' reads all of it; give a number of batches"
+    ]
+
+
+def test_an_init_must_say_how_much_it_reads(plan, base):
+    (problem,) = refused(plan, base + "init: silent\n")
+    assert problem.startswith("spec.yaml:8:7: init: the init 'silent' looks at data, and does not say how much")
+
+
+BASE = {
+    "task": "any",
+    "model": {"kind": "encoder_decoder", "layers": 2, "d_model": 24, "heads": 2, "d_ff": 32},
+    "placement": "post",
+}
+PROFILED = {"kind": "admin", "start": "profiled"}
+REFUSED = [
+    (
+        {"placement": PROFILED},
+        ("encoder.placement", "decoder.placement"),
+        "'admin' with start: profiled needs the profile of a batch, and init 'xavier_normal' takes none",
+        "write init: {kind: admin, of: xavier_normal}, or give another 'start'",
+    ),
+    (
+        {"encoder": {"placement": PROFILED}, "decoder": {"placement": "pre"}, "init": "fairseq", "placement": None},
+        ("encoder.placement",),
+        "init 'fairseq' takes none",
+        "write init: {kind: admin, of: fairseq}, or give another 'start'",
+    ),
+    (
+        {"init": "admin"},
+        ("init",),
+        "'admin' writes a profile into placement 'admin', and in no stack does one wait",
+        "write placement: {kind: admin, start: profiled}, or choose another init",
+    ),
+    ({"init": "admin", "placement": "admin"}, ("init",), "in no stack does one wait", "start: profiled"),
+    (
+        {"init": {"kind": "zero_qk", "of": "admin"}, "placement": PROFILED},
+        ("init",),
+        "'zero_qk' would change weights after 'admin' has taken their profile",
+        "write it the other way round: {kind: admin, of: zero_qk}",
+    ),
+    (
+        {"task": "endless", "init": "dt_fixup", "norm": "none"},
+        ("init",),
+        "'dt_fixup' reads every training batch, and the task 'endless' has no end",
+        "choose another init, or a task with a corpus",
+    ),
+    (
+        {"task": {"kind": "short", "length": 1}, "encoder": {"norm": "batch"}},
+        ("encoder.norm",),
+        "'batch' has statistics of a batch, and a batch of 'short' may be a single token",
+        "make the batches larger, or choose a norm of a token",
+    ),
+]
+ACCEPTED = [
+    {"placement": PROFILED, "init": "admin"},
+    {"placement": PROFILED, "init": {"kind": "admin", "of": "zero_qk"}, "task": "endless"},
+    {"encoder": {"placement": PROFILED}, "decoder": {"placement": "pre"}, "init": "admin", "placement": None},
+    {"placement": "admin"},
+    {"placement": "post", "norm": "none", "init": "dt_fixup"},
+    {"task": {"kind": "short", "length": 2}, "encoder": {"norm": "batch"}},
+    {"task": {"kind": "short", "length": 1}, "encoder": {"norm": "instance"}},
+    {"task": "any", "encoder": {"norm": "batch"}},
+]
+
+
+@pytest.fixture(scope="module")
+def real():
+    """The real pieces, and tasks that say of themselves what matters here."""
+    tasks = Registry("task")
+    tasks.register("any")(lambda draw, roots: None)
+    tasks.register("endless", endless=True)(lambda draw, roots: None)
+
+    @tasks.register("short", tokens=lambda params: params["length"])
+    def short(draw, roots, *, length: int): ...
+
+    return {**REGISTRIES, "task": tasks}
+
+
+def flaws(given, registries):
+    merged = {key: value for key, value in (BASE | given).items() if value is not None}
+    setting = resolve(merged, registries)
+    return [flaw for check in DATA_CHECKS for flaw in check(setting, registries)]
+
+
+@pytest.mark.parametrize(("given", "paths", "what", "remedy"), REFUSED)
+def test_a_contradiction_is_refused_with_its_reason_and_remedy(real, given, paths, what, remedy):
+    found = flaws(given, real)
+    assert [".".join(map(str, flaw.path)) for flaw in found] == list(paths)
+    assert all(what in flaw.what and remedy in flaw.remedy for flaw in found)
+
+
+@pytest.mark.parametrize("given", ACCEPTED, ids=str)
+def test_what_goes_together_is_let_through(real, given):
+    assert flaws(given, real) == []
+
+
+def test_every_check_refuses_something(real, registries):
+    settings = [resolve({k: v for k, v in (BASE | given).items() if v is not None}, real) for given, *_ in REFUSED]
+    toys = {"task": {"kind": "translation", "corpus": "toy"}, "model": {"kind": "decoder_only", "layers": 1}}
+    silent = resolve(toys | {"placement": "post", "init": "silent"}, registries)
+    for check in DATA_CHECKS:
+        assert any(check(setting, real) for setting in settings) or check(silent, registries), check.__name__
+    assert len(contradictions(silent, registries)) == 1
+
+
+def test_batches_of_real_tasks_have_the_tokens_that_they_say():
+    tasks = REGISTRIES["task"]
+    assert tasks["translation"].tags["tokens"](tasks.resolve({"kind": "translation", "corpus": "multi30k"})) == 2
+    noise = tasks.resolve({"kind": "random_tokens", "sentences": 1, "length": 1})
+    assert tasks["random_tokens"].tags["tokens"](noise) == 1
+    assert tasks["random_tokens"].tags["endless"]
