@@ -1,6 +1,4 @@
-"""Paths of a setting: long, short, absent; and when a value is what was asked for."""
-
-import pytest
+"""Paths of a setting: long, short, absent."""
 
 from lnlab.analyse.settings import found_at, has_value, paths, settings, value_at, words
 

@@ -48,7 +48,10 @@ def test_a_placement_norms_the_stream_or_it_does_not(setting, build):
 def test_queries_and_keys_are_replaced_alike_and_the_memory_is_not(setting, build, batch):
     """Attention over tokens that are all zero gives zero; over a memory that is not, it does not."""
     model = build(setting("post"))
-    zero = {"encoder": Site("encoder", 1, "self_attention", "in"), "decoder": Site("decoder", 1, "cross_attention", "in")}
+    zero = {
+        "encoder": Site("encoder", 1, "self_attention", "in"),
+        "decoder": Site("decoder", 1, "cross_attention", "in"),
+    }
     known = boundaries(model)
     handles = [known[site].put(torch.zeros_like) for site in zero.values()]
     with activations(model) as seen, torch.no_grad():
