@@ -1,6 +1,7 @@
 """95 % intervals over seeds.
 
     mean ± t(.975, n-1) s/√n                                 (Student, 1908), on the logarithms of positive quantities
+    [x_(k), x_(n+1-k)], P(Bin(n, 1/2) < k) <= .025           (Thompson, 1936), of the median
     [B⁻¹(.025; k, n-k+1), B⁻¹(.975; k+1, n-k)]               (Clopper & Pearson, 1934), k of n
 
 No bootstrap: over 3, 5 and 10 seeds a nominal 95 % percentile bootstrap covers .78, .84 and .89.
@@ -53,6 +54,23 @@ def student(values: Sequence[float] | np.ndarray, *, log: bool = False, level: f
     with np.errstate(over="ignore"):
         estimate, low, high = map(float, np.exp(ends) if log else ends)
     return Interval(estimate, low, high, sd, n)
+
+
+def middle(values: Sequence[float] | np.ndarray, level: float = 0.95) -> Interval:
+    """The median over seeds between two order statistics, whatever the distribution (Thompson, 1936).
+
+    It covers at least ``level``. Fewer than six seeds have an unbounded interval at 95 %; ``sd`` is that of the values.
+
+    Raises:
+        ValueError: there is no value, or one is not finite.
+    """
+    x = np.sort(np.asarray(values, dtype=float))
+    n = x.size
+    if not n or not np.isfinite(x).all():
+        raise ValueError(f"found {x.tolist()}, expected finite values")
+    k = int(np.count_nonzero(bdtr(np.arange(n // 2), n, 0.5) <= (1 - level) / 2))
+    low, high = (float(x[k - 1]), float(x[n - k])) if k else (-math.inf, math.inf)
+    return Interval(float(np.median(x)), low, high, float(x.std(ddof=1)) if n > 1 else math.inf, n)
 
 
 def quantile(freedom: int, level: float = 0.95) -> float:

@@ -1,6 +1,7 @@
 """Quantities that follow from stored ones. They are named in a selection like any other: ``quantity: <name>``.
 
-A builder is ``(results) -> rows``: a frame of ``run variant seed step quantity``, site columns and ``value``.
+A builder is ``(results) -> rows``: a frame of ``run variant seed step quantity``, site columns and ``value``. Its tag
+``of`` names the stored quantities that it is made of, so that a report need not keep the others.
 """
 
 from collections.abc import Callable
@@ -40,7 +41,7 @@ def product(
     return joined.select(*STATE, pl.lit(name).alias("quantity"), *SITE, value.alias("value"))
 
 
-@quantities.register("scaled_gradient_norm")
+@quantities.register("scaled_gradient_norm", of=("gradient_norm", "hidden_norm_sq"))
 def scaled_gradient_norm(results: Results) -> pl.DataFrame:
     """``‖E g‖_F · √(E‖x‖²/d)``: a weight's gradient norm times the size of the stream it adds to (Xiong et al., 2020).
 
@@ -52,9 +53,28 @@ def scaled_gradient_norm(results: Results) -> pl.DataFrame:
     return product(stored(results, "gradient_norm"), streams, "scaled_gradient_norm", at=at, power=0.5)
 
 
-@quantities.register("gradient_growth")
+@quantities.register("gradient_growth", of=("gradient_norm",))
 def gradient_growth(results: Results) -> pl.DataFrame:
     """``‖E g_l‖_F / ‖E g_(l-1)‖_F``: a weight's gradient norm over that of the layer before (Xiong et al., 2020)."""
     here = stored(results, "gradient_norm").filter(pl.col("layer").is_not_null())
     before = here.with_columns(pl.col("layer") + 1)
     return product(here, before, "gradient_growth", power=-1.0)
+
+
+@quantities.register("isometry_gap")
+def isometry_gap(results: Results) -> pl.DataFrame:
+    """``|log (‖J‖_F² / n)|``: how far the mean squared singular value is from 1, in nats (Pennington et al., 2017)."""
+    squares = stored(results, "jacobian_mean_square")
+    gap = pl.col("value").log().abs().alias("value")
+    return squares.select(*STATE, pl.lit("isometry_gap").alias("quantity"), *SITE, gap)
+
+
+@quantities.register("hidden_gain")
+def hidden_gain(results: Results) -> pl.DataFrame:
+    """``E‖x_l‖ / E‖x_0‖``: the stream after a branch over the embedding that it began as (Zhang et al., 2019).
+
+    After the addition, before any norm; x_0 is the embedding of the same stack, positions included.
+    """
+    norms = stored(results, "hidden_norm")
+    start = norms.filter((pl.col("sublayer") == "embedding") & (pl.col("tensor") == "out"))
+    return product(norms.filter(pl.col("tensor") == "sum"), start, "hidden_gain", at=("stack",), power=-1.0)

@@ -1,14 +1,15 @@
-"""From the numbers along x to one number: ``first last max min mean median spread growth last/first``.
+"""From the numbers along x to one number: ``first last max min mean median spread variation growth last/first``.
 
-``spread`` is max/min, ``growth`` the median ratio of neighbours. A ratio with a zero below has no value (None).
+``spread`` is max/min, ``variation`` the standard deviation over the mean (of these numbers and no others, so over
+their count), ``growth`` the median ratio of neighbours. A ratio with a zero below has no value (None).
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
-from statistics import fmean, median
+from statistics import fmean, median, pstdev
 from typing import Literal
 
-Reduce = Literal["first", "last", "max", "min", "mean", "median", "spread", "growth", "last/first"]
+Reduce = Literal["first", "last", "max", "min", "mean", "median", "spread", "variation", "growth", "last/first"]
 
 
 def ratio(above: float, below: float) -> float | None:
@@ -31,6 +32,7 @@ REDUCTIONS: Mapping[Reduce, Callable[[Sequence[float]], float | None]] = {
     "mean": fmean,
     "median": median,
     "spread": lambda values: ratio(max(values), min(values)),
+    "variation": lambda values: ratio(pstdev(values), fmean(values)),
     "growth": growth,
     "last/first": lambda values: ratio(values[-1], values[0]),
 }

@@ -88,6 +88,24 @@ def series(results: Results, of: Selection, over: str | None = None, reduce: Red
     return _sorted_out(rows, runs, levels, reduce)
 
 
+def quotient(a: Series, b: Series) -> Series:
+    """``a / b`` at every seed and x; a seed counts only where both have all their numbers.
+
+    Raises:
+        LabError: the two have not the same x.
+    """
+    if a.seeds and b.seeds and a.levels != b.levels:
+        told = " and ".join(", ".join(map(str, s.levels)) for s in (a, b))
+        raise LabError(Problem("to", f"the two series stand at different x: {told}", "select the same x for both"))
+    pairs = a.numbers.join(b.numbers, on=["seed", "x"], nulls_equal=True, maintain_order="left")
+    ratio = pl.when(pl.col("value_right") != 0).then(pl.col("value") / pl.col("value_right"))
+    pending = {*a.pending, *b.pending}
+    lost = {seed: why for seed, why in {**a.lost, **b.lost}.items() if seed not in pending}
+    failed = {seed: why for seed, why in {**a.failed, **b.failed}.items() if seed not in pending | lost.keys()}
+    numbers = pairs.select("seed", "x", value=ratio)
+    return Series(numbers, failed, lost, tuple(sorted(pending)), a.trained or b.trained)
+
+
 def _with_x(frame: pl.DataFrame, over: str | None) -> pl.DataFrame:
     """The rows that have an x, with it: a number where the column is one, else a word; null without ``over``."""
     if over is None:
@@ -107,14 +125,14 @@ def _refuse_open(results: Results, rows: pl.DataFrame, over: str | None) -> None
         return
     seed, x = twice.row(0, named=True)["seed"], twice.row(0, named=True)["x"]
     twice = twice.filter(pl.col("seed").eq(seed) & pl.col("x").eq_missing(pl.lit(x, dtype=twice.schema["x"])))
-    told = [f"{k} ({', '.join(v)})" for k, v in _open(results, twice).items() if len(v) > 1 and k != over]
+    told = [f"{k} ({', '.join(v)})" for k, v in varying(results, twice).items() if len(v) > 1 and k != over]
     count = f"seed {seed} has {len(twice)} numbers" + ("" if over is None else f" at {over} {x}")
     if told:
         raise LabError(Problem("of", f"{count}: {'; '.join(told)}", "select one of each, or name one as 'over'"))
     raise LabError(Problem("of", f"{count} of the same quantity and site", "two probes measured it; keep one of them"))
 
 
-def _open(results: Results, rows: pl.DataFrame) -> dict[str, list[str]]:
+def varying(results: Results, rows: pl.DataFrame) -> dict[str, list[str]]:
     """Every axis and every column that tells a site, with the values that the rows have there."""
     axes = (
         results.axes.filter(pl.col("run").is_in(rows["run"].implode())).group_by("axis").agg(pl.col("label").unique())

@@ -12,6 +12,7 @@ import polars as pl
 
 from lnlab.keys import Json, canonical
 from lnlab.spec.columns import METHOD
+from lnlab.spec.depths import depth_at, depths_of
 from lnlab.spec.values import MISSING, NONE, inside, matches
 from lnlab.tables import Results
 
@@ -43,7 +44,12 @@ def _parsed(text: str) -> Setting:
 
 
 def found_at(setting: Setting, path: str) -> list[Json]:
-    """Every value at a dotted path: none if nothing is there, one for each distinct value of a short form."""
+    """Every value at a dotted path: none if nothing is there, one for each distinct value of a short form.
+
+    A depth follows from the setting.
+    """
+    if (depth := depth_at(setting, path)) is not None:
+        return [depth]
     values = list(_walk(setting, path))
     if not values and (long := _long(path)):
         values = [v for stack in STACKS for v in _walk(setting, f"{stack}.{long}")]
@@ -63,10 +69,10 @@ def has_value(setting: Setting, path: str, wanted: Json) -> bool:
 
 
 def paths(setting: Setting) -> set[str]:
-    """Every path at which a setting has a value, short forms included."""
+    """Every path at which a setting has a value, short forms and depths included."""
     long = set(_paths(setting))
     short = {s for s, word in SHORT.items() if any(f"{stack}.{word}" in long for stack in STACKS)}
-    return long | short
+    return long | short | set(depths_of(setting))
 
 
 def words(results: Results, path: str) -> dict[str, str | float | None]:

@@ -7,8 +7,10 @@ On the log scale a contrast is a/b, else a - b. ``<``: the interval lies below 1
 import json
 import math
 import re
+from dataclasses import replace
 from typing import Literal
 
+from lnlab.analyse.reductions import Reduce
 from lnlab.analyse.series import Series, series
 from lnlab.claims.claim import Finding, claims
 from lnlab.claims.region import Region
@@ -29,20 +31,26 @@ def order(
     of: dict[str, Json],
     over: str,
     order: str,
+    along: str | None = None,
+    reduce: Reduce | None = None,
     scale: Literal["log", "linear"] | None = None,
     delta: float | None = None,
 ) -> Finding:
     """``a < b <= c ~ d``: values of ``over`` in the order of their numbers, neighbours paired by seed (Holm, 1979).
 
-    ``order`` writes it down: ``pre < post``. ``scale`` is by default log at init and linear where training went before;
+    ``order`` writes it down: ``pre < post``. Where each has several numbers, one a layer say, ``reduce`` makes one of
+    them ``along`` that column or path. ``scale`` is by default log at init and linear where training went before;
     ``delta``, the margin of ``<=`` and ``~``, 0.02 (relative) or 0.05 (of the unit). Where more than 20 % of the seeds
     of one value failed, the paired sign test is used, a failure ranking as the largest number.
     """
     names, signs = parsed(order)
-    found = [series(results, {**of, over: name}) for name in names]
+    found = [series(results, {**of, over: name}, along, reduce) for name in names]
     log = (scale or ("linear" if any(s.trained for s in found) else "log")) == "log"
     margin = (RELATIVE if log else NATS) if delta is None else delta
-    return together([_member(names, signs, found, i, margin, log=log) for i in range(len(signs))], N_TRAINED)
+    members = [_member(names, signs, found, i, margin, log=log) for i in range(len(signs))]
+    if reduce is not None:
+        members = [replace(member, statistic=f"{reduce} of {member.statistic}") for member in members]
+    return together(members, N_TRAINED)
 
 
 def parsed(text: str) -> tuple[list[Json], list[str]]:

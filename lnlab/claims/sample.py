@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from lnlab.analyse.series import Series
+from lnlab.errors import LabError, Problem
 
 TOO_MANY = 0.2  # above this share of seeds without a number, Student's interval speaks only for the survivors
 N_INIT, N_TRAINED = 3, 5
@@ -72,7 +73,14 @@ def of_two(a: Series, b: Series, *, log: bool) -> Sample:
 
 
 def single(found: Series) -> dict[int, float | None]:
-    """Each complete seed's number, of a series that has one a seed."""
+    """Each complete seed's number, of a series that has one a seed.
+
+    Raises:
+        LabError: it has several.
+    """
+    if len(found.levels) > 1:
+        what = f"leaves {len(found.levels)} numbers a seed where one is needed"
+        raise LabError(Problem("reduce", what, "say which one: reduce: last, say"))
     return dict(found.numbers.select("seed", "value").iter_rows())
 
 

@@ -1,5 +1,7 @@
-"""``lnlab list``: every registered kind with its parameters, and what is made from the registries."""
+"""``lnlab list``: every registered piece with its formula and parameters, and what is made from the registries."""
 
+from collections.abc import Mapping
+from inspect import getdoc
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -9,21 +11,24 @@ from lnlab.cli.terminal import out, print_json, table
 from lnlab.errors import LabError, Problem, nearest
 
 if TYPE_CHECKING:
-    from lnlab.registry import Entry
+    from lnlab.registry import Entry, Registry
 
-EXAMPLE = "Example: [bold]lnlab list placement[/bold]"
+EXAMPLE = "Example: [bold]lnlab list placement[/bold], then [bold]lnlab list placement admin[/bold]"
 
 
 def list_kinds(
     plugins: Plugins,
     kind: Annotated[str | None, typer.Argument(metavar="[KIND]", help="Only this kind: norm, probe, claim ...")] = None,
+    name: Annotated[
+        str | None, typer.Argument(metavar="[NAME]", help="Only this one, with all that it says of itself.")
+    ] = None,
     as_json: AsJson = False,
     schema: Annotated[bool, typer.Option("--schema", help="Print the JSON Schema of a spec, for editors.")] = False,
     reference: Annotated[bool, typer.Option("--reference", help="Print the reference of the spec language.")] = False,
 ) -> None:
     """List what a spec may name.
 
-    Every kind with its parameters, their defaults, and its formula.
+    Every piece with its parameters, their defaults, its formula and its source.
     """
     from lnlab.cli.request import registries
 
@@ -36,10 +41,36 @@ def list_kinds(
         from lnlab.compile.reference import reference as reference_of
 
         out().out(reference_of(known), end="")
-    elif kind is not None and kind not in known:
-        raise LabError(Problem("lnlab list", f"there is no kind '{kind}'", nearest(kind, known)))
+    elif name is not None and kind is not None:
+        _show(_entry(known, kind, name), as_json)
     else:
-        _print([entry for name in ([kind] if kind else known) for entry in known[name]], as_json)
+        _print([entry for each in ([kind] if kind else known) for entry in _registry(known, each)], as_json)
+
+
+def _registry(known: "Mapping[str, Registry[Any]]", kind: str) -> "Registry[Any]":
+    if kind not in known:
+        raise LabError(Problem("lnlab list", f"there is no kind '{kind}'", nearest(kind, known)))
+    return known[kind]
+
+
+def _entry(known: "Mapping[str, Registry[Any]]", kind: str, name: str) -> "Entry[Any]":
+    entries = _registry(known, kind).entries
+    if name not in entries:
+        raise LabError(Problem("lnlab list", f"no {kind} is called '{name}'", nearest(name, entries)))
+    return entries[name]
+
+
+def _show(entry: "Entry[Any]", as_json: bool) -> None:
+    """One entry: what it says of itself, and a table of its parameters with their types."""
+    from lnlab.compile.reference import parameters
+
+    text = _paragraphs((getdoc(entry.build) or "").replace("``", "`"))
+    if as_json:
+        print_json(described(entry) | {"description": text})
+        return
+    out().print(f"{entry.kind} {entry.name}, version {entry.version}, by {entry.origin.name}", text, sep="\n\n")
+    if rows := [(name, kind, given.strip("`")) for name, kind, given in parameters(entry)]:
+        out().print("", table(["parameter", "type", "default"], rows))
 
 
 def _print(entries: "list[Entry[Any]]", as_json: bool) -> None:
@@ -52,6 +83,11 @@ def _print(entries: "list[Entry[Any]]", as_json: bool) -> None:
             [row["kind"], row["name"], signature(row["parameters"]), row["summary"].replace("``", "`")] for row in rows
         ]
         out().print(table(["kind", "name", "parameters", "summary"], cells))
+
+
+def _paragraphs(text: str) -> str:
+    """Each paragraph on one line, which the terminal breaks where it is full; what is indented stays as it is."""
+    return "\n\n".join(part if "\n    " in part else part.replace("\n", " ") for part in text.split("\n\n"))
 
 
 def described(entry: "Entry[Any]") -> dict[str, Any]:

@@ -55,6 +55,9 @@ profiles:
 - **Selections** (`where`, `of`, `to`) select rows. Their keys are columns (`quantity`, `stack`, `layer`, `sublayer`,
   `tensor`, `index`, `seed`, `step` ...) or paths of the resolved setting; their values a word, a number, a truth value,
   null, or a list of these; `layer` may be `first` or `last`. `to` changes only what it names.
+- **Depths.** `encoder.sublayers` and `decoder.sublayers`, a stack's residual branches (2 a layer, 3 with
+  cross-attention), and `model.sublayers`, those of all stacks, follow from a setting: they are selected by, and named
+  as `over`, like its paths, and not set.
 - **Claims** must leave one number per seed and x. Common fields: `id`, `says`, `kind`, `primary` (at most six),
   `requires` (what must hold for the claim to be testable), `source`, `published`, `badge` (`paper` or `regression`),
   `calibration: {seeds: ...}` (pilot seeds that set a margin; they are not judged).

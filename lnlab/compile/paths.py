@@ -4,6 +4,7 @@ from functools import lru_cache
 
 from lnlab.keys import Json
 from lnlab.registry import Flaw, Flawed
+from lnlab.spec.depths import depth_at, depths_of
 from lnlab.spec.values import MISSING, NONE, inside, members
 
 STACKS = ("encoder", "decoder")
@@ -70,8 +71,11 @@ def stacks_of(setting: dict[str, Json]) -> tuple[str, ...]:
 def value_at(setting: dict[str, Json], path: str) -> Json:
     """What a resolved setting holds at ``path``, or ``MISSING``.
 
-    A short form (``placement``, ``norm.eps``, ``model.layers``) is there where the stacks agree.
+    A short form (``placement``, ``norm.eps``, ``model.layers``) is there where the stacks agree. A depth follows from
+    the setting.
     """
+    if (depth := depth_at(setting, path)) is not None:
+        return depth
     words = split(path)
     if words[0] in SHORT:
         return _agreed([_descend(setting[stack], words) for stack in stacks_of(setting)])
@@ -93,7 +97,7 @@ def _descend(value: Json, words: tuple[str, ...]) -> Json:
 
 
 def paths_of(value: Json, prefix: str = "") -> list[str]:
-    """Every path that stands in a resolved setting (or in a part of it), short forms included at the top."""
+    """Every path of a resolved setting (or of a part of it), short forms and depths included at the top."""
     found = []
     for word, inner in value.items():
         path = f"{prefix}{word}"
@@ -103,5 +107,5 @@ def paths_of(value: Json, prefix: str = "") -> list[str]:
     if not prefix:
         stacks = stacks_of(value)
         found += [p for stack in stacks[:1] for word in SHORT for p in paths_of({word: value[stack][word]}, " ")]
-        found += ["model.layers"] * bool(stacks)
+        found += ["model.layers"] * bool(stacks) + depths_of(value)
     return [path.strip() for path in found]

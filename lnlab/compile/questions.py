@@ -111,14 +111,18 @@ def implausible(made: Questions, ground: Ground, draft: Draft) -> Found:
 
 
 def _flaws(asked: Asked, ground: Ground) -> Iterator[tuple[Where, Flaw]]:
-    """Flaws of one section or claim, each with the parameter it stands in."""
+    """Flaws of one section or claim, each with the parameter it stands in.
+
+    An exact bound holds every sample to it and averages none, so it may take as many variants as it likes.
+    """
     choice = asked.choice
-    over = choice.get("over")
+    kept = {word: choice[word] for word in ("over", "along") if isinstance(choice.get(word), str)}
     selections = [(word, choice[word]) for word in ("of", "where", "to") if isinstance(choice.get(word), dict)]
     if isinstance(choice.get("quantity"), str):
         yield from (((), flaw) for flaw in flaws_of_selection({"quantity": choice["quantity"]}, ground))
-    if isinstance(over, str) and over not in COLUMNS and not ground.either(lambda variants: variants.has(over)):
-        yield ("over",), unknown_key(over, ground)
+    unknown = {word: path for word, path in kept.items() if not _stands(path, ground)}
+    yield from (((word,), unknown_key(path, ground)) for word, path in unknown.items())
+    if unknown:
         return
     flawed = False
     first = choice.get("of") or {}
@@ -127,13 +131,18 @@ def _flaws(asked: Asked, ground: Ground) -> Iterator[tuple[Where, Flaw]]:
         flaws = [flaw for flaw in flaws_of_selection(whole, ground) if not flaw.path or flaw.path[0] in selection]
         flawed = flawed or bool(flaws)
         yield from (((word,), flaw) for flaw in flaws)
-    if asked.judged and not flawed and selections:
-        yield from _ambiguous(selections, over, ground)
+    if asked.judged and not flawed and selections and not choice.get("exact"):
+        yield from _ambiguous(selections, list(kept.values()), ground)
 
 
-def _ambiguous(selections: list[tuple[str, Json]], over: str | None, ground: Ground) -> Iterator[tuple[Where, Flaw]]:
+def _stands(path: str, ground: Ground) -> bool:
+    """Whether a path is a column, or stands in some setting."""
+    return path in COLUMNS or ground.either(lambda variants: variants.has(path))
+
+
+def _ambiguous(selections: list[tuple[str, Json]], kept: list[str], ground: Ground) -> Iterator[tuple[Where, Flaw]]:
     """The selections of a claim that leave more than one number per seed and x; ``to`` changes what ``of`` says."""
     first = dict(selections).get("of", {})
     for word, selection in selections:
-        if reason := ambiguity({**first, **selection}, over, ground):
+        if reason := ambiguity({**first, **selection}, kept, ground):
             yield (word,), Flaw((), reason, "a claim reads one number per seed and x")

@@ -47,25 +47,32 @@ def _entry(entry: Entry[Any]) -> list[str]:
     lines += [entry.summary, ""] if entry.summary else []
     if not entry.keywords:
         return lines
-    properties = entry.params.model_json_schema()
-    rows = [f"| `{name}` | {_type(entry, name, properties)} | {_default(entry, name)} |" for name in entry.keywords]
+    cells = [[f"`{name}`", kind.replace("|", "\\|"), given] for name, kind, given in parameters(entry)]
+    rows = [f"| {' | '.join(row)} |" for row in cells]
     return [*lines, "| parameter | type | default |", "|---|---|---|", *rows, ""]
 
 
+def parameters(entry: Entry[Any]) -> list[tuple[str, str, str]]:
+    """What a spec may set of an entry: name, type in words, and default as a spec would write it, or ``required``."""
+    properties = entry.params.model_json_schema()
+    return [(name, _type(entry, name, properties), _default(entry, name)) for name in entry.keywords]
+
+
 def _default(entry: Entry[Any], name: str) -> str:
-    """The default as a spec would write it."""
     given = entry.keywords[name].default
     if given is entry.keywords[name].empty:
         return "required"
     if isinstance(given, dict) and list(given) == ["kind"]:
         given = given["kind"]
+    if name not in entry.nested:
+        given = entry.params.model_json_schema()["properties"][name]["default"]
     return f"`{given if isinstance(given, str) else json.dumps(given)}`"
 
 
 def _type(entry: Entry[Any], name: str, properties: Json) -> str:
     if name in entry.nested:
         return f"a {entry.nested[name].kind}"
-    return in_words(properties["properties"][name], properties.get("$defs", {})).replace("|", "\\|")
+    return in_words(properties["properties"][name], properties.get("$defs", {}))
 
 
 def in_words(given: Json, definitions: Json) -> str:

@@ -1,6 +1,6 @@
 """Is a selection plausible? Its keys are columns or paths of the setting, its values stand there, it takes a run."""
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 
@@ -102,15 +102,17 @@ def _within(layer: int, ground: Ground) -> bool:
     return layer >= 1 and ground.either(lambda vs: any(v >= layer for path in paths for v, _ in vs.at(path)))
 
 
-def ambiguity(selection: Selection, over: str | None, ground: Ground) -> str | None:
-    """Why a selection does not leave one number per seed and x, or None.
+def ambiguity(selection: Selection, kept: Sequence[str], ground: Ground) -> str | None:
+    """Why a selection does not leave one number per seed and place, or None.
 
-    Decided on settings alone: ``over`` may be a path (x is what stands there) or a column, or None (one number).
+    Decided on settings alone. ``kept`` are the paths (a place is what stands there) and columns that the claim keeps
+    apart or reduces; where there is none it needs one number.
     """
-    taken = ground.variants.taken(selection)
-    groups: list[tuple[str, Members]] = [("", taken)]
-    if over is not None and over not in COLUMNS:
-        groups = [(f" at {over} = {shown(x)}", taken & members) for x, members in ground.variants.at(over)]
+    groups: list[tuple[str, Members]] = [("", ground.variants.taken(selection))]
+    for path in kept:
+        if path not in COLUMNS:
+            at = ground.variants.at(path)
+            groups = [(f"{where} at {path} = {shown(x)}", here & found) for where, here in groups for x, found in at]
     for where, members in groups:
         if len(members) > 1:
             axes = ", ".join(_varying(members, ground)) or "the selection"

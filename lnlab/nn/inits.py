@@ -87,12 +87,12 @@ def fill(
     first = {id(p): (site, p) for site, p in reversed(parameters(model))}
     for site, p in first.values():
         if site.tensor == "table":
-            _drawn(p, draw, site, table(site))
+            drawn(p, draw, site, table(site))
             p[PAD] = 0
         elif site.sublayer == "output" and p.dim() > 1:
-            _drawn(p, draw, site, table(site))
+            drawn(p, draw, site, table(site))
         elif p.dim() > 1:
-            _drawn(p, draw, site, matrix(site))
+            drawn(p, draw, site, matrix(site))
         elif site.tensor.startswith("scale"):
             p.fill_(1)
         elif site.tensor.startswith(("shift", "b")):
@@ -100,8 +100,12 @@ def fill(
     derive(model)
 
 
-def _drawn(p: nn.Parameter, draw: Draw, site: Site, law: Law) -> None:
-    """Drawn in float32 on the CPU whatever the model is, then cast; on the meta device nothing is drawn."""
+@torch.no_grad()
+def drawn(p: nn.Parameter, draw: Draw, site: Site, law: Law) -> None:
+    """Fill one parameter from the draw of a site.
+
+    Drawn in float32 on the CPU whatever the model is, then cast; on the meta device nothing is drawn.
+    """
     tensor = torch.empty(p.shape, dtype=torch.float32, device="meta" if p.is_meta else "cpu")
     law(tensor, Generator().manual_seed(draw("init", *site.row().values())))
     p.copy_(tensor)

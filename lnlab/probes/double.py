@@ -1,8 +1,8 @@
 """A model as a function of its weights, in float64, that leaves the model as it is."""
 
 import warnings
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 
 from torch import Tensor, nn
 from torch.func import jvp
@@ -37,21 +37,35 @@ def value_and_change(
 
 
 class StackOutputs(nn.Module):
-    """From a batch to what each stack gives on, its last norm included: (batch, length, width) by the stack's name."""
+    """From a batch to what each stack gives on, its last norm included: (batch, length, width) by the stack's name.
 
-    def __init__(self, model: nn.Module) -> None:
+    The pass ends at the last stack that is asked for.
+    """
+
+    def __init__(self, model: nn.Module, asked: Sequence[str] | None = None) -> None:
         super().__init__()
         self.model = model
+        self.asked = list(stacks(model)) if asked is None else asked
 
     def forward(self, batch: Batch) -> dict[str, Tensor]:
-        """One forward pass of the model."""
+        """One forward pass of the model, or of its first part."""
         seen: dict[str, Tensor] = {}
-        with ExitStack() as hooks:
-            for name, stack in stacks(self.model).items():
-                keep = stack.register_forward_hook(lambda _m, _x, y, name=name: seen.__setitem__(name, y))
-                hooks.callback(keep.remove)
+
+        def keep(name: str, y: Tensor) -> None:
+            seen[name] = y
+            if len(seen) == len(self.asked):
+                raise _Enough
+
+        with ExitStack() as hooks, suppress(_Enough):
+            for name in self.asked:
+                stack = self.model.get_submodule(name)
+                hooks.callback(stack.register_forward_hook(lambda _m, _x, y, name=name: keep(name, y)).remove)
             self.model(batch)
         return seen
+
+
+class _Enough(Exception):
+    """Everything asked for has been seen."""
 
 
 class SummedLoss(nn.Module):

@@ -44,7 +44,7 @@ def norm_jacobian(
     Means over tokens, at the address of the norm's scale: ``norm_gradient_ratio``; ``norm_inverse_sigma``, 1/σ_in;
     ``norm_inverse_rms``, √d/‖x_in‖; ``norm_ratio_over_bound``, the ratio times σ_in, and ``..._max``, the largest.
     ``norm_growth_share``: of the tokens with ‖x_in‖ > √d, the share whose gradient does not shrink. A token without a
-    gradient is left out, and a quantity without tokens has no row. Dropout is off.
+    gradient is left out, and a quantity without tokens has no row; a model without norms has none. Dropout is off.
     """
     for site, (given, returned, x) in _tokens(state, batches, split).items():
         for quantity, value in _quantities(given, returned, x).items():
@@ -80,6 +80,8 @@ def _ends(model: nn.Module) -> Iterator[dict[Site, tuple[Tensor, Tensor]]]:
 def _tokens(state: State, batches: int, split: str) -> dict[Site, tuple[Tensor, Tensor, Tensor]]:
     """Of every norm and all tokens that have a gradient: ‖g_in‖ and ‖g_out‖ (tokens), and x_in (tokens, width)."""
     found: dict[Site, list[tuple[Tensor, Tensor, Tensor]]] = {}
+    if not norms(state.model):  # ReZero's
+        return {}
     with evaluating(state.model), separated(state.model), torch.enable_grad(), _ends(state.model) as seen:
         for batch in state.batches(batches, split):
             loss, _ = state.task.loss(state.model, batch)

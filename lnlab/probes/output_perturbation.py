@@ -5,7 +5,9 @@ step), over every matrix and table; biases, norms and gates stay. F is what a st
 in the depth can be read from ‖ΔF‖² only while ‖ΔF‖²/ε² does not move with ε; and, for such steps, ΔF ≈ J δ.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import fmean
 from typing import Annotated, Any, Literal
 
 import torch
@@ -13,10 +15,12 @@ from pydantic import Field
 from torch import Generator, Tensor, nn
 from torch.func import functional_call
 
+from lnlab.errors import LabError, Problem
 from lnlab.nn.sites import weights
-from lnlab.probes.double import StackOutputs, SummedLoss, differentiable, doubles, value_and_change
+from lnlab.nn.transformer import stacks
+from lnlab.probes.double import StackOutputs, SummedLoss, differentiable, doubles
 from lnlab.probes.probe import State, probes
-from lnlab.probes.tokens import present
+from lnlab.probes.step import Start, Step, change, remainder
 from lnlab.randomness import Draw
 from lnlab.tables import Row
 from lnlab.tasks.task import Batch
@@ -28,89 +32,83 @@ QUANTITIES = tuple(f"{measure}_{step}" for step in STEPS for measure in MEASURES
 SMALLER = 3.0
 
 
+@dataclass(frozen=True)
+class Found:
+    """Of one step, by stack: Σ‖ΔF(δ)‖² over all tokens, and of the first direction Σ‖ΔF(δ/3)‖² and Σ‖ΔF(δ) - Jδ‖²."""
+
+    change: Mapping[str, float]
+    less: Mapping[str, float]
+    remainder: Mapping[str, float]
+
+
 def _passes(params: dict[str, Any]) -> float:
-    """Each step is taken twice and differentiated forward once; the gradient is one more."""
+    """One pass and one a step; of each kind of step one smaller, and six for the remainder; the gradient is three."""
     asked = [step.partition("_")[0] for step in STEPS if params[step] is not None]
     steps = asked.count("random") * params["draws"] + asked.count("gradient")
-    return float(params["batches"] * (5 * steps + 3 * ("gradient" in asked)))
+    closely = (1 + 6 * params["first_order"]) * len(asked)
+    return float(params["batches"] * (bool(asked) + steps + closely + 3 * ("gradient" in asked)))
 
 
-@probes.register("output_perturbation", table="sites", passes=_passes, quantities=QUANTITIES)
+@probes.register("output_perturbation", version=2, table="sites", passes=_passes, quantities=QUANTITIES)
 def output_perturbation(
     state: State,
     *,
     batches: Annotated[int, Field(ge=1)] = 1,
     split: Literal["train", "validation", "test"] = "train",
+    stack: Literal["encoder", "decoder"] | None = None,
     random: Size = 1e-4,
     random_relative: Size = 1e-3,
     gradient: Size = 1e-6,
     gradient_relative: Size = 1e-5,
     tables: bool = True,
     draws: Annotated[int, Field(ge=1)] = 4,
+    first_order: bool = True,
 ) -> Iterator[Row]:
-    """``E‖F(W + δ) - F(W)‖²``: change of each stack's output by a small step of all weights (Liu et al., 2020).
+    """``E ‖F(x, W + δ) - F(x, W)‖²``: change of a stack's output, δ = ±ε at every weight (Liu et al., 2020, 4.2).
 
-    Four steps, each with its size ε, or null to leave it out: ±ε in a ``random`` direction or against the sign of the
-    ``gradient`` of all batches, at every matrix and table; ``..._relative``: ±ε times the matrix's root mean square.
-    Of each step: ``output_change``, the squared change per token; ``output_change_invariance``, ‖ΔF‖²/ε² at ε over
-    the same at ε/3; ``first_order_error``, ‖ΔF - Jδ‖/‖ΔF‖ over all tokens. Without ``tables`` the embeddings, and so
-    x_0, stay. Random steps are averaged over ``draws`` directions: one alone varies by 20 to 30 %. In float64; dropout
-    is off.
+    ``random`` and ``gradient`` are ε of a step along random signs and against the sign of the gradient; ``.._relative``
+    are in units of the tensor's own rms; null leaves one out. ``output_change`` is the mean over tokens of the squared
+    norm, and over ``draws`` random directions, as one alone varies by 20 to 30 %. Of the first direction there are also
+    ``output_change_invariance``, ‖ΔF‖²/ε² over the same at ε/3, and, if ``first_order``, ``first_order_error``,
+    ‖ΔF - Jδ‖/‖ΔF‖ over all tokens. Without ``tables`` the embeddings, and so x_0, stay. ``stack`` is the only one
+    looked at; if nothing is said, all are. Dropout is off.
+
+    Raises:
+        LabError: the model has no such stack.
     """
     given = dict(zip(STEPS, (random, random_relative, gradient, gradient_relative), strict=True))
     sizes = {step: size for step, size in given.items() if size is not None}
-    for step, sums in _measure(state, state.batches(batches, split), sizes, draws, tables=tables).items():
-        yield from _rows(step, sums)
-
-
-def _measure(
-    state: State, batches: list[Batch], sizes: Mapping[str, float], draws: int, *, tables: bool
-) -> dict[str, dict[str, Tensor]]:
-    """What ``changes`` finds of each step, summed over its directions."""
+    following = {step: size for step, size in sizes.items() if step.startswith("gradient")}
+    others = {step: size for step, size in sizes.items() if step not in following}
+    taken = state.batches(batches, split)
     with differentiable(state.model):
-        f = StackOutputs(state.model)
-        names = _moving(f, tables=tables)
-        rms = {name: f.get_parameter(name).detach().double().square().mean().sqrt() for name in names}
-        downhill = [_downhill(state, names, batches)] if any(step.startswith("gradient") for step in sizes) else []
-        found: dict[str, dict[str, Tensor]] = {}
-        for step, size in sizes.items():
-            random = (_random(f, names, state.draw, number) for number in range(draws))
-            for signs in downhill if step.startswith("gradient") else random:
-                relative = step.endswith("relative")
-                delta = {name: size * sign * (rms[name] if relative else 1) for name, sign in signs.items()}
-                sums = changes(f, delta, batches)
-                found[step] = {stack: told + found.get(step, {}).get(stack, 0) for stack, told in sums.items()}
-        return found
+        f = StackOutputs(state.model, _asked(state.model, stack))
+        start, names = Start(f, taken), _moving(f, tables=tables)
+        signs = (_random(f, names, state.draw, number) for number in range(draws))
+        yield from _rows_of(start, others, signs, first_order=first_order)
+        downhill = [_downhill(state, names, taken)] if following else []
+        yield from _rows_of(start, following, downhill, first_order=first_order)
 
 
-def changes(f: StackOutputs, delta: Mapping[str, Tensor], batches: list[Batch]) -> dict[str, Tensor]:
-    """By stack, over all tokens: Σ‖ΔF(δ)‖², Σ‖ΔF(δ/3)‖², Σ‖ΔF(δ) - Jδ‖², and how many tokens."""
-    at = doubles(f)
-    moving = {name: at[name] for name in delta}
-    sums: dict[str, Tensor] = {}
-    for batch in batches:
-
-        def outputs(moved: Mapping[str, Tensor], batch: Batch = batch) -> dict[str, Tensor]:
-            found: dict[str, Tensor] = functional_call(f, at | dict(moved), (batch,))
-            return found
-
-        with torch.no_grad():
-            before, first = value_and_change(outputs, moving, delta)
-            after, less = (outputs({n: p + delta[n] / by for n, p in moving.items()}) for by in (1.0, SMALLER))
-        for stack, here in present(batch).items():
-            if stack in before:
-                change = after[stack] - before[stack]
-                parts = (change, less[stack] - before[stack], change - first[stack], torch.ones_like(change[..., :1]))
-                told = torch.stack([part[here].square().sum() for part in parts])
-                sums[stack] = sums.get(stack, torch.zeros(())) + told
-    return sums
+def _asked(model: nn.Module, stack: str | None) -> list[str]:
+    """The stacks that are looked at."""
+    there = list(stacks(model))
+    if stack is not None and stack not in there:
+        what = f"output_perturbation looks at the {stack}, and the model has {' and '.join(there)}"
+        raise LabError(Problem("", what, f"say stack: {there[0]}, or leave it out"))
+    return there if stack is None else [stack]
 
 
-def _moving(f: nn.Module, *, tables: bool) -> dict[str, tuple[Any, ...]]:
-    """The address by which each tensor that moves is drawn, by its name; a tied one by its first use."""
+def _moving(f: StackOutputs, *, tables: bool) -> dict[str, tuple[Any, ...]]:
+    """The address by which each tensor that moves is drawn, by its name; a tied one by its first use.
+
+    Those of the stacks up to the last that is looked at: later ones move none of the outputs.
+    """
     names = {id(p): name for name, p in f.named_parameters()}
-    uses = reversed(weights(f.get_submodule("model")))
-    return {names[id(p)]: tuple(site.row().values()) for site, p in uses if tables or site.tensor != "table"}
+    every = list(stacks(f.model))
+    feeding = every[: 1 + max(map(every.index, f.asked))]
+    uses = [(site, p) for site, p in weights(f.model) if site.stack in feeding and (tables or site.tensor != "table")]
+    return {names[id(p)]: tuple(site.row().values()) for site, p in reversed(uses)}
 
 
 def _random(f: nn.Module, names: Mapping[str, tuple[Any, ...]], draw: Draw, number: int) -> dict[str, Tensor]:
@@ -119,7 +117,8 @@ def _random(f: nn.Module, names: Mapping[str, tuple[Any, ...]], draw: Draw, numb
     for name, address in names.items():
         generator = Generator().manual_seed(draw("perturbation", number, *address))
         p = f.get_parameter(name)
-        found[name] = (2 * torch.randint(2, p.shape, generator=generator) - 1).to(p.device, torch.float64)
+        bits = torch.randint(2, p.shape, generator=generator, dtype=torch.uint8)
+        found[name] = bits.to(p.device, torch.float64).mul_(2).sub_(1)
     return found
 
 
@@ -137,14 +136,37 @@ def _downhill(state: State, names: Mapping[str, tuple[Any, ...]], batches: list[
     return {name: -total.sign() for name, total in sums.items()}
 
 
-def _rows(step: str, sums: Mapping[str, Tensor]) -> Iterator[Row]:
+def _rows_of(
+    start: Start, sizes: Mapping[str, float], directions: Iterable[Mapping[str, Tensor]], *, first_order: bool
+) -> Iterator[Row]:
+    """The rows of steps of several kinds along the same directions."""
+    found: dict[str, list[Found]] = {step: [] for step in sizes}
+    for signs in directions if sizes else ():
+        for step, size in sizes.items():
+            own = {n: size * (_rms(start.at[n]) if step.endswith("relative") else 1.0) for n in signs}
+            found[step].append(_of_step(start, Step(signs, own), closely=not found[step], first_order=first_order))
+    for step, each in found.items():
+        yield from _rows(step, each, start.tokens)
+
+
+def _of_step(start: Start, step: Step, *, closely: bool, first_order: bool) -> Found:
+    less = change(start, step, SMALLER) if closely else {}
+    return Found(change(start, step), less, remainder(start, step) if closely and first_order else {})
+
+
+def _rms(p: Tensor) -> float:
+    return float(p.square().mean().sqrt())
+
+
+def _rows(step: str, found: Sequence[Found], tokens: Mapping[str, float]) -> Iterator[Row]:
     """An output that did not change has a change, and nothing else."""
-    for stack, told in sums.items():
-        change, less, error, tokens = told.tolist()
-        values = {"output_change": change / tokens}
-        if change and less:
-            ratio, wrong = change / (SMALLER**2 * less), (error / change) ** 0.5
-            values |= {"output_change_invariance": ratio, "first_order_error": wrong}
+    for stack, n in tokens.items():
+        first = found[0]
+        values = {"output_change": fmean(each.change[stack] for each in found) / n}
+        if less := first.less[stack]:
+            values["output_change_invariance"] = first.change[stack] / (SMALLER**2 * less)
+            if stack in first.remainder:
+                values["first_order_error"] = (first.remainder[stack] / first.change[stack]) ** 0.5
         for measure, value in values.items():
             where = {"stack": stack, "layer": None, "sublayer": None, "tensor": "out"}
             yield {"quantity": f"{measure}_{step}", **where, "value": value}

@@ -13,13 +13,36 @@ WIDTH, HEIGHT = 780, 350
 _THREE, _SHORTEST = ".3~r", "~r"
 
 
-def profile(panels: Sequence[str], x: Axis, y: Axis, look: Look) -> dict[str, Json]:
+def profile(
+    panels: Sequence[str], x: Axis, y: Axis, look: Look, laws: Sequence[Mapping[str, Json]] = ()
+) -> dict[str, Json]:
     """Lines with a band, one a series, over ordered positions; side by side where there are several ``panels``.
 
-    ``points`` holds ``panel series line x estimate low high n``.
+    ``points`` holds ``panel series line x estimate low high n``; ``laws``, drawn in every panel, as in ``sizes``.
     """
     base = _coloured("points", x, look)
-    layers = alt.layer(_band(base, y), _line(base, look), _marks(base, x, y, look))
+    drawn = (*_laws(laws, x, y), _band(base, y), _line(base, look), _marks(base, x, y, look))
+    return _side_by_side(panels, alt.layer(*drawn))
+
+
+def densities(panels: Sequence[str], x: Axis, y: Axis, look: Look) -> dict[str, Json]:
+    """Outlines of histograms with a band, one a series, side by side where there are several ``panels``.
+
+    ``points`` as in ``profile``, x in the middle of each bin; bins are equally wide on the axis.
+    """
+    legend = _legend(look, strokes=True)
+    base = alt.Chart(alt.NamedData("points")).encode(x=_x("x", x), color=_colour(look, legend))
+    band = base.mark_area(opacity=0.18, interpolate="step", clip=True).encode(y=_y("low", y), y2="high:Q")
+    dashes = alt.Scale(domain=list(look.series), range=[list(dash) for dash in look.dashes])
+    line = base.mark_line(interpolate="step").encode(
+        y=_y("estimate", y),
+        strokeDash=alt.StrokeDash("series:N", scale=dashes, legend=legend),
+        tooltip=_tips(x, "estimate", "low", "high", "n"),
+    )
+    return _side_by_side(panels, alt.layer(band, line))
+
+
+def _side_by_side(panels: Sequence[str], layers: Any) -> dict[str, Json]:
     if len(panels) < 2:
         return _finish(layers.properties(width=WIDTH, height=HEIGHT))
     each = layers.properties(width=(WIDTH - 80) // min(len(panels), 3), height=HEIGHT, data=alt.NamedData("points"))
@@ -58,16 +81,20 @@ def forest(names: Sequence[str], x: Axis) -> dict[str, Json]:
 
 
 def _coloured(data: str, x: Axis, look: Look) -> Any:
+    return alt.Chart(alt.NamedData(data)).encode(x=_x("x", x), color=_colour(look, _legend(look)))
+
+
+def _colour(look: Look, legend: alt.Legend | None) -> alt.Color:
     scale = alt.Scale(domain=list(look.series), range=list(look.colours))
-    return alt.Chart(alt.NamedData(data)).encode(
-        x=_x("x", x), color=alt.Color("series:N", scale=scale, legend=_legend(look))
-    )
+    return alt.Color("series:N", scale=scale, legend=legend)
 
 
-def _legend(look: Look) -> alt.Legend | None:
+def _legend(look: Look, *, strokes: bool = False) -> alt.Legend | None:
+    """Marks, or with ``strokes`` lines that show their dashes; nothing where there is one series."""
     if len(look.series) < 2:
         return None
-    return alt.Legend(columns=3 if len(look.series) == 3 else 2, symbolOpacity=1, symbolStrokeWidth=0)
+    symbol = {"symbolType": "stroke", "symbolStrokeWidth": 2} if strokes else {"symbolStrokeWidth": 0}
+    return alt.Legend(columns=3 if len(look.series) == 3 else 2, symbolOpacity=1, **symbol)
 
 
 def _x(field: str, x: Axis) -> alt.X:

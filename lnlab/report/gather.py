@@ -1,6 +1,5 @@
 """From a selection to labelled series with intervals: who is drawn, from how many seeds, and what is left out."""
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -9,12 +8,13 @@ import polars as pl
 from lnlab.analyse.intervals import student
 from lnlab.analyse.quantities import quantities
 from lnlab.analyse.select import MEASURED, runs_with, select
+from lnlab.analyse.settings import words
 from lnlab.errors import Problem, ReportError
 from lnlab.keys import Json
-from lnlab.report.wording import count, listing, together, value_of_axis
+from lnlab.report.names import series
+from lnlab.report.wording import count, listing, value_of_axis
 from lnlab.tables import Results
 
-ALONE = "all runs"
 PANELS = ("stack", "sublayer", "tensor", "index")
 SEEDS = {
     "panel": pl.String,
@@ -82,9 +82,9 @@ def gather(results: Results, quantity: str, where: Mapping[str, Json], x: str, *
     column = _panel_column(rows, x) if panels else None
     panel = pl.lit(None, pl.String) if column is None else pl.col(column).cast(pl.String)
     runs = runs_with(results, selection, x)
-    names, families, labels = _series(results, runs, x)
+    names, families, labels = series(results, runs, x)
     rows = rows.with_columns(panel.alias("panel")).join(labels, on="run", how="left", maintain_order="left")
-    _refuse_several(rows, x)
+    refuse_several(rows, x)
     finite = rows.filter(pl.col("value").is_finite())
     drawn = finite.filter(pl.col("value") > 0) if log else finite
     seeds = drawn.select(pl.col(c).cast(t) for c, t in SEEDS.items()).sort("panel", "line", "x", "seed")
@@ -94,9 +94,9 @@ def gather(results: Results, quantity: str, where: Mapping[str, Json], x: str, *
         names,
         families,
         tuple(rows["panel"].drop_nulls().unique().sort()),
-        _left_out(rows.height - finite.height, finite.height - drawn.height),
-        _missing(runs),
-        _stored(results, quantity, rows),
+        left_out(rows.height - finite.height, finite.height - drawn.height),
+        missing(runs),
+        stored(results, quantity, rows),
     )
 
 
@@ -105,26 +105,29 @@ def _panel_column(rows: pl.DataFrame, x: str) -> str | None:
     return varying[0] if varying else None
 
 
-def _series(results: Results, runs: pl.DataFrame, x: str) -> tuple[tuple[str, ...], tuple[int, ...], pl.DataFrame]:
-    """The series of every run, named by the axes that vary among these runs; its family is its place on the first."""
-    here = results.axes.filter(pl.col("run").is_in(runs["run"].implode()) & (pl.col("axis") != x))
-    counts = here.group_by("axis", maintain_order=True).agg(pl.col("value").n_unique())
-    varying = counts.filter(pl.col("value") > 1)["axis"].to_list()
-    told: dict[str, list[tuple[int, str]]] = {run: [] for run in runs["run"]}
-    for axis in varying:
-        order = results.axes.filter(pl.col("axis") == axis)["value"].unique(maintain_order=True).to_list()
-        for run, value, label in here.filter(pl.col("axis") == axis).select("run", "value", "label").iter_rows():
-            told[run].append((order.index(value), value_of_axis(axis, json.loads(value), label)))
-    table = [(run, together(word for _, word in words) or ALONE) for run, words in told.items()]
-    places = {name: [place for place, _ in told[run]] for run, name in table}
-    names = sorted(places, key=lambda name: places[name])
-    labels = pl.DataFrame(table, schema={"run": pl.String, "series": pl.String}, orient="row")
-    line = pl.col("series").replace_strict(names, range(len(names)), return_dtype=pl.Int32).alias("line")
-    return tuple(names), tuple((places[name] or [0])[0] for name in names), labels.with_columns(line)
+def values_at(results: Results, rows: pl.DataFrame, path: str) -> dict[str | float, str]:
+    """What rows have at a column or a path, and how a reader says it: numbers rising, words in the order of the spec.
+
+    Args:
+        results: what an experiment found.
+        rows: with a column for the path.
+        path: of the setting, or a column of the table.
+    """
+    there = rows[path].drop_nulls().unique(maintain_order=True)
+    if there.dtype.is_numeric():
+        return {number: value_of_axis(path, number, "") for number in there.cast(pl.Float64).sort()}
+    order = [word for word in dict.fromkeys([*words(results, path).values(), *there]) if word in set(there)]
+    return {
+        str(word): value_of_axis(path, {"true": True, "false": False}.get(str(word), word), str(word)) for word in order
+    }
 
 
-def _refuse_several(rows: pl.DataFrame, x: str) -> None:
-    """Refuse to average over anything but seeds: two numbers of one seed at one place are a mistake of ``where``."""
+def refuse_several(rows: pl.DataFrame, x: str) -> None:
+    """Refuse to average over anything but seeds: two numbers of one seed at one place are a mistake of ``where``.
+
+    Raises:
+        ReportError: there are two; ``rows`` have columns ``panel series x seed``, and ``x`` is what x is called.
+    """
     twice = rows.filter(pl.struct("panel", "series", "x", "seed").is_duplicated())
     if twice.is_empty():
         return
@@ -136,10 +139,16 @@ def _refuse_several(rows: pl.DataFrame, x: str) -> None:
 
 
 def points(seeds: pl.DataFrame, *, log: bool) -> pl.DataFrame:
-    """Mean over seeds with the 95 % Student interval at each place: ``panel series line x estimate low high n``."""
-    rows = []
-    groups = seeds.group_by("panel", "series", "line", "x", maintain_order=True).agg(pl.col("value"))
+    """Mean over seeds with the 95 % Student interval at each place: ``panel series line x estimate low high n``.
+
+    A null of ``seeds`` is no number; a place where all are null has n = 0.
+    """
+    rows: list[tuple[object, ...]] = []
+    groups = seeds.group_by("panel", "series", "line", "x", maintain_order=True).agg(pl.col("value").drop_nulls())
     for *place, values in groups.iter_rows():
+        if not values:
+            rows.append((*place, None, None, None, 0))
+            continue
         found = student(values, log=log)
         band = (found.low, found.high) if found.n > 1 else (None, None)
         rows.append((*place, found.estimate, *band, found.n))
@@ -148,36 +157,38 @@ def points(seeds: pl.DataFrame, *, log: bool) -> pl.DataFrame:
 
 def replicates(points: pl.DataFrame) -> str:
     """``n = 10``, or ``n = 3 to 10`` where places differ, without a line break."""
-    numbers = sorted(points["n"].unique())
+    numbers = sorted(n for n in points["n"].unique() if n) or [0]
     return f"n = {numbers[0]}" + (f" to {numbers[-1]}" if len(numbers) > 1 else "")
 
 
-def _left_out(not_finite: int, not_positive: int) -> tuple[str, ...]:
+def left_out(not_finite: int, not_positive: int) -> tuple[str, ...]:
     """What is not drawn, counted."""
     said = ((not_finite, "not finite"), (not_positive, "not positive, which a logarithmic axis cannot show"))
     return tuple(f"{count(n, 'number')} {'is' if n == 1 else 'are'} not drawn: {why}." for n, why in said if n)
 
 
-def _missing(runs: pl.DataFrame) -> str:
+def missing(runs: pl.DataFrame) -> str:
     """Which of these runs have no finished outcome, counted by status."""
     counts = runs["status"].fill_null("not run yet").value_counts(sort=True).sort("status")
     gone = [f"{n} {status.replace('_', ' ')}" for status, n in counts.iter_rows() if status != "finished"]
     return f"Missing: of {count(runs.height, 'run')}, {listing(gone)}." if gone else ""
 
 
-def _stored(results: Results, quantity: str, rows: pl.DataFrame) -> dict[str, pl.DataFrame]:
-    """The stored rows that give these rows again: themselves, or all rows of these runs for a derived quantity."""
+def stored(results: Results, quantity: str, rows: pl.DataFrame) -> dict[str, pl.DataFrame]:
+    """The stored rows that give these rows again: themselves, or those of these runs that a derived one is made of."""
     runs = pl.col("run").is_in(rows["run"].unique().implode())
     if quantity in quantities.entries:
-        return {name: results.tables[name].filter(runs) for name in MEASURED if name in results.tables}
+        parts = quantities[quantity].tags.get("of")
+        kept = runs if parts is None else runs & pl.col("quantity").is_in(parts)
+        return {name: results.tables[name].filter(kept) for name in MEASURED if name in results.tables}
     keys = [c for c in ("run", "step", "split", "stack", "layer", "sublayer", "tensor", "index") if c in rows.columns]
     taken = rows.select(keys).unique()
-    kept = {}
+    found = {}
     for name in MEASURED:
         if (table := results.tables.get(name)) is not None:
             on = [c for c in keys if c in table.columns]
             same = table.filter(pl.col("quantity") == quantity)
-            kept[name] = same.join(
+            found[name] = same.join(
                 taken.select(on).unique(), on=on, how="semi", nulls_equal=True, maintain_order="left"
             )
-    return kept
+    return found

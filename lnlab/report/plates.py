@@ -9,7 +9,7 @@ from lnlab.errors import LabError
 from lnlab.keys import Json
 from lnlab.report import drawing
 from lnlab.report.compose import Part, reason
-from lnlab.report.section import Chart
+from lnlab.report.section import Chart, Table
 from lnlab.report.tabular import Grid, csv, grid, parquet
 from lnlab.report.thinning import thin
 from lnlab.report.wording import printable
@@ -55,11 +55,15 @@ def _shown(part: Part, figures: int, tables: int) -> Shown:
     if part.section is None:
         return Shown(part)
     plates = tuple(_plate(n, chart) for n, chart in enumerate(part.section.charts, figures + 1))
-    standing = tuple(
-        grid(t.rows, t.headings, f"Table {n}. {t.caption}", f"tables/table-{n}.csv", f"table-{n}")
-        for n, t in enumerate(part.section.tables, tables + 1)
-    )
+    standing = tuple(_standing(n, table) for n, table in enumerate(part.section.tables, tables + 1))
     return Shown(part, plates, standing)
+
+
+def _standing(number: int, table: Table) -> Grid:
+    stem, caption = f"table-{number}", f"Table {number}. {table.caption}"
+    if table.shown is None:
+        return grid(table.rows, table.headings, caption, f"tables/{stem}.csv", stem)
+    return replace(table.shown, caption=caption, file=f"tables/{stem}.csv", stem=stem)
 
 
 def _plate(number: int, chart: Chart) -> Plate:

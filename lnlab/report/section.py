@@ -7,6 +7,7 @@ import polars as pl
 
 from lnlab.keys import Json
 from lnlab.registry import Registry
+from lnlab.report.tabular import Grid
 
 
 @dataclass(frozen=True)
@@ -34,11 +35,19 @@ class Chart:
 
 @dataclass(frozen=True)
 class Table:
-    """A table that stands in the page by itself; ``headings`` as in ``Chart``."""
+    """A table that stands in the page by itself.
+
+    Attributes:
+        rows: exact, for machines: one row an entry.
+        headings: as in ``Chart``.
+        caption: what, units, the statistic and its n.
+        shown: how readers see it (its caption is not read), where that is not ``rows`` as they are.
+    """
 
     rows: pl.DataFrame
     headings: Mapping[str, str]
     caption: str
+    shown: Grid | None = None
 
 
 @dataclass(frozen=True)

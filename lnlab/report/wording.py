@@ -3,6 +3,7 @@
 import math
 import re
 from collections.abc import Iterable, Mapping
+from fractions import Fraction
 
 from lnlab.keys import Json
 
@@ -22,8 +23,23 @@ QUANTITIES: Mapping[str, tuple[str, str, str]] = {
     "gradient_noise_share": ("noise share", "of the squared norm", "share of the squared gradient norm that is noise"),
     "gradient_growth": ("gradient growth", "ratio", "gradient norm over that of the layer before"),
     "stream_gradient": ("gradient of the stream", "nats per token", "norm of the loss's gradient by the hidden states"),
+    "q_to_v_gradient": (
+        "gradient of q over that of v",
+        "ratio",
+        "norm of the expected gradient, unbiased, of q over v",
+    ),
+    "qk_to_v_gradient": ("gradient of q and k over v's", "ratio", "median over layers, of q and k over v"),
+    "qk_collapse_exponent": ("exponent of the collapse", "slope", "of log(gradient of q over v) on log(1 − cosine)"),
+    "token_difference": ("difference of tokens", "1 − cosine", "one minus the mean cosine of two tokens of a sentence"),
+    "variance_over_input": ("variance over the input's", "ratio", "variance in a layer over that of the embedding"),
+    "growth_over_prediction": (
+        "growth over prediction",
+        "of logarithms",
+        "log of a layer's growth of variance over the log of the growth that its tokens' likeness predicts",
+    ),
     "hidden_norm": ("hidden norm", "Euclidean", "mean norm of the hidden state of a token"),
     "hidden_norm_sq": ("squared hidden norm", "per dimension", "mean squared norm of a hidden state over its width"),
+    "hidden_gain": ("hidden gain", "ratio", "norm of a hidden state over that of the embedding"),
     "token_cosine": ("token cosine", "cosine", "mean cosine of two tokens of a sentence"),
     "rank_one_residual": (
         "rank-one residual",
@@ -39,9 +55,44 @@ QUANTITIES: Mapping[str, tuple[str, str, str]] = {
     "own_dependency": ("own dependency", "share", "share of a sublayer in the stream that leaves it"),
     "own_dependency_inverse_sq": ("inverse squared dependency", "share", "one over the squared own dependency"),
     "jacobian_mean_square": ("mean squared singular value", "ratio", "of the Jacobian from input to output"),
+    "isometry_gap": (
+        "distance from isometry",
+        "nats",
+        "logarithm of the mean squared singular value, without its sign",
+    ),
     "jacobian_singular_value": ("singular value", "ratio", "of the Jacobian from input to output"),
     "output_change_random": ("output change", "squared norm", "by a random step of all weights, per token"),
     "output_change_gradient": ("output change", "squared norm", "by a step against the gradient, per token"),
+    "recursion_error": ("error of the recursion", "relative", "distance from the gradient of a backward pass"),
+    "recursion_error_without_attention": (
+        "error without attention",
+        "relative",
+        "distance of the recursion from the gradient, with attention left out of F",
+    ),
+    "recursion_error_separated": (
+        "error of separate products",
+        "relative",
+        "distance from the gradient, with the norms and the blocks multiplied apart",
+    ),
+    "norm_excess_share": ("excess share", "of tokens", "share of tokens whose squared norm is far above the mean"),
+    "branch_gain": ("branch gain", "ratio", "mean squared norm that a sublayer gives back over that it is given"),
+    "attention_gain_times_length": (
+        "attention gain times tokens",
+        "ratio",
+        "branch gain of self-attention times the tokens of a sentence",
+    ),
+    "gradient_over_theorem": (
+        "gradient over the theorem",
+        "nats per token",
+        "gradient norm over d √ln d, in Pre-LN over d √(ln d / L)",
+    ),
+    "gradient_over_sharp_law": (
+        "gradient over the sharper law",
+        "nats per token",
+        "gradient norm over √d, in Pre-LN over √(d/L)",
+    ),
+    "stream_over_lower_bound": ("stream over its lower bound", "ratio", "squared hidden norm over 1 + l/2"),
+    "stream_over_upper_bound": ("stream over its upper bound", "ratio", "squared hidden norm over 1 + 3l/2"),
     "scaled_gradient_norm": ("scaled gradient norm", "nats per token", "gradient norm times the norm of its stream"),
 }
 _WORDS: Mapping[tuple[str, str], str] = {
@@ -61,10 +112,14 @@ def number(value: float | None, low: float | None = None, high: float | None = N
         return "not a number" if math.isnan(value) else ("∞" if value > 0 else f"{MINUS}∞")
     places = _places(value, low, high)
     if value and not -4 <= math.floor(math.log10(abs(value))) < 6:
-        mantissa, _, power = f"{value:.2e}".partition("e")
-        return f"{mantissa} × 10{str(int(power)).translate(_RAISED)}".replace("-", MINUS)
+        return _scientific(value, 2)
     text = f"{value:.{max(places, 0)}f}"
     return text.replace("-", MINUS) if float(text) else text.lstrip("-")
+
+
+def _scientific(value: float, places: int) -> str:
+    mantissa, _, power = f"{value:.{places}e}".partition("e")
+    return f"{mantissa} × 10{str(int(power)).translate(_RAISED)}".replace("-", MINUS)
 
 
 def _places(value: float, low: float | None, high: float | None) -> int:
@@ -117,13 +172,24 @@ def plain(value: Json) -> str:
 
 def short(value: float) -> str:
     """A number for a heading: two significant digits, and no fewer than stand before the point."""
-    return number(value) if not math.isfinite(value) or abs(value) >= 100 else plain(float(f"{value:.2g}"))
+    if not math.isfinite(value) or abs(value) >= 100:
+        return number(value)
+    return _scientific(value, 1) if 0 < abs(value) < 1e-3 else plain(float(f"{value:.2g}"))
 
 
 def power(letter: str, exponent: float) -> str:
     """A power law as a reader knows it: ``constant``, ``1/√L``, ``1/L``, ``L^0.25``."""
     known = {0.0: "constant", 0.5: f"√{letter}", -0.5: f"1/√{letter}", 1.0: letter, -1.0: f"1/{letter}"}
     return known.get(exponent, f"{letter}^{plain(exponent)}")
+
+
+def straight(a: float, b: float, letter: str) -> str:
+    """A straight line as a reader knows it: ``1 + 3l/2``, ``2 − l``, ``1.5``."""
+    if b == 0:
+        return plain(a)
+    top, bottom = Fraction(abs(b)).limit_denominator(12).as_integer_ratio()
+    slope = f"{'' if top == 1 else top}{letter}{'' if bottom == 1 else f'/{bottom}'}"
+    return f"{plain(a)} {MINUS if b < 0 else '+'} {slope}"
 
 
 def listing(words: Iterable[str], last: str = "and") -> str:

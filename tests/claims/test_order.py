@@ -113,3 +113,17 @@ def test_regions_on_both_scales():
     assert contrast_region("~", 0.02, log=True).low == pytest.approx(1 / 1.02)
     assert contrast_region("<=", 0.02, log=True).high == 1.02
     assert (contrast_region("~", 0.05, log=False).low, contrast_region("~", 0.05, log=False).high) == (-0.05, 0.05)
+
+
+def test_each_arm_may_be_reduced_first(verdict, exactly):
+    shared = exactly(1, 0.5, 6)
+    rows = {"a": np.outer(shared, [1.0, 1, 1]), "b": np.outer(shared, [0.5, 4, 0.5])}
+    found = verdict(rows, **ORDER, order="a < b", along="layer", reduce="mean")
+    assert (found.verdict, found.statistic) == ("supported", "mean of a / b")
+    assert found.estimate == pytest.approx(0.6)
+    assert verdict(rows, **ORDER, order="a < b", along="layer", reduce="last").verdict == "contradicted"
+
+
+def test_several_numbers_of_an_arm_need_a_reduction(verdict):
+    with pytest.raises(LabError, match="leaves 3 numbers a seed where one is needed"):
+        verdict({"a": np.ones((6, 3)), "b": np.ones((6, 3))}, **ORDER, order="a < b", along="layer")

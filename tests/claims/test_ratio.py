@@ -84,6 +84,41 @@ def test_a_reduction_on_both_sides(verdict):
     assert found.statistic == "ratio of last/first"
 
 
+@pytest.mark.parametrize(
+    ("region", "word", "which", "ratio"),
+    [
+        ({"at_most": 2.2}, "supported", "largest", 2),
+        ({"at_most": 1.8}, "contradicted", "largest", 2),
+        ({"at_least": 0.4}, "supported", "smallest", 0.5),
+        ({"at_least": 0.6}, "contradicted", "smallest", 0.5),
+        ({"between": [0.4, 2.2]}, "supported", "largest", 2),
+        ({"between": [0.4, 1.8]}, "contradicted", "largest", 2),
+        ({"between": [0.6, 2.2]}, "contradicted", "smallest", 0.5),
+        ({"equals": 1.1, "factor": 2.4}, "supported", "smallest", 0.5),
+    ],
+)
+def test_without_a_reduction_it_must_hold_at_every_x(verdict, exactly, region, word, which, ratio):
+    noise = exactly(1, 0.02, 5)
+    arms = {"a": np.outer(noise, [2.0, 6, 4]), "b": np.outer(np.ones(5), [4.0, 3, 4])}
+    found = verdict(arms, **TO, over="layer", **region)
+    assert (found.verdict, found.statistic) == (word, f"{which} ratio over layer"), found.reason
+    assert found.estimate == pytest.approx(ratio)
+
+
+def test_a_ratio_at_every_x_has_none_where_a_number_is_zero(verdict):
+    a = [[2.0, 2.0]] * 4 + [[2.0, 0.0]]
+    for arms in ({"a": a, "b": np.ones((5, 2))}, {"a": np.ones((5, 2)), "b": a}, {"a": a, "b": a}):
+        for region in ({"at_most": 3}, {"at_least": 0.1}):
+            found = verdict(arms, **TO, over="layer", **region)
+            assert (found.verdict, found.n) == ("supported", 4), found.reason
+            assert "1 of 5 seeds left out" in found.reason
+
+
+def test_ratios_at_other_places_than_the_other_s_are_refused(verdict):
+    with pytest.raises(LabError, match="stand at other places"):
+        verdict({"a": np.ones((3, 2)), "b": np.ones((3, 3))}, **TO, over="layer", at_least=1)
+
+
 def test_zeros_are_null_and_counted(verdict):
     found = verdict({"a": [2.0, 2.1, 0.0, 2.0, 1.9, 2.0], "b": [1.0] * 6}, **TO, at_least=1.5)
     assert (found.verdict, found.n) == ("supported", 5)

@@ -131,6 +131,24 @@ def test_list_shows_every_kind_with_parameters_and_formula(lnlab):
     assert "eps=1e-06" in line
 
 
+def test_list_of_one_piece_shows_all_that_it_says_of_itself(lnlab):
+    lines = lnlab("list", "placement", "mix").out.splitlines()
+    assert lines[0] == "placement mix, version 1, by lnlab"
+    assert lines[2].startswith("`norm(x + f(x))` in the first floor(a L) of L layers")
+    assert lines[2].endswith("(Li et al., 2025).")
+    assert lines[4] == "`share` is a. The final norm comes after the last layer, unless all layers are Post-LN."
+    assert lines[-1].split() == ["share", "number,", "at", "least", "0,", "at", "most", "1", "0.25"]
+    shown = lnlab("list", "placement", "mix", "--json").json
+    assert (shown["name"], shown["parameters"][0]["default"]) == ("mix", 0.25)
+    assert shown["description"].splitlines() == lines[2:5]
+
+
+def test_an_unknown_piece_names_the_nearest(lnlab):
+    said = lnlab("list", "placement", "mxi")
+    assert (said.code, said.out) == (2, "")
+    assert said.err.startswith("lnlab list: no placement is called 'mxi'; did you mean 'mix'?")
+
+
 def test_list_prints_schema_and_reference(lnlab):
     schema = lnlab("list", "--schema").json
     Draft202012Validator.check_schema(schema)

@@ -3,6 +3,7 @@
 from dataclasses import replace
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from lnlab.cli.rate import Rate, past_rate
@@ -47,3 +48,12 @@ def test_units_of_another_size_say_nothing(units, known):
     ]
     assert past_rate(open_store(Path(".lnlab")), larger, known) is None
     assert past_rate(open_store(Path(".lnlab")), [], known) is None
+
+
+def test_units_of_an_lnlab_that_knew_fewer_parameters_say_nothing(units, known, monkeypatch):
+    store = open_store(Path(".lnlab"))
+    results = store.results(store.last().digest)
+    older = results.runs.with_columns(pl.col("setting").str.replace_all(r'"eps":[^,}]*,', ""))
+    assert not older["setting"].str.contains('"eps"').any()
+    monkeypatch.setattr(type(store), "results", lambda self, digest: replace(results, runs=older))
+    assert past_rate(store, units, known) is None

@@ -58,6 +58,8 @@ def test_nothing_is_set_inside_what_is_no_mapping(given_):
         ("norm", MISSING),
         ("norm.eps", MISSING),
         ("model.layers", 2),
+        ("encoder.sublayers", 4),
+        ("model.sublayers", 8),
         ("model.d.x", MISSING),
         ("nothing", MISSING),
         ("optimizer", None),
@@ -69,9 +71,8 @@ def test_a_short_form_is_there_where_the_stacks_agree(path, value):
 
 def test_every_path_of_a_setting_is_listed_and_every_listed_path_is_there():
     found = paths_of(SETTING)
-    assert {"model.d", "model.layers", "norm", "norm.eps", "placement.kind", "decoder.layers", "optimizer"} <= set(
-        found
-    )
+    short = {"model.layers", "norm", "norm.eps", "placement.kind", "decoder.sublayers", "model.sublayers"}
+    assert {"model.d", "decoder.layers", "optimizer", *short} <= set(found)
     agreeing = {**SETTING, "decoder": SETTING["encoder"]}
     assert all(value_at(agreeing, path) is not MISSING for path in paths_of(agreeing))
 

@@ -1,5 +1,7 @@
 """Plausible selections pass; layers and seeds are those of the plan."""
 
+from typing import Any
+
 import pytest
 
 from lnlab.errors import SpecError
@@ -47,3 +49,17 @@ def test_an_implausible_one_says_why(plan, base, of, more, what):
         plan(base + SWEEP + claim(of, **more))
     (problem,) = caught.value.problems
     assert what in str(problem)
+
+
+ORDER = "claims: [{id: a, says: b, kind: order, of: {quantity: gradient_norm}, order: post < pre, MORE}]\n"
+
+
+def test_a_path_along_which_an_order_is_reduced_is_kept_apart_like_the_one_it_orders(plan, base, registries):
+    @registries["claim"].register("order")
+    def order(results, *, of: dict[str, Any], over: str, order: str, along: str, reduce: str): ...
+
+    assert plan(base + SWEEP + ORDER.replace("MORE", "over: placement, along: model.layers, reduce: mean")).claims
+    with pytest.raises(SpecError, match=r"takes 2 variants at placement = post; pin model\.layers"):
+        plan(base + SWEEP + ORDER.replace("MORE", "over: placement, along: layer, reduce: mean"))
+    with pytest.raises(SpecError, match=r"claims\.a\.along: unknown key 'layers'"):
+        plan(base + SWEEP + ORDER.replace("MORE", "over: placement, along: layers, reduce: mean"))

@@ -52,6 +52,7 @@ NUMBERS = {
     "init kaiming": (1, -84.60575437290062),
     "init small_init": (1, -122.167546759197),
     "init t_fixup": (1, 5.819462803442216),
+    "init torch_transformer": (1, -107.71435961943929),
     "init uniform": (1, -86.88565486631222),
     "init xavier_normal": (1, -142.90523997359549),
     "init xavier_uniform": (1, -101.02147783074486),

@@ -140,6 +140,10 @@ def test_without_a_norm_gradients_pass_as_they_are_and_unused_stacks_have_no_row
     assert set(found.values()) == {1.0}
 
 
+def test_a_model_without_norms_has_no_rows(state):
+    assert list(norm_jacobian(state("rezero"), batches=1)) == []
+
+
 def test_the_share_of_growing_gradients_is_of_tokens_above_root_d():
     x = torch.tensor([[2.0, -2], [0.1, -0.1], [3, 3.5]], dtype=torch.float64)
     found = _quantities(torch.tensor([1.0, 5.0, 0.5]), torch.ones(3), x)

@@ -5,13 +5,15 @@ import math
 
 import pytest
 import torch
-from torch import Generator, nn
+from torch import Generator
 from torch.func import functional_call
 
+from lnlab.errors import LabError
 from lnlab.nn.sites import Site, weights
 from lnlab.probes.double import StackOutputs, differentiable, doubles, value_and_change
-from lnlab.probes.output_perturbation import _moving, _random, _rows, changes, output_perturbation
+from lnlab.probes.output_perturbation import Found, _moving, _random, _rows, output_perturbation
 from lnlab.probes.probe import probes
+from lnlab.probes.step import Start, Step, change
 
 OFF = {"random": None, "random_relative": None, "gradient": None, "gradient_relative": None}
 MATRICES = {"q", "k", "v", "o", "w1", "w2", "table"}
@@ -102,38 +104,49 @@ def test_the_forward_derivative_is_that_of_reverse_mode(state):
     assert (change["decoder"] * v).sum().item() == pytest.approx(expected.item(), rel=1e-10)
 
 
-class Square(nn.Module):
-    """A stack whose output is w² at every coordinate."""
-
-    def __init__(self):
-        super().__init__()
-        self.w = nn.Parameter(torch.tensor([0.5]))
-
-    def forward(self, batch):
-        return {"encoder": (self.w**2).expand(*batch.source.shape, 4)}
-
-
-def test_a_quadratic_output_has_its_closed_form(state):
-    """ΔF = 2wδ + δ², of which δ² is not first order."""
-    (batch,) = state().batches(1)
-    d = 0.3
-    sums = changes(Square(), {"w": torch.tensor([d], dtype=torch.float64)}, [batch])["encoder"]
-    tokens = (batch.source != 0).sum().item()
-    change, less = d + d * d, d / 3 + d * d / 9
-    assert sums.tolist() == pytest.approx([4 * tokens * change**2, 4 * tokens * less**2, 4 * tokens * d**4, tokens])
-    rows = {row["quantity"]: row["value"] for row in _rows("random", {"encoder": sums})}
+def test_ratios_are_of_the_first_direction_and_the_change_is_the_mean():
+    one, two = Found({"encoder": 8.0}, {"encoder": 1.0}, {"encoder": 0.5}), Found({"encoder": 4.0}, {}, {})
+    rows = {row["quantity"]: row["value"] for row in _rows("random", [one, two], {"encoder": 2.0})}
     assert rows == pytest.approx(
-        {
-            "output_change_random": 4 * change**2,
-            "output_change_invariance_random": (change / less / 3) ** 2,
-            "first_order_error_random": d * d / change,
-        }
+        {"output_change_random": 3.0, "output_change_invariance_random": 8 / 9, "first_order_error_random": 0.25}
     )
 
 
 def test_an_output_that_did_not_change_has_no_ratios():
-    rows = list(_rows("random", {"encoder": torch.tensor([0.0, 0, 0, 5])}))
+    still = Found({"encoder": 0.0}, {"encoder": 0.0}, {"encoder": 0.0})
+    rows = list(_rows("random", [still], {"encoder": 5.0}))
     assert [(row["quantity"], row["value"]) for row in rows] == [("output_change_random", 0.0)]
+
+
+def test_without_first_order_the_other_numbers_are_the_same(state):
+    rows = {row["quantity"]: row["value"] for row in output_perturbation(state(), stack="encoder")}
+    fewer = {r["quantity"]: r["value"] for r in output_perturbation(state(), stack="encoder", first_order=False)}
+    assert fewer == {name: value for name, value in rows.items() if not name.startswith("first_order_error")}
+
+
+@pytest.mark.parametrize("stack", ["encoder", "decoder"])
+@pytest.mark.parametrize("tied", ["target", "all"])
+def test_one_stack_alone_has_the_rows_that_it_has_among_others(state, stack, tied):
+    every = list(output_perturbation(state(tied=tied)))
+    alone = list(output_perturbation(state(tied=tied), stack=stack))
+    assert sorted(alone, key=str) == sorted((row for row in every if row["stack"] == stack), key=str)
+
+
+def test_the_encoder_alone_needs_no_decoder(state):
+    """Forward steps end where the encoder does, and move its weights only."""
+    made = state("post", tied="all")
+    made.model.decoder.forward = None
+    rows = list(output_perturbation(made, stack="encoder", gradient=None, gradient_relative=None))
+    assert {row["stack"] for row in rows} == {"encoder"}
+    moving = _moving(StackOutputs(made.model, ["encoder"]), tables=True)
+    assert all(name.startswith("model.encoder.") for name in moving)
+
+
+def test_a_stack_that_is_not_there_is_the_users_mistake(state):
+    made = state()
+    del made.model.decoder
+    with pytest.raises(LabError, match="looks at the decoder, and the model has encoder; say stack: encoder, or leave"):
+        list(output_perturbation(made, stack="decoder"))
 
 
 @pytest.mark.parametrize("tables", [True, False])
@@ -141,7 +154,8 @@ def test_an_output_that_did_not_change_has_no_ratios():
 def test_matrices_move_and_tables_if_asked_and_nothing_else(state, tied, tables):
     made = state("pre", tied=tied)
     names = _moving(StackOutputs(made.model), tables=tables)
-    expected = {id(p) for site, p in weights(made.model) if site.tensor in MATRICES - (set() if tables else {"table"})}
+    wanted = MATRICES - (set() if tables else {"table"})
+    expected = {id(p) for site, p in weights(made.model) if site.tensor in wanted and site.stack}
     assert {id(made.model.get_parameter(name.removeprefix("model."))) for name in names} == expected
     assert len(names) == len(expected)
 
@@ -151,12 +165,12 @@ def test_without_tables_the_input_stays(state, values):
     made = state("pre", norm="none")
     (batch,) = made.batches(1)
     f = StackOutputs(made.model)
-    delta = {n: 1e-3 * d for n, d in _random(f, _moving(f, tables=False), made.draw, 0).items() if ".w1." in n}
+    delta = {n: d for n, d in _random(f, _moving(f, tables=False), made.draw, 0).items() if ".w1." in n}
     with torch.no_grad():
         for layer in made.model.encoder.layers:
             layer.feed_forward.w2.weight.zero_()
     with differentiable(made.model):
-        assert changes(f, delta, [batch])["encoder"][:3].tolist() == [0, 0, 0]
+        assert change(Start(f, [batch]), Step(delta, dict.fromkeys(delta, 1e-3)))["encoder"] == 0
 
 
 def test_directions_are_shared_by_variants_and_differ_between_seeds(state):
@@ -216,7 +230,8 @@ FIRST = OFF | {"random": 1e-4, "tables": False, "draws": 3}
 
 
 @pytest.mark.parametrize(
-    ("given", "passes"), [({}, 53.0), ({"gradient": None, "gradient_relative": None, "draws": 2}, 20.0), (OFF, 0.0)]
+    ("given", "passes"),
+    [({}, 42.0), ({"gradient": None, "gradient_relative": None, "draws": 2, "first_order": False}, 7.0), (OFF, 0.0)],
 )
 def test_passes_are_of_the_steps_asked_for(given, passes):
     entry = probes["output_perturbation"]

@@ -11,9 +11,11 @@ from lnlab.nn.sites import parameters
 from lnlab.probes import (  # noqa: F401  # registered on import
     activation_moments,
     gradient_norm,
+    gradient_recursion,
     hidden_norm,
     input_norm,
     io_jacobian,
+    norm_concentration,
     norm_jacobian,
     output_perturbation,
     parameter_size,
@@ -29,16 +31,20 @@ PASSING = [entry for entry in ENTRIES if entry.tags["passes"](probes.resolve(ent
 NUMBERS = {
     "activation_moments": (1, 620.9031940113354),
     "gradient_norm": (1, 213.30678686885548),
+    "gradient_recursion": (1, 10.818633798906184),
     "hidden_norm": (1, 1303.452465405221),
     "input_norm": (1, 118.6791789528633),
-    "io_jacobian": (1, 2107.3526000054107),
+    "io_jacobian": (2, 2107.3526000054107),
+    "norm_concentration": (1, 12.37282229965157),
     "norm_jacobian": (1, 182.08202518572466),
-    "output_perturbation": (1, 30.289183471236925),
+    "output_perturbation": (2, 30.310012409290096),
     "parameter_size": (1, 1055.5999412204428),
     "residual_dependency": (1, 297.0975365330745),
     "stream_gradient": (1, 14.20097235633402),
     "token_cosine": (1, 193.49586525276905),
 }
+RICHEST = {"gradient_recursion": "post"}
+"""The placement of which a probe measures everything that it can, where that is not Pre-LN."""
 
 
 def snapshot(state) -> dict:
@@ -120,7 +126,7 @@ def test_dropout_is_off_and_repetition_is_exact(state, entry):
 
 @pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.name)
 def test_rows_fit_the_table_and_are_distinct(state, entry):
-    rows = rows_of(entry, state("pre"))
+    rows = rows_of(entry, state(RICHEST.get(entry.name, "pre")))
     table = frame(entry.tags["table"], rows)
     assert table.select("quantity", "stack", "layer", "sublayer", "tensor", "index").is_unique().all()
     assert table["value"].is_finite().all()
@@ -154,11 +160,13 @@ def test_first_line_is_formula_sentence_and_citation(entry):
 PASSES = {
     "activation_moments": 6.0,
     "gradient_norm": 18.0,
+    "gradient_recursion": 60.0,
     "hidden_norm": 6.0,
     "input_norm": 0.0,
     "io_jacobian": 16.0,
+    "norm_concentration": 1.0,
     "norm_jacobian": 3.0,
-    "output_perturbation": 53.0,
+    "output_perturbation": 42.0,
     "parameter_size": 0.0,
     "residual_dependency": 1.0,
     "stream_gradient": 18.0,

@@ -61,7 +61,7 @@ def regated(made):
 
 
 @pytest.mark.parametrize("norm", ["layer", "rms", "none"])
-@pytest.mark.parametrize("placement", ["post", "pre", "gated"])
+@pytest.mark.parametrize("placement", ["post", "pre", "gated", "fixup"])
 @pytest.mark.parametrize("stack", ["encoder", "decoder"])
 def test_parts_add_up_to_the_stream_after_every_sublayer(state, stack, placement, norm):
     """With trained scales, shifts and biases; float64."""
@@ -150,3 +150,9 @@ def test_a_branch_of_zeros_has_no_inverse(state, values):
 def test_a_norm_that_is_not_linear_in_its_parts_is_the_users_mistake():
     with pytest.raises(LabError, match="through the norm Tanh; measure residual_dependency with norm: layer"):
         normed_parts(nn.Tanh(), torch.ones(2, 3))
+
+
+def test_without_the_matrix_the_other_rows_are_the_same(state):
+    every = list(residual_dependency(state("pre")))
+    fewer = list(residual_dependency(state("pre"), matrix=False))
+    assert fewer == [row for row in every if row["quantity"] != "residual_dependency"]

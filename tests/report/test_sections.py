@@ -57,6 +57,22 @@ def test_the_heading_is_computed_from_the_numbers(results):
     assert depth_profile(turned, quantity="gradient_norm", where=SIX).finding.startswith("Post-LN falls to 0.1")
 
 
+def test_on_a_linear_axis_the_heading_says_from_where_to_where(results):
+    where = {**SIX, "placement": "pre"}
+    of = rows(results, "pre-6-True-target", stack="decoder", tensor="w2")
+    first, last = (f"{of.filter(layer=n)['value'].mean():.3f}" for n in (1, 6))
+    said = f"The gradient norm falls from {first} to {last} between the first and the last decoder layer"
+    assert depth_profile(results, quantity="gradient_norm", where=where, scale="linear").finding == said
+    same = changed(results, pl.lit(3.0))
+    assert "stays level (3.00)" in depth_profile(same, quantity="gradient_norm", where=where, scale="linear").finding
+
+
+@pytest.mark.parametrize(("power", "words"), [(9, "grows 1.00 × 10⁹-fold"), (-9, "falls 1.00 × 10⁹-fold")])
+def test_factors_beyond_all_digits_are_told_in_folds(results, power, words):
+    far = changed(results, pl.lit(10.0) ** (power * (pl.col("layer") - 1) / 5))
+    assert words in depth_profile(far, quantity="gradient_norm", where={**SIX, "placement": "pre"}).finding
+
+
 def test_the_caption_says_what_unit_band_and_n(results):
     (chart,) = depth_profile(results, quantity="gradient_norm", where=SIX).charts
     for words in ("Frobenius norm of the mean gradient", "nats per token", "95 % Student interval", "n\u00a0=\u00a010"):
@@ -192,3 +208,56 @@ def test_a_derived_quantity_keeps_the_rows_it_is_made_of(results):
     kept = Results(results.runs, results.axes, {**results.tables, **made.rows})
     assert size_plot(kept, quantity="scaled_gradient_norm", where=where).charts[0].points.equals(made.charts[0].points)
     assert made.rows["sites"].height < results.tables["sites"].height
+
+
+def test_a_named_law_is_drawn_by_its_formula(results):
+    """The bound's form, d sqrt(ln d), which is no power."""
+    section = size_plot(results, quantity="gradient_norm", where={**W2, "layer": "last"}, laws=["x_sqrt_ln_x"])
+    (chart,) = section.charts
+    start = chart.points.filter(series="Post-LN", x=6)["estimate"][0]
+    (law,) = (d for d in chart.spec["datasets"].values())
+    last = next(r for r in law if r["law"].startswith("Post-LN") and r["x"] == 14)
+    assert last["y"] == pytest.approx(start * 14 * math.sqrt(math.log(14)) / (6 * math.sqrt(math.log(6))))
+    assert last["label"] == "L√ln L"
+    assert "layers times the root of its logarithm" in chart.caption
+
+
+def test_straight_lines_are_drawn_at_every_layer_and_fit_into_the_picture(results):
+    (chart,) = depth_profile(results, quantity="gradient_norm", where=SIX, lines=[[1, 1.5], [50, 0]]).charts
+    (rows,) = (d for d in chart.spec["datasets"].values())
+    assert [r["y"] for r in rows] == [2.5, 4, 5.5, 7, 8.5, 10] + [50] * 6
+    assert chart.spec["layer"][0]["encoding"]["y"]["scale"]["domain"][1] > 50
+    assert "Thin dashed lines are 1 + 3l/2 and 50." in chart.caption
+    assert ">1 + 3l/2<" in svg(filled(chart))
+
+
+def test_straight_lines_stand_in_every_panel(results):
+    where = {"tensor": "w2", "model.layers": 6, **FULL}
+    (chart,) = depth_profile(results, quantity="gradient_norm", where=where, lines=[[1, 1.5]]).charts
+    assert svg(filled(chart)).count(">1 + 3l/2<") == 2
+
+
+def test_a_number_that_moves_with_the_size_makes_no_series_of_its_own(results):
+    """d_ff = d_model: one line, not one a width. A word that moves with it still does."""
+    where = {**W2, "layer": "last", "placement": "post"}
+    layers = results.axes.filter(axis="model.layers")
+    led = layers.with_columns(axis=pl.lit("model.d_ff"), number=2 * pl.col("number"))
+    tied = Results(results.runs, pl.concat([results.axes, led]), results.tables)
+    (chart,) = size_plot(tied, quantity="gradient_norm", where=where).charts
+    assert chart.points["series"].unique().to_list() == ["all runs"]
+    word = led.with_columns(axis=pl.lit("norm"), number=pl.lit(None, pl.Float64))
+    told = Results(results.runs, pl.concat([results.axes, word]), results.tables)
+    (chart,) = size_plot(told, quantity="gradient_norm", where=where).charts
+    assert chart.points["series"].n_unique() == 5
+
+
+def test_what_a_methods_name_says_is_not_said_again(results):
+    """Cross-attention goes with the method, so that only the method and the placement are in the names."""
+    where = {"stack": "decoder", "tensor": "w2", "model.layers": 6, "model.tied": "target"}
+    cross = results.axes.filter(axis="decoder.cross_attention")
+    word = pl.when(pl.col("label") == "true").then(pl.lit("Vaswani")).otherwise(pl.lit("decoder alone"))
+    named = cross.with_columns(axis=pl.lit("method"), value='"' + word + '"', label=word)
+    told = Results(results.runs, pl.concat([results.axes, named]), results.tables)
+    (chart,) = depth_profile(told, quantity="gradient_norm", where=where).charts
+    names = chart.points["series"].unique(maintain_order=True).to_list()
+    assert names == ["Post-LN, Vaswani", "Post-LN, decoder alone", "Pre-LN, Vaswani", "Pre-LN, decoder alone"]

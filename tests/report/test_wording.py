@@ -15,6 +15,7 @@ from lnlab.report.wording import (
     quantity,
     region,
     short,
+    straight,
     together,
     unit,
     value_of_axis,
@@ -66,6 +67,9 @@ def test_values_are_written_as_their_author_would():
     assert short(0.6594) == "0.66"
     assert short(1234.5) == "1234"
     assert short(math.inf) == "∞"
+    assert short(2.987e7) == "2.99 × 10⁷"
+    assert short(3.4e-8) == "3.40 × 10⁻⁸"
+    assert short(0.00029) == "0.00029"
 
 
 def test_axes_read_like_the_paper():
@@ -96,3 +100,11 @@ def test_an_unknown_quantity_is_called_by_its_words():
 
 def test_control_characters_leave_texts_at_any_depth():
     assert printable({"a\x07": ["b\u2028c", 1, None]}) == {"a ": ["b c", 1, None]}
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "text"),
+    [(1, 0.5, "1 + l/2"), (1, 1.5, "1 + 3l/2"), (1.5, 0, "1.5"), (2, -1, "2 − l"), (0, 1 / 3, "0 + l/3")],
+)
+def test_straight_lines_are_written_with_fractions(a, b, text):
+    assert straight(a, b, "l") == text

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
+from statistics import fmean
 from typing import Literal
 
 import polars as pl
@@ -9,11 +10,12 @@ import polars as pl
 from lnlab.analyse.intervals import student
 from lnlab.keys import Json
 from lnlab.report import charts, theme
-from lnlab.report.gather import ALONE, Gathered, gather, replicates
+from lnlab.report.gather import Gathered, gather, replicates
+from lnlab.report.names import ALONE
 from lnlab.report.scales import levels, linear, logarithmic
 from lnlab.report.section import Chart, Section, sections
 from lnlab.report.thinning import thin
-from lnlab.report.wording import definition, short, unit
+from lnlab.report.wording import definition, listing, number, short, straight, unit
 from lnlab.report.wording import quantity as called
 from lnlab.tables import Results
 
@@ -26,31 +28,42 @@ def depth_profile(
     where: dict[str, Json] | None = None,
     x: str = "layer",
     scale: Literal["log", "linear"] = "log",
+    lines: list[tuple[float, float]] | None = None,
 ) -> Section:
-    """``mean over seeds of the quantity at x, one line a variant``: with the 95 % Student interval as a band."""
+    """``mean over seeds of the quantity at x, one line a variant``: with the 95 % Student interval as a band.
+
+    ``lines`` are pairs [a, b]: straight lines a + b x, bounds for example, to compare with.
+    """
     log = scale == "log"
     found = gather(results, quantity, where or {}, x, log=log, panels=True)
     if found.seeds.is_empty():
         finding = f"Nothing of the {called(quantity)} has been measured yet"
         return Section(finding, missing=" ".join((found.missing, *found.left_out)).strip(), rows=found.rows)
     finding = _finding(found, quantity, x, where or {}, log=log)
-    return Section(finding, (_chart(found, quantity, x, finding, log=log),), (), found.missing, found.rows)
+    chart = _chart(found, quantity, x, finding, lines or [], log=log)
+    return Section(finding, (chart,), (), found.missing, found.rows)
 
 
-def _chart(found: Gathered, quantity: str, x: str, finding: str, *, log: bool) -> Chart:
+def _chart(
+    found: Gathered, quantity: str, x: str, finding: str, lines: Sequence[tuple[float, float]], *, log: bool
+) -> Chart:
+    drawn = [row for line in lines for row in _line(found, line, "l" if x == "layer" else "x")]
     spans = [v for c in ("estimate", "low", "high") for v in found.points[c].drop_nulls() if math.isfinite(v)]
+    spans += [row["y"] for row in drawn]
     title = unit(quantity)
     y = logarithmic(f"{title} (log scale)", [v for v in spans if v > 0]) if log else linear(title, spans)
-    across = levels("layer (1 = next to the input)" if x == "layer" else _short(x), found.points["x"])
+    across = levels(
+        "layer (1 = next to the input)" if x == "layer" else _short(x), found.points["x"], room=0.12 if drawn else 0.02
+    )
     panel = {"panel": "panel"} if found.panels else {}
     band = {"estimate": called(quantity), "low": "95 % low", "high": "95 % high", "n": "seeds"}
     return Chart(
-        charts.profile(found.panels, across, y, theme.look(found.names, found.families)),
+        charts.profile(found.panels, across, y, theme.look(found.names, found.families), drawn),
         found.points,
         found.seeds,
         {**panel, "series": "variant", "x": _short(x), **band},
         f"Line chart of the {title}, against the {across.title}. {finding}.",
-        " ".join((_caption(found, quantity, x, log=log), *found.left_out, thin(found.points)[1])).strip(),
+        " ".join((_caption(found, quantity, x, lines, log=log), *found.left_out, thin(found.points)[1])).strip(),
         log,
     )
 
@@ -59,17 +72,27 @@ def _short(x: str) -> str:
     return x.rpartition(".")[2].replace("_", " ")
 
 
-def _caption(found: Gathered, quantity: str, x: str, *, log: bool) -> str:
+def _line(found: Gathered, line: tuple[float, float], letter: str) -> list[dict[str, Json]]:
+    """``y = a + b x`` at every x that is drawn."""
+    label = straight(*line, letter)
+    xs = found.points["x"].unique().sort().to_list()
+    return [{"law": label, "label": label, "x": x, "y": line[0] + line[1] * x, "last": x == xs[-1]} for x in xs]
+
+
+def _caption(found: Gathered, quantity: str, x: str, lines: Sequence[tuple[float, float]], *, log: bool) -> str:
     mean, taken = ("geometric mean", " on the logarithmic scale") if log else ("mean", "")
     n = replicates(found.points)
     band = f"the band is its 95 % Student interval{taken} ({n})" if found.points["low"].count() else "one seed, no band"
-    return f"{definition(quantity)} by {_short(x)}. Lines join the {mean} over seeds; {band}."
+    letter = "l" if x == "layer" else "x"
+    dashed = f" Thin dashed lines are {listing(straight(a, b, letter) for a, b in lines)}." if lines else ""
+    return f"{definition(quantity)} by {_short(x)}. Lines join the {mean} over seeds; {band}.{dashed}"
 
 
 def _finding(found: Gathered, quantity: str, x: str, where: Mapping[str, Json], *, log: bool) -> str:
     """What each line does from its first to its last position, in words; the first says from where to where."""
     place = f"{where['stack']} {x}" if isinstance(where.get("stack"), str) and x == "layer" else _short(x)
-    span, said = f" from the first to the last {place}", []
+    ends = "from the first to the last" if log else "between the first and the last"
+    span, said = f" {ends} {place}", []
     for panel in found.panels or (None,):
         for name in found.names:
             who = (f"the {called(quantity)}" if name == ALONE else name) + (f" ({panel})" if panel else "")
@@ -93,8 +116,15 @@ def _ends(found: Gathered, panel: str | None, name: str) -> list[tuple[float, fl
 def _change(pairs: Sequence[tuple[float, float]], *, log: bool) -> str:
     """From first to last, within each seed and then over seeds; a direction only where the interval leaves no other."""
     found = student([last / first if log else last - first for first, last in pairs], log=log)
-    if not log:
-        return f"changes by {short(found.estimate)}"
-    if found.n > 1 and found.low <= 1 <= found.high:
-        return f"stays level ({short(found.estimate)}×)"
-    return f"{'grows' if found.estimate > 1 else 'falls to'} {short(found.estimate)}×"
+    level = found.n > 1 and found.low <= (1 if log else 0) <= found.high
+    if log:
+        return f"stays level ({short(found.estimate)}×)" if level else _times(found.estimate)
+    first, last = (number(fmean(ends)) for ends in zip(*pairs, strict=True))
+    return f"stays level ({last})" if level else f"{'rises' if found.estimate > 0 else 'falls'} from {first} to {last}"
+
+
+def _times(ratio: float) -> str:
+    """``grows 7.6×``, ``falls to 0.22×``; a factor that has to be written with a power of ten, ``-fold``."""
+    if 1e-4 <= ratio < 1e6:
+        return f"{'grows' if ratio > 1 else 'falls to'} {short(ratio)}×"
+    return f"{'grows' if ratio > 1 else 'falls'} {short(max(ratio, 1 / ratio))}-fold"

@@ -1,0 +1,64 @@
+"""``count / (values · width)``: the density of values in bins that are equally wide, on the axis or in decades."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+ALONE = 0.5
+"""Half the width that the bins span where all values are the same."""
+
+
+@dataclass(frozen=True)
+class Bins:
+    """Bins of one width, in decades with ``log``.
+
+    Attributes:
+        edges: rising; one more than there are bins.
+        log: whether edges are decimal logarithms.
+    """
+
+    edges: np.ndarray
+    log: bool
+
+    @property
+    def width(self) -> float:
+        """Of each bin."""
+        return float(self.edges[1] - self.edges[0])
+
+    @property
+    def middles(self) -> np.ndarray:
+        """The middle of each bin as a value, with one empty bin more at either end."""
+        inner = (self.edges[1:] + self.edges[:-1]) / 2
+        every = np.concatenate(([inner[0] - self.width], inner, [inner[-1] + self.width]))
+        found: np.ndarray = 10**every if self.log else every
+        return found
+
+    def density(self, values: Sequence[float] | np.ndarray) -> np.ndarray:
+        """The share of the values in each bin over its width, as ``middles``; what is not positive is in no bin.
+
+        With such values it integrates to less than 1.
+        """
+        x = np.asarray(values, dtype=float)
+        counts, _ = np.histogram(_placed(x, log=self.log), self.edges)
+        return np.concatenate(([0.0], counts / (x.size * self.width), [0.0]))
+
+
+def equal_bins(values: Sequence[float] | np.ndarray, bins: int, *, log: bool) -> Bins:
+    """So many bins from the smallest value to the largest; with ``log``, of the positive ones.
+
+    Raises:
+        ValueError: there is no such value, or one is not finite.
+    """
+    x = np.asarray(values, dtype=float)
+    if not np.isfinite(x).all() or not (placed := _placed(x, log=log)).size:
+        raise ValueError(f"found {x.size} values, expected finite ones that have a place on the axis")
+    low, high = float(placed.min()), float(placed.max())
+    room = ALONE if low == high else 0.0
+    return Bins(np.linspace(low - room, high + room, bins + 1), log)
+
+
+def _placed(x: np.ndarray, *, log: bool) -> np.ndarray:
+    """Where the values lie on the axis, those that lie anywhere."""
+    found: np.ndarray = np.log10(x[x > 0]) if log else x
+    return found

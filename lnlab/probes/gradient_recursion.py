@@ -1,0 +1,127 @@
+"""``‖g_l - dL/dx_l‖ / ‖dL/dx_l‖``: the gradient recursions of Post-LN and Pre-LN against one backward pass.
+
+Both sides start from the same dL/dx_L above the last layer. One is put together block by block (``recursions``), the
+other is what a backward pass through the whole stack leaves at the stream that enters layer l. In float64.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from copy import deepcopy
+from typing import Annotated, Any, Literal
+
+import torch
+from pydantic import Field
+from torch import Tensor
+
+from lnlab.errors import LabError, Problem
+from lnlab.nn.placements import Post, Pre
+from lnlab.nn.transformer import Stack, stacks
+from lnlab.probes.probe import State, evaluating, probes
+from lnlab.probes.recursions import Block, product_form, separated_form, sum_form, without_attention
+from lnlab.tables import Row
+
+Form = Callable[[Sequence[Block], Tensor], list[Tensor]]
+Passage = list[tuple[Any, ...]]
+"""One forward pass through a stack: the stream and the branches that each layer was given, then what left the last."""
+
+POST: Mapping[str, Form] = {
+    "recursion_error": product_form,
+    "recursion_error_without_attention": lambda blocks, g: product_form(without_attention(blocks), g),
+    "recursion_error_separated": separated_form,
+}
+PRE: Mapping[str, Form] = {
+    "recursion_error": sum_form,
+    "recursion_error_without_attention": lambda blocks, g: sum_form(without_attention(blocks), g),
+}
+
+
+def _passes(params: dict[str, Any]) -> float:
+    """A sum of K (K + 1) / 2 products in float64, for K blocks: at six layers about 60 forward passes."""
+    return float(60 * params["batches"])
+
+
+@probes.register("gradient_recursion", table="sites", passes=_passes, quantities=tuple(POST))
+def gradient_recursion(
+    state: State,
+    *,
+    batches: Annotated[int, Field(ge=1)] = 1,
+    split: Literal["train", "validation", "test"] = "train",
+) -> Iterator[Row]:
+    """``‖g_l - dL/dx_l‖/‖dL/dx_l‖``: gradient by recursion against a backward pass (Wang et al., 2019, Section 2).
+
+    At the stream ``in`` each layer: ``recursion_error``, of Post-LN's product and Pre-LN's sum;
+    ``recursion_error_without_attention``, of the same with F the feed-forward network alone;
+    ``recursion_error_separated``, of Post-LN's formula read as Π LN' Π (1 + F'). The time grows with the square of the
+    depth. A stack without a gradient has no row. Dropout is off.
+
+    Raises:
+        LabError: a stack is neither Post-LN nor Pre-LN, or has norms with statistics of many tokens.
+    """
+    model = deepcopy(state.model).double().requires_grad_()
+    within = stacks(model)
+    forms = {name: _forms(stack) for name, stack in within.items()}
+    sums: dict[tuple[str, str, int], Tensor] = defaultdict(lambda: torch.zeros(2))
+    with evaluating(model), torch.enable_grad():
+        for batch in state.batches(batches, split):
+            with _watched(within) as seen:
+                loss, _ = state.task.loss(model, batch)
+            for stack, given in seen.items():
+                for quantity, layer, told in _compared(within[stack], given, loss, forms[stack]):
+                    sums[quantity, stack, layer] = sums[quantity, stack, layer] + told
+    for (quantity, stack, layer), (error, size) in sums.items():
+        site = {"stack": stack, "layer": layer, "sublayer": None, "tensor": "in"}
+        yield {"quantity": quantity, **site, "value": (error / size).sqrt().item()}
+
+
+def _forms(stack: Stack) -> Mapping[str, Form]:
+    """The recursions of a stack, by quantity."""
+    kinds = {type(layer.placement) for layer in stack.layers}
+    if stack.pooled:
+        what = "the gradient recursions are of norms that see one token at a time"
+        raise LabError(Problem("", what, "measure gradient_recursion with norm: layer, rms or none"))
+    if kinds not in ({Post}, {Pre}):
+        what = f"there is no gradient recursion for {' and '.join(sorted(kind.__name__ for kind in kinds))}"
+        raise LabError(Problem("", what, "measure gradient_recursion with placement: post or pre"))
+    return POST if kinds == {Post} else PRE
+
+
+@contextmanager
+def _watched(within: Mapping[str, Stack]) -> Iterator[dict[str, Passage]]:
+    """A dict that a forward pass fills with its passage through each stack."""
+    seen: dict[str, Passage] = {name: [] for name in within}
+    with ExitStack() as hooks:
+        for name, stack in within.items():
+            keep = seen[name].append
+            for layer in stack.layers:
+                entered = layer.placement.register_forward_pre_hook(lambda _m, given, keep=keep: keep(given))
+                hooks.callback(entered.remove)
+            left = stack.layers[-1].register_forward_hook(lambda _m, _x, y, keep=keep: keep((y,)))
+            hooks.callback(left.remove)
+        yield seen
+
+
+def _compared(
+    stack: Stack, given: Passage, loss: Tensor, forms: Mapping[str, Form]
+) -> Iterator[tuple[str, int, Tensor]]:
+    """Quantity, layer, and (‖g - dL/dx‖², ‖dL/dx‖²) of one batch."""
+    streams = [x for x, *_ in given]
+    *exact, top = torch.autograd.grad(loss, streams, retain_graph=True, allow_unused=True, materialize_grads=True)
+    if not top.any():
+        return
+    blocks = list(_blocks(stack, given))
+    for quantity, form in forms.items():
+        entering = {block.layer: g for block, g in reversed([*zip(blocks, form(blocks, top), strict=True)])}
+        for layer, right in enumerate(exact, 1):
+            yield quantity, layer, torch.stack([part.square().sum() for part in (entering[layer] - right, right)])
+
+
+def _blocks(stack: Stack, given: Passage) -> Iterator[Block]:
+    """Every residual block of a stack, at the stream that entered it."""
+    for number, (layer, (x, *branches)) in enumerate(zip(stack.layers, given, strict=False), 1):
+        stream = x.detach()
+        for sublayer, f, norm in zip(layer.sublayers, branches, layer.placement.norms, strict=True):
+            block = Block(number, sublayer, stream, f, norm)
+            yield block
+            with torch.no_grad():
+                stream = block.after_post() if isinstance(layer.placement, Post) else block.after_pre()

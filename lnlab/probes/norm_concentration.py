@@ -1,0 +1,59 @@
+"""``P(‖x‖² > (1 + ε) E‖x‖²)``: how often a token's squared norm is far above its mean (Xiong et al., 2020).
+
+A variable Z >= 0 is (ε, δ)-bounded if P((Z - EZ)/EZ <= ε) >= 1 - δ (Definition 1). The relative spread of the squared
+norm of d independent coordinates is sqrt(2/d), so that one ε for all widths would judge the width: ε is scaled by
+sqrt(512/d), 512 being the width at which the paper measured (0.1, 0.125).
+"""
+
+from collections.abc import Iterator
+from math import nan, sqrt
+from typing import Annotated, Literal
+
+import torch
+from pydantic import Field
+from torch import Tensor
+
+from lnlab.nn.sites import Site, activations
+from lnlab.probes.probe import State, evaluating, once, probes
+from lnlab.probes.tokens import present
+from lnlab.tables import Row
+
+WIDTH = 512
+"""Of the paper's models."""
+
+
+@probes.register("norm_concentration", table="sites", passes=once, quantities=("norm_excess_share",))
+def norm_concentration(
+    state: State,
+    *,
+    batches: Annotated[int, Field(ge=1)] = 1,
+    split: Literal["train", "validation", "test"] = "train",
+    epsilon: Annotated[float, Field(gt=0)] = 0.1,
+) -> Iterator[Row]:
+    """``P(‖x‖² > (1 + ε√(512/d)) E‖x‖²)``: share of tokens far above the mean (Xiong et al., 2020, Definition 1).
+
+    ``norm_excess_share``, over the tokens of all batches, at every sublayer (``in``, ``branch``, ``sum``, ``out``),
+    after the embedding and after the final norm; dropout is off.
+    """
+    for site, (squares, width) in _squares(state, batches, split).items():
+        yield {"quantity": "norm_excess_share", **site.row(), "value": excess_share(squares, width, epsilon)}
+
+
+def excess_share(squares: Tensor, width: int, epsilon: float) -> float:
+    """The share of (tokens) above (1 + ε√(512/d)) times their mean; NaN where that mean is not finite."""
+    mean = squares.mean()
+    beyond = (squares > (1 + epsilon * sqrt(WIDTH / width)) * mean).double().mean().item()
+    return beyond if mean.isfinite() else nan
+
+
+def _squares(state: State, batches: int, split: str) -> dict[Site, tuple[Tensor, int]]:
+    """‖x‖² of every token (tokens), float64, and the width, by site."""
+    found: dict[Site, tuple[list[Tensor], int]] = {}
+    with evaluating(state.model), torch.no_grad(), activations(state.model) as seen:
+        for batch in state.batches(batches, split):
+            state.model(batch)
+            here = present(batch)
+            for site, x in seen.items():
+                squares = x.double().square().sum(-1)[here[site.stack]]
+                found.setdefault(site, ([], x.shape[-1]))[0].append(squares)
+    return {site: (torch.cat(parts), width) for site, (parts, width) in found.items()}

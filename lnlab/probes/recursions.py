@@ -1,0 +1,109 @@
+"""The gradient at each residual block from the gradient at the top, by what is known of single blocks alone.
+
+With y_k = x_k + F(x_k), K blocks, and gradients as rows (Wang et al., 2019, Section 2):
+
+    Post-LN   dL/dx_l = dL/dx_L  LN'(y_K) (1 + F'(x_K)) ... LN'(y_l) (1 + F'(x_l))
+    Pre-LN    dL/dx_l = dL/dx_L (1 + Σ_(k>=l) ∂F(LN(x_k))/∂x_l)
+
+Nothing here sees two blocks at once: each factor is the product of a row with the Jacobian of one norm or one branch,
+called by itself at a stored x_k.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import torch
+from torch import Tensor, nn
+
+Function = Callable[[Tensor], Tensor]
+
+
+@dataclass(frozen=True)
+class Block:
+    """One residual block where the stream has passed.
+
+    Attributes:
+        layer: from 1.
+        sublayer: what its branch is.
+        x: the stream that entered it, (batch, length, width).
+        f: its branch, without the norm.
+        norm: after the addition in Post-LN, before the branch in Pre-LN.
+    """
+
+    layer: int
+    sublayer: str
+    x: Tensor
+    f: Function
+    norm: nn.Module
+
+    def after_post(self) -> Tensor:
+        """``LN(x + F(x))``: the stream that Post-LN gives on."""
+        y: Tensor = self.norm(self.x + self.f(self.x))
+        return y
+
+    def after_pre(self) -> Tensor:
+        """``x + F(LN(x))``: the stream that Pre-LN gives on."""
+        return self.x + self.f(self.norm(self.x))
+
+    def through_norm(self, g: Tensor) -> Tensor:
+        """``g LN'(y)``, y = x + F(x)."""
+        with torch.no_grad():
+            y = self.x + self.f(self.x)
+        return times_jacobian(g, self.norm, y)
+
+    def through_sum(self, g: Tensor) -> Tensor:
+        """``g (1 + F'(x))``."""
+        return g + times_jacobian(g, self.f, self.x)
+
+    def through_branch(self, g: Tensor) -> Tensor:
+        """``g ∂F(LN(x))/∂x``."""
+        return times_jacobian(g, lambda x: self.f(self.norm(x)), self.x)
+
+
+def product_form(blocks: Sequence[Block], g: Tensor) -> list[Tensor]:
+    """Post-LN's gradient where the stream enters each block, from ``g`` above the last."""
+    found = []
+    for block in reversed(blocks):
+        g = block.through_sum(block.through_norm(g))
+        found.append(g)
+    return found[::-1]
+
+
+def sum_form(blocks: Sequence[Block], g: Tensor) -> list[Tensor]:
+    """Pre-LN's gradient where the stream enters each block: ``g`` and one term for each block above, kept apart."""
+    found: list[Tensor] = []
+    terms: list[Tensor] = []
+    for block in reversed(blocks):
+        terms = [term + block.through_branch(term) for term in terms] + [block.through_branch(g)]
+        found.append(g + torch.stack(terms).sum(0))
+    return found[::-1]
+
+
+def separated_form(blocks: Sequence[Block], g: Tensor) -> list[Tensor]:
+    """Post-LN's formula read as two products, ``Π LN'(y_k) Π (1 + F'(x_k))``, which do not commute."""
+    found = []
+    for first in range(len(blocks)):
+        h = g
+        for block in reversed(blocks[first:]):
+            h = block.through_norm(h)
+        for block in reversed(blocks[first:]):
+            h = block.through_sum(h)
+        found.append(h)
+    return found
+
+
+def without_attention(blocks: Sequence[Block]) -> list[Block]:
+    """The same blocks with attention as a constant, so that only feed-forward networks have a derivative."""
+    return [block if block.sublayer == "feed_forward" else replace(block, f=_constant(block.f)) for block in blocks]
+
+
+def times_jacobian(g: Tensor, f: Function, x: Tensor) -> Tensor:
+    """``g f'(x)``, shapes as x."""
+    leaf = x.detach().requires_grad_()
+    with torch.enable_grad():
+        (found,) = torch.autograd.grad(f(leaf), leaf, g)
+    return found
+
+
+def _constant(f: Function) -> Function:
+    return lambda x: f(x).detach() + 0 * x

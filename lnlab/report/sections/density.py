@@ -1,0 +1,168 @@
+"""How many values of one kind there are, as histograms: a line for each variant, and a band over its seeds."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, Literal
+
+import numpy as np
+import polars as pl
+from pydantic import Field
+
+from lnlab.analyse.histograms import Bins, equal_bins
+from lnlab.analyse.select import runs_with, select
+from lnlab.keys import Json
+from lnlab.report import charts, theme
+from lnlab.report.gather import SEEDS, missing, points, replicates, stored, values_at
+from lnlab.report.names import ALONE, series
+from lnlab.report.scales import Axis, linear, logarithmic
+from lnlab.report.section import Chart, Section, sections
+from lnlab.report.thinning import thin
+from lnlab.report.wording import count, definition, listing, short, unit
+from lnlab.report.wording import quantity as called
+from lnlab.tables import Results
+
+ENDS = (0.05, 0.95)
+"""Between these quantiles lie nine tenths of the values."""
+
+
+@dataclass(frozen=True)
+class Pooled:
+    """All values of each line.
+
+    Attributes:
+        values: ``panel series line seed value``, finite.
+        panels: in order; none where there is only one.
+        names: the series, in order.
+        families: as in ``gather.Gathered``.
+        dropped: numbers that are not finite.
+    """
+
+    values: pl.DataFrame
+    panels: tuple[str, ...]
+    names: tuple[str, ...]
+    families: tuple[int, ...]
+    dropped: int
+
+
+@sections.register("density")
+def density(
+    results: Results,
+    *,
+    quantity: str,
+    where: dict[str, Json] | None = None,
+    panels: str | None = None,
+    bins: Annotated[int, Field(ge=2, le=200)] = 10,
+    scale: Literal["log", "linear"] = "log",
+) -> Section:
+    """``count / (values · width)`` in ``bins`` of one width, one line a variant: 95 % over seeds (Student, 1908).
+
+    All values that ``where`` leaves of a run are taken together; on the log scale bins are equally wide in decades, and
+    values that are not positive are counted and named. ``panels`` is a path of the setting: a panel for each value.
+    """
+    selection, log = {"quantity": quantity, **(where or {})}, scale == "log"
+    rows = select(results, selection, [panels] if panels else [])
+    gone = missing(runs_with(results, selection))
+    pooled = _pooled(results, rows, selection, panels)
+    kept = stored(results, quantity, rows)
+    placed = pooled.values.filter(pl.col("value") > 0) if log else pooled.values
+    if placed.is_empty():
+        return Section(f"Nothing of the {called(quantity)} can be drawn yet", missing=gone, rows=kept)
+    made = equal_bins(placed["value"].to_numpy(), bins, log=log)
+    finding = _finding(pooled, quantity)
+    return Section(finding, (_chart(pooled, made, quantity, finding),), (), gone, kept)
+
+
+def _pooled(results: Results, rows: pl.DataFrame, selection: dict[str, Json], panels: str | None) -> Pooled:
+    names, families, labels = series(results, runs_with(results, selection), panels or "")
+    said = {} if panels is None else values_at(results, rows, panels)
+    panel = pl.lit(None) if panels is None else pl.col(panels).replace_strict(said, default=None)
+    finite = rows.filter(pl.col("value").is_finite()).with_columns(panel.cast(pl.String).alias("panel"))
+    joined = finite.join(labels, on="run", how="left", maintain_order="left")
+    values = joined.select("panel", "series", "line", "seed", "value")
+    shown = tuple(said.values()) if len(said) > 1 else ()
+    return Pooled(values, shown, names, families, rows.height - finite.height)
+
+
+def _chart(pooled: Pooled, bins: Bins, quantity: str, finding: str) -> Chart:
+    seeds = pl.concat([_of_seed(bins, *group) for group in _groups(pooled, "panel", "series", "line", "seed")])
+    found = points(seeds.sort("panel", "line", "x", "seed"), log=False)
+    per = "decade" if bins.log else "unit"
+    axis, title = (logarithmic, f"{unit(quantity)} (log scale)") if bins.log else (linear, unit(quantity))
+    x, y = axis(title, bins.middles), _upward(f"share of the values per {per}", found)
+    panel = {"panel": "panel"} if pooled.panels else {}
+    numbers = {"estimate": f"share per {per}", "low": "95 % low", "high": "95 % high", "n": "seeds"}
+    return Chart(
+        charts.densities(pooled.panels, x, y, theme.look(pooled.names, pooled.families)),
+        found,
+        seeds,
+        {**panel, "series": "variant", "x": f"{called(quantity)}, middle of the bin", **numbers},
+        f"Histogram of the {title}, as outlines. {finding}.",
+        " ".join((_caption(pooled, bins, quantity, replicates(found)), thin(found)[1])).strip(),
+        log=False,
+    )
+
+
+def _groups(pooled: Pooled, *by: str) -> Iterator[tuple[tuple[Any, ...], np.ndarray]]:
+    """The values of each group, in the order of panels and lines."""
+    every = pooled.values.group_by(*by, maintain_order=True).agg("value").rows()
+    order = {panel: place for place, panel in enumerate(pooled.panels)}
+    for *place, values in sorted(every, key=lambda row: (order.get(row[0], 0), *row[2:-1])):
+        yield tuple(place), np.array(values)
+
+
+def _of_seed(bins: Bins, place: tuple[Any, ...], values: np.ndarray) -> pl.DataFrame:
+    """The histogram of one seed, as ``gather.SEEDS``."""
+    panel, series, line, seed = place
+    found = {"x": bins.middles, "value": bins.density(values)}
+    lits = {"panel": panel, "series": series, "line": line, "seed": seed}
+    return (
+        pl.DataFrame(found)
+        .with_columns(**{k: pl.lit(v) for k, v in lits.items()})
+        .select(pl.col(c).cast(t) for c, t in SEEDS.items())
+    )
+
+
+def _upward(title: str, found: pl.DataFrame) -> Axis:
+    """An axis from 0; a band that is much higher than its line is cut off."""
+    top = max(found["estimate"].to_list())
+    highest = max(found["high"].fill_null(0.0).to_list())
+    axis = linear(title, [0.0, min(1.5 * top, max(top, highest))])
+    return replace(axis, domain=(0.0, axis.domain[1]), ticks=tuple(t for t in axis.ticks if t >= 0))
+
+
+def _caption(pooled: Pooled, bins: Bins, quantity: str, n: str) -> str:
+    width = f"{short(bins.width)} {'decades' if bins.log else 'wide'}"
+    lines = "Lines are means over seeds of the share of the values in a bin, over its width"
+    band = (
+        f"the band is the 95 % Student interval over seeds ({n}), cut off at 0"
+        if pooled.values["seed"].n_unique() > 1
+        else "one seed, no band"
+    )
+    said = [f"{definition(quantity)} in {bins.edges.size - 1} bins of {width}. {lines}; {band}."]
+    if bins.log and (outside := _outside(pooled)):
+        said.append(f"Values that are not positive stand in no bin, but count as values: {listing(outside)}.")
+    if pooled.dropped:
+        said.append(f"{count(pooled.dropped, 'number')} {'is' if pooled.dropped == 1 else 'are'} left out: not finite.")
+    return " ".join(said)
+
+
+def _outside(pooled: Pooled) -> list[str]:
+    """How many values of each line are not positive."""
+    found = []
+    for place, values in _groups(pooled, "panel", "series", "line"):
+        if gone := int((values <= 0).sum()):
+            panel, series, _ = place
+            who = "" if series == ALONE else f" of {series}"
+            found.append(f"{gone:,} of {values.size:,}{who}{f' ({panel})' if pooled.panels else ''}")
+    return found
+
+
+def _finding(pooled: Pooled, quantity: str) -> str:
+    """Where nine tenths of each line's values lie."""
+    said: dict[str | None, list[str]] = {}
+    for (panel, series, _), values in _groups(pooled, "panel", "series", "line"):
+        low, high = np.quantile(values, ENDS)
+        where = "" if series == ALONE else f" in {series}"
+        said.setdefault(panel, []).append(f"from {short(low)} to {short(high)}{where}")
+    told = "; ".join(f"{f'{panel}: ' if pooled.panels else ''}{listing(each)}" for panel, each in said.items())
+    return f"Nine tenths of the {called(quantity)}s lie{', ' if pooled.panels else ' '}{told}"

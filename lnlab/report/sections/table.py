@@ -1,0 +1,153 @@
+"""A quantity as a table, settings by settings: estimates over seeds, and below them what a source prints."""
+
+import math
+from collections.abc import Mapping, Sequence
+
+import polars as pl
+
+from lnlab.analyse.intervals import Interval
+from lnlab.analyse.select import runs_with, select
+from lnlab.keys import Json
+from lnlab.report.cells import Cells, Label, Place, Published, Statistic, agrees, collect
+from lnlab.report.gather import missing, replicates, stored
+from lnlab.report.section import Section, Table, sections
+from lnlab.report.tabular import Cell, Grid
+from lnlab.report.wording import count, definition, interval, listing, plain, short
+from lnlab.report.wording import quantity as called
+from lnlab.tables import Results
+
+SAID: Mapping[Statistic, tuple[str, str]] = {
+    "mean": ("mean", "Student"),
+    "geometric_mean": ("geometric mean", "Student on the logarithmic scale"),
+    "median": ("median", "between two order statistics"),
+}
+"""What a statistic is called, and which interval it has."""
+PUBLISHED = "published"
+NUMBERS = {"estimate": pl.Float64, "low": pl.Float64, "high": pl.Float64, "n": pl.Int64}
+SCHEMA = {"row": pl.String, "column": pl.String, "statistic": pl.String, **NUMBERS}
+
+
+@sections.register("table")
+def table(
+    results: Results,
+    *,
+    quantity: str,
+    rows: str,
+    columns: str,
+    where: dict[str, Json] | None = None,
+    statistics: list[Statistic] | None = None,
+    published: Published | None = None,
+) -> Section:
+    """``estimate [low, high]`` over seeds, ``rows`` by ``columns``: with a 95 % interval (Student, 1908).
+
+    ``statistics``: ``mean`` (if nothing is said), ``geometric_mean``, ``median``, or several, one a line. ``published``
+    holds what a source prints, ``{column: {row: number}}``, rows and columns called by their values; a number in
+    quotes keeps its digits.
+    """
+    selection, asked = {"quantity": quantity, **(where or {})}, statistics or ["mean"]
+    taken = select(results, selection, [rows, columns]).drop_nulls([rows, columns])
+    gone = missing(runs_with(results, selection))
+    if taken.is_empty():
+        return Section(f"Nothing of the {called(quantity)} has been measured yet", missing=gone)
+    cells = collect(results, taken, (rows, columns), asked, published or {})
+    made = _table(cells, quantity, asked)
+    return Section(_finding(cells, quantity, asked[0]), (), (made,), gone, stored(results, quantity, taken))
+
+
+def _table(cells: Cells, quantity: str, asked: Sequence[Statistic]) -> Table:
+    """The exact table, one row an entry, and the one that readers see."""
+    row, column = map(_short, cells.paths)
+    lines = pl.DataFrame(_entries(cells, asked), schema=SCHEMA, orient="row")
+    numbers = {"estimate": called(quantity), "low": "95 % low", "high": "95 % high", "n": "seeds"}
+    caption = f"{definition(quantity)} by {row} and {column}. {_caption(cells, asked, lines)}"
+    shown = Grid("", (row, "", *cells.columns.values()), _lines(cells, asked))
+    return Table(lines, {"row": row, "column": column, "statistic": "statistic", **numbers}, caption, shown)
+
+
+def _entries(cells: Cells, asked: Sequence[Statistic]) -> list[tuple[object, ...]]:
+    """Every estimate and every printed number, row by row."""
+    made: list[tuple[object, ...]] = []
+    for place in [(row, column) for row in cells.rows for column in cells.columns]:
+        names = (_row(cells, place[0]), cells.columns[place[1]])
+        for statistic in asked:
+            if found := cells.found.get((place, statistic)):
+                made.append((*names, SAID[statistic][0], found.estimate, *_ends(found), found.n))
+        if place in cells.printed:
+            made.append((*names, PUBLISHED, float(cells.printed[place]), None, None, None))
+    return made
+
+
+def _lines(cells: Cells, asked: Sequence[Statistic]) -> tuple[tuple[Cell, ...], ...]:
+    """A line for each statistic of each row, and one for what is printed there."""
+    made: list[tuple[Cell, ...]] = []
+    for row in cells.rows:
+        places = [(row, column) for column in cells.columns]
+        texts = [(SAID[s][0], [_text(cells.found.get((place, s))) for place in places]) for s in asked]
+        if any(place in cells.printed for place in places):
+            texts.append((PUBLISHED, [cells.printed.get(place, "–") for place in places]))
+        for number, (name, said) in enumerate(texts):
+            head = "" if number else _row(cells, row)
+            made.append(((head, False), (name, False), *((text, True) for text in said)))
+    return tuple(made)
+
+
+def _text(found: Interval | None) -> str:
+    return "–" if found is None else interval(found.estimate, *_ends(found))
+
+
+def _ends(found: Interval) -> tuple[float | None, float | None]:
+    """The ends of the interval, where it has any."""
+    bounded = math.isfinite(found.low) and math.isfinite(found.high) and found.n > 1
+    return (found.low, found.high) if bounded else (None, None)
+
+
+def _short(path: str) -> str:
+    return path.rpartition(".")[2].replace("_", " ")
+
+
+def _row(cells: Cells, label: Label) -> str:
+    """A row's heading; its column says what the numbers are."""
+    return cells.rows[label] if isinstance(label, str) else plain(label)
+
+
+def _caption(cells: Cells, asked: Sequence[Statistic], lines: pl.DataFrame) -> str:
+    n = replicates(lines.drop_nulls("n")) if lines["n"].count() else "no seeds"
+    said = [f"Over seeds ({n}), in brackets the 95 % interval: {listing(' ('.join(SAID[s]) + ')' for s in asked)}."]
+    if cells.printed:
+        said.append("Published: what the source prints.")
+    if cells.strays:
+        said.append(f"{count(cells.strays, 'published number')} {'has' if cells.strays == 1 else 'have'} no cell here.")
+    if cells.dropped:
+        said.append(f"{count(cells.dropped, 'number')} {'is' if cells.dropped == 1 else 'are'} left out: not finite.")
+    return " ".join(said)
+
+
+def _finding(cells: Cells, quantity: str, statistic: Statistic) -> str:
+    """How the printed numbers compare with ours, or, where nothing is printed, from where to where ours go."""
+    ours = {place: found for (place, asked), found in cells.found.items() if asked == statistic}
+    both = {place: (found, cells.printed[place]) for place, found in ours.items() if place in cells.printed}
+    if both:
+        return _compared(cells, both, SAID[statistic][0])
+    if not ours:
+        return f"The {called(quantity)} has no {SAID[statistic][0]} in any cell"
+    ends = [pick(ours, key=lambda place: ours[place].estimate) for pick in (min, max)]
+    told = [f"{short(ours[place].estimate)} ({_where(cells, place)})" for place in dict.fromkeys(ends)]
+    return (
+        f"The {called(quantity)} goes from {' to '.join(told)}" if len(told) > 1 else f"{called(quantity)}: {told[0]}"
+    )
+
+
+def _compared(cells: Cells, both: Mapping[Place, tuple[Interval, str]], name: str) -> str:
+    inside = sum(agrees(*pair) for pair in both.values())
+    whole = f"Of {count(len(both), 'published number')}, {inside} {'lies' if inside == 1 else 'lie'}"
+    said = f"{whole} within the 95 % interval of our {name}"
+    ratios = {p: f.estimate / float(t) for p, (f, t) in both.items() if f.estimate > 0 and float(t) > 0}
+    if not ratios:
+        return said
+    worst = max(ratios, key=lambda place: abs(math.log(ratios[place])))
+    return f"{said}; the furthest is {_where(cells, worst)}, where ours is {short(ratios[worst])} times the published"
+
+
+def _where(cells: Cells, place: Place) -> str:
+    """``Pre-LN at 128 layers``."""
+    return f"{cells.columns[place[1]]} at {cells.rows[place[0]]}"

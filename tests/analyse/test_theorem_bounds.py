@@ -1,0 +1,79 @@
+"""Lemma 2 and Theorem 1 as divisors, by hand: layers, widths and placements that the paper's formulas tell apart."""
+
+import math
+
+import pytest
+
+from lnlab.analyse.select import select
+from lnlab.analyse.theorem_bounds import Stack, lemma_2, sharp_law, theorem
+
+
+@pytest.fixture(scope="module")
+def encoders(setting, experiment):
+    """Encoders of 2 layers: w2's gradient is 24 and 48, w1's 1, the stream after layer l is 3 l, a branch is 99."""
+    variants = {p: {**setting(p, 2, d_model=64), "decoder": {}} for p in ("post", "pre", "rezero")}
+
+    def rows(variant, seed):
+        for layer in (1, 2):
+            at = {"stack": "encoder", "layer": layer, "sublayer": "feed_forward"}
+            yield {**at, "quantity": "gradient_norm", "tensor": "w2", "value": 24.0 * layer * seed}
+            yield {**at, "quantity": "gradient_norm", "tensor": "w1", "value": 1.0}
+            yield {**at, "quantity": "hidden_norm_sq", "tensor": "sum", "value": 3.0 * layer * seed}
+            yield {**at, "quantity": "hidden_norm_sq", "tensor": "branch", "value": 99.0}
+            elsewhere = {**at, "sublayer": "self_attention", "tensor": "sum"}
+            yield {**elsewhere, "quantity": "hidden_norm_sq", "value": 77.0}
+
+    return experiment(variants, (1, 2), rows)
+
+
+def values(results, quantity, variant):
+    rows = select(results, {"quantity": quantity, "variant": variant, "seed": 2}).sort("layer")
+    return dict(rows.select("layer", "value").iter_rows())
+
+
+@pytest.mark.parametrize(("placement", "form"), [("post", 64 * math.log(64) ** 0.5), ("pre", 64 * math.log(8) ** 0.5)])
+def test_the_theorem_divides_the_last_w2_by_d_sqrt_ln_d_and_in_pre_ln_by_sqrt_l_too(encoders, placement, form):
+    """With L = 2, ln 64 / 2 = ln 8."""
+    assert values(encoders, "gradient_over_theorem", placement) == pytest.approx({2: 96 / form})
+
+
+@pytest.mark.parametrize(("placement", "form"), [("post", 8.0), ("pre", 32**0.5)])
+def test_the_sharper_law_divides_by_sqrt_d_and_in_pre_ln_by_sqrt_d_over_l(encoders, placement, form):
+    assert values(encoders, "gradient_over_sharp_law", placement) == pytest.approx({2: 96 / form})
+
+
+def test_lemma_2_divides_the_stream_after_each_layer(encoders):
+    assert values(encoders, "stream_over_lower_bound", "pre") == pytest.approx({1: 6 / 1.5, 2: 12 / 2})
+    assert values(encoders, "stream_over_upper_bound", "pre") == pytest.approx({1: 6 / 2.5, 2: 12 / 4})
+    for quantity in ("stream_over_lower_bound", "stream_over_upper_bound"):
+        assert values(encoders, quantity, "post") == pytest.approx({1: 4, 2: 8})
+
+
+QUANTITIES = ("gradient_over_theorem", "gradient_over_sharp_law", "stream_over_lower_bound", "stream_over_upper_bound")
+
+
+@pytest.mark.parametrize("quantity", QUANTITIES)
+def test_other_placements_have_no_row(encoders, quantity):
+    assert values(encoders, quantity, "rezero") == {}
+
+
+def test_a_stack_with_cross_attention_has_no_row(setting, experiment):
+    def rows(variant, seed):
+        for stack in ("encoder", "decoder"):
+            at = {"stack": stack, "layer": 2, "sublayer": "feed_forward", "tensor": "w2"}
+            yield {**at, "quantity": "gradient_norm", "value": 1.0}
+
+    found = experiment({"with": setting(), "without": setting(cross=False)}, (1,), rows)
+    told = select(found, {"quantity": "gradient_over_theorem"}).select("variant", "stack").rows()
+    assert sorted(told) == [("with", "encoder"), ("without", "decoder"), ("without", "encoder")]
+
+
+def test_the_formulas_are_those_of_the_paper_at_its_own_size():
+    """d = 512, L = 6, worked out from Theorem 1 and Lemma 2 as printed."""
+    post, pre = Stack("post", 6, 512), Stack("pre", 6, 512)
+    assert theorem(post, 6) == pytest.approx(512 * math.sqrt(6.238324625))
+    assert theorem(post, 6) / theorem(pre, 6) == pytest.approx(6**0.5)
+    assert sharp_law(post, 6) == pytest.approx(22.627417)
+    assert sharp_law(post, 6) / sharp_law(pre, 6) == pytest.approx(6**0.5)
+    assert lemma_2(post, 6) == (1.5, 1.5)
+    assert lemma_2(pre, 6) == (4.0, 10.0)

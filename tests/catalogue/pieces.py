@@ -1,0 +1,97 @@
+"""For any registered piece, whoever registers it: its smallest parameters, and a setting in which it plays its part."""
+
+from collections.abc import Iterator
+from itertools import product
+from typing import Any
+
+from lnlab.catalogue import REGISTRIES
+from lnlab.compile.contradictions import contradictions
+from lnlab.compile.resolve import resolve
+from lnlab.compile.work import Setting, Trajectory
+from lnlab.execute.program import build
+from lnlab.probes.probe import State
+from lnlab.registry import Choice, Entry, Flawed, Roots
+
+SMALL = {
+    "corpus": {"kind": "toy_german_english", "train": 60, "validation": 20, "test": 20},
+    "d_model": 16,
+    "heads": 2,
+    "d_ff": 24,
+    "train": ["left.txt", "right.txt"],
+}
+"""By the name of a parameter: what it is given where it has no default, or a needlessly large one."""
+
+TOKENS = {"kind": "random_tokens", "vocabulary": 40, "sentences": 3, "length": 5}
+LABELS = TOKENS | {"classes": 3}
+MODELS = ("encoder_decoder", "encoder", "language_model", "classifier")
+LAYERS = 4
+"""So that a placement that treats a quarter of the layers differently does."""
+
+
+def smallest(entry: Entry[Any]) -> Choice:
+    """A choice of this entry with every parameter small that has to be given, or could be large."""
+    required = [name for name, p in entry.keywords.items() if p.default is p.empty]
+    return {"kind": entry.name} | {name: SMALL[name] for name in entry.keywords if name in required or name == "corpus"}
+
+
+def setting_with(entry: Entry[Any], **given: Any) -> Setting:
+    """The first setting that holds this entry and contradicts nothing; keys as a spec writes them.
+
+    Raises:
+        LookupError: there is none.
+    """
+    refused = ""
+    for candidate in _candidates(entry, given):
+        try:
+            setting = resolve(candidate, REGISTRIES)
+        except Flawed as flawed:
+            refused = str(flawed)
+            continue
+        flaws = contradictions(setting, REGISTRIES)
+        if not flaws:
+            return setting
+        refused = flaws[0].what
+    raise LookupError(f"no setting suits {entry.kind} '{entry.name}': {refused}")
+
+
+def state_of(setting: Setting, seed: int = 1, roots: Roots = ()) -> State:
+    """The state at initialization, made as a run makes it."""
+    return build(Trajectory("tests", seed, setting, 0, ()), REGISTRIES, roots)
+
+
+def pieces_of(setting: Setting) -> dict[str, int]:
+    """Every entry that a setting names, with its version."""
+    found: dict[str, int] = {}
+
+    def see(kind: str, choice: Choice) -> None:
+        entry = REGISTRIES[kind][choice["kind"]]
+        found[f"{kind} {entry.name}"] = entry.version
+        for name, registry in entry.nested.items():
+            see(registry.kind, choice[name])
+
+    for kind in ("task", "model", "init"):
+        see(kind, setting[kind])
+    for stack in REGISTRIES["model"][setting["model"]["kind"]].tags["stacks"]:
+        for kind in ("norm", "placement", "attention"):
+            see(kind, setting[stack][kind])
+    return found
+
+
+def _candidates(entry: Entry[Any], given: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Settings that might suit an entry, the plainest first."""
+    chosen = {entry.kind: smallest(entry)}
+    if entry.kind in ("corpus", "tokenizer"):
+        chosen = {"task": smallest(REGISTRIES["task"]["translation"]) | chosen}
+    models = [entry.name] if entry.kind == "model" else MODELS
+    for placement, tied, name in product(_placements(), ({}, {"tied": "none"}), models):
+        model = {"kind": name, "layers": LAYERS} | {word: SMALL[word] for word in ("d_model", "heads", "d_ff")} | tied
+        whole = {"task": LABELS if name == "classifier" else TOKENS, "placement": placement} | chosen | given
+        yield {key: value for key, value in whole.items() if key != "probe"} | {"model": model}
+
+
+def _placements() -> Iterator[Choice]:
+    """The plainest first; those that wait for what an init will write into them, waiting."""
+    yield from ({"kind": "pre"}, {"kind": "post"})
+    for entry in REGISTRIES["placement"]:
+        word, value = entry.tags.get("waits", (None, None))
+        yield {"kind": entry.name} if word is None else {"kind": entry.name, word: value}
