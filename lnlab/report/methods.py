@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from lnlab.keys import Json, canonical
 from lnlab.report.facts import ReportFacts
 from lnlab.report.wording import count, listing, plain, value_of_axis
+from lnlab.spec.values import place
 from lnlab.tables import Results
 
 
@@ -45,7 +46,8 @@ def prose(facts: ReportFacts, results: Results) -> list[str]:
     taken = values(settings(results))
     if not taken:
         return ["The plan holds no run."]
-    return [p for p in (_model(taken), _data(taken), _training(taken), _measured(facts), _replicates(results)) if p]
+    said = (_model(taken), _data(taken), _training(taken), _interventions(taken), _measured(facts), _replicates(results))
+    return [paragraph for paragraph in said if paragraph]
 
 
 def _say(taken: Mapping[str, list[Json]], path: str) -> str:
@@ -118,6 +120,20 @@ def _training(taken: Mapping[str, list[Json]]) -> str:
     rate = f" by {_choice(taken, 'optimizer')}" if "optimizer" in taken else ""
     factor = f", schedule {_choice(taken, 'schedule')}" if "schedule" in taken else ""
     return f"{start} Training takes {_plain(taken, 'train.steps')} updates{rate}{factor}.".strip()
+
+
+def _interventions(taken: Mapping[str, list[Json]]) -> str:
+    """What acts where, with the values of each parameter over all variants."""
+    groups: dict[tuple[str, str], list[dict[str, Json]]] = {}
+    for each in (choice for choices in taken.get("interventions", []) for choice in choices):
+        rest = {name: value for name, value in each.items() if name not in ("kind", "where")}
+        groups.setdefault((each["kind"], place(each.get("where", {}))), []).append(rest)
+    said = [
+        f"{kind} at {where}{_bracket(', '.join(f'{p} {_plain(given, p)}' for p in given))}"
+        for (kind, where), every in groups.items()
+        for given in [values(every)]
+    ]
+    return f"In some variants an intervention cuts an arrow: {'; '.join(said)}." if said else ""
 
 
 def _measured(facts: ReportFacts) -> str:
