@@ -7,6 +7,7 @@ from lnlab.keys import Json, canonical
 from lnlab.report.facts import ReportFacts
 from lnlab.report.wording import count, listing, plain, value_of_axis
 from lnlab.spec.columns import METHOD
+from lnlab.spec.values import place
 from lnlab.tables import Results
 
 
@@ -47,8 +48,8 @@ def prose(facts: ReportFacts, results: Results) -> list[str]:
     if not taken:
         return ["The plan holds no run."]
     named = METHOD in results.axes["axis"]
-    told = (_model(taken, named=named), _data(taken), _training(taken, named=named), _measured(facts))
-    return [p for p in (*told, _replicates(results)) if p]
+    told = (_model(taken, named=named), _data(taken), _training(taken, named=named), _interventions(taken))
+    return [p for p in (*told, _measured(facts), _replicates(results)) if p]
 
 
 def _say(taken: Mapping[str, list[Json]], path: str) -> str:
@@ -128,6 +129,20 @@ def _training(taken: Mapping[str, list[Json]], *, named: bool) -> str:
     rate = f" by {_choice(taken, 'optimizer')}" if "optimizer" in taken else ""
     factor = f", schedule {_choice(taken, 'schedule')}" if "schedule" in taken else ""
     return f"{start} Training takes {_plain(taken, 'train.steps')} updates{rate}{factor}.".strip()
+
+
+def _interventions(taken: Mapping[str, list[Json]]) -> str:
+    """What acts where, with the values of each parameter over all variants."""
+    groups: dict[tuple[str, str], list[dict[str, Json]]] = {}
+    for each in (choice for choices in taken.get("interventions", []) for choice in choices):
+        rest = {name: value for name, value in each.items() if name not in ("kind", "where")}
+        groups.setdefault((each["kind"], place(each.get("where", {}))), []).append(rest)
+    said = [
+        f"{kind} at {where}{_bracket(', '.join(f'{p} {_plain(given, p)}' for p in given))}"
+        for (kind, where), every in groups.items()
+        for given in [values(every)]
+    ]
+    return f"In some variants an intervention cuts an arrow: {'; '.join(said)}." if said else ""
 
 
 def _measured(facts: ReportFacts) -> str:
