@@ -11,7 +11,7 @@ from lnlab.analyse.settings import settings, value_at
 from lnlab.tables import Results
 
 
-@quantities.register("branch_gain")
+@quantities.register("branch_gain", of=("hidden_norm_sq",))
 def branch_gain(results: Results) -> pl.DataFrame:
     """``E‖f(x)‖² / E‖x‖²``: what a sublayer gives back over what it is given (Xiong et al., 2020, Lemmas 1 and 2).
 
@@ -23,7 +23,7 @@ def branch_gain(results: Results) -> pl.DataFrame:
     return product(branches, given, "branch_gain", at=("stack", "layer", "sublayer"), power=-1.0)
 
 
-@quantities.register("attention_gain_times_length")
+@quantities.register("attention_gain_times_length", of=("hidden_norm_sq",))
 def attention_gain_times_length(results: Results) -> pl.DataFrame:
     """``n E‖f(x)‖² / E‖x‖²``: what self-attention gives back, times the tokens of a sentence (Xiong et al., 2020).
 

@@ -1,6 +1,7 @@
 """Quantities that follow from stored ones. They are named in a selection like any other: ``quantity: <name>``.
 
-A builder is ``(results) -> rows``: a frame of ``run variant seed step quantity``, site columns and ``value``.
+A builder is ``(results) -> rows``: a frame of ``run variant seed step quantity``, site columns and ``value``. Its tag
+``of`` names the stored quantities that it is made of, so that a report need not keep the others.
 """
 
 from collections.abc import Callable
@@ -40,7 +41,7 @@ def product(
     return joined.select(*STATE, pl.lit(name).alias("quantity"), *SITE, value.alias("value"))
 
 
-@quantities.register("scaled_gradient_norm")
+@quantities.register("scaled_gradient_norm", of=("gradient_norm", "hidden_norm_sq"))
 def scaled_gradient_norm(results: Results) -> pl.DataFrame:
     """``‖E g‖_F · √(E‖x‖²/d)``: a weight's gradient norm times the size of the stream it adds to (Xiong et al., 2020).
 
@@ -52,7 +53,7 @@ def scaled_gradient_norm(results: Results) -> pl.DataFrame:
     return product(stored(results, "gradient_norm"), streams, "scaled_gradient_norm", at=at, power=0.5)
 
 
-@quantities.register("gradient_growth")
+@quantities.register("gradient_growth", of=("gradient_norm",))
 def gradient_growth(results: Results) -> pl.DataFrame:
     """``‖E g_l‖_F / ‖E g_(l-1)‖_F``: a weight's gradient norm over that of the layer before (Xiong et al., 2020)."""
     here = stored(results, "gradient_norm").filter(pl.col("layer").is_not_null())

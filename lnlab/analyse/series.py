@@ -88,6 +88,24 @@ def series(results: Results, of: Selection, over: str | None = None, reduce: Red
     return _sorted_out(rows, runs, levels, reduce)
 
 
+def quotient(a: Series, b: Series) -> Series:
+    """``a / b`` at every seed and x; a seed counts only where both have all their numbers.
+
+    Raises:
+        LabError: the two have not the same x.
+    """
+    if a.seeds and b.seeds and a.levels != b.levels:
+        told = " and ".join(", ".join(map(str, s.levels)) for s in (a, b))
+        raise LabError(Problem("to", f"the two series stand at different x: {told}", "select the same x for both"))
+    pairs = a.numbers.join(b.numbers, on=["seed", "x"], nulls_equal=True, maintain_order="left")
+    ratio = pl.when(pl.col("value_right") != 0).then(pl.col("value") / pl.col("value_right"))
+    pending = {*a.pending, *b.pending}
+    lost = {seed: why for seed, why in {**a.lost, **b.lost}.items() if seed not in pending}
+    failed = {seed: why for seed, why in {**a.failed, **b.failed}.items() if seed not in pending | lost.keys()}
+    numbers = pairs.select("seed", "x", value=ratio)
+    return Series(numbers, failed, lost, tuple(sorted(pending)), a.trained or b.trained)
+
+
 def _with_x(frame: pl.DataFrame, over: str | None) -> pl.DataFrame:
     """The rows that have an x, with it: a number where the column is one, else a word; null without ``over``."""
     if over is None:

@@ -6,8 +6,8 @@ Of a stack of L layers of width d, for inputs of variance 1 and r = d_ff / d = 1
     Theorem 1    Post-LN  ‖dL/dW2‖ <= O(d √ln d)     Pre-LN  ‖dL/dW2‖ <= O(d √(ln d / L))
     sharper      Post-LN  O(√d)                      Pre-LN  O(√(d/L))
 
-The proof of Theorem 1 bounds each of d² entries by norms of whole vectors. But the gradient of one token is of rank one,
-the outer product of two vectors whose norms are known, which saves a factor √(d ln d). Constants are left out. The
+The proof of Theorem 1 bounds each of d² entries by norms of whole vectors. But the gradient of one token is of rank
+one, the outer product of two vectors whose norms are known, which saves a factor √(d ln d). Constants are left out. The
 statements are about layers of self-attention and a feed-forward network: a stack with cross-attention has no row here.
 """
 
@@ -34,7 +34,7 @@ Law = Callable[[Stack, int], float]
 """From a stack and one of its layers to a divisor."""
 
 
-@quantities.register("gradient_over_theorem")
+@quantities.register("gradient_over_theorem", of=("gradient_norm",))
 def gradient_over_theorem(results: Results) -> pl.DataFrame:
     """``‖E g‖_F / (d √(ln d / L))``: the last w2's gradient over the form of Theorem 1 (Xiong et al., 2020).
 
@@ -43,7 +43,7 @@ def gradient_over_theorem(results: Results) -> pl.DataFrame:
     return _over(_last(stored(results, "gradient_norm"), results), results, "gradient_over_theorem", theorem)
 
 
-@quantities.register("gradient_over_sharp_law")
+@quantities.register("gradient_over_sharp_law", of=("gradient_norm",))
 def gradient_over_sharp_law(results: Results) -> pl.DataFrame:
     """``‖E g‖_F / √(d / L)``: the last w2's gradient over the law of rank-one gradients (after Xiong et al., 2020).
 
@@ -52,7 +52,7 @@ def gradient_over_sharp_law(results: Results) -> pl.DataFrame:
     return _over(_last(stored(results, "gradient_norm"), results), results, "gradient_over_sharp_law", sharp_law)
 
 
-@quantities.register("stream_over_lower_bound")
+@quantities.register("stream_over_lower_bound", of=("hidden_norm_sq",))
 def stream_over_lower_bound(results: Results) -> pl.DataFrame:
     """``(E‖x_l‖²/d) / (1 + l/2)``: the stream after layer l over Lemma 2's lower bound (Xiong et al., 2020).
 
@@ -61,7 +61,7 @@ def stream_over_lower_bound(results: Results) -> pl.DataFrame:
     return _over(_streams(results), results, "stream_over_lower_bound", lambda at, layer: lemma_2(at, layer)[0])
 
 
-@quantities.register("stream_over_upper_bound")
+@quantities.register("stream_over_upper_bound", of=("hidden_norm_sq",))
 def stream_over_upper_bound(results: Results) -> pl.DataFrame:
     """``(E‖x_l‖²/d) / (1 + 3l/2)``: the stream after layer l over Lemma 2's upper bound (Xiong et al., 2020).
 

@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 
 from lnlab.analyse.intervals import student
-from lnlab.analyse.series import series
+from lnlab.analyse.series import quotient, series
 from lnlab.claims.claim import Finding, claims
 from lnlab.claims.levels import numeric, per_seed, unfit, unfitted
 from lnlab.claims.region import Region, region
@@ -31,6 +31,7 @@ def power_law(
     *,
     of: dict[str, Json],
     over: str,
+    to: dict[str, Json] | None = None,
     between: tuple[float, float] | None = None,
     at_least: float | None = None,
     at_most: float | None = None,
@@ -40,9 +41,13 @@ def power_law(
     """``y ~ x^e``: the slope of log y on log x within each seed (Student, 1908).
 
     ``exponent: e`` is the region e ± .15, or e ± .10 where x spans at least a factor 8. ``big_o: e`` tests the exponent
-    of y = O(x^e): at most e + .05. At least 4 levels that span at least a factor 2.
+    of y = O(x^e): at most e + .05. At least 4 levels that span at least a factor 2. With ``to``, y is the ratio of the
+    selection to the same with what ``to`` changes, at every x and paired by seed: its exponent is the difference of
+    their exponents.
     """
     found = series(results, of, over)
+    if to is not None:
+        found = quotient(found, series(results, {**of, **to}, over))
     x = numeric(found, over, positive=True)
     about = None if exponent is None else around(exponent, x)
     order = None if big_o is None else Region(high=big_o + SLACK)

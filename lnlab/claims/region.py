@@ -5,6 +5,7 @@ side, whatever the truth; for a two-sided region this is the two one-sided tests
 """
 
 import math
+import sys
 from dataclasses import dataclass
 
 from lnlab.analyse.intervals import Interval
@@ -32,10 +33,17 @@ class Region:
         """The upper edge as a number."""
         return math.inf if self.high is None else self.high
 
+    @property
+    def edges(self) -> tuple[float | None, float | None]:
+        """Both edges as they are told: a number next to 0, which leaves 0 out, is 0."""
+        low, high = (None if e is None else 0.0 if abs(e) < sys.float_info.min else e for e in (self.low, self.high))
+        return low, high
+
     def __str__(self) -> str:
-        if self.low is None:
-            return f"at most {self.high:.3g}"
-        return f"at least {self.low:.3g}" if self.high is None else f"between {self.low:.3g} and {self.high:.3g}"
+        low, high = self.edges
+        if low is None:
+            return f"at most {high:.3g}"
+        return f"at least {low:.3g}" if high is None else f"between {low:.3g} and {high:.3g}"
 
 
 def region(

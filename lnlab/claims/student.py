@@ -41,7 +41,8 @@ def interval_of(sample: Sample) -> Interval:
 def measured(statistic: str, sample: Sample, allowed: Region) -> Finding:
     """What was measured, before any verdict: estimate, interval (from two seeds on), seeds inside the region."""
     inside = sum(number in allowed for number in sample.numbers.values())
-    blank = Finding("undecided", statistic, "", region_low=allowed.low, region_high=allowed.high)
+    low, high = allowed.edges
+    blank = Finding("undecided", statistic, "", region_low=low, region_high=high)
     blank = replace(blank, n=len(sample.numbers), inside=inside, seeds=dict(sample.numbers))
     if not sample.numbers:
         return blank

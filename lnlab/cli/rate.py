@@ -54,7 +54,8 @@ def past_rate(store: Store, units: Sequence[Trajectory], known: "Registries") ->
     size = median(costs_of(units, known).values())
     done: dict[str, float] = {}
     for results in islice(_past(store), PLANS):
-        done |= {k: flops / s for k, flops, s in _done(results, known) if size / ALIKE <= flops <= size * ALIKE}
+        alike = (each for each in _done(results, known) if size / ALIKE <= each[1] <= size * ALIKE)
+        done |= {key: flops / seconds for key, flops, seconds in alike if flops}
     said = f"from {len(done):,} of about this size that this store already holds"
     return Rate(median(done.values()), said) if done else None
 
@@ -88,7 +89,7 @@ def measured_rate(store: Store, request: "Request", units: Sequence[Trajectory],
     ends: list[Event] = []
     sweep([unit], store.open_unit, Pieces(request.plugins), roots=request.roots, workers=1, on_event=ends.append)
     seconds = [event.seconds for event in ends if event.kind == "finished"]
-    return Rate(costs[unit.key] / seconds[0], "from one measured just now") if seconds else None
+    return Rate(costs[unit.key] / seconds[0], "from one measured just now") if seconds and costs[unit.key] else None
 
 
 def workers_here(given: int | None) -> int:

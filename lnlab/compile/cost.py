@@ -18,7 +18,7 @@ from lnlab.compile.data import init_passes
 from lnlab.compile.paths import stacks_of
 from lnlab.compile.work import Measurement, Setting
 
-FLOAT = 4
+BYTES = {"float32": 4, "float64": 8}
 COPIES = 4
 WIDE, INNER, LOGITS = 16, 4, 4
 _CGROUP = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"))
@@ -44,8 +44,8 @@ def cost(setting: Setting, measurements: Iterable[Measurement], registries: Regi
     parameters, per_token = registries["model"][setting["model"]["kind"]].tags["size"](setting)
     tokens = batch_tokens(setting, registries)
     looks = init_passes(setting["init"], registries) + sum(passes(each, registries) for each in measurements)
-    flops = looks * per_token * tokens
-    return Cost(parameters, flops, FLOAT * (COPIES * parameters + tokens * _kept_per_token(setting)))
+    numbers = COPIES * parameters + tokens * _kept_per_token(setting)
+    return Cost(parameters, looks * per_token * tokens, BYTES[setting["train"]["precision"]] * numbers)
 
 
 def passes(measurement: Measurement, registries: Registries) -> float:

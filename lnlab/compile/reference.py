@@ -64,6 +64,8 @@ def _default(entry: Entry[Any], name: str) -> str:
         return "required"
     if isinstance(given, dict) and list(given) == ["kind"]:
         given = given["kind"]
+    if name not in entry.nested:
+        given = entry.params.model_json_schema()["properties"][name]["default"]
     return f"`{given if isinstance(given, str) else json.dumps(given)}`"
 
 

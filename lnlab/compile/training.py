@@ -22,7 +22,7 @@ class Train(BaseModel):
     accumulate: Count = 1
     clip: Annotated[float, Field(gt=0)] | None = None
     evaluate: At | None = None
-    precision: Literal["float32"] = "float32"
+    precision: Literal["float32", "float64"] = "float32"
     device: Literal["cpu"] = "cpu"
     threads: One = 1
 

@@ -23,7 +23,7 @@ from lnlab.tasks.task import Task
 
 
 def build(trajectory: Trajectory, registries: Registries, roots: Roots = ()) -> State:
-    """The state before the first update: model in float32 and in evaluation mode. Its corpus is not read yet.
+    """The state before the first update: model in its precision and in evaluation mode. Its corpus is not read yet.
 
     Any draw that is not addressed (what a module's constructor fills before the init replaces it) comes from a
     generator that depends on the seed alone, never on what this process did before.
@@ -36,7 +36,7 @@ def build(trajectory: Trajectory, registries: Registries, roots: Roots = ()) -> 
     draw = Draw(trajectory.seed)
     torch.default_generator.manual_seed(draw("build"))
     task = registries["task"].builder(setting["task"])(draw, roots)
-    model = build_model(setting, registries, task).to(torch.float32)
+    model = build_model(setting, registries, task).to(precision(setting))
     state = State(model, task, draw, step=0)
     initializer(setting["init"], registries["init"], partial(state.read, purpose="init"))(model, draw)
     model.eval()
@@ -49,6 +49,12 @@ def initializer(choice: Choice, inits: Registry[Any], batches: Batches) -> Calla
     inner = {name: initializer(choice[name], inits, batches) for name, r in entry.nested.items() if r is inits}
     build = partial(inits.builder(choice), **inner)
     return (lambda model, draw: build(model, draw, batches)) if asks_for_data(entry) else build
+
+
+def precision(setting: Setting) -> torch.dtype:
+    """The number format of a setting; initial values are drawn in float32 and then cast, so that they are the same."""
+    word = (setting.get("train") or {}).get("precision", "float32")
+    return {"float32": torch.float32, "float64": torch.float64}[word]
 
 
 def build_model(setting: Setting, registries: Registries, task: Task) -> nn.Module:

@@ -33,7 +33,7 @@ def _passes(params: dict[str, Any]) -> float:
     return float(params["batches"] * (16 if params["draws"] is None else 1))
 
 
-@probes.register("io_jacobian", table="sites", passes=_passes, quantities=QUANTITIES)
+@probes.register("io_jacobian", version=2, table="sites", passes=_passes, quantities=QUANTITIES)
 def io_jacobian(
     state: State,
     *,
@@ -48,7 +48,8 @@ def io_jacobian(
     vector. The output is that of the last layer; where a final norm follows, also the norm's, as ``sublayer:
     final_norm``. ``jacobian_singular_value`` has its rank as ``index``, over all sentences together.
     ``jacobian_mean_square`` is their mean square; with ``draws``, Hutchinson's estimate from so many, and no singular
-    values. In float64; dropout is off.
+    values. In float64; dropout is off. A singular value that rounding hides, below n ε times its sentence's largest, is
+    0: a layer norm takes two directions from every token.
     """
     found: dict[Site, list[tuple[Tensor, int]]] = {}
     with differentiable(state.model), torch.enable_grad():
@@ -60,7 +61,7 @@ def io_jacobian(
         size = sum(n for _, n in parts)
         square = sum(part.square().sum().item() / (1 if draws is None else draws) for part, _ in parts)
         yield {"quantity": "jacobian_mean_square", **site.row(), "value": square / size}
-        values = [] if draws is not None else torch.cat([torch.linalg.svdvals(part) for part, _ in parts]).tolist()
+        values = [] if draws is not None else torch.cat([singular_values(part) for part, _ in parts]).tolist()
         for rank, value in enumerate(sorted(values, reverse=True), 1):
             yield {"quantity": "jacobian_singular_value", **site.row(), "index": rank, "value": value}
 
@@ -72,6 +73,13 @@ def products(start: Tensor, end: Tensor, rows: Tensor) -> Tensor:
         for v in torch.split(rows, AT_ONCE)
     ]
     return torch.cat(found).flatten(1)
+
+
+def singular_values(jacobian: Tensor) -> Tensor:
+    """Falling; 0 where they are below ``n ε σ_1``, with n the larger side: nothing but rounding (Golub, Van Loan)."""
+    values: Tensor = torch.linalg.svdvals(jacobian)
+    least = values[:1] * max(jacobian.shape) * torch.finfo(values.dtype).eps
+    return values.where(values > least, 0.0)
 
 
 class _Ends(nn.Module):

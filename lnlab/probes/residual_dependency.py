@@ -142,7 +142,7 @@ def normed_parts(norm: nn.Module, parts: Tensor) -> Tensor:
     if isinstance(norm, nn.Identity):
         return parts
     if isinstance(norm, Shift):
-        return torch.cat([parts[:-1], norm(parts[-1:])])
+        return torch.cat([parts[:-1], parts[-1:] + norm.shift])
     whole = parts.sum(0)
     if isinstance(norm, nn.LayerNorm):
         size = (whole.var(-1, correction=0, keepdim=True) + norm.eps).sqrt()

@@ -32,7 +32,9 @@ def dots(verdict: Verdict) -> Dots | None:
         return None
     log = min(every) > 0
     low, high = (math.log(min(every)), math.log(max(every))) if log else (min(every), max(every))
-    span = (high - low) or 1.0
+    span = high - low
+    if span < 1e-9 * max(abs(low), abs(high), 1.0):  # one number, up to rounding: in the middle
+        low, span = low - 0.5, 1.0
 
     def place(value: float) -> float:
         along = ((math.log(value) if log else value) - low) / span

@@ -84,7 +84,7 @@ def gather(results: Results, quantity: str, where: Mapping[str, Json], x: str, *
     runs = runs_with(results, selection, x)
     names, families, labels = series(results, runs, x)
     rows = rows.with_columns(panel.alias("panel")).join(labels, on="run", how="left", maintain_order="left")
-    _refuse_several(rows, x)
+    refuse_several(rows, x)
     finite = rows.filter(pl.col("value").is_finite())
     drawn = finite.filter(pl.col("value") > 0) if log else finite
     seeds = drawn.select(pl.col(c).cast(t) for c, t in SEEDS.items()).sort("panel", "line", "x", "seed")
@@ -122,8 +122,12 @@ def values_at(results: Results, rows: pl.DataFrame, path: str) -> dict[str | flo
     }
 
 
-def _refuse_several(rows: pl.DataFrame, x: str) -> None:
-    """Refuse to average over anything but seeds: two numbers of one seed at one place are a mistake of ``where``."""
+def refuse_several(rows: pl.DataFrame, x: str) -> None:
+    """Refuse to average over anything but seeds: two numbers of one seed at one place are a mistake of ``where``.
+
+    Raises:
+        ReportError: there are two; ``rows`` have columns ``panel series x seed``, and ``x`` is what x is called.
+    """
     twice = rows.filter(pl.struct("panel", "series", "x", "seed").is_duplicated())
     if twice.is_empty():
         return
@@ -135,10 +139,16 @@ def _refuse_several(rows: pl.DataFrame, x: str) -> None:
 
 
 def points(seeds: pl.DataFrame, *, log: bool) -> pl.DataFrame:
-    """Mean over seeds with the 95 % Student interval at each place: ``panel series line x estimate low high n``."""
-    rows = []
-    groups = seeds.group_by("panel", "series", "line", "x", maintain_order=True).agg(pl.col("value"))
+    """Mean over seeds with the 95 % Student interval at each place: ``panel series line x estimate low high n``.
+
+    A null of ``seeds`` is no number; a place where all are null has n = 0.
+    """
+    rows: list[tuple[object, ...]] = []
+    groups = seeds.group_by("panel", "series", "line", "x", maintain_order=True).agg(pl.col("value").drop_nulls())
     for *place, values in groups.iter_rows():
+        if not values:
+            rows.append((*place, None, None, None, 0))
+            continue
         found = student(values, log=log)
         band = (found.low, found.high) if found.n > 1 else (None, None)
         rows.append((*place, found.estimate, *band, found.n))
@@ -147,7 +157,7 @@ def points(seeds: pl.DataFrame, *, log: bool) -> pl.DataFrame:
 
 def replicates(points: pl.DataFrame) -> str:
     """``n = 10``, or ``n = 3 to 10`` where places differ, without a line break."""
-    numbers = sorted(points["n"].unique())
+    numbers = sorted(n for n in points["n"].unique() if n) or [0]
     return f"n = {numbers[0]}" + (f" to {numbers[-1]}" if len(numbers) > 1 else "")
 
 
@@ -165,18 +175,20 @@ def missing(runs: pl.DataFrame) -> str:
 
 
 def stored(results: Results, quantity: str, rows: pl.DataFrame) -> dict[str, pl.DataFrame]:
-    """The stored rows that give these rows again: themselves, or all rows of these runs for a derived quantity."""
+    """The stored rows that give these rows again: themselves, or those of these runs that a derived one is made of."""
     runs = pl.col("run").is_in(rows["run"].unique().implode())
     if quantity in quantities.entries:
-        return {name: results.tables[name].filter(runs) for name in MEASURED if name in results.tables}
+        parts = quantities[quantity].tags.get("of")
+        kept = runs if parts is None else runs & pl.col("quantity").is_in(parts)
+        return {name: results.tables[name].filter(kept) for name in MEASURED if name in results.tables}
     keys = [c for c in ("run", "step", "split", "stack", "layer", "sublayer", "tensor", "index") if c in rows.columns]
     taken = rows.select(keys).unique()
-    kept = {}
+    found = {}
     for name in MEASURED:
         if (table := results.tables.get(name)) is not None:
             on = [c for c in keys if c in table.columns]
             same = table.filter(pl.col("quantity") == quantity)
-            kept[name] = same.join(
+            found[name] = same.join(
                 taken.select(on).unique(), on=on, how="semi", nulls_equal=True, maintain_order="left"
             )
-    return kept
+    return found

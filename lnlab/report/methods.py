@@ -110,6 +110,8 @@ def _data(taken: Mapping[str, list[Json]]) -> str:
 
 def _training(taken: Mapping[str, list[Json]]) -> str:
     start = f"Weights start as {_choice(taken, 'init')}." if "init" in taken else ""
+    if taken.get("train.precision", ["float32"]) != ["float32"]:
+        start += f" Everything is computed in {_plain(taken, 'train.precision')}."
     steps = taken.get("train.steps", [0])
     if steps == [0]:
         return f"{start} Nothing is trained: every number is measured at initialization.".strip()

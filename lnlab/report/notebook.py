@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from io import BytesIO
 from typing import Any
 
 import nbformat
@@ -15,6 +16,8 @@ from lnlab.report.answers import SYMBOLS, answer, statistic
 from lnlab.report.facts import ReportFacts
 from lnlab.report.gather import points
 from lnlab.report.plates import Plate, Shown
+from lnlab.report.section import Table
+from lnlab.report.tabular import Grid, csv
 
 _OPENING = '''\
 import json
@@ -32,7 +35,7 @@ def over_seeds(seeds, log):
     value = pl.col("value").log() if log else pl.col("value")
     half = pl.col("sd") * pl.col("n").replace_strict(STUDENT, default=None) / pl.col("n").sqrt()
     found = seeds.group_by("panel", "series", "line", "x", maintain_order=True).agg(
-        value.mean().alias("mean"), value.std().alias("sd"), pl.len().cast(pl.Int64).alias("n")
+        value.mean().alias("mean"), value.std().alias("sd"), value.count().cast(pl.Int64).alias("n")
     )
     ends = {{"estimate": pl.col("mean"), "low": pl.col("mean") - half, "high": pl.col("mean") + half}}
     found = found.with_columns(**{{k: e.exp() if log else e for k, e in ends.items()}})
@@ -100,7 +103,9 @@ def _section(each: Shown, verdicts: Sequence[Verdict]) -> list[Any]:
     ]
     told = escape(part.error) if part.error else escape(part.section.missing) if part.section else ""
     body = "\n\n".join(p for p in (f"## {head}", kicker.strip(), told, "\n".join(said)) if p)
-    return [_markdown(f"section-{part.number}", body), *(cell for plate in each.plates for cell in _plate(plate))]
+    cells = [_markdown(f"section-{part.number}", body), *(cell for plate in each.plates for cell in _plate(plate))]
+    tables = part.section.tables if part.section else ()
+    return cells + [cell for pair in zip(tables, each.tables, strict=True) for cell in _standing(*pair)]
 
 
 def _plate(plate: Plate) -> list[Any]:
@@ -117,6 +122,12 @@ def _plate(plate: Plate) -> list[Any]:
         ),
         _code(f"{plate.stem}-figure", _FIGURE.format(stem=plate.stem), drawn),
     ]
+
+
+def _standing(table: Table, shown: Grid) -> list[Any]:
+    exact = pl.read_csv(BytesIO(csv(table.rows, table.headings)))
+    caption = _markdown(f"{shown.stem}-caption", escape(shown.caption))
+    return [caption, _code(shown.stem, f'pl.read_csv("{shown.file}")', _text(exact))]
 
 
 def _text(frame: pl.DataFrame) -> dict[str, str]:

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 import altair as alt
 
+from lnlab.report.wording import number
+
 _STEPS = (
     (1,),
     (1, 2, 5),
@@ -36,8 +38,17 @@ class Axis:
 
     @property
     def axis(self) -> alt.Axis:
-        """The axis in Altair's words; ticks are written as short as they can be."""
-        return alt.Axis(title=self.title, values=list(self.ticks), format="~g")
+        """The axis in Altair's words; ticks are written as short as they can be, far decades as powers of ten."""
+        if not self.log or all(1e-5 < tick < 1e6 for tick in self.ticks):
+            return alt.Axis(title=self.title, values=list(self.ticks), format="~g")
+        return alt.Axis(title=self.title, values=list(self.ticks), labelExpr=_written(self.ticks))
+
+
+def _written(ticks: Iterable[float]) -> str:
+    """A Vega expression that writes each tick, a far one as ``10⁷`` or ``2 × 10⁷``."""
+    words = {t: f"{t:g}" if 1e-4 < t < 1e6 else number(t).replace(".00", "").removeprefix("1 × ") for t in ticks}
+    cases = "".join(f"datum.value === {t!r} ? '{word}' : " for t, word in words.items())
+    return f"{cases}''"
 
 
 def logarithmic(title: str, values: Iterable[float]) -> Axis:

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from lnlab.keys import Json
 
 COLOURS = ("#D55E00", "#0072B2", "#009E73", "#CC79A7", "#000000", "#56B4E9", "#E69F00")
+RAMP = ("#fca636", "#f2844b", "#e16462", "#cc4778", "#b12a90", "#8f0da4", "#6a00a8", "#41049d", "#0d0887")
+"""Ever darker, from orange to blue: a stretch of the map plasma (Smith and van der Walt, 2015)."""
 DASHES = ((1, 0), (6, 3), (2, 2), (8, 3, 2, 3), (12, 3), (4, 1), (1, 3), (10, 2, 2, 2, 2, 2))
 SHAPES = ("circle", "square", "triangle-up", "diamond", "triangle-down", "cross", "triangle-right", "triangle-left")
 INK, QUIET, RULE, REGION = "#222222", "#555555", "#dedede", "#cfe6d6"
@@ -79,3 +81,9 @@ def look(series: Sequence[str], families: Sequence[int]) -> Look:
         tuple(DASHES[place % len(DASHES)] for place in places),
         tuple(SHAPES[place % len(SHAPES)] for place in places),
     )
+
+
+def ramp(count: int) -> tuple[str, ...]:
+    """So many colours in an order that a reader sees, from orange to blue."""
+    last = len(RAMP) - 1
+    return tuple(RAMP[round(place * last / max(count - 1, 1))] for place in range(count))

@@ -1,6 +1,7 @@
 """Derived quantities, by hand, and their place in a selection."""
 
 import math
+from dataclasses import replace
 
 import pytest
 
@@ -76,3 +77,12 @@ def test_the_stream_over_the_embedding_of_its_own_stack(setting, experiment):
     found = select(measured, {"quantity": "hidden_gain", "stack": "decoder", "sublayer": "feed_forward"})
     assert found.sort("seed", "layer")["value"].to_list() == [1.0, 2.0, 3.0, 6.0]
     assert len(select(measured, {"quantity": "hidden_gain"})) == 12
+
+
+def test_a_quantity_is_made_of_what_it_says_it_is_made_of(measured):
+    """A report keeps those rows alone."""
+    for entry in quantities:
+        sites = measured.tables["sites"]
+        parts = entry.tags.get("of", sites["quantity"].unique().to_list())
+        kept = {**measured.tables, "sites": sites.filter(sites["quantity"].is_in(parts))}
+        assert entry.build(replace(measured, tables=kept)).equals(entry.build(measured)), entry.name

@@ -5,7 +5,7 @@ import math
 import pytest
 
 from lnlab.analyse.select import NothingSelected
-from lnlab.analyse.series import series
+from lnlab.analyse.series import quotient, series
 from lnlab.errors import LabError
 
 W2 = {"quantity": "gradient_norm", "stack": "decoder", "tensor": "w2"}
@@ -128,3 +128,38 @@ def test_a_zero_below_leaves_null(setting, experiment):
     rows = lambda v, s: [{"quantity": "q", "layer": n, "value": float(n - 1)} for n in (1, 2)]  # noqa: E731
     told = experiment({"a": setting()}, (1, 2), rows)
     assert series(told, {"quantity": "q"}, "layer", "spread").numbers["value"].to_list() == [None, None]
+
+
+def test_a_quotient_is_taken_at_every_seed_and_x(profiles):
+    over = [series(profiles, {**W2, "variant": v}, "layer") for v in ("pre3", "post3")]
+    assert quotient(*over).matrix.tolist() == [[1, 1, 1], [1, 1, 1]]
+    one = [series(profiles, {**W2, "variant": v, "layer": 2}) for v in ("pre3", "post2")]
+    assert quotient(*one).matrix.tolist() == [[1], [1]]
+    w1 = series(profiles, {**W2, "tensor": "w1", "variant": "pre3"}, "layer")
+    assert quotient(w1, over[0]).matrix[1].tolist() == [112 / 112.5, 122 / 122.5, 132 / 132.5]
+
+
+def test_a_quotient_of_different_x_is_refused(profiles):
+    two, three = (series(profiles, {**W2, "variant": v}, "layer") for v in ("pre2", "pre3"))
+    with pytest.raises(LabError, match=r"stand at different x: 1\.0, 2\.0 and 1\.0, 2\.0, 3\.0"):
+        quotient(two, three)
+
+
+def test_a_quotient_keeps_what_became_of_the_seeds_of_either_side(setting, experiment):
+    """Seed 1 has both, 2 diverged on one side, 3 has yet to run on the other, 4 divides by zero."""
+    ended = {("a", 2): "diverged", ("b", 3): None}
+
+    def rows(variant, seed):
+        if (variant, seed) not in ended:
+            value = 0.0 if (variant, seed) == ("b", 4) else 6.0 if variant == "a" else 2.0
+            yield {"quantity": "q", "value": value}
+
+    told = experiment(
+        {"a": setting("post"), "b": setting("pre")},
+        (1, 2, 3, 4),
+        rows,
+        status=lambda variant, seed: ended.get((variant, seed), "finished"),
+    )
+    found = quotient(*(series(told, {"quantity": "q", "variant": v}) for v in ("a", "b")))
+    assert found.numbers["value"].to_list() == [3.0, None]
+    assert (dict(found.failed), found.pending, found.total) == ({2: "loss is not finite"}, (3,), 4)

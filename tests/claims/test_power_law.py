@@ -123,3 +123,15 @@ def test_over_layers_of_one_run(verdict):
     y = np.exp(-0.5 * np.log(np.arange(1, 7)))[None] * np.ones((5, 1))
     found = verdict(y, kind="power_law", over="layer", between=[-0.7, -0.3])
     assert (found.verdict, found.estimate) == ("supported", pytest.approx(-0.5))
+
+
+def test_with_a_second_series_it_is_the_difference_of_exponents_paired_by_seed(verdict):
+    """What a seed does to both sides cancels, so that the interval is of the difference alone."""
+    shared = np.exp(RNG.normal(size=(10, 5)))
+    a, b = law(-0.5, noise=0.01), law(-0.4, noise=0.01)
+    found = verdict(
+        {"a": a * shared, "b": b * shared}, **SIZES, to={"placement": "b"}, sizes=True, between=[-0.15, -0.05]
+    )
+    expected = stats.t.interval(0.95, 9, loc=(slopes(X, a) - slopes(X, b)).mean(), scale=stats.sem(slopes(X, a / b)))
+    assert (found.low, found.high) == pytest.approx(expected)
+    assert found.verdict == "supported"

@@ -22,6 +22,14 @@ def test_flops_are_passes_times_tokens_and_memory_grows_with_everything_that_is_
     assert made.peak_bytes == 4 * (4 * parameters + 512 * kept)
 
 
+def test_numbers_twice_as_long_need_twice_the_memory(plan, base, registries):
+    sizes = []
+    for word in ("float32", "float64"):
+        (setting,) = plan(f"{base}train: {{precision: {word}}}\n").settings.values()
+        sizes.append(cost(setting, [], registries).peak_bytes)
+    assert sizes[1] == 2 * sizes[0] > 0
+
+
 def test_the_memory_of_a_control_group_counts(tmp_path, monkeypatch):
     machine = machine_memory()
     assert machine > 2**28

@@ -18,3 +18,4 @@ def test_what_cannot_be_built_is_named_in_one_line(unit_of):
 
 def test_an_init_that_looks_at_data_is_left_out(unit_of):
     build_on_meta(unit_of(1, init={"kind": "looks"}).setting, REGISTRIES)
+    build_on_meta(unit_of(1, init={"kind": "doubles", "of": "looks"}).setting, REGISTRIES)

@@ -1,11 +1,14 @@
 """From a setting to live objects, the same whatever this process did before."""
 
+from itertools import islice
+
 import pytest
 import torch
-from toy_pieces import REGISTRIES
+from toy_pieces import REGISTRIES, Toy
 
 from lnlab.errors import LabError
 from lnlab.execute.program import build, parameters
+from lnlab.randomness import Draw
 
 
 def values(state):
@@ -18,6 +21,12 @@ def test_a_state_before_the_first_update(unit_of):
     assert not any(module.training for module in state.model.modules())
     assert {parameter.dtype for parameter in state.model.parameters()} == {torch.float32}
     assert parameters(state.model) == 3 * 3 + 3 + 3 + 3 + 1
+
+
+def test_a_model_has_the_precision_that_its_setting_asks_for(unit_of):
+    unit = unit_of(3, "norm")
+    unit.setting["train"] = {"steps": 0, "precision": "float64"}
+    assert {parameter.dtype for parameter in build(unit, REGISTRIES).model.parameters()} == {torch.float64}
 
 
 def test_what_no_init_touches_depends_on_the_seed_and_not_on_the_past(unit_of):
@@ -35,3 +44,29 @@ def test_training_is_refused(unit_of, more):
     unit.setting.update({k: v for k, v in more.items() if k != "steps"})
     with pytest.raises(LabError, match=r"train.steps: .* no optimizer is known yet .*; leave it out"):
         build(unit, REGISTRIES)
+
+
+def seen_by_init(seed, n=None):
+    """The sum of the toy task's batches that are addressed to inits."""
+    return sum(batch.sum() for batch in islice(Toy(Draw(seed), ()).batches("train", "init"), n)).item()
+
+
+@pytest.mark.parametrize(
+    ("init", "factor", "n"),
+    [
+        ({"kind": "sums"}, 1, None),
+        ({"kind": "sums", "n": 2}, 1, 2),
+        ({"kind": "doubles", "of": "sums"}, 2, None),
+        ({"kind": "doubles", "of": {"kind": "doubles", "of": {"kind": "sums", "n": 1}}}, 4, 1),
+    ],
+)
+def test_an_init_is_given_data_if_it_asks_for_it_at_whatever_depth(unit_of, init, factor, n):
+    for seed in (1, 2):
+        found = build(unit_of(seed, init=init), REGISTRIES).model.extra.item()
+        assert found == pytest.approx(factor * seen_by_init(seed, n), rel=1e-6)
+    assert seen_by_init(1, n) != seen_by_init(2, n)
+
+
+def test_more_batches_than_there_are_is_the_users_mistake(unit_of):
+    with pytest.raises(LabError, match="asks for 9 batches, and the split 'train' has 3"):
+        build(unit_of(1, init={"kind": "sums", "n": 9}), REGISTRIES)

@@ -2,6 +2,7 @@
 
 import polars as pl
 import pytest
+import torch
 
 from lnlab.catalogue import REGISTRIES
 from lnlab.compile.work import Measurement, Trajectory
@@ -49,6 +50,20 @@ def test_workers_measure_what_a_direct_call_measures(store, units):
             direct = [row["value"] for row in REGISTRIES["probe"].builder(measurement.probe)(state)]
             assert rows.filter(measurement=measurement.key)["value"].to_list() == pytest.approx(direct, rel=1e-5)
             assert len(direct) > 10
+
+
+def test_in_float64_every_number_is_the_same_to_single_precision(setting):
+    """Initial values are exactly the same, and nothing measured is, so that nothing on the way is cast back."""
+    probes = [REGISTRIES["probe"].resolve({"kind": kind, "batches": 2}) for kind in ("stream_gradient", "hidden_norm")]
+    found, starts = [], []
+    for precision in ("float32", "float64"):
+        unit = Trajectory("", 1, setting | {"train": {"steps": 0, "precision": precision}}, 0, ())
+        state = build(unit, REGISTRIES)
+        starts.append([p.double() for p in state.model.parameters()])
+        found.append([row["value"] for probe in probes for row in REGISTRIES["probe"].builder(probe)(state)])
+    assert all(torch.equal(one, two) for one, two in zip(*starts, strict=True))
+    assert found[0] == pytest.approx(found[1], rel=1e-3)
+    assert not set(found[0]) & set(found[1])
 
 
 def test_the_model_is_built_on_the_meta_device(setting):

@@ -6,8 +6,10 @@ import random
 import signal
 import sys
 import time
+from collections.abc import Callable
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Annotated
 
 import torch
 from torch import nn
@@ -68,6 +70,21 @@ def normal(model, draw) -> None:
 def looks(model, draw, batches) -> None:
     """``x / x``: an init that needs data."""
     raise AssertionError("a data-dependent init has no data here")
+
+
+@INITS.register("sums", reads=lambda params: params["n"], passes=lambda _: 0.0)
+def sums(model, draw, batches, *, n: int | None = None) -> None:
+    """``sum x``: the number that no other init touches, from data."""
+    with torch.no_grad():
+        model.extra.fill_(sum(batch.sum() for batch in batches(n)))
+
+
+@INITS.register("doubles")
+def doubles(model, draw, *, of: Annotated[Callable[..., None], INITS]) -> None:
+    """``2 x``: of an init that it knows nothing of."""
+    of(model, draw)
+    with torch.no_grad():
+        model.extra.mul_(2)
 
 
 @OPTIMIZERS.register("sgd")

@@ -45,3 +45,55 @@ def test_output_has_a_logit_for_each_row():
     torch.nn.init.normal_(output.table)
     x = torch.randn(2, 3, 4)
     torch.testing.assert_close(output(x), x @ output.table.T)
+
+
+@pytest.fixture
+def fixed():
+    """A table of random rows of many lengths, padding's zero, behind an embedding and an output with FixNorm."""
+    embedding, output = Embedding(9, 4, "none", fix_norm=True).double(), Output(9, 4, fix_norm=True).double()
+    torch.manual_seed(0)
+    with torch.no_grad():
+        embedding.table.copy_(torch.randn(9, 4) * torch.arange(9.0)[:, None])
+    output.table = embedding.table
+    return embedding, output
+
+
+def test_fix_norm_uses_the_direction_of_every_row_alone(fixed):
+    embedding, output = fixed
+    tokens, x = torch.tensor([[3, 8, 0]]), torch.randn(2, 4, dtype=torch.float64)
+    vectors, logits = embedding(tokens), output(x)
+    torch.testing.assert_close(vectors.norm(dim=-1), torch.tensor([[2.0, 2.0, 0.0]], dtype=torch.float64))
+    cosines = torch.nn.functional.cosine_similarity(x[:, None], output.table[None, 1:], dim=-1)
+    torch.testing.assert_close(logits[:, 1:] / x.norm(dim=-1, keepdim=True), cosines)
+    with torch.no_grad():
+        embedding.table.mul_(7.0)
+    torch.testing.assert_close(embedding(tokens), vectors)
+    torch.testing.assert_close(output(x), logits)
+
+
+def test_fix_norms_gradient_is_orthogonal_to_a_row_and_padding_has_one_like_any_other(fixed):
+    """A row of zeros divided by its length would have a gradient of 1e12."""
+    embedding, output = fixed
+    x = torch.randn(5, 4, dtype=torch.float64)
+    (gradient,) = torch.autograd.grad(output(x).square().sum() + output(x).sum(), embedding.table)
+    along = (gradient * embedding.table).sum(1)
+    torch.testing.assert_close(along, torch.zeros_like(along), atol=1e-9, rtol=0)
+    torch.testing.assert_close(gradient[0], x.sum(0))
+
+
+def test_fix_norm_has_second_derivatives(fixed):
+    _, output = fixed
+    x = torch.randn(3, 4, dtype=torch.float64)
+    assert torch.autograd.gradgradcheck(
+        lambda table: torch.func.functional_call(output, {"table": table}, (x,)), output.table.detach().requires_grad_()
+    )
+
+
+@pytest.mark.parametrize("kind", ["encoder_decoder", "language_model", "encoder"])
+def test_fix_norm_holds_for_every_table_of_a_model(setting, build, batch, kind):
+    model = build(setting(kind=kind, fix_norm=True, tied="none"))
+    before = model(batch)
+    with torch.no_grad():
+        for p in (p for name, p in model.named_parameters() if name.endswith("table")):
+            p.mul_(3.0)
+    torch.testing.assert_close(model(batch), before)

@@ -86,6 +86,31 @@ def test_fixup_makes_every_layer_the_identity(setting, build, batch):
     assert not model(batch).any()
 
 
+@pytest.mark.parametrize("placement", ["fixup", "rezero"])
+def test_fixup_needs_no_norm_none_where_the_placement_makes_no_norm(setting, build, batch, placement):
+    model = build(setting(placement, layers=4, tied="none"), init="fixup")
+    x = model.encoder.embedding(batch.source)
+    assert torch.equal(model.encoder(batch.source, (batch.source != 0)[:, None, None]), x)
+
+
+def test_fixups_scalars_are_one_and_zero_and_have_an_address_each(setting, build):
+    scalars = {s: p.item() for s, p in parameters(build(setting("fixup", layers=1))) if p.dim() == 0}
+    assert {(s.sublayer, s.tensor): value for s, value in scalars.items() if s.stack == "decoder"} == {
+        (sublayer, tensor): value
+        for sublayer in ("self_attention", "cross_attention", "feed_forward")
+        for tensor, value in (("scale", 1.0), ("shift", 0.0))
+    }
+
+
+@pytest.mark.parametrize("of", ["xavier_normal", "fairseq"])
+def test_b2t_divides_every_matrix_of_a_layer_by_the_root_of_its_stacks_depth(setting, build, of):
+    depth = {"encoder": {"layers": 2}, "decoder": {"layers": 5}}
+    found = ratios(setting, build, {"kind": "b2t", "of": of}, of, **depth)
+    for site, ratio in found.items():
+        expected = 1.0 if site.tensor == "table" else {"encoder": 2, "decoder": 5}[site.stack] ** -0.5
+        assert ratio == pytest.approx(expected, rel=1e-5), site
+
+
 @pytest.mark.parametrize("tied", ["target", "all"])
 def test_fixup_refuses_an_output_that_is_an_embedding(setting, build, tied):
     with pytest.raises(ValueError, match="one of its own"):

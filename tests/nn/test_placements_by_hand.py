@@ -84,6 +84,18 @@ def test_rezero_has_one_closed_gate_a_layer_and_no_norm():
     assert [p.shape for p in placement.parameters()] == [torch.Size([])]
 
 
+def test_fixup_has_a_scalar_before_and_a_scalar_after_each_branch_and_no_norm():
+    placement = make("fixup")
+    assert placement(torch.tensor([3.0]), f, g).item() == pytest.approx(3 + f(3) + g(3 + f(3)))
+    with torch.no_grad():
+        for number, (shift, scale) in enumerate(zip(placement.norms, placement.scale, strict=True)):
+            shift.shift.fill_(0.5 + number)
+            scale.fill_(2.0 - 3 * number)
+    x = 3 + 2 * f(3 + 0.5)
+    assert placement(torch.tensor([3.0]), f, g).item() == pytest.approx(x - g(x + 1.5))
+    assert [p.shape for p in make("fixup", sublayers=3).parameters()] == [torch.Size([])] * 6
+
+
 def test_layerscale_gates_a_normed_branch_by_a_vector_a_sublayer():
     placement = make("layerscale", start=0.25)
     x = 3 + 0.25 * f(n(3))

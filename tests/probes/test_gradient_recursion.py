@@ -50,7 +50,7 @@ def test_a_stack_without_a_gradient_has_no_row(state):
 
 
 def test_other_placements_and_norms_of_many_tokens_are_the_users_mistake(state):
-    with pytest.raises(LabError, match="no gradient recursion for ReZero; measure .* with placement: post or pre"):
+    with pytest.raises(LabError, match=r"no gradient recursion for ReZero; measure .* with placement: post or pre"):
         list(gradient_recursion(state("rezero")))
-    with pytest.raises(LabError, match="one token at a time; measure .* with norm: layer, rms or none"):
+    with pytest.raises(LabError, match=r"one token at a time; measure .* with norm: layer, rms or none"):
         list(gradient_recursion(state(norm="batch")))

@@ -34,7 +34,7 @@ NUMBERS = {
     "gradient_recursion": (1, 10.818633798906184),
     "hidden_norm": (1, 1303.452465405221),
     "input_norm": (1, 118.6791789528633),
-    "io_jacobian": (1, 2107.3526000054107),
+    "io_jacobian": (2, 2107.3526000054107),
     "norm_concentration": (1, 12.37282229965157),
     "norm_jacobian": (1, 182.08202518572466),
     "output_perturbation": (2, 30.310012409290096),

@@ -61,7 +61,7 @@ def regated(made):
 
 
 @pytest.mark.parametrize("norm", ["layer", "rms", "none"])
-@pytest.mark.parametrize("placement", ["post", "pre", "gated"])
+@pytest.mark.parametrize("placement", ["post", "pre", "gated", "fixup"])
 @pytest.mark.parametrize("stack", ["encoder", "decoder"])
 def test_parts_add_up_to_the_stream_after_every_sublayer(state, stack, placement, norm):
     """With trained scales, shifts and biases; float64."""

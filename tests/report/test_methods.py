@@ -52,6 +52,13 @@ def test_training_is_described_where_there_is_some(facts, results):
     assert "Nothing is trained" not in text
 
 
+def test_a_precision_other_than_single_is_said(facts, results):
+    assert "computed in" not in " ".join(prose(facts, results))
+    long = pl.col("setting").str.replace('"steps": 0', '"steps": 0, "precision": "float64"', literal=True)
+    text = " ".join(prose(facts, Results(results.runs.with_columns(long), results.axes, results.tables)))
+    assert "Everything is computed in float64. Nothing is trained" in text
+
+
 def test_runs_of_seeds_are_shortened():
     assert ranges([3, 1, 2, 7, 9, 10]) == "1–3, 7, 9–10"
     assert ranges([]) == ""

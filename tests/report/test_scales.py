@@ -38,6 +38,16 @@ def test_ticks_are_round():
     assert linear("x", [0, 10]).ticks == (0, 2, 4, 6, 8, 10)
 
 
+def test_far_decades_are_written_as_powers_of_ten():
+    near, far = (logarithmic("x", ends).axis.to_dict() for ends in ([0.01, 100], [1e-7, 2e7]))
+    assert near["format"] == "~g"
+    assert "labelExpr" not in near
+    for tick, word in (("1e-06", "10⁻⁶"), ("0.01", "0.01"), ("10000.0", "10000"), ("1000000.0", "10⁶")):
+        assert f"datum.value === {tick} ? '{word}'" in far["labelExpr"]
+    few = logarithmic("x", [1.6e7, 2.9e7]).axis.to_dict()["labelExpr"]
+    assert "datum.value === 20000000.0 ? '2 × 10⁷'" in few
+
+
 def test_levels_are_ticked_where_data_are():
     axis = levels("layers", [6, 8, 10, 8, 6], log=True, room=0.5)
     assert axis.ticks == (6, 8, 10)

@@ -57,6 +57,22 @@ def test_the_heading_is_computed_from_the_numbers(results):
     assert depth_profile(turned, quantity="gradient_norm", where=SIX).finding.startswith("Post-LN falls to 0.1")
 
 
+def test_on_a_linear_axis_the_heading_says_from_where_to_where(results):
+    where = {**SIX, "placement": "pre"}
+    of = rows(results, "pre-6-True-target", stack="decoder", tensor="w2")
+    first, last = (f"{of.filter(layer=n)['value'].mean():.3f}" for n in (1, 6))
+    said = f"The gradient norm falls from {first} to {last} between the first and the last decoder layer"
+    assert depth_profile(results, quantity="gradient_norm", where=where, scale="linear").finding == said
+    same = changed(results, pl.lit(3.0))
+    assert "stays level (3.00)" in depth_profile(same, quantity="gradient_norm", where=where, scale="linear").finding
+
+
+@pytest.mark.parametrize(("power", "words"), [(9, "grows 1.00 × 10⁹-fold"), (-9, "falls 1.00 × 10⁹-fold")])
+def test_factors_beyond_all_digits_are_told_in_folds(results, power, words):
+    far = changed(results, pl.lit(10.0) ** (power * (pl.col("layer") - 1) / 5))
+    assert words in depth_profile(far, quantity="gradient_norm", where={**SIX, "placement": "pre"}).finding
+
+
 def test_the_caption_says_what_unit_band_and_n(results):
     (chart,) = depth_profile(results, quantity="gradient_norm", where=SIX).charts
     for words in ("Frobenius norm of the mean gradient", "nats per token", "95 % Student interval", "n\u00a0=\u00a010"):

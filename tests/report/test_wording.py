@@ -67,6 +67,9 @@ def test_values_are_written_as_their_author_would():
     assert short(0.6594) == "0.66"
     assert short(1234.5) == "1234"
     assert short(math.inf) == "∞"
+    assert short(2.987e7) == "2.99 × 10⁷"
+    assert short(3.4e-8) == "3.40 × 10⁻⁸"
+    assert short(0.00029) == "0.00029"
 
 
 def test_axes_read_like_the_paper():

@@ -140,7 +140,7 @@ def _caption(pooled: Pooled, bins: Bins, quantity: str, n: str) -> str:
     )
     said = [f"{definition(quantity)} in {bins.edges.size - 1} bins of {width}. {lines}; {band}."]
     if bins.log and (outside := _outside(pooled)):
-        said.append(f"Not positive, and so in no bin: {listing(outside)}.")
+        said.append(f"Values that are not positive stand in no bin, but count as values: {listing(outside)}.")
     if pooled.dropped:
         said.append(f"{count(pooled.dropped, 'number')} {'is' if pooled.dropped == 1 else 'are'} left out: not finite.")
     return " ".join(said)
@@ -151,20 +151,18 @@ def _outside(pooled: Pooled) -> list[str]:
     found = []
     for place, values in _groups(pooled, "panel", "series", "line"):
         if gone := int((values <= 0).sum()):
-            found.append(f"{gone:,} of {count(values.size, 'value')} of {_who(place)}")
+            panel, series, _ = place
+            who = "" if series == ALONE else f" of {series}"
+            found.append(f"{gone:,} of {values.size:,}{who}{f' ({panel})' if pooled.panels else ''}")
     return found
 
 
 def _finding(pooled: Pooled, quantity: str) -> str:
-    """Where the middle nine tenths of each line's values lie."""
-    said = []
-    for place, values in _groups(pooled, "panel", "series", "line"):
+    """Where nine tenths of each line's values lie."""
+    said: dict[str | None, list[str]] = {}
+    for (panel, series, _), values in _groups(pooled, "panel", "series", "line"):
         low, high = np.quantile(values, ENDS)
-        said.append(f"{_who(place)} {short(low)} to {short(high)}")
-    return f"The middle nine tenths of each {called(quantity)}: {'; '.join(said)}"
-
-
-def _who(place: tuple[Any, ...]) -> str:
-    panel, series, _ = place
-    name = "all values" if series == ALONE else series
-    return f"{name} ({panel})" if panel else str(name)
+        where = "" if series == ALONE else f" in {series}"
+        said.setdefault(panel, []).append(f"from {short(low)} to {short(high)}{where}")
+    told = "; ".join(f"{f'{panel}: ' if pooled.panels else ''}{listing(each)}" for panel, each in said.items())
+    return f"Nine tenths of the {called(quantity)}s lie{', ' if pooled.panels else ' '}{told}"

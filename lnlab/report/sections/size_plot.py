@@ -7,6 +7,7 @@ from typing import Literal
 import polars as pl
 
 from lnlab.analyse.intervals import student
+from lnlab.analyse.slopes import log_slopes
 from lnlab.keys import Json
 from lnlab.report import charts, theme
 from lnlab.report.gather import Gathered, gather, replicates
@@ -133,8 +134,5 @@ def _law_of(slopes: Sequence[float]) -> str:
 
 def exponents(seeds: pl.DataFrame) -> list[float]:
     """The slope of log value on log x of every seed that has all sizes, two at least, by ordinary least squares."""
-    sizes = seeds["x"].n_unique()
-    x, y = pl.col("x").log(), pl.col("value").log()
-    whole = seeds.filter((pl.len().over("seed") == sizes) & (sizes > 1))
-    slopes = whole.group_by("seed").agg((pl.cov(x, y) / x.var()).alias("slope")).sort("seed")
-    return [float(v) for v in slopes["slope"]]
+    whole = seeds.filter(pl.len().over("seed") == seeds["x"].n_unique())
+    return [float(v) for v in log_slopes(whole, ["seed"], "x", "value").sort("seed")["slope"].drop_nulls()]

@@ -17,8 +17,8 @@ from lnlab.report.wording import quantity as called
 from lnlab.tables import Results
 
 SAID: Mapping[Statistic, tuple[str, str]] = {
-    "mean": ("mean", "Student's"),
-    "geometric_mean": ("geometric mean", "Student's on the logarithmic scale"),
+    "mean": ("mean", "Student"),
+    "geometric_mean": ("geometric mean", "Student on the logarithmic scale"),
     "median": ("median", "between two order statistics"),
 }
 """What a statistic is called, and which interval it has."""
@@ -112,10 +112,9 @@ def _row(cells: Cells, label: Label) -> str:
 
 def _caption(cells: Cells, asked: Sequence[Statistic], lines: pl.DataFrame) -> str:
     n = replicates(lines.drop_nulls("n")) if lines["n"].count() else "no seeds"
-    each = [f"{SAID[s][0]} over seeds, in brackets its 95 % interval ({SAID[s][1]})" for s in asked]
-    said = [f"A cell holds the {listing(each)}; {n}."]
+    said = [f"Over seeds ({n}), in brackets the 95 % interval: {listing(' ('.join(SAID[s]) + ')' for s in asked)}."]
     if cells.printed:
-        said.append("Published are the numbers that the source prints.")
+        said.append("Published: what the source prints.")
     if cells.strays:
         said.append(f"{count(cells.strays, 'published number')} {'has' if cells.strays == 1 else 'have'} no cell here.")
     if cells.dropped:

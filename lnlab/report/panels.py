@@ -1,0 +1,85 @@
+"""Many small panels on one scale, wrapped to the page: names and axes in, Vega-Lite out."""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import altair as alt
+
+from lnlab.keys import Json
+from lnlab.report.scales import Axis
+from lnlab.report.theme import INK, QUIET, THEME, ramp
+
+COLUMNS, WIDTH, HEIGHT, GAP = 4, 166, 112, 22
+_HERE = alt.NamedData("points")
+
+
+def multiples(panels: Sequence[str], lines: Sequence[str], y: Axis, notes: Mapping[str, str]) -> dict[str, Json]:
+    """A panel each with all its lines from the first place to the last, the first and the last line named at the end.
+
+    ``points`` holds ``panel series line x estimate low high n``, x from 0 to 1. ``notes`` stand in their panels.
+    """
+    base = _base(lines, y)
+    layers = alt.layer(*_curves(base), *_names(base, lines), *_notes(notes))
+    each = layers.properties(width=WIDTH, height=HEIGHT, data=_HERE)
+    header = alt.Header(labelAnchor="start", labelExpr="split(datum.value, ', ')", labelPadding=6, labelFontSize=12)
+    facet = alt.Facet("panel:N", sort=list(panels), title=None, header=header)
+    title = alt.TitleParams(f"{y.title}", anchor="start", fontSize=13, fontWeight="normal", color=INK, offset=10)
+    spec: dict[str, Json] = each.facet(facet, columns=COLUMNS, spacing=GAP).properties(title=title).to_dict()
+    return {**spec, "config": dict(THEME)}
+
+
+def _base(lines: Sequence[str], y: Axis) -> Any:
+    scale = alt.Scale(domain=list(lines), range=list(ramp(len(lines))))
+    legend = alt.Legend(columns=len(lines), symbolType="stroke", symbolStrokeWidth=3, offset=8, orient="top")
+    across = alt.Axis(
+        values=[0, 1], labelExpr="datum.value ? 'last' : 'first'", title=None, ticks=True, labelFlush=True
+    )
+    return alt.Chart(_HERE).encode(
+        x=alt.X("x:Q", scale=alt.Scale(domain=[-0.03, 1.16], nice=False), axis=across),
+        y=alt.Y("estimate:Q", scale=y.scale, axis=alt.Axis(values=list(y.ticks), format="~g", title=None)),
+        color=alt.Color("series:N", scale=scale, legend=legend),
+    )
+
+
+def _curves(base: Any) -> list[Any]:
+    """Band, line, and an unseen mark at every point that shows its numbers."""
+    tips = [alt.Tooltip("panel:N", title="of"), alt.Tooltip("series:N", title="with")]
+    tips += [alt.Tooltip(f"{name}:Q", title=name, format=".3~r") for name in ("estimate", "low", "high", "n")]
+    return [
+        base.mark_area(opacity=0.16, clip=True).encode(y=alt.Y("low:Q", title=None), y2="high:Q"),
+        base.mark_line(strokeWidth=1.7, clip=True),
+        base.mark_point(size=70, opacity=0, clip=True).encode(tooltip=tips),
+    ]
+
+
+def _names(base: Any, lines: Sequence[str]) -> list[Any]:
+    """The number of the first and of the last line at their right ends, the higher one above."""
+    ends = base.transform_filter(
+        f"datum.x === 1 && datum.estimate && (datum.line === 0 || datum.line === {len(lines) - 1})"
+    )
+    level = ends.transform_calculate(level="log(datum.estimate)").transform_joinaggregate(
+        middle="mean(level)", count="count()", groupby=["panel"]
+    )
+    above = "datum.count === 1 || datum.level > datum.middle || (datum.level === datum.middle && datum.line > 0)"
+    text = level.transform_calculate(name="split(datum.series, ' ')[0]")
+    return [
+        text.transform_filter(test).mark_text(align="left", dx=3, baseline=baseline, fontSize=10).encode(text="name:N")
+        for test, baseline in ((above, "bottom"), (f"!({above})", "top"))
+    ]
+
+
+def _notes(notes: Mapping[str, str]) -> list[Any]:
+    """What a panel cannot show, in words at its foot."""
+    told = {panel: note for panel, note in notes.items() if note}
+    if not told:
+        return []
+    base = (
+        alt.Chart(_HERE)
+        .transform_aggregate(groupby=["panel"])
+        .transform_calculate(note=f"({json.dumps(told, ensure_ascii=False, sort_keys=True)})[datum.panel]")
+    )
+    text = base.transform_filter("isValid(datum.note)").mark_text(
+        align="left", baseline="bottom", color=QUIET, fontSize=10.5, fontStyle="italic", lineBreak="\n"
+    )
+    return [text.encode(x=alt.value(4), y=alt.value(HEIGHT - 4), text="note:N")]

@@ -1,0 +1,142 @@
+"""One quantity against another on two logarithmic axes, layer by layer: which power of the one the other follows."""
+
+import math
+from collections.abc import Mapping, Sequence
+from statistics import geometric_mean
+
+import polars as pl
+
+from lnlab.analyse.intervals import student
+from lnlab.analyse.slopes import log_slopes
+from lnlab.errors import Problem, ReportError
+from lnlab.keys import Json
+from lnlab.report import charts, theme
+from lnlab.report.names import ALONE
+from lnlab.report.gather import Gathered, gather, points, replicates
+from lnlab.report.scales import logarithmic
+from lnlab.report.section import Chart, Section, sections
+from lnlab.report.thinning import thin
+from lnlab.report.wording import definition, interval, listing, plain, power, unit
+from lnlab.report.wording import quantity as called
+from lnlab.tables import Results
+
+PLACE = ["panel", "series", "line", "along"]
+LEAST = 3
+"""Places that a seed needs for an exponent."""
+
+
+@sections.register("scatter")
+def scatter(
+    results: Results,
+    *,
+    of: dict[str, Json],
+    to: dict[str, Json],
+    over: str = "layer",
+    laws: list[float] | None = None,
+) -> Section:
+    """``log(y) against log(x)``: two quantities at the same places, seeds, geometric means and the laws ``x^b``.
+
+    ``of`` selects y, its quantity included; ``to`` says what is different for x, its quantity at least. They are paired
+    by run and by ``over``, a column or a path of the setting.
+    """
+    up, across = (_gathered(results, selection, over) for selection in (of, {**of, **to}))
+    x, y = str({**of, **to}["quantity"]), str(of["quantity"])
+    seeds = paired(across, up)
+    rows = {name: pl.concat([table, across.rows[name]]).unique(maintain_order=True) for name, table in up.rows.items()}
+    if seeds.is_empty():
+        finding = f"Nothing of the {called(y)} has been measured together with the {called(x)}"
+        return Section(finding, missing=" ".join((up.missing, *up.left_out, *across.left_out)).strip(), rows=rows)
+    said = (_caption(seeds, x, y, over, laws or []), *across.left_out, *up.left_out, thin(seeds)[1])
+    finding = _finding(seeds, up.names, x, y)
+    chart = _chart(seeds, up, (x, y, over), laws or [], finding, " ".join(said).strip())
+    return Section(finding, (chart,), (), up.missing, rows)
+
+
+def _gathered(results: Results, selection: Mapping[str, Json], over: str) -> Gathered:
+    """The numbers of a selection that names one quantity.
+
+    Raises:
+        ReportError: it names none, or several.
+    """
+    if not isinstance(quantity := selection.get("quantity"), str):
+        raise ReportError(Problem("of", "names no quantity", "write of: {quantity: ...} and to: {quantity: ...}"))
+    where = {key: value for key, value in selection.items() if key != "quantity"}
+    return gather(results, quantity, where, over, log=True, panels=False)
+
+
+def paired(across: Gathered, up: Gathered) -> pl.DataFrame:
+    """``panel series line along x seed value``: the seeds of both, where a run has both numbers at one place."""
+    key = ["panel", "series", "line", "along", "seed"]
+    ours = up.seeds.rename({"x": "along"})
+    others = across.seeds.select("panel", "series", "line", "seed", along="x", x="value")
+    joined = ours.join(others, on=key, nulls_equal=True, maintain_order="left")
+    return joined.select(*PLACE, "x", "seed", "value")
+
+
+def means(seeds: pl.DataFrame) -> pl.DataFrame:
+    """``panel series line along x estimate low high n``: geometric means of both, y with its 95 % Student interval."""
+    ups, across = (
+        points(seeds.select("panel", "series", "line", pl.col(value).alias("value"), x="along"), log=True)
+        for value in ("value", "x")
+    )
+    others = across.select("panel", "series", "line", along="x", x="estimate")
+    both = ups.rename({"x": "along"}).join(others, on=PLACE, nulls_equal=True)
+    return both.select(*PLACE, "x", "estimate", "low", "high", "n").sort("line", "along")
+
+
+def _chart(
+    seeds: pl.DataFrame, up: Gathered, asked: tuple[str, str, str], laws: Sequence[float], finding: str, caption: str
+) -> Chart:
+    x, y, over = asked
+    marks = means(seeds)
+    drawn = [row for law in laws for row in _law(marks, law)]
+    ends = [v for c in ("low", "high") for v in marks[c].drop_nulls() if 0 < v < math.inf]
+    tall = logarithmic(f"{unit(y)} (log scale)", [*seeds["value"], *ends, *(row["y"] for row in drawn)])
+    wide = logarithmic(f"{unit(x)} (log scale)", seeds["x"])
+    numbers = {"x": called(x), "estimate": called(y), "low": "95 % low", "high": "95 % high", "n": "seeds"}
+    return Chart(
+        charts.sizes(wide, tall, theme.look(up.names, up.families), drawn),
+        marks,
+        seeds,
+        {"series": "variant", "along": _place(over), **numbers},
+        f"Scatter chart of the {unit(y)}, against the {unit(x)}. {finding}.",
+        caption,
+        log=True,
+    )
+
+
+def _law(marks: pl.DataFrame, exponent: float) -> list[dict[str, Json]]:
+    """``y = ȳ (x/x̄)^exponent``, through the geometric middle of all marks."""
+    xs, ys = marks["x"].to_list(), marks["estimate"].to_list()
+    middle, label = geometric_mean(xs), power("x", exponent)
+    ends = ((min(xs), False), (max(xs), True))
+    return [
+        {"law": label, "label": label, "x": x, "y": geometric_mean(ys) * (x / middle) ** exponent, "last": last}
+        for x, last in ends
+    ]
+
+
+def _place(over: str) -> str:
+    return over.rpartition(".")[2].replace("_", " ")
+
+
+def _caption(seeds: pl.DataFrame, x: str, y: str, over: str, laws: Sequence[float]) -> str:
+    said = listing("a constant" if b == 0 else f"x to the power {plain(b)}" for b in laws)
+    dashed = f" Thin dashed lines are {said}, through the middle of all marks." if laws else ""
+    marks = f"Small dots are single seeds at one {_place(over)}, large marks geometric means over seeds"
+    drawn = means(seeds)
+    bars = f"bars are 95 % Student intervals on the logarithmic scale ({replicates(drawn)})"
+    bars = bars if drawn["low"].count() else "one seed, no bars"
+    return f"{definition(y)} against {definition(x)[:1].lower()}{definition(x)[1:]}. {marks}; {bars}.{dashed}"
+
+
+def _finding(seeds: pl.DataFrame, names: Sequence[str], x: str, y: str) -> str:
+    """The fitted exponent of each series: least squares within each seed, then over seeds."""
+    said = []
+    for name in names:
+        slopes = log_slopes(seeds.filter(pl.col("series") == name), ["seed"], "x", "value", LEAST)["slope"].drop_nulls()
+        found = student(slopes.to_numpy()) if len(slopes) else None
+        many = found is not None and found.n > 1
+        told = interval(found.estimate, *((found.low, found.high) if many else (None, None))) if found else "none"
+        said.append(told if name == ALONE else f"{told} ({name})")
+    return f"The {called(y)} follows the {called(x)} with the exponent {listing(said)}"

@@ -1,0 +1,142 @@
+"""Many methods at many depths: a small panel each on one scale, and a table of how far each line goes."""
+
+import math
+from collections.abc import Mapping
+
+import polars as pl
+
+from lnlab.keys import Json
+from lnlab.report import panels as drawn
+from lnlab.report.gather import replicates
+from lnlab.report.multiples import End, Multiples, collect
+from lnlab.report.scales import logarithmic
+from lnlab.report.section import Chart, Section, Table, sections
+from lnlab.report.tabular import Cell, Grid
+from lnlab.report.thinning import thin
+from lnlab.report.wording import definition, interval, listing, short, unit
+from lnlab.report.wording import quantity as called
+from lnlab.tables import Results
+
+NEAR = 2.0
+"""A line whose ends differ by no more than this factor stays near itself."""
+ENDS = {"panel": pl.String, "line": pl.String, "estimate": pl.Float64, "low": pl.Float64, "high": pl.Float64}
+ENDS |= {"n": pl.Int64, "seeds": pl.Int64, "note": pl.String}
+
+
+@sections.register("small_multiples")
+def small_multiples(
+    results: Results,
+    *,
+    quantity: str,
+    where: dict[str, Json] | None = None,
+    panels: str = "method",
+    lines: str = "model.layers",
+    x: str = "layer",
+) -> Section:
+    """``a panel each of panels, a line each of lines``: log(quantity) from first to last x, and last/first as a table.
+
+    Means are geometric over seeds, with 95 % Student intervals. What a logarithmic axis cannot show is told in words.
+    """
+    found = collect(results, quantity, where or {}, (panels, lines), x)
+    if found.points["estimate"].count() == 0:
+        finding = f"Nothing of the {called(quantity)} can be drawn yet"
+        return Section(finding, missing=" ".join((found.missing, *found.left_out)).strip(), rows=found.rows)
+    place = f"{where['stack']} {x}" if where and isinstance(where.get("stack"), str) and x == "layer" else _short(x)
+    finding = _finding(found, quantity, place, _short(panels))
+    chart = _chart(found, quantity, (_short(panels), _short(lines), place), finding)
+    table = _table(found, quantity, (_short(panels), _short(lines), place))
+    return Section(finding, (chart,), (table,), found.missing, found.rows)
+
+
+def _short(path: str) -> str:
+    return path.rpartition(".")[2].replace("_", " ")
+
+
+def _chart(found: Multiples, quantity: str, words: tuple[str, str, str], finding: str) -> Chart:
+    panel, line, place = words
+    spans = [v for c in ("estimate", "low", "high") for v in found.points[c].drop_nulls() if 0 < v < math.inf]
+    y = logarithmic(f"{unit(quantity)} (log scale)", spans)
+    numbers = {"estimate": called(quantity), "low": "95 % low", "high": "95 % high", "n": "seeds"}
+    return Chart(
+        drawn.multiples(found.panels, found.lines, y, found.notes),
+        found.points,
+        found.seeds,
+        {"panel": panel, "series": line, "x": f"{place}, from 0 (first) to 1 (last)", **numbers},
+        f"Small line charts of the {unit(quantity)}, one a {panel}, from the first to the last {place}. {finding}.",
+        " ".join((_caption(found, quantity, words), *found.left_out, thin(found.points)[1])).strip(),
+        log=True,
+    )
+
+
+def _caption(found: Multiples, quantity: str, words: tuple[str, str, str]) -> str:
+    panel, _, place = words
+    n = replicates(found.points)
+    band = (
+        f"bands are 95 % Student intervals on that scale ({n})" if found.points["low"].count() else "one seed, no band"
+    )
+    lines = (
+        f"from orange for {found.lines[0]} to blue for {found.lines[-1]}" if len(found.lines) > 1 else found.lines[0]
+    )
+    return (
+        f"{definition(quantity)} from the first to the last {place}, a panel each {panel}, all on one logarithmic "
+        f"scale. Lines join geometric means over seeds, {lines}; {band}."
+    )
+
+
+def _table(found: Multiples, quantity: str, words: tuple[str, str, str]) -> Table:
+    """Last over first of every line: exact, one row a line, and for readers a panel a row."""
+    panel, line, place = words
+    entries = [(*key, *_numbers(end), end.seeds, end.why or None) for key, end in found.ends.items()]
+    headings = {"panel": panel, "line": line, "estimate": "last/first", "low": "95 % low", "high": "95 % high"}
+    headings |= {"n": "seeds with a ratio", "seeds": "seeds", "note": "note"}
+    caption = (
+        f"The {called(quantity)} of the last {place} over that of the first, by {panel} and {line}: geometric mean "
+        f"over seeds and its 95 % Student interval ({replicates(found.points)})."
+    )
+    body = tuple(
+        ((name, False), *(_cell(found.ends.get((name, each))) for each in found.lines)) for name in found.panels
+    )
+    shown = Grid("", (panel, *found.lines), body)
+    return Table(pl.DataFrame(entries, schema=ENDS, orient="row"), headings, caption, shown)
+
+
+def _numbers(end: End) -> tuple[float | None, float | None, float | None, int]:
+    """Estimate, interval (from two seeds on) and how many seeds have a ratio."""
+    if end.ratio is None:
+        return None, None, None, 0
+    ends = (end.ratio.low, end.ratio.high) if end.ratio.n > 1 else (None, None)
+    return end.ratio.estimate, *ends, end.ratio.n
+
+
+def _cell(end: End | None) -> Cell:
+    if end is None:
+        return "–", True
+    estimate, low, high, n = _numbers(end)
+    if estimate is None:
+        return end.why, True
+    of = f" ({n} of {end.seeds} seeds)" if n < end.seeds else ""
+    return interval(estimate, low, high) + of, True
+
+
+def _finding(found: Multiples, quantity: str, place: str, panel: str) -> str:
+    """What the line with the last name does in each panel: which grows most, which falls most, which stay near."""
+    last = {name: end for name in found.panels if (end := found.ends.get((name, found.lines[-1])))}
+    ratios = {name: end.ratio.estimate for name, end in last.items() if end.ratio is not None}
+    said = _extremes(ratios, place)
+    near = [name for name, ratio in ratios.items() if max(ratio, 1 / ratio) <= NEAR]
+    if ratios:
+        said.append(f"it stays within a factor of {short(NEAR)} in {len(near)} of {len(last)} {panel}s")
+    for why in dict.fromkeys(end.why for end in last.values() if end.why):
+        said.append(f"{why} in {listing(name for name, end in last.items() if end.why == why)}")
+    return f"With {found.lines[-1]}, the {called(quantity)} {'; '.join(said)}"
+
+
+def _extremes(ratios: Mapping[str, float], place: str) -> list[str]:
+    """Who grows most and who falls most from the first place to the last."""
+    span, said = f" from the first to the last {place}", []
+    if ratios and ratios[top := max(ratios, key=lambda name: ratios[name])] > 1:
+        said.append(f"grows most in {top} ({short(ratios[top])}×{span})")
+        span = ""
+    if ratios and ratios[low := min(ratios, key=lambda name: ratios[name])] < 1:
+        said.append(f"falls most in {low} (to {short(ratios[low])}×{span})")
+    return said
