@@ -69,7 +69,7 @@ def isometry_gap(results: Results) -> pl.DataFrame:
     return squares.select(*STATE, pl.lit("isometry_gap").alias("quantity"), *SITE, gap)
 
 
-@quantities.register("hidden_gain")
+@quantities.register("hidden_gain", of=("hidden_norm",))
 def hidden_gain(results: Results) -> pl.DataFrame:
     """``E‖x_l‖ / E‖x_0‖``: the stream after a branch over the embedding that it began as (Zhang et al., 2019).
 
