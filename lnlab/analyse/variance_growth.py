@@ -59,6 +59,8 @@ def gains(setting: Setting) -> tuple[float, float] | None:
     the feed-forward network, and Xavier's second, give c = 2r / (1 + r).
     """
     init = value_at(setting, "init")
+    if init is None:
+        return None
     if init["kind"] == "zero_qk":
         return gains({**setting, "init": init["of"]})
     r = value_at(setting, "model.d_ff") / value_at(setting, "model.d_model")

@@ -200,6 +200,9 @@ def test_tags_say_which_tensors_are_zero(setting, build, entry):
     assert zero == set(entry.tags.get("zeros", ()))
 
 
+DRAWN = {"torch_transformer": ("b1", "b2")}
+
+
 @pytest.mark.parametrize("entry", list(inits), ids=lambda entry: entry.name)
 def test_vectors_are_constants_under_every_init(setting, build, init, entry):
     model = build(setting("sandwich", tied="none", attention="qk_layer_norm"), init=entry.name)
@@ -207,5 +210,5 @@ def test_vectors_are_constants_under_every_init(setting, build, init, entry):
         torch.nn.init.normal_(p)
     init(model, entry.name)
     for site, p in parameters(model):
-        if p.dim() == 1:
+        if p.dim() == 1 and site.tensor not in DRAWN.get(entry.name, ()):
             assert p.unique().tolist() == [float(site.tensor.startswith("scale"))], site

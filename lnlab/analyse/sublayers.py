@@ -1,0 +1,17 @@
+"""Sublayers by number: the residual branches of a stack in the order in which the stream meets them, from 1."""
+
+import polars as pl
+
+ORDER = ("self_attention", "cross_attention", "feed_forward")
+
+
+def numbered(rows: pl.DataFrame) -> pl.DataFrame:
+    """Rows at sublayers with a column ``i``, which counts those of the run's stack that the rows name; sorted by it.
+
+    Args:
+        rows: with columns ``run step stack layer sublayer``; rows that are at no sublayer of a layer drop out.
+    """
+    inside = rows.filter(pl.col("layer").is_not_null() & pl.col("sublayer").is_in(ORDER))
+    turn = pl.col("sublayer").replace_strict(ORDER, range(len(ORDER)), return_dtype=pl.Int32)
+    place = (pl.col("layer") * len(ORDER) + turn).rank("dense").over("run", "step", "stack")
+    return inside.with_columns(place.cast(pl.Int32).alias("i")).sort("i", maintain_order=True)
