@@ -128,7 +128,7 @@ def through_attention(r: float, r_g: float, p: float, length: int) -> tuple[floa
 
 
 def test_a_head_that_attends_uniformly():
-    """r s² d σ_v² + O(1/n) forward, s_g² d σ_v² (1 + (n - 1) r_g (1 - p)) / (n (1 - p)) back, within 15 % in the median."""
+    """r s² d σ_v² + O(1/n) forward, s_g² d σ_v² (1 + (n - 1) r_g (1 - p)) / (n (1 - p)) back: 15 % in the median."""
     errors: dict[str, list[float]] = {"forward": [], "back": []}
     for r, r_g, p, n in product((0.0, 0.3, 0.6, 0.9), (0.0, 0.5), (0.0, 0.3), (16, 64)):
         forward, back = through_attention(r, r_g, p, n)
