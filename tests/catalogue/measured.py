@@ -134,4 +134,4 @@ MEASURES: dict[str, Callable[[Entry[Any], Roots], Measured]] = {
     "task": _of_a_task,
     "probe": _of_a_probe,
     "intervention": _of_an_intervention,
-} | dict.fromkeys(("model", "norm", "placement", "attention", "init"), _of_a_model)
+} | dict.fromkeys(("model", "norm", "placement", "attention", "linear", "init"), _of_a_model)

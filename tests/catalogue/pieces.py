@@ -19,8 +19,6 @@ SMALL: dict[str, Any] = {
     "factor": 0.5,
     "train": ["left.txt", "right.txt"],
     "corpus": {"kind": "toy_german_english", "train": 60, "validation": 20, "test": 20},
-    "where": {"tensor": ["w1"]},
-    "where it acts on the function": {"tensor": ["in"]},
 }
 """By the name of a parameter: what it is given where it has no default."""
 TINY = {"toy_german_english": SMALL["corpus"], "output_perturbation": {"draws": 1}, "batches": 2}
@@ -31,17 +29,15 @@ TEXT = {"kind": "translation", "corpus": SMALL["corpus"], "vocabulary": 60, "bat
 TASKS = ({**LABELS, "classes": None}, LABELS, TEXT)
 SETTING = ("task", "model", "norm", "placement", "attention", "init")
 MODELS = ("encoder_decoder", "encoder", "language_model", "classifier")
-LAYERS = 4
-"""So that a placement that treats a quarter of the layers differently does."""
 
 
 def smallest(entry: Entry[Any]) -> Choice:
     """A choice of this entry in which everything is small that has to be given, or would take long."""
-    acts_on = entry.tags.get("acts_on")
-    given = SMALL | ({"where": SMALL["where it acts on the function"]} if acts_on == "function" else {})
-    required = {name: given[name] for name, p in entry.keywords.items() if p.default is p.empty}
+    required = {name: SMALL[name] for name, p in entry.keywords.items() if p.default is p.empty and name != "where"}
     quick = {name: TINY[name] for name in entry.keywords if name in TINY}
-    return {"kind": entry.name} | required | quick | TINY.get(entry.name, {})
+    where = {"tensor": "in" if entry.tags.get("acts_on") == "function" else "w1"}
+    place = {"where": where} if "where" in entry.keywords else {}
+    return {"kind": entry.name} | required | quick | place | TINY.get(entry.name, {})
 
 
 def built(entry: Entry[Any]) -> Callable[..., Any]:
@@ -97,9 +93,13 @@ def _candidates(entry: Entry[Any], given: dict[str, Any]) -> Iterator[dict[str, 
     """Settings that might suit an entry, the plainest first."""
     chosen = {entry.kind: smallest(entry)} if entry.kind in SETTING else {}
     models = [entry.name] if entry.kind == "model" else MODELS
+    both = entry.tags.get("norm_of") == "both"  # of four layers, a quarter is one
+    shape = {"layers": 4 if both else 2} | {word: SMALL[word] for word in ("d_model", "heads", "d_ff")}
     for task, placement, tied, name in product(TASKS, _placements(), ({}, {"tied": "none"}), models):
-        model = {"kind": name, "layers": LAYERS} | {word: SMALL[word] for word in ("d_model", "heads", "d_ff")} | tied
-        yield {"task": task, "placement": placement} | chosen | given | {"model": model}
+        parts = REGISTRIES["model"][name].nested.items()
+        inside = {word: smallest(entry) for word, registry in parts if registry.kind == entry.kind}
+        plain = {"task": task, "placement": placement, "model": {"kind": name} | shape | tied | inside}
+        yield plain | {key: value for key, value in chosen.items() if key != "model"} | given
 
 
 def _placements() -> Iterator[Choice]:
