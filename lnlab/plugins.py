@@ -4,6 +4,7 @@ import importlib.util
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib.metadata import EntryPoint
 from pathlib import Path
 
 from lnlab.errors import LabError, Problem
@@ -35,6 +36,21 @@ def registering(origin: Origin) -> Iterator[None]:
         yield
     finally:
         _origin = before
+
+
+def load_package(point: EntryPoint) -> None:
+    """Load what an installed package registers under the entry-point group ``lnlab.<kind>``.
+
+    Raises:
+        LabError: it fails.
+    """
+    name = point.dist.name if point.dist else point.name
+    with registering(Origin(name)):
+        try:
+            point.load()
+        except Exception as error:
+            what = f"fails while it registers '{point.name}' in {point.group}: {error!r}"
+            raise LabError(Problem(f"package {name}", what, "mend it, or uninstall it")) from error
 
 
 def load_plugin(path: Path) -> str:

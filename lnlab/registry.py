@@ -18,9 +18,9 @@ from typing import Any, Generic, TypeVar, get_args
 
 from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 
-from lnlab.errors import nearest
+from lnlab.errors import LabError, nearest
 from lnlab.keys import Json, digest
-from lnlab.plugins import Origin, origin, registering
+from lnlab.plugins import Origin, load_package, origin
 
 Build = TypeVar("Build", bound=Callable[..., Any])
 Choice = dict[str, Json]
@@ -144,12 +144,19 @@ class Registry(Generic[Build]):
 
     @property
     def entries(self) -> dict[str, Entry[Build]]:
-        """Every entry by name, third parties' included (their entry points are loaded when first asked)."""
+        """Every entry by name, third parties' included (their entry points are loaded when first asked).
+
+        Raises:
+            LabError: a package fails while it registers its piece.
+        """
         if not self._discovered:
             self._discovered = True
-            for point in entry_points(group=f"lnlab.{self.kind}"):
-                with registering(Origin(point.dist.name if point.dist else point.name)):
-                    point.load()
+            try:
+                for point in entry_points(group=f"lnlab.{self.kind}"):
+                    load_package(point)
+            except LabError:
+                self._discovered = False
+                raise
         return self._entries
 
     def resolve(self, given: Json) -> Choice:

@@ -4,6 +4,12 @@ for (const figure of document.querySelectorAll("figure[data-spec]")) {
   if (!spec.facet) {
     spec.width = "container";
     spec.autosize = { type: "fit-x", contains: "padding" };
+  } else if (spec.columns && spec.spec.width) {
+    // as many panels beside each other as stay readable, together as wide as the page
+    const room = place.parentElement.clientWidth - 60;
+    spec.columns = Math.max(1, Math.min(spec.columns, Math.floor(room / (0.75 * spec.spec.width))));
+    spec.spec.width = Math.floor(room / spec.columns) - (spec.spacing ?? 20);
+    if (spec.usermeta?.square) spec.spec.height = spec.spec.width;
   }
   const quiet = { ast: true, actions: false, defaultStyle: false, renderer: "svg", tooltip: { disableDefaultStyle: true } };
   vegaEmbed(place, spec, quiet).then(

@@ -156,6 +156,19 @@ def test_third_parties_register_through_entry_points_loaded_when_first_asked(mon
     assert loaded == ["theirs"]
 
 
+def test_a_package_that_fails_while_it_registers_is_named_each_time(monkeypatch):
+    tasks: Registry[Callable[..., Any]] = Registry("task")
+
+    class Point(EntryPoint):
+        def load(self):
+            raise ImportError("no module named 'numpi'")
+
+    monkeypatch.setattr(module, "entry_points", lambda group: [Point("theirs", "x", group)])
+    for _ in range(2):
+        with pytest.raises(LabError, match=r"package theirs: fails while it registers 'theirs' in lnlab.task: .*numpi"):
+            list(tasks)
+
+
 def test_a_plugin_file_registers_its_pieces_and_its_digest_joins_their_keys(tmp_path, monkeypatch):
     tasks: Registry[Callable[..., Any]] = Registry("task")
     monkeypatch.setattr(module, "TASKS", tasks, raising=False)

@@ -61,7 +61,7 @@ def gradient_growth(results: Results) -> pl.DataFrame:
     return product(here, before, "gradient_growth", power=-1.0)
 
 
-@quantities.register("isometry_gap")
+@quantities.register("isometry_gap", of=("jacobian_mean_square",))
 def isometry_gap(results: Results) -> pl.DataFrame:
     """``|log (‖J‖_F² / n)|``: how far the mean squared singular value is from 1, in nats (Pennington et al., 2017)."""
     squares = stored(results, "jacobian_mean_square")
@@ -69,7 +69,7 @@ def isometry_gap(results: Results) -> pl.DataFrame:
     return squares.select(*STATE, pl.lit("isometry_gap").alias("quantity"), *SITE, gap)
 
 
-@quantities.register("hidden_gain")
+@quantities.register("hidden_gain", of=("hidden_norm",))
 def hidden_gain(results: Results) -> pl.DataFrame:
     """``E‖x_l‖ / E‖x_0‖``: the stream after a branch over the embedding that it began as (Zhang et al., 2019).
 

@@ -37,8 +37,14 @@ def _size(setting: Setting) -> tuple[int, ...]:
 
 def _range(sizes: Sequence[tuple[int, ...]]) -> str:
     """``6-6``, ``6-6, 8-8`` or, for more, ``6-6 ... 14-14``; a lone stack has ``6 layers``."""
-    words = ["-".join(map(str, size)) if len(size) > 1 else f"{size[0]} layers" for size in sizes if size]
+    words = [_written(size) for size in sizes if size]
     return ", ".join(words) if len(words) < 3 else f"{words[0]} ... {words[-1]}"
+
+
+def _written(size: tuple[int, ...]) -> str:
+    if len(size) > 1:
+        return "-".join(map(str, size))
+    return "1 layer" if size == (1,) else f"{size[0]} layers"
 
 
 def _when(steps: Sequence[int]) -> str:

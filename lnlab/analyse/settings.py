@@ -28,8 +28,8 @@ Setting = Mapping[str, Json]
 
 
 def settings(results: Results) -> dict[str, Setting]:
-    """The resolved setting of each variant, and under ``method`` the name that the spec gives it, if any."""
-    unique = results.runs.select("variant", "setting").unique("variant", keep="first")
+    """The resolved setting of each variant, in the order of the plan; under ``method`` the name it has."""
+    unique = results.runs.select("variant", "setting").unique("variant", keep="first", maintain_order=True)
     names = _labels(results, METHOD)
     return {
         variant: {**_parsed(text), METHOD: names[variant]} if variant in names else _parsed(text)

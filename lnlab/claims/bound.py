@@ -14,6 +14,7 @@ from lnlab.analyse.reductions import Reduce
 from lnlab.analyse.series import series
 from lnlab.claims.claim import Finding, claims
 from lnlab.claims.exact import every_sample
+from lnlab.claims.places import Each, at, places
 from lnlab.claims.region import Region, region
 from lnlab.claims.sample import TOO_MANY, Sample, least, notes, obstacle, of_one, single
 from lnlab.claims.student import measured, signs
@@ -29,6 +30,7 @@ def bound(
     of: dict[str, Json],
     over: str | None = None,
     reduce: Reduce | None = None,
+    each: Each = None,
     between: tuple[float, float] | None = None,
     at_least: float | None = None,
     at_most: float | None = None,
@@ -41,13 +43,18 @@ def bound(
 
     ``exact`` holds every single sample to the bound, up to ``tolerance`` relative to the edge (1e-5 suits float32,
     1e-10 float64). ``probability: p`` asks that a seed keeps the bound with at least that chance (Clopper & Pearson,
-    1934). ``scale: linear`` is for numbers that may be negative.
+    1934). ``scale: linear`` is for numbers that may be negative. With ``each: [layer, ...]`` the bound holds for every
+    place that these columns tell apart; an exact one does so as it is.
     """
     allowed = region(between, at_least, at_most, positive=scale == "log" and not exact)
     if exact:
         return every_sample(results, of, over, allowed, tolerance)
     log = scale == "log" and probability is None
-    members = [_member(results, of, over, word, edge, log=log) for word, edge in _parts(over, reduce, allowed)]
+    members = [
+        _member(results, {**of, **place}, over, word, edge, place, log=log)
+        for place in places(results, of, each)
+        for word, edge in _parts(over, reduce, allowed)
+    ]
     if probability is not None:
         return _often(members, allowed, probability)
     found = together(members, least(members[0].sample))
@@ -63,10 +70,17 @@ def _parts(over: str | None, reduce: Reduce | None, allowed: Region) -> list[tup
 
 
 def _member(
-    results: Results, of: dict[str, Json], over: str | None, word: Reduce | None, edge: Region, *, log: bool
+    results: Results,
+    of: dict[str, Json],
+    over: str | None,
+    word: Reduce | None,
+    edge: Region,
+    place: dict[str, Json],
+    *,
+    log: bool,
 ) -> Member:
     found = series(results, of, over, word)
-    return Member(f"{word} over {over}" if word else "value", of_one(found, single(found), log=log), edge)
+    return Member(at(f"{word} over {over}" if word else "value", place), of_one(found, single(found), log=log), edge)
 
 
 def _often(members: list[Member], allowed: Region, probability: float) -> Finding:

@@ -6,17 +6,21 @@ than 10 %, there is no power law here and the exponent decides nothing.
 """
 
 import math
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from lnlab.analyse.intervals import student
-from lnlab.analyse.series import quotient, series
+from lnlab.analyse.series import Series, quotient, series
 from lnlab.claims.claim import Finding, claims
 from lnlab.claims.levels import numeric, per_seed, unfit, unfitted
+from lnlab.claims.places import Each, at, places
 from lnlab.claims.region import Region, region
-from lnlab.claims.sample import N_INIT, N_TRAINED, TOO_MANY, notes, obstacle
-from lnlab.claims.student import judged, measured
+from lnlab.claims.sample import N_INIT, N_TRAINED, TOO_MANY, Sample, notes, obstacle
+from lnlab.claims.student import measured
+from lnlab.claims.together import Member, together
 from lnlab.keys import Json
 from lnlab.tables import Results
 
@@ -32,6 +36,7 @@ def power_law(
     of: dict[str, Json],
     over: str,
     to: dict[str, Json] | None = None,
+    each: Each = None,
     between: tuple[float, float] | None = None,
     at_least: float | None = None,
     at_most: float | None = None,
@@ -43,30 +48,45 @@ def power_law(
     ``exponent: e`` is the region e ± .15, or e ± .10 where x spans at least a factor 8. ``big_o: e`` tests the exponent
     of y = O(x^e): at most e + .05. At least 4 levels that span at least a factor 2. With ``to``, y is the ratio of the
     selection to the same with what ``to`` changes, at every x and paired by seed: its exponent is the difference of
-    their exponents.
+    their exponents. With ``each: [layer, ...]`` it holds for every place that these columns tell apart.
     """
-    found = series(results, of, over)
-    if to is not None:
-        found = quotient(found, series(results, {**of, **to}, over))
-    x = numeric(found, over, positive=True)
-    about = None if exponent is None else around(exponent, x)
-    order = None if big_o is None else Region(high=big_o + SLACK)
-    allowed = region(between, at_least, at_most, exponent=about, big_o=order)
-    if reason := unfit(found, x, over, LEAST_SPAN):
-        return unfitted(found, "exponent", reason, allowed)
-    sample, matrix = per_seed(found, lambda rows: slopes(x, rows), log=False)
-    n_min = N_TRAINED if sample.trained else N_INIT
-    if obstacle(sample, n_min) is None:
-        if sample.failing > TOO_MANY:
-            reason = "more than 20 % of the seeds failed, and a failed seed has no exponent"
-        else:
-            reason = lack_of_fit(x, matrix)
-        if reason:
-            return replace(measured("exponent", sample, allowed), reason=reason + notes(sample))
-    result = judged("exponent", sample, allowed, n_min)
+    declared = {"between": between, "at_least": at_least, "at_most": at_most}
+    members: list[Member] = []
+    for place in places(results, of, each):
+        found = series(results, {**of, **place}, over)
+        if to is not None:
+            found = quotient(found, series(results, {**of, **to, **place}, over))
+        made = _member(found, over, at("exponent", place), declared, exponent, big_o)
+        if isinstance(made, Finding):
+            return made
+        members.append(made)
+    result = together(members, _least(members[0].sample))
     if big_o is None or result.estimate is None:
         return result
     return replace(result, reason=f"{result.reason}; exponent gap {result.estimate - big_o:+.2g}")
+
+
+def _member(
+    found: Series, over: str, statistic: str, declared: Mapping[str, Any], exponent: float | None, big_o: float | None
+) -> Member | Finding:
+    """The exponents of one series with their region; or, where they can decide nothing, the finding that says why."""
+    x = numeric(found, over, positive=True)
+    about = None if exponent is None else around(exponent, x)
+    order = None if big_o is None else Region(high=big_o + SLACK)
+    allowed = region(**declared, exponent=about, big_o=order)
+    if reason := unfit(found, x, over, LEAST_SPAN):
+        return unfitted(found, statistic, reason, allowed)
+    sample, matrix = per_seed(found, lambda rows: slopes(x, rows), log=False)
+    if obstacle(sample, _least(sample)) is None:
+        failed = sample.failing > TOO_MANY
+        no_exponent = "more than 20 % of the seeds failed, and a failed seed has no exponent"
+        if reason := no_exponent if failed else lack_of_fit(x, matrix):
+            return replace(measured(statistic, sample, allowed), reason=reason + notes(sample))
+    return Member(statistic, sample, allowed)
+
+
+def _least(sample: Sample) -> int:
+    return N_TRAINED if sample.trained else N_INIT
 
 
 def around(exponent: float, x: np.ndarray) -> Region:

@@ -1,10 +1,11 @@
 """Pieces of a model that do not go together: each check reads what the pieces say of themselves in their tags.
 
 Tasks and models say where their answers stand (``says``): at the tokens of a stack, or one a sentence.
-Norms say over what they take ``statistics``, and whether they are the ``identity``; models, which of their stacks are
-``causal``; placements, what is normed (``norm_of``) and which parameter is their ``gate``; inits, what they need normed
-(``norm_of``), what they set to zero (``zeros``) and between which parameters they draw (``bounds``); linear maps,
-whether their matrix is ``normalized``.
+Norms say over what they take ``statistics``, whether they are the ``identity``, and, those of a sentence, whether each
+coordinate has its own (``coordinatewise``); models, which of their stacks are ``causal``, and whether they look at a
+mean over a sentence alone (``averages``); placements, what is normed (``norm_of``) and which parameter is their
+``gate``; inits, what they need normed (``norm_of``), what they set to zero (``zeros``) and between which parameters
+they draw (``bounds``); linear maps, whether their matrix is ``normalized``.
 """
 
 from typing import Any
@@ -30,6 +31,21 @@ def causal_stacks_see_no_future(setting: Setting, registries: Registries) -> lis
         if stack in causal and (over := _statistics(registries["norm"][kind])) != "token":
             what = f"'{kind}' has statistics of a {over}, so that the {stack}'s positions would see later tokens"
             flaws.append(Flaw((stack, "norm"), what, f"in a causal stack, choose from {', '.join(tokenwise)}"))
+    return flaws
+
+
+def averages_tell_sentences_apart(setting: Setting, registries: Registries) -> list[Flaw]:
+    """The mean over a sentence of what was centred over that sentence is the same for every sentence."""
+    model = setting["model"]
+    if not registries["model"][model["kind"]].tags.get("averages", lambda _: False)(model):
+        return []
+    flaws = []
+    for stack in stacks_of(setting):
+        norm = setting[stack]["norm"]
+        alone = registries["norm"][norm["kind"]].tags.get("coordinatewise", lambda _norm, _width: False)
+        if alone(norm, model["d_model"]) and _normed(setting[stack], registries) != "nothing":
+            what = f"'{norm['kind']}' centres each coordinate over a sentence, whose mean token then says nothing of it"
+            flaws.append(Flaw((stack, "norm"), what, "choose another norm, or let the model pool otherwise"))
     return flaws
 
 
@@ -122,6 +138,7 @@ def model_suits_task(setting: Setting, registries: Registries) -> list[Flaw]:
 GRAPH_CHECKS = (
     model_suits_task,
     causal_stacks_see_no_future,
+    averages_tell_sentences_apart,
     groups_divide_width,
     init_suits_placement,
     zero_output_has_its_own_table,

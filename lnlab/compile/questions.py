@@ -19,6 +19,9 @@ FIELDS = {
 }
 """What may stand beside the parameters of a probe, a section and a claim, whatever its kind."""
 
+PATHS = ("over", "along", "rows", "columns", "panels")
+"""Parameters that name a path of the setting or a column."""
+
 
 @dataclass(frozen=True)
 class Asked:
@@ -118,7 +121,7 @@ def _flaws(asked: Asked, ground: Ground) -> Iterator[tuple[Where, Flaw]]:
     An exact bound holds every sample to it and averages none, so it may take as many variants as it likes.
     """
     choice = asked.choice
-    kept = {word: choice[word] for word in ("over", "along") if isinstance(choice.get(word), str)}
+    kept = {word: choice[word] for word in PATHS if isinstance(choice.get(word), str)}
     selections = [(word, choice[word]) for word in ("of", "where", "to") if isinstance(choice.get(word), dict)]
     if isinstance(choice.get("quantity"), str):
         yield from (((), flaw) for flaw in flaws_of_selection({"quantity": choice["quantity"]}, ground))

@@ -77,12 +77,8 @@ def _of_layer(stack: str, number: int, layer: Layer) -> Iterator[tuple[Site, Bou
 
 
 def stream_norms(layer: Layer) -> dict[str, nn.Module]:
-    """By the name of each sublayer the norm of its sum, where the placement norms the stream itself.
-
-    Such a placement needs no norm after the last layer.
-    """
-    owned = getattr(layer.placement, "norms", None)
-    tags = next((entry.tags for entry in placements if entry.build is type(layer.placement)), {})
-    if layer.placement.final_norm or owned is None or tags.get("norm_of") == "nothing":
+    """By the name of each sublayer the norm of its sum, where the placement says that it norms the stream."""
+    said = {entry.build: entry.tags.get("norm_of") for entry in placements}
+    if said.get(type(layer.placement)) != "stream":
         return {}
-    return dict(zip(layer.sublayers, owned, strict=True))
+    return dict(zip(layer.sublayers, layer.placement.norms, strict=True))  # type: ignore[arg-type]

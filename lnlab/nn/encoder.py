@@ -50,7 +50,14 @@ class Encoder(nn.Module):
         return logits
 
 
-@models.register("classifier", stacks=("encoder",), causal=(), says="sentence", size=classifier_size)
+@models.register(
+    "classifier",
+    stacks=("encoder",),
+    causal=(),
+    says="sentence",
+    averages=lambda model: model["pool"] == "mean",
+    size=classifier_size,
+)
 class Classifier(nn.Module):
     """``weight pool(encoder(source)) + bias``: logits of a label a sentence, from all its tokens (Devlin et al., 2019).
 

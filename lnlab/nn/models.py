@@ -2,7 +2,8 @@
 
 ``size`` is the number of rows of the tables that read. A model whose output has other rows, one a label, is built from
 ``(size, parts, labels)``. Tags: ``stacks``, by name; ``causal``, those that may not see the future; ``says``, where its
-answers stand: at the positions of ``encoder`` or ``decoder``, or one a ``sentence``; ``size``, a function of a setting.
+answers stand: at the positions of ``encoder`` or ``decoder``, or one a ``sentence``; ``averages``, a function of its
+parameters, whether it looks at the mean over a sentence alone; ``size``, a function of a setting.
 """
 
 from collections.abc import Callable, Mapping

@@ -1,7 +1,8 @@
 """Norms with statistics of one sentence: instance norm, of a coordinate; group norm, of a group of coordinates.
 
 Over images the positions are pixels; here they are the tokens of the sentence, padding left out. Both show a position
-every other one, later ones too: never in a causal stack.
+every other one, later ones too: never in a causal stack. Where each coordinate has statistics of its own, its mean over
+the sentence is the shift, whatever the sentence says.
 """
 
 from typing import Annotated
@@ -13,7 +14,7 @@ from lnlab.nn.norms import Epsilon, norms
 from lnlab.nn.pooled import Pooled, moments
 
 
-@norms.register("group", statistics="sequence")
+@norms.register("group", statistics="sequence", coordinatewise=lambda norm, width: norm["groups"] == width)
 class GroupNorm(Pooled):
     """``(x - mean) / sqrt(var + eps) * scale + shift``: over a sentence's tokens and a group (Wu and He, 2018).
 
@@ -35,7 +36,7 @@ class GroupNorm(Pooled):
         return normalized.view_as(x)
 
 
-@norms.register("instance", statistics="sequence")
+@norms.register("instance", statistics="sequence", coordinatewise=lambda _norm, _width: True)
 def instance(width: int, *, eps: Epsilon = 1e-5) -> nn.Module:
     """``(x - mean) / sqrt(var + eps) * scale + shift``: a coordinate over a sentence's tokens (Ulyanov et al., 2016).
 

@@ -93,8 +93,8 @@ def _watched(within: Mapping[str, Stack]) -> Iterator[dict[str, Passage]]:
     with ExitStack() as hooks:
         for name, stack in within.items():
             keep = seen[name].append
-            for layer in stack.layers:
-                entered = layer.placement.register_forward_pre_hook(lambda _m, given, keep=keep: keep(given))
+            for placement in _placements(stack):
+                entered = placement.register_forward_pre_hook(lambda _m, given, keep=keep: keep(given))
                 hooks.callback(entered.remove)
             left = stack.layers[-1].register_forward_hook(lambda _m, _x, y, keep=keep: keep((y,)))
             hooks.callback(left.remove)
@@ -118,10 +118,15 @@ def _compared(
 
 def _blocks(stack: Stack, given: Passage) -> Iterator[Block]:
     """Every residual block of a stack, at the stream that entered it."""
-    for number, (layer, (x, *branches)) in enumerate(zip(stack.layers, given, strict=False), 1):
+    for number, (placement, (x, *branches)) in enumerate(zip(_placements(stack), given, strict=False), 1):
         stream = x.detach()
-        for sublayer, f, norm in zip(layer.sublayers, branches, layer.placement.norms, strict=True):
-            block = Block(number, sublayer, stream, f, norm)
+        for f, norm in zip(branches, placement.norms, strict=True):
+            block = Block(number, stream, f, norm, attention=f is not branches[-1])
             yield block
             with torch.no_grad():
-                stream = block.after_post() if isinstance(layer.placement, Post) else block.after_pre()
+                stream = block.after_post() if isinstance(placement, Post) else block.after_pre()
+
+
+def _placements(stack: Stack) -> list[Post | Pre]:
+    """Of each layer, where ``_forms`` found nothing else."""
+    return [placement for layer in stack.layers if isinstance(placement := layer.placement, Post | Pre)]

@@ -24,17 +24,17 @@ class Block:
 
     Attributes:
         layer: from 1.
-        sublayer: what its branch is.
         x: the stream that entered it, (batch, length, width).
         f: its branch, without the norm.
         norm: after the addition in Post-LN, before the branch in Pre-LN.
+        attention: whether its branch looks at other tokens.
     """
 
     layer: int
-    sublayer: str
     x: Tensor
     f: Function
     norm: nn.Module
+    attention: bool
 
     def after_post(self) -> Tensor:
         """``LN(x + F(x))``: the stream that Post-LN gives on."""
@@ -94,7 +94,7 @@ def separated_form(blocks: Sequence[Block], g: Tensor) -> list[Tensor]:
 
 def without_attention(blocks: Sequence[Block]) -> list[Block]:
     """The same blocks with attention as a constant, so that only feed-forward networks have a derivative."""
-    return [block if block.sublayer == "feed_forward" else replace(block, f=_constant(block.f)) for block in blocks]
+    return [replace(block, f=_constant(block.f)) if block.attention else block for block in blocks]
 
 
 def times_jacobian(g: Tensor, f: Function, x: Tensor) -> Tensor:

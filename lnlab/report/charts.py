@@ -112,7 +112,9 @@ def _legend(look: Look, *, strokes: bool = False) -> alt.Legend | None:
     """Marks, or with ``strokes`` lines that show their dashes; nothing where there is one series."""
     if len(look.series) < 2:
         return None
-    symbol = {"symbolType": "stroke", "symbolStrokeWidth": 2} if strokes else {"symbolStrokeWidth": 0}
+    symbol = (
+        {"symbolType": "stroke", "symbolStrokeWidth": 2, "symbolSize": 500} if strokes else {"symbolStrokeWidth": 0}
+    )
     return alt.Legend(columns=3 if len(look.series) == 3 else 2, symbolOpacity=1, **symbol)
 
 

@@ -106,7 +106,7 @@ def _panel_column(rows: pl.DataFrame, x: str) -> str | None:
 
 
 def values_at(results: Results, rows: pl.DataFrame, path: str) -> dict[str | float, str]:
-    """What rows have at a column or a path, and how a reader says it: numbers rising, words in the order of the spec.
+    """What rows have at a column or a path, and how a reader says it: numbers rising, words in the order of the plan.
 
     Args:
         results: what an experiment found.
@@ -116,10 +116,11 @@ def values_at(results: Results, rows: pl.DataFrame, path: str) -> dict[str | flo
     there = rows[path].drop_nulls().unique(maintain_order=True)
     if there.dtype.is_numeric():
         return {number: value_of_axis(path, number, "") for number in there.cast(pl.Float64).sort()}
-    order = [word for word in dict.fromkeys([*words(results, path).values(), *there]) if word in set(there)]
-    return {
-        str(word): value_of_axis(path, {"true": True, "false": False}.get(str(word), word), str(word)) for word in order
-    }
+    at = words(results, path)
+    planned = [at[variant] for variant in results.runs["variant"].unique(maintain_order=True)]
+    held = set(there)
+    order = [str(word) for word in dict.fromkeys([*planned, *there]) if word in held]
+    return {word: value_of_axis(path, {"true": True, "false": False}.get(word, word), word) for word in order}
 
 
 def refuse_several(rows: pl.DataFrame, x: str) -> None:

@@ -42,6 +42,20 @@ QUANTITIES: Mapping[str, tuple[str, str, str]] = {
     "token_sigma": ("token sigma", "per coordinate", "mean standard deviation of the coordinates of a token"),
     "branch_variance_share": ("branch share", "of the variance", "variance of a branch over that of the sum"),
     "norm_gradient_ratio": ("gradient ratio of a norm", "ratio", "gradient norm below a norm over that above it"),
+    "norm_inverse_rms": ("inverse r.m.s.", "per coordinate", "mean of one over the root mean square of a token"),
+    "norm_ratio_over_bound": ("ratio over bound", "ratio", "gradient ratio of a norm times the token's sigma"),
+    "norm_ratio_over_bound_max": ("largest ratio over bound", "ratio", "largest gradient ratio times sigma of a token"),
+    "norm_growth_share": ("growth share", "of the long tokens", "share of tokens above √d whose gradient grows"),
+    "layer_gradient_ratio": (
+        "gradient ratio of a layer",
+        "ratio",
+        "stream's gradient below a layer over that above it",
+    ),
+    "layer_gradient_over_prediction": (
+        "measured over predicted",
+        "ratio",
+        "gradient ratio of a layer over the product of its norms' inverse sigmas and its branches' gains",
+    ),
     "norm_inverse_sigma": ("inverse sigma", "per coordinate", "mean of one over the standard deviation of a token"),
     "residual_dependency": (
         "dependency",

@@ -18,6 +18,7 @@ from lnlab.report import answers, methods, provenance
 from lnlab.report.dots import Dots, dots
 from lnlab.report.drawing import bundle
 from lnlab.report.facts import ReportFacts
+from lnlab.report.named import named
 from lnlab.report.plates import Plate, Shown
 from lnlab.report.wording import listing
 from lnlab.tables import Results
@@ -114,6 +115,7 @@ def page(
         overview=None if overview is None else _part(overview, rows, single=shared is None),
         rest=[row for claim, row in rows.items() if claim not in beside],
         methods=methods.prose(facts, results),
+        named=named(results),
         outcomes=provenance.outcomes(results),
         settings=provenance.settings_grid(results),
         multiplicity=answers.multiplicity(verdicts) if verdicts else "No claim was judged.",

@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from lnlab.keys import Json, canonical
 from lnlab.report.facts import ReportFacts
 from lnlab.report.wording import count, listing, plain, value_of_axis
+from lnlab.spec.columns import METHOD
+from lnlab.spec.values import place
 from lnlab.tables import Results
 
 
@@ -45,7 +47,9 @@ def prose(facts: ReportFacts, results: Results) -> list[str]:
     taken = values(settings(results))
     if not taken:
         return ["The plan holds no run."]
-    return [p for p in (_model(taken), _data(taken), _training(taken), _measured(facts), _replicates(results)) if p]
+    named = METHOD in results.axes["axis"]
+    told = (_model(taken, named=named), _data(taken), _training(taken, named=named), _interventions(taken))
+    return [p for p in (*told, _measured(facts), _replicates(results)) if p]
 
 
 def _say(taken: Mapping[str, list[Json]], path: str) -> str:
@@ -68,25 +72,32 @@ def _below_choice(taken: Mapping[str, list[Json]], owner: str, path: str) -> boo
     return parent != owner and parent in taken
 
 
-def _model(taken: Mapping[str, list[Json]]) -> str:
-    stacks = {stack: _stack(taken, stack) for stack in ("encoder", "decoder") if f"{stack}.layers" in taken}
+def _model(taken: Mapping[str, list[Json]], *, named: bool) -> str:
+    """The model and its stacks; of stacks that differ by method, a table says the rest."""
+    describe = _layers if named else _stack
+    stacks = {stack: describe(taken, stack) for stack in ("encoder", "decoder") if f"{stack}.layers" in taken}
     if "model" not in taken:
         return ""
     if len(stacks) > 1 and len(set(stacks.values())) == 1:
         each = f"Each stack has {stacks['encoder']}."
     else:
         each = " ".join(f"The {stack} has {what}." for stack, what in stacks.items())
-    cross = _say(taken, "decoder.cross_attention")
+    if named:
+        each += " What a layer is made of and how its weights start is the method's, as the table says."
+    cross = "" if named else _say(taken, "decoder.cross_attention")
     across = f" The decoder comes {cross}." if cross else ""
     kind = _plain(taken, "model").replace("_", "-")
     return f"The model is an {kind} ({_params(taken, 'model')}). {each}{across}"
 
 
+def _layers(taken: Mapping[str, list[Json]], stack: str) -> str:
+    return f"{_plain(taken, f'{stack}.layers')} layers"
+
+
 def _stack(taken: Mapping[str, list[Json]], stack: str) -> str:
-    layers = f"{_plain(taken, f'{stack}.layers')} layers"
     norm = f"{_plain(taken, f'{stack}.norm')} norm{_bracket(_params(taken, f'{stack}.norm'))}"
     attention = f"{_plain(taken, f'{stack}.attention')} attention{_bracket(_params(taken, f'{stack}.attention'))}"
-    return f"{layers}, {attention} and {norm}, placed as {_say(taken, f'{stack}.placement')}"
+    return f"{_layers(taken, stack)}, {attention} and {norm}, placed as {_say(taken, f'{stack}.placement')}"
 
 
 def _choice(taken: Mapping[str, list[Json]], path: str) -> str:
@@ -108,8 +119,8 @@ def _data(taken: Mapping[str, list[Json]]) -> str:
     return f"The task is {kind}{corpus}{tokens}{_bracket(given)}. The loss is a mean over tokens, in nats."
 
 
-def _training(taken: Mapping[str, list[Json]]) -> str:
-    start = f"Weights start as {_choice(taken, 'init')}." if "init" in taken else ""
+def _training(taken: Mapping[str, list[Json]], *, named: bool) -> str:
+    start = f"Weights start as {_choice(taken, 'init')}." if "init" in taken and not named else ""
     if taken.get("train.precision", ["float32"]) != ["float32"]:
         start += f" Everything is computed in {_plain(taken, 'train.precision')}."
     steps = taken.get("train.steps", [0])
@@ -118,6 +129,20 @@ def _training(taken: Mapping[str, list[Json]]) -> str:
     rate = f" by {_choice(taken, 'optimizer')}" if "optimizer" in taken else ""
     factor = f", schedule {_choice(taken, 'schedule')}" if "schedule" in taken else ""
     return f"{start} Training takes {_plain(taken, 'train.steps')} updates{rate}{factor}.".strip()
+
+
+def _interventions(taken: Mapping[str, list[Json]]) -> str:
+    """What acts where, with the values of each parameter over all variants."""
+    groups: dict[tuple[str, str], list[dict[str, Json]]] = {}
+    for each in (choice for choices in taken.get("interventions", []) for choice in choices):
+        rest = {name: value for name, value in each.items() if name not in ("kind", "where")}
+        groups.setdefault((each["kind"], place(each.get("where", {}))), []).append(rest)
+    said = [
+        f"{kind} at {where}{_bracket(', '.join(f'{p} {_plain(given, p)}' for p in given))}"
+        for (kind, where), every in groups.items()
+        for given in [values(every)]
+    ]
+    return f"In some variants an intervention cuts an arrow: {'; '.join(said)}." if said else ""
 
 
 def _measured(facts: ReportFacts) -> str:

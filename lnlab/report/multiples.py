@@ -141,7 +141,7 @@ def _note(lines: Mapping[str, pl.DataFrame]) -> str:
             told.setdefault(why, []).append(line)
     if len(told) == 1 and [*lines] == next(iter(told.values())):
         return next(iter(told))
-    return "\n".join(f"{', '.join(names)}: {why}" for why, names in told.items())
+    return "; ".join(f"{', '.join(names)}: {why}" for why, names in told.items())
 
 
 def _state(values: pl.Series) -> str:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import altair as alt
@@ -31,13 +32,21 @@ def multiples(panels: Sequence[str], lines: Sequence[str], y: Axis, notes: Mappi
 
 def _base(lines: Sequence[str], y: Axis) -> Any:
     scale = alt.Scale(domain=list(lines), range=list(ramp(len(lines))))
-    legend = alt.Legend(columns=len(lines), symbolType="stroke", symbolStrokeWidth=3, offset=8, orient="top")
+    legend = alt.Legend(
+        columns=len(lines),
+        symbolType="stroke",
+        symbolSize=260,
+        symbolStrokeWidth=3,
+        symbolOpacity=1,
+        offset=8,
+        orient="top",
+    )
     across = alt.Axis(
         values=[0, 1], labelExpr="datum.value ? 'last' : 'first'", title=None, ticks=True, labelFlush=True
     )
     return alt.Chart(_HERE).encode(
         x=alt.X("x:Q", scale=alt.Scale(domain=[-0.03, 1.16], nice=False), axis=across),
-        y=alt.Y("estimate:Q", scale=y.scale, axis=alt.Axis(values=list(y.ticks), format="~g", title=None)),
+        y=alt.Y("estimate:Q", scale=y.scale, axis=replace(y, title="").axis),
         color=alt.Color("series:N", scale=scale, legend=legend),
     )
 
@@ -80,6 +89,6 @@ def _notes(notes: Mapping[str, str]) -> list[Any]:
         .transform_calculate(note=f"({json.dumps(told, ensure_ascii=False, sort_keys=True)})[datum.panel]")
     )
     text = base.transform_filter("isValid(datum.note)").mark_text(
-        align="left", baseline="bottom", color=QUIET, fontSize=10.5, fontStyle="italic", lineBreak="\n"
+        align="left", baseline="bottom", color=QUIET, fontSize=10.5, fontStyle="italic", lineBreak="; "
     )
     return [text.encode(x=alt.value(4), y=alt.value(HEIGHT - 4), text="note:N")]

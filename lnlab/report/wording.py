@@ -7,6 +7,7 @@ from fractions import Fraction
 
 from lnlab.keys import Json
 from lnlab.report.glossary import QUANTITIES
+from lnlab.spec.values import NONE, place
 
 MINUS = "−"
 _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufffe\uffff]+")
@@ -50,9 +51,13 @@ def _places(value: float, low: float | None, high: float | None) -> int:
 
 
 def interval(value: float | None, low: float | None, high: float | None) -> str:
-    """``6.8 [6.1, 7.5]``, or the number alone where there is no interval."""
+    """``6.8 [6.1, 7.5]``, or the number alone where there is no interval; very large ones share a power of ten."""
     if low is None or high is None or value is None:
         return number(value)
+    scale = 10.0 ** math.floor(math.log10(abs(value))) if value and math.isfinite(value) else 1.0
+    if scale > 1e-300 and not 1e-4 <= scale < 1e6 and all(abs(end) < 1e6 * scale for end in (low, high)):
+        power = number(scale).partition("× ")[2]
+        return f"{interval(value / scale, low / scale, high / scale)} × {power}"
     return f"{number(value, low, high)} [{number(low, low, high)}, {number(high, low, high)}]"
 
 
@@ -80,18 +85,24 @@ def plain(value: Json) -> str:
         return "yes" if value else "no"
     if isinstance(value, int | float):
         return f"{value:.12g}".replace("-", MINUS) if math.isfinite(value) else number(value)
+    if isinstance(value, list) and not value:
+        return NONE
     if isinstance(value, Mapping):
-        given = ", ".join(f"{k} {plain(v)}" for k, v in value.items() if k != "kind")
+        given = ", ".join(_param(k, v) for k, v in value.items() if k != "kind")
         kind = str(value.get("kind", ""))
         return f"{kind} ({given})" if kind and given else kind or given
     return "none" if value is None else listing(map(plain, value), "and") if isinstance(value, list) else str(value)
+
+
+def _param(name: str, value: Json) -> str:
+    return place(value) if isinstance(value, Mapping) and "kind" not in value else f"{name} {plain(value)}"
 
 
 def short(value: float) -> str:
     """A number for a heading: two significant digits, and no fewer than stand before the point."""
     if not math.isfinite(value) or abs(value) >= 100:
         return number(value)
-    return _scientific(value, 1) if 0 < abs(value) < 1e-3 else plain(float(f"{value:.2g}"))
+    return _scientific(value, 1) if 0 < abs(value) < 1e-4 else plain(float(f"{value:.2g}"))
 
 
 def power(letter: str, exponent: float) -> str:
@@ -121,23 +132,16 @@ def count(n: int, word: str) -> str:
 
 
 def value_of_axis(axis: str, value: Json, label: str) -> str:
-    """A value of an axis as a reader says it: ``Post-LN``, ``without cross attention``, ``6 layers``."""
+    """A value of an axis as a reader says it: ``Post-LN``, ``without cross attention``, ``6 layers``, ``factor 2``."""
     short = axis.rpartition(".")[2]
     words = short.replace("_", " ")
+    if axis.startswith("interventions") and isinstance(value, int | float | None | list):
+        return f"{words} {plain(value)}" if isinstance(value, int | float) else label if value else "no intervention"
     if isinstance(value, bool):
         return f"{'with' if value else 'without'} {words.replace('cross attention', 'cross-attention')}"
     if known := _WORDS.get((short, label)):
         return known
     return f"{plain(value)} {words}" if isinstance(value, int | float) else label
-
-
-def depth(path: str) -> str:
-    """What is counted at a path, in the plural: ``layers of each stack``, ``sublayers of the encoder``."""
-    owner, _, word = path.rpartition(".")
-    words = word.replace("_", " ")
-    if word == "layers" and owner == "model":
-        return "layers of each stack"
-    return f"{words} of the {owner}" if word in ("layers", "sublayers") and owner else words
 
 
 def together(words: Iterable[str]) -> str:

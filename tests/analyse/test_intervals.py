@@ -9,6 +9,7 @@ from scipy import stats
 from lnlab.analyse.intervals import (
     at_most_half,
     clopper_pearson,
+    middle,
     quantile,
     sd_range,
     seeds_needed,
@@ -107,3 +108,18 @@ def test_the_range_of_a_standard_deviation_is_chi_square_s():
     low, high = sd_range(2.0, 6)
     assert low == pytest.approx(2 * math.sqrt(5 / stats.chi2.ppf(0.8, 5)))
     assert high == pytest.approx(2 * math.sqrt(5 / stats.chi2.ppf(0.2, 5)))
+
+
+@pytest.mark.parametrize("n", [6, 9, 10, 25])
+def test_the_interval_of_the_median_is_scipy_s(n):
+    x = RNG.lognormal(0, 1, n)
+    expected = stats.quantile_test(x, p=0.5).confidence_interval(0.95)
+    found = middle(x)
+    assert (found.low, found.high) == (expected.low, expected.high)
+    assert (found.estimate, found.n) == (float(np.median(x)), n)
+
+
+def test_five_seeds_do_not_bound_their_median():
+    assert (middle([1.0, 2.0, 3.0, 4.0, 5.0]).low, middle([3.0]).high) == (-math.inf, math.inf)
+    with pytest.raises(ValueError, match="expected finite"):
+        middle([])

@@ -86,3 +86,14 @@ def test_a_quantity_is_made_of_what_it_says_it_is_made_of(measured):
         parts = entry.tags.get("of", sites["quantity"].unique().to_list())
         kept = {**measured.tables, "sites": sites.filter(sites["quantity"].is_in(parts))}
         assert entry.build(replace(measured, tables=kept)).equals(entry.build(measured)), entry.name
+
+
+def test_the_distance_from_isometry_has_no_sign(setting, experiment):
+    def rows(variant, seed):
+        value = {1: math.exp(2), 2: math.exp(-2), 3: 1.0}[seed]
+        yield {"quantity": "jacobian_mean_square", "stack": "encoder", "value": value}
+
+    results = experiment({"pre": setting("pre", 3, 3)}, (1, 2, 3), rows)
+    found = select(results, {"quantity": "isometry_gap"}).sort("seed")
+    assert found["value"].to_list() == pytest.approx([2.0, 2.0, 0.0])
+    assert found["stack"].to_list() == ["encoder"] * 3

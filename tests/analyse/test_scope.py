@@ -20,4 +20,6 @@ def test_training_and_nothing_measured(setting, experiment):
 def test_a_lone_stack_and_a_bare_setting(experiment):
     told = experiment({"a": {"encoder": {"layers": 3}}, "b": {"task": None}}, (1,), lambda v, s: [])
     assert scope(told, ["a"], [0], 2) == "3 layers, at init, 2 seeds"
+    one = experiment({"a": {"encoder": {"layers": 1}}}, (1,), lambda v, s: [])
+    assert scope(one, ["a"], [0], 2) == "1 layer, at init, 2 seeds"
     assert scope(told, ["b"], [0], 2) == "at init, 2 seeds"

@@ -1,4 +1,4 @@
-"""Paths of a setting: long, short, absent; and when a value is what was asked for."""
+"""Paths of a setting: long, short, absent."""
 
 from lnlab.analyse.settings import found_at, has_value, paths, settings, value_at, words
 
@@ -19,12 +19,6 @@ def test_a_short_form_below_a_choice_and_one_that_a_single_stack_has(setting):
     assert value_at(setting(cross=False), "cross_attention") is False
 
 
-def test_a_depth_has_a_value_even_where_stacks_disagree(setting):
-    assert value_at(setting(encoder=3, decoder=4), "model.sublayers") == 2 * 3 + 3 * 4
-    assert value_at(setting(encoder=3, decoder=4, cross=False), "decoder.sublayers") == 8
-    assert has_value(setting(encoder=3), "encoder.sublayers", [6, 8])
-
-
 def test_disagreeing_stacks_are_not_null(setting):
     assert not has_value(setting(encoder=3, decoder=4), "model.layers", None)
     assert has_value(setting(), "optimizer", None)
@@ -34,7 +28,6 @@ def test_disagreeing_stacks_are_not_null(setting):
 def test_paths_name_long_and_short_forms(setting):
     known = paths(setting())
     assert {"encoder.layers", "model.layers", "placement", "cross_attention", "decoder.norm.eps"} <= known
-    assert {"encoder.sublayers", "decoder.sublayers", "model.sublayers"} <= known
     assert "layers" not in known
 
 

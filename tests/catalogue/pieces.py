@@ -1,6 +1,6 @@
 """For any registered piece, whoever registers it: its smallest parameters, and a setting in which it plays its part."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import product
 from typing import Any
 
@@ -12,26 +12,38 @@ from lnlab.execute.program import build
 from lnlab.probes.probe import State
 from lnlab.registry import Choice, Entry, Flawed, Roots
 
-SMALL = {
-    "corpus": {"kind": "toy_german_english", "train": 60, "validation": 20, "test": 20},
+SMALL: dict[str, Any] = {
     "d_model": 16,
     "heads": 2,
     "d_ff": 24,
+    "factor": 0.5,
     "train": ["left.txt", "right.txt"],
+    "corpus": {"kind": "toy_german_english", "train": 60, "validation": 20, "test": 20},
 }
-"""By the name of a parameter: what it is given where it has no default, or a needlessly large one."""
+"""By the name of a parameter: what it is given where it has no default."""
+TINY = {"toy_german_english": SMALL["corpus"], "output_perturbation": {"draws": 1}, "batches": 2}
+"""By the name of an entry or of a parameter: what it is given in place of a default that takes long."""
 
-TOKENS = {"kind": "random_tokens", "vocabulary": 40, "sentences": 3, "length": 5}
-LABELS = TOKENS | {"classes": 3}
+LABELS = {"kind": "random_tokens", "vocabulary": 40, "sentences": 3, "length": 5, "classes": 3}
+TEXT = {"kind": "translation", "corpus": SMALL["corpus"], "vocabulary": 60, "batch_tokens": 32}
+TASKS = ({**LABELS, "classes": None}, LABELS, TEXT)
+SETTING = ("task", "model", "norm", "placement", "attention", "init")
 MODELS = ("encoder_decoder", "encoder", "language_model", "classifier")
-LAYERS = 4
-"""So that a placement that treats a quarter of the layers differently does."""
 
 
 def smallest(entry: Entry[Any]) -> Choice:
-    """A choice of this entry with every parameter small that has to be given, or could be large."""
-    required = [name for name, p in entry.keywords.items() if p.default is p.empty]
-    return {"kind": entry.name} | {name: SMALL[name] for name in entry.keywords if name in required or name == "corpus"}
+    """A choice of this entry in which everything is small that has to be given, or would take long."""
+    required = {name: SMALL[name] for name, p in entry.keywords.items() if p.default is p.empty and name != "where"}
+    quick = {name: TINY[name] for name in entry.keywords if name in TINY}
+    where = {"tensor": "in" if entry.tags.get("acts_on") == "function" else "w1"}
+    place = {"where": where} if "where" in entry.keywords else {}
+    return {"kind": entry.name} | required | quick | place | TINY.get(entry.name, {})
+
+
+def built(entry: Entry[Any]) -> Callable[..., Any]:
+    """The builder of its smallest choice, which waits for what the lab supplies."""
+    registry = REGISTRIES[entry.kind]
+    return registry.builder(registry.resolve(smallest(entry)))
 
 
 def setting_with(entry: Entry[Any], **given: Any) -> Setting:
@@ -79,14 +91,15 @@ def pieces_of(setting: Setting) -> dict[str, int]:
 
 def _candidates(entry: Entry[Any], given: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """Settings that might suit an entry, the plainest first."""
-    chosen = {entry.kind: smallest(entry)}
-    if entry.kind in ("corpus", "tokenizer"):
-        chosen = {"task": smallest(REGISTRIES["task"]["translation"]) | chosen}
+    chosen = {entry.kind: smallest(entry)} if entry.kind in SETTING else {}
     models = [entry.name] if entry.kind == "model" else MODELS
-    for placement, tied, name in product(_placements(), ({}, {"tied": "none"}), models):
-        model = {"kind": name, "layers": LAYERS} | {word: SMALL[word] for word in ("d_model", "heads", "d_ff")} | tied
-        whole = {"task": LABELS if name == "classifier" else TOKENS, "placement": placement} | chosen | given
-        yield {key: value for key, value in whole.items() if key != "probe"} | {"model": model}
+    both = entry.tags.get("norm_of") == "both"  # of four layers, a quarter is one
+    shape = {"layers": 4 if both else 2} | {word: SMALL[word] for word in ("d_model", "heads", "d_ff")}
+    for task, placement, tied, name in product(TASKS, _placements(), ({}, {"tied": "none"}), models):
+        parts = REGISTRIES["model"][name].nested.items()
+        inside = {word: smallest(entry) for word, registry in parts if registry.kind == entry.kind}
+        plain = {"task": task, "placement": placement, "model": {"kind": name} | shape | tied | inside}
+        yield plain | {key: value for key, value in chosen.items() if key != "model"} | given
 
 
 def _placements() -> Iterator[Choice]:

@@ -8,7 +8,8 @@ import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from measured import MEASURES, Record, complaint, read, record_of, write
+from measured import MEASURES
+from records import Record, complaint, read, record_of, write
 
 from lnlab.catalogue import REGISTRIES
 from lnlab.errors import CorpusError

@@ -37,3 +37,10 @@ def test_distances_to_the_nearest_edge():
 def test_regions_in_words():
     assert str(Region(1.0, 2.5)) == "between 1 and 2.5"
     assert (str(Region(low=1.0)), str(Region(high=2.0))) == ("at least 1", "at most 2")
+
+
+def test_an_edge_that_leaves_0_out_is_told_as_0():
+    below = Region(high=math.nextafter(0, -1))
+    assert (str(below), below.edges) == ("at most 0", (None, 0.0))
+    assert 0.0 not in below
+    assert Region(-1e-300, 2.0).edges == (-1e-300, 2.0)

@@ -144,7 +144,15 @@ def toys() -> Mapping[str, Registry[Any]]:
     def power_law(results, *, of: Selection, over: str, between: tuple[float, float]): ...
 
     @lab["claim"].register("bound")
-    def bound(results, *, of: Selection, over: str | None = None, reduce: str | None = None, at_most: float): ...
+    def bound(
+        results,
+        *,
+        of: Selection,
+        over: str | None = None,
+        reduce: str | None = None,
+        at_most: float,
+        exact: bool = False,
+    ): ...
 
     @lab["claim"].register("ratio")
     def ratio(results, *, of: Selection, to: Selection, over: str | None = None, at_least: float): ...

@@ -14,6 +14,7 @@ BASE = {
     "model": {"kind": "encoder_decoder", "layers": 2, "d_model": 24, "heads": 2, "d_ff": 32},
     "placement": "post",
 }
+LABELS = {"task": "labels", "model": BASE["model"] | {"kind": "classifier"}}
 REFUSED = [
     ({"norm": "batch"}, "decoder.norm", "'batch' has statistics of a batch, so that the decoder's positions would see"),
     ({"norm": "instance"}, "decoder.norm", "statistics of a sequence"),
@@ -53,6 +54,8 @@ REFUSED = [
     ({"init": "dt_fixup", "encoder": {"norm": "none"}}, "init", "placement 'post' norms the stream"),
     ({"init": {"kind": "zero_qk", "of": "dt_fixup"}, "placement": "pre"}, "init", "placement 'pre' norms the branch"),
     ({"init": "deepnorm", "norm": "none"}, "init", "made for a norm of the stream, and placement 'post' norms nothing"),
+    (LABELS | {"norm": "instance"}, "encoder.norm", "'instance' centres each coordinate over a sentence, whose mean"),
+    (LABELS | {"norm": {"kind": "group", "groups": 24}, "placement": "pre"}, "encoder.norm", "'group' centres each"),
     ({"init": {"kind": "uniform", "a": 1.0, "b": 1.0}}, "init", "would draw between a = 1.0 and b = 1.0"),
 ]
 GATED = {"placement": "rezero", "init": "fixup", "model": BASE["model"] | {"tied": "none"}}
@@ -76,6 +79,9 @@ ACCEPTED = [
     },
     GATED | {"placement": {"kind": "rezero", "start": 0.1}},
     GATED | {"placement": "layerscale"},
+    LABELS | {"norm": {"kind": "group", "groups": 12}},
+    LABELS | {"norm": "instance", "placement": "rezero"},
+    LABELS | {"norm": "instance", "model": BASE["model"] | {"kind": "classifier", "pool": "first"}},
 ]
 
 

@@ -22,6 +22,7 @@ def claim(of, **more):
         ("{placement: post, layer: null}", {"over": "model.layers"}),
         ("{placement: [post], model.layers: 2.0}", {"over": "layer"}),
         ("{placement: [post, pre], model.layers: 2}", {"over": "placement"}),
+        ("{placement: post}", {"exact": "true"}),
         ("{optimizer: null, norm: layer, norm.eps: 1e-5, placement: pre, model.layers: 2}", {}),
     ],
 )

@@ -103,12 +103,12 @@ def make_state(
     return State(model.eval(), toy, draw, 0)
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def state():
     return make_state
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def values():
     """Rows of one quantity as {(stack, layer, sublayer, tensor): value}."""
 

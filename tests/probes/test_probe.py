@@ -1,6 +1,5 @@
 """What every registered probe owes: addressed batches, the columns of its table, and no trace."""
 
-import re
 from itertools import islice
 
 import pytest
@@ -8,41 +7,11 @@ import torch
 
 from lnlab.errors import LabError
 from lnlab.nn.sites import parameters
-from lnlab.probes import (  # noqa: F401  # registered on import
-    activation_moments,
-    gradient_norm,
-    gradient_recursion,
-    hidden_norm,
-    input_norm,
-    io_jacobian,
-    norm_concentration,
-    norm_jacobian,
-    output_perturbation,
-    parameter_size,
-    residual_dependency,
-    stream_gradient,
-    token_cosine,
-)
 from lnlab.probes.probe import evaluating, probes
 from lnlab.tables import frame
 
 ENTRIES = list(probes)
 PASSING = [entry for entry in ENTRIES if entry.tags["passes"](probes.resolve(entry.name))]
-NUMBERS = {
-    "activation_moments": (1, 620.9031940113354),
-    "gradient_norm": (1, 213.30678686885548),
-    "gradient_recursion": (1, 10.818633798906184),
-    "hidden_norm": (1, 1303.452465405221),
-    "input_norm": (1, 118.6791789528633),
-    "io_jacobian": (2, 2107.3526000054107),
-    "norm_concentration": (1, 12.37282229965157),
-    "norm_jacobian": (1, 182.08202518572466),
-    "output_perturbation": (2, 30.310012409290096),
-    "parameter_size": (1, 1055.5999412204428),
-    "residual_dependency": (1, 297.0975365330745),
-    "stream_gradient": (1, 14.20097235633402),
-    "token_cosine": (1, 193.49586525276905),
-}
 RICHEST = {"gradient_recursion": "post"}
 """The placement of which a probe measures everything that it can, where that is not Pre-LN."""
 
@@ -135,26 +104,12 @@ def test_rows_fit_the_table_and_are_distinct(state, entry):
 
 
 @pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.name)
-def test_numbers_move_only_with_the_version(state, entry):
-    """One number made of every row; when it moves on purpose, raise the version and give the new number."""
-    version, expected = NUMBERS[entry.name]
-    rows = rows_of(entry, state("pre"))
-    assert entry.version == version
-    assert sum(row["value"] * (1 + i % 7) for i, row in enumerate(rows)) == pytest.approx(expected, rel=1e-4)
-
-
-@pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.name)
 def test_appended_padding_changes_nothing(state, values, entry):
     """Neither source nor target padding enters a mean, a loss or a gradient."""
     plain, padded = (rows_of(entry, state(pads=pads)) for pads in (0, 3))
     assert [row["quantity"] for row in plain] == [row["quantity"] for row in padded]
     for one, two in zip(plain, padded, strict=True):
         assert one["value"] == pytest.approx(two["value"], rel=1e-3, abs=1e-6), one
-
-
-@pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.name)
-def test_first_line_is_formula_sentence_and_citation(entry):
-    assert re.fullmatch(r"``.+``: .+ \(.+, (19|20)\d\d.*\)\.", entry.summary)
 
 
 PASSES = {

@@ -15,7 +15,7 @@ from lnlab.probes.recursions import (
 )
 
 WIDTH = 6
-NAMES = ("self_attention", "feed_forward", "self_attention", "feed_forward")
+ATTENTION = (True, False, True, False)
 
 
 @pytest.fixture(scope="module")
@@ -23,12 +23,12 @@ def blocks():
     """Four blocks with branches of their own and norms with scales of their own, each at a stream of its own."""
     generator = torch.Generator().manual_seed(3)
     made = []
-    for number, name in enumerate(NAMES):
+    for number, attention in enumerate(ATTENTION):
         matrix, x = (torch.randn(shape, generator=generator).double() for shape in ((WIDTH, WIDTH), (WIDTH,)))
         norm = nn.LayerNorm(WIDTH).double()
         with torch.no_grad():
             norm.weight.copy_(torch.linspace(0.5, 1.5, WIDTH) + 0.1 * number)
-        made.append(Block(1 + number // 2, name, x, lambda x, matrix=matrix: torch.tanh(x @ matrix), norm))
+        made.append(Block(1 + number // 2, x, lambda x, matrix=matrix: torch.tanh(x @ matrix), norm, attention))
     return made
 
 

@@ -181,6 +181,21 @@ def results():
     return make_results()
 
 
+METHODS = {"post": "Post-LN", "pre": 'Pre-LN, "quoted" \\ σ'}
+
+
+@pytest.fixture(scope="session")
+def methods(results):
+    """The runs with tied output and cross-attention; their placements have become methods with names."""
+    runs = results.runs.filter(pl.col("variant").str.ends_with("True-target"))
+    axes = results.axes.filter(pl.col("run").is_in(runs["run"].implode()))
+    layers, placed = axes.filter(axis="model.layers"), axes.filter(axis="placement")
+    name = pl.col("label").replace_strict(METHODS)
+    value = name.map_elements(json.dumps, return_dtype=pl.String)
+    named = placed.with_columns(pl.lit("method").alias("axis"), name.alias("label"), value.alias("value"))
+    return Results(runs, pl.concat([named, layers]), results.tables)
+
+
 @pytest.fixture(scope="session")
 def facts():
     return make_facts()

@@ -1,6 +1,7 @@
 """The page as a browser shows it: silent, self-contained, accessible, and as wide as the screen and no wider."""
 
 import shutil
+from dataclasses import replace
 from functools import partial
 
 import pytest
@@ -67,6 +68,30 @@ def test_the_slim_page_is_silent_live_accessible_and_fits(visit, folder, width, 
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     serious = [v for v in Axe().run(page).response["violations"] if v["impact"] in ("serious", "critical")]
     assert [(v["id"], v["nodes"][0]["html"]) for v in serious] == []
+
+
+@pytest.fixture(scope="module")
+def panels(tmp_path_factory, facts, methods):
+    """A page with one figure of five small panels."""
+    out = tmp_path_factory.mktemp("reports") / "zoo"
+    where = {"stack": "decoder", "tensor": "w2"}
+    section = {"kind": "small_multiples", "quantity": "gradient_norm", "where": where}
+    section |= {"panels": "model.layers", "lines": "method"}
+    write_report(out, replace(facts, sections=(section,)), methods, [])
+    return out
+
+
+@pytest.mark.parametrize(("width", "columns"), [(1280, 4), (700, 4), (390, 2)])
+def test_small_panels_wrap_to_the_page_and_stay_readable(visit, panels, width, columns):
+    page, said, _ = visit(panels / "index.html", width)
+    assert said == []
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert page.locator("figure .live svg text", has_text="first").count() == columns, "an axis below each column"
+    sizes = page.locator("figure .live svg text").evaluate_all("all => all.map(t => t.getBoundingClientRect().height)")
+    assert min(size for size in sizes if size) >= 8
+    assert (
+        page.locator("figure .live svg").bounding_box()["width"] > 0.9 * page.locator("figure").bounding_box()["width"]
+    )
 
 
 def test_every_folded_part_fits_a_phone_too(visit, folder):

@@ -261,3 +261,17 @@ def test_what_a_methods_name_says_is_not_said_again(results):
     (chart,) = depth_profile(told, quantity="gradient_norm", where=where).charts
     names = chart.points["series"].unique(maintain_order=True).to_list()
     assert names == ["Post-LN, Vaswani", "Post-LN, decoder alone", "Pre-LN, Vaswani", "Pre-LN, decoder alone"]
+
+
+def test_a_heading_has_room_for_four_exponents_and_else_tells_the_range(results):
+    """Here of five seeds taken for five series."""
+    where = {**W2, "layer": "last", "placement": "pre", "seed": [1, 2, 3, 4, 5]}
+    word = pl.col("seed").cast(pl.String)
+    seeds = results.runs.select("run", label=word, value='"' + word + '"').with_columns(axis=pl.lit("norm"))
+    told = Results(results.runs, pl.concat([results.axes, seeds], how="diagonal"), results.tables)
+    section = size_plot(told, quantity="gradient_norm", where=where)
+    slopes = {s: exponents(section.charts[0].seeds.filter(series=s))[0] for s in "12345"}
+    low, high = min(slopes, key=slopes.get), max(slopes, key=slopes.get)
+    assert section.finding.startswith("With the number of layers, 5 exponents from ")
+    assert f"({low}) to " in section.finding
+    assert section.finding.endswith(f"({high})")

@@ -51,6 +51,13 @@ def test_an_interval_has_the_same_digits_everywhere():
     assert interval(2.0, 0.0, math.inf) == "2.00 [0, ∞]"
 
 
+def test_a_very_large_or_small_interval_shares_one_power_of_ten():
+    assert interval(5.18e9, 2.1e9, 12.6e9) == "5 [2, 13] × 10⁹"
+    assert interval(1.46e-10, 1.41e-10, 1.51e-10) == "1.46 [1.41, 1.51] × 10⁻¹⁰"
+    assert interval(-3e7, -3.2e7, -2.8e7) == "−3.00 [−3.20, −2.80] × 10⁷"
+    assert interval(3e7, 0.0, math.inf) == "3.00 × 10⁷ [0, ∞]"
+
+
 def test_regions_are_said_in_words():
     assert region(2.5, None) == "at least 2.5"
     assert region(None, 1.5) == "at most 1.5"
@@ -68,7 +75,7 @@ def test_values_are_written_as_their_author_would():
     assert short(1234.5) == "1234"
     assert short(math.inf) == "∞"
     assert short(2.987e7) == "2.99 × 10⁷"
-    assert short(3.4e-8) == "3.40 × 10⁻⁸"
+    assert short(3.4e-8) == "3.4 × 10⁻⁸"
     assert short(0.00029) == "0.00029"
 
 

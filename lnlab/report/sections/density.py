@@ -13,7 +13,8 @@ from lnlab.analyse.select import runs_with, select
 from lnlab.keys import Json
 from lnlab.report import charts, theme
 from lnlab.report.gather import SEEDS, missing, points, replicates, stored, values_at
-from lnlab.report.names import ALONE, series
+from lnlab.report.names import ALONE
+from lnlab.report.names import series as named
 from lnlab.report.scales import Axis, linear, logarithmic
 from lnlab.report.section import Chart, Section, sections
 from lnlab.report.thinning import thin
@@ -73,7 +74,7 @@ def density(
 
 
 def _pooled(results: Results, rows: pl.DataFrame, selection: dict[str, Json], panels: str | None) -> Pooled:
-    names, families, labels = series(results, runs_with(results, selection), panels or "")
+    names, families, labels = named(results, runs_with(results, selection), panels or "")
     said = {} if panels is None else values_at(results, rows, panels)
     panel = pl.lit(None) if panels is None else pl.col(panels).replace_strict(said, default=None)
     finite = rows.filter(pl.col("value").is_finite()).with_columns(panel.cast(pl.String).alias("panel"))
@@ -85,7 +86,7 @@ def _pooled(results: Results, rows: pl.DataFrame, selection: dict[str, Json], pa
 
 def _chart(pooled: Pooled, bins: Bins, quantity: str, finding: str) -> Chart:
     seeds = pl.concat([_of_seed(bins, *group) for group in _groups(pooled, "panel", "series", "line", "seed")])
-    found = points(seeds.sort("panel", "line", "x", "seed"), log=False)
+    found = points(seeds, log=False)
     per = "decade" if bins.log else "unit"
     axis, title = (logarithmic, f"{unit(quantity)} (log scale)") if bins.log else (linear, unit(quantity))
     x, y = axis(title, bins.middles), _upward(f"share of the values per {per}", found)
@@ -164,5 +165,5 @@ def _finding(pooled: Pooled, quantity: str) -> str:
         low, high = np.quantile(values, ENDS)
         where = "" if series == ALONE else f" in {series}"
         said.setdefault(panel, []).append(f"from {short(low)} to {short(high)}{where}")
-    told = "; ".join(f"{f'{panel}: ' if pooled.panels else ''}{listing(each)}" for panel, each in said.items())
-    return f"Nine tenths of the {called(quantity)}s lie{', ' if pooled.panels else ' '}{told}"
+    told = "; ".join(f"{f'({panel}) ' if pooled.panels else ''}{listing(each)}" for panel, each in said.items())
+    return f"Nine tenths of the {called(quantity)}s lie {told}"

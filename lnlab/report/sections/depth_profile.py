@@ -52,9 +52,8 @@ def _chart(
     spans += [row["y"] for row in drawn]
     title = unit(quantity)
     y = logarithmic(f"{title} (log scale)", [v for v in spans if v > 0]) if log else linear(title, spans)
-    across = levels(
-        "layer (1 = next to the input)" if x == "layer" else _short(x), found.points["x"], room=0.12 if drawn else 0.02
-    )
+    ground = "layer (1 = next to the input)" if x == "layer" else _short(x)
+    across = levels(ground, found.points["x"], room=0.12 if drawn else 0.02)
     panel = {"panel": "panel"} if found.panels else {}
     band = {"estimate": called(quantity), "low": "95 % low", "high": "95 % high", "n": "seeds"}
     return Chart(
@@ -84,7 +83,8 @@ def _caption(found: Gathered, quantity: str, x: str, lines: Sequence[tuple[float
     n = replicates(found.points)
     band = f"the band is its 95 % Student interval{taken} ({n})" if found.points["low"].count() else "one seed, no band"
     letter = "l" if x == "layer" else "x"
-    dashed = f" Thin dashed lines are {listing(straight(a, b, letter) for a, b in lines)}." if lines else ""
+    said = listing(straight(a, b, letter) for a, b in lines)
+    dashed = f" {'Thin dashed lines are' if len(lines) > 1 else 'The thin dashed line is'} {said}." if lines else ""
     return f"{definition(quantity)} by {_short(x)}. Lines join the {mean} over seeds; {band}.{dashed}"
 
 

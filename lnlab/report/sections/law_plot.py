@@ -15,7 +15,8 @@ from lnlab.report.gather import Gathered, gather, replicates
 from lnlab.report.names import ALONE
 from lnlab.report.scales import levels, linear
 from lnlab.report.section import Chart, Section, sections
-from lnlab.report.wording import definition, depth, listing, unit
+from lnlab.report.sizes import size
+from lnlab.report.wording import definition, listing, unit
 from lnlab.report.wording import quantity as called
 from lnlab.tables import Results
 
@@ -53,7 +54,7 @@ def law_plot(
 
 
 def _chart(found: Gathered, quantity: str, over: str, words: Sequence[Word], finding: str, *, log: bool) -> Chart:
-    across = levels(f"{depth(over)}{' (log scale)' if log else ''}", found.points["x"], log=log)
+    across = levels(f"{size(over).axis}{' (log scale)' if log else ''}", found.points["x"], log=log)
     drawn = [row for name in found.names for word in words for row in _curve(found, name, word, log=log)]
     ends = [v for c in ("estimate", "low", "high") for v in found.points[c].drop_nulls() if math.isfinite(v)]
     y = linear(unit(quantity), [0.0, *ends])
@@ -62,8 +63,8 @@ def _chart(found: Gathered, quantity: str, over: str, words: Sequence[Word], fin
         charts.fits(across, y, theme.look(found.names, found.families), drawn, words),
         found.points,
         found.seeds,
-        {"series": "variant", "x": depth(over), **numbers},
-        f"{unit(quantity)}, against the {across.title}. {finding}.",
+        {"series": "variant", "x": size(over).axis, **numbers},
+        f"{unit(quantity)}, against {size(over).said}. {finding}.",
         " ".join((_caption(found, quantity, over, words), *found.left_out)),
         log=True,
     )
@@ -100,7 +101,7 @@ def _finding(found: Gathered, quantity: str, over: str, words: Sequence[Word]) -
     for name in found.names:
         who = f"the {called(quantity)}" if name == ALONE else name
         said.append(f"{who} {_said(misses(found, name, words))}")
-    return f"Over the {depth(over)}, {'; '.join(said)}"
+    return f"With {size(over).said}, {'; '.join(said)}"
 
 
 def _said(missed: Mapping[Word, float]) -> str:
@@ -120,7 +121,7 @@ def _caption(found: Gathered, quantity: str, over: str, words: Sequence[Word]) -
     bars = f"bars are 95 % Student intervals taken on the logarithmic scale ({n})"
     bars = bars if found.points["low"].count() else "one seed, no bars"
     return (
-        f"{definition(quantity)} against the {depth(over)}, on a linear axis. Marks are geometric means over seeds; "
+        f"{definition(quantity)} against {size(over).said}, on a linear axis. Marks are geometric means over seeds; "
         f"{bars}. Thin lines are the {listing(words)} law as fitted to the means, in the colour of their series. The "
         "heading tells the median error of each law, over seeds, at a size that it was not fitted to."
     )

@@ -11,8 +11,8 @@ from lnlab.analyse.slopes import log_slopes
 from lnlab.errors import Problem, ReportError
 from lnlab.keys import Json
 from lnlab.report import charts, theme
-from lnlab.report.names import ALONE
 from lnlab.report.gather import Gathered, gather, points, replicates
+from lnlab.report.names import ALONE
 from lnlab.report.scales import logarithmic
 from lnlab.report.section import Chart, Section, sections
 from lnlab.report.thinning import thin

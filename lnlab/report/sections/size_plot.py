@@ -1,7 +1,8 @@
 """A quantity against the size of the model on two logarithmic axes, with the power laws that theory offers."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from statistics import fmean
 from typing import Literal
 
 import polars as pl
@@ -14,14 +15,16 @@ from lnlab.report.gather import Gathered, gather, replicates
 from lnlab.report.names import ALONE
 from lnlab.report.scales import levels, logarithmic
 from lnlab.report.section import Chart, Section, sections
+from lnlab.report.sizes import Size, size
 from lnlab.report.thinning import thin
-from lnlab.report.wording import definition, interval, listing, plain, power, unit
+from lnlab.report.wording import definition, interval, listing, number, plain, power, unit
 from lnlab.report.wording import quantity as called
 from lnlab.tables import Results
 
 Law = float | Literal["x_sqrt_ln_x"]
 """An exponent, or x √(ln x), the form of a known bound in the width (Xiong et al., 2020, Theorem 1)."""
-LETTERS = {"layers": "L", "sublayers": "N", "d model": "d", "length": "n"}
+MOST = 4
+"""Series whose exponents a heading has room for."""
 
 
 @sections.register("size_plot")
@@ -41,36 +44,32 @@ def size_plot(
     if found.seeds.is_empty():
         finding = f"Nothing of the {called(quantity)} has been measured yet"
         return Section(finding, missing=" ".join((found.missing, *found.left_out)).strip(), rows=found.rows)
-    finding = _finding(found, quantity, _size(over))
-    return Section(finding, (_chart(found, quantity, _size(over), laws or [], finding),), (), found.missing, found.rows)
+    finding = _finding(found, quantity, size(over).said)
+    chart = _chart(found, quantity, size(over), laws or [], finding)
+    return Section(finding, (chart,), (), found.missing, found.rows)
 
 
-def _size(over: str) -> str:
-    return over.rpartition(".")[2].replace("_", " ")
-
-
-def _chart(found: Gathered, quantity: str, size: str, laws: Sequence[Law], finding: str) -> Chart:
-    drawn = [row for name in found.names for law in laws for row in _law(found, name, law, size)]
+def _chart(found: Gathered, quantity: str, over: Size, laws: Sequence[Law], finding: str) -> Chart:
+    drawn = [row for name in found.names for law in laws for row in _law(found, name, law, over.letter)]
     ends = [v for c in ("low", "high") for v in found.points[c].drop_nulls() if 0 < v < math.inf]
     y = logarithmic(f"{unit(quantity)} (log scale)", [*found.seeds["value"], *ends, *(row["y"] for row in drawn)])
-    title = f"{size} of each stack (log scale)" if size == "layers" else f"{size} (log scale)"
-    x = levels(title, found.points["x"], log=True, room=0.16)
+    x = levels(f"{over.axis} (log scale)", found.points["x"], log=True, room=0.16)
     numbers = {"estimate": called(quantity), "low": "95 % low", "high": "95 % high", "n": "seeds"}
     return Chart(
         charts.sizes(x, y, theme.look(found.names, found.families), drawn),
         found.points,
         found.seeds,
-        {"series": "variant", "x": size, **numbers},
-        f"{unit(quantity)}, against the number of {title}. {finding}.",
-        " ".join((_caption(found, quantity, size, laws), *found.left_out, thin(found.seeds)[1])).strip(),
+        {"series": "variant", "x": over.axis, **numbers},
+        f"{unit(quantity)}, against {over.said}. {finding}.",
+        " ".join((_caption(found, quantity, over.said, laws), *found.left_out, thin(found.seeds)[1])).strip(),
         log=True,
     )
 
 
-def _law(found: Gathered, name: str, law: Law, size: str) -> list[dict[str, Json]]:
+def _law(found: Gathered, name: str, law: Law, letter: str) -> list[dict[str, Json]]:
     """``y = anchor · f(x)/f(x₀)``, through the estimate at the smallest size."""
     line = found.points.filter(pl.col("series") == name).sort("x")
-    label, xs, ys = _called(law, LETTERS.get(size, "x")), line["x"].to_list(), line["estimate"].to_list()
+    label, xs, ys = _called(law, letter), line["x"].to_list(), line["estimate"].to_list()
     return [
         {
             "law": f"{name} {law}",
@@ -113,12 +112,17 @@ def _said(law: Law, size: str) -> str:
 
 def _finding(found: Gathered, quantity: str, size: str) -> str:
     """The fitted exponent of each series: least squares within each seed, then over seeds."""
-    said = []
-    for name in found.names:
-        who = f"the {called(quantity)}" if name == ALONE else name
-        said.append(f"{who} {_law_of(exponents(found.seeds.filter(pl.col('series') == name)))}")
-    opening = "With the number of layers" if size == "layers" else f"With {size}"
-    return f"{opening}, {'; '.join(said)}"
+    slopes = {name: exponents(found.seeds.filter(pl.col("series") == name)) for name in found.names}
+    if len(slopes) > MOST and all(slopes.values()):
+        return f"With {size}, {_range({name: fmean(each) for name, each in slopes.items()})}"
+    said = [f"{f'the {called(quantity)}' if n == ALONE else n} {_law_of(each)}" for n, each in slopes.items()]
+    return f"With {size}, {'; '.join(said)}"
+
+
+def _range(means: Mapping[str, float]) -> str:
+    """Many series at once: the smallest and the largest exponent."""
+    low, high = min(means, key=lambda name: means[name]), max(means, key=lambda name: means[name])
+    return f"{len(means)} exponents from {number(means[low])} ({low}) to {number(means[high])} ({high})"
 
 
 def _law_of(slopes: Sequence[float]) -> str:

@@ -1,0 +1,97 @@
+"""What every registered piece owes, whoever registers it: a formula and its source, defaults, precision, no trace."""
+
+import re
+
+import pytest
+import torch
+from pieces import built, setting_with, smallest, state_of
+
+from lnlab.catalogue import REGISTRIES
+from lnlab.compile.work import Measurement
+from lnlab.execute.measure import measure
+from lnlab.keys import canonical
+from lnlab.nn.batch_norm import batch_statistics
+from lnlab.registry import Entry
+from lnlab.report.registries import FRAME_REGISTRIES
+from lnlab.tables import frame
+
+FORMULA = re.compile(r"``.+``[^:]*: .+\.")
+CITED = re.compile(r".+ \((.+, )?(19|20)\d\d.*\)\.")
+OWN = {"corpus parallel_text"}
+"""The user's own, which nobody has published."""
+GRAPH = ("model", "norm", "placement", "attention", "linear", "init")
+
+
+def named(entry: Entry) -> str:
+    return f"{entry.kind} {entry.name}"
+
+
+def every(*kinds: str) -> list[Entry]:
+    return [entry for kind in kinds for entry in REGISTRIES[kind]]
+
+
+@pytest.mark.parametrize("entry", every(*REGISTRIES), ids=named)
+def test_the_first_line_is_formula_sentence_and_citation(entry):
+    assert FORMULA.fullmatch(entry.summary), entry.summary
+    assert CITED.fullmatch(entry.summary) or named(entry) in OWN, entry.summary
+
+
+@pytest.mark.parametrize("entry", [e for registry in FRAME_REGISTRIES.values() for e in registry], ids=named)
+def test_the_first_line_of_a_claim_section_or_quantity_has_a_formula(entry):
+    assert FORMULA.fullmatch(entry.summary), entry.summary
+    assert entry.kind == "section" or CITED.fullmatch(entry.summary), entry.summary
+
+
+@pytest.mark.parametrize("entry", every(*REGISTRIES), ids=named)
+def test_the_smallest_choice_is_complete_once_resolved_and_has_a_key(entry, roots):
+    registry = REGISTRIES[entry.kind]
+    resolved = registry.resolve(smallest(entry))
+    assert registry.resolve(resolved) == resolved
+    assert list(resolved) == ["kind", *entry.keywords]
+    assert canonical(resolved)
+    assert re.fullmatch("[0-9a-f]{64}", registry.key(resolved, roots))
+    assert callable(built(entry))
+
+
+@pytest.mark.parametrize("entry", every(*GRAPH), ids=named)
+def test_float32_is_finite_and_agrees_with_float64(entry, roots):
+    state = state_of(setting_with(entry), roots=roots)
+    (batch,), found = state.batches(1), []
+    for model in (state.model, state.model.double()):
+        parameters = list(model.parameters())
+        with batch_statistics(model):
+            loss, count = state.task.loss(model, batch)
+        gradients = torch.autograd.grad(loss / count, parameters, allow_unused=True, materialize_grads=True)
+        found.append(torch.stack([loss.detach().double() / count, *(g.double().norm() for g in gradients)]))
+    assert found[0].isfinite().all()
+    torch.testing.assert_close(found[0], found[1], rtol=1e-3, atol=1e-5 * found[1].max().item())
+
+
+@pytest.mark.parametrize("model", every("model"), ids=named)
+@pytest.mark.parametrize("entry", every("probe"), ids=named)
+def test_probes_measure_every_model_and_leave_no_trace(entry, model, roots):
+    """Under the guard of a run, which fails where parameters or buffers have changed."""
+    state = state_of(setting_with(model, init={"kind": "xavier_normal"}), roots=roots)
+    before = torch.get_rng_state()
+    choice = REGISTRIES["probe"].resolve(smallest(entry))
+    table, rows = measure(state, Measurement("key", 0, choice), REGISTRIES)
+    assert torch.equal(torch.get_rng_state(), before)
+    assert all(p.grad is None and p.requires_grad for p in state.model.parameters())
+    assert {row["quantity"] for row in rows} <= set(entry.tags["quantities"])
+    assert len(frame(table, rows)) == len(rows) > 0
+    assert all(row["measurement"] == "key" and row["value"] == row["value"] for row in rows)
+
+
+@pytest.mark.parametrize("entry", every("intervention"), ids=named)
+def test_interventions_leave_nothing_behind(entry, roots):
+    state = state_of(setting_with(entry), roots=roots)
+    model, (batch,) = state.model, state.batches(1)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    before, groups = model(batch), list(optimizer.param_groups)
+    with built(entry)(model, optimizer):
+        model(batch)
+    assert torch.equal(model(batch), before)
+    hooks = [m._forward_hooks | m._forward_pre_hooks | m._backward_hooks for m in model.modules()]
+    hooks += [optimizer._optimizer_step_pre_hooks, optimizer._optimizer_step_post_hooks]
+    assert not any(hooks)
+    assert all(one is two for one, two in zip(optimizer.param_groups, groups, strict=True))

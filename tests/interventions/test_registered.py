@@ -1,0 +1,155 @@
+"""What every registered intervention owes: a formula with its source, few parameters, numbers that stay, no trace."""
+
+import re
+
+import pytest
+import torch
+from torch.optim import SGD, Adam
+
+from lnlab.interventions.intervention import interventions
+from lnlab.nn.sites import Site, parameters
+
+ENTRIES = list(interventions)
+CITED = re.compile(r"``.+``[^:]*: .+ \(.+, (19|20)\d\d.*\)\.")
+LEAST = {
+    "clamp": {"where": {"tensor": "branch"}},
+    "equalize": {"where": {"tensor": "branch"}},
+    "equalize_gradient": {},
+    "freeze": {"where": {"stack": "encoder"}},
+    "rescale": {"where": {"tensor": "branch"}, "factor": 2},
+    "rescale_gradient": {},
+    "rescale_learning_rate": {"where": {}, "factor": 2},
+}
+NUMBERS = {
+    "clamp": (1, 357.83592883311815),
+    "equalize": (1, 362.6505691881688),
+    "equalize_gradient": (1, 358.09742088544226),
+    "freeze": (1, 337.37915795293105),
+    "rescale": (1, 307.6217761883894),
+    "rescale_gradient": (1, 554.9116749988923),
+    "rescale_learning_rate": (1, 377.6705467976117),
+}
+TELLING = {
+    "clamp": {"most": 0.5},
+    "equalize": {"through": "forward"},
+    "rescale": {"through": "backward"},
+    "rescale_gradient": {"spread": 1, "factor": 2},
+}
+
+
+def snapshot(made, optimizer):
+    """Everything about a model and its optimizer that an intervention could leave behind."""
+    return {
+        "hooks": [
+            (len(m._forward_hooks), len(m._forward_pre_hooks), len(m._backward_hooks), len(m._backward_pre_hooks))
+            for m in made.modules()
+        ],
+        "attributes": [sorted(vars(m)) for m in made.modules()],
+        "weights": [(id(p), p.requires_grad, p.detach().clone()) for p in made.parameters()],
+        "gradients": [None if p.grad is None else (id(p.grad), p.grad.clone()) for p in made.parameters()],
+        "gradient hooks": [p._backward_hooks for p in made.parameters()],
+        "optimizer's hooks": (len(optimizer._optimizer_step_pre_hooks), len(optimizer._optimizer_step_post_hooks)),
+        "groups": [
+            ({k: v for k, v in g.items() if k != "params"}, [id(p) for p in g["params"]]) for g in groups(optimizer)
+        ],
+        "modes": [m.training for m in made.modules()],
+        "rng": torch.get_rng_state(),
+    }
+
+
+def groups(optimizer):
+    return optimizer.param_groups
+
+
+def same(one, two) -> bool:
+    if isinstance(one, torch.Tensor):
+        return torch.equal(one, two)
+    if isinstance(one, list | tuple):
+        return len(one) == len(two) and all(map(same, one, two))
+    return one == two
+
+
+def changed(one, two):
+    return [key for key in one if not same(one[key], two[key])]
+
+
+@pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.name)
+def test_first_line_is_formula_sentence_and_citation(entry):
+    assert CITED.fullmatch(entry.summary), entry.summary
+
+
+@pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.name)
+def test_it_says_on_what_it_acts(entry):
+    assert entry.tags["acts_on"] in ("function", "update")
+
+
+@pytest.mark.parametrize("fails", [False, True], ids=["", "by an error"])
+@pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.name)
+def test_it_acts_inside_and_leaves_no_trace(model, intervene, batch, loss, entry, fails):
+    made = model("post").train()
+    optimizer = Adam(made.parameters(), 1e-3)
+    loss(made(batch), batch).backward()
+    before, logits = snapshot(made, optimizer), made(batch)
+    try:
+        with intervene(entry.name, made, optimizer, **LEAST[entry.name]):
+            assert changed(before, snapshot(made, optimizer)) in (["hooks"], ["optimizer's hooks"])
+            assert torch.equal(made(batch), logits) is (entry.tags["acts_on"] == "update")
+            if fails:
+                raise ZeroDivisionError
+    except ZeroDivisionError:
+        assert fails
+    assert changed(before, snapshot(made, optimizer)) == []
+    assert torch.equal(made(batch), logits)
+
+
+@pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.name)
+def test_a_step_inside_leaves_groups_and_gradients_as_they_were(model, intervene, batch, loss, entry):
+    made = model("post")
+    optimizer = SGD(made.parameters(), 1e-3, momentum=0.9)
+    loss(made(batch), batch).backward()
+    before = snapshot(made, optimizer)
+    with intervene(entry.name, made, optimizer, **LEAST[entry.name]):
+        optimizer.step()
+    assert changed(before, snapshot(made, optimizer)) == ["weights"]
+
+
+@pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.name)
+def test_numbers_move_only_with_the_version(model, intervene, batch, loss, entry):
+    """One number that depends on every logit and on every weight after two steps."""
+    made = model("post")
+    optimizer = SGD(made.parameters(), 0.1, momentum=0.9)
+    with intervene(entry.name, made, optimizer, **LEAST[entry.name] | TELLING.get(entry.name, {})):
+        for _ in range(2):
+            optimizer.zero_grad()
+            loss(made(batch), batch).backward()
+            optimizer.step()
+        logits = made(batch)
+    every = torch.cat([logits.flatten(), *(p.flatten() for _, p in parameters(made))]).detach()
+    found = (every * torch.linspace(1, 2, len(every), dtype=torch.float64)).sum().item()
+    version, expected = NUMBERS[entry.name]
+    assert entry.version == version
+    assert found == pytest.approx(expected, rel=1e-6)
+
+
+def test_everything_registered_is_tested_here():
+    assert NUMBERS.keys() == LEAST.keys() == {entry.name for entry in ENTRIES}
+
+
+def test_the_site_of_a_resolved_choice_is_a_list_whatever_the_spec_wrote():
+    one = interventions.resolve({"kind": "rescale", "factor": 1, "where": {"tensor": "sum", "layer": 1}})
+    two = interventions.resolve({"kind": "rescale", "factor": 1.0, "where": {"layer": [1], "tensor": ["sum"]}})
+    assert one == two == interventions.resolve(one)
+    assert one["where"] == {"stack": None, "layer": [1], "sublayer": None, "tensor": ["sum"]}
+    assert interventions.key(one) == interventions.key(two)
+
+
+def test_sites_of_one_layer_are_first_and_last(model, intervene, batch):
+    made = model("post", layers=1)
+    from_end = [{"tensor": "sum", "layer": end} for end in ("first", "last", 1)]
+    found = []
+    for where in from_end:
+        with intervene("rescale", made, where=where, factor=-1):
+            found.append(made(batch))
+    assert torch.equal(found[0], found[1])
+    assert torch.equal(found[0], found[2])
+    assert Site("encoder", 1, "feed_forward", "sum").layer == 1

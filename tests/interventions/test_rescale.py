@@ -1,0 +1,159 @@
+"""An arrow scaled or cut is the formula in which it is scaled or cut: values and gradients, in float64."""
+
+from dataclasses import replace
+
+import pytest
+import torch
+
+from lnlab.errors import LabError
+from lnlab.nn.sites import Site
+
+TOLERANCE = {"rtol": 1e-10, "atol": 1e-13}
+SITES = [
+    ("post", Site("encoder", 1, "self_attention", "in")),
+    ("post", Site("decoder", 2, "cross_attention", "branch")),
+    ("post", Site("encoder", 2, "feed_forward", "sum")),
+    ("post", Site("decoder", 1, "self_attention", "out")),
+    ("post", Site("encoder", None, "embedding", "out")),
+    ("pre", Site("decoder", 1, "cross_attention", "in")),
+    ("pre", Site("encoder", 1, "self_attention", "branch")),
+    ("pre", Site("decoder", 1, "feed_forward", "sum")),
+    ("pre", Site("encoder", 2, "feed_forward", "out")),
+    ("pre", Site("encoder", None, "final_norm", "in")),
+    ("pre", Site("decoder", None, "final_norm", "out")),
+]
+
+
+def where(site):
+    return {key: word for key, word in site.row().items() if word is not None}
+
+
+def equal(one, other):
+    assert one.keys() == other.keys()
+    for site, gradient in one.items():
+        torch.testing.assert_close(gradient, other[site], **TOLERANCE, msg=lambda said, site=site: f"{site}: {said}")
+
+
+def test_the_formula_by_hand_is_the_model(model, by_hand, batch, gradients):
+    for placement in ("post", "pre"):
+        made = model(placement)
+        equal(gradients(made, made(batch)), gradients(made, by_hand(made, placement)(batch)))
+
+
+@pytest.mark.parametrize(("placement", "site"), SITES)
+def test_scaled_both_ways_is_the_formula_with_the_factor(model, by_hand, intervene, batch, gradients, placement, site):
+    made = model(placement)
+    formula = by_hand(made, placement, {site: lambda x: 3 * x})(batch)
+    with intervene("rescale", made, where=where(site), factor=3):
+        torch.testing.assert_close(made(batch), formula, **TOLERANCE)
+        equal(gradients(made, made(batch)), gradients(made, formula))
+
+
+@pytest.mark.parametrize(("placement", "site"), SITES)
+def test_detached_is_the_formula_with_a_constant_in_that_place(
+    model, by_hand, intervene, batch, gradients, placement, site
+):
+    made = model(placement)
+    plain = by_hand(made, placement)
+    logits = plain(batch)
+    constant = by_hand(made, placement, {site: lambda _: plain.seen[site]})
+    with intervene("rescale", made, where=where(site), factor=0, through="backward"):
+        torch.testing.assert_close(made(batch), logits, **TOLERANCE)
+        equal(gradients(made, made(batch)), gradients(made, constant(batch)))
+
+
+@pytest.mark.parametrize(("placement", "site"), SITES)
+def test_the_gradient_is_that_of_the_other_paths_and_c_times_that_of_this_one(
+    model, intervene, batch, gradients, placement, site
+):
+    """Every gradient is linear in the factor: what passes elsewhere, plus c times what passes here."""
+    made = model(placement)
+    found = {}
+    for factor in (0.0, 1.0, 2.5):
+        with intervene("rescale", made, where=where(site), factor=factor, through="backward"):
+            found[factor] = gradients(made, made(batch))
+    equal(found[1.0], gradients(made, made(batch)))
+    equal(found[2.5], {s: g + 2.5 * (found[1.0][s] - g) for s, g in found[0.0].items()})
+    assert any(not torch.allclose(found[0.0][s], found[1.0][s]) for s in found[0.0])
+
+
+def test_of_a_branch_alone_the_gradient_is_scaled_exactly(model, intervene, batch, gradients):
+    made = model("post")
+    before = gradients(made, made(batch))
+    site = Site("decoder", 2, "cross_attention", "branch")
+    with intervene("rescale", made, where=where(site), factor=4, through="backward"):
+        after = gradients(made, made(batch))
+    inside = [s for s in before if replace(s, tensor="branch") == site and s.tensor in ("q", "k", "v", "o")]
+    assert len(inside) == 4
+    equal({s: after[s] for s in inside}, {s: 4 * before[s] for s in inside})
+    above = [s for s in before if s.sublayer == "feed_forward" and s.layer == 2 and s.stack == "decoder"]
+    equal({s: after[s] for s in above}, {s: before[s] for s in above})
+
+
+@pytest.mark.parametrize(("placement", "site"), SITES)
+def test_forward_scales_the_value_and_hands_the_gradient_on_as_it_is(
+    model, by_hand, intervene, batch, gradients, placement, site
+):
+    """By hand: a constant is added that makes the value 3 x, so that the gradient passes with the factor 1."""
+    made = model(placement)
+    formula = by_hand(made, placement, {site: lambda x: x + 2 * x.detach()})(batch)
+    with intervene("rescale", made, where=where(site), factor=3, through="forward"):
+        equal(gradients(made, made(batch)), gradients(made, formula))
+
+
+def test_the_value_of_a_detached_model_keeps_every_bit(model, intervene, batch):
+    made = model("pre").float()
+    before = made(batch)
+    with intervene("rescale", made, where={"tensor": ["in", "branch"]}, factor=0.1, through="backward"):
+        assert torch.equal(made(batch), before)
+
+
+def test_lists_and_ends_choose_sites(model, intervene, batch, by_hand, gradients):
+    made = model("post")
+    sites = [
+        Site(stack, 2, name, "sum") for stack in ("encoder", "decoder") for name in ("self_attention", "feed_forward")
+    ]
+    formula = by_hand(made, "post", {site: lambda x: -x for site in sites})(batch)
+    chosen = {"layer": "last", "sublayer": ["self_attention", "feed_forward"], "tensor": "sum"}
+    with intervene("rescale", made, where=chosen, factor=-1):
+        equal(gradients(made, made(batch)), gradients(made, formula))
+
+
+def test_one_activation_with_two_names_is_scaled_once(model, intervene, batch, by_hand):
+    made = model("pre")
+    formula = by_hand(made, "pre", {Site("encoder", 2, "feed_forward", "sum"): lambda x: 5 * x})(batch)
+    chosen = {"stack": "encoder", "layer": 2, "sublayer": "feed_forward", "tensor": ["sum", "out"]}
+    with intervene("rescale", made, where=chosen, factor=5):
+        torch.testing.assert_close(made(batch), formula, **TOLERANCE)
+
+
+def test_what_was_entered_first_acts_first(model, intervene, batch, by_hand):
+    made = model("post")
+    site = Site("decoder", 1, "feed_forward", "branch")
+    most = lambda x: x * (0.5 * 4 / x.norm(dim=-1, keepdim=True)).clamp(max=1)  # noqa: E731
+    formula = by_hand(made, "post", {site: lambda x: most(100 * x)})(batch)
+    with (
+        intervene("rescale", made, where=where(site), factor=100),
+        intervene("clamp", made, where=where(site), most=0.5),
+    ):
+        torch.testing.assert_close(made(batch), formula, **TOLERANCE)
+
+
+@pytest.mark.parametrize(
+    ("chosen", "said"),
+    [
+        ({"tensor": "sum", "layer": 1}, "the sum of encoder layer 1 self_attention stands inside the placement"),
+        ({"tensor": "sum", "layer": 3}, "where.layer: no activation there has layer 3; there is 1, 2"),
+        (
+            {"tensor": "in", "sublayer": "output"},
+            "has sublayer output; there is embedding, self_attention, feed_forward",
+        ),
+        ({"tensor": "in", "sublayer": "embedding"}, "no activation there has tensor in; there is out"),
+        ({"tensor": "in", "stack": "encoder", "sublayer": "cross_attention"}, "no activation there has sublayer cross"),
+    ],
+)
+def test_what_cannot_be_reached_or_is_not_there_is_refused(model, intervene, chosen, said):
+    made = model("pre")
+    with pytest.raises(LabError, match=said), intervene("rescale", made, where=chosen, factor=2):
+        pass
+    assert not any(m._forward_hooks or m._forward_pre_hooks for m in made.modules())

@@ -1,0 +1,59 @@
+"""A learning rate of their own is, to the last bit, an optimizer with two groups; also under a schedule."""
+
+import pytest
+import torch
+from torch.optim import SGD, Adam, AdamW
+from torch.optim.lr_scheduler import LambdaLR
+
+from lnlab.nn.sites import parameters
+
+OPTIMIZERS = {
+    "sgd": lambda groups: SGD(groups, 0.1),
+    "momentum": lambda groups: SGD(groups, 0.1, momentum=0.9, weight_decay=0.01),
+    "adam": lambda groups: Adam(groups, 1e-2),
+    "adamw": lambda groups: AdamW(groups, 1e-2, weight_decay=0.1),
+}
+
+
+def run(made, optimizer, batch, loss, steps=4):
+    schedule = LambdaLR(optimizer, lambda step: 1 / (1 + step))
+    for _ in range(steps):
+        optimizer.zero_grad()
+        loss(made(batch), batch).backward()
+        optimizer.step()
+        schedule.step()
+
+
+@pytest.mark.parametrize("make", OPTIMIZERS.values(), ids=OPTIMIZERS)
+def test_steps_are_those_of_an_optimizer_with_two_groups(model, intervene, batch, loss, make):
+    one, two = model("post"), model("post")
+    held = dict.fromkeys(p for site, p in parameters(two) if site.sublayer == "self_attention")
+    rest = [p for p in two.parameters() if p not in held]
+    base = make(rest).param_groups[0]["lr"]
+    optimizer = make(one.parameters())
+    with intervene("rescale_learning_rate", one, optimizer, where={"sublayer": "self_attention"}, factor=0.25):
+        run(one, optimizer, batch, loss)
+        assert len(optimizer.param_groups) == 1
+    run(two, make([{"params": rest}, {"params": list(held), "lr": 0.25 * base}]), batch, loss)
+    assert all(torch.equal(p, q) for p, q in zip(one.parameters(), two.parameters(), strict=True))
+
+
+@pytest.mark.parametrize("make", OPTIMIZERS.values(), ids=OPTIMIZERS)
+def test_the_first_step_is_the_factor_times_the_plain_one(model, intervene, batch, loss, make):
+    one, two = model("pre"), model("pre")
+    start = [p.detach().clone() for p in one.parameters()]
+    optimizer = make(one.parameters())
+    with intervene("rescale_learning_rate", one, optimizer, where={}, factor=3):
+        run(one, optimizer, batch, loss, 1)
+    run(two, make(two.parameters()), batch, loss, 1)
+    for begun, p, q in zip(start, one.parameters(), two.parameters(), strict=True):
+        torch.testing.assert_close(p - begun, 3 * (q - begun), rtol=1e-10, atol=1e-14)
+
+
+def test_a_factor_of_0_moves_nothing(model, intervene, batch, loss):
+    made = model("post")
+    before = [p.detach().clone() for p in made.parameters()]
+    optimizer = Adam(made.parameters(), 1e-2)
+    with intervene("rescale_learning_rate", made, optimizer, where={}, factor=0):
+        run(made, optimizer, batch, loss)
+    assert all(torch.equal(p, value) for p, value in zip(made.parameters(), before, strict=True))

@@ -1,0 +1,198 @@
+"""Small multiples: every line from 0 to 1, its ends as a ratio, and nothing that cannot be drawn is lost."""
+
+import copy
+import json
+import math
+import shutil
+from dataclasses import replace
+
+import nbclient
+import nbformat
+import numpy as np
+import polars as pl
+import pytest
+from scipy import stats
+
+from lnlab.errors import LabError
+from lnlab.report.drawing import svg
+from lnlab.report.multiples import collect
+from lnlab.report.plates import filled
+from lnlab.report.sections.small_multiples import small_multiples
+from lnlab.report.write import write_report
+from lnlab.tables import Results
+
+W2 = {"stack": "decoder", "tensor": "w2"}
+PATHS = ("method", "model.layers")
+PRE = 'Pre-LN, "quoted" \\ σ'
+LINES = ("6 layers", "8 layers", "10 layers", "12 layers", "14 layers")
+
+
+def spoiled(methods, expression, where):
+    value = pl.when(where).then(expression).otherwise(pl.col("value")).alias("value")
+    return Results(methods.runs, methods.axes, {**methods.tables, "sites": methods.tables["sites"].with_columns(value)})
+
+
+def variant(placement, layers):
+    return pl.col("variant") == f"{placement}-{layers}-True-target"
+
+
+def test_panels_and_lines_are_in_the_order_of_the_spec_and_every_line_goes_from_0_to_1(methods):
+    found = collect(methods, "gradient_norm", W2, PATHS, "layer")
+    assert (found.panels, found.lines) == (("Post-LN", PRE), LINES)
+    for layers in (6, 14):
+        line = found.points.filter(panel=PRE, series=f"{layers} layers")
+        assert line["x"].to_list() == pytest.approx(np.linspace(0, 1, layers))
+        assert set(line["line"]) == {LINES.index(f"{layers} layers")}
+    assert found.notes == {"Post-LN": "", PRE: ""}
+    assert found.left_out == ()
+
+
+def test_an_end_is_the_last_over_the_first_within_each_seed_and_then_over_seeds(methods):
+    end = collect(methods, "gradient_norm", W2, PATHS, "layer").ends["Post-LN", "8 layers"]
+    rows = methods.tables["sites"].filter(variant("post", 8), stack="decoder", tensor="w2", quantity="gradient_norm")
+    first, last = (rows.filter(layer=layer).sort("seed")["value"].to_numpy() for layer in (1, 8))
+    logs = np.log(last / first)
+    low, high = stats.t.interval(0.95, 9, logs.mean(), stats.sem(logs))
+    found = (end.ratio.estimate, end.ratio.low, end.ratio.high)
+    assert found == pytest.approx(tuple(np.exp([logs.mean(), low, high])))
+    assert (end.why, end.seeds, end.ratio.n) == ("", 10, 10)
+
+
+def test_a_method_that_is_exactly_0_keeps_its_panel_and_says_so(methods):
+    section = small_multiples(spoiled(methods, pl.lit(0.0), variant("pre", 6) | variant("pre", 14)), **ASKED)
+    (chart,), (table,) = section.charts, section.tables
+    told = chart.points.filter(panel=PRE, series="14 layers")
+    assert (told["estimate"].null_count(), set(told["n"])) == (14, {0})
+    assert "6 layers, 14 layers: exactly 0" in svg(filled(chart)).replace("</tspan>", "")
+    cells = {row[0][0]: [text for text, _ in row[1:]] for row in table.shown.rows}
+    assert (cells[PRE][0], cells[PRE][4]) == ("exactly 0", "exactly 0")
+    assert table.rows.filter(panel=PRE, line="6 layers").row(0)[2:] == (None, None, None, 0, 10, "exactly 0")
+    assert section.finding.endswith(f"exactly 0 in {PRE}")
+    whole = collect(
+        spoiled(methods, pl.lit(0.0), pl.col("variant").str.starts_with("pre")), "gradient_norm", W2, PATHS, "layer"
+    )
+    assert whole.notes[PRE] == "exactly 0"
+    assert set(whole.points["panel"]) == {"Post-LN", PRE}
+
+
+ASKED = {"quantity": "gradient_norm", "where": W2}
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf])
+def test_what_is_not_finite_is_a_result(methods, value):
+    gone = variant("pre", 14) | (variant("pre", 12) & (pl.col("layer") > 6))
+    section = small_multiples(spoiled(methods, pl.lit(value), gone), **ASKED)
+    cells = {row[0][0]: [text for text, _ in row[1:]] for row in section.tables[0].shown.rows}
+    assert cells[PRE][3:] == ["not finite", "not finite"]
+    drawn = svg(filled(section.charts[0]))
+    assert "12 layers: not finite in part" in drawn
+    assert "14 layers: not finite<" in drawn
+    assert "200 numbers are not drawn: not finite." in section.charts[0].caption
+    assert section.finding.endswith(f"not finite in {PRE}")
+
+
+def test_a_seed_without_a_ratio_is_counted(methods):
+    one = variant("post", 6) & (pl.col("seed") == 3) & (pl.col("layer") == 6)
+    for value, why in ((0.0, "exactly 0 in part"), (math.nan, "not finite in part")):
+        section = small_multiples(spoiled(methods, pl.lit(value), one), **ASKED)
+        assert section.tables[0].shown.rows[0][1][0].endswith(" (9 of 10 seeds)")
+        assert f"6 layers: {why}" in svg(filled(section.charts[0]))
+    first = variant("post", 6) & (pl.col("layer") == 1)
+    assert (
+        small_multiples(spoiled(methods, pl.lit(0.0), first), **ASKED).tables[0].shown.rows[0][1][0] == "0 at one end"
+    )
+
+
+def test_the_heading_names_the_extremes_of_the_last_line(methods):
+    finding = small_multiples(methods, **ASKED).finding
+    ratio = {
+        n: e.ratio.estimate
+        for (n, line), e in collect(methods, "gradient_norm", W2, PATHS, "layer").ends.items()
+        if line == LINES[-1]
+    }
+    assert finding == (
+        f"With 14 layers, the gradient norm grows most in Post-LN ({ratio['Post-LN']:.2g}× from the first to the last "
+        f"decoder layer); falls most in {PRE} (to {ratio[PRE]:.2g}×); it stays within a factor of 2 in 1 of 2 methods"
+    )
+
+
+def test_the_drawing_wraps_has_every_method_and_an_order_of_colours(methods):
+    (chart,) = small_multiples(methods, **ASKED).charts
+    assert (chart.spec["columns"], chart.spec["facet"]["sort"]) == (4, ["Post-LN", PRE])
+    colours = chart.spec["spec"]["layer"][1]["encoding"]["color"]["scale"]
+    assert colours["domain"] == list(LINES)
+    darkness = [
+        sum(int(c[i : i + 2], 16) * w for i, w in ((1, 0.2126), (3, 0.7152), (5, 0.0722))) for c in colours["range"]
+    ]
+    assert darkness == sorted(darkness, reverse=True)
+    drawn = svg(filled(chart))
+    assert all(word in drawn for word in ("Post-LN", "quoted", "σ", "first", "last"))
+    assert drawn == svg(filled(small_multiples(methods, **ASKED).charts[0]))
+
+
+def test_other_paths_and_columns_make_panels_and_lines_too(methods):
+    where = {"tensor": "w2", "model.layers": 6}
+    found = collect(methods, "gradient_norm", where, ("stack", "method"), "layer")
+    assert (set(found.panels), found.lines) == ({"encoder", "decoder"}, ("Post-LN", PRE))
+    assert svg(
+        filled(
+            small_multiples(methods, quantity="gradient_norm", where=where, panels="stack", lines="method").charts[0]
+        )
+    )
+
+
+def test_two_numbers_of_a_seed_at_one_place_are_refused(methods):
+    with pytest.raises(LabError, match=r"tensor \(w1 and w2\).*select one of each"):
+        small_multiples(methods, quantity="gradient_norm", where={"stack": "decoder"})
+
+
+def test_nothing_measured_and_missing_runs_are_said(methods):
+    runs = methods.runs.with_columns(pl.lit(None, pl.String).alias("status"))
+    empty = Results(runs, methods.axes, {n: t.clear() for n, t in methods.tables.items()})
+    section = small_multiples(empty, **ASKED)
+    assert section.finding == "Nothing of the gradient norm can be drawn yet"
+    assert section.missing == "Missing: of 100 runs, 100 not run yet."
+
+
+def test_one_seed_has_no_band_and_no_interval(methods):
+    one = {**methods.tables, "sites": methods.tables["sites"].filter(seed=1)}
+    section = small_multiples(Results(methods.runs.filter(seed=1), methods.axes, one), **ASKED)
+    assert "one seed, no band" in section.charts[0].caption
+    assert all("[" not in text for row in section.tables[0].shown.rows for text, _ in row[1:])
+    assert svg(filled(section.charts[0]))
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory, facts, methods):
+    out = tmp_path_factory.mktemp("reports") / "zoo"
+    section = {"kind": "small_multiples", **ASKED, "title": "Every method"}
+    gone = spoiled(methods, pl.lit(0.0), variant("pre", 6))
+    write_report(out, replace(facts, sections=(section,)), gone, [])
+    return out
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::UserWarning", "ignore::RuntimeWarning")
+def test_the_notebook_makes_the_same_numbers_and_shows_the_table(folder, tmp_path):
+    written = nbformat.read(folder / "notebook.ipynb", as_version=4)
+    ran = copy.deepcopy(written)
+    shutil.copytree(folder, tmp_path / "moved")
+    where = {"metadata": {"path": str(tmp_path / "moved")}}
+    nbclient.NotebookClient(ran, timeout=120, resources=where, record_timing=False, kernel_name="python3").execute()
+    pairs = [(a, b) for a, b in zip(written.cells, ran.cells, strict=True) if a.cell_type == "code"][1:]
+    assert [cell.source.split("(")[0] for cell, _ in pairs] == [
+        "seeds = pl.read_parquet",
+        "spec = json.loads",
+        "pl.read_csv",
+    ]
+    for ours, theirs in pairs:
+        assert theirs.outputs[-1].data["text/plain"] == ours.outputs[-1].data["text/plain"]
+
+
+def test_every_file_of_the_page_has_the_table(folder):
+    page, tex = (folder / "index.html").read_text(), (folder / "tables/table-1.tex").read_text()
+    assert page.count("exactly 0") >= 2
+    assert "What each method sets." in page
+    assert r"exactly 0 &" in tex
+    exact = pl.read_csv(folder / "tables/table-1.csv")
+    assert exact.filter(pl.col("note") == "exactly 0")["layers"].to_list() == ["6 layers"]
+    assert json.loads((folder / "figures/figure-1.vl.json").read_text())["columns"] == 4

@@ -1,0 +1,73 @@
+"""The table of methods says in which pieces they differ, and nothing that they share."""
+
+import json
+
+import polars as pl
+
+from lnlab.report.named import named
+from lnlab.tables import Results, frame
+
+
+def experiment(setting_of):
+    """One run a method; ``setting_of``: name -> setting."""
+    names = list(setting_of)
+    runs = pl.DataFrame(
+        {"run": names, "variant": names, "setting": [json.dumps(setting_of[name]) for name in names]},
+        schema={"run": pl.String, "variant": pl.String, "setting": pl.String},
+    )
+    axes = [{"run": name, "axis": "method", "value": json.dumps(name), "label": name} for name in names]
+    return Results(runs, frame("axes", axes))
+
+
+def a_setting(placement="post", norm="layer", encoder=None, init=None, tied="target", layers=2, **params):
+    stack = {"layers": layers, "placement": {"kind": placement, **params}, "attention": {"kind": "softmax"}}
+    decoder = {**stack, "norm": {"kind": norm, "eps": 1e-5}, "cross_attention": True}
+    return {
+        "model": {"kind": "encoder_decoder", "d_model": 8, "tied": tied},
+        "encoder": {**stack, "norm": {"kind": encoder or norm, "eps": 1e-5}},
+        "decoder": decoder,
+        "init": init or {"kind": "xavier"},
+        "optimizer": None,
+    }
+
+
+def texts(grid):
+    return [tuple(text for text, _ in row) for row in grid.rows]
+
+
+def test_pieces_in_which_methods_differ_have_a_column_and_others_none():
+    found = named(experiment({"A": a_setting(), "B": a_setting("pre", "rms"), "C": a_setting("pre")}))
+    assert found.headings == ("method", "placement", "norm")
+    assert texts(found) == [("A", "post", "layer"), ("B", "pre", "rms"), ("C", "pre", "layer")]
+
+
+def test_stacks_that_disagree_are_told_apart_and_parameters_only_where_they_tell():
+    given = {
+        "A": a_setting("admin", start="log"),
+        "B": a_setting("admin", start="profiled", init={"kind": "admin", "of": {"kind": "xavier"}}),
+        "C": a_setting("post", encoder="batch"),
+    }
+    assert texts(named(experiment(given))) == [
+        ("A", "admin (start log)", "layer", "xavier"),
+        ("B", "admin (start profiled)", "layer", "admin"),
+        ("C", "post", "batch (encoder) and layer (decoder)", "xavier"),
+    ]
+
+
+def test_whatever_else_is_odd_stands_in_the_last_column():
+    found = named(experiment({"A": a_setting(), "B": a_setting("pre"), "C": a_setting("pre", tied="none")}))
+    assert found.headings == ("method", "placement", "else")
+    assert texts(found)[2] == ("C", "pre", "model.tied none")
+
+
+def test_a_method_is_described_once_whatever_else_varies():
+    runs = experiment({"A": a_setting(), "B": a_setting("pre")})
+    deeper = experiment({"A": a_setting(layers=4), "B": a_setting("pre", layers=4)})
+    other = deeper.runs.with_columns(pl.col("run", "variant") + "4")
+    axes = deeper.axes.with_columns(pl.col("run") + "4")
+    both = Results(pl.concat([runs.runs, other]), pl.concat([runs.axes, axes]))
+    assert texts(named(both)) == [("A", "post"), ("B", "pre")]
+
+
+def test_without_names_there_is_no_table(results):
+    assert named(results) is None
