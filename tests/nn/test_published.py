@@ -9,8 +9,6 @@ import torch
 
 from lnlab.nn.sites import Site, activations
 
-EVERY = torch.ones(1, 1, 1, 4, dtype=torch.bool)
-
 
 class Batch:
     generator = torch.Generator().manual_seed(0)
@@ -55,12 +53,16 @@ METHODS = {
     "deepnorm": ("deepnorm", "deepnorm"),
 }
 CHANGES = {
-    "post": (120_209, 991_008, 0.88),
-    "pre": (56_833, 151_542, 0.38),
-    "admin": (67_422, 141_658, 0.34),
-    "deepnorm": (8_004, 7_599, -0.03),
+    "post": ([120_209, 991_008], (0.7, 1.3)),
+    "pre": ([56_833, 151_542], (0.1, 0.55)),
+    "admin": ([67_422, 141_658], (0.1, 0.55)),
+    "deepnorm": ([8_004, 7_599], (-0.2, 0.2)),
 }
-"""‖ΔF‖²/ε² of 8 and of 64 sublayers, and its slope in their number: five seeds of an independent simulation."""
+"""‖ΔF‖²/ε² of 8 and of 64 sublayers, by an independent simulation, and where its exponent in their number should lie.
+
+Theory has 1, two logarithms and 0; between 8 and 128 sublayers that simulation has .88, .38, .34 and -.03. One seed of
+Post-LN varies by a quarter to a half.
+"""
 
 
 def change(build, chosen, init, seed: int) -> float:
@@ -83,9 +85,9 @@ def test_the_change_of_the_output_grows_with_depth_as_it_was_found_to(setting, b
     for layers in (4, 32):
         chosen = setting(placement, kind="encoder", layers=layers, width=128, d_ff=256, heads=4, rows=300)
         found[layers] = fmean(change(build, chosen, init, seed) for seed in (1, 2, 3))
-    few, many, slope = CHANGES[method]
-    assert list(found.values()) == pytest.approx([few, many], rel=0.35)
-    assert math.log(found[32] / found[4]) / math.log(8) == pytest.approx(slope, abs=0.3)
+    expected, (low, high) = CHANGES[method]
+    assert list(found.values()) == pytest.approx(expected, rel=0.35)
+    assert low < math.log(found[32] / found[4]) / math.log(8) < high
 
 
 def test_small_init_has_016_of_the_variance_of_attention(setting, build):
