@@ -14,7 +14,7 @@ from lnlab.tables import Results
 LEAST_LAYERS = 4
 
 
-@quantities.register("q_to_v_gradient")
+@quantities.register("q_to_v_gradient", of=("gradient_norm_unbiased_sq",))
 def q_to_v_gradient(results: Results) -> pl.DataFrame:
     """``‖dL/dW_q‖ / ‖dL/dW_v‖``: gradient norm of the queries' matrix over the values', by layer (Noci et al., 2022).
 
@@ -25,7 +25,7 @@ def q_to_v_gradient(results: Results) -> pl.DataFrame:
     return product(queries, values, "q_to_v_gradient", at=("stack", "layer", "sublayer"), power=-1.0)
 
 
-@quantities.register("qk_to_v_gradient")
+@quantities.register("qk_to_v_gradient", of=("gradient_norm_unbiased_sq",))
 def qk_to_v_gradient(results: Results) -> pl.DataFrame:
     """``median(‖dL/dW_q‖, ‖dL/dW_k‖) / median ‖dL/dW_v‖``: over the layers of a stack (Liu et al., 2020)."""
     values, place = pl.col("tensor") == "v", [*STATE, "stack", "sublayer"]
@@ -34,7 +34,7 @@ def qk_to_v_gradient(results: Results) -> pl.DataFrame:
     return _of_stack(medians, "value", "qk_to_v_gradient")
 
 
-@quantities.register("token_difference")
+@quantities.register("token_difference", of=("token_cosine",))
 def token_difference(results: Results) -> pl.DataFrame:
     """``1 - E cos(x_i, x_j)``: of two tokens of a sentence, as self-attention is given them (Noci et al., 2022)."""
     given = pl.col("sublayer") == "self_attention", pl.col("tensor") == "in"
@@ -43,7 +43,7 @@ def token_difference(results: Results) -> pl.DataFrame:
     return rows.select(*STATE, name, *SITE, (1 - pl.col("value")).alias("value"))
 
 
-@quantities.register("qk_collapse_exponent")
+@quantities.register("qk_collapse_exponent", of=("gradient_norm_unbiased_sq", "token_cosine"))
 def qk_collapse_exponent(results: Results) -> pl.DataFrame:
     """``slope of log(‖dW_q‖ / ‖dW_v‖) on log(1 - cos)``: over the layers of a stack, at least 4 (Noci et al., 2022).
 

@@ -13,7 +13,7 @@ from lnlab.analyse.settings import Setting, settings, value_at
 from lnlab.tables import Results
 
 
-@quantities.register("variance_over_input")
+@quantities.register("variance_over_input", of=("activation_variance",))
 def variance_over_input(results: Results) -> pl.DataFrame:
     """``Var x_l / Var x_0``: variance in a layer over that of the stack's embedding (Zhang, Dauphin and Ma, 2019)."""
     every = stored(results, "activation_variance")
@@ -22,7 +22,7 @@ def variance_over_input(results: Results) -> pl.DataFrame:
     return product(inside, inputs, "variance_over_input", at=("stack",), power=-1.0)
 
 
-@quantities.register("growth_over_prediction")
+@quantities.register("growth_over_prediction", of=("activation_variance", "rank_one_residual"))
 def growth_over_prediction(results: Results) -> pl.DataFrame:
     """``log(Var x_l / Var x_(l-1)) / log((1 + v ρ_l)(1 + c))``: 1 where likeness explains it (Zhang et al., 2019).
 

@@ -46,7 +46,7 @@ class Axis:
 
 def _written(ticks: Iterable[float]) -> str:
     """A Vega expression that writes each tick, a far one as ``10⁷`` or ``2 × 10⁷``."""
-    words = {t: f"{t:g}" if 1e-4 < t < 1e6 else number(t).replace(".00", "").removeprefix("1 × ") for t in ticks}
+    words = {t: f"{t:g}" if 1e-4 <= t < 1e6 else number(t).replace(".00", "").removeprefix("1 × ") for t in ticks}
     cases = "".join(f"datum.value === {t!r} ? '{word}' : " for t, word in words.items())
     return f"{cases}''"
 

@@ -46,6 +46,7 @@ def test_far_decades_are_written_as_powers_of_ten():
         assert f"datum.value === {tick} ? '{word}'" in far["labelExpr"]
     few = logarithmic("x", [1.6e7, 2.9e7]).axis.to_dict()["labelExpr"]
     assert "datum.value === 20000000.0 ? '2 × 10⁷'" in few
+    assert "datum.value === 0.0001 ? '0.0001'" in logarithmic("x", [1e-7, 10]).axis.to_dict()["labelExpr"]
 
 
 def test_levels_are_ticked_where_data_are():
