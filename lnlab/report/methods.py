@@ -46,7 +46,14 @@ def prose(facts: ReportFacts, results: Results) -> list[str]:
     taken = values(settings(results))
     if not taken:
         return ["The plan holds no run."]
-    said = (_model(taken), _data(taken), _training(taken), _interventions(taken), _measured(facts), _replicates(results))
+    said = (
+        _model(taken),
+        _data(taken),
+        _training(taken),
+        _interventions(taken),
+        _measured(facts),
+        _replicates(results),
+    )
     return [paragraph for paragraph in said if paragraph]
 
 

@@ -56,7 +56,11 @@ QUANTITIES: Mapping[str, tuple[str, str, str]] = {
     "norm_ratio_over_bound": ("ratio over bound", "ratio", "gradient ratio of a norm times the token's sigma"),
     "norm_ratio_over_bound_max": ("largest ratio over bound", "ratio", "largest gradient ratio times sigma of a token"),
     "norm_growth_share": ("growth share", "of the long tokens", "share of tokens above √d whose gradient grows"),
-    "layer_gradient_ratio": ("gradient ratio of a layer", "ratio", "stream's gradient below a layer over that above it"),
+    "layer_gradient_ratio": (
+        "gradient ratio of a layer",
+        "ratio",
+        "stream's gradient below a layer over that above it",
+    ),
     "layer_gradient_over_prediction": (
         "measured over predicted",
         "ratio",

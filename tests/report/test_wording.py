@@ -68,7 +68,7 @@ def test_values_are_written_as_their_author_would():
     assert short(1234.5) == "1234"
     assert short(math.inf) == "∞"
     assert short(2.987e7) == "2.99 × 10⁷"
-    assert short(3.4e-8) == "3.40 × 10⁻⁸"
+    assert short(3.4e-8) == "3.4 × 10⁻⁸"
     assert short(0.00029) == "0.00029"
 
 
@@ -79,6 +79,10 @@ def test_axes_read_like_the_paper():
     assert value_of_axis("model.layers", 6, "6") == "6 layers"
     assert value_of_axis("model.tied", "none", "none") == "untied"
     assert value_of_axis("norm", {"kind": "rms", "eps": 1}, "rms (eps 1)") == "rms (eps 1)"
+    assert value_of_axis("interventions.rescale.factor", 0.1, "0.1") == "factor 0.1"
+    assert value_of_axis("interventions.rescale.factor", None, "null") == "no intervention"
+    assert value_of_axis("interventions", [], "none") == "no intervention"
+    assert value_of_axis("interventions", [{"kind": "clamp"}], "clamp (most 1)") == "clamp (most 1)"
     assert together(["Post-LN", "without cross-attention"]) == "Post-LN without cross-attention"
     assert together(["Post-LN", "untied"]) == "Post-LN, untied"
     assert together([]) == ""
