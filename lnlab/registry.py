@@ -56,8 +56,7 @@ class Flawed(Exception):
 
 def supplied(build: Callable[..., Any]) -> int:
     """How many things the lab supplies to a builder: its positional parameters."""
-    positional = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
-    return sum(p.kind in positional for p in signature(build).parameters.values())
+    return sum(p.kind < Parameter.VAR_POSITIONAL for p in signature(build).parameters.values())
 
 
 def default(kind: str, **params: Json) -> Any:
