@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from fractions import Fraction
 
 from lnlab.keys import Json
-from lnlab.report.quantities import QUANTITIES
+from lnlab.report.glossary import QUANTITIES
 from lnlab.spec.values import NONE, place
 
 MINUS = "−"

@@ -1,4 +1,4 @@
-"""What every quantity is called in a page: its name in a sentence, its unit, and what it is."""
+"""What readers call the quantities: name in a sentence, unit or scale, and what it is."""
 
 from collections.abc import Mapping
 
@@ -31,13 +31,6 @@ QUANTITIES: Mapping[str, tuple[str, str, str]] = {
     "hidden_norm": ("hidden norm", "Euclidean", "mean norm of the hidden state of a token"),
     "hidden_norm_sq": ("squared hidden norm", "per dimension", "mean squared norm of a hidden state over its width"),
     "hidden_gain": ("hidden gain", "ratio", "norm of a hidden state over that of the embedding"),
-    "input_norm_max": ("longest input", "Euclidean", "norm of the longest vector that a stack is given"),
-    "input_norm_mean": ("mean input norm", "Euclidean", "mean norm of the vectors that a stack is given"),
-    "input_norm_p99": ("99th percentile of input norms", "Euclidean", "norm that 99 % of a stack's inputs keep within"),
-    "parameter_norm": ("parameter norm", "Frobenius", "norm of all entries of a parameter"),
-    "parameter_rms": ("parameter r.m.s.", "per entry", "root mean square of the entries of a parameter"),
-    "parameter_mean": ("parameter mean", "per entry", "mean of the entries of a parameter"),
-    "parameter_max": ("largest entry", "per entry", "largest absolute value among the entries of a parameter"),
     "token_cosine": ("token cosine", "cosine", "mean cosine of two tokens of a sentence"),
     "rank_one_residual": (
         "rank-one residual",
@@ -64,8 +57,31 @@ QUANTITIES: Mapping[str, tuple[str, str, str]] = {
         "gradient ratio of a layer over the product of its norms' inverse sigmas and its branches' gains",
     ),
     "norm_inverse_sigma": ("inverse sigma", "per coordinate", "mean of one over the standard deviation of a token"),
+    "residual_dependency": (
+        "dependency",
+        "share β",
+        "share of a branch, or of the input, in the stream after a sublayer",
+    ),
     "own_dependency": ("own dependency", "share", "share of a sublayer in the stream that leaves it"),
-    "own_dependency_inverse_sq": ("inverse squared dependency", "share", "one over the squared own dependency"),
+    "own_dependency_inverse_sq": ("inverse squared dependency", "1/β²", "one over the squared own dependency"),
+    "dependency_sum": ("sum of squared dependencies", "Σ β²", "over the sublayers of a stack, each on its own branch"),
+    "dependency_thirds": (
+        "ratio of thirds",
+        "β² of the last third over that of the first",
+        "of the squared own dependency",
+    ),
+    "inverse_dependency_slope": ("slope of 1/β²", "a sublayer", "over the sublayers of one type"),
+    "inverse_dependency_r2": (
+        "R² of 1/β²",
+        "share of the variance",
+        "of a straight line over the sublayers of one type",
+    ),
+    "dependency_over_prediction": ("dependency over prediction", "ratio", "squared own dependency over c/(1 + c)"),
+    "output_change_per_dependency": (
+        "output change over dependencies",
+        "squared norm",
+        "change of the output by a random step, over the sum of squared dependencies",
+    ),
     "jacobian_mean_square": ("mean squared singular value", "ratio", "of the Jacobian from input to output"),
     "isometry_gap": (
         "distance from isometry",
@@ -74,7 +90,29 @@ QUANTITIES: Mapping[str, tuple[str, str, str]] = {
     ),
     "jacobian_singular_value": ("singular value", "ratio", "of the Jacobian from input to output"),
     "output_change_random": ("output change", "squared norm", "by a random step of all weights, per token"),
-    "output_change_gradient": ("output change", "squared norm", "by a step against the gradient, per token"),
+    "output_change_random_relative": (
+        "output change",
+        "squared norm",
+        "by a random step of all weights, each in units of its matrix's r.m.s., per token",
+    ),
+    "output_change_gradient": ("output change", "squared norm", "by a step against the gradient's sign, per token"),
+    "output_change_gradient_relative": (
+        "output change",
+        "squared norm",
+        "by a step against the gradient's sign, in units of each matrix's r.m.s., per token",
+    ),
+    **{
+        f"{name}_{step}": words
+        for step in ("random", "random_relative", "gradient", "gradient_relative")
+        for name, words in {
+            "output_change_invariance": (
+                "invariance",
+                "ratio",
+                "output change over squared step, against a third of it",
+            ),
+            "first_order_error": ("first-order error", "relative", "output change that is not of first order"),
+        }.items()
+    },
     "recursion_error": ("error of the recursion", "relative", "distance from the gradient of a backward pass"),
     "recursion_error_without_attention": (
         "error without attention",
@@ -106,4 +144,11 @@ QUANTITIES: Mapping[str, tuple[str, str, str]] = {
     "stream_over_lower_bound": ("stream over its lower bound", "ratio", "squared hidden norm over 1 + l/2"),
     "stream_over_upper_bound": ("stream over its upper bound", "ratio", "squared hidden norm over 1 + 3l/2"),
     "scaled_gradient_norm": ("scaled gradient norm", "nats per token", "gradient norm times the norm of its stream"),
+    "input_norm_max": ("longest input", "Euclidean", "norm of the longest vector that a stack is given"),
+    "input_norm_mean": ("mean input norm", "Euclidean", "mean norm of the vectors that a stack is given"),
+    "input_norm_p99": ("99th percentile of input norms", "Euclidean", "norm that 99 % of a stack's inputs keep within"),
+    "parameter_norm": ("parameter norm", "Frobenius", "norm of all entries of a parameter"),
+    "parameter_rms": ("parameter r.m.s.", "per entry", "root mean square of the entries of a parameter"),
+    "parameter_mean": ("parameter mean", "per entry", "mean of the entries of a parameter"),
+    "parameter_max": ("largest entry", "per entry", "largest absolute value among the entries of a parameter"),
 }
