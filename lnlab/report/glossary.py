@@ -144,4 +144,11 @@ QUANTITIES: Mapping[str, tuple[str, str, str]] = {
     "stream_over_lower_bound": ("stream over its lower bound", "ratio", "squared hidden norm over 1 + l/2"),
     "stream_over_upper_bound": ("stream over its upper bound", "ratio", "squared hidden norm over 1 + 3l/2"),
     "scaled_gradient_norm": ("scaled gradient norm", "nats per token", "gradient norm times the norm of its stream"),
+    "input_norm_max": ("longest input", "Euclidean", "norm of the longest vector that a stack is given"),
+    "input_norm_mean": ("mean input norm", "Euclidean", "mean norm of the vectors that a stack is given"),
+    "input_norm_p99": ("99th percentile of input norms", "Euclidean", "norm that 99 % of a stack's inputs keep within"),
+    "parameter_norm": ("parameter norm", "Frobenius", "norm of all entries of a parameter"),
+    "parameter_rms": ("parameter r.m.s.", "per entry", "root mean square of the entries of a parameter"),
+    "parameter_mean": ("parameter mean", "per entry", "mean of the entries of a parameter"),
+    "parameter_max": ("largest entry", "per entry", "largest absolute value among the entries of a parameter"),
 }

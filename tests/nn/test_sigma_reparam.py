@@ -70,6 +70,17 @@ def test_gradients_are_torchs_spectral_norm_times_the_gain():
     )
 
 
+def test_the_vectors_are_constants_to_the_gradient_also_where_they_lag_behind():
+    """d sigma / dV = v uᵀ with the vectors after one more step, though V has moved and they are no singular vectors."""
+    layer = made()
+    with torch.no_grad():
+        layer.weight.add_(torch.randn(9, 6, dtype=torch.float64))
+        v = torch.nn.functional.normalize(layer.weight @ layer.u, dim=0)
+        u = torch.nn.functional.normalize(layer.weight.T @ v, dim=0)
+    (found,) = torch.autograd.grad(layer.sigma(), layer.weight)
+    torch.testing.assert_close(found, torch.outer(v, u))
+
+
 def test_every_gain_has_an_address(setting, build):
     sites = [site for site, _ in parameters(build(setting(layers=1, linear="sigma_reparam")))]
     gains = [(s.sublayer, s.tensor) for s in sites if s.stack == "decoder" and "gain" in s.tensor]

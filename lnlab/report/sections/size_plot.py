@@ -17,7 +17,7 @@ from lnlab.report.scales import levels, logarithmic
 from lnlab.report.section import Chart, Section, sections
 from lnlab.report.sizes import Size, size
 from lnlab.report.thinning import thin
-from lnlab.report.wording import definition, interval, listing, number, plain, power, unit
+from lnlab.report.wording import definition, interval, listing, plain, power, unit
 from lnlab.report.wording import quantity as called
 from lnlab.tables import Results
 
@@ -122,7 +122,8 @@ def _finding(found: Gathered, quantity: str, size: str) -> str:
 def _range(means: Mapping[str, float]) -> str:
     """Many series at once: the smallest and the largest exponent."""
     low, high = min(means, key=lambda name: means[name]), max(means, key=lambda name: means[name])
-    return f"{len(means)} exponents from {number(means[low])} ({low}) to {number(means[high])} ({high})"
+    ends = (f"{plain(round(means[name], 2) + 0.0)} ({name})" for name in (low, high))
+    return f"{len(means)} exponents from {' to '.join(ends)}"
 
 
 def _law_of(slopes: Sequence[float]) -> str:
