@@ -10,7 +10,7 @@ itself a choice, of that registry; the builder receives it as a function that st
 import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 from importlib.metadata import entry_points
 from inspect import Parameter, getdoc, signature
 from pathlib import Path
@@ -54,10 +54,10 @@ class Flawed(Exception):
         self.flaws = flaws
 
 
+@cache  # asked of every setting of a plan
 def supplied(build: Callable[..., Any]) -> int:
     """How many things the lab supplies to a builder: its positional parameters."""
-    positional = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
-    return sum(p.kind in positional for p in signature(build).parameters.values())
+    return sum(p.kind < Parameter.VAR_POSITIONAL for p in signature(build).parameters.values())
 
 
 def default(kind: str, **params: Json) -> Any:

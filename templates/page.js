@@ -9,6 +9,7 @@ for (const figure of document.querySelectorAll("figure[data-spec]")) {
     const room = place.parentElement.clientWidth - 60;
     spec.columns = Math.max(1, Math.min(spec.columns, Math.floor(room / (0.75 * spec.spec.width))));
     spec.spec.width = Math.floor(room / spec.columns) - (spec.spacing ?? 20);
+    if (spec.usermeta?.square) spec.spec.height = spec.spec.width;
   }
   const quiet = { ast: true, actions: false, defaultStyle: false, renderer: "svg", tooltip: { disableDefaultStyle: true } };
   vegaEmbed(place, spec, quiet).then(

@@ -48,8 +48,32 @@ def left_out_errors(law: Law, x: np.ndarray, matrix: np.ndarray) -> np.ndarray:
     Returns:
         (..., levels), at most ``WORST`` in size.
     """
-    g, z = law.coordinate(x), np.log(matrix)
-    return np.stack([_error(law, np.delete(g, i), np.delete(z, i, -1), g[i], z[..., i]) for i in range(x.size)], -1)
+    z = np.log(matrix)
+    guesses = [predicted(law, np.delete(x, i), np.delete(z, i, -1), x[i : i + 1])[..., 0] for i in range(x.size)]
+    return cast(np.ndarray, np.clip(np.stack(guesses, -1) - z, -WORST, WORST))
+
+
+def predicted(law: Law, x: np.ndarray, z: np.ndarray, at: np.ndarray) -> np.ndarray:
+    """Log y of the law at ``at``, fitted to ``z`` at ``x``.
+
+    Args:
+        law: its parameters are fitted by least squares in log y.
+        x: (levels,), positive and rising; at least 3.
+        z: (..., levels): log y.
+        at: (places,), positive.
+
+    Returns:
+        (..., places); hardly above minus infinity where the law is not positive.
+    """
+    g, wanted = law.coordinate(x), law.coordinate(at)
+    width = g[-1] - g[0]
+    a, b = (end[..., None] for end in fitted(law, (g - g[0]) / width, z))
+    s = (wanted - g[0]) / width
+    if law.word == "exponential":
+        return cast(np.ndarray, (1 - s) * a + s * b)
+    top = np.maximum(a, b)
+    value = (1 - s) * np.exp(a - top) + s * np.exp(b - top)
+    return cast(np.ndarray, top + np.log(np.maximum(value, np.finfo(float).tiny)))
 
 
 def fitted(law: Law, s: np.ndarray, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -69,20 +93,6 @@ def fitted(law: Law, s: np.ndarray, z: np.ndarray) -> tuple[np.ndarray, np.ndarr
         if max(np.abs(da).max(initial=0), np.abs(db).max(initial=0)) < ENOUGH:
             break
     return a, b
-
-
-def _error(law: Law, g: np.ndarray, z: np.ndarray, at: float, told: np.ndarray) -> np.ndarray:
-    """The error at ``at`` of the law fitted to z at g."""
-    width = g[-1] - g[0]
-    a, b = fitted(law, (g - g[0]) / width, z)
-    s = (at - g[0]) / width
-    if law.word == "exponential":
-        found = (1 - s) * a + s * b
-    else:
-        top = np.maximum(a, b)
-        value = (1 - s) * np.exp(a - top) + s * np.exp(b - top)
-        found = top + np.log(np.maximum(value, np.finfo(float).tiny))
-    return cast(np.ndarray, np.clip(found - told, -WORST, WORST))
 
 
 def _log_curve(law: Law, s: np.ndarray, a: np.ndarray, b: np.ndarray) -> np.ndarray:

@@ -25,5 +25,6 @@ def places(results: Results, of: Selection, each: Sequence[str] | None) -> list[
 
 def at(statistic: str, place: dict[str, Json]) -> str:
     """The statistic with its place: ``exponent at encoder, layer 2, feed_forward``."""
-    words = [f"{key} {word}" if key in ("layer", "index") else str(word) for key, word in place.items()]
+    given = {key: word for key, word in place.items() if word is not None}
+    words = [f"{key} {word}" if key in ("layer", "index") else str(word) for key, word in given.items()]
     return f"{statistic} at {', '.join(words)}" if words else statistic

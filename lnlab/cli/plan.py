@@ -1,6 +1,7 @@
 """``lnlab plan``: what a run would do and what it costs, like a database's EXPLAIN; does nothing itself."""
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -74,6 +75,7 @@ def described(
             "distinct": sum(len(each.measurements) for each in made.trajectories),
             "missing": sum(len(each.measurements) for each in units),
         },
+        "data_passes": [asdict(each) for each in made.data_passes],
         "why": dict(grouped(reason for _, reason in pending)),
         "pins": list(made.pins),
         "parameters": [min(each.parameters for each in every), max(each.parameters for each in every)],

@@ -85,11 +85,13 @@ def _ids(claims: Json) -> list[str]:
 
 
 def _requirements(claim: ClaimText, path: Where, draft: Draft) -> Iterator[tuple[Where, Where, Choice]]:
-    """What a claim requires, with where it stands: one mapping or a list of them."""
+    """What a claim requires, with where it stands: one mapping or a list of them; without ``says``, which is a name."""
     single = isinstance(draft.data["claims"][path[1]].get("requires"), dict)
     for i, given in enumerate(claim.requires):
         below: Where = ("requires",) if single else ("requires", i)
-        yield (*path, *below), ("claims", claim.id, *below), given
+        named = isinstance(given.get("says"), str)
+        asked = {word: value for word, value in given.items() if word != "says" or not named}
+        yield (*path, *below), ("claims", claim.id, *below), asked
 
 
 def _asked(

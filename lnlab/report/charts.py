@@ -7,7 +7,7 @@ import altair as alt
 
 from lnlab.keys import Json
 from lnlab.report.scales import Axis
-from lnlab.report.theme import INK, QUIET, REGION, THEME, Look
+from lnlab.report.theme import DASHES, INK, QUIET, REGION, THEME, Look
 
 WIDTH, HEIGHT = 780, 350
 _THREE, _SHORTEST = ".3~r", "~r"
@@ -61,6 +61,25 @@ def sizes(x: Axis, y: Axis, look: Look, laws: Sequence[Mapping[str, Json]]) -> d
     dots = _coloured("seeds", x, look).mark_point(size=16, opacity=0.35)
     single = dots.encode(y=_y("value", y), tooltip=_tips(x, "seed", "value"))
     layers = [*_laws(laws, x, y), single, _line(base, look), bars, _marks(base, x, y, look)]
+    return _finish(alt.layer(*layers).properties(width=WIDTH, height=HEIGHT))
+
+
+def fits(x: Axis, y: Axis, look: Look, curves: Sequence[Mapping[str, Json]], laws: Sequence[str]) -> dict[str, Json]:
+    """Means with intervals, and through them each law as fitted to a series: a thin line in its colour, dashed by law.
+
+    ``points`` as in ``profile``, ``curves`` holds ``series law x y``.
+    """
+    base = _coloured("points", x, look)
+    bars = base.mark_rule(strokeWidth=2).encode(y=_y("low", y), y2="high:Q")
+    key = alt.Legend(symbolType="stroke", symbolStrokeWidth=1.4, columns=2)
+    dashes = alt.Scale(domain=list(laws), range=[list(dash) for dash in DASHES[: len(laws)]])
+    thin = alt.Chart(alt.InlineData(list(curves))).encode(
+        x=_x("x", x),
+        y=_y("y", y),
+        color=_colour(look, _legend(look)),
+        strokeDash=alt.StrokeDash("law:N", scale=dashes, legend=key),
+    )
+    layers = [thin.mark_line(strokeWidth=1.2, clip=True), bars, _marks(base, x, y, look)]
     return _finish(alt.layer(*layers).properties(width=WIDTH, height=HEIGHT))
 
 

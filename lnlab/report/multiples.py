@@ -141,7 +141,13 @@ def _note(lines: Mapping[str, pl.DataFrame]) -> str:
             told.setdefault(why, []).append(line)
     if len(told) == 1 and [*lines] == next(iter(told.values())):
         return next(iter(told))
-    return "; ".join(f"{', '.join(names)}: {why}" for why, names in told.items())
+    return "; ".join(f"{', '.join(map(_brief, names))}: {why}" for why, names in told.items())
+
+
+def _brief(line: str) -> str:
+    """``16`` for ``16 layers``."""
+    first = line.partition(" ")[0]
+    return first if first.isdigit() else line
 
 
 def _state(values: pl.Series) -> str:

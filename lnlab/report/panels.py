@@ -11,7 +11,7 @@ from lnlab.keys import Json
 from lnlab.report.scales import Axis
 from lnlab.report.theme import INK, QUIET, THEME, ramp
 
-COLUMNS, WIDTH, HEIGHT, GAP = 4, 166, 112, 22
+COLUMNS, WIDTH, HEIGHT, GAP = 4, 166, 120, 22
 _HERE = alt.NamedData("points")
 
 
@@ -21,7 +21,7 @@ def multiples(panels: Sequence[str], lines: Sequence[str], y: Axis, notes: Mappi
     ``points`` holds ``panel series line x estimate low high n``, x from 0 to 1. ``notes`` stand in their panels.
     """
     base = _base(lines, y)
-    layers = alt.layer(*_curves(base), *_names(base, lines), *_notes(notes))
+    layers = alt.layer(*_curves(base), *_names(base, lines, y), *_notes(notes))
     each = layers.properties(width=WIDTH, height=HEIGHT, data=_HERE)
     header = alt.Header(labelAnchor="start", labelExpr="split(datum.value, ', ')", labelPadding=6, labelFontSize=12)
     facet = alt.Facet("panel:N", sort=list(panels), title=None, header=header)
@@ -62,16 +62,14 @@ def _curves(base: Any) -> list[Any]:
     ]
 
 
-def _names(base: Any, lines: Sequence[str]) -> list[Any]:
+def _names(base: Any, lines: Sequence[str], y: Axis) -> list[Any]:
     """The number of the first and of the last line at their right ends, the higher one above."""
-    ends = base.transform_filter(
-        f"datum.x === 1 && datum.estimate && (datum.line === 0 || datum.line === {len(lines) - 1})"
-    )
-    level = ends.transform_calculate(level="log(datum.estimate)").transform_joinaggregate(
-        middle="mean(level)", count="count()", groupby=["panel"]
-    )
+    inside = f"{y.domain[0]!r} <= datum.estimate && datum.estimate <= {y.domain[1]!r}"
+    ends = f"datum.x === 1 && (datum.line === 0 || datum.line === {len(lines) - 1}) && {inside}"
+    level = base.transform_filter(ends).transform_calculate(level="log(datum.estimate)")
+    both = level.transform_joinaggregate(middle="mean(level)", count="count()", groupby=["panel"])
     above = "datum.count === 1 || datum.level > datum.middle || (datum.level === datum.middle && datum.line > 0)"
-    text = level.transform_calculate(name="split(datum.series, ' ')[0]")
+    text = both.transform_calculate(name="split(datum.series, ' ')[0]")
     return [
         text.transform_filter(test).mark_text(align="left", dx=3, baseline=baseline, fontSize=10).encode(text="name:N")
         for test, baseline in ((above, "bottom"), (f"!({above})", "top"))

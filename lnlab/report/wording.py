@@ -6,110 +6,13 @@ from collections.abc import Iterable, Mapping
 from fractions import Fraction
 
 from lnlab.keys import Json
+from lnlab.report.glossary import QUANTITIES
 from lnlab.spec.values import NONE, place
 
 MINUS = "−"
 _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufffe\uffff]+")
 _RAISED = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 
-QUANTITIES: Mapping[str, tuple[str, str, str]] = {
-    "gradient_norm": ("gradient norm", "nats per token", "Frobenius norm of the mean gradient"),
-    "gradient_norm_mean": ("mean gradient norm", "nats per token", "mean Frobenius norm of the gradient of a batch"),
-    "gradient_norm_unbiased_sq": (
-        "squared gradient norm",
-        "nats² per token²",
-        "squared norm of the gradient, unbiased",
-    ),
-    "gradient_rms": ("gradient r.m.s.", "nats per token", "gradient norm over the square root of its elements"),
-    "gradient_noise_share": ("noise share", "of the squared norm", "share of the squared gradient norm that is noise"),
-    "gradient_growth": ("gradient growth", "ratio", "gradient norm over that of the layer before"),
-    "stream_gradient": ("gradient of the stream", "nats per token", "norm of the loss's gradient by the hidden states"),
-    "q_to_v_gradient": (
-        "gradient of q over that of v",
-        "ratio",
-        "norm of the expected gradient, unbiased, of q over v",
-    ),
-    "qk_to_v_gradient": ("gradient of q and k over v's", "ratio", "median over layers, of q and k over v"),
-    "qk_collapse_exponent": ("exponent of the collapse", "slope", "of log(gradient of q over v) on log(1 − cosine)"),
-    "token_difference": ("difference of tokens", "1 − cosine", "one minus the mean cosine of two tokens of a sentence"),
-    "variance_over_input": ("variance over the input's", "ratio", "variance in a layer over that of the embedding"),
-    "growth_over_prediction": (
-        "growth over prediction",
-        "of logarithms",
-        "log of a layer's growth of variance over the log of the growth that its tokens' likeness predicts",
-    ),
-    "hidden_norm": ("hidden norm", "Euclidean", "mean norm of the hidden state of a token"),
-    "hidden_norm_sq": ("squared hidden norm", "per dimension", "mean squared norm of a hidden state over its width"),
-    "hidden_gain": ("hidden gain", "ratio", "norm of a hidden state over that of the embedding"),
-    "token_cosine": ("token cosine", "cosine", "mean cosine of two tokens of a sentence"),
-    "rank_one_residual": (
-        "rank-one residual",
-        "relative",
-        "distance from all tokens alike, over the norm",
-    ),
-    "activation_mean": ("mean activation", "per coordinate", "mean over the coordinates of all tokens"),
-    "activation_variance": ("activation variance", "per coordinate", "variance over the coordinates of all tokens"),
-    "token_sigma": ("token sigma", "per coordinate", "mean standard deviation of the coordinates of a token"),
-    "branch_variance_share": ("branch share", "of the variance", "variance of a branch over that of the sum"),
-    "norm_gradient_ratio": ("gradient ratio of a norm", "ratio", "gradient norm below a norm over that above it"),
-    "norm_inverse_rms": ("inverse r.m.s.", "per coordinate", "mean of one over the root mean square of a token"),
-    "norm_ratio_over_bound": ("ratio over bound", "ratio", "gradient ratio of a norm times the token's sigma"),
-    "norm_ratio_over_bound_max": ("largest ratio over bound", "ratio", "largest gradient ratio times sigma of a token"),
-    "norm_growth_share": ("growth share", "of the long tokens", "share of tokens above √d whose gradient grows"),
-    "layer_gradient_ratio": (
-        "gradient ratio of a layer",
-        "ratio",
-        "stream's gradient below a layer over that above it",
-    ),
-    "layer_gradient_over_prediction": (
-        "measured over predicted",
-        "ratio",
-        "gradient ratio of a layer over the product of its norms' inverse sigmas and its branches' gains",
-    ),
-    "norm_inverse_sigma": ("inverse sigma", "per coordinate", "mean of one over the standard deviation of a token"),
-    "own_dependency": ("own dependency", "share", "share of a sublayer in the stream that leaves it"),
-    "own_dependency_inverse_sq": ("inverse squared dependency", "share", "one over the squared own dependency"),
-    "jacobian_mean_square": ("mean squared singular value", "ratio", "of the Jacobian from input to output"),
-    "isometry_gap": (
-        "distance from isometry",
-        "nats",
-        "logarithm of the mean squared singular value, without its sign",
-    ),
-    "jacobian_singular_value": ("singular value", "ratio", "of the Jacobian from input to output"),
-    "output_change_random": ("output change", "squared norm", "by a random step of all weights, per token"),
-    "output_change_gradient": ("output change", "squared norm", "by a step against the gradient, per token"),
-    "recursion_error": ("error of the recursion", "relative", "distance from the gradient of a backward pass"),
-    "recursion_error_without_attention": (
-        "error without attention",
-        "relative",
-        "distance of the recursion from the gradient, with attention left out of F",
-    ),
-    "recursion_error_separated": (
-        "error of separate products",
-        "relative",
-        "distance from the gradient, with the norms and the blocks multiplied apart",
-    ),
-    "norm_excess_share": ("excess share", "of tokens", "share of tokens whose squared norm is far above the mean"),
-    "branch_gain": ("branch gain", "ratio", "mean squared norm that a sublayer gives back over that it is given"),
-    "attention_gain_times_length": (
-        "attention gain times tokens",
-        "ratio",
-        "branch gain of self-attention times the tokens of a sentence",
-    ),
-    "gradient_over_theorem": (
-        "gradient over the theorem",
-        "nats per token",
-        "gradient norm over d √ln d, in Pre-LN over d √(ln d / L)",
-    ),
-    "gradient_over_sharp_law": (
-        "gradient over the sharper law",
-        "nats per token",
-        "gradient norm over √d, in Pre-LN over √(d/L)",
-    ),
-    "stream_over_lower_bound": ("stream over its lower bound", "ratio", "squared hidden norm over 1 + l/2"),
-    "stream_over_upper_bound": ("stream over its upper bound", "ratio", "squared hidden norm over 1 + 3l/2"),
-    "scaled_gradient_norm": ("scaled gradient norm", "nats per token", "gradient norm times the norm of its stream"),
-}
 _WORDS: Mapping[tuple[str, str], str] = {
     ("placement", "post"): "Post-LN",
     ("placement", "pre"): "Pre-LN",

@@ -79,6 +79,44 @@ def test_plan_calibrates_when_asked_and_keeps_what_it_measured(lnlab, tiny):
     assert said.json["seconds_known"] == "from one measured just now"
 
 
+READS = ("-s", "norm=none", "-s", "init=dt_fixup", "-s", "seeds=1")
+WEIGHED = ("-s", "probes=[{kind: parameter_size}]", *READS)
+"""Initial states that read data, and of which nothing is measured that takes a pass of the model."""
+
+
+@pytest.fixture
+def weighed(tiny):
+    """A spec that asks for nothing but parameters."""
+    tiny.write_text(tiny.read_text().partition("report:")[0])
+    return tiny
+
+
+def test_a_plan_shows_the_data_that_inits_read(lnlab, weighed):
+    line = "init dt_fixup: reads every training batch, once per initial state, 2 times"
+    assert line in lnlab("plan", weighed, *WEIGHED).out
+    found = lnlab("plan", weighed, *WEIGHED, "--json").json["data_passes"]
+    assert found == [{"init": "dt_fixup", "batches": None, "times": 2}]
+    assert lnlab("plan", weighed, "--json").json["data_passes"] == []
+
+
+def test_what_takes_no_pass_of_the_model_is_planned_run_and_calibrated_all_the_same(lnlab, weighed):
+    said = lnlab("plan", weighed, *WEIGHED, "--calibrate", "--json")
+    assert (said.code, said.json["flops"]["all"], said.json["seconds"]) == (0, 0, None)
+    assert said.json["units"] == {"all": 2, "missing": 1}
+    assert lnlab("run", weighed, *WEIGHED, "-w", "1").code == 0
+    more = (*WEIGHED[:-1], "seeds=2")
+    assert lnlab("plan", weighed, *more, "--json").json["seconds"] is None
+    assert lnlab("run", weighed, *more, "-w", "1", "--json").json["computed"] == 2
+
+
+def test_an_init_that_lacks_its_placement_is_one_line_with_its_remedy(lnlab, weighed):
+    said = lnlab("check", weighed, "-s", "init=admin")
+    assert said.code == 2
+    assert "init: 'admin' writes a profile into placement 'admin', and in no stack does one wait" in said.err
+    assert "write placement: {kind: admin, start: profiled}" in said.err
+    assert "Traceback" not in said.err
+
+
 def test_status_counts_by_experiment_and_says_why_something_is_missing(lnlab):
     assert lnlab("status").out.splitlines() == ["tiny: 6 runs: 6 finished", "tiny --profile one: 2 runs: 2 finished"]
     (found,) = lnlab("status", "tiny.yaml", "--profile", "one", "--json").json

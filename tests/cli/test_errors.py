@@ -32,6 +32,14 @@ WRONG = {
         ["x.yaml:4:", "did you mean 'dropout'"],
     ),
     "wrong type": (WHOLE.replace("layers: 2", "layers: two"), ["x.yaml:4:", "layers", "two"]),
+    "update without an optimizer": (
+        WHOLE + "interventions: [{kind: freeze, where: {stack: encoder}}]\n",
+        ["x.yaml:7:", "'freeze' acts on the update, and there is no optimizer"],
+    ),
+    "unknown word in where": (
+        WHOLE + "interventions: {kind: clamp, where: {tensor: branhc}}\n",
+        ["x.yaml:7:46", "interventions.where.tensor", "did you mean 'branch'"],
+    ),
     "unknown kind": (WHOLE.replace("placement: post", "placement: pots"), ["x.yaml:5:", "did you mean 'post'"]),
     "duplicate key": (WHOLE + "title: again\n", ["x.yaml:7:1", "title"]),
     "not a number": (WHOLE.replace("d_ff: 32", "d_ff: .nan"), ["x.yaml:4:", "nan"]),
@@ -43,6 +51,19 @@ WRONG = {
     "empty file": ("", ["x.yaml:1:1", "empty"]),
     "escape sequences": (WHOLE + '"\\e[31mred": 1\n', ["x.yaml:7:1", "\\x1b[31mred"]),
 }
+
+
+@pytest.mark.parametrize(
+    ("placement", "where", "words"),
+    [
+        ("pre", "{tensor: sum}", "where.tensor: the sum of encoder layer 1 self_attention stands inside the placement"),
+        ("post", "{tensor: out, layer: 3}", "where.layer: no activation there has layer 3; there is 1, 2"),
+    ],
+)
+def test_an_arrow_that_cannot_be_cut_is_found_by_check(lnlab, here, placement, where, words):
+    text = WHOLE.replace("post", placement) + f"interventions: {{kind: rescale, where: {where}, factor: 2}}\n"
+    (here / "x.yaml").write_text(text)
+    one_problem(lnlab("check", "x.yaml"), f"x.yaml: interventions.{words}")
 
 
 @pytest.mark.parametrize("command", ["check", "plan", "run"])

@@ -93,6 +93,7 @@ MUTATIONS = [
     (("norm",), "layer"),
     (("attention",), {"kind": "softmax", "dropout": 0.1}),
     (("init",), {"kind": "xavier_normal", "gain": 2}),
+    (("interventions",), [{"kind": "rescale", "where": {}}]),
     (("decoder", "cross_attention"), True),
     (("seeds",), [5, 6]),
     (("sweep", 0, "placement"), [{"kind": "deep", "alpha": 1}, {"kind": "deep", "alpha": 2}]),

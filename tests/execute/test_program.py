@@ -7,7 +7,7 @@ import torch
 from toy_pieces import REGISTRIES, Toy
 
 from lnlab.errors import LabError
-from lnlab.execute.program import build, parameters
+from lnlab.execute.program import build, intervened, parameters
 from lnlab.randomness import Draw
 
 
@@ -70,3 +70,24 @@ def test_an_init_is_given_data_if_it_asks_for_it_at_whatever_depth(unit_of, init
 def test_more_batches_than_there_are_is_the_users_mistake(unit_of):
     with pytest.raises(LabError, match="asks for 9 batches, and the split 'train' has 3"):
         build(unit_of(1, init={"kind": "sums", "n": 9}), REGISTRIES)
+
+
+def test_interventions_act_in_their_order_and_those_on_the_update_only_where_there_is_one(unit_of):
+    unit = unit_of(1, interventions=[{"kind": "times", "factor": 2}, "halve", {"kind": "times", "factor": 5}])
+    model = build(unit, REGISTRIES).model
+    x = torch.ones(1, 3)
+    before = model(x)
+    with intervened(model, None, unit.setting, REGISTRIES):
+        torch.testing.assert_close(model(x), 10 * before)
+    assert torch.equal(model(x), before)
+    with intervened(model, torch.optim.SGD(model.parameters()), unit.setting, REGISTRIES):
+        assert len(model._forward_hooks) == 3
+    assert not model._forward_hooks
+
+
+def test_what_was_entered_is_left_when_another_finds_nothing(unit_of):
+    unit = unit_of(1, interventions=["times", {"kind": "times", "reaches": False}])
+    model = build(unit, REGISTRIES).model
+    with pytest.raises(LabError, match="no activation there"), intervened(model, None, unit.setting, REGISTRIES):
+        pass
+    assert not model._forward_hooks

@@ -66,6 +66,30 @@ def test_in_float64_every_number_is_the_same_to_single_precision(setting):
     assert not set(found[0]) & set(found[1])
 
 
+WAITING = REGISTRIES["placement"].resolve({"kind": "admin", "start": "profiled"})
+LOOKING = {
+    "dt_fixup": {"init": REGISTRIES["init"].resolve({"kind": "dt_fixup", "of": "fairseq"})},
+    "admin": {"init": REGISTRIES["init"].resolve({"kind": "admin", "dropout": True}), "placement": WAITING},
+}
+
+
+@pytest.mark.parametrize("given", LOOKING.values(), ids=LOOKING)
+def test_workers_start_where_a_direct_call_starts_though_the_init_looks_at_data(store, setting, given):
+    """To the last bit, whatever the worker did before."""
+    for stack in ("encoder", "decoder"):
+        setting[stack] = setting[stack] | {word: choice for word, choice in given.items() if word == "placement"}
+    setting |= {"init": given["init"]}
+    probe = REGISTRIES["probe"].resolve("parameter_size")
+    keys = [digest([seed, setting]) for seed in (1, 2)]
+    due = [(Measurement(digest([key, probe]), 0, probe),) for key in keys]
+    units = [Trajectory(key, seed, setting, 0, each) for key, seed, each in zip(keys, (1, 2), due, strict=True)]
+    assert sweep(units, store.open_unit, Pieces(), workers=1).ended == {"finished": 2}
+    for unit in units:
+        rows = pl.read_parquet(look(store.root, unit.key).tables[0]["sites.parquet"])
+        direct = [row["value"] for row in REGISTRIES["probe"].builder(probe)(build(unit, REGISTRIES))]
+        assert rows["value"].to_list() == direct
+
+
 def test_the_model_is_built_on_the_meta_device(setting):
     build_on_meta(setting, REGISTRIES)
     setting["task"]["corpus"] = REGISTRIES["corpus"].resolve("multi30k")

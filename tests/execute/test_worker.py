@@ -157,3 +157,19 @@ def test_the_rows_are_those_of_the_probe(store, unit_of):
     rows = pl.read_parquet(look(store.root, unit.key).tables[0]["sites.parquet"])
     assert rows["quantity"].to_list() == ["norm", "norm", "extra"]
     assert toy_pieces.PROBES["norm"].tags["table"] == "sites"
+
+
+def test_probes_see_the_function_with_its_interventions(store, unit_of):
+    plain, doubled = unit_of(1, "norm"), unit_of(1, "norm", interventions=[{"kind": "times", "factor": 2}])
+    values = []
+    for unit in (plain, doubled):
+        assert do(store, unit).status == "finished"
+        rows = pl.read_parquet(only(store, unit).folder / "sites.parquet")
+        values.append(rows.filter(quantity="norm")["value"].item())
+    assert values[1] == pytest.approx(2 * values[0])
+
+
+def test_an_intervention_that_finds_nothing_is_the_units_end(store, unit_of):
+    answer = do(store, unit_of(1, "norm", interventions=[{"kind": "times", "reaches": False}]))
+    assert answer.status == "failed"
+    assert answer.text == "interventions.where: no activation there; there is one elsewhere"

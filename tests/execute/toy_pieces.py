@@ -111,7 +111,9 @@ def times(model, optimizer, *, factor: float = 2.0, reaches: bool = True):
 def halve(model, optimizer):
     """``g / 2``: what the optimizer is shown."""
     assert optimizer is not None
+    handle = model.register_forward_hook(lambda *_: None)
     yield
+    handle.remove()
 
 
 def process_of(_):

@@ -1,5 +1,6 @@
 """Methods and provenance are read from the settings and nothing else."""
 
+import json
 from dataclasses import replace
 
 import polars as pl
@@ -50,6 +51,20 @@ def test_training_is_described_where_there_is_some(facts, results):
     text = " ".join(prose(facts, Results(trained, results.axes, results.tables)))
     assert "Training takes 800 updates by adam (lr 0.001)" in text
     assert "Nothing is trained" not in text
+
+
+def test_interventions_are_described_once_with_all_that_they_take(facts, results):
+    assert "intervention" not in " ".join(prose(facts, results))
+    where = {"stack": None, "layer": None, "sublayer": None, "tensor": ["sum"]}
+
+    def with_factor(setting, factor):
+        cuts = [{"kind": "rescale", "where": where, "factor": factor}, {"kind": "clamp", "where": where}]
+        return json.dumps(json.loads(setting) | {"interventions": cuts})
+
+    given = [with_factor(text, 0.1 if n % 2 else 2) for n, text in enumerate(results.runs["setting"])]
+    runs = results.runs.with_columns(setting=pl.Series(given))
+    text = " ".join(prose(facts, Results(runs, results.axes, results.tables)))
+    assert "In some variants an intervention cuts an arrow: rescale at sum (factor 2 or 0.1); clamp at sum." in text
 
 
 def test_a_precision_other_than_single_is_said(facts, results):

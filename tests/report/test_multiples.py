@@ -63,7 +63,7 @@ def test_a_method_that_is_exactly_0_keeps_its_panel_and_says_so(methods):
     (chart,), (table,) = section.charts, section.tables
     told = chart.points.filter(panel=PRE, series="14 layers")
     assert (told["estimate"].null_count(), set(told["n"])) == (14, {0})
-    assert "6 layers, 14 layers: exactly 0" in svg(filled(chart)).replace("</tspan>", "")
+    assert "6, 14: exactly 0" in svg(filled(chart)).replace("</tspan>", "")
     cells = {row[0][0]: [text for text, _ in row[1:]] for row in table.shown.rows}
     assert (cells[PRE][0], cells[PRE][4]) == ("exactly 0", "exactly 0")
     assert table.rows.filter(panel=PRE, line="6 layers").row(0)[2:] == (None, None, None, 0, 10, "exactly 0")
@@ -85,8 +85,8 @@ def test_what_is_not_finite_is_a_result(methods, value):
     cells = {row[0][0]: [text for text, _ in row[1:]] for row in section.tables[0].shown.rows}
     assert cells[PRE][3:] == ["not finite", "not finite"]
     drawn = svg(filled(section.charts[0]))
-    assert "12 layers: not finite in part" in drawn
-    assert "14 layers: not finite<" in drawn
+    assert "12: not finite in part" in drawn
+    assert "14: not finite<" in drawn
     assert "200 numbers are not drawn: not finite." in section.charts[0].caption
     assert section.finding.endswith(f"not finite in {PRE}")
 
@@ -96,7 +96,7 @@ def test_a_seed_without_a_ratio_is_counted(methods):
     for value, why in ((0.0, "exactly 0 in part"), (math.nan, "not finite in part")):
         section = small_multiples(spoiled(methods, pl.lit(value), one), **ASKED)
         assert section.tables[0].shown.rows[0][1][0].endswith(" (9 of 10 seeds)")
-        assert f"6 layers: {why}" in svg(filled(section.charts[0]))
+        assert f"6: {why}" in svg(filled(section.charts[0]))
     first = variant("post", 6) & (pl.col("layer") == 1)
     assert (
         small_multiples(spoiled(methods, pl.lit(0.0), first), **ASKED).tables[0].shown.rows[0][1][0] == "0 at one end"
@@ -128,6 +128,22 @@ def test_the_drawing_wraps_has_every_method_and_an_order_of_colours(methods):
     drawn = svg(filled(chart))
     assert all(word in drawn for word in ("Post-LN", "quoted", "σ", "first", "last"))
     assert drawn == svg(filled(small_multiples(methods, **ASKED).charts[0]))
+
+
+def test_an_axis_may_end_before_its_lines_which_then_say_how_far_they_go(methods):
+    (chart,) = small_multiples(methods, **ASKED, between=(0.5, 1.5)).charts
+    points = chart.points.group_by("panel").agg(pl.min("estimate").alias("low"), pl.max("estimate").alias("high"))
+    ends = {panel: (f"{low:.2g}", f"{high:.2g}") for panel, low, high in points.iter_rows()}
+    drawn = svg(filled(chart))
+    assert f"down to {ends['Post-LN'][0]}, up to {ends['Post-LN'][1]}<" in drawn
+    assert f"down to {ends[PRE][0]}<" in drawn
+    assert "says how far they go" in chart.caption
+    assert chart.spec["spec"]["layer"][1]["encoding"]["y"]["scale"]["domain"] == [0.5, 1.5]
+    wide = small_multiples(methods, **ASKED, between=(1e-6, 100)).charts[0]
+    assert "says how far" not in wide.caption
+    for wrong in ((0, 1), (2, 1), (-1, 1)):
+        with pytest.raises(LabError, match="write two positive numbers"):
+            small_multiples(methods, **ASKED, between=wrong)
 
 
 def test_other_paths_and_columns_make_panels_and_lines_too(methods):

@@ -112,7 +112,9 @@ def test_a_plan_that_was_never_kept_is_missing(root):
 @pytest.mark.parametrize(
     ("value", "seen"),
     [("post", "post"), (12, "12"), (1e-4, "0.0001"), (True, "true"), (None, "null"), ({"kind": "rms"}, "rms"),
-     ({"kind": "bpe", "vocabulary": 10}, "bpe (vocabulary 10)"), ([1, 2], "[1, 2]")],
+     ({"kind": "bpe", "vocabulary": 10}, "bpe (vocabulary 10)"), ([1, 2], "[1, 2]"), ([], "none"),
+     ([{"kind": "rescale", "where": {"stack": None, "tensor": ["sum"]}, "factor": 2.0}, {"kind": "clamp"}],
+      "rescale (sum, factor 2.0) and clamp")],
 )  # fmt: skip
 def test_a_value_as_a_reader_sees_it(value, seen):
     assert label(value) == seen

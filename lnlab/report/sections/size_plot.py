@@ -15,20 +15,14 @@ from lnlab.report.gather import Gathered, gather, replicates
 from lnlab.report.names import ALONE
 from lnlab.report.scales import levels, logarithmic
 from lnlab.report.section import Chart, Section, sections
+from lnlab.report.sizes import Size, size
 from lnlab.report.thinning import thin
-from lnlab.report.wording import definition, interval, listing, number, plain, power, unit
+from lnlab.report.wording import definition, interval, listing, plain, power, unit
 from lnlab.report.wording import quantity as called
 from lnlab.tables import Results
 
 Law = float | Literal["x_sqrt_ln_x"]
 """An exponent, or x √(ln x), the form of a known bound in the width (Xiong et al., 2020, Theorem 1)."""
-SIZES: Mapping[str, tuple[str, str]] = {
-    "layers": ("the number of layers", "L"),
-    "d_model": ("the width", "d"),
-    "length": ("the number of tokens", "n"),
-}
-"""What an axis is called in a sentence, and its letter in a law."""
-
 MOST = 4
 """Series whose exponents a heading has room for."""
 
@@ -50,28 +44,24 @@ def size_plot(
     if found.seeds.is_empty():
         finding = f"Nothing of the {called(quantity)} has been measured yet"
         return Section(finding, missing=" ".join((found.missing, *found.left_out)).strip(), rows=found.rows)
-    word = over.rpartition(".")[2]
-    size, letter = SIZES.get(word, (word.replace("_", " "), "x"))
-    finding = _finding(found, quantity, size)
-    chart = _chart(found, quantity, (size, letter), laws or [], finding)
+    finding = _finding(found, quantity, size(over).said)
+    chart = _chart(found, quantity, size(over), laws or [], finding)
     return Section(finding, (chart,), (), found.missing, found.rows)
 
 
-def _chart(found: Gathered, quantity: str, called_: tuple[str, str], laws: Sequence[Law], finding: str) -> Chart:
-    size, letter = called_
-    drawn = [row for name in found.names for law in laws for row in _law(found, name, law, letter)]
+def _chart(found: Gathered, quantity: str, over: Size, laws: Sequence[Law], finding: str) -> Chart:
+    drawn = [row for name in found.names for law in laws for row in _law(found, name, law, over.letter)]
     ends = [v for c in ("low", "high") for v in found.points[c].drop_nulls() if 0 < v < math.inf]
     y = logarithmic(f"{unit(quantity)} (log scale)", [*found.seeds["value"], *ends, *(row["y"] for row in drawn)])
-    title = size.removeprefix("the ").replace("layers", "layers of each stack")
-    x = levels(f"{title} (log scale)", found.points["x"], log=True, room=0.16)
+    x = levels(f"{over.axis} (log scale)", found.points["x"], log=True, room=0.16)
     numbers = {"estimate": called(quantity), "low": "95 % low", "high": "95 % high", "n": "seeds"}
     return Chart(
         charts.sizes(x, y, theme.look(found.names, found.families), drawn),
         found.points,
         found.seeds,
-        {"series": "variant", "x": title, **numbers},
-        f"{unit(quantity)}, against {size}. {finding}.",
-        " ".join((_caption(found, quantity, size, laws), *found.left_out, thin(found.seeds)[1])).strip(),
+        {"series": "variant", "x": over.axis, **numbers},
+        f"{unit(quantity)}, against {over.said}. {finding}.",
+        " ".join((_caption(found, quantity, over.said, laws), *found.left_out, thin(found.seeds)[1])).strip(),
         log=True,
     )
 
@@ -132,7 +122,8 @@ def _finding(found: Gathered, quantity: str, size: str) -> str:
 def _range(means: Mapping[str, float]) -> str:
     """Many series at once: the smallest and the largest exponent."""
     low, high = min(means, key=lambda name: means[name]), max(means, key=lambda name: means[name])
-    return f"{len(means)} exponents from {number(means[low])} ({low}) to {number(means[high])} ({high})"
+    ends = (f"{plain(round(means[name], 2) + 0.0)} ({name})" for name in (low, high))
+    return f"{len(means)} exponents from {' to '.join(ends)}"
 
 
 def _law_of(slopes: Sequence[float]) -> str:

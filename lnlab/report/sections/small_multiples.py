@@ -2,14 +2,16 @@
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 
 import polars as pl
 
+from lnlab.errors import Problem, ReportError
 from lnlab.keys import Json
 from lnlab.report import panels as drawn
 from lnlab.report.gather import replicates
 from lnlab.report.multiples import End, Multiples, collect
-from lnlab.report.scales import logarithmic
+from lnlab.report.scales import Axis, logarithmic
 from lnlab.report.section import Chart, Section, Table, sections
 from lnlab.report.tabular import Cell, Grid
 from lnlab.report.thinning import thin
@@ -32,10 +34,12 @@ def small_multiples(
     panels: str = "method",
     lines: str = "model.layers",
     x: str = "layer",
+    between: tuple[float, float] | None = None,
 ) -> Section:
     """``a panel each of panels, a line each of lines``: log(quantity) from first to last x, and last/first as a table.
 
-    Means are geometric over seeds, with 95 % Student intervals. What a logarithmic axis cannot show is told in words.
+    Means are geometric over seeds, with 95 % Student intervals. What a logarithmic axis cannot show is told in words;
+    so is how far a line goes that leaves the axis where ``between`` ends it, so that one panel does not flatten all.
     """
     found = collect(results, quantity, where or {}, (panels, lines), x)
     if found.points["estimate"].count() == 0:
@@ -43,7 +47,7 @@ def small_multiples(
         return Section(finding, missing=" ".join((found.missing, *found.left_out)).strip(), rows=found.rows)
     place = f"{where['stack']} {x}" if where and isinstance(where.get("stack"), str) and x == "layer" else _short(x)
     finding = _finding(found, quantity, place, _short(panels))
-    chart = _chart(found, quantity, (_short(panels), _short(lines), place), finding)
+    chart = _chart(found, quantity, (_short(panels), _short(lines), place), finding, between)
     table = _table(found, quantity, (_short(panels), _short(lines), place))
     return Section(finding, (chart,), (table,), found.missing, found.rows)
 
@@ -52,23 +56,58 @@ def _short(path: str) -> str:
     return path.rpartition(".")[2].replace("_", " ")
 
 
-def _chart(found: Multiples, quantity: str, words: tuple[str, str, str], finding: str) -> Chart:
+def _chart(
+    found: Multiples, quantity: str, words: tuple[str, str, str], finding: str, between: tuple[float, float] | None
+) -> Chart:
     panel, line, place = words
-    spans = [v for c in ("estimate", "low", "high") for v in found.points[c].drop_nulls() if 0 < v < math.inf]
-    y = logarithmic(f"{unit(quantity)} (log scale)", spans)
+    y = _axis(found, f"{unit(quantity)} (log scale)", between)
     numbers = {"estimate": called(quantity), "low": "95 % low", "high": "95 % high", "n": "seeds"}
+    beyond = _beyond(found.points, y.domain)
+    notes = {name: "; ".join(filter(None, (found.notes[name], beyond.get(name)))) for name in found.panels}
+    said = (_caption(found, quantity, words, cut=bool(beyond)), *found.left_out, thin(found.points)[1])
     return Chart(
-        drawn.multiples(found.panels, found.lines, y, found.notes),
+        drawn.multiples(found.panels, found.lines, y, notes),
         found.points,
         found.seeds,
         {"panel": panel, "series": line, "x": f"{place}, from 0 (first) to 1 (last)", **numbers},
         f"Small line charts of the {unit(quantity)}, one a {panel}, from the first to the last {place}. {finding}.",
-        " ".join((_caption(found, quantity, words), *found.left_out, thin(found.points)[1])).strip(),
+        " ".join(said).strip(),
         log=True,
     )
 
 
-def _caption(found: Multiples, quantity: str, words: tuple[str, str, str]) -> str:
+def _axis(found: Multiples, title: str, between: tuple[float, float] | None) -> Axis:
+    """An axis over every number, or one that ends where the spec says.
+
+    Raises:
+        ReportError: its ends are not positive, or in the wrong order.
+    """
+    if between is None:
+        ends = (found.points[c].drop_nulls().to_list() for c in ("estimate", "low", "high"))
+        return logarithmic(title, [v for values in ends for v in values if 0 < v < math.inf])
+    if not 0 < between[0] < between[1]:
+        raise ReportError(
+            Problem("between", f"found {list(between)}", "write two positive numbers, the lower one first")
+        )
+    return replace(logarithmic(title, between), domain=between)
+
+
+def _beyond(points: pl.DataFrame, domain: tuple[float, float]) -> dict[str, str]:
+    """How far the lines of a panel go beyond the axis."""
+    ends = (
+        points.drop_nulls("estimate")
+        .group_by("panel")
+        .agg(pl.col("estimate").min().alias("low"), pl.col("estimate").max().alias("high"))
+    )
+    said = {}
+    for panel, low, high in ends.iter_rows():
+        down = f"down to {short(low)}" if low < domain[0] else ""
+        up = f"up to {short(high)}" if high > domain[1] else ""
+        said[panel] = ", ".join(filter(None, (down, up)))
+    return {panel: text for panel, text in said.items() if text}
+
+
+def _caption(found: Multiples, quantity: str, words: tuple[str, str, str], *, cut: bool) -> str:
     panel, _, place = words
     n = replicates(found.points)
     band = (
@@ -77,9 +116,10 @@ def _caption(found: Multiples, quantity: str, words: tuple[str, str, str]) -> st
     lines = (
         f"from orange for {found.lines[0]} to blue for {found.lines[-1]}" if len(found.lines) > 1 else found.lines[0]
     )
+    beyond = " A panel whose lines leave the scale says how far they go." if cut else ""
     return (
         f"{definition(quantity)} from the first to the last {place}, a panel each {panel}, all on one logarithmic "
-        f"scale. Lines join geometric means over seeds, {lines}; {band}."
+        f"scale. Lines join geometric means over seeds, {lines}; {band}.{beyond}"
     )
 
 

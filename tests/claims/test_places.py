@@ -1,0 +1,53 @@
+"""A claim about every place alike: one statement each, all of which must hold."""
+
+import numpy as np
+import pytest
+
+from lnlab.claims.places import at, places
+from lnlab.errors import LabError
+
+FLAT = {"kind": "bound", "each": ["layer"]}
+
+
+def test_places_are_told_apart_in_order_and_null_comes_last(experiment):
+    results = experiment({"a": np.ones((2, 3))})
+    assert places(results, {"quantity": "q"}, ["stack", "layer"]) == [
+        {"stack": "decoder", "layer": layer} for layer in (1, 2, 3)
+    ]
+    assert places(results, {"quantity": "q", "layer": [2, 3]}, ["layer"]) == [{"layer": 2}, {"layer": 3}]
+    assert places(results, {"quantity": "q"}, ["index"]) == [{"index": None}]
+    assert places(results, {"quantity": "q"}, None) == places(results, {"quantity": "other"}, ["layer"]) == [{}]
+
+
+def test_a_bound_at_every_place_is_that_of_each(verdict, exactly):
+    """Each layer has its own interval, and not the layers' extremes."""
+    numbers = np.outer(exactly(1, 0.02, 6), [1, 1.1, 1.2])
+    assert verdict(numbers, **FLAT, between=[0.9, 1.3]).verdict == "supported"
+    found = verdict(numbers, **FLAT, at_most=1.15)
+    assert (found.verdict, found.statistic) == ("contradicted", "value at layer 3")
+    assert found.estimate == pytest.approx(1.2)
+    assert "2 of 3 statements hold" in found.reason
+    assert verdict(numbers, **FLAT, at_most=1.21).verdict == "undecided"
+
+
+def test_an_exponent_at_every_place(verdict):
+    """Runs of 6, 8, ... layers have one number each, at one place; its name is in the statistic."""
+    x = np.array([6.0, 8, 10, 12])
+    noisy = np.exp(-0.5 * np.log(x) + 0.01 * np.random.default_rng(1).normal(size=(8, 4)))
+    claim = {"kind": "power_law", "over": "model.layers", "sizes": True, "between": [-0.7, -0.3]}
+    plain, each = verdict(noisy, **claim), verdict(noisy, **claim, each=["stack"])
+    assert (each.verdict, each.statistic) == ("supported", "exponent at decoder")
+    assert (each.estimate, each.low, each.high) == (plain.estimate, plain.low, plain.high)
+    few = verdict(noisy[:, :3], **claim, each=["stack"])
+    assert (few.verdict, few.reason) == ("undecided", "3 levels of model.layers; this needs 4, by rule")
+
+
+def test_a_column_that_tells_no_place_is_refused(verdict):
+    with pytest.raises(LabError, match="each"):
+        verdict(np.ones((3, 2)), kind="bound", each=["seed"], at_most=2)
+
+
+def test_a_statistic_is_said_with_its_place():
+    place = {"stack": "encoder", "layer": 2, "sublayer": "feed_forward", "index": None}
+    assert at("exponent", place) == "exponent at encoder, layer 2, feed_forward"
+    assert at("exponent", {}) == "exponent"
