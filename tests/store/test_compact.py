@@ -44,6 +44,16 @@ def test_small_plans_and_unfinished_ones_are_left_as_they_are(small, full, root,
     assert whole(root) == []
 
 
+def test_a_plan_that_is_still_running_is_not_taken_for_complete(small, full, root, tmp_path):
+    """Its other runs have no status yet, which is neither finished nor failed."""
+    grown = plan_of(seeds=3)
+    full.save_plan(grown, tmp_path / "toy.yaml")
+    assert full.results(grown.digest).runs["status"].to_list().count(None) == 2
+    assert whole(root) == []
+    record_all(full, grown)
+    assert set(full.results(grown.digest).runs["status"]) == {"finished"}
+
+
 def test_a_flipped_bit_in_the_copy_sends_readers_back_to_the_records(small, full, root, plan):
     loose = full.results(plan.digest)
     for path in sorted(whole(root)[0].iterdir()):
