@@ -18,7 +18,7 @@ from typing import Any, Generic, TypeVar, get_args
 
 from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 
-from lnlab.errors import LabError, nearest
+from lnlab.errors import nearest
 from lnlab.keys import Json, digest
 from lnlab.plugins import Origin, load_package, origin
 
@@ -150,13 +150,9 @@ class Registry(Generic[Build]):
             LabError: a package fails while it registers its piece.
         """
         if not self._discovered:
+            for point in entry_points(group=f"lnlab.{self.kind}"):
+                load_package(point)
             self._discovered = True
-            try:
-                for point in entry_points(group=f"lnlab.{self.kind}"):
-                    load_package(point)
-            except LabError:
-                self._discovered = False
-                raise
         return self._entries
 
     def resolve(self, given: Json) -> Choice:
