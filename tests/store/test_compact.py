@@ -44,14 +44,16 @@ def test_small_plans_and_unfinished_ones_are_left_as_they_are(small, full, root,
     assert whole(root) == []
 
 
-def test_a_plan_that_is_still_running_is_not_taken_for_complete(small, full, root, tmp_path):
-    """Its other runs have no status yet, which is neither finished nor failed."""
+def test_runs_that_have_not_been_computed_yet_are_not_finished(small, full, root, tmp_path):
     grown = plan_of(seeds=3)
     full.save_plan(grown, tmp_path / "toy.yaml")
-    assert full.results(grown.digest).runs["status"].to_list().count(None) == 2
+    found = full.results(grown.digest)
+    assert found.runs["status"].has_nulls()
     assert whole(root) == []
-    record_all(full, grown)
-    assert set(full.results(grown.digest).runs["status"]) == {"finished"}
+    assert full.pending(grown)
+    compact.write_whole(root, grown.digest, found)
+    assert compact.read_whole(root, grown.digest) is None
+    assert full.pending(grown)
 
 
 def test_a_flipped_bit_in_the_copy_sends_readers_back_to_the_records(small, full, root, plan):
