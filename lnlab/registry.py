@@ -227,9 +227,8 @@ def flaws_of(error: ValidationError, known: Mapping[str, Any], owner: str) -> li
         elif item["type"] == "missing":
             flaws.append(Flaw(path[:-1], f"{owner} needs '{path[-1]}'", f"add '{path[-1]}: ...'"))
         else:
-            flaws.append(
-                Flaw(path, f"found {json.dumps(item['input'], default=str)}", item["msg"][0].lower() + item["msg"][1:])
-            )
+            said = item["msg"][0].lower() + item["msg"][1:]
+            flaws.append(Flaw(path, f"found {json.dumps(item['input'], default=str)}", said))
     return flaws
 
 

@@ -1,6 +1,6 @@
 """The shape of a heat map: rows below each other, columns beside each other, one panel a variant, one colour scale.
 
-The scale is even to the eye, for the colour-blind as well (viridis; Smith and van der Walt, 2015), and dark is much.
+The scale is even to the eye, so that equal differences look equal, and dark is much.
 """
 
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import altair as alt
 
 from lnlab.keys import Json
-from lnlab.report.theme import THEME
+from lnlab.report.theme import HEAT, THEME
 
 WIDTH, GAP, COLUMNS = 780, 28, 3
 
@@ -40,8 +40,11 @@ def heat(panels: Sequence[str], across: Places, down: Places, title: str, top: f
     ``points`` holds ``panel series line x estimate low high n``.
     """
     side = (WIDTH - GAP * (COLUMNS - 1) - 60) // COLUMNS
-    legend = alt.Legend(title=title, titleFontWeight="normal", titleFontSize=13, gradientLength=240, tickCount=4)
-    colour = alt.Scale(scheme=alt.SchemeParams(name="viridis", extent=[1, 0]), domain=[0, top])
+    legend = alt.Legend(
+        title=title, titleFontWeight="normal", titleFontSize=13, gradientLength=240, tickCount=4, offset=14
+    )
+    stops = [top * n / (len(HEAT) - 1) for n in range(len(HEAT))]
+    colour = alt.Scale(range=list(HEAT), domain=stops, interpolate="lab")
     base = alt.Chart(alt.NamedData("points")).mark_rect()
     cells = base.encode(
         x=alt.X("x:O", scale=across.scale, axis=_axis(across)),

@@ -8,6 +8,8 @@ from lnlab.keys import Json
 COLOURS = ("#D55E00", "#0072B2", "#009E73", "#CC79A7", "#000000", "#56B4E9", "#E69F00")
 RAMP = ("#fca636", "#f2844b", "#e16462", "#cc4778", "#b12a90", "#8f0da4", "#6a00a8", "#41049d", "#0d0887")
 """Ever darker, from orange to blue: a stretch of the map plasma (Smith and van der Walt, 2015)."""
+HEAT = ("#e1f3f0", "#a1e0e2", "#64c8db", "#2dacd4", "#128dc7", "#256db0", "#324f90", "#313668", "#26223d")
+"""From pale to dark in equal steps of Oklab's lightness, the hue turning from green to violet (Ottosson, 2020)."""
 DASHES = ((1, 0), (6, 3), (2, 2), (8, 3, 2, 3), (12, 3), (4, 1), (1, 3), (10, 2, 2, 2, 2, 2))
 SHAPES = ("circle", "square", "triangle-up", "diamond", "triangle-down", "cross", "triangle-right", "triangle-left")
 INK, QUIET, RULE, REGION = "#222222", "#555555", "#dedede", "#cfe6d6"
