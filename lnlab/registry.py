@@ -18,7 +18,7 @@ from typing import Any, Generic, TypeVar, get_args
 
 from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 
-from lnlab.errors import LabError, nearest
+from lnlab.errors import nearest
 from lnlab.keys import Json, digest
 from lnlab.plugins import Origin, load_package, origin
 
@@ -150,13 +150,9 @@ class Registry(Generic[Build]):
             LabError: a package fails while it registers its piece.
         """
         if not self._discovered:
+            for point in entry_points(group=f"lnlab.{self.kind}"):
+                load_package(point)
             self._discovered = True
-            try:
-                for point in entry_points(group=f"lnlab.{self.kind}"):
-                    load_package(point)
-            except LabError:
-                self._discovered = False
-                raise
         return self._entries
 
     def resolve(self, given: Json) -> Choice:
@@ -231,9 +227,8 @@ def flaws_of(error: ValidationError, known: Mapping[str, Any], owner: str) -> li
         elif item["type"] == "missing":
             flaws.append(Flaw(path[:-1], f"{owner} needs '{path[-1]}'", f"add '{path[-1]}: ...'"))
         else:
-            flaws.append(
-                Flaw(path, f"found {json.dumps(item['input'], default=str)}", item["msg"][0].lower() + item["msg"][1:])
-            )
+            said = item["msg"][0].lower() + item["msg"][1:]
+            flaws.append(Flaw(path, f"found {json.dumps(item['input'], default=str)}", said))
     return flaws
 
 

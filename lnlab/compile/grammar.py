@@ -21,6 +21,7 @@ model: {kind: encoder_decoder, layers: 6} # required
 placement: post                           # required; norm, attention and init have defaults
 encoder: {...}                            # norm, placement, attention, layers of one stack
 decoder: {...}                            # the same, and cross_attention
+interventions: none                       # or one, {kind: rescale, where: {tensor: sum}, factor: 2}, or a list
 seeds: 10                                 # 1 to 10; or 3-7, or a list of seeds and ranges
 methods:                                  # optional: names for several settings at once
   T-Fixup: {placement: pre, norm: none, init: t_fixup}
@@ -50,6 +51,9 @@ profiles:
   such names, and selections, `over`, pins and exceptions name them too; what a method sets is no axis. A name is part
   of no key: a setting has the same runs under any name and under none. Two names for one setting are refused, and so
   is a grid without `method` beside one that has it.
+- **Interventions** cut an arrow, in order. The list is entered by kind, where only one is of that kind: a sweep, a
+  selection or `over` may name `interventions.rescale.factor`, and `interventions: rescale` selects runs that have one,
+  `none` those without any. `where` names sites by `stack`, `layer`, `sublayer` and `tensor`, each a word or a list.
 - **Stacks.** `norm`, `placement`, `attention` and `model.layers` mean every stack; `encoder:` and `decoder:` mean one.
   The two forms of one thing exclude each other. A selection by the short form takes runs whose stacks agree.
 - **Selections** (`where`, `of`, `to`) select rows. Their keys are columns (`quantity`, `stack`, `layer`, `sublayer`,

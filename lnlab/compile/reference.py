@@ -90,6 +90,8 @@ def in_words(given: Json, definitions: Json) -> str:
         )
     if given.get("type") == "array":
         return f"list of {in_words(given.get('items', {}), definitions)}"
+    if given.get("type") == "object" and "properties" in given:
+        return f"mapping of {', '.join(f'`{key}`' for key in given['properties'])}"
     names = {"string": "text", "boolean": "true or false", "object": "mapping", None: "anything"}
     return str(names.get(given.get("type"), given.get("type"))) + _bounds(given)
 

@@ -27,8 +27,13 @@ def _folders(root: Path, digest: str) -> list[Path]:
     return sorted(plan_folder(root, digest).glob(f"{_PREFIX}*"))
 
 
+def complete(runs: pl.DataFrame) -> bool:
+    """Whether every run has finished; a run without any status has not."""
+    return bool((runs["status"].fill_null("missing") == "finished").all())
+
+
 def read_whole(root: Path, digest: str) -> Results | None:
-    """The results of a plan that was compacted, every file verified; None if there are none, or a bit is wrong.
+    """The results of a plan that was compacted, every file verified; None if there are none, or they are not whole.
 
     Raises:
         StoreError: this user may not read them.
@@ -42,6 +47,8 @@ def read_whole(root: Path, digest: str) -> Results | None:
         if held["plan"] != digest:
             continue
         frames = {name.removesuffix(".parquet"): pl.read_parquet(BytesIO(b)) for name, b in contents.items()}
+        if not complete(frames["runs"]):
+            continue
         return Results(frames.pop("runs"), frames.pop("axes"), frames)
     return None
 

@@ -54,3 +54,10 @@ def test_a_name_that_the_spec_gives_is_a_path_of_the_setting(setting, experiment
     assert words(found, "method") == {"a": "Post-LN", "b": "Pre-LN"}
     assert settings(found) == {v: {**given, "method": words(found, "method")[v]} for v, given in variants.items()}
     assert settings(experiment(variants, [1], lambda variant, seed: [])) == variants
+
+
+def test_settings_stand_in_the_order_of_the_plan(setting, experiment):
+    variants = {f"v{n * 7919 % 211}": setting("post", n + 1, n + 1) for n in range(200)}
+    found = experiment(variants, [1, 2], lambda variant, seed: [])
+    assert list(settings(found)) == list(variants)
+    assert list(words(found, "model.layers").values()) == [float(n + 1) for n in range(200)]

@@ -95,6 +95,14 @@ def test_dropout_acts_on_embeddings_and_branches_in_training_alone(setting, buil
     assert torch.equal(model(batch), model(batch))
     model.train()
     assert not torch.equal(model(batch), model(batch))
+    dropped, watched = [], [m for m in model.modules() if isinstance(m, torch.nn.Dropout)]
+    for module in watched:
+        module.register_forward_hook(lambda _m, x, y: dropped.append((x[0], y)))
+    model(batch)
+    assert len(dropped) == 1 + 2 * 2 + 1 + 2 * 3
+    embedded = {0: model.encoder.embedding(batch.source), 5: model.decoder.embedding(batch.target_in)}
+    assert all(torch.equal(dropped[place][0], x) for place, x in embedded.items())
+    assert all((y == 0).double().mean() > 0.3 for _, y in dropped)
 
 
 def test_model_runs_on_the_meta_device(setting, build, batch):

@@ -6,6 +6,7 @@ import pytest
 import torch
 from torch.nn.functional import pad
 
+from lnlab.nn.encoder import mean
 from lnlab.nn.masks import causal, padding
 from lnlab.nn.models import models
 from lnlab.nn.sites import parameters
@@ -64,6 +65,12 @@ def test_a_classifier_pools_the_tokens_of_a_sentence_by_hand(rough, batch):
     first = rough("classifier", pool="first")
     expected = first.output(first.encoder(batch.source, padding(batch.source))[:, 0])
     torch.testing.assert_close(first(batch), expected, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize(("tokens", "expected"), [(2, 1.5), (1, 1.0), (0, 0.0)])
+def test_the_mean_is_over_the_tokens_that_are_there_be_it_one_or_none(tokens, expected):
+    x = torch.tensor([1.0, 2.0, float("nan")]).view(1, 3, 1)
+    assert mean(x, torch.arange(3)[None] < tokens).item() == expected
 
 
 def test_without_cross_attention_a_decoder_is_a_language_model(setting, build, batch):

@@ -44,6 +44,18 @@ def test_small_plans_and_unfinished_ones_are_left_as_they_are(small, full, root,
     assert whole(root) == []
 
 
+def test_runs_that_have_not_been_computed_yet_are_not_finished(small, full, root, tmp_path):
+    grown = plan_of(seeds=3)
+    full.save_plan(grown, tmp_path / "toy.yaml")
+    found = full.results(grown.digest)
+    assert found.runs["status"].has_nulls()
+    assert whole(root) == []
+    assert full.pending(grown)
+    compact.write_whole(root, grown.digest, found)
+    assert compact.read_whole(root, grown.digest) is None
+    assert full.pending(grown)
+
+
 def test_a_flipped_bit_in_the_copy_sends_readers_back_to_the_records(small, full, root, plan):
     loose = full.results(plan.digest)
     for path in sorted(whole(root)[0].iterdir()):
