@@ -26,7 +26,7 @@ def dependency_sum(results: Results) -> pl.DataFrame:
 
 @quantities.register("output_change_per_dependency", of=("own_dependency", "output_change_random"))
 def output_change_per_dependency(results: Results) -> pl.DataFrame:
-    """``E‖ΔF‖² / Σ_i β_ii²``: change by a random step over what dependencies predict (Liu et al., 2020, Section 4.2)."""
+    """``E‖ΔF‖² / Σ_i β_ii²``: change by a random step over what dependencies predict (Liu et al., 2020)."""
     changes = stored(results, "output_change_random")
     return product(changes, dependency_sum(results), "output_change_per_dependency", at=("stack",), power=-1.0)
 
