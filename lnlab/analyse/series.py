@@ -89,14 +89,7 @@ def series(results: Results, of: Selection, over: str | None = None, reduce: Red
 
 
 def quotient(a: Series, b: Series) -> Series:
-    """``a / b`` at every seed and x; a seed counts only where both have all their numbers.
-
-    Raises:
-        LabError: the two have not the same x.
-    """
-    if a.seeds and b.seeds and a.levels != b.levels:
-        told = " and ".join(", ".join(map(str, s.levels)) for s in (a, b))
-        raise LabError(Problem("to", f"the two series stand at different x: {told}", "select the same x for both"))
+    """``a / b`` at every seed and x that both have; a seed counts only where both have all their numbers."""
     pairs = a.numbers.join(b.numbers, on=["seed", "x"], nulls_equal=True, maintain_order="left")
     ratio = pl.when(pl.col("value_right") != 0).then(pl.col("value") / pl.col("value_right"))
     pending = {*a.pending, *b.pending}

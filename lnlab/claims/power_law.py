@@ -47,8 +47,8 @@ def power_law(
 
     ``exponent: e`` is the region e ± .15, or e ± .10 where x spans at least a factor 8. ``big_o: e`` tests the exponent
     of y = O(x^e): at most e + .05. At least 4 levels that span at least a factor 2. With ``to``, y is the ratio of the
-    selection to the same with what ``to`` changes, at every x and paired by seed: its exponent is the difference of
-    their exponents. With ``each: [layer, ...]`` it holds for every place that these columns tell apart.
+    selection to the same with what ``to`` changes, at every x that both have and paired by seed: its exponent is the
+    difference of their exponents. With ``each: [layer, ...]`` it holds for every place that these columns tell apart.
     """
     declared = {"between": between, "at_least": at_least, "at_most": at_most}
     members: list[Member] = []

@@ -139,10 +139,10 @@ def test_a_quotient_is_taken_at_every_seed_and_x(profiles):
     assert quotient(w1, over[0]).matrix[1].tolist() == [112 / 112.5, 122 / 122.5, 132 / 132.5]
 
 
-def test_a_quotient_of_different_x_is_refused(profiles):
+def test_a_quotient_stands_at_the_x_that_both_have(profiles):
     two, three = (series(profiles, {**W2, "variant": v}, "layer") for v in ("pre2", "pre3"))
-    with pytest.raises(LabError, match=r"stand at different x: 1\.0, 2\.0 and 1\.0, 2\.0, 3\.0"):
-        quotient(two, three)
+    assert quotient(two, three).levels == quotient(three, two).levels == [1.0, 2.0]
+    assert quotient(two, three).seeds == [1, 2]
 
 
 def test_a_quotient_keeps_what_became_of_the_seeds_of_either_side(setting, experiment):
