@@ -45,11 +45,15 @@ def _constants(results: Results) -> pl.DataFrame:
     """``variant v c`` of every variant whose encoder has no norm, and whose init is known."""
     rows = []
     for variant, setting in settings(results).items():
-        plain = value_at(setting, "encoder.norm.kind") == "none"
-        found = gains(setting) if plain and value_at(setting, "encoder.placement.kind") in ("pre", "post") else None
-        if found is not None:
+        if _plain(setting) and (found := gains(setting)):
             rows.append((variant, *found))
     return pl.DataFrame(rows, schema={"variant": pl.String, "v": pl.Float64, "c": pl.Float64}, orient="row")
+
+
+def _plain(setting: Setting) -> bool:
+    """Whether an encoder's layer is ``x + f(x)`` twice, with matrices as the init drew them."""
+    words = [value_at(setting, f"{path}.kind") for path in ("encoder.norm", "encoder.placement", "model.linear")]
+    return words[0] == "none" and words[1] in ("pre", "post") and words[2] in ("plain", None)
 
 
 def gains(setting: Setting) -> tuple[float, float] | None:

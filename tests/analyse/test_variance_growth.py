@@ -36,11 +36,13 @@ def sites(stack):
 @pytest.fixture(scope="module")
 def measured(setting, experiment):
     plain = setting("pre")
+    xavier = with_init(plain, {"kind": "xavier_normal"})
     variants = {
-        "xavier": with_init(plain, {"kind": "xavier_normal"}),
+        "xavier": xavier,
         "uniform": with_init(plain, {"kind": "zero_qk", "of": {"kind": "fairseq"}}),
         "normed": with_init(plain, {"kind": "xavier_normal"}, norm="layer"),
         "gated": with_init(setting("rezero"), {"kind": "xavier_normal"}),
+        "reparametrized": {**xavier, "model": {**xavier["model"], "linear": {"kind": "sigma_reparam"}}},
         "fixup": with_init(plain, {"kind": "fixup"}),
     }
 
@@ -54,7 +56,7 @@ def measured(setting, experiment):
 
 def test_variances_are_over_that_of_their_own_stacks_embedding(measured):
     rows = select(measured, {"quantity": "variance_over_input", "tensor": "sum", "layer": 1, "seed": 1})
-    assert rows["value"].to_list() == pytest.approx([1.3 * 13 / 9] * 10)
+    assert rows["value"].to_list() == pytest.approx([1.3 * 13 / 9] * 12)
     inside = select(measured, {"quantity": "variance_over_input"})
     assert inside["layer"].null_count() == 0
 
