@@ -20,7 +20,7 @@ def profile(
 
     ``points`` holds ``panel series line x estimate low high n``; ``laws``, drawn in every panel, as in ``sizes``.
     """
-    base = _coloured("points", x, look)
+    base = _coloured(None if len(panels) > 1 else "points", x, look)
     drawn = (*_laws(laws, x, y), _band(base, y), _line(base, look), _marks(base, x, y, look))
     return _side_by_side(panels, alt.layer(*drawn))
 
@@ -31,7 +31,7 @@ def densities(panels: Sequence[str], x: Axis, y: Axis, look: Look) -> dict[str, 
     ``points`` as in ``profile``, x in the middle of each bin; bins are equally wide on the axis.
     """
     legend = _legend(look, strokes=True)
-    base = alt.Chart(alt.NamedData("points")).encode(x=_x("x", x), color=_colour(look, legend))
+    base = alt.Chart(_data(None if len(panels) > 1 else "points")).encode(x=_x("x", x), color=_colour(look, legend))
     band = base.mark_area(opacity=0.18, interpolate="step", clip=True).encode(y=_y("low", y), y2="high:Q")
     dashes = alt.Scale(domain=list(look.series), range=[list(dash) for dash in look.dashes])
     line = base.mark_line(interpolate="step").encode(
@@ -43,6 +43,7 @@ def densities(panels: Sequence[str], x: Axis, y: Axis, look: Look) -> dict[str, 
 
 
 def _side_by_side(panels: Sequence[str], layers: Any) -> dict[str, Json]:
+    """Each panel has its share of ``points``; a layer with data of its own would have all of them in every panel."""
     if len(panels) < 2:
         return _finish(layers.properties(width=WIDTH, height=HEIGHT))
     each = layers.properties(width=(WIDTH - 80) // min(len(panels), 3), height=HEIGHT, data=alt.NamedData("points"))
@@ -99,8 +100,13 @@ def forest(names: Sequence[str], x: Axis) -> dict[str, Json]:
     return _finish(alt.layer(region, single, bars, means).properties(width=WIDTH - 200, height=30 * len(names)))
 
 
-def _coloured(data: str, x: Axis, look: Look) -> Any:
-    return alt.Chart(alt.NamedData(data)).encode(x=_x("x", x), color=_colour(look, _legend(look)))
+def _data(name: str | None) -> Any:
+    """A named data set; None for that of the panels."""
+    return alt.Undefined if name is None else alt.NamedData(name)
+
+
+def _coloured(data: str | None, x: Axis, look: Look) -> Any:
+    return alt.Chart(_data(data)).encode(x=_x("x", x), color=_colour(look, _legend(look)))
 
 
 def _colour(look: Look, legend: alt.Legend | None) -> alt.Color:

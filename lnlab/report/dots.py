@@ -8,6 +8,8 @@ from lnlab.claims.claim import Verdict
 from lnlab.report.wording import number, plain
 
 WIDTH, EDGE = 200.0, 12.0
+ROUNDING = 1e-5
+"""Numbers nearer to each other than this are one, up to the rounding of single precision."""
 
 
 @dataclass(frozen=True)
@@ -31,14 +33,17 @@ def dots(verdict: Verdict) -> Dots | None:
     if not seeds and not marks:
         return None
     log = min(every) > 0
-    low, high = (math.log(min(every)), math.log(max(every))) if log else (min(every), max(every))
+
+    def along(value: float) -> float:
+        return math.log(value) if log else value / 2  # a half, so that no difference is infinite
+
+    low, high = along(min(every)), along(max(every))
     span = high - low
-    if span < 1e-9 * max(abs(low), abs(high), 1.0):  # one number, up to rounding: in the middle
+    if span <= ROUNDING * (1.0 if log else max(abs(low), abs(high))):  # one number: in the middle
         low, span = low - 0.5, 1.0
 
     def place(value: float) -> float:
-        along = ((math.log(value) if log else value) - low) / span
-        return round(EDGE + along * (WIDTH - 2 * EDGE), 1)
+        return round(EDGE + (along(value) - low) / span * (WIDTH - 2 * EDGE), 1)
 
     bar = (place(verdict.low), place(verdict.high)) if finite(verdict.low) and finite(verdict.high) else None
     return Dots(

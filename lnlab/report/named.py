@@ -9,6 +9,7 @@ from lnlab.report.methods import leaves
 from lnlab.report.tabular import Grid
 from lnlab.report.wording import listing, plain
 from lnlab.spec.columns import METHOD
+from lnlab.spec.values import MISSING, is_choices
 from lnlab.tables import Results
 
 PIECES = ("placement", "norm", "attention", "model.linear", "init", "optimizer", "schedule")
@@ -17,19 +18,32 @@ PIECES = ("placement", "norm", "attention", "model.linear", "init", "optimizer",
 
 def named(results: Results) -> Grid | None:
     """The table, a row a method, without the pieces that all have in common; None where nothing has a name."""
-    first: dict[str, Setting] = {}
+    variants: dict[str, list[Setting]] = {}
     for setting in settings(results).values():
         if METHOD in setting:
-            first.setdefault(str(setting[METHOD]), setting)
-    if not first:
+            variants.setdefault(str(setting[METHOD]), []).append(setting)
+    if not variants:
         return None
-    every = list(first.values())
+    every: list[Setting] = [_shared(alike) for alike in variants.values()]
     columns = {piece: [_piece(setting, piece, every) for setting in every] for piece in PIECES}
     columns["else"] = _others(every)
     kept = {head: cells for head, cells in columns.items() if len(set(cells)) > 1}
-    rows = zip(first, *kept.values(), strict=True)
+    rows = zip(variants, *kept.values(), strict=True)
     heads = ("method", *(head.rpartition(".")[2] for head in kept))
     return Grid("What each method sets.", heads, tuple(tuple((text, False) for text in row) for row in rows))
+
+
+def _shared(values: Sequence[Json]) -> Json:
+    """What values have in common, however deep, or ``MISSING``: what is swept beside a method is no part of it."""
+    first = values[0]
+    if all(isinstance(value, Mapping) for value in values):
+        each = {key: _shared([value.get(key, MISSING) for value in values]) for key in first}
+        common = {key: value for key, value in each.items() if value is not MISSING}
+        return MISSING if "kind" in first and "kind" not in common else common
+    if is_choices(first) and all(is_choices(value) and len(value) == len(first) for value in values):
+        parts = [_shared(part) for part in zip(*values, strict=True)]
+        return MISSING if MISSING in parts else parts
+    return first if all(canonical(value) == canonical(first) for value in values if value is not MISSING) else MISSING
 
 
 def _piece(setting: Setting, piece: str, every: Sequence[Setting]) -> str:

@@ -77,7 +77,7 @@ def test_every_dot_lies_on_the_line(seeds, low, high):
 
 
 def test_numbers_equal_up_to_rounding_lie_on_one_place_in_the_middle():
-    seeds = {1: 1.0, 2: 1.0 + 2e-16, 3: 1.0 - 1e-16}
+    seeds = {1: 1.0, 2: 1.0 + 2e-6, 3: 1.0 - 1e-7}
     ends = {"estimate": 1.0, "low": None, "high": None, "region_low": 1.0, "region_high": 1.0}
     made = dots(replace(BASE, seeds=seeds, **ends))
     assert {*made.seeds, made.estimate, *made.region, made.edges[0][0]} == {100.0}

@@ -9,7 +9,7 @@ import pytest
 import vl_convert
 
 from lnlab.errors import ReportError
-from lnlab.report import drawing
+from lnlab.report import charts, drawing, scales
 from lnlab.report.compose import Part, build_parts
 from lnlab.report.forest import forest
 from lnlab.report.plates import draw, filled
@@ -121,3 +121,16 @@ def test_no_two_series_share_dash_and_shape():
     assert len(set(zip(given.dashes, given.shapes, strict=True))) == len(names)
     assert len(set(DASHES)) == len(DASHES)
     assert set(given.colours) == {COLOURS[0]}
+
+
+def test_a_panel_has_its_own_points_also_where_laws_are_drawn():
+    """With two points in one panel and three in the other, five marks are drawn and not ten."""
+    x, y = (scales.linear(word, [0.0, 3.0]) for word in "xy")
+    rows = [("a", 1), ("a", 2), ("b", 1), ("b", 2), ("b", 3)]
+    values = [
+        {"panel": p, "series": "s", "line": 0, "x": n, "estimate": n, "low": n, "high": n, "n": 2} for p, n in rows
+    ]
+    laws = [{"law": "1", "label": "1", "x": n, "y": 1, "last": n == 3} for n in (1, 2, 3)]
+    spec = charts.profile(["a", "b"], x, y, look(["s"], [0]), laws) | {"datasets": {"points": values}}
+    marks = re.findall(r'aria-roledescription="point"', drawing.svg(spec))
+    assert len(marks) == 5

@@ -71,3 +71,22 @@ def test_a_method_is_described_once_whatever_else_varies():
 
 def test_without_names_there_is_no_table(results):
     assert named(results) is None
+
+
+def test_what_is_swept_beside_a_method_is_no_part_of_it():
+    where = {"stack": None, "tensor": ["sum"]}
+
+    def cut(factor, layers):
+        cuts = [{"kind": "rescale", "where": where, "factor": factor}, {"kind": "clamp", "where": where, "most": 2.0}]
+        return a_setting(layers=layers) | {"interventions": cuts}
+
+    plain = [a_setting(layers=layers) | {"interventions": []} for layers in (4, 8)]
+    given = {"a1": cut(0.1, 4), "a2": cut(10, 4), "b1": plain[0], "b2": plain[1], "c": a_setting("pre") | plain[0]}
+    results = experiment(given)
+    named_axes = results.axes.with_columns(
+        value=pl.Series(['"A"', '"A"', '"B"', '"B"', '"C"']), label=pl.Series(["A", "A", "B", "B", "C"])
+    )
+    found = named(Results(results.runs, named_axes))
+    assert found.headings == ("method", "else")
+    assert texts(found)[0] == ("A", "interventions rescale (sum) and clamp (sum, most 2)")
+    assert texts(found)[1] == ("B", "–")
