@@ -19,21 +19,21 @@ _TYPE = [*_STACK, "sublayer"]
 
 @quantities.register("dependency_sum", of=("own_dependency",))
 def dependency_sum(results: Results) -> pl.DataFrame:
-    """``Σ_i β_ii²``: what a stack amplifies small changes of its branches by (Liu et al., 2020, Theorem 2)."""
+    """``Σ_i β_ii²``: what a stack amplifies small changes of its branches by (Liu et al., 2020, Section 4.2)."""
     sums = _squares(results).group_by(_STACK, maintain_order=True).agg(pl.col("value").sum())
     return _quantity(sums, "dependency_sum")
 
 
 @quantities.register("output_change_per_dependency", of=("own_dependency", "output_change_random"))
 def output_change_per_dependency(results: Results) -> pl.DataFrame:
-    """``E‖ΔF‖² / Σ_i β_ii²``: change by a random step over what dependencies predict (Liu et al., 2020, Theorem 2)."""
+    """``E‖ΔF‖² / Σ_i β_ii²``: change by a random step over what dependencies predict (Liu et al., 2020)."""
     changes = stored(results, "output_change_random")
     return product(changes, dependency_sum(results), "output_change_per_dependency", at=("stack",), power=-1.0)
 
 
 @quantities.register("dependency_thirds", of=("own_dependency",))
 def dependency_thirds(results: Results) -> pl.DataFrame:
-    """``mean β_ii² of the last third / first third``: of the sublayers of a stack (Liu et al., 2020, Figure 4)."""
+    """``mean β_ii² of the last third / first third``: of the sublayers of a stack (Liu et al., 2020, Section 4)."""
     x, size = pl.col("i"), pl.col("i").max().over(_STACK)
     first, last = (_squares(results).filter(third) for third in (x * 3 <= size, x * 3 > 2 * size))
     means = [rows.group_by(_STACK, maintain_order=True).agg(pl.col("value").mean()) for rows in (first, last)]
@@ -43,7 +43,7 @@ def dependency_thirds(results: Results) -> pl.DataFrame:
 
 @quantities.register("inverse_dependency_slope", of=("own_dependency_inverse_sq",))
 def inverse_dependency_slope(results: Results) -> pl.DataFrame:
-    """``slope of 1/β_ii² on i``: over the sublayers of one type, by least squares (Liu et al., 2020, Section 4.1)."""
+    """``slope of 1/β_ii² on i``: over the sublayers of one type, by least squares (Liu et al., 2020, Section 4)."""
     x, y = pl.col("i"), pl.col("value")
     slopes = _inverses(results).group_by(_TYPE, maintain_order=True).agg(value=pl.cov(x, y) / x.var())
     return _quantity(slopes, "inverse_dependency_slope")
@@ -51,14 +51,14 @@ def inverse_dependency_slope(results: Results) -> pl.DataFrame:
 
 @quantities.register("inverse_dependency_r2", of=("own_dependency_inverse_sq",))
 def inverse_dependency_r2(results: Results) -> pl.DataFrame:
-    """``R²`` of 1/β_ii² on i: over the sublayers of one type, 1 on a straight line (Liu et al., 2020, Section 4.1)."""
+    """``R²`` of 1/β_ii² on i: over the sublayers of one type, 1 on a straight line (Liu et al., 2020, Section 4)."""
     shares = _inverses(results).group_by(_TYPE, maintain_order=True).agg(value=pl.corr("i", "value") ** 2)
     return _quantity(shares, "inverse_dependency_r2")
 
 
 @quantities.register("dependency_over_prediction", of=("own_dependency",))
 def dependency_over_prediction(results: Results) -> pl.DataFrame:
-    """``β_ii² (1 + c) / c``: a feed-forward branch beside a stream of variance 1 (Liu et al., 2020, Section 4.1).
+    """``β_ii² (1 + c) / c``: a feed-forward branch beside a stream of variance 1 (Liu et al., 2020, Section 4).
 
     c = 2r / (1 + r)² with r = d_ff / d, for Xavier's matrices. Only of Post-LN with an init whose c is known.
     """

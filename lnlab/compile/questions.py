@@ -19,7 +19,7 @@ FIELDS = {
 }
 """What may stand beside the parameters of a probe, a section and a claim, whatever its kind."""
 
-PATHS = ("over", "along", "rows", "columns", "panels")
+PATHS = ("over", "along", "rows", "columns", "panels", "lines")
 """Parameters that name a path of the setting or a column."""
 
 

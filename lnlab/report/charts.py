@@ -71,7 +71,7 @@ def fits(x: Axis, y: Axis, look: Look, curves: Sequence[Mapping[str, Json]], law
     """
     base = _coloured("points", x, look)
     bars = base.mark_rule(strokeWidth=2).encode(y=_y("low", y), y2="high:Q")
-    key = alt.Legend(symbolType="stroke", symbolStrokeWidth=1.4, columns=2)
+    key = alt.Legend(symbolType="stroke", symbolStrokeWidth=1.4, symbolSize=400, columns=2)
     dashes = alt.Scale(domain=list(laws), range=[list(dash) for dash in DASHES[: len(laws)]])
     thin = alt.Chart(alt.InlineData(list(curves))).encode(
         x=_x("x", x),

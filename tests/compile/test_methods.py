@@ -72,6 +72,18 @@ def test_selections_that_name_what_is_not_there_or_too_little_are_refused(plan, 
     assert what in str(caught.value)
 
 
+def test_a_section_may_make_panels_and_lines_of_paths_that_are_there(plan, base, registries):
+    @registries["section"].register("small")
+    def small(results, *, quantity: str, panels: str = "method", lines: str = "model.layers"): ...
+
+    asked = "report: [{kind: small, quantity: gradient_norm}]\n"
+    assert plan(base + NAMED + asked).sections
+    with pytest.raises(SpecError, match=r"lines: unknown key 'model\.layer'"):
+        plan(base + NAMED + asked.replace("norm}", "norm, lines: model.layer}"))
+    with pytest.raises(SpecError, match="panels: unknown key 'method'"):
+        plan(base + asked)
+
+
 def test_without_named_points_method_is_no_path(plan, base):
     with pytest.raises(SpecError, match="unknown key 'method': neither a column nor a path"):
         plan(base + METHODS + CLAIM.replace("OF", "method: A").replace("OVER", "layer"))
