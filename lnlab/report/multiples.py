@@ -15,6 +15,8 @@ from lnlab.keys import Json
 from lnlab.report.gather import SEEDS, left_out, missing, points, refuse_several, stored, values_at
 from lnlab.tables import Results
 
+MOST = 24
+"""Steps that a drawn line has at most: a panel is too narrow to show more."""
 ZERO, INFINITE = "exactly 0", "not finite"
 
 
@@ -40,9 +42,10 @@ class Multiples:
     Attributes:
         panels: names, in order.
         lines: the names of the lines of each panel, in order.
-        seeds: as ``gather.SEEDS``; a number that cannot be drawn is null.
+        seeds: as ``gather.SEEDS``, long lines thinned; a number that cannot be drawn is null.
         points: as ``gather.POINTS``.
         ends: by panel and line.
+        thinned: whether some line is so long that not all its places are in ``seeds`` and ``points``.
         notes: of a panel, what is not drawn in it.
         left_out: sentences about all that is not drawn.
         missing: a sentence about runs that are not there, or nothing.
@@ -54,6 +57,7 @@ class Multiples:
     seeds: pl.DataFrame
     points: pl.DataFrame
     ends: Mapping[tuple[str, str], End]
+    thinned: bool
     notes: Mapping[str, str]
     left_out: tuple[str, ...]
     missing: str
@@ -85,7 +89,8 @@ def collect(results: Results, quantity: str, where: Mapping[str, Json], paths: t
     refuse_several(rows, x)
     placed = _placed(rows, tuple(panels.values()), tuple(lines.values()))
     finite = placed["value"].is_finite()
-    drawn = placed.with_columns(pl.when(finite & (placed["value"] > 0)).then(pl.col("value")).alias("value"))
+    drawable = placed.with_columns(pl.when(finite & (placed["value"] > 0)).then(pl.col("value")).alias("value"))
+    drawn = _thinned(drawable)
     groups = {(panel, line): each for panel, line, each in _groups(placed)}
     return Multiples(
         tuple(panels.values()),
@@ -93,6 +98,7 @@ def collect(results: Results, quantity: str, where: Mapping[str, Json], paths: t
         drawn,
         points(drawn, log=True),
         {place: _end(each) for place, each in groups.items()},
+        drawn.height < placed.height,
         {panel: _note({line: groups[panel, line] for p, line in groups if p == panel}) for panel in panels.values()},
         left_out(int((~finite).sum()), int((finite & (placed["value"] <= 0)).sum())),
         missing(runs_with(results, selection)),
@@ -109,6 +115,15 @@ def _placed(rows: pl.DataFrame, panels: Sequence[str], lines: Sequence[str]) -> 
     number = pl.col("series").replace_strict(lines, range(len(lines)), return_dtype=pl.Int32)
     made = rows.with_columns(x, number.alias("line"), order.alias("_panel")).sort("_panel", "line", "x", "seed")
     return made.select(pl.col(c).cast(t) for c, t in SEEDS.items())
+
+
+def _thinned(placed: pl.DataFrame) -> pl.DataFrame:
+    """Every k-th place of each line and the last one, so that no line has more than ``MOST`` steps by much."""
+    line = ["panel", "series"]
+    place = pl.col("x").rank("dense").over(line).cast(pl.Int64) - 1
+    steps = place.max().over(line)
+    every = ((steps + MOST - 1) // MOST).clip(lower_bound=1)
+    return placed.filter((place % every == 0) | (place == steps))
 
 
 def _groups(placed: pl.DataFrame) -> Iterator[tuple[str, str, pl.DataFrame]]:

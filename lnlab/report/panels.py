@@ -12,6 +12,8 @@ from lnlab.report.scales import Axis
 from lnlab.report.theme import INK, QUIET, THEME, ramp
 
 COLUMNS, WIDTH, HEIGHT, GAP = 4, 166, 120, 22
+ACROSS = (-0.03, 1.16)
+"""From the first place, 0, to the last, 1, with room for the name of a line at its end."""
 _HERE = alt.NamedData("points")
 
 
@@ -45,20 +47,22 @@ def _base(lines: Sequence[str], y: Axis) -> Any:
         values=[0, 1], labelExpr="datum.value ? 'last' : 'first'", title=None, ticks=True, labelFlush=True
     )
     return alt.Chart(_HERE).encode(
-        x=alt.X("x:Q", scale=alt.Scale(domain=[-0.03, 1.16], nice=False), axis=across),
+        x=alt.X("x:Q", scale=alt.Scale(domain=list(ACROSS), nice=False), axis=across),
         y=alt.Y("estimate:Q", scale=y.scale, axis=replace(y, title="").axis),
         color=alt.Color("series:N", scale=scale, legend=legend),
     )
 
 
 def _curves(base: Any) -> list[Any]:
-    """Band, line, and an unseen mark at every point that shows its numbers."""
+    """Band, line, and at its ends a mark that is not seen and tells its numbers."""
     tips = [alt.Tooltip("panel:N", title="of"), alt.Tooltip("series:N", title="with")]
     tips += [alt.Tooltip(f"{name}:Q", title=name, format=".3~r") for name in ("estimate", "low", "high", "n")]
     return [
         base.mark_area(opacity=0.16, clip=True).encode(y=alt.Y("low:Q", title=None), y2="high:Q"),
         base.mark_line(strokeWidth=1.7, clip=True),
-        base.mark_point(size=70, opacity=0, clip=True).encode(tooltip=tips),
+        base.transform_filter("datum.x === 0 || datum.x === 1")
+        .mark_point(size=90, opacity=0, clip=True)
+        .encode(tooltip=tips),
     ]
 
 
@@ -87,6 +91,6 @@ def _notes(notes: Mapping[str, str]) -> list[Any]:
         .transform_calculate(note=f"({json.dumps(told, ensure_ascii=False, sort_keys=True)})[datum.panel]")
     )
     text = base.transform_filter("isValid(datum.note)").mark_text(
-        align="left", baseline="bottom", color=QUIET, fontSize=10.5, fontStyle="italic", lineBreak="; "
+        align="right", baseline="bottom", color=QUIET, fontSize=10.5, fontStyle="italic", lineBreak="; "
     )
-    return [text.encode(x=alt.value(4), y=alt.value(HEIGHT - 4), text="note:N")]
+    return [text.encode(x=alt.datum(ACROSS[1]), y=alt.value(HEIGHT - 4), text="note:N")]

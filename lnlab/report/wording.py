@@ -10,6 +10,8 @@ from lnlab.report.glossary import QUANTITIES
 from lnlab.spec.values import NONE, place
 
 MINUS = "−"
+HUNDREDS = 100
+"""An interval as wide leaves no meaning to the units of a number in the thousands."""
 _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufffe\uffff]+")
 _RAISED = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 
@@ -51,14 +53,20 @@ def _places(value: float, low: float | None, high: float | None) -> int:
 
 
 def interval(value: float | None, low: float | None, high: float | None) -> str:
-    """``6.8 [6.1, 7.5]``, or the number alone where there is no interval; very large ones share a power of ten."""
+    """``6.8 [6.1, 7.5]``, or the number alone where there is none; where units say nothing, a power of ten for all."""
     if low is None or high is None or value is None:
         return number(value)
     scale = 10.0 ** math.floor(math.log10(abs(value))) if value and math.isfinite(value) else 1.0
-    if scale > 1e-300 and not 1e-4 <= scale < 1e6 and all(abs(end) < 1e6 * scale for end in (low, high)):
-        power = number(scale).partition("× ")[2]
+    far = not 1e-4 <= scale < 1e6 or (scale >= 1e3 and high - low > HUNDREDS)
+    if far and scale > 1e-300 and all(abs(end) < 1e6 * scale for end in (low, high)):
+        power = _scientific(scale, 0).partition("× ")[2]
         return f"{interval(value / scale, low / scale, high / scale)} × {power}"
     return f"{number(value, low, high)} [{number(low, low, high)}, {number(high, low, high)}]"
+
+
+def tight(number: str) -> str:
+    """A number or an interval that no line break may split, but before its bracket."""
+    return number.replace(", ", ",\u00a0").replace(" × ", "\u00a0×\u00a0")
 
 
 def region(low: float | None, high: float | None) -> str:

@@ -14,6 +14,7 @@ import pytest
 from scipy import stats
 
 from lnlab.errors import LabError
+from lnlab.report import multiples
 from lnlab.report.drawing import svg
 from lnlab.report.multiples import collect
 from lnlab.report.plates import filled
@@ -111,8 +112,9 @@ def test_the_heading_names_the_extremes_of_the_last_line(methods):
         if line == LINES[-1]
     }
     assert finding == (
-        f"With 14 layers, the gradient norm grows most in Post-LN ({ratio['Post-LN']:.2g}× from the first to the last "
-        f"decoder layer); falls most in {PRE} (to {ratio[PRE]:.2g}×); it stays within a factor of 2 in 1 of 2 methods"
+        f"With 14 layers, the gradient norm grows most in Post-LN (by a factor of {ratio['Post-LN']:.2g} from the first "
+        f"to the last decoder layer); falls most in {PRE} (to {ratio[PRE]:.2g} of itself); it stays within a factor of "
+        "2 in 1 of 2 methods"
     )
 
 
@@ -144,6 +146,21 @@ def test_an_axis_may_end_before_its_lines_which_then_say_how_far_they_go(methods
     for wrong in ((0, 1), (2, 1), (-1, 1)):
         with pytest.raises(LabError, match="write two positive numbers"):
             small_multiples(methods, **ASKED, between=wrong)
+
+
+def test_a_long_line_is_drawn_in_fewer_places_with_its_ends_and_judged_in_all(methods, monkeypatch):
+    monkeypatch.setattr(multiples, "MOST", 4)
+    found = collect(methods, "gradient_norm", W2, PATHS, "layer")
+    places = {line: found.points.filter(panel=PRE, series=line)["x"].to_list() for line in LINES}
+    assert places["14 layers"] == pytest.approx([0, 4 / 13, 8 / 13, 12 / 13, 1])
+    assert places["6 layers"] == pytest.approx([0, 2 / 5, 4 / 5, 1])
+    assert found.thinned
+    assert found.seeds.group_by("panel", "series", "x").len()["len"].unique().to_list() == [10]
+    monkeypatch.undo()
+    whole = collect(methods, "gradient_norm", W2, PATHS, "layer")
+    assert not whole.thinned
+    assert whole.ends == found.ends
+    assert "Long lines" not in small_multiples(methods, **ASKED).charts[0].caption
 
 
 def test_other_paths_and_columns_make_panels_and_lines_too(methods):

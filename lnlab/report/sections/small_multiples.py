@@ -10,12 +10,12 @@ from lnlab.errors import Problem, ReportError
 from lnlab.keys import Json
 from lnlab.report import panels as drawn
 from lnlab.report.gather import replicates
-from lnlab.report.multiples import End, Multiples, collect
+from lnlab.report.multiples import MOST, End, Multiples, collect
 from lnlab.report.scales import Axis, logarithmic
 from lnlab.report.section import Chart, Section, Table, sections
 from lnlab.report.tabular import Cell, Grid
 from lnlab.report.thinning import thin
-from lnlab.report.wording import definition, interval, listing, short, unit
+from lnlab.report.wording import definition, interval, listing, short, tight, unit
 from lnlab.report.wording import quantity as called
 from lnlab.tables import Results
 
@@ -117,6 +117,7 @@ def _caption(found: Multiples, quantity: str, words: tuple[str, str, str], *, cu
         f"from orange for {found.lines[0]} to blue for {found.lines[-1]}" if len(found.lines) > 1 else found.lines[0]
     )
     beyond = " A panel whose lines leave the scale says how far they go." if cut else ""
+    beyond += f" Long lines are drawn in at most {MOST + 1} places." if found.thinned else ""
     return (
         f"{definition(quantity)} from the first to the last {place}, a panel each {panel}, all on one logarithmic "
         f"scale. Lines join geometric means over seeds, {lines}; {band}.{beyond}"
@@ -155,7 +156,7 @@ def _cell(end: End | None) -> Cell:
     if estimate is None:
         return end.why, True
     of = f" ({n} of {end.seeds} seeds)" if n < end.seeds else ""
-    return interval(estimate, low, high) + of, True
+    return tight(interval(estimate, low, high)) + of, True
 
 
 def _finding(found: Multiples, quantity: str, place: str, panel: str) -> str:
@@ -175,8 +176,8 @@ def _extremes(ratios: Mapping[str, float], place: str) -> list[str]:
     """Who grows most and who falls most from the first place to the last."""
     span, said = f" from the first to the last {place}", []
     if ratios and ratios[top := max(ratios, key=lambda name: ratios[name])] > 1:
-        said.append(f"grows most in {top} ({short(ratios[top])}×{span})")
+        said.append(f"grows most in {top} (by a factor of {tight(short(ratios[top]))}{span})")
         span = ""
     if ratios and ratios[low := min(ratios, key=lambda name: ratios[name])] < 1:
-        said.append(f"falls most in {low} (to {short(ratios[low])}×{span})")
+        said.append(f"falls most in {low} (to {tight(short(ratios[low]))} of itself{span})")
     return said

@@ -12,7 +12,7 @@ from lnlab.report.cells import Cells, Label, Place, Published, Statistic, agrees
 from lnlab.report.gather import missing, replicates, stored
 from lnlab.report.section import Section, Table, sections
 from lnlab.report.tabular import Cell, Grid
-from lnlab.report.wording import count, definition, interval, listing, plain, short
+from lnlab.report.wording import count, definition, interval, listing, plain, short, tight
 from lnlab.report.wording import quantity as called
 from lnlab.tables import Results
 
@@ -92,7 +92,7 @@ def _lines(cells: Cells, asked: Sequence[Statistic]) -> tuple[tuple[Cell, ...], 
 
 
 def _text(found: Interval | None) -> str:
-    return "–" if found is None else interval(found.estimate, *_ends(found))
+    return "–" if found is None else tight(interval(found.estimate, *_ends(found)))
 
 
 def _ends(found: Interval) -> tuple[float | None, float | None]:
