@@ -113,8 +113,8 @@ def test_the_heading_names_the_extremes_of_the_last_line(methods):
     }
     assert finding == (
         f"With 14 layers, the gradient norm grows most in Post-LN (by a factor of {ratio['Post-LN']:.2g} from the "
-        f"first to the last decoder layer); falls most in {PRE} (to {ratio[PRE]:.2g} of itself); it stays within a factor of "
-        "2 in 1 of 2 methods"
+        f"first to the last decoder layer); falls most in {PRE} (to {ratio[PRE]:.2g} of itself); it stays within a "
+        "factor of 2 in 1 of 2 methods"
     )
 
 
