@@ -1,6 +1,7 @@
 """Many small panels on one scale, wrapped to the page: names and axes in, Vega-Lite out."""
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -34,8 +35,9 @@ def multiples(panels: Sequence[str], lines: Sequence[str], y: Axis, notes: Mappi
 
 def _base(lines: Sequence[str], y: Axis) -> Any:
     scale = alt.Scale(domain=list(lines), range=list(ramp(len(lines))))
+    columns = len(lines) if len(lines) < 5 else math.ceil(len(lines) / 2)  # a phone is as wide as four
     legend = alt.Legend(
-        columns=len(lines),
+        columns=columns,
         symbolType="stroke",
         symbolSize=260,
         symbolStrokeWidth=3,

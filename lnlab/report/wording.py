@@ -61,7 +61,13 @@ def interval(value: float | None, low: float | None, high: float | None) -> str:
     if far and scale > 1e-300 and all(abs(end) < 1e6 * scale for end in (low, high)):
         power = _scientific(scale, 0).partition("× ")[2]
         return f"{interval(value / scale, low / scale, high / scale)} × {power}"
-    return f"{number(value, low, high)} [{number(low, low, high)}, {number(high, low, high)}]"
+    ends = [_kept(number(end, low, high), end) for end in (value, low, high)]
+    return f"{ends[0]} [{ends[1]}, {ends[2]}]"
+
+
+def _kept(text: str, value: float) -> str:
+    """The text of a number, unless it was rounded to nothing."""
+    return short(value) if value and text == "0" else text
 
 
 def tight(number: str) -> str:

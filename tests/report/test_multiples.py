@@ -111,10 +111,10 @@ def test_the_heading_names_the_extremes_of_the_last_line(methods):
         for (n, line), e in collect(methods, "gradient_norm", W2, PATHS, "layer").ends.items()
         if line == LINES[-1]
     }
+    most, least = f"{ratio['Post-LN']:.2g}", f"{ratio[PRE]:.2g}"
     assert finding == (
-        f"With 14 layers, the gradient norm grows most in Post-LN (by a factor of {ratio['Post-LN']:.2g} from the "
-        f"first to the last decoder layer); falls most in {PRE} (to {ratio[PRE]:.2g} of itself); it stays within a "
-        "factor of 2 in 1 of 2 methods"
+        f"With 14 layers, the gradient norm grows most in Post-LN (by a factor of {most} from the first to the last "
+        f"decoder layer); falls most in {PRE} (to {least} of itself); it stays within a factor of 2 in 1 of 2 methods"
     )
 
 
@@ -127,6 +127,8 @@ def test_the_drawing_wraps_has_every_method_and_an_order_of_colours(methods):
         sum(int(c[i : i + 2], 16) * w for i, w in ((1, 0.2126), (3, 0.7152), (5, 0.0722))) for c in colours["range"]
     ]
     assert darkness == sorted(darkness, reverse=True)
+    legend = chart.spec["spec"]["layer"][1]["encoding"]["color"]["legend"]
+    assert legend["columns"] == 3, "five in a row are wider than a phone"
     drawn = svg(filled(chart))
     assert all(word in drawn for word in ("Post-LN", "quoted", "σ", "first", "last"))
     assert drawn == svg(filled(small_multiples(methods, **ASKED).charts[0]))

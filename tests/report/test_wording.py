@@ -55,6 +55,12 @@ def test_an_interval_whose_units_say_nothing_shares_one_power_of_ten():
     assert interval(72464, 52904, 99255) == "7.2 [5.3, 9.9] × 10⁴"
     assert interval(1234, 1230, 1239) == "1234 [1230, 1239]"
     assert interval(186, 130, 267) == "186 [130, 267]"
+
+
+def test_the_end_of_a_wide_interval_is_not_rounded_to_nothing():
+    assert interval(4.1, 0.3621, 41.2) == "4 [0.36, 41]"
+    assert interval(3.86e9, 3.6e8, 4.12e10) == "4 [0.36, 41] × 10⁹"
+    assert interval(0.2, -0.0, 50.0) == "0.2 [0, 50]"
     assert interval(5.18e9, 2.1e9, 12.6e9) == "5 [2, 13] × 10⁹"
     assert interval(1.46e-10, 1.41e-10, 1.51e-10) == "1.46 [1.41, 1.51] × 10⁻¹⁰"
     assert interval(-3e7, -3.2e7, -2.8e7) == "−3.00 [−3.20, −2.80] × 10⁷"
