@@ -55,9 +55,14 @@ class Flawed(Exception):
 
 
 @cache  # asked of every setting of a plan
+def names_supplied(build: Callable[..., Any]) -> tuple[str, ...]:
+    """The names of what the lab supplies to a builder: its positional parameters."""
+    return tuple(name for name, p in signature(build).parameters.items() if p.kind < Parameter.VAR_POSITIONAL)
+
+
 def supplied(build: Callable[..., Any]) -> int:
-    """How many things the lab supplies to a builder: its positional parameters."""
-    return sum(p.kind < Parameter.VAR_POSITIONAL for p in signature(build).parameters.values())
+    """How many things the lab supplies to a builder."""
+    return len(names_supplied(build))
 
 
 def default(kind: str, **params: Json) -> Any:

@@ -151,12 +151,30 @@ class Sink(Protocol):
 
 
 @dataclass(frozen=True)
+class Resumed:
+    """A saved state with what was recorded on the way to it.
+
+    Attributes:
+        step: updates made.
+        content: its tensors as safetensors.
+        facts: what is no tensor.
+        curves: the rows of ``curves`` up to it, by step.
+    """
+
+    step: int
+    content: bytes
+    facts: Any
+    curves: Sequence[Row]
+
+
+@dataclass(frozen=True)
 class Results:
     """What an experiment found, joined for sections and claims. A missing run has a row in ``runs`` with a null status.
 
     Attributes:
-        runs: one row a run: ``run trajectory steps variant seed setting`` of the plan, ``status reason seconds
-            parameters last_finite_loss device versions`` of the outcome (null where it has not run).
+        runs: one row a run: ``run trajectory steps variant seed setting`` of the plan, ``status reason done seconds
+            parameters last_finite_loss device versions`` of the outcome (null where it has not run); ``done`` are the
+            updates that were made, fewer than ``steps`` where it came to an end of its own before.
         axes: the table ``axes``.
         tables: every other table by name, rows with ``run variant seed step`` in front (``curves`` has its own step).
             A table nobody wrote is there, empty.

@@ -8,6 +8,7 @@ from lnlab.compile.choices import Registries
 from lnlab.compile.cost import machine_memory
 from lnlab.compile.data import reads_all
 from lnlab.compile.digests import Input
+from lnlab.compile.epochs import counts_epochs
 from lnlab.compile.identity import Identities
 from lnlab.compile.methods import METHODS
 from lnlab.compile.overlay import Draft, Found, draft
@@ -19,7 +20,7 @@ from lnlab.compile.variants import Variants
 from lnlab.compile.work import Setting
 from lnlab.errors import Problem, SpecError
 from lnlab.keys import Json
-from lnlab.registry import Flaw, Roots
+from lnlab.registry import Flaw, Roots, Where
 from lnlab.spec.experiment import SETTING, Experiment
 from lnlab.spec.load import Document
 from lnlab.spec.moments import due
@@ -135,16 +136,19 @@ def _whole(reading: Reading, settled: Settled, made: Draft) -> Found:
 
 
 def _probes(asked: Questions, settled: Settled, made: Draft) -> Found:
-    """Probes that look at moments a run does not have."""
-    found: Found = []
-    for probe in asked.probes:
-        for steps in sorted({setting["train"]["steps"] for setting in settled.settings}):
+    """Probes, and evaluations, that look at moments a run does not have."""
+    found: dict[tuple[Where, str], tuple[Spot, Flaw]] = {}
+    for setting in settled.settings:
+        train = setting["train"]
+        looks = [((*probe.path, "at"), probe.at) for probe in asked.probes]
+        looks += [(("train", "evaluate"), train["evaluate"])] if train["steps"] else []
+        for path, at in looks:
             try:
-                due(probe.at, steps)
+                due(at, train["steps"], settled.epochs.updates(setting) if counts_epochs(at) else None)
             except ValueError as error:
-                path = (*probe.path, "at")
-                found.append((made.spot(path), Flaw(path, str(error), "write init, end, or steps that the run has")))
-    return found
+                flaw = Flaw(path, str(error), "write init, end, or steps that the run has")
+                found[path, str(error)] = (made.spot(path), flaw)
+    return list(found.values())
 
 
 def _endless(asked: Questions, settled: Settled, made: Draft, registries: Registries) -> Found:

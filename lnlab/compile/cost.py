@@ -20,6 +20,8 @@ from lnlab.compile.work import Measurement, Setting
 
 BYTES = {"float32": 4, "float64": 8}
 COPIES = 4
+GRADIENT = 3
+"""Forward passes that a gradient is worth."""
 WIDE, INNER, LOGITS = 16, 4, 4
 _CGROUP = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"))
 
@@ -30,7 +32,7 @@ class Cost:
 
     Attributes:
         parameters: trainable elements.
-        flops: of its init and all its measurements together.
+        flops: of its init, its updates and all its measurements together.
         peak_bytes: of memory, in one worker, beside the libraries themselves.
     """
 
@@ -44,6 +46,7 @@ def cost(setting: Setting, measurements: Iterable[Measurement], registries: Regi
     parameters, per_token = registries["model"][setting["model"]["kind"]].tags["size"](setting)
     tokens = batch_tokens(setting, registries)
     looks = init_passes(setting["init"], registries) + sum(passes(each, registries) for each in measurements)
+    looks += GRADIENT * setting["train"]["steps"] * setting["train"]["accumulate"]
     numbers = COPIES * parameters + tokens * _kept_per_token(setting)
     return Cost(parameters, looks * per_token * tokens, BYTES[setting["train"]["precision"]] * numbers)
 

@@ -4,10 +4,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from lnlab.compile.check import Checked
+from lnlab.compile.epochs import counts_epochs
 from lnlab.compile.identity import Identities, Identity
 from lnlab.compile.work import Measurement, Run, Setting, Trajectory
-from lnlab.keys import Json, digest
+from lnlab.keys import Json, canonical, digest
 from lnlab.registry import Choice
+from lnlab.spec.columns import EVALUATION
 from lnlab.spec.moments import due
 
 Due = dict[int, list[tuple[str, Choice]]]
@@ -77,21 +79,32 @@ class Work:
 def gather(checked: Checked) -> Work:
     """The work that a checked spec asks for."""
     work, identities = Work(), checked.identities
-    schedules: dict[int, Due] = {}
+    schedules: dict[tuple[int, float | None, str], Due] = {}
     seeds = checked.experiment.seeds
     for number, setting in enumerate(checked.settings):
-        identity = identities.of(setting)
-        if identity.steps not in schedules:
-            schedules[identity.steps] = _due(checked, identity.steps, identities)
-        work.add(setting, checked.point(number), identity, schedules[identity.steps], seeds)
+        identity, looks = identities.of(setting), _looks(checked, setting)
+        epoch = checked.settled.epochs.updates(setting) if any(counts_epochs(at) for _, at in looks) else None
+        name = (identity.steps, epoch, canonical(setting["train"]["evaluate"]))
+        if name not in schedules:
+            schedules[name] = _due(looks, identity.steps, epoch, identities)
+        work.add(setting, checked.point(number), identity, schedules[name], seeds)
     return work
 
 
-def _due(checked: Checked, steps: int, identities: Identities) -> Due:
-    """Which probes look at a run of ``steps`` updates, and when; one that is listed twice looks once."""
+def _looks(checked: Checked, setting: Setting) -> list[tuple[Choice, Json]]:
+    """The probes that look at a run, and when; a run that trains is evaluated too."""
+    looks = [(probe.choice, probe.at) for probe in checked.questions.probes]
+    probes, train = checked.identities.registries["probe"], setting["train"]
+    if train["steps"] and EVALUATION in probes.entries:
+        looks.insert(0, (probes.resolve(EVALUATION), train["evaluate"]))
+    return looks
+
+
+def _due(looks: list[tuple[Choice, Json]], steps: int, epoch: float | None, identities: Identities) -> Due:
+    """Which probes look at a run of ``steps`` updates, by step; one that is listed twice looks once."""
     found: dict[int, dict[str, Choice]] = {}
-    for probe in checked.questions.probes:
-        key = str(identities.choice("probe", probe.choice))
-        for step in due(probe.at, steps):
-            found.setdefault(step, {})[key] = probe.choice
+    for choice, at in looks:
+        key = str(identities.choice("probe", choice))
+        for step in due(at, steps, epoch):
+            found.setdefault(step, {})[key] = choice
     return {step: list(probes.items()) for step, probes in sorted(found.items())}

@@ -12,11 +12,11 @@ from lnlab.compile.choices import Registries, acting
 from lnlab.compile.paths import SHORT, stacks_of
 from lnlab.compile.work import Setting
 from lnlab.keys import Json, canonical, digest
-from lnlab.registry import Choice, Entry, Roots, supplied
+from lnlab.registry import Choice, Entry, Roots, names_supplied
 
 _NUMBERS = ("precision", "device", "threads")
 _MOVING = ("optimizer", "schedule", "train", "interventions")
-_MOVES = ("accumulate", "clip", "evaluate", "stop")
+_MOVES = ("accumulate", "clip")
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +98,8 @@ class Identities:
         train, schedule = setting["train"], setting["schedule"]
         moves: dict[str, Json] = {word: train[word] for word in _MOVES}
         moves["stop"] = self.choice("stop", train["stop"])
+        if train["stop"] and self.registries["stop"][train["stop"]["kind"]].tags.get("evaluations", False):
+            moves["evaluate"] = [train["evaluate"], train["steps"]]  # what such a rule sees depends on when it looks
         moves["optimizer"] = self.choice("optimizer", setting["optimizer"])
         moves["schedule"] = self.choice("schedule", schedule)
         moves["interventions"] = self._interventions("update", setting)
@@ -108,4 +110,4 @@ class Identities:
 
 def asks_for_steps(entry: Entry[Any]) -> bool:
     """Whether a schedule's builder takes the number of steps; then, and only then, it is part of the key."""
-    return supplied(entry.build) > 0
+    return "steps" in names_supplied(entry.build)

@@ -44,10 +44,13 @@ def compile_plan(
 
     Raises:
         SpecError: every problem of the spec, profile and overrides at once, each with its place.
+        CorpusError: a run is given in epochs, and the corpus that would say how long they are is absent.
     """
     checked = check(document, registries, roots, profile=profile, overrides=overrides, memory=memory)
     if checked.problems:
         raise SpecError(*checked.problems)
+    if checked.settled.epochs.absent:
+        raise checked.settled.epochs.absent[0]
     return _planned(checked, roots, profile, tuple(overrides), tuple(plugins))
 
 

@@ -134,7 +134,7 @@ def _setting(definitions: dict[str, Json]) -> dict[str, Json]:
         properties |= {"cross_attention": {"type": "boolean", "default": True}} if stack == "decoder" else {}
         made[stack] = {"type": "object", "properties": properties, "additionalProperties": False}
     train = _of(Train)
-    train["properties"]["stop"] = {"anyOf": [_ref("stop"), {"type": "null"}]}
+    train["properties"] |= {"stop": _ref("stop"), "epochs": {"type": "integer", "minimum": 1}}
     several = {"type": "array", "items": _ref("intervention")}
     return made | {"train": train, INTERVENTIONS: {"anyOf": [{"const": NONE}, _ref("intervention"), several]}}
 

@@ -7,6 +7,7 @@ from itertools import islice
 from lnlab.compile.choices import Registries, resolve_choice
 from lnlab.compile.contradictions import contradictions, too_large
 from lnlab.compile.digests import Input, input_of
+from lnlab.compile.epochs import Epochs
 from lnlab.compile.expand import Part, Point, points
 from lnlab.compile.grids import Grid, grids
 from lnlab.compile.identity import Identities
@@ -35,8 +36,11 @@ class Settled:
         settings: resolved.
         methods: for each setting, the name that the spec gives it, or None.
         inputs: files whose content joins the keys.
+        epochs: how long those of their tasks are.
         found: what is wrong.
     """
+
+    epochs: Epochs
 
     axes: tuple[str, ...] = ()
     settings: list[Setting] = field(default_factory=list)
@@ -59,7 +63,8 @@ def settle(
     """
     made, found = grids(reading, draft)
     axes = dict.fromkeys(path for grid in grids_of(draft.data) for path in grid)
-    settled = Settled(tuple(axes), found=found)
+    epochs = Epochs(identities.registries, identities.roots, reading=memory is not None)
+    settled = Settled(epochs, tuple(axes), found=found)
     _resolve(settled, draft, islice(points(draft, made, settled.found), most), identities, memory)
     settled.found += _overwritten(draft, made, identities.registries)
     return settled
@@ -76,6 +81,8 @@ def _resolve(
         expanded += 1
         setting, flaws = resolver.setting(point.parts)
         if setting is not None:
+            setting, flaws = _in_steps(setting, settled.epochs)
+        if setting is not None:
             name = tuple(map(id, setting.values()))  # the resolver gives equal parts as one object
             if name in known:
                 settled.found += _two_names(known[name], point.method)
@@ -91,6 +98,14 @@ def _resolve(
     if not expanded and not settled.found:
         settled.found.append((draft.spot(("sweep",)), Flaw(("sweep",), "no point is left", "except fewer of them")))
     settled.inputs = inspector.inputs()
+
+
+def _in_steps(setting: Setting, epochs: Epochs) -> tuple[Setting | None, list[Flaw]]:
+    """The setting with its epochs as steps."""
+    try:
+        return epochs.settled(setting), []
+    except ValueError as error:
+        return None, [Flaw(("train", "epochs"), str(error), "give train.steps")]
 
 
 def _two_names(first: Json, second: Json) -> Found:

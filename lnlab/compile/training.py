@@ -1,9 +1,13 @@
-"""``train``: what moves a run and has no registry. What cannot be chosen yet has one value, and the key says so."""
+"""``train``: what moves a run and has no registry.
+
+A run is given in updates (``steps``) or in passes over the training data (``epochs``), which become updates once the
+task has said how many an epoch has. What cannot be chosen yet has one value, and the key says so.
+"""
 
 import json
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from lnlab.compile.choices import Registries, resolve_choice
 from lnlab.keys import Json
@@ -28,6 +32,9 @@ class Train(BaseModel):
 
 
 KNOWN = (*Train.model_fields, "stop", "epochs")
+STOP, EVALUATE = "non_finite", "end"
+"""The rule that ends a run, and when it is evaluated, where nothing is given."""
+_EPOCHS = TypeAdapter(Count)
 
 
 def resolve_train(given: Json, registries: Registries) -> dict[str, Any]:
@@ -38,16 +45,32 @@ def resolve_train(given: Json, registries: Registries) -> dict[str, Any]:
     """
     if not isinstance(given, dict):
         raise Flawed(Flaw((), f"found {json.dumps(given)}", "write a mapping, as in {steps: 100}"))
-    flaws, stop = _stop(given.get("stop"), registries)
-    if "epochs" in given:
-        flaws.append(Flaw(("epochs",), "a run cannot be given in epochs yet", "give train.steps"))
+    flaws, epochs = _epochs(given)
+    trained = bool(given.get("steps")) or epochs is not None
+    wrong, stop = _stop(given.get("stop") or (STOP if trained else None), registries)
+    flaws += wrong
     try:
         plain = Train.model_validate_json(json.dumps({k: v for k, v in given.items() if k not in ("stop", "epochs")}))
     except ValidationError as error:
         flaws += flaws_of(error, dict.fromkeys(KNOWN), "train")
     if flaws:
         raise Flawed(*flaws)
-    return {**plain.model_dump(mode="json"), "stop": stop}
+    made = {**plain.model_dump(mode="json"), "stop": stop}
+    if trained and made["evaluate"] is None:
+        made["evaluate"] = EVALUATE
+    return made if epochs is None else {**made, "epochs": epochs}
+
+
+def _epochs(given: Json) -> tuple[list[Flaw], int | None]:
+    """The number of epochs, if the run is given in epochs."""
+    if given.get("epochs") is None:
+        return [], None
+    if "steps" in given:
+        return [Flaw(("epochs",), "a run is given in steps or in epochs", "remove one of them")], None
+    try:
+        return [], _EPOCHS.validate_json(json.dumps(given["epochs"]))
+    except ValidationError as error:
+        return [flaw.below("epochs") for flaw in flaws_of(error, {}, "train")], None
 
 
 def _stop(given: Json, registries: Registries) -> tuple[list[Flaw], Choice | None]:

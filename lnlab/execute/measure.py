@@ -14,7 +14,7 @@ from lnlab.tables import Row
 
 
 def measure(state: State, measurement: Measurement, registries: Registries) -> tuple[str, list[Row]]:
-    """The table that a probe writes, and its rows with the key of the measurement.
+    """The table that a probe writes, and its rows with the key of the measurement; those of a curve with its step.
 
     Raises:
         LabError: the probe changed the state.
@@ -23,7 +23,8 @@ def measure(state: State, measurement: Measurement, registries: Registries) -> t
     with no_trace(state.model, kind):
         rows = list(registries["probe"].builder(measurement.probe)(state))
     table: str = registries["probe"][kind].tags["table"]
-    return table, [{"measurement": measurement.key, **row} for row in rows]
+    address = {"step": measurement.step} if table == "curves" else {"measurement": measurement.key}
+    return table, [{**address, **row} for row in rows]
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from torch import nn
 from lnlab.compile.data import asks_for_data, inits_of
 from lnlab.compile.work import Setting
 from lnlab.errors import LabError, Problem
-from lnlab.execute.program import build_model, intervened
+from lnlab.execute.program import build_model, build_optimizer, intervened
 from lnlab.execute.unit import Registries
 from lnlab.randomness import Draw
 
@@ -36,7 +36,7 @@ def build_on_meta(setting: Setting, registries: Registries) -> None:
 def _intervene(model: nn.Module, setting: Setting, registries: Registries) -> None:
     """Every intervention finds what it acts on."""
     chosen = setting["optimizer"]
-    optimizer = None if chosen is None else registries["optimizer"].builder(chosen)(model.parameters())
+    optimizer = None if chosen is None else build_optimizer(model, chosen, registries)
     with intervened(model, optimizer, setting, registries):
         pass
 

@@ -1,4 +1,4 @@
-"""From a resolved setting to live objects: task, model, initial values, and what intervenes."""
+"""From a resolved setting to live objects: task, model, initial values, what moves them and what intervenes."""
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from lnlab.compile.choices import acting
@@ -18,8 +18,11 @@ from lnlab.nn.data import Batches
 from lnlab.nn.parts import Parts
 from lnlab.probes.probe import State
 from lnlab.randomness import Draw
-from lnlab.registry import Choice, Registry, Roots, supplied
+from lnlab.registry import Choice, Registry, Roots, names_supplied, supplied
 from lnlab.tasks.task import Task
+
+GATES = ("alpha", "omega", "gate")
+"""Parameters of placements that weight decay would pull away from where they begin."""
 
 
 def build(trajectory: Trajectory, registries: Registries, roots: Roots = ()) -> State:
@@ -29,10 +32,9 @@ def build(trajectory: Trajectory, registries: Registries, roots: Roots = ()) -> 
     generator that depends on the seed alone, never on what this process did before.
 
     Raises:
-        LabError: the setting asks for training, and nothing that trains is registered.
+        LabError: its pieces cannot be built from each other.
     """
     setting = trajectory.setting
-    _refuse_training(trajectory)
     draw = Draw(trajectory.seed)
     torch.default_generator.manual_seed(draw("build"))
     task = registries["task"].builder(setting["task"])(draw, roots)
@@ -40,7 +42,49 @@ def build(trajectory: Trajectory, registries: Registries, roots: Roots = ()) -> 
     state = State(model, task, draw, step=0)
     initializer(setting["init"], registries["init"], partial(state.read, purpose="init"))(model, draw)
     model.eval()
+    if setting["optimizer"] is not None:
+        state.optimizer = build_optimizer(model, setting["optimizer"], registries)
+        state.initial = partial(initial_parameters, trajectory, registries, roots)
+    if trajectory.steps:
+        state.schedule = build_schedule(trajectory, registries, task)
     return state
+
+
+def initial_parameters(trajectory: Trajectory, registries: Registries, roots: Roots) -> dict[str, Tensor]:
+    """The parameters of a trajectory's initial state by name, made anew."""
+    return {name: p.detach() for name, p in build(trajectory, registries, roots).model.named_parameters()}
+
+
+def build_optimizer(model: nn.Module, choice: Choice, registries: Registries) -> Optimizer:
+    """The optimizer of a model. Gates, which begin where their placement wants them, are not decayed."""
+    named = dict(model.named_parameters())
+    gates = [p for name, p in named.items() if name.rpartition(".")[2] in GATES]
+    rest = [p for name, p in named.items() if name.rpartition(".")[2] not in GATES]
+    groups: list[dict[str, Any]] = [{"params": rest}, *([{"params": gates, "weight_decay": 0.0}] if gates else [])]
+    made: Optimizer = registries["optimizer"].builder(choice)(groups)
+    for group in made.param_groups:
+        group["initial_lr"] = group["lr"]  # the schedule's factor is on this one, also after a resumption
+    return made
+
+
+def build_schedule(trajectory: Trajectory, registries: Registries, task: Task) -> Callable[[int], float]:
+    """The factor on the rate of update 1, 2, ...; without a schedule it is 1.
+
+    Raises:
+        LabError: the schedule counts epochs, and the data have no end.
+    """
+    setting = trajectory.setting
+    if setting["schedule"] is None:
+        return lambda _: 1.0
+    wanted = names_supplied(registries["schedule"][setting["schedule"]["kind"]].build)
+    given: dict[str, float] = {"steps": setting["train"]["steps"]}
+    if "epoch" in wanted:
+        if task.epoch_batches is None:
+            what = "counts epochs, and the data of this task have no end"
+            raise LabError(Problem("schedule", what, "give steps, or choose another schedule"))
+        given["epoch"] = task.epoch_batches / setting["train"]["accumulate"]
+    made: Callable[[int], float] = registries["schedule"].builder(setting["schedule"])(*(given[w] for w in wanted))
+    return made
 
 
 def initializer(choice: Choice, inits: Registry[Any], batches: Batches) -> Callable[[nn.Module, Draw], None]:
@@ -92,13 +136,6 @@ def _parts(stack: Setting, registries: Registries) -> Parts:
         attention=registries["attention"].builder(stack["attention"]),
         cross_attention=stack.get("cross_attention", False),
     )
-
-
-def _refuse_training(trajectory: Trajectory) -> None:
-    asked = trajectory.steps or (trajectory.setting.get("train") or {}).get("steps")
-    if asked or trajectory.setting.get("optimizer") is not None:
-        what = f"found {asked}, and no optimizer is known yet that could make an update"
-        raise LabError(Problem("train.steps", what, "leave it out: what is measured at init needs no training"))
 
 
 def parameters(model: nn.Module) -> int:

@@ -7,8 +7,9 @@ from typing import Any, Protocol
 
 from lnlab.compile.work import Trajectory
 from lnlab.errors import Problem
+from lnlab.keys import Json
 from lnlab.registry import Registry, Roots
-from lnlab.tables import Sink
+from lnlab.tables import Resumed, Row, Sink
 
 Registries = Mapping[str, Registry[Any]]
 Load = Callable[[], Registries]
@@ -30,8 +31,20 @@ class Unit(Sink, Protocol):
         """Which of these nobody has taken yet."""
         ...
 
-    def settled(self) -> bool:
-        """Whether the trajectory finished before."""
+    def settled(self, steps: int = 0) -> bool:
+        """Whether the trajectory finished so many updates before, or came to its own end."""
+        ...
+
+    def resume(self, limit: int) -> Resumed | None:
+        """The last saved state of at most ``limit`` updates that recorded rows lead to; this stretch begins there."""
+        ...
+
+    def save(self, step: int, content: bytes, facts: Json) -> None:
+        """Keep a state."""
+        ...
+
+    def go_on(self, measurements: Sequence[str], outcome: Row) -> None:
+        """Make visible what was written so far, and go on with the next stretch."""
         ...
 
     def abandon(self) -> None:

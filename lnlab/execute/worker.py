@@ -18,12 +18,13 @@ import torch
 from lnlab import __version__
 from lnlab.compile.work import Measurement, Trajectory
 from lnlab.errors import CorpusError, LabError, Problem, StoreError
-from lnlab.execute.measure import measure
 from lnlab.execute.process import output_to, settle
 from lnlab.execute.program import build, intervened, parameters
+from lnlab.execute.saved import from_bytes
+from lnlab.execute.train import Walk
 from lnlab.execute.unit import BUSY, CORPUS, STORE, Answer, Assignment, Registries, Unit
-from lnlab.probes.probe import State
 from lnlab.randomness import Draw
+from lnlab.tables import Resumed, Row
 
 _MEMORY = ("not enough memory", "can't allocate memory", "out of memory")
 
@@ -65,14 +66,16 @@ def work(assignment: Assignment) -> Answer:
 def _do(assignment: Assignment, unit: Unit, begun: float) -> tuple[str, str]:
     trajectory = assignment.trajectory
     keys = [each.key for each in trajectory.measurements]
-    missing = set(unit.missing(keys))
-    if not missing and (keys or unit.settled()):
+    missing, settled = set(unit.missing(keys)), unit.settled(trajectory.steps)
+    if not missing and (settled or (keys and not trajectory.steps)):
         unit.abandon()
         return "finished", "another process finished it"
     due = [each for each in trajectory.measurements if each.key in missing]
+    target = max([each.step for each in due] + ([] if settled else [trajectory.steps]), default=0)
     try:
+        resumed = unit.resume(_latest(due, target, assignment.load())) if target else None
         with output_to(unit.output):
-            taken, row = _run(assignment, due, unit)
+            taken, row = _run(assignment, due, target, unit, resumed)
     except BaseException:
         unit.abandon()
         raise
@@ -80,42 +83,50 @@ def _do(assignment: Assignment, unit: Unit, begun: float) -> tuple[str, str]:
     return row["status"], row["reason"] or ""
 
 
-def _run(assignment: Assignment, due: Sequence[Measurement], unit: Unit) -> tuple[list[str], dict[str, Any]]:
+def _latest(due: Sequence[Measurement], target: int, registries: Registries) -> int:
+    """The last step from which all that is due can still be measured; an update is seen by making it."""
+    tags = [registries["probe"][each.probe["kind"]].tags for each in due]
+    return min([target] + [each.step - tag.get("update", False) for each, tag in zip(due, tags, strict=True)])
+
+
+def _run(
+    assignment: Assignment, due: Sequence[Measurement], target: int, unit: Unit, resumed: Resumed | None
+) -> tuple[list[str], dict[str, Any]]:
     """The measurements taken, and the row of outcomes."""
-    trajectory, elements = assignment.trajectory, None
+    trajectory, elements, begun = assignment.trajectory, None, time.perf_counter()
+    walk: Walk | None = None
     with ExitStack() as acting:
         try:
             registries = assignment.load()
             state = build(trajectory, registries, assignment.roots)
             elements = parameters(state.model)
             acting.enter_context(intervened(state.model, state.optimizer, trajectory.setting, registries))
-        except CorpusError:
-            raise
-        except (Exception, SystemExit) as error:
-            return [], outcome(trajectory, *_end(error), elements)
-        taken, ends = _taken(state, due, unit, registries)
-    status = ends[0][0] if ends else "finished"
-    said = "; ".join(reason for _, reason in ends)
-    return taken, outcome(trajectory, status, said or None, elements)
+            if resumed is not None:
+                from_bytes(state, resumed.content, resumed.facts)
 
+            def partial(steps: int, loss: float | None) -> Row:
+                row = outcome(trajectory, "interrupted", f"kept at step {steps}", elements, steps, loss)
+                return row | {"seconds": time.perf_counter() - begun}
 
-def _taken(
-    state: State, due: Sequence[Measurement], unit: Unit, registries: Registries
-) -> tuple[list[str], list[tuple[str, str]]]:
-    """The measurements taken, and how the others ended; one that fails does not keep the others from being taken."""
-    taken: list[str] = []
-    ends: list[tuple[str, str]] = []
-    for measurement in due:
-        try:
-            table, rows = measure(state, measurement, registries)
-            unit.write(table, rows)
-            taken.append(measurement.key)
+            walk = Walk(state, trajectory, target, _by_step(due), unit, registries, partial, _end)
+            walk.remember(resumed.curves if resumed else ())
+            ending = walk.go()
         except (CorpusError, StoreError):
             raise
         except (Exception, SystemExit) as error:
-            status, reason = _end(error)
-            ends.append((status, f"{measurement.probe['kind']}: {reason}"))
-    return taken, ends
+            taken, done, loss = (walk.taken, state.step, walk.last_finite_loss) if walk else ([], 0, None)
+            return taken, outcome(trajectory, *_end(error), elements, done, loss)
+    status, said = (walk.missed[0][0], "; ".join(reason for _, reason in walk.missed)) if walk.missed else (None, None)
+    if status is None:
+        status, said = (ending.status, ending.reason) if ending else ("finished", None)
+    return walk.taken, outcome(trajectory, status, said, elements, state.step, walk.last_finite_loss)
+
+
+def _by_step(due: Sequence[Measurement]) -> dict[int, list[Measurement]]:
+    found: dict[int, list[Measurement]] = {}
+    for each in due:
+        found.setdefault(each.step, []).append(each)
+    return found
 
 
 def _end(error: BaseException) -> tuple[str, str]:
@@ -134,14 +145,21 @@ def _line(error: BaseException) -> str:
     return f"{type(error).__name__}: {said}" if said else type(error).__name__
 
 
-def outcome(trajectory: Trajectory, status: str, reason: str | None, elements: int | None = None) -> dict[str, Any]:
-    """A row of ``outcomes`` for work that made no update."""
+def outcome(
+    trajectory: Trajectory,
+    status: str,
+    reason: str | None,
+    elements: int | None = None,
+    steps: int = 0,
+    loss: float | None = None,
+) -> dict[str, Any]:
+    """A row of ``outcomes`` for work that led to a state after ``steps`` updates."""
     return {
         "trajectory": trajectory.key,
-        "steps": 0,
+        "steps": steps,
         "status": status,
         "reason": reason,
-        "last_finite_loss": None,
+        "last_finite_loss": loss,
         "parameters": elements,
         "seconds": 0.0,
         "device": f"cpu ({platform.processor() or platform.machine()})",

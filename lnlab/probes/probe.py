@@ -2,7 +2,7 @@
 
 A probe is ``(state, *, ...) -> rows`` of a table, without the column ``measurement``. Its tags: ``table``; ``passes``,
 which counts its forward-equivalents of one batch, summed over its batches (a gradient is 3); ``quantities``, all that
-it may measure.
+it may measure; ``update``, that it looks at what the last update added, and so not at step 0.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-from torch import nn
+from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from lnlab.errors import LabError, Problem
@@ -33,8 +33,13 @@ class State:
         task: batches and their loss.
         draw: the randomness of the replicate.
         step: updates done.
-        optimizer: or None before training.
-        schedule: step -> factor on the learning rate, or None.
+        optimizer: or None where nothing trains.
+        schedule: update, from 1 -> factor on the learning rate, or None.
+        initial: gives the parameters of step 0 by name, made again.
+        next_gradient: gives by parameter name the gradient that the next update will use: in training mode, its
+            dropout included, before clipping. The update uses it again, so that it costs nothing.
+        last_update: by parameter name what the last update added; where the probe is tagged ``update``, else None.
+        last_rate: the learning rate of the last update.
     """
 
     model: nn.Module
@@ -43,6 +48,10 @@ class State:
     step: int
     optimizer: Optimizer | None = None
     schedule: Callable[[int], float] | None = None
+    initial: Callable[[], dict[str, Tensor]] | None = None
+    next_gradient: Callable[[], dict[str, Tensor]] | None = None
+    last_update: dict[str, Tensor] | None = None
+    last_rate: float | None = None
 
     def batches(self, n: int, split: str = "train", purpose: str = "probe") -> list[Batch]:
         """The first ``n`` batches of a split for a purpose: the same at every state of a seed and in every variant.

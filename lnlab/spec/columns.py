@@ -42,5 +42,8 @@ VOCABULARY: dict[str, tuple[str, ...]] = {
 ENDS = ("first", "last")
 """What ``layer`` may also be: the first and the last layer of a run's stack."""
 
+EVALUATION = "evaluation"
+"""The probe that scores a split; that of the validation split looks wherever ``train.evaluate`` says."""
+
 METHOD = "method"
 """What a selection, an axis and a claim's ``over`` may name beside paths: the name of a setting under ``methods``."""

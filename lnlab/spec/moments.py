@@ -1,5 +1,7 @@
 """When a probe looks at a run: ``init``, ``end``, a list of steps, ``{every: k}``, ``{log: n}`` or ``{epochs: k}``."""
 
+from itertools import count, takewhile
+from math import ceil
 from typing import Annotated
 
 from pydantic import BeforeValidator, WithJsonSchema
@@ -52,13 +54,19 @@ def parse_at(given: Json) -> Json:
 At = Annotated[Json, BeforeValidator(parse_at), WithJsonSchema(_SCHEMA)]
 
 
-def due(at: Json, steps: int) -> tuple[int, ...]:
+def due(at: Json, steps: int, epoch: float | None = None) -> tuple[int, ...]:
     """The steps, ascending, at which a run of ``steps`` updates is looked at.
 
-    ``{every: k}`` begins at 0; ``{log: n}`` are n steps from 1 to ``steps`` in equal ratios, rounded, each once.
+    ``{every: k}`` begins at 0; ``{log: n}`` are n steps from 1 to ``steps`` in equal ratios, rounded, each once;
+    ``{epochs: k}`` begins at 0, each step the first with which so many epochs are over.
+
+    Args:
+        at: one of the forms.
+        steps: updates of the run.
+        epoch: updates an epoch; None where the data have no end.
 
     Raises:
-        ValueError: a step beyond the end, or a rule that counts epochs (how many updates one has, the data decide).
+        ValueError: a step beyond the end, or a rule that counts epochs where there are none.
     """
     if at == "init":
         return (0,)
@@ -70,7 +78,9 @@ def due(at: Json, steps: int) -> tuple[int, ...]:
         return tuple(sorted(set(at)))
     ((rule, number),) = at.items()
     if rule == "epochs":
-        raise ValueError("a plan cannot count epochs yet")
+        if epoch is None:
+            raise ValueError("{epochs: k} counts passes over the data, and these have no end")
+        return tuple(takewhile(lambda step: step <= steps, (ceil(n * number * epoch) for n in count())))
     if rule == "every":
         return tuple(range(0, steps + 1, number))
     if steps == 0:

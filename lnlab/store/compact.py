@@ -28,8 +28,8 @@ def _folders(root: Path, digest: str) -> list[Path]:
 
 
 def complete(runs: pl.DataFrame) -> bool:
-    """Whether every run has finished; a run without any status has not."""
-    return bool((runs["status"].fill_null("missing") == "finished").all())
+    """Whether every run has come to its end, planned or its own; a run without any status has not."""
+    return bool(runs["status"].fill_null("missing").is_in(["finished", "diverged"]).all())
 
 
 def read_whole(root: Path, digest: str) -> Results | None:

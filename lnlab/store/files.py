@@ -124,6 +124,17 @@ def replace(path: Path, content: bytes) -> None:
     sync_folder(path.parent)
 
 
+def rename(path: Path, fresh: Path) -> None:
+    """Give a folder that no record names yet another name beside it.
+
+    Raises:
+        StoreError: it cannot be renamed.
+    """
+    with _doing("rename", path):
+        path.rename(fresh)
+    sync_folder(fresh.parent)
+
+
 def create(path: Path, content: bytes) -> bool:
     """Make a file that must not be there yet; says whether this process made it.
 

@@ -1,18 +1,22 @@
 """From records and a plan to ``Results``: every byte that is read is verified first."""
 
+import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from lnlab.store.pending import miss_of
+from lnlab.spec.columns import EVALUATION
+from lnlab.store.course import course
+from lnlab.store.pending import Wanted, miss_of
 from lnlab.store.records import Found, Record, look
 from lnlab.tables import WRITTEN_BY_WORKERS, Results, frame, schema
 
-_OF_THE_OUTCOME = ("status", "reason", "seconds", "parameters", "last_finite_loss", "device", "versions")
+_OF_THE_OUTCOME = ("status", "reason", "done", "seconds", "parameters", "last_finite_loss", "device", "versions")
+_OF_THE_NEXT_UPDATE = ("loss", "global_gradient_norm")
+"""Curves of the training batches: at a state they belong to the update that follows it."""
 _BY_MEASUREMENT = [table for table, columns in WRITTEN_BY_WORKERS.items() if "measurement" in columns]
 
 
@@ -47,12 +51,12 @@ def join(root: Path, plan: Mapping[str, pl.DataFrame]) -> Results:
     gathered = _gather(root, runs, needs)
     outcomes = pl.DataFrame(
         [gathered.outcomes[key] for key in runs.select("trajectory", "steps").iter_rows()],
-        schema={name: schema("outcomes")[name] for name in _OF_THE_OUTCOME},
+        schema={name: pl.Int64() if name == "done" else schema("outcomes")[name] for name in _OF_THE_OUTCOME},
     )
     places = needs.join(runs.select("run", "variant", "seed"), on="run", maintain_order="left")
     where = places.select("run", "variant", "seed", "step", "measurement")
     tables = {table: _along(where, gathered.rows(table)) for table in _BY_MEASUREMENT}
-    tables["curves"] = _curves(runs, gathered.rows("curves"))
+    tables["curves"] = _curves(runs, needs, gathered.rows("curves"))
     tables["needs"] = places.select("run", "variant", "seed", "step", "probe", "measurement")
     return Results(pl.concat([runs, outcomes], how="horizontal"), plan["axes"], tables)
 
@@ -62,30 +66,45 @@ def _along(where: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:
     return where.join(rows, on="measurement", how="inner", maintain_order="left_right")
 
 
-def _curves(runs: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:
-    """The curves of every run, up to its own number of updates; a step recorded twice counts once, first by name."""
+def _curves(runs: pl.DataFrame, needs: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:
+    """The curves of every run, up to its own number of updates; a step recorded twice counts once, first by name.
+
+    Training that went on, and what another spec evaluated on the same trajectory, changes none of its rows.
+    """
     once = rows.unique(["trajectory", "step", "split", "quantity"], keep="first", maintain_order=True)
     named = runs.select("run", "variant", "seed", "trajectory", "steps")
-    joined = named.join(once, on="trajectory", maintain_order="left_right").filter(pl.col("step") <= pl.col("steps"))
+    looks = needs.filter(pl.col("probe").is_in(_evaluations(needs))).select("run", "step").unique()
+    looked = looks.with_columns(_looked=pl.lit(value=True))
+    joined = named.join(once, on="trajectory", maintain_order="left_right")
+    joined = joined.join(looked, on=["run", "step"], how="left", maintain_order="left")
+    trained = pl.col("split") == "train"
+    ahead = trained & pl.col("quantity").is_in(_OF_THE_NEXT_UPDATE)
+    kept = pl.col("step") + ahead.cast(pl.Int64) <= pl.col("steps")
+    joined = joined.filter(kept & ((trained & (pl.col("quantity") != "epoch")) | pl.col("_looked")))
     return joined.select("run", "variant", "seed", "step", "trajectory", "split", "quantity", "value")
 
 
-def _by_steps(runs: pl.DataFrame, needs: pl.DataFrame) -> dict[str, dict[int, list[str]]]:
-    """Trajectory -> number of updates of a run -> its measurements."""
+def _evaluations(needs: pl.DataFrame) -> list[str]:
+    """The probes, as JSON, that write curves."""
+    return [probe for probe in needs["probe"].unique() if json.loads(probe)["kind"] == EVALUATION]
+
+
+def _by_steps(runs: pl.DataFrame, needs: pl.DataFrame) -> dict[str, dict[int, dict[str, int]]]:
+    """Trajectory -> number of updates of a run -> its measurements, each with its step."""
     of_run = {run: (key, steps) for run, key, steps in runs.select("run", "trajectory", "steps").iter_rows()}
-    found: dict[str, dict[int, list[str]]] = {}
+    found: dict[str, dict[int, dict[str, int]]] = {}
     for trajectory, steps in of_run.values():
-        found.setdefault(trajectory, {})[steps] = []
-    for run, measurement in needs.select("run", "measurement").iter_rows():
+        found.setdefault(trajectory, {})[steps] = {}
+    for run, measurement, step in needs.select("run", "measurement", "step").iter_rows():
         trajectory, steps = of_run[run]
-        found[trajectory][steps].append(measurement)
+        found[trajectory][steps][measurement] = step
     return found
 
 
-def wanted(runs: pl.DataFrame, needs: pl.DataFrame) -> dict[str, list[str]]:
-    """Trajectory -> its measurements, each once."""
+def wanted(runs: pl.DataFrame, needs: pl.DataFrame) -> dict[str, Wanted]:
+    """Trajectory -> what its runs ask of it together."""
     found = _by_steps(runs, needs).items()
-    return {trajectory: list(dict.fromkeys(chain(*by_steps.values()))) for trajectory, by_steps in found}
+    return {key: Wanted(max(by), {k: s for each in by.values() for k, s in each.items()}) for key, by in found}
 
 
 def _gather(root: Path, runs: pl.DataFrame, needs: pl.DataFrame) -> Gathered:
@@ -93,7 +112,7 @@ def _gather(root: Path, runs: pl.DataFrame, needs: pl.DataFrame) -> Gathered:
     for trajectory, by_steps in _by_steps(runs, needs).items():
         found = look(root, trajectory)
         for steps, keys in by_steps.items():
-            gathered.outcomes[trajectory, steps] = _outcome(found, keys)
+            gathered.outcomes[trajectory, steps] = _outcome(found, Wanted(steps, keys))
         _sort(found, {key for keys in by_steps.values() for key in keys}, gathered)
     return gathered
 
@@ -121,18 +140,40 @@ def _read(table: str, contents: Iterable[bytes]) -> pl.DataFrame:
     ).collect()
 
 
-def _outcome(found: Found, keys: list[str]) -> dict[str, Any]:
+def _outcome(found: Found, asked: Wanted) -> dict[str, Any]:
     """The outcome columns of a run: of the record that settles it, of the last attempt, or null."""
-    miss = miss_of(found, keys)
+    miss = miss_of(found, asked)
     if miss is None:
-        record = _settling(found, keys)
-        return {name: record.outcome[name] for name in _OF_THE_OUTCOME}
+        record, made = _settling(found, asked), course(found.records)
+        end = made.ended(asked.steps)
+        told = _columns(record) | {"seconds": _seconds(found, asked)}
+        ran = {"done": end.steps} if end else {"done": asked.steps, "status": "finished", "reason": None}
+        return told | (ran if asked.steps else {"done": 0})
     if miss.attempt is not None:
-        return {name: miss.attempt.outcome[name] for name in _OF_THE_OUTCOME}
+        return _columns(miss.attempt) | {"done": min(course(found.records).covered, asked.steps)}
     return dict.fromkeys(_OF_THE_OUTCOME) | {"reason": miss.reason if found.damaged else None}
 
 
-def _settling(found: Found, keys: list[str]) -> Record:
-    """The record that a finished run shows: the first that finished and holds something of it, else the first."""
-    holding = [record for record in found.records if not keys or set(keys) & set(record.measurements)]
+def _columns(record: Record) -> dict[str, Any]:
+    return {name: record.outcome.get(name) for name in _OF_THE_OUTCOME}
+
+
+def _settling(found: Found, asked: Wanted) -> Record:
+    """The record that a settled run shows.
+
+    Of a run with updates that of its end, or the last that its updates needed; else the first that finished and holds
+    something of it, or the first.
+    """
+    if asked.steps:
+        end = course(found.records).ended(asked.steps)
+        return end or next(r for r in found.records if r.first_step < asked.steps <= r.steps)
+    keys = set(asked.measurements)
+    holding = [record for record in found.records if not keys or keys & set(record.measurements)]
     return next((record for record in holding if record.finished), holding[0])
+
+
+def _seconds(found: Found, asked: Wanted) -> float:
+    """Wall-clock time of all stretches that a run's updates and measurements needed."""
+    keys = set(asked.measurements)
+    parts = [r for r in found.records if r.first_step < asked.steps or keys & set(r.measurements)]
+    return float(sum(record.outcome["seconds"] or 0.0 for record in parts or found.records[:1]))

@@ -1,12 +1,26 @@
 """What a plan still lacks, and why each miss is a miss."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
+from lnlab.store.course import Course, course
 from lnlab.store.records import Found, Record, look
 
 NEVER = "never measured"
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What a plan asks of a trajectory.
+
+    Attributes:
+        steps: updates.
+        measurements: key -> the updates made when it is taken, in the order of the plan.
+    """
+
+    steps: int = 0
+    measurements: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -25,32 +39,46 @@ class Miss:
     attempt: Record | None = None
 
 
-def misses(root: Path, wanted: Mapping[str, Sequence[str]]) -> dict[str, Miss]:
-    """Trajectory -> what it lacks of ``wanted`` (trajectory -> measurements); one that lacks nothing is not there.
+def misses(root: Path, wanted: Mapping[str, Wanted]) -> dict[str, Miss]:
+    """Trajectory -> what it lacks of what is wanted; one that lacks nothing is not there.
 
     Raises:
         StoreError: this user may not read the store.
     """
-    found = ((trajectory, miss_of(look(root, trajectory), keys)) for trajectory, keys in wanted.items())
+    found = ((trajectory, miss_of(look(root, trajectory), each)) for trajectory, each in wanted.items())
     return {trajectory: miss for trajectory, miss in found if miss}
 
 
-def miss_of(found: Found, wanted: Sequence[str]) -> Miss | None:
-    """What the records of one trajectory lack of ``wanted``."""
-    held = found.first()
-    missing = tuple(key for key in wanted if key not in held)
-    if not missing and (wanted or any(record.finished for record in found.records)):
+def miss_of(found: Found, wanted: Wanted) -> Miss | None:
+    """What the records of one trajectory lack of what is wanted; nothing is wanted beyond the trajectory's own end."""
+    held, made = found.first(), course(found.records)
+    end = made.ended(wanted.steps)
+    there = [key for key, step in wanted.measurements.items() if end is None or step <= end.steps]
+    missing = tuple(key for key in there if key not in held)
+    reached = end is not None or wanted.steps <= made.covered
+    if not missing and reached and (there or wanted.steps or any(record.finished for record in found.records)):
         return None
-    attempts = [r for r in found.records if not r.finished and (not missing or set(missing) & set(r.asked))]
+    attempts = [r for r in found.records if _failed(r) and (not missing or set(missing) & set(r.asked))]
     if found.damaged:
         return Miss(missing, f"file damaged: {'; '.join(found.damaged)}")
     if attempts:
         status, reason = (attempts[-1].outcome[name] for name in ("status", "reason"))
         said = f"the last attempt {_VERBS.get(status, status)}"
         return Miss(missing, f"{said}: {reason}" if reason else said, attempts[-1])
-    if held and missing:
-        return Miss(missing, f"{NEVER}: {len(missing)} of {len(wanted)} measurements are new here")
-    return Miss(missing, NEVER)
+    return Miss(missing, _why(missing, there, made, wanted.steps, taken=bool(held)))
+
+
+def _failed(record: Record) -> bool:
+    """Whether a stretch came to a bad end that is not the trajectory's own."""
+    return not record.finished and not record.ends
+
+
+def _why(missing: tuple[str, ...], there: list[str], made: Course, steps: int, *, taken: bool) -> str:
+    if made.covered < steps:
+        return f"trained for {made.covered} of {steps} steps" if made.covered else NEVER
+    if taken and missing:
+        return f"{NEVER}: {len(missing)} of {len(there)} measurements are new here"
+    return NEVER
 
 
 _VERBS = {

@@ -38,6 +38,11 @@ class Record:
         """Whether nothing went wrong."""
         return bool(self.outcome["status"] == "finished")
 
+    @property
+    def ends(self) -> bool:
+        """Whether the trajectory came to an end of its own here: it diverged, or a rule stopped it (which has a reason)."""
+        return self.outcome["status"] == "diverged" or (self.finished and self.outcome["reason"] is not None)
+
     def content(self) -> bytes:
         """The bytes of ``record.json``."""
         fields = ("trajectory", "first_step", "steps", "asked", "measurements", "outcome", "files")

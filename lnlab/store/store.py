@@ -14,7 +14,7 @@ from lnlab.store import compact, files, plans, verdicts
 from lnlab.store.join import join, wanted
 from lnlab.store.layout import plan_folder
 from lnlab.store.leases import PERIOD
-from lnlab.store.pending import Miss, misses
+from lnlab.store.pending import Miss, Wanted, misses
 from lnlab.store.plans import Stored
 from lnlab.store.records import look
 from lnlab.store.seal import Damaged
@@ -62,7 +62,7 @@ class Store:
         """
         if compact.read_whole(self.root, plan.digest):
             return []
-        keys = {trajectory.key: [m.key for m in trajectory.measurements] for trajectory in plan.trajectories}
+        keys = {t.key: Wanted(t.steps, {m.key: m.step for m in t.measurements}) for t in plan.trajectories}
         found = misses(self.root, keys)
         return [
             (replace(each, measurements=_only(each, found[each.key])), found[each.key].reason)

@@ -11,12 +11,14 @@ from typing import Any
 import polars as pl
 
 from lnlab.errors import StoreError
-from lnlab.keys import digest_bytes
+from lnlab.keys import Json, digest_bytes
 from lnlab.store import files
+from lnlab.store.course import course
 from lnlab.store.layout import LEASE, OUTPUT, RECORD, stretch_name, stretches, trajectory_folder
 from lnlab.store.leases import PERIOD, Lease, acquire
 from lnlab.store.records import Record, look
-from lnlab.tables import Row, frame
+from lnlab.store.states import Saved, forget, latest, save
+from lnlab.tables import Resumed, Row, frame
 
 LINES = 50
 """How many lines of a worker's output are kept."""
@@ -95,9 +97,53 @@ class Unit:
         self._asked = tuple(key for key in measurements if key not in held)
         return list(self._asked)
 
-    def settled(self) -> bool:
-        """Whether an intact record says that the trajectory finished."""
-        return any(record.finished for record in look(self.root, self.trajectory).records)
+    def settled(self, steps: int = 0) -> bool:
+        """Whether intact records say that the trajectory finished so many updates, or came to its own end before."""
+        records = look(self.root, self.trajectory).records
+        made = course(records)
+        reached = made.ended(steps) is not None or (steps and steps <= made.covered)
+        return bool(reached) or (not steps and any(record.finished for record in records))
+
+    def resume(self, limit: int) -> Resumed | None:
+        """The last intact state of at most ``limit`` updates that committed rows reach; this stretch begins there."""
+        found = look(self.root, self.trajectory)
+        state = latest(self.folder.parent, min(limit, course(found.records).covered))
+        if state is None:
+            return None
+        self._begin(state.step)
+        parts = [tables["curves.parquet"] for tables in found.tables if "curves.parquet" in tables]
+        rows = pl.concat([pl.read_parquet(BytesIO(part)) for part in parts]) if parts else frame("curves", [])
+        rows = rows.filter(pl.col("step") <= state.step).unique(["step", "split", "quantity"], keep="first")
+        return Resumed(state.step, state.content, state.facts, rows.sort("step").to_dicts())
+
+    def save(self, step: int, content: bytes, facts: Json) -> None:
+        """Keep a state; it counts once a committed stretch reaches it.
+
+        Raises:
+            StoreError: the store cannot be written.
+        """
+        save(self.folder.parent, Saved(step, content, facts))
+
+    def go_on(self, measurements: Sequence[str], outcome: Row) -> None:
+        """Make everything written so far visible, and begin the next stretch under the same lease.
+
+        States before the end of this stretch are removed: nothing leads back there.
+
+        Raises:
+            StoreError: the store cannot be written; what was committed before is kept.
+        """
+        self._write_record(measurements, outcome)  # what is printed goes on into the same file
+        forget(self.folder.parent, outcome["steps"])
+        self._frames = {}
+        self.folder = self.folder.parent / stretch_name(outcome["steps"])
+        self.first_step = outcome["steps"]
+        files.make_folder(self.folder)
+
+    def _begin(self, step: int) -> None:
+        """Name this stretch, in which nothing is written yet, by its first step."""
+        fresh = self.folder.parent / stretch_name(step)
+        files.rename(self.folder, fresh)
+        self.folder, self.first_step = fresh, step
 
     def write(self, table: str, rows: Iterable[Row]) -> None:
         """Add rows to one of the tables that workers write."""
@@ -110,26 +156,30 @@ class Unit:
             StoreError: the store cannot be written; nothing is visible.
         """
         try:
-            digests = self._write_tables(outcome)
             self._trim()
-            files.sync_folder(self.folder)
-            asked = tuple(dict.fromkeys((*self._asked, *measurements)))
-            record = Record(
-                folder=self.folder,
-                trajectory=self.trajectory,
-                first_step=self.first_step,
-                steps=outcome["steps"],
-                asked=asked,
-                measurements=tuple(measurements),
-                outcome=_plain(outcome),
-                files=digests,
-            )
-            files.replace(self.folder / RECORD, record.content())
+            self._write_record(measurements, outcome)
         except StoreError:
             self._withdraw()
             raise
+        with suppress(StoreError):
+            forget(self.folder.parent, outcome["steps"] if outcome["status"] == "finished" else 0)
         with suppress(StoreError):  # what counts is on the disk; the lease ends with this process
             self.lease.release()
+
+    def _write_record(self, measurements: Sequence[str], outcome: Row) -> None:
+        digests = self._write_tables(outcome)
+        files.sync_folder(self.folder)
+        record = Record(
+            folder=self.folder,
+            trajectory=self.trajectory,
+            first_step=self.first_step,
+            steps=outcome["steps"],
+            asked=tuple(dict.fromkeys((*self._asked, *measurements))),
+            measurements=tuple(measurements),
+            outcome=_plain(outcome),
+            files=digests,
+        )
+        files.replace(self.folder / RECORD, record.content())
 
     def abandon(self) -> None:
         """End without a trace.

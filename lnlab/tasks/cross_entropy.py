@@ -4,6 +4,7 @@ The smoothing mass falls on every row of the vocabulary, the right one included 
 so that a perfect prediction still costs: 1.246 nats a token for V = 10,000 and eps = 0.1.
 """
 
+import torch
 from torch import Tensor
 from torch.nn import functional
 
@@ -15,6 +16,13 @@ def token_cross_entropy(logits: Tensor, said: Tensor, smoothing: float) -> Tenso
     return functional.cross_entropy(
         logits.flatten(0, 1), said.flatten(), ignore_index=PAD, reduction="sum", label_smoothing=smoothing
     )
+
+
+def entropy(counts: Tensor) -> float:
+    """``-sum p log p`` of frequencies, in nats: (classes,) -> number."""
+    p = counts[counts > 0].double()
+    p = p / p.sum()
+    return float(-(p * torch.log(p)).sum())
 
 
 def label_cross_entropy(logits: Tensor, labels: Tensor, smoothing: float) -> Tensor:

@@ -4,6 +4,7 @@ With entries N(0, 1/d) in the table, embedded by sqrt(d) table[token] and no pos
 N(0, I_d), the assumption of theory (Xiong et al., 2020, Section 3.3). Answers are drawn independently of what is read.
 """
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import count
@@ -69,6 +70,19 @@ class RandomTokens:
     def nll(self, model: nn.Module, batch: Batch) -> tuple[Tensor, int]:
         """As ``loss``: nothing is smoothed."""
         return self.loss(model, batch)
+
+    def scores(self, model: nn.Module, batch: Batch) -> tuple[dict[str, Tensor], int]:
+        """The sum of ``loss``, which is ``nll``, over the answers of a batch, and their number."""
+        loss, number = self.loss(model, batch)
+        return {"loss": loss, "nll": loss}, number
+
+    @property
+    def epoch_batches(self) -> None:
+        """There is no end."""
+
+    def unigram_entropy(self) -> float:
+        """The entropy of answers that are drawn uniformly."""
+        return math.log(self.classes or self.size - 1)
 
     def _read(self, generator: Generator) -> Tensor:
         """Tokens of a batch, (sentences, length)."""

@@ -46,6 +46,7 @@ class Task(Protocol):
         size: rows of the tables that read: the declared vocabulary.
         labels: rows of the output: the vocabulary again, or the number of classes.
         unit: what ``loss`` counts: ``tokens`` or ``sentences``.
+        epoch_batches: training batches an epoch, the same in every epoch; None where they have no end.
     """
 
     @property
@@ -63,6 +64,11 @@ class Task(Protocol):
         """What a count counts."""
         ...
 
+    @property
+    def epoch_batches(self) -> int | None:
+        """Training batches an epoch."""
+        ...
+
     def batches(self, split: str, purpose: str, epoch: int = 0) -> Iterator[Batch]:
         """Every batch of one epoch over a split, once, in an order addressed by (seed, purpose, split, epoch)."""
         ...
@@ -73,6 +79,14 @@ class Task(Protocol):
 
     def nll(self, model: nn.Module, batch: Batch) -> tuple[Tensor, int]:
         """As ``loss``, without label smoothing: what is compared across settings."""
+        ...
+
+    def scores(self, model: nn.Module, batch: Batch) -> tuple[dict[str, Tensor], int]:
+        """The sums of ``loss`` and ``nll``, and of ``accuracy`` for labels, from one pass; and their count."""
+        ...
+
+    def unigram_entropy(self) -> float | None:
+        """The entropy of the training answers' frequencies in nats: what can be had without reading; None: unknown."""
         ...
 
 

@@ -19,7 +19,7 @@ from lnlab.errors import CorpusError, LabError, Problem, nearest
 from lnlab.randomness import Draw
 from lnlab.registry import Roots, default
 from lnlab.tasks.batching import batches_of
-from lnlab.tasks.cross_entropy import token_cross_entropy
+from lnlab.tasks.cross_entropy import entropy, token_cross_entropy
 from lnlab.tasks.encoded import Encoded, Sentences, encoded
 from lnlab.tasks.task import PAD, Batch, tasks
 
@@ -68,6 +68,13 @@ class Translation:
         Raises:
             CorpusError: the corpus is absent or damaged, or the split has no pair that is short enough.
         """
+        rows, cut = self._cut(split, purpose, epoch)
+        source, target = self._sides(split)
+        for chosen in cut:
+            yield _batch(source, target, rows[chosen])
+
+    def _cut(self, split: str, purpose: str, epoch: int) -> tuple[Tensor, list[Tensor]]:
+        """The rows of a split that are short enough, and which of these each batch has."""
         source, target = self._sides(split)
         rows = self._short(source, target)
         if not len(rows):
@@ -76,8 +83,7 @@ class Translation:
                 Problem("task", what, "give the corpus such a split, or raise max_length or batch_tokens")
             )
         seed = self.draw(purpose, "batches", split, epoch)
-        for chosen in batches_of(source.lengths[rows], target.lengths[rows], self.batch_tokens, seed):
-            yield _batch(source, target, rows[chosen])
+        return rows, batches_of(source.lengths[rows], target.lengths[rows], self.batch_tokens, seed)
 
     def dropped(self, split: str) -> int:
         """How many pairs of a split are left out: a side is empty or too long, or the target exceeds the budget."""
@@ -91,6 +97,26 @@ class Translation:
     def nll(self, model: nn.Module, batch: Batch) -> tuple[Tensor, int]:
         """The negative log-likelihood of a batch: its sum in nats, and the number of target tokens."""
         return token_cross_entropy(model(batch), batch.target_out, 0.0), batch.tokens
+
+    def scores(self, model: nn.Module, batch: Batch) -> tuple[dict[str, Tensor], int]:
+        """The sums of ``loss`` and ``nll`` over the target tokens of a batch, and their number."""
+        logits = model(batch)
+        loss = token_cross_entropy(logits, batch.target_out, self.label_smoothing)
+        return {"loss": loss, "nll": token_cross_entropy(logits, batch.target_out, 0.0)}, batch.tokens
+
+    @cached_property
+    def epoch_batches(self) -> int:
+        """Training batches an epoch: lengths alone decide, so that every epoch has as many.
+
+        Raises:
+            CorpusError: the corpus is absent or damaged.
+        """
+        return len(self._cut("train", "train", 0)[1])
+
+    def unigram_entropy(self) -> float:
+        """The entropy of the tokens that must be said in training, end marks included."""
+        _, target = self._sides("train")
+        return entropy(torch.bincount(target.tokens, minlength=self.size))
 
     def _sides(self, split: str) -> tuple[Sentences, Sentences]:
         if split not in SPLITS:

@@ -1,0 +1,183 @@
+"""Along a trajectory: from a state to the last step that is asked for, with what is measured on the way.
+
+At each state the measurements due there are taken; then the gradient of the next update is computed, its loss recorded
+at this state, and the update made. After each loss and each evaluation the stop rule looks at the curves so far, which
+are all that it may see. A long walk is cut into stretches: their rows and a state are kept every now and then, so that
+a killed one goes on from there, and ends with the same numbers to the last bit.
+"""
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from math import isfinite
+from typing import Any
+
+from lnlab.compile.work import Measurement, Trajectory
+from lnlab.errors import CorpusError, StoreError
+from lnlab.execute.measure import measure
+from lnlab.execute.saved import to_bytes
+from lnlab.execute.unit import Registries, Unit
+from lnlab.execute.updates import Updates
+from lnlab.optim.stops import Ending
+from lnlab.probes.probe import State
+from lnlab.tables import Row
+
+SAVE_EVERY = 60.0
+"""Seconds between two kept states."""
+WORTH_KEEPING = 5.0
+"""Seconds of training that are worth a state at their end, from which more steps would go on."""
+
+Explained = tuple[str, str]
+"""A status, and its reason in words."""
+
+
+@dataclass
+class Walk:
+    """A walk in progress.
+
+    Attributes:
+        state: where it is; moves.
+        trajectory: whose key its rows have.
+        target: the step where it ends, if nothing ends it before.
+        due: step -> measurements to take there.
+        unit: where rows and states go.
+        registries: of probes and stop rules.
+        partial: the outcome of a stretch that goes on, given its last step and last finite loss.
+        explain: makes a status and a reason of an error.
+        curves: (split, quantity) -> (step, value), as far as recorded.
+        taken: measurements that this stretch holds.
+        missed: how measurements failed that could not be taken.
+        last_finite_loss: of the training batches.
+    """
+
+    state: State
+    trajectory: Trajectory
+    target: int
+    due: dict[int, list[Measurement]]
+    unit: Unit
+    registries: Registries
+    partial: Callable[[int, float | None], Row]
+    explain: Callable[[BaseException], Explained]
+    curves: dict[tuple[str, str], list[tuple[int, float]]] = field(default_factory=dict)
+    taken: list[str] = field(default_factory=list)
+    missed: list[Explained] = field(default_factory=list)
+    last_finite_loss: float | None = None
+    _rows: list[Row] = field(default_factory=list)
+    _saved: float = field(default_factory=time.monotonic)
+
+    def __post_init__(self) -> None:
+        train = self.trajectory.setting["train"]
+        self._trained = self.target > 0
+        self._updates = Updates(self.state, self.trajectory.setting) if self._trained else None
+        self._rule: Callable[[Any], Ending | None] = lambda _: None
+        if self._trained and train["stop"] is not None:
+            self._rule = self.registries["stop"].builder(train["stop"])()
+
+    def go(self) -> Ending | None:
+        """Walk to the end; what ended the walk before its target, or None."""
+        begun = time.monotonic()
+        try:
+            if self._trained and self.state.step == 0:
+                self._begin()
+            ending = self._to_target() if self._updates else self._look()
+        finally:
+            self._flush()
+        if ending is None and time.monotonic() - begun > WORTH_KEEPING:
+            self._keep_state()
+        return ending
+
+    def remember(self, rows: Sequence[Row]) -> None:
+        """Take in the curves that were recorded before the state that this walk begins with."""
+        for row in rows:
+            ahead = row["split"] == "train" and row["quantity"] in ("loss", "global_gradient_norm")
+            if row["step"] + ahead <= self.state.step:
+                self.curves.setdefault((row["split"], row["quantity"]), []).append((row["step"], row["value"]))
+        losses = [value for _, value in self.curves.get(("train", "loss"), ()) if isfinite(value)]
+        self.last_finite_loss = losses[-1] if losses else None
+
+    def _to_target(self) -> Ending | None:
+        updates = self._updates
+        if updates is None:
+            raise ValueError("a walk with a target has updates")
+        while True:
+            if ending := self._look():
+                return ending
+            if self.state.step == self.target:
+                return None
+            self._save_now_and_then()
+            gradient = updates.gradient()
+            self._record(self.state.step, "train", loss=gradient.loss, global_gradient_norm=gradient.norm)
+            if isfinite(gradient.loss):
+                self.last_finite_loss = gradient.loss
+            if ending := self._rule(self.curves):
+                return ending
+            self._update(updates)
+            self._record(self.state.step, "train", tokens=gradient.tokens)
+
+    def _update(self, updates: Updates) -> None:
+        """Make an update; keep what it added where a probe of the next state will ask."""
+        coming = self.due.get(self.state.step + 1, ())
+        watched = any(self.registries["probe"][m.probe["kind"]].tags.get("update", False) for m in coming)
+        parameters = dict(self.state.model.named_parameters()) if watched else {}
+        before = {name: p.detach().clone() for name, p in parameters.items()}
+        rate = updates.make()
+        self.state.last_rate = rate
+        self.state.last_update = {name: p.detach() - before[name] for name, p in parameters.items()} or None
+        self._record(self.state.step, "train", learning_rate=rate)
+
+    def _look(self) -> Ending | None:
+        """Take what is due at this state, one after another; one that fails does not keep the others from it."""
+        seen = sum(map(len, self.curves.values()))
+        for measurement in self.due.get(self.state.step, ()):
+            try:
+                self._take(measurement)
+            except (CorpusError, StoreError):
+                raise
+            except (Exception, SystemExit) as error:
+                status, reason = self.explain(error)
+                self.missed.append((status, f"{measurement.probe['kind']}: {reason}"))
+        return self._rule(self.curves) if sum(map(len, self.curves.values())) > seen else None
+
+    def _take(self, measurement: Measurement) -> None:
+        table, rows = measure(self.state, measurement, self.registries)
+        if table == "curves":
+            for row in rows:
+                self._record(row["step"], row["split"], **{row["quantity"]: row["value"]})
+            self._record_epoch()
+        else:
+            self.unit.write(table, rows)
+        self.taken.append(measurement.key)
+
+    def _begin(self) -> None:
+        """What is known before the first update: what a model scores that knows frequencies alone."""
+        entropy = self.state.task.unigram_entropy()
+        if entropy is not None:
+            self._record(0, "train", unigram_entropy=entropy)
+
+    def _record_epoch(self) -> None:
+        """How far into the data the state is, once a state."""
+        batches, step = self.state.task.epoch_batches, self.state.step
+        known = self.curves.get(("train", "epoch"), ())
+        if self._trained and batches and not any(at == step for at, _ in known):
+            self._record(step, "train", epoch=step * self.trajectory.setting["train"]["accumulate"] / batches)
+
+    def _record(self, step: int, split: str, **values: float) -> None:
+        for quantity, value in values.items():
+            self.curves.setdefault((split, quantity), []).append((step, value))
+            row = {"trajectory": self.trajectory.key, "step": step, "split": split}
+            self._rows.append({**row, "quantity": quantity, "value": float(value)})
+
+    def _save_now_and_then(self) -> None:
+        if time.monotonic() - self._saved > SAVE_EVERY:
+            self._keep_state()
+            self._flush()
+            self.unit.go_on(self.taken, self.partial(self.state.step, self.last_finite_loss))
+            self.taken, self._saved = [], time.monotonic()
+
+    def _keep_state(self) -> None:
+        self.unit.save(self.state.step, *to_bytes(self.state))
+
+    def _flush(self) -> None:
+        if self._rows:
+            self.unit.write("curves", self._rows)
+        self._rows = []

@@ -1,0 +1,109 @@
+"""One update after another: ``theta_t = theta_(t-1) - lr factor(t) step(g_t)``, from addressed batches and dropout.
+
+g_t is the gradient of the mean loss over all tokens of the update's micro-batches, so that ``accumulate`` changes the
+memory that an update needs and not what it is. Update t reads the micro-batches (t - 1) a + 1 to t a of the stream of
+epochs; its dropout comes from the default generator, seeded at each micro-batch with (seed, "dropout", t, number).
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import count, islice
+
+import torch
+from torch import Tensor
+from torch.nn.utils import clip_grad_norm_, get_total_norm
+
+from lnlab.compile.work import Setting
+from lnlab.probes.probe import State
+from lnlab.tasks.task import Batch, Task
+
+
+@dataclass(frozen=True)
+class Gradient:
+    """The gradient of an update, before clipping.
+
+    Attributes:
+        loss: mean training loss over the update's tokens, at the state before it.
+        norm: of all parameters' gradients together.
+        tokens: that the loss is the mean of.
+        parts: by parameter; None where the loss does not depend on it.
+    """
+
+    loss: float
+    norm: float
+    tokens: int
+    parts: list[Tensor | None] = field(repr=False)
+
+
+class Updates:
+    """The updates of a run, from a state on; the state moves with them."""
+
+    def __init__(self, state: State, setting: Setting) -> None:
+        if state.optimizer is None or state.schedule is None:
+            raise ValueError("a state that trains has an optimizer and a schedule")
+        train = setting["train"]
+        self.state, self.optimizer, self.schedule = state, state.optimizer, state.schedule
+        self.accumulate: int = train["accumulate"]
+        self.clip: float | None = train["clip"]
+        self.rates = [group["initial_lr"] for group in self.optimizer.param_groups]
+        self._parameters = list(state.model.parameters())
+        self._stream = stream(state.task, state.step * self.accumulate)
+        self._ahead: Gradient | None = None
+        state.next_gradient = self._named_gradient
+
+    def gradient(self) -> Gradient:
+        """The gradient of the next update; it is computed once."""
+        if self._ahead is None:
+            self._ahead = self._computed(list(islice(self._stream, self.accumulate)))
+        return self._ahead
+
+    def make(self) -> float:
+        """Make the next update.
+
+        Returns:
+            Its learning rate.
+        """
+        for parameter, part in zip(self._parameters, self.gradient().parts, strict=True):
+            parameter.grad = part
+        if self.clip is not None:
+            clip_grad_norm_(self._parameters, self.clip)
+        factor = self.schedule(self.state.step + 1)
+        for group, rate in zip(self.optimizer.param_groups, self.rates, strict=True):
+            group["lr"] = rate * factor
+        self.optimizer.step()
+        self.optimizer.zero_grad(set_to_none=True)
+        self._ahead = None
+        self.state.step += 1
+        return float(self.rates[0] * factor)
+
+    def _computed(self, batches: list[Batch]) -> Gradient:
+        model, task = self.state.model, self.state.task
+        losses, tokens = [], 0
+        model.train()
+        with torch.enable_grad():
+            for number, batch in enumerate(batches):
+                torch.default_generator.manual_seed(self.state.draw("dropout", self.state.step + 1, number))
+                loss, units = task.loss(model, batch)
+                loss.backward()  # type: ignore[no-untyped-call]
+                losses.append(loss.detach())
+                tokens += units
+        model.eval()
+        parts = [p.grad for p in self._parameters]
+        self.optimizer.zero_grad(set_to_none=True)
+        there = [part for part in parts if part is not None]
+        torch._foreach_div_(there, tokens)
+        return Gradient(float(torch.stack(losses).sum()) / tokens, float(get_total_norm(there)), tokens, parts)
+
+    def _named_gradient(self) -> dict[str, Tensor]:
+        names = [name for name, _ in self.state.model.named_parameters()]
+        found = zip(names, self._parameters, self.gradient().parts, strict=True)
+        return {name: torch.zeros_like(p) if part is None else part for name, p, part in found}
+
+
+def stream(task: Task, start: int) -> Iterator[Batch]:
+    """The training batches of one epoch after another, from number ``start`` on."""
+    length = task.epoch_batches
+    epoch, skipped = (0, start) if length is None else divmod(start, length)
+    for number in count(epoch):
+        yield from islice(task.batches("train", "train", number), skipped, None)
+        skipped = 0

@@ -1,0 +1,39 @@
+"""``L = Σ loss / Σ tokens`` over a whole split: a mean over its tokens, not over the means of its batches.
+
+The model is as it would be used: dropout is off, and norms over a batch take their running statistics.
+"""
+
+from collections.abc import Iterator
+from itertools import islice
+from typing import Literal
+
+import torch
+
+from lnlab.probes.probe import State, probes
+from lnlab.tables import Row
+
+ENOUGH = 8
+"""Batches of a split without an end that stand for it."""
+PASSES = 20.0
+"""What a split is reckoned as, in batches: nobody knows before it is read."""
+
+
+@probes.register("evaluation", table="curves", passes=lambda _: PASSES, quantities=("loss", "nll", "accuracy"))
+@torch.no_grad()
+def evaluation(state: State, *, split: Literal["train", "validation", "test"] = "validation") -> Iterator[Row]:
+    """``Σ loss / Σ tokens``: loss, and negative log-likelihood, over a whole split (Xiong et al., 2020, Figure 2).
+
+    ``nll`` is never smoothed; both are in nats a token. For labels ``accuracy`` is the share of right ones. Of a task
+    without an end, eight batches are read.
+    """
+    model, task = state.model, state.task
+    model.eval()
+    sums: dict[str, float] = {}
+    units = 0
+    for batch in islice(task.batches(split, "evaluation"), None if task.epoch_batches else ENOUGH):
+        scores, number = task.scores(model, batch)
+        units += number
+        for quantity, total in scores.items():
+            sums[quantity] = sums.get(quantity, 0.0) + float(total)
+    for quantity, total in sums.items():
+        yield {"split": split, "quantity": quantity, "value": total / units}
