@@ -117,6 +117,9 @@ def toys() -> Mapping[str, Registry[Any]]:
     @lab["schedule"].register("linear")
     def linear(steps, *, warmup_steps: int = 0): ...
 
+    @lab["stop"].register("non_finite")
+    def non_finite(): ...
+
     @lab["stop"].register("patience")
     def patience(*, looks: int = 3): ...
 

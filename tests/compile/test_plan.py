@@ -104,7 +104,6 @@ LATER = [
     (("schedule",), {"kind": "constant", "warmup_steps": 1}),
     (("train", "clip"), 2.0),
     (("train", "accumulate"), 2),
-    (("train", "evaluate"), {"every": 2}),
     (("train", "stop"), "patience"),
     (("interventions",), ["freeze"]),
 ]

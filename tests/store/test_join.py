@@ -97,14 +97,15 @@ def test_two_runs_of_one_trajectory_share_its_rows_and_see_its_curve_up_to_their
     unit, run = plan.trajectories[0], plan.runs[0]
     opened = store.open_unit(unit.key)
     opened.write("sites", rows_of(unit.measurements[0]))
-    rows = [{"trajectory": unit.key, "step": s, "split": "train", "quantity": "loss", "value": s / 2} for s in range(5)]
+    rate = {"trajectory": unit.key, "split": "train", "quantity": "learning_rate"}
+    rows = [rate | {"step": s, "value": s / 2} for s in range(5)]
     opened.write("curves", rows)
     opened.commit([unit.measurements[0].key], outcome_of(unit))
     again = store.open_unit(unit.key)
     again.write("curves", [rows[3] | {"value": 99.0}])
     again.commit([], outcome_of(unit))
     both = {"trajectory": unit.key, "variant": run.variant, "seed": 1}
-    need = {"step": 0, "measurement": unit.measurements[0].key}
+    need = {"step": 0, "measurement": unit.measurements[0].key, "probe": '{"kind":"gradient_norm"}'}
     tables = {
         "runs": frame("runs", [{"run": f"r{steps}", "steps": steps, **both} for steps in (0, 3)]),
         "axes": frame("axes", []),
