@@ -132,8 +132,7 @@ def _of_a_probe(entry: Entry[Any], roots: Roots) -> Measured:
 
 def _of_an_optimizer(entry: Entry[Any], roots: Roots) -> Measured:
     """Where weights are after each of some updates, under slopes and a rate that change; half of them decay."""
-    with torch.enable_grad():
-        weights, gates = (torch.nn.Parameter(torch.linspace(-1, 2, 5, dtype=torch.float64)) for _ in range(2))
+    weights, gates = (nn.Parameter(torch.linspace(-1, 2, 5, dtype=torch.float64)) for _ in range(2))
     optimizer = built(entry)([{"params": [weights], "weight_decay": 0.1}, {"params": [gates], "weight_decay": 0.0}])
     path = []
     for t in range(1, 13):

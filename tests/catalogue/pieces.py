@@ -31,7 +31,7 @@ TINY = {
     "warmup_steps": 8,
     "patience": 2,
 }
-"""By the name of an entry or of a parameter: what it is given in place of a default that takes long, or does nothing."""
+"""By the name of an entry or of a parameter: what it is given in place of a default that takes long or does nothing."""
 
 LABELS = {"kind": "random_tokens", "vocabulary": 40, "sentences": 3, "length": 5, "classes": 3}
 TEXT = {"kind": "translation", "corpus": SMALL["corpus"], "vocabulary": 60, "batch_tokens": 32}
