@@ -4,7 +4,7 @@ import math
 
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from quadratic import made
 from torch import nn
@@ -43,6 +43,7 @@ def test_the_time_scale_of_the_factor_is_that_of_beta2():
         assert rectification(when - 1, beta2).r_t < 0.9 < rectification(when + 1, beta2).r_t
 
 
+@settings(deadline=None)
 @given(st.integers(1, 10**6), st.floats(0, 0.99999))
 def test_the_factor_is_there_above_four_gradients_and_rises_to_one(t, beta2):
     now, later = rectification(t, beta2), rectification(t + 1, beta2)
