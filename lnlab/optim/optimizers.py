@@ -1,9 +1,51 @@
-"""The registry of optimizers: ``(parameters) -> torch.optim.Optimizer``."""
+"""Optimizers, ``(parameters) -> torch.optim.Optimizer``: the registry of all, and the two without a first moment.
+
+``parameters`` is what torch takes: tensors, or groups of them, of which one may have options of its own. Whatever an
+optimizer remembers is in ``state`` and ``param_groups``, as tensors and plain values, so that what is restored from
+``state_dict()`` goes on to the last bit.
+"""
 
 from collections.abc import Callable
+from typing import Annotated
 
+import torch
+from pydantic import Field
 from torch.optim import Optimizer
+from torch.optim.optimizer import ParamsT
 
+from lnlab.errors import LabError, Problem
 from lnlab.registry import Registry
 
+Rate = Annotated[float, Field(gt=0)]
+Beta = Annotated[float, Field(ge=0, lt=1)]
+Epsilon = Annotated[float, Field(gt=0)]
+"""Never 0: where a gradient has always been 0 (a word that no batch held) there would be 0/0."""
+Decay = Annotated[float, Field(ge=0)]
 optimizers: Registry[Callable[..., Optimizer]] = Registry("optimizer")
+
+
+@optimizers.register("sgd")
+def sgd(
+    parameters: ParamsT, *, lr: Rate = 0.01, momentum: Beta = 0.0, nesterov: bool = False, weight_decay: Decay = 0.0
+) -> Optimizer:
+    """``u <- momentum u + g, θ <- θ - lr u``: descent, or a heavy ball (Robbins and Monro, 1951; Polyak, 1964).
+
+    u begins as the first gradient, and the rate is outside of it: a schedule acts on the whole step at once.
+    ``nesterov`` steps along g + momentum u (Sutskever et al., 2013). ``weight_decay`` adds weight_decay θ to g.
+
+    Raises:
+        LabError: Nesterov's step without momentum.
+    """
+    if nesterov and momentum == 0:
+        what = "nesterov looks ahead along the momentum, and there is none"
+        raise LabError(Problem("optimizer.nesterov", what, "set optimizer.momentum, or remove it"))
+    return torch.optim.SGD(parameters, lr, momentum, weight_decay=weight_decay, nesterov=nesterov)
+
+
+@optimizers.register("adagrad")
+def adagrad(parameters: ParamsT, *, lr: Rate = 0.01, eps: Epsilon = 1e-10, weight_decay: Decay = 0.0) -> Optimizer:
+    """``s <- s + g², θ <- θ - lr g / (sqrt(s) + eps)``: a rate for each weight that only falls (Duchi et al., 2011).
+
+    ``weight_decay`` adds weight_decay θ to g.
+    """
+    return torch.optim.Adagrad(parameters, lr, weight_decay=weight_decay, eps=eps)

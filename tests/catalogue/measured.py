@@ -1,7 +1,9 @@
 """What a registered piece computes on a fixed tiny input, as a few numbers that may be kept and compared."""
 
+import math
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from inspect import signature
 from itertools import islice
 from typing import Any
 
@@ -128,10 +130,51 @@ def _of_a_probe(entry: Entry[Any], roots: Roots) -> Measured:
     return with_it, numbers
 
 
+def _of_an_optimizer(entry: Entry[Any], roots: Roots) -> Measured:
+    """Where weights are after each of some updates, under slopes and a rate that change; half of them decay."""
+    weights, gates = (nn.Parameter(torch.linspace(-1, 2, 5, dtype=torch.float64)) for _ in range(2))
+    optimizer = built(entry)([{"params": [weights], "weight_decay": 0.1}, {"params": [gates], "weight_decay": 0.0}])
+    path = []
+    for t in range(1, 13):
+        for group in optimizer.param_groups:
+            group["lr"] *= 1 + (t % 3) / 2
+            for p in group["params"]:
+                p.grad = p.detach() ** 3 + torch.linspace(-2, 1, 5, dtype=torch.float64) / t
+        optimizer.step()
+        path += [weights.detach().clone(), gates.detach().clone()]
+    return {}, {"path": summary(torch.cat(path)), "moved": summary(torch.cat(path[-2:]) - torch.cat(path[:2]))}
+
+
+def _of_a_schedule(entry: Entry[Any], roots: Roots) -> Measured:
+    """The factors of 40 updates, 30 of which are all that there are, in epochs of 7."""
+    supplied = {"steps": 30, "epoch": 7.0}
+    factor = built(entry)(**{name: supplied[name] for name in signature(entry.build).parameters if name in supplied})
+    return {}, {"factors": summary(factor(t) for t in range(1, 41))}
+
+
+def _of_a_stop(entry: Entry[Any], roots: Roots) -> Measured:
+    """How and when it ends runs that rise, fall and rest, fall for ever, or break."""
+    runs = {
+        "rising": [4 + t for t in range(12)],
+        "resting": [4 - min(t, 4) / 8 for t in range(12)],
+        "falling": [4 / (1 + t / 8) for t in range(12)],
+        "breaking": [4.0, 3.9, math.nan, 3.8],
+    }
+    rule, numbers = built(entry)(), Numbers()
+    for name, losses in runs.items():
+        curve = list(enumerate(losses))
+        endings = [rule({("train", "loss"): curve[:n], ("validation", "nll"): curve[:n]}) for n in range(1, len(curve))]
+        numbers[name] = digest([ending and [ending.status, ending.reason] for ending in endings])
+    return {}, numbers
+
+
 MEASURES: dict[str, Callable[[Entry[Any], Roots], Measured]] = {
     "corpus": _of_a_corpus,
     "tokenizer": _of_a_tokenizer,
     "task": _of_a_task,
     "probe": _of_a_probe,
     "intervention": _of_an_intervention,
+    "optimizer": _of_an_optimizer,
+    "schedule": _of_a_schedule,
+    "stop": _of_a_stop,
 } | dict.fromkeys(("model", "norm", "placement", "attention", "linear", "init"), _of_a_model)

@@ -17,12 +17,21 @@ SMALL: dict[str, Any] = {
     "heads": 2,
     "d_ff": 24,
     "factor": 0.5,
+    "at_most": 3.0,
     "train": ["left.txt", "right.txt"],
     "corpus": {"kind": "toy_german_english", "train": 60, "validation": 20, "test": 20},
 }
 """By the name of a parameter: what it is given where it has no default."""
-TINY = {"toy_german_english": SMALL["corpus"], "output_perturbation": {"draws": 1}, "batches": 2}
-"""By the name of an entry or of a parameter: what it is given in place of a default that takes long."""
+TINY = {
+    "toy_german_english": SMALL["corpus"],
+    "output_perturbation": {"draws": 1},
+    "batches": 2,
+    "adam_2k": {"freeze": 4},
+    "step": {"at": [20]},
+    "warmup_steps": 8,
+    "patience": 2,
+}
+"""By the name of an entry or of a parameter: what it is given in place of a default that takes long or does nothing."""
 
 LABELS = {"kind": "random_tokens", "vocabulary": 40, "sentences": 3, "length": 5, "classes": 3}
 TEXT = {"kind": "translation", "corpus": SMALL["corpus"], "vocabulary": 60, "batch_tokens": 32}

@@ -1,0 +1,62 @@
+"""Adam whose v has seen ``freeze`` gradients before anything moves: Adam-2k of RAdam's Figure 1 (Liu et al., 2020).
+
+If the trouble of Adam's first updates is that v is made of few gradients, this cures it at the full rate, without a
+ramp. ``t`` counts all updates, the frozen ones too.
+"""
+
+from typing import Annotated
+
+import torch
+from pydantic import Field
+from torch import Tensor
+from torch.optim.optimizer import ParamsT
+
+from lnlab.optim.moments import Group, Memory, MomentsOptimizer, begin, follow_first, follow_second, move
+from lnlab.optim.optimizers import Beta, Decay, Epsilon, Rate, optimizers
+
+
+@optimizers.register("adam_2k")
+class Adam2k(MomentsOptimizer):
+    """``Δθ = 0 while t <= freeze, then Adam's``: only v adapts at first, θ and m are frozen (Liu et al., 2020).
+
+    Weight decay is decoupled, as in the authors' code, and frozen too. v̂ = v / (1 - beta2^t), as v has seen every
+    gradient. m begins to move with θ, so its bias is corrected for its own updates, m̂ = m / (1 - beta1^(t - freeze)).
+    The authors' code corrects m for all t, which is no correction any more: their first step is (1 - beta1) times as
+    long, a ramp of about 10 updates that is not in the paper. ``correct_first_moment: false`` is theirs.
+
+    The state before update ``freeze + 1`` is the initial one: give such a run ``freeze`` updates more than others.
+    """
+
+    def __init__(
+        self,
+        parameters: ParamsT,
+        *,
+        lr: Rate = 1e-3,
+        beta1: Beta = 0.9,
+        beta2: Beta = 0.999,
+        eps: Epsilon = 1e-8,
+        weight_decay: Decay = 0.0,
+        freeze: Annotated[int, Field(ge=0)] = 2000,
+        correct_first_moment: bool = True,
+    ) -> None:
+        super().__init__(
+            parameters,
+            lr=lr,
+            betas=(beta1, beta2),
+            eps=eps,
+            weight_decay=weight_decay,
+            freeze=freeze,
+            correct_first_moment=correct_first_moment,
+        )
+
+    def update(self, parameter: Tensor, gradient: Tensor, memory: Memory, group: Group) -> None:
+        """Follow v always; weight decay, m and θ only once the frozen updates are over."""
+        if not memory:
+            begin(memory, torch.zeros_like(parameter))
+        memory["step"] += 1
+        follow_second(memory, gradient, group)
+        moves = memory["step"] - group["freeze"]
+        if moves > 0:
+            parameter.mul_(1 - group["lr"] * group["weight_decay"])
+            follow_first(memory, gradient, group)
+            move(parameter, memory, group, moves if group["correct_first_moment"] else memory["step"], memory["step"])

@@ -1,0 +1,40 @@
+"""``factor^k``: a rate that is constant but for sudden drops."""
+
+from typing import Annotated
+
+from pydantic import Field
+
+from lnlab.errors import LabError, Problem
+from lnlab.optim.schedules import Factor, Warmup, ramp, schedules
+
+Updates = tuple[Annotated[int, Field(ge=1)], ...]
+Epochs = tuple[Annotated[float, Field(gt=0)], ...]
+ROUNDING = 1e-6
+"""Of an update: three updates of 517 / 3 batches are an epoch, whatever float makes of it."""
+
+
+@schedules.register("step")
+def step(
+    epoch: float | None,
+    *,
+    at: Updates = (),
+    epochs: Epochs = (),
+    factor: Annotated[float, Field(gt=0)] = 0.1,
+    warmup_steps: Warmup = 0,
+) -> Factor:
+    """``min(t/T, 1) factor^k``: k drops are past, each after so many updates or epochs (He et al., 2016).
+
+    ``at: [8000]`` makes update 8,001 the first with the new rate, ``epochs: [8]`` the first update that begins once 8
+    epochs have been seen. Both may be given, and what is given twice counts twice. ``epoch``, how many updates an epoch
+    has, is None where the data have no end.
+
+    Raises:
+        LabError: no drop is given, or one in epochs where there are none.
+    """
+    if not at and not epochs:
+        raise LabError(Problem("schedule", "'step' is given no drop", "add at: [...] (updates), or epochs: [...]"))
+    if epochs and epoch is None:
+        what = "this task has no epochs: its data have no end"
+        raise LabError(Problem("schedule.epochs", what, "give the drops in updates, as at: [...]"))
+    drops = [*at, *(each * (epoch or 0.0) - ROUNDING for each in epochs)]
+    return lambda t: ramp(t, warmup_steps) * factor ** sum(t - 1 >= drop for drop in drops)

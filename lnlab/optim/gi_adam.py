@@ -1,0 +1,45 @@
+"""Adam whose v begins at the square of the first gradient instead of at 0: GI-Adam (Kalra and Barkeshli, 2024)."""
+
+from torch import Tensor
+from torch.optim.optimizer import ParamsT
+
+from lnlab.optim.moments import Group, Memory, MomentsOptimizer, begin, follow_first, follow_second, move
+from lnlab.optim.optimizers import Beta, Decay, Epsilon, Rate, optimizers
+
+
+@optimizers.register("gi_adam")
+class GradientInitializedAdam(MomentsOptimizer):
+    """``v_0 = g_0²``: Adam with an initial v, otherwise unchanged (Kalra and Barkeshli, 2024).
+
+    The bias of v is corrected as if it had begun at 0, so v̂ is too large at first: under a constant gradient the t-th
+    step is sqrt(1 - beta2^t) of Adam's, a warm-up that beta2 sets. g_0 is the gradient of the first update, where the
+    authors' code takes that of one batch more, at the same weights. ``weight_decay`` adds weight_decay θ to g, to g_0
+    too, unless it is ``decoupled``.
+    """
+
+    def __init__(
+        self,
+        parameters: ParamsT,
+        *,
+        lr: Rate = 1e-3,
+        beta1: Beta = 0.9,
+        beta2: Beta = 0.999,
+        eps: Epsilon = 1e-8,
+        weight_decay: Decay = 0.0,
+        decoupled: bool = False,
+    ) -> None:
+        betas = (beta1, beta2)
+        super().__init__(parameters, lr=lr, betas=betas, eps=eps, weight_decay=weight_decay, decoupled=decoupled)
+
+    def update(self, parameter: Tensor, gradient: Tensor, memory: Memory, group: Group) -> None:
+        """Adam's update; v begins with the first gradient that this parameter has."""
+        if group["decoupled"]:
+            parameter.mul_(1 - group["lr"] * group["weight_decay"])
+        else:
+            gradient = gradient.add(parameter, alpha=group["weight_decay"])
+        if not memory:
+            begin(memory, gradient.square())
+        memory["step"] += 1
+        follow_first(memory, gradient, group)
+        follow_second(memory, gradient, group)
+        move(parameter, memory, group, memory["step"], memory["step"])

@@ -1,0 +1,63 @@
+"""``m <- beta1 m + (1 - beta1) g``, ``v <- beta2 v + (1 - beta2) g²``: Adam in its parts (Kingma and Ba, 2015).
+
+For optimizers that leave out one of the parts or begin it elsewhere. They remember what torch.optim.Adam does, under
+its names: ``step`` (a number here), ``exp_avg`` (m), ``exp_avg_sq`` (v). So whatever reads Adam's state reads theirs.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.optim import Optimizer
+from torch.optim.optimizer import ParamsT
+
+Group = dict[str, Any]
+Memory = dict[str, Any]
+
+
+class MomentsOptimizer(Optimizer):
+    """An optimizer that is said by what one step makes of one parameter."""
+
+    def __init__(self, parameters: ParamsT, **options: float | tuple[float, float]) -> None:
+        super().__init__(parameters, options)
+
+    def update(self, parameter: Tensor, gradient: Tensor, memory: Memory, group: Group) -> None:
+        """Change a parameter and what is remembered of it (nothing, before its first gradient), both in place."""
+        raise NotImplementedError
+
+    @torch.no_grad()
+    def step(self, closure: Callable[[], float] | None = None) -> float | None:  # type: ignore[override]
+        """Update every parameter that has a gradient; the others and their memory stay as they are.
+
+        Not by way of a parent's ``step``: once that has been hooked, hooks on a step would run twice.
+        """
+        loss = None if closure is None else torch.enable_grad()(closure)()
+        for group in self.param_groups:
+            for parameter in group["params"]:
+                if parameter.grad is not None:
+                    self.update(parameter, parameter.grad, self.state[parameter], group)
+        return loss
+
+
+def begin(memory: Memory, second: Tensor) -> None:
+    """Remember no update, m = 0, and the given v."""
+    memory.update(step=0, exp_avg=torch.zeros_like(second), exp_avg_sq=second)
+
+
+def follow_first(memory: Memory, gradient: Tensor, group: Group) -> None:
+    """``m <- beta1 m + (1 - beta1) g``."""
+    memory["exp_avg"].lerp_(gradient, 1 - group["betas"][0])
+
+
+def follow_second(memory: Memory, gradient: Tensor, group: Group) -> None:
+    """``v <- beta2 v + (1 - beta2) g²``."""
+    beta2 = group["betas"][1]
+    memory["exp_avg_sq"].mul_(beta2).addcmul_(gradient, gradient, value=1 - beta2)
+
+
+def move(parameter: Tensor, memory: Memory, group: Group, first: int, second: int) -> None:
+    """``θ <- θ - lr m̂ / (sqrt(v̂) + eps)``, with the bias of m corrected for ``first`` updates, of v for ``second``."""
+    beta1, beta2 = group["betas"]
+    root = (memory["exp_avg_sq"].sqrt() / (1 - beta2**second) ** 0.5).add_(group["eps"])
+    parameter.addcdiv_(memory["exp_avg"], root, value=-group["lr"] / (1 - beta1**first))
