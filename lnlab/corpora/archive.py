@@ -9,8 +9,8 @@ import tarfile
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
+from io import BufferedIOBase, RawIOBase
 from pathlib import Path, PurePosixPath
-from typing import IO
 
 from lnlab.errors import CorpusError, Problem
 
@@ -29,13 +29,14 @@ class Content:
     raw: bytes
 
 
-class _Bounded:
+class _Bounded(RawIOBase):
     """A stream of which no more can be read than is allowed."""
 
-    def __init__(self, file: IO[bytes], where: str) -> None:
+    def __init__(self, file: BufferedIOBase, where: str) -> None:
         self._file, self._where, self._left = file, where, LARGEST
 
-    def read(self, size: int) -> bytes:
+    def read(self, size: int = BLOCK) -> bytes:
+        """At most ``size`` bytes; none at the end."""
         block = self._file.read(min(size, self._left + 1))
         self._left -= len(block)
         if self._left < 0:

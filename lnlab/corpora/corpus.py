@@ -1,7 +1,7 @@
 """A corpus of sentence pairs, and the registry of corpora.
 
 A corpus builder is ``(roots, *, ...) -> Corpus``. Its tags say what a spec cannot set: ``licence``; ``citation``;
-``files``, the files that can be downloaded, by path below a data root; ``origin``, where it is to be had where lnlab
+``files``, the files that can be downloaded, by path below a data root; ``source``, where it is to be had where lnlab
 cannot download it; ``locate``, which finds what lies in the roots;
 and, where the parameters alone do not say what the text is, ``fingerprint``, which joins the key, and ``inputs``, the
 files that it reads.

@@ -59,7 +59,7 @@ def _inputs(roots: Roots, _choice: Choice) -> list[Path]:
     "iwslt14",
     licence=LICENCE,
     citation="Cettolo et al. 2014, Report on the 11th IWSLT evaluation campaign",
-    origin=ORIGIN,
+    source=ORIGIN,
     files={},
     locate=_locate,
     fingerprint=_fingerprint,

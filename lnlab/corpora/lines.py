@@ -3,9 +3,9 @@
 import gzip
 import zlib
 from collections.abc import Iterator
+from io import BufferedIOBase
 from itertools import zip_longest
 from pathlib import Path
-from typing import IO
 
 from lnlab.corpora.corpus import Pair
 from lnlab.errors import CorpusError, Problem
@@ -44,7 +44,7 @@ def lines_of(path: Path) -> Iterator[str]:
         raise CorpusError(Problem(str(path), what, str(error))) from error
 
 
-def lines_in(file: IO[bytes], where: str) -> Iterator[str]:
+def lines_in(file: BufferedIOBase, where: str) -> Iterator[str]:
     """The lines of an open file, which messages call ``where``.
 
     Raises:

@@ -21,7 +21,7 @@ class Listed:
         fetchable: whether ``lnlab data fetch`` can get it.
         licence: of the text.
         citation: who made it.
-        origin: where it is to be had, if lnlab cannot fetch it; None where it can, and where there is no need.
+        source: where it is to be had, if lnlab cannot fetch it; None where it can, and where there is no need.
     """
 
     name: str
@@ -31,7 +31,7 @@ class Listed:
     fetchable: bool
     licence: str
     citation: str
-    origin: str | None
+    source: str | None
 
 
 def listing(roots: Roots) -> list[Listed]:
@@ -49,8 +49,8 @@ def _listed(name: str, tags: dict[str, object], roots: Roots) -> Listed:
     known = sum(remote.size for remote in files.values()) if files else None
     size = sum(path.stat().st_size for path in paths) if paths else known
     folder = str(paths[0].parent) if paths else None
-    licence, citation, origin = str(tags["licence"]), str(tags["citation"]), tags.get("origin")
-    return Listed(name, state, folder, size, bool(files), licence, citation, str(origin) if origin else None)
+    licence, citation, source = str(tags["licence"]), str(tags["citation"]), tags.get("source")
+    return Listed(name, state, folder, size, bool(files), licence, citation, str(source) if source else None)
 
 
 def fetch_corpus(name: str, into: Path | None = None, progress: Progress = lambda *_: None) -> list[Path]:
@@ -63,7 +63,7 @@ def fetch_corpus(name: str, into: Path | None = None, progress: Progress = lambd
     if name not in known:
         entry = corpora.entries.get(name)
         what = "cannot be fetched" if entry else "there is no corpus of this name"
-        origin = entry.tags.get("origin") if entry else None
-        remedy = f"get it from {origin}, and name its folder in LNLAB_DATA" if origin else nearest(name, known)
+        source = entry.tags.get("source") if entry else None
+        remedy = f"get it from {source}, and name its folder in LNLAB_DATA" if source else nearest(name, known)
         raise CorpusError(Problem(repr(name), what, remedy))
     return fetch(name, known[name].tags["files"], into or user_folder(), progress)

@@ -1,9 +1,9 @@
 """Test sets of translation: documents of numbered segments, in the XML and the SGML of ``mteval``.
 
 ``<srcset>`` or ``<refset>`` holds ``<doc docid="...">``, each of which holds ``<seg id="...">text</seg>``; whatever
-else a document says of itself (url, title, keywords) is no text. A file is XML that must be well-formed; in SGML, as the
-test sets of WMT have it, an ampersand that begins no entity of XML stands for itself. Entities that a file declares
-itself are refused, so that none can unfold.
+else a document says of itself (url, title, keywords) is no text. XML must be well-formed; in SGML, as the test sets of
+WMT have it, an ampersand that begins no entity of XML stands for itself. Entities that a file declares itself are
+refused, so that none can unfold.
 """
 
 import re

@@ -35,7 +35,7 @@ def _inputs(roots: Roots, _choice: Choice) -> list[Path]:
     "ted_dev",
     licence=LICENCE,
     citation="Cettolo et al. 2012, WIT3: Web Inventory of Transcribed and Translated Talks",
-    origin=ORIGIN,
+    source=ORIGIN,
     files={},
     locate=_locate,
     fingerprint=_fingerprint,
@@ -45,8 +45,8 @@ def ted_dev(roots: Roots) -> Corpus:
     """``tst2010 + tst2011 | dev2010 | tst2012``: TED test sets as a small corpus, German to English (Cettolo, 2012).
 
     2,934 / 887 / 1,700 pairs in lower case; the training pairs are cleaned as those of ``iwslt14`` are, and no text is
-    tokenized. The files (``TED.tst2010.de-en.de.xml`` ...) lie in a folder ``iwslt_ted``, ``iwslt14`` or ``de-en``, with
-    ``IWSLT14.`` before their names or without, or in ``de-en.tgz``.
+    tokenized. The files (``TED.tst2010.de-en.de.xml`` ...) lie in a folder ``iwslt_ted``, ``iwslt14`` or ``de-en``,
+    with ``IWSLT14.`` before their names or without, or in ``de-en.tgz``.
 
     Raises:
         CorpusError: a file is absent or damaged, or both sides of a set differ in their segments.

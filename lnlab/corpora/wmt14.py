@@ -70,9 +70,9 @@ def _inputs(roots: Roots, _choice: Choice) -> list[Path]:
 
 @corpora.register(
     "wmt14",
-    licence="research use (Europarl v7, News Commentary v9 and newstest are WMT's; Common Crawl is of the web)",
+    licence="research use (the parts of WMT14, each under its own terms)",
     citation="Bojar et al. 2014, Findings of the 2014 Workshop on Statistical Machine Translation",
-    origin=ORIGIN,
+    source=ORIGIN,
     files={},
     locate=_locate,
     fingerprint=_fingerprint,
