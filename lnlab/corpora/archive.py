@@ -55,13 +55,11 @@ def read_file(path: Path) -> Content:
         CorpusError: it cannot be read, or is too large.
     """
     try:
-        with path.open("rb") as file:
-            raw = file.read(LARGEST + 1)
+        if path.stat().st_size > LARGEST:
+            raise CorpusError(_too_large(str(path)))
+        return Content(str(path), path.read_bytes())
     except OSError as error:
         raise CorpusError(Problem(str(path), "cannot be read", str(error))) from error
-    if len(raw) > LARGEST:
-        raise CorpusError(_too_large(str(path)))
-    return Content(str(path), raw)
 
 
 def read_archive(path: Path, wanted: Callable[[str], str | None]) -> dict[str, Content]:

@@ -23,16 +23,8 @@ MOSES = [
 def test_tokens_are_counted_as_moses_parts_them(tokens):
     """Each line is the text without the spaces that the tokenizer puts in."""
     text = tokens
-    for apart, together in (
-        (" ,", ","),
-        (" .", "."),
-        (" 'm", "'m"),
-        (" n't", "n't"),
-        (" ?", "?"),
-        (" !", "!"),
-        (" %", "%"),
-    ):
-        text = text.replace(apart, together)
+    for mark in (",", ".", "'m", "n't", "?", "!", "%"):
+        text = text.replace(f" {mark}", mark)
     text = text.replace('" Why', '"Why').replace('? "', '?"').replace("( he", "(he").replace("said )", "said)")
     text = text.replace("people ...", "people...")
     assert length(text) == len(tokens.split())
