@@ -15,3 +15,12 @@ def multi30k_root() -> Path:
         if (folder / "multi30k/train.de.gz").is_file():
             return folder
     pytest.skip("multi30k is not in LNLAB_DATA")
+
+
+@pytest.fixture(scope="session")
+def ted_root() -> Path:
+    """The data folder that holds the dev and test sets of TED talks."""
+    for folder in FOLDERS:
+        if (folder / "iwslt_ted/TED.tst2012.de-en.en.xml").is_file():
+            return folder
+    pytest.skip("iwslt_ted is not in LNLAB_DATA")

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
 EXAMPLE = "Example: [bold]lnlab list placement[/bold], then [bold]lnlab list placement admin[/bold]"
 
+SAID = ("licence", "citation", "source")
+"""What a corpus says of itself beside its docstring."""
+
 
 def list_kinds(
     plugins: Plugins,
@@ -69,6 +72,8 @@ def _show(entry: "Entry[Any]", as_json: bool) -> None:
         print_json(described(entry) | {"description": text})
         return
     out().print(f"{entry.kind} {entry.name}, version {entry.version}, by {entry.origin.name}", text, sep="\n\n")
+    if said := [f"{word}: {entry.tags[word]}" for word in SAID if word in entry.tags]:
+        out().print("", *said, sep="\n")
     if rows := [(name, kind, given.strip("`")) for name, kind, given in parameters(entry)]:
         out().print("", table(["parameter", "type", "default"], rows))
 
@@ -103,7 +108,7 @@ def described(entry: "Entry[Any]") -> dict[str, Any]:
         "version": entry.version,
         "origin": entry.origin.name,
         "parameters": parameters,
-    }
+    } | {word: entry.tags[word] for word in SAID if word in entry.tags}
 
 
 def signature(parameters: list[dict[str, Any]]) -> str:

@@ -1,21 +1,24 @@
 """A corpus of sentence pairs, and the registry of corpora.
 
 A corpus builder is ``(roots, *, ...) -> Corpus``. Its tags say what a spec cannot set: ``licence``; ``citation``;
-``files``, the files that can be downloaded, by path below a data root; ``locate``, which finds what lies in the roots;
+``files``, the files that can be downloaded, by path below a data root; ``source``, where it is to be had where lnlab
+cannot download it; ``locate``, which finds what lies in the roots;
 and, where the parameters alone do not say what the text is, ``fingerprint``, which joins the key, and ``inputs``, the
 files that it reads.
 """
 
+import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from lnlab.keys import digest
+from lnlab.keys import canonical
 from lnlab.registry import Registry
 
 Pair = tuple[str, str]
 Pairs = Sequence[Pair]
 
 SPLITS = ("train", "validation", "test")
+BLOCK = 1 << 14
 
 
 @dataclass(frozen=True)
@@ -48,4 +51,17 @@ corpora: Registry[Callable[..., Corpus]] = Registry("corpus")
 def corpus_of(train: Pairs, validation: Pairs, test: Pairs, *, printable: bool) -> Corpus:
     """The corpus of these pairs, with the digest of its text."""
     splits = dict(zip(SPLITS, (train, validation, test), strict=True))
-    return Corpus(splits, digest([[name, list(pairs)] for name, pairs in splits.items()]), printable)
+    return Corpus(splits, _digest(splits), printable)
+
+
+def _digest(splits: Mapping[str, Pairs]) -> str:
+    """``lnlab.keys.digest`` of a list of names and pairs, some at a time: the JSON of millions is never in memory."""
+    state = hashlib.sha256(b"[")
+    for place, (name, pairs) in enumerate(splits.items()):
+        state.update(f"{',' if place else ''}[{canonical(name)},[".encode())
+        for start in range(0, len(pairs), BLOCK):
+            block = canonical(list(pairs[start : start + BLOCK]))[1:-1]
+            state.update(f"{',' if start else ''}{block}".encode())
+        state.update(b"]]")
+    state.update(b"]")
+    return state.hexdigest()

@@ -1,15 +1,26 @@
-"""IWSLT14 German to English: about 160,000 / 7,000 / 7,000 pairs of TED talks, prepared by fairseq's script.
+"""IWSLT14 German to English: about 160,000 / 7,000 / 6,750 pairs of TED talks.
 
-``prepare-iwslt14.sh`` fetches the archive, tokenizes, cleans, lower-cases, splits and cuts words into pieces (``@@``).
-The pieces are joined again here, as the tokenizer of a task learns its own. lnlab does not do the script's work, and
-what it writes depends on the versions of the tools it fetches, so no checksum is pinned: the key holds the content.
+Two kinds of files are read, the first that there is. What fairseq's ``prepare-iwslt14.sh`` has left is taken as it is,
+and pieces of words (``@@``) are joined again, as the tokenizer of a task learns its own. The archive of WIT3, or its
+folder, is prepared here as that script does it: lines with url, talkid and keywords dropped, the tags of titles and
+descriptions stripped, pairs of 1 to 175 tokens kept whose lengths differ by no more than a factor of 1.5, all in lower
+case; every 23rd pair kept is for validation, and the test set is dev2010, TEDX.dev2012, tst2010, tst2011 and tst2012.
+
+Differences from the script: no text is tokenized, as the tokenizer of a task parts punctuation itself (tokens are
+counted for the cleaning alone, see ``clean``), so that the training set is not the script's to the last pair; and
+entities of XML (``&amp;``) become their characters. No checksum of the archive has been published that could be pinned:
+the key holds the content.
 """
 
+from functools import lru_cache
 from pathlib import Path
 
+from lnlab.corpora.clean import fit, lowered
 from lnlab.corpora.corpus import Corpus, corpora
 from lnlab.corpora.fetch import inside, listed
-from lnlab.corpora.parallel import content_of, parallel_corpus
+from lnlab.corpora.parallel import States, content_of, parallel_corpus, real_corpus, states_of
+from lnlab.corpora.ted_dev import NAMES as SETS_ALONE
+from lnlab.corpora.wit3 import LICENCE, ORIGIN, TRAIN, contents, located, set_names, set_pairs, tagged_pairs
 from lnlab.errors import CorpusError, Problem
 from lnlab.registry import Choice, Roots
 
@@ -17,8 +28,12 @@ FOLDERS = ("iwslt14.tokenized.de-en", "iwslt14")
 NAMES = tuple(f"{part}.{language}" for part in ("train", "valid", "test") for language in ("de", "en"))
 PIECE = "@@ "
 
+SETS = ("TED.dev2010", "TEDX.dev2012", "TED.tst2010", "TED.tst2011", "TED.tst2012")
+RAW = (*TRAIN, *set_names(*SETS))
+HELD_OUT = 23
 
-def _locate(roots: Roots) -> list[Path] | None:
+
+def _prepared(roots: Roots) -> list[Path] | None:
     """All six files of the first folder that has them."""
     for root in roots:
         for folder in FOLDERS:
@@ -26,6 +41,10 @@ def _locate(roots: Roots) -> list[Path] | None:
             if len(found) == len(NAMES):
                 return found
     return None
+
+
+def _locate(roots: Roots) -> list[Path] | None:
+    return _prepared(roots) or located(roots, RAW)
 
 
 def _fingerprint(roots: Roots, _choice: Choice) -> str:
@@ -38,8 +57,9 @@ def _inputs(roots: Roots, _choice: Choice) -> list[Path]:
 
 @corpora.register(
     "iwslt14",
-    licence="CC BY-NC-ND (TED talks)",
+    licence=LICENCE,
     citation="Cettolo et al. 2014, Report on the 11th IWSLT evaluation campaign",
+    source=ORIGIN,
     files={},
     locate=_locate,
     fingerprint=_fingerprint,
@@ -48,16 +68,41 @@ def _inputs(roots: Roots, _choice: Choice) -> list[Path]:
 def iwslt14(roots: Roots) -> Corpus:
     """``prepare-iwslt14.sh``: TED talks, German to English, about 160,000 training pairs (Cettolo et al., 2014).
 
+    Either the folder ``iwslt14.tokenized.de-en`` or ``iwslt14`` with the six files that the script leaves
+    (``train.de`` ...), or the release of WIT3, prepared in memory: ``de-en.tgz``, or a folder ``iwslt14`` or ``de-en``
+    with ``train.tags.de-en.de`` and ``IWSLT14.TED.dev2010.de-en.de.xml`` and all their sisters.
+
     Raises:
-        CorpusError: there is no folder with all six files, or one of them is damaged.
+        CorpusError: a file is absent or damaged, or both sides of one differ in their lines or segments.
     """
-    paths = _locate(roots)
-    if paths is None:
-        what = f"no folder '{FOLDERS[0]}' or '{FOLDERS[1]}' with {', '.join(NAMES)} in any of {listed(roots)}"
-        remedy = (
-            "lnlab cannot fetch it: prepare it with fairseq's examples/translation/prepare-iwslt14.sh, "
-            "and name the folder that holds the result in LNLAB_DATA"
-        )
-        raise CorpusError(Problem("iwslt14", what, remedy))
-    train, validation, test = zip(paths[::2], paths[1::2], strict=True)
-    return parallel_corpus(train, validation, test, joined=PIECE)
+    if prepared := _prepared(roots):
+        train, validation, test = zip(prepared[::2], prepared[1::2], strict=True)
+        return parallel_corpus(train, validation, test, joined=PIECE)
+    if release := located(roots, RAW):
+        return _read(states_of(release))
+    raise CorpusError(_absent(roots))
+
+
+def _absent(roots: Roots) -> Problem:
+    """What is missing, where it is to be had, and what can be done with what is there."""
+    what = (
+        f"no 'de-en.tgz', no folder 'iwslt14' or 'de-en' with {', '.join(RAW)}, and no folder '{FOLDERS[0]}' "
+        f"or '{FOLDERS[1]}' with {', '.join(NAMES)} in any of {listed(roots)}"
+    )
+    remedy = (
+        f"lnlab cannot fetch it: get de-en.tgz from {ORIGIN}, or what fairseq's prepare-iwslt14.sh leaves, "
+        "and name the folder that holds it in LNLAB_DATA"
+    )
+    if alone := located(roots, SETS_ALONE):
+        what = f"the training set {' and '.join(TRAIN)} is absent, and test sets alone are in {alone[0].parent}"
+        remedy += "; or say `corpus: ted_dev`, which makes a small corpus of those test sets"
+    return Problem("iwslt14", what, remedy)
+
+
+@lru_cache(maxsize=2)
+def _read(states: States) -> Corpus:
+    """The release, prepared."""
+    found = contents([path for path, _ in states], RAW)
+    kept = lowered(pair for pair in tagged_pairs(*(found[name] for name in TRAIN)) if fit(*pair))
+    train = [pair for number, pair in enumerate(kept, start=1) if number % HELD_OUT]
+    return real_corpus(train, kept[HELD_OUT - 1 :: HELD_OUT], lowered(set_pairs(found, *SETS)))

@@ -1,7 +1,10 @@
-"""Text files with one sentence a line, read strictly, and pairs of them, line by line."""
+"""Text files with one sentence a line, read strictly and one line at a time, and pairs of them."""
 
 import gzip
 import zlib
+from collections.abc import Iterator
+from io import BufferedIOBase
+from itertools import zip_longest
 from pathlib import Path
 
 from lnlab.corpora.corpus import Pair
@@ -9,6 +12,10 @@ from lnlab.errors import CorpusError, Problem
 
 LARGEST = 1 << 31
 """Bytes of text that are read at most, so that a small compressed file cannot fill the memory."""
+LONGEST = 1 << 20
+"""Bytes of one line: more is no sentence."""
+BOM = b"\xef\xbb\xbf"
+NEWLINE = b"\n"
 
 
 def read_lines(path: Path) -> list[str]:
@@ -19,38 +26,80 @@ def read_lines(path: Path) -> list[str]:
     Raises:
         CorpusError: the file cannot be read, is damaged, is too large, or is not UTF-8.
     """
-    raw = _read(path)
-    try:
-        text = raw.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = raw.count(b"\n", 0, error.start) + 1
-        what = f"line {line} is not UTF-8 ({error.reason})"
-        raise CorpusError(Problem(str(path), what, "convert the file to UTF-8")) from error
-    lines = text.split("\n")
-    return [line.strip() for line in (lines if lines[-1] else lines[:-1])]
+    return list(lines_of(path))
 
 
-def _read(path: Path) -> bytes:
+def lines_of(path: Path) -> Iterator[str]:
+    """The same lines, one at a time: the file is never in memory as a whole.
+
+    Raises:
+        CorpusError: the file cannot be read, is damaged, is too large, or is not UTF-8.
+    """
     try:
         with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
-            raw = file.read(LARGEST + 1)
+            yield from lines_in(file, str(path))
     except (EOFError, zlib.error, OSError) as error:
         damaged = isinstance(error, EOFError | zlib.error | gzip.BadGzipFile)
         what = "is not a whole gzip file" if damaged else "cannot be read"
         raise CorpusError(Problem(str(path), what, str(error))) from error
-    if len(raw) > LARGEST:
-        raise CorpusError(Problem(str(path), f"holds more than {LARGEST} bytes of text", "split it"))
-    return raw
+
+
+def lines_in(file: BufferedIOBase, where: str) -> Iterator[str]:
+    """The lines of an open file, which messages call ``where``.
+
+    Raises:
+        CorpusError: the file is too large, or is not UTF-8.
+    """
+    number = here = 0
+    while raw := file.readline(min(LONGEST, LARGEST - here) + 1):
+        number, here = number + 1, here + len(raw)
+        if here > LARGEST:
+            raise CorpusError(Problem(where, f"holds more than {LARGEST} bytes of text", "split it"))
+        if len(raw) > LONGEST:
+            what = f"line {number} has more than {LONGEST} bytes"
+            raise CorpusError(Problem(where, what, "a line is one sentence"))
+        yield decoded(raw.removeprefix(BOM) if number == 1 else raw, where, number).strip()
+
+
+def decoded(raw: bytes, where: str, line: int = 1) -> str:
+    """UTF-8 as text; ``line`` is the number of its first line.
+
+    Raises:
+        CorpusError: it is not UTF-8, or holds a NUL, as UTF-16 read as UTF-8 does.
+    """
+    try:
+        text = raw.decode()
+        if "\0" not in text:
+            return text
+        bad, reason = raw.index(b"\0"), "it holds a NUL, as UTF-16 does"
+    except UnicodeDecodeError as error:
+        bad, reason = error.start, error.reason
+    what = f"line {line + raw.count(NEWLINE, 0, bad)} is not UTF-8 ({reason})"
+    raise CorpusError(Problem(where, what, "convert the file to UTF-8"))
 
 
 def read_pairs(source: Path, target: Path) -> list[Pair]:
     """Line n of one file with line n of the other.
 
     Raises:
-        CorpusError: a file cannot be read, or their numbers of lines differ.
+        CorpusError: a file cannot be read, there are no lines, or their numbers of lines differ.
     """
-    sources, targets = read_lines(source), read_lines(target)
-    if len(sources) != len(targets):
-        what = f"{len(sources)} lines, and {len(targets)} in {target}"
+    return list(line_pairs(source, target))
+
+
+def line_pairs(source: Path, target: Path) -> Iterator[Pair]:
+    """The same pairs, one at a time; that the numbers of lines differ is known at the end.
+
+    Raises:
+        CorpusError: a file cannot be read, there are no lines, or their numbers of lines differ.
+    """
+    sources = targets = 0
+    for one, other in zip_longest(lines_of(source), lines_of(target)):
+        sources, targets = sources + (one is not None), targets + (other is not None)
+        if one is not None and other is not None:
+            yield one, other
+    if sources != targets:
+        what = f"{sources} lines, and {targets} in {target}"
         raise CorpusError(Problem(str(source), what, "both files need the same number of lines"))
-    return list(zip(sources, targets, strict=True))
+    if not sources:
+        raise CorpusError(Problem(str(source), f"is empty, and so is {target}", "get both files again"))

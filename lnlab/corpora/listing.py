@@ -21,6 +21,7 @@ class Listed:
         fetchable: whether ``lnlab data fetch`` can get it.
         licence: of the text.
         citation: who made it.
+        source: where it is to be had, if lnlab cannot fetch it; None where it can, and where there is no need.
     """
 
     name: str
@@ -30,6 +31,7 @@ class Listed:
     fetchable: bool
     licence: str
     citation: str
+    source: str | None
 
 
 def listing(roots: Roots) -> list[Listed]:
@@ -47,7 +49,8 @@ def _listed(name: str, tags: dict[str, object], roots: Roots) -> Listed:
     known = sum(remote.size for remote in files.values()) if files else None
     size = sum(path.stat().st_size for path in paths) if paths else known
     folder = str(paths[0].parent) if paths else None
-    return Listed(name, state, folder, size, bool(files), str(tags["licence"]), str(tags["citation"]))
+    licence, citation, source = str(tags["licence"]), str(tags["citation"]), tags.get("source")
+    return Listed(name, state, folder, size, bool(files), licence, citation, str(source) if source else None)
 
 
 def fetch_corpus(name: str, into: Path | None = None, progress: Progress = lambda *_: None) -> list[Path]:
@@ -58,6 +61,9 @@ def fetch_corpus(name: str, into: Path | None = None, progress: Progress = lambd
     """
     known = {entry.name: entry for entry in corpora if entry.tags.get("files")}
     if name not in known:
-        what = "cannot be fetched" if name in corpora.entries else "there is no corpus of this name"
-        raise CorpusError(Problem(repr(name), what, nearest(name, known)))
+        entry = corpora.entries.get(name)
+        what = "cannot be fetched" if entry else "there is no corpus of this name"
+        source = entry.tags.get("source") if entry else None
+        remedy = f"get it from {source}, and name its folder in LNLAB_DATA" if source else nearest(name, known)
+        raise CorpusError(Problem(repr(name), what, remedy))
     return fetch(name, known[name].tags["files"], into or user_folder(), progress)

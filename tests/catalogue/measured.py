@@ -12,6 +12,7 @@ from pieces import SMALL, built, pieces_of, setting_with, state_of
 from torch import Tensor, nn
 
 from lnlab.catalogue import REGISTRIES
+from lnlab.corpora import ted_dev, wmt14
 from lnlab.keys import digest
 from lnlab.nn.batch_norm import batch_statistics
 from lnlab.probes.probe import State
@@ -96,10 +97,15 @@ def _of_a_task(entry: Entry[Any], roots: Roots) -> Measured:
 
 def _of_a_corpus(entry: Entry[Any], roots: Roots) -> Measured:
     """The digest of its text, where files have a line each in the folder."""
-    (roots[0] / "iwslt14").mkdir(exist_ok=True)
     names = [f"iwslt14/{split}.{language}" for split in ("train", "valid", "test") for language in ("de", "en")]
-    for name in (*SMALL["train"], *names):
+    plain = [f"wmt14/{name}" for forms in wmt14.PARTS for name in next(n for n in forms if n[0].endswith(".en"))]
+    for name in (*SMALL["train"], *names, *plain):
+        (roots[0] / name).parent.mkdir(exist_ok=True)
         (roots[0] / name).write_text("".join(f"{name} line {n} of ei@@ nes\n" for n in range(20)))
+    (roots[0] / "iwslt_ted").mkdir(exist_ok=True)
+    for name in ted_dev.NAMES:
+        said = "".join(f'<seg id="{n}"> {name}, Line {n} &amp; {n * "more "}</seg>\n' for n in range(20))
+        (roots[0] / "iwslt_ted" / name).write_text(f'<mteval><srcset><doc docid="1">{said}</doc></srcset></mteval>')
     corpus = built(entry)(roots)
     return {}, {"text": corpus.digest}
 

@@ -181,6 +181,15 @@ def test_list_of_one_piece_shows_all_that_it_says_of_itself(lnlab):
     assert shown["description"].splitlines() == lines[2:5]
 
 
+def test_list_of_one_corpus_says_whose_it_is_and_where_it_is_to_be_had(lnlab):
+    lines = lnlab("list", "corpus", "ted_dev").out.splitlines()
+    assert lines[2].startswith("`tst2010 + tst2011 | dev2010 | tst2012`: ")
+    assert "licence: CC BY-NC-ND (TED talks)" in lines
+    assert any(line.startswith("source: https://wit3.fbk.eu") for line in lines)
+    assert lnlab("list", "corpus", "ted_dev", "--json").json["citation"].startswith("Cettolo et al. 2012, WIT3")
+    assert "licence" not in lnlab("list", "placement", "mix", "--json").json
+
+
 def test_an_unknown_piece_names_the_nearest(lnlab):
     said = lnlab("list", "placement", "mxi")
     assert (said.code, said.out) == (2, "")

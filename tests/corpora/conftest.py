@@ -1,6 +1,8 @@
 """Folders with small corpora."""
 
-from collections.abc import Iterator
+import io
+import tarfile
+from collections.abc import Iterator, Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
@@ -73,3 +75,35 @@ def server(monkeypatch) -> Iterator[Server]:
         yield running
         running.shutdown()
         thread.join()
+
+
+def mteval(documents: Mapping[str, list[str]], *, side: str = "srcset") -> str:
+    """A test set as WIT3 writes it; the text of segments is put in as it is."""
+    parts = []
+    for name, texts in documents.items():
+        segments = "".join(f'<seg id="{n}"> {text} </seg>\n' for n, text in enumerate(texts, start=1))
+        parts.append(f'<doc docid="{name}" genre="lectures">\n<title>Not &amp; text</title>\n{segments}</doc>\n')
+    body = f'<{side} setid="x" srclang="german">\n{"".join(parts)}</{side}>'
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n<mteval>\n{body}\n</mteval>\n'
+
+
+@pytest.fixture(name="mteval")
+def _mteval():
+    return mteval
+
+
+def archive(files: Mapping[str, str | bytes]) -> bytes:
+    """A ``.tgz`` with these members."""
+    made = io.BytesIO()
+    with tarfile.open(fileobj=made, mode="w:gz") as tar:
+        for name, content in files.items():
+            raw = content.encode() if isinstance(content, str) else content
+            member = tarfile.TarInfo(name)
+            member.size = len(raw)
+            tar.addfile(member, io.BytesIO(raw))
+    return made.getvalue()
+
+
+@pytest.fixture(name="archive")
+def _archive():
+    return archive

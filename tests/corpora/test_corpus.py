@@ -2,8 +2,10 @@
 
 import pytest
 
-from lnlab.corpora import iwslt14, multi30k, parallel_text, toy_german_english
+from lnlab.corpora import corpus as room
+from lnlab.corpora import iwslt14, multi30k, parallel_text, ted_dev, toy_german_english, wmt14
 from lnlab.corpora.corpus import SPLITS, corpora, corpus_of
+from lnlab.keys import digest
 
 PAIR = ("ein Haus", "a house")
 
@@ -16,11 +18,19 @@ def test_the_digest_is_that_of_the_pairs_and_their_splits():
     assert one.digest != corpus_of([("ein", "Haus a house")], [], [], printable=True).digest
 
 
+@pytest.mark.parametrize("sizes", [(0, 0, 0), (1, 0, 0), (3, 4, 5), (9, 8, 1)])
+def test_the_digest_is_that_of_one_json_text_however_it_is_made(sizes, monkeypatch):
+    monkeypatch.setattr(room, "BLOCK", 4)
+    splits = [[(f'Ä"{n}\\', "\u2028") for n in range(size)] for size in sizes]
+    whole = [[name, pairs] for name, pairs in zip(SPLITS, splits, strict=True)]
+    assert corpus_of(*splits, printable=True).digest == digest(whole)
+
+
 def test_every_split_is_there():
     assert tuple(corpus_of([], [], [], printable=True).splits) == SPLITS
 
 
-@pytest.mark.parametrize("module", [toy_german_english, multi30k, iwslt14, parallel_text])
+@pytest.mark.parametrize("module", [toy_german_english, multi30k, iwslt14, ted_dev, wmt14, parallel_text])
 def test_every_corpus_says_what_it_is_and_a_named_one_whose_it_is(module):
     entry = corpora[module.__name__.rpartition(".")[2]]
     assert entry.summary.startswith("``")

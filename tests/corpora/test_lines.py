@@ -73,6 +73,31 @@ def test_a_small_file_cannot_unfold_without_end(tmp_path, monkeypatch):
         read_lines(path)
 
 
+def test_utf16_that_happens_to_be_utf8_is_told(tmp_path):
+    path = write(tmp_path / "a.txt", b"gut\n" + "schlecht\n".encode("utf-16-le"))
+    with pytest.raises(CorpusError, match=r"line 2 is not UTF-8 \(it holds a NUL, as UTF-16 does\); convert"):
+        read_lines(path)
+
+
+def test_a_line_that_is_no_sentence_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(lines, "LONGEST", 100)
+    path = write(tmp_path / "a.txt", b"x" * 99 + b"\n" + b"x" * 101)
+    with pytest.raises(CorpusError, match="line 2 has more than 100 bytes"):
+        read_lines(path)
+
+
+def test_lines_come_one_at_a_time_before_the_file_has_been_read(tmp_path):
+    path = write(tmp_path / "a.gz", b"eins\n" * 100_000)
+    path.write_bytes(path.read_bytes()[:-8])
+    assert next(lines.lines_of(path)) == "eins"
+
+
+def test_two_empty_files_are_told(tmp_path):
+    source, target = write(tmp_path / "a.de", b""), write(tmp_path / "a.en", b"")
+    with pytest.raises(CorpusError, match=r"a\.de: is empty, and so is .*a\.en"):
+        read_pairs(source, target)
+
+
 def test_unequal_numbers_of_lines_are_told_with_both_counts(tmp_path):
     source, target = write(tmp_path / "a.de", b"eins\nzwei\n"), write(tmp_path / "a.en", b"one\n")
     with pytest.raises(CorpusError, match=r"a\.de: 2 lines, and 1 in .*a\.en"):

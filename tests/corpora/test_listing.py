@@ -2,7 +2,7 @@
 
 import pytest
 
-from lnlab.corpora import iwslt14, multi30k, parallel_text, toy_german_english
+from lnlab.corpora import iwslt14, multi30k, parallel_text, ted_dev, toy_german_english, wmt14
 from lnlab.corpora import listing as room
 from lnlab.corpora.corpus import Remote, corpora
 from lnlab.corpora.listing import fetch_corpus, listing
@@ -16,7 +16,7 @@ def by_name(roots):
 
 def test_every_named_corpus_is_listed_with_its_licence():
     found = by_name(())
-    names = {module.__name__.rpartition(".")[2] for module in (iwslt14, multi30k, toy_german_english)}
+    names = {module.__name__.rpartition(".")[2] for module in (iwslt14, multi30k, ted_dev, toy_german_english, wmt14)}
     assert set(found) >= names
     assert parallel_text.__name__.rpartition(".")[2] not in found
     assert all(each.licence and each.citation for each in found.values())
@@ -44,6 +44,28 @@ def test_the_real_corpus_is_found(multi30k_root):
     found = by_name((multi30k_root,))["multi30k"]
     assert found.state == "present"
     assert found.folder == str((multi30k_root / "multi30k").resolve())
+
+
+@pytest.mark.data
+def test_the_real_test_sets_of_ted_are_found(ted_root):
+    found = by_name((ted_root,))["ted_dev"]
+    assert (found.state, found.fetchable) == ("present", False)
+    assert found.folder == str((ted_root / "iwslt_ted").resolve())
+    assert found.size == sum((ted_root / "iwslt_ted" / name).stat().st_size for name in ted_dev.NAMES)
+
+
+@pytest.mark.parametrize("name", ["iwslt14", "ted_dev", "wmt14"])
+def test_what_cannot_be_fetched_says_where_it_is_to_be_had(name):
+    source = by_name(())[name].source
+    assert "https://" in source
+    with pytest.raises(CorpusError, match="cannot be fetched") as caught:
+        fetch_corpus(name)
+    assert source in str(caught.value)
+
+
+def test_what_can_be_fetched_or_is_generated_has_no_other_source():
+    found = by_name(())
+    assert (found["multi30k"].source, found["toy_german_english"].source) == (None, None)
 
 
 def test_a_corpus_with_one_file_missing_is_absent(root):

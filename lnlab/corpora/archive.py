@@ -1,0 +1,112 @@
+"""Files as they lie in a folder or in a gzipped tar archive, read into memory and never unpacked to disk.
+
+An archive is judged before it is used: a member whose path is absolute or leads upwards, a link under a wanted name,
+a name that stands twice, or more than ``LARGEST`` bytes are refused.
+"""
+
+import gzip
+import tarfile
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from io import BufferedIOBase, RawIOBase
+from pathlib import Path, PurePosixPath
+
+from lnlab.errors import CorpusError, Problem
+
+LARGEST = 1 << 29
+"""Bytes that a file, or all that an archive unfolds to, may have."""
+BLOCK = 1 << 16
+DAMAGES = (tarfile.TarError, EOFError, zlib.error, gzip.BadGzipFile, ValueError, OverflowError)
+"""What the standard library raises at archives that are cut off or changed."""
+
+
+@dataclass(frozen=True)
+class Content:
+    """The bytes of a file, and what messages call it."""
+
+    where: str
+    raw: bytes
+
+
+class _Bounded(RawIOBase):
+    """A stream of which no more can be read than is allowed."""
+
+    def __init__(self, file: BufferedIOBase, where: str) -> None:
+        self._file, self._where, self._left = file, where, LARGEST
+
+    def read(self, size: int = BLOCK) -> bytes:
+        """At most ``size`` bytes; none at the end."""
+        block = self._file.read(min(size, self._left + 1))
+        self._left -= len(block)
+        if self._left < 0:
+            raise CorpusError(_too_large(self._where))
+        return block
+
+
+def _too_large(where: str) -> Problem:
+    return Problem(where, f"holds more than {LARGEST} bytes", "this is no corpus of talks: get it again")
+
+
+def read_file(path: Path) -> Content:
+    """A file as it lies in a folder.
+
+    Raises:
+        CorpusError: it cannot be read, or is too large.
+    """
+    try:
+        if path.stat().st_size > LARGEST:
+            raise CorpusError(_too_large(str(path)))
+        return Content(str(path), path.read_bytes())
+    except OSError as error:
+        raise CorpusError(Problem(str(path), "cannot be read", str(error))) from error
+
+
+def read_archive(path: Path, wanted: Callable[[str], str | None]) -> dict[str, Content]:
+    """The members of a ``.tgz`` that are wanted, in one pass.
+
+    Args:
+        path: the archive.
+        wanted: from the name of a file, without folders, to what it is to be called; None for all others.
+
+    Raises:
+        CorpusError: it cannot be read, is damaged or too large, or has members that no archive should have.
+    """
+    found: dict[str, Content] = {}
+    try:
+        with gzip.open(path) as file:
+            stream = _Bounded(file, str(path))
+            with tarfile.open(fileobj=stream, mode="r|") as tar:
+                for member in tar:
+                    name = wanted(_inside(member.name, path).name)
+                    if name is not None and not member.isdir():
+                        if name in found:
+                            raise _refused(path, member.name, "stands there twice")
+                        found[name] = Content(f"{path}: {name}", _bytes(tar, member, path))
+            while stream.read(BLOCK):  # to the checksum at the end of the file
+                pass
+    except DAMAGES as error:
+        what = f"is not a whole .tgz archive ({error or type(error).__name__})"
+        raise CorpusError(Problem(str(path), what, "get it again")) from error
+    except OSError as error:
+        raise CorpusError(Problem(str(path), "cannot be read", str(error))) from error
+    return found
+
+
+def _inside(name: str, path: Path) -> PurePosixPath:
+    """The path of a member, which stays below the place where it would be unpacked."""
+    inner = PurePosixPath(name.replace("\\", "/"))
+    if inner.is_absolute() or ".." in inner.parts:
+        raise _refused(path, name, "leads out of the archive")
+    return inner
+
+
+def _bytes(tar: tarfile.TarFile, member: tarfile.TarInfo, path: Path) -> bytes:
+    content = tar.extractfile(member) if member.isreg() and not member.issparse() else None
+    if content is None:
+        raise _refused(path, member.name, "is a link, a device or a file with holes, and no plain file")
+    return content.read()
+
+
+def _refused(path: Path, member: str, what: str) -> CorpusError:
+    return CorpusError(Problem(str(path), f"the member {member!r} {what}", "do not use this archive: get it again"))

@@ -1,0 +1,65 @@
+"""The dev and test sets of TED talks alone: a small real corpus where IWSLT14's training set is not at hand.
+
+Training pairs are those of tst2010 and tst2011, prepared as IWSLT14's; no talk stands in two splits. Papers test on
+these sets, so that what is learned from them has no counterpart there.
+"""
+
+from functools import lru_cache
+from pathlib import Path
+
+from lnlab.corpora.clean import fit, lowered
+from lnlab.corpora.corpus import Corpus, corpora
+from lnlab.corpora.fetch import listed
+from lnlab.corpora.parallel import States, content_of, real_corpus, states_of
+from lnlab.corpora.wit3 import LICENCE, ORIGIN, contents, located, set_names, set_pairs
+from lnlab.errors import CorpusError, Problem
+from lnlab.registry import Choice, Roots
+
+TRAIN, VALIDATION, TEST = ("TED.tst2010", "TED.tst2011"), ("TED.dev2010",), ("TED.tst2012",)
+NAMES = set_names(*TRAIN, *VALIDATION, *TEST)
+
+
+def _locate(roots: Roots) -> list[Path] | None:
+    return located(roots, NAMES)
+
+
+def _fingerprint(roots: Roots, _choice: Choice) -> str:
+    return content_of(_locate(roots))
+
+
+def _inputs(roots: Roots, _choice: Choice) -> list[Path]:
+    return _locate(roots) or []
+
+
+@corpora.register(
+    "ted_dev",
+    licence=LICENCE,
+    citation="Cettolo et al. 2012, WIT3: Web Inventory of Transcribed and Translated Talks",
+    source=ORIGIN,
+    files={},
+    locate=_locate,
+    fingerprint=_fingerprint,
+    inputs=_inputs,
+)
+def ted_dev(roots: Roots) -> Corpus:
+    """``tst2010 + tst2011 | dev2010 | tst2012``: TED test sets as a small corpus, German to English (Cettolo, 2012).
+
+    2,934 / 887 / 1,700 pairs in lower case; the training pairs are cleaned as those of ``iwslt14`` are, and no text is
+    tokenized. The files (``TED.tst2010.de-en.de.xml`` ...) lie in a folder ``iwslt_ted``, ``iwslt14`` or ``de-en``,
+    with ``IWSLT14.`` before their names or without, or in ``de-en.tgz``.
+
+    Raises:
+        CorpusError: a file is absent or damaged, or both sides of a set differ in their segments.
+    """
+    paths = _locate(roots)
+    if paths is None:
+        what = f"no folder 'iwslt_ted', 'iwslt14' or 'de-en' with {', '.join(NAMES)} in any of {listed(roots)}"
+        raise CorpusError(Problem("ted_dev", what, f"get them from {ORIGIN}, and name their folder in LNLAB_DATA"))
+    return _read(states_of(paths))
+
+
+@lru_cache(maxsize=2)
+def _read(states: States) -> Corpus:
+    found = contents([path for path, _ in states], NAMES)
+    train, validation, test = (lowered(set_pairs(found, *sets)) for sets in (TRAIN, VALIDATION, TEST))
+    return real_corpus([pair for pair in train if fit(*pair)], validation, test)

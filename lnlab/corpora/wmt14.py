@@ -1,0 +1,128 @@
+"""WMT14 English to German: about 4.5 million pairs of Europarl v7, Common Crawl and News Commentary v9.
+
+Validation is newstest2013 and the test set newstest2014, as in Vaswani et al. (2017). The published archives are
+unpacked by hand (``tar xzf``); their plain files are read one line at a time, and only what is kept is held in memory,
+about half a kilobyte a pair: ``share`` says how much of it.
+
+Pairs of 1 to 250 tokens are kept whose lengths differ by no more than a factor of 1.5, as in fairseq's
+``prepare-wmt14en2de.sh``. Differences from it: lengths are counted in words (see ``clean``) and not in pieces of words;
+no text is tokenized, nor its punctuation normalized. Checksums of the unpacked files have not been published: none is
+pinned, and the key holds the content.
+"""
+
+from collections.abc import Iterator
+from functools import lru_cache
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field
+
+from lnlab.corpora.archive import read_file
+from lnlab.corpora.clean import fit
+from lnlab.corpora.corpus import Corpus, Pair, corpora
+from lnlab.corpora.fetch import inside, listed
+from lnlab.corpora.lines import line_pairs, read_pairs
+from lnlab.corpora.parallel import Sides, States, content_of, place, real_corpus, states_of
+from lnlab.corpora.segments import segment_pairs
+from lnlab.errors import CorpusError, Problem
+from lnlab.registry import Choice, Roots
+
+ORIGIN = (
+    "https://statmt.org/wmt13/training-parallel-europarl-v7.tgz, .../wmt13/training-parallel-commoncrawl.tgz, "
+    ".../wmt14/training-parallel-nc-v9.tgz, .../wmt14/dev.tgz and .../wmt14/test-full.tgz"
+)
+FOLDERS = ("wmt14", "wmt14/training", "wmt14/dev", "wmt14/test-full", "wmt14/test")
+TRAIN = ("europarl-v7.de-en", "commoncrawl.de-en", "news-commentary-v9.de-en")
+PARTS = (
+    *(((f"{name}.en", f"{name}.de"), (f"{name}.en.gz", f"{name}.de.gz")) for name in TRAIN),
+    (("newstest2013.en", "newstest2013.de"), ("newstest2013-src.en.sgm", "newstest2013-ref.de.sgm")),
+    (("newstest2014-deen-src.en.sgm", "newstest2014-deen-ref.de.sgm"), ("newstest2014.en", "newstest2014.de")),
+)
+"""Each part of the corpus in all its forms, English first; the first form that is there is read."""
+LONGEST = 250
+
+
+def _part(root: Path, forms: tuple[tuple[str, str], ...]) -> Sides | None:
+    """Both files of a part, in its first form of which there are both."""
+    for names in forms:
+        found = [next((p for folder in FOLDERS if (p := inside((root,), f"{folder}/{name}"))), None) for name in names]
+        if found[0] and found[1]:
+            return found[0], found[1]
+    return None
+
+
+def _locate(roots: Roots) -> list[Path] | None:
+    """The files of the first root that has all parts, English and German in turns."""
+    for root in roots:
+        found = [part for forms in PARTS if (part := _part(root, forms))]
+        if len(found) == len(PARTS):
+            return [path for part in found for path in part]
+    return None
+
+
+def _fingerprint(roots: Roots, _choice: Choice) -> str:
+    return content_of(_locate(roots))
+
+
+def _inputs(roots: Roots, _choice: Choice) -> list[Path]:
+    return _locate(roots) or []
+
+
+@corpora.register(
+    "wmt14",
+    licence="research use (the parts of WMT14, each under its own terms)",
+    citation="Bojar et al. 2014, Findings of the 2014 Workshop on Statistical Machine Translation",
+    source=ORIGIN,
+    files={},
+    locate=_locate,
+    fingerprint=_fingerprint,
+    inputs=_inputs,
+)
+def wmt14(roots: Roots, *, share: Annotated[float, Field(gt=0, le=1)] = 1.0) -> Corpus:
+    """``europarl + commoncrawl + news | newstest2013 | newstest2014``: English to German (Bojar et al., 2014).
+
+    The plain files (``europarl-v7.de-en.en`` ...; gzip by the extension ``.gz``) and ``newstest2014-deen-src.en.sgm``
+    with its reference lie in a folder ``wmt14``, or below it as the archives unpack (``training``, ``dev``,
+    ``test-full``). ``share`` is the part of the training pairs that is read: the SHA-256 of the English sentence
+    decides, so that a smaller share is part of a larger one.
+
+    Raises:
+        CorpusError: a file is absent or damaged, or two files differ in their lines or segments.
+    """
+    paths = _locate(roots)
+    if paths is None:
+        raise CorpusError(_absent(roots))
+    return _read(states_of(paths), share)
+
+
+def _absent(roots: Roots) -> Problem:
+    """What the most complete root still lacks, and where it is to be had."""
+    lacks = [[forms[0] for forms in PARTS if _part(root, forms) is None] for root in roots]
+    missing = min(lacks, key=len, default=[forms[0] for forms in PARTS])
+    names = ", ".join(name for pair in missing for name in pair)
+    what = f"no folder 'wmt14' with {names} in any of {listed(roots)}"
+    remedy = f"lnlab cannot fetch it: get {ORIGIN}, unpack them into a folder wmt14, and name the one above it"
+    return Problem("wmt14", what, f"{remedy} in LNLAB_DATA")
+
+
+@lru_cache(maxsize=1)
+def _read(states: States, share: float) -> Corpus:
+    paths = [path for path, _ in states]
+    parts = list(zip(paths[::2], paths[1::2], strict=True))
+    train = [pair for sides in parts[:-2] for pair in _kept(sides, share)]
+    return real_corpus(train, *(_news(sides) for sides in parts[-2:]))
+
+
+def _kept(sides: Sides, share: float) -> Iterator[Pair]:
+    """The training pairs of one part."""
+    for source, target in line_pairs(*sides):
+        if place(source) < share and fit(source, target, longest=LONGEST):
+            yield source, target
+
+
+def _news(sides: Sides) -> list[Pair]:
+    """A test set, as SGML or as plain text."""
+    if sides[0].suffix == ".sgm":
+        source, target = map(read_file, sides)
+        return segment_pairs(source, target, sgml=True)
+    return read_pairs(*sides)
