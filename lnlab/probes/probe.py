@@ -2,7 +2,8 @@
 
 A probe is ``(state, *, ...) -> rows`` of a table, without the column ``measurement``. Its tags: ``table``; ``passes``,
 which counts its forward-equivalents of one batch, summed over its batches (a gradient is 3); ``quantities``, all that
-it may measure.
+it may measure; ``trained``, that there is nothing to see before the first update; ``update``, that it looks at the last
+one.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -11,7 +12,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-from torch import nn
+from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from lnlab.errors import LabError, Problem
@@ -35,6 +36,12 @@ class State:
         step: updates done.
         optimizer: or None before training.
         schedule: step -> factor on the learning rate, or None.
+        initial: makes the named parameters at step 0 again.
+        next_gradient: by the name of a parameter the gradient that the next update will use: in training mode, before
+            clipping. Calling it costs nothing, as the update uses it again.
+        last_update: by the name of a parameter what the last update added to it; for probes that are tagged
+            ``update=True`` alone.
+        last_rate: the learning rate of that update.
     """
 
     model: nn.Module
@@ -43,6 +50,10 @@ class State:
     step: int
     optimizer: Optimizer | None = None
     schedule: Callable[[int], float] | None = None
+    initial: Callable[[], dict[str, Tensor]] | None = None
+    next_gradient: Callable[[], dict[str, Tensor]] | None = None
+    last_update: dict[str, Tensor] | None = None
+    last_rate: float | None = None
 
     def batches(self, n: int, split: str = "train", purpose: str = "probe") -> list[Batch]:
         """The first ``n`` batches of a split for a purpose: the same at every state of a seed and in every variant.
@@ -74,5 +85,5 @@ def once(params: dict[str, Any]) -> float:
 
 
 def with_gradient(params: dict[str, Any]) -> float:
-    """The tag ``passes`` of a probe that needs one gradient a batch."""
-    return 3 * once(params)
+    """The tag ``passes`` of a probe that needs one gradient a batch, or none where it takes the next update's own."""
+    return 0.0 if params["batches"] == "step" else 3 * once(params)
