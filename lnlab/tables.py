@@ -26,7 +26,7 @@ _SITE = {
     ),
     "index": (
         pl.Int32,
-        "a head, the rank of a singular value, a second sublayer, a memory or a size of samples; else null",
+        "a head, a rank, a second sublayer, a memory, a size of samples; else null",
     ),
 }
 

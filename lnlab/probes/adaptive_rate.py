@@ -2,11 +2,12 @@
 
 With the moments m and v after t updates, m̂ = m/(1 - β1^t) and v̂ = v/(1 - β2^t); entries move by the product of the
 rate, m̂ and 1/(sqrt(v̂) + ε). |m̂|/sqrt(v̂) is the size of that step in units of the rate: 1 at the first update, and
-0.155 in the middle (0.229 in root mean square) for β1 = 0.9 and gradients that are independent noise. In float64.
+0.155 in the middle (0.229 in root mean square) for β1 = 0.9 and gradients that are independent noise.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import torch
@@ -37,7 +38,7 @@ def adaptive_rate(state: State) -> Iterator[Row]:
     Of the entries of every parameter: median, smallest and largest rate; ``near_epsilon_share``, of those with sqrt(v̂)
     below 10 ε, where Adam is no longer indifferent to the scale of the loss; ``moment_ratio``, the median of
     |m̂|/sqrt(v̂) where v̂ is not 0, and ``total_moment_ratio``, of all matrices and tables together. Medians are the
-    lower of two. The moments are those that the last update used.
+    lower of two. The moments are those that the last update used, their bias corrected for all updates made.
 
     Raises:
         LabError: the optimizer has no second moments.
@@ -59,7 +60,7 @@ class Moments:
     root: Tensor
     eps: float
 
-    @property
+    @cached_property
     def ratios(self) -> Tensor:
         """|m̂|/sqrt(v̂) of the entries that have had a gradient: (entries,)."""
         seen = self.root > 0
@@ -85,8 +86,8 @@ def _moments(state: State) -> dict[str, Moments]:
 def _corrected(kept: dict[str, Any], group: dict[str, Any]) -> Moments:
     """Without the bias of their start at 0; AMSGrad's v is the largest so far."""
     t, (beta1, beta2) = float(kept["step"]), group["betas"]
-    v = kept.get("max_exp_avg_sq", kept["exp_avg_sq"]).double() / (1 - beta2**t)
-    return Moments(kept["exp_avg"].double() / (1 - beta1**t), v.sqrt(), group["eps"])
+    v = kept.get("max_exp_avg_sq", kept["exp_avg_sq"]) / (1 - beta2**t)
+    return Moments(kept["exp_avg"] / (1 - beta1**t), v.sqrt_(), group["eps"])
 
 
 def _values(moments: Moments) -> dict[str, Tensor]:

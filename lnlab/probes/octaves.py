@@ -20,28 +20,28 @@ from lnlab.tables import Row
 
 CODES = 1024
 INFINITE = 1020
-"""The bin of infinity; NaN is in those beyond it."""
-ZERO = CODES
-"""The place of the zeros among the counts."""
+"""The code of infinity; NaN has those beyond it."""
 
 
 def counts(x: Tensor) -> Tensor:
-    """How many |x| are in each bin: (1025,) int64, which may be added up."""
+    """How many |x| are in each bin: (1025,) int64, the zeros first, which may be added up."""
     single = x.detach().flatten().float()
-    found = torch.bincount((single.view(torch.int32) >> 21) & (CODES - 1), minlength=CODES + 1)
-    found[ZERO] = len(single) - single.count_nonzero() if found[0] else 0
-    found[0] -= found[ZERO]
-    return found
+    found = torch.bincount((single.view(torch.int32) >> 21) & (CODES - 1), minlength=CODES)
+    zeros = len(single) - single.count_nonzero() if found[0] else found.new_zeros(())
+    found[0] -= zeros
+    return torch.cat([zeros[None], found])
 
 
-def edges(code: int) -> tuple[float, float]:
-    """Where a bin begins and ends; the end is not in it, but for zero, infinity and NaN, which are all of their bin."""
-    if code == ZERO:
-        return 0.0, 0.0
-    if code >= INFINITE:
-        value = math.inf if code == INFINITE else math.nan
-        return value, value
-    return _edge(code), _edge(code + 1)
+def edges(place: int) -> tuple[float, float]:
+    """Where the bin at a place among the counts begins and ends.
+
+    The end is in the next bin, but for zeros, infinities and NaN, whose bins begin where they end.
+    """
+    code = place - 1
+    if 0 <= code < INFINITE:
+        return _edge(code), _edge(code + 1)
+    value = 0.0 if code < 0 else math.inf if code == INFINITE else math.nan
+    return value, value
 
 
 def _edge(code: int) -> float:
@@ -62,8 +62,7 @@ def histogram(quantity: str, where: Mapping[str, Any], tensors: Iterable[Tensor]
 
 def rows(quantity: str, where: Mapping[str, Any], counted: Tensor) -> Iterator[Row]:
     """As ``histogram``, of what ``counts`` counted: the zeros first, then rising."""
-    every = counted.tolist()
-    for code in (ZERO, *range(CODES)):
-        if every[code]:
-            left, right = edges(code)
-            yield {"quantity": quantity, **where, "left": left, "right": right, "count": every[code]}
+    (places,) = counted.nonzero(as_tuple=True)
+    for place, number in zip(places.tolist(), counted[places].tolist(), strict=True):
+        left, right = edges(place)
+        yield {"quantity": quantity, **where, "left": left, "right": right, "count": number}

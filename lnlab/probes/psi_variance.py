@@ -19,7 +19,7 @@ from pydantic import Field
 from torch import Generator, Tensor
 
 from lnlab.errors import LabError, Problem
-from lnlab.optim.rectification import LEAST, rectification, rho
+from lnlab.optim.rectification import rectification
 from lnlab.probes.probe import State, probes
 from lnlab.randomness import Draw
 from lnlab.tables import Row
@@ -106,11 +106,10 @@ def first_order(rho: float, sigma: float = 1.0) -> float:
 def _found(t: int, psi: Tensor, betas: list[tuple[int, float]], sigma: float) -> Iterator[tuple[str, int, float]]:
     """Quantity, index and value of everything at one time."""
     for (memory, beta), each in zip(betas, psi, strict=True):
-        sample, worth = each.var().item(), rho(t, beta)
-        values = [sample, worth]
-        if worth > LEAST:
-            r = rectification(t, beta)
-            values += [r, r * r * sample, law(worth, sigma), first_order(worth, sigma)]
+        sample, (_, rho, r) = each.var().item(), rectification(t, beta)
+        values = [sample, rho]
+        if r is not None:
+            values += [r, r * r * sample, law(rho, sigma), first_order(rho, sigma)]
         for quantity, value in zip((QUANTITIES[0], *QUANTITIES[2:]), values, strict=False):
             yield quantity, memory, value
     for size, value in of_samples(psi[0]).items():
