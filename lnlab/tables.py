@@ -24,7 +24,10 @@ _SITE = {
         "scale_outer, scale_q ... where one is not enough), alpha, omega, gate (placements), gain, gain_q ..., "
         "logit_gain, table; in, branch, sum, out",
     ),
-    "index": (pl.Int32, "a head, the rank of a singular value, a second sublayer; else null"),
+    "index": (
+        pl.Int32,
+        "a head, a rank, a second sublayer, a memory, a size of samples; else null",
+    ),
 }
 
 WRITTEN_BY_WORKERS: dict[str, dict[str, tuple[Any, str]]] = {

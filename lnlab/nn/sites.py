@@ -4,14 +4,16 @@ A weight's address is where it is *used*: a table that serves an embedding and t
 activations are told apart by what happens around them, so that no placement's formula has to report them.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
-from typing import cast
+from typing import TypeVar, cast
 
 from torch import Tensor, nn
 
 from lnlab.nn.transformer import Layer, Stack
+
+Thing = TypeVar("Thing")
 
 
 @dataclass(frozen=True)
@@ -36,6 +38,15 @@ def parameters(model: nn.Module) -> list[tuple[Site, nn.Parameter]]:
 def weights(model: nn.Module) -> list[tuple[Site, nn.Parameter]]:
     """As ``parameters``, matrices and tables only: q k v o w1 w2 of every sublayer, and the tables."""
     return [(site, p) for site, p in parameters(model) if p.dim() > 1]
+
+
+def placed(model: nn.Module, named: Mapping[str, Thing]) -> list[tuple[Site, Thing]]:
+    """What is known by a parameter's name, such as its update, at every use of it; a tied one's comes whole each time.
+
+    A parameter of which nothing is known is left out.
+    """
+    names = {id(p): name for name, p in model.named_parameters()}
+    return [(site, named[name]) for site, p in parameters(model) if (name := names[id(p)]) in named]
 
 
 @contextmanager

@@ -17,8 +17,9 @@ import torch
 from pydantic import Field
 from torch import Tensor
 
-from lnlab.nn.sites import Site, separated
+from lnlab.nn.sites import Site, placed, separated
 from lnlab.probes.probe import State, evaluating, probes, with_gradient
+from lnlab.probes.training import own_gradient
 from lnlab.tables import Row
 
 SAFE = (1e-10, 1e18)
@@ -39,7 +40,7 @@ _norm = torch.linalg.vector_norm
 def gradient_norm(
     state: State,
     *,
-    batches: Annotated[int, Field(ge=1)] = 6,
+    batches: Annotated[int, Field(ge=1)] | Literal["step"] = 6,
     split: Literal["train", "validation", "test"] = "train",
     biases: bool = False,
 ) -> Iterator[Row]:
@@ -48,8 +49,14 @@ def gradient_norm(
     The loss is the task's, label smoothing included, per token; dropout is off. The parts of a tied table's gradient
     are told apart. ``biases`` adds the vectors: biases, and the norms' scales and shifts. With one batch there is no
     estimate of the noise, and no row for it.
+
+    ``batches: step`` is the gradient that the next update will use, before clipping and with dropout, at the cost of
+    its norms alone: then there are ``gradient_norm`` and ``gradient_rms``, of a tied table as a whole at every use.
+
+    Raises:
+        LabError: the next update's gradient is asked for, and there will be no update.
     """
-    sites, values = _measure(state, batches, split, biases)
+    sites, values = _own(state, biases) if batches == "step" else _measure(state, batches, split, biases)
     for i, site in enumerate(sites):
         for quantity, value in values.items():
             yield {"quantity": quantity, **site.row(), "value": value[i]}
@@ -70,6 +77,16 @@ def _measure(state: State, batches: int, split: str, biases: bool) -> tuple[list
             del loss, gradients  # so that the next batch gets their memory and not fresh pages
     elements = torch.tensor([p.numel() for p in weights], dtype=torch.float64)
     return list(sites), _quantities(_norms(sums), torch.stack(norms), torch.tensor(tokens).double(), elements)
+
+
+def _own(state: State, biases: bool) -> tuple[list[Site], dict[str, list[float]]]:
+    """As ``_measure``, of the next update's own gradient."""
+    sites, gradients = zip(
+        *(each for each in placed(state.model, own_gradient(state)) if biases or each[1].dim() > 1), strict=True
+    )
+    norm = _norms(gradients)
+    rms = norm / torch.tensor([g.numel() for g in gradients], dtype=torch.float64).sqrt()
+    return list(sites), {"gradient_norm": norm.tolist(), "gradient_rms": rms.tolist()}
 
 
 def _norms(gradients: Sequence[Tensor]) -> Tensor:

@@ -2,7 +2,8 @@
 
 A probe is ``(state, *, ...) -> rows`` of a table, without the column ``measurement``. Its tags: ``table``; ``passes``,
 which counts its forward-equivalents of one batch, summed over its batches (a gradient is 3); ``quantities``, all that
-it may measure; ``update``, that it looks at what the last update added, and so not at step 0.
+it may measure; ``trained``, that there is nothing to see before the first update; ``update``, that it looks at the last
+one.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -33,13 +34,14 @@ class State:
         task: batches and their loss.
         draw: the randomness of the replicate.
         step: updates done.
-        optimizer: or None where nothing trains.
-        schedule: update, from 1 -> factor on the learning rate, or None.
-        initial: gives the parameters of step 0 by name, made again.
-        next_gradient: gives by parameter name the gradient that the next update will use: in training mode, its
-            dropout included, before clipping. The update uses it again, so that it costs nothing.
-        last_update: by parameter name what the last update added; where the probe is tagged ``update``, else None.
-        last_rate: the learning rate of the last update.
+        optimizer: or None before training.
+        schedule: step -> factor on the learning rate, or None.
+        initial: makes the named parameters at step 0 again.
+        next_gradient: by the name of a parameter the gradient that the next update will use: in training mode, before
+            clipping. Calling it costs nothing, as the update uses it again.
+        last_update: by the name of a parameter what the last update added to it; for probes that are tagged
+            ``update=True`` alone.
+        last_rate: the learning rate of that update.
     """
 
     model: nn.Module
@@ -83,5 +85,5 @@ def once(params: dict[str, Any]) -> float:
 
 
 def with_gradient(params: dict[str, Any]) -> float:
-    """The tag ``passes`` of a probe that needs one gradient a batch."""
-    return 3 * once(params)
+    """The tag ``passes`` of a probe that needs one gradient a batch, or none where it takes the next update's own."""
+    return 0.0 if params["batches"] == "step" else 3 * once(params)

@@ -9,7 +9,7 @@ so that its square does not depend on K in expectation, and one batch gives its 
 size: the gradients of T tokens are of the order 1/T each, and their norm together of 1/√T. Squares are in float64.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Annotated, Literal
 
 import torch
@@ -38,16 +38,21 @@ def stream_gradient(
     is off.
     """
     with separated(state.model):  # so that the stream has a gradient where the weights below it are frozen
-        sums = summed(state, batches, split, _square, _gradients)
+        sums = summed(state, batches, split, _square, gradients)
     for site, square in sums.items():
         yield {"quantity": "stream_gradient", **site.row(), "value": (square / batches).sqrt().item()}
 
 
-def _gradients(state: State, batch: Batch, seen: Mapping[Site, Tensor]) -> dict[Site, Tensor]:
-    """Of the loss per token of a batch: (batch, length, width) by site."""
+def gradients(
+    state: State,
+    batch: Batch,
+    seen: Mapping[Site, Tensor],
+    at: Callable[[Site], bool] = lambda site: site.tensor != "in",
+) -> dict[Site, Tensor]:
+    """Of the loss per token of a batch: (batch, length, width) by site, ``at`` the sites that are asked for."""
     with torch.enable_grad():
         loss, count = state.task.loss(state.model, batch)
-        points = {site: x for site, x in seen.items() if site.tensor != "in"}
+        points = {site: x for site, x in seen.items() if at(site)}
         found = torch.autograd.grad(loss / count, tuple(points.values()), allow_unused=True, materialize_grads=True)
     return dict(zip(points, found, strict=True))
 

@@ -8,7 +8,7 @@ from itertools import islice
 from typing import Any
 
 import torch
-from pieces import SMALL, built, pieces_of, setting_with, state_of
+from pieces import SMALL, built, pieces_of, setting_with, state_for, state_of
 from torch import Tensor, nn
 
 from lnlab.catalogue import REGISTRIES
@@ -22,6 +22,8 @@ Numbers = dict[str, Any]
 Measured = tuple[dict[str, int], Numbers]
 """The versions of all that an entry is measured with, and its numbers."""
 DIGITS = 8
+COLUMNS = {"value": "", "left": " left", "count": " count"}
+"""Of a probe's rows, those whose numbers are kept, and what is said of them."""
 
 
 def summary(values: torch.Tensor | Iterable[float]) -> list[float]:
@@ -130,9 +132,11 @@ def _of_a_probe(entry: Entry[Any], roots: Roots) -> Measured:
     for placement in ("post", "pre"):
         setting = setting_with(entry, placement=placement)
         with_it |= pieces_of(setting)
-        rows = list(built(entry)(state_of(setting, roots=roots)))
+        rows = list(built(entry)(state_for(entry, setting, roots)))
         for quantity in sorted({row["quantity"] for row in rows}):
-            numbers[f"{placement} {quantity}"] = summary(r["value"] for r in rows if r["quantity"] == quantity)
+            for column, said in COLUMNS.items():
+                values = [r[column] for r in rows if r["quantity"] == quantity and column in r]
+                numbers |= {f"{placement} {quantity}{said}": summary(values)} if values else {}
     return with_it, numbers
 
 

@@ -4,6 +4,8 @@ from collections.abc import Callable, Iterator
 from itertools import product
 from typing import Any
 
+from trained import trained
+
 from lnlab.catalogue import REGISTRIES
 from lnlab.compile.contradictions import contradictions
 from lnlab.compile.resolve import resolve
@@ -30,6 +32,7 @@ TINY = {
     "step": {"at": [20]},
     "warmup_steps": 8,
     "patience": 2,
+    "psi_variance": {"trajectories": 40, "steps": 30},
 }
 """By the name of an entry or of a parameter: what it is given in place of a default that takes long or does nothing."""
 
@@ -78,6 +81,12 @@ def setting_with(entry: Entry[Any], **given: Any) -> Setting:
 def state_of(setting: Setting, seed: int = 1, roots: Roots = ()) -> State:
     """The state at initialization, made as a run makes it."""
     return build(Trajectory("tests", seed, setting, 0, ()), REGISTRIES, roots)
+
+
+def state_for(probe: Entry[Any], setting: Setting, roots: Roots = ()) -> State:
+    """As ``state_of``; after three updates where there is nothing to see before them."""
+    state = state_of(setting, roots=roots)
+    return trained(state) if probe.tags.get("trained", False) else state
 
 
 def pieces_of(setting: Setting) -> dict[str, int]:

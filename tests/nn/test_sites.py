@@ -8,7 +8,7 @@ from lnlab.nn.attention import SoftmaxAttention, attentions
 from lnlab.nn.norms import norms
 from lnlab.nn.parts import Parts
 from lnlab.nn.placements import placements
-from lnlab.nn.sites import Site, activations, parameters, separated, weights
+from lnlab.nn.sites import Site, activations, parameters, placed, separated, weights
 from lnlab.nn.transformer import Stack
 
 SUBLAYERS = {
@@ -125,6 +125,16 @@ def test_each_use_of_a_tied_table_has_a_site(setting, build, tied, shared):
     with separated(model) as leaves:
         assert len({id(p) for _, p in leaves}) == len(leaves)
         assert [p.data_ptr() for _, p in leaves] == [p.data_ptr() for _, p in parameters(model)]
+
+
+def test_what_is_known_by_name_is_placed_at_every_use_and_nothing_else_is(setting, build):
+    model = build(setting(tied="all"))
+    table = next(name for name, p in model.named_parameters() if p is model.output.table)
+    found = placed(model, {"encoder.layers.1.feed_forward.w2.bias": "b", table: "t", "nobody": "x"})
+    tables = [Site(stack, None, word, "table") for stack, word in (("encoder", "embedding"), ("decoder", "embedding"))]
+    bias = Site("encoder", 2, "feed_forward", "b2")
+    assert dict(found) == dict.fromkeys([*tables, Site(None, None, "output", "table")], "t") | {bias: "b"}
+    assert len(found) == 4
 
 
 def test_separated_restores_the_model_after_an_error(setting, build):

@@ -1,7 +1,9 @@
-"""A toy task, and states of tiny models at initialization."""
+"""A toy task, and states of tiny models at initialization and in training."""
 
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,6 +20,9 @@ from lnlab.nn.placements import placements
 from lnlab.probes.probe import State
 from lnlab.randomness import Draw
 from lnlab.tasks.task import Batch
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "catalogue"))
+from trained import trained as updated
 
 
 @dataclass(frozen=True)
@@ -106,6 +111,12 @@ def make_state(
 @pytest.fixture(scope="session")
 def state():
     return make_state
+
+
+@pytest.fixture(scope="session")
+def trained():
+    """A state after three updates by Adam, or as many as are asked for."""
+    return updated
 
 
 @pytest.fixture(scope="session")

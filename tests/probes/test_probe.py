@@ -1,7 +1,9 @@
 """What every registered probe owes: addressed batches, the columns of its table, and no trace."""
 
+from dataclasses import replace
 from itertools import islice
 
+import polars as pl
 import pytest
 import torch
 
@@ -14,6 +16,8 @@ ENTRIES = list(probes)
 PASSING = [entry for entry in ENTRIES if entry.tags["passes"](probes.resolve(entry.name))]
 RICHEST = {"gradient_recursion": "post"}
 """The placement of which a probe measures everything that it can, where that is not Pre-LN."""
+ASKED = {"update_histogram": {"rate": True}, "psi_variance": {"trajectories": 40, "steps": 30}}
+"""What a probe is asked for so that it measures everything in a short time."""
 
 
 def snapshot(state) -> dict:
@@ -27,9 +31,16 @@ def snapshot(state) -> dict:
         "modes": [m.training for m in model.modules()],
         "hooks": [(len(m._forward_hooks), len(m._forward_pre_hooks), len(m._backward_hooks)) for m in model.modules()],
         "attributes": [sorted(vars(m)) for m in model.modules()],
+        "optimizer": [[k, v] for kept in state.optimizer.state.values() for k, v in copied(kept).items()],
+        "groups": [[word for word in group.items() if word[0] != "params"] for group in state.optimizer.param_groups],
+        "update": [[name, u.clone()] for name, u in state.last_update.items()],
         "rng": torch.get_rng_state(),
         "grad mode": torch.is_grad_enabled(),
     }
+
+
+def copied(tensors: dict) -> dict:
+    return {name: x.clone() for name, x in tensors.items()}
 
 
 def same(one, two) -> bool:
@@ -42,18 +53,32 @@ def same(one, two) -> bool:
 
 def rows_of(entry, state) -> list:
     """The rows of a probe: from two batches, if it looks at any."""
-    return list(entry.build(state, **({"batches": 2} if "batches" in entry.keywords else {})))
+    given = {"batches": 2} if "batches" in entry.keywords else {}
+    return list(entry.build(state, **given, **ASKED.get(entry.name, {})))
+
+
+def compared(rows) -> list[tuple]:
+    """Quantity and value of each row; of a histogram how many there are, and the mean of its bins."""
+    if not rows or "count" not in rows[0]:
+        return [(row["quantity"], row["value"]) for row in rows]
+    found = {}
+    for row in rows:
+        number, total = found.get(row["quantity"], (0, 0.0))
+        found[row["quantity"]] = number + row["count"], total + row["count"] * (row["left"] + row["right"]) / 2
+    pairs = [[(q, number), (q, total / number)] for q, (number, total) in found.items()]
+    return [pair for both in pairs for pair in both]
 
 
 @pytest.fixture
-def used(state):
-    """A state in the middle of things: training mode but for one module, gradients there, one weight frozen."""
-    made = state("pre", tied="all")
+def used(state, trained):
+    """A state in the middle of things: three updates made, training mode but for one module, a weight frozen."""
+    made = trained(state("pre", tied="all"))
     made.model.train()
     made.model.encoder.layers[1].eval()
     loss, _ = made.task.loss(made.model, made.batches(1)[0])
     loss.backward()
     made.model.decoder.layers[0].feed_forward.w1.weight.requires_grad_(False)
+    assert all("exp_avg_sq" in kept for kept in made.optimizer.state.values())
     return made
 
 
@@ -87,33 +112,36 @@ def test_no_probe_leaves_a_trace_when_it_fails(used, entry, fails_at):
 
 
 @pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.name)
-def test_dropout_is_off_and_repetition_is_exact(state, entry):
-    training, evaluation = state(), state()
+def test_dropout_is_off_and_repetition_is_exact(state, trained, entry):
+    training, evaluation = trained(state()), trained(state())
     training.model.train()
     assert rows_of(entry, training) == rows_of(entry, evaluation)
 
 
 @pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.name)
-def test_rows_fit_the_table_and_are_distinct(state, entry):
-    rows = rows_of(entry, state(RICHEST.get(entry.name, "pre")))
+def test_rows_fit_the_table_and_are_distinct(state, trained, entry):
+    rows = rows_of(entry, trained(state(RICHEST.get(entry.name, "pre"))))
     table = frame(entry.tags["table"], rows)
-    assert table.select("quantity", "stack", "layer", "sublayer", "tensor", "index").is_unique().all()
-    assert table["value"].is_finite().all()
+    assert table.drop("measurement", "value", "right", "count", strict=False).is_unique().all()
+    assert table.select(pl.col(pl.Float64).is_finite().all()).row(0) == (True,) * table.select(pl.col(pl.Float64)).width
     assert all("measurement" not in row for row in rows)
     assert {row["quantity"] for row in rows} == set(entry.tags["quantities"])
 
 
 @pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.name)
-def test_appended_padding_changes_nothing(state, values, entry):
+def test_appended_padding_changes_nothing(state, trained, entry):
     """Neither source nor target padding enters a mean, a loss or a gradient."""
-    plain, padded = (rows_of(entry, state(pads=pads)) for pads in (0, 3))
-    assert [row["quantity"] for row in plain] == [row["quantity"] for row in padded]
+    plain, padded = (compared(rows_of(entry, replace(trained(state()), task=state(pads=pads).task))) for pads in (0, 3))
+    assert [quantity for quantity, _ in plain] == [quantity for quantity, _ in padded]
     for one, two in zip(plain, padded, strict=True):
-        assert one["value"] == pytest.approx(two["value"], rel=1e-3, abs=1e-6), one
+        assert one[1] == pytest.approx(two[1], rel=1e-3, abs=1e-6), one
 
 
 PASSES = {
     "activation_moments": 6.0,
+    "adaptive_rate": 0.0,
+    "displacement": 0.0,
+    "gradient_histogram": 3.0,
     "gradient_norm": 18.0,
     "gradient_recursion": 60.0,
     "hidden_norm": 6.0,
@@ -123,15 +151,47 @@ PASSES = {
     "norm_jacobian": 3.0,
     "output_perturbation": 42.0,
     "parameter_size": 0.0,
+    "psi_variance": 0.0,
     "residual_dependency": 1.0,
     "stream_gradient": 18.0,
     "token_cosine": 6.0,
+    "update_histogram": 0.0,
+    "update_size": 0.0,
 }
 
 
 @pytest.mark.parametrize(("name", "passes"), PASSES.items())
 def test_passes_count_forward_equivalents(name, passes):
     assert probes[name].tags["passes"](probes.resolve(name)) == passes
+
+
+OWN = ["gradient_norm", "gradient_histogram"]
+
+
+@pytest.mark.parametrize("name", OWN)
+def test_the_next_updates_own_gradient_costs_no_pass_and_leaves_no_trace(used, name):
+    assert probes[name].tags["passes"](probes.resolve({"kind": name, "batches": "step"})) == 0.0
+    before, calls = snapshot(used), []
+    used.model.register_forward_pre_hook(lambda *_: calls.append(1))
+    gradient = used.next_gradient()
+    made, once = replace(used, next_gradient=lambda: gradient), len(calls)
+    assert list(probes[name].build(made, batches="step"))
+    used.model._forward_pre_hooks.clear()
+    assert len(calls) == once
+    after = snapshot(used)
+    assert [key for key in before if not same(before[key], after[key])] == []
+
+
+@pytest.mark.parametrize("name", OWN)
+def test_a_state_that_does_not_train_has_no_own_gradient(state, name):
+    with pytest.raises(LabError, match="asks for the gradient of the next update, and this state has none; measure"):
+        list(probes[name].build(state(), batches="step"))
+
+
+@pytest.mark.parametrize("entry", [e for e in ENTRIES if e.tags.get("trained")], ids=lambda entry: entry.name)
+def test_a_probe_of_training_refuses_a_state_at_rest(state, entry):
+    with pytest.raises(LabError, match=r"asks for .*, and this state has none; measure it while it trains"):
+        list(entry.build(state()))
 
 
 def test_batches_are_the_same_for_every_model_and_longer_lists_begin_with_shorter_ones(state):

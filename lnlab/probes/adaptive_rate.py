@@ -1,0 +1,98 @@
+"""``1/(sqrt(v̂) + ε)`` and ``|m̂|/sqrt(v̂)``: what Adam makes of a gradient at every entry (Kingma and Ba, 2015).
+
+With the moments m and v after t updates, m̂ = m/(1 - β1^t) and v̂ = v/(1 - β2^t); entries move by the product of the
+rate, m̂ and 1/(sqrt(v̂) + ε). |m̂|/sqrt(v̂) is the size of that step in units of the rate: 1 at the first update, and
+0.155 in the middle (0.229 in root mean square) for β1 = 0.9 and gradients that are independent noise.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from lnlab.errors import LabError, Problem
+from lnlab.nn.sites import placed
+from lnlab.probes.probe import State, probes
+from lnlab.probes.training import there
+from lnlab.tables import Row
+
+QUANTITIES = (
+    "adaptive_rate_median",
+    "adaptive_rate_min",
+    "adaptive_rate_max",
+    "near_epsilon_share",
+    "moment_ratio",
+    "total_moment_ratio",
+)
+NEAR = 10
+"""An entry is near ε where sqrt(v̂) is below so many times it."""
+
+
+@probes.register("adaptive_rate", table="sites", passes=lambda _: 0.0, quantities=QUANTITIES, trained=True)
+def adaptive_rate(state: State) -> Iterator[Row]:
+    """``1/(sqrt(v̂) + ε), |m̂|/sqrt(v̂)``: Adam's rate of each entry, in units of the rate (Kingma and Ba, 2015).
+
+    Of the entries of every parameter: median, smallest and largest rate; ``near_epsilon_share``, of those with sqrt(v̂)
+    below 10 ε, where Adam is no longer indifferent to the scale of the loss; ``moment_ratio``, the median of
+    |m̂|/sqrt(v̂) where v̂ is not 0, and ``total_moment_ratio``, of all matrices and tables together. Medians are the
+    lower of two. The moments are those that the last update used, their bias corrected for all updates made.
+
+    Raises:
+        LabError: the optimizer has no second moments.
+    """
+    found = _moments(state)
+    for site, moments in placed(state.model, found):
+        for quantity, value in _values(moments).items():
+            yield {"quantity": quantity, **site.row(), "value": value.item()}
+    ratios = torch.cat([moments.ratios for moments in found.values() if moments.mean.dim() > 1])
+    if len(ratios):
+        yield {"quantity": QUANTITIES[5], "value": ratios.median().item()}
+
+
+@dataclass(frozen=True)
+class Moments:
+    """Of one parameter: m̂, sqrt(v̂), both of its shape, and ε."""
+
+    mean: Tensor
+    root: Tensor
+    eps: float
+
+    @cached_property
+    def ratios(self) -> Tensor:
+        """|m̂|/sqrt(v̂) of the entries that have had a gradient: (entries,)."""
+        seen = self.root > 0
+        return self.mean[seen].abs() / self.root[seen]
+
+
+def _moments(state: State) -> dict[str, Moments]:
+    """By the names of the parameters that have been updated."""
+    optimizer = there(state.optimizer, "an optimizer")
+    names = {id(p): name for name, p in state.model.named_parameters()}
+    found = {
+        names[id(p)]: _corrected(kept, group)
+        for group in optimizer.param_groups
+        for p in group["params"]
+        if "exp_avg_sq" in (kept := optimizer.state.get(p, {})) and id(p) in names
+    }
+    if not found:
+        what = f"adaptive_rate looks at second moments, and the optimizer {type(optimizer).__name__} has none"
+        raise LabError(Problem("", what, "measure it with an optimizer of Adam's family, after an update"))
+    return found
+
+
+def _corrected(kept: dict[str, Any], group: dict[str, Any]) -> Moments:
+    """Without the bias of their start at 0; AMSGrad's v is the largest so far."""
+    t, (beta1, beta2) = float(kept["step"]), group["betas"]
+    v = kept.get("max_exp_avg_sq", kept["exp_avg_sq"]) / (1 - beta2**t)
+    return Moments(kept["exp_avg"] / (1 - beta1**t), v.sqrt_(), group["eps"])
+
+
+def _values(moments: Moments) -> dict[str, Tensor]:
+    """By quantity; without a ratio where no entry has had a gradient."""
+    rates, ratios = 1 / (moments.root + moments.eps), moments.ratios
+    near = (moments.root < NEAR * moments.eps).double().mean()
+    values = (rates.median(), rates.min(), rates.max(), near, *([ratios.median()] if len(ratios) else []))
+    return dict(zip(QUANTITIES, values, strict=False))

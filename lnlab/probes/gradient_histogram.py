@@ -1,0 +1,69 @@
+"""``#{|g| in [2^e (1 + q/4), 2^e (1 + (q + 1)/4))}``: how large the entries of a gradient are (Liu et al., 2020).
+
+It shows what a norm hides: a gradient that few entries carry, or one whose mass has moved to values below an
+optimizer's epsilon. Counts are exact, and zeros, which unused rows of a table have, are apart.
+"""
+
+from collections.abc import Iterator, Mapping
+from functools import partial
+from typing import Annotated, Literal
+
+from pydantic import Field
+from torch import Tensor
+
+from lnlab.errors import LabError, Problem
+from lnlab.nn.sites import Site, placed, separated
+from lnlab.probes.octaves import counts, histogram, rows
+from lnlab.probes.probe import State, probes, with_gradient
+from lnlab.probes.stream import summed
+from lnlab.probes.stream_gradient import gradients
+from lnlab.probes.training import mean_gradient, own_gradient
+from lnlab.tables import Row
+
+QUANTITY = "gradient_size"
+
+
+@probes.register("gradient_histogram", table="histograms", passes=with_gradient, quantities=(QUANTITY,))
+def gradient_histogram(
+    state: State,
+    *,
+    of: Literal["weights", "sites", "input"] = "weights",
+    batches: Annotated[int, Field(ge=1)] | Literal["step"] = 1,
+    split: Literal["train", "validation", "test"] = "train",
+) -> Iterator[Row]:
+    """``#{|g| in [2^e(1 + q/4), 2^e(1 + (q + 1)/4))}``: gradient entries by size (Liu et al., 2020, Figure 2).
+
+    ``of: weights`` is every matrix and table together, ``sites`` each for itself (a tied table's whole gradient at
+    every use). Their gradient is that of the loss per token over all batches, without dropout; ``batches: step`` takes
+    the one that the next update will use, before clipping, and costs no pass. ``of: input`` is the gradient of each
+    batch's loss per token by what the embedding layers give on, position included and padding left out (Huang et al.,
+    2020, Figure 3). Four bins an octave; zeros are in a bin from 0 to 0.
+
+    Raises:
+        LabError: the next update's gradient is asked for by the input, or where there will be no update.
+    """
+    if of == "input":
+        yield from _of_inputs(state, batches, split)
+    else:
+        found = own_gradient(state) if batches == "step" else mean_gradient(state, batches, split)
+        yield from of_weights(QUANTITY, state, found, apart=of == "sites")
+
+
+def of_weights(quantity: str, state: State, named: Mapping[str, Tensor], *, apart: bool) -> Iterator[Row]:
+    """Histograms of what is known by the names of parameters, matrices and tables alone: together, or site by site."""
+    matrices = {name: x for name, x in named.items() if x.dim() > 1}
+    if not apart:
+        return histogram(quantity, {}, matrices.values())
+    return (row for site, x in placed(state.model, matrices) for row in histogram(quantity, site.row(), [x]))
+
+
+def _of_inputs(state: State, batches: int | Literal["step"], split: str) -> Iterator[Row]:
+    """One histogram a stack, over the tokens of all batches."""
+    if batches == "step":
+        what = "the gradient of the next update is by the weights, and gradient_histogram asks for that by the input"
+        raise LabError(Problem("", what, "give a number of batches"))
+    look = partial(gradients, at=lambda site: site.sublayer == "embedding")
+    with separated(state.model):  # so that the input has a gradient where the tables are frozen
+        found: dict[Site, Tensor] = summed(state, batches, split, lambda g, here: counts(g[here]), look)
+    for site, counted in found.items():
+        yield from rows(QUANTITY, site.row(), counted)

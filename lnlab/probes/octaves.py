@@ -1,0 +1,68 @@
+"""Histograms whose bins are read off the bits of float32: four bins to every power of two, and exact counts.
+
+A positive float32 is 2^e (1 + m), and its bits begin with e and go on with m. So e and the two leading bits of m, which
+are the upper eleven bits without the sign, number the bins
+
+    2^e [1, 5/4), 2^e [5/4, 3/2), 2^e [3/2, 7/4), 2^e [7/4, 2),
+
+and no logarithm is taken. Subnormal numbers, below 2^-126, are in four bins of width 2^-128. Zeros have a bin of their
+own, which begins and ends at 0; so have infinities. Numbers of another precision are rounded to float32 first.
+"""
+
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from lnlab.tables import Row
+
+CODES = 1024
+INFINITE = 1020
+"""The code of infinity; NaN has those beyond it."""
+
+
+def counts(x: Tensor) -> Tensor:
+    """How many |x| are in each bin: (1025,) int64, the zeros first, which may be added up."""
+    single = x.detach().flatten().float()
+    found = torch.bincount((single.view(torch.int32) >> 21) & (CODES - 1), minlength=CODES)
+    zeros = len(single) - single.count_nonzero() if found[0] else found.new_zeros(())
+    found[0] -= zeros
+    return torch.cat([zeros[None], found])
+
+
+def edges(place: int) -> tuple[float, float]:
+    """Where the bin at a place among the counts begins and ends.
+
+    The end is in the next bin, but for zeros, infinities and NaN, whose bins begin where they end.
+    """
+    code = place - 1
+    if 0 <= code < INFINITE:
+        return _edge(code), _edge(code + 1)
+    value = 0.0 if code < 0 else math.inf if code == INFINITE else math.nan
+    return value, value
+
+
+def _edge(code: int) -> float:
+    octave, quarter = divmod(code, 4)
+    return math.ldexp(4 + quarter, octave - 129) if octave else math.ldexp(quarter, -128)
+
+
+def histogram(quantity: str, where: Mapping[str, Any], tensors: Iterable[Tensor]) -> Iterator[Row]:
+    """The rows of the table ``histograms`` of all entries of some tensors together, a row for a bin that is not empty.
+
+    Args:
+        quantity: what the entries are.
+        where: the columns of a site, or nothing.
+        tensors: of any shape.
+    """
+    yield from rows(quantity, where, torch.stack([counts(x) for x in tensors]).sum(0))
+
+
+def rows(quantity: str, where: Mapping[str, Any], counted: Tensor) -> Iterator[Row]:
+    """As ``histogram``, of what ``counts`` counted: the zeros first, then rising."""
+    (places,) = counted.nonzero(as_tuple=True)
+    for place, number in zip(places.tolist(), counted[places].tolist(), strict=True):
+        left, right = edges(place)
+        yield {"quantity": quantity, **where, "left": left, "right": right, "count": number}

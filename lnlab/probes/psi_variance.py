@@ -1,0 +1,125 @@
+"""``Var ψ(t)``, ``ψ(t) = sqrt((1 - β2^t) / ((1 - β2) Σ_i β2^(t-i) g_i²))``: of Adam's rate, for g ~ N(0, σ²).
+
+With so few gradients as at the start, ψ, the rate of an entry, varies without bounds. Where ψ² has the scaled inverse
+chi-squared distribution with ρ > 4 degrees of freedom and scale τ² = 1/σ² (Liu et al., 2020, Theorem 1),
+
+    Var ψ = τ² (ρ/(ρ - 2) - ρ 2^(2ρ - 5)/π B((ρ - 1)/2, (ρ - 1)/2)²),
+
+to first order τ² ρ/(2 (ρ - 2)(ρ - 4)). RAdam takes ρ = ρ_t and multiplies ψ by r_t, so that its variance stays. At
+t = 1 and 2 the variance is infinite: that of a sample grows with its size, in proportion and logarithmically. In
+float64.
+"""
+
+from collections.abc import Iterator
+from math import exp, lgamma, log, pi
+from typing import Annotated
+
+import torch
+from pydantic import Field
+from torch import Generator, Tensor
+
+from lnlab.errors import LabError, Problem
+from lnlab.optim.rectification import rectification
+from lnlab.probes.probe import State, probes
+from lnlab.randomness import Draw
+from lnlab.tables import Row
+
+Beta = Annotated[float, Field(gt=0, lt=1)]
+FEWEST = 10
+"""Trajectories of which a variance is taken."""
+
+QUANTITIES = (
+    "psi_variance",
+    "psi_variance_of_samples",
+    "averaged_gradients",
+    "rectification",
+    "rectified_variance",
+    "psi_variance_law",
+    "psi_variance_first_order",
+)
+
+
+@probes.register("psi_variance", table="lines", passes=lambda _: 0.0, quantities=QUANTITIES)
+def psi_variance(
+    state: State,
+    *,
+    beta2: Beta | Annotated[tuple[Beta, ...], Field(min_length=1)] = 0.999,
+    sigma: Annotated[float, Field(gt=0)] = 1.0,
+    trajectories: Annotated[int, Field(ge=FEWEST)] = 5000,
+    steps: Annotated[int, Field(ge=1)] = 6000,
+    points: Annotated[int, Field(ge=2)] = 60,
+) -> Iterator[Row]:
+    """``Var sqrt((1 - β2^t)/((1 - β2) Σ_i β2^(t-i) g_i²))``: of Adam's rate for noise (Liu et al., 2020, Section 3).
+
+    Simulated without a model, over ``trajectories`` of gradients g ~ N(0, σ²), and at about ``points`` times up to
+    ``steps`` as ``x``, equally far apart in the logarithm. ``index`` is the memory of v, 1/(1 - β2) updates. There are
+    ``averaged_gradients``, ρ_t; and where it is above 4 ``rectification``, r_t; ``rectified_variance``, of r_t ψ; and
+    the variance by the closed form (``_law``) and to first order. ``psi_variance_of_samples`` has the size of the
+    sample as ``index``: all trajectories, a tenth of them and so on, the median over samples of that size; it is of the
+    first β2. Every β2 sees the same gradients.
+
+    Raises:
+        LabError: two β2 have the same memory.
+    """
+    betas = beta2 if isinstance(beta2, tuple) else (beta2,)
+    memories = [round(1 / (1 - beta)) for beta in betas]
+    if len(set(memories)) < len(memories):
+        what = f"psi_variance tells several beta2 apart by 1/(1 - beta2), and finds {sorted(memories)}"
+        raise LabError(Problem("", what, "leave one of those that are alike out"))
+    for t, psi in simulated(state.draw, betas, sigma, trajectories, times(steps, points)):
+        for quantity, index, value in _found(t, psi, list(zip(memories, betas, strict=True)), sigma):
+            yield {"quantity": quantity, "index": index, "x": float(t), "value": value}
+
+
+def times(steps: int, points: int) -> list[int]:
+    """From 1 to ``steps``, whole and rising, about so many and equally far apart in the logarithm."""
+    return sorted({round(steps ** (i / (points - 1))) for i in range(points)})
+
+
+def simulated(
+    draw: Draw, betas: tuple[float, ...], sigma: float, trajectories: int, at: list[int]
+) -> Iterator[tuple[int, Tensor]]:
+    """The times ``at``, each with ψ of every trajectory: (betas, trajectories)."""
+    generator = Generator().manual_seed(draw("psi"))
+    beta = torch.tensor(betas, dtype=torch.float64)[:, None]
+    sums = torch.zeros(len(betas), trajectories, dtype=torch.float64)
+    wanted = set(at)
+    for t in range(1, at[-1] + 1):
+        g = torch.randn(trajectories, generator=generator, dtype=torch.float64)
+        sums.mul_(beta).add_((sigma * g).square_())
+        if t in wanted:
+            yield t, ((1 - beta**t) / ((1 - beta) * sums)).sqrt()
+
+
+def law(rho: float, sigma: float = 1.0) -> float:
+    """The variance of ψ by Theorem 1, for ρ > 2; its second term is the square of the mean of ψ."""
+    half = (rho - 1) / 2
+    log_beta = 2 * lgamma(half) - lgamma(rho - 1)
+    return (rho / (rho - 2) - exp(log(rho) + (2 * rho - 5) * log(2) - log(pi) + 2 * log_beta)) / sigma**2
+
+
+def first_order(rho: float, sigma: float = 1.0) -> float:
+    """The variance of ψ to first order in that of ψ², for ρ > 4."""
+    return rho / (2 * (rho - 2) * (rho - 4) * sigma**2)
+
+
+def _found(t: int, psi: Tensor, betas: list[tuple[int, float]], sigma: float) -> Iterator[tuple[str, int, float]]:
+    """Quantity, index and value of everything at one time."""
+    for (memory, beta), each in zip(betas, psi, strict=True):
+        sample, (_, rho, r) = each.var().item(), rectification(t, beta)
+        values = [sample, rho]
+        if r is not None:
+            values += [r, r * r * sample, law(rho, sigma), first_order(rho, sigma)]
+        for quantity, value in zip((QUANTITIES[0], *QUANTITIES[2:]), values, strict=False):
+            yield quantity, memory, value
+    for size, value in of_samples(psi[0]).items():
+        yield QUANTITIES[1], size, value
+
+
+def of_samples(psi: Tensor) -> dict[int, float]:
+    """By the size of a sample the variance in it, the median over as many samples as there are."""
+    found, size = {}, len(psi)
+    while size >= FEWEST:
+        found[size] = psi[: len(psi) // size * size].view(-1, size).var(1).median().item()
+        size //= 10
+    return found

@@ -1,0 +1,66 @@
+"""What a state in training has that a state at rest lacks, and gradients by the name of a parameter."""
+
+from typing import TypeVar
+
+import torch
+from torch import Tensor
+
+from lnlab.errors import LabError, Problem
+from lnlab.probes.probe import State, evaluating
+
+Given = TypeVar("Given")
+
+
+def there(given: Given | None, what: str) -> Given:
+    """What a state in training has.
+
+    Raises:
+        LabError: this state does not have it.
+    """
+    if given is None:
+        raise LabError(Problem("", f"a probe asks for {what}, and this state has none", "measure it while it trains"))
+    return given
+
+
+def initial(state: State) -> dict[str, Tensor]:
+    """The named parameters at step 0.
+
+    Raises:
+        LabError: the state does not know where it began.
+    """
+    return there(state.initial, "the initial parameters")()
+
+
+def last_update(state: State) -> tuple[dict[str, Tensor], float]:
+    """What the last update added to every parameter, by name, and its learning rate.
+
+    Raises:
+        LabError: no update was made.
+    """
+    return there(state.last_update, "the last update"), there(state.last_rate, "the rate of the last update")
+
+
+def own_gradient(state: State) -> dict[str, Tensor]:
+    """The gradient that the next update will use, by the name of a parameter.
+
+    Raises:
+        LabError: no update will be made.
+    """
+    return there(state.next_gradient, "the gradient of the next update")()
+
+
+def mean_gradient(state: State, batches: int, split: str) -> dict[str, Tensor]:
+    """The gradient of the loss per token over all of ``batches``, by the name of a parameter; dropout is off.
+
+    Parameters that are frozen are left out.
+    """
+    leaves = {name: p for name, p in state.model.named_parameters() if p.requires_grad}
+    sums, tokens = [torch.zeros_like(p, requires_grad=False) for p in leaves.values()], 0
+    with evaluating(state.model), torch.enable_grad():
+        for batch in state.batches(batches, split):
+            loss, count = state.task.loss(state.model, batch)
+            parts = torch.autograd.grad(loss, list(leaves.values()), allow_unused=True, materialize_grads=True)
+            torch._foreach_add_(sums, parts)
+            tokens += count
+            del loss, parts  # so that the next batch gets their memory and not fresh pages
+    return {name: total / tokens for name, total in zip(leaves, sums, strict=True)}

@@ -1,0 +1,42 @@
+"""``#{|Δθ|/lr in [2^e (1 + q/4), 2^e (1 + (q + 1)/4))}``: how large the entries of an update are (Huang et al., 2020).
+
+Over the learning rate, Adam's update is m̂/(sqrt(v̂) + ε): ±1 at every entry with a gradient in the first step, and
+about 0.16 in the middle when successive gradients are nothing but noise (β1 = 0.9). Where it is much smaller, v
+remembers gradients that are no more. As 1 is an edge, rounding spreads the first step over the bins on either side.
+"""
+
+from collections.abc import Iterator
+from typing import Literal
+
+from lnlab.probes.gradient_histogram import of_weights
+from lnlab.probes.probe import State, probes
+from lnlab.probes.training import last_update
+from lnlab.tables import Row
+
+QUANTITIES = ("update_over_rate_size", "update_size")
+
+
+@probes.register(
+    "update_histogram",
+    table="histograms",
+    passes=lambda _: 0.0,
+    quantities=QUANTITIES,
+    trained=True,
+    update=True,
+)
+def update_histogram(state: State, *, of: Literal["weights", "sites"] = "weights", rate: bool = False) -> Iterator[Row]:
+    """``#{|Δθ|/lr in [2^e(1 + q/4), 2^e(1 + (q + 1)/4))}``: update entries by size (Huang et al., 2020, Figure 3).
+
+    Of the last update, weight decay included, over its learning rate; ``rate`` adds that of the update itself. ``of:
+    weights`` is every matrix and table together, ``sites`` each for itself. A rate of 0 leaves no update to divide.
+    Four bins an octave; zeros are in a bin from 0 to 0.
+
+    Raises:
+        LabError: no update was made.
+    """
+    update, lr = last_update(state)
+    apart = of == "sites"
+    if lr:
+        yield from of_weights(QUANTITIES[0], state, {name: u / lr for name, u in update.items()}, apart=apart)
+    if rate:
+        yield from of_weights(QUANTITIES[1], state, update, apart=apart)
