@@ -42,6 +42,10 @@ def run(
         FailOn | None, typer.Option("--fail-on", metavar="contradicted", help="Exit with 3 if a claim is contradicted.")
     ] = None,
     retry_failed: Annotated[bool, typer.Option("--retry-failed", help="Try again what failed before.")] = False,
+    save_every: Annotated[
+        float,
+        typer.Option("--save-every", min=0, metavar="SECONDS", help="How often a training run keeps its state."),
+    ] = 60,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
@@ -60,7 +64,9 @@ def run(
         warm()  # the workers' server imports torch while this process does
         from lnlab.cli.work import computed
 
-        done = computed(store, request, workers=workers, retry_failed=retry_failed, quiet=quiet)
+        done = computed(
+            store, request, workers=workers, retry_failed=retry_failed, quiet=quiet, save_every=save_every
+        )
     results = store.results(done.stored.digest)
     verdicts = [] if done.interrupted else judged(store, done.stored, results, request.plugins)
     if as_json:
@@ -85,7 +91,7 @@ def exit_code(done: Done, results: "Results", verdicts: "Sequence[Verdict]", fai
     """How the command ends: interrupted before failed before contradicted before done."""
     if done.interrupted:
         return INTERRUPTED
-    if (results.runs["status"].fill_null("missing") != "finished").any():
+    if not results.runs["status"].fill_null("missing").is_in(["finished", "diverged"]).all():
         return FAILED
     return CONTRADICTED if fail_on and any(v.verdict == fail_on for v in verdicts) else 0
 

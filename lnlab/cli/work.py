@@ -21,7 +21,9 @@ if TYPE_CHECKING:
     from lnlab.cli.request import Registries
 
 
-def computed(store: Store, request: Request, *, workers: int | None, retry_failed: bool, quiet: bool) -> Done:
+def computed(
+    store: Store, request: Request, *, workers: int | None, retry_failed: bool, quiet: bool, save_every: float
+) -> Done:
     """Compile what was asked, keep the plan, and compute what the store lacks of it.
 
     Raises:
@@ -36,7 +38,16 @@ def computed(store: Store, request: Request, *, workers: int | None, retry_faile
     costs = costs_of(units, known)
     with progress(names(plan, costs), sum(costs.values()), quiet=quiet) as show:
         load, roots = Pieces(request.plugins), request.roots
-        tally = sweep(units, store.open_unit, load, roots=roots, workers=workers, costs=costs, on_event=show)
+        tally = sweep(
+            units,
+            store.open_unit,
+            load,
+            roots=roots,
+            workers=workers,
+            costs=costs,
+            save_every=save_every,
+            on_event=show,
+        )
     return Done(stored, len(units), tally.ended.total(), tally.seconds, tally.interrupted)
 
 

@@ -8,7 +8,7 @@ from lnlab.compile.choices import Registries
 from lnlab.compile.cost import machine_memory
 from lnlab.compile.data import reads_all
 from lnlab.compile.digests import Input
-from lnlab.compile.epochs import counts_epochs
+from lnlab.compile.epochs import counts_epochs, moments
 from lnlab.compile.identity import Identities
 from lnlab.compile.methods import METHODS
 from lnlab.compile.overlay import Draft, Found, draft
@@ -23,7 +23,6 @@ from lnlab.keys import Json
 from lnlab.registry import Flaw, Roots, Where
 from lnlab.spec.experiment import SETTING, Experiment
 from lnlab.spec.load import Document
-from lnlab.spec.moments import due
 from lnlab.spec.override import Override, parse_override
 from lnlab.spec.read import Reading, read_experiment
 
@@ -79,7 +78,7 @@ def check(
     axes = Axes(settled.axes, registries)
     checked = Checked(document, made, reading.experiment, settled, asked, axes, identities)
     found: Found = made.flaws + [(made.spot(flaw.path), flaw) for flaw in reading.flaws] + settled.found + asked.found
-    found += _probes(asked, settled, made) + _endless(asked, settled, made, registries)
+    found += _probes(asked, settled, made, registries) + _endless(asked, settled, made, registries)
     found += _whole(reading, settled, made) + _others(document, profile, identities)
     if not made.flaws and not settled.found and not any(_shapes(flaw) for flaw in reading.flaws):
         found += implausible(asked, _ground(checked), made)
@@ -135,16 +134,16 @@ def _whole(reading: Reading, settled: Settled, made: Draft) -> Found:
     return found
 
 
-def _probes(asked: Questions, settled: Settled, made: Draft) -> Found:
+def _probes(asked: Questions, settled: Settled, made: Draft, registries: Registries) -> Found:
     """Probes, and evaluations, that look at moments a run does not have."""
     found: dict[tuple[Where, str], tuple[Spot, Flaw]] = {}
     for setting in settled.settings:
         train = setting["train"]
-        looks = [((*probe.path, "at"), probe.at) for probe in asked.probes]
-        looks += [(("train", "evaluate"), train["evaluate"])] if train["steps"] else []
-        for path, at in looks:
+        looks = [((*probe.path, "at"), probe.at, registries["probe"][probe.choice["kind"]]) for probe in asked.probes]
+        looks += [(("train", "evaluate"), train["evaluate"], None)] if train["steps"] else []
+        for path, at, entry in looks:
             try:
-                due(at, train["steps"], settled.epochs.updates(setting) if counts_epochs(at) else None)
+                moments(entry, at, train["steps"], settled.epochs.updates(setting) if counts_epochs(at) else None)
             except ValueError as error:
                 flaw = Flaw(path, str(error), "write init, end, or steps that the run has")
                 found[path, str(error)] = (made.spot(path), flaw)

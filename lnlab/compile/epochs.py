@@ -6,13 +6,15 @@ passes for one update, and ``absent`` keeps the error for whoever wants to run i
 
 from dataclasses import dataclass, field
 from math import ceil
+from typing import Any
 
 from lnlab.compile.choices import Registries
 from lnlab.compile.work import Setting
 from lnlab.errors import CorpusError
 from lnlab.keys import Json, canonical
 from lnlab.randomness import Draw
-from lnlab.registry import Roots
+from lnlab.registry import Entry, Roots
+from lnlab.spec.moments import due
 
 
 @dataclass
@@ -72,3 +74,20 @@ class Epochs:
 def counts_epochs(at: Json) -> bool:
     """Whether a moment is given in epochs."""
     return isinstance(at, dict) and "epochs" in at
+
+
+def moments(probe: Entry[Any] | None, at: Json, steps: int, epoch: float | None) -> tuple[int, ...]:
+    """The steps at which a probe looks, or an evaluation without one.
+
+    A probe that is tagged ``trained`` sees nothing before the first update: a rule (``{every: k}``) then begins after
+    it.
+
+    Raises:
+        ValueError: a step that the run does not have, or that such a probe has nothing to see at.
+    """
+    found = due(at, steps, epoch)
+    if probe is None or not probe.tags.get("trained", False) or 0 not in found:
+        return found
+    if not isinstance(at, dict):
+        raise ValueError(f"'{probe.name}' looks at what training did, and at step 0 it has done nothing")
+    return tuple(step for step in found if step)

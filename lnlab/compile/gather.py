@@ -4,16 +4,15 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from lnlab.compile.check import Checked
-from lnlab.compile.epochs import counts_epochs
+from lnlab.compile.epochs import counts_epochs, moments
 from lnlab.compile.identity import Identities, Identity
 from lnlab.compile.work import Measurement, Run, Setting, Trajectory
 from lnlab.keys import Json, canonical, digest
 from lnlab.registry import Choice
 from lnlab.spec.columns import EVALUATION
-from lnlab.spec.moments import due
 
-Due = dict[int, list[tuple[str, Choice]]]
-"""Step -> the probes due there, with their keys."""
+Due = dict[int, list[tuple[str, Choice, bool]]]
+"""Step -> the probes due there: key, choice, and whether it looks ahead at what moves the state."""
 
 
 @dataclass(slots=True)
@@ -60,8 +59,8 @@ class Work:
     def _measure(self, run: Run, state: str, growing: _Growing, due: Due) -> None:
         """What the run needs; what nobody measured yet is measured on its trajectory."""
         for step, probes in due.items():
-            at = state if step == 0 else run.trajectory
-            for probe_key, probe in probes:
+            for probe_key, probe, ahead in probes:
+                at = state if step == 0 and not ahead else run.trajectory
                 key = digest(["measurement", at, step, probe_key])
                 self.needs.append((run.key, step, probe, key))
                 if key not in self._known:
@@ -102,9 +101,10 @@ def _looks(checked: Checked, setting: Setting) -> list[tuple[Choice, Json]]:
 
 def _due(looks: list[tuple[Choice, Json]], steps: int, epoch: float | None, identities: Identities) -> Due:
     """Which probes look at a run of ``steps`` updates, by step; one that is listed twice looks once."""
-    found: dict[int, dict[str, Choice]] = {}
+    found: dict[int, dict[str, tuple[str, Choice, bool]]] = {}
     for choice, at in looks:
-        key = str(identities.choice("probe", choice))
-        for step in due(at, steps, epoch):
-            found.setdefault(step, {})[key] = choice
-    return {step: list(probes.items()) for step, probes in sorted(found.items())}
+        entry, key = identities.registries["probe"][choice["kind"]], str(identities.choice("probe", choice))
+        ahead = entry.tags.get("ahead", lambda _: False)(choice)
+        for step in moments(entry, at, steps, epoch):
+            found.setdefault(step, {})[key] = key, choice, ahead
+    return {step: list(probes.values()) for step, probes in sorted(found.items())}

@@ -22,7 +22,7 @@ from lnlab.execute.pool import Workers, cores
 from lnlab.execute.queue import DELAY, Queue
 from lnlab.execute.stopping import Presses, counting_interrupts
 from lnlab.execute.tally import Flight, OnEvent, Tally, Teller
-from lnlab.execute.unit import BUSY, CORPUS, STORE, Answer, Assignment, Load, OpenUnit, ignore
+from lnlab.execute.unit import BUSY, CORPUS, SAVE_EVERY, STORE, Answer, Assignment, Load, OpenUnit, ignore
 from lnlab.execute.worker import outcome, prepare, work
 from lnlab.keys import canonical
 from lnlab.registry import Roots
@@ -45,6 +45,7 @@ def sweep(
     workers: int | None = None,
     costs: Mapping[str, float] | None = None,
     timeout: float | None = None,
+    save_every: float = SAVE_EVERY,
     on_event: OnEvent = ignore,
 ) -> Tally:
     """Do all units on this machine.
@@ -57,6 +58,7 @@ def sweep(
         workers: processes; as many as cores by default.
         costs: key -> cost, in any unit: the dearest is handed out first.
         timeout: seconds after which a unit is stopped.
+        save_every: seconds of training between two kept states.
         on_event: told what happens, in this thread.
 
     Raises:
@@ -65,7 +67,7 @@ def sweep(
     """
     if not units:
         return Tally()
-    assignments = {unit.key: Assignment(unit, open_unit, load, roots) for unit in units}
+    assignments = {unit.key: Assignment(unit, open_unit, load, roots, save_every) for unit in units}
     count = min(workers or cores(), len(units))
     with counting_interrupts() as presses:
         teller = Teller(len(units), count, on_event)

@@ -16,14 +16,12 @@ from lnlab.compile.work import Measurement, Trajectory
 from lnlab.errors import CorpusError, StoreError
 from lnlab.execute.measure import measure
 from lnlab.execute.saved import to_bytes
-from lnlab.execute.unit import Registries, Unit
+from lnlab.execute.unit import SAVE_EVERY, Registries, Unit
 from lnlab.execute.updates import Updates
 from lnlab.optim.stops import Ending
 from lnlab.probes.probe import State
 from lnlab.tables import Row
 
-SAVE_EVERY = 60.0
-"""Seconds between two kept states."""
 WORTH_KEEPING = 5.0
 """Seconds of training that are worth a state at their end, from which more steps would go on."""
 
@@ -44,6 +42,7 @@ class Walk:
         registries: of probes and stop rules.
         partial: the outcome of a stretch that goes on, given its last step and last finite loss.
         explain: makes a status and a reason of an error.
+        save_every: seconds between two kept states.
         curves: (split, quantity) -> (step, value), as far as recorded.
         taken: measurements that this stretch holds.
         missed: how measurements failed that could not be taken.
@@ -58,6 +57,7 @@ class Walk:
     registries: Registries
     partial: Callable[[int, float | None], Row]
     explain: Callable[[BaseException], Explained]
+    save_every: float = SAVE_EVERY
     curves: dict[tuple[str, str], list[tuple[int, float]]] = field(default_factory=dict)
     taken: list[str] = field(default_factory=list)
     missed: list[Explained] = field(default_factory=list)
@@ -67,6 +67,7 @@ class Walk:
 
     def __post_init__(self) -> None:
         train = self.trajectory.setting["train"]
+        self._from = self.state.step
         self._trained = self.target > 0
         self._updates = Updates(self.state, self.trajectory.setting) if self._trained else None
         self._rule: Callable[[Any], Ending | None] = lambda _: None
@@ -168,11 +169,11 @@ class Walk:
             self._rows.append({**row, "quantity": quantity, "value": float(value)})
 
     def _save_now_and_then(self) -> None:
-        if time.monotonic() - self._saved > SAVE_EVERY:
+        if time.monotonic() - self._saved > self.save_every and self.state.step > self._from:
             self._keep_state()
             self._flush()
             self.unit.go_on(self.taken, self.partial(self.state.step, self.last_finite_loss))
-            self.taken, self._saved = [], time.monotonic()
+            self.taken, self._saved, self._from = [], time.monotonic(), self.state.step
 
     def _keep_state(self) -> None:
         self.unit.save(self.state.step, *to_bytes(self.state))

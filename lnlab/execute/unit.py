@@ -15,6 +15,9 @@ Registries = Mapping[str, Registry[Any]]
 Load = Callable[[], Registries]
 """Brings the registries into a worker; must survive pickling."""
 
+SAVE_EVERY = 60.0
+"""Seconds of training between two kept states."""
+
 BUSY, CORPUS, STORE = "busy", "corpus", "store"
 """Answers that are no status: another process works on the unit; its corpus is absent; the store refuses."""
 
@@ -64,6 +67,7 @@ class Assignment:
     open_unit: OpenUnit
     load: Load
     roots: Roots = ()
+    save_every: float = SAVE_EVERY
 
 
 @dataclass(frozen=True)

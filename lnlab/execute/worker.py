@@ -47,23 +47,39 @@ def prepare(assignment: Assignment) -> Answer:
 def work(assignment: Assignment) -> Answer:
     """Do what one trajectory lacks."""
     settle()
-    begun = time.perf_counter()
+    laps = Laps()
     key = assignment.trajectory.key
     try:
         unit = assignment.open_unit(key)
         if unit is None:
             return Answer(key, BUSY, "another process works on it")
-        status, text = _do(assignment, unit, begun)
+        status, text = _do(assignment, unit, laps)
     except StoreError as error:
         return Answer(key, STORE, problems=error.problems)
     except CorpusError as error:
         return Answer(key, CORPUS, problems=error.problems)
     except Exception as error:  # nothing may break the pool
         return Answer(key, STORE, problems=(Problem("", f"the store failed: {_line(error)}"),))
-    return Answer(key, status, text, time.perf_counter() - begun)
+    return Answer(key, status, text, laps.whole())
 
 
-def _do(assignment: Assignment, unit: Unit, begun: float) -> tuple[str, str]:
+class Laps:
+    """A clock: seconds since it was made, and since it was last asked for a lap."""
+
+    def __init__(self) -> None:
+        self._begun = self._lap = time.perf_counter()
+
+    def whole(self) -> float:
+        """Seconds since it was made."""
+        return time.perf_counter() - self._begun
+
+    def lap(self) -> float:
+        """Seconds since the lap before."""
+        before, self._lap = self._lap, time.perf_counter()
+        return self._lap - before
+
+
+def _do(assignment: Assignment, unit: Unit, laps: Laps) -> tuple[str, str]:
     trajectory = assignment.trajectory
     keys = [each.key for each in trajectory.measurements]
     missing, settled = set(unit.missing(keys)), unit.settled(trajectory.steps)
@@ -75,11 +91,11 @@ def _do(assignment: Assignment, unit: Unit, begun: float) -> tuple[str, str]:
     try:
         resumed = unit.resume(_latest(due, target, assignment.load())) if target else None
         with output_to(unit.output):
-            taken, row = _run(assignment, due, target, unit, resumed)
+            taken, row = _run(assignment, due, target, unit, resumed, laps)
     except BaseException:
         unit.abandon()
         raise
-    unit.commit(taken, row | {"seconds": time.perf_counter() - begun})
+    unit.commit(taken, row | {"seconds": laps.lap()})
     return row["status"], row["reason"] or ""
 
 
@@ -90,10 +106,15 @@ def _latest(due: Sequence[Measurement], target: int, registries: Registries) -> 
 
 
 def _run(
-    assignment: Assignment, due: Sequence[Measurement], target: int, unit: Unit, resumed: Resumed | None
+    assignment: Assignment,
+    due: Sequence[Measurement],
+    target: int,
+    unit: Unit,
+    resumed: Resumed | None,
+    laps: Laps,
 ) -> tuple[list[str], dict[str, Any]]:
     """The measurements taken, and the row of outcomes."""
-    trajectory, elements, begun = assignment.trajectory, None, time.perf_counter()
+    trajectory, elements = assignment.trajectory, None
     walk: Walk | None = None
     with ExitStack() as acting:
         try:
@@ -106,9 +127,9 @@ def _run(
 
             def partial(steps: int, loss: float | None) -> Row:
                 row = outcome(trajectory, "interrupted", f"kept at step {steps}", elements, steps, loss)
-                return row | {"seconds": time.perf_counter() - begun}
+                return row | {"seconds": laps.lap()}
 
-            walk = Walk(state, trajectory, target, _by_step(due), unit, registries, partial, _end)
+            walk = Walk(state, trajectory, target, _by_step(due), unit, registries, partial, _end, assignment.save_every)
             walk.remember(resumed.curves if resumed else ())
             ending = walk.go()
         except (CorpusError, StoreError):

@@ -14,7 +14,7 @@ from torch import Tensor
 from lnlab.errors import LabError, Problem
 from lnlab.nn.sites import Site, placed, separated
 from lnlab.probes.octaves import counts, histogram, rows
-from lnlab.probes.probe import State, probes, with_gradient
+from lnlab.probes.probe import State, of_next_update, probes, with_gradient
 from lnlab.probes.stream import summed
 from lnlab.probes.stream_gradient import gradients
 from lnlab.probes.training import mean_gradient, own_gradient
@@ -23,7 +23,9 @@ from lnlab.tables import Row
 QUANTITY = "gradient_size"
 
 
-@probes.register("gradient_histogram", table="histograms", passes=with_gradient, quantities=(QUANTITY,))
+@probes.register(
+    "gradient_histogram", table="histograms", passes=with_gradient, quantities=(QUANTITY,), ahead=of_next_update
+)
 def gradient_histogram(
     state: State,
     *,

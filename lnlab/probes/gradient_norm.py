@@ -18,7 +18,7 @@ from pydantic import Field
 from torch import Tensor
 
 from lnlab.nn.sites import Site, placed, separated
-from lnlab.probes.probe import State, evaluating, probes, with_gradient
+from lnlab.probes.probe import State, evaluating, of_next_update, probes, with_gradient
 from lnlab.probes.training import own_gradient
 from lnlab.tables import Row
 
@@ -36,7 +36,7 @@ QUANTITIES = (
 _norm = torch.linalg.vector_norm
 
 
-@probes.register("gradient_norm", table="sites", passes=with_gradient, quantities=QUANTITIES)
+@probes.register("gradient_norm", table="sites", passes=with_gradient, quantities=QUANTITIES, ahead=of_next_update)
 def gradient_norm(
     state: State,
     *,

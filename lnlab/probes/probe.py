@@ -3,7 +3,7 @@
 A probe is ``(state, *, ...) -> rows`` of a table, without the column ``measurement``. Its tags: ``table``; ``passes``,
 which counts its forward-equivalents of one batch, summed over its batches (a gradient is 3); ``quantities``, all that
 it may measure; ``trained``, that there is nothing to see before the first update; ``update``, that it looks at the last
-one.
+one; ``ahead``, a function of its parameters, whether it looks at the next one.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -87,3 +87,8 @@ def once(params: dict[str, Any]) -> float:
 def with_gradient(params: dict[str, Any]) -> float:
     """The tag ``passes`` of a probe that needs one gradient a batch, or none where it takes the next update's own."""
     return 0.0 if params["batches"] == "step" else 3 * once(params)
+
+
+def of_next_update(params: dict[str, Any]) -> bool:
+    """The tag ``ahead`` of a probe whose ``batches: step`` is the gradient of the next update."""
+    return bool(params["batches"] == "step")

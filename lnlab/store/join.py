@@ -90,14 +90,19 @@ def _evaluations(needs: pl.DataFrame) -> list[str]:
 
 
 def _by_steps(runs: pl.DataFrame, needs: pl.DataFrame) -> dict[str, dict[int, dict[str, int]]]:
-    """Trajectory -> number of updates of a run -> its measurements, each with its step."""
+    """Trajectory -> number of updates of a run -> its measurements, each with its step.
+
+    What several trajectories need (their initial state is one) is asked of the first of them, as in the plan.
+    """
     of_run = {run: (key, steps) for run, key, steps in runs.select("run", "trajectory", "steps").iter_rows()}
     found: dict[str, dict[int, dict[str, int]]] = {}
     for trajectory, steps in of_run.values():
         found.setdefault(trajectory, {})[steps] = {}
+    owner: dict[str, str] = {}
     for run, measurement, step in needs.select("run", "measurement", "step").iter_rows():
         trajectory, steps = of_run[run]
-        found[trajectory][steps][measurement] = step
+        if owner.setdefault(measurement, trajectory) == trajectory:
+            found[trajectory][steps][measurement] = step
     return found
 
 

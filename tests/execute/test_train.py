@@ -1,0 +1,310 @@
+"""The training loop against a loop written out in plain PyTorch, and against itself cut in pieces."""
+
+import json
+from dataclasses import replace
+from itertools import islice
+
+import pytest
+import torch
+from torch import nn
+from torch.nn.functional import cross_entropy
+
+from lnlab.catalogue import REGISTRIES
+from lnlab.compile.resolve import resolve
+from lnlab.compile.work import Measurement, Trajectory
+from lnlab.execute.program import build
+from lnlab.execute.saved import from_bytes, to_bytes
+from lnlab.execute.train import Walk
+from lnlab.execute.updates import stream
+from lnlab.tables import Resumed
+
+TEXT = {
+    "task": {"kind": "translation", "corpus": "toy_german_english", "vocabulary": 120, "batch_tokens": 96},
+    "model": {"kind": "encoder_decoder", "layers": 1, "d_model": 16, "heads": 2, "d_ff": 32},
+    "placement": "post",
+}
+ADAM = {"kind": "adam", "lr": 3e-3, "beta2": 0.98}
+
+
+def trajectory_of(steps=6, probes=(), seed=3, **given):
+    setting = resolve({**TEXT, "optimizer": ADAM, "train": {"steps": steps}, **given}, REGISTRIES)
+    due = [Measurement(f"m{n}", at, REGISTRIES["probe"].resolve(probe)) for n, (at, probe) in enumerate(probes)]
+    return Trajectory("a trajectory", seed, setting, steps, tuple(due))
+
+
+class Notes:
+    """A unit that keeps everything in memory."""
+
+    def __init__(self):
+        self.rows, self.states, self.stretches = {}, {}, []
+
+    def write(self, table, rows):
+        self.rows.setdefault(table, []).extend(rows)
+
+    def save(self, step, content, facts):
+        self.states[step] = (content, json.loads(json.dumps(facts)))
+
+    def go_on(self, measurements, outcome):
+        self.stretches.append((list(measurements), outcome["steps"], {t: list(r) for t, r in self.rows.items()}))
+
+    def curve(self, quantity, split="train"):
+        kept = [r for r in self.rows.get("curves", ()) if (r["split"], r["quantity"]) == (split, quantity)]
+        return {row["step"]: row["value"] for row in kept}
+
+
+def due_of(trajectory):
+    found = {}
+    for each in trajectory.measurements:
+        found.setdefault(each.step, []).append(each)
+    return found
+
+
+def explain(error):
+    return "failed", f"{type(error).__name__}: {error}"
+
+
+def partial(steps, loss):
+    return {"steps": steps, "last_finite_loss": loss}
+
+
+def walk(trajectory, unit, state=None, target=None, **more):
+    state = build(trajectory, REGISTRIES) if state is None else state
+    made = Walk(
+        state,
+        trajectory,
+        trajectory.steps if target is None else target,
+        due_of(trajectory),
+        unit,
+        REGISTRIES,
+        partial,
+        explain,
+        **more,
+    )
+    return made, state
+
+
+def trained(trajectory, **more):
+    unit = Notes()
+    made, state = walk(trajectory, unit, **more)
+    return unit, state, made.go(), made
+
+
+def parameters(state):
+    return {name: p.detach().clone() for name, p in state.model.named_parameters()}
+
+
+def alike(one, other, **tolerance):
+    for name, tensor in one.items():
+        torch.testing.assert_close(tensor, other[name], **(tolerance or {"rtol": 0, "atol": 0}))
+
+
+def by_hand(trajectory, optimizer, rate, accumulate=1, clip=None, smoothing=0.1):
+    """The same training in plain PyTorch: sums over all tokens of an update, one division, one step."""
+    state = build(trajectory, REGISTRIES)
+    model, losses = state.model, []
+    made = optimizer(model.parameters())
+    batches = stream(state.task, 0)
+    for update in range(1, trajectory.steps + 1):
+        several = list(islice(batches, accumulate))
+        total = 0.0
+        made.zero_grad()
+        model.train()
+        for number, batch in enumerate(several):
+            torch.default_generator.manual_seed(state.draw("dropout", update, number))
+            logits = model(batch)
+            total = total + cross_entropy(
+                logits.flatten(0, 1),
+                batch.target_out.flatten(),
+                ignore_index=0,
+                reduction="sum",
+                label_smoothing=smoothing,
+            )
+        mean = total / sum(int((b.target_out != 0).sum()) for b in several)
+        mean.backward()
+        losses.append(mean.item())
+        if clip is not None:
+            nn.utils.clip_grad_norm_(model.parameters(), clip)
+        for group in made.param_groups:
+            group["lr"] = rate(update)
+        made.step()
+    return parameters(state), losses
+
+
+@pytest.mark.parametrize("dropout", [0.0, 0.2])
+@pytest.mark.parametrize(("accumulate", "clip"), [(1, None), (3, None), (2, 0.5)])
+def test_it_trains_as_a_loop_in_plain_pytorch_does(accumulate, clip, dropout):
+    trajectory = trajectory_of(
+        train={"steps": 6, "accumulate": accumulate, "clip": clip, "precision": "float64"},
+        schedule={"kind": "inverse_sqrt", "warmup_steps": 4},
+        model={**TEXT["model"], "dropout": dropout},
+    )
+    unit, state, ending, _ = trained(trajectory)
+
+    def rate(t):
+        return 3e-3 * min(t / 4, (4 / t) ** 0.5)
+
+    expected, losses = by_hand(
+        trajectory, lambda p: torch.optim.Adam(p, lr=1.0, betas=(0.9, 0.98)), rate, accumulate, clip
+    )
+    assert ending is None
+    alike(parameters(state), expected, rtol=1e-9, atol=1e-9)
+    assert list(unit.curve("loss").values()) == pytest.approx(losses, rel=1e-12)
+    assert unit.curve("learning_rate") == pytest.approx({t: rate(t) for t in range(1, 7)}, rel=1e-12)
+
+
+def test_losses_stand_at_the_state_before_their_update_and_rates_at_the_state_after_it():
+    unit, _, _, _ = trained(trajectory_of(4))
+    assert list(unit.curve("loss")) == list(unit.curve("global_gradient_norm")) == [0, 1, 2, 3]
+    assert list(unit.curve("learning_rate")) == list(unit.curve("tokens")) == [1, 2, 3, 4]
+    assert unit.curve("unigram_entropy")[0] == pytest.approx(
+        build(trajectory_of(), REGISTRIES).task.unigram_entropy(), rel=1e-12
+    )
+
+
+def test_an_evaluation_is_the_mean_over_all_tokens_of_the_split_and_leaves_no_trace():
+    probes = [(n, "evaluation") for n in (0, 2, 4)]
+    unit, state, _, made = trained(trajectory_of(4, probes))
+    plain, other, _, _ = trained(trajectory_of(4))
+    alike(parameters(state), parameters(other))
+    assert unit.curve("loss") == plain.curve("loss")
+    assert list(unit.curve("nll", "validation")) == [0, 2, 4] == list(unit.curve("epoch"))
+    logits = [(state.model(batch), batch) for batch in state.task.batches("validation", "evaluation")]
+    sums = [cross_entropy(x.flatten(0, 1), b.target_out.flatten(), ignore_index=0, reduction="sum") for x, b in logits]
+    mean = sum(float(s.detach()) for s in sums) / sum(b.tokens for _, b in logits)
+    assert unit.curve("nll", "validation")[4] == pytest.approx(mean, rel=1e-6)
+    assert made.taken == ["m0", "m1", "m2"]
+
+
+OPTIMIZERS = sorted(REGISTRIES["optimizer"].entries)
+
+
+@pytest.mark.parametrize("kind", OPTIMIZERS)
+@pytest.mark.parametrize("cut", [1, 4])
+def test_cut_anywhere_and_resumed_it_ends_the_same_to_the_last_bit(kind, cut):
+    given = {"kind": kind, "lr": 1e-2} | ({"freeze": 2} if kind == "adam_2k" else {})
+    trajectory = trajectory_of(
+        7,
+        [(n, "evaluation") for n in (0, 3, 7)],
+        optimizer=given,
+        schedule={"kind": "linear", "warmup_steps": 3},
+        placement="admin",
+        model={**TEXT["model"], "dropout": 0.1},
+    )
+    whole, state, _, _ = trained(trajectory)
+    first = Notes()
+    start, halfway = walk(trajectory, first, target=cut)
+    start.go()
+    content, facts = to_bytes(halfway)
+    fresh = build(trajectory, REGISTRIES)
+    from_bytes(fresh, content, json.loads(json.dumps(facts)))
+    second = Notes()
+    rest, _ = walk(trajectory, second, state=fresh)
+    rest.due = {step: due for step, due in rest.due.items() if step > cut}
+    rest.remember(first.rows["curves"])
+    rest.go()
+    alike(parameters(fresh), parameters(state))
+    rows = {(r["step"], r["split"], r["quantity"]): r["value"] for r in first.rows["curves"] + second.rows["curves"]}
+    assert rows == {(r["step"], r["split"], r["quantity"]): r["value"] for r in whole.rows["curves"]}
+
+
+def test_states_are_kept_on_the_way_and_each_leads_to_the_same_end():
+    trajectory = trajectory_of(5, [(n, "evaluation") for n in (0, 2, 5)])
+    unit, state, _, _ = trained(trajectory, save_every=0.0)
+    assert sorted(unit.states) == [1, 2, 3, 4]
+    assert [(taken, steps) for taken, steps, _ in unit.stretches] == [(["m0"], 1), (["m1"], 2), ([], 3), ([], 4)]
+    for step, (content, facts) in unit.states.items():
+        fresh = build(trajectory, REGISTRIES)
+        from_bytes(fresh, content, facts)
+        assert fresh.step == step
+        made, _ = walk(replace(trajectory, measurements=()), Notes(), state=fresh)
+        made.go()
+        alike(parameters(fresh), parameters(state))
+
+
+def test_buffers_are_part_of_a_state():
+    trajectory = trajectory_of(3, encoder={"norm": "batch"}, decoder={"norm": "layer"})
+    _, state, _, _ = trained(trajectory)
+    fresh = build(trajectory, REGISTRIES)
+    before = {name: b.clone() for name, b in fresh.model.named_buffers()}
+    from_bytes(fresh, *to_bytes(state))
+    moved = [name for name, b in fresh.model.named_buffers() if not torch.equal(b, before[name])]
+    assert moved
+    alike(dict(fresh.model.named_buffers()), dict(state.model.named_buffers()))
+
+
+def test_a_run_that_breaks_ends_as_diverged_with_the_step_and_the_last_finite_loss():
+    unit, state, ending, made = trained(trajectory_of(30, optimizer={"kind": "sgd", "lr": 1e30}, norm="none"))
+    assert ending.status == "diverged"
+    assert 0 < state.step < 30
+    losses = [value for value in unit.curve("loss").values() if torch.isfinite(torch.tensor(value))]
+    assert made.last_finite_loss == losses[-1]
+    assert unit.curve("loss").keys() == set(range(state.step + 1))
+
+
+def test_a_rule_may_end_a_run_that_is_well():
+    stop = {"kind": "target", "split": "train", "quantity": "loss", "at_most": 4.5}
+    unit, state, ending, _ = trained(trajectory_of(train={"steps": 60, "stop": stop}))
+    assert ending.status == "finished"
+    assert state.step < 60
+    losses = list(unit.curve("loss").values())
+    assert losses[-1] <= 4.5 < min(losses[:-1])
+
+
+def test_the_next_gradient_is_the_one_that_the_update_uses_and_costs_no_second_pass():
+    trajectory = trajectory_of(3, [(1, {"kind": "gradient_norm", "batches": "step"})])
+    unit, state, _, _ = trained(trajectory)
+    other, plain, _, _ = trained(trajectory_of(3))
+    alike(parameters(state), parameters(plain))
+    norms = [r["value"] for r in unit.rows["sites"] if r["quantity"] == "gradient_norm"]
+    assert len(norms) > 10
+    assert sum(n**2 for n in norms) ** 0.5 <= unit.curve("global_gradient_norm")[1] * (1 + 2**0.5)
+    calls = []
+    real = build(trajectory, REGISTRIES)
+    real.model.register_forward_hook(lambda *_: calls.append(1))
+    made, _ = walk(trajectory, Notes(), state=real)
+    made.go()
+    assert len(calls) == 3
+
+
+def test_what_an_update_added_is_what_the_parameters_moved_by():
+    trajectory = trajectory_of(3, [(2, "update_size"), (3, "displacement")])
+    unit, state, _, _ = trained(trajectory)
+    before = trained(replace(trajectory_of(3), steps=1))[1]
+    after = trained(replace(trajectory_of(3), steps=2))[1]
+    moved = {n: p - parameters(before)[n] for n, p in parameters(after).items()}
+    rms = moved["encoder.layers.0.feed_forward.w1.weight"].square().mean().sqrt()
+    rows = [r for r in unit.rows["sites"] if r["quantity"] == "update_rms"]
+    (mine,) = [r for r in rows if (r["stack"], r["layer"], r["tensor"]) == ("encoder", 1, "w1")]
+    assert mine["value"] == pytest.approx(float(rms), rel=1e-5)
+    start = parameters(build(trajectory, REGISTRIES))
+    total = sum(float((p - start[n]).double().square().sum()) for n, p in parameters(state).items()) ** 0.5
+    (found,) = [r["value"] for r in unit.rows["sites"] if r["quantity"] == "total_displacement"]
+    assert found == pytest.approx(total, rel=1e-6)
+
+
+def test_weight_decay_leaves_gates_alone():
+    trajectory = trajectory_of(1, placement="rezero", norm="none", optimizer={"kind": "adamw", "weight_decay": 0.5})
+    state = build(trajectory, REGISTRIES)
+    decayed, gates = state.optimizer.param_groups
+    assert (decayed["weight_decay"], gates["weight_decay"]) == (0.5, 0.0)
+    named = {id(p): name for name, p in state.model.named_parameters()}
+    assert {named[id(p)].rpartition(".")[2] for p in gates["params"]} == {"alpha"}
+
+
+def test_batches_come_in_epochs_and_start_where_a_state_left_them():
+    task = build(trajectory_of(), REGISTRIES).task
+    n = task.epoch_batches
+    assert n == sum(1 for _ in task.batches("train", "train", 0)) == sum(1 for _ in task.batches("train", "train", 5))
+    whole = [b.source for b in islice(stream(task, 0), n + 3)]
+    assert all(torch.equal(a, b.source) for a, b in zip(whole[n - 1 :], stream(task, n - 1), strict=False))
+
+
+def test_resumed_curves_end_before_what_the_next_update_will_record():
+    made, state = walk(trajectory_of(5), Notes())
+    state.step = 2
+    rows = [{"step": s, "split": "train", "quantity": "loss", "value": 1.0 + s} for s in range(4)]
+    rows += [{"step": 2, "split": "validation", "quantity": "nll", "value": 7.0}]
+    made.remember(rows)
+    assert made.curves == {("train", "loss"): [(0, 1.0), (1, 2.0)], ("validation", "nll"): [(2, 7.0)]}
+    assert made.last_finite_loss == 2.0
+    assert isinstance(Resumed(1, b"", {}, rows).curves, list)
