@@ -2,7 +2,7 @@
 
 A probe is ``(state, *, ...) -> rows`` of a table, without the column ``measurement``. Its tags: ``table``; ``passes``,
 which counts its forward-equivalents of one batch, summed over its batches (a gradient is 3); ``quantities``, all that
-it may measure.
+it may measure; ``translates``, that it needs a model and a task that do.
 """
 
 from collections.abc import Callable, Iterable, Iterator
