@@ -36,8 +36,8 @@ def translations_of(state: State, split: str, sentences: int | None, search: Sea
     """
     task, model = state.task, state.model
     if not isinstance(task, Translation) or not isinstance(model, Translator):
-        what = f"a {type(model).__name__} on {type(task).__name__} does not translate"
-        raise LabError(Problem("", what, "measure a model of kind encoder_decoder on the task translation"))
+        what = f"the model {type(model).__name__} on the task {type(task).__name__} translates nothing"
+        raise LabError(Problem("", what, "measure an encoder_decoder on the task translation"))
     examples = task.examples(split, sentences)
     with in_mode(model, training=False, remembered=True):
         found = translated(model, examples.sources, examples.rows, search)

@@ -124,8 +124,14 @@ def _of_a_probe(entry: Entry[Any], roots: Roots) -> Measured:
         with_it |= pieces_of(setting)
         rows = list(built(entry)(state_of(setting, roots=roots)))
         for quantity in sorted({row["quantity"] for row in rows}):
-            numbers[f"{placement} {quantity}"] = summary(r["value"] for r in rows if r["quantity"] == quantity)
+            values = (number for r in rows if r["quantity"] == quantity for number in _numbers_of(r))
+            numbers[f"{placement} {quantity}"] = summary(values)
     return with_it, numbers
+
+
+def _numbers_of(row: dict[str, Any]) -> list[float]:
+    """Its value, or the characters of its text."""
+    return [row["value"]] if "value" in row else [float(ord(letter)) for letter in row["text"]]
 
 
 MEASURES: dict[str, Callable[[Entry[Any], Roots], Measured]] = {

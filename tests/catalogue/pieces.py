@@ -22,6 +22,7 @@ SMALL: dict[str, Any] = {
 }
 """By the name of a parameter: what it is given where it has no default."""
 TINY = {"toy_german_english": SMALL["corpus"], "output_perturbation": {"draws": 1}, "batches": 2}
+TINY |= {"bleu": {"sentences": 3, "each": 2}, "translations": {"sentences": 2}}
 """By the name of an entry or of a parameter: what it is given in place of a default that takes long."""
 
 LABELS = {"kind": "random_tokens", "vocabulary": 40, "sentences": 3, "length": 5, "classes": 3}
@@ -89,13 +90,19 @@ def pieces_of(setting: Setting) -> dict[str, int]:
     return found
 
 
+def speaks(entry: Entry[Any]) -> bool:
+    """Whether it is a probe that needs a model and a task that translate."""
+    return entry.kind == "probe" and bool(entry.tags.get("translates", False))
+
+
 def _candidates(entry: Entry[Any], given: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """Settings that might suit an entry, the plainest first."""
     chosen = {entry.kind: smallest(entry)} if entry.kind in SETTING else {}
     models = [entry.name] if entry.kind == "model" else MODELS
     both = entry.tags.get("norm_of") == "both"  # of four layers, a quarter is one
     shape = {"layers": 4 if both else 2} | {word: SMALL[word] for word in ("d_model", "heads", "d_ff")}
-    for task, placement, tied, name in product(TASKS, _placements(), ({}, {"tied": "none"}), models):
+    tasks = (TEXT,) if speaks(entry) else TASKS
+    for task, placement, tied, name in product(tasks, _placements(), ({}, {"tied": "none"}), models):
         parts = REGISTRIES["model"][name].nested.items()
         inside = {word: smallest(entry) for word, registry in parts if registry.kind == entry.kind}
         plain = {"task": task, "placement": placement, "model": {"kind": name} | shape | tied | inside}

@@ -78,7 +78,7 @@ PENALTIES = [("gnmt", 0.0), ("gnmt", 0.6), ("gnmt", 2.0), ("power", 0.3), ("powe
 
 @torch.no_grad()
 @pytest.mark.parametrize(("penalty", "alpha"), PENALTIES)
-@pytest.mark.parametrize("seed", [1, 2, 3])
+@pytest.mark.parametrize("seed", [1, 2])
 def test_a_wide_beam_finds_the_best_of_all_sentences(seed, penalty, alpha):
     """85 sentences of at most 4 tokens; with a beam of 64 no prefix is ever lost."""
     model = transformer(seed)
@@ -120,11 +120,11 @@ def in_lists(model: nn.Module, source: Tensor, search: Search, longest: int) -> 
 
 
 @torch.no_grad()
-@pytest.mark.parametrize("beam", [1, 2, 3, 5])
+@pytest.mark.parametrize("beam", [1, 2, 4])
 @pytest.mark.parametrize(("penalty", "alpha"), PENALTIES[1:4])
 def test_a_narrow_beam_is_the_search_in_lists(beam, penalty, alpha):
     search = Search(beam, penalty, alpha, (1.5, 2))
-    for seed in range(4):
+    for seed in range(3):
         model = transformer(seed, sharp=1.5)
         for row, hypothesis in enumerate(translated(model, SOURCES, ROWS, search)):
             source = SOURCES.padded(torch.tensor([row]))[0]
@@ -135,7 +135,7 @@ def test_a_narrow_beam_is_the_search_in_lists(beam, penalty, alpha):
 
 @torch.no_grad()
 def test_a_beam_of_one_says_the_likeliest_token_each_time():
-    for seed in range(8):
+    for seed in range(4):
         model = transformer(seed)
         for row, hypothesis in enumerate(translated(model, SOURCES, ROWS, Search(longest=(1, 6)))):
             source, said = SOURCES.padded(torch.tensor([row])), [BOS]
@@ -200,7 +200,10 @@ def test_a_model_that_is_not_finite_says_nothing_and_stops(beam):
 # --- sentences do not depend on each other
 
 
-def many(n: int = 60, size: int = 40) -> tuple[nn.Module, list[list[int]]]:
+MANY = 24
+
+
+def many(n: int = MANY, size: int = 40) -> tuple[nn.Module, list[list[int]]]:
     generator = torch.Generator().manual_seed(7)
     lengths = torch.randint(1, 15, (n,), generator=generator).tolist()
     return transformer(size=size), [torch.randint(3, size, (k,), generator=generator).tolist() for k in lengths]
@@ -209,11 +212,11 @@ def many(n: int = 60, size: int = 40) -> tuple[nn.Module, list[list[int]]]:
 @pytest.mark.parametrize("beam", [1, 4])
 def test_neither_padding_nor_company_nor_order_changes_a_translation(beam):
     model, texts = many()
-    source, rows, search = sentences(texts), torch.arange(60), Search(beam, "gnmt", 0.6)
+    source, rows, search = sentences(texts), torch.arange(MANY), Search(beam, "gnmt", 0.6)
     together = translated(model, source, rows, search)
-    assert len({h.tokens for h in together}) > 30
-    alone = [beam_search(model, source.padded(rows[i : i + 1]), search)[0] for i in range(60)]
-    longer = [torch.cat([source.padded(rows[i : i + 1]), torch.zeros(1, 9, dtype=torch.int64)], 1) for i in range(60)]
+    assert len({h.tokens for h in together}) > MANY / 2
+    alone = [beam_search(model, source.padded(rows[i : i + 1]), search)[0] for i in range(MANY)]
+    longer = [torch.cat([source.padded(rows[i : i + 1]), torch.zeros(1, 9, dtype=torch.int64)], 1) for i in range(MANY)]
     padded = [beam_search(model, each, search)[0] for each in longer]
     turned = translated(model, source, rows.flip(0), search)[::-1]
     for other in (alone, padded, turned):
@@ -223,8 +226,8 @@ def test_neither_padding_nor_company_nor_order_changes_a_translation(beam):
 
 def test_some_rows_are_translated_in_the_order_asked():
     model, texts = many()
-    source, rows = sentences(texts), torch.tensor([17, 3, 40, 3])
-    every = translated(model, source, torch.arange(60), Search())
+    source, rows = sentences(texts), torch.tensor([17, 3, 20, 3])
+    every = translated(model, source, torch.arange(MANY), Search())
     assert [h.tokens for h in translated(model, source, rows, Search())] == [every[i].tokens for i in rows]
 
 
@@ -233,7 +236,7 @@ def test_only_sentences_that_are_not_done_are_read_again():
     read: list[int] = []
     decode = model.decode
     model.decode = lambda target_in, *rest, **given: read.append(len(target_in)) or decode(target_in, *rest, **given)
-    lengths = [len(h.tokens) + 1 for h in translated(model, sentences(texts), torch.arange(60), Search())]
+    lengths = [len(h.tokens) + 1 for h in translated(model, sentences(texts), torch.arange(MANY), Search())]
     assert sum(read) == sum(lengths)
     assert len(set(lengths)) > 3
 
