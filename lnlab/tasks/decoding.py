@@ -64,7 +64,7 @@ class Search:
 
     def score(self, log_p: float, length: int) -> float:
         """``log p / lp(|y|)``."""
-        return log_p / ((5 + length) / 6 if self.penalty == "gnmt" else length) ** self.alpha
+        return log_p / math.pow((5 + length) / 6 if self.penalty == "gnmt" else length, self.alpha)
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ def translated(model: Translator, source: Sentences, rows: Tensor, search: Searc
     """The translations of the sentences of ``rows``, in their order; the model is used in the mode it is in."""
     order = source.lengths[rows].argsort(stable=True)
     found: dict[int, Hypothesis] = {}
-    for part in order.split(max(1, AT_ONCE // search.beam)):
+    for part in torch.split(order, max(1, AT_ONCE // search.beam)):
         found.update(zip(part.tolist(), beam_search(model, source.padded(rows[part]), search), strict=True))
     return [found[place] for place in range(len(rows))]
 
@@ -132,9 +132,9 @@ class Beams:
     def of(self, going: Tensor) -> "Beams":
         """Those of some sentences alone."""
         here = [place for place, goes in zip(self.here, going.tolist(), strict=True) if goes]
+        prefixes, scores, ended, longest = (t[going] for t in (self.prefixes, self.scores, self.ended, self.longest))
         rows = going.repeat_interleave(self.scores.shape[1])
-        each = (t[going] for t in (self.prefixes, self.scores, self.ended, self.longest))
-        return Beams(here, *each, self.memory[rows], self.present[rows])
+        return Beams(here, prefixes, scores, ended, longest, self.memory[rows], self.present[rows])
 
 
 def _begun(model: Translator, source: Tensor, search: Search) -> Beams:
@@ -157,7 +157,7 @@ def _ranked(beams: Beams, model: Translator) -> tuple[Tensor, Tensor, Tensor]:
     number, beam, length = beams.prefixes.shape
     logits = model.decode(beams.prefixes.flatten(0, 1), beams.memory, beams.present, last=True)
     log_p = log_softmax(logits[:, -1], -1).view(number, beam, -1)
-    said = log_p.masked_fill(_banned(length == beams.longest, log_p.shape[-1])[:, None], -math.inf)
+    said = log_p.masked_fill(_banned(beams.longest == length, log_p.shape[-1])[:, None], -math.inf)
     values, at = (beams.scores[..., None] + said).flatten(1).topk(2 * beam, 1)
     return values, at // log_p.shape[-1], at % log_p.shape[-1]
 
