@@ -18,7 +18,7 @@ from lnlab.compile.selections import Ground
 from lnlab.compile.settle import Settled, settle
 from lnlab.compile.variants import Variants
 from lnlab.compile.work import Setting
-from lnlab.errors import Problem, SpecError
+from lnlab.errors import Problem, SpecError, nearest
 from lnlab.keys import Json
 from lnlab.registry import Flaw, Roots, Where
 from lnlab.spec.experiment import SETTING, Experiment
@@ -79,6 +79,7 @@ def check(
     checked = Checked(document, made, reading.experiment, settled, asked, axes, identities)
     found: Found = made.flaws + [(made.spot(flaw.path), flaw) for flaw in reading.flaws] + settled.found + asked.found
     found += _probes(asked, settled, made, registries) + _endless(asked, settled, made, registries)
+    found += _mute(asked, settled, made, registries)
     found += _whole(reading, settled, made) + _others(document, profile, identities)
     if not made.flaws and not settled.found and not any(_shapes(flaw) for flaw in reading.flaws):
         found += implausible(asked, _ground(checked), made)
@@ -160,6 +161,20 @@ def _endless(asked: Questions, settled: Settled, made: Draft, registries: Regist
             if task.tags.get("endless", False) and reads_all(entry, probe.choice):
                 path, what = (*probe.path, "batches"), f"'{task.name}' has no end, and '{entry.name}' reads all of it"
                 found.append((made.spot(path), Flaw(path, what, "give a number of batches")))
+    return found
+
+
+def _mute(asked: Questions, settled: Settled, made: Draft, registries: Registries) -> Found:
+    """Probes that ask for translations where a model or a task has none."""
+    found: Found = []
+    for probe in asked.probes:
+        if not registries["probe"][probe.choice["kind"]].tags.get("translates", False):
+            continue
+        for part in ("model", "task"):
+            able = [entry.name for entry in registries[part] if entry.tags.get("translates", False)]
+            for kind in sorted({setting[part]["kind"] for setting in settled.settings} - set(able)):
+                path, what = (*probe.path, "kind"), f"the {part} '{kind}' translates nothing"
+                found.append((made.spot(path), Flaw(path, what, nearest("", able))))
     return found
 
 

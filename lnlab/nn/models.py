@@ -3,7 +3,8 @@
 ``size`` is the number of rows of the tables that read. A model whose output has other rows, one a label, is built from
 ``(size, parts, labels)``. Tags: ``stacks``, by name; ``causal``, those that may not see the future; ``says``, where its
 answers stand: at the positions of ``encoder`` or ``decoder``, or one a ``sentence``; ``averages``, a function of its
-parameters, whether it looks at the mean over a sentence alone; ``size``, a function of a setting.
+parameters, whether it looks at the mean over a sentence alone; ``size``, a function of a setting; ``translates``,
+whether it has ``encode`` and ``decode``, so that it can be asked for a translation.
 """
 
 from collections.abc import Callable, Mapping
@@ -45,7 +46,12 @@ class TokenPairs(Protocol):
 
 
 @models.register(
-    "encoder_decoder", stacks=("encoder", "decoder"), causal=("decoder",), says="decoder", size=encoder_decoder_size
+    "encoder_decoder",
+    stacks=("encoder", "decoder"),
+    causal=("decoder",),
+    says="decoder",
+    size=encoder_decoder_size,
+    translates=True,
 )
 class EncoderDecoder(nn.Module):
     """``logits = decoder(target, encoder(source)) tableᵀ``: one vocabulary for both languages (Vaswani et al., 2017).
@@ -83,8 +89,15 @@ class EncoderDecoder(nn.Module):
 
     def forward(self, batch: TokenPairs) -> Tensor:
         """The logits of every next target token: (batch, target length, size)."""
-        present = padding(batch.source)
-        memory = self.encoder(batch.source, present)
-        x = self.decoder(batch.target_in, causal(batch.target_in), memory, present)
-        logits: Tensor = self.output(x)
+        return self.decode(batch.target_in, *self.encode(batch.source))
+
+    def encode(self, source: Tensor) -> tuple[Tensor, Tensor]:
+        """What is said of the source, (batch, source length, d_model), and where a decoder may look at it."""
+        present = padding(source)
+        return self.encoder(source, present), present
+
+    def decode(self, target_in: Tensor, memory: Tensor, present: Tensor, *, last: bool = False) -> Tensor:
+        """The logits of every next target token, or those after the ``last`` one alone: (batch, 1, size)."""
+        x = self.decoder(target_in, causal(target_in), memory, present)
+        logits: Tensor = self.output(x[:, -1:] if last else x)
         return logits

@@ -1,7 +1,7 @@
 """Training or evaluation mode for a while."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 
 from torch import nn
 
@@ -9,16 +9,17 @@ from lnlab.nn.batch_norm import batch_statistics
 
 
 @contextmanager
-def in_mode(model: nn.Module, *, training: bool) -> Iterator[None]:
+def in_mode(model: nn.Module, *, training: bool, remembered: bool = False) -> Iterator[None]:
     """Inside, the model is in one mode; on leaving, also by an error, each module is in its own again.
 
     Batch norms take the statistics of the batch at hand, as in training, and remember nothing of it: what is looked at
-    is the function that is trained.
+    is the function that is trained. With ``remembered`` they take what they remember of training, so that in
+    evaluation no sentence depends on those beside it.
     """
     modes = {module: module.training for module in model.modules()}
     model.train(training)
     try:
-        with batch_statistics(model):
+        with nullcontext() if remembered else batch_statistics(model):
             yield
     finally:
         for module, mode in modes.items():

@@ -178,4 +178,10 @@ QUANTITIES: Mapping[str, tuple[str, str, str]] = {
     "rectification": ("rectification", "factor r", "RAdam's factor on the rate"),
     "rectified_variance": ("variance of r ψ", "squared rate", "of RAdam's rate over simulated gradients"),
     "parameter_max": ("largest entry", "per entry", "largest absolute value among the entries of a parameter"),
+    "bleu": ("BLEU", "0 to 100", "n-grams of the translations that their references have, times a brevity penalty"),
+    "bleu_precision": ("n-gram precision", "%", "share of the n-grams of the translations that their references have"),
+    "brevity_penalty": ("brevity penalty", "factor", "exp(1 − r/c) of c words said for r, else 1"),
+    "length_ratio": ("length ratio", "ratio", "words of the translations over those of the references"),
+    "copy_bleu": ("BLEU of copying", "0 to 100", "BLEU of the sources, taken for translations"),
+    "sentence_bleu": ("BLEU of a sentence", "0 to 100", "BLEU of one translation alone"),
 }

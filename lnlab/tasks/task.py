@@ -4,7 +4,7 @@ A task builder is ``(draw, roots, *, ...) -> Task``. A task can be built where i
 the first batch is asked for. Its tags: ``says``, a function of its parameters, where its answers stand: at the tokens
 of ``encoder`` or ``decoder``, or one a ``sentence``; ``batch_tokens``, likewise, the tokens of a batch where no
 parameter is called so; ``tokens``, likewise, the fewest tokens that a stack may read in a batch; ``endless``, that an
-epoch has no end.
+epoch has no end; ``translates``, that it has sentences to translate, as ``tasks.translation`` has them.
 """
 
 from collections.abc import Callable, Iterator

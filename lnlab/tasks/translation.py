@@ -13,7 +13,7 @@ from pydantic import Field
 from torch import Tensor, nn
 from torch.nn.functional import pad
 
-from lnlab.corpora.corpus import SPLITS, Corpus, corpora
+from lnlab.corpora.corpus import SPLITS, Corpus, Pairs, corpora
 from lnlab.corpora.tokenizers import BOS, Tokenizer, tokenizers
 from lnlab.errors import CorpusError, LabError, Problem, nearest
 from lnlab.randomness import Draw
@@ -22,6 +22,27 @@ from lnlab.tasks.batching import batches_of
 from lnlab.tasks.cross_entropy import entropy, token_cross_entropy
 from lnlab.tasks.encoded import Encoded, Sentences, encoded
 from lnlab.tasks.task import PAD, Batch, tasks
+
+
+@dataclass(frozen=True)
+class Examples:
+    """Sentence pairs in the order of their corpus, to translate and to compare with.
+
+    Attributes:
+        numbers: which pair of its split each is, from 1.
+        pairs: their text, source first.
+        sources: of the whole split, as tokens.
+        rows: those of the pairs among them, (pairs,).
+        printable: whether the text may be shown.
+        tokenizer: from tokens to text.
+    """
+
+    numbers: list[int]
+    pairs: Pairs
+    sources: Sentences
+    rows: Tensor
+    printable: bool
+    tokenizer: Tokenizer
 
 
 @dataclass(frozen=True)
@@ -90,6 +111,24 @@ class Translation:
         source, target = self._sides(split)
         return len(target.lengths) - len(self._short(source, target))
 
+    def examples(self, split: str, number: int | None = None) -> Examples:
+        """The first ``number`` pairs of a split that batches may hold, whatever the seed; None: all of them.
+
+        Raises:
+            CorpusError: the corpus is absent or damaged.
+            LabError: there is no such split, or it has fewer pairs.
+        """
+        corpus = self.corpus(self.roots)
+        source, target = self._sides(split)
+        rows = self._short(source, target)
+        if len(rows) < (number or 1):
+            what = f"{number or 1} sentences are asked for, and the split '{split}' has {len(rows)}"
+            raise LabError(Problem("task", what, f"ask for at most {len(rows)}"))
+        rows = rows[:number]
+        chosen = rows.tolist()
+        pairs = [corpus.splits[split][row] for row in chosen]
+        return Examples([row + 1 for row in chosen], pairs, source, rows, corpus.printable, self.text.tokenizer)
+
     def loss(self, model: nn.Module, batch: Batch) -> tuple[Tensor, int]:
         """The label-smoothed cross-entropy of a batch: its sum in nats, and the number of target tokens."""
         return token_cross_entropy(model(batch), batch.target_out, self.label_smoothing), batch.tokens
@@ -140,7 +179,7 @@ def _batch(source: Sentences, target: Sentences, rows: Tensor) -> Batch:
     return Batch(source.padded(rows), torch.where(said != PAD, read, PAD), said)
 
 
-@tasks.register("translation", says=lambda _: ("decoder",), tokens=lambda _: 2)
+@tasks.register("translation", says=lambda _: ("decoder",), tokens=lambda _: 2, translates=True)
 def translation(
     draw: Draw,
     roots: Roots,

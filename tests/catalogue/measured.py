@@ -22,7 +22,7 @@ Numbers = dict[str, Any]
 Measured = tuple[dict[str, int], Numbers]
 """The versions of all that an entry is measured with, and its numbers."""
 DIGITS = 8
-COLUMNS = {"value": "", "left": " left", "count": " count"}
+COLUMNS = {"value": "", "text": "", "left": " left", "count": " count"}
 """Of a probe's rows, those whose numbers are kept, and what is said of them."""
 
 
@@ -135,7 +135,7 @@ def _of_a_probe(entry: Entry[Any], roots: Roots) -> Measured:
         rows = list(built(entry)(state_for(entry, setting, roots)))
         for quantity in sorted({row["quantity"] for row in rows}):
             for column, said in COLUMNS.items():
-                values = [r[column] for r in rows if r["quantity"] == quantity and column in r]
+                values = [_number(x) for r in rows if r["quantity"] == quantity for x in _several(r.get(column))]
                 numbers |= {f"{placement} {quantity}{said}": summary(values)} if values else {}
     return with_it, numbers
 
@@ -176,6 +176,16 @@ def _of_a_stop(entry: Entry[Any], roots: Roots) -> Measured:
         endings = [rule({("train", "loss"): curve[:n], ("validation", "nll"): curve[:n]}) for n in range(1, len(curve))]
         numbers[name] = digest([ending and [ending.status, ending.reason] for ending in endings])
     return {}, numbers
+
+
+def _several(value: Any) -> list[Any]:
+    """The characters of a text, a number alone, nothing for nothing."""
+    return [] if value is None else list(value) if isinstance(value, str) else [value]
+
+
+def _number(value: Any) -> float:
+    """A number, or that of a character."""
+    return float(ord(value)) if isinstance(value, str) else value
 
 
 MEASURES: dict[str, Callable[[Entry[Any], Roots], Measured]] = {

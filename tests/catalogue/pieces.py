@@ -33,6 +33,8 @@ TINY = {
     "warmup_steps": 8,
     "patience": 2,
     "psi_variance": {"trajectories": 40, "steps": 30},
+    "bleu": {"sentences": 3, "each": 2},
+    "translations": {"sentences": 2},
 }
 """By the name of an entry or of a parameter: what it is given in place of a default that takes long or does nothing."""
 
@@ -107,13 +109,19 @@ def pieces_of(setting: Setting) -> dict[str, int]:
     return found
 
 
+def speaks(entry: Entry[Any]) -> bool:
+    """Whether it is a probe that needs a model and a task that translate."""
+    return entry.kind == "probe" and bool(entry.tags.get("translates", False))
+
+
 def _candidates(entry: Entry[Any], given: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """Settings that might suit an entry, the plainest first."""
     chosen = {entry.kind: smallest(entry)} if entry.kind in SETTING else {}
     models = [entry.name] if entry.kind == "model" else MODELS
     both = entry.tags.get("norm_of") == "both"  # of four layers, a quarter is one
     shape = {"layers": 4 if both else 2} | {word: SMALL[word] for word in ("d_model", "heads", "d_ff")}
-    for task, placement, tied, name in product(TASKS, _placements(), ({}, {"tied": "none"}), models):
+    tasks = (TEXT,) if speaks(entry) else TASKS
+    for task, placement, tied, name in product(tasks, _placements(), ({}, {"tied": "none"}), models):
         parts = REGISTRIES["model"][name].nested.items()
         inside = {word: smallest(entry) for word, registry in parts if registry.kind == entry.kind}
         plain = {"task": task, "placement": placement, "model": {"kind": name} | shape | tied | inside}

@@ -248,3 +248,24 @@ def test_batches_of_real_tasks_have_the_tokens_that_they_say():
     noise = tasks.resolve({"kind": "random_tokens", "sentences": 1, "length": 1})
     assert tasks["random_tokens"].tags["tokens"](noise) == 1
     assert tasks["random_tokens"].tags["endless"]
+
+
+def test_what_translates_nothing_is_not_asked_for_translations(plan, base, registries):
+    """The message names the models and tasks that do."""
+    tags = {"passes": lambda _: 0.0, "table": "sites", "quantities": ("x",)}
+
+    @registries["probe"].register("score", **tags, translates=True)
+    def score(state): ...
+
+    @registries["task"].register("teller", translates=True)
+    def teller(draw, roots, *, batch_tokens: int = 512, vocabulary: int = 100): ...
+
+    @registries["model"].register("speaker", stacks=("encoder", "decoder"), size=lambda _: (1, 1), translates=True)
+    def speaker(size, parts, *, d_model: int = 8, heads: int = 1): ...
+
+    text = base.replace("gradient_norm", "score")
+    assert refused(plan, text) == [
+        "spec.yaml:7:17: probes.0.kind: the model 'encoder_decoder' translates nothing; known: speaker",
+        "spec.yaml:7:17: probes.0.kind: the task 'translation' translates nothing; known: teller",
+    ]
+    plan(text.replace("encoder_decoder", "speaker").replace("{kind: translation, corpus: toy}", "teller"))

@@ -54,6 +54,15 @@ def test_a_later_target_token_does_not_move_earlier_logits(model, batch):
     assert not torch.allclose(before[1, 5], after[1, 5])
 
 
+def test_its_two_halves_are_the_whole_and_the_last_logits_are_the_last(model, batch):
+    memory, present = model.encode(batch.source)
+    assert memory.shape == (*batch.source.shape, model.encoder.embedding.table.shape[1])
+    assert torch.equal(model.decode(batch.target_in, memory, present), model(batch))
+    for length in (1, 4):
+        last = model.decode(batch.target_in[:, :length], memory, present, last=True)
+        torch.testing.assert_close(last, model(batch)[:, length - 1 : length], rtol=1e-12, atol=1e-12)
+
+
 def test_the_source_reaches_every_logit_through_cross_attention_alone(setting, build, batch):
     other = replace(batch, source=batch.source.flip(0))
     with_it, without = build(setting("pre")), build(setting("pre", cross_attention=False))

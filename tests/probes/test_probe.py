@@ -12,7 +12,8 @@ from lnlab.nn.sites import parameters
 from lnlab.probes.probe import evaluating, probes
 from lnlab.tables import frame
 
-ENTRIES = list(probes)
+ENTRIES = [entry for entry in probes if not entry.tags.get("translates", False)]
+"""All but those that need text, of which ``test_bleu`` asks the same."""
 PASSING = [entry for entry in ENTRIES if entry.tags["passes"](probes.resolve(entry.name))]
 RICHEST = {"gradient_recursion": "post"}
 """The placement of which a probe measures everything that it can, where that is not Pre-LN."""

@@ -86,6 +86,7 @@ def spoiled(strings, small, out):
         pl.when(failed).then(pl.lit("odd " + next(take))).otherwise(pl.col("device")).alias("device"),
     )
     parts = [{**s, "title": "t" + next(take)} for s in facts.sections]
+    parts.append({"kind": "translations", "title": "said", "sentences": 100})
     parts += [{"kind": "breaks_loudly", "told": "x" + text, "title": "t" + text} for text in strings]
     verdicts = [
         replace(
@@ -112,8 +113,21 @@ def spoiled(strings, small, out):
         sections=tuple(parts),
         sources={v.claim: "source " + text for v, text in zip(verdicts, strings, strict=True)},
     )
-    write_report(out, given, Results(runs, axes, results.tables), verdicts)
+    write_report(out, given, Results(runs, axes, {**results.tables, "texts": texts_of(strings, results)}), verdicts)
     return out
+
+
+def texts_of(strings, results):
+    """One run that reads every string, should say it, and says it."""
+    run, variant, seed = results.runs.select("run", "variant", "seed").row(0)
+    at = {"run": run, "variant": variant, "seed": seed, "step": 0, "measurement": "m"}
+    rows = [
+        {**at, "quantity": word, "index": n, "text": word[0] * (n % 2) + text}
+        for n, text in enumerate(strings)
+        for word in ("source", "reference", "hypothesis")
+    ]
+    signature = {**at, "quantity": "signature", "text": strings[0]}
+    return pl.DataFrame([*rows, signature], schema=results.tables["texts"].schema)
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,44 @@
+"""Translations of a state's model, as text beside the text of their corpus: what two probes have in common."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from lnlab.errors import LabError, Problem
+from lnlab.nn.modes import in_mode
+from lnlab.probes.probe import State
+from lnlab.tasks.decoding import Search, Translator, translated
+from lnlab.tasks.translation import Examples, Translation
+
+Split = Literal["train", "validation", "test"]
+Number = Annotated[int, Field(ge=1)]
+Beam = Annotated[int, Field(ge=1, le=64)]
+Alpha = Annotated[float, Field(ge=0, le=10)]
+Slope = Annotated[float, Field(ge=0, le=10)]
+Offset = Annotated[int, Field(ge=1, le=1_000)]
+WHOLE, BATCH, LENGTH = 1_000, 25, 20
+"""Sentences of a split whose size nobody knows yet, sentences of a batch, and tokens of a sentence: for the cost."""
+
+
+def prefixes_read(params: dict[str, Any]) -> float:
+    """The tag ``passes``: at each token of a sentence the decoder reads all those before it, of every prefix."""
+    return float((params["sentences"] or WHOLE) / BATCH * params["beam"] * LENGTH / 2)
+
+
+def translations_of(state: State, split: str, sentences: int | None, search: Search) -> tuple[Examples, list[str]]:
+    """The first sentences of a split and what the model makes of them. Dropout is off.
+
+    Batch norms take what they remember of training, so that no translation depends on those beside it.
+
+    Raises:
+        CorpusError: the corpus is absent or damaged.
+        LabError: there is nothing to translate, or nothing that can, or the split has fewer sentences.
+    """
+    task, model = state.task, state.model
+    if not isinstance(task, Translation) or not isinstance(model, Translator):
+        what = f"the model {type(model).__name__} on the task {type(task).__name__} translates nothing"
+        raise LabError(Problem("", what, "measure an encoder_decoder on the task translation"))
+    examples = task.examples(split, sentences)
+    with in_mode(model, training=False, remembered=True):
+        found = translated(model, examples.sources, examples.rows, search)
+    return examples, [examples.tokenizer.decode(each.tokens) for each in found]

@@ -1,0 +1,166 @@
+"""What the models say: sentences with their references and translations, and the BLEU of each translation.
+
+Of a corpus whose text may not be shown there is only the number of each sentence and its BLEU.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+import polars as pl
+from pydantic import Field
+
+from lnlab.analyse.select import narrowed, runs_with
+from lnlab.errors import Problem, ReportError
+from lnlab.keys import Json
+from lnlab.report.gather import missing
+from lnlab.report.names import ALONE, series
+from lnlab.report.section import Section, Table, sections
+from lnlab.report.tabular import Cell, Grid
+from lnlab.report.wording import count, listing, number, printable, short
+from lnlab.tables import Results
+
+TEXTS = ("source", "reference", "hypothesis")
+SCORE = "sentence_bleu"
+PLACE = ("run", "step", "index")
+SCHEMA = {"sentence": pl.Int64, "line": pl.String, "seed": pl.Int64, "step": pl.Int64, "text": pl.String}
+HEADINGS = {"sentence": "sentence", "line": "of", "seed": "seed", "step": "updates", "text": "text", "bleu": "BLEU"}
+
+
+@dataclass(frozen=True)
+class Said:
+    """What one model makes of one sentence; texts that may not be shown are None, as is a BLEU nobody measured."""
+
+    sentence: int
+    name: str
+    seed: int
+    step: int
+    source: str | None
+    reference: str | None
+    hypothesis: str | None
+    bleu: float | None
+
+
+@sections.register("translations")
+def translations(
+    results: Results,
+    *,
+    where: dict[str, Json] | None = None,
+    sentences: Annotated[int, Field(ge=1, le=100)] = 3,
+) -> Section:
+    """``source, reference, hypothesis``: of the first ``sentences`` that were kept, with the BLEU of each.
+
+    Of every variant that ``where`` leaves its first seed is shown, after its last update that was measured. Texts are
+    written by the probe ``translations``, BLEU by the probe ``bleu`` with ``each``.
+
+    Raises:
+        ReportError: a state has several translations or scores of one sentence.
+    """
+    gone = missing(runs_with(results, where or {}))
+    texts, scores = _chosen(results, where or {}, sentences)
+    said = _said(results, texts, scores)
+    if not said:
+        return Section("No translation has been kept yet", missing=gone)
+    rows = {"texts": texts, "sites": scores}
+    return Section(_finding(said), (), (_table(said, texts),), gone, {n: r for n, r in rows.items() if r.height})
+
+
+def _chosen(results: Results, where: dict[str, Json], sentences: int) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """The rows of ``texts`` that are shown, and the scores of the same sentences."""
+    rows = results.tables["texts"]
+    for key, wanted in where.items():
+        rows = narrowed(results, rows, key, wanted)
+    rows = rows.filter(pl.col("step") == pl.col("step").max().over("run"))
+    rows = rows.filter(pl.col("seed") == pl.col("seed").min().over("variant"))
+    first = rows["index"].drop_nulls().unique().sort().head(sentences)
+    rows = rows.filter(pl.col("index").is_in(first.implode()) | pl.col("index").is_null())
+    scored = results.tables["sites"].filter(quantity=SCORE)
+    scores = scored.join(rows.select(PLACE).unique(), on=PLACE, how="semi", maintain_order="left")
+    for table, probe in ((rows, "translations"), (scores, "bleu")):
+        if table.select(*PLACE, "quantity").is_duplicated().any():
+            what = f"a sentence has several rows at one state: the probe '{probe}' stands there more than once"
+            raise ReportError(Problem("probes", what, "ask once, or at different steps"))
+    return rows, scores
+
+
+def _said(results: Results, texts: pl.DataFrame, scores: pl.DataFrame) -> list[Said]:
+    """By sentence and in the order of the plan."""
+    runs = results.runs.filter(pl.col("run").is_in(texts["run"].unique().implode()))
+    names, _, labels = series(results, runs, "")
+    name = dict(labels.select("run", "series").iter_rows())
+    found: dict[tuple[Any, ...], dict[str, Any]] = {}
+    for row in texts.drop_nulls("index").iter_rows(named=True):
+        place = tuple(row[key] for key in PLACE)
+        found.setdefault(place, {"seed": row["seed"]})[row["quantity"]] = printable(row["text"])
+    for *at, value in scores.select(*PLACE, "value").iter_rows():
+        found[tuple(at)]["bleu"] = value
+    said = [
+        Said(index, name[run], each["seed"], step, *(each.get(word) for word in (*TEXTS, "bleu")))
+        for (run, step, index), each in found.items()
+    ]
+    return sorted(said, key=lambda each: (each.sentence, names.index(each.name)))
+
+
+def _table(said: Sequence[Said], texts: pl.DataFrame) -> Table:
+    lines = [line for sentence in _alike(said) for line in _lines(sentence)]
+    kept_back = all(each.hypothesis is None for each in said)
+    told = _caption(said, texts) + (" The text of this corpus may not be shown." if kept_back else "")
+    frame = pl.DataFrame(lines, schema={**SCHEMA, "bleu": pl.Float64}, orient="row")
+    columns = [place for place, name in enumerate(HEADINGS) if name in _shown(kept_back)]
+    cells = [_cells(line, before) for line, before in zip(lines, [None, *lines], strict=False)]
+    rows = tuple(tuple(row[place] for place in columns) for row in cells)
+    return Table(frame, HEADINGS, told, Grid("", tuple(HEADINGS[name] for name in _shown(kept_back)), rows))
+
+
+def _shown(kept_back: bool) -> tuple[str, ...]:
+    return ("sentence", "line", "bleu") if kept_back else ("sentence", "line", "text", "bleu")
+
+
+def _alike(said: Sequence[Said]) -> list[list[Said]]:
+    """Translations of the same sentence; variants with another corpus have another one of the same number."""
+    found: dict[tuple[Any, ...], list[Said]] = {}
+    for each in said:
+        found.setdefault((each.sentence, each.source, each.reference), []).append(each)
+    return list(found.values())
+
+
+def _lines(said: Sequence[Said]) -> list[tuple[Any, ...]]:
+    """Source and reference, where they may be shown, and a line for each model; the columns are those of the table."""
+    first = said[0]
+    given = (("source", first.source), ("reference", first.reference))
+    lines: list[tuple[Any, ...]] = [
+        (first.sentence, word, None, None, text, None) for word, text in given if text is not None
+    ]
+    return lines + [(s.sentence, _name(s), s.seed, s.step, s.hypothesis, s.bleu) for s in said]
+
+
+def _name(said: Said) -> str:
+    return "translation" if said.name == ALONE else said.name
+
+
+def _cells(line: tuple[Any, ...], before: tuple[Any, ...] | None) -> tuple[Cell, ...]:
+    """A line for readers; the number of a sentence stands at its first line alone."""
+    sentence, word, seed, step, text, bleu = line
+    head = "" if before and before[0] == sentence else str(sentence)
+    score = "" if seed is None else number(bleu)
+    return (head, False), (word, False), (str(seed), True), (str(step), True), (text or "–", False), (score, True)
+
+
+def _caption(said: Sequence[Said], texts: pl.DataFrame) -> str:
+    steps, seeds = ({getattr(each, word) for each in said} for word in ("step", "seed"))
+    after = f"after {listing(map(str, sorted(steps)))} updates, seed {listing(map(str, sorted(seeds)))}"
+    signatures = texts.filter(quantity="signature")["text"].drop_nulls().unique().sort()
+    scored = f" (sacreBLEU {listing(printable(text) for text in signatures)})" if len(signatures) else ""
+    return f"Sentences by their number in the split, {after}. BLEU is of each sentence alone, from 0 to 100{scored}."
+
+
+def _finding(said: Sequence[Said]) -> str:
+    """How many are translated as the reference has it, or, where texts may not be shown, how good they are."""
+    of = {_name(each): [s for s in said if s.name == each.name] for each in said}
+    many = count(len({each.sentence for each in said}), "sentence")
+    if any(each.hypothesis is not None for each in said):
+        right = {name: sum(s.hypothesis == s.reference for s in each) for name, each in of.items()}
+        return f"Of {many}, said as the reference says it: {listing(f'{n} ({name})' for name, n in right.items())}"
+    scored = {name: [s.bleu for s in each if s.bleu is not None] for name, each in of.items()}
+    means = [f"{short(sum(each) / len(each))} ({name})" for name, each in scored.items() if each]
+    return f"Mean BLEU of {many}, one by one: {listing(means)}" if means else f"{many} of a text that may not be shown"

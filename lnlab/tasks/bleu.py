@@ -1,0 +1,56 @@
+"""``BLEU = 100 BP exp(1/4 Σ_n log p_n)``: how far translations agree with references (Papineni et al., 2002).
+
+``p_n`` is the share of the translations' n-grams that their references have, n = 1 ... 4, and ``BP = exp(1 - r/c)`` the
+brevity penalty where the c words of all translations are fewer than the r of all references, else 1. Computed by
+sacreBLEU (Post, 2018), which splits words itself; its signature says how. A precision of zero is smoothed
+(``smooth:exp``), but where no word agrees BLEU is 0. A sentence alone has BLEU over the orders that it is long enough
+for.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from typing import Any, Literal
+
+Words = Literal["13a", "intl", "char", "none"]
+"""How text is split into words; ``none`` where it is split already."""
+
+
+@dataclass(frozen=True)
+class Bleu:
+    """BLEU and what it is made of.
+
+    Attributes:
+        score: from 0 to 100.
+        precisions: p_1 ... p_4, from 0 to 100.
+        brevity_penalty: from 0 to 1.
+        length_ratio: words of the translations over those of the references.
+        signature: sacreBLEU's, with its version.
+    """
+
+    score: float
+    precisions: tuple[float, ...]
+    brevity_penalty: float
+    length_ratio: float
+    signature: str
+
+
+def bleu_of(said: Sequence[str], references: Sequence[str], *, words: Words = "13a", lowercase: bool = False) -> Bleu:
+    """BLEU of all translations together, each with one reference; there is at least one."""
+    metric = _metric(words, lowercase, alone=False)
+    found = metric.corpus_score(list(said), [list(references)])
+    parts = found.score, tuple(found.precisions), found.bp, found.sys_len / max(found.ref_len, 1)
+    return Bleu(*parts, str(metric.get_signature()))
+
+
+def sentence_bleu(said: str, reference: str, *, words: Words = "13a", lowercase: bool = False) -> float:
+    """BLEU of one translation, from 0 to 100."""
+    return float(_metric(words, lowercase, alone=True).sentence_score(said, [reference]).score)
+
+
+@cache
+def _metric(words: Words, lowercase: bool, *, alone: bool) -> Any:
+    """Imported when first asked for, as few programs ask."""
+    sacrebleu = import_module("sacrebleu.metrics.bleu")
+    return sacrebleu.BLEU(tokenize=words, lowercase=lowercase, effective_order=alone, force=True)

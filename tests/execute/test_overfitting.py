@@ -1,0 +1,51 @@
+"""Everything from text to text: a small model learns 200 real pairs by heart, and says them again."""
+
+import gzip
+
+import pytest
+import torch
+
+from lnlab.catalogue import REGISTRIES
+from lnlab.compile.resolve import resolve
+from lnlab.compile.work import Trajectory
+from lnlab.execute.program import build
+from lnlab.probes.probe import probes
+
+PAIRS, EPOCHS = 200, 60
+FILES = ["captions.de", "captions.en"]
+CORPUS = {"kind": "parallel_text", "train": FILES, "held_out": 0.0}
+SPEC = {
+    "task": {"kind": "translation", "corpus": CORPUS, "vocabulary": 1_000, "batch_tokens": 512, "label_smoothing": 0.0},
+    "model": {"kind": "encoder_decoder", "layers": 2, "d_model": 96, "heads": 4, "d_ff": 192},
+    "placement": "pre",
+}
+
+
+@pytest.mark.data
+@pytest.mark.slow
+def test_a_small_model_says_200_captions_again(multi30k_root, tmp_path):
+    for name in FILES:
+        with gzip.open(multi30k_root / "multi30k" / f"train.{name[-2:]}.gz", "rt", encoding="utf-8") as file:
+            (tmp_path / name).write_text("".join(next(file) for _ in range(PAIRS)), encoding="utf-8")
+    torch.set_num_threads(1)
+    state = build(Trajectory("tests", 1, resolve(SPEC, REGISTRIES), 0, ()), REGISTRIES, (tmp_path,))
+    before = bleu(state)
+    steps = EPOCHS * sum(1 for _ in state.task.batches("train", "train"))
+    optimizer = torch.optim.Adam(state.model.parameters(), lr=2e-3, betas=(0.9, 0.98))
+    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, 2e-3, total_steps=steps)
+    state.model.train()
+    for epoch in range(EPOCHS):
+        for batch in state.task.batches("train", "train", epoch):
+            loss, count = state.task.loss(state.model, batch)
+            optimizer.zero_grad()
+            (loss / count).backward()
+            optimizer.step()
+            schedule.step()
+    assert before < 5
+    assert bleu(state) > 90
+    assert bleu(state, beam=4, alpha=0.6) > 90
+
+
+def bleu(state, **given) -> float:
+    rows = probes.builder(probes.resolve({"kind": "bleu", "split": "train"} | given))(state)
+    return next(row["value"] for row in rows if row["quantity"] == "bleu")
