@@ -156,7 +156,8 @@ class Results:
 
     Attributes:
         runs: one row a run: ``run trajectory steps variant seed setting`` of the plan, ``status reason seconds
-            parameters last_finite_loss device versions`` of the outcome (null where it has not run).
+            parameters last_finite_loss device versions`` of the outcome (null where it has not run), and ``done``, the
+            updates that were made (Int64): fewer than ``steps`` where a run diverged or a rule stopped it.
         axes: the table ``axes``.
         tables: every other table by name, rows with ``run variant seed step`` in front (``curves`` has its own step).
             A table nobody wrote is there, empty.

@@ -2,17 +2,19 @@
 
 Values are a word, a number, a bool, ``null``, or a list of these. A word against a choice compares its kind; a short
 form (``placement``, ``model.layers``) takes runs whose stacks agree; ``layer`` may be ``first`` or ``last``, counted in
-the stack of that row.
+the stack of that row, and ``step`` may be ``last``, the end of that row's run. A quantity that is measured at sites and
+along the curve is told apart by ``split``, which is null at sites.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
 
 import polars as pl
 
-from lnlab.analyse.quantities import quantities
+from lnlab.analyse.quantities import quantities, tag
 from lnlab.analyse.settings import STACKS, found_at, has_value, paths, settings, value_at, words
 from lnlab.errors import LabError, Problem, nearest
 from lnlab.keys import Json
+from lnlab.spec.columns import LAST
 from lnlab.spec.values import matches
 from lnlab.tables import Results
 
@@ -34,8 +36,11 @@ def select(results: Results, selection: Selection, columns: Sequence[str] = ()) 
         columns: paths of the setting to add as columns, named as given: numbers where all are numbers, else words.
 
     Raises:
-        NothingSelected: a key is neither a column nor a path of any setting.
+        NothingSelected: a key is neither a column nor a path of any setting, or what its quantity is taken over.
     """
+    if (path := tag(selection, "over")) and path in (*selection, *columns):
+        what = f"'{selection['quantity']}' is taken over it"
+        raise NothingSelected(Problem(path, what, "leave it out"))
     rows = measured(results, selection)
     for key, wanted in selection.items():
         rows = narrowed(results, rows, key, wanted)
@@ -56,6 +61,8 @@ def narrowed(results: Results, rows: pl.DataFrame, key: str, wanted: Json) -> pl
     """The rows that meet one condition."""
     if key == "layer":
         return _layers(results, rows, listed(wanted))
+    if key == "step" and LAST in listed(wanted):
+        return _steps(results, rows, listed(wanted))
     if key in rows.columns:
         kept = [value for value in rows[key].unique().to_list() if matches(value, wanted)]
         return rows.filter(pl.col(key).is_in(pl.Series(kept, dtype=rows.schema[key]).implode(), nulls_equal=True))
@@ -117,6 +124,9 @@ def with_paths(results: Results, rows: pl.DataFrame, columns: Iterable[str]) -> 
 def why_empty(results: Results, selection: Selection) -> Problem:
     """Which condition of a selection leaves nothing, and what there was to take."""
     rows = measured(results, selection)
+    if rows.is_empty() and (path := tag(selection, "over")):
+        what = f"'{selection['quantity']}' is taken over {path}, which does not vary, or was not trained at each value"
+        return Problem("quantity", what, f"sweep {path}")
     if rows.is_empty():
         every = [results.tables[name]["quantity"].unique().to_list() for name in MEASURED if name in results.tables]
         known = {q for names in every for q in names} | set(quantities.entries)
@@ -133,6 +143,18 @@ def why_empty(results: Results, selection: Selection) -> Problem:
 def listed(value: Json) -> list[Json]:
     """A list as it is, a single value as a list of one."""
     return list(value) if isinstance(value, list | tuple) else [value]
+
+
+def _steps(results: Results, rows: pl.DataFrame, wanted: list[Json]) -> pl.DataFrame:
+    """Steps by number, or as ``last``: after as many updates as the run was asked to make.
+
+    Not the last one measured: that of a run that diverged would come from before it did.
+    """
+    ends = results.runs.select("run", _last="steps")
+    rows = rows.join(ends, on="run", how="left", maintain_order="left")
+    numbers = [w for w in wanted if isinstance(w, int | float) and not isinstance(w, bool)]
+    at = pl.col("step")
+    return rows.filter(at.is_in(numbers) | (at == pl.col("_last"))).drop("_last")
 
 
 def _layers(results: Results, rows: pl.DataFrame, wanted: list[Json]) -> pl.DataFrame:

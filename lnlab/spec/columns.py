@@ -39,8 +39,22 @@ VOCABULARY: dict[str, tuple[str, ...]] = {
     ),
     "split": ("train", "validation", "test"),
 }
-ENDS = ("first", "last")
+LAST = "last"
+"""What ``step`` may also be: the end of a run, after as many updates as ``train.steps`` asks for."""
+ENDS = ("first", LAST)
 """What ``layer`` may also be: the first and the last layer of a run's stack."""
+
+CURVES: dict[str, tuple[str, ...]] = {
+    "loss": ("train", "validation"),
+    "nll": ("validation",),
+    "accuracy": ("validation",),
+    "global_gradient_norm": ("train",),
+    "learning_rate": ("train",),
+    "tokens": ("train",),
+    "unigram_entropy": ("train",),
+    "epoch": ("train",),
+}
+"""What is measured along the curve wherever a run trains, with the splits on which it is."""
 
 METHOD = "method"
 """What a selection, an axis and a claim's ``over`` may name beside paths: the name of a setting under ``methods``."""

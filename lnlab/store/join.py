@@ -47,7 +47,7 @@ def join(root: Path, plan: Mapping[str, pl.DataFrame]) -> Results:
     gathered = _gather(root, runs, needs)
     outcomes = pl.DataFrame(
         [gathered.outcomes[key] for key in runs.select("trajectory", "steps").iter_rows()],
-        schema={name: schema("outcomes")[name] for name in _OF_THE_OUTCOME},
+        schema={name: schema("outcomes")[name] for name in _OF_THE_OUTCOME} | {"done": schema("outcomes")["steps"]},
     )
     places = needs.join(runs.select("run", "variant", "seed"), on="run", maintain_order="left")
     where = places.select("run", "variant", "seed", "step", "measurement")
@@ -93,7 +93,7 @@ def _gather(root: Path, runs: pl.DataFrame, needs: pl.DataFrame) -> Gathered:
     for trajectory, by_steps in _by_steps(runs, needs).items():
         found = look(root, trajectory)
         for steps, keys in by_steps.items():
-            gathered.outcomes[trajectory, steps] = _outcome(found, keys)
+            gathered.outcomes[trajectory, steps] = _outcome(found, keys, steps)
         _sort(found, {key for keys in by_steps.values() for key in keys}, gathered)
     return gathered
 
@@ -121,15 +121,19 @@ def _read(table: str, contents: Iterable[bytes]) -> pl.DataFrame:
     ).collect()
 
 
-def _outcome(found: Found, keys: list[str]) -> dict[str, Any]:
-    """The outcome columns of a run: of the record that settles it, of the last attempt, or null."""
+def _outcome(found: Found, keys: list[str], steps: int) -> dict[str, Any]:
+    """The outcome columns of a run of so many updates: of the record that settles it, of the last attempt, or null.
+
+    Updates that were made are those of the longest record, up to the run's own end: the one that settles it may hold
+    no more than what was measured at the start.
+    """
     miss = miss_of(found, keys)
-    if miss is None:
-        record = _settling(found, keys)
-        return {name: record.outcome[name] for name in _OF_THE_OUTCOME}
-    if miss.attempt is not None:
-        return {name: miss.attempt.outcome[name] for name in _OF_THE_OUTCOME}
-    return dict.fromkeys(_OF_THE_OUTCOME) | {"reason": miss.reason if found.damaged else None}
+    record = miss.attempt if miss else _settling(found, keys)
+    if record is not None:
+        made = max(each.outcome["steps"] for each in found.records)
+        return {name: record.outcome[name] for name in _OF_THE_OUTCOME} | {"done": min(made, steps)}
+    reason = miss.reason if miss and found.damaged else None
+    return dict.fromkeys((*_OF_THE_OUTCOME, "done")) | {"reason": reason}
 
 
 def _settling(found: Found, keys: list[str]) -> Record:
