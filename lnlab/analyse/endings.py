@@ -8,21 +8,8 @@ import polars as pl
 
 from lnlab.analyse.quantities import tag
 from lnlab.analyse.select import Selection, runs_with
+from lnlab.analyse.stopped import STOPPED, stopped, unfinished
 from lnlab.tables import Results
-
-STOPPED = "stopped"
-
-
-def stopped(runs: pl.DataFrame) -> pl.Expr:
-    """Whether a rule ended a run of ``runs`` early; what a folder without ``done`` does not say is taken as no."""
-    if "done" not in runs.columns:
-        return pl.lit(value=False)
-    return (pl.col("status").eq("finished") & pl.col("done").lt(pl.col("steps"))).fill_null(value=False)
-
-
-def unfinished(runs: pl.DataFrame) -> bool:
-    """Whether any run has not come to its end."""
-    return bool(runs["status"].is_in(["interrupted"]).any() or runs["status"].has_nulls())
 
 
 def endings(results: Results, selection: Selection, over: str | None = None) -> pl.DataFrame:
@@ -32,10 +19,10 @@ def endings(results: Results, selection: Selection, over: str | None = None) -> 
     any other: ``finished``. For one that compares a run with all others, nothing has run until everything has.
     """
     runs = runs_with(results, selection, over)
-    cut = stopped(runs)
     if "done" in runs.columns:
         told = pl.format("stopped at step {} by its rule", "done")
-        runs = runs.with_columns(status=pl.when(cut).then(pl.lit(STOPPED)).otherwise("status"), reason=pl.when(cut).then(told).otherwise("reason"))
+        words = {"status": pl.lit(STOPPED), "reason": told}
+        runs = runs.with_columns(pl.when(stopped(runs)).then(word).otherwise(c).alias(c) for c, word in words.items())
     if tag(selection, "over"):
         runs = runs.with_columns(pl.col("status").replace("diverged", "finished"))
     if tag(selection, "across") and unfinished(results.runs):

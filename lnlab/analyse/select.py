@@ -2,8 +2,8 @@
 
 Values are a word, a number, a bool, ``null``, or a list of these. A word against a choice compares its kind; a short
 form (``placement``, ``model.layers``) takes runs whose stacks agree; ``layer`` may be ``first`` or ``last``, counted in
-the stack of that row, and ``step`` may be ``last``, the end of that row's run. A quantity that is measured at sites and
-along the curve is told apart by ``split``, which is null at sites.
+the stack of that row, and ``step`` may be ``last``, where a run that comes to its end is measured last. A quantity
+that is measured at sites and along the curve is told apart by ``split``, which is null at sites.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -12,6 +12,7 @@ import polars as pl
 
 from lnlab.analyse.quantities import quantities, tag
 from lnlab.analyse.settings import STACKS, found_at, has_value, paths, settings, value_at, words
+from lnlab.analyse.stopped import stopped
 from lnlab.errors import LabError, Problem, nearest
 from lnlab.keys import Json
 from lnlab.spec.columns import LAST
@@ -42,7 +43,7 @@ def select(results: Results, selection: Selection, columns: Sequence[str] = ()) 
         what = f"'{selection['quantity']}' is taken over it"
         raise NothingSelected(Problem(path, what, "leave it out"))
     rows = measured(results, selection)
-    for key, wanted in selection.items():
+    for key, wanted in _steps_first(selection):
         rows = narrowed(results, rows, key, wanted)
     return with_paths(results, rows, columns)
 
@@ -131,7 +132,7 @@ def why_empty(results: Results, selection: Selection) -> Problem:
         every = [results.tables[name]["quantity"].unique().to_list() for name in MEASURED if name in results.tables]
         known = {q for names in every for q in names} | set(quantities.entries)
         return Problem("quantity", f"nothing measured is called {selection.get('quantity')!r}", nearest("", known))
-    for key, wanted in selection.items():
+    for key, wanted in _steps_first(selection):
         before, rows = rows, narrowed(results, rows, key, wanted)
         if rows.is_empty():
             at = with_paths(results, before, [key])[key].unique().to_list()
@@ -140,21 +141,28 @@ def why_empty(results: Results, selection: Selection) -> Problem:
     raise ValueError("found rows, expected an empty selection")
 
 
+def _steps_first(selection: Selection) -> list[tuple[str, Json]]:
+    """The conditions; which step is the last one is decided before any of them has left out runs."""
+    return sorted(selection.items(), key=lambda condition: condition[0] != "step")
+
+
 def listed(value: Json) -> list[Json]:
     """A list as it is, a single value as a list of one."""
     return list(value) if isinstance(value, list | tuple) else [value]
 
 
 def _steps(results: Results, rows: pl.DataFrame, wanted: list[Json]) -> pl.DataFrame:
-    """Steps by number, or as ``last``: after as many updates as the run was asked to make.
+    """Steps by number, or as ``last``: where a run of so many updates that came to its end is measured last.
 
-    Not the last one measured: that of a run that diverged would come from before it did.
+    So a run that diverged has no such row: its own last one would come from before it did.
     """
-    ends = results.runs.select("run", _last="steps")
-    rows = rows.join(ends, on="run", how="left", maintain_order="left")
+    runs = results.runs
+    whole = pl.col("status").eq("finished").fill_null(value=False) & ~stopped(runs)
+    rows = rows.join(runs.select("run", _end="steps", _whole=whole), on="run", how="left", maintain_order="left")
+    alike = [column for column in ("_end", "quantity", "split") if column in rows.columns]
+    last = pl.coalesce(pl.col("step").filter(pl.col("_whole")).max().over(alike), "_end")
     numbers = [w for w in wanted if isinstance(w, int | float) and not isinstance(w, bool)]
-    at = pl.col("step")
-    return rows.filter(at.is_in(numbers) | (at == pl.col("_last"))).drop("_last")
+    return rows.filter(pl.col("step").is_in(numbers) | (pl.col("step") == last)).drop("_end", "_whole")
 
 
 def _layers(results: Results, rows: pl.DataFrame, wanted: list[Json]) -> pl.DataFrame:

@@ -11,11 +11,12 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from lnlab.analyse.endings import STOPPED, endings, unfinished
+from lnlab.analyse.endings import endings
 from lnlab.analyse.quantities import tag
 from lnlab.analyse.reductions import REDUCTIONS, Reduce
 from lnlab.analyse.select import NothingSelected, Selection, select, why_empty
 from lnlab.analyse.settings import but_for
+from lnlab.analyse.stopped import STOPPED, unfinished
 from lnlab.errors import LabError, Problem
 from lnlab.tables import Results
 
@@ -98,8 +99,8 @@ def series(
 
 
 def _over(runs: pl.DataFrame) -> bool:
-    """Whether all has run, and something to its end, so that a number that is not there will never be."""
-    return not unfinished(runs) and "finished" in runs["status"]
+    """Whether all has run, and something to its end if there is anything: a number that is not there will never be."""
+    return not unfinished(runs) and (runs.is_empty() or "finished" in runs["status"])
 
 
 def _waits(of: Selection, runs: pl.DataFrame) -> bool:

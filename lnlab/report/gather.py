@@ -176,11 +176,16 @@ def missing(runs: pl.DataFrame) -> str:
 
 
 def stored(results: Results, quantity: str, rows: pl.DataFrame) -> dict[str, pl.DataFrame]:
-    """The stored rows that give these rows again: themselves, or those of these runs that a derived one is made of."""
+    """The stored rows that give these rows again: themselves, or those that a derived one is made of.
+
+    Those of these runs, unless it compares a run with others.
+    """
     runs = pl.col("run").is_in(rows["run"].unique().implode())
     if quantity in quantities.entries:
-        parts = quantities[quantity].tags.get("of")
-        kept = runs if parts is None else runs & pl.col("quantity").is_in(parts)
+        tags = quantities[quantity].tags
+        parts = tags.get("of")
+        kept = pl.lit(value=True) if tags.get("across") else runs
+        kept = kept if parts is None else kept & pl.col("quantity").is_in(parts)
         return {name: results.tables[name].filter(kept) for name in MEASURED if name in results.tables}
     keys = [c for c in ("run", "step", "split", "stack", "layer", "sublayer", "tensor", "index") if c in rows.columns]
     taken = rows.select(keys).unique()

@@ -40,7 +40,7 @@ VOCABULARY: dict[str, tuple[str, ...]] = {
     "split": ("train", "validation", "test"),
 }
 LAST = "last"
-"""What ``step`` may also be: the end of a run, after as many updates as ``train.steps`` asks for."""
+"""What ``step`` may also be: where a run that comes to its end is measured last."""
 ENDS = ("first", LAST)
 """What ``layer`` may also be: the first and the last layer of a run's stack."""
 
