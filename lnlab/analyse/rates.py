@@ -20,6 +20,7 @@ from lnlab.tables import Results
 
 RATE = "optimizer.lr"
 _TAGS: dict[str, Any] = {"trained": True, "across": True, "over": RATE}
+_NEEDS = "a final loss at two values of optimizer.lr or more"
 _LOSSES, _SHARES = ("nll",), ("nll", "unigram_entropy")
 
 
@@ -48,7 +49,7 @@ class Grid:
         return place if math.isfinite(self.losses[place]) else None
 
 
-@quantities.register("best_lr", of=_LOSSES, **_TAGS)
+@quantities.register("best_lr", of=_LOSSES, needs=_NEEDS, **_TAGS)
 def best_lr(results: Results) -> pl.DataFrame:
     """``argmin_lr L(lr)``: the rate of the grid with the lowest final nll (Wortsman et al., 2023).
 
@@ -57,13 +58,13 @@ def best_lr(results: Results) -> pl.DataFrame:
     return _over(results, "best_lr", lambda g: math.nan if g.best is None else g.rates[g.best])
 
 
-@quantities.register("best_lr_nll", of=_LOSSES, **_TAGS)
+@quantities.register("best_lr_nll", of=_LOSSES, needs=_NEEDS, **_TAGS)
 def best_lr_nll(results: Results) -> pl.DataFrame:
     """``min_lr L(lr)``: the final nll at the best rate, infinite where every run diverged (Wortsman et al., 2023)."""
     return _over(results, "best_lr_nll", lambda g: min(g.losses))
 
 
-@quantities.register("basin_edge", of=_LOSSES, **_TAGS)
+@quantities.register("basin_edge", of=_LOSSES, needs=_NEEDS, **_TAGS)
 def basin_edge(results: Results) -> pl.DataFrame:
     """``[argmin_lr L(lr) in {lr_1, lr_n}]``: 1 where the best rate is at an end of the grid (Wortsman et al., 2023).
 
@@ -72,7 +73,7 @@ def basin_edge(results: Results) -> pl.DataFrame:
     return _over(results, "basin_edge", edge)
 
 
-@quantities.register("max_stable_lr", of=_SHARES, **_TAGS)
+@quantities.register("max_stable_lr", of=_SHARES, needs=_NEEDS, **_TAGS)
 def max_stable_lr(results: Results) -> pl.DataFrame:
     """``max {lr : phi > .9 from the best rate up to lr}``: the largest rate that still trains (Wortsman et al., 2023).
 
@@ -81,9 +82,7 @@ def max_stable_lr(results: Results) -> pl.DataFrame:
     return _over(results, "max_stable_lr", largest_stable)
 
 
-@quantities.register(
-    "lr_sensitivity", of=_LOSSES, needs="the validation loss at step 0, and no rate cut short", **_TAGS
-)
+@quantities.register("lr_sensitivity", of=_LOSSES, needs=f"{_NEEDS}, and the validation loss at step 0", **_TAGS)
 def lr_sensitivity(results: Results) -> pl.DataFrame:
     """``E_lr[min(L(lr), L_0) - L*]``: what a rate of the grid costs on average, in nats (Wortsman et al., 2023).
 

@@ -125,9 +125,8 @@ def with_paths(results: Results, rows: pl.DataFrame, columns: Iterable[str]) -> 
 def why_empty(results: Results, selection: Selection) -> Problem:
     """Which condition of a selection leaves nothing, and what there was to take."""
     rows = measured(results, selection)
-    if rows.is_empty() and (path := tag(selection, "over")):
-        what = f"'{selection['quantity']}' is taken over {path}, which does not vary, or was not trained at each value"
-        return Problem("quantity", what, f"sweep {path}")
+    if (needs := tag(selection, "needs")) and not runs_with(results, selection).is_empty():
+        return Problem("quantity", f"'{selection['quantity']}' is not there for these runs", f"it needs {needs}")
     if rows.is_empty():
         every = [results.tables[name]["quantity"].unique().to_list() for name in MEASURED if name in results.tables]
         known = {q for names in every for q in names} | set(quantities.entries)
