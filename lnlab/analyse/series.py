@@ -92,7 +92,7 @@ def series(
         raise NothingSelected(
             Problem("over", f"no selected row has a {over}", "select rows that have one, or leave it out")
         )
-    _refuse_open(results, _heads(results, runs, of) if rows.is_empty() else rows, over)
+    _refuse_open(results, heads(results, runs, of) if rows.is_empty() else rows, over)
     levels = pl.concat([rows["x"], runs["x"].cast(rows["x"].dtype)]).drop_nulls().n_unique() if over else 1
     taken = runs.with_columns(pl.col("status").replace(STOPPED, "finished")) if cut else runs
     return _sorted_out(rows, taken, levels, reduce, tag(of, "needs"))
@@ -108,7 +108,7 @@ def _waits(of: Selection, runs: pl.DataFrame) -> bool:
     return bool(tag(of, "across")) and unfinished(runs)
 
 
-def _heads(results: Results, runs: pl.DataFrame, of: Selection) -> pl.DataFrame:
+def heads(results: Results, runs: pl.DataFrame, of: Selection) -> pl.DataFrame:
     """The runs that will have a number of their own: of a grid that a quantity is taken over, the first."""
     if not (path := tag(of, "over")):
         return runs

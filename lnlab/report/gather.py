@@ -8,6 +8,7 @@ import polars as pl
 from lnlab.analyse.intervals import student
 from lnlab.analyse.quantities import quantities
 from lnlab.analyse.select import MEASURED, runs_with, select
+from lnlab.analyse.series import heads
 from lnlab.analyse.settings import words
 from lnlab.errors import Problem, ReportError
 from lnlab.keys import Json
@@ -82,7 +83,7 @@ def gather(results: Results, quantity: str, where: Mapping[str, Json], x: str, *
     column = _panel_column(rows, x) if panels else None
     panel = pl.lit(None, pl.String) if column is None else pl.col(column).cast(pl.String)
     runs = runs_with(results, selection, x)
-    names, families, labels = series(results, runs, x)
+    names, families, labels = series(results, heads(results, runs, selection), x)
     rows = rows.with_columns(panel.alias("panel")).join(labels, on="run", how="left", maintain_order="left")
     refuse_several(rows, x)
     finite = rows.filter(pl.col("value").is_finite())
