@@ -1,10 +1,14 @@
 """Quantities that follow from stored ones. They are named in a selection like any other: ``quantity: <name>``.
 
-A builder is ``(results) -> rows``: a frame of ``run variant seed step quantity``, site columns and ``value``. Its tag
-``of`` names the stored quantities that it is made of, so that a report need not keep the others.
+A builder is ``(results) -> rows``: a frame of ``run variant seed step quantity``, site columns and ``value``. Its tags:
+``of`` names the stored quantities that it is made of, so that a report need not keep the others; ``trained``: it is
+there only where a run trains; ``across``: a run's number is made of other runs' too; ``over``: the path of the setting
+that it is taken over, so that one number is left of all runs that differ there alone; ``needs``: in words, what must
+have been measured for it.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import polars as pl
 
@@ -16,6 +20,14 @@ quantities: Registry[Callable[..., pl.DataFrame]] = Registry("quantity")
 
 STATE = ("run", "variant", "seed", "step")
 SITE = ("stack", "layer", "sublayer", "tensor", "index")
+
+
+def tag(selection: Mapping[str, Any], word: str) -> Any:
+    """The tag of the derived quantity that a selection names, or None; of several, the first that has it."""
+    asked = selection.get("quantity")
+    names = asked if isinstance(asked, list | tuple) else [asked]
+    found = (quantities.entries[name].tags.get(word) for name in names if name in quantities.entries)
+    return next((value for value in found if value), None)
 
 
 def stored(results: Results, quantity: str) -> pl.DataFrame:

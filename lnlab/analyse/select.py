@@ -2,17 +2,20 @@
 
 Values are a word, a number, a bool, ``null``, or a list of these. A word against a choice compares its kind; a short
 form (``placement``, ``model.layers``) takes runs whose stacks agree; ``layer`` may be ``first`` or ``last``, counted in
-the stack of that row.
+the stack of that row, and ``step`` may be ``last``, where a run that comes to its end is measured last. A quantity
+that is measured at sites and along the curve is told apart by ``split``, which is null at sites.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
 
 import polars as pl
 
-from lnlab.analyse.quantities import quantities
+from lnlab.analyse.quantities import quantities, tag
 from lnlab.analyse.settings import STACKS, found_at, has_value, paths, settings, value_at, words
+from lnlab.analyse.stopped import stopped
 from lnlab.errors import LabError, Problem, nearest
 from lnlab.keys import Json
+from lnlab.spec.columns import LAST
 from lnlab.spec.values import matches
 from lnlab.tables import Results
 
@@ -34,10 +37,13 @@ def select(results: Results, selection: Selection, columns: Sequence[str] = ()) 
         columns: paths of the setting to add as columns, named as given: numbers where all are numbers, else words.
 
     Raises:
-        NothingSelected: a key is neither a column nor a path of any setting.
+        NothingSelected: a key is neither a column nor a path of any setting, or what its quantity is taken over.
     """
+    if (path := tag(selection, "over")) and path in (*selection, *columns):
+        what = f"'{selection['quantity']}' is taken over it"
+        raise NothingSelected(Problem(path, what, "leave it out"))
     rows = measured(results, selection)
-    for key, wanted in selection.items():
+    for key, wanted in _steps_first(selection):
         rows = narrowed(results, rows, key, wanted)
     return with_paths(results, rows, columns)
 
@@ -56,6 +62,8 @@ def narrowed(results: Results, rows: pl.DataFrame, key: str, wanted: Json) -> pl
     """The rows that meet one condition."""
     if key == "layer":
         return _layers(results, rows, listed(wanted))
+    if key == "step" and LAST in listed(wanted):
+        return _steps(results, rows, listed(wanted))
     if key in rows.columns:
         kept = [value for value in rows[key].unique().to_list() if matches(value, wanted)]
         return rows.filter(pl.col(key).is_in(pl.Series(kept, dtype=rows.schema[key]).implode(), nulls_equal=True))
@@ -117,11 +125,13 @@ def with_paths(results: Results, rows: pl.DataFrame, columns: Iterable[str]) -> 
 def why_empty(results: Results, selection: Selection) -> Problem:
     """Which condition of a selection leaves nothing, and what there was to take."""
     rows = measured(results, selection)
+    if (needs := tag(selection, "needs")) and not runs_with(results, selection).is_empty():
+        return Problem("quantity", f"'{selection['quantity']}' is not there for these runs", f"it needs {needs}")
     if rows.is_empty():
         every = [results.tables[name]["quantity"].unique().to_list() for name in MEASURED if name in results.tables]
         known = {q for names in every for q in names} | set(quantities.entries)
         return Problem("quantity", f"nothing measured is called {selection.get('quantity')!r}", nearest("", known))
-    for key, wanted in selection.items():
+    for key, wanted in _steps_first(selection):
         before, rows = rows, narrowed(results, rows, key, wanted)
         if rows.is_empty():
             at = with_paths(results, before, [key])[key].unique().to_list()
@@ -130,9 +140,28 @@ def why_empty(results: Results, selection: Selection) -> Problem:
     raise ValueError("found rows, expected an empty selection")
 
 
+def _steps_first(selection: Selection) -> list[tuple[str, Json]]:
+    """The conditions; which step is the last one is decided before any of them has left out runs."""
+    return sorted(selection.items(), key=lambda condition: condition[0] != "step")
+
+
 def listed(value: Json) -> list[Json]:
     """A list as it is, a single value as a list of one."""
     return list(value) if isinstance(value, list | tuple) else [value]
+
+
+def _steps(results: Results, rows: pl.DataFrame, wanted: list[Json]) -> pl.DataFrame:
+    """Steps by number, or as ``last``: where a run of so many updates that came to its end is measured last.
+
+    So a run that diverged has no such row: its own last one would come from before it did.
+    """
+    runs = results.runs
+    whole = pl.col("status").eq("finished").fill_null(value=False) & ~stopped(runs)
+    rows = rows.join(runs.select("run", _end="steps", _whole=whole), on="run", how="left", maintain_order="left")
+    alike = [column for column in ("_end", "quantity", "split") if column in rows.columns]
+    last = pl.coalesce(pl.col("step").filter(pl.col("_whole")).max().over(alike), "_end")
+    numbers = [w for w in wanted if isinstance(w, int | float) and not isinstance(w, bool)]
+    return rows.filter(pl.col("step").is_in(numbers) | (pl.col("step") == last)).drop("_end", "_whole")
 
 
 def _layers(results: Results, rows: pl.DataFrame, wanted: list[Json]) -> pl.DataFrame:

@@ -1,7 +1,8 @@
 """A series: one number per seed, or one per seed and x, and what became of the seeds that have none.
 
 A seed counts only if it has a finite number at every x. One that diverged, or whose number is NaN or infinite, has
-*failed* (it ranks worst); one stopped for another reason is *lost*; one that has not run yet is *pending*.
+*failed* (it ranks worst); one stopped for another reason is *lost*, and so is one that a stop rule ended early, whose
+numbers after step 0 are those of a cut run; one that has not run yet is *pending*.
 """
 
 from collections.abc import Mapping
@@ -10,8 +11,12 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
+from lnlab.analyse.endings import endings
+from lnlab.analyse.quantities import tag
 from lnlab.analyse.reductions import REDUCTIONS, Reduce
-from lnlab.analyse.select import NothingSelected, Selection, runs_with, select, why_empty
+from lnlab.analyse.select import NothingSelected, Selection, select, why_empty
+from lnlab.analyse.settings import but_for
+from lnlab.analyse.stopped import STOPPED, unfinished
 from lnlab.errors import LabError, Problem
 from lnlab.tables import Results
 
@@ -26,7 +31,7 @@ class Series:
         numbers: ``seed x value``, sorted; complete seeds only. ``x`` is null without ``over`` or after a reduction, a
             number or a word. ``value`` is null where a ratio had a zero below.
         failed: seeds that diverged or have a number that is not finite, with the reason in words.
-        lost: seeds that stopped for another reason (time, memory, an error), with it.
+        lost: seeds that stopped for another reason (time, memory, an error, a stop rule), with it.
         pending: seeds that have not run to their end yet.
         trained: whether anything was measured after step 0.
     """
@@ -59,7 +64,9 @@ class Series:
         return values.reshape(len(self.seeds), len(self.levels))
 
 
-def series(results: Results, of: Selection, over: str | None = None, reduce: Reduce | None = None) -> Series:
+def series(
+    results: Results, of: Selection, over: str | None = None, reduce: Reduce | None = None, *, cut: bool = False
+) -> Series:
     """The series that a selection leaves.
 
     Args:
@@ -67,6 +74,7 @@ def series(results: Results, of: Selection, over: str | None = None, reduce: Red
         of: which rows.
         over: the column or path of the setting that is x; rows that have none (``layer`` outside layers) drop out.
         reduce: makes one number per seed of the numbers along x.
+        cut: whether the numbers of a run that a stop rule ended count all the same.
 
     Raises:
         NothingSelected: a key is unknown, or nothing is selected though everything has run.
@@ -74,18 +82,38 @@ def series(results: Results, of: Selection, over: str | None = None, reduce: Red
     """
     if reduce is not None and over is None:
         raise LabError(Problem("reduce", f"'{reduce}' of what?", "say over which column or path: over: layer"))
+    runs = endings(results, of, over)
     rows = select(results, of, [over] if over else [])
-    runs = runs_with(results, of, over)
-    if rows.is_empty() and not _unfinished(runs):
+    rows = rows.clear() if _waits(of, runs) else rows
+    if rows.is_empty() and _over(runs):
         raise NothingSelected(why_empty(results, of))
     rows, runs = _with_x(rows, over), _with_x(runs, over if over in runs.columns else None)
-    if rows.is_empty() and not _unfinished(runs):
+    if rows.is_empty() and _over(runs):
         raise NothingSelected(
             Problem("over", f"no selected row has a {over}", "select rows that have one, or leave it out")
         )
-    _refuse_open(results, runs if rows.is_empty() else rows, over)
+    _refuse_open(results, heads(results, runs, of) if rows.is_empty() else rows, over)
     levels = pl.concat([rows["x"], runs["x"].cast(rows["x"].dtype)]).drop_nulls().n_unique() if over else 1
-    return _sorted_out(rows, runs, levels, reduce)
+    taken = runs.with_columns(pl.col("status").replace(STOPPED, "finished")) if cut else runs
+    return _sorted_out(rows, taken, levels, reduce, tag(of, "needs"))
+
+
+def _over(runs: pl.DataFrame) -> bool:
+    """Whether all has run, and something to its end if there is anything: a number that is not there will never be."""
+    return not unfinished(runs) and (runs.is_empty() or "finished" in runs["status"])
+
+
+def _waits(of: Selection, runs: pl.DataFrame) -> bool:
+    """Whether the numbers may still move though some are there, as they compare a run with others to come."""
+    return bool(tag(of, "across")) and unfinished(runs)
+
+
+def heads(results: Results, runs: pl.DataFrame, of: Selection) -> pl.DataFrame:
+    """The runs that will have a number of their own: of a grid that a quantity is taken over, the first."""
+    if not (path := tag(of, "over")):
+        return runs
+    group = pl.col("variant").replace_strict(but_for(results, path), return_dtype=pl.String)
+    return runs.with_columns(_group=group).unique(["_group", "seed"], keep="first", maintain_order=True).drop("_group")
 
 
 def quotient(a: Series, b: Series) -> Series:
@@ -105,10 +133,6 @@ def _with_x(frame: pl.DataFrame, over: str | None) -> pl.DataFrame:
         return frame.with_columns(x=pl.lit(None, dtype=pl.Float64))
     frame = frame.drop_nulls(over)
     return frame.with_columns(x=pl.col(over).cast(pl.Float64 if frame.schema[over].is_numeric() else pl.String))
-
-
-def _unfinished(runs: pl.DataFrame) -> bool:
-    return bool(runs["status"].is_in(["interrupted"]).any() or runs["status"].has_nulls())
 
 
 def _refuse_open(results: Results, rows: pl.DataFrame, over: str | None) -> None:
@@ -135,13 +159,19 @@ def varying(results: Results, rows: pl.DataFrame) -> dict[str, list[str]]:
     return found | {name: sorted(map(str, rows[name].unique().to_list())) for name in columns}
 
 
-def _sorted_out(rows: pl.DataFrame, runs: pl.DataFrame, levels: int, reduce: Reduce | None) -> Series:
+def _sorted_out(
+    rows: pl.DataFrame, runs: pl.DataFrame, levels: int, reduce: Reduce | None, needs: str | None
+) -> Series:
     """Complete seeds with their numbers, the others with what became of them."""
     finite = rows.filter(pl.col("value").is_finite())
-    complete = finite.group_by("seed").len().filter(pl.col("len") == levels)["seed"]
+    counts = finite.group_by("seed").agg(pl.len(), late=pl.col("step").max() > 0)
+    ended = runs.filter(pl.col("status") == STOPPED)["seed"].implode()
+    complete = counts.filter(pl.col("len").eq(levels) & ~(pl.col("late") & pl.col("seed").is_in(ended)))["seed"]
     numbers = finite.filter(pl.col("seed").is_in(complete.implode())).select("seed", "x", "value").sort("seed", "x")
     others = sorted(set(runs["seed"]) - set(complete))
-    fates = {seed: _fate(rows.filter(pl.col("seed") == seed), runs.filter(pl.col("seed") == seed)) for seed in others}
+    fates = {
+        seed: _fate(rows.filter(pl.col("seed") == seed), runs.filter(pl.col("seed") == seed), needs) for seed in others
+    }
     return Series(
         numbers if reduce is None else _reduced(numbers, reduce),
         {seed: why for seed, (fate, why) in fates.items() if fate == "failed"},
@@ -159,14 +189,21 @@ def _reduced(numbers: pl.DataFrame, reduce: Reduce) -> pl.DataFrame:
     return pl.DataFrame({"seed": seeds["seed"], "x": [None] * len(values), "value": values}, schema=schema)
 
 
-def _fate(rows: pl.DataFrame, runs: pl.DataFrame) -> tuple[str, str]:
+def _fate(rows: pl.DataFrame, runs: pl.DataFrame, needs: str | None) -> tuple[str, str]:
     """What became of a seed without all its numbers: ``failed``, ``pending`` or ``lost``, and why."""
     told = dict(runs.select("status", "reason").iter_rows())
-    if (~rows["value"].is_finite()).any():
-        return "failed", "its number is not finite"
     if "diverged" in told:
         return "failed", told["diverged"] or "diverged"
-    if _unfinished(runs):
+    if (~rows["value"].is_finite()).any():
+        return "failed", "its number is not finite"
+    if unfinished(runs):
         return "pending", "has not run to its end"
-    stopped = [f"{status}: {reason}" if reason else status for status, reason in told.items() if status != "finished"]
-    return "lost", "; ".join(stopped) or "not measured"
+    ends = [ended(status, reason) for status, reason in told.items() if status != "finished"]
+    return "lost", "; ".join(ends) or ("not measured" if needs is None else f"not measured: it needs {needs}")
+
+
+def ended(status: str, reason: str | None) -> str:
+    """How a run ended, in words."""
+    if status == STOPPED and reason:
+        return reason
+    return f"{status}: {reason}" if reason else status

@@ -68,6 +68,19 @@ def has_value(setting: Setting, path: str, wanted: Json) -> bool:
     return len(values) < 2 and matches(values[0] if values else None, wanted)
 
 
+def but_for(results: Results, path: str) -> dict[str, str]:
+    """Each variant's setting but for what stands at a long path, as text: those of one text differ there alone."""
+    return {variant: canonical(_without(setting, path)) for variant, setting in settings(results).items()}
+
+
+def _without(setting: Setting, path: str) -> Setting:
+    word, _, rest = path.partition(".")
+    if not rest:
+        return {key: value for key, value in setting.items() if key != word}
+    inner = setting.get(word)
+    return {**setting, word: _without(inner, rest)} if isinstance(inner, Mapping) else setting
+
+
 def paths(setting: Setting) -> set[str]:
     """Every path at which a setting has a value, short forms and depths included."""
     long = set(_paths(setting))

@@ -5,7 +5,9 @@ from collections.abc import Mapping
 
 import polars as pl
 
-from lnlab.analyse.select import NothingSelected, runs_with, select, why_empty
+from lnlab.analyse.endings import endings
+from lnlab.analyse.select import NothingSelected, select, why_empty
+from lnlab.analyse.stopped import STOPPED
 from lnlab.claims.claim import Finding, Word
 from lnlab.claims.region import Region
 from lnlab.keys import Json
@@ -19,7 +21,7 @@ def every_sample(
 
     Args:
         results: what an experiment found.
-        of: which samples; all of them count, none is averaged.
+        of: which samples; all of them count, none is averaged. Those of a run that a stop rule ended count at step 0.
         over: rows that have nothing in this column drop out.
         allowed: the bound.
         tolerance: relative to each edge (absolute where the edge is 0).
@@ -27,9 +29,10 @@ def every_sample(
     Raises:
         NothingSelected: nothing is selected though everything has run.
     """
-    rows = select(results, of, [over] if over else [])
+    runs = endings(results, of, over)
+    cut = runs.filter(pl.col("status") == STOPPED)["run"].implode()
+    rows = select(results, of, [over] if over else []).filter(pl.col("step").eq(0) | ~pl.col("run").is_in(cut))
     rows = rows.drop_nulls([over, "value"] if over else ["value"])
-    runs = runs_with(results, of, over)
     unfinished = runs.filter(pl.col("status").is_null() | (pl.col("status") != "finished"))
     if rows.is_empty() and unfinished.is_empty():
         raise NothingSelected(why_empty(results, of))

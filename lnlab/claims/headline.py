@@ -57,12 +57,14 @@ def p_value(verdict: Verdict) -> float:
     if verdict.low is None:
         return 0.0  # an exact bound leaves nothing to chance
     allowed, numbers = _tested(verdict), list(verdict.seeds.values())
+    if verdict.kind == "status":
+        return 2 * _counted_against(verdict, allowed)
     if numbers and math.isclose(verdict.estimate, fmean(numbers), rel_tol=1e-9, abs_tol=1e-12):
         return 2 * _student(verdict.verdict, numbers, allowed.bottom, allowed.top)
     if _geometric(verdict.estimate, numbers):
         edges = (math.log(e) if e > 0 else -math.inf for e in (allowed.bottom, allowed.top))
         return 2 * _student(verdict.verdict, [math.log(x) for x in numbers], *edges)
-    return 2 * _binomial(verdict, allowed.bottom)
+    return 2 * _binomial(verdict.inside, verdict.n, allowed.bottom, more=verdict.verdict == "supported")
 
 
 def _tested(verdict: Verdict) -> Region:
@@ -85,10 +87,15 @@ def _student(word: Word, numbers: Sequence[float], low: float, high: float) -> f
     return tail(inside if word == "supported" else -inside, found.sd, found.n)
 
 
-def _binomial(verdict: Verdict, share: float) -> float:
-    """One-sided p of so many, or so few, seeds inside the region against a share of all."""
-    k, n = verdict.inside, verdict.n
-    return float(bdtr(n - k, n, 1 - share) if verdict.verdict == "supported" else bdtr(k, n, share))
+def _counted_against(verdict: Verdict, allowed: Region) -> float:
+    """One-sided p of a share of seeds that is above the lower edge, or below the upper one; or not at all."""
+    above, share = (True, allowed.bottom) if verdict.region_high is None else (False, allowed.top)
+    return _binomial(verdict.inside, verdict.n, share, more=above == (verdict.verdict == "supported"))
+
+
+def _binomial(k: int, n: int, share: float, *, more: bool) -> float:
+    """One-sided p of so many (or so few) seeds of all against a share."""
+    return float(bdtr(n - k, n, 1 - share) if more else bdtr(k, n, share))
 
 
 def _counted(words: Sequence[Word]) -> dict[Word, int]:

@@ -26,7 +26,8 @@ def rows_digest(claim: Claim, results: Results) -> str:
 
 def _of_selection(results: Results, selection: Selection, over: str | None) -> list[str]:
     rows = select(results, selection)
-    runs = runs_with(results, selection, over).select("variant", "seed", "status", "reason")
+    runs = runs_with(results, selection, over)
+    runs = runs.select(c for c in ("variant", "seed", "status", "reason", "steps", "done") if c in runs.columns)
     return [_of_frame(rows.select(c for c in _TOLD if c in rows.columns)), _of_frame(runs)]
 
 

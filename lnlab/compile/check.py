@@ -1,7 +1,8 @@
 """Everything that can be wrong with a spec, found before anything is done: the front of the compiler."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from lnlab.compile.axes import Axes
 from lnlab.compile.choices import Registries
@@ -20,7 +21,8 @@ from lnlab.compile.variants import Variants
 from lnlab.compile.work import Setting
 from lnlab.errors import Problem, SpecError, nearest
 from lnlab.keys import Json
-from lnlab.registry import Flaw, Roots, Where
+from lnlab.registry import Entry, Flaw, Roots, Where
+from lnlab.spec.columns import CURVES
 from lnlab.spec.experiment import SETTING, Experiment
 from lnlab.spec.load import Document
 from lnlab.spec.override import Override, parse_override
@@ -187,9 +189,12 @@ def _ground(checked: Checked) -> Ground:
             memo.append(_unchanged(checked) if checked.draft.touched else None)
         return memo[0]
 
-    measured = _quantities(checked.questions, checked.identities.registries)
     variants = Variants(checked.settings, checked.settled.methods)
-    return Ground(variants, checked.point, unchanged, checked.experiment.seeds, measured)
+    registries = checked.identities.registries
+    ground = Ground(variants, checked.point, unchanged, checked.experiment.seeds, None, _taken_over(registries))
+    trained = any(steps for steps, _ in variants.at("train.steps"))
+    trained = trained or (checked.draft.touched and _names_training(checked.document.data))
+    return replace(ground, quantities=_quantities(checked.questions, registries, trained=trained))
 
 
 def _unchanged(checked: Checked) -> Variants | None:
@@ -199,10 +204,29 @@ def _unchanged(checked: Checked) -> Variants | None:
     return None if settled.found else Variants(settled.settings, settled.methods)
 
 
-def _quantities(asked: Questions, registries: Registries) -> list[str] | None:
-    """Every quantity there will be, or None where a probe does not say what it measures."""
+def _quantities(asked: Questions, registries: Registries, *, trained: bool) -> list[str] | None:
+    """Every quantity there will be, or None where a probe does not say what it measures.
+
+    The curve, and what is derived from it, is there where any run trains.
+    """
     probes = [registries["probe"][probe.choice["kind"]].tags.get("quantities") for probe in asked.probes]
     if not all(probes):
         return None
-    derived: Sequence[Json] = [entry.name for entry in registries["quantity"]] if "quantity" in registries else []
-    return [quantity for each in probes for quantity in each or ()] + [str(name) for name in derived]
+    measured = [str(quantity) for each in probes for quantity in each or ()] + (list(CURVES) if trained else [])
+    return measured + [entry.name for entry in _derived(registries) if trained or not entry.tags.get("trained")]
+
+
+def _names_training(data: Json) -> bool:
+    """Whether a spec says anything of training, whatever a profile makes of it."""
+    grids = data.get("sweep")
+    swept = [key for grid in (grids if isinstance(grids, list) else ()) if isinstance(grid, dict) for key in grid]
+    return "train" in data or any(key.startswith("train.") for key in swept)
+
+
+def _taken_over(registries: Registries) -> dict[str, str]:
+    """Derived quantity -> the path that it is taken over, of those that are."""
+    return {entry.name: entry.tags["over"] for entry in _derived(registries) if "over" in entry.tags}
+
+
+def _derived(registries: Registries) -> list[Entry[Any]]:
+    return list(registries["quantity"]) if "quantity" in registries else []

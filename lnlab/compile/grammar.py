@@ -58,13 +58,21 @@ profiles:
   The two forms of one thing exclude each other. A selection by the short form takes runs whose stacks agree.
 - **Selections** (`where`, `of`, `to`) select rows. Their keys are columns (`quantity`, `stack`, `layer`, `sublayer`,
   `tensor`, `index`, `seed`, `step` ...) or paths of the resolved setting; their values a word, a number, a truth value,
-  null, or a list of these; `layer` may be `first` or `last`. `to` changes only what it names.
+  null, or a list of these; `layer` may be `first` or `last`, and `step` may be `last`: where a run that comes to its
+  end is measured last (one that diverged has no such number and has failed). `to` changes only what it names.
+- **Curves.** Wherever a run trains there are, by `split`, `loss` (`train`, `validation`), `nll` and `accuracy`
+  (`validation`), `global_gradient_norm`, `learning_rate`, `tokens`, `epoch` and `unigram_entropy` (`train`). What is
+  measured at sites has no split: `split: null`. Derived quantities of training have none either, nor a site. Those
+  over a grid of rates (`best_lr`, `max_stable_lr`, ...) leave one number of all runs that differ in `optimizer.lr`
+  alone, which their selection does not name. `learned_fraction` and the targets compare all runs with the same task.
 - **Depths.** `encoder.sublayers` and `decoder.sublayers`, a stack's residual branches (2 a layer, 3 with
   cross-attention), and `model.sublayers`, those of all stacks, follow from a setting: they are selected by, and named
   as `over`, like its paths, and not set.
 - **Claims** must leave one number per seed and x. Common fields: `id`, `says`, `kind`, `primary` (at most six),
   `requires` (what must hold for the claim to be testable), `source`, `published`, `badge` (`paper` or `regression`),
   `calibration: {seeds: ...}` (pilot seeds that set a margin; they are not judged).
+- **Failures.** A seed that diverged, or whose number is not finite, ranks worst. One that a stop rule ended early is
+  left out of every claim that reads it after step 0, but for `kind: status`, which counts how runs end.
 - **YAML.** `1e-3` is a number; `no`, `on` and `1:30` are text. Duplicate keys, merge keys, tags, dates, directives,
   `.nan` and `.inf` are refused. At most 256 KiB, 20,000 nodes, 32 levels, 100 aliases.
 """

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 
 from lnlab.compile.choices import Registries, resolve_choice
 from lnlab.compile.overlay import Draft, Found
-from lnlab.compile.selections import Ground, ambiguity, flaws_of_selection, unknown_key
+from lnlab.compile.selections import Ground, ambiguity, flaws_of_selection, listed, open_split, unknown_key
 from lnlab.errors import nearest
 from lnlab.keys import Json
 from lnlab.registry import Choice, Flaw, Flawed, Where
@@ -146,8 +146,15 @@ def _stands(path: str, ground: Ground) -> bool:
 
 
 def _ambiguous(selections: list[tuple[str, Json]], kept: list[str], ground: Ground) -> Iterator[tuple[Where, Flaw]]:
-    """The selections of a claim that leave more than one number per seed and x; ``to`` changes what ``of`` says."""
+    """The selections of a claim that leave more than one number per seed and x; ``to`` changes what ``of`` says.
+
+    Runs that differ only in what their quantity is taken over have one number.
+    """
     first = dict(selections).get("of", {})
     for word, selection in selections:
-        if reason := ambiguity({**first, **selection}, kept, ground):
+        whole = {**first, **selection}
+        over = [path for name in listed(whole.get("quantity")) if (path := ground.taken_over.get(name))]
+        if both := [path for path in over if path in kept]:
+            yield (word, "quantity"), Flaw((), f"it is taken over {both[0]}, and so is the claim", "keep one of them")
+        elif reason := ambiguity(whole, [*kept, *over], ground) or open_split(whole, kept, ground):
             yield (word,), Flaw((), reason, "a claim reads one number per seed and x")

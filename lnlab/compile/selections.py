@@ -1,7 +1,7 @@
 """Is a selection plausible? Its keys are columns or paths of the setting, its values stand there, it takes a run."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 
 from lnlab.compile.places import UNKNOWN
@@ -9,7 +9,7 @@ from lnlab.compile.variants import Members, Variants
 from lnlab.errors import nearest
 from lnlab.keys import Json, canonical
 from lnlab.registry import Flaw
-from lnlab.spec.columns import COLUMNS, ENDS, VOCABULARY
+from lnlab.spec.columns import COLUMNS, CURVES, ENDS, LAST, VOCABULARY
 from lnlab.spec.values import NONE, is_choices
 
 Selection = Mapping[str, Json]
@@ -26,6 +26,7 @@ class Ground:
             is no mistake of the spec, only not among these runs. None where nothing was changed or it cannot be told.
         seeds: of the experiment.
         quantities: every name that is measured or derived, or None where a probe does not say what it measures.
+        taken_over: derived quantity -> the path that it is taken over, of those that are.
     """
 
     variants: Variants
@@ -33,6 +34,7 @@ class Ground:
     unchanged: Callable[[], Variants | None]
     seeds: Collection[int]
     quantities: Collection[str] | None
+    taken_over: Mapping[str, str] = field(default_factory=dict)
 
     def either(self, asked: Callable[[Variants], bool]) -> bool:
         """Whether it holds for this plan or for the spec unchanged."""
@@ -48,7 +50,40 @@ def flaws_of_selection(selection: Selection, ground: Ground) -> list[Flaw]:
     if not flaws and not ground.either(lambda variants: bool(variants.taken(selection))):
         settings = ", ".join(f"{key} = {shown(value)}" for key, value in selection.items() if key not in COLUMNS)
         flaws.append(Flaw((), f"no run has all of {settings}", "lnlab plan prints the runs there are"))
-    return flaws
+    return flaws or _flaws_of_quantity(selection, ground)
+
+
+def _flaws_of_quantity(selection: Selection, ground: Ground) -> list[Flaw]:
+    """A quantity that is taken over a path which does not vary here; one of the curve on a split that it has not."""
+    for name in listed(selection.get("quantity")):
+        path = ground.taken_over.get(name) if isinstance(name, str) else None
+        if path and path in selection:
+            return [Flaw((path,), f"'{name}' is taken over it", "leave it out")]
+        if path and not ground.either(lambda vs, path=path: _varies(vs, vs.taken(selection), path)):  # type: ignore[misc]
+            what = f"'{name}' is taken over {path}, of which these runs have not two values"
+            return [Flaw(("quantity",), what, f"sweep {path}")]
+        split = selection.get("split")
+        if _of_the_curve(name, ground) and isinstance(split, str) and split not in CURVES[name]:
+            what = f"'{name}' is not measured on split = {split}"
+            return [Flaw(("split",), what, f"there is {' and '.join(CURVES[name])}")]
+    return []
+
+
+def _varies(variants: Variants, taken: Members, path: str) -> bool:
+    return sum(bool(members & taken) for _, members in variants.at(path)) > 1
+
+
+def _of_the_curve(name: Json, ground: Ground) -> bool:
+    """Whether a quantity is measured along the curve and nowhere else."""
+    return name in CURVES and list(ground.quantities or ()).count(name) == 1
+
+
+def open_split(selection: Selection, kept: Collection[str], ground: Ground) -> str | None:
+    """Why a selection of a quantity of the curve leaves a number for each of several splits, or None."""
+    for name in listed(selection.get("quantity")):
+        if _of_the_curve(name, ground) and len(CURVES[name]) > 1 and "split" not in (*selection, *kept):
+            return f"'{name}' is measured on {' and '.join(CURVES[name])}; pin split"
+    return None
 
 
 def _flaws_of_key(key: str, wanted: Json, ground: Ground) -> list[Flaw]:
@@ -87,6 +122,9 @@ def _flaws_of_column(key: str, wanted: Json, ground: Ground) -> list[Flaw]:
         return [] if wanted is None or fits else [_wrong(key, wanted, "count layers from 1, or write first or last")]
     if key == "layer":
         known = ENDS
+    if key == "step" and wanted is not None:
+        counted = isinstance(wanted, int) and not isinstance(wanted, bool) and wanted >= 0
+        return [] if wanted == LAST or counted else [_wrong(key, wanted, "count updates from 0, or write last")]
     if known is None or wanted is None or wanted in known:
         return []
     return [_wrong(key, wanted, _known(wanted, list(known)))]

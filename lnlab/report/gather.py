@@ -8,6 +8,7 @@ import polars as pl
 from lnlab.analyse.intervals import student
 from lnlab.analyse.quantities import quantities
 from lnlab.analyse.select import MEASURED, runs_with, select
+from lnlab.analyse.series import heads
 from lnlab.analyse.settings import words
 from lnlab.errors import Problem, ReportError
 from lnlab.keys import Json
@@ -82,7 +83,7 @@ def gather(results: Results, quantity: str, where: Mapping[str, Json], x: str, *
     column = _panel_column(rows, x) if panels else None
     panel = pl.lit(None, pl.String) if column is None else pl.col(column).cast(pl.String)
     runs = runs_with(results, selection, x)
-    names, families, labels = series(results, runs, x)
+    names, families, labels = series(results, heads(results, runs, selection), x)
     rows = rows.with_columns(panel.alias("panel")).join(labels, on="run", how="left", maintain_order="left")
     refuse_several(rows, x)
     finite = rows.filter(pl.col("value").is_finite())
@@ -176,11 +177,16 @@ def missing(runs: pl.DataFrame) -> str:
 
 
 def stored(results: Results, quantity: str, rows: pl.DataFrame) -> dict[str, pl.DataFrame]:
-    """The stored rows that give these rows again: themselves, or those of these runs that a derived one is made of."""
+    """The stored rows that give these rows again: themselves, or those that a derived one is made of.
+
+    Those of these runs, unless it compares a run with others.
+    """
     runs = pl.col("run").is_in(rows["run"].unique().implode())
     if quantity in quantities.entries:
-        parts = quantities[quantity].tags.get("of")
-        kept = runs if parts is None else runs & pl.col("quantity").is_in(parts)
+        tags = quantities[quantity].tags
+        parts = tags.get("of")
+        kept = pl.lit(value=True) if tags.get("across") else runs
+        kept = kept if parts is None else kept & pl.col("quantity").is_in(parts)
         return {name: results.tables[name].filter(kept) for name in MEASURED if name in results.tables}
     keys = [c for c in ("run", "step", "split", "stack", "layer", "sublayer", "tensor", "index") if c in rows.columns]
     taken = rows.select(keys).unique()

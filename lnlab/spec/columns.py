@@ -39,11 +39,25 @@ VOCABULARY: dict[str, tuple[str, ...]] = {
     ),
     "split": ("train", "validation", "test"),
 }
-ENDS = ("first", "last")
+LAST = "last"
+"""What ``step`` may also be: where a run that comes to its end is measured last."""
+ENDS = ("first", LAST)
 """What ``layer`` may also be: the first and the last layer of a run's stack."""
 
 EVALUATION = "evaluation"
 """The probe that scores a split; that of the validation split looks wherever ``train.evaluate`` says."""
+
+CURVES: dict[str, tuple[str, ...]] = {
+    "loss": ("train", "validation", "test"),
+    "nll": ("train", "validation", "test"),
+    "accuracy": ("train", "validation", "test"),
+    "global_gradient_norm": ("train",),
+    "learning_rate": ("train",),
+    "tokens": ("train",),
+    "unigram_entropy": ("train",),
+    "epoch": ("train",),
+}
+"""What is measured along the curve wherever a run trains, with the splits on which it is."""
 
 METHOD = "method"
 """What a selection, an axis and a claim's ``over`` may name beside paths: the name of a setting under ``methods``."""

@@ -14,7 +14,7 @@ from lnlab.store.pending import Wanted, miss_of
 from lnlab.store.records import Found, Record, look
 from lnlab.tables import WRITTEN_BY_WORKERS, Results, frame, schema
 
-_OF_THE_OUTCOME = ("status", "reason", "done", "seconds", "parameters", "last_finite_loss", "device", "versions")
+_OF_THE_OUTCOME = ("status", "reason", "seconds", "parameters", "last_finite_loss", "device", "versions")
 _OF_THE_NEXT_UPDATE = ("loss", "global_gradient_norm")
 """Curves of the training batches: at a state they belong to the update that follows it."""
 _BY_MEASUREMENT = [table for table, columns in WRITTEN_BY_WORKERS.items() if "measurement" in columns]
@@ -51,7 +51,7 @@ def join(root: Path, plan: Mapping[str, pl.DataFrame]) -> Results:
     gathered = _gather(root, runs, needs)
     outcomes = pl.DataFrame(
         [gathered.outcomes[key] for key in runs.select("trajectory", "steps").iter_rows()],
-        schema={name: pl.Int64() if name == "done" else schema("outcomes")[name] for name in _OF_THE_OUTCOME},
+        schema={name: schema("outcomes")[name] for name in _OF_THE_OUTCOME} | {"done": schema("outcomes")["steps"]},
     )
     places = needs.join(runs.select("run", "variant", "seed"), on="run", maintain_order="left")
     where = places.select("run", "variant", "seed", "step", "measurement")
@@ -156,7 +156,7 @@ def _outcome(found: Found, asked: Wanted) -> dict[str, Any]:
         return told | (ran if asked.steps else {"done": 0})
     if miss.attempt is not None:
         return _columns(miss.attempt) | {"done": min(course(found.records).covered, asked.steps)}
-    return dict.fromkeys(_OF_THE_OUTCOME) | {"reason": miss.reason if found.damaged else None}
+    return dict.fromkeys((*_OF_THE_OUTCOME, "done")) | {"reason": miss.reason if found.damaged else None}
 
 
 def _columns(record: Record) -> dict[str, Any]:

@@ -1,5 +1,8 @@
 """Small experiments by hand: settings, runs that ended as told, and rows as a function of variant and seed."""
 
+from collections.abc import Mapping
+from dataclasses import dataclass
+
 import polars as pl
 import pytest
 
@@ -49,6 +52,58 @@ def an_experiment(variants, seeds, rows, *, axes=(), status=lambda variant, seed
     columns = FRONT | dict(schema("curves"))
     trained = pl.DataFrame({c: [row.get(c) for row in lines] for c in columns}, schema=columns)
     return Results(runs, frame("axes", told), {"sites": sites, "curves": trained})
+
+
+@dataclass(frozen=True)
+class Trained:
+    """A run by hand: its validation nll by step, how it ended, and its seed's unigram entropy."""
+
+    nll: Mapping[int, float]
+    status: str | None = "finished"
+    done: int | None = None
+    entropy: float | None = 6.0
+
+
+def trained_experiment(variants, runs, *, steps=100, axes=(), epoch=10):
+    """``runs``: (variant, seed) -> ``Trained``; ``epoch`` is the number of updates an epoch."""
+    front = [(v, s, f"{v}-{s}") for v, s in runs]
+    told = [
+        {"run": run, "trajectory": f"t{run}", "steps": steps, "variant": v, "seed": s}
+        | {"setting": canonical(variants[v]), "status": runs[v, s].status}
+        | {"reason": "loss is not finite" if runs[v, s].status == "diverged" else None}
+        | {"done": runs[v, s].done if runs[v, s].done is not None else steps if runs[v, s].status else None}
+        for v, s, run in front
+    ]
+    curves = []
+    for v, s, run in front:
+        at = {"run": run, "variant": v, "seed": s, "trajectory": f"t{run}"}
+        curves += [
+            at | {"step": t, "split": "validation", "quantity": "nll", "value": x} for t, x in runs[v, s].nll.items()
+        ]
+        curves += [at | {"step": t, "split": "train", "quantity": "epoch", "value": t / epoch} for t in runs[v, s].nll]
+        if runs[v, s].entropy is not None:
+            value = runs[v, s].entropy
+            curves.append(at | {"step": 0, "split": "train", "quantity": "unigram_entropy", "value": value})
+    columns = FRONT | dict(schema("curves"))
+    table = pl.DataFrame({c: [row.get(c) for row in curves] for c in columns}, schema=columns)
+    points = [
+        {"run": run, "axis": path, "value": canonical(read(variants[v])), "label": str(read(variants[v]))}
+        for v, s, run in front
+        for path, read in axes
+    ]
+    ended = dict(schema("runs")) | {"status": pl.String, "reason": pl.String, "done": pl.Int64}
+    sites = pl.DataFrame(schema=FRONT | {"step": pl.Int64} | dict(schema("sites")))
+    return Results(pl.DataFrame(told, schema=ended), frame("axes", points), {"sites": sites, "curves": table})
+
+
+@pytest.fixture(scope="session")
+def trained():
+    return Trained
+
+
+@pytest.fixture(scope="session")
+def training():
+    return trained_experiment
 
 
 @pytest.fixture(scope="session")

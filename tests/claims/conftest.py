@@ -11,6 +11,7 @@ import lnlab.claims.fit
 import lnlab.claims.order
 import lnlab.claims.power_law
 import lnlab.claims.ratio
+import lnlab.claims.status
 import lnlab.claims.trend  # noqa: F401 - registers the kinds
 from lnlab.claims.claim import judge
 from lnlab.keys import canonical
@@ -29,11 +30,11 @@ def a_setting(arm, layers=6):
     }
 
 
-def an_experiment(arms, *, sizes=False, step=0, status=None):
+def an_experiment(arms, *, sizes=False, step=0, status=None, done=None):
     """Rows of quantity ``q`` for ``arms``: word -> array (seeds,) or (seeds, levels).
 
     Levels are layers 1, 2, ... of one run a seed; with ``sizes`` they are runs of 6, 8, 10, ... layers. None is a
-    number that was not measured. ``status(arm, seed)`` is how a run ended.
+    number that was not measured. ``status(arm, seed)`` is how a run ended, ``done(arm, seed)`` after how many updates.
     """
     runs, rows, axes = [], [], []
     for arm, numbers in arms.items():
@@ -46,7 +47,8 @@ def an_experiment(arms, *, sizes=False, step=0, status=None):
                 if sizes or level == 1:
                     ended = status(arm, seed) if status else "finished"
                     told = {"run": run, "trajectory": run, "steps": step, "variant": variant, "seed": seed}
-                    runs.append(told | {"setting": canonical(a_setting(arm, layers)), "status": ended, "reason": None})
+                    ended = {"status": ended, "reason": None, "done": done(arm, seed) if done else step}
+                    runs.append(told | {"setting": canonical(a_setting(arm, layers)), **ended})
                     axes.append({"run": run, "axis": "placement", "value": f'"{arm}"', "label": arm})
                 if value is not None:
                     site = {"stack": "decoder", "layer": None if sizes or len(values) == 1 else level, "tensor": "w2"}
@@ -54,7 +56,7 @@ def an_experiment(arms, *, sizes=False, step=0, status=None):
                     rows.append(told | {"value": float(value)})
     columns = {"run": pl.String, "variant": pl.String, "seed": pl.Int64, "step": pl.Int64} | dict(schema("sites"))
     sites = pl.DataFrame({c: [row.get(c) for row in rows] for c in columns}, schema=columns)
-    ended = dict(schema("runs")) | {"status": pl.String, "reason": pl.String}
+    ended = dict(schema("runs")) | {"status": pl.String, "reason": pl.String, "done": pl.Int64}
     return Results(pl.DataFrame(runs, schema=ended, orient="row"), frame("axes", axes), {"sites": sites})
 
 
@@ -67,10 +69,11 @@ def experiment():
 def verdict():
     """``verdict(arms, kind=..., ...)``: judge one claim about arm ``a`` of such an experiment."""
 
-    def judged(arms, *, sizes=False, step=0, status=None, **claim):
+    def judged(arms, *, sizes=False, step=0, ended=None, status=None, done=None, **claim):
         arms = arms if isinstance(arms, dict) else {"a": arms}
         of = {"of": {"quantity": "q", "placement": "a"}}
-        results = an_experiment(arms, sizes=sizes, step=step, status=status)
+        results = an_experiment(arms, sizes=sizes, step=step, status=ended or status, done=done)
+        claim |= {} if ended is None or status is None else {"status": status}
         return judge({"id": "it", "says": "So it is.", **of, **claim}, results)
 
     return judged

@@ -10,6 +10,7 @@ import math
 import numpy as np
 import polars as pl
 import pytest
+from scipy import stats
 
 from lnlab.analyse.intervals import Interval
 from lnlab.analyse.series import Series
@@ -17,6 +18,7 @@ from lnlab.claims.order import contrast_region
 from lnlab.claims.power_law import lack_of_fit, slopes
 from lnlab.claims.region import Region, decide
 from lnlab.claims.sample import Sample, of_two
+from lnlab.claims.status import Tally, mcnemar, shares
 from lnlab.claims.student import judged, signs
 from lnlab.claims.together import Member, together
 from lnlab.claims.trend import ruled
@@ -148,6 +150,44 @@ def test_shares_of_seeds(n):
     kept = np.random.default_rng(n).uniform(size=(REPEATS, n)) < 0.8
     numbers = np.where(kept, 1.0, 3.0)
     assert rate(signs("", a_sample(row, log=True), Region(high=2.0), 0.8).verdict for row in numbers) <= limit()
+
+
+def a_tally(met, unknown):
+    known = {seed: bool(x) for seed, x in enumerate(met) if not unknown[seed]}
+    return Tally(known, {seed: "timed_out" for seed, x in enumerate(unknown) if x}, (), {})
+
+
+@pytest.mark.parametrize("n", [6, 8, 10, 20])
+@pytest.mark.parametrize("gone", [0.0, 0.2])
+@pytest.mark.parametrize("half", [Region(low=0.5), Region(high=0.5)], ids=str)
+def test_runs_that_train_as_often_as_not(half, gone, n):
+    """Seeds of which nothing is known are those that would have trained, or those that would not."""
+    rng = np.random.default_rng([n, int(10 * gone)])
+    met = rng.uniform(size=(REPEATS, n)) < 0.5
+    lost = rng.uniform(size=(REPEATS, n)) < gone
+    for unknown in (lost & met, lost & ~met):
+        found = (shares(a_tally(m, u), "", half).verdict for m, u in zip(met, unknown, strict=True))
+        assert rate(found) <= limit()
+
+
+@pytest.mark.parametrize("n", [6, 10, 30])
+@pytest.mark.parametrize("both", [0.0, 0.5])
+def test_settings_that_train_equally_often(both, n):
+    """Whatever share of the seeds trains, or fails, with both."""
+    rng = np.random.default_rng([n, int(10 * both)])
+    alike, first = rng.uniform(size=(REPEATS, n)) < both, rng.uniform(size=(REPEATS, n)) < 0.5
+    none = np.zeros(n, bool)
+    pairs = zip(first | alike, ~first | alike, strict=True)
+    found = (mcnemar(a_tally(a, none), a_tally(b, none), "", Region(low=0.5)).verdict for a, b in pairs)
+    assert rate(found) <= limit()
+
+
+@pytest.mark.parametrize(("n", "least"), [(6, 6), (10, 9), (20, 15)])
+def test_what_seeds_buy_a_setting_that_trains_nine_times_of_ten(n, least):
+    """The binomial figure: the chance that at least as many train as decide."""
+    met = np.random.default_rng(n).uniform(size=(REPEATS, n)) < 0.9
+    found = [shares(a_tally(row, np.zeros(n, bool)), "", Region(low=0.5)).verdict for row in met]
+    assert found.count("supported") / REPEATS == pytest.approx(stats.binom.sf(least - 1, n, 0.9), abs=0.03)
 
 
 @pytest.mark.parametrize(("n", "power"), [(5, 0.31), (10, 0.87)])

@@ -60,6 +60,8 @@ def test_runs_carry_their_outcome_and_missing_ones_null(store, plan, tmp_path):
     assert runs["reason"].to_list() == [None, "no luck", None, None]
     assert runs["parameters"].to_list() == [12, 12, None, None]
     assert runs["run"].to_list() == [run.key for run in plan.runs]
+    assert runs["done"].to_list() == [0, 0, None, None]
+    assert runs.schema["done"] == pl.Int64
 
 
 def test_damage_makes_a_run_missing_and_says_why_while_the_others_are_served(full, root, plan):
@@ -116,6 +118,28 @@ def test_two_runs_of_one_trajectory_share_its_rows_and_see_its_curve_up_to_their
     curve = results.tables["curves"].filter(run="r3")
     assert curve["value"].to_list() == [0.0, 0.5, 1.0, 1.5]
     assert results.tables["curves"].filter(run="r0")["step"].to_list() == [0]
+
+
+@pytest.mark.parametrize(
+    ("made", "done"),
+    [
+        ([("finished", 7)], [0, 3, 7, 7]),
+        ([("diverged", 5)], [0, 3, 5, 5]),
+        ([("finished", 0), ("finished", 7)], [0, 3, 7, 7]),
+        ([("interrupted", 2), ("finished", 7)], [0, 3, 7, 7]),
+    ],
+)
+def test_updates_that_were_made_are_told_up_to_the_end_of_each_run(store, tmp_path, made, done):
+    """A rule ended the trajectory after 7, or it diverged in the 5th; runs ask for 0, 3, 7 and 10 updates of it."""
+    plan = plan_of(variants=1, seeds=1, probes=())
+    unit, run = plan.trajectories[0], plan.runs[0]
+    for status, steps in made:
+        store.open_unit(unit.key).commit([], outcome_of(unit, status) | {"steps": steps})
+    same = {"trajectory": unit.key, "variant": run.variant, "seed": 1}
+    rows = [{"run": f"r{steps}", "steps": steps, **same} for steps in (0, 3, 7, 10)]
+    runs = join(store.root, {"runs": frame("runs", rows), "axes": frame("axes", []), "needs": frame("needs", [])}).runs
+    assert runs["done"].to_list() == done
+    assert runs["status"].unique().to_list() == [made[-1][0]]
 
 
 def test_a_plan_that_is_not_there_or_damaged_says_what_to_do(store, plan, tmp_path):

@@ -1,0 +1,160 @@
+"""One number for a grid of learning rates: by hand, against a loop, and in the series of a claim."""
+
+import math
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import lnlab.analyse.rates  # noqa: F401 - registers the quantities
+from lnlab.analyse.select import NothingSelected, select
+from lnlab.analyse.series import series
+from lnlab.errors import LabError
+
+RATES = (1e-4, 1e-3, 1e-2, 1e-1)
+H = 6.0
+EVERY = ("best_lr", "best_lr_nll", "max_stable_lr", "lr_sensitivity", "basin_edge")
+
+
+@pytest.fixture
+def swept(setting, training, trained):
+    """``swept(post={seed: finals along RATES})``; None diverged. The best run of all ends at 1.0."""
+
+    def build(*, start=9.0, order=RATES, status=lambda arm, seed, rate: None, **arms):
+        variants, runs = {}, {}
+        for arm, seeds in arms.items():
+            for rate in order:
+                name = f"{arm}{rate:g}"
+                variants[name] = setting(arm) | {"optimizer": {"kind": "adam", "lr": rate, "beta": 0.9}}
+                for seed, finals in seeds.items():
+                    final, word = finals[RATES.index(rate)], status(arm, seed, rate)
+                    begin = {} if start is None else {0: start}
+                    run = trained(begin | {100: final}) if final is not None else trained(begin, "diverged", 30)
+                    if word == "stopped":
+                        run = trained(begin | {40: final}, "finished", 40)
+                    elif word is not None:
+                        run = trained(begin, None if word == "pending" else word)
+                    runs[name, seed] = run
+        axes = [
+            ("placement", lambda s: s["decoder"]["placement"]["kind"]),
+            ("optimizer.lr", lambda s: s["optimizer"]["lr"]),
+        ]
+        return training(variants, runs, axes=axes)
+
+    return build
+
+
+def number(results, quantity, arm="post", seed=1):
+    found = select(results, {"quantity": quantity, "placement": arm, "seed": seed})
+    assert len(found) == 1
+    return found["value"][0]
+
+
+POST, PRE = [3.0, 1.0, 1.1, None], [1.0, 1.2, 4.0, 5.0]
+
+
+def test_by_hand(swept):
+    results = swept(post={1: POST}, pre={1: PRE})
+    assert [number(results, q) for q in EVERY] == pytest.approx([1e-3, 1.0, 1e-2, (2 + 0 + 0.1 + 8) / 4, 0])
+    assert [number(results, q, "pre") for q in EVERY] == pytest.approx([1e-4, 1.0, 1e-3, (0.2 + 3 + 4) / 4, 1])
+
+
+def test_a_rate_that_trains_beyond_one_that_does_not_is_not_stable(swept):
+    assert number(swept(post={1: [1.0, 5.0, 1.0, None]}, pre={1: PRE}), "max_stable_lr") == 1e-4
+
+
+def test_rates_too_slow_for_so_many_updates_do_not_count_against_the_best(swept):
+    assert number(swept(post={1: [5.9, 5.0, 1.0, 1.01]}, pre={1: PRE}), "max_stable_lr") == 1e-1
+
+
+def test_where_no_rate_trains_the_largest_stable_one_is_0(swept):
+    results = swept(post={1: [5.0, 4.0, 5.0, None]}, pre={1: PRE})
+    assert number(results, "max_stable_lr") == 0.0
+    assert number(results, "best_lr") == 1e-3
+
+
+def test_where_every_run_diverged_the_seed_has_failed(swept):
+    results = swept(post={1: [None] * 4, 2: POST}, pre={1: PRE, 2: PRE})
+    assert number(results, "max_stable_lr") == 0.0
+    assert number(results, "best_lr_nll") == math.inf
+    for quantity in ("best_lr", "best_lr_nll", "lr_sensitivity", "basin_edge"):
+        found = series(results, {"quantity": quantity, "placement": "post"})
+        assert (found.seeds, found.failed) == ([2], {1: "its number is not finite"}), quantity
+
+
+def test_a_run_that_diverged_is_an_answer_and_one_number_is_left_per_seed(swept):
+    results = swept(post={1: POST, 2: POST}, pre={1: PRE, 2: PRE})
+    found = series(results, {"quantity": "max_stable_lr", "placement": "post"})
+    assert found.numbers["value"].to_list() == [1e-2, 1e-2]
+    assert (found.failed, found.lost, found.pending, found.trained) == ({}, {}, (), True)
+    over = series(results, {"quantity": "max_stable_lr"}, "placement")
+    assert (over.levels, over.matrix.tolist()) == (["post", "pre"], [[1e-2, 1e-3]] * 2)
+
+
+@pytest.mark.parametrize(
+    ("word", "fate", "why"),
+    [
+        ("pending", "pending", None),
+        ("timed_out", "lost", "timed_out"),
+        ("stopped", "lost", "stopped at step 40 by its rule"),
+    ],
+)
+def test_a_grid_with_a_hole_has_no_number_yet(swept, word, fate, why):
+    """Seed 1 lacks one rate of post. Where it has yet to run, no other number is judged either: the best may change."""
+    gone = lambda arm, seed, rate: word if (arm, seed, rate) == ("post", 1, 1e-3) else None  # noqa: E731
+    results = swept(post={1: POST, 2: POST}, pre={1: PRE, 2: PRE}, status=gone)
+    found = series(results, {"quantity": "max_stable_lr", "placement": "post"})
+    if fate == "pending":
+        assert (found.seeds, found.pending) == ([], (1, 2))
+    else:
+        assert (found.seeds, found.lost) == ([2], {1: why})
+
+
+def test_before_anything_has_run_nothing_is_ambiguous(swept):
+    results = swept(post={1: POST}, pre={1: PRE}, status=lambda *_: "pending")
+    assert series(results, {"quantity": "best_lr", "placement": "post"}).pending == (1,)
+    assert series(results, {"quantity": "best_lr"}, "placement").pending == (1,)
+    with pytest.raises(LabError, match=r"placement \(post, pre\)"):
+        series(results, {"quantity": "best_lr"})
+
+
+def test_the_loss_at_the_start_must_have_been_measured(swept):
+    results = swept(post={1: POST}, pre={1: PRE}, start=None)
+    assert select(results, {"quantity": "lr_sensitivity"}).is_empty()
+    with pytest.raises(NothingSelected, match=r"and the validation loss at step 0"):
+        series(results, {"quantity": "lr_sensitivity", "placement": "post"})
+
+
+def test_what_it_is_taken_over_is_not_selected_and_must_vary(swept, setting, training, trained):
+    results = swept(post={1: POST}, pre={1: PRE})
+    with pytest.raises(LabError, match=r"optimizer\.lr: 'best_lr' is taken over it; leave it out"):
+        select(results, {"quantity": "best_lr", "optimizer.lr": 1e-3})
+    with pytest.raises(LabError, match=r"optimizer\.lr: 'best_lr' is taken over it"):
+        series(results, {"quantity": "best_lr", "placement": "post"}, "optimizer.lr")
+    alone = training({"a": setting()}, {("a", 1): trained({100: 1.0})})
+    with pytest.raises(NothingSelected, match=r"it needs a final loss at two values of optimizer\.lr"):
+        series(alone, {"quantity": "best_lr"})
+
+
+finals = st.lists(st.one_of(st.none(), st.floats(1.0, 12.0)), min_size=4, max_size=4)
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(finals, st.permutations(RATES))
+def test_grids_agree_with_a_loop_whatever_the_order_of_the_sweep(swept, finals, order):
+    results = swept(post={1: finals}, pre={1: PRE}, order=order)
+    losses = [math.inf if x is None else x for x in finals]
+    best = losses.index(min(losses))
+    shares = [0.0 if x == math.inf else (H - x) / (H - 1.0) for x in losses]
+    stable = 0.0
+    for rate, share in zip(RATES[best:], shares[best:], strict=True):
+        if share <= 0.9:
+            break
+        stable = rate
+    assert number(results, "max_stable_lr") == stable
+    assert number(results, "best_lr_nll") == min(losses)
+    if min(losses) < math.inf:
+        assert number(results, "best_lr") == RATES[best]
+        assert number(results, "basin_edge") == (best in (0, 3))
+        expected = sum(min(x, 9.0) - min(losses) for x in losses) / 4
+        assert number(results, "lr_sensitivity") == pytest.approx(expected)

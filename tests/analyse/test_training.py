@@ -1,0 +1,121 @@
+"""What training came to, by hand; a run that diverged ranks worst, and one that a rule stopped is told apart."""
+
+import math
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lnlab.analyse.quantities import quantities
+from lnlab.analyse.select import select
+from lnlab.analyse.series import series
+from lnlab.analyse.training import sum_learning_rate
+
+CURVE = {0: 9.0, 50: 3.0, 100: 4.0}
+
+
+def numbers(results, quantity, **more):
+    rows = select(results, {"quantity": quantity, **more}).sort("variant", "seed")
+    return dict(zip(zip(rows["variant"], rows["seed"], strict=True), rows["value"], strict=True))
+
+
+@pytest.fixture
+def ended(setting, training, trained):
+    """Seeds that came to their end, diverged, ended in NaN, were stopped, ran out of time, and are yet to run."""
+    runs = {
+        ("a", 1): trained(CURVE),
+        ("a", 2): trained({0: 9.0, 50: 2.0}, "diverged", 70),
+        ("a", 3): trained(CURVE | {100: math.nan}),
+        ("a", 4): trained({0: 9.0, 40: 5.0}, "finished", 40),
+        ("a", 5): trained({0: 9.0}, "timed_out", 30),
+        ("a", 6): trained({}, None),
+    }
+    return training({"a": setting()}, runs)
+
+
+def test_the_final_nll_is_the_last_evaluated(ended):
+    found = numbers(ended, "final_nll")
+    assert found == {("a", 1): 4.0, ("a", 2): math.inf, ("a", 3): math.inf, ("a", 4): 5.0}
+    rows = select(ended, {"quantity": "final_nll"}).sort("seed")
+    assert rows["step"].to_list() == [100, 70, 100, 40]
+
+
+def test_the_best_nll_of_a_run_that_diverged_is_worst_though_it_was_low(ended):
+    assert numbers(ended, "best_nll_of_run") == {("a", 1): 3.0, ("a", 2): math.inf, ("a", 3): math.inf, ("a", 4): 5.0}
+
+
+def test_seeds_are_sorted_by_how_they_ended(ended):
+    found = series(ended, {"quantity": "final_nll"})
+    assert found.numbers.select("seed", "value").rows() == [(1, 4.0)]
+    assert found.failed == {2: "loss is not finite", 3: "its number is not finite"}
+    assert found.lost == {4: "stopped at step 40 by its rule", 5: "timed_out"}
+    assert found.pending == (6,)
+    assert found.trained
+    assert series(ended, {"quantity": "final_nll"}, cut=True).numbers["seed"].to_list() == [1, 4]
+
+
+def test_what_a_stopped_run_was_at_step_0_counts(ended):
+    of = {"quantity": "nll", "split": "validation"}
+    assert series(ended, of | {"step": 0}).seeds == [1, 2, 3, 4, 5]
+    assert series(ended, of | {"step": 40}).lost[4] == "stopped at step 40 by its rule"
+    assert series(ended, of, "step").lost[4] == "stopped at step 40 by its rule"
+
+
+def test_the_last_step_is_that_of_runs_that_come_to_their_end(ended):
+    of = {"quantity": "nll", "step": "last"}
+    assert numbers(ended, "nll", step="last", seed=[1, 2]) == {("a", 1): 4.0}
+    found = series(ended, of)
+    assert (found.seeds, set(found.failed), set(found.lost), found.pending) == ([1], {2, 3}, {4, 5}, (6,))
+    assert select(ended, {"quantity": "nll", "seed": 2, "step": [0, "last"]})["step"].to_list() == [0]
+    assert select(ended, {"quantity": "unigram_entropy", "step": "last"})["step"].to_list() == [0] * 6
+
+
+def test_if_no_run_came_to_its_end_the_last_step_is_the_one_asked_for(setting, training, trained):
+    results = training({"a": setting()}, {("a", s): trained({0: 9.0, 50: 8.0}, "diverged", 60) for s in (1, 2)})
+    found = series(results, {"quantity": "nll", "step": "last"})
+    assert (found.seeds, found.failed) == ([], dict.fromkeys((1, 2), "loss is not finite"))
+
+
+def test_a_quantity_at_sites_and_along_the_curve_is_told_apart_by_its_split(setting, experiment):
+    row = {"quantity": "loss", "stack": "encoder", "value": 1.0}
+    curve = [{"step": 0, "split": split, "quantity": "loss", "value": 2.0} for split in ("train", "validation")]
+    results = experiment({"a": setting()}, (1,), lambda v, s: [row], curves=curve)
+    assert select(results, {"quantity": "loss", "split": None})["value"].to_list() == [1.0]
+    assert select(results, {"quantity": "loss", "split": "train"})["value"].to_list() == [2.0]
+    assert series(results, {"quantity": "loss", "split": "validation"}).numbers["value"].to_list() == [2.0]
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=9))
+def test_rates_add_up(setting, training, trained, rates):
+    curve = [
+        {"run": "a-1", "variant": "a", "seed": 1, "step": t, "split": "train", "quantity": "learning_rate", "value": x}
+        for t, x in enumerate(rates, 1)
+    ]
+    results = training({"a": setting()}, {("a", 1): trained({})})
+    table = results.tables["curves"]
+    results.tables["curves"] = pl.concat([table.clear(), pl.DataFrame(curve)], how="diagonal")
+    rows = sum_learning_rate(results)
+    assert rows["step"].to_list() == list(range(1, len(rates) + 1))
+    assert rows["value"].to_list() == pytest.approx([math.fsum(rates[: t + 1]) for t in range(len(rates))], abs=1e-12)
+
+
+def test_rates_with_a_gap_add_up_to_it_only(setting, training, trained):
+    results = training({"a": setting()}, {("a", 1): trained({})})
+    curve = [{"run": "a-1", "variant": "a", "seed": 1, "step": t, "value": 0.5} for t in (1, 2, 4, 5)]
+    told = pl.DataFrame(curve).with_columns(split=pl.lit("train"), quantity=pl.lit("learning_rate"))
+    results.tables["curves"] = pl.concat([results.tables["curves"].clear(), told], how="diagonal")
+    assert sum_learning_rate(results)["value"].to_list() == [0.5, 1.0]
+
+
+def test_quantities_of_training_are_made_of_what_they_say(ended):
+    for entry in quantities:
+        if entry.tags.get("trained"):
+            kept = ended.tables["curves"].filter(pl.col("quantity").is_in(entry.tags["of"]))
+            results = type(ended)(ended.runs, ended.axes, {**ended.tables, "curves": kept})
+            assert entry.build(results).equals(entry.build(ended)), entry.name
+
+
+def test_a_folder_that_does_not_say_how_far_runs_went_has_stopped_none(ended):
+    results = type(ended)(ended.runs.drop("done"), ended.axes, ended.tables)
+    assert series(results, {"quantity": "final_nll"}).seeds == [1, 4]

@@ -1,0 +1,188 @@
+"""How runs end: shares of seeds with exact intervals, and two settings on the same seeds."""
+
+import math
+
+import pytest
+from scipy import stats
+
+from lnlab.claims.claim import judge
+from lnlab.claims.headline import p_value
+from lnlab.errors import LabError
+
+TRAINS = {"kind": "status", "at_least": 0.9}
+STATUSES = ("diverged", "failed", "timed_out", "out_of_memory")
+
+
+def exact(k, n):
+    return tuple(stats.binomtest(k, n).proportion_ci(method="exact"))
+
+
+@pytest.mark.parametrize(
+    ("k", "n", "expect", "word"),
+    [
+        (6, 6, "trains", "supported"),
+        (5, 6, "trains", "undecided"),
+        (0, 6, "trains", "contradicted"),
+        (0, 6, "fails", "supported"),
+        (6, 6, "fails", "contradicted"),
+        (9, 10, "trains", "supported"),
+        (8, 10, "trains", "undecided"),
+        (2, 10, "fails", "undecided"),
+        (1, 10, "fails", "supported"),
+    ],
+)
+def test_seeds_that_train_are_counted_exactly(verdict, k, n, expect, word):
+    found = verdict([1.0] * k + [0.2] * (n - k), **TRAINS, expect=expect)
+    assert (found.verdict, found.n, found.inside, found.estimate) == (word, n, k, k / n)
+    assert (found.low, found.high) == pytest.approx(exact(k, n))
+    assert (found.region_low, found.region_high) == ((0.5, None) if expect == "trains" else (None, 0.5))
+    assert found.seeds == {seed: float(seed <= k) for seed in range(1, n + 1)}
+    assert f"{k} of {n} seeds: q at least 0.9" in found.reason
+
+
+def test_five_seeds_are_too_few_by_rule(verdict):
+    found = verdict([1.0] * 5, **TRAINS)
+    assert found.verdict == "undecided"
+    assert found.reason.endswith("5 seeds; a verdict needs 6, by rule")
+    assert exact(5, 5)[0] < 0.5 < exact(6, 6)[0]
+
+
+@pytest.mark.parametrize("region", [{"at_least": 0.9}, {"at_most": 0.9}, {"between": [-1, 99]}])
+def test_a_seed_that_failed_trains_in_no_region(verdict, region):
+    """NaN, infinity and divergence are on no side; a number that stands though the run diverged is one."""
+    found = verdict(
+        [math.nan, math.inf, None] + [0.9] * 6,
+        kind="status",
+        **region,
+        status=lambda a, s: "finished" if s != 3 else "diverged",
+    )
+    assert (found.inside, found.n) == (6, 9)
+    assert found.reason.endswith("1 diverged; 2 its number is not finite")
+    alone = verdict([None] * 6, kind="status", **region, status=lambda a, s: "diverged")
+    assert (alone.verdict, alone.inside) == ("contradicted", 0)
+
+
+@pytest.mark.parametrize("word", STATUSES[1:])
+def test_what_cannot_be_known_counts_against_either_verdict(verdict, word):
+    ended = lambda a, s: word if s <= 2 else "finished"  # noqa: E731
+    for share, expect in ((1.0, "trains"), (0.0, "fails")):
+        found = verdict([None] * 2 + [share] * 6, **TRAINS, expect=expect, status=ended)
+        assert found.verdict == "undecided"
+        k = 6 if share else 0
+        assert (found.low, found.high) == pytest.approx((exact(k, 8)[0], exact(k + 2, 8)[1]))
+        assert found.reason.endswith(f"2 {word}")
+        assert verdict([share] * 8, **TRAINS, expect=expect).verdict == "supported"
+
+
+def test_a_run_that_a_rule_stopped_counts_by_the_number_it_had(verdict):
+    """And in no other kind of claim."""
+    cut = {"step": 100, "done": lambda a, s: 40 if s <= 3 else 100}
+    found = verdict([0.1] * 3 + [1.0] * 7, **TRAINS, **cut)
+    assert (found.inside, found.n) == (7, 10)
+    assert found.reason.endswith("3 stopped at step 40 by its rule")
+    other = verdict([0.1] * 3 + [1.0] * 7, kind="bound", at_least=0.5, **cut)
+    assert (other.verdict, other.n) == ("undecided", 7)
+    assert other.reason.startswith("3 of 10 seeds have no number (stopped at step 40 by its rule)")
+
+
+def test_an_exact_bound_reads_no_sample_of_a_run_that_was_cut_short(verdict):
+    cut = {"kind": "bound", "exact": True, "at_most": 1, "done": lambda a, s: 40 if s == 1 else 100}
+    found = verdict([9.0, 1.0], step=100, **cut)
+    assert (found.verdict, found.n) == ("undecided", 1)
+    assert verdict([9.0, 1.0], step=0, **cut).verdict == "contradicted"
+
+
+def test_ways_to_end_are_counted(verdict):
+    """``ended`` is how a run ended, ``status`` what the claim counts."""
+    ended = lambda a, s: "diverged" if s <= 6 else "out_of_memory" if s == 7 else "finished"  # noqa: E731
+    claim = {"kind": "status", "of": {"placement": "a"}, "ended": ended, "step": 9}
+    numbers = [None] * 7 + [1.0] * 2
+    found = verdict(numbers, **claim, status="diverged")
+    assert (found.inside, found.n) == (6, 9)
+    assert found.reason.startswith(
+        "6 of 9 seeds: ended diverged; 95 % interval of the share 0.30 to 0.93, to be at least"
+    )
+    assert found.reason.endswith("6 diverged; 1 out_of_memory")
+    assert verdict(numbers, **claim, status=["diverged", "out_of_memory"]).inside == 7
+    assert verdict(numbers, **claim, status="finished").inside == 2
+    assert verdict(numbers, **claim, status="finished", done=lambda a, s: 5 if s == 9 else 9).inside == 1
+    assert verdict(numbers, **claim, status="stopped", done=lambda a, s: 5 if s == 9 else 9).inside == 1
+
+
+def test_a_verdict_waits_for_every_run(verdict):
+    ended = lambda a, s: "finished" if s < 8 else None if s == 8 else "interrupted"  # noqa: E731
+    for claim in (TRAINS, {"kind": "status", "of": {"placement": "a"}}):
+        told = {"ended": ended, "status": "finished"} if claim is not TRAINS else {"status": ended}
+        found = verdict([1.0] * 7 + [None] * 2, **claim, **told)
+        assert found.verdict == "undecided"
+        assert found.reason.startswith("2 of 9 seeds have not run to their end (8, 9)")
+
+
+def two(a, b, **more):
+    return {"kind": "status", "at_least": 0.9, "to": {"placement": "b"}, **more}, {"a": a, "b": b}
+
+
+@pytest.mark.parametrize(
+    ("only_a", "only_b", "both", "expect", "word"),
+    [
+        (6, 0, 0, "trains", "supported"),
+        (6, 0, 9, "trains", "supported"),
+        (5, 0, 9, "trains", "undecided"),
+        (0, 6, 3, "trains", "contradicted"),
+        (0, 6, 3, "fails", "supported"),
+        (9, 1, 0, "trains", "supported"),
+        (8, 2, 9, "trains", "undecided"),
+    ],
+)
+def test_two_settings_are_compared_on_the_seeds_that_tell_them_apart(verdict, only_a, only_b, both, expect, word):
+    a = [1.0] * only_a + [math.nan] * only_b + [1.0] * both
+    b = [0.1] * only_a + [1.0] * only_b + [1.0] * both
+    claim, arms = two(a, b, expect=expect)
+    found = verdict(arms, **claim)
+    assert (found.verdict, found.inside, found.n) == (word, only_a, only_a + only_b)
+    assert (found.low, found.high) == pytest.approx(exact(only_a, only_a + only_b))
+    assert f"only with 'of' on {only_a} seeds, only with 'to' on {only_b}, alike on {both}" in found.reason
+    assert sorted(found.seeds.values()) == [0.0] * only_b + [0.5] * both + [1.0] * only_a
+    if word in ("supported", "contradicted"):
+        assert p_value(found) == pytest.approx(stats.binomtest(only_a, only_a + only_b).pvalue)  # McNemar's, exact
+
+
+def test_settings_that_no_seed_tells_apart_are_undecided(verdict):
+    claim, arms = two([1.0] * 8, [1.0] * 8)
+    found = verdict(arms, **claim)
+    assert (found.verdict, found.estimate, found.n) == ("undecided", None, 0)
+    assert "no seed tells them apart" in found.reason
+
+
+def test_a_seed_unknown_on_one_side_may_be_any(verdict):
+    claim, arms = two([1.0] * 8, [0.1] * 7 + [None])
+    found = verdict(arms, **claim, status=lambda a, s: "timed_out" if (a, s) == ("b", 8) else "finished")
+    assert (found.low, found.high) == pytest.approx((exact(7, 8)[0], exact(8, 8)[1]))
+    assert found.verdict == "undecided"
+
+
+def test_p_of_a_count_of_seeds(verdict):
+    for k, n, expect in ((6, 6, "trains"), (0, 6, "trains"), (1, 10, "fails"), (10, 10, "fails")):
+        found = verdict([1.0] * k + [0.2] * (n - k), **TRAINS, expect=expect)
+        assert p_value(found) == pytest.approx(stats.binomtest(k, n).pvalue)
+
+
+@pytest.mark.parametrize(
+    ("claim", "told"),
+    [
+        ({}, "declares no region"),
+        ({"at_least": 1, "at_most": 2}, "declares at_least and at_most"),
+        ({"status": "diverged", "at_least": 1}, "declares both a status and a region"),
+        ({"status": "exploded"}, "exploded"),
+        ({"status": "diverged", "of": {}}, r"a seed has several runs: placement \(a, b\)"),
+    ],
+)
+def test_mistakes(experiment, claim, told):
+    results = experiment({"a": [1.0] * 6, "b": [1.0] * 6})
+    with pytest.raises(LabError, match=told):
+        judge({"id": "x", "kind": "status", "of": {"placement": "a"}, **claim}, results)
+
+
+def test_runs_that_are_not_there_are_not_testable(experiment):
+    claim = {"id": "x", "kind": "status", "of": {"placement": "c"}, "status": "diverged"}
+    assert judge(claim, experiment({"a": [1.0]})).verdict == "not testable here"
