@@ -142,7 +142,9 @@ def _probes(asked: Questions, settled: Settled, made: Draft, registries: Registr
     found: dict[tuple[Where, str], tuple[Spot, Flaw]] = {}
     for setting in settled.settings:
         train = setting["train"]
-        looks = [((*probe.path, "at"), probe.at, registries["probe"][probe.choice["kind"]]) for probe in asked.probes]
+        looks: list[tuple[Where, Json, Entry[Any] | None]] = [
+            ((*probe.path, "at"), probe.at, registries["probe"][probe.choice["kind"]]) for probe in asked.probes
+        ]
         looks += [(("train", "evaluate"), train["evaluate"], None)] if train["steps"] else []
         for path, at, entry in looks:
             try:

@@ -101,8 +101,8 @@ def _do(assignment: Assignment, unit: Unit, laps: Laps) -> tuple[str, str]:
 
 def _latest(due: Sequence[Measurement], target: int, registries: Registries) -> int:
     """The last step from which all that is due can still be measured; an update is seen by making it."""
-    tags = [registries["probe"][each.probe["kind"]].tags for each in due]
-    return min([target] + [each.step - tag.get("update", False) for each, tag in zip(due, tags, strict=True)])
+    probes = registries["probe"]
+    return min([target, *(each.step - bool(probes[each.probe["kind"]].tags.get("update")) for each in due)])
 
 
 def _run(

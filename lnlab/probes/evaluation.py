@@ -35,5 +35,5 @@ def evaluation(state: State, *, split: Literal["train", "validation", "test"] = 
         units += number
         for quantity, total in scores.items():
             sums[quantity] = sums.get(quantity, 0.0) + float(total)
-    for quantity, total in sums.items():
-        yield {"split": split, "quantity": quantity, "value": total / units}
+    for quantity, summed in sums.items():
+        yield {"split": split, "quantity": quantity, "value": summed / units}

@@ -254,7 +254,7 @@ def test_a_rule_may_end_a_run_that_is_well():
 def test_the_next_gradient_is_the_one_that_the_update_uses_and_costs_no_second_pass():
     trajectory = trajectory_of(3, [(1, {"kind": "gradient_norm", "batches": "step"})])
     unit, state, _, _ = trained(trajectory)
-    other, plain, _, _ = trained(trajectory_of(3))
+    _, plain, _, _ = trained(trajectory_of(3))
     alike(parameters(state), parameters(plain))
     norms = [r["value"] for r in unit.rows["sites"] if r["quantity"] == "gradient_norm"]
     assert len(norms) > 10
