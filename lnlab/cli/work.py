@@ -4,34 +4,64 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from lnlab.analyse.deciding import decide, ended
 from lnlab.cli.done import Done
 from lnlab.cli.facts import facts_of
 from lnlab.cli.missing import outstanding
 from lnlab.cli.progress import progress
 from lnlab.cli.request import Request, compiled, registries
 from lnlab.compile.cost import cost
+from lnlab.compile.decisions import Decision
 from lnlab.compile.explain import label
 from lnlab.compile.plan import Plan, Trajectory
 from lnlab.execute.pieces import Pieces
 from lnlab.execute.sweep import sweep
 from lnlab.store.pending import Miss
+from lnlab.store.plans import Stored
 from lnlab.store.store import Store
 
 if TYPE_CHECKING:
     from lnlab.cli.request import Registries
+    from lnlab.tables import Results
 
 
 def computed(store: Store, request: Request, *, workers: int | None, retry_failed: bool, quiet: bool) -> Done:
-    """Compile what was asked, keep the plan, and compute what the store lacks of it.
+    """Compile what was asked, keep the plan, and compute what the store lacks of it; decide, until nothing is open.
 
     Raises:
         SpecError: every problem of the spec.
         CorpusError: a corpus is absent or damaged.
         StoreError: the store cannot be written.
     """
-    known = registries(request.plugins)
-    plan, document = compiled(request, known)
-    stored = store.save_plan(plan, request.spec, facts_of(request, plan, document, known))
+    known, tuned = registries(request.plugins), 0
+    decisions: tuple[Decision, ...] = ()
+    while True:
+        plan, document = compiled(request, known, decisions)
+        stored = store.save_plan(plan, request.spec, facts_of(request, plan, document, known))
+        done = _done(store, plan, stored, request, known, workers=workers, retry_failed=retry_failed, quiet=quiet)
+        found = decided(plan, store.results(stored.digest))
+        if done.interrupted or not found:
+            return replace(done, tuned=tuned)
+        decisions, tuned = (*decisions, *found), tuned + done.units
+
+
+def decided(plan: Plan, results: "Results") -> tuple[Decision, ...]:
+    """What a plan leaves open, decided; nothing while one of its runs has not come to an end of its own."""
+    return decide(plan.undecided, results) if plan.undecided and ended(results) else ()
+
+
+def _done(
+    store: Store,
+    plan: Plan,
+    stored: Stored,
+    request: Request,
+    known: "Registries",
+    *,
+    workers: int | None,
+    retry_failed: bool,
+    quiet: bool,
+) -> Done:
+    """One round: what the store lacks of a plan, computed."""
     units = due(plan, outstanding(store.lacks(stored), retry_failed=retry_failed))
     costs = costs_of(units, known)
     with progress(names(plan, costs), sum(costs.values()), quiet=quiet) as show:

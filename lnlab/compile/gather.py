@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 
 from lnlab.compile.check import Checked
 from lnlab.compile.identity import Identities, Identity
+from lnlab.compile.questions import Asked
+from lnlab.compile.rounds import Round
 from lnlab.compile.work import Measurement, Run, Setting, Trajectory
 from lnlab.keys import Json, digest
 from lnlab.registry import Choice
@@ -74,24 +76,24 @@ class Work:
         )
 
 
-def gather(checked: Checked) -> Work:
-    """The work that a checked spec asks for."""
+def gather(checked: Checked, this: Round) -> Work:
+    """The work that one round of a checked spec asks for; runs that choose are not measured."""
     work, identities = Work(), checked.identities
+    probes = [] if this.undecided else checked.questions.probes
     schedules: dict[int, Due] = {}
-    seeds = checked.experiment.seeds
-    for number, setting in enumerate(checked.settings):
+    for setting, point in this.settings:
         identity = identities.of(setting)
         if identity.steps not in schedules:
-            schedules[identity.steps] = _due(checked, identity.steps, identities)
-        work.add(setting, checked.point(number), identity, schedules[identity.steps], seeds)
+            schedules[identity.steps] = _due(probes, identity.steps, identities)
+        work.add(setting, point, identity, schedules[identity.steps], this.experiment.seeds)
     return work
 
 
-def _due(checked: Checked, steps: int, identities: Identities) -> Due:
+def _due(probes: Iterable[Asked], steps: int, identities: Identities) -> Due:
     """Which probes look at a run of ``steps`` updates, and when; one that is listed twice looks once."""
     found: dict[int, dict[str, Choice]] = {}
-    for probe in checked.questions.probes:
+    for probe in probes:
         key = str(identities.choice("probe", probe.choice))
         for step in due(probe.at, steps):
             found.setdefault(step, {})[key] = probe.choice
-    return {step: list(probes.items()) for step, probes in sorted(found.items())}
+    return {step: list(each.items()) for step, each in sorted(found.items())}

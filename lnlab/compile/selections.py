@@ -9,7 +9,7 @@ from lnlab.compile.variants import Members, Variants
 from lnlab.errors import nearest
 from lnlab.keys import Json, canonical
 from lnlab.registry import Flaw
-from lnlab.spec.columns import COLUMNS, ENDS, VOCABULARY
+from lnlab.spec.columns import COLUMNS, ENDS, TIMES, VOCABULARY
 from lnlab.spec.values import NONE, is_choices
 
 Selection = Mapping[str, Json]
@@ -26,6 +26,7 @@ class Ground:
             is no mistake of the spec, only not among these runs. None where nothing was changed or it cannot be told.
         seeds: of the experiment.
         quantities: every name that is measured or derived, or None where a probe does not say what it measures.
+        chosen: a path whose value is chosen on tuning seeds, so that no selection can know it.
     """
 
     variants: Variants
@@ -33,6 +34,7 @@ class Ground:
     unchanged: Callable[[], Variants | None]
     seeds: Collection[int]
     quantities: Collection[str] | None
+    chosen: str | None = None
 
     def either(self, asked: Callable[[Variants], bool]) -> bool:
         """Whether it holds for this plan or for the spec unchanged."""
@@ -54,6 +56,10 @@ def flaws_of_selection(selection: Selection, ground: Ground) -> list[Flaw]:
 def _flaws_of_key(key: str, wanted: Json, ground: Ground) -> list[Flaw]:
     if key in COLUMNS:
         return [flaw for each in listed(wanted) for flaw in _flaws_of_column(key, each, ground)]
+    if key == ground.chosen:
+        known = ", ".join(shown(value) for value, _ in ground.variants.at(TIMES))
+        what = "is chosen on tuning seeds, and nobody knows it before"
+        return [Flaw((key,), what, f"leave it out, or write {TIMES}: what was chosen times {known}")]
     if not ground.either(lambda variants: variants.has(key)):
         return [unknown_key(key, ground).below(key)]
     return [

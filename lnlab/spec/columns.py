@@ -44,3 +44,6 @@ ENDS = ("first", "last")
 
 METHOD = "method"
 """What a selection, an axis and a claim's ``over`` may name beside paths: the name of a setting under ``methods``."""
+
+TIMES = "times"
+"""The same, where a value is chosen on tuning seeds: the multiple of what was chosen that a run has."""
