@@ -63,7 +63,7 @@ def _next(request: Request, known: "Registries", store: "Store") -> "Plan":
     decisions: tuple[Decision, ...] = ()
     while True:
         made, _ = compiled(request, known, decisions)
-        found = decided(made, store.found(made)) if made.undecided else ()
+        found = decided(made, store)
         if not found:
             return made
         decisions += found

@@ -22,7 +22,6 @@ from lnlab.store.store import Store
 
 if TYPE_CHECKING:
     from lnlab.cli.request import Registries
-    from lnlab.tables import Results
 
 
 def computed(store: Store, request: Request, *, workers: int | None, retry_failed: bool, quiet: bool) -> Done:
@@ -39,15 +38,16 @@ def computed(store: Store, request: Request, *, workers: int | None, retry_faile
         plan, document = compiled(request, known, decisions)
         stored = store.save_plan(plan, request.spec, facts_of(request, plan, document, known))
         done = _done(store, plan, stored, request, known, workers=workers, retry_failed=retry_failed, quiet=quiet)
-        found = decided(plan, store.results(stored.digest))
+        found = decided(plan, store)
         if done.interrupted or not found:
             return replace(done, tuned=tuned)
         decisions, tuned = (*decisions, *found), tuned + done.units
 
 
-def decided(plan: Plan, results: "Results") -> tuple[Decision, ...]:
+def decided(plan: Plan, store: Store) -> tuple[Decision, ...]:
     """What a plan leaves open, decided; nothing while one of its runs has not come to an end of its own."""
-    return decide(plan.undecided, results) if plan.undecided and ended(results) else ()
+    results = store.found(plan) if plan.undecided else None
+    return decide(plan.undecided, results) if results and ended(results) else ()
 
 
 def _done(

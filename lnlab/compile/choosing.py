@@ -49,21 +49,21 @@ def choosing(reading: Reading, draft: Draft, registries: Registries) -> tuple[Ch
     text = reading.experiment.select
     if text is None:
         return None, []
-    grids = grids_of(draft.data)
-    axes = list(dict.fromkeys(path for grid in grids for path in grid))
+    axes = list(dict.fromkeys(path for grid in grids_of(draft.data) for path in grid))
     flaws = [*_of_paths(text, axes), *_of_fields(text, axes, reading.experiment)]
     path, given = next(((p, rule) for p, rule in _rules(text).items() if p in axes and p != METHOD), ("", None))
     rule: Choice = {}
     if path:
-        flaws += [_not_everywhere(path, number) for number, grid in enumerate(grids) if path not in grid]
+        flaws += _not_everywhere(path, draft.data["sweep"])
         try:
             rule = resolve_choice(registries["rule"], given)
         except Flawed as error:
             flaws += [flaw.below(SELECT, path) for flaw in error.flaws]
     if flaws:
-        return None, [(draft.spot(reading.path(flaw.path)), flaw) for flaw in flaws]
+        return None, [(draft.spot(flaw.path), flaw) for flaw in flaws]
     numbers = bool(registries["rule"][rule["kind"]].tags.get("numbers", False))
-    return Choosing(path, rule, numbers, text.seeds, text.of, text.by, tuple(dict.fromkeys(text.times))), []
+    times = tuple(dict.fromkeys(int(each) if each.is_integer() else each for each in text.times))
+    return Choosing(path, rule, numbers, text.seeds, text.of, text.by, times), []
 
 
 def _rules(text: SelectText) -> dict[str, Json]:
@@ -103,6 +103,9 @@ def _of_fields(text: SelectText, axes: list[str], experiment: Experiment) -> Ite
             yield Flaw((SELECT, "of", key), f"'{key}' is a column, and runs decide", "name paths of the setting")
 
 
-def _not_everywhere(path: str, number: int) -> Flaw:
-    what = f"this grid has no '{path}', which is chosen"
-    return Flaw(("sweep", number), what, f"add its candidates: {{{path}: [value, ...]}}")
+def _not_everywhere(path: str, sweep: Json) -> Iterator[Flaw]:
+    """Grids without candidates: nobody could say whether their runs have what is chosen."""
+    for number, grid in enumerate(sweep):
+        if isinstance(grid, dict) and path not in grid:
+            what = f"this grid has no '{path}', which is chosen"
+            yield Flaw(("sweep", number), what, f"add its candidates: {{{path}: [value, ...]}}")

@@ -94,7 +94,7 @@ def tuning(chosen: Choosing, settled: Settled, axes: Axes) -> Tuning:
         Flawed: what is wrong with it, now that the settings are known.
     """
     every = arms(settled.settings, settled.methods, chosen.path)
-    points = {arm.first: _beside(axes.point(arm.setting, arm.method), chosen.path) for arm in every}
+    points = _in_short({arm.first: _beside(axes.point(arm.setting, arm.method), chosen.path) for arm in every})
     contests = tuple(_alone(every, points) if chosen.alone else _shared(chosen, every, points, settled))
     flaws = [*_of_candidates(chosen, contests, settled), *_of_multiples(chosen, contests, axes.registries)]
     if flaws:
@@ -109,6 +109,22 @@ def _beside(point: Mapping[str, Json], path: str) -> dict[str, Json]:
         axis: _without(value, words[len(split(axis)) :]) if words[: len(split(axis))] == split(axis) else value
         for axis, value in point.items()
         if axis != path
+    }
+
+
+def _in_short(points: Mapping[int, dict[str, Json]]) -> dict[int, dict[str, Json]]:
+    """The points, a choice by its kind where kinds tell the values of its axis apart."""
+    values: dict[str, dict[str, Json]] = {}
+    for point in points.values():
+        for axis, value in point.items():
+            values.setdefault(axis, {})[canonical(value)] = value
+    short = {axis for axis, each in values.items() if len({shown(value) for value in each.values()}) == len(each)}
+    return {
+        number: {
+            axis: value["kind"] if axis in short and isinstance(value, dict) and "kind" in value else value
+            for axis, value in point.items()
+        }
+        for number, point in points.items()
     }
 
 
