@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 
 from lnlab.keys import Json
-from lnlab.registry import Choice
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +25,7 @@ class Undecided:
     key: str
     path: str
     about: Mapping[str, Json]
-    rule: Choice
+    rule: Mapping[str, Json]
     seeds: tuple[int, ...]
     candidates: tuple[tuple[Json, str], ...]
 
@@ -68,7 +67,7 @@ class Decision:
     key: str
     path: str
     about: Mapping[str, Json]
-    rule: Choice
+    rule: Mapping[str, Json]
     seeds: tuple[int, ...]
     value: Json
     met: bool
