@@ -66,7 +66,7 @@ def _decided(question: Undecided, ends: _Ends, reference: float) -> Decision:
         Trial(value, tuple(e.loss for e in each), tuple(e.entropy for e in each))
         for value, each in zip(values, found, strict=True)
     ]
-    chosen = rules.builder(question.rule)(trials, reference)
+    chosen = rules.builder(dict(question.rule))(trials, reference)
     rows: list[Json] = [
         [variant, seed, *end.as_json()]
         for (_, variant), each in zip(question.candidates, found, strict=True)

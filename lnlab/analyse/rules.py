@@ -63,9 +63,10 @@ only for candidates that are numbers."""
 
 @rules.register("best")
 def best(trials: Sequence[Trial], reference: float) -> Chosen:  # noqa: ARG001 - what the lab supplies
-    """``argmin median L``: the candidate with the lowest median of the final validation NLL; diverged ranks worst.
+    """``argmin median L``: the lowest final validation NLL, with its own tuning for each arm (Choi et al., 2019).
 
-    Of equals the first. An optimum at the edge of the candidates is said to be there: the true one may lie beyond.
+    A run that diverged ranks worst; of equals, the first is chosen. Of an optimum at the edge of the candidates it is
+    said that the true one may lie beyond.
     """
     scores = tuple(median(trial.losses) for trial in trials)
     number = min(range(len(scores)), key=scores.__getitem__)
@@ -78,8 +79,9 @@ def best(trials: Sequence[Trial], reference: float) -> Chosen:  # noqa: ARG001 -
 
 @rules.register("failing", numbers=True)
 def failing(trials: Sequence[Trial], reference: float, *, below: Annotated[float, Field(gt=0, lt=1)] = 0.25) -> Chosen:
-    """``min {c: median phi < below}``: the smallest candidate that learns less than this fraction of what can be.
+    """``min {c: median phi < below}``: the smallest that fails, as Post-LN without warm-up (Xiong et al., 2020).
 
+    Failing is learning less than this fraction of what can be learned:
     phi = (H1 - L)/(H1 - L_ref); 0 for a run that diverged, and for all where no candidate beats the frequencies of
     the targets. If none fails, the largest candidate goes on.
 
