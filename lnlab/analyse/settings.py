@@ -11,7 +11,7 @@ from functools import lru_cache
 import polars as pl
 
 from lnlab.keys import Json, canonical
-from lnlab.spec.columns import METHOD
+from lnlab.spec.columns import METHOD, TIMES
 from lnlab.spec.depths import depth_at, depths_of
 from lnlab.spec.values import MISSING, NONE, inside, matches
 from lnlab.tables import Results
@@ -28,13 +28,24 @@ Setting = Mapping[str, Json]
 
 
 def settings(results: Results) -> dict[str, Setting]:
-    """The resolved setting of each variant, in the order of the plan; under ``method`` the name it has."""
+    """The resolved setting of each variant, in the order of the plan; its ``method`` and ``times``, if it has any."""
     unique = results.runs.select("variant", "setting").unique("variant", keep="first", maintain_order=True)
-    names = _labels(results, METHOD)
+    beside = _beside(results)
     return {
-        variant: {**_parsed(text), METHOD: names[variant]} if variant in names else _parsed(text)
+        variant: {**_parsed(text), **beside[variant]} if variant in beside else _parsed(text)
         for variant, text in unique.iter_rows()
     }
+
+
+def _beside(results: Results) -> dict[str, dict[str, Json]]:
+    """What the axes that are part of no setting say of each variant."""
+    here = results.axes.filter(pl.col("axis").is_in([METHOD, TIMES])).join(
+        results.runs.select("run", "variant"), on="run"
+    )
+    found: dict[str, dict[str, Json]] = {}
+    for variant, axis, value in here.select("variant", "axis", "value").iter_rows():
+        found.setdefault(variant, {})[axis] = json.loads(value)
+    return found
 
 
 @lru_cache(maxsize=8192)

@@ -47,7 +47,8 @@ def check(
         print_json(found)
     for line in [] if as_json else found:
         runs, models, claims = (count(line[word], word[:-1]) for word in ("runs", "models", "claims"))
-        out().print(f"{spec}: {line['profile'] or 'default'}: ok: {runs}, {models}, {claims}")
+        tuning = f"{count(line['tuning_runs'], 'tuning run')}, " if line["tuning_runs"] else ""
+        out().print(f"{spec}: {line['profile'] or 'default'}: ok: {tuning}{runs}, {models}, {claims}")
     if problems:
         raise LabError(*dict.fromkeys(problems))
 
@@ -58,11 +59,18 @@ def checked(request: Request, known: "Registries") -> dict[str, Any]:
     Raises:
         LabError: what is wrong with it, or cannot be built.
     """
+    from lnlab.compile.decisions import assumed
+
     plan, _ = compiled(request, known)
+    tuning = plan.runs if plan.undecided else ()
+    if plan.undecided:
+        _build(request, plan, distinct(plan), known)
+        plan, _ = compiled(request, known, [assumed(question) for question in plan.undecided])
     models = distinct(plan)
     _build(request, plan, models, known)
     return {
         "profile": request.profile,
+        "tuning_runs": len(tuning),
         "runs": len(plan.runs),
         "models": len(models),
         "claims": len(plan.claims),

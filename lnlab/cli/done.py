@@ -17,6 +17,7 @@ class Done:
         units: units that ended, one way or another.
         seconds: that it took.
         interrupted: whether Ctrl-C ended it early.
+        tuned: units that ended in the rounds before, in which a value was chosen.
     """
 
     stored: "Stored"
@@ -24,3 +25,4 @@ class Done:
     units: int = 0
     seconds: float = 0.0
     interrupted: bool = False
+    tuned: int = 0

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 from lnlab import __version__
 from lnlab.cli.request import Request
+from lnlab.compile.decisions import as_json
 from lnlab.compile.plan import Plan
 from lnlab.keys import Json
 from lnlab.report.facts import ReportFacts, to_json
@@ -47,6 +48,7 @@ def _report(request: Request, plan: Plan, document: Document, known: "Registries
         probes=tuple({**known["probe"].resolve(own(probe)), "at": probe.at} for probe in experiment.probes),
         sections=tuple({**choice, "title": text.title, "claims": list(text.claims)} for text, choice in sections),
         sources={claim.id: claim.source for claim in experiment.claims if claim.source},
+        decisions=tuple(as_json(plan.decisions)),
     )
 
 

@@ -14,8 +14,10 @@ from lnlab.cli.terminal import count, duration, out, print_json, quantity
 if TYPE_CHECKING:
     from lnlab.cli.rate import Rate
     from lnlab.cli.request import Registries
+    from lnlab.compile.decisions import Decision
     from lnlab.compile.plan import Plan, Trajectory
     from lnlab.registry import Choice
+    from lnlab.store.store import Store
 
 EXAMPLE = "Example: [bold]lnlab plan specs/xiong_fig3.yaml --profile paper[/bold]"
 
@@ -43,7 +45,7 @@ def plan(
 
     request, store = Request(spec, profile, tuple(overrides), tuple(plugins)), open_store(folder)
     known = registries(plugins)
-    made, _ = compiled(request, known)
+    made = _next(request, known, store)
     units = [unit for unit, _ in store.pending(made)]
     rate = measured_rate(store, request, units, known) if calibrate and units else past_rate(store, units, known)
     facts = described(made, store.pending(made), known, rate, workers_here(workers))
@@ -54,11 +56,25 @@ def plan(
         out().print(line)
 
 
+def _next(request: Request, known: "Registries", store: "Store") -> "Plan":
+    """The plan of the first round that is not done, or of the last."""
+    from lnlab.cli.work import decided
+
+    decisions: tuple[Decision, ...] = ()
+    while True:
+        made, _ = compiled(request, known, decisions)
+        found = decided(made, store)
+        if not found:
+            return made
+        decisions += found
+
+
 def described(
     made: "Plan", pending: "Sequence[tuple[Trajectory, str]]", known: "Registries", rate: "Rate | None", workers: int
 ) -> dict[str, Any]:
     """The plan in numbers, as plain values."""
     from lnlab.compile.cost import cost
+    from lnlab.compile.decisions import as_json
 
     units = [unit for unit, _ in pending]
     every = [cost(each.setting, each.measurements, known) for each in made.trajectories]
@@ -69,6 +85,9 @@ def described(
         "runs": len(made.runs),
         "variants": len(made.settings),
         "seeds": list(made.experiment.seeds),
+        "undecided": [asdict(question) for question in made.undecided],
+        "decisions": as_json(made.decisions),
+        "later_runs": made.later,
         "units": {"all": len(made.trajectories), "missing": len(units)},
         "measurements": {
             "needed": len(made.needs),

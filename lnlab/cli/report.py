@@ -42,6 +42,7 @@ def report(
     if spec is None and (profile or overrides):
         raise ReportError(Problem("lnlab report", "--profile and -s go with a spec", "name the spec"))
     stored = kept(store, Request(spec, profile, tuple(overrides), tuple(plugins))) if spec else last(store)
+    _refuse_undecided(stored)
     _refuse_without_plugins(stored, plugins)
 
     from lnlab.cli.judging import judged
@@ -59,6 +60,13 @@ def report(
         out().print(files[0].as_posix())
     if not (quiet or as_json):
         err().print(f"{count(len(files), 'file')} in {into.as_posix()}")
+
+
+def _refuse_undecided(stored: "Stored") -> None:
+    """Tuning runs choose; they show nothing."""
+    if stored.undecided:
+        what = "only tuning runs are there, and nothing is chosen yet"
+        raise ReportError(Problem(stored.spec, what, f"lnlab run {stored.spec} goes on from here"))
 
 
 def _refuse_without_plugins(stored: "Stored", plugins: list[Path]) -> None:

@@ -10,6 +10,7 @@ from lnlab.errors import LabError, Problem, SpecError
 from lnlab.keys import digest_bytes
 
 if TYPE_CHECKING:
+    from lnlab.compile.decisions import Decision
     from lnlab.compile.plan import Plan
     from lnlab.registry import Registry, Roots
     from lnlab.spec.load import Document
@@ -74,8 +75,8 @@ def registries(plugins: Sequence[Path]) -> "Registries":
     return {**Pieces(tuple(plugins))(), **FRAME_REGISTRIES}
 
 
-def compiled(request: Request, known: "Registries") -> "tuple[Plan, Document]":
-    """The plan of what was asked, with the document it was made of.
+def compiled(request: Request, known: "Registries", decisions: "Sequence[Decision]" = ()) -> "tuple[Plan, Document]":
+    """The plan of what was asked, given what was decided so far, with the document it was made of.
 
     Raises:
         SpecError: every problem of the spec at once.
@@ -93,6 +94,7 @@ def compiled(request: Request, known: "Registries") -> "tuple[Plan, Document]":
             profile=request.profile,
             overrides=request.overrides,
             plugins=_digests(request.plugins),
+            decisions=decisions,
         )
     except SpecError as error:  # a faulty value is told once, as what it is
         raise SpecError(*faults, *(problem for problem in error.problems if problem.where not in places)) from error

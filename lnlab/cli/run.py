@@ -15,6 +15,7 @@ from lnlab.cli.verdicts import as_plain, headline, reasons, verdict_table
 
 if TYPE_CHECKING:
     from lnlab.claims.claim import Verdict
+    from lnlab.store.plans import Stored
     from lnlab.store.store import Store
     from lnlab.tables import Results
 
@@ -62,11 +63,9 @@ def run(
         from lnlab.execute.pool import warm
 
         warm()  # the workers' server imports torch while this process does
-        from lnlab.cli.work import computed
+        from lnlab.cli.work import Manner, computed
 
-        done = computed(
-            store, request, workers=workers, retry_failed=retry_failed, quiet=quiet, save_every=save_every
-        )
+        done = computed(store, request, Manner(workers, retry_failed, quiet, save_every))
     results = store.results(done.stored.digest)
     verdicts = [] if done.interrupted else judged(store, done.stored, results, request.plugins)
     if as_json:
@@ -101,6 +100,9 @@ def _plain(done: Done, results: "Results", verdicts: "Sequence[Verdict]") -> dic
     counts = {"computed": done.units, "reused": _reused_units(done, results), "runs": statuses(results)}
     return {
         "plan": done.stored.digest,
+        "undecided": done.stored.undecided,
+        "decisions": list(done.stored.decisions),
+        "tuned": done.tuned,
         **counts,
         "failures": failures(results),
         "verdicts": [as_plain(verdict) for verdict in verdicts],
@@ -108,7 +110,9 @@ def _plain(done: Done, results: "Results", verdicts: "Sequence[Verdict]") -> dic
 
 
 def _print(done: Done, results: "Results", verdicts: "Sequence[Verdict]") -> None:
-    """The verdicts, why any is not supported, what failed and why, and what was done."""
+    """What was chosen, the verdicts, why any is not supported, what failed and why, and what was done."""
+    for line in chosen(done.stored):
+        out().print(line)
     if verdicts:
         out().print(verdict_table(verdicts))
         out().print()
@@ -121,13 +125,21 @@ def _print(done: Done, results: "Results", verdicts: "Sequence[Verdict]") -> Non
     out().print(summary(done, results))
 
 
+def chosen(stored: "Stored") -> list[str]:
+    """What was chosen on tuning seeds, a line each."""
+    from lnlab.compile.decisions import from_json
+    from lnlab.compile.explain import chosen as in_words
+
+    return [f"chosen: {in_words(from_json(decision))}" for decision in stored.decisions]
+
+
 def hints(done: Done, results: "Results", request: Request) -> list[str]:
     """What to do next."""
     again = request.command("run")
     lines = [f"interrupted: {again} goes on from here"] if done.interrupted else []
     if failures(results):
         lines.append(f"to try again what failed: {again} --retry-failed")
-    return [*lines, f"next: {request.command('report')}"]
+    return lines if done.stored.undecided else [*lines, f"next: {request.command('report')}"]
 
 
 def summary(done: Done, results: "Results") -> str:
@@ -135,7 +147,9 @@ def summary(done: Done, results: "Results") -> str:
     found = ", ".join(f"{number} {status.replace('_', ' ')}" for status, number in statuses(results).items())
     took = f" in {duration(done.seconds)}" if done.units else ""
     units = f"{count(done.units, 'unit')} computed{took}, {_reused_units(done, results)} reused"
-    return f"{count(results.runs.height, 'run')}: {found}; {units}"
+    tuned = f", after {count(done.tuned, 'tuning unit')}" if done.tuned else ""
+    what = "tuning run" if done.stored.undecided else "run"
+    return f"{count(results.runs.height, what)}: {found}; {units}{tuned}"
 
 
 def _reused_units(done: Done, results: "Results") -> int:

@@ -65,6 +65,7 @@ def _described(store: "Store", stored: "Stored") -> dict[str, Any]:
         "profile": stored.profile,
         "overrides": list(stored.overrides),
         "plan": stored.digest,
+        "undecided": stored.undecided,
         "runs": statuses(results),
         "failures": failures(results),
         "missing": dict(grouped(miss.reason for miss in lacking if not settled(miss))),
@@ -76,7 +77,8 @@ def _print(each: dict[str, Any]) -> None:
     asked = [f"--profile {each['profile']}" if each["profile"] else "", *(f"-s {word}" for word in each["overrides"])]
     name = " ".join(word for word in [each["name"], *asked] if word)
     found = ", ".join(f"{number} {word.replace('_', ' ')}" for word, number in each["runs"].items())
-    out().print(f"{name}: {count(sum(each['runs'].values()), 'run')}: {found}")
+    what = "tuning run" if each["undecided"] else "run"
+    out().print(f"{name}: {count(sum(each['runs'].values()), what)}: {found}")
     for failure in each["failures"]:
         out().print(f"  {failure['run']}: {failure['status'].replace('_', ' ')}: {failure['reason']}")
     for reason, number in each["missing"].items():

@@ -1,51 +1,86 @@
 """Do what a plan still lacks, on all cores, with a display: between the spec and the verdicts."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from lnlab.analyse.deciding import decide, ended
 from lnlab.cli.done import Done
 from lnlab.cli.facts import facts_of
 from lnlab.cli.missing import outstanding
 from lnlab.cli.progress import progress
 from lnlab.cli.request import Request, compiled, registries
 from lnlab.compile.cost import cost
+from lnlab.compile.decisions import Decision
 from lnlab.compile.explain import label
 from lnlab.compile.plan import Plan, Trajectory
 from lnlab.execute.pieces import Pieces
 from lnlab.execute.sweep import sweep
 from lnlab.store.pending import Miss
+from lnlab.store.plans import Stored
 from lnlab.store.store import Store
 
 if TYPE_CHECKING:
     from lnlab.cli.request import Registries
 
 
-def computed(
-    store: Store, request: Request, *, workers: int | None, retry_failed: bool, quiet: bool, save_every: float
-) -> Done:
-    """Compile what was asked, keep the plan, and compute what the store lacks of it.
+@dataclass(frozen=True)
+class Manner:
+    """How a run is to be done; it changes no number.
+
+    Attributes:
+        workers: processes; None: as many as cores.
+        retry_failed: whether what failed before is tried again.
+        quiet: whether progress is kept to itself.
+        save_every: seconds of training between two kept states.
+    """
+
+    workers: int | None
+    retry_failed: bool
+    quiet: bool
+    save_every: float
+
+
+def computed(store: Store, request: Request, manner: Manner) -> Done:
+    """Compile what was asked, keep the plan, and compute what the store lacks of it; decide, until nothing is open.
 
     Raises:
         SpecError: every problem of the spec.
         CorpusError: a corpus is absent or damaged.
         StoreError: the store cannot be written.
     """
-    known = registries(request.plugins)
-    plan, document = compiled(request, known)
-    stored = store.save_plan(plan, request.spec, facts_of(request, plan, document, known))
-    units = due(plan, outstanding(store.lacks(stored), retry_failed=retry_failed))
+    known, tuned = registries(request.plugins), 0
+    decisions: tuple[Decision, ...] = ()
+    while True:
+        plan, document = compiled(request, known, decisions)
+        stored = store.save_plan(plan, request.spec, facts_of(request, plan, document, known))
+        done = _done(store, plan, stored, request, known, manner)
+        found = decided(plan, store)
+        if done.interrupted or not found:
+            return replace(done, tuned=tuned)
+        decisions, tuned = (*decisions, *found), tuned + done.units
+
+
+def decided(plan: Plan, store: Store) -> tuple[Decision, ...]:
+    """What a plan leaves open, decided; nothing while one of its runs has not come to an end of its own."""
+    results = store.found(plan) if plan.undecided else None
+    return decide(plan.undecided, results) if results and ended(results) else ()
+
+
+def _done(store: Store, plan: Plan, stored: Stored, request: Request, known: "Registries", manner: Manner) -> Done:
+    """One round: what the store lacks of a plan, computed."""
+    units = due(plan, outstanding(store.lacks(stored), retry_failed=manner.retry_failed))
     costs = costs_of(units, known)
-    with progress(names(plan, costs), sum(costs.values()), quiet=quiet) as show:
+    with progress(names(plan, costs), sum(costs.values()), quiet=manner.quiet) as show:
         load, roots = Pieces(request.plugins), request.roots
         tally = sweep(
             units,
             store.open_unit,
             load,
             roots=roots,
-            workers=workers,
+            workers=manner.workers,
             costs=costs,
-            save_every=save_every,
+            save_every=manner.save_every,
             on_event=show,
         )
     return Done(stored, len(units), tally.ended.total(), tally.seconds, tally.interrupted)

@@ -1,11 +1,12 @@
 """Everything that can be wrong with a spec, found before anything is done: the front of the compiler."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from lnlab.compile.axes import Axes
 from lnlab.compile.choices import Registries
+from lnlab.compile.choosing import SELECT, choosing
 from lnlab.compile.cost import machine_memory
 from lnlab.compile.data import reads_all
 from lnlab.compile.digests import Input
@@ -17,12 +18,13 @@ from lnlab.compile.places import Spot, in_order, problem
 from lnlab.compile.questions import Questions, implausible, questions
 from lnlab.compile.selections import Ground
 from lnlab.compile.settle import Settled, settle
+from lnlab.compile.tuning import Tuning, tuning, variants_of
 from lnlab.compile.variants import Variants
 from lnlab.compile.work import Setting
 from lnlab.errors import Problem, SpecError, nearest
 from lnlab.keys import Json
-from lnlab.registry import Entry, Flaw, Roots, Where
-from lnlab.spec.columns import CURVES
+from lnlab.registry import Entry, Flaw, Flawed, Roots, Where
+from lnlab.spec.columns import CURVES, TIMES
 from lnlab.spec.experiment import SETTING, Experiment
 from lnlab.spec.load import Document
 from lnlab.spec.override import Override, parse_override
@@ -44,6 +46,7 @@ class Checked:
     questions: Questions
     axes: Axes
     identities: Identities
+    tuning: Tuning | None = None
     problems: list[Problem] = field(default_factory=list)
 
     @property
@@ -82,8 +85,9 @@ def check(
     found: Found = made.flaws + [(made.spot(flaw.path), flaw) for flaw in reading.flaws] + settled.found + asked.found
     found += _probes(asked, settled, made, registries) + _endless(asked, settled, made, registries)
     found += _mute(asked, settled, made, registries)
-    found += _whole(reading, settled, made) + _others(document, profile, identities)
-    if not made.flaws and not settled.found and not any(_shapes(flaw) for flaw in reading.flaws):
+    checked.tuning, wrong = _tuning(reading, made, settled, axes)
+    found += wrong + _whole(reading, checked) + _others(document, profile, identities)
+    if not made.flaws and not settled.found and not wrong and not any(_shapes(flaw) for flaw in reading.flaws):
         found += implausible(asked, _ground(checked), made)
     checked.problems = in_order(document, arguments + [(spot, problem(document, spot, flaw)) for spot, flaw in found])
     return checked
@@ -103,7 +107,7 @@ def _overrides(arguments: Sequence[str]) -> tuple[list[Override], list[tuple[Spo
 
 def _shapes(flaw: Flaw) -> bool:
     """Whether a flaw of the grammar hides part of the runs, so that a selection may find nothing because of it."""
-    return bool(flaw.path) and flaw.path[0] in (*SETTING, METHODS, "sweep", "seeds")
+    return bool(flaw.path) and flaw.path[0] in (*SETTING, METHODS, SELECT, "sweep", "seeds")
 
 
 def _others(document: Document, chosen: str | None, identities: Identities) -> Found:
@@ -117,17 +121,31 @@ def _others(document: Document, chosen: str | None, identities: Identities) -> F
             flaws = made.flaws + [(made.spot(flaw.path), flaw) for flaw in reading.flaws]
             flaws += settle(reading, made, identities, None, most=GLANCE).found
             flaws += questions(reading, made, identities.registries).found
+            flaws += choosing(reading, made, identities.registries)[1]
             found += [(spot, flaw) for spot, flaw in flaws if spot.path[:2] == ("profiles", name)]
     return found
 
 
-def _whole(reading: Reading, settled: Settled, made: Draft) -> Found:
+def _tuning(reading: Reading, made: Draft, settled: Settled, axes: Axes) -> tuple[Tuning | None, Found]:
+    """What is to be decided before anything is judged, and what is wrong with it."""
+    chosen, found = choosing(reading, made, axes.registries)
+    if chosen is None or settled.found or made.flaws:
+        return None, found
+    try:
+        return tuning(chosen, settled, axes), []
+    except Flawed as error:
+        return None, [(made.spot(flaw.path), flaw) for flaw in error.flaws]
+
+
+def _whole(reading: Reading, checked: Checked) -> Found:
     """What is wrong with the experiment as a whole."""
     found: Found = []
-    if reading.experiment.select is not None:
-        flaw = Flaw(("select",), "choosing a value on tuning seeds needs training, which is not there yet", "remove it")
-        found.append((made.spot(("select",)), flaw))
+    settled, made = checked.settled, checked.draft
     runs = len(settled.settings) * len(reading.experiment.seeds)
+    if checked.tuning is not None:
+        tried = sum(len(contest.candidates) for contest in checked.tuning.contests)
+        runs = tried * len(checked.tuning.choosing.seeds)
+        runs += checked.tuning.judged_variants * len(reading.experiment.seeds)
     if runs > MOST_RUNS:
         flaw = Flaw(("seeds",), f"{runs:,} runs; at most {MOST_RUNS:,}", "sweep fewer values, or take fewer seeds")
         found.append((made.spot(("seeds",)), flaw))
@@ -191,19 +209,38 @@ def _ground(checked: Checked) -> Ground:
             memo.append(_unchanged(checked) if checked.draft.touched else None)
         return memo[0]
 
-    variants = Variants(checked.settings, checked.settled.methods)
-    registries = checked.identities.registries
-    ground = Ground(variants, checked.point, unchanged, checked.experiment.seeds, None, _taken_over(registries))
-    trained = any(steps for steps, _ in variants.at("train.steps"))
+    ground = _ungrounded(checked, unchanged)
+    trained = any(steps for steps, _ in ground.variants.at("train.steps"))
     trained = trained or (checked.draft.touched and _names_training(checked.document.data))
-    return replace(ground, quantities=_quantities(checked.questions, registries, trained=trained))
+    return replace(ground, quantities=_quantities(checked.questions, checked.identities.registries, trained=trained))
+
+
+def _ungrounded(checked: Checked, unchanged: Callable[[], Variants | None]) -> Ground:
+    """What selections are checked against, but for the quantities."""
+    over = _taken_over(checked.identities.registries)
+    seeds, tuned = checked.experiment.seeds, checked.tuning
+    if tuned is None:
+        variants = Variants(checked.settings, checked.settled.methods)
+        return Ground(variants, checked.point, unchanged, seeds, None, over)
+    judged, path = tuned.assumed(checked.settings), tuned.choosing.path
+
+    def point(number: int) -> dict[str, Json]:
+        """The axes that a claim may pin; what is chosen is none of them."""
+        found = checked.axes.point(judged[number].setting, judged[number].method)
+        return {axis: value for axis, value in found.items() if axis != path} | {TIMES: judged[number].times}
+
+    return Ground(variants_of(judged), point, unchanged, seeds, None, over, path)
 
 
 def _unchanged(checked: Checked) -> Variants | None:
     """The variants of the spec without profile and overrides; None where it has none of its own."""
     plain = draft(checked.document, None, [])
-    settled = settle(read_experiment(plain.data), plain, checked.identities, memory=None)
-    return None if settled.found else Variants(settled.settings, settled.methods)
+    reading = read_experiment(plain.data)
+    settled = settle(reading, plain, checked.identities, memory=None)
+    tuned, found = _tuning(reading, plain, settled, Axes(settled.axes, checked.identities.registries))
+    if settled.found or found:
+        return None
+    return variants_of(tuned.assumed(settled.settings)) if tuned else Variants(settled.settings, settled.methods)
 
 
 def _quantities(asked: Questions, registries: Registries, *, trained: bool) -> list[str] | None:

@@ -4,10 +4,12 @@ Keys and digests are left out, so that the same spec prints the same text whatev
 """
 
 from collections import Counter
+from collections.abc import Mapping
 
+from lnlab.compile.decisions import Decision, Undecided
 from lnlab.compile.selections import shown
 from lnlab.compile.work import Plan
-from lnlab.keys import canonical
+from lnlab.keys import Json, canonical
 from lnlab.spec.values import NONE, is_choices, place
 
 MOST_LINES = 40
@@ -15,8 +17,32 @@ MOST_LINES = 40
 
 def explain(plan: Plan) -> list[str]:
     """The plan, one fact a line: runs, axes, variants, inits that look at data, measurements by probe, claims, pins."""
-    found = [*_runs(plan), *_variants(plan), *_data_passes(plan), *_measurements(plan), *_asked(plan)]
+    found = [*_rounds(plan), *_runs(plan), *_variants(plan), *_data_passes(plan), *_measurements(plan), *_asked(plan)]
     return [*found, *(f"pin: {pin}" for pin in plan.pins)]
+
+
+def _rounds(plan: Plan) -> list[str]:
+    """What the runs are to choose, or what was chosen before."""
+    if not plan.undecided:
+        return [f"round 2: {chosen(decision)}" for decision in plan.decisions]
+    path = plan.undecided[0].path
+    first = f"round 1: {counted(len(plan.runs), 'tuning run')}, then {counted(plan.later, 'run')} at the chosen {path}"
+    return [first, *(_question(question) for question in plan.undecided)]
+
+
+def _question(question: Undecided) -> str:
+    values = ", ".join(label(value) for value, _ in question.candidates)
+    return f"to choose{_about(question.about)}: {question.path}, {label(question.rule)} of {values}"
+
+
+def chosen(decision: Decision) -> str:
+    """``optimizer.lr = 0.001 for placement=post: the best of 4 candidates, ... (seeds 101-102)``."""
+    what = f"{decision.path} = {label(decision.value)}{_about(decision.about)}"
+    return f"{what}: {decision.reason} (tuning seeds {spans(decision.seeds)})"
+
+
+def _about(about: Mapping[str, Json]) -> str:
+    return " for " + " ".join(f"{axis}={label(value)}" for axis, value in about.items()) if about else ""
 
 
 def _runs(plan: Plan) -> list[str]:

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from lnlab.compile.check import Checked
 from lnlab.compile.epochs import counts_epochs, moments
 from lnlab.compile.identity import Identities, Identity
+from lnlab.compile.questions import Asked
+from lnlab.compile.rounds import Round
 from lnlab.compile.work import Measurement, Run, Setting, Trajectory
 from lnlab.keys import Json, canonical, digest
 from lnlab.registry import Choice
@@ -75,25 +77,25 @@ class Work:
         )
 
 
-def gather(checked: Checked) -> Work:
-    """The work that a checked spec asks for."""
+def gather(checked: Checked, this: Round) -> Work:
+    """The work that one round of a checked spec asks for; runs that choose are not measured."""
     work, identities = Work(), checked.identities
+    probes = [] if this.undecided else checked.questions.probes
     schedules: dict[tuple[int, float | None, str], Due] = {}
-    seeds = checked.experiment.seeds
-    for number, setting in enumerate(checked.settings):
-        identity, looks = identities.of(setting), _looks(checked, setting)
+    for setting, point in this.settings:
+        identity, looks = identities.of(setting), _looks(probes, setting, identities)
         epoch = checked.settled.epochs.updates(setting) if any(counts_epochs(at) for _, at in looks) else None
         name = (identity.steps, epoch, canonical(setting["train"]["evaluate"]))
         if name not in schedules:
             schedules[name] = _due(looks, identity.steps, epoch, identities)
-        work.add(setting, checked.point(number), identity, schedules[name], seeds)
+        work.add(setting, point, identity, schedules[name], this.experiment.seeds)
     return work
 
 
-def _looks(checked: Checked, setting: Setting) -> list[tuple[Choice, Json]]:
+def _looks(asked: Iterable[Asked], setting: Setting, identities: Identities) -> list[tuple[Choice, Json]]:
     """The probes that look at a run, and when; a run that trains is evaluated too."""
-    looks = [(probe.choice, probe.at) for probe in checked.questions.probes]
-    probes, train = checked.identities.registries["probe"], setting["train"]
+    looks = [(probe.choice, probe.at) for probe in asked]
+    probes, train = identities.registries["probe"], setting["train"]
     if train["steps"] and EVALUATION in probes.entries:
         looks.insert(0, (probes.resolve(EVALUATION), train["evaluate"]))
     return looks

@@ -28,6 +28,12 @@ methods:                                  # optional: names for several settings
 sweep:                                    # a union of grids
   - {placement: [post, pre], model.layers: [6, 8], except: [{placement: pre, model.layers: 8}]}
                                           # or {method: [T-Fixup, ...], model.layers: [6, 8]}
+select:                                   # optional: a value of an axis that is chosen on tuning seeds
+  optimizer.lr: best                      # or failing, or {kind: failing, below: 0.25}
+  seeds: 101-102                          # not judged
+  of: {placement: post}                   # optional: which runs decide; left out, each combination for itself
+  by: [model.layers]                      # optional: a decision for each value of these axes
+  times: [0.5, 1]                         # optional: judged at these multiples of what was chosen
 probes:
   - {kind: gradient_norm, at: init}       # at: init, end, a list of steps, {every: k}, {log: n}
 report:
@@ -43,7 +49,8 @@ profiles:
 - **Choices.** A choice is a word, or `{kind: word, parameter: value}`. Giving a path that is a choice replaces the
   whole choice; giving a path below it sets one parameter.
 - **Order.** The base, then the profile, then `-s path=value` from left to right, then the sweep. Profiles and `-s` may
-  replace `seeds`, `sweep`, `probes` and `report` whole, and set any path that determines a run; nothing else.
+  replace `seeds`, `sweep`, `select`, `probes` and `report` whole (`select: null` removes it), and set any path that
+  determines a run; nothing else.
 - **Pins.** At a path that some grid sweeps, one value pins the axis to it, and a list is the axis's new values.
 - **Grids.** Shorter paths are set first, equal points are one variant, `except:` leaves partial points out. Every run
   has a value for every axis, swept in its grid or not.
@@ -51,6 +58,13 @@ profiles:
   such names, and selections, `over`, pins and exceptions name them too; what a method sets is no axis. A name is part
   of no key: a setting has the same runs under any name and under none. Two names for one setting are refused, and so
   is a grid without `method` beside one that has it.
+- **Choosing.** `select` names one axis that every grid sweeps: its values are the candidates. They are run on the
+  tuning seeds first, without probes; a rule chooses one by the final validation NLL, and only then are runs judged, on
+  the judged seeds, at the multiples `times` of what was chosen. With `of` some runs decide for all, with `by` for all
+  that agree in these axes; they must be one run a candidate and seed. Selections cannot name the value, which nobody
+  knows before; they name the axis `times`, which every judged run has. Where `failing` finds none that fails, the
+  largest goes on, and a claim that `requires` the failure is not testable. A decision is kept with the plan and shown
+  with its evidence. Without `select` (`select: null` in a profile) the axis is swept as written, or pinned.
 - **Interventions** cut an arrow, in order. The list is entered by kind, where only one is of that kind: a sweep, a
   selection or `over` may name `interventions.rescale.factor`, and `interventions: rescale` selects runs that have one,
   `none` those without any. `where` names sites by `stack`, `layer`, `sublayer` and `tensor`, each a word or a list.

@@ -10,11 +10,15 @@ from typing import Any
 
 from lnlab.compile.check import Checked, check
 from lnlab.compile.data import data_passes
+from lnlab.compile.decisions import Decision
 from lnlab.compile.digests import asked, plan_digest, remembered_name
 from lnlab.compile.gather import gather
 from lnlab.compile.overlay import pin_sentences
+from lnlab.compile.questions import Questions
+from lnlab.compile.rounds import Round, next_round
 from lnlab.compile.work import Measurement, Plan, Run, Setting, Trajectory
 from lnlab.errors import SpecError
+from lnlab.keys import Json
 from lnlab.registry import Registry, Roots
 from lnlab.spec.load import Document
 
@@ -29,9 +33,10 @@ def compile_plan(
     profile: str | None = None,
     overrides: Sequence[str] = (),
     plugins: Sequence[str] = (),
+    decisions: Sequence[Decision] = (),
     memory: int | None = None,
 ) -> Plan:
-    """The plan of a spec.
+    """The plan of a spec: of its next round, where it is run in rounds (``Plan.undecided``).
 
     Args:
         document: the loaded spec.
@@ -40,6 +45,7 @@ def compile_plan(
         profile: one of the spec's profiles.
         overrides: ``path=value``, applied from left to right.
         plugins: the digests of the plugin files that registered pieces.
+        decisions: what was chosen on tuning seeds so far.
         memory: bytes that one run may need at its peak; by default those of this machine.
 
     Raises:
@@ -51,32 +57,36 @@ def compile_plan(
         raise SpecError(*checked.problems)
     if checked.settled.epochs.absent:
         raise checked.settled.epochs.absent[0]
-    return _planned(checked, roots, profile, tuple(overrides), tuple(plugins))
+    document = checked.document
+    question = asked(document.path.stem, document.text.encode(), profile, overrides, plugins)
+    return _planned(checked, next_round(checked, decisions), question, roots, profile, tuple(overrides))
 
 
 def _planned(
-    checked: Checked, roots: Roots, profile: str | None, overrides: tuple[str, ...], plugins: tuple[str, ...]
+    checked: Checked, this: Round, question: list[Json], roots: Roots, profile: str | None, overrides: tuple[str, ...]
 ) -> Plan:
-    """The plan of a spec that is sound."""
-    document = checked.document
-    question = asked(document.path.stem, document.text.encode(), profile, overrides, plugins)
-    work = gather(checked)
+    """The plan of one round of a spec that is sound. Only the last round is found again by its question."""
+    document, asked_here = checked.document, Questions() if this.undecided else checked.questions
+    work = gather(checked, this)
     return Plan(
         name=document.path.stem,
-        digest=plan_digest(question, checked.inputs),
-        quick=remembered_name(question, roots),
-        experiment=checked.experiment,
+        digest=plan_digest([*question, *this.name], checked.inputs),
+        quick=remembered_name([*question, *(this.name if this.undecided else [])], roots),
+        experiment=this.experiment,
         profile=profile,
         overrides=overrides,
-        axes=checked.axes.paths,
+        axes=this.axes,
         settings=work.settings,
         points=work.points,
         runs=tuple(work.runs),
         trajectories=work.trajectories(),
         needs=tuple(work.needs),
         pins=pin_sentences(checked.draft),
-        claims=tuple(claim.choice for claim in checked.questions.claims),
-        sections=tuple(section.choice for section in checked.questions.sections),
+        claims=tuple(claim.choice for claim in asked_here.claims),
+        sections=tuple(section.choice for section in asked_here.sections),
         inputs=checked.inputs,
         data_passes=data_passes(work.inits.values(), checked.identities.registries),
+        undecided=this.undecided,
+        decisions=this.decisions,
+        later=this.later,
     )

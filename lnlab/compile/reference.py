@@ -26,6 +26,7 @@ _HEADINGS = {
     "claim": "Claims",
     "section": "Sections",
     "quantity": "Derived quantities",
+    "rule": "Rules that choose a value",
 }
 
 

@@ -25,6 +25,7 @@ from lnlab.spec.experiment import (
     Experiment,
     ProbeText,
     SectionText,
+    SelectText,
 )
 from lnlab.spec.values import NONE
 
@@ -41,7 +42,8 @@ def schema(registries: Registries) -> dict[str, Json]:
     """The JSON Schema of a spec, of what ``registries`` hold."""
     grammar = _of(Experiment)
     definitions: dict[str, Json] = grammar.pop("$defs")
-    for text in _TEXTS.values():
+    texts: list[type[BaseModel]] = [*_TEXTS.values(), SelectText]
+    for text in texts:
         del definitions[text.__name__]
     for registry in registries.values():
         definitions[registry.kind] = _choice(registries, registry.kind, definitions)
@@ -50,7 +52,7 @@ def schema(registries: Registries) -> dict[str, Json]:
         "title": "An lnlab experiment",
         "description": "One question of Transformer training. The reference of the language: lnlab list --reference.",
         "type": "object",
-        "properties": grammar["properties"] | _setting(definitions) | _asked() | _overlays(),
+        "properties": grammar["properties"] | _setting(definitions) | _asked(definitions) | _overlays(),
         "required": ["lnlab", "title", "task", "model"],
         "additionalProperties": False,
         "$defs": definitions,
@@ -139,10 +141,13 @@ def _setting(definitions: dict[str, Json]) -> dict[str, Json]:
     return made | {"train": train, INTERVENTIONS: {"anyOf": [{"const": NONE}, _ref("intervention"), several]}}
 
 
-def _asked() -> dict[str, Json]:
-    """Probes, sections and claims; and what nothing can choose yet."""
+def _asked(definitions: dict[str, Json]) -> dict[str, Json]:
+    """Probes, sections and claims; and what is chosen on tuning seeds, by a rule."""
     lists = {key: {"type": "array", "items": _ref(kind)} for key, kind in _LISTS.items()}
-    return {**lists, "select": {"type": "null", "description": "needs training, which is not there yet"}}
+    text = _of(SelectText)
+    rule = _ref("rule") if "rule" in definitions else _NOT_YET
+    chosen = {**_by_path(rule, **text["properties"]), "required": text["required"], "minProperties": 2}
+    return {**lists, "select": {"anyOf": [chosen, {"type": "null"}], "description": text["description"]}}
 
 
 def _overlays() -> dict[str, Json]:

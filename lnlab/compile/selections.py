@@ -9,7 +9,7 @@ from lnlab.compile.variants import Members, Variants
 from lnlab.errors import nearest
 from lnlab.keys import Json, canonical
 from lnlab.registry import Flaw
-from lnlab.spec.columns import COLUMNS, CURVES, ENDS, LAST, VOCABULARY
+from lnlab.spec.columns import COLUMNS, CURVES, ENDS, LAST, TIMES, VOCABULARY
 from lnlab.spec.values import NONE, is_choices
 
 Selection = Mapping[str, Json]
@@ -27,6 +27,7 @@ class Ground:
         seeds: of the experiment.
         quantities: every name that is measured or derived, or None where a probe does not say what it measures.
         taken_over: derived quantity -> the path that it is taken over, of those that are.
+        chosen: a path whose value is chosen on tuning seeds, so that no selection can know it.
     """
 
     variants: Variants
@@ -35,6 +36,7 @@ class Ground:
     seeds: Collection[int]
     quantities: Collection[str] | None
     taken_over: Mapping[str, str] = field(default_factory=dict)
+    chosen: str | None = None
 
     def either(self, asked: Callable[[Variants], bool]) -> bool:
         """Whether it holds for this plan or for the spec unchanged."""
@@ -89,6 +91,10 @@ def open_split(selection: Selection, kept: Collection[str], ground: Ground) -> s
 def _flaws_of_key(key: str, wanted: Json, ground: Ground) -> list[Flaw]:
     if key in COLUMNS:
         return [flaw for each in listed(wanted) for flaw in _flaws_of_column(key, each, ground)]
+    if key == ground.chosen:
+        known = ", ".join(shown(value) for value, _ in ground.variants.at(TIMES))
+        what = "is chosen on tuning seeds, and nobody knows it before"
+        return [Flaw((key,), what, f"leave it out, or write {TIMES}: what was chosen times {known}")]
     if not ground.either(lambda variants: variants.has(key)):
         return [unknown_key(key, ground).below(key)]
     return [

@@ -4,21 +4,25 @@ from collections.abc import Mapping, Sequence
 
 from lnlab.compile.paths import paths_of, value_at
 from lnlab.keys import Json, canonical
-from lnlab.spec.columns import COLUMNS, METHOD
+from lnlab.spec.columns import COLUMNS, METHOD, TIMES
 from lnlab.spec.values import MISSING, matches
 
 Members = frozenset[int]
 
 
 class Variants:
-    """The resolved settings of an experiment, and the names of those that have one (a path like any other).
+    """The resolved settings of an experiment, and their methods and ``times``, if they have any (paths like others).
 
     Each path is read once, however many selections name it.
     """
 
-    def __init__(self, settings: Sequence[dict[str, Json]], methods: Sequence[Json] = ()) -> None:
-        named = any(name is not None for name in methods)
-        self.settings = [{METHOD: name, **s} for name, s in zip(methods, settings, strict=True)] if named else settings
+    def __init__(
+        self, settings: Sequence[dict[str, Json]], methods: Sequence[Json] = (), times: Sequence[Json] = ()
+    ) -> None:
+        for word, values in ((TIMES, times), (METHOD, methods)):
+            if any(value is not None for value in values):
+                settings = [{word: value, **each} for value, each in zip(values, settings, strict=True)]
+        self.settings = settings
         self.all: Members = frozenset(range(len(settings)))
         self._at: dict[str, list[tuple[Json, Members]]] = {}
         self._paths: tuple[str, ...] | None = None

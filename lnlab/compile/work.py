@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from lnlab.compile.decisions import Decision, Undecided
 from lnlab.compile.digests import Input
 from lnlab.keys import Json
 from lnlab.registry import Choice
@@ -69,6 +70,9 @@ class Plan:
         sections: the same of each section of the report.
         inputs: files named by the spec whose content joins the keys.
         data_passes: what the inits read before any update, counted over distinct initial states.
+        undecided: what these runs are to choose on tuning seeds; none: they are judged.
+        decisions: what was chosen so.
+        later: how many runs follow once that is decided.
     """
 
     name: str
@@ -88,3 +92,6 @@ class Plan:
     sections: tuple[Choice, ...]
     inputs: tuple[Input, ...] = ()
     data_passes: tuple[DataPass, ...] = ()
+    undecided: tuple[Undecided, ...] = ()
+    decisions: tuple[Decision, ...] = ()
+    later: int = 0

@@ -129,7 +129,8 @@ def _run(
                 row = outcome(trajectory, "interrupted", f"kept at step {steps}", elements, steps, loss)
                 return row | {"seconds": laps.lap()}
 
-            walk = Walk(state, trajectory, target, _by_step(due), unit, registries, partial, _end, assignment.save_every)
+            going = target, _by_step(due), unit, registries, partial, _end
+            walk = Walk(state, trajectory, *going, save_every=assignment.save_every)
             walk.remember(resumed.curves if resumed else ())
             ending = walk.go()
         except (CorpusError, StoreError):

@@ -28,6 +28,7 @@ class ReportFacts:
         probes: the resolved probes with their ``at``.
         sections: the resolved sections with their common fields ``title`` and ``claims``.
         sources: where each claim comes from, by id.
+        decisions: what was chosen on tuning seeds, with its evidence.
     """
 
     name: str
@@ -45,6 +46,7 @@ class ReportFacts:
     probes: tuple[Mapping[str, Json], ...] = ()
     sections: tuple[Mapping[str, Json], ...] = ()
     sources: Mapping[str, str] = field(default_factory=dict)
+    decisions: tuple[Mapping[str, Json], ...] = ()
 
     @property
     def command(self) -> tuple[str, ...]:
@@ -61,14 +63,13 @@ def to_json(facts: ReportFacts) -> dict[str, Json]:
 
 
 def from_json(data: Mapping[str, Json], where: str) -> ReportFacts:
-    """The facts again.
+    """The facts again; a page made before anything was decided on tuning seeds says nothing of decisions.
 
     Raises:
         ReportError: ``data`` lacks a field or has one too many; ``where`` names the file.
     """
     names = {f.name for f in fields(ReportFacts)}
-    if data.keys() != names:
-        odd = ", ".join(sorted(data.keys() ^ names))
+    if odd := ", ".join(sorted((data.keys() ^ names) - ({"decisions"} - data.keys()))):
         raise ReportError(Problem(where, f"unknown or missing fields: {odd}", "write the report again from the store"))
     given: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in data.items()}
     return ReportFacts(**given)

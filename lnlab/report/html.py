@@ -116,6 +116,7 @@ def page(
         rest=[row for claim, row in rows.items() if claim not in beside],
         methods=methods.prose(facts, results),
         named=named(results),
+        decisions=provenance.decisions(facts),
         outcomes=provenance.outcomes(results),
         settings=provenance.settings_grid(results),
         multiplicity=answers.multiplicity(verdicts) if verdicts else "No claim was judged.",

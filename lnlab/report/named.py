@@ -8,7 +8,7 @@ from lnlab.keys import Json, canonical
 from lnlab.report.methods import leaves
 from lnlab.report.tabular import Grid
 from lnlab.report.wording import listing, plain
-from lnlab.spec.columns import METHOD
+from lnlab.spec.columns import METHOD, TIMES
 from lnlab.spec.values import MISSING, is_choices
 from lnlab.tables import Results
 
@@ -81,4 +81,4 @@ def _others(every: Sequence[Setting]) -> list[str]:
 def _has_column(path: str) -> bool:
     stack, _, rest = path.partition(".")
     short = rest if stack in STACKS else path
-    return path == METHOD or any(short == piece or short.startswith(f"{piece}.") for piece in PIECES)
+    return path in (METHOD, TIMES) or any(short == piece or short.startswith(f"{piece}.") for piece in PIECES)

@@ -5,10 +5,11 @@ import re
 
 import polars as pl
 
+from lnlab.compile.decisions import Decision, from_json
 from lnlab.report import methods
 from lnlab.report.facts import ReportFacts
 from lnlab.report.tabular import Grid, grid
-from lnlab.report.wording import count, listing, plain
+from lnlab.report.wording import count, listing, plain, short, value_of_axis
 from lnlab.tables import Results
 
 
@@ -60,6 +61,23 @@ def settings_grid(results: Results) -> Grid:
     taken = methods.values(methods.settings(results))
     rows = tuple(((path, False), (listing(map(plain, found), "or"), False)) for path, found in sorted(taken.items()))
     return Grid("Every setting of every run, defaults included.", ("path", "value"), rows)
+
+
+def decisions(facts: ReportFacts) -> Grid | None:
+    """What was chosen on tuning seeds, and from what; None where nothing was."""
+    if not facts.decisions:
+        return None
+    made = [from_json(given) for given in facts.decisions]
+    rows = tuple(tuple((cell, False) for cell in _decision(each)) for each in made)
+    return Grid("Chosen on tuning seeds.", ("what", "for", "chosen", "why", "candidates", "tuning seeds"), rows)
+
+
+def _decision(made: Decision) -> tuple[str, ...]:
+    """One decision: each candidate with its score, a median over the tuning seeds."""
+    about = listing(value_of_axis(axis, value, plain(value)) for axis, value in made.about.items()) or "every run"
+    tried = ", ".join(f"{plain(t.value)}: {'diverged' if t.score is None else short(t.score)}" for t in made.candidates)
+    why = f"{made.reason[0].upper()}{made.reason[1:]}."
+    return made.path, about, plain(made.value), why, f"{tried} ({made.statistic})", methods.ranges(made.seeds)
 
 
 def commands(facts: ReportFacts) -> str:

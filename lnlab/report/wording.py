@@ -7,6 +7,7 @@ from fractions import Fraction
 
 from lnlab.keys import Json
 from lnlab.report.glossary import QUANTITIES
+from lnlab.spec.columns import TIMES
 from lnlab.spec.values import NONE, place
 
 MINUS = "−"
@@ -147,6 +148,8 @@ def count(n: int, word: str) -> str:
 
 def value_of_axis(axis: str, value: Json, label: str) -> str:
     """A value of an axis as a reader says it: ``Post-LN``, ``without cross attention``, ``6 layers``, ``factor 2``."""
+    if axis == TIMES and isinstance(value, int | float):
+        return "as chosen" if value == 1 else f"{plain(value)} × chosen"
     short = axis.rpartition(".")[2]
     words = short.replace("_", " ")
     if axis.startswith("interventions") and isinstance(value, int | float | None | list):

@@ -61,3 +61,6 @@ CURVES: dict[str, tuple[str, ...]] = {
 
 METHOD = "method"
 """What a selection, an axis and a claim's ``over`` may name beside paths: the name of a setting under ``methods``."""
+
+TIMES = "times"
+"""The same, where a value is chosen on tuning seeds: the multiple of what was chosen that a run has."""

@@ -30,7 +30,7 @@ SETTING = (
     "interventions",
 )
 """Top-level keys that determine a run."""
-REPLACEABLE = ("seeds", "sweep", "probes", "report")
+REPLACEABLE = ("seeds", "sweep", "select", "probes", "report")
 """Top-level keys that a profile or ``-s`` may replace whole, though they determine no setting."""
 
 Sentence = Annotated[str, Field(min_length=1)]
@@ -72,6 +72,16 @@ class Calibration(BaseModel):
 
     model_config = _CLOSED
     seeds: Seeds
+
+
+class SelectText(BaseModel):
+    """What is chosen on tuning seeds: beside these fields stands the path of an axis, with the rule that chooses."""
+
+    model_config = _OPEN
+    seeds: Seeds
+    of: Mapping[str, Any] | None = None
+    by: tuple[str, ...] = ()
+    times: Annotated[tuple[Annotated[float, Field(gt=0)], ...], Field(min_length=1)] = (1.0,)
 
 
 class ProbeText(BaseModel):
@@ -129,7 +139,7 @@ class Experiment(BaseModel):
     train: Any = None
     interventions: Any = None
     seeds: Seeds = (1,)
-    select: Any = None
+    select: SelectText | None = None
     methods: Mapping[Name, Overlay] = {}
     sweep: Annotated[tuple[Mapping[str, Axis], ...], Field(min_length=1)] | None = None
     probes: tuple[ProbeText, ...] = ()

@@ -13,6 +13,8 @@ from lnlab.spec.experiment import Calibration, ClaimText, Experiment, Source
 
 _LISTS = ("probes", "report", "claims", "sweep")
 _PLACEHOLDERS: dict[str, Json] = {"lnlab": 1, "title": "untitled"}
+_NO_SEED = 2**53 - 1
+"""What stands for tuning seeds that cannot be read: no judged seed."""
 _REQUIRED = {"lnlab": "add 'lnlab: 1', the version of the language", "title": "add 'title: ...'"}
 _MEANT = dict.fromkeys(("tuple_type", "list_type"), "write a list: [...]")
 _MEANT |= dict.fromkeys(("dict_type", "mapping_type", "model_type"), "write a mapping: {key: value}")
@@ -68,7 +70,8 @@ def _follows(item: Json) -> bool:
 
 def _item(loc: Where, data: dict[str, Json]) -> Where:
     """The smallest thing that can be left out to be rid of an error at ``loc``."""
-    if loc[0] in _LISTS and len(loc) > 1 and isinstance(data.get(str(loc[0])), list):
+    kind = list if loc[0] in _LISTS else dict if loc[0] == "select" else None
+    if kind and len(loc) > 1 and isinstance(data.get(str(loc[0])), kind):
         return loc[:2]
     return loc[:1]
 
@@ -83,6 +86,10 @@ def _without(data: dict[str, Json], items: set[Where], kept: dict[str, list[int]
             kept[key] = [place for i, place in enumerate(kept[key]) if i not in gone]
             if not left[key]:
                 del left[key]
+    gone = {item[1] for item in items if len(item) > 1 and item[0] == "select"}
+    if gone:
+        given = {key: value for key, value in left["select"].items() if key not in gone}
+        left["select"] = {"seeds": [_NO_SEED], **given}
     return _PLACEHOLDERS | left
 
 

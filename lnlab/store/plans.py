@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from lnlab.compile.decisions import as_json
 from lnlab.compile.digests import Input
 from lnlab.keys import Json, canonical, digest_bytes
 from lnlab.spec.values import NONE, is_choices, place
@@ -43,6 +44,8 @@ class Stored:
         inputs: files whose content joins the keys.
         facts: whatever else the command line wants to find again.
         files: table file -> SHA-256.
+        decisions: what was chosen on tuning seeds before this plan, with its evidence, as plain values.
+        undecided: whether its runs are still to choose, and other runs will be judged.
     """
 
     digest: str
@@ -55,6 +58,8 @@ class Stored:
     inputs: tuple[Input, ...]
     facts: Json
     files: Mapping[str, str]
+    decisions: tuple[Json, ...] = ()
+    undecided: bool = False
 
 
 def save(root: Path, plan: "Plan", spec: Path, facts: Json = None) -> Stored:
@@ -66,7 +71,7 @@ def save(root: Path, plan: "Plan", spec: Path, facts: Json = None) -> Stored:
     folder = plan_folder(root, plan.digest)
     files.make_folder(folder)
     digests = {}
-    for table, rows in (("runs", _runs(plan)), ("axes", _axes(plan)), ("needs", _needs(plan))):
+    for table, rows in frames(plan).items():
         content = parquet(rows)
         files.replace(folder / f"{table}.parquet", content)
         digests[f"{table}.parquet"] = digest_bytes(content)
@@ -81,6 +86,8 @@ def save(root: Path, plan: "Plan", spec: Path, facts: Json = None) -> Stored:
         inputs=tuple(plan.inputs),
         facts=facts,
         files=digests,
+        decisions=tuple(as_json(plan.decisions)),
+        undecided=bool(plan.undecided),
     )
     files.replace(folder / PLAN, seal(asdict(stored)))
     return stored
@@ -98,6 +105,7 @@ def load(root: Path, digest: str) -> Stored:
         raise Damaged(f"{path} belongs to another plan")
     held["overrides"] = tuple(held["overrides"])
     held["inputs"] = tuple(Input(**given) for given in held["inputs"])
+    held["decisions"] = tuple(held.get("decisions", ()))
     return Stored(**held)
 
 
@@ -137,6 +145,11 @@ def intact(root: Path, stored: Stored) -> bool:
     except Damaged:
         return False
     return True
+
+
+def frames(plan: "Plan") -> dict[str, pl.DataFrame]:
+    """``runs``, ``axes`` and ``needs`` of a plan, whether it is kept or not."""
+    return {"runs": _runs(plan), "axes": _axes(plan), "needs": _needs(plan)}
 
 
 def _runs(plan: "Plan") -> pl.DataFrame:

@@ -40,7 +40,7 @@ class Record:
 
     @property
     def ends(self) -> bool:
-        """Whether the trajectory came to an end of its own here: it diverged, or a rule stopped it (which has a reason)."""
+        """Whether the trajectory came to its own end here: it diverged, or a rule stopped it, which gives a reason."""
         return self.outcome["status"] == "diverged" or (self.finished and self.outcome["reason"] is not None)
 
     def content(self) -> bytes:

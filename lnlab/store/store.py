@@ -122,6 +122,14 @@ class Store:
                 compact.write_whole(self.root, digest, found)
         return found
 
+    def found(self, plan: "Plan") -> Results:
+        """What the store holds of a plan, kept or not.
+
+        Raises:
+            StoreError: this user may not read the store.
+        """
+        return join(self.root, plans.frames(plan))
+
     def verdicts(self, digest: str) -> pl.DataFrame:
         """The verdicts kept with a plan."""
         return verdicts.read(self.root, digest)

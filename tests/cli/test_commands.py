@@ -19,7 +19,9 @@ def test_check_says_ok_once_a_profile(lnlab):
         "tiny.yaml: one: ok: 2 runs, 2 models, 2 claims",
         "tiny.yaml: real: ok: 6 runs, 2 models, 2 claims",
     ]
-    assert lnlab("check", "tiny.yaml", "--json").json == [{"profile": None, "runs": 6, "models": 2, "claims": 2}]
+    assert lnlab("check", "tiny.yaml", "--json").json == [
+        {"profile": None, "tuning_runs": 0, "runs": 6, "models": 2, "claims": 2}
+    ]
 
 
 def test_a_profile_that_is_wrong_is_told_once(lnlab, tmp_path):
@@ -36,7 +38,9 @@ def test_models_that_differ_only_in_what_is_asked_of_them_are_built_once(lnlab, 
     sweep = "placement: [post, pre], train.accumulate: [1, 2]"
     text = Path("tiny.yaml").read_text().replace("placement: [post, pre]", sweep).partition("claims:")[0]
     path.write_text(text)
-    assert lnlab("check", path, "--json").json == [{"profile": None, "runs": 12, "models": 2, "claims": 0}]
+    assert lnlab("check", path, "--json").json == [
+        {"profile": None, "tuning_runs": 0, "runs": 12, "models": 2, "claims": 0}
+    ]
 
 
 def test_plan_explains_what_is_there_and_what_is_missing(lnlab):

@@ -17,7 +17,7 @@ from lnlab.spec.load import Document, parse
 
 KINDS = (
     *("task", "corpus", "tokenizer", "model", "norm", "placement", "attention", "init", "optimizer", "schedule"),
-    *("stop", "intervention", "probe", "claim", "section", "quantity"),
+    *("stop", "intervention", "probe", "claim", "section", "quantity", "rule"),
 )
 Count = Annotated[int, Field(ge=1)]
 Selection = dict[str, Any]
@@ -168,6 +168,12 @@ def toys() -> Mapping[str, Registry[Any]]:
 
     @lab["section"].register("depth_profile")
     def depth_profile(results, *, quantity: str, where: Selection = {}): ...  # noqa: B006 - a field's default
+
+    @lab["rule"].register("best")
+    def best(trials, reference): ...
+
+    @lab["rule"].register("failing", numbers=True)
+    def failing(trials, reference, *, below: Annotated[float, Field(gt=0, lt=1)] = 0.25): ...
 
     return lab
 

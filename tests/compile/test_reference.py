@@ -84,7 +84,7 @@ None yet.
 
 def test_the_grammar_names_every_top_level_key(small):
     text = reference(small)
-    unnamed = {"norm", "init", "attention", "optimizer", "schedule", "train", "select"}
+    unnamed = {"norm", "init", "attention", "optimizer", "schedule", "train"}
     assert all(f"\n{key}:" in text for key in set(Experiment.model_fields) - unnamed)
 
 

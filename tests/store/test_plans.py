@@ -2,17 +2,20 @@
 
 import json
 import os
+from dataclasses import replace
 
 import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 from store_toys import plan_of
 
+from lnlab.compile.decisions import Decision, Tried, Undecided, from_json
 from lnlab.compile.digests import input_of
 from lnlab.keys import canonical
 from lnlab.store import plans
-from lnlab.store.plans import label
-from lnlab.store.seal import Damaged
+from lnlab.store.layout import plan_folder
+from lnlab.store.plans import label, load
+from lnlab.store.seal import Damaged, seal, unseal
 
 
 @pytest.fixture
@@ -130,3 +133,30 @@ def test_a_plan_moved_to_another_name_does_not_count(store, root, plan, spec):
     (root / "plans" / plan.digest).rename(root / "plans" / "0")
     with pytest.raises(Damaged, match="belongs to another plan"):
         plans.load(root, "0")
+
+
+def test_decisions_are_kept_with_their_evidence(store, plan, spec):
+    tried = (Tried(0.1, 2.5, (2.0, 3.0)), Tried(0.2, None, (None, None)))
+    made = Decision("k", "lr", {"norm": "rms"}, {"kind": "best"}, (7, 8), 0.1, True, "NLL", "the best", tried, "rows")
+    kept = store.save_plan(replace(plan, decisions=(made,)), spec)
+    (again,) = load(store.root, plan.digest).decisions
+    assert from_json(again) == made == from_json(kept.decisions[0])
+    assert not kept.undecided
+    question = Undecided("k", "lr", {}, {"kind": "best"}, (7, 8), ((0.1, "variant"),))
+    assert store.save_plan(replace(plan, undecided=(question,)), spec).undecided
+
+
+def test_a_plan_kept_before_there_were_decisions_is_read(store, full, plan):
+    path = plan_folder(store.root, plan.digest) / "plan.json"
+    held = unseal(path.read_bytes(), path)
+    del held["decisions"], held["undecided"]
+    path.write_bytes(seal(held))
+    assert (load(store.root, plan.digest).decisions, load(store.root, plan.digest).undecided) == ((), False)
+
+
+def test_what_is_found_of_a_plan_need_not_be_kept(full, plan):
+    found, kept = full.found(plan), full.results(plan.digest)
+    assert_frame_equal(found.runs, kept.runs)
+    assert_frame_equal(found.tables["sites"], kept.tables["sites"])
+    elsewhere = full.found(plan_of(name="another question"))
+    assert elsewhere.runs["status"].to_list() == ["finished"] * 4

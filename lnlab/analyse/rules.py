@@ -1,0 +1,124 @@
+r"""Rules that choose one of several candidates by how training ended on tuning seeds.
+
+    best:    argmin_c median_s L(c, s)
+    failing: min {c: median_s phi(c, s) < below},   phi = (H1 - L) / (H1 - L_ref)
+
+L is the final validation NLL in nats, infinite where the run diverged; H1 is the entropy of single targets, the loss of
+a model that knows their frequencies and nothing else, so that phi is the learned fraction; L_ref is the lowest median
+of all candidates on the same task. Whatever is chosen on some seeds is judged on others, as the best of several is
+lucky (the winner's curse: Capen, Clapp & Campbell, 1971).
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import inf, isfinite
+from statistics import median
+from typing import Annotated
+
+from pydantic import Field
+
+from lnlab.errors import LabError, Problem
+from lnlab.keys import Json
+from lnlab.registry import Registry
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A candidate on the tuning seeds.
+
+    Attributes:
+        value: the candidate.
+        losses: L of each seed.
+        entropies: H1 of each seed; None where the run has none.
+    """
+
+    value: Json
+    losses: tuple[float, ...]
+    entropies: tuple[float | None, ...]
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """What a rule chose.
+
+    Attributes:
+        number: of the candidate.
+        met: whether any candidate is what the rule looks for.
+        statistic: what the scores are.
+        scores: of each candidate.
+        reason: what decided, in words.
+    """
+
+    number: int
+    met: bool
+    statistic: str
+    scores: tuple[float, ...]
+    reason: str
+
+
+rules: Registry[Callable[..., Chosen]] = Registry("rule")
+"""Builders ``(trials: Sequence[Trial], reference: float, *, ...) -> Chosen``; the reference is L_ref. Tag ``numbers``:
+only for candidates that are numbers."""
+
+
+@rules.register("best")
+def best(trials: Sequence[Trial], reference: float) -> Chosen:  # noqa: ARG001 - what the lab supplies
+    """``argmin median L``: the lowest final validation NLL, with its own tuning for each arm (Choi et al., 2019).
+
+    A run that diverged ranks worst; of equals, the first is chosen. Of an optimum at the edge of the candidates it is
+    said that the true one may lie beyond.
+    """
+    scores = tuple(median(trial.losses) for trial in trials)
+    number = min(range(len(scores)), key=scores.__getitem__)
+    if not isfinite(scores[number]):
+        reason = f"all {len(trials)} candidates diverged; the first goes on"
+        return Chosen(number, False, "validation NLL", scores, reason)
+    reason = f"the best of {len(trials)} candidates, median validation NLL {scores[number]:.4g} nats"
+    return Chosen(number, True, "validation NLL", scores, reason + _edge(trials, number))
+
+
+@rules.register("failing", numbers=True)
+def failing(trials: Sequence[Trial], reference: float, *, below: Annotated[float, Field(gt=0, lt=1)] = 0.25) -> Chosen:
+    """``min {c: median phi < below}``: the smallest that fails, as Post-LN without warm-up (Xiong et al., 2020).
+
+    Failing is learning less than this fraction of what can be learned:
+    phi = (H1 - L)/(H1 - L_ref); 0 for a run that diverged, and for all where no candidate beats the frequencies of
+    the targets. If none fails, the largest candidate goes on.
+
+    Raises:
+        LabError: a run that did not diverge has no H1.
+    """
+    scores = tuple(median(learned(trial, reference)) for trial in trials)
+    rising = sorted(range(len(trials)), key=lambda number: trials[number].value)
+    failed = [number for number in rising if scores[number] < below]
+    if failed:
+        said = f"the smallest of {len(trials)} candidates that fails, median learned fraction {scores[failed[0]]:.2g}"
+        return Chosen(failed[0], True, "learned fraction", scores, f"{said} < {below:g}")
+    least = f"the lowest median learned fraction is {min(scores):.2g}, not below {below:g}"
+    return Chosen(
+        rising[-1], False, "learned fraction", scores, f"none of the candidates fails: {least}; the largest goes on"
+    )
+
+
+def learned(trial: Trial, reference: float) -> list[float]:
+    """The learned fraction phi of each seed."""
+    return [_phi(loss, h1, reference) for loss, h1 in zip(trial.losses, trial.entropies, strict=True)]
+
+
+def _phi(loss: float, h1: float | None, reference: float) -> float:
+    if loss == inf:
+        return 0.0
+    if h1 is None:
+        what = "the task has no unigram entropy, so that no learned fraction is known"
+        raise LabError(Problem("select", what, "choose another rule, as best"))
+    return (h1 - loss) / (h1 - reference) if h1 > reference else 0.0
+
+
+def _edge(trials: Sequence[Trial], number: int) -> str:
+    """That the optimum is the smallest or the largest of several numbers."""
+    values = [trial.value for trial in trials]
+    if len(values) == 1 or not all(isinstance(value, int | float) for value in values):
+        return ""
+    ends = {min(values): "smallest", max(values): "largest"}
+    at = ends.get(values[number])
+    return f"; it is the {at} one, so the optimum may lie beyond" if at else ""

@@ -1,0 +1,96 @@
+"""What results decide about what runs next, as data: a question that a plan leaves open, and a decision on it.
+
+A decision holds its evidence: every candidate with its losses, and the digest of the rows they were read from.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+
+from lnlab.keys import Json
+
+
+@dataclass(frozen=True, slots=True)
+class Undecided:
+    """A value that is still to be chosen on tuning seeds.
+
+    Attributes:
+        key: of the question: path, rule, candidates and seeds.
+        path: of the setting, whose value is chosen.
+        about: the axes of the runs that it is chosen for; none at all: of every run.
+        rule: the resolved rule that chooses.
+        seeds: the tuning seeds.
+        candidates: each value with the key of the variant that tries it.
+    """
+
+    key: str
+    path: str
+    about: Mapping[str, Json]
+    rule: Mapping[str, Json]
+    seeds: tuple[int, ...]
+    candidates: tuple[tuple[Json, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """A candidate as its tuning runs found it.
+
+    Attributes:
+        value: what was tried.
+        score: what the rule compares, or None where it is not finite.
+        losses: the final validation NLL of each tuning seed, in nats; None where the run diverged.
+    """
+
+    value: Json
+    score: float | None
+    losses: tuple[float | None, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """A value that was chosen, and why.
+
+    Attributes:
+        key: of the question.
+        path: as in the question.
+        about: as in the question.
+        rule: as in the question.
+        seeds: as in the question.
+        value: what was chosen.
+        met: whether any candidate is what the rule looks for; else it names what to go on with.
+        statistic: what the scores are.
+        reason: what decided, in words.
+        candidates: what was tried.
+        rows: the digest of the rows behind it.
+        look: how often it was looked at; tuning runs are looked at once, when all have ended.
+    """
+
+    key: str
+    path: str
+    about: Mapping[str, Json]
+    rule: Mapping[str, Json]
+    seeds: tuple[int, ...]
+    value: Json
+    met: bool
+    statistic: str
+    reason: str
+    candidates: tuple[Tried, ...]
+    rows: str
+    look: int = 1
+
+
+def as_json(decisions: Sequence[Decision]) -> list[Json]:
+    """Decisions as plain values."""
+    return [asdict(decision) for decision in decisions]
+
+
+def from_json(given: Mapping[str, Json]) -> Decision:
+    """The decision again."""
+    tried = tuple(Tried(each["value"], each["score"], tuple(each["losses"])) for each in given["candidates"])
+    return Decision(**{**given, "seeds": tuple(given["seeds"]), "candidates": tried})
+
+
+def assumed(question: Undecided) -> Decision:
+    """What would be decided if the first candidate were chosen: whatever is chosen, as many runs follow."""
+    value = question.candidates[0][0]
+    given = (question.key, question.path, question.about, question.rule, question.seeds)
+    return Decision(*given, value, met=True, statistic="", reason="assumed", candidates=(), rows="")

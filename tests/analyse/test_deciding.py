@@ -1,0 +1,94 @@
+"""From the frames of tuning runs to decisions."""
+
+import json
+from math import nan
+
+import polars as pl
+import pytest
+
+from lnlab.analyse.deciding import decide, ended
+from lnlab.compile.decisions import Undecided
+from lnlab.errors import LabError
+from lnlab.tables import Results
+
+SEEDS = (7, 8)
+
+
+def results_of(runs, steps=(0, 10), entropy=4.0):
+    """``{(variant, seed): loss or status}``; curves fall to the loss, and another split knows better."""
+    rows, curves = [], []
+    for (variant, seed), end in runs.items():
+        run, status = f"{variant}{seed}", end if isinstance(end, str) else "finished"
+        setting = json.dumps({"task": {"kind": "toy", "corpus": variant[0]}})
+        rows.append((run, run, 10, variant, seed, setting, status))
+        told = [(0, "train", "unigram_entropy", entropy), (10, "train", "nll", 0.0), (10, "validation", "loss", 0.0)]
+        if not isinstance(end, str):
+            told += [(steps[1], "validation", "nll", end), (steps[0], "validation", "nll", 9.0)]
+        curves += [(run, variant, seed, step, run, *rest) for step, *rest in told if rest[-1] is not None]
+    names = ["run", "trajectory", "steps", "variant", "seed", "setting", "status"]
+    columns = ["run", "variant", "seed", "step", "trajectory", "split", "quantity", "value"]
+    axes = pl.DataFrame(schema={"run": pl.String, "axis": pl.String, "value": pl.String, "label": pl.String})
+    frame = pl.DataFrame(curves, schema=columns, orient="row")
+    return Results(pl.DataFrame(rows, schema=names, orient="row"), axes, {"curves": frame})
+
+
+def question(*variants, kind="best", **params):
+    candidates = tuple((float(n + 1), variant) for n, variant in enumerate(variants))
+    return Undecided("k" + variants[0], "optimizer.lr", {}, {"kind": kind, **params}, SEEDS, candidates)
+
+
+def test_a_decision_has_its_evidence():
+    found = results_of({("a1", 7): 3.0, ("a1", 8): 2.0, ("a2", 7): 1.0, ("a2", 8): "diverged"})
+    (made,) = decide([question("a1", "a2")], found)
+    assert (made.key, made.path, made.value, made.met) == ("ka1", "optimizer.lr", 1.0, True)
+    assert made.statistic == "validation NLL"
+    assert [(t.value, t.score, t.losses) for t in made.candidates] == [(1.0, 2.5, (3.0, 2.0)), (2.0, None, (1.0, None))]
+    assert (made.seeds, made.look) == (SEEDS, 1)
+
+
+def test_the_last_validation_loss_counts_whatever_the_order_of_the_rows():
+    forth = results_of({("a1", s): 1.0 for s in SEEDS} | {("a2", s): 2.0 for s in SEEDS})
+    back = Results(forth.runs.reverse(), forth.axes, {"curves": forth.tables["curves"].reverse()})
+    assert decide([question("a1", "a2")], forth) == decide([question("a1", "a2")], back)
+    assert decide([question("a1", "a2")], forth)[0].value == 1.0
+
+
+def test_the_digest_moves_with_every_number_that_was_looked_at():
+    ends = {("a1", s): 1.0 for s in SEEDS} | {("a2", s): 2.0 for s in SEEDS}
+    asked = [question("a1", "a2")]
+    (before,) = decide(asked, results_of(ends))
+    moved = [{**ends, ("a2", 8): 2.5}, {**ends, ("a2", 8): "diverged"}]
+    found = {before.rows, *(decide(asked, results_of(each))[0].rows for each in moved)}
+    found.add(decide(asked, results_of(ends, entropy=5.0))[0].rows)
+    assert len(found) == 4
+
+
+def test_what_is_learned_is_measured_against_the_best_on_the_same_task():
+    ends = {("a1", s): 2.0 for s in SEEDS} | {("a2", s): 3.6 for s in SEEDS} | {("a3", s): 3.0 for s in SEEDS}
+    ends |= {("b1", s): 3.5 for s in SEEDS}
+    asked = [question("a1", "a2", kind="failing", below=0.25), question("a3", kind="failing", below=0.25)]
+    first, second, other = decide([*asked, question("b1", kind="failing", below=0.25)], results_of(ends))
+    assert (first.value, first.met) == (2.0, True)
+    assert [t.score for t in first.candidates] == pytest.approx([1.0, 0.2])
+    assert (second.met, second.candidates[0].score) == (False, 0.5)
+    assert other.candidates[0].score == 1.0
+
+
+def test_nan_is_no_loss():
+    found = results_of({("a1", 7): nan, ("a1", 8): nan, ("a2", 7): 3.0, ("a2", 8): 3.0})
+    assert decide([question("a1", "a2")], found)[0].value == 2.0
+
+
+def test_nothing_is_decided_before_every_run_has_ended_by_itself():
+    assert ended(results_of({("a1", 7): 1.0, ("a1", 8): "diverged"}))
+    for status in ("failed", "interrupted", "timed_out", "out_of_memory"):
+        assert not ended(results_of({("a1", 7): 1.0, ("a1", 8): status}))
+    lost = results_of({("a1", 7): 1.0})
+    assert not ended(Results(lost.runs.with_columns(pl.lit(None, pl.String).alias("status")), lost.axes, lost.tables))
+
+
+def test_a_run_that_finished_without_a_validation_loss_is_named():
+    found = results_of({("a1", 7): 1.0, ("a1", 8): 1.0})
+    curves = found.tables["curves"].filter(pl.col("split") != "validation")
+    with pytest.raises(LabError, match="seed 7 of variant a1 has no validation NLL"):
+        decide([question("a1")], Results(found.runs, found.axes, {"curves": curves}))

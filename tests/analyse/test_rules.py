@@ -1,0 +1,89 @@
+"""What rules choose, against numbers that were worked out by hand."""
+
+from math import inf
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lnlab.analyse.rules import Trial, best, failing, learned
+from lnlab.errors import LabError
+
+
+def trials(*losses, values=None, entropy=4.0):
+    values = values or [10.0**n for n in range(len(losses))]
+    pairs = zip(values, losses, strict=True)
+    return [Trial(value, tuple(each), (entropy,) * len(each)) for value, each in pairs]
+
+
+def test_the_best_has_the_lowest_median_and_not_the_lowest_loss():
+    found = best(trials([3, 3, 3], [2.5, 2.5, 9], [1, 4, 4]), 2.5)
+    assert (found.number, found.met, found.scores) == (1, True, (3, 2.5, 4))
+    assert found.reason == "the best of 3 candidates, median validation NLL 2.5 nats"
+
+
+def test_a_run_that_diverged_ranks_worst():
+    assert best(trials([1, inf], [3, 3]), 3).number == 1
+    found = best(trials([inf, inf], [inf, 1], [inf, inf]), inf)
+    assert (found.number, found.met) == (0, False)
+    assert found.reason == "all 3 candidates diverged; the first goes on"
+
+
+@pytest.mark.parametrize(("losses", "end"), [(([1], [2], [3]), "smallest"), (([3], [2], [1]), "largest")])
+def test_an_optimum_at_the_edge_is_said_to_be_there(losses, end):
+    assert best(trials(*losses), 1).reason.endswith(f"it is the {end} one, so the optimum may lie beyond")
+
+
+def test_words_and_single_candidates_have_no_edge():
+    assert "edge" not in best(trials([1], [2], values=["post", "pre"]), 1).reason
+    assert "beyond" not in best(trials([1]), 1).reason
+
+
+def test_the_smallest_that_fails_is_the_smallest_by_value_and_not_by_place():
+    found = failing(trials([3.9], [1.0], [3.6], values=[4.0, 1.0, 2.0]), 1.0)
+    assert found.number == 2
+    assert found.scores == pytest.approx((0.1 / 3, 1.0, 0.4 / 3))
+    assert found.reason == "the smallest of 3 candidates that fails, median learned fraction 0.13 < 0.25"
+
+
+def test_exactly_the_threshold_does_not_fail():
+    two = trials([2.0], [3.5], entropy=4.0)
+    assert failing(two, 2.0, below=0.25).met is False
+    assert failing(two, 2.0, below=0.26).number == 1
+
+
+def test_where_none_fails_the_largest_goes_on():
+    found = failing(trials([2.0], [2.1], [2.2], values=[4.0, 9.0, 1.0]), 2.0)
+    assert (found.number, found.met) == (1, False)
+    assert found.reason == (
+        "none of the candidates fails: the lowest median learned fraction is 0.9, not below 0.25; the largest goes on"
+    )
+
+
+def test_what_diverged_has_learned_nothing_even_where_the_entropy_is_not_known():
+    assert learned(Trial(1, (inf, 2.0), (None, 4.0)), 2.0) == [0.0, 1.0]
+
+
+def test_where_nobody_beats_the_frequencies_everything_fails():
+    assert failing(trials([4.5], [4.2]), 4.2).number == 0
+    assert failing(trials([inf], [inf]), inf).scores == (0.0, 0.0)
+
+
+def test_without_entropy_nothing_can_be_said_to_fail():
+    with pytest.raises(LabError, match="no unigram entropy"):
+        failing(trials([1.0], entropy=None), 1.0)
+
+
+losses = st.lists(st.one_of(st.floats(0.1, 9), st.just(inf)), min_size=3, max_size=3)
+
+
+@given(st.lists(losses, min_size=1, max_size=6))
+def test_both_rules_agree_with_numpy(given):
+    made = trials(*given)
+    with np.errstate(invalid="ignore"):
+        medians = np.median(np.array(given), axis=1)
+        phi = np.median(np.where(np.isinf(given), 0, (4 - np.array(given)) / (4 - 1)), axis=1)
+    assert best(made, 1).number == int(np.argmin(medians))
+    failed = np.flatnonzero(phi < 0.25)
+    assert failing(made, 1).number == (failed[0] if failed.size else len(given) - 1)

@@ -1,0 +1,212 @@
+"""From a spec that chooses its rate to verdicts: both rounds, with a trainer whose losses are a formula."""
+
+import json
+from pathlib import Path
+from types import SimpleNamespace
+
+import polars as pl
+import pytest
+from torch.optim import SGD
+
+from lnlab.analyse.quantities import quantities
+from lnlab.cli import work
+from lnlab.execute.tally import Tally
+from lnlab.optim.optimizers import optimizers
+from lnlab.store.store import Store
+
+SPEC = """\
+lnlab: 1
+title: A tuned experiment
+task: {kind: translation, corpus: {kind: toy_german_english, train: 200}, vocabulary: 200, batch_tokens: 64}
+model: {kind: encoder_decoder, layers: 1, d_model: 16, heads: 2, d_ff: 32}
+placement: post
+optimizer: {kind: descent, lr: 1}
+train: {steps: 4}
+seeds: 6
+sweep:
+  - {placement: [post, pre], optimizer.lr: [0.001, 0.01, 0.1]}
+select:
+  optimizer.lr: {kind: failing, below: 0.25}
+  seeds: 101-102
+  of: {placement: post}
+  times: [0.5, 1]
+report: []
+claims:
+  - id: pre_is_better
+    says: At the rate at which Post-LN fails, Pre-LN trains.
+    kind: ratio
+    of: {quantity: final_loss, placement: post, times: 1}
+    to: {placement: pre}
+    at_least: 1.5
+    requires: {kind: bound, of: {quantity: final_loss, placement: post, times: 1}, at_least: 3.5}
+profiles:
+  each: {select: {optimizer.lr: best, seeds: 101-102}}
+  mild: {optimizer.lr: [0.001, 0.002]}
+"""
+
+
+def nll(setting, seed):
+    """Post-LN fails from 0.01 on and diverges at 0.1; Pre-LN is best at 0.01."""
+    lr, post = setting["optimizer"]["lr"], setting["decoder"]["placement"]["kind"] == "post"
+    if post:
+        return None if lr >= 0.1 else (3.9 if lr >= 0.01 else 2.0) + seed / 1e4
+    return 2.0 + abs(lr - 0.01) + seed / 1e4
+
+
+@pytest.fixture
+def trained(monkeypatch):
+    """Instead of workers: a formula; what it was handed, by seed."""
+    seen = []
+
+    def sweep(units, open_unit, load, **options):
+        tally = Tally()
+        for unit in units:
+            seen.append((unit.seed, unit.setting["optimizer"]["lr"]))
+            where, found = open_unit(unit.key), nll(unit.setting, unit.seed)
+            row = {"trajectory": unit.key, "split": "validation", "quantity": "nll"}
+            entropy = {"trajectory": unit.key, "split": "train", "quantity": "unigram_entropy", "step": 0, "value": 4.0}
+            where.write("curves", [entropy, {**row, "step": 0, "value": 5.0}])
+            if found is not None:
+                where.write("curves", [{**row, "step": 4, "value": found}])
+            status = sweep.odd.get(unit.seed, "finished" if found is not None else "diverged")
+            outcome = {"trajectory": unit.key, "steps": 4, "status": status, "reason": None, "last_finite_loss": None}
+            outcome |= {"parameters": 1, "seconds": 0.1, "device": "cpu", "versions": "{}"}
+            where.commit([m.key for m in unit.measurements], outcome)
+            tally.ended[status] += 1
+        return tally
+
+    sweep.odd = {}
+    monkeypatch.setattr(work, "sweep", sweep)
+    return SimpleNamespace(seen=seen, odd=sweep.odd)
+
+
+@pytest.fixture
+def tuned(here, monkeypatch):
+    """The spec, and the optimizer and the quantity that it names."""
+    for registry in (optimizers, quantities):
+        monkeypatch.setattr(registry, "_entries", dict(registry.entries))
+
+    @optimizers.register("descent")
+    def descent(parameters, *, lr: float):
+        return SGD(parameters, lr=lr)
+
+    @quantities.register("final_loss")
+    def final_loss(results):
+        rows = results.tables["curves"].filter(pl.col("quantity") == "nll", pl.col("step") > 0)
+        return rows.select("run", "variant", "seed", "step", pl.lit("final_loss").alias("quantity"), "value")
+
+    path = here / "tuned.yaml"
+    path.write_text(SPEC)
+    return path
+
+
+CHOSEN = (
+    "optimizer.lr = 0.01: the smallest of 3 candidates that fails, median learned fraction 0.045 < 0.25 "
+    "(tuning seeds 101-102)"
+)
+
+
+def test_it_tunes_decides_and_judges(lnlab, tuned, trained):
+    said = lnlab("run", "tuned.yaml", "-q")
+    assert said.code == 0, said.err
+    assert said.out.splitlines()[0] == f"chosen: {CHOSEN}"
+    assert "✓ supported" in said.out
+    assert "24 runs: 24 finished; 24 units computed" in said.out
+    assert said.out.rstrip().endswith("0 reused, after 6 tuning units")
+    assert sorted(trained.seen[:6]) == [(seed, lr) for seed in (101, 102) for lr in (0.001, 0.01, 0.1)]
+    assert {seed for seed, _ in trained.seen[6:]} == set(range(1, 7))
+    assert {lr for _, lr in trained.seen[6:]} == {0.005, 0.01}
+
+
+def test_the_tables_hold_judged_runs_only_and_the_decision_stands_beside_them(lnlab, tuned, trained):
+    lnlab("run", "tuned.yaml", "-q")
+    store = Store(Path(".lnlab").absolute())
+    stored = store.last()
+    results = store.results(stored.digest)
+    assert sorted(results.runs["seed"].unique()) == list(range(1, 7))
+    assert results.axes.filter(axis="times")["value"].unique().sort().to_list() == ["0.5", "1"]
+    (decision,) = stored.decisions
+    assert (decision["value"], decision["met"], decision["look"]) == (0.01, True, 1)
+    assert [tried["losses"] for tried in decision["candidates"]][2] == [None, None]
+    assert lnlab("run", "tuned.yaml", "--json").json["decisions"] == json.loads(json.dumps(stored.decisions))
+
+
+def test_a_rerun_computes_nothing_and_imports_neither_torch_nor_scipy(lnlab, tuned, trained, python):
+    before, claims, _ = SPEC.partition("claims:")  # another process does not know the quantity they name
+    assert claims
+    tuned.write_text(before)
+    first = lnlab("run", "tuned.yaml", "-q")
+    program = (
+        "import sys\nfrom lnlab.cli import main\ncode = main(['run', 'tuned.yaml', '-q'])\n"
+        "print({'torch', 'scipy', 'altair'} & set(sys.modules), file=sys.stderr)\nsys.exit(code)"
+    )
+    said = python(program)
+    assert (said.code, said.err.splitlines()[-1]) == (0, "set()")
+    assert said.out.splitlines()[:-1] == first.out.splitlines()[:-1]
+    assert said.out.splitlines()[-1] == "24 runs: 24 finished; 0 units computed, 24 reused"
+
+
+def test_more_seeds_and_other_specs_tune_nothing_again(lnlab, tuned, trained):
+    lnlab("run", "tuned.yaml", "-q")
+    trained.seen.clear()
+    more = lnlab("run", "tuned.yaml", "-q", "-s", "seeds=7", "--json").json
+    assert (more["tuned"], more["computed"], more["reused"]) == (0, 4, 24)
+    each = lnlab("run", "tuned.yaml", "-q", "-p", "each", "--json").json
+    assert each["tuned"] == 6
+    assert [(d["about"], d["value"]) for d in each["decisions"]] == [
+        ({"placement": "post"}, 0.001),
+        ({"placement": "pre"}, 0.01),
+    ]
+
+
+def test_the_plan_shows_the_round_that_is_next(lnlab, tuned, trained):
+    before = lnlab("plan", "tuned.yaml")
+    assert before.out.splitlines()[0] == "round 1: 6 tuning runs, then 24 runs at the chosen optimizer.lr"
+    assert "6 units to do" in before.out
+    assert not Path(".lnlab").exists()
+    facts = lnlab("plan", "tuned.yaml", "--json").json
+    assert (facts["runs"], facts["later_runs"], len(facts["undecided"])) == (6, 24, 1)
+    lnlab("run", "tuned.yaml", "-q")
+    after = lnlab("plan", "tuned.yaml")
+    assert after.out.splitlines()[0] == f"round 2: {CHOSEN}"
+    assert "holds everything; a run would compute nothing" in after.out
+
+
+def test_what_fails_in_the_first_round_decides_nothing(lnlab, tuned, trained):
+    trained.odd[102] = "failed"
+    said = lnlab("run", "tuned.yaml")
+    assert said.code == 1
+    assert "6 tuning runs: 3 finished, 3 failed" in said.out.replace("2 finished, 1 diverged", "3 finished")
+    assert "--retry-failed" in said.err
+    assert "next: " not in said.err
+    report = lnlab("report")
+    assert (report.code, "nothing is chosen yet" in report.err) == (2, True)
+    (found,) = lnlab("status", "--json").json
+    assert found["undecided"] is True
+    assert lnlab("plan", "tuned.yaml").out.startswith("round 1")
+    trained.odd.clear()
+    again = lnlab("run", "tuned.yaml", "--retry-failed", "-q")
+    assert (again.code, again.out.splitlines()[0]) == (0, f"chosen: {CHOSEN}")
+
+
+def test_where_nothing_fails_the_claim_is_not_testable(lnlab, tuned, trained):
+    said = lnlab("run", "tuned.yaml", "-q", "-p", "mild")
+    assert said.out.startswith("chosen: optimizer.lr = 0.002: none of the candidates fails")
+    assert "– not testable here" in said.out
+    assert said.code == 0
+
+
+def test_check_builds_what_tunes_and_what_would_be_judged(lnlab, tuned):
+    said = lnlab("check", "tuned.yaml", "--all-profiles")
+    assert said.code == 0, said.err
+    assert said.out.splitlines()[0].startswith("tuned.yaml: default: ok: 6 tuning runs, 24 runs, ")
+
+
+def test_the_page_shows_what_was_chosen(lnlab, tuned, trained):
+    lnlab("run", "tuned.yaml", "-q")
+    said = lnlab("report", "-q")
+    assert said.code == 0, said.err
+    page = Path(said.out.strip()).read_text()
+    assert "Chosen on tuning seeds." in page
+    assert "The smallest of 3 candidates that fails, median learned fraction 0.045 &lt; 0.25." in page
+    assert "0.001: 1, 0.01: 0.045, 0.1: 0 (learned fraction)" in page
