@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping
 
+from lnlab.report.training_words import TRAINING
+
 QUANTITIES: Mapping[str, tuple[str, str, str]] = {
     "gradient_norm": ("gradient norm", "nats per token", "Frobenius norm of the mean gradient"),
     "gradient_norm_mean": ("mean gradient norm", "nats per token", "mean Frobenius norm of the gradient of a batch"),
@@ -151,4 +153,5 @@ QUANTITIES: Mapping[str, tuple[str, str, str]] = {
     "parameter_rms": ("parameter r.m.s.", "per entry", "root mean square of the entries of a parameter"),
     "parameter_mean": ("parameter mean", "per entry", "mean of the entries of a parameter"),
     "parameter_max": ("largest entry", "per entry", "largest absolute value among the entries of a parameter"),
+    **TRAINING,
 }

@@ -52,6 +52,7 @@ _FIGURE = """\
 spec = json.loads(Path("figures/{stem}.vl.json").read_text(encoding="utf-8"))
 spec["datasets"]["points"] = points.to_dicts()
 alt.Chart.from_dict(spec)"""
+_KINDS = {"facet": "FacetChart", "vconcat": "VConcatChart"}
 _FORMAT: Any = nbformat  # it has no types
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]()#+\-.!|~$&<>:])")
 
@@ -111,7 +112,7 @@ def _section(each: Shown, verdicts: Sequence[Verdict]) -> list[Any]:
 def _plate(plate: Plate) -> list[Any]:
     log = plate.chart.log
     caption = f"**Figure {plate.number}.** {escape(plate.chart.caption)}"
-    kind = "FacetChart" if "facet" in plate.spec else "LayerChart"
+    kind = next((name for key, name in _KINDS.items() if key in plate.spec), "LayerChart")
     drawn = {"image/svg+xml": plate.svg, "text/plain": f"alt.{kind}(...)"}
     return [
         _markdown(f"{plate.stem}-caption", caption),

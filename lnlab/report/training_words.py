@@ -1,0 +1,33 @@
+"""What readers call the quantities of training: name in a sentence, unit or scale, and what it is."""
+
+from collections.abc import Mapping
+
+TRAINING: Mapping[str, tuple[str, str, str]] = {
+    "loss": ("loss", "nats per token", "what training makes small, label smoothing included; in training with dropout"),
+    "nll": ("negative log likelihood", "nats per token", "of the right answers, without label smoothing and dropout"),
+    "accuracy": ("accuracy", "share of the labels", "of sentences whose most likely label is the right one"),
+    "bleu": ("BLEU", "percent", "n-grams of the translation that the reference has too"),
+    "learning_rate": ("learning rate", "per update", "of each update: the optimizer's rate times the schedule's factor"),
+    "global_gradient_norm": ("global gradient norm", "nats per token", "of all parameters together, before clipping"),
+    "tokens": ("tokens", "an update", "tokens, or sentences, whose losses one update takes the mean of"),
+    "unigram_entropy": ("word frequencies", "nats per token", "entropy of the training targets, one by one"),
+    "epoch": ("epoch", "passes over the training split", "updates so far over the updates of an epoch"),
+    "learned_fraction": (
+        "learned fraction",
+        "1 is the best arm",
+        "of what there is to learn between word frequencies and the best arm's median",
+    ),
+    "final_nll": ("final negative log likelihood", "nats per token", "of the validation split, at the end of training"),
+    "best_nll": ("best negative log likelihood", "nats per token", "of the validation split, smallest in training"),
+    "max_stable_lr": ("largest stable learning rate", "per update", "largest of the grid whose run learns"),
+    "best_lr": ("best learning rate", "per update", "that of the smallest final negative log likelihood"),
+    "lr_sensitivity": (
+        "sensitivity to the learning rate",
+        "nats per token",
+        "mean distance of the final loss from the best of the grid",
+    ),
+    "sum_learning_rate": ("sum of learning rates", "over updates", "how far updates of size 1 could lead"),
+    "time_to_target": ("time to target", "updates", "until the validation loss first reaches the target"),
+    "gradient_histogram": ("gradient magnitude", "nats per token", "absolute entries of the gradient of an update"),
+    "update_histogram": ("update magnitude", "per entry", "absolute entries of what an update adds to the parameters"),
+}
