@@ -39,7 +39,7 @@ class Courses:
         families: as in ``gather.Gathered``.
         splits: those that are drawn, where there are several.
         split: the one that all numbers are of, or nothing.
-        lost: by series, how many of its runs diverged, and how many there are; without those that lost none.
+        lost: by series, how many of its runs diverged, and how many there are.
         rates: ``series line x estimate``: the learning rate of each series.
         entropy: the smallest and the largest entropy of the words, over runs; None where it is not known.
         left_out: sentences about numbers that are not drawn.
@@ -91,7 +91,7 @@ def collect(results: Results, quantity: str, where: Mapping[str, Json], x: X, *,
     seeds = kept.sort("_split", "line", "x", "seed").select(pl.col(c).cast(t) for c, t in SEEDS.items())
     finite = going["value"].is_finite().sum()
     rates, behind = _rates(results, labels, x)
-    beside = (behind, *(_of(results, word, labels) for word in ("unigram_entropy", "epoch")[: 2 if x == "epoch" else 1]))
+    beside = (behind, *(last_rows(results, word, labels) for word in ("unigram_entropy", "epoch")[: 2 if x == "epoch" else 1]))
     entropy = beside[1]["value"].drop_nans() / per
     hidden = going.join(drawn, on=["run", "step", "panel"], how="anti", nulls_equal=True)
     return Courses(
@@ -115,16 +115,20 @@ def _along(results: Results, rows: pl.DataFrame, x: X) -> pl.DataFrame:
     """The rows with their x: the step, or the epoch, of which an update is the same share in all runs of a variant."""
     if x == "step" or rows.is_empty():
         return rows.with_columns(pl.col("step").cast(pl.Float64).alias("x"))
-    each = pl.col("value") / pl.col("step")
-    known = _of(results, "epoch", rows).filter(pl.col("step") > 0)
-    shares = known.group_by("variant", maintain_order=True).agg(each.mean().alias("_share"))
+    shares = epochs_an_update(results, rows)
     if shares.is_empty():
         raise ReportError(Problem("x", "these runs have no epochs", "write x: step"))
     joined = rows.join(shares, on="variant", maintain_order="left")
     return joined.with_columns((pl.col("step") * pl.col("_share")).alias("x"))
 
 
-def _of(results: Results, quantity: str, runs: pl.DataFrame) -> pl.DataFrame:
+def epochs_an_update(results: Results, runs: pl.DataFrame) -> pl.DataFrame:
+    """``variant _share``: the share of an epoch that an update is, the mean over runs; none where data have no end."""
+    counted, each = last_rows(results, "epoch", runs).filter(pl.col("step") > 0), pl.col("value") / pl.col("step")
+    return counted.group_by("variant", maintain_order=True).agg(each.mean().alias("_share"))
+
+
+def last_rows(results: Results, quantity: str, runs: pl.DataFrame) -> pl.DataFrame:
     """Of each run the last row of a quantity of its curve."""
     curves = results.tables["curves"] if "curves" in results.tables else pl.DataFrame(schema={"quantity": pl.String})
     if curves.is_empty():
@@ -169,14 +173,14 @@ def _thinned_runs(rows: pl.DataFrame) -> pl.DataFrame:
 def _lost(runs: pl.DataFrame) -> dict[str, tuple[int, int]]:
     gone = (pl.col("status") == "diverged").sum()
     counts = runs.group_by("series", maintain_order=True).agg(gone.alias("gone"), pl.len())
-    return {name: (gone, size) for name, gone, size in counts.iter_rows() if gone}
+    return {name: (gone, size) for name, gone, size in counts.iter_rows()}
 
 
 def _rates(results: Results, labels: pl.DataFrame, x: X) -> tuple[pl.DataFrame, pl.DataFrame]:
     """The learning rate of each series, and the stored rows behind it."""
     curves = results.tables.get("curves")
     if curves is None or curves.is_empty():
-        return pl.DataFrame(schema=RATE), _of(results, "learning_rate", labels)
+        return pl.DataFrame(schema=RATE), last_rows(results, "learning_rate", labels)
     rows = curves.filter(pl.col("quantity") == "learning_rate").join(labels, on="run", maintain_order="left")
     if rows.is_empty():
         return pl.DataFrame(schema=RATE), rows.select(curves.columns)

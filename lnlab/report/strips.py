@@ -4,7 +4,7 @@ Colour and the mark at a line's end tell the series apart, dashes the splits; wh
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import altair as alt
@@ -13,7 +13,7 @@ from lnlab.keys import Json
 from lnlab.report.scales import Axis
 from lnlab.report.theme import QUIET, THEME, Look
 
-WIDTH, HEIGHT, STRIP = 780, 340, 84
+WIDTH, HEIGHT, STRIP, GAP, OFFSET = 780, 340, 84, 56, 16
 SPLITS: Mapping[str, tuple[int, ...]] = {"train": (2, 2), "validation": (1, 0), "test": (8, 3, 2, 3)}
 CROSS = "M-1,-1L1,1M-1,1L1,-1"
 FEW = 600
@@ -40,7 +40,7 @@ class Beside:
 
 def curves(splits: Sequence[str], x: Axis, y: Axis, look: Look, beside: Beside, *, tips: bool) -> dict[str, Json]:
     """Lines over training. ``points`` holds ``panel series line x estimate low high n``, ``panel`` being the split."""
-    base = _base(alt.NamedData("points"), x, look)
+    base = _base(alt.NamedData("points"), replace(x, title="") if beside.rates else x, look)
     dashes = _dashes(splits, look)
     drawn = [*_rules(beside.rules, x, y), base.mark_area(opacity=0.16, clip=True).encode(y=_up("low", y), y2="high:Q")]
     drawn += [base.mark_line(clip=True).encode(y=_up("estimate", y), strokeDash=dashes)]
@@ -48,7 +48,8 @@ def curves(splits: Sequence[str], x: Axis, y: Axis, look: Look, beside: Beside, 
     main = alt.layer(*drawn).properties(width=WIDTH, height=HEIGHT)
     if not beside.rates:
         return _finish(main)
-    return _finish(alt.vconcat(main, _strip(beside.rates, x, look), spacing=34, bounds="flush"))
+    both = alt.vconcat(main, _strip(beside.rates, x, look), spacing=GAP, bounds="flush")
+    return _finish(both.resolve_scale(strokeDash="independent"))
 
 
 def _base(data: Any, x: Axis, look: Look) -> Any:
@@ -64,7 +65,7 @@ def _colour(look: Look) -> alt.Color:
 def _legend(look: Look) -> alt.Legend | None:
     """Marks in their colours; nothing where there is one series."""
     columns = 3 if len(look.series) == 3 else 2
-    return alt.Legend(columns=columns, symbolOpacity=1, symbolStrokeWidth=0) if len(look.series) > 1 else None
+    return alt.Legend(columns=columns, symbolOpacity=1, symbolStrokeWidth=0, offset=OFFSET) if len(look.series) > 1 else None
 
 
 def _dashes(splits: Sequence[str], look: Look) -> alt.StrokeDash:
@@ -93,6 +94,7 @@ def _rules(rules: Rows, x: Axis, y: Axis) -> list[Any]:
 
 def _lost(beside: Beside, x: Axis, y: Axis, look: Look) -> list[Any]:
     """Runs that diverged as thin lines, each with a cross where it ended."""
+    x = replace(x, title="") if beside.rates else x
     thin = _base(alt.InlineData(list(beside.lost)), x, look).mark_line(strokeWidth=1, opacity=0.75, clip=True)
     lines = [thin.encode(y=_up("value", y), detail=["run:N", "panel:N"])] if beside.lost else []
     if not beside.ends:

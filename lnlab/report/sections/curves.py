@@ -20,7 +20,7 @@ from lnlab.report.wording import quantity as called
 from lnlab.report.wording import unit as titled
 from lnlab.tables import Results
 
-NAMED = 4
+NAMED = 3
 """Series whose ends a heading has room for."""
 LOSSES = ("loss", "nll")
 """What the entropy of the words is a level of."""
@@ -131,7 +131,7 @@ def _vertical(found: Courses, title: str, between: tuple[float, float] | None, *
 def _beside(found: Courses, y: Axis, levels: Mapping[str, float], *, inset: bool) -> strips.Beside:
     """Lines and crosses of runs that diverged, no further than the axis goes; levels; and the learning rates."""
     low, high = y.domain
-    ends = found.diverged.group_by("run", "series", maintain_order=True).last()
+    ends = found.diverged.sort("x", maintain_order=True).group_by("run", "series", maintain_order=True).last()
     ends = ends.with_columns(
         pl.format("seed {}, {} {}", "seed", pl.lit(y.title.partition(",")[0]), pl.col("value").round_sig_figs(3)).alias(
             "told"
@@ -158,7 +158,7 @@ def _caption(found: Courses, words: tuple[str, X, str], levels: Mapping[str, flo
     said.append(f"Lines join {mean} over the seeds whose runs did not diverge; {band}.")
     if found.splits:
         said.append(f"Colours tell the variants apart, dashes the splits ({listing(found.splits)}).")
-    if found.lost:
+    if any(gone for gone, _ in found.lost.values()):
         said.append(f"{_counted(found)}: thin lines, each with a cross at its last finite number, or at the axis's end.")
     if levels:
         said.append(f"Level lines: {listing(f'{name} ({short(level)})' for name, level in levels.items())}.")
@@ -183,7 +183,8 @@ def _finding(found: Courses, quantity: str) -> str:
     panel = pl.col("panel").eq_missing(pl.lit(split if found.splits else None, pl.String))
     last = found.points.filter(panel).sort("line", "x").group_by("series", maintain_order=True).last()
     ends = dict(last.select("series", "estimate").iter_rows())
-    lost = [f"{k} of {count(n, 'run')}{'' if name == ALONE else f' of {name}'} diverged" for name, (k, n) in found.lost.items()]
+    of = {name: "" if name == ALONE else f" of {name}" for name in found.names}
+    lost = [f"{k} of {count(n, 'run')}{of[name]} diverged" for name, (k, n) in found.lost.items() if k]
     if len(lost) > NAMED:
         lost = [_counted(found)]
     what = " ".join(filter(None, ("The", split, called(quantity))))
