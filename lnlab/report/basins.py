@@ -19,9 +19,7 @@ def basin(x: Axis, y: Axis, look: Look, gone: Sequence[Mapping[str, Json]]) -> d
     ``gone`` holds ``series x y label``: at an x, how many of how many runs diverged.
     """
     legend = alt.Legend(columns=2, symbolOpacity=1, symbolStrokeWidth=0) if len(look.series) > 1 else None
-    colour = alt.Color(
-        "series:N", scale=alt.Scale(domain=list(look.series), range=list(look.colours)), legend=legend
-    )
+    colour = alt.Color("series:N", scale=alt.Scale(domain=list(look.series), range=list(look.colours)), legend=legend)
     shape = alt.Shape("series:N", scale=alt.Scale(domain=list(look.series), range=list(look.shapes)), legend=legend)
     dash = alt.StrokeDash(
         "line:O",
@@ -37,7 +35,9 @@ def basin(x: Axis, y: Axis, look: Look, gone: Sequence[Mapping[str, Json]]) -> d
             drawn.append(base.mark_point(size=18, opacity=0.45, clip=True).encode(y=up, tooltip=tips))
         else:
             tips = [alt.Tooltip("series:N", title="of"), alt.Tooltip("x:Q", title=x.title, format="~r")]
-            tips += [alt.Tooltip(f"{field}:Q", title=field, format=".3~r") for field in ("estimate", "low", "high", "n")]
+            tips += [
+                alt.Tooltip(f"{field}:Q", title=field, format=".3~r") for field in ("estimate", "low", "high", "n")
+            ]
             drawn.append(base.mark_line(clip=True).encode(y=up, strokeDash=dash))
             drawn.append(base.mark_point(clip=True).encode(y=up, shape=shape, tooltip=tips))
     if gone:

@@ -62,7 +62,9 @@ class Courses:
     rows: Mapping[str, pl.DataFrame]
 
 
-def collect(results: Results, quantity: str, where: Mapping[str, Json], x: X, *, log: bool, per: float = 1.0) -> Courses:
+def collect(
+    results: Results, quantity: str, where: Mapping[str, Json], x: X, *, log: bool, per: float = 1.0
+) -> Courses:
     """The lines of one quantity.
 
     Args:
@@ -89,9 +91,12 @@ def collect(results: Results, quantity: str, where: Mapping[str, Json], x: X, *,
     drawn = _drawable(going, log=log)
     kept, ends = _thinned(drawn), _thinned_runs(lost)
     seeds = kept.sort("_split", "line", "x", "seed").select(pl.col(c).cast(t) for c, t in SEEDS.items())
-    finite = going["value"].is_finite().sum()
+    finite = going.filter(pl.col("value").is_finite()).height
     rates, behind = _rates(results, labels, x)
-    beside = (behind, *(last_rows(results, word, labels) for word in ("unigram_entropy", "epoch")[: 2 if x == "epoch" else 1]))
+    beside = (
+        behind,
+        *(last_rows(results, word, labels) for word in ("unigram_entropy", "epoch")[: 2 if x == "epoch" else 1]),
+    )
     entropy = beside[1]["value"].drop_nans() / per
     hidden = going.join(drawn, on=["run", "step", "panel"], how="anti", nulls_equal=True)
     return Courses(
@@ -190,7 +195,9 @@ def _rates(results: Results, labels: pl.DataFrame, x: X) -> tuple[pl.DataFrame, 
     return means.select(pl.col(c).cast(t) for c, t in RATE.items()), kept.select(curves.columns)
 
 
-def _rows(results: Results, quantity: str, drawn: pl.DataFrame, beside: tuple[pl.DataFrame, ...]) -> dict[str, pl.DataFrame]:
+def _rows(
+    results: Results, quantity: str, drawn: pl.DataFrame, beside: tuple[pl.DataFrame, ...]
+) -> dict[str, pl.DataFrame]:
     """The stored rows of what is drawn, and those beside it."""
     found = stored(results, quantity, drawn)
     curves = results.tables.get("curves")

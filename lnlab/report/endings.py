@@ -1,4 +1,4 @@
-"""How the runs of a selection ended: counts of each outcome, and the numbers of each run with divergence ranked worst."""
+"""How the runs of a selection ended: how many in which way, and the numbers of each, divergence ranked worst."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -42,7 +42,7 @@ class Arm:
 
 
 def arms(results: Results, where: Mapping[str, Json]) -> tuple[pl.DataFrame, list[str]]:
-    """The runs of a selection with ``series`` and ``line``, ``ended`` being the updates made, and the names in order."""
+    """The runs of a selection with ``series`` and ``line``, ``ended`` being the updates made, and the names."""
     runs = runs_with(results, where)
     names, _, labels = series(results, runs, "")
     made = pl.col("done") if "done" in runs.columns else pl.lit(None, pl.Int64)

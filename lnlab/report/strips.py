@@ -65,7 +65,11 @@ def _colour(look: Look) -> alt.Color:
 def _legend(look: Look) -> alt.Legend | None:
     """Marks in their colours; nothing where there is one series."""
     columns = 3 if len(look.series) == 3 else 2
-    return alt.Legend(columns=columns, symbolOpacity=1, symbolStrokeWidth=0, offset=OFFSET) if len(look.series) > 1 else None
+    return (
+        alt.Legend(columns=columns, symbolOpacity=1, symbolStrokeWidth=0, offset=OFFSET)
+        if len(look.series) > 1
+        else None
+    )
 
 
 def _dashes(splits: Sequence[str], look: Look) -> alt.StrokeDash:

@@ -15,7 +15,7 @@ from lnlab.report.names import ALONE
 from lnlab.report.names import series as named
 from lnlab.report.scales import Axis, levels, linear
 from lnlab.report.section import Chart, Section, sections
-from lnlab.report.wording import count, definition, listing, plain, short, unit
+from lnlab.report.wording import definition, listing, plain, short, unit
 from lnlab.report.wording import quantity as called
 from lnlab.tables import Results
 
@@ -65,8 +65,10 @@ def basin(
     """
     found = _runs(results, {"quantity": quantity, **(where or {})}, over, best)
     if found.seeds.is_empty():
-        return Section(f"Nothing of the {called(quantity)} has been measured yet", missing=found.missing, rows=found.rows)
-    finding = _finding(found, quantity, over, best)
+        return Section(
+            f"Nothing of the {called(quantity)} has been measured yet", missing=found.missing, rows=found.rows
+        )
+    finding = _finding(found, over, best)
     return Section(finding, (_chart(found, quantity, over, best, finding),), (), found.missing, found.rows)
 
 
@@ -88,9 +90,7 @@ def _runs(results: Results, selection: dict[str, Json], over: str, best: Best) -
     counts = seeds.group_by("series", "line", "x", maintain_order=True).agg(pl.col("gone").sum(), runs=pl.len())
     drawn = seeds.select(pl.col(c).cast(t) for c, t in SEEDS.items())
     gone = counts.filter(pl.col("gone") > 0)
-    return Runs(
-        drawn, medians(drawn), gone, names, families, missing(runs), stored(results, str(quantity), taken)
-    )
+    return Runs(drawn, medians(drawn), gone, names, families, missing(runs), stored(results, str(quantity), taken))
 
 
 def _chart(found: Runs, quantity: str, over: str, best: Best, finding: str) -> Chart:
@@ -149,7 +149,7 @@ def _caption(found: Runs, quantity: str, over: str, best: Best) -> str:
     )
 
 
-def _finding(found: Runs, quantity: str, over: str, best: Best) -> str:
+def _finding(found: Runs, over: str, best: Best) -> str:
     """Where each series is best, and whether that is an edge of its grid."""
     places = {name: place for name in found.names if (place := _best(found, name, best))}
     none = [name for name in found.names if name not in places]
@@ -158,7 +158,8 @@ def _finding(found: Runs, quantity: str, over: str, best: Best) -> str:
         low, high = (pick(places, key=lambda name: places[name][0]) for pick in (min, max))
         edges = [name for name, (_, _, edge) in places.items() if edge]
         ends = f"the best {_word(over)} goes from {plain(places[low][0])} ({low}) to {plain(places[high][0])} ({high})"
-        said = [ends, f"{count(len(edges), 'of them lies').replace('lies', 'lies' if len(edges) == 1 else 'lie')} on the edge of the grid"] if edges else [ends]
+        lie = f"{len(edges)} of {len(said)} {'lies' if len(edges) == 1 else 'lie'} on the edge of the grid"
+        said = [ends, lie] if edges else [ends]
     if none:
         who = "" if none == [ALONE] else f" of {listing(none)}" if len(none) <= NAMED else f" of {len(none)} variants"
         said.append(f"half of the runs{who} diverged at every {_word(over)}")

@@ -1,7 +1,7 @@
 """A quantity over training: a line for each variant with its band over seeds, and every run that diverged."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Literal
 
@@ -15,7 +15,7 @@ from lnlab.report.gather import replicates
 from lnlab.report.names import ALONE
 from lnlab.report.scales import Axis, linear, logarithmic
 from lnlab.report.section import Chart, Section, sections
-from lnlab.report.wording import count, definition, listing, plain, short
+from lnlab.report.wording import count, definition, listing, short
 from lnlab.report.wording import quantity as called
 from lnlab.report.wording import unit as titled
 from lnlab.tables import Results
@@ -159,7 +159,9 @@ def _caption(found: Courses, words: tuple[str, X, str], levels: Mapping[str, flo
     if found.splits:
         said.append(f"Colours tell the variants apart, dashes the splits ({listing(found.splits)}).")
     if any(gone for gone, _ in found.lost.values()):
-        said.append(f"{_counted(found)}: thin lines, each with a cross at its last finite number, or at the axis's end.")
+        said.append(
+            f"{_counted(found)}: thin lines, each with a cross at its last finite number, or at the axis's end."
+        )
     if levels:
         said.append(f"Level lines: {listing(f'{name} ({short(level)})' for name, level in levels.items())}.")
     if _longest(found) > MOST // 2:
@@ -198,4 +200,8 @@ def _told(ends: Mapping[str, float]) -> str:
     if len(ends) <= NAMED:
         return f"ends at {listing(f'{short(end)} in {name}' for name, end in ends.items())}"
     low, high = min(ends, key=lambda name: ends[name]), max(ends, key=lambda name: ends[name])
-    return f"ends at {short(ends[low])} in {low}, the lowest of {len(ends)}, and at {short(ends[high])} in {high}, the highest"
+    least, most = (
+        f"{short(ends[low])} in {low}, the lowest of {len(ends)}",
+        f"{short(ends[high])} in {high}, the highest",
+    )
+    return f"ends at {least}, and at {most}"

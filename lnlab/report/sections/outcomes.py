@@ -1,7 +1,7 @@
 """What became of every run: a table of how many finished, diverged and learned, and where they ended."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import polars as pl
 
@@ -47,7 +47,7 @@ def outcomes(results: Results, *, where: dict[str, Json] | None = None, numbers:
 def _table(every: Sequence[Arm], asked: Sequence[str], shown: Sequence[str]) -> Table:
     """Exact, one row an entry, and for readers a row a variant."""
     learned = ("learned",) if LEARNED in asked else ()
-    heads = ("variant", "finished", "diverged", *learned, *map(titled, shown), "missing")
+    heads = ("variant", "finished", "diverged", *learned, *map(called, shown), "missing")
     body = tuple(_line(each, learned=bool(learned), shown=shown) for each in every)
     entries = [(each.name, *entry) for each in every for entry in _entries(each, asked)]
     return Table(
@@ -68,9 +68,12 @@ def _line(each: Arm, *, learned: bool, shown: Sequence[str]) -> tuple[Cell, ...]
     return ((each.name, False), (whole, False), (gone, False), *share, *spreads, rest)
 
 
-def spread(values: Sequence[float], infinite: str = DIVERGED) -> str:
+def spread(values: Sequence[float], infinite: str = DIVERGED, say: Callable[[float], str] = number) -> str:
     """``2.31 [2.28, 2.40]``: the median between the lowest and the highest; one number where all are the same."""
-    told = [infinite if value == math.inf else number(value) for value in (middle_of(values), *values[:1], *values[-1:])]
+    if not values:
+        return "–"
+    ends = (middle_of(values) or 0.0, values[0], values[-1])
+    told = [infinite if value == math.inf else say(value) for value in ends]
     return told[0] if len(set(values)) < 2 else tight(f"{told[0]} [{told[1]}, {told[2]}]")
 
 
@@ -83,17 +86,19 @@ def _entries(each: Arm, asked: Sequence[str]) -> list[tuple[object, ...]]:
     counts |= {"learned": _learned(each)} if LEARNED in asked else {}
     told: list[tuple[object, ...]] = [(what, float(k), None, None, each.runs) for what, k in counts.items()]
     for quantity, values in each.numbers.items():
-        told.append((called(quantity), middle_of(values), *(values[:1] or (None,)), *(values[-1:] or (None,)), len(values)))
+        told.append(
+            (called(quantity), middle_of(values), *(values[:1] or (None,)), *(values[-1:] or (None,)), len(values))
+        )
     return told
 
 
 def _caption(asked: Sequence[str], shown: Sequence[str]) -> str:
-    said = ["How the runs of each variant ended: of all its runs, how many finished, and after which update the others diverged."]
+    said = ["How the runs of each variant ended: how many of all finished, how many diverged and after which update."]
     if LEARNED in asked:
-        said.append("A run has learned if its learned fraction is above 0.9: 0 is as good as word frequencies, 1 the best variant.")
+        said.append("A run has learned if its learned fraction is above 0.9: 0 is word frequencies, 1 the best median.")
     if shown:
-        what = listing(map(called, shown))
-        said.append(f"Medians over runs between the lowest and the highest, of the {what}; a run that diverged ranks worst.")
+        what = "; ".join(map(titled, shown))
+        said.append(f"Medians over runs [lowest, highest]: {what}. A run that diverged ranks worst.")
     return " ".join(said)
 
 

@@ -13,7 +13,7 @@ from lnlab.report.gather import missing, stored
 from lnlab.report.section import Section, Table, sections
 from lnlab.report.sections.outcomes import HEADINGS, SCHEMA, spread
 from lnlab.report.tabular import Cell, Grid
-from lnlab.report.wording import count, listing, plain, short
+from lnlab.report.wording import count, listing, number, plain, short
 from lnlab.report.wording import quantity as called
 from lnlab.tables import Results
 
@@ -90,7 +90,7 @@ def _table(every: Sequence[Arm], words: Sequence[str], target: float | None, qua
 
 
 def _line(each: Arm, words: Sequence[str]) -> tuple[Cell, ...]:
-    spreads = ((spread(each.numbers[word], NEVER), True) for word in words)
+    spreads = ((spread(each.numbers[word], NEVER, plain if word == UPDATES else number), True) for word in words)
     return ((each.name, False), (_reached(each), True), *spreads)
 
 
@@ -109,6 +109,9 @@ def _finding(every: Sequence[Arm]) -> str:
     never = [name for name in times if name not in there]
     said = [f"{name} reaches the target after {short(time)} updates" for name, time in there.items()]
     if len(said) > NAMED:
-        said = [said[0], f"the slowest of {count(len(there), 'variant')} is {said[-1].replace(' reaches the target', '')}"]
+        said = [
+            said[0],
+            f"the slowest of {count(len(there), 'variant')} is {said[-1].replace(' reaches the target', '')}",
+        ]
     told = listing(never) if len(never) <= NAMED else count(len(never), "variant")
     return "; ".join([*said, f"{told} {'does' if len(never) == 1 else 'do'} not get there"] if never else said)

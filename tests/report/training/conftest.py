@@ -86,6 +86,7 @@ def make_trained(
                 run, gone = f"{variant}-{seed}", lost(placement, lr, seed)
                 here, absent = {"run": run, "variant": variant, "seed": seed}, missing(placement, lr, seed)
                 setting = {
+                    "task": {"kind": "translation"},
                     "encoder": {"layers": 6, "placement": {"kind": placement}},
                     "optimizer": {"kind": "adam", "lr": lr},
                     "train": {"steps": steps},
@@ -105,7 +106,7 @@ def make_trained(
                 for split, quantity, step, value in curve(placement, lr, seed, steps, gone):
                     curves.append({**here, "step": step, "split": split, "quantity": quantity, "value": value})
                 for step, left, right, count in histograms(placement, seed, bins):
-                    place = {"stack": "encoder", "layer": 1, "tensor": "w1", "quantity": "gradient_histogram"}
+                    place = {"stack": "encoder", "layer": 1, "tensor": "w1", "quantity": "gradient_size"}
                     counts.append({**here, **place, "step": step, "left": left, "right": right, "count": count})
     tables = {name: pl.DataFrame(schema=empty(name)) for name in WRITTEN_BY_WORKERS}
     tables["curves"] = pl.DataFrame(curves, schema=empty("curves"), infer_schema_length=None)
