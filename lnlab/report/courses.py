@@ -19,10 +19,10 @@ from lnlab.spec.columns import VOCABULARY
 from lnlab.tables import Results
 
 X = Literal["step", "epoch"]
-MOST = 50
-"""Places that a line has at most."""
-LOST = 2_000
-"""Places that all runs that diverged have together at most."""
+MOST, LEAST = 50, 8
+"""Places that a line has at most; as many it has however many lines there are."""
+ALL = 2_000
+"""Places that all lines have together at most, and so have all runs that diverged, unless each has ``LEAST``."""
 RUN = {"run": pl.String, **SEEDS}
 RATE = {"series": pl.String, "line": pl.Int32, "x": pl.Float64, "estimate": pl.Float64}
 
@@ -160,18 +160,23 @@ def _drawable(rows: pl.DataFrame, *, log: bool) -> pl.DataFrame:
 def _thinned(rows: pl.DataFrame) -> pl.DataFrame:
     """The rows at no more than ``MOST`` places of each line, where its mean over seeds is extreme."""
     line = ["panel", "series"]
+    most = _places(rows.select(line).n_unique())
     means = rows.group_by(*line, "x").agg(pl.col("value").mean().alias("estimate")).sort(*line, "x")
-    kept = [thin(each, MOST)[0] for _, each in means.group_by(line, maintain_order=True)]
+    kept = [thin(each, most)[0] for _, each in means.group_by(line, maintain_order=True)]
     places = pl.concat([means.clear(), *kept])
     return rows.join(places, on=[*line, "x"], how="semi", nulls_equal=True, maintain_order="left")
 
 
+def _places(lines: int) -> int:
+    return max(LEAST, min(MOST, ALL // max(lines, 1)))
+
+
 def _thinned_runs(rows: pl.DataFrame) -> pl.DataFrame:
     """The rows of runs that diverged, each run thinned by itself."""
-    each = max(4, min(MOST, LOST // max(rows["run"].n_unique(), 1)))
+    most = _places(rows.select("run", "panel").n_unique())
     ordered = rows.sort("line", "run", "_split", "x")
     parts = ordered.rename({"series": "_series"}).with_columns(pl.lit("").alias("series"))
-    kept = [thin(part, each)[0] for _, part in parts.group_by("run", "panel", maintain_order=True)]
+    kept = [thin(part, most)[0] for _, part in parts.group_by("run", "panel", maintain_order=True)]
     return pl.concat([parts.clear(), *kept]).drop("series").rename({"_series": "series"}).select(rows.columns)
 
 

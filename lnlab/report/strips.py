@@ -18,6 +18,8 @@ SPLITS: Mapping[str, tuple[int, ...]] = {"train": (2, 2), "validation": (1, 0), 
 CROSS = "M-1,-1L1,1M-1,1L1,-1"
 FEW = 600
 """Points of which each may have a mark that is not seen and tells its numbers."""
+BANDS = 12
+"""Lines, if there are more of which none has a band."""
 Rows = Sequence[Mapping[str, Json]]
 
 
@@ -42,7 +44,8 @@ def curves(splits: Sequence[str], x: Axis, y: Axis, look: Look, beside: Beside, 
     """Lines over training. ``points`` holds ``panel series line x estimate low high n``, ``panel`` being the split."""
     base = _base(alt.NamedData("points"), replace(x, title="") if beside.rates else x, look)
     dashes = _dashes(splits, look)
-    drawn = [*_rules(beside.rules, x, y), base.mark_area(opacity=0.16, clip=True).encode(y=_up("low", y), y2="high:Q")]
+    band = base.mark_area(fillOpacity=0.16, opacity=1, clip=True).encode(y=_up("low", y), y2="high:Q")
+    drawn = [*_rules(beside.rules, x, y), *([band] if bands(len(look.series), splits) else [])]
     drawn += [base.mark_line(clip=True).encode(y=_up("estimate", y), strokeDash=dashes)]
     drawn += [*_lost(beside, x, y, look), *_marks(base, y, look, x, splits, tips=tips)]
     main = alt.layer(*drawn).properties(width=WIDTH, height=HEIGHT)
@@ -50,6 +53,11 @@ def curves(splits: Sequence[str], x: Axis, y: Axis, look: Look, beside: Beside, 
         return _finish(main)
     both = alt.vconcat(main, _strip(beside.rates, x, look), spacing=GAP, bounds="flush")
     return _finish(both.resolve_scale(strokeDash="independent"))
+
+
+def bands(series: int, splits: Sequence[str]) -> bool:
+    """Whether there are so few lines that bands can be told apart."""
+    return series * max(1, len(splits)) <= BANDS
 
 
 def _base(data: Any, x: Axis, look: Look) -> Any:
@@ -99,7 +107,7 @@ def _rules(rules: Rows, x: Axis, y: Axis) -> list[Any]:
 def _lost(beside: Beside, x: Axis, y: Axis, look: Look) -> list[Any]:
     """Runs that diverged as thin lines, each with a cross where it ended."""
     x = replace(x, title="") if beside.rates else x
-    thin = _base(alt.InlineData(list(beside.lost)), x, look).mark_line(strokeWidth=1, opacity=0.75, clip=True)
+    thin = _base(alt.InlineData(list(beside.lost)), x, look).mark_line(strokeWidth=1, strokeOpacity=0.75, clip=True)
     lines = [thin.encode(y=_up("value", y), detail=["run:N", "panel:N"])] if beside.lost else []
     if not beside.ends:
         return lines
@@ -129,11 +137,20 @@ def _strip(rates: Rows, x: Axis, look: Look) -> Any:
     top = max(float(row["estimate"]) for row in rates) or 1.0
     scale = alt.Scale(domain=[0, 1.08 * top], nice=False)
     axis = alt.Axis(title="learning rate, per update", values=[0, top], format=".2~g", grid=False)
-    base = _base(alt.InlineData(list(rates)), x, look)
+    base = _base(alt.InlineData(_distinct(rates)), x, look)
     line = base.mark_line(strokeWidth=1.6).encode(
         y=alt.Y("estimate:Q", scale=scale, axis=axis), strokeDash=_dashes((), look)
     )
     return line.properties(width=WIDTH, height=STRIP)
+
+
+def _distinct(rates: Rows) -> list[Mapping[str, Json]]:
+    """Of series that share all their rates the first."""
+    lines: dict[Json, list[Mapping[str, Json]]] = {}
+    for row in rates:
+        lines.setdefault(row["series"], []).append(row)
+    drawn = {tuple((row["x"], row["estimate"]) for row in line): line for line in reversed(lines.values())}
+    return [row for line in reversed(drawn.values()) for row in line]
 
 
 def _finish(chart: Any) -> dict[str, Json]:

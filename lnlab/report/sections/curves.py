@@ -152,6 +152,7 @@ def _caption(found: Courses, words: tuple[str, X, str], levels: Mapping[str, flo
     quantity, x, unit = words
     mean, taken = ("geometric means", " on the logarithmic scale") if log else ("means", "")
     band = f"the band is their 95 % Student interval{taken} ({replicates(found.points)})"
+    band = band if strips.bands(len(found.names), found.splits) else "too many lines for bands"
     band = band if found.points["low"].count() else "one seed, no band"
     of = f" of the {found.split} split" if found.split else ""
     said = [f"{definition(quantity).replace('nats', unit)}{of}, against {UPDATES[x]}."]
