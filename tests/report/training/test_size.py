@@ -71,7 +71,7 @@ def test_the_page_of_756_runs_is_made_in_seconds_and_stays_small(results, facts_
     given = facts_of(sections=({"kind": "curves", "quantity": "loss", "inset": True}, {"kind": "outcomes"}))
     write_report(tmp_path, given, results, [], single_file=True)
     begin = process_time()
-    page, *files = render(tmp_path, single_file=True)
+    page, *_ = render(tmp_path, single_file=True)
     assert process_time() - begin < SECONDS
     assert "could not be made" not in page.read_text()
     assert page.stat().st_size < BYTES
