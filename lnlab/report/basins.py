@@ -32,14 +32,14 @@ def basin(x: Axis, y: Axis, look: Look, gone: Sequence[Mapping[str, Json]]) -> d
         up = alt.Y("value:Q" if name == "seeds" else "estimate:Q", scale=y.scale, axis=y.axis)
         if name == "seeds":
             tips = [alt.Tooltip("series:N", title="of"), alt.Tooltip("seed:Q"), alt.Tooltip("value:Q", format=".3~r")]
-            drawn.append(base.mark_point(size=18, opacity=0.45, clip=True).encode(y=up, tooltip=tips))
+            drawn.append(base.mark_point(size=18, opacity=0.45).encode(y=up, tooltip=tips))
         else:
             tips = [alt.Tooltip("series:N", title="of"), alt.Tooltip("x:Q", title=x.title, format="~r")]
             tips += [
                 alt.Tooltip(f"{field}:Q", title=field, format=".3~r") for field in ("estimate", "low", "high", "n")
             ]
-            drawn.append(base.mark_line(clip=True).encode(y=up, strokeDash=dash))
-            drawn.append(base.mark_point(clip=True).encode(y=up, shape=shape, tooltip=tips))
+            drawn.append(base.mark_line().encode(y=up, strokeDash=dash))
+            drawn.append(base.mark_point().encode(y=up, shape=shape, tooltip=tips))
     if gone:
         base = alt.Chart(alt.InlineData(list(gone))).encode(
             x=alt.X("x:Q", scale=x.scale, axis=x.axis), y=alt.Y("y:Q", scale=y.scale, axis=y.axis), color=colour

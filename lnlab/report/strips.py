@@ -40,13 +40,25 @@ class Beside:
     rates: Rows = ()
 
 
-def curves(splits: Sequence[str], x: Axis, y: Axis, look: Look, beside: Beside, *, tips: bool) -> dict[str, Json]:
-    """Lines over training. ``points`` holds ``panel series line x estimate low high n``, ``panel`` being the split."""
+def curves(
+    splits: Sequence[str], x: Axis, y: Axis, look: Look, beside: Beside, *, tips: bool, cut: bool
+) -> dict[str, Json]:
+    """Lines over training. ``points`` holds ``panel series line x estimate low high n``, ``panel`` being the split.
+
+    Args:
+        splits: those that are drawn, where there are several.
+        x: updates or epochs.
+        y: of the lines.
+        look: of the series.
+        beside: what else is drawn.
+        tips: whether every point tells its numbers.
+        cut: whether lines leave the axis; to cut off each of many lines takes a drawing as long as all else.
+    """
     base = _base(alt.NamedData("points"), replace(x, title="") if beside.rates else x, look)
     dashes = _dashes(splits, look)
     band = base.mark_area(fillOpacity=0.16, opacity=1, clip=True).encode(y=_up("low", y), y2="high:Q")
     drawn = [*_rules(beside.rules, x, y), *([band] if bands(len(look.series), splits) else [])]
-    drawn += [base.mark_line(clip=True).encode(y=_up("estimate", y), strokeDash=dashes)]
+    drawn += [base.mark_line(clip=cut).encode(y=_up("estimate", y), strokeDash=dashes)]
     drawn += [*_lost(beside, x, y, look), *_marks(base, y, look, x, splits, tips=tips)]
     main = alt.layer(*drawn).properties(width=WIDTH, height=HEIGHT)
     if not beside.rates:
@@ -107,7 +119,7 @@ def _rules(rules: Rows, x: Axis, y: Axis) -> list[Any]:
 def _lost(beside: Beside, x: Axis, y: Axis, look: Look) -> list[Any]:
     """Runs that diverged as thin lines, each with a cross where it ended."""
     x = replace(x, title="") if beside.rates else x
-    thin = _base(alt.InlineData(list(beside.lost)), x, look).mark_line(strokeWidth=1, strokeOpacity=0.75, clip=True)
+    thin = _base(alt.InlineData(list(beside.lost)), x, look).mark_line(strokeWidth=1, strokeOpacity=0.75)
     lines = [thin.encode(y=_up("value", y), detail=["run:N", "panel:N"])] if beside.lost else []
     if not beside.ends:
         return lines

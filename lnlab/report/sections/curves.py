@@ -87,7 +87,9 @@ def _chart(
     numbers = {"estimate": called(quantity), "low": "95 % low", "high": "95 % high", "n": "seeds"}
     caption = _caption(found, (quantity, x, unit), shown, log=log, inset=bool(beside.rates))
     return Chart(
-        strips.curves(found.splits, across, y, look, beside, tips=found.points.height <= strips.FEW),
+        strips.curves(
+            found.splits, across, y, look, beside, tips=found.points.height <= strips.FEW, cut=between is not None
+        ),
         found.points,
         found.seeds,
         {**split, "series": "variant", "x": across.title, **numbers},
@@ -138,8 +140,9 @@ def _beside(found: Courses, y: Axis, levels: Mapping[str, float], *, inset: bool
         ),
         pl.col("value").clip(low, high),
     )
-    beyond = high * 10 if y.log else 2 * high - low
-    lost = found.diverged.with_columns(pl.col("value").clip(upper_bound=beyond))
+    outside = ~pl.col("value").is_between(low, high)
+    before = outside.cum_sum().shift(1, fill_value=0).over("run", "panel")
+    lost = found.diverged.filter(before == 0).with_columns(pl.col("value").clip(low, high))
     return strips.Beside(
         lost.drop("seed").to_dicts(),
         ends.select("series", "x", "value", "told").to_dicts(),
