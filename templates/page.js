@@ -1,7 +1,10 @@
 for (const figure of document.querySelectorAll("figure[data-spec]")) {
   const spec = JSON.parse(document.getElementById(figure.dataset.spec).textContent);
   const place = figure.querySelector(".live");
-  if (!spec.facet) {
+  if (spec.vconcat) {
+    // beside the numbers of the axis; below each other they are equally wide
+    for (const view of spec.vconcat) view.width = place.parentElement.clientWidth - 60;
+  } else if (!spec.facet) {
     spec.width = "container";
     spec.autosize = { type: "fit-x", contains: "padding" };
   } else if (spec.columns && spec.spec.width) {

@@ -157,6 +157,16 @@ def points(seeds: pl.DataFrame, *, log: bool) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=POINTS, orient="row")
 
 
+def medians(seeds: pl.DataFrame) -> pl.DataFrame:
+    """Median, lowest and highest over seeds at each place, as ``points``: null where it is not finite."""
+    value = pl.col("value")
+    found = seeds.group_by("panel", "series", "line", "x", maintain_order=True).agg(
+        estimate=value.median(), low=value.min(), high=value.max(), n=value.count().cast(pl.Int64)
+    )
+    ends = (pl.when(pl.col(c).is_finite()).then(c).alias(c) for c in ("estimate", "low", "high"))
+    return found.with_columns(ends).select(list(POINTS))
+
+
 def replicates(points: pl.DataFrame) -> str:
     """``n = 10``, or ``n = 3 to 10`` where places differ, without a line break."""
     numbers = sorted(n for n in points["n"].unique() if n) or [0]
@@ -183,10 +193,9 @@ def stored(results: Results, quantity: str, rows: pl.DataFrame) -> dict[str, pl.
     """
     runs = pl.col("run").is_in(rows["run"].unique().implode())
     if quantity in quantities.entries:
-        tags = quantities[quantity].tags
-        parts = tags.get("of")
-        kept = pl.lit(value=True) if tags.get("across") else runs
-        kept = kept if parts is None else kept & pl.col("quantity").is_in(parts)
+        parts, across = (quantities[quantity].tags.get(tag) for tag in ("of", "across"))
+        runs = pl.lit(value=True) if across else runs  # a run's number follows from those of others
+        kept = runs if parts is None else runs & pl.col("quantity").is_in(parts)
         return {name: results.tables[name].filter(kept) for name in MEASURED if name in results.tables}
     keys = [c for c in ("run", "step", "split", "stack", "layer", "sublayer", "tensor", "index") if c in rows.columns]
     taken = rows.select(keys).unique()

@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping
 
+from lnlab.report.training_words import TRAINING
+
 QUANTITIES: Mapping[str, tuple[str, str, str]] = {
     "gradient_norm": ("gradient norm", "nats per token", "Frobenius norm of the mean gradient"),
     "gradient_norm_mean": ("mean gradient norm", "nats per token", "mean Frobenius norm of the gradient of a batch"),
@@ -147,45 +149,9 @@ QUANTITIES: Mapping[str, tuple[str, str, str]] = {
     "input_norm_max": ("longest input", "Euclidean", "norm of the longest vector that a stack is given"),
     "input_norm_mean": ("mean input norm", "Euclidean", "mean norm of the vectors that a stack is given"),
     "input_norm_p99": ("99th percentile of input norms", "Euclidean", "norm that 99 % of a stack's inputs keep within"),
-    "loss": ("loss", "nats", "as it is trained: label smoothing included"),
-    "nll": ("negative log-likelihood", "nats", "mean over the whole split, never smoothed"),
-    "accuracy": ("accuracy", "share", "of the answers that are right"),
-    "global_gradient_norm": ("global gradient norm", "nats", "norm of the gradient by all parameters, before clipping"),
-    "learning_rate": ("learning rate", "of the update", "as scheduled"),
-    "unigram_entropy": ("unigram entropy", "nats", "what knowing the frequencies of single tokens alone costs"),
-    "final_nll": ("final nll", "nats", "negative log-likelihood on validation where a run was evaluated last"),
-    "best_nll_of_run": ("best nll", "nats", "lowest negative log-likelihood on validation of a run"),
-    "learned_fraction": (
-        "learned fraction",
-        "φ",
-        "nats below the unigram entropy, over those of the best variant with the same task",
-    ),
-    "sum_learning_rate": ("sum of learning rates", "over all updates so far", "learning rates of all updates so far"),
-    "time_to_target": (
-        "time to the target",
-        "updates",
-        "updates until the validation nll is within 2 % of what the worse arm ends with",
-    ),
-    "epochs_to_target": (
-        "epochs to the target",
-        "epochs",
-        "epochs until the validation nll is within 2 % of what the worse arm ends with",
-    ),
-    "best_lr": ("best learning rate", "of the grid", "learning rate with the lowest final nll"),
-    "best_lr_nll": ("nll at the best learning rate", "nats", "lowest final nll over the grid of learning rates"),
-    "max_stable_lr": ("largest stable learning rate", "of the grid", "up to which more than .9 is learned"),
-    "lr_sensitivity": (
-        "sensitivity to the learning rate",
-        "nats",
-        "final nll above the best, mean over the grid, none counting as more than that at the start",
-    ),
-    "basin_edge": ("optimum at the edge", "1 or 0", "whether the best learning rate is at an end of the grid"),
     "parameter_norm": ("parameter norm", "Frobenius", "norm of all entries of a parameter"),
     "parameter_rms": ("parameter r.m.s.", "per entry", "root mean square of the entries of a parameter"),
     "parameter_mean": ("parameter mean", "per entry", "mean of the entries of a parameter"),
-    "gradient_size": ("gradient entries", "absolute value, nats per token", "entries of the gradient by size"),
-    "update_size": ("update entries", "absolute value", "entries of the last update by size"),
-    "update_over_rate_size": ("update entries", "in units of the rate", "entries of the last update by size"),
     "update_rms": ("update r.m.s.", "per entry", "root mean square of the entries of the last update"),
     "update_over_rate_rms": ("update r.m.s.", "in units of the rate", "root mean square of the last update's entries"),
     "update_to_weight": ("update over weight", "ratio", "norm of the last update over that of what it moved"),
@@ -211,10 +177,10 @@ QUANTITIES: Mapping[str, tuple[str, str, str]] = {
     "rectification": ("rectification", "factor r", "RAdam's factor on the rate"),
     "rectified_variance": ("variance of r ψ", "squared rate", "of RAdam's rate over simulated gradients"),
     "parameter_max": ("largest entry", "per entry", "largest absolute value among the entries of a parameter"),
-    "bleu": ("BLEU", "0 to 100", "n-grams of the translations that their references have, times a brevity penalty"),
     "bleu_precision": ("n-gram precision", "%", "share of the n-grams of the translations that their references have"),
     "brevity_penalty": ("brevity penalty", "factor", "exp(1 − r/c) of c words said for r, else 1"),
     "length_ratio": ("length ratio", "ratio", "words of the translations over those of the references"),
     "copy_bleu": ("BLEU of copying", "0 to 100", "BLEU of the sources, taken for translations"),
     "sentence_bleu": ("BLEU of a sentence", "0 to 100", "BLEU of one translation alone"),
+    **TRAINING,
 }

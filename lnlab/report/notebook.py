@@ -14,7 +14,7 @@ from lnlab.claims.stored import as_frame
 from lnlab.keys import digest
 from lnlab.report.answers import SYMBOLS, answer, statistic
 from lnlab.report.facts import ReportFacts
-from lnlab.report.gather import points
+from lnlab.report.gather import medians, points
 from lnlab.report.plates import Plate, Shown
 from lnlab.report.section import Table
 from lnlab.report.tabular import Grid, csv
@@ -40,18 +40,30 @@ def over_seeds(seeds, log):
     ends = {{"estimate": pl.col("mean"), "low": pl.col("mean") - half, "high": pl.col("mean") + half}}
     found = found.with_columns(**{{k: e.exp() if log else e for k, e in ends.items()}})
     return found.select("panel", "series", "line", "x", "estimate", "low", "high", "n")'''
+_MEDIANS = '''\
+
+
+def medians(seeds):
+    """Median, lowest and highest over seeds; null where it is not finite, as of runs that diverged."""
+    value = pl.col("value")
+    found = seeds.group_by("panel", "series", "line", "x", maintain_order=True).agg(
+        estimate=value.median(), low=value.min(), high=value.max(), n=value.count().cast(pl.Int64)
+    )
+    ends = (pl.when(pl.col(c).is_finite()).then(c).alias(c) for c in ("estimate", "low", "high"))
+    return found.with_columns(ends).select("panel", "series", "line", "x", "estimate", "low", "high", "n")'''
 _COLUMNS = ("claim", "verdict", "statistic", "estimate", "low", "high", "n", "inside")
 _VERDICTS = f"""\
 verdicts = pl.read_parquet("data/verdicts.parquet")
 verdicts.select({", ".join(f'"{name}"' for name in _COLUMNS)})"""
 _NUMBERS = """\
 seeds = pl.read_parquet("figures/{stem}.parquet")
-points = over_seeds(seeds, log={log})
+points = {points}
 points"""
 _FIGURE = """\
 spec = json.loads(Path("figures/{stem}.vl.json").read_text(encoding="utf-8"))
 spec["datasets"]["points"] = points.to_dicts()
 alt.Chart.from_dict(spec)"""
+_KINDS = {"facet": "FacetChart", "vconcat": "VConcatChart"}
 _FORMAT: Any = nbformat  # it has no types
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]()#+\-.!|~$&<>:])")
 
@@ -90,7 +102,8 @@ def _title(facts: ReportFacts, verdicts: Sequence[Verdict]) -> str:
 def _opening(shown: Sequence[Shown]) -> Any:
     sizes = {n for each in shown for plate in each.plates for n in plate.chart.points["n"].to_list() if n > 1}
     students = {n: quantile(n - 1) for n in sorted(sizes)}
-    return _code("opening", _OPENING.format(students=students))
+    middles = any(plate.chart.statistic == "median" for each in shown for plate in each.plates)
+    return _code("opening", _OPENING.format(students=students) + (_MEDIANS if middles else ""))
 
 
 def _section(each: Shown, verdicts: Sequence[Verdict]) -> list[Any]:
@@ -109,16 +122,18 @@ def _section(each: Shown, verdicts: Sequence[Verdict]) -> list[Any]:
 
 
 def _plate(plate: Plate) -> list[Any]:
-    log = plate.chart.log
+    log, middles = plate.chart.log, plate.chart.statistic == "median"
+    call = "medians(seeds)" if middles else f"over_seeds(seeds, log={log})"
+    found = medians(plate.chart.seeds) if middles else points(plate.chart.seeds, log=log)
     caption = f"**Figure {plate.number}.** {escape(plate.chart.caption)}"
-    kind = "FacetChart" if "facet" in plate.spec else "LayerChart"
+    kind = next((name for key, name in _KINDS.items() if key in plate.spec), "LayerChart")
     drawn = {"image/svg+xml": plate.svg, "text/plain": f"alt.{kind}(...)"}
     return [
         _markdown(f"{plate.stem}-caption", caption),
         _code(
             f"{plate.stem}-numbers",
-            _NUMBERS.format(stem=plate.stem, log=log),
-            _text(points(plate.chart.seeds, log=log)),
+            _NUMBERS.format(stem=plate.stem, points=call),
+            _text(found),
         ),
         _code(f"{plate.stem}-figure", _FIGURE.format(stem=plate.stem), drawn),
     ]

@@ -86,7 +86,7 @@ def filled(chart: Chart) -> dict[str, Json]:
 
 
 def _layers(spec: Mapping[str, Json]) -> list[Mapping[str, Json]]:
-    inner = [spec["spec"]] if "spec" in spec else spec.get("layer", [])
+    inner = [spec["spec"]] if "spec" in spec else spec.get("layer", spec.get("vconcat", []))
     return [spec, *(deeper for layer in inner for deeper in _layers(layer))]
 
 

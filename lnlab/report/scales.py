@@ -39,6 +39,12 @@ class Axis:
     @property
     def axis(self) -> alt.Axis:
         """The axis in Altair's words; ticks are written as short as they can be, far decades as powers of ten."""
+        if (
+            not self.log
+            and max(map(abs, self.ticks), default=0) >= 10
+            and all(tick == round(tick) for tick in self.ticks)
+        ):
+            return alt.Axis(title=self.title, values=list(self.ticks), format="d")  # the others would write 2e+2
         if not self.log or all(1e-5 < tick < 1e6 for tick in self.ticks):
             return alt.Axis(title=self.title, values=list(self.ticks), format="~g")
         return alt.Axis(title=self.title, values=list(self.ticks), labelExpr=_written(self.ticks))

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Literal
 
 import polars as pl
 
@@ -22,6 +23,7 @@ class Chart:
         alt: the drawing in words.
         caption: what, units, the statistic of the band and its n, what was dropped or thinned.
         log: whether means and intervals were taken on the logarithmic scale.
+        statistic: over seeds: the mean with its interval, or the median between the lowest and the highest.
     """
 
     spec: Mapping[str, Json]
@@ -31,6 +33,7 @@ class Chart:
     alt: str
     caption: str
     log: bool
+    statistic: Literal["mean", "median"] = "mean"
 
 
 @dataclass(frozen=True)

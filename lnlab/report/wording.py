@@ -158,6 +158,8 @@ def value_of_axis(axis: str, value: Json, label: str) -> str:
         return f"{'with' if value else 'without'} {words.replace('cross attention', 'cross-attention')}"
     if known := _WORDS.get((short, label)):
         return known
+    if short == "lr" and isinstance(value, int | float):
+        return f"learning rate {plain(value)}"
     return f"{plain(value)} {words}" if isinstance(value, int | float) else label
 
 

@@ -1,0 +1,185 @@
+"""A number of whole runs against the learning rate: how wide the basin is, where its floor lies, and where runs end."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import polars as pl
+
+from lnlab.analyse.select import runs_with, select
+from lnlab.keys import Json
+from lnlab.report import basins, theme
+from lnlab.report.gather import SEEDS, medians, missing, refuse_several, replicates, stored
+from lnlab.report.names import ALONE
+from lnlab.report.names import series as named
+from lnlab.report.scales import Axis, levels, linear
+from lnlab.report.section import Chart, Section, sections
+from lnlab.report.wording import definition, listing, plain, short, unit
+from lnlab.report.wording import quantity as called
+from lnlab.tables import Results
+
+NAMED = 3
+"""Series whose best place a heading has room for."""
+ROW = 0.07
+"""The height of a row of crosses, as a share of the axis."""
+Best = Literal["lowest", "highest"]
+
+
+@dataclass(frozen=True)
+class Runs:
+    """Every run that has ended, at its place.
+
+    Attributes:
+        seeds: as ``gather.SEEDS``; infinitely bad where a run diverged.
+        points: medians, as ``gather.medians``.
+        gone: ``series line x gone runs``: how many diverged, where any did.
+        names: the series, in order.
+        families: as in ``gather.Gathered``.
+        missing: a sentence about runs that are not there, or nothing.
+        rows: the stored rows behind it, by table.
+    """
+
+    seeds: pl.DataFrame
+    points: pl.DataFrame
+    gone: pl.DataFrame
+    names: tuple[str, ...]
+    families: tuple[int, ...]
+    missing: str
+    rows: Mapping[str, pl.DataFrame]
+
+
+@sections.register("basin")
+def basin(
+    results: Results,
+    *,
+    quantity: str = "final_nll",
+    where: dict[str, Json] | None = None,
+    over: str = "optimizer.lr",
+    best: Best = "lowest",
+) -> Section:
+    """``median over seeds of the quantity at each learning rate``: runs as dots, and where runs diverged, how many.
+
+    A run that diverged ranks worst. ``over`` may be another path of the setting; ``best`` says which end of the
+    quantity is good. The heading says where the optimum lies, and whether that is an edge of the grid.
+    """
+    found = _runs(results, {"quantity": quantity, **(where or {})}, over, best)
+    if found.seeds.is_empty():
+        return Section(
+            f"Nothing of the {called(quantity)} has been measured yet", missing=found.missing, rows=found.rows
+        )
+    finding = _finding(found, over, best)
+    return Section(finding, (_chart(found, quantity, over, best, finding),), (), found.missing, found.rows)
+
+
+def _runs(results: Results, selection: dict[str, Json], over: str, best: Best) -> Runs:
+    quantity = selection["quantity"]
+    taken = select(results, selection, [over]).drop_nulls(over)
+    runs = runs_with(results, selection, over)
+    names, families, labels = named(results, runs, over)
+    placed = taken.with_columns(pl.col(over).cast(pl.Float64).alias("x"), panel=pl.lit(None, pl.String))
+    refuse_several(placed.join(labels, on="run", maintain_order="left"), over)
+    ended = runs.join(placed.select("run", "value"), on="run", how="left", maintain_order="left")
+    failed = (pl.col("status") == "diverged").fill_null(value=False) | ~pl.col("value").is_finite()
+    worst = pl.when(failed & ~((best == "highest") & pl.col("value").is_finite()))
+    value = worst.then(math.inf if best == "lowest" else -math.inf).otherwise("value")
+    rows = ended.with_columns(
+        value=value, x=pl.col(over).cast(pl.Float64), panel=pl.lit(None, pl.String), gone=failed.fill_null(value=False)
+    ).drop_nulls("value")
+    seeds = rows.join(labels, on="run", maintain_order="left").sort("line", "x", "seed")
+    counts = seeds.group_by("series", "line", "x", maintain_order=True).agg(pl.col("gone").sum(), runs=pl.len())
+    drawn = seeds.select(pl.col(c).cast(t) for c, t in SEEDS.items())
+    gone = counts.filter(pl.col("gone") > 0)
+    return Runs(drawn, medians(drawn), gone, names, families, missing(runs), stored(results, str(quantity), taken))
+
+
+def _chart(found: Runs, quantity: str, over: str, best: Best, finding: str) -> Chart:
+    log = min(found.points["x"]) > 0
+    across = levels(f"{_word(over)}{' (log scale)' if log else ''}", found.points["x"], log=log, room=0.08)
+    rows = [name for name in found.names if name in set(found.gone["series"])]
+    y = _vertical(found, quantity, len(rows), best)
+    numbers = {"estimate": f"median {called(quantity)}", "low": "lowest", "high": "highest", "n": "runs"}
+    return Chart(
+        basins.basin(across, y, theme.look(found.names, found.families), _crosses(found, rows, y, best)),
+        found.points,
+        found.seeds,
+        {"series": "variant", "x": _word(over), **numbers},
+        f"Line chart of the {unit(quantity)}, against the {across.title}. {finding}.",
+        _caption(found, quantity, over, best),
+        log=False,
+        statistic="median",
+    )
+
+
+def _word(over: str) -> str:
+    """``learning rate`` for ``optimizer.lr``."""
+    word = over.rpartition(".")[2]
+    return "learning rate" if word == "lr" else word.replace("_", " ")
+
+
+def _vertical(found: Runs, quantity: str, rows: int, best: Best) -> Axis:
+    """An axis over all finite numbers, with room for rows of crosses on its bad side."""
+    finite = [value for value in found.seeds["value"] if math.isfinite(value)] or [0.0, 1.0]
+    axis = linear(unit(quantity), finite)
+    low, high = axis.domain
+    room = (rows + 0.5) * ROW * (high - low) if rows else 0.0
+    return replace(axis, domain=(low, high + room) if best == "lowest" else (low - room, high))
+
+
+def _crosses(found: Runs, rows: Sequence[str], y: Axis, best: Best) -> list[dict[str, Json]]:
+    """A row of crosses for each series that lost runs."""
+    low, high = y.domain
+    step = ROW * (high - low) / (1 + (len(rows) + 0.5) * ROW)
+    start, sign = (high, -1) if best == "lowest" else (low, 1)
+    return [
+        {"series": name, "x": x, "y": start + sign * (rows.index(name) + 0.5) * step, "label": f"{gone}/{runs}"}
+        for name, x, gone, runs in found.gone.select("series", "x", "gone", "runs").iter_rows()
+    ]
+
+
+def _caption(found: Runs, quantity: str, over: str, best: Best) -> str:
+    said = f"{definition(quantity)} against the {_word(over)}. Dots are runs, lines join their medians"
+    said += f" ({replicates(found.points)})."
+    if found.gone.is_empty():
+        return said
+    edge = "top" if best == "lowest" else "bottom"
+    return (
+        f"{said} Crosses at the {edge} tell how many of how many runs diverged; they rank worst, and where they are "
+        "half of the runs the median is not drawn."
+    )
+
+
+def _finding(found: Runs, over: str, best: Best) -> str:
+    """Where each series is best, and whether that is an edge of its grid."""
+    places = {name: place for name in found.names if (place := _best(found, name, best))}
+    none = [name for name in found.names if name not in places]
+    said = [_told(name, *place, over) for name, place in places.items()]
+    if len(said) > NAMED:
+        low, high = (pick(places, key=lambda name: places[name][0]) for pick in (min, max))
+        edges = [name for name, (_, _, edge) in places.items() if edge]
+        ends = f"the best {_word(over)} goes from {plain(places[low][0])} ({low}) to {plain(places[high][0])} ({high})"
+        lie = f"{len(edges)} of {len(said)} {'lies' if len(edges) == 1 else 'lie'} on the edge of the grid"
+        said = [ends, lie] if edges else [ends]
+    if none:
+        who = "" if none == [ALONE] else f" of {listing(none)}" if len(none) <= NAMED else f" of {len(none)} variants"
+        said.append(f"half of the runs{who} diverged at every {_word(over)}")
+    text = "; ".join(said)
+    return text[:1].upper() + text[1:]
+
+
+def _told(name: str, x: float, value: float, edge: str, over: str) -> str:
+    who = "the best" if name == ALONE else f"{name} is best at the"
+    where = f"{_word(over)} {'is' if name == ALONE else ''} {plain(x)}".replace("  ", " ")
+    at = f", the {edge} of the grid: the optimum may lie beyond it" if edge else ""
+    return f"{who} {where} ({short(value)}){at}"
+
+
+def _best(found: Runs, name: str, best: Best) -> tuple[float, float, str] | None:
+    """The x of the best median, that median, and which edge of the grid that is, if any."""
+    line = found.points.filter(pl.col("series") == name)
+    known = line.drop_nulls("estimate").sort("estimate", descending=best == "highest", maintain_order=True)
+    if known.is_empty():
+        return None
+    x, value = known.select("x", "estimate").row(0)
+    ends = {line["x"].min(): "smallest", line["x"].max(): "largest"}
+    return x, value, ends.get(x, "") if line["x"].n_unique() > 1 else ""

@@ -1,0 +1,124 @@
+"""How large the entries of gradients and updates are, step by step: histograms side by side, one panel a variant."""
+
+import math
+from collections import Counter
+from collections.abc import Mapping
+from typing import Annotated
+
+import polars as pl
+from pydantic import Field
+
+from lnlab.analyse.intervals import student
+from lnlab.keys import Json
+from lnlab.report.gather import replicates
+from lnlab.report.names import ALONE
+from lnlab.report.ridges import ridges
+from lnlab.report.section import Chart, Section, sections
+from lnlab.report.strata import LEAST, Strata, collect
+from lnlab.report.wording import count, definition, listing, short, unit
+from lnlab.report.wording import quantity as called
+from lnlab.tables import Results
+
+NAMED = 4
+"""Variants whose medians a heading has room for."""
+
+
+@sections.register("histogram")
+def histogram(
+    results: Results,
+    *,
+    quantity: str,
+    where: dict[str, Json] | None = None,
+    octaves: Annotated[int, Field(ge=1, le=8)] = 1,
+) -> Section:
+    """``share of the elements in [2^(ok), 2^(o(k+1))) after each update``: darker is more, a panel a variant.
+
+    Of a quantity in the table of histograms; the elements of all sites that ``where`` leaves are taken together. The
+    four stored bins of an octave are joined, and ``octaves`` of them make a row. The line is the median element.
+    """
+    found = collect(results, quantity, where or {}, octaves)
+    if found.seeds.is_empty():
+        finding = f"Nothing of the {called(quantity)} has been measured yet"
+        return Section(finding, missing=found.missing, rows={"histograms": found.rows})
+    finding = _finding(found, quantity)
+    chart = _chart(found, quantity, octaves, finding)
+    return Section(finding, (chart,), (), found.missing, {"histograms": found.rows})
+
+
+def _chart(found: Strata, quantity: str, octaves: int, finding: str) -> Chart:
+    ends = found.points.select(low=pl.col("line").min(), high=pl.col("line").max(), top=pl.col("estimate").max()).row(0)
+    drawn = ridges(found.panels, unit(quantity), ends[:2], octaves, ends[2], _places(found))
+    numbers = {"estimate": "share of the elements", "low": "95 % low", "high": "95 % high", "n": "seeds"}
+    row = f"row, from 2 to the power of {octaves} times it" if octaves > 1 else "row, from 2 to that power"
+    return Chart(
+        drawn,
+        found.points,
+        found.seeds,
+        {"panel": "variant", "line": row, "x": "update", **numbers},
+        f"Histograms of the {unit(quantity)}, by update, for {listing(found.panels)}. {finding}.",
+        _caption(found, quantity, octaves),
+        log=False,
+    )
+
+
+def _places(found: Strata) -> dict[str, float]:
+    """By ``panel|x`` the logarithm to base 2 of the geometric mean over seeds of the median."""
+    groups = found.medians.group_by("panel", "x", maintain_order=True).agg("value")
+    positive = ((panel, x, values) for panel, x, values in groups.iter_rows() if _drawable(values))
+    return {f"{panel}|{x}": sum(map(math.log2, values)) / len(values) for panel, x, values in positive}
+
+
+def _drawable(values: list[float]) -> bool:
+    return all(value > 0 and math.isfinite(value) for value in values)
+
+
+def _caption(found: Strata, quantity: str, octaves: int) -> str:
+    high = "an octave, a factor of 2" if octaves == 1 else f"{octaves} octaves, a factor of {2**octaves}"
+    said = [
+        f"{definition(quantity)}. A column is the state after so many updates, a row {high} (four stored bins each "
+        f"octave); shades are means over seeds ({replicates(found.points)}) of the share of all elements, on one "
+        "scale. The line joins medians, geometric means over seeds."
+    ]
+    said += [f"Exactly 0, and in no row: {_shares(found.zeros)}." if any(found.zeros.values()) else "No element is 0."]
+    if found.odd:
+        said.append(f"Not finite, and in no row: {_shares(found.odd)}.")
+    said.append(f"Rows at either end that hold less than {LEAST:.1%} everywhere are not drawn.".replace("%", " %"))
+    if found.dropped:
+        said.append(
+            f"{count(found.dropped, 'step')} between those drawn {'is' if found.dropped == 1 else 'are'} left out."
+        )
+    return " ".join(said)
+
+
+def _shares(shares: Mapping[str, float]) -> str:
+    """``at most 10 % of the elements in Post-LN``."""
+    told = {name: f"at most {short(100 * share)} %" for name, share in shares.items() if share}
+    if len(set(told.values())) == 1 and len(told) == len(shares):
+        return f"{next(iter(told.values()))} of the elements of a step"
+    return listing(f"{share} in {name}" for name, share in told.items())
+
+
+def _finding(found: Strata, quantity: str) -> str:
+    """What the median does from the first step to the last, in each variant."""
+    steps = found.medians["x"].unique().sort().to_list()
+    said = {name: _change(found.medians.filter(pl.col("panel") == name), steps[0], steps[-1]) for name in found.panels}
+    span = f"From update {steps[0]} to update {steps[-1]}" if len(steps) > 1 else f"After {count(steps[0], 'update')}"
+    what = f"{span}, the median {called(quantity)}"
+    if len(said) > NAMED:
+        verbs = Counter(" ".join(told.split(" ")[: 2 if told.startswith("stays") else 1]) for told in said.values())
+        return f"{what} {listing(f'{verb} in {k} of {len(said)} variants' for verb, k in verbs.items())}"
+    return f"{what} {listing(told if name == ALONE else f'{told} in {name}' for name, told in said.items())}"
+
+
+def _change(medians: pl.DataFrame, first: int, last: int) -> str:
+    """From first to last within each seed and then over seeds; a direction only where the interval leaves no other."""
+    values = {x: dict(medians.filter(pl.col("x") == x).select("seed", "value").iter_rows()) for x in (first, last)}
+    both = [(values[first][seed], values[last][seed]) for seed in values[first] if seed in values[last]]
+    if not both or not all(_drawable([*pair]) for pair in both):
+        return "is 0" if both and all(end == 0 for _, end in both) else "has no finite ratio"
+    if first == last:
+        return f"is {short(student([end for _, end in both], log=True).estimate)}"
+    found = student([end / start for start, end in both], log=True)
+    if found.n > 1 and found.low <= 1 <= found.high:
+        return f"stays level ({short(found.estimate)}×)"
+    return f"{'grows' if found.estimate > 1 else 'falls to'} {short(found.estimate)}×"

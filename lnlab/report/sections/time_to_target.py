@@ -1,0 +1,117 @@
+"""How long each variant takes to a loss that all are to reach, in updates and in epochs; some never get there."""
+
+import math
+from collections.abc import Mapping, Sequence
+
+import polars as pl
+
+from lnlab.analyse.select import select
+from lnlab.keys import Json
+from lnlab.report.courses import epochs_an_update, last_rows
+from lnlab.report.endings import Arm, Numbers, arm, arms, known, last_of, middle_of, rows_of
+from lnlab.report.gather import missing, stored
+from lnlab.report.section import Section, Table, sections
+from lnlab.report.sections.outcomes import HEADINGS, SCHEMA, spread
+from lnlab.report.tabular import Cell, Grid
+from lnlab.report.wording import count, listing, number, plain, short
+from lnlab.report.wording import quantity as called
+from lnlab.tables import Results
+
+UPDATES, EPOCHS = "time_to_target", "epochs_to_target"
+WORDS = {UPDATES: "updates", EPOCHS: "epochs"}
+NEVER = "not reached"
+NAMED = 4
+"""Variants whose times a heading has room for."""
+
+
+@sections.register("time_to_target")
+def time_to_target(
+    results: Results, *, where: dict[str, Json] | None = None, target: float | None = None, quantity: str = "nll"
+) -> Section:
+    """``min {t : L_t <= target}``: updates and epochs, medians [lowest, highest] over runs; some are not reached.
+
+    ``target`` is a level of the validation ``quantity``; without one it is that of the quantity ``time_to_target``,
+    1.02 times the final loss of the worse arm. A run that diverged, or never gets there, takes longer than all others.
+    """
+    runs, names = arms(results, where or {})
+    found = _named(results, runs) if target is None else _first(results, runs, quantity, target)
+    values = {word: each for word, (each, _) in found.items()}
+    every = [arm(name, runs.filter(pl.col("series") == name), values) for name in names]
+    gone, rows = missing(runs), rows_of(found)
+    if not any(each.numbers.get(UPDATES) for each in every):
+        return Section("No run has a time to the target yet", missing=gone, rows=rows)
+    return Section(_finding(every), (), (_table(every, list(found), target, quantity),), gone, rows)
+
+
+def _named(results: Results, runs: pl.DataFrame) -> Numbers:
+    """The quantities that are known."""
+    return {word: last_of(results, runs, word) for word in WORDS if known(results, word)}
+
+
+def _first(results: Results, runs: pl.DataFrame, quantity: str, target: float) -> Numbers:
+    """The first evaluation of each run at which the quantity is no greater than the target; infinite without one."""
+    mine = pl.col("run").is_in(runs["run"].implode())
+    rows = select(results, {"quantity": quantity}).filter(mine)
+    if "split" in rows.columns and "validation" in rows["split"]:
+        rows = rows.filter(pl.col("split") == "validation")
+    there = rows.filter(pl.col("value") <= target).group_by("run").agg(pl.col("step").min().alias("at"))
+    ended = runs.filter(pl.col("status").is_in(["finished", "diverged"]) & pl.col("run").is_in(rows["run"].implode()))
+    gone = (pl.col("status") == "diverged") | pl.col("at").is_null()
+    joined = ended.join(there, on="run", how="left", maintain_order="left").join(
+        epochs_an_update(results, runs), on="variant", how="left", maintain_order="left"
+    )
+    steps = joined.select("run", value=pl.when(gone).then(math.inf).otherwise(pl.col("at").cast(pl.Float64)))
+    found: Numbers = {UPDATES: (steps, stored(results, quantity, rows))}
+    shares = joined.filter(pl.col("_share").is_not_null())
+    if not shares.is_empty():
+        epochs = shares.select("run", value=pl.when(gone).then(math.inf).otherwise(pl.col("at") * pl.col("_share")))
+        behind = last_rows(results, "epoch", runs).select(results.tables["curves"].columns)
+        found[EPOCHS] = (epochs, {"curves": behind})
+    return found
+
+
+def _table(every: Sequence[Arm], words: Sequence[str], target: float | None, quantity: str) -> Table:
+    """Exact, one row an entry, and for readers a row a variant."""
+    entries = [
+        (each.name, WORDS[word], middle_of(values), *values[:1], *values[-1:], len(values))
+        for each in every
+        for word, values in each.numbers.items()
+        if values
+    ]
+    heads = ("variant", "reached", *(WORDS[word] for word in words))
+    body = tuple(_line(each, words) for each in every)
+    level = "1.02 times the final median of the worse variant" if target is None else plain(target)
+    caption = (
+        f"Updates until the validation {called(quantity)} is first no greater than {level}, as often as it is "
+        "evaluated: medians over runs between the lowest and the highest; a run that diverged or never gets there "
+        "takes longer than all others."
+    )
+    return Table(pl.DataFrame(entries, schema=SCHEMA, orient="row"), HEADINGS, caption, Grid("", heads, body))
+
+
+def _line(each: Arm, words: Sequence[str]) -> tuple[Cell, ...]:
+    spreads = ((spread(each.numbers[word], NEVER, plain if word == UPDATES else number), True) for word in words)
+    return ((each.name, False), (_reached(each), True), *spreads)
+
+
+def _reached(each: Arm) -> str:
+    """``4/5``: of the runs that have ended."""
+    times = each.numbers[UPDATES]
+    return f"{sum(map(math.isfinite, times))}/{len(times)}"
+
+
+def _finding(every: Sequence[Arm]) -> str:
+    """Who gets there after how many updates, the quickest first."""
+    times: Mapping[str, float] = {
+        each.name: middle for each in every if (middle := middle_of(each.numbers[UPDATES])) is not None
+    }
+    there = {name: time for name, time in sorted(times.items(), key=lambda pair: pair[1]) if math.isfinite(time)}
+    never = [name for name in times if name not in there]
+    said = [f"{name} reaches the target after {short(time)} updates" for name, time in there.items()]
+    if len(said) > NAMED:
+        said = [
+            said[0],
+            f"the slowest of {count(len(there), 'variant')} is {said[-1].replace(' reaches the target', '')}",
+        ]
+    told = listing(never) if len(never) <= NAMED else count(len(never), "variant")
+    return "; ".join([*said, f"{told} {'does' if len(never) == 1 else 'do'} not get there"] if never else said)

@@ -1,0 +1,45 @@
+"""What readers call the quantities of training: name in a sentence, unit or scale, and what it is."""
+
+from collections.abc import Mapping
+
+TRAINING: Mapping[str, tuple[str, str, str]] = {
+    "loss": ("loss", "nats per token", "what training makes small, label smoothing included; in training with dropout"),
+    "nll": ("negative log likelihood", "nats per token", "of the right answers, without label smoothing and dropout"),
+    "accuracy": ("accuracy", "share of the labels", "of sentences whose most likely label is the right one"),
+    "bleu": ("BLEU", "percent", "n-grams of the translation that the reference has too"),
+    "learning_rate": (
+        "learning rate",
+        "per update",
+        "of each update: the optimizer's rate times the schedule's factor",
+    ),
+    "global_gradient_norm": ("global gradient norm", "nats per token", "of all parameters together, before clipping"),
+    "tokens": ("tokens", "an update", "tokens, or sentences, whose losses one update takes the mean of"),
+    "unigram_entropy": ("word frequencies", "nats per token", "entropy of the training targets, one by one"),
+    "epoch": ("epoch", "passes over the training split", "updates so far over the updates of an epoch"),
+    "learned_fraction": (
+        "learned fraction",
+        "1 is the best arm",
+        "of what there is to learn between word frequencies and the best arm's median",
+    ),
+    "final_nll": ("final nll", "nats per token", "validation negative log likelihood at the end of training"),
+    "best_nll_of_run": ("best nll", "nats per token", "smallest validation negative log likelihood in training"),
+    "best_lr": ("best learning rate", "per update", "of the grid, that of the smallest final nll"),
+    "best_lr_nll": ("nll at the best learning rate", "nats per token", "smallest final nll of the grid"),
+    "basin_edge": ("optimum on the edge", "1 if it is", "whether the best learning rate is an end of the grid"),
+    "max_stable_lr": ("largest stable learning rate", "per update", "largest of the grid up to which runs train"),
+    "lr_sensitivity": (
+        "sensitivity to the learning rate",
+        "nats per token",
+        "mean over the grid of the final nll above its smallest",
+    ),
+    "sum_learning_rate": ("sum of learning rates", "over updates", "how far updates of size 1 could lead"),
+    "time_to_target": ("time to target", "updates", "until the validation loss first reaches the target"),
+    "epochs_to_target": ("time to target", "epochs", "until the validation loss first reaches the target"),
+    "gradient_size": ("gradient entry", "nats per token", "entries of a gradient without their sign"),
+    "update_size": ("update entry", "per update", "entries without their sign of what an update adds to the weights"),
+    "update_over_rate_size": (
+        "update entry over the rate",
+        "of the learning rate",
+        "entries without their sign of what an update adds to the weights, over its learning rate",
+    ),
+}

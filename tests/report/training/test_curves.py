@@ -1,0 +1,165 @@
+"""Curves: means over the runs that went on, thinned with their extremes; divergence, epochs, bits and levels."""
+
+import json
+import math
+
+import numpy as np
+import polars as pl
+import pytest
+from scipy import stats
+
+from lnlab.errors import LabError
+from lnlab.report.courses import MOST
+from lnlab.report.drawing import svg
+from lnlab.report.plates import filled
+from lnlab.report.sections.curves import curves
+from lnlab.report.write import write_report
+from lnlab.tables import Results
+
+ONE = {"optimizer.lr": 1e-3}
+NLL = {"quantity": "nll", "where": ONE}
+
+
+def with_curves(results, change):
+    return Results(results.runs, results.axes, {**results.tables, "curves": change(results.tables["curves"])})
+
+
+def test_a_line_is_the_mean_of_its_seeds_with_its_student_interval(whole, course):
+    (chart,) = curves(whole, **NLL).charts
+    values = [float(course("pre", 1e-3, seed, 60)) + 0.2 for seed in range(1, 6)]
+    row = chart.points.filter(series="Pre-LN", x=60).row(0, named=True)
+    low, high = stats.t.interval(0.95, 4, np.mean(values), stats.sem(values))
+    assert [row[k] for k in ("estimate", "low", "high", "n")] == pytest.approx([np.mean(values), low, high, 5])
+    assert "95 % Student interval (n\u00a0=\u00a05)" in chart.caption
+
+
+def test_long_lines_are_thinned_to_50_places_with_their_extremes(whole):
+    (chart,) = curves(whole, quantity="loss", where=ONE).charts
+    every = whole.tables["curves"].filter(pl.col("quantity") == "loss", pl.col("split") == "train")
+    means = every.filter(pl.col("run").str.starts_with("pre-0.001")).group_by("step").agg(pl.col("value").mean())
+    drawn = chart.points.filter(panel="train", series="Pre-LN")
+    assert 30 < drawn.height <= MOST < means.height
+    assert drawn["estimate"].min() == pytest.approx(means["value"].min())
+    assert drawn["estimate"].max() == pytest.approx(means["value"].max())
+    assert [drawn["x"].min(), drawn["x"].max()] == [0, 200]
+    assert "at most 50 places" in chart.caption
+
+
+def test_a_diverged_run_is_in_no_mean_and_ends_with_a_cross_inside_the_axis(whole, course):
+    section = curves(whole, quantity="nll", where={"optimizer.lr": 3e-3, "placement": "post"})
+    (chart,) = section.charts
+    assert set(chart.points["n"]) == {2}
+    values = [float(course("post", 3e-3, seed, 200)) + 0.2 for seed in (2, 4)]
+    assert chart.points.filter(x=200)["estimate"].item() == pytest.approx(np.mean(values))
+    assert section.finding.endswith("; 3 of 5 runs diverged")
+    assert "3 of 5 runs diverged: thin lines, each with a cross" in chart.caption
+    text = json.dumps(filled(chart))
+    assert text.count('"told": "seed') == 3
+    rows = [rows for rows in chart.spec["datasets"].values() if rows and "told" in rows[0]]
+    top = chart.spec["layer"][0]["encoding"]["y"]["scale"]["domain"]
+    assert all(top[0] <= row["value"] <= top[1] and row["x"] == 40 for each in rows for row in each)
+    assert "NaN" not in svg(filled(chart))
+
+
+def test_against_epochs_an_update_is_its_share_of_one(whole):
+    (chart,) = curves(whole, **NLL, x="epoch").charts
+    assert chart.points["x"].unique().sort().to_list() == pytest.approx([n / 40 for n in range(0, 201, 20)])
+    endless = with_curves(whole, lambda rows: rows.filter(pl.col("quantity") != "epoch"))
+    with pytest.raises(LabError, match="these runs have no epochs; write x: step"):
+        curves(endless, **NLL, x="epoch")
+
+
+def test_bits_are_nats_over_ln_2_and_so_is_the_entropy_of_the_words(whole):
+    nats, bits = (curves(whole, **NLL, unit=unit).charts[0] for unit in ("nats", "bits"))
+    ratio = nats.points["estimate"] / bits.points["estimate"]
+    assert ratio.to_list() == pytest.approx([math.log(2)] * len(ratio))
+    assert "bits per token" in bits.caption
+    assert "no better than word frequencies (5.5)" in nats.caption
+    assert f"no better than word frequencies ({5.5 / math.log(2):.2g})" in bits.caption
+    with pytest.raises(LabError, match="not in nats"):
+        curves(whole, quantity="learning_rate", unit="bits")
+
+
+def test_splits_differ_by_dash_and_variants_by_colour_and_shape(whole):
+    (chart,) = curves(whole, quantity="loss", where=ONE).charts
+    line = next(each for each in chart.spec["layer"] if each["mark"]["type"] == "line")["encoding"]
+    assert line["strokeDash"]["field"] == "panel"
+    assert line["strokeDash"]["scale"]["domain"] == ["train", "validation"]
+    dashes = line["strokeDash"]["scale"]["range"]
+    assert dashes[0] != dashes[1]
+    assert len(set(line["color"]["scale"]["range"])) == 2
+    marks = next(each for each in chart.spec["layer"] if "shape" in each["encoding"])
+    assert len(set(marks["encoding"]["shape"]["scale"]["range"])) == 2
+    (alone,) = curves(whole, quantity="loss", where={**ONE, "split": "train"}).charts
+    line = next(each for each in alone.spec["layer"] if each["mark"]["type"] == "line")["encoding"]
+    assert line["strokeDash"]["field"] == "line"
+    assert "of the train split" in alone.caption
+
+
+def test_the_inset_holds_the_rates_below_on_the_same_axis(whole):
+    (chart,) = curves(whole, **NLL, inset=True).charts
+    main, strip = chart.spec["vconcat"]
+    across = [view["encoding"]["x"]["scale"]["domain"] for view in (main["layer"][-1], strip)]
+    assert across[0] == across[1]
+    rates = [row for rows in chart.spec["datasets"].values() for row in rows if "estimate" in row]
+    assert max(row["estimate"] for row in rates) == pytest.approx(1e-3)
+    assert len({row["series"] for row in rates}) == 1, "both variants have the same rates, which are drawn once"
+    assert "learning rate, per update" in svg(filled(chart))
+
+
+def test_the_heading_says_where_the_lines_end(whole, course):
+    ends = [np.mean([float(course(p, 1e-3, s, 200)) + 0.2 for s in range(1, 6)]) for p in ("post", "pre")]
+    said = f"ends at {ends[0]:.2g} in Post-LN and {ends[1]:.2g} in Pre-LN"
+    assert curves(whole, **NLL).finding == f"The validation negative log likelihood {said}"
+
+
+def test_one_seed_missing_runs_and_nothing_measured_are_said(trained):
+    one = trained(seeds=(2,), missing=lambda placement, lr, seed: placement == "pre")
+    section = curves(one, **NLL)
+    assert "one seed, no band" in section.charts[0].caption
+    assert section.missing == "Missing: of 2 runs, 1 not run yet."
+    gone = trained(seeds=(1,), missing=lambda *_: True)
+    assert curves(gone, **NLL).finding == "Nothing of the negative log likelihood has been measured yet"
+    lost = trained(seeds=(1, 3), placements=("post",), rates=(3e-3,))
+    section = curves(lost, quantity="loss", inset=True)
+    assert section.finding == "2 of 2 runs diverged"
+    assert "NaN" not in svg(filled(section.charts[0]))
+
+
+def test_numbers_of_finished_runs_that_are_not_finite_are_counted(whole):
+    here = (pl.col("run") == "pre-0.001-1") & (pl.col("step") == 60) & (pl.col("quantity") == "nll")
+    value = pl.when(here).then(math.nan).otherwise("value").alias("value")
+    spoiled = with_curves(whole, lambda rows: rows.with_columns(value))
+    assert "1 number is not drawn: not finite." in curves(spoiled, **NLL).charts[0].caption
+
+
+def test_what_a_probe_measured_at_steps_is_a_curve_too(whole):
+    nll = whole.tables["curves"].filter(pl.col("quantity") == "nll")
+    sites = nll.with_columns(pl.lit("bleu").alias("quantity"), 30 - pl.col("value"))
+    columns = whole.tables["sites"].columns
+    lacking = [pl.lit(None, whole.tables["sites"].schema[c]).alias(c) for c in columns if c not in sites.columns]
+    tables = {**whole.tables, "sites": sites.with_columns(lacking).select(columns)}
+    (chart,) = curves(Results(whole.runs, whole.axes, tables), quantity="bleu", where=ONE).charts
+    assert chart.points.height == 2 * 11
+    assert chart.caption.startswith("BLEU (")
+
+
+def test_it_is_drawn_again_from_its_own_rows_and_page_and_notebook_hold_it(whole, facts_of, tmp_path):
+    made = curves(whole, quantity="loss", inset=True, x="epoch")
+    empty = {name: table.clear() for name, table in whole.tables.items()}
+    again = curves(Results(whole.runs, whole.axes, {**empty, **made.rows}), quantity="loss", inset=True, x="epoch")
+    assert again.charts[0].points.equals(made.charts[0].points)
+    assert again.finding == made.finding
+    assert again.charts[0].caption == made.charts[0].caption
+    assert json.dumps(filled(again.charts[0])) == json.dumps(filled(made.charts[0]))
+    assert made.rows["curves"].height < whole.tables["curves"].height / 2
+    given = facts_of(sections=({"kind": "curves", "quantity": "loss", "inset": True},))
+    page, *_ = write_report(tmp_path, given, whole, [])
+    assert "could not be made" not in page.read_text()
+    assert "alt.VConcatChart" in (tmp_path / "notebook.ipynb").read_text()
+
+
+@pytest.mark.parametrize(("ends", "scale"), [((2.0, 1.0), "linear"), ((0.0, 1.0), "log")])
+def test_ends_of_the_axis_in_the_wrong_order_are_refused(whole, ends, scale):
+    with pytest.raises(LabError, match="the lower one first"):
+        curves(whole, **NLL, between=ends, scale=scale)

@@ -1,0 +1,183 @@
+"""Outcomes, basins and times to a target: counts, medians with divergence ranked worst, and edges that are flagged."""
+
+import math
+from statistics import median
+
+import polars as pl
+import pytest
+
+from lnlab.analyse.quantities import SITE, STATE, quantities
+from lnlab.report.drawing import svg
+from lnlab.report.plates import filled
+from lnlab.report.sections.basin import basin
+from lnlab.report.sections.outcomes import outcomes
+from lnlab.report.sections.time_to_target import time_to_target
+from lnlab.report.write import write_report
+from lnlab.tables import Results, schema
+
+GRID = (3e-4, 1e-3, 3e-3)
+END, SHARE = "toy_end", "toy_share"
+
+
+def rows(results, name, value):
+    """The last nll of each run as a quantity; infinite where it diverged."""
+    last = results.tables["curves"].filter(pl.col("quantity") == "nll").sort("step").unique("run", keep="last")
+    joined = last.join(results.runs.select("run", "status"), on="run", how="left").sort("run")
+    sites = [pl.lit(None, schema("sites")[column]).alias(column) for column in SITE]
+    return joined.select(*STATE, pl.lit(name).alias("quantity"), *sites, value=value)
+
+
+def ended(results):
+    return rows(results, END, pl.when(pl.col("status") == "diverged").then(math.inf).otherwise("value"))
+
+
+def learned(results):
+    return rows(
+        results, SHARE, pl.when(pl.col("status") == "diverged").then(0.0).otherwise((5.5 - pl.col("value")) / 3)
+    )
+
+
+@pytest.fixture(autouse=True)
+def two_more_quantities():
+    for name, build in ((END, ended), (SHARE, learned)):
+        quantities.register(name, of=("nll",))(build)
+    yield
+    for name in (END, SHARE):
+        del quantities.entries[name]
+
+
+@pytest.fixture(scope="module")
+def grid(trained):
+    """Three rates; in Pre-LN seed 5 has not run."""
+    return trained(rates=GRID, missing=lambda placement, lr, seed: placement == "pre" and seed == 5)
+
+
+def texts(section):
+    return {line[0][0]: [text for text, _ in line] for line in section.tables[0].shown.rows}
+
+
+def test_every_run_is_counted_once(grid):
+    section = outcomes(grid, numbers=[END])
+    table = section.tables[0]
+    heads = table.shown.headings
+    lost, well = (texts(section)[f"{name}, learning rate 0.003"] for name in ("Post-LN", "Pre-LN"))
+    assert lost[heads.index("finished")] == "2/5"
+    assert lost[heads.index("diverged")] == "3/5 at step 60, 60, 60"
+    assert (well[heads.index("finished")], well[heads.index("missing")]) == ("4/5", "1")
+    assert section.finding.startswith(
+        "Of 30 runs, 24 finished, 3 diverged (3 of 5 of Post-LN, learning rate 0.003) and 3 "
+    )
+    counts = table.rows.filter(pl.col("what").is_in(["finished", "diverged", "missing"]))
+    assert counts["estimate"].sum() == 30
+
+
+def test_a_run_that_diverged_ranks_worst(grid, course):
+    section = outcomes(grid, numbers=[END])
+    assert texts(section)["Post-LN, learning rate 0.003"][-2] == "diverged [3.01,\u00a0diverged]"
+    values = [float(course("pre", 1e-3, seed, 200)) + 0.2 for seed in range(1, 5)]
+    row = section.tables[0].rows.filter(variant="Pre-LN, learning rate 0.001", what="toy end").row(0, named=True)
+    assert [row[k] for k in ("estimate", "low", "high", "n")] == pytest.approx([median(values), *values[::3], 4])
+
+
+def test_what_nobody_measured_has_no_column_and_no_run_is_a_sentence(grid, trained):
+    bare = outcomes(grid, numbers=["no_such_quantity"])
+    assert not any("such" in head for head in bare.tables[0].shown.headings)
+    none = trained(seeds=(1,), missing=lambda *_: True)
+    assert outcomes(none, numbers=[END]).finding == "No run has ended yet"
+
+
+def test_a_run_that_a_rule_stopped_early_is_finished_and_said(grid):
+    runs = grid.runs.with_columns(done=pl.when(pl.col("run") == "pre-0.001-1").then(120).otherwise("done"))
+    section = outcomes(Results(runs, grid.axes, grid.tables), numbers=[END])
+    assert texts(section)["Pre-LN, learning rate 0.001"][1] == "4/5, 1 stopped early"
+
+
+def test_a_basin_joins_medians_and_counts_what_diverged(grid, course):
+    section = basin(grid, quantity=END)
+    (chart,) = section.charts
+    values = [float(course("post", 1e-3, seed, 200)) + 0.2 for seed in range(1, 6)]
+    row = chart.points.filter(series="Post-LN", x=1e-3).row(0, named=True)
+    assert [row[k] for k in ("estimate", "low", "high", "n")] == pytest.approx(
+        [median(values), values[0], values[-1], 5]
+    )
+    assert chart.points.filter(series="Post-LN", x=3e-3)["estimate"].item() is None, "three of five diverged"
+    crosses = [row for rows in chart.spec["datasets"].values() for row in rows]
+    assert [(row["series"], row["x"], row["label"]) for row in crosses] == [("Post-LN", 3e-3, "3/5")]
+    assert section.finding == (
+        f"Post-LN is best at the learning rate 0.001 ({median(values):.2g}); "
+        f"Pre-LN is best at the learning rate 0.001 ({course('pre', 1e-3, 2.5, 200) + 0.2:.2g})"
+    )
+    assert "NaN" not in svg(filled(chart))
+    assert chart.statistic == "median"
+
+
+def test_an_optimum_on_the_edge_of_the_grid_is_flagged(trained):
+    edge = trained(rates=(1e-3, 2e-3))
+    assert "0.001 (2.9), the smallest of the grid: the optimum may lie beyond it" in basin(edge, quantity=END).finding
+    alone = trained(rates=(1e-3,))
+    assert "of the grid" not in basin(alone, quantity=END).finding
+
+
+def test_where_more_is_better_divergence_is_at_the_bottom(grid):
+    (chart,) = basin(grid, quantity=SHARE, best="highest").charts
+    (cross,) = [row for rows in chart.spec["datasets"].values() for row in rows]
+    low, high = chart.spec["layer"][0]["encoding"]["y"]["scale"]["domain"]
+    assert low < cross["y"] < low + 0.1 * (high - low)
+    assert "at the bottom" in chart.caption
+    assert chart.points.filter(series="Post-LN", x=3e-3)["estimate"].item() == 0.0
+
+
+def test_a_series_of_which_all_runs_diverged_has_no_best(trained):
+    lost = trained(placements=("post",), rates=(3e-3, 4e-3), seeds=(1, 3))
+    section = basin(lost, quantity=END)
+    assert section.finding == "Half of the runs diverged at every learning rate"
+    assert "NaN" not in svg(filled(section.charts[0]))
+
+
+def test_the_first_evaluation_at_the_target_in_updates_and_epochs(grid, course):
+    target = 3.0
+    at = {
+        (p, lr): sorted(
+            next((n for n in range(0, 201, 20) if course(p, lr, seed, n) + 0.2 <= target), math.inf)
+            for seed in (range(1, 6) if p == "post" else range(1, 5))
+        )
+        for p in ("post", "pre")
+        for lr in GRID
+    }
+    section = time_to_target(grid, target=target)
+    exact = section.tables[0].rows
+    for (p, lr), steps in at.items():
+        if (p, lr) == ("post", 3e-3):
+            continue
+        name = f"{'Post' if p == 'post' else 'Pre'}-LN, learning rate {lr:g}"
+        found = exact.filter(variant=name)
+        assert found.filter(what="updates")["estimate"].item() == median(steps)
+        assert found.filter(what="epochs")["estimate"].item() == pytest.approx(median(steps) / 40)
+    line = texts(section)["Post-LN, learning rate 0.003"]
+    assert line[1:] == ["0/5", "not reached", "not reached"]
+    assert "do not get there" in section.finding or "does not get there" in section.finding
+
+
+def test_without_a_target_the_quantity_of_that_name_is_taken(grid):
+    if "time_to_target" not in quantities.entries:
+        assert time_to_target(grid).finding == "No run has a time to the target yet"
+        return
+    section = time_to_target(grid)
+    assert "1.02 times the final median of the worse variant" in section.tables[0].caption
+
+
+def test_page_notebook_and_folder_hold_them_and_give_them_again(grid, facts_of, tmp_path):
+    given = facts_of(
+        sections=(
+            {"kind": "outcomes", "numbers": [END]},
+            {"kind": "basin", "quantity": END},
+            {"kind": "time_to_target", "target": 3.5},
+        )
+    )
+    page, *_ = write_report(tmp_path, given, grid, [])
+    text = page.read_text()
+    assert "could not be made" not in text
+    for section in (outcomes(grid, numbers=[END]), basin(grid, quantity=END), time_to_target(grid, target=3.5)):
+        assert f"<h2>{section.finding}</h2>" in text
+    assert "points = medians(seeds)" in (tmp_path / "notebook.ipynb").read_text()
+    assert (tmp_path / "tables" / "table-1.tex").read_text().count("/5") >= 6

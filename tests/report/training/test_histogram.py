@@ -1,0 +1,84 @@
+"""Histograms over steps: shares of all elements by octave, medians, zeros; the page in a browser; the notebook run."""
+
+import math
+
+import numpy as np
+import polars as pl
+import pytest
+
+from lnlab.report.drawing import svg
+from lnlab.report.plates import filled
+from lnlab.report.sections.histogram import histogram
+from lnlab.report.strata import STEPS
+from lnlab.tables import Results
+
+POST = {"quantity": "gradient_size", "where": {"placement": "post", "optimizer.lr": 1e-3}}
+
+
+def drawn_values(seed, step):
+    """What the toy's histogram of Post-LN counts: 900 entries, and 100 zeros."""
+    return np.exp2(np.random.default_rng([seed, step, False]).normal(-10 - step / 10, 2, 900))
+
+
+def test_a_cell_is_the_share_of_all_elements_in_its_octave(whole):
+    (chart,) = histogram(whole, **POST).charts
+    for step, row in ((1, -10), (50, -15), (50, -14)):
+        expected = np.mean([(np.floor(np.log2(drawn_values(s, step))) == row).sum() / 1000 for s in range(1, 6)])
+        cell = chart.points.filter(x=step, line=row).row(0, named=True)
+        assert cell["estimate"] == pytest.approx(expected)
+        assert cell["n"] == 5
+    (wide,) = histogram(whole, **POST, octaves=4).charts
+    expected = np.mean([(np.floor(np.log2(drawn_values(s, 1)) / 4) == -3).sum() / 1000 for s in range(1, 6)])
+    assert wide.points.filter(x=1, line=-3)["estimate"].item() == pytest.approx(expected)
+
+
+def test_the_median_counts_zeros_and_the_heading_compares_it_within_seeds(whole):
+    ratios = []
+    for seed in range(1, 6):
+        ends = [np.median(np.concatenate([drawn_values(seed, step), np.zeros(100)])) for step in (1, 50)]
+        ratios.append(ends[1] / ends[0])
+    exact = math.exp(np.mean(np.log(ratios)))
+    finding = histogram(whole, **POST).finding
+    told = float(finding.rpartition("falls to ")[2].rstrip("×"))
+    assert told == pytest.approx(exact, rel=0.15), "known to a quarter of an octave"
+    assert finding.startswith("From update 1 to update 50, the median gradient entry falls to ")
+
+
+def test_zeros_and_what_is_not_finite_are_stated(whole):
+    caption = histogram(whole, **POST).charts[0].caption
+    assert "Exactly 0, and in no row: at most 10 % of the elements of a step." in caption
+    assert "Not finite" not in caption
+    rows = whole.tables["histograms"]
+    odd = rows.filter(pl.col("left") == 0).with_columns(left=pl.lit(math.inf), right=pl.lit(math.inf))
+    spoiled = Results(whole.runs, whole.axes, {**whole.tables, "histograms": pl.concat([rows, odd])})
+    (chart,) = histogram(spoiled, **POST).charts
+    assert "Not finite, and in no row: at most 9.1 % of the elements of a step." in chart.caption
+    assert "NaN" not in svg(filled(chart))
+
+
+def test_variants_have_panels_on_one_scale(whole):
+    section = histogram(whole, quantity="gradient_size", where={"optimizer.lr": 1e-3})
+    (chart,) = section.charts
+    assert chart.spec["facet"]["sort"] == ["Post-LN", "Pre-LN"]
+    assert "stays level" in section.finding
+    assert svg(filled(chart)).count("<path") >= chart.points.height
+
+
+def test_more_steps_than_a_panel_holds_are_left_out_evenly_and_said(trained):
+    many = trained(rates=(1e-3,), seeds=(1,), bins=range(1, 101))
+    section = histogram(many, quantity="gradient_size")
+    (chart,) = section.charts
+    shown = chart.points["x"].unique().sort().to_list()
+    assert len(shown) == STEPS
+    assert [shown[0], shown[-1]] == [1, 100]
+    assert max(np.diff(shown)) - min(np.diff(shown)) <= 1
+    assert "76 steps between those drawn are left out." in chart.caption
+    kept = Results(many.runs, many.axes, {**many.tables, **section.rows})
+    assert histogram(kept, quantity="gradient_size").charts[0].points.equals(chart.points)
+
+
+def test_nothing_measured_and_no_finite_element_are_said(whole, trained):
+    assert "has been measured yet" in histogram(trained(seeds=(1,)), quantity="gradient_size").finding
+    rows = whole.tables["histograms"].filter(pl.col("left") == 0)
+    zeros = Results(whole.runs, whole.axes, {**whole.tables, "histograms": rows})
+    assert histogram(zeros, **POST).charts == ()

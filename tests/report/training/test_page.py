@@ -1,0 +1,86 @@
+"""The sections of training on one page: in a browser, wide and narrow, and in the notebook's own words."""
+
+import contextlib
+import json
+import shutil
+
+import polars as pl
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import sync_playwright
+
+from lnlab.analyse.quantities import SITE, STATE, quantities
+from lnlab.report.write import write_report
+from lnlab.tables import schema
+
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
+SECTIONS = (
+    {"kind": "curves", "quantity": "loss", "inset": True},
+    {"kind": "curves", "quantity": "nll", "x": "epoch", "unit": "bits", "where": {"placement": "pre"}},
+    {"kind": "basin", "quantity": "toy_last"},
+    {"kind": "histogram", "quantity": "gradient_size"},
+    {"kind": "outcomes", "numbers": ["toy_last"]},
+    {"kind": "time_to_target", "target": 3.2},
+)
+
+
+def last(results):
+    """The last nll of each run."""
+    rows = results.tables["curves"].filter(pl.col("quantity") == "nll").sort("step").unique("run", keep="last")
+    sites = [pl.lit(None, schema("sites")[column]).alias(column) for column in SITE]
+    return rows.sort("run").select(*STATE, pl.lit("toy_last").alias("quantity"), *sites, "value")
+
+
+@pytest.fixture(scope="module")
+def page(trained, facts_of, tmp_path_factory):
+    quantities.register("toy_last", of=("nll",))(last)
+    runs = trained(bins=(1, 10, 50), missing=lambda placement, lr, seed: placement == "pre" and seed == 5)
+    out = tmp_path_factory.mktemp("reports") / "training"
+    yield write_report(out, facts_of(sections=SECTIONS), runs, [])[0]
+    del quantities.entries["toy_last"]
+
+
+@pytest.mark.browser
+@pytest.mark.skipif(CHROMIUM is None, reason="no chromium on PATH")
+@pytest.mark.parametrize("width", [1280, 390])
+def test_every_figure_is_live_silent_accessible_and_as_wide_as_the_page(page, width):
+    with sync_playwright() as play:
+        browser = play.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        shown, said = browser.new_page(viewport={"width": width, "height": 900}), []
+        shown.on("console", lambda message: said.append(message.text))
+        shown.on("pageerror", lambda error: said.append(str(error)))
+        shown.goto(page.as_uri())
+        shown.wait_for_function("document.querySelectorAll('figure.is-live').length === 4", timeout=60_000)
+        assert said == []
+        assert shown.evaluate("document.documentElement.scrollWidth") <= width
+        for n in range(1, 5):
+            figure, drawn = (shown.locator(f"#figure-{n}{rest}").bounding_box()["width"] for rest in ("", " .live svg"))
+            assert 0.88 * figure < drawn <= 1.04 * figure
+        serious = [v for v in Axe().run(shown).response["violations"] if v["impact"] in ("serious", "critical")]
+        assert [(v["id"], v["nodes"][0]["html"]) for v in serious] == []
+        browser.close()
+
+
+def test_the_notebook_takes_means_and_medians_from_the_files_beside_it(page):
+    cells = json.loads((page.parent / "notebook.ipynb").read_text())["cells"]
+    sources = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
+    assert sum("medians(seeds)\n" in source for source in sources[1:]) == 1
+    with contextlib.chdir(page.parent):
+        for number, source in enumerate((s for s in sources[1:] if "over_seeds(" in s or "medians(" in s), 1):
+            names = {}
+            exec(sources[0] + "\n" + source, names)
+            kept = json.loads((page.parent / "figures" / f"figure-{number}.vl.json").read_text())["datasets"]["points"]
+            found = names["points"]
+            assert found["n"].to_list() == [row["n"] for row in kept]
+            for column in ("estimate", "low", "high"):
+                pairs = zip(found[column], (row[column] for row in kept), strict=True)
+                assert all(a == b if a is None else a == pytest.approx(b, rel=1e-5, abs=1e-12) for a, b in pairs)
+
+
+def test_no_section_is_missing_and_each_has_its_words(page):
+    text = page.read_text()
+    assert "could not be made" not in text
+    assert text.count("<figcaption>") == 4
+    assert text.count('class="standing"') == 2
+    assert "Of 20 runs, 15 finished, 3 diverged" in text
