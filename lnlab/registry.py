@@ -60,11 +60,6 @@ def names_supplied(build: Callable[..., Any]) -> tuple[str, ...]:
     return tuple(name for name, p in signature(build).parameters.items() if p.kind < Parameter.VAR_POSITIONAL)
 
 
-def supplied(build: Callable[..., Any]) -> int:
-    """How many things the lab supplies to a builder."""
-    return len(names_supplied(build))
-
-
 def default(kind: str, **params: Json) -> Any:
     """The default of a parameter that is a choice: ``tokenizer: Annotated[..., tokenizers] = default("bpe")``."""
     return {"kind": kind, **params}

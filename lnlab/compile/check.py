@@ -8,10 +8,9 @@ from lnlab.compile.axes import Axes
 from lnlab.compile.choices import Registries
 from lnlab.compile.choosing import SELECT, choosing
 from lnlab.compile.cost import machine_memory
-from lnlab.compile.data import reads_all
 from lnlab.compile.digests import Input
-from lnlab.compile.epochs import counts_epochs, moments
 from lnlab.compile.identity import Identities
+from lnlab.compile.looking import looks
 from lnlab.compile.methods import METHODS
 from lnlab.compile.overlay import Draft, Found, draft
 from lnlab.compile.places import Spot, in_order, problem
@@ -21,9 +20,9 @@ from lnlab.compile.settle import Settled, settle
 from lnlab.compile.tuning import Tuning, tuning, variants_of
 from lnlab.compile.variants import Variants
 from lnlab.compile.work import Setting
-from lnlab.errors import Problem, SpecError, nearest
+from lnlab.errors import Problem, SpecError
 from lnlab.keys import Json
-from lnlab.registry import Entry, Flaw, Flawed, Roots, Where
+from lnlab.registry import Entry, Flaw, Flawed, Roots
 from lnlab.spec.columns import CURVES, TIMES
 from lnlab.spec.experiment import SETTING, Experiment
 from lnlab.spec.load import Document
@@ -83,8 +82,7 @@ def check(
     axes = Axes(settled.axes, registries)
     checked = Checked(document, made, reading.experiment, settled, asked, axes, identities)
     found: Found = made.flaws + [(made.spot(flaw.path), flaw) for flaw in reading.flaws] + settled.found + asked.found
-    found += _probes(asked, settled, made, registries) + _endless(asked, settled, made, registries)
-    found += _mute(asked, settled, made, registries)
+    found += looks(asked, settled, made, registries)
     checked.tuning, wrong = _tuning(reading, made, settled, axes)
     found += wrong + _whole(reading, checked) + _others(document, profile, identities)
     if not made.flaws and not settled.found and not wrong and not any(_shapes(flaw) for flaw in reading.flaws):
@@ -152,51 +150,6 @@ def _whole(reading: Reading, checked: Checked) -> Found:
     trains = any(setting["train"]["steps"] for setting in settled.settings)
     if "probes" not in made.data and settled.settings and not trains:
         found.append((made.spot(()), Flaw((), "nothing would be measured", "add probes: [{kind: ...}]")))
-    return found
-
-
-def _probes(asked: Questions, settled: Settled, made: Draft, registries: Registries) -> Found:
-    """Probes, and evaluations, that look at moments a run does not have."""
-    found: dict[tuple[Where, str], tuple[Spot, Flaw]] = {}
-    for setting in settled.settings:
-        train = setting["train"]
-        looks: list[tuple[Where, Json, Entry[Any] | None]] = [
-            ((*probe.path, "at"), probe.at, registries["probe"][probe.choice["kind"]]) for probe in asked.probes
-        ]
-        looks += [(("train", "evaluate"), train["evaluate"], None)] if train["steps"] else []
-        for path, at, entry in looks:
-            try:
-                moments(entry, at, train["steps"], settled.epochs.updates(setting) if counts_epochs(at) else None)
-            except ValueError as error:
-                flaw = Flaw(path, str(error), "write init, end, or steps that the run has")
-                found[path, str(error)] = (made.spot(path), flaw)
-    return list(found.values())
-
-
-def _endless(asked: Questions, settled: Settled, made: Draft, registries: Registries) -> Found:
-    """Probes that would read every batch of a task that has no end."""
-    tasks = [registries["task"][kind] for kind in sorted({setting["task"]["kind"] for setting in settled.settings})]
-    found: Found = []
-    for probe in asked.probes:
-        entry = registries["probe"][probe.choice["kind"]]
-        for task in tasks:
-            if task.tags.get("endless", False) and reads_all(entry, probe.choice):
-                path, what = (*probe.path, "batches"), f"'{task.name}' has no end, and '{entry.name}' reads all of it"
-                found.append((made.spot(path), Flaw(path, what, "give a number of batches")))
-    return found
-
-
-def _mute(asked: Questions, settled: Settled, made: Draft, registries: Registries) -> Found:
-    """Probes that ask for translations where a model or a task has none."""
-    found: Found = []
-    for probe in asked.probes:
-        if not registries["probe"][probe.choice["kind"]].tags.get("translates", False):
-            continue
-        for part in ("model", "task"):
-            able = [entry.name for entry in registries[part] if entry.tags.get("translates", False)]
-            for kind in sorted({setting[part]["kind"] for setting in settled.settings} - set(able)):
-                path, what = (*probe.path, "kind"), f"the {part} '{kind}' translates nothing"
-                found.append((made.spot(path), Flaw(path, what, nearest("", able))))
     return found
 
 

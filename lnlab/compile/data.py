@@ -14,12 +14,12 @@ from typing import Any
 from lnlab.compile.choices import Registries
 from lnlab.compile.paths import stacks_of
 from lnlab.compile.work import DataPass, Setting
-from lnlab.registry import Choice, Entry, Flaw, supplied
+from lnlab.registry import Choice, Entry, Flaw, names_supplied
 
 
 def asks_for_data(entry: Entry[Any]) -> bool:
     """Whether an init's builder takes ``(model, draw, batches)``."""
-    return supplied(entry.build) > 2
+    return len(names_supplied(entry.build)) > 2
 
 
 def inits_of(choice: Choice, registries: Registries) -> Iterator[tuple[Entry[Any], Choice]]:

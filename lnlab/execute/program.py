@@ -18,7 +18,7 @@ from lnlab.nn.data import Batches
 from lnlab.nn.parts import Parts
 from lnlab.probes.probe import State
 from lnlab.randomness import Draw
-from lnlab.registry import Choice, Registry, Roots, names_supplied, supplied
+from lnlab.registry import Choice, Registry, Roots, names_supplied
 from lnlab.tasks.task import Task
 
 GATES = ("alpha", "omega", "gate")
@@ -105,7 +105,7 @@ def build_model(setting: Setting, registries: Registries, task: Task) -> nn.Modu
     """The model of a setting, before its init; the task says how many rows its tables have, and its output."""
     entry = registries["model"][setting["model"]["kind"]]
     parts = {stack: _parts(setting[stack], registries) for stack in entry.tags.get("stacks", ())}
-    given = (task.labels,) if supplied(entry.build) > 2 else ()
+    given = (task.labels,) if len(names_supplied(entry.build)) > 2 else ()
     model: nn.Module = registries["model"].builder(setting["model"])(task.size, parts, *given)
     return model
 

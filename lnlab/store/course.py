@@ -5,6 +5,9 @@ from dataclasses import dataclass
 
 from lnlab.store.records import Record
 
+SOUND = ("finished", "diverged", "interrupted")
+"""How a stretch may end whose updates are there; one that failed may lack rows of its last."""
+
 
 @dataclass(frozen=True)
 class Course:
@@ -27,7 +30,7 @@ def course(records: Sequence[Record]) -> Course:
     """The course of records in their one order (by first step)."""
     covered, end = 0, None
     for record in records:
-        if record.first_step <= covered:
+        if record.first_step <= covered and record.outcome["status"] in SOUND:
             covered = max(covered, record.steps)
             end = end or (record if record.ends else None)
     return Course(covered, end)

@@ -141,7 +141,8 @@ def verdict():
     [
         (["finished"], False, None, 0),
         (["finished"], False, FailOn.contradicted, 3),
-        (["finished", "diverged"], False, FailOn.contradicted, 1),
+        (["finished", "diverged"], False, FailOn.contradicted, 3),
+        (["finished", "failed"], False, FailOn.contradicted, 1),
         (["finished", None], False, None, 1),
         (["finished", None], True, FailOn.contradicted, 130),
     ],

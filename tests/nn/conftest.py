@@ -15,7 +15,7 @@ from lnlab.nn.models import models, parts_of
 from lnlab.nn.norms import norms
 from lnlab.nn.placements import placements
 from lnlab.randomness import Draw
-from lnlab.registry import Choice, supplied
+from lnlab.registry import Choice, names_supplied
 
 CLASSES = 5
 
@@ -47,7 +47,7 @@ def make_model(setting: dict[str, Any], *, seed: int = 1, init: str | Choice = "
     """The model of a resolved setting, initialized, in evaluation mode."""
     entry = models[setting["model"]["kind"]]
     parts = {name: parts_of(setting[name]) for name in entry.tags["stacks"]}
-    given = (setting["task"]["vocabulary"], parts, CLASSES)[: supplied(entry.build)]
+    given = (setting["task"]["vocabulary"], parts, CLASSES)[: len(names_supplied(entry.build))]
     model = models.builder(setting["model"])(*given)
     initialize(model, init, seed)
     return model.eval()

@@ -21,7 +21,7 @@ def test_the_prose_names_every_size_choice_and_seed(facts, results):
         "vocabulary 1000, batch_tokens 512, label_smoothing 0.1",
         "xavier_normal (gain 1)",
         "Nothing is trained",
-        "gradient_norm at init (batches 6) and hidden_norm at init (batches 1)",
+        "gradient_norm at end (batches 6) and hidden_norm at init (batches 1)",
         "14 variants with 10 seeds each (1–10), 140 runs in all",
     ):
         assert words in text
