@@ -72,16 +72,26 @@ def _curves(runs: pl.DataFrame, needs: pl.DataFrame, rows: pl.DataFrame) -> pl.D
     Training that went on, and what another spec evaluated on the same trajectory, changes none of its rows.
     """
     once = rows.unique(["trajectory", "step", "split", "quantity"], keep="first", maintain_order=True)
+    looked = (pl.col("split") != "train") | (pl.col("quantity") == "epoch")
+    columns = ("run", "variant", "seed", "step", "trajectory", "split", "quantity", "value")
     named = runs.select("run", "variant", "seed", "trajectory", "steps")
-    looks = needs.filter(pl.col("probe").is_in(_evaluations(needs))).select("run", "step").unique()
-    looked = looks.with_columns(_looked=pl.lit(value=True))
-    joined = named.join(once, on="trajectory", maintain_order="left_right")
-    joined = joined.join(looked, on=["run", "step"], how="left", maintain_order="left")
-    trained = pl.col("split") == "train"
-    ahead = trained & pl.col("quantity").is_in(_OF_THE_NEXT_UPDATE)
-    kept = pl.col("step") + ahead.cast(pl.Int64) <= pl.col("steps")
-    joined = joined.filter(kept & ((trained & (pl.col("quantity") != "epoch")) | pl.col("_looked")))
-    return joined.select("run", "variant", "seed", "step", "trajectory", "split", "quantity", "value")
+    ahead = pl.col("quantity").is_in(_OF_THE_NEXT_UPDATE).cast(pl.Int64)
+    trained = named.join(once.filter(~looked), on="trajectory", maintain_order="left_right")
+    trained = trained.filter(pl.col("step") + ahead <= pl.col("steps"))
+    evaluated = _evaluated(runs, needs, once.filter(looked))
+    order = pl.DataFrame({"run": runs["run"], "_order": range(runs.height)})
+    both = pl.concat([trained.select(columns), evaluated.select(columns)]).join(order, on="run", how="left")
+    return both.sort("_order", "step", maintain_order=True).select(columns)
+
+
+def _evaluated(runs: pl.DataFrame, needs: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:
+    """What was evaluated where a run needs it, on the trajectory that it was asked of: the first that needs it."""
+    looks = needs.filter(pl.col("probe").is_in(_evaluations(needs))).select("run", "step", "measurement")
+    looks = looks.join(runs.select("run", "variant", "seed", "trajectory"), on="run", maintain_order="left")
+    owners = looks.unique("measurement", keep="first", maintain_order=True).select("measurement", owner="trajectory")
+    asked = looks.join(owners, on="measurement", maintain_order="left")
+    asked = asked.unique(["run", "step", "owner"], maintain_order=True)
+    return asked.join(rows.rename({"trajectory": "owner"}), on=["owner", "step"], maintain_order="left_right")
 
 
 def _evaluations(needs: pl.DataFrame) -> list[str]:
