@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from lnlab.spec.columns import EVALUATION
+from lnlab.spec.columns import EVALUATION, RECORDED
 from lnlab.store.course import course
 from lnlab.store.pending import Wanted, miss_of
 from lnlab.store.records import Found, Record, look
@@ -57,6 +57,7 @@ def join(root: Path, plan: Mapping[str, pl.DataFrame]) -> Results:
     where = places.select("run", "variant", "seed", "step", "measurement")
     tables = {table: _along(where, gathered.rows(table)) for table in _BY_MEASUREMENT}
     tables["curves"] = _curves(runs, needs, gathered.rows("curves"))
+    outcomes = outcomes.with_columns(_last_finite(runs, tables["curves"], outcomes["last_finite_loss"]))
     tables["needs"] = places.select("run", "variant", "seed", "step", "probe", "measurement")
     return Results(pl.concat([runs, outcomes], how="horizontal"), plan["axes"], tables)
 
@@ -73,20 +74,34 @@ def _curves(runs: pl.DataFrame, needs: pl.DataFrame, rows: pl.DataFrame) -> pl.D
     """
     once = rows.unique(["trajectory", "step", "split", "quantity"], keep="first", maintain_order=True)
     named = runs.select("run", "variant", "seed", "trajectory", "steps")
-    looks = needs.filter(pl.col("probe").is_in(_evaluations(needs))).select("run", "step").unique()
-    looked = looks.with_columns(_looked=pl.lit(value=True))
     joined = named.join(once, on="trajectory", maintain_order="left_right")
-    joined = joined.join(looked, on=["run", "step"], how="left", maintain_order="left")
-    trained = pl.col("split") == "train"
-    ahead = trained & pl.col("quantity").is_in(_OF_THE_NEXT_UPDATE)
-    kept = pl.col("step") + ahead.cast(pl.Int64) <= pl.col("steps")
-    joined = joined.filter(kept & ((trained & (pl.col("quantity") != "epoch")) | pl.col("_looked")))
+    looks = _looks(needs).with_columns(_looked=pl.lit(value=True))
+    joined = joined.join(looks, on=["run", "step", "split"], how="left", maintain_order="left")
+    at_all = looks.select("run", "step", _epoch="_looked").unique()
+    joined = joined.join(at_all, on=["run", "step"], how="left", maintain_order="left")
+    quantity, trained = pl.col("quantity"), pl.col("split") == "train"
+    ahead = trained & quantity.is_in(_OF_THE_NEXT_UPDATE)
+    recorded = trained & quantity.is_in(RECORDED) & (quantity != "epoch")
+    asked = recorded | pl.col("_looked") | (trained & (quantity == "epoch") & pl.col("_epoch"))
+    joined = joined.filter((pl.col("step") + ahead.cast(pl.Int64) <= pl.col("steps")) & asked)
     return joined.select("run", "variant", "seed", "step", "trajectory", "split", "quantity", "value")
 
 
-def _evaluations(needs: pl.DataFrame) -> list[str]:
-    """The probes, as JSON, that write curves."""
-    return [probe for probe in needs["probe"].unique() if json.loads(probe)["kind"] == EVALUATION]
+def _last_finite(runs: pl.DataFrame, curves: pl.DataFrame, told: pl.Series) -> pl.Series:
+    """The last finite training loss of every run: its own, however long the stretch of work that found it."""
+    losses = curves.filter(pl.col("split") == "train", pl.col("quantity") == "loss", pl.col("value").is_finite())
+    last = losses.sort("step").group_by("run").agg(_last=pl.col("value").last())
+    joined = runs.select("run").join(last, on="run", how="left", maintain_order="left")
+    return pl.select(pl.coalesce(joined["_last"], told)).to_series().alias("last_finite_loss")
+
+
+def _looks(needs: pl.DataFrame) -> pl.DataFrame:
+    """``run step split``: what the evaluations of each run look at."""
+    probes = {probe: json.loads(probe) for probe in needs["probe"].unique()}
+    splits = {probe: choice["split"] for probe, choice in probes.items() if choice["kind"] == EVALUATION}
+    looks = needs.filter(pl.col("probe").is_in(list(splits)))
+    split = pl.col("probe").replace_strict(splits, default=None, return_dtype=pl.String)
+    return looks.select("run", "step", split.alias("split")).unique()
 
 
 def _by_steps(runs: pl.DataFrame, needs: pl.DataFrame) -> dict[str, dict[int, dict[str, int]]]:
