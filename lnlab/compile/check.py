@@ -1,6 +1,6 @@
 """Everything that can be wrong with a spec, found before anything is done: the front of the compiler."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -23,7 +23,7 @@ from lnlab.compile.work import Setting
 from lnlab.errors import Problem, SpecError
 from lnlab.keys import Json
 from lnlab.registry import Entry, Flaw, Flawed, Roots
-from lnlab.spec.columns import CURVES, TIMES
+from lnlab.spec.columns import EVALUATED, EVALUATION, RECORDED, TIMES
 from lnlab.spec.experiment import SETTING, Experiment
 from lnlab.spec.load import Document
 from lnlab.spec.override import Override, parse_override
@@ -165,7 +165,9 @@ def _ground(checked: Checked) -> Ground:
     ground = _ungrounded(checked, unchanged)
     trained = any(steps for steps, _ in ground.variants.at("train.steps"))
     trained = trained or (checked.draft.touched and _names_training(checked.document.data))
-    return replace(ground, quantities=_quantities(checked.questions, checked.identities.registries, trained=trained))
+    splits = _splits(checked.questions, trained=trained)
+    quantities = _quantities(checked.questions, checked.identities.registries, splits, trained=trained)
+    return replace(ground, quantities=quantities, splits=splits)
 
 
 def _ungrounded(checked: Checked, unchanged: Callable[[], Variants | None]) -> Ground:
@@ -174,7 +176,7 @@ def _ungrounded(checked: Checked, unchanged: Callable[[], Variants | None]) -> G
     seeds, tuned = checked.experiment.seeds, checked.tuning
     if tuned is None:
         variants = Variants(checked.settings, checked.settled.methods)
-        return Ground(variants, checked.point, unchanged, seeds, None, over)
+        return Ground(variants, checked.point, unchanged, seeds, None, taken_over=over)
     judged, path = tuned.assumed(checked.settings), tuned.choosing.path
 
     def point(number: int) -> dict[str, Json]:
@@ -182,7 +184,7 @@ def _ungrounded(checked: Checked, unchanged: Callable[[], Variants | None]) -> G
         found = checked.axes.point(judged[number].setting, judged[number].method)
         return {axis: value for axis, value in found.items() if axis != path} | {TIMES: judged[number].times}
 
-    return Ground(variants_of(judged), point, unchanged, seeds, None, over, path)
+    return Ground(variants_of(judged), point, unchanged, seeds, None, taken_over=over, chosen=path)
 
 
 def _unchanged(checked: Checked) -> Variants | None:
@@ -196,15 +198,29 @@ def _unchanged(checked: Checked) -> Variants | None:
     return variants_of(tuned.assumed(settled.settings)) if tuned else Variants(settled.settings, settled.methods)
 
 
-def _quantities(asked: Questions, registries: Registries, *, trained: bool) -> list[str] | None:
+def _splits(asked: Questions, *, trained: bool) -> dict[str, tuple[str, ...]]:
+    """Quantity of the curve -> its splits: where any run trains what it records, and what evaluations look at."""
+    looked = {probe.choice["split"] for probe in asked.probes if probe.choice["kind"] == EVALUATION}
+    looked |= {"validation"} if trained else set()
+    found: dict[str, tuple[str, ...]] = {name: ("train",) for name in RECORDED if trained}
+    for name, splits in EVALUATED.items():
+        if there := tuple(split for split in splits if split in looked):
+            found[name] = (*found.get(name, ()), *there)
+    return found
+
+
+def _quantities(
+    asked: Questions, registries: Registries, curves: Collection[str], *, trained: bool
+) -> list[str] | None:
     """Every quantity there will be, or None where a probe does not say what it measures.
 
-    The curve, and what is derived from it, is there where any run trains.
+    What is derived from training is there where any run trains.
     """
-    probes = [registries["probe"][probe.choice["kind"]].tags.get("quantities") for probe in asked.probes]
+    kinds = [probe.choice["kind"] for probe in asked.probes if probe.choice["kind"] != EVALUATION]
+    probes = [registries["probe"][kind].tags.get("quantities") for kind in kinds]
     if not all(probes):
         return None
-    measured = [str(quantity) for each in probes for quantity in each or ()] + (list(CURVES) if trained else [])
+    measured = [str(quantity) for each in probes for quantity in each or ()] + list(curves)
     return measured + [entry.name for entry in _derived(registries) if trained or not entry.tags.get("trained")]
 
 

@@ -9,7 +9,7 @@ from lnlab.compile.variants import Members, Variants
 from lnlab.errors import nearest
 from lnlab.keys import Json, canonical
 from lnlab.registry import Flaw
-from lnlab.spec.columns import COLUMNS, CURVES, ENDS, LAST, TIMES, VOCABULARY
+from lnlab.spec.columns import COLUMNS, ENDS, LAST, TIMES, VOCABULARY
 from lnlab.spec.values import NONE, is_choices
 
 Selection = Mapping[str, Json]
@@ -25,6 +25,7 @@ class Ground:
         unchanged: the variants of the spec without profile and overrides, where that is another plan: what is there
             is no mistake of the spec, only not among these runs. None where nothing was changed or it cannot be told.
         seeds: of the experiment.
+        splits: quantity of the curve -> the splits on which it is measured here.
         quantities: every name that is measured or derived, or None where a probe does not say what it measures.
         taken_over: derived quantity -> the path that it is taken over, of those that are.
         chosen: a path whose value is chosen on tuning seeds, so that no selection can know it.
@@ -35,6 +36,7 @@ class Ground:
     unchanged: Callable[[], Variants | None]
     seeds: Collection[int]
     quantities: Collection[str] | None
+    splits: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     taken_over: Mapping[str, str] = field(default_factory=dict)
     chosen: str | None = None
 
@@ -65,9 +67,9 @@ def _flaws_of_quantity(selection: Selection, ground: Ground) -> list[Flaw]:
             what = f"'{name}' is taken over {path}, of which these runs have not two values"
             return [Flaw(("quantity",), what, f"sweep {path}")]
         split = selection.get("split")
-        if _of_the_curve(name, ground) and isinstance(split, str) and split not in CURVES[name]:
+        if _of_the_curve(name, ground) and isinstance(split, str) and split not in ground.splits[name]:
             what = f"'{name}' is not measured on split = {split}"
-            return [Flaw(("split",), what, f"there is {' and '.join(CURVES[name])}")]
+            return [Flaw(("split",), what, f"there is {' and '.join(ground.splits[name])}")]
     return []
 
 
@@ -77,14 +79,14 @@ def _varies(variants: Variants, taken: Members, path: str) -> bool:
 
 def _of_the_curve(name: Json, ground: Ground) -> bool:
     """Whether a quantity is measured along the curve and nowhere else."""
-    return name in CURVES and list(ground.quantities or ()).count(name) == 1
+    return name in ground.splits and list(ground.quantities or ()).count(name) == 1
 
 
 def open_split(selection: Selection, kept: Collection[str], ground: Ground) -> str | None:
     """Why a selection of a quantity of the curve leaves a number for each of several splits, or None."""
     for name in listed(selection.get("quantity")):
-        if _of_the_curve(name, ground) and len(CURVES[name]) > 1 and "split" not in (*selection, *kept):
-            return f"'{name}' is measured on {' and '.join(CURVES[name])}; pin split"
+        if _of_the_curve(name, ground) and "split" not in (*selection, *kept) and len(ground.splits[name]) > 1:
+            return f"'{name}' is measured on {' and '.join(ground.splits[name])}; pin split"
     return None
 
 

@@ -170,7 +170,9 @@ class _Hall:
             opened = self.assignments[unit.key].open_unit(unit.key)
             if opened is not None:
                 opened.missing([each.key for each in unit.measurements])
-                opened.commit([], outcome(unit, status, reason) | {"seconds": seconds})
+                resumed = opened.resume(unit.steps) if unit.steps else None  # the last of its stretches, in their order
+                reached = resumed.step if resumed else 0
+                opened.commit([], outcome(unit, status, reason, steps=reached) | {"seconds": seconds})
         except StoreError as error:
             return Answer(unit.key, STORE, problems=error.problems)
         return Answer(unit.key, status, reason, seconds)

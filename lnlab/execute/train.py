@@ -1,9 +1,12 @@
 """Along a trajectory: from a state to the last step that is asked for, with what is measured on the way.
 
 At each state the measurements due there are taken; then the gradient of the next update is computed, its loss recorded
-at this state, and the update made. After each loss and each evaluation the stop rule looks at the curves so far, which
-are all that it may see. A long walk is cut into stretches: their rows and a state are kept every now and then, so that
-a killed one goes on from there, and ends with the same numbers to the last bit.
+at this state, and the update made. After each loss and each evaluation the stop rule looks at the curves so far. Where
+it ends a run may depend on nothing that is not in the key of the trajectory: it sees what training recorded, and if it
+is tagged ``evaluations`` those that ``train.evaluate`` asks for, never what other probes happened to look at.
+
+A long walk is cut into stretches: their rows and a state are kept every now and then, so that a killed one goes on from
+there, and ends with the same numbers to the last bit.
 """
 
 import time
@@ -20,6 +23,8 @@ from lnlab.execute.unit import SAVE_EVERY, Registries, Unit
 from lnlab.execute.updates import Updates
 from lnlab.optim.stops import Ending
 from lnlab.probes.probe import State
+from lnlab.spec.columns import RECORDED
+from lnlab.spec.moments import due
 from lnlab.tables import Row
 
 WORTH_KEEPING = 5.0
@@ -43,7 +48,7 @@ class Walk:
         partial: the outcome of a stretch that goes on, given its last step and last finite loss.
         explain: makes a status and a reason of an error.
         save_every: seconds between two kept states.
-        curves: (split, quantity) -> (step, value), as far as recorded.
+        curves: (split, quantity) -> (step, value), as far as recorded and as the stop rule may see it.
         taken: measurements that this stretch holds.
         missed: how measurements failed that could not be taken.
         last_finite_loss: of the training batches.
@@ -63,6 +68,7 @@ class Walk:
     missed: list[Explained] = field(default_factory=list)
     last_finite_loss: float | None = None
     _rows: list[Row] = field(default_factory=list)
+    _told: int | None = None
     _saved: float = field(default_factory=time.monotonic)
 
     def __post_init__(self) -> None:
@@ -71,8 +77,11 @@ class Walk:
         self._trained = self.target > 0
         self._updates = Updates(self.state, self.trajectory.setting) if self._trained else None
         self._rule: Callable[[Any], Ending | None] = lambda _: None
+        self._evaluated: tuple[int, ...] = ()
         if self._trained and train["stop"] is not None:
             self._rule = self.registries["stop"].builder(train["stop"])()
+            if self.registries["stop"][train["stop"]["kind"]].tags.get("evaluations", False):
+                self._evaluated = due(train["evaluate"], train["steps"], self._epoch())
 
     def go(self) -> Ending | None:
         """Walk to the end; what ended the walk before its target, or None."""
@@ -91,7 +100,7 @@ class Walk:
         """Take in the curves that were recorded before the state that this walk begins with."""
         for row in rows:
             ahead = row["split"] == "train" and row["quantity"] in ("loss", "global_gradient_norm")
-            if row["step"] + ahead <= self.state.step:
+            if row["step"] + ahead <= self.state.step and self._shown(row["step"], row["split"], row["quantity"]):
                 self.curves.setdefault((row["split"], row["quantity"]), []).append((row["step"], row["value"]))
         losses = [value for _, value in self.curves.get(("train", "loss"), ()) if isfinite(value)]
         self.last_finite_loss = losses[-1] if losses else None
@@ -157,16 +166,28 @@ class Walk:
 
     def _record_epoch(self) -> None:
         """How far into the data the state is, once a state."""
-        batches, step = self.state.task.epoch_batches, self.state.step
-        known = self.curves.get(("train", "epoch"), ())
-        if self._trained and batches and not any(at == step for at, _ in known):
-            self._record(step, "train", epoch=step * self.trajectory.setting["train"]["accumulate"] / batches)
+        epoch, step = self._epoch() if self._trained else None, self.state.step
+        if epoch and self._told != step:
+            self._record(step, "train", epoch=step / epoch)
+            self._told = step
+
+    def _epoch(self) -> float | None:
+        """Updates an epoch; None where the data have no end."""
+        batches = self.state.task.epoch_batches
+        return None if batches is None else batches / self.trajectory.setting["train"]["accumulate"]
 
     def _record(self, step: int, split: str, **values: float) -> None:
         for quantity, value in values.items():
-            self.curves.setdefault((split, quantity), []).append((step, value))
+            if self._shown(step, split, quantity):
+                self.curves.setdefault((split, quantity), []).append((step, value))
             row = {"trajectory": self.trajectory.key, "step": step, "split": split}
             self._rows.append({**row, "quantity": quantity, "value": float(value)})
+
+    def _shown(self, step: int, split: str, quantity: str) -> bool:
+        """Whether the stop rule may see a value: the key of the trajectory says that it is there."""
+        if split == "train":
+            return quantity in RECORDED and quantity != "epoch"
+        return split == "validation" and step in self._evaluated
 
     def _save_now_and_then(self) -> None:
         if time.monotonic() - self._saved > self.save_every and self.state.step > self._from:

@@ -1,7 +1,9 @@
 """Rules that end a run early, ``() -> rule``: a rule looks at the curves so far, and at nothing else.
 
 It is asked after the training loss of every update and after every evaluation, and what it says depends on the curves
-alone, so a resumed run ends where the uninterrupted one does. No rule knows of claims. All of them end a run whose loss
+alone, so a resumed run ends where the uninterrupted one does. A rule that is tagged ``evaluations`` sees those that
+``train.evaluate`` asks for, whose steps are then part of the run's key; the others see what training recorded. No rule
+knows of claims. All of them end a run whose loss
 is not finite: there is nothing left to learn from.
 """
 
@@ -74,7 +76,7 @@ def loss_above(*, times: Annotated[float, Field(gt=1)] = 2.0, after: Annotated[i
     return unless_non_finite(rule)
 
 
-@stops.register("target")
+@stops.register("target", evaluations=True)
 def target(
     *,
     at_most: float,
@@ -101,7 +103,7 @@ def target(
     return unless_non_finite(rule)
 
 
-@stops.register("plateau")
+@stops.register("plateau", evaluations=True)
 def plateau(*, patience: Annotated[int, Field(ge=1)] = 5, least: Annotated[float, Field(ge=0)] = 0.0) -> Rule:
     """``min of the last patience >= min before - least``: finished when no evaluation helps (Prechelt, 1998).
 

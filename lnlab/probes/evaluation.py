@@ -10,6 +10,7 @@ from typing import Literal
 import torch
 
 from lnlab.probes.probe import State, probes
+from lnlab.spec.columns import EVALUATED
 from lnlab.tables import Row
 
 ENOUGH = 8
@@ -24,7 +25,7 @@ def evaluation(state: State, *, split: Literal["train", "validation", "test"] = 
     """``Σ loss / Σ tokens``: loss, and negative log-likelihood, over a whole split (Xiong et al., 2020, Figure 2).
 
     ``nll`` is never smoothed; both are in nats a token. For labels ``accuracy`` is the share of right ones. Of a task
-    without an end, eight batches are read.
+    without an end, eight batches are read. The training split has no ``loss`` here: that curve is of training batches.
     """
     model, task = state.model, state.task
     model.eval()
@@ -36,4 +37,5 @@ def evaluation(state: State, *, split: Literal["train", "validation", "test"] = 
         for quantity, total in scores.items():
             sums[quantity] = sums.get(quantity, 0.0) + float(total)
     for quantity, summed in sums.items():
-        yield {"split": split, "quantity": quantity, "value": summed / units}
+        if split in EVALUATED[quantity]:
+            yield {"split": split, "quantity": quantity, "value": summed / units}

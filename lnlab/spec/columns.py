@@ -47,17 +47,15 @@ ENDS = ("first", LAST)
 EVALUATION = "evaluation"
 """The probe that scores a split; that of the validation split looks wherever ``train.evaluate`` says."""
 
-CURVES: dict[str, tuple[str, ...]] = {
-    "loss": ("train", "validation", "test"),
+RECORDED = ("loss", "global_gradient_norm", "learning_rate", "tokens", "unigram_entropy", "epoch")
+"""What training itself puts on the curve, on the split ``train``."""
+
+EVALUATED: dict[str, tuple[str, ...]] = {
+    "loss": ("validation", "test"),
     "nll": ("train", "validation", "test"),
     "accuracy": ("train", "validation", "test"),
-    "global_gradient_norm": ("train",),
-    "learning_rate": ("train",),
-    "tokens": ("train",),
-    "unigram_entropy": ("train",),
-    "epoch": ("train",),
 }
-"""What is measured along the curve wherever a run trains, with the splits on which it is."""
+"""What evaluations put there, with the splits on which they may; the loss on ``train`` is that of training batches."""
 
 METHOD = "method"
 """What a selection, an axis and a claim's ``over`` may name beside paths: the name of a setting under ``methods``."""

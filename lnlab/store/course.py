@@ -22,8 +22,8 @@ class Course:
     end: Record | None = None
 
     def ended(self, steps: int) -> Record | None:
-        """The end, if a run of so many updates comes to it."""
-        return self.end if self.end is not None and self.end.steps <= steps else None
+        """The end, if a run of so many updates comes to it; one that had made them all by then does not."""
+        return self.end if self.end is not None and self.end.steps < steps else None
 
 
 def course(records: Sequence[Record]) -> Course:

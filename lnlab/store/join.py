@@ -1,14 +1,14 @@
 """From records and a plan to ``Results``: every byte that is read is verified first."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from lnlab.spec.columns import EVALUATION
+from lnlab.spec.columns import EVALUATION, RECORDED
 from lnlab.store.course import course
 from lnlab.store.pending import Wanted, miss_of
 from lnlab.store.records import Found, Record, look
@@ -57,6 +57,7 @@ def join(root: Path, plan: Mapping[str, pl.DataFrame]) -> Results:
     where = places.select("run", "variant", "seed", "step", "measurement")
     tables = {table: _along(where, gathered.rows(table)) for table in _BY_MEASUREMENT}
     tables["curves"] = _curves(runs, needs, gathered.rows("curves"))
+    outcomes = outcomes.with_columns(_last_finite(runs, tables["curves"], outcomes["last_finite_loss"]))
     tables["needs"] = places.select("run", "variant", "seed", "step", "probe", "measurement")
     return Results(pl.concat([runs, outcomes], how="horizontal"), plan["axes"], tables)
 
@@ -72,31 +73,49 @@ def _curves(runs: pl.DataFrame, needs: pl.DataFrame, rows: pl.DataFrame) -> pl.D
     Training that went on, and what another spec evaluated on the same trajectory, changes none of its rows.
     """
     once = rows.unique(["trajectory", "step", "split", "quantity"], keep="first", maintain_order=True)
-    looked = (pl.col("split") != "train") | (pl.col("quantity") == "epoch")
-    columns = ("run", "variant", "seed", "step", "trajectory", "split", "quantity", "value")
+    quantity = pl.col("quantity")
+    recorded = (pl.col("split") == "train") & quantity.is_in(RECORDED) & (quantity != "epoch")
+    ahead = quantity.is_in(_OF_THE_NEXT_UPDATE).cast(pl.Int64)
     named = runs.select("run", "variant", "seed", "trajectory", "steps")
-    ahead = pl.col("quantity").is_in(_OF_THE_NEXT_UPDATE).cast(pl.Int64)
-    trained = named.join(once.filter(~looked), on="trajectory", maintain_order="left_right")
+    trained = named.join(once.filter(recorded), on="trajectory", maintain_order="left_right")
     trained = trained.filter(pl.col("step") + ahead <= pl.col("steps"))
-    evaluated = _evaluated(runs, needs, once.filter(looked))
+    columns = ("run", "variant", "seed", "step", "trajectory", "split", "quantity", "value")
+    both = [part.select(columns) for part in (trained, *_evaluated(runs, needs, once.filter(~recorded)))]
     order = pl.DataFrame({"run": runs["run"], "_order": range(runs.height)})
-    both = pl.concat([trained.select(columns), evaluated.select(columns)]).join(order, on="run", how="left")
-    return both.sort("_order", "step", maintain_order=True).select(columns)
+    return pl.concat(both).join(order, on="run", how="left").sort("_order", "step", maintain_order=True).select(columns)
 
 
-def _evaluated(runs: pl.DataFrame, needs: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:
-    """What was evaluated where a run needs it, on the trajectory that it was asked of: the first that needs it."""
-    looks = needs.filter(pl.col("probe").is_in(_evaluations(needs))).select("run", "step", "measurement")
-    looks = looks.join(runs.select("run", "variant", "seed", "trajectory"), on="run", maintain_order="left")
+def _evaluated(runs: pl.DataFrame, needs: pl.DataFrame, rows: pl.DataFrame) -> Iterator[pl.DataFrame]:
+    """What was evaluated where a run needs it, on the trajectory that it was asked of: the first that needs it.
+
+    How many epochs had passed is said wherever anything was.
+    """
+    looks = _looks(needs).join(runs.select("run", "variant", "seed", "trajectory"), on="run", maintain_order="left")
     owners = looks.unique("measurement", keep="first", maintain_order=True).select("measurement", owner="trajectory")
-    asked = looks.join(owners, on="measurement", maintain_order="left")
-    asked = asked.unique(["run", "step", "owner"], maintain_order=True)
-    return asked.join(rows.rename({"trajectory": "owner"}), on=["owner", "step"], maintain_order="left_right")
+    asked = looks.join(owners, on="measurement", maintain_order="left").drop("measurement")
+    found, epochs = rows.rename({"trajectory": "owner"}), pl.col("quantity") == "epoch"
+    yield asked.join(found.filter(~epochs), on=["owner", "step", "split"], maintain_order="left_right")
+    places = asked.drop("split").unique(["run", "step"], keep="first", maintain_order=True)
+    yield places.join(found.filter(epochs), on=["owner", "step"], maintain_order="left_right")
 
 
-def _evaluations(needs: pl.DataFrame) -> list[str]:
-    """The probes, as JSON, that write curves."""
-    return [probe for probe in needs["probe"].unique() if json.loads(probe)["kind"] == EVALUATION]
+def _last_finite(runs: pl.DataFrame, curves: pl.DataFrame, told: pl.Series) -> pl.Series:
+    """The last finite training loss of every run: its own, however long the stretch of work that found it."""
+    losses = curves.filter(pl.col("split") == "train", pl.col("quantity") == "loss", pl.col("value").is_finite())
+    last = losses.sort("step").group_by("run").agg(_last=pl.col("value").last())
+    joined = runs.select("run").join(last, on="run", how="left", maintain_order="left")
+    return pl.select(pl.coalesce(joined["_last"], told)).to_series().alias("last_finite_loss")
+
+
+def _looks(needs: pl.DataFrame) -> pl.DataFrame:
+    """``run step split measurement``: what the evaluations of each run look at."""
+    probes = {probe: json.loads(probe) for probe in needs["probe"].unique()}
+    splits = {probe: choice["split"] for probe, choice in probes.items() if choice["kind"] == EVALUATION}
+    looks = needs.filter(pl.col("probe").is_in(list(splits)))
+    split = pl.col("probe").replace_strict(splits, default=None, return_dtype=pl.String)
+    return looks.select("run", "step", split.alias("split"), "measurement").unique(
+        ["run", "step", "split"], maintain_order=True
+    )
 
 
 def _by_steps(runs: pl.DataFrame, needs: pl.DataFrame) -> dict[str, dict[int, dict[str, int]]]:
@@ -165,7 +184,8 @@ def _outcome(found: Found, asked: Wanted) -> dict[str, Any]:
         ran = {"done": end.steps} if end else {"done": asked.steps, "status": "finished", "reason": None}
         return told | (ran if asked.steps else {"done": 0})
     if miss.attempt is not None:
-        return _columns(miss.attempt) | {"done": min(course(found.records).covered, asked.steps)}
+        made = max(course(found.records).covered, miss.attempt.steps)
+        return _columns(miss.attempt) | {"done": min(made, asked.steps)}
     return dict.fromkeys((*_OF_THE_OUTCOME, "done")) | {"reason": miss.reason if found.damaged else None}
 
 

@@ -55,15 +55,16 @@ def latest(trajectory: Path, limit: int) -> Saved | None:
     return None
 
 
-def forget(trajectory: Path, before: int) -> None:
-    """Remove the states of fewer than ``before`` updates, and what a killed process left half written.
+def forget(trajectory: Path, until: int) -> None:
+    """Remove all states of at most ``until`` updates but the last, and what a killed process left half written.
 
     Raises:
         StoreError: a file cannot be removed.
     """
-    folder = trajectory / FOLDER
-    for step in _steps(trajectory):
-        if step < before:
+    folder, steps = trajectory / FOLDER, list(_steps(trajectory))
+    last = max((step for step in steps if step <= until), default=0)
+    for step in steps:
+        if step < last:
             files.remove(folder / f"{step}.json")
             files.remove(folder / f"{step}.safetensors")
     for part in folder.glob("*.part"):

@@ -127,7 +127,7 @@ class Unit:
     def go_on(self, measurements: Sequence[str], outcome: Row) -> None:
         """Make everything written so far visible, and begin the next stretch under the same lease.
 
-        States before the end of this stretch are removed: nothing leads back there.
+        States before the last one are removed: nothing leads back there.
 
         Raises:
             StoreError: the store cannot be written; what was committed before is kept.

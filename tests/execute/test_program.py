@@ -38,14 +38,6 @@ def test_what_no_init_touches_depends_on_the_seed_and_not_on_the_past(unit_of):
     assert build(unit_of(1), REGISTRIES).model.extra != build(unit_of(2), REGISTRIES).model.extra
 
 
-@pytest.mark.parametrize("more", [{"steps": 5}, {"optimizer": {"kind": "adam"}}])
-def test_training_is_refused(unit_of, more):
-    unit = unit_of(1, steps=more.get("steps", 0))
-    unit.setting.update({k: v for k, v in more.items() if k != "steps"})
-    with pytest.raises(LabError, match=r"train.steps: .* no optimizer is known yet .*; leave it out"):
-        build(unit, REGISTRIES)
-
-
 def seen_by_init(seed, n=None):
     """The sum of the toy task's batches that are addressed to inits."""
     return sum(batch.sum() for batch in islice(Toy(Draw(seed), ()).batches("train", "init"), n)).item()

@@ -121,25 +121,29 @@ def test_two_runs_of_one_trajectory_share_its_rows_and_see_its_curve_up_to_their
 
 
 @pytest.mark.parametrize(
-    ("made", "done"),
+    ("made", "done", "statuses"),
     [
-        ([("finished", 7)], [0, 3, 7, 7]),
-        ([("diverged", 5)], [0, 3, 5, 5]),
-        ([("finished", 0), ("finished", 7)], [0, 3, 7, 7]),
-        ([("interrupted", 2), ("finished", 7)], [0, 3, 7, 7]),
+        ([("finished", 7, "its rule")], [3, 7, 7], ["finished", "finished", "finished"]),
+        ([("diverged", 5, "it broke")], [3, 5, 5], ["finished", "diverged", "diverged"]),
+        ([("diverged", 7, "it broke")], [3, 7, 7], ["finished", "finished", "diverged"]),
+        ([("interrupted", 2, "kept"), ("finished", 7, "its rule")], [3, 7, 7], ["finished"] * 3),
+        ([("interrupted", 5, "kept")], [3, 5, 5], ["finished", "interrupted", "interrupted"]),
+        ([("interrupted", 4, "kept"), ("failed", 5, "no")], [3, 5, 5], ["finished", "failed", "failed"]),
     ],
 )
-def test_updates_that_were_made_are_told_up_to_the_end_of_each_run(store, tmp_path, made, done):
-    """A rule ended the trajectory after 7, or it diverged in the 5th; runs ask for 0, 3, 7 and 10 updates of it."""
+def test_updates_that_were_made_are_told_up_to_the_end_of_each_run(store, made, done, statuses):
+    """Runs of 3, 7 and 10 updates of one trajectory; to have made all of them is to have finished."""
     plan = plan_of(variants=1, seeds=1, probes=())
     unit, run = plan.trajectories[0], plan.runs[0]
-    for status, steps in made:
-        store.open_unit(unit.key).commit([], outcome_of(unit, status) | {"steps": steps})
+    for status, steps, reason in made:
+        store.open_unit(unit.key).commit([], outcome_of(unit, status, reason) | {"steps": steps})
     same = {"trajectory": unit.key, "variant": run.variant, "seed": 1}
-    rows = [{"run": f"r{steps}", "steps": steps, **same} for steps in (0, 3, 7, 10)]
+    rows = [{"run": f"r{steps}", "steps": steps, **same} for steps in (3, 7, 10)]
     runs = join(store.root, {"runs": frame("runs", rows), "axes": frame("axes", []), "needs": frame("needs", [])}).runs
     assert runs["done"].to_list() == done
-    assert runs["status"].unique().to_list() == [made[-1][0]]
+    assert runs["status"].to_list() == statuses
+    cut = [status != "finished" or told < steps for told, status, steps in runs["done", "status", "steps"].iter_rows()]
+    assert runs["reason"].to_list() == [made[-1][2] if each else None for each in cut]
 
 
 def test_a_plan_that_is_not_there_or_damaged_says_what_to_do(store, plan, tmp_path):

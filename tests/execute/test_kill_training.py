@@ -1,0 +1,110 @@
+"""SIGKILL at random while runs train: resumed, they end with the rows of an undisturbed sweep, to the last bit.
+
+What kills waits for work and not for the clock: a few more stretches are committed, then it strikes after a moment, so
+that a fast machine and a slow one are killed equally often, and in the middle of everything that they do.
+"""
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from lnlab.store.measured import digest_of
+from lnlab.store.records import look
+from lnlab.store.store import Store
+
+SPEC = """\
+lnlab: 1
+title: Runs that are killed
+task: {kind: translation, corpus: {kind: toy_german_english, train: 200}, vocabulary: 120, batch_tokens: 96}
+model: {kind: encoder_decoder, layers: 1, d_model: 16, heads: 2, d_ff: 32, dropout: 0.1}
+placement: post
+schedule: {kind: inverse_sqrt, warmup_steps: 8}
+train: {steps: 36, accumulate: 2, clip: 1.0, evaluate: {every: 12}}
+seeds: 2
+sweep:
+  - {optimizer: {kind: adam, lr: 3e-3}, placement: [post, admin], train.steps: [20, 36]}
+  - {optimizer: {kind: sgd, lr: 1e+30}, norm: none}
+probes:
+  - {kind: gradient_norm, at: {every: 9}, batches: step}
+  - {kind: update_size, at: [7, 20]}
+"""
+KILLS, IN_A_ROW, APART = 25, 2, 8
+"""Of workers and parents; of workers before their parent (a third would fail its unit); stretches between two."""
+
+
+def lnlab(spec, store, *more):
+    """``lnlab run`` in a process of its own; with two workers it is a tree of processes."""
+    command = [sys.executable, "-m", "lnlab", "run", str(spec), "--store", str(store), "-w", "2", "-q", *more]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+
+
+def children(pid):
+    found = []
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):
+            if int(stat.read_text().rpartition(")")[2].split()[1]) == pid:
+                found.append(int(stat.parent.name))
+    return found
+
+
+def workers(parent):
+    """Children of the server from which workers are forked."""
+    return [pid for child in children(parent.pid) for pid in children(child)]
+
+
+def committed(store):
+    return sum(1 for _ in store.glob("trajectories/*/*/*/record.json"))
+
+
+def kill_one(draw, parent, in_a_row):
+    """Kill a worker, or the parent if enough of its workers were; whom."""
+    living = [] if in_a_row == IN_A_ROW or draw.random() < 0.2 else workers(parent)
+    if not living:
+        parent.kill()
+        return "parent"
+    with suppress(ProcessLookupError):
+        os.kill(draw.choice(living), signal.SIGKILL)
+    return "worker"
+
+
+@pytest.mark.slow
+def test_25_kills_change_no_bit_and_train_nothing_twice(tmp_path):
+    draw, spec, store = random.Random(11), tmp_path / "killed.yaml", tmp_path / "killed"
+    spec.write_text(SPEC)
+    undisturbed = lnlab(spec, tmp_path / "whole")
+    killed, answers = {"parent": 0, "worker": 0}, []
+    while not answers or answers[-1] != 0:
+        parent, in_a_row, aim = lnlab(spec, store, "--save-every", "0"), 0, committed(store) + draw.randrange(1, APART)
+        while parent.poll() is None:
+            time.sleep(draw.uniform(0.0, 0.02))
+            if sum(killed.values()) < KILLS and committed(store) >= aim:
+                whom = kill_one(draw, parent, in_a_row)
+                killed[whom] += 1
+                in_a_row, aim = in_a_row + 1, committed(store) + draw.randrange(APART)
+                if whom == "parent":
+                    break
+        said = parent.communicate()[0]
+        answers.append(parent.returncode)
+        assert parent.returncode in (0, -signal.SIGKILL), said
+    assert sum(killed.values()) == KILLS
+    assert min(killed.values()) >= 5
+    assert undisturbed.wait() == 0
+    (plan,) = [path.name for path in (store / "plans").iterdir() if path.is_dir()]
+    found, expected = Store(store).results(plan), Store(tmp_path / "whole").results(plan)
+    assert digest_of(found) == digest_of(expected)
+    assert found.runs["done"].equals(expected.runs["done"])
+    assert found.tables["curves"].height > 1000
+    for trajectory, ends in found.runs.group_by("trajectory").agg("done").iter_rows():
+        records = [record for record in look(store, trajectory).records if record.steps > record.first_step]
+        assert [record.first_step for record in records] == [0, *(record.steps for record in records[:-1])]
+        assert records[-1].steps == max(ends)
+    again = lnlab(spec, store, "--json")
+    assert json.loads(again.communicate()[0])["computed"] == 0
