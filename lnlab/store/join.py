@@ -184,8 +184,8 @@ def _outcome(found: Found, asked: Wanted) -> dict[str, Any]:
         ran = {"done": end.steps} if end else {"done": asked.steps, "status": "finished", "reason": None}
         return told | (ran if asked.steps else {"done": 0})
     if miss.attempt is not None:
-        made = max(course(found.records).covered, miss.attempt.steps)
-        return _columns(miss.attempt) | {"done": min(made, asked.steps)}
+        reached = max(course(found.records).covered, miss.attempt.steps)
+        return _columns(miss.attempt) | {"done": min(reached, asked.steps)}
     return dict.fromkeys((*_OF_THE_OUTCOME, "done")) | {"reason": miss.reason if found.damaged else None}
 
 
