@@ -3,7 +3,8 @@
 Values are a word, a number, a bool, ``null``, or a list of these. A word against a choice compares its kind; a short
 form (``placement``, ``model.layers``) takes runs whose stacks agree; ``layer`` may be ``first`` or ``last``, counted in
 the stack of that row, and ``step`` may be ``last``, where a run that comes to its end is measured last. A quantity
-that is measured at sites and along the curve is told apart by ``split``, which is null at sites.
+that is measured at sites and along the curve is told apart by ``split``, which is null at sites. What is measured along
+a line of its own has its place there as ``x``.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -20,7 +21,7 @@ from lnlab.spec.values import matches
 from lnlab.tables import Results
 
 Selection = Mapping[str, Json]
-MEASURED = ("sites", "curves")  # the tables whose rows are a quantity and a value
+MEASURED = ("sites", "curves", "lines")  # the tables whose rows are a quantity and a value
 OF_RUNS = ("run", "variant", "seed", "status")  # what a selection may name of the runs themselves
 
 

@@ -21,6 +21,7 @@ from lnlab.errors import LabError, Problem
 from lnlab.tables import Results
 
 _IDENTITY = ("quantity", "step", "split", "stack", "layer", "sublayer", "tensor", "index")
+_PLACE = "place"
 
 
 @dataclass(frozen=True)
@@ -128,7 +129,12 @@ def quotient(a: Series, b: Series) -> Series:
 
 
 def _with_x(frame: pl.DataFrame, over: str | None) -> pl.DataFrame:
-    """The rows that have an x, with it: a number where the column is one, else a word; null without ``over``."""
+    """The rows that have an x, with it: a number where the column is one, else a word; null without ``over``.
+
+    The place on a line, which is called x too, is kept as ``_PLACE``.
+    """
+    if "x" in frame.columns:
+        frame = frame.with_columns(pl.col("x").alias(_PLACE))
     if over is None:
         return frame.with_columns(x=pl.lit(None, dtype=pl.Float64))
     frame = frame.drop_nulls(over)
@@ -155,8 +161,9 @@ def varying(results: Results, rows: pl.DataFrame) -> dict[str, list[str]]:
         results.axes.filter(pl.col("run").is_in(rows["run"].implode())).group_by("axis").agg(pl.col("label").unique())
     )
     found = {axis: sorted(labels) for axis, labels in axes.sort("axis").iter_rows()}
-    columns = [name for name in _IDENTITY if name in rows.columns]
-    return found | {name: sorted(map(str, rows[name].unique().to_list())) for name in columns}
+    columns = {name: name for name in _IDENTITY} | {"x": _PLACE}
+    there = {word: rows[name].unique() for word, name in columns.items() if name in rows.columns}
+    return found | {word: sorted(map(str, values.to_list())) for word, values in there.items()}
 
 
 def _sorted_out(

@@ -28,7 +28,8 @@ def _of_selection(results: Results, selection: Selection, over: str | None) -> l
     rows = select(results, selection)
     runs = runs_with(results, selection, over)
     runs = runs.select(c for c in ("variant", "seed", "status", "reason", "steps", "done") if c in runs.columns)
-    return [_of_frame(rows.select(c for c in _TOLD if c in rows.columns)), _of_frame(runs)]
+    told = [c for c in _TOLD if c in rows.columns] + (["x"] if "x" in rows.columns and rows["x"].count() else [])
+    return [_of_frame(rows.select(told)), _of_frame(runs)]
 
 
 def _of_frame(frame: pl.DataFrame) -> str:

@@ -49,8 +49,8 @@ profiles:
 - **Choices.** A choice is a word, or `{kind: word, parameter: value}`. Giving a path that is a choice replaces the
   whole choice; giving a path below it sets one parameter.
 - **Order.** The base, then the profile, then `-s path=value` from left to right, then the sweep. Profiles and `-s` may
-  replace `seeds`, `sweep`, `select`, `probes` and `report` whole (`select: null` removes it), and set any path that
-  determines a run; nothing else.
+  replace `seeds`, `methods`, `sweep`, `select`, `probes` and `report` whole (`select: null` removes it), and set any
+  path that determines a run; nothing else.
 - **Pins.** At a path that some grid sweeps, one value pins the axis to it, and a list is the axis's new values.
 - **Grids.** Shorter paths are set first, equal points are one variant, `except:` leaves partial points out. Every run
   has a value for every axis, swept in its grid or not.

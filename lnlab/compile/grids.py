@@ -96,7 +96,7 @@ def _of_names(names: Sequence[Json], spots: Sequence[Spot], key: Spot, draft: Dr
     known: dict[Json, tuple[Effect, ...]] = {}
     for name, spot in zip(names, spots, strict=True):
         try:
-            effects = meaning(name, draft.data)
+            effects = meaning(name, draft.data, draft.spot)
         except Flawed as error:
             found += [(spot, flaw) for flaw in error.flaws]
             continue

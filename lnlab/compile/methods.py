@@ -4,13 +4,13 @@
 it has all that the name stands for. The name itself is part of no setting, and so of no key.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from lnlab.compile.places import Spot
 from lnlab.errors import nearest
 from lnlab.keys import Json, canonical
-from lnlab.registry import Flaw, Flawed
+from lnlab.registry import Flaw, Flawed, Where
 
 METHODS = "methods"
 
@@ -32,8 +32,8 @@ def methods_of(data: Mapping[str, Json]) -> dict[str, dict[str, Json]]:
     return {name: overlay for name, overlay in named.items() if isinstance(overlay, dict)}
 
 
-def meaning(name: Json, data: Mapping[str, Json]) -> tuple[Effect, ...]:
-    """All that a name stands for.
+def meaning(name: Json, data: Mapping[str, Json], spot: Callable[[Where], Spot] = Spot) -> tuple[Effect, ...]:
+    """All that a name stands for; ``spot`` tells where a path of the data was written.
 
     Raises:
         Flawed: no method has that name.
@@ -43,5 +43,5 @@ def meaning(name: Json, data: Mapping[str, Json]) -> tuple[Effect, ...]:
         word = f"'{name}'" if isinstance(name, str) else canonical(name)
         remedy = nearest(word, known) if known else f"give it a meaning under '{METHODS}:'"
         raise Flawed(Flaw((), f"no method is called {word}", remedy))
-    spots = {path: Spot((METHODS, name, path)) for path in known[name]}
+    spots = {path: spot((METHODS, name, path)) for path in known[name]}
     return tuple(Effect(path, value, spots[path], spots[path]) for path, value in known[name].items())

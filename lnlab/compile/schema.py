@@ -153,18 +153,19 @@ def _asked(definitions: dict[str, Json]) -> dict[str, Json]:
 def _overlays() -> dict[str, Json]:
     """``methods``, ``sweep`` and ``profiles``: dotted paths of what determines a run, in profiles also whole lists."""
     sweep = {"type": "array", "minItems": 1, "items": _grid(), "description": "a union of grids"}
-    whole: Mapping[str, Json] = {key: _ref_of_list(key) for key in REPLACEABLE if key != "sweep"}
-    profiles = {
-        "type": "object",
-        "propertyNames": {"pattern": "^[A-Za-z][A-Za-z0-9_]*$"},
-        "additionalProperties": _by_path({}, **whole, sweep=sweep, **{METHOD: {}}),
-        "description": "overlays by name: dotted path -> value",
-    }
     methods = {
         "type": "object",
         "propertyNames": {"pattern": NAME},
         "additionalProperties": _by_path({}),
         "description": f"names for several settings at once, which the axis '{METHOD}' takes: dotted path -> value",
+    }
+    maps: Mapping[str, Json] = {METHODS: methods, "sweep": sweep, METHOD: {}}
+    whole: Mapping[str, Json] = {key: _ref_of_list(key) for key in REPLACEABLE if key not in maps}
+    profiles = {
+        "type": "object",
+        "propertyNames": {"pattern": "^[A-Za-z][A-Za-z0-9_]*$"},
+        "additionalProperties": _by_path({}, **whole, **maps),
+        "description": "overlays by name: dotted path -> value",
     }
     return {METHODS: methods, "sweep": sweep, "profiles": profiles}
 

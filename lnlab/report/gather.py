@@ -196,7 +196,8 @@ def stored(results: Results, quantity: str, rows: pl.DataFrame) -> dict[str, pl.
         parts, across = (quantities[quantity].tags.get(tag) for tag in ("of", "across"))
         runs = pl.lit(value=True) if across else runs  # a run's number follows from those of others
         kept = runs if parts is None else runs & pl.col("quantity").is_in(parts)
-        return {name: results.tables[name].filter(kept) for name in MEASURED if name in results.tables}
+        kinds = (*MEASURED, "histograms")
+        return {name: results.tables[name].filter(kept) for name in kinds if name in results.tables}
     keys = [c for c in ("run", "step", "split", "stack", "layer", "sublayer", "tensor", "index") if c in rows.columns]
     taken = rows.select(keys).unique()
     found = {}

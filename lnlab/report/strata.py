@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
+from lnlab.analyse.medians import median
 from lnlab.analyse.select import narrowed, runs_with
 from lnlab.errors import Problem, ReportError
 from lnlab.keys import Json
@@ -129,21 +130,11 @@ def _medians(rows: pl.DataFrame) -> pl.DataFrame:
     """The median element of each run at each step, within its bin by its logarithm."""
     ordered = rows.group_by("_panel", *PLACE, "left", "right").agg(pl.col("count").sum()).sort("_panel", *PLACE, "left")
     found = [
-        (*place, _median(*(each[c].to_numpy() for c in ("left", "right", "count"))))
+        (*place, median(*(each[c].to_numpy() for c in ("left", "right", "count"))))
         for place, each in ordered.group_by(PLACE, maintain_order=True)
     ]
     schema = {"panel": pl.String, "seed": pl.Int64, "x": pl.Int64, "value": pl.Float64}
     return pl.DataFrame(found, schema=schema, orient="row")
-
-
-def _median(left: np.ndarray, right: np.ndarray, count: np.ndarray) -> float:
-    upto = np.cumsum(count)
-    half = upto[-1] / 2
-    at = int(np.searchsorted(upto, half))
-    if left[at] <= 0 or not np.isfinite(right[at]):
-        return float(right[at])
-    share = (half - (upto[at] - count[at])) / count[at]
-    return float(left[at] * (right[at] / left[at]) ** share)
 
 
 def _largest(rows: pl.DataFrame, which: pl.Expr) -> dict[str, float]:

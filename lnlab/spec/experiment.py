@@ -30,7 +30,7 @@ SETTING = (
     "interventions",
 )
 """Top-level keys that determine a run."""
-REPLACEABLE = ("seeds", "sweep", "select", "probes", "report")
+REPLACEABLE = ("seeds", "methods", "sweep", "select", "probes", "report")
 """Top-level keys that a profile or ``-s`` may replace whole, though they determine no setting."""
 
 Sentence = Annotated[str, Field(min_length=1)]

@@ -89,6 +89,26 @@ def test_without_named_points_method_is_no_path(plan, base):
         plan(base + METHODS + CLAIM.replace("OF", "method: A").replace("OVER", "layer"))
 
 
+PROFILE = "profiles: {p: {methods: {A: {placement: pre}, B: {placement: post, norm: rms, norm.eps: EPS}}}}\n"
+
+
+def test_a_profile_replaces_the_methods_whole(plan, base):
+    found = plan(base + NAMED + PROFILE.replace("EPS", "4"), profile="p")
+    placements = [setting["encoder"]["placement"]["kind"] for setting in found.settings.values()]
+    assert placements == ["pre", "post", "post"]
+    assert [setting["encoder"]["norm"].get("eps") for setting in found.settings.values()] == [1e-05, 4, 4]
+    with pytest.raises(SpecError, match="no method is called 'B'"):
+        plan(base + NAMED, overrides=("methods={A: {placement: pre}}",))
+
+
+def test_what_is_wrong_with_a_replaced_method_is_told_where_the_profile_says_it(plan, base):
+    text = base + NAMED + PROFILE.replace("EPS", "wide")
+    with pytest.raises(SpecError) as caught:
+        plan(text, profile="p")
+    line = text[: text.index("profiles:")].count("\n") + 1
+    assert {problem.where.split(":")[1] for problem in caught.value.problems} == {str(line)}
+
+
 @pytest.mark.parametrize(
     ("arguments", "what"),
     [

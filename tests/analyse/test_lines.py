@@ -1,0 +1,56 @@
+"""What is measured along a line of its own: its place is x, for selections and for claims."""
+
+from dataclasses import replace
+
+import polars as pl
+import pytest
+
+from lnlab.analyse.select import select
+from lnlab.analyse.series import series
+from lnlab.claims.rows import rows_digest
+from lnlab.errors import LabError
+from lnlab.tables import schema
+
+CLAIM = {"id": "a", "kind": "trend", "of": {"quantity": "psi", "index": 10}, "over": "x", "direction": "up"}
+
+
+@pytest.fixture(scope="module")
+def lined(setting, experiment):
+    """``psi`` at x = 1 to 4, of two memories: memory · x + seed."""
+    results = experiment({"a": setting()}, (1, 2), lambda v, s: [{"quantity": "other", "value": 1.0}])
+    front = {"run": pl.String, "variant": pl.String, "seed": pl.Int64, "step": pl.Int64}
+    rows = [
+        {"run": f"a-{seed}", "variant": "a", "seed": seed, "step": 0, "quantity": "psi", "index": memory}
+        | {"x": float(x), "value": float(memory * x + seed)}
+        for seed in (1, 2)
+        for memory in (10, 1000)
+        for x in (4, 2, 1, 3)
+    ]
+    types = front | dict(schema("lines"))
+    table = pl.DataFrame({c: [row.get(c) for row in rows] for c in types}, schema=types)
+    return replace(results, tables={**results.tables, "lines": table})
+
+
+def test_a_selection_names_places_on_the_line(lined):
+    rows = select(lined, {"quantity": "psi", "index": 1000, "x": [1, 3], "seed": 2}).sort("x")
+    assert rows.select("x", "value").rows() == [(1.0, 1002.0), (3.0, 3002.0)]
+    assert select(lined, {"quantity": "other"})["x"].null_count() == 2
+
+
+def test_a_claim_goes_over_them(lined):
+    found = series(lined, {"quantity": "psi", "index": 10}, "x")
+    assert found.levels == [1.0, 2.0, 3.0, 4.0]
+    assert found.matrix.tolist() == [[11, 21, 31, 41], [12, 22, 32, 42]]
+    assert series(lined, {"quantity": "psi", "index": 10, "x": 4}).matrix.tolist() == [[41], [42]]
+
+
+def test_several_places_are_named_where_one_is_needed(lined):
+    with pytest.raises(LabError, match=r"x \(1.0, 2.0, 3.0, 4.0\)"):
+        series(lined, {"quantity": "psi", "index": 10})
+
+
+def test_a_place_moves_the_digest_of_a_claim(lined):
+    lines = lined.tables["lines"]
+    moved = replace(lined, tables={**lined.tables, "lines": lines.with_columns(pl.col("x") + 1)})
+    other = replace(lined, tables={**lined.tables, "lines": lines.filter(pl.col("index") == 10)})
+    assert rows_digest(CLAIM, moved) != rows_digest(CLAIM, lined) == rows_digest(CLAIM, other)

@@ -1,0 +1,58 @@
+"""Medians of histograms against numpy's median of the entries that were counted."""
+
+from dataclasses import replace
+
+import numpy as np
+import polars as pl
+import pytest
+import torch
+
+from lnlab.analyse.select import select
+from lnlab.analyse.series import series
+from lnlab.errors import LabError
+from lnlab.probes.octaves import histogram
+from lnlab.tables import schema
+
+
+@pytest.fixture(scope="module")
+def drawn():
+    """By (seed, stack) the entries: log-normal, a third of them 0."""
+    random = np.random.default_rng(5)
+    entries = {(s, stack): random.lognormal(-8, 2, 3000) * (s + 1) for s in (1, 2) for stack in ("encoder", None)}
+    return {place: np.concatenate([x, np.zeros(1500)]) for place, x in entries.items()}
+
+
+@pytest.fixture(scope="module")
+def counted(setting, experiment, drawn):
+    """The same, as the probes count them."""
+    results = experiment({"a": setting()}, (1, 2), lambda v, s: [])
+    rows = [
+        {"run": f"a-{seed}", "variant": "a", "seed": seed, "step": 7, **row}
+        for (seed, stack), x in drawn.items()
+        for quantity in ("gradient_size", "update_over_rate_size")
+        for row in histogram(quantity, {"stack": stack}, [torch.tensor(x * (9 if quantity[0] == "u" else 1))])
+    ]
+    types = {"run": pl.String, "variant": pl.String, "seed": pl.Int64, "step": pl.Int64} | dict(schema("histograms"))
+    table = pl.DataFrame({c: [row.get(c) for row in rows] for c in types}, schema=types)
+    return replace(results, tables={**results.tables, "histograms": table})
+
+
+@pytest.mark.parametrize(("quantity", "times"), [("median_gradient_size", 1), ("median_update_over_rate", 9)])
+def test_it_is_the_median_of_what_is_not_0_at_every_place(counted, drawn, quantity, times):
+    for (seed, stack), x in drawn.items():
+        rows = select(counted, {"quantity": quantity, "seed": seed, "stack": stack, "step": 7})
+        assert rows["value"].to_list() == pytest.approx([times * np.median(x[x > 0])], rel=0.02)
+
+
+def test_a_claim_reads_it_where_the_place_is_pinned(counted, drawn):
+    found = series(counted, {"quantity": "median_gradient_size", "stack": None, "step": 7})
+    assert found.seeds == [1, 2]
+    assert found.trained
+    with pytest.raises(LabError, match="stack"):
+        series(counted, {"quantity": "median_gradient_size", "step": 7})
+
+
+def test_nothing_but_zeros_has_no_median(counted):
+    zeros = counted.tables["histograms"].filter(pl.col("right") == 0)
+    empty = replace(counted, tables={**counted.tables, "histograms": zeros})
+    assert select(empty, {"quantity": "median_gradient_size"}).is_empty()
