@@ -46,7 +46,7 @@ def build_rules(setting: Setting, registries: Registries) -> None:
         build = partial(build_schedule, setting, registries, lambda: None if endless else 1.0)
         _attempt("schedule", schedule["kind"], build)
     if stop is not None:
-        _attempt("train.stop", stop["kind"], lambda: registries["stop"].builder(stop)())
+        _attempt("train.stop", stop["kind"], registries["stop"].builder(stop))
 
 
 def _intervene(model: nn.Module, setting: Setting, registries: Registries) -> None:

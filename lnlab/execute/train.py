@@ -118,7 +118,7 @@ class Walk:
                 return None
             self._save_now_and_then()
             gradient = updates.gradient()
-            self._record(self.state.step, "train", loss=gradient.loss, global_gradient_norm=gradient.norm)
+            self._record(self.state.step, "train", loss=gradient.loss, global_gradient_norm=float(gradient.norm))
             if isfinite(gradient.loss):
                 self.last_finite_loss = gradient.loss
             if ending := self._rule(self.curves):
