@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 EXAMPLE = "Example: [bold]lnlab check specs/xiong_fig3.yaml --all-profiles[/bold]"
 BUILT = ("task", "model", "encoder", "decoder", "init", "optimizer", "interventions")
+RULES = ("task", "schedule", "train")
 """The parts of a setting that a model is built of."""
 
 
@@ -77,23 +78,25 @@ def checked(request: Request, known: "Registries") -> dict[str, Any]:
     }
 
 
-def distinct(plan: "Plan") -> list[str]:
-    """One variant for each model that is built differently."""
+def distinct(plan: "Plan", built: Sequence[str] = BUILT) -> list[str]:
+    """One variant for each model that is built differently, or whatever else is built of these parts."""
     from lnlab.keys import canonical
 
-    parts = {variant: {part: setting.get(part) for part in BUILT} for variant, setting in plan.settings.items()}
+    parts = {variant: {part: setting.get(part) for part in built} for variant, setting in plan.settings.items()}
     return list({canonical(part): variant for variant, part in parts.items()}.values())
 
 
 def _build(request: Request, plan: "Plan", variants: Sequence[str], known: "Registries") -> None:
-    """Build these variants; what cannot be built names its variant."""
+    """Build these variants, and all rules; what cannot be built names its variant."""
     from lnlab.compile.explain import label
-    from lnlab.execute.meta import build_on_meta
+    from lnlab.execute.meta import build_on_meta, build_rules
 
     problems = []
-    for variant in variants:
+    each_once = [(build_on_meta, variant) for variant in variants]
+    each_once += [(build_rules, variant) for variant in distinct(plan, RULES)]
+    for build, variant in each_once:
         try:
-            build_on_meta(plan.settings[variant], known)
+            build(plan.settings[variant], known)
         except LabError as error:
             point = " ".join(f"{axis}={label(value)}" for axis, value in plan.points[variant].items())
             where = f"{request.spec}: {point}" if point else str(request.spec)

@@ -1,6 +1,7 @@
 """Build a model without memory: what cannot be built is found by ``lnlab check``, before any work."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import torch
@@ -9,7 +10,7 @@ from torch import nn
 from lnlab.compile.data import asks_for_data, inits_of
 from lnlab.compile.work import Setting
 from lnlab.errors import LabError, Problem
-from lnlab.execute.program import build_model, build_optimizer, intervened
+from lnlab.execute.program import build_model, build_optimizer, build_schedule, intervened
 from lnlab.execute.unit import Registries
 from lnlab.randomness import Draw
 
@@ -31,6 +32,21 @@ def build_on_meta(setting: Setting, registries: Registries) -> None:
             init = registries["init"].builder(setting["init"])
             _attempt("init", setting["init"]["kind"], lambda: init(model, draw))
         _attempt("interventions", "interventions", lambda: _intervene(model, setting, registries))
+
+
+def build_rules(setting: Setting, registries: Registries) -> None:
+    """Build the schedule and the stop rule of a setting. Needs no corpus: whatever an epoch has passes for one update.
+
+    Raises:
+        LabError: what cannot be built, and why.
+    """
+    schedule, stop = setting["schedule"], setting["train"]["stop"]
+    endless = registries["task"][setting["task"]["kind"]].tags.get("endless", False)
+    if schedule is not None:
+        build = partial(build_schedule, setting, registries, lambda: None if endless else 1.0)
+        _attempt("schedule", schedule["kind"], build)
+    if stop is not None:
+        _attempt("train.stop", stop["kind"], registries["stop"].builder(stop))
 
 
 def _intervene(model: nn.Module, setting: Setting, registries: Registries) -> None:

@@ -12,7 +12,6 @@ from torch.optim import Optimizer
 from lnlab.compile.choices import acting
 from lnlab.compile.data import asks_for_data
 from lnlab.compile.work import Setting, Trajectory
-from lnlab.errors import LabError, Problem
 from lnlab.execute.unit import Registries
 from lnlab.nn.data import Batches
 from lnlab.nn.parts import Parts
@@ -46,7 +45,7 @@ def build(trajectory: Trajectory, registries: Registries, roots: Roots = ()) -> 
         state.optimizer = build_optimizer(model, setting["optimizer"], registries)
         state.initial = partial(initial_parameters, trajectory, registries, roots)
     if trajectory.steps:
-        state.schedule = build_schedule(trajectory, registries, task)
+        state.schedule = build_schedule(setting, registries, partial(updates_an_epoch, setting, task))
     return state
 
 
@@ -67,24 +66,31 @@ def build_optimizer(model: nn.Module, choice: Choice, registries: Registries) ->
     return made
 
 
-def build_schedule(trajectory: Trajectory, registries: Registries, task: Task) -> Callable[[int], float]:
+def build_schedule(
+    setting: Setting, registries: Registries, epoch: Callable[[], float | None]
+) -> Callable[[int], float]:
     """The factor on the rate of update 1, 2, ...; without a schedule it is 1.
 
+    Args:
+        setting: the resolved setting.
+        registries: of which the schedule is one.
+        epoch: how many updates an epoch has, None where the data have no end; asked only if the schedule wants to know.
+
     Raises:
-        LabError: the schedule counts epochs, and the data have no end.
+        LabError: the schedule cannot be built from its parameters.
     """
-    setting = trajectory.setting
     if setting["schedule"] is None:
         return lambda _: 1.0
-    wanted = names_supplied(registries["schedule"][setting["schedule"]["kind"]].build)
-    given: dict[str, float] = {"steps": setting["train"]["steps"]}
-    if "epoch" in wanted:
-        if task.epoch_batches is None:
-            what = "counts epochs, and the data of this task have no end"
-            raise LabError(Problem("schedule", what, "give steps, or choose another schedule"))
-        given["epoch"] = task.epoch_batches / setting["train"]["accumulate"]
-    made: Callable[[int], float] = registries["schedule"].builder(setting["schedule"])(*(given[w] for w in wanted))
+    entry = registries["schedule"][setting["schedule"]["kind"]]
+    known: dict[str, Callable[[], float | None]] = {"steps": lambda: setting["train"]["steps"], "epoch": epoch}
+    given = [known[name]() for name in names_supplied(entry.build)]
+    made: Callable[[int], float] = registries["schedule"].builder(setting["schedule"])(*given)
     return made
+
+
+def updates_an_epoch(setting: Setting, task: Task) -> float | None:
+    """Updates an epoch; None where the data have no end."""
+    return None if task.epoch_batches is None else task.epoch_batches / setting["train"]["accumulate"]
 
 
 def initializer(choice: Choice, inits: Registry[Any], batches: Batches) -> Callable[[nn.Module, Draw], None]:

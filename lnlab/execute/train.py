@@ -18,6 +18,7 @@ from typing import Any
 from lnlab.compile.work import Measurement, Trajectory
 from lnlab.errors import CorpusError, StoreError
 from lnlab.execute.measure import measure
+from lnlab.execute.program import updates_an_epoch
 from lnlab.execute.saved import to_bytes
 from lnlab.execute.unit import SAVE_EVERY, Registries, Unit
 from lnlab.execute.updates import Updates
@@ -28,7 +29,8 @@ from lnlab.spec.moments import due
 from lnlab.tables import Row
 
 WORTH_KEEPING = 5.0
-"""Seconds of training that are worth a state at their end, from which more steps would go on."""
+"""Seconds of training that are worth a state at their end, from which more steps would go on; fewer where states are
+kept more often."""
 
 Explained = tuple[str, str]
 """A status, and its reason in words."""
@@ -92,7 +94,7 @@ class Walk:
             ending = self._to_target() if self._updates else self._look()
         finally:
             self._flush()
-        if ending is None and time.monotonic() - begun > WORTH_KEEPING:
+        if self._trained and ending is None and time.monotonic() - begun > min(self.save_every, WORTH_KEEPING):
             self._keep_state()
         return ending
 
@@ -116,7 +118,7 @@ class Walk:
                 return None
             self._save_now_and_then()
             gradient = updates.gradient()
-            self._record(self.state.step, "train", loss=gradient.loss, global_gradient_norm=gradient.norm)
+            self._record(self.state.step, "train", loss=gradient.loss, global_gradient_norm=float(gradient.norm))
             if isfinite(gradient.loss):
                 self.last_finite_loss = gradient.loss
             if ending := self._rule(self.curves):
@@ -173,8 +175,7 @@ class Walk:
 
     def _epoch(self) -> float | None:
         """Updates an epoch; None where the data have no end."""
-        batches = self.state.task.epoch_batches
-        return None if batches is None else batches / self.trajectory.setting["train"]["accumulate"]
+        return updates_an_epoch(self.trajectory.setting, self.state.task)
 
     def _record(self, step: int, split: str, **values: float) -> None:
         for quantity, value in values.items():

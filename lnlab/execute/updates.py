@@ -11,7 +11,7 @@ from itertools import count, islice
 
 import torch
 from torch import Tensor
-from torch.nn.utils import clip_grad_norm_, get_total_norm
+from torch.nn.utils import clip_grads_with_norm_, get_total_norm
 
 from lnlab.compile.work import Setting
 from lnlab.probes.probe import State
@@ -24,13 +24,13 @@ class Gradient:
 
     Attributes:
         loss: mean training loss over the update's tokens, at the state before it.
-        norm: of all parameters' gradients together.
+        norm: of all parameters' gradients together, a tensor without dimensions.
         tokens: that the loss is the mean of.
         parts: by parameter; None where the loss does not depend on it.
     """
 
     loss: float
-    norm: float
+    norm: Tensor
     tokens: int
     parts: list[Tensor | None] = field(repr=False)
 
@@ -63,10 +63,11 @@ class Updates:
         Returns:
             Its learning rate.
         """
-        for parameter, part in zip(self._parameters, self.gradient().parts, strict=True):
+        ahead = self.gradient()
+        for parameter, part in zip(self._parameters, ahead.parts, strict=True):
             parameter.grad = part
         if self.clip is not None:
-            clip_grad_norm_(self._parameters, self.clip)
+            clip_grads_with_norm_(self._parameters, self.clip, ahead.norm)
         factor = self.schedule(self.state.step + 1)
         for group, rate in zip(self.optimizer.param_groups, self.rates, strict=True):
             group["lr"] = rate * factor
@@ -92,7 +93,7 @@ class Updates:
         self.optimizer.zero_grad(set_to_none=True)
         there = [part for part in parts if part is not None]
         torch._foreach_div_(there, tokens)
-        return Gradient(float(torch.stack(losses).sum()) / tokens, float(get_total_norm(there)), tokens, parts)
+        return Gradient(float(torch.stack(losses).sum()) / tokens, get_total_norm(there), tokens, parts)
 
     def _named_gradient(self) -> dict[str, Tensor]:
         names = [name for name, _ in self.state.model.named_parameters()]

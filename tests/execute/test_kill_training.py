@@ -1,4 +1,4 @@
-"""SIGKILL at random while runs train: resumed, they end with the rows of an undisturbed sweep, to the last bit.
+"""SIGKILL at random while runs train: resumed, they end with the rows of a sweep that was left alone, to the last bit.
 
 What kills waits for work and not for the clock: a few more stretches are committed, then it strikes after a moment, so
 that a fast machine and a slow one are killed equally often, and in the middle of everything that they do.
@@ -26,12 +26,13 @@ title: Runs that are killed
 task: {kind: translation, corpus: {kind: toy_german_english, train: 200}, vocabulary: 120, batch_tokens: 96}
 model: {kind: encoder_decoder, layers: 1, d_model: 16, heads: 2, d_ff: 32, dropout: 0.1}
 placement: post
+optimizer: {kind: adam, lr: 3e-3}
 schedule: {kind: inverse_sqrt, warmup_steps: 8}
 train: {steps: 36, accumulate: 2, clip: 1.0, evaluate: {every: 12}}
 seeds: 2
 sweep:
-  - {optimizer: {kind: adam, lr: 3e-3}, placement: [post, admin], train.steps: [20, 36]}
-  - {optimizer: {kind: sgd, lr: 1e+30}, norm: none}
+  - {placement: [post, admin], train.steps: [20, 36]}
+  - {optimizer: [{kind: sgd, lr: 1.0e+30}], norm: [none]}
 probes:
   - {kind: gradient_norm, at: {every: 9}, batches: step}
   - {kind: update_size, at: [7, 20]}

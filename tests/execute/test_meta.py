@@ -3,8 +3,10 @@
 import pytest
 from toy_pieces import REGISTRIES
 
+from lnlab.catalogue import REGISTRIES as LNLAB
+from lnlab.compile.resolve import resolve
 from lnlab.errors import LabError
-from lnlab.execute.meta import build_on_meta
+from lnlab.execute.meta import build_on_meta, build_rules
 
 
 def test_a_model_far_larger_than_memory_is_built(unit_of):
@@ -26,3 +28,32 @@ def test_interventions_are_entered_with_an_optimizer_where_there_is_one(unit_of)
         build_on_meta(unit_of(1, interventions=[{"kind": "times", "reaches": False}]).setting, REGISTRIES)
     optimizer = {"kind": "sgd", "lr": 0.1}
     build_on_meta(unit_of(1, optimizer=optimizer, interventions=["halve"]).setting, REGISTRIES)
+
+
+def rules(task="translation", **given):
+    corpora = {"translation": {"corpus": "multi30k"}, "random_tokens": {}}
+    setting = {
+        "task": {"kind": task, **corpora[task]},
+        "model": {"kind": "encoder_decoder", "layers": 1, "d_model": 8, "heads": 1, "d_ff": 8},
+        "placement": "post",
+        "optimizer": {"kind": "adam", "lr": 1e-3},
+        "train": {"steps": 9} | {key: value for key, value in given.items() if key == "stop"},
+        "schedule": given.get("schedule"),
+    }
+    build_rules(resolve(setting, LNLAB), LNLAB)
+
+
+@pytest.mark.parametrize("schedule", [{"at": [3]}, {"epochs": [2.5]}, {"at": [3], "epochs": [1]}])
+def test_a_schedule_in_epochs_is_built_without_its_corpus(schedule):
+    rules(schedule={"kind": "step", **schedule})
+
+
+def test_a_schedule_or_a_stop_that_cannot_be_built_is_found_before_any_work():
+    with pytest.raises(LabError, match="'step' is given no drop"):
+        rules(schedule="step")
+    with pytest.raises(LabError, match="this task has no epochs"):
+        rules("random_tokens", schedule={"kind": "step", "epochs": [1]})
+    rules("random_tokens", schedule={"kind": "step", "at": [1]})
+    with pytest.raises(LabError, match="training has no curve of 'nll'"):
+        rules(stop={"kind": "target", "at_most": 1.0, "split": "train"})
+    rules(stop={"kind": "target", "at_most": 1.0})

@@ -9,6 +9,7 @@ from lnlab.catalogue import REGISTRIES
 from lnlab.compile.resolve import resolve
 from lnlab.compile.work import Trajectory
 from lnlab.execute.program import build
+from lnlab.execute.updates import Updates
 from lnlab.probes.probe import probes
 
 PAIRS, EPOCHS = 200, 60
@@ -19,6 +20,10 @@ SPEC = {
     "model": {"kind": "encoder_decoder", "layers": 2, "d_model": 96, "heads": 4, "d_ff": 192},
     "placement": "pre",
 }
+MOVES = {
+    "optimizer": {"kind": "adam", "lr": 2e-3, "beta2": 0.98},
+    "schedule": {"kind": "linear", "warmup_steps": 60},
+}
 
 
 @pytest.mark.data
@@ -28,19 +33,14 @@ def test_a_small_model_says_200_captions_again(multi30k_root, tmp_path):
         with gzip.open(multi30k_root / "multi30k" / f"train.{name[-2:]}.gz", "rt", encoding="utf-8") as file:
             (tmp_path / name).write_text("".join(next(file) for _ in range(PAIRS)), encoding="utf-8")
     torch.set_num_threads(1)
-    state = build(Trajectory("tests", 1, resolve(SPEC, REGISTRIES), 0, ()), REGISTRIES, (tmp_path,))
-    before = bleu(state)
-    steps = EPOCHS * sum(1 for _ in state.task.batches("train", "train"))
-    optimizer = torch.optim.Adam(state.model.parameters(), lr=2e-3, betas=(0.9, 0.98))
-    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, 2e-3, total_steps=steps)
-    state.model.train()
-    for epoch in range(EPOCHS):
-        for batch in state.task.batches("train", "train", epoch):
-            loss, count = state.task.loss(state.model, batch)
-            optimizer.zero_grad()
-            (loss / count).backward()
-            optimizer.step()
-            schedule.step()
+    untrained = build(Trajectory("tests", 1, resolve(SPEC, REGISTRIES), 0, ()), REGISTRIES, (tmp_path,))
+    before = bleu(untrained)
+    steps = EPOCHS * untrained.task.epoch_batches
+    setting = resolve({**SPEC, **MOVES, "train": {"steps": steps}}, REGISTRIES)
+    state = build(Trajectory("tests", 1, setting, steps, ()), REGISTRIES, (tmp_path,))
+    updates = Updates(state, setting)
+    for _ in range(steps):
+        updates.make()
     assert before < 5
     assert bleu(state) > 90
     assert bleu(state, beam=4, alpha=0.6) > 90

@@ -93,10 +93,6 @@ def test_a_model_that_cannot_be_built_is_a_failed_run(store, unit_of):
     assert only(store, unit).outcome["parameters"] is None
 
 
-def test_training_that_nobody_can_do_is_a_failed_run(store, unit_of):
-    assert "no optimizer is known yet" in do(store, unit_of(1, "norm", steps=3)).text
-
-
 def test_a_trajectory_without_measurements_is_run_once(store, unit_of):
     unit = unit_of(1)
     assert do(store, unit).status == "finished"
