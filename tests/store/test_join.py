@@ -176,7 +176,7 @@ def evaluation(split):
 
 
 def test_a_run_has_its_own_evaluations_and_the_last_loss_that_it_came_to(store):
-    """On one trajectory: runs of 2 and 3 updates, evaluated at 2, and one of 4 that looked at another split at its end."""
+    """On one trajectory: runs of 2 and 3 updates, evaluated at 2, and one of 4, which looked at another split."""
     plan = plan_of(variants=1, seeds=1, probes=())
     unit, run = plan.trajectories[0], plan.runs[0]
     opened = store.open_unit(unit.key)
