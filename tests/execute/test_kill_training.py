@@ -13,7 +13,6 @@ import sys
 import time
 from collections import Counter
 from contextlib import suppress
-from pathlib import Path
 
 import pytest
 
@@ -29,10 +28,10 @@ model: {kind: encoder_decoder, layers: 1, d_model: 16, heads: 2, d_ff: 32, dropo
 placement: post
 optimizer: {kind: adam, lr: 3e-3}
 schedule: {kind: inverse_sqrt, warmup_steps: 8}
-train: {steps: 36, accumulate: 2, clip: 1.0, evaluate: {every: 12}}
+train: {steps: 60, accumulate: 2, clip: 1.0, evaluate: {every: 10}}
 seeds: 2
 sweep:
-  - {placement: [post, admin], train.steps: [20, 36]}
+  - {placement: [post, admin], train.steps: [30, 60]}
   - {optimizer: [{kind: sgd, lr: 1.0e+30}], norm: [none]}
 probes:
   - {kind: gradient_norm, at: {every: 9}, batches: step}
@@ -101,7 +100,8 @@ def test_25_kills_change_no_bit_and_train_nothing_twice(tmp_path):
         assert parent.returncode in (0, -signal.SIGKILL), said
     assert sum(killed.values()) == KILLS
     assert min(killed.values()) >= 3
-    assert undisturbed.wait() == 0
+    undisturbed.communicate()
+    assert undisturbed.returncode == 0
     (plan,) = [path.name for path in (store / "plans").iterdir() if path.is_dir()]
     found, expected = Store(store).results(plan), Store(tmp_path / "whole").results(plan)
     assert digest_of(found) == digest_of(expected)
