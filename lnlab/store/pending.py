@@ -65,7 +65,7 @@ def miss_of(found: Found, wanted: Wanted) -> Miss | None:
         status, reason = (attempts[-1].outcome[name] for name in ("status", "reason"))
         said = f"the last attempt {_VERBS.get(status, status)}"
         return Miss(missing, f"{said}: {reason}" if reason else said, attempts[-1])
-    return Miss(missing, _why(missing, there, made, wanted.steps, taken=bool(held)))
+    return Miss(missing, _why(missing, there, made, 0 if reached else wanted.steps, taken=bool(held)))
 
 
 def _failed(record: Record) -> bool:

@@ -35,7 +35,8 @@ def test_without_any_the_initial_state_is_what_it_was_before_there_were_interven
     numbers = [setting["train"][word] for word in ("precision", "device", "threads")]
     expected = digest(["start", *start, stacks, keys.choice("init", setting["init"]), numbers])
     assert keys.of(setting).start == identity("none").start == expected
-    moves = {word: setting["train"][word] for word in ("accumulate", "clip")} | {"stop": None}
+    moves = {word: setting["train"][word] for word in ("accumulate", "clip")}
+    moves["stop"] = keys.choice("stop", setting["train"]["stop"])
     moves |= {"optimizer": keys.choice("optimizer", setting["optimizer"]), "schedule": None, "interventions": []}
     assert keys.of(setting).movement == digest(["movement", moves])
 

@@ -251,6 +251,25 @@ def test_a_rule_may_end_a_run_that_is_well():
     assert losses[-1] <= 4.5 < min(losses[:-1])
 
 
+def test_a_rule_sees_of_the_evaluations_those_that_the_key_of_a_run_names():
+    """Of a run that learns nothing the second evaluation is no better; what another probe looks at does not count."""
+    train = {"steps": 6, "evaluate": {"every": 3}, "stop": {"kind": "plateau", "patience": 1}}
+    for looks in (range(7), (0, 3, 6)):
+        due = [(n, {"kind": "evaluation", "split": split}) for n in looks for split in ("validation", "test")]
+        still = {"kind": "sgd", "lr": 1e-30}
+        unit, state, ending, made = trained(trajectory_of(6, due, train=train, optimizer=still))
+        assert (state.step, ending.status) == (3, "finished")
+        assert list(unit.curve("nll", "test")) == [n for n in looks if n <= 3]
+        assert made.curves["validation", "nll"] == [(n, unit.curve("nll", "validation")[n]) for n in (0, 3)]
+
+
+def test_the_loss_on_the_training_split_is_that_of_training_batches():
+    unit, _, _, _ = trained(trajectory_of(3, [(n, {"kind": "evaluation", "split": "train"}) for n in (0, 3)]))
+    plain, _, _, _ = trained(trajectory_of(3))
+    assert unit.curve("loss") == plain.curve("loss")
+    assert list(unit.curve("nll")) == [0, 3]
+
+
 def test_the_next_gradient_is_the_one_that_the_update_uses_and_costs_no_second_pass():
     trajectory = trajectory_of(3, [(1, {"kind": "gradient_norm", "batches": "step"})])
     unit, state, _, _ = trained(trajectory)

@@ -1,5 +1,6 @@
 """Results are the plan's own rows, each verified, joined with run, variant, seed and step."""
 
+import json
 import math
 
 import polars as pl
@@ -8,8 +9,10 @@ from polars.testing import assert_frame_equal
 from store_toys import PROBES, outcome_of, plan_of, record, record_all, rows_of
 
 from lnlab.errors import StoreError
-from lnlab.store.join import join
+from lnlab.store.join import join, wanted
 from lnlab.store.layout import trajectory_folder
+from lnlab.store.pending import Wanted, miss_of
+from lnlab.store.records import look
 from lnlab.tables import WRITTEN_BY_WORKERS, frame, schema
 
 
@@ -166,3 +169,106 @@ def test_a_run_that_needs_nothing_is_finished_when_its_trajectory_is(store, tmp_
     record(store, plan.trajectories[0])
     assert store.results(plan.digest).runs["status"].to_list() == ["finished", None]
     record_all(store, plan)
+
+
+def evaluation(split):
+    return json.dumps({"kind": "evaluation", "split": split})
+
+
+def test_a_run_has_its_own_evaluations_and_the_last_loss_that_it_came_to(store):
+    """On one trajectory: runs of 2 and 3 updates, evaluated at 2, and one of 4, which looked at another split."""
+    plan = plan_of(variants=1, seeds=1, probes=())
+    unit, run = plan.trajectories[0], plan.runs[0]
+    opened = store.open_unit(unit.key)
+    row = {"trajectory": unit.key, "quantity": "nll", "split": "validation"}
+    opened.write(
+        "curves", [row | {"step": s, "value": 10.0 + s, "split": w} for s in (2, 4) for w in ("validation", "test")]
+    )
+    opened.write("curves", [row | {"step": s, "value": 30.0, "split": "train", "quantity": "epoch"} for s in (2, 3)])
+    losses = {0: 5.0, 1: 4.0, 2: math.inf, 3: 3.0}
+    opened.write(
+        "curves",
+        [row | {"step": s, "value": v, "split": "train", "quantity": "loss"} for s, v in losses.items()],
+    )
+    opened.commit(["m2", "m4"], outcome_of(unit, seconds=2.0) | {"steps": 4, "last_finite_loss": 3.0})
+    same = {"trajectory": unit.key, "variant": run.variant, "seed": 1}
+    needs = [("r2", 2, "m2", "validation"), ("r3", 2, "m2", "validation"), ("r4", 4, "m4", "test")]
+    results = join(
+        store.root,
+        {
+            "runs": frame("runs", [{"run": f"r{steps}", "steps": steps, **same} for steps in (2, 3, 4)]),
+            "axes": frame("axes", []),
+            "needs": frame(
+                "needs",
+                [{"run": r, "step": s, "measurement": m, "probe": evaluation(split)} for r, s, m, split in needs],
+            ),
+        },
+    )
+    curves = results.tables["curves"]
+    found = curves.filter(quantity="nll").select("run", "step", "split").rows()
+    assert found == [("r2", 2, "validation"), ("r3", 2, "validation"), ("r4", 4, "test")]
+    assert curves.filter(quantity="epoch").select("run", "step").rows() == [("r2", 2), ("r3", 2)]
+    loss = curves.filter(quantity="loss").group_by("run", maintain_order=True).agg("step")
+    assert [(run, sorted(steps)) for run, steps in loss.iter_rows()] == [
+        ("r2", [0, 1]),
+        ("r3", [0, 1, 2]),
+        ("r4", [0, 1, 2, 3]),
+    ]
+    assert results.runs["last_finite_loss"].to_list() == [4.0, 4.0, 3.0]
+
+
+def test_seconds_are_those_of_every_stretch_that_a_run_needed(store):
+    plan = plan_of(variants=1, seeds=1, probes=())
+    unit, run = plan.trajectories[0], plan.runs[0]
+    opened = store.open_unit(unit.key)
+    for steps in (2, 4):
+        opened.go_on([], outcome_of(unit, "interrupted", "kept", seconds=float(steps)) | {"steps": steps})
+    opened.commit([], outcome_of(unit, seconds=32.0) | {"steps": 6})
+    same = {"trajectory": unit.key, "variant": run.variant, "seed": 1}
+    rows = [{"run": f"r{steps}", "steps": steps, **same} for steps in (1, 2, 3, 6)]
+    runs = join(store.root, {"runs": frame("runs", rows), "axes": frame("axes", []), "needs": frame("needs", [])}).runs
+    assert runs["seconds"].to_list() == [2.0, 2.0, 6.0, 38.0]
+    assert runs["status"].unique().to_list() == ["finished"]
+
+
+def test_what_two_trajectories_start_with_is_asked_of_the_first(store):
+    """Its measurement is the first trajectory's to take; both runs have its rows."""
+    plan = plan_of(variants=2, seeds=1, probes=PROBES[:1])
+    first, second = plan.trajectories
+    shared = first.measurements[0]
+    runs = [
+        {"run": name, "steps": 3, "trajectory": unit.key, "variant": name, "seed": 1}
+        for name, unit in (("a", first), ("b", second))
+    ]
+    need = {"step": 0, "measurement": shared.key, "probe": json.dumps(shared.probe)}
+    needs = frame("needs", [{"run": name, **need} for name in ("a", "b")])
+    asked = wanted(frame("runs", runs), needs)
+    assert asked == {first.key: Wanted(3, {shared.key: 0}), second.key: Wanted(3, {})}
+    opened = store.open_unit(first.key)
+    opened.write("sites", rows_of(shared))
+    opened.commit([shared.key], outcome_of(first) | {"steps": 3})
+    found = join(store.root, {"runs": frame("runs", runs), "axes": frame("axes", []), "needs": needs})
+    assert found.runs["status"].to_list() == ["finished", None]
+    assert found.tables["sites"]["run"].to_list() == ["a"] * 3 + ["b"] * 3
+
+
+@pytest.mark.parametrize(
+    ("made", "asked", "reason"),
+    [
+        ([], Wanted(5), "never measured"),
+        ([("interrupted", 3, "kept")], Wanted(5), "the last attempt was interrupted: kept"),
+        ([("finished", 3, None)], Wanted(5), "trained for 3 of 5 steps"),
+        ([("finished", 5, None)], Wanted(5), None),
+        ([("finished", 5, None)], Wanted(3, {"m": 2}), "never measured"),
+        ([("diverged", 3, "it broke")], Wanted(5, {"m": 4}), None),
+        ([("diverged", 3, "it broke")], Wanted(5, {"m": 3}), "never measured"),
+        ([("interrupted", 3, "kept"), ("failed", 3, "3 times its worker died")], Wanted(5), "3 times its worker died"),
+    ],
+)
+def test_what_is_wanted_of_a_trajectory_is_there_up_to_its_own_end(store, made, asked, reason):
+    unit = plan_of(variants=1, seeds=1, probes=()).trajectories[0]
+    for status, steps, said in made:
+        store.open_unit(unit.key).commit([], outcome_of(unit, status, said) | {"steps": steps})
+    miss = miss_of(look(store.root, unit.key), asked)
+    assert (miss is None) == (reason is None)
+    assert reason is None or reason in miss.reason
