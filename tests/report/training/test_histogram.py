@@ -10,6 +10,7 @@ from lnlab.report.drawing import svg
 from lnlab.report.gather import gather
 from lnlab.report.plates import filled
 from lnlab.report.sections.histogram import histogram
+from lnlab.report.sections.scatter import scatter
 from lnlab.report.strata import STEPS
 from lnlab.tables import Results
 
@@ -53,6 +54,13 @@ def test_medians_without_zeros_keep_the_histograms_that_they_are_made_of(whole):
     kept = Results(whole.runs, whole.axes, {**whole.tables, **found.rows})
     assert found.rows["histograms"]["quantity"].unique().to_list() == ["gradient_size"]
     assert gather(kept, "median_gradient_size", POST["where"], "step", **asked).seeds.equals(found.seeds)
+
+
+def test_a_scatter_keeps_the_tables_behind_either_quantity(whole):
+    of = {"quantity": "median_gradient_size", **POST["where"]}
+    rows = scatter(whole, of=of, to={"quantity": "nll", "split": "validation"}, over="step").rows
+    assert rows["histograms"]["quantity"].unique().to_list() == ["gradient_size"]
+    assert rows["curves"]["quantity"].unique().to_list() == ["nll"]
 
 
 def test_zeros_and_what_is_not_finite_are_stated(whole):
