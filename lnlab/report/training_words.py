@@ -36,6 +36,16 @@ TRAINING: Mapping[str, tuple[str, str, str]] = {
     "time_to_target": ("time to target", "updates", "until the validation loss first reaches the target"),
     "epochs_to_target": ("time to target", "epochs", "until the validation loss first reaches the target"),
     "gradient_size": ("gradient entry", "nats per token", "entries of a gradient without their sign"),
+    "median_gradient_size": (
+        "median gradient entry",
+        "nats per token",
+        "middle of the entries of a gradient that are not 0, without their sign",
+    ),
+    "median_update_over_rate": (
+        "median update entry over the rate",
+        "of the learning rate",
+        "middle of the entries of an update that are not 0, without their sign, over its learning rate",
+    ),
     "update_size": ("update entry", "per update", "entries without their sign of what an update adds to the weights"),
     "update_over_rate_size": (
         "update entry over the rate",

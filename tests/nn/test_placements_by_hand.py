@@ -84,6 +84,12 @@ def test_rezero_has_one_closed_gate_a_layer_and_no_norm():
     assert [p.shape for p in placement.parameters()] == [torch.Size([])]
 
 
+def test_plain_has_a_norm_after_each_branch_and_no_skip():
+    assert value("plain") == pytest.approx(n(g(n(f(3)))))
+    found = make("plain", sublayers=3)(torch.tensor([3.0]), f, g, h).item()
+    assert found == pytest.approx(n(h(n(g(n(f(3)))))))
+
+
 def test_fixup_has_a_scalar_before_and_a_scalar_after_each_branch_and_no_norm():
     placement = make("fixup")
     assert placement(torch.tensor([3.0]), f, g).item() == pytest.approx(3 + f(3) + g(3 + f(3)))

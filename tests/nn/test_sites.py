@@ -93,7 +93,7 @@ def test_the_norms_of_queries_and_keys_have_addresses(setting, build):
     assert found[8:12] == ["scale_q", "shift_q", "scale_k", "shift_k"]
 
 
-@pytest.mark.parametrize("placement", ["sandwich", "layerscale", "admin", "deepnorm", "b2t", "mix", "rezero"])
+@pytest.mark.parametrize("placement", ["sandwich", "layerscale", "admin", "deepnorm", "b2t", "mix", "rezero", "plain"])
 def test_the_stream_is_followed_through_every_placement(setting, build, batch, placement):
     """What a layer gives on is the placement of its branches, by address, on what the layer before gave."""
     model = build(setting(placement)).double()

@@ -21,6 +21,7 @@ VARIANTS = {
     "layerscale": {"placement": "layerscale", "layers": 3},
     "admin": {"placement": "admin", "layers": 3},
     "rezero": {"placement": "rezero", "layers": 3},
+    "plain": {"placement": "plain", "layers": 3},
     "deepnorm": {"placement": "deepnorm", "layers": 3},
     "b2t": {"placement": "b2t"},
     "mix, one layer": {"placement": {"kind": "mix", "share": 0.5}, "layers": 1},

@@ -42,7 +42,7 @@ def scatter(
     up, across = (_gathered(results, selection, over) for selection in (of, {**of, **to}))
     x, y = str({**of, **to}["quantity"]), str(of["quantity"])
     seeds = paired(across, up)
-    rows = {name: pl.concat([table, across.rows[name]]).unique(maintain_order=True) for name, table in up.rows.items()}
+    rows = _of_both(up.rows, across.rows)
     if seeds.is_empty():
         finding = f"Nothing of the {called(y)} has been measured together with the {called(x)}"
         return Section(finding, missing=" ".join((up.missing, *up.left_out, *across.left_out)).strip(), rows=rows)
@@ -62,6 +62,12 @@ def _gathered(results: Results, selection: Mapping[str, Json], over: str) -> Gat
         raise ReportError(Problem("of", "names no quantity", "write of: {quantity: ...} and to: {quantity: ...}"))
     where = {key: value for key, value in selection.items() if key != "quantity"}
     return gather(results, quantity, where, over, log=True, panels=False)
+
+
+def _of_both(up: Mapping[str, pl.DataFrame], across: Mapping[str, pl.DataFrame]) -> dict[str, pl.DataFrame]:
+    """The stored rows behind either quantity, each once; one may have a table that the other has not."""
+    tables = {name: [each[name] for each in (up, across) if name in each] for name in {**up, **across}}
+    return {name: pl.concat(parts).unique(maintain_order=True) for name, parts in tables.items()}
 
 
 def paired(across: Gathered, up: Gathered) -> pl.DataFrame:

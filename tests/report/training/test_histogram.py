@@ -7,8 +7,10 @@ import polars as pl
 import pytest
 
 from lnlab.report.drawing import svg
+from lnlab.report.gather import gather
 from lnlab.report.plates import filled
 from lnlab.report.sections.histogram import histogram
+from lnlab.report.sections.scatter import scatter
 from lnlab.report.strata import STEPS
 from lnlab.tables import Results
 
@@ -42,6 +44,23 @@ def test_the_median_counts_zeros_and_the_heading_compares_it_within_seeds(whole)
     told = float(finding.rpartition("falls to ")[2].rstrip("×"))
     assert told == pytest.approx(exact, rel=0.15), "known to a quarter of an octave"
     assert finding.startswith("From update 1 to update 50, the median gradient entry falls to ")
+
+
+def test_medians_without_zeros_keep_the_histograms_that_they_are_made_of(whole):
+    asked = {"log": True, "panels": False}
+    found = gather(whole, "median_gradient_size", POST["where"], "step", **asked)
+    first = found.seeds.filter(x=1).sort("seed")["value"].to_list()
+    assert first == pytest.approx([np.median(drawn_values(seed, 1)) for seed in range(1, 6)], rel=0.05)
+    kept = Results(whole.runs, whole.axes, {**whole.tables, **found.rows})
+    assert found.rows["histograms"]["quantity"].unique().to_list() == ["gradient_size"]
+    assert gather(kept, "median_gradient_size", POST["where"], "step", **asked).seeds.equals(found.seeds)
+
+
+def test_a_scatter_keeps_the_tables_behind_either_quantity(whole):
+    of = {"quantity": "median_gradient_size", **POST["where"]}
+    rows = scatter(whole, of=of, to={"quantity": "nll", "split": "validation"}, over="step").rows
+    assert rows["histograms"]["quantity"].unique().to_list() == ["gradient_size"]
+    assert rows["curves"]["quantity"].unique().to_list() == ["nll"]
 
 
 def test_zeros_and_what_is_not_finite_are_stated(whole):
