@@ -62,11 +62,11 @@ def checked(request: Request, known: "Registries") -> dict[str, Any]:
     """
     from lnlab.compile.decisions import assumed
 
-    plan, _ = compiled(request, known)
+    plan, _ = compiled(request, known, assume_data=True)
     tuning = plan.runs if plan.undecided else ()
     if plan.undecided:
         _build(request, plan, distinct(plan), known)
-        plan, _ = compiled(request, known, [assumed(question) for question in plan.undecided])
+        plan, _ = compiled(request, known, [assumed(question) for question in plan.undecided], assume_data=True)
     models = distinct(plan)
     _build(request, plan, models, known)
     return {

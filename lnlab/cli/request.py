@@ -75,8 +75,16 @@ def registries(plugins: Sequence[Path]) -> "Registries":
     return {**Pieces(tuple(plugins))(), **FRAME_REGISTRIES}
 
 
-def compiled(request: Request, known: "Registries", decisions: "Sequence[Decision]" = ()) -> "tuple[Plan, Document]":
+def compiled(
+    request: Request, known: "Registries", decisions: "Sequence[Decision]" = (), *, assume_data: bool = False
+) -> "tuple[Plan, Document]":
     """The plan of what was asked, given what was decided so far, with the document it was made of.
+
+    Args:
+        request: what was asked.
+        known: the registries of both wings.
+        decisions: what was chosen on tuning seeds so far.
+        assume_data: whether a corpus that says how long an epoch is may be absent.
 
     Raises:
         SpecError: every problem of the spec at once.
@@ -95,6 +103,7 @@ def compiled(request: Request, known: "Registries", decisions: "Sequence[Decisio
             overrides=request.overrides,
             plugins=_digests(request.plugins),
             decisions=decisions,
+            assume_data=assume_data,
         )
     except SpecError as error:  # a faulty value is told once, as what it is
         raise SpecError(*faults, *(problem for problem in error.problems if problem.where not in places)) from error

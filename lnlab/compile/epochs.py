@@ -1,7 +1,7 @@
 """Passes over the training data as updates: how many an epoch has is the task's to say, which reads its corpus for it.
 
 A spec that counts nothing in epochs never asks. One that does can be checked where its corpus is absent: an epoch then
-passes for one update, and ``absent`` keeps the error for whoever wants to run it.
+passes for a thousand batches, and ``absent`` keeps the error for whoever wants to run it.
 """
 
 from dataclasses import dataclass, field
@@ -16,6 +16,9 @@ from lnlab.randomness import Draw
 from lnlab.registry import Entry, Roots
 from lnlab.spec.moments import due
 
+UNKNOWN = 1_000
+"""What an epoch passes for, in batches, where nobody can say: enough for a list of steps to be within the run."""
+
 
 @dataclass
 class Epochs:
@@ -24,7 +27,7 @@ class Epochs:
     Attributes:
         registries: of which the task is one.
         roots: where data are looked for.
-        reading: whether corpora may be read; if not, every epoch passes for one update.
+        reading: whether corpora may be read; if not, every epoch passes for a thousand batches.
         absent: the corpora that are not there, in the order in which they were missed.
     """
 
@@ -59,7 +62,7 @@ class Epochs:
     def _of_task(self, task: Json) -> int | None:
         text = canonical(task)
         if text not in self._batches:
-            self._batches[text] = self._asked(task) if self.reading else 1
+            self._batches[text] = self._asked(task) if self.reading else UNKNOWN
         return self._batches[text]
 
     def _asked(self, task: Json) -> int | None:
@@ -67,7 +70,7 @@ class Epochs:
             batches: int | None = self.registries["task"].builder(task)(Draw(1), self.roots).epoch_batches
         except CorpusError as error:
             self.absent.append(error)
-            return 1
+            return UNKNOWN
         return batches
 
 
