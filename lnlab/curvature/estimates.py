@@ -1,0 +1,75 @@
+"""``tr H^p ≈ n/K Σ_k v_kᵀ H^p v_k``: moments from the runs that give the density (Ubaru, Chen and Saad, 2017).
+
+The K draws are independent, so that the mean has the standard error s/√K, and Student's law with K - 1 degrees gives
+an interval. It is about this one matrix: draws bound the error of the estimate, and are no replicates of a model.
+With few draws and a spectrum of a few large eigenvalues the draws are skewed, and intervals cover less than they say.
+"""
+
+import math
+from dataclasses import dataclass
+
+from scipy.special import stdtrit
+
+from lnlab.curvature.spectrum import Spectrum
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A number with its standard error over draws; 0 where it is exact, NaN where there is one draw.
+
+    Attributes:
+        value: the mean.
+        error: its standard error.
+        draws: how many it is the mean of.
+    """
+
+    value: float
+    error: float
+    draws: int
+
+    def interval(self, confidence: float = 0.95) -> tuple[float, float]:
+        """Student's, both sides alike."""
+        if self.error == 0:
+            return self.value, self.value
+        reach = self.error * float(stdtrit(self.draws - 1, (1 + confidence) / 2)) if self.draws > 1 else math.nan
+        return self.value - reach, self.value + reach
+
+
+def power_trace(spectrum: Spectrum, power: int) -> Estimate:
+    """``tr H^power``; exact for one matrix up to the power 2m - 1 in each draw of m steps."""
+    each = [spectrum.size * q.moment(power) for q in spectrum.quadratures]
+    value = math.fsum(each) / len(each)
+    if spectrum.exact:
+        return Estimate(value, 0.0, len(each))
+    if len(each) == 1:
+        return Estimate(value, math.nan, 1)
+    variance = math.fsum((x - value) ** 2 for x in each) / (len(each) - 1)
+    return Estimate(value, math.sqrt(variance / len(each)), len(each))
+
+
+def trace(spectrum: Spectrum) -> Estimate:
+    """``tr H = Σ λ``."""
+    return power_trace(spectrum, 1)
+
+
+def squared_frobenius(spectrum: Spectrum) -> Estimate:
+    """``‖H‖_F² = Σ λ²``, which can be compared between models of different size."""
+    return power_trace(spectrum, 2)
+
+
+@dataclass(frozen=True)
+class End:
+    """One end of a spectrum: an eigenvalue lies within ``residual`` of ``value``, and the end is not inside of it."""
+
+    value: float
+    residual: float
+
+
+def largest(spectrum: Spectrum) -> End:
+    """The largest node of all draws: λ_max from below."""
+    return max((End(float(q.nodes[-1]), float(q.residuals[-1])) for q in spectrum.quadratures), key=lambda e: e.value)
+
+
+def smallest(spectrum: Spectrum) -> End:
+    """The smallest node of all draws: λ_min from above."""
+    return min((End(float(q.nodes[0]), float(q.residuals[0])) for q in spectrum.quadratures), key=lambda e: e.value)

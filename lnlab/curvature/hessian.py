@@ -1,0 +1,32 @@
+"""``H v = d/dθ (dL/dθ · v)``: the Hessian's product by differentiating twice (Pearlmutter, 1994).
+
+The gradient is taken with its graph, once a shard; each product is one pass backward through that graph.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from lnlab.curvature.operators import Linearized, Loss, Sharded, summed, transposed
+
+
+def hessian(
+    model: nn.Module, loss: Loss, batches: Iterable[Any], parameters: Sequence[Tensor] | None = None, **options: Any
+) -> Sharded:
+    """The Hessian of the mean loss over ``batches``; arguments and options are those of ``Sharded``.
+
+    >>> model = nn.Linear(2, 1, bias=False)
+    >>> squares = lambda model, x: (model(x).square().sum() / 2, len(x))
+    >>> hessian(model, squares, [torch.tensor([[1.0, 2.0]])]).matvec(torch.tensor([1.0, 0.0]))
+    tensor([1., 2.], dtype=torch.float64)
+    """
+    return Sharded(linearized, model, loss, batches, parameters, **options)
+
+
+def linearized(model: nn.Module, loss: Loss, batch: Any, parameters: Sequence[Tensor]) -> Linearized:
+    """The gradient of the summed loss of one shard, with its graph."""
+    total, count = summed(model, loss, batch)
+    gradients = torch.autograd.grad(total, parameters, create_graph=True, allow_unused=True, materialize_grads=True)
+    return Linearized(total, count, transposed(gradients, parameters))

@@ -1,0 +1,145 @@
+"""``H Q = Q T + β_m q_{m+1} e_mᵀ``: T tridiagonal, Q orthonormal, of a symmetric H seen by products (Lanczos, 1950).
+
+    w = H q_j - β_{j-1} q_{j-1},    α_j = q_jᵀ w,    w <- w - α_j q_j,    β_j = ‖w‖,    q_{j+1} = w / β_j.
+
+In floating-point arithmetic the new vector loses its orthogonality to the old ones where a Ritz value has converged,
+and T has that value again and again: ghosts (Paige, 1971). So w is made orthogonal to all of them before β_j is taken,
+twice, which is enough (Giraud, Langou and Rozložník, 2005). Without, no more than two vectors are remembered: the
+variant of Papyan (2018), whose densities and moments are right, as ghosts share one weight, and whose counts are not.
+Recurrences are in float64, whatever the products are in.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+Matvec = Callable[[Tensor], Tensor]
+"""The product with each row of a block: (rows, size) -> (rows, size)."""
+
+NEGLIGIBLE = 1e-12
+"""A β below so many times ‖T‖ is rounding: the vectors span a space that H does not leave."""
+
+
+@dataclass(frozen=True)
+class Tridiagonal:
+    """What one run has found, in float64 on the CPU.
+
+    Attributes:
+        alphas: the diagonal of T (steps,).
+        betas: ‖w‖ after each step (steps,); all but the last stand beside the diagonal.
+        orthogonality_loss: the largest entry of |Q Qᵀ - I|, or None where Q was not kept.
+        basis: Q with a vector a row (steps, size), on the device of the products, if it was asked for.
+    """
+
+    alphas: Tensor
+    betas: Tensor
+    orthogonality_loss: float | None = None
+    basis: Tensor | None = None
+
+    def matrix(self, steps: int | None = None) -> Tensor:
+        """T, or what it was after so many steps: (steps, steps)."""
+        a, b = self.alphas[:steps], self.betas[:steps][:-1]
+        return torch.diag(a) + torch.diag(b, 1) + torch.diag(b, -1)
+
+
+Until = Callable[[Tridiagonal], bool]
+
+
+def lanczos(
+    matvec: Matvec,
+    starts: Tensor | Sequence[Tensor],
+    steps: int,
+    *,
+    reorthogonalize: bool = True,
+    until: Until | None = None,
+    basis: bool = False,
+) -> list[Tridiagonal]:
+    """One run a start vector; all advance together, so that they share their passes.
+
+    A run ends after ``steps``, at the size of the matrix, where its vectors span an invariant space, or when ``until``
+    says so of what it has found. With re-orthogonalization a run holds ``steps`` vectors in float64.
+
+    Args:
+        matvec: the product; what it gives is taken as float64.
+        starts: of any length but 0: (runs, size).
+        steps: at most so many products a run.
+        reorthogonalize: False is Papyan's variant.
+        until: looked at after every step.
+        basis: whether the runs give back Q.
+
+    Raises:
+        ValueError: no steps, a start of length 0 or not finite, a product that is not finite, or Q without
+            re-orthogonalization.
+    """
+    if steps < 1 or (basis and not reorthogonalize):
+        raise ValueError(f"found steps={steps}, basis={basis}, expected a step, and a basis only if it is kept")
+    runs = [_Run(start, steps, reorthogonalize) for start in starts]
+    while active := [run for run in runs if not run.ended]:
+        products = matvec(torch.stack([run.vector for run in active]))
+        for run, product in zip(active, products, strict=True):
+            run.advance(product.double())
+            if until is not None and not run.ended:
+                run.ended = until(run.found())
+            if run.ended and not basis:
+                run.let_go()
+    return [run.found(basis=True) for run in runs]
+
+
+class _Run:
+    """The recurrence of one start vector."""
+
+    def __init__(self, start: Tensor, steps: int, reorthogonalize: bool) -> None:
+        vector = start.double()
+        length = torch.linalg.vector_norm(vector)
+        if not (length > 0 and length.isfinite()):
+            raise ValueError(f"found a start vector of length {length.item()}, expected one that is finite and not 0")
+        self.vector, self.previous = vector / length, torch.zeros_like(vector)
+        self.steps = min(steps, vector.numel())
+        self.basis = vector.new_empty(self.steps, vector.numel()) if reorthogonalize else None
+        self.alphas: list[float] = []
+        self.betas: list[float] = []
+        self.loss: float | None = None
+        self.ended = False
+
+    def advance(self, w: Tensor) -> None:
+        """One step, with ``w = H vector``."""
+        if not w.isfinite().all():
+            raise ValueError("found a product that is not finite, expected a finite one")
+        step, beta = len(self.alphas), self.betas[-1] if self.betas else 0.0
+        w = w - beta * self.previous
+        alpha = torch.dot(w, self.vector)
+        w = w - alpha * self.vector
+        if self.basis is not None:
+            self.basis[step] = self.vector
+            for _ in range(2):
+                w = w - (self.basis[: step + 1] @ w) @ self.basis[: step + 1]
+        self.alphas.append(alpha.item())
+        self.betas.append(torch.linalg.vector_norm(w).item())
+        self.ended = step + 1 == self.steps or self.betas[-1] <= NEGLIGIBLE * self._scale()
+        if not self.ended:
+            self.previous, self.vector = self.vector, w / self.betas[-1]
+
+    def found(self, *, basis: bool = False) -> Tridiagonal:
+        alphas, betas = (torch.tensor(values, dtype=torch.float64) for values in (self.alphas, self.betas))
+        if not basis:
+            return Tridiagonal(alphas, betas)
+        held = None if self.basis is None else self.basis[: len(alphas)]
+        return Tridiagonal(alphas, betas, self.loss if held is None else orthogonality_loss(held), held)
+
+    def let_go(self) -> None:
+        """Free the vectors; what they have lost is kept."""
+        if self.basis is not None:
+            self.loss = orthogonality_loss(self.basis[: len(self.alphas)])
+        self.basis = None
+
+    def _scale(self) -> float:
+        """Not more than three times ‖T‖, and not less than it."""
+        return max(abs(a) + b for a, b in zip(self.alphas, self.betas, strict=True)) + max(self.betas)
+
+
+def orthogonality_loss(basis: Tensor) -> float:
+    """The largest entry of |Q Qᵀ - I| for Q with a vector a row."""
+    eye = torch.eye(len(basis), dtype=basis.dtype, device=basis.device)
+    return float((basis @ basis.T - eye).abs().max())

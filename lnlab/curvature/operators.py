@@ -1,0 +1,186 @@
+"""``1/n Σ_b A_b v``: a symmetric operator on flat vectors, summed over shards of a data set.
+
+A_b belongs to the *sum* of the loss over shard b, and n is the number of tokens (or sentences) of all shards: the mean
+over the data set, which a mean of the shards' means is not. A scope is a list of parameters, and its operator the
+principal block of the whole one: other parameters are constants.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Protocol
+
+import torch
+from torch import Tensor, nn
+
+from lnlab.curvature.guards import checked, differentiable, graph, private, prove, steady
+from lnlab.curvature.threads import in_order
+
+Loss = Callable[[nn.Module, Any], tuple[Tensor, float]]
+"""From a model and a batch to the sum of the loss over the batch, and the count that it is the sum over."""
+Products = Callable[[Sequence[Tensor]], list[Tensor]]
+"""The product with a tensor a parameter, each with rows in front: (rows, *shape)."""
+SMALL = 50_000
+"""Below so many coordinates rows go through the graph together: dispatch, not arithmetic, is what takes the time."""
+TOGETHER = 64
+
+
+class Operator(Protocol):
+    """A symmetric matrix, of which only products are seen.
+
+    Attributes:
+        size: rows and columns.
+        device: where vectors live.
+    """
+
+    @property
+    def size(self) -> int:
+        """Rows and columns."""
+        ...
+
+    @property
+    def device(self) -> torch.device:
+        """Where vectors live."""
+        ...
+
+    def matvec(self, block: Tensor) -> Tensor:
+        """The product with a vector (size,), or with each row of a block (rows, size), in float64."""
+        ...
+
+
+@dataclass(frozen=True)
+class Linearized:
+    """One shard at the parameters as they are.
+
+    Attributes:
+        loss: its sum, with its graph.
+        count: what it is the sum over.
+        products: of the shard's matrix.
+    """
+
+    loss: Tensor
+    count: float
+    products: Products
+
+
+Linearize = Callable[[nn.Module, Loss, Any, Sequence[Tensor]], Linearized]
+
+
+class Sharded:
+    """The operator of a mean loss over a data set; ``hessian`` and ``ggn`` make one.
+
+    With ``keep`` it is that of the parameters as they were when it was made, else as they are at the time of a product.
+
+    Args:
+        linearize: makes one shard's products.
+        model: in any mode; dropout is off in what is differentiated, and torch's batch norms use what they remember.
+        loss: deterministic.
+        batches: the shards, the slowest first if threads are to end together.
+        parameters: the scope; None: all that are trained.
+        keep: whether each shard's graph is kept from product to product, which costs its memory and saves building it
+            anew, about two fifths of the time.
+        threads: so many shards at a time, each on one core.
+        together: rows that go through a graph at once, at as many times the memory; None: 64 below 50,000 coordinates,
+            else 1.
+
+    Raises:
+        ValueError: no shard, nothing counted, or what ``guards`` refuses.
+    """
+
+    def __init__(
+        self,
+        linearize: Linearize,
+        model: nn.Module,
+        loss: Loss,
+        batches: Iterable[Any],
+        parameters: Sequence[Tensor] | None,
+        *,
+        keep: bool = False,
+        threads: int = 1,
+        together: int | None = None,
+    ) -> None:
+        self.parameters = checked(model, parameters)
+        self.size = sum(p.numel() for p in self.parameters)
+        self.device, self.dtype = self.parameters[0].device, self.parameters[0].dtype
+        self._keep, self._threads = keep, threads
+        self._together = together or (TOGETHER if self.size < SMALL else 1)
+        self._shards = [partial(linearize, private(model), loss, batch, self.parameters) for batch in batches]
+        self._kept: list[Products] = []
+        self.count = 0.0
+        with differentiable():
+            for made in in_order(_proved, self._shards, threads):
+                self.count += made.count
+                self._kept += [made.products] if keep else []
+        if not self.count > 0:
+            raise ValueError(f"found {len(self._shards)} shards with a count of {self.count}, expected a positive one")
+
+    def matvec(self, block: Tensor) -> Tensor:
+        """The product with a vector (size,), or with each row of a block (rows, size), in float64.
+
+        Rows go through the model in the type of its parameters, and are summed over shards in float64.
+
+        Raises:
+            ValueError: vectors of another size.
+        """
+        if block.shape[-1] != self.size:
+            raise ValueError(f"found vectors of {block.shape[-1]} coordinates, expected {self.size}")
+        rows = block.reshape(-1, self.size).to(self.dtype)
+        total = torch.zeros(rows.shape, dtype=torch.float64, device=self.device)
+        with nullcontext() if self._keep else differentiable():
+            for part in in_order(partial(self._product, rows), range(len(self._shards)), self._threads):
+                total += part
+        return (total / self.count).view(block.shape)
+
+    def _product(self, rows: Tensor, shard: int) -> Tensor:
+        """Of one shard with every row, from one graph."""
+        products = self._kept[shard] if self._keep else self._shards[shard]().products
+        return torch.cat([flat(products(split(part, self.parameters))) for part in torch.split(rows, self._together)])
+
+
+def summed(model: nn.Module, loss: Loss, batch: Any) -> tuple[Tensor, float]:
+    """The summed loss of a batch with its graph, and its count.
+
+    Raises:
+        ValueError: it has no graph.
+    """
+    total, count = loss(model, batch)
+    graph(total)
+    return total, count
+
+
+def transposed(outputs: Sequence[Tensor], inputs: Sequence[Tensor]) -> Products:
+    """``Jᵀ v`` for J = d outputs / d inputs, from a graph that is kept; what does not depend on an input gives it 0."""
+    moving = [i for i, y in enumerate(outputs) if y.requires_grad]
+
+    def product(rows: Sequence[Tensor]) -> list[Tensor]:
+        number = len(rows[0])
+        if not moving:
+            return [x.new_zeros(number, *x.shape) for x in inputs]
+        ends, given = [outputs[i] for i in moving], [rows[i] if number > 1 else rows[i][0] for i in moving]
+        found = torch.autograd.grad(
+            ends, inputs, given, retain_graph=True, allow_unused=True, is_grads_batched=number > 1
+        )
+        shaped = [x.new_zeros(number, *x.shape) if g is None else g for x, g in zip(inputs, found, strict=True)]
+        return [g.view(number, *x.shape) for x, g in zip(inputs, shaped, strict=True)]
+
+    return product
+
+
+def split(rows: Tensor, parameters: Sequence[Tensor]) -> list[Tensor]:
+    """Flat rows (rows, size) as a tensor a parameter, (rows, *shape)."""
+    parts = torch.split(rows, [p.numel() for p in parameters], dim=-1)
+    return [part.reshape(len(rows), *p.shape) for part, p in zip(parts, parameters, strict=True)]
+
+
+def flat(tensors: Sequence[Tensor]) -> Tensor:
+    """A tensor a parameter, (rows, *shape), as flat rows (rows, size)."""
+    return torch.cat([t.reshape(len(t), -1) for t in tensors], dim=-1)
+
+
+def _proved(shard: Callable[[], Linearized]) -> Linearized:
+    """A shard's linearization, after a second look at its loss."""
+    made = shard()
+    prove(made.loss)
+    steady(made.loss, shard().loss)
+    return made

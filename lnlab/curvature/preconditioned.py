@@ -1,0 +1,72 @@
+"""``P^-1/2 H P^-1/2``: curvature in the coordinates in which an adaptive optimizer descends (Cohen et al., 2022).
+
+Adam's P is the diagonal of sqrt(v̂) + ε. A coordinate that has never had a gradient, v = 0, such as the row of a word
+that no batch held, has no step and no P: it is left out of the matrix, and counted.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.optim import Optimizer
+
+from lnlab.curvature.operators import Operator
+
+
+class Preconditioned:
+    """An operator between two factors P^-1/2, on the coordinates where P is positive.
+
+    Attributes:
+        size: of those coordinates.
+        excluded: how many others there are.
+    """
+
+    def __init__(self, operator: Operator, diagonal: Tensor) -> None:
+        """``diagonal`` is P, (size of the operator,), 0 where a coordinate is left out.
+
+        Raises:
+            ValueError: P has another size, a negative or infinite entry, or no positive one.
+        """
+        if diagonal.shape != (operator.size,) or not ((diagonal >= 0) & diagonal.isfinite()).all():
+            raise ValueError(
+                f"found P of shape {tuple(diagonal.shape)}, expected {operator.size} numbers, none negative"
+            )
+        self._operator, self.device = operator, operator.device
+        self._kept = diagonal.nonzero().flatten()
+        self._factor = diagonal[self._kept].double().rsqrt()
+        self.size = len(self._kept)
+        self.excluded = operator.size - self.size
+        if self.size == 0:
+            raise ValueError("found P = 0, expected a positive entry")
+
+    def matvec(self, block: Tensor) -> Tensor:
+        """The product with a vector (size,), or with each row of a block (rows, size), in float64."""
+        whole = torch.zeros(*block.shape[:-1], self._operator.size, dtype=torch.float64, device=self.device)
+        whole[..., self._kept] = block.double() * self._factor
+        return self._operator.matvec(whole)[..., self._kept] * self._factor
+
+
+def adam_diagonal(optimizer: Optimizer, parameters: Sequence[Tensor]) -> Tensor:
+    """``sqrt(v̂) + ε`` of any optimizer that remembers what torch.optim.Adam does; 0 where v is, (size,), float64.
+
+    Raises:
+        ValueError: of a parameter nothing is remembered.
+    """
+    groups = {id(p): group for group in optimizer.param_groups for p in group["params"]}
+    parts = []
+    for p in parameters:
+        kept = optimizer.state.get(p, {})
+        if "exp_avg_sq" not in kept:
+            raise ValueError(
+                f"found no second moment of a parameter of {p.numel()} elements, expected an update by Adam"
+            )
+        parts.append(_root(kept, groups[id(p)]).flatten())
+    return torch.cat(parts)
+
+
+def _root(kept: dict[str, Any], group: dict[str, Any]) -> Tensor:
+    """Without the bias of v's start at 0; AMSGrad's v is the largest so far."""
+    v = kept.get("max_exp_avg_sq", kept["exp_avg_sq"]).double()
+    root = (v / (1 - group["betas"][1] ** float(kept["step"]))).sqrt() + group["eps"]
+    return torch.where(v > 0, root, 0.0)

@@ -1,0 +1,75 @@
+"""``vᵀ f(H) v = Σ_j w_j f(θ_j)``: Gauss quadrature of a spectrum, exact for polynomials of degree 2m - 1.
+
+With T = S diag(θ) Sᵀ of m steps of Lanczos from a unit vector v, the nodes are the Ritz values θ_j and the weights the
+squares of the first components, w_j = S_1j² (Golub and Meurant, 2010; Ubaru, Chen and Saad, 2017). The Ritz vector
+y_j = Qᵀ S_j has the residual ‖H y_j - θ_j y_j‖ = β_m |S_mj|, and an eigenvalue lies no farther than that from θ_j.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from lnlab.curvature.lanczos import Tridiagonal, Until
+
+
+@dataclass(frozen=True)
+class Quadrature:
+    """A discrete measure on the axis, in float64 on the CPU.
+
+    Attributes:
+        nodes: rising (nodes,).
+        weights: their sum is 1 (nodes,).
+        residuals: how far from each node an eigenvalue lies at most (nodes,).
+    """
+
+    nodes: Tensor
+    weights: Tensor
+    residuals: Tensor
+
+    def moment(self, power: int) -> float:
+        """``Σ_j w_j θ_j^power``."""
+        return float(self.weights @ self.nodes**power)
+
+
+def gauss(tridiagonal: Tridiagonal, steps: int | None = None) -> Quadrature:
+    """Nodes and weights of a run, or of its first ``steps``."""
+    nodes, vectors = torch.linalg.eigh(tridiagonal.matrix(steps))
+    last = tridiagonal.betas[:steps][-1]
+    return Quadrature(nodes, vectors[0].square(), last * vectors[-1].abs())
+
+
+def mean(quadratures: Sequence[Quadrature]) -> Quadrature:
+    """The mean of measures: every node of each, with its share of the weight."""
+    nodes, weights, residuals = (
+        torch.cat([getattr(q, part) for q in quadratures]) for part in ("nodes", "weights", "residuals")
+    )
+    order = nodes.argsort()
+    return Quadrature(nodes[order], weights[order] / len(quadratures), residuals[order])
+
+
+def distance(one: Quadrature, other: Quadrature) -> float:
+    """``∫ |F - G|``: the Wasserstein-1 distance of two measures, in units of the axis."""
+    places = torch.cat([one.nodes, other.nodes])
+    order = places.argsort()
+    steps = torch.cat([one.weights, -other.weights])[order].cumsum(0)
+    return float(places[order].diff() @ steps[:-1].abs())
+
+
+def converged(tolerance: float, back: int = 5) -> Until:
+    """Whether ``back`` more steps have moved the measure by less than ``tolerance`` times its range, as ``until``.
+
+    Its distance to what it was then is compared; and an eigenvalue must be within as much of either end.
+    """
+
+    def until(found: Tridiagonal) -> bool:
+        steps = len(found.alphas)
+        if steps <= back or steps % back:
+            return False
+        now = gauss(found)
+        allowed = tolerance * float(now.nodes[-1] - now.nodes[0])
+        ends = max(now.residuals[0].item(), now.residuals[-1].item())
+        return ends <= allowed and distance(now, gauss(found, steps - back)) <= allowed
+
+    return until

@@ -1,0 +1,33 @@
+"""Work on threads with one core each, its results in the order of the work.
+
+Sums of results are then the same to the last bit, whatever the number of threads: a product of two matrices on one
+core does not depend on how many others are busy.
+"""
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from itertools import islice
+from typing import TypeVar
+
+import torch
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+def in_order(f: Callable[[Item], Result], items: Iterable[Item], threads: int) -> Iterator[Result]:
+    """``map(f, items)``, at most ``threads`` at a time, and no more than twice as many results waiting.
+
+    A new thread would take every core, whatever its parent was told: each is told anew.
+    """
+    rest = iter(items)
+    with ThreadPoolExecutor(threads, initializer=torch.set_num_threads, initargs=(1,)) as pool:
+        waiting: deque[Future[Result]] = deque(pool.submit(f, item) for item in islice(rest, 2 * threads))
+        try:
+            while waiting:
+                yield waiting.popleft().result()
+                waiting.extend(pool.submit(f, item) for item in islice(rest, 1))
+        finally:
+            for future in waiting:
+                future.cancel()

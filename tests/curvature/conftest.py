@@ -1,0 +1,85 @@
+"""Tiny models of every kind on random tokens, and their Hessians by torch's own ways."""
+
+import sys
+import warnings
+from pathlib import Path
+
+import pytest
+import torch
+from torch.func import functional_call, grad, jvp
+from torch.nn.attention import SDPBackend, sdpa_kernel
+
+sys.path.insert(0, str(Path(__file__).parent))
+sys.path.insert(0, str(Path(__file__).parents[1] / "catalogue"))
+from pieces import state_of
+
+from lnlab.catalogue import REGISTRIES
+from lnlab.compile.resolve import resolve
+from lnlab.probes.probe import evaluating
+
+torch.set_num_threads(1)
+
+
+def make_state(
+    kind="encoder_decoder", placement="post", *, norm="layer", attention="softmax", length=3, width=4, **model
+):
+    """A state of some 400 to 800 parameters in float64, every parameter random."""
+    task = {"kind": "random_tokens", "vocabulary": 9, "sentences": 2, "length": length, "law": "uniform"}
+    task |= {"classes": 3} if kind == "classifier" else {}
+    layers = model.pop("layers", 1 if kind == "encoder_decoder" else 2)
+    init = model.pop("init", "xavier_normal")
+    shape = {"kind": kind, "layers": layers, "d_model": width, "heads": 2, "d_ff": 4} | model
+    given = {"task": task, "placement": placement, "norm": norm, "attention": attention, "model": shape, "init": init}
+    state = state_of(resolve(given, REGISTRIES))
+    state.model.double()
+    generator = torch.Generator().manual_seed(3)
+    with torch.no_grad():  # scales, shifts and gates away from 0 and 1, where derivatives vanish by symmetry
+        for p in state.model.parameters():
+            p.add_(0.3 * torch.randn(p.shape, generator=generator, dtype=p.dtype))
+    return state
+
+
+class Mean(torch.nn.Module):
+    """The mean loss over batches."""
+
+    def __init__(self, model, loss, batches):
+        super().__init__()
+        self.model, self.loss, self.batches = model, loss, batches
+
+    def forward(self):
+        found = [self.loss(self.model, batch) for batch in self.batches]
+        return sum(total for total, _ in found) / sum(count for _, count in found)
+
+
+def by_torch(model, loss, batches, parameters=None, *, along=None):
+    """The Hessian of the mean loss by torch's loop over its rows; or its products ``along`` rows, forward over reverse.
+
+    Not by torch.func.hessian, whose batched forward derivatives are wrong for the scale of a LayerNorm (torch 2.13):
+    its matrix is not even symmetric.
+    """
+    scope = {id(p) for p in (model.parameters() if parameters is None else parameters)}
+    named = {f"model.{name}": p.detach() for name, p in model.named_parameters()}
+    mine = {f"model.{name}": p.shape for name, p in model.named_parameters() if id(p) in scope}
+    whole = Mean(model, loss, batches)
+
+    def f(vector):
+        parts = vector.split([shape.numel() for shape in mine.values()])
+        changed = {name: part.view(shape) for (name, shape), part in zip(mine.items(), parts, strict=True)}
+        return functional_call(whole, named | changed, ())
+
+    start = torch.cat([named[name].flatten() for name in mine])
+    with warnings.catch_warnings(), sdpa_kernel(SDPBackend.MATH), evaluating(model):
+        warnings.filterwarnings("ignore", "`torch.jit", DeprecationWarning)
+        if along is None:
+            return torch.autograd.functional.hessian(f, start)
+        return torch.stack([jvp(grad(f), (start,), (row,))[1] for row in along])
+
+
+@pytest.fixture(scope="session")
+def tiny():
+    return make_state
+
+
+@pytest.fixture(scope="session")
+def exact():
+    return by_torch

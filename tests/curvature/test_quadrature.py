@@ -1,0 +1,75 @@
+"""Quadratures: weights, the degree of exactness, the distance of measures, and when nothing moves any more."""
+
+import pytest
+import scipy.stats
+import torch
+from matrices import Matrix, generators, rotated
+
+from lnlab.curvature.lanczos import lanczos
+from lnlab.curvature.quadrature import Quadrature, converged, distance, gauss, mean
+from lnlab.curvature.starts import start
+
+VALUES = torch.cat([torch.randn(120, generator=torch.Generator().manual_seed(2)).double(), torch.tensor([9.0, -6.0])])
+
+
+def run(steps, *, seed=0, until=None, reorthogonalize=True):
+    given = start(122, *generators(1, seed))[None]
+    return lanczos(Matrix(rotated(VALUES)).matvec, given, steps, until=until, reorthogonalize=reorthogonalize)[0]
+
+
+def measure(nodes, weights):
+    nodes, weights = (torch.tensor(x, dtype=torch.float64) for x in (nodes, weights))
+    return Quadrature(nodes, weights, torch.zeros_like(nodes))
+
+
+@pytest.mark.parametrize("reorthogonalize", [True, False])
+@pytest.mark.parametrize("steps", [1, 7, 90])
+def test_weights_sum_to_one(steps, reorthogonalize):
+    found = gauss(run(steps, reorthogonalize=reorthogonalize))
+    assert abs(found.weights.sum().item() - 1) < 1e-12
+    assert (found.nodes.diff() >= 0).all()
+
+
+def test_powers_up_to_2m_minus_1_are_exact_and_the_next_is_not():
+    v, matrix = start(122, *generators(1)), rotated(VALUES)
+    found = gauss(run(6))
+    for power in range(12):
+        true = v @ torch.linalg.matrix_power(matrix, power) @ v
+        assert found.moment(power) == pytest.approx(true.item(), rel=1e-10, abs=1e-10)
+    assert found.moment(12) != pytest.approx((v @ torch.linalg.matrix_power(matrix, 12) @ v).item(), rel=1e-8)
+
+
+def test_what_it_was_after_some_steps_is_what_it_would_have_been():
+    early, late = gauss(run(10)), gauss(run(30), 10)
+    for part in ("nodes", "weights", "residuals"):
+        torch.testing.assert_close(getattr(late, part), getattr(early, part), rtol=1e-8, atol=1e-10)
+
+
+def test_the_distance_is_scipys():
+    one, other = gauss(run(12)), gauss(run(20, seed=1))
+    by_scipy = scipy.stats.wasserstein_distance(one.nodes, other.nodes, one.weights, other.weights)
+    assert distance(one, other) == pytest.approx(by_scipy, rel=1e-10)
+    assert distance(one, one) < 1e-14
+    assert distance(measure([0.0], [1.0]), measure([1.0, 3.0], [0.5, 0.5])) == 2.0
+
+
+def test_the_mean_of_measures_is_a_measure():
+    parts = [gauss(run(9, seed=s)) for s in range(3)]
+    found = mean(parts)
+    assert found.weights.sum().item() == pytest.approx(1, abs=1e-12)
+    assert found.moment(2) == pytest.approx(sum(q.moment(2) for q in parts) / 3)
+    assert (found.nodes.diff() >= 0).all()
+
+
+def test_it_ends_when_nothing_moves():
+    """Earlier if less is asked for, never before both ends stand, and near what all steps give."""
+    whole = gauss(run(122))
+    lengths = []
+    for tolerance in (1e-1, 1e-2, 1e-3):
+        found = run(122, until=converged(tolerance))
+        lengths.append(len(found.alphas))
+        early = gauss(found)
+        assert max(early.residuals[0], early.residuals[-1]) <= tolerance * 15.1
+        assert distance(early, whole) < 5 * tolerance * 15
+    assert lengths == sorted(lengths)
+    assert lengths[0] < lengths[-1] < 122
