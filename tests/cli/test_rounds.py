@@ -69,7 +69,14 @@ def trained(monkeypatch):
             if found is not None:
                 where.write("curves", [{**row, "step": 4, "value": found}])
             status = sweep.odd.get(unit.seed, "finished" if found is not None else "diverged")
-            outcome = {"trajectory": unit.key, "steps": 4, "status": status, "reason": None, "last_finite_loss": None}
+            made = 4 if found is not None else 3
+            outcome = {
+                "trajectory": unit.key,
+                "steps": made,
+                "status": status,
+                "reason": None,
+                "last_finite_loss": None,
+            }
             outcome |= {"parameters": 1, "seconds": 0.1, "device": "cpu", "versions": "{}"}
             where.commit([m.key for m in unit.measurements], outcome)
             tally.ended[status] += 1
