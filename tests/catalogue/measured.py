@@ -22,7 +22,7 @@ Numbers = dict[str, Any]
 Measured = tuple[dict[str, int], Numbers]
 """The versions of all that an entry is measured with, and its numbers."""
 DIGITS = 8
-COLUMNS = {"value": "", "text": "", "left": " left", "count": " count"}
+COLUMNS = {"value": "", "text": "", "left": " left", "count": " count", "node": " node", "weight": " weight"}
 """Of a probe's rows, those whose numbers are kept, and what is said of them."""
 
 
@@ -133,9 +133,10 @@ def _of_a_probe(entry: Entry[Any], roots: Roots) -> Measured:
         setting = setting_with(entry, placement=placement)
         with_it |= pieces_of(setting)
         rows = list(built(entry)(state_for(entry, setting, roots)))
-        for quantity in sorted({row["quantity"] for row in rows}):
+        named = [(row.get("quantity", row.get("operator")), row) for row in rows]
+        for quantity in sorted({name for name, _ in named}):
             for column, said in COLUMNS.items():
-                values = [_number(x) for r in rows if r["quantity"] == quantity for x in _several(r.get(column))]
+                values = [_number(x) for name, row in named if name == quantity for x in _several(row.get(column))]
                 numbers |= {f"{placement} {quantity}{said}": summary(values)} if values else {}
     return with_it, numbers
 

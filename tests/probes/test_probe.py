@@ -17,7 +17,11 @@ ENTRIES = [entry for entry in probes if not entry.tags.get("translates", False)]
 PASSING = [entry for entry in ENTRIES if entry.tags["passes"](probes.resolve(entry.name))]
 RICHEST = {"gradient_recursion": "post"}
 """The placement of which a probe measures everything that it can, where that is not Pre-LN."""
-ASKED = {"update_histogram": {"rate": True}, "psi_variance": {"trajectories": 40, "steps": 30}}
+ASKED = {
+    "update_histogram": {"rate": True},
+    "psi_variance": {"trajectories": 40, "steps": 30},
+    "hessian_spectrum": {"draws": 2, "steps": 4, "precision": "float64"},
+}
 """What a probe is asked for so that it measures everything in a short time."""
 
 
@@ -59,7 +63,9 @@ def rows_of(entry, state) -> list:
 
 
 def compared(rows) -> list[tuple]:
-    """Quantity and value of each row; of a histogram how many there are, and the mean of its bins."""
+    """Quantity and value of each row; of a histogram how many there are, and its mean; of a spectrum nodes."""
+    if rows and "node" in rows[0]:
+        return [(row["operator"], row["node"]) for row in rows]
     if not rows or "count" not in rows[0]:
         return [(row["quantity"], row["value"]) for row in rows]
     found = {}
@@ -126,7 +132,7 @@ def test_rows_fit_the_table_and_are_distinct(state, trained, entry):
     assert table.drop("measurement", "value", "right", "count", strict=False).is_unique().all()
     assert table.select(pl.col(pl.Float64).is_finite().all()).row(0) == (True,) * table.select(pl.col(pl.Float64)).width
     assert all("measurement" not in row for row in rows)
-    assert {row["quantity"] for row in rows} == set(entry.tags["quantities"])
+    assert {row["quantity"] for row in rows if "quantity" in row} == set(entry.tags["quantities"])
 
 
 @pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.name)
@@ -145,6 +151,7 @@ PASSES = {
     "gradient_histogram": 3.0,
     "gradient_norm": 18.0,
     "gradient_recursion": 60.0,
+    "hessian_spectrum": 37_836.0,
     "hidden_norm": 6.0,
     "input_norm": 0.0,
     "io_jacobian": 16.0,

@@ -1,0 +1,54 @@
+"""Scopes of curvature: the parameters of one kind of site, each tensor once, wherever it is used.
+
+The Hessian of a scope is a principal block of the whole one. A tied table is of the embeddings.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Literal
+
+from torch import Tensor, nn
+
+from lnlab.errors import LabError, Problem
+from lnlab.nn.sites import Site, parameters
+
+Scope = Literal[
+    "all", "without_embeddings", "embeddings", "attention", "attention_qk", "attention_vo", "feed_forward", "norms"
+]
+ATTENTION = ("self_attention", "cross_attention")
+
+
+def parameters_of(model: nn.Module, scope: Scope) -> list[Tensor]:
+    """The trained parameters of a scope, in the order of the model.
+
+    Raises:
+        LabError: the model has none.
+    """
+    found = {id(p): p for site, p in parameters(model) if p.requires_grad and _SCOPES[scope](site)}
+    if not found:
+        raise LabError(Problem("", f"the scope '{scope}' holds no trained parameter", "choose another scope"))
+    return list(found.values())
+
+
+def _of_norm(site: Site) -> bool:
+    return site.tensor.startswith(("scale", "shift"))
+
+
+def _of_table(site: Site) -> bool:
+    return site.sublayer in ("embedding", "output")
+
+
+def _of_attention(site: Site, *tensors: str) -> bool:
+    """A matrix or a bias of those tensors, or a gain beside it: of q, ``q``, ``bq`` and ``gain_q``."""
+    return site.sublayer in ATTENTION and not _of_norm(site) and site.tensor[-1] in tensors
+
+
+_SCOPES: Mapping[str, Callable[[Site], bool]] = {
+    "all": lambda _: True,
+    "without_embeddings": lambda site: not _of_table(site),
+    "embeddings": _of_table,
+    "attention": lambda site: _of_attention(site, "q", "k", "v", "o"),
+    "attention_qk": lambda site: _of_attention(site, "q", "k"),
+    "attention_vo": lambda site: _of_attention(site, "v", "o"),
+    "feed_forward": lambda site: site.sublayer == "feed_forward" and site.tensor in ("w1", "b1", "w2", "b2"),
+    "norms": _of_norm,
+}

@@ -1,0 +1,79 @@
+"""The probe of spectra against the operators themselves: scopes, draws, the exact case, Adam's coordinates."""
+
+import pytest
+import torch
+
+from lnlab.curvature.dense import dense
+from lnlab.curvature.hessian import hessian
+from lnlab.errors import LabError
+from lnlab.nn.sites import parameters
+from lnlab.probes.hessian_spectrum import hessian_spectrum
+from lnlab.probes.scopes import parameters_of
+from lnlab.tables import frame
+
+
+def quadratures(rows):
+    """By draw, as nodes and weights."""
+    found = frame("spectra", rows)
+    return {
+        draw: (torch.tensor(part["node"].to_list()), torch.tensor(part["weight"].to_list()))
+        for (draw,), part in found.group_by("draw", maintain_order=True)
+    }
+
+
+def test_a_small_scope_has_all_its_eigenvalues(state):
+    made = state("post", layers=1, width=4, d_ff=4)
+    rows = list(hessian_spectrum(made, scope="attention_qk", batches=2, precision="float64"))
+    made.model.double()
+    operator = hessian(made.model, made.task.loss, made.batches(2), parameters_of(made.model, "attention_qk"))
+    expected = torch.linalg.eigvalsh(dense(operator.matvec, operator.size))
+    nodes, weights = quadratures(rows)[1]
+    torch.testing.assert_close(nodes.double(), expected, rtol=1e-5, atol=1e-7)
+    assert weights.tolist() == pytest.approx([1 / operator.size] * operator.size)
+    assert {(row["operator"], row["scope"]) for row in rows} == {("hessian", "attention_qk")}
+
+
+@pytest.mark.parametrize("lanczos", ["full", "papyan"])
+def test_every_draw_is_a_measure_of_its_own_and_repeats(state, lanczos):
+    made = state("pre")
+    options = {"draws": 2, "steps": 6, "batches": 1, "lanczos": lanczos}
+    found = quadratures(list(hessian_spectrum(made, **options)))
+    assert list(found) == [1, 2]
+    for nodes, weights in found.values():
+        assert len(nodes) == 6
+        assert weights.sum().item() == pytest.approx(1, abs=1e-6)
+    assert not torch.equal(found[1][0], found[2][0])
+    again = quadratures(list(hessian_spectrum(made, **options, keep=False)))
+    torch.testing.assert_close(again[1][0], found[1][0], rtol=1e-3, atol=1e-4)
+
+
+def test_scopes_share_the_parameters_among_them(state):
+    model = state("pre", tied="none").model
+    sets = {s: {id(p) for p in parameters_of(model, s)} for s in ("embeddings", "attention", "feed_forward", "norms")}
+    assert sum(map(len, sets.values())) == len(set.union(*sets.values())) == len(list(model.parameters()))
+    qk, vo = ({id(p) for p in parameters_of(model, s)} for s in ("attention_qk", "attention_vo"))
+    assert qk | vo == sets["attention"]
+    assert {s.tensor for s, p in parameters(model) if id(p) in qk} == {"q", "k", "bq", "bk"}
+    rest = {id(p) for p in parameters_of(model, "without_embeddings")}
+    assert rest == {id(p) for p in model.parameters()} - sets["embeddings"]
+
+
+def test_adams_coordinates_need_adam(state, trained):
+    rows = list(hessian_spectrum(trained(state("post")), operator="preconditioned_ggn", scope="norms", batches=1))
+    nodes, _ = quadratures(rows)[1]
+    assert nodes.min() > -1e-3 * nodes.max()
+    with pytest.raises(LabError, match="asks for an optimizer"):
+        list(hessian_spectrum(state("post"), operator="preconditioned_hessian", scope="norms", batches=1))
+
+
+def test_a_loss_that_is_not_finite_is_said(state):
+    made = state("post")
+    with torch.no_grad():
+        made.model.output.table.fill_(torch.nan)
+    with pytest.raises(LabError, match="found the loss nan"):
+        list(hessian_spectrum(made, scope="norms", batches=1))
+
+
+def test_a_scope_without_parameters_is_said(state):
+    with pytest.raises(LabError, match="'norms' holds no trained parameter"):
+        list(hessian_spectrum(state("pre", norm="none"), scope="norms"))
