@@ -69,7 +69,8 @@ def _along(where: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:
 def _curves(runs: pl.DataFrame, needs: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:
     """The curves of every run, up to its own number of updates; a step recorded twice counts once, first by name.
 
-    Training that went on, and what another spec evaluated on the same trajectory, changes none of its rows.
+    Training that went on, and what another spec evaluated on the same trajectory, changes none of its rows. What was
+    evaluated once for several trajectories, their initial state, is a row of each of them.
     """
     once = rows.unique(["trajectory", "step", "split", "quantity"], keep="first", maintain_order=True)
     named = runs.select("run", "variant", "seed", "trajectory", "steps")
@@ -81,7 +82,23 @@ def _curves(runs: pl.DataFrame, needs: pl.DataFrame, rows: pl.DataFrame) -> pl.D
     ahead = trained & pl.col("quantity").is_in(_OF_THE_NEXT_UPDATE)
     kept = pl.col("step") + ahead.cast(pl.Int64) <= pl.col("steps")
     joined = joined.filter(kept & ((trained & (pl.col("quantity") != "epoch")) | pl.col("_looked")))
-    return joined.select("run", "variant", "seed", "step", "trajectory", "split", "quantity", "value")
+    columns = ("run", "variant", "seed", "step", "trajectory", "split", "quantity", "value")
+    every = pl.concat([joined.select(columns), _borrowed(named, needs, once).select(columns)])
+    return every.unique(["run", "step", "split", "quantity"], keep="first", maintain_order=True)
+
+
+def _borrowed(named: pl.DataFrame, needs: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:
+    """Evaluations that stand in the curves of another trajectory, the first that needed them."""
+    looks = needs.filter(pl.col("probe").is_in(_evaluations(needs))).join(named, on="run", maintain_order="left")
+    first = looks.unique("measurement", keep="first", maintain_order=True)
+    owners = first.select("measurement", _owner="trajectory")
+    others = looks.join(owners, on="measurement", maintain_order="left").filter(
+        pl.col("_owner") != pl.col("trajectory")
+    )
+    evaluated = rows.filter((pl.col("split") != "train") | (pl.col("quantity") == "epoch")).rename(
+        {"trajectory": "_owner"}
+    )
+    return others.join(evaluated, on=["_owner", "step"], maintain_order="left_right")
 
 
 def _evaluations(needs: pl.DataFrame) -> list[str]:
