@@ -64,7 +64,7 @@ def curves(
     if not beside.rates:
         return _finish(main)
     both = alt.vconcat(main, _strip(beside.rates, x, look), spacing=GAP, bounds="flush")
-    return _finish(both.resolve_scale(strokeDash="independent"))
+    return _finish(both.resolve_scale(strokeDash="independent"), {**THEME["legend"], "offset": OFFSET})
 
 
 def bands(series: int, splits: Sequence[str]) -> bool:
@@ -84,12 +84,9 @@ def _colour(look: Look) -> alt.Color:
 
 def _legend(look: Look) -> alt.Legend | None:
     """Marks in their colours; nothing where there is one series."""
-    columns = 3 if len(look.series) == 3 else 2
-    return (
-        alt.Legend(columns=columns, symbolOpacity=1, symbolStrokeWidth=0, offset=OFFSET)
-        if len(look.series) > 1
-        else None
-    )
+    if len(look.series) < 2:
+        return None
+    return alt.Legend(columns=3 if len(look.series) == 3 else 2, symbolOpacity=1, symbolStrokeWidth=0)
 
 
 def _dashes(splits: Sequence[str], look: Look) -> alt.StrokeDash:
@@ -165,6 +162,7 @@ def _distinct(rates: Rows) -> list[Mapping[str, Json]]:
     return [row for line in reversed(drawn.values()) for row in line]
 
 
-def _finish(chart: Any) -> dict[str, Json]:
+def _finish(chart: Any, legend: Json = THEME["legend"]) -> dict[str, Json]:
+    """With the theme; above a strip the room for the axis's title is there already, and the legend needs less."""
     spec: dict[str, Json] = chart.to_dict()
-    return {**spec, "config": dict(THEME)}
+    return {**spec, "config": {**THEME, "legend": legend}}

@@ -22,7 +22,11 @@ _WORDS: Mapping[tuple[str, str], str] = {
     ("tied", "none"): "untied",
     ("tied", "target"): "tied output",
     ("tied", "all"): "all embeddings tied",
+    ("warmup_steps", "0"): "no warm-up",
+    ("anchor", "null"): "literal decay",
 }
+_BEFORE = {"lr": "learning rate", "warmup_steps": "warm-up", "anchor": "decay from"}
+"""What stands before a number, of paths whose number is not a count of what they are called."""
 
 
 def number(value: float | None, low: float | None = None, high: float | None = None) -> str:
@@ -158,8 +162,8 @@ def value_of_axis(axis: str, value: Json, label: str) -> str:
         return f"{'with' if value else 'without'} {words.replace('cross attention', 'cross-attention')}"
     if known := _WORDS.get((short, label)):
         return known
-    if short == "lr" and isinstance(value, int | float):
-        return f"learning rate {plain(value)}"
+    if short in _BEFORE and isinstance(value, int | float):
+        return f"{_BEFORE[short]} {plain(value)}"
     return f"{plain(value)} {words}" if isinstance(value, int | float) else label
 
 

@@ -70,7 +70,8 @@ def _along(where: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:
 def _curves(runs: pl.DataFrame, needs: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:
     """The curves of every run, up to its own number of updates; a step recorded twice counts once, first by name.
 
-    Training that went on, and what another spec evaluated on the same trajectory, changes none of its rows.
+    Training that went on, and what another spec evaluated on the same trajectory, changes none of its rows. What was
+    evaluated once for several trajectories, their initial state, is a row of each of them.
     """
     once = rows.unique(["trajectory", "step", "split", "quantity"], keep="first", maintain_order=True)
     quantity = pl.col("quantity")

@@ -123,6 +123,35 @@ def test_two_runs_of_one_trajectory_share_its_rows_and_see_its_curve_up_to_their
     assert results.tables["curves"].filter(run="r0")["step"].to_list() == [0]
 
 
+def test_an_initial_state_that_was_evaluated_once_stands_in_the_curves_of_every_trajectory_that_begins_there(store):
+    plan = plan_of(variants=2, seeds=1, probes=PROBES[:1])
+    one, other = plan.trajectories
+    shared = one.measurements[0].key
+    for unit, values in ((one, {0: 9.0, 5: 3.0}), (other, {5: 4.0})):
+        opened = store.open_unit(unit.key)
+        of = {"trajectory": unit.key, "split": "validation", "quantity": "nll"}
+        opened.write("curves", [of | {"step": step, "value": value} for step, value in values.items()])
+        opened.write("curves", [of | {"split": "train", "quantity": "learning_rate", "step": 1, "value": 0.5}])
+        due = {shared: 0} if unit is one else {}
+        opened.commit([*due, f"{unit.key}-end"], outcome_of(unit) | {"steps": 5})
+    runs = [
+        {"run": f"r{n}", "trajectory": t.key, "variant": f"v{n}", "seed": 1, "steps": 5}
+        for n, t in enumerate((one, other))
+    ]
+    probe = {"probe": '{"kind":"evaluation","split":"validation"}'}
+    needs = [
+        {"run": f"r{n}", "step": step, "measurement": key, **probe}
+        for n, t in enumerate((one, other))
+        for step, key in ((0, shared), (5, f"{t.key}-end"))
+    ]
+    tables = {"runs": frame("runs", runs), "axes": frame("axes", []), "needs": frame("needs", needs)}
+    curves = join(store.root, tables).tables["curves"]
+    nll = curves.filter(quantity="nll").sort("run", "step")
+    assert nll.select("run", "step", "value").rows() == [("r0", 0, 9.0), ("r0", 5, 3.0), ("r1", 0, 9.0), ("r1", 5, 4.0)]
+    assert nll["trajectory"].to_list() == [one.key, one.key, other.key, other.key]
+    assert curves.filter(quantity="learning_rate")["run"].sort().to_list() == ["r0", "r1"]
+
+
 @pytest.mark.parametrize(
     ("made", "done", "statuses"),
     [

@@ -79,7 +79,7 @@ def _chart(
     quantity, x, unit = words
     title = titled(quantity).replace("nats", unit)
     y = _vertical(found, f"{title} (log scale)" if log else title, between, log=log)
-    across = _across(found, x)
+    across = _across(found, x, inset=inset)
     shown = {name: level for name, level in levels.items() if y.domain[0] <= level <= y.domain[1]}
     look = theme.look(found.names, range(len(found.names)) if found.splits else found.families)
     beside = _beside(found, y, shown, inset=inset)
@@ -99,9 +99,9 @@ def _chart(
     )
 
 
-def _across(found: Courses, x: X) -> Axis:
-    """From the first place to the last, with little room."""
-    values = [*found.points["x"], *found.diverged["x"]]
+def _across(found: Courses, x: X, *, inset: bool) -> Axis:
+    """From the first place to the last, learning rates included where they are drawn, with little room."""
+    values = [*found.points["x"], *found.diverged["x"], *(found.rates["x"] if inset else ())]
     span = (max(values) - min(values)) or 1.0
     return replace(linear(UPDATES[x], values), domain=(min(values) - 0.015 * span, max(values) + 0.02 * span))
 
