@@ -12,6 +12,7 @@ import lnlab.optim
 import lnlab.probes
 import lnlab.tasks
 from lnlab.corpora.corpus import corpora
+from lnlab.corpora.labelled import labelled
 from lnlab.corpora.tokenizers import tokenizers
 from lnlab.interventions.intervention import interventions
 from lnlab.nn.attention import attentions
@@ -35,6 +36,7 @@ REGISTRIES: Mapping[str, Registry[Any]] = {
     registry.kind: registry
     for registry in (
         corpora,
+        labelled,
         tokenizers,
         tasks,
         models,

@@ -24,3 +24,21 @@ def ted_root() -> Path:
         if (folder / "iwslt_ted/TED.tst2012.de-en.en.xml").is_file():
             return folder
     pytest.skip("iwslt_ted is not in LNLAB_DATA")
+
+
+@pytest.fixture(scope="session")
+def phrasebank_root() -> Path:
+    """The data folder that holds Financial PhraseBank."""
+    for folder in FOLDERS:
+        if (folder / "financial_phrasebank/Sentences_AllAgree.txt").is_file():
+            return folder
+    pytest.skip("financial_phrasebank is not in LNLAB_DATA")
+
+
+@pytest.fixture(scope="session")
+def bert_root() -> Path:
+    """The data folder that holds BERT's vocabulary."""
+    for folder in FOLDERS:
+        if (folder / "bert_base_uncased/vocab.txt").is_file():
+            return folder
+    pytest.skip("bert_base_uncased is not in LNLAB_DATA")

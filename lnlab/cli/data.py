@@ -24,7 +24,7 @@ data = typer.Typer(
 
 @data.command("list", epilog="Example: [bold]lnlab data list --json[/bold]")
 def list_corpora(plugins: Plugins, as_json: AsJson = False) -> None:
-    """List the corpora that a spec may name.
+    """List the corpora that a spec may name, and the vocabularies of tokenizers that come with one.
 
     Where they lie, their licence, and who made them.
     """
@@ -61,7 +61,7 @@ def fetch(
     ] = None,
     quiet: Quiet = False,
 ) -> None:
-    """Download and verify a corpus.
+    """Download and verify a corpus or a vocabulary.
 
     It is put where every spec finds it; what is there already is left alone.
     """

@@ -4,7 +4,8 @@ An init whose builder takes a third thing, batches, looks at data before any upd
 its parameters, how many batches of the training split (None: every one of an epoch); ``passes``, as a probe's; and
 ``profiles``, the placement whose parameters it writes. A placement that waits for such an init names its parameter, and
 that parameter's value, in ``waits``. Probes may have ``reads`` too. Tasks: ``endless``, an epoch has no end;
-``tokens``, a function of their parameters, the fewest tokens that a batch may have.
+``tokens``, a function of their parameters, the fewest tokens that a batch may have. What a task names may say in
+``declares`` which of the task's parameters must have which value: a vocabulary its size, a corpus its classes.
 """
 
 from collections import Counter
@@ -116,12 +117,30 @@ def statistics_are_of_several_tokens(setting: Setting, registries: Registries) -
     return flaws
 
 
+def what_is_declared_is_there(setting: Setting, registries: Registries) -> list[Flaw]:
+    """A model is as large as its task declares, without a look at the files that decide it."""
+    task = setting["task"]
+    nested = registries["task"][task["kind"]].nested
+    pieces = [(registry.kind, registry[task[name]["kind"]]) for name, registry in nested.items()]
+    return [
+        Flaw(
+            ("task", word),
+            f"the {kind.replace('_', ' ')} '{entry.name}' has {value}, and {word} is {task[word]}",
+            f"write {word}: {value}",
+        )
+        for kind, entry in pieces
+        for word, value in entry.tags.get("declares", {}).items()
+        if word in task and task[word] != value
+    ]
+
+
 DATA_CHECKS = (
     inits_say_what_they_read,
     what_is_read_has_an_end,
     profiles_have_a_placement,
     profiles_come_last,
     statistics_are_of_several_tokens,
+    what_is_declared_is_there,
 )
 
 

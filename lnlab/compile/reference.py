@@ -11,6 +11,7 @@ from lnlab.registry import Entry, Registry
 _HEADINGS = {
     "task": "Tasks",
     "corpus": "Corpora",
+    "labelled_corpus": "Corpora of labelled sentences",
     "tokenizer": "Tokenizers",
     "model": "Models",
     "norm": "Norms",

@@ -1,4 +1,4 @@
-"""Files as they lie in a folder or in a gzipped tar archive, read into memory and never unpacked to disk.
+"""Files as they lie in a folder, in a gzipped tar archive or in a zip, read into memory and never unpacked to disk.
 
 An archive is judged before it is used: a member whose path is absolute or leads upwards, a link under a wanted name,
 a name that stands twice, or more than ``LARGEST`` bytes are refused.
@@ -6,6 +6,7 @@ a name that stands twice, or more than ``LARGEST`` bytes are refused.
 
 import gzip
 import tarfile
+import zipfile
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ LARGEST = 1 << 29
 """Bytes that a file, or all that an archive unfolds to, may have."""
 BLOCK = 1 << 16
 DAMAGES = (tarfile.TarError, EOFError, zlib.error, gzip.BadGzipFile, ValueError, OverflowError)
+ZIP_DAMAGES = (zipfile.BadZipFile, EOFError, zlib.error, ValueError, OverflowError, NotImplementedError, RuntimeError)
 """What the standard library raises at archives that are cut off or changed."""
 
 
@@ -45,7 +47,7 @@ class _Bounded(RawIOBase):
 
 
 def _too_large(where: str) -> Problem:
-    return Problem(where, f"holds more than {LARGEST} bytes", "this is no corpus of talks: get it again")
+    return Problem(where, f"holds more than {LARGEST} bytes", "this is no such corpus: get it again")
 
 
 def read_file(path: Path) -> Content:
@@ -87,6 +89,31 @@ def read_archive(path: Path, wanted: Callable[[str], str | None]) -> dict[str, C
                 pass
     except DAMAGES as error:
         what = f"is not a whole .tgz archive ({error or type(error).__name__})"
+        raise CorpusError(Problem(str(path), what, "get it again")) from error
+    except OSError as error:
+        raise CorpusError(Problem(str(path), "cannot be read", str(error))) from error
+    return found
+
+
+def read_zip(path: Path, wanted: Callable[[str], str | None]) -> dict[str, Content]:
+    """The members of a ``.zip`` that are wanted; arguments and errors are those of ``read_archive``."""
+    found: dict[str, Content] = {}
+    try:
+        with zipfile.ZipFile(path) as archive:
+            left = LARGEST
+            for member in archive.infolist():
+                name = wanted(_inside(member.filename, path).name)
+                if name is not None and not member.is_dir():
+                    if name in found:
+                        raise _refused(path, member.filename, "stands there twice")
+                    with archive.open(member) as file:
+                        raw = file.read(left + 1)
+                    left -= len(raw)
+                    if left < 0:
+                        raise CorpusError(_too_large(str(path)))
+                    found[name] = Content(f"{path}: {name}", raw)
+    except ZIP_DAMAGES as error:
+        what = f"is not a whole .zip archive ({error or type(error).__name__})"
         raise CorpusError(Problem(str(path), what, "get it again")) from error
     except OSError as error:
         raise CorpusError(Problem(str(path), "cannot be read", str(error))) from error

@@ -1,17 +1,21 @@
-"""What ``lnlab data`` shows and does: the corpora there are, where they lie, and how they get here."""
+"""What ``lnlab data`` shows and does: the corpora and vocabularies there are, where they lie, and how they get here."""
 
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
+from typing import Any
 
 from lnlab.corpora.corpus import corpora
 from lnlab.corpora.fetch import Progress, fetch, user_folder
+from lnlab.corpora.labelled import labelled
+from lnlab.corpora.tokenizers import tokenizers
 from lnlab.errors import CorpusError, Problem, nearest
-from lnlab.registry import Roots
+from lnlab.registry import Entry, Roots
 
 
 @dataclass(frozen=True)
 class Listed:
-    """One corpus.
+    """One corpus, or the vocabulary of a tokenizer.
 
     Attributes:
         name: what a spec calls it.
@@ -35,9 +39,13 @@ class Listed:
 
 
 def listing(roots: Roots) -> list[Listed]:
-    """Every corpus that has a name of its own; files are looked for and not read."""
-    named = [entry for entry in corpora if "licence" in entry.tags]
-    return [_listed(entry.name, dict(entry.tags), roots) for entry in named]
+    """Every corpus that has a name of its own, and every vocabulary; files are looked for and not read."""
+    return [_listed(entry.name, dict(entry.tags), roots) for entry in _every() if "licence" in entry.tags]
+
+
+def _every() -> list[Entry[Any]]:
+    """Whatever may have files, by name: corpora of both kinds, and tokenizers."""
+    return sorted(chain[Entry[Any]](corpora, labelled, tokenizers), key=lambda entry: entry.name)
 
 
 def _listed(name: str, tags: dict[str, object], roots: Roots) -> Listed:
@@ -59,9 +67,10 @@ def fetch_corpus(name: str, into: Path | None = None, progress: Progress = lambd
     Raises:
         CorpusError: no corpus has this name, it cannot be downloaded, or the download fails.
     """
-    known = {entry.name: entry for entry in corpora if entry.tags.get("files")}
+    every = {entry.name: entry for entry in _every()}
+    known = {word: entry for word, entry in every.items() if entry.tags.get("files")}
     if name not in known:
-        entry = corpora.entries.get(name)
+        entry = every.get(name)
         what = "cannot be fetched" if entry else "there is no corpus of this name"
         source = entry.tags.get("source") if entry else None
         remedy = f"get it from {source}, and name its folder in LNLAB_DATA" if source else nearest(name, known)

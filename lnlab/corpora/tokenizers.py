@@ -1,8 +1,12 @@
-"""From sentences to tokens and back: byte-pair encoding, learned from the training side of a corpus.
+"""From sentences to tokens and back, the registry of tokenizers, and byte-pair encoding.
 
-A word begins with a mark in place of the space before it and marks of punctuation stand alone, so that decoding is
-exact up to runs of white space. Everything that could depend on the order of a hash table or of threads is decided
-here: which characters are kept, and that no suffix marks the ends of words.
+A tokenizer is learned from the training side of a corpus. A builder is ``(texts, size, *, ...) -> Tokenizer``, and one
+that reads a file takes the data roots third; its tags are then those of a corpus (see ``corpus``), and ``declares``
+says which ``vocabulary`` a task that names it must declare.
+
+In byte-pair encoding a word begins with a mark in place of the space before it and marks of punctuation stand alone, so
+that decoding is exact up to runs of white space. Everything that could depend on the order of a hash table or of
+threads is decided here: which characters are kept, and that no suffix marks the ends of words.
 """
 
 import os
@@ -14,7 +18,7 @@ from typing import Protocol
 from tokenizers import Regex, decoders, models, normalizers, pre_tokenizers, trainers
 from tokenizers import Tokenizer as Model
 
-from lnlab.registry import Registry
+from lnlab.registry import Registry, Roots, names_supplied
 
 # Workers have one thread each; the results are the same with any number.
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
@@ -25,6 +29,11 @@ SPECIAL = ("<pad>", "<bos>", "<eos>", "<unk>")
 
 class Tokenizer(Protocol):
     """Text to tokens and back. Tokens are less than the declared vocabulary; 0 is never among them."""
+
+    @property
+    def marks(self) -> tuple[int, int]:
+        """The tokens that begin and end a sentence which is read as a whole; no text has them."""
+        ...
 
     def encode(self, texts: Sequence[str]) -> list[list[int]]:
         """The tokens of each text, without begin and end marks."""
@@ -38,8 +47,24 @@ class Tokenizer(Protocol):
 tokenizers: Registry[Callable[..., Tokenizer]] = Registry("tokenizer")
 
 
+def learned(build: Callable[..., Tokenizer], texts: Sequence[str], size: int, roots: Roots) -> Tokenizer:
+    """The tokenizer of a builder whose parameters are bound, from the texts of a training side.
+
+    Raises:
+        CorpusError: a file that it reads is absent or damaged.
+    """
+    reads = len(names_supplied(getattr(build, "func", build))) > 2
+    return build(texts, size, roots) if reads else build(texts, size)
+
+
 class BytePairs:
-    """A learned byte-pair encoding."""
+    """A learned byte-pair encoding.
+
+    Attributes:
+        marks: the tokens that begin and end a sentence.
+    """
+
+    marks = BOS, EOS
 
     def __init__(self, model: Model) -> None:
         self._model = model

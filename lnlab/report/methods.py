@@ -116,7 +116,8 @@ def _data(taken: Mapping[str, list[Json]]) -> str:
     tokens = f", tokenized by {_choice(taken, 'task.tokenizer')}" if "task.tokenizer" in taken else ""
     given = _params(taken, "task", ("task.corpus", "task.tokenizer"))
     kind = _plain(taken, "task")
-    return f"The task is {kind}{corpus}{tokens}{_bracket(given)}. The loss is a mean over tokens, in nats."
+    unit = "tokens" if taken.get("task.classes", [None]) == [None] else "sentences"
+    return f"The task is {kind}{corpus}{tokens}{_bracket(given)}. The loss is a mean over {unit}, in nats."
 
 
 def _training(taken: Mapping[str, list[Json]], *, named: bool) -> str:

@@ -1,25 +1,29 @@
 """A corpus as tokens: encoded once a process, whatever asks for it, and gathered into padded tensors."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor
 
 from lnlab.corpora.corpus import Corpus
-from lnlab.corpora.tokenizers import EOS, Tokenizer
+from lnlab.corpora.tokenizers import EOS, Tokenizer, learned
 from lnlab.keys import canonical
+from lnlab.registry import Roots
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
 class Sentences:
-    """Sentences of different lengths in one tensor, an end mark after each.
+    """Sentences of different lengths in one tensor, each with its marks.
 
     Attributes:
         tokens: all tokens, one sentence after another, int64.
         starts: (sentences,) where each begins.
-        lengths: (sentences,) how many tokens each has, its end mark included.
+        lengths: (sentences,) how many tokens each has, its marks included.
     """
 
     tokens: Tensor
@@ -55,25 +59,35 @@ class Encoded:
     tokenizer: Tokenizer
 
 
-_kept: dict[tuple[str, Recipe, int], Encoded] = {}
+_kept: dict[Hashable, Any] = {}
 KEPT = 4
 """Encoded corpora kept a process; the oldest goes first."""
 
 
-def encoded(corpus: Corpus, tokenizer: Callable[..., Tokenizer], vocabulary: int) -> Encoded:
-    """The corpus as tokens; equal corpus, tokenizer and vocabulary share one encoding."""
-    key = (corpus.digest, Recipe.of(tokenizer), vocabulary)
+def kept(key: Hashable, make: Callable[[], T]) -> T:
+    """What was made under this key in this process, if it is among the last few; or else what is made now."""
     if key not in _kept:
-        made = _encode(corpus, tokenizer, vocabulary)
+        made = make()
         while len(_kept) >= KEPT:
             _kept.pop(next(iter(_kept)))
         _kept[key] = made
-    return _kept[key]
+    found: T = _kept[key]
+    return found
 
 
-def _encode(corpus: Corpus, tokenizer: Callable[..., Tokenizer], vocabulary: int) -> Encoded:
+def encoded(corpus: Corpus, tokenizer: Callable[..., Tokenizer], vocabulary: int, roots: Roots = ()) -> Encoded:
+    """The corpus as tokens; equal corpus, tokenizer and vocabulary share one encoding.
+
+    Raises:
+        CorpusError: a file of the tokenizer is absent or damaged.
+    """
+    key = (corpus.digest, Recipe.of(tokenizer), vocabulary)
+    return kept(key, lambda: _encode(corpus, tokenizer, vocabulary, roots))
+
+
+def _encode(corpus: Corpus, tokenizer: Callable[..., Tokenizer], vocabulary: int, roots: Roots) -> Encoded:
     """Learn the tokenizer from the training side alone, then encode every split."""
-    trained = tokenizer(list(chain.from_iterable(corpus.splits["train"])), vocabulary)
+    trained = learned(tokenizer, list(chain.from_iterable(corpus.splits["train"])), vocabulary, roots)
     splits = {}
     for name, pairs in corpus.splits.items():
         sides = [[pair[side] for pair in pairs] for side in (0, 1)]
@@ -83,6 +97,11 @@ def _encode(corpus: Corpus, tokenizer: Callable[..., Tokenizer], vocabulary: int
 
 def sentences(rows: Sequence[Sequence[int]]) -> Sentences:
     """Lists of tokens, each closed with an end mark."""
-    lengths = torch.tensor([len(row) + 1 for row in rows], dtype=torch.int64)
-    tokens = torch.tensor(list(chain.from_iterable([*row, EOS] for row in rows)), dtype=torch.int64)
+    return gathered([[*row, EOS] for row in rows])
+
+
+def gathered(rows: Sequence[Sequence[int]]) -> Sentences:
+    """Lists of tokens as they are."""
+    lengths = torch.tensor([len(row) for row in rows], dtype=torch.int64)
+    tokens = torch.tensor(list(chain.from_iterable(rows)), dtype=torch.int64)
     return Sentences(tokens, lengths.cumsum(0) - lengths, lengths)

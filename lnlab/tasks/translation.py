@@ -81,7 +81,7 @@ class Translation:
         Raises:
             CorpusError: the corpus is absent or damaged.
         """
-        return encoded(self.corpus(self.roots), self.tokenizer, self.size)
+        return encoded(self.corpus(self.roots), self.tokenizer, self.size, self.roots)
 
     def batches(self, split: str, purpose: str, epoch: int = 0) -> Iterator[Batch]:
         """Every batch of one epoch over a split, once; their order is that of draw(purpose, "batches", split, epoch).

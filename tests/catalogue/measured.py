@@ -13,6 +13,7 @@ from torch import Tensor, nn
 
 from lnlab.catalogue import REGISTRIES
 from lnlab.corpora import ted_dev, wmt14
+from lnlab.corpora.tokenizers import learned
 from lnlab.keys import digest
 from lnlab.nn.batch_norm import batch_statistics
 from lnlab.probes.probe import State
@@ -112,12 +113,17 @@ def _of_a_corpus(entry: Entry[Any], roots: Roots) -> Measured:
     return {}, {"text": corpus.digest}
 
 
+def _of_a_labelled_corpus(entry: Entry[Any], roots: Roots) -> Measured:
+    """The digest of its sentences and labels."""
+    return {}, {"text": built(entry)(roots).digest}
+
+
 def _of_a_tokenizer(entry: Entry[Any], roots: Roots) -> Measured:
     """What it makes of sentences, those that it has learned from and one that it has not."""
     toy = REGISTRIES["corpus"]["toy_german_english"]
     corpus = built(toy)(roots)
     texts = [side for pair in corpus.splits["train"] for side in pair]
-    tokenizer = built(entry)(texts, 90)
+    tokenizer = learned(built(entry), texts, 90, roots)
     encoded = tokenizer.encode([*texts[:20], "Ein völlig neues Wort: Zwölftonmusik!"])
     return {f"corpus {toy.name}": toy.version}, {
         "tokens": digest([list(row) for row in encoded]),
@@ -191,6 +197,7 @@ def _number(value: Any) -> float:
 
 MEASURES: dict[str, Callable[[Entry[Any], Roots], Measured]] = {
     "corpus": _of_a_corpus,
+    "labelled_corpus": _of_a_labelled_corpus,
     "tokenizer": _of_a_tokenizer,
     "task": _of_a_task,
     "probe": _of_a_probe,

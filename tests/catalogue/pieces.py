@@ -22,8 +22,9 @@ SMALL: dict[str, Any] = {
     "at_most": 3.0,
     "train": ["left.txt", "right.txt"],
     "corpus": {"kind": "toy_german_english", "train": 60, "validation": 20, "test": 20},
+    "labelled_corpus": {"kind": "toy_finance", "sentences": 60},
 }
-"""By the name of a parameter: what it is given where it has no default."""
+"""By the name of a parameter, or by the kind of a choice: what it is given where it has no default."""
 TINY = {
     "toy_german_english": SMALL["corpus"],
     "output_perturbation": {"draws": 1},
@@ -48,7 +49,9 @@ MODELS = ("encoder_decoder", "encoder", "language_model", "classifier")
 
 def smallest(entry: Entry[Any]) -> Choice:
     """A choice of this entry in which everything is small that has to be given, or would take long."""
-    required = {name: SMALL[name] for name, p in entry.keywords.items() if p.default is p.empty and name != "where"}
+    needed = [name for name, p in entry.keywords.items() if p.default is p.empty and name != "where"]
+    kinds = {name: registry.kind for name, registry in entry.nested.items()}
+    required = {name: SMALL.get(kinds.get(name, name), SMALL.get(name)) for name in needed}
     quick = {name: TINY[name] for name in entry.keywords if name in TINY}
     where = {"tensor": "in" if entry.tags.get("acts_on") == "function" else "w1"}
     place = {"where": where} if "where" in entry.keywords else {}

@@ -151,7 +151,21 @@ BASE = {
     "placement": "post",
 }
 PROFILED = {"kind": "admin", "start": "profiled"}
+NEWS = {"kind": "classification", "corpus": "toy_finance"}
+CLASSIFIER = {"model": BASE["model"] | {"kind": "classifier"}}
 REFUSED = [
+    (
+        CLASSIFIER | {"task": NEWS | {"classes": 2}},
+        ("task.classes",),
+        "the labelled corpus 'toy_finance' has 3, and classes is 2",
+        "write classes: 3",
+    ),
+    (
+        CLASSIFIER | {"task": NEWS | {"tokenizer": "bert_base_uncased"}},
+        ("task.vocabulary",),
+        "the tokenizer 'bert_base_uncased' has 30522, and vocabulary is 8000",
+        "write vocabulary: 30522",
+    ),
     (
         {"placement": PROFILED},
         ("encoder.placement", "decoder.placement"),
@@ -208,6 +222,7 @@ def real():
     tasks = Registry("task")
     tasks.register("any")(lambda draw, roots: None)
     tasks.register("endless", endless=True)(lambda draw, roots: None)
+    tasks.register("classification")(REGISTRIES["task"]["classification"].build)
 
     @tasks.register("short", tokens=lambda params: params["length"])
     def short(draw, roots, *, length: int): ...

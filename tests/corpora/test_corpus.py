@@ -3,8 +3,18 @@
 import pytest
 
 from lnlab.corpora import corpus as room
-from lnlab.corpora import iwslt14, multi30k, parallel_text, ted_dev, toy_german_english, wmt14
+from lnlab.corpora import (
+    financial_phrasebank,
+    iwslt14,
+    multi30k,
+    parallel_text,
+    ted_dev,
+    toy_finance,
+    toy_german_english,
+    wmt14,
+)
 from lnlab.corpora.corpus import SPLITS, corpora, corpus_of
+from lnlab.corpora.labelled import labelled, labelled_of
 from lnlab.keys import digest
 
 PAIR = ("ein Haus", "a house")
@@ -38,3 +48,21 @@ def test_every_corpus_says_what_it_is_and_a_named_one_whose_it_is(module):
     if entry.name != "parallel_text":
         assert entry.tags["licence"]
         assert entry.tags["citation"]
+
+
+@pytest.mark.parametrize("module", [financial_phrasebank, toy_finance])
+def test_every_corpus_of_labelled_sentences_says_what_it_is_and_how_many_labels_it_has(module):
+    entry = labelled[module.__name__.rpartition(".")[2]]
+    assert entry.summary.startswith("``")
+    assert entry.tags["licence"]
+    assert entry.tags["citation"]
+    assert entry.tags["declares"] == {"classes": 3}
+
+
+def test_the_digest_is_that_of_sentences_labels_and_names():
+    rows = [("up", "good"), ("down", "bad")]
+    one = labelled_of(rows, ("bad", "good"), printable=True)
+    assert (one.sentences, one.labels) == (["up", "down"], [1, 0])
+    assert one.digest == digest([["bad", "good"], [["up", "good"], ["down", "bad"]]])
+    others = [(rows[:1], ("bad", "good")), ([("up", "bad"), rows[1]], ("bad", "good")), (rows, ("good", "bad"))]
+    assert one.digest not in {labelled_of(*other, printable=True).digest for other in others}

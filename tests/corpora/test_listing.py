@@ -2,10 +2,21 @@
 
 import pytest
 
-from lnlab.corpora import iwslt14, multi30k, parallel_text, ted_dev, toy_german_english, wmt14
+from lnlab.corpora import (
+    bert_base_uncased,
+    financial_phrasebank,
+    iwslt14,
+    multi30k,
+    parallel_text,
+    ted_dev,
+    toy_finance,
+    toy_german_english,
+    wmt14,
+)
 from lnlab.corpora import listing as room
 from lnlab.corpora.corpus import Remote, corpora
 from lnlab.corpora.listing import fetch_corpus, listing
+from lnlab.corpora.tokenizers import tokenizers
 from lnlab.errors import CorpusError
 from lnlab.keys import digest_bytes
 
@@ -16,8 +27,17 @@ def by_name(roots):
 
 def test_every_named_corpus_is_listed_with_its_licence():
     found = by_name(())
-    names = {module.__name__.rpartition(".")[2] for module in (iwslt14, multi30k, ted_dev, toy_german_english, wmt14)}
-    assert set(found) >= names
+    modules = (
+        iwslt14,
+        multi30k,
+        ted_dev,
+        toy_german_english,
+        wmt14,
+        financial_phrasebank,
+        toy_finance,
+        bert_base_uncased,
+    )
+    assert set(found) >= {module.__name__.rpartition(".")[2] for module in modules}
     assert parallel_text.__name__.rpartition(".")[2] not in found
     assert all(each.licence and each.citation for each in found.values())
 
@@ -54,7 +74,30 @@ def test_the_real_test_sets_of_ted_are_found(ted_root):
     assert found.size == sum((ted_root / "iwslt_ted" / name).stat().st_size for name in ted_dev.NAMES)
 
 
-@pytest.mark.parametrize("name", ["iwslt14", "ted_dev", "wmt14"])
+@pytest.mark.data
+def test_the_real_phrasebank_is_found_and_says_to_look_at_its_licence(phrasebank_root):
+    found = by_name((phrasebank_root,))["financial_phrasebank"]
+    assert (found.state, found.fetchable) == ("present", False)
+    assert found.licence == "CC BY-NC-SA 3.0 (check before redistributing)"
+    assert found.size == 299_636 + 671_355
+
+
+@pytest.mark.data
+def test_the_real_vocabulary_of_bert_is_found_with_its_size(bert_root):
+    found = by_name((bert_root,))["bert_base_uncased"]
+    assert (found.state, found.fetchable, found.size) == ("present", True, bert_base_uncased.REMOTE.size)
+
+
+def test_a_vocabulary_is_fetched_like_a_corpus(server, root, monkeypatch):
+    remote = Remote(server.url("vocab.txt"), digest_bytes(b"[PAD]"), 5)
+    server.files["/vocab.txt"] = b"[PAD]"
+    monkeypatch.setitem(tokenizers["bert_base_uncased"].tags, "files", {bert_base_uncased.NAME: remote})
+    assert by_name((root,))["bert_base_uncased"].state == "absent"
+    assert fetch_corpus("bert_base_uncased", root) == [root / "bert_base_uncased/vocab.txt"]
+    assert by_name((root,))["bert_base_uncased"].state == "present"
+
+
+@pytest.mark.parametrize("name", ["iwslt14", "ted_dev", "wmt14", "financial_phrasebank"])
 def test_what_cannot_be_fetched_says_where_it_is_to_be_had(name):
     source = by_name(())[name].source
     assert "https://" in source

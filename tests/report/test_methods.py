@@ -53,6 +53,14 @@ def test_training_is_described_where_there_is_some(facts, results):
     assert "Nothing is trained" not in text
 
 
+def test_a_loss_is_a_mean_over_tokens_or_over_sentences(facts, results):
+    assert "a mean over tokens, in nats" in " ".join(prose(facts, results))
+    runs = [json.loads(setting) for setting in results.runs["setting"].to_list()]
+    told = [json.dumps(setting | {"task": setting["task"] | {"classes": 3}}) for setting in runs]
+    labelled = replace(results, runs=results.runs.with_columns(pl.Series("setting", told)))
+    assert "a mean over sentences, in nats" in " ".join(prose(facts, labelled))
+
+
 def test_interventions_are_described_once_with_all_that_they_take(facts, results):
     assert "intervention" not in " ".join(prose(facts, results))
     where = {"stack": None, "layer": None, "sublayer": None, "tensor": ["sum"]}

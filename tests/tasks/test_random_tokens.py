@@ -7,11 +7,14 @@ import torch
 
 from lnlab.errors import LabError
 from lnlab.randomness import Draw
+from lnlab.tasks.random_tokens import random_tokens
 from lnlab.tasks.task import tasks
+
+NAME = random_tokens.__name__
 
 
 def make(seed=1, **given):
-    return tasks.builder(tasks.resolve({"kind": "random_tokens"} | given))(Draw(seed), ())
+    return tasks.builder(tasks.resolve({"kind": NAME} | given))(Draw(seed), ())
 
 
 def some(task, n=3, split="train", purpose="probe"):

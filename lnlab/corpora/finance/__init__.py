@@ -1,0 +1,1 @@
+"""A small grammar of financial news, from which sentences of a wanted label are drawn."""

@@ -1,0 +1,124 @@
+"""Financial PhraseBank: sentences from financial news, labelled by what an investor would make of them.
+
+Four files hold the sentences on whose label all of 5 to 8 annotators agreed, or at least 75, 66 or 50 % of them. They
+lie in a folder as plain files, or in the zip that is given out. The text is kept as published, with its tokens parted
+by spaces; a few sentences stand there twice, and with half of the annotators two of them with two labels, which is for
+a task to deal with. The checksums of ``all`` and ``50`` are pinned. Of ``75`` and ``66`` none is, and the key holds
+the content.
+
+Source: Malo, Sinha, Korhonen, Wallenius and Takala 2014, Good debt or bad debt.
+"""
+
+from functools import lru_cache
+from pathlib import Path
+from typing import Literal
+
+from lnlab.corpora.archive import Content, read_file, read_zip
+from lnlab.corpora.fetch import inside, listed
+from lnlab.corpora.labelled import Labelled, labelled, labelled_of
+from lnlab.corpora.labelled_lines import labelled_lines
+from lnlab.corpora.parallel import ABSENT, States, states_of
+from lnlab.errors import CorpusError, Problem
+from lnlab.keys import digest_bytes
+from lnlab.registry import Choice, Roots
+
+ORIGIN = (
+    "https://huggingface.co/datasets/takala/financial_phrasebank (data/FinancialPhraseBank-v1.0.zip; "
+    "also https://www.researchgate.net/publication/251231364_FinancialPhraseBank-v10)"
+)
+LABELS = ("negative", "neutral", "positive")
+FOLDERS = ("financial_phrasebank", "financial_phrasebank/FinancialPhraseBank-v1.0", "FinancialPhraseBank-v1.0")
+ARCHIVE = "FinancialPhraseBank-v1.0.zip"
+ARCHIVES = (ARCHIVE, f"financial_phrasebank/{ARCHIVE}", "financial_phrasebank.zip")
+Agreement = Literal["all", "75", "66", "50"]
+NAMES = {
+    "all": "Sentences_AllAgree.txt",
+    "75": "Sentences_75Agree.txt",
+    "66": "Sentences_66Agree.txt",
+    "50": "Sentences_50Agree.txt",
+}
+SUMS = {
+    "all": "5fb370b3005b9a2759f708849a691ad2e4d2593d4c995c1afde229398a516594",
+    "50": "bb1b4df6de05d50b146f87a9d4d024b69f947066445f2384f014c3564c1612c8",
+}
+
+
+def _located(roots: Roots, name: str) -> Path | None:
+    """The file, or else an archive that should hold it, of the first root that has either."""
+    for root in roots:
+        for place in (*(f"{folder}/{name}" for folder in FOLDERS), *ARCHIVES):
+            if path := inside((root,), place):
+                return path
+    return None
+
+
+def _locate(roots: Roots) -> list[Path] | None:
+    """Whatever is there of the four files, or the archive."""
+    found = [path for name in NAMES.values() if (path := _located(roots, name))]
+    return list(dict.fromkeys(found)) or None
+
+
+def _content(path: Path, name: str) -> Content:
+    """The file, from wherever it lies."""
+    if path.suffix != ".zip":
+        return read_file(path)
+    found = read_zip(path, lambda member: name if member == name else None)
+    if name not in found:
+        raise CorpusError(Problem(str(path), f"this archive has no {name}", f"get the one of {ORIGIN}"))
+    return found[name]
+
+
+def _fingerprint(roots: Roots, choice: Choice) -> str:
+    """The pinned checksum where there is one, else that of the file."""
+    agreement = str(choice["agreement"])
+    path = None if agreement in SUMS else _located(roots, NAMES[agreement])
+    return SUMS.get(agreement) or (digest_bytes(_content(path, NAMES[agreement]).raw) if path else ABSENT)
+
+
+def _inputs(roots: Roots, choice: Choice) -> list[Path]:
+    """What joins the key by its content."""
+    agreement = str(choice["agreement"])
+    path = None if agreement in SUMS else _located(roots, NAMES[agreement])
+    return [path] if path else []
+
+
+@labelled.register(
+    "financial_phrasebank",
+    licence="CC BY-NC-SA 3.0 (check before redistributing)",
+    citation="Malo et al. 2014, Good debt or bad debt: Detecting semantic orientations in economic texts",
+    source=ORIGIN,
+    files={},
+    locate=_locate,
+    fingerprint=_fingerprint,
+    inputs=_inputs,
+    declares={"classes": len(LABELS)},
+)
+def financial_phrasebank(roots: Roots, *, agreement: Agreement = "all") -> Labelled:
+    """``sentence@label``: 2,264 sentences of financial news, negative, neutral or positive (Malo et al., 2014).
+
+    ``agreement`` says which annotators must have agreed on a label: ``all``, or 75, 66 or 50 % of them (4,846
+    sentences). ``Sentences_AllAgree.txt`` and its sisters lie in a folder ``financial_phrasebank`` or
+    ``FinancialPhraseBank-v1.0``, or in ``FinancialPhraseBank-v1.0.zip``.
+
+    Raises:
+        CorpusError: the file is absent, damaged, or not the one that was published.
+    """
+    name = NAMES[agreement]
+    path = _located(roots, name)
+    if path is None:
+        what = f"no folder '{FOLDERS[0]}' with {name}, and no {ARCHIVE}, in any of {listed(roots)}"
+        remedy = f"lnlab cannot fetch it: get it from {ORIGIN}, and name the folder that holds it in LNLAB_DATA"
+        raise CorpusError(Problem("financial_phrasebank", what, remedy))
+    return _read(states_of([path]), agreement)
+
+
+@lru_cache(maxsize=4)
+def _read(states: States, agreement: str) -> Labelled:
+    """What is wrong with a file is said of its lines first, so that a converted one is known as such."""
+    content = _content(states[0][0], NAMES[agreement])
+    rows = labelled_lines(content, LABELS)
+    wanted, found = SUMS.get(agreement), digest_bytes(content.raw)
+    if wanted not in (None, found):
+        what = f"the SHA-256 of this file should be {wanted} and is {found}"
+        raise CorpusError(Problem(content.where, what, f"get it again from {ORIGIN}"))
+    return labelled_of(rows, LABELS, printable=False)

@@ -1,0 +1,41 @@
+"""A corpus of sentences with a label each, and the registry of such corpora.
+
+A builder is ``(roots, *, ...) -> Labelled``, with the tags of any other corpus (see ``corpus``). It is not split: a
+task draws another split for every seed. ``declares`` says how many ``classes`` a task that names it must declare, so
+that a model can be built where the text is absent.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from lnlab.keys import digest
+from lnlab.registry import Registry
+
+
+@dataclass(frozen=True)
+class Labelled:
+    """Sentences, each with one label.
+
+    Attributes:
+        sentences: the text, as it is published; a sentence may occur more than once.
+        labels: of each sentence the place of its label in ``names``.
+        names: of the labels.
+        digest: the SHA-256 of sentences, labels and names.
+        printable: whether its text may be shown in a report; false for real corpora, whose licences differ.
+    """
+
+    sentences: Sequence[str]
+    labels: Sequence[int]
+    names: tuple[str, ...]
+    digest: str
+    printable: bool
+
+
+labelled: Registry[Callable[..., Labelled]] = Registry("labelled_corpus")
+
+
+def labelled_of(rows: Sequence[tuple[str, str]], names: tuple[str, ...], *, printable: bool) -> Labelled:
+    """The corpus of these sentences and the names of their labels, with the digest of both."""
+    places = {name: place for place, name in enumerate(names)}
+    labels = [places[name] for _, name in rows]
+    return Labelled([text for text, _ in rows], labels, names, digest([list(names), rows]), printable)

@@ -1,0 +1,225 @@
+"""Sentences with labels: a split for every seed, a tokenizer for every split, and cross-entropy over labels.
+
+A sentence is read between a begin and an end mark, in BERT's manner ``[CLS] ... [SEP]``, so that none is empty and a
+model may look at its first token alone. One that is too long is cut, and not left out: labels keep their shares.
+
+The tokenizer is learned from the training sentences of its seed, which costs a second or so for some thousand
+sentences; a vocabulary shared by all seeds would know the words of their test sentences. Each split with its encoding
+is kept for the process, as all variants of a seed use the same.
+"""
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Annotated, Any, Literal
+
+import torch
+from pydantic import Field
+from torch import Generator, Tensor, nn
+from torch.nn.functional import pad as extended
+
+from lnlab.corpora.corpus import SPLITS
+from lnlab.corpora.labelled import Labelled, labelled
+from lnlab.corpora.tokenizers import Tokenizer, learned, tokenizers
+from lnlab.errors import CorpusError, LabError, Problem, nearest
+from lnlab.keys import digest
+from lnlab.randomness import Draw
+from lnlab.registry import Roots, default
+from lnlab.tasks.cross_entropy import entropy, label_cross_entropy
+from lnlab.tasks.encoded import Recipe, Sentences, gathered, kept
+from lnlab.tasks.splitting import distinct, stratified
+from lnlab.tasks.task import Batch, tasks
+
+Share = Annotated[float, Field(ge=0, le=1)]
+Pad = Literal["longest"] | Annotated[int, Field(ge=2, le=10_000)]
+TYPICAL = 48
+"""Tokens of the longest of some ten sentences of financial news, at a guess: what a batch is reckoned as."""
+
+
+@dataclass(frozen=True)
+class Classification:
+    """The task of one replicate. Text is read when the first batch is asked for.
+
+    Attributes:
+        draw: the randomness of the replicate, on which the split depends.
+        corpus: from roots to sentences with labels.
+        tokenizer: from texts and a vocabulary to a tokenizer.
+        size: rows of the model's tables: the declared vocabulary.
+        labels: rows of the output: the declared number of classes.
+        batch_sentences: the most sentences of a batch.
+        label_smoothing: eps.
+        split: the shares of training, validation and test.
+        pad: how long the sentences of a batch are made; None: as long as its longest.
+        bucket: whether a batch has sentences of nearly one length.
+        max_length: the most tokens of a sentence, its two marks included.
+    """
+
+    draw: Draw
+    roots: Roots
+    corpus: Callable[[Roots], Labelled]
+    tokenizer: Callable[..., Tokenizer]
+    size: int
+    labels: int
+    batch_sentences: int
+    label_smoothing: float
+    split: tuple[float, float, float]
+    pad: int | None
+    bucket: bool
+    max_length: int
+    unit: str = "sentences"
+
+    @cached_property
+    def given(self) -> Labelled:
+        """The corpus, which has as many labels as are declared.
+
+        Raises:
+            CorpusError: the corpus is absent or damaged.
+            LabError: it has another number of labels.
+        """
+        corpus = self.corpus(self.roots)
+        if len(corpus.names) != self.labels:
+            what = (
+                f"the corpus has {len(corpus.names)} labels ({', '.join(corpus.names)}), and {self.labels} are declared"
+            )
+            raise LabError(Problem("task.classes", what, f"write classes: {len(corpus.names)}"))
+        return corpus
+
+    @cached_property
+    def places(self) -> list[int]:
+        """The places in the corpus of the sentences that are used, in order; rows count these."""
+        return distinct(self.given)
+
+    @cached_property
+    def answers(self) -> Tensor:
+        """The labels of these sentences, (sentences,)."""
+        return torch.tensor([self.given.labels[place] for place in self.places], dtype=torch.int64)
+
+    @cached_property
+    def rows(self) -> Mapping[str, Tensor]:
+        """The rows of each split, of this seed."""
+        return stratified(self.answers, self.given.names, self.split, self.draw)
+
+    @cached_property
+    def text(self) -> Sentences:
+        """The sentences as tokens, by a tokenizer that has seen those of the training split alone.
+
+        Raises:
+            CorpusError: the corpus, or a file of the tokenizer, is absent or damaged.
+        """
+        rows = self._of("train")
+        key = (self.given.digest, Recipe.of(self.tokenizer), self.size, self.max_length, digest(rows.tolist()))
+        return kept(key, lambda: self._encoded(rows))
+
+    def _encoded(self, rows: Tensor) -> Sentences:
+        sentences = [self.given.sentences[place] for place in self.places]
+        tokenizer = learned(self.tokenizer, [sentences[row] for row in rows.tolist()], self.size, self.roots)
+        (begin, end), longest = tokenizer.marks, self.max_length - 2
+        return gathered([[begin, *tokens[:longest], end] for tokens in tokenizer.encode(sentences)])
+
+    def batches(self, split: str, purpose: str, epoch: int = 0) -> Iterator[Batch]:
+        """Every batch of one epoch over a split, once; their order is that of draw(purpose, "batches", split, epoch).
+
+        Raises:
+            CorpusError: the corpus is absent or damaged, or the split has no sentence.
+        """
+        rows = self._of(split)
+        generator = Generator().manual_seed(self.draw(purpose, "batches", split, epoch))
+        for chosen in self._cut(rows, generator):
+            source = self.text.padded(chosen)
+            wider = 0 if self.pad is None else self.pad - source.shape[1]
+            yield Batch(extended(source, (0, wider)), source[:, :0], self.answers[chosen])
+
+    def _cut(self, rows: Tensor, generator: Generator) -> list[Tensor]:
+        """The rows of each batch, whose numbers differ by one at most."""
+        rows = rows[torch.randperm(len(rows), generator=generator)]
+        number = math.ceil(len(rows) / self.batch_sentences)
+        if not self.bucket:
+            return list(rows.tensor_split(number))
+        made = rows[self.text.lengths[rows].argsort(stable=True)].tensor_split(number)
+        return [made[i] for i in torch.randperm(number, generator=generator).tolist()]
+
+    def loss(self, model: nn.Module, batch: Batch) -> tuple[Tensor, int]:
+        """The label-smoothed cross-entropy of a batch: its sum in nats, and the number of sentences."""
+        return label_cross_entropy(model(batch), batch.target_out, self.label_smoothing), len(batch.target_out)
+
+    def nll(self, model: nn.Module, batch: Batch) -> tuple[Tensor, int]:
+        """The negative log-likelihood of a batch: its sum in nats, and the number of sentences."""
+        return label_cross_entropy(model(batch), batch.target_out, 0.0), len(batch.target_out)
+
+    def scores(self, model: nn.Module, batch: Batch) -> tuple[dict[str, Tensor], int]:
+        """The sums of ``loss`` and ``nll``, how many most likely labels are the right ones, and of how many."""
+        logits, answers = model(batch), batch.target_out
+        sums = {
+            "loss": label_cross_entropy(logits, answers, self.label_smoothing),
+            "nll": label_cross_entropy(logits, answers, 0.0),
+            "accuracy": (logits.argmax(-1) == answers).sum(),
+        }
+        return sums, len(answers)
+
+    @cached_property
+    def epoch_batches(self) -> int:
+        """Training batches an epoch: the size of the training split is the same for every seed.
+
+        Raises:
+            CorpusError: the corpus is absent or damaged.
+        """
+        return math.ceil(len(self._of("train")) / self.batch_sentences)
+
+    def unigram_entropy(self) -> float:
+        """The entropy of the labels of the training sentences."""
+        return entropy(torch.bincount(self.answers[self._of("train")], minlength=self.labels))
+
+    def _of(self, split: str) -> Tensor:
+        """The rows of a split, of which there are some."""
+        if split not in SPLITS:
+            raise LabError(Problem("task", f"there is no split '{split}'", nearest(split, SPLITS)))
+        if not len(self.rows[split]):
+            what = f"the split '{split}' has no sentence ({len(self.places)} in all)"
+            raise CorpusError(Problem("task", what, "give it a larger share in split, or a larger corpus"))
+        return self.rows[split]
+
+
+def _tokens(params: dict[str, Any]) -> int:
+    """Tokens of a batch, padding included."""
+    long = min(TYPICAL, params["max_length"]) if params["pad"] == "longest" else params["pad"]
+    return int(params["batch_sentences"] * long)
+
+
+@tasks.register("classification", says=lambda _: ("sentence",), batch_tokens=_tokens, tokens=lambda _: 2)
+def classification(
+    draw: Draw,
+    roots: Roots,
+    *,
+    corpus: Annotated[Callable[..., Labelled], labelled],
+    tokenizer: Annotated[Callable[..., Tokenizer], tokenizers] = default("wordpiece"),
+    vocabulary: Annotated[int, Field(ge=16, le=1_000_000)] = 8_000,
+    classes: Annotated[int, Field(ge=2, le=1_000_000)] = 3,
+    batch_sentences: Annotated[int, Field(ge=1, le=1_000_000)] = 32,
+    label_smoothing: Annotated[float, Field(ge=0, lt=1)] = 0.0,
+    split: tuple[Share, Share, Share] = (0.8, 0.1, 0.1),
+    pad: Pad = "longest",
+    bucket: bool = False,
+    max_length: Annotated[int, Field(ge=2, le=10_000)] = 128,
+) -> Classification:
+    """``(1 - eps) nll + eps / C sum(-log p)``: labels of sentences, a mean over sentences (Szegedy et al., 2016).
+
+    ``vocabulary`` and ``classes`` are declared: the model has as many rows. ``split`` has the shares of training,
+    validation and test, of every label alike, drawn anew for every seed. A batch has ``batch_sentences`` sentences or
+    fewer, and at most one fewer than any other of its epoch; a batch of a single one comes only of
+    ``batch_sentences: 1`` or ``2``. Batches are random, or with ``bucket`` of nearly one length; their sentences are
+    padded to the longest among them, or all to ``pad`` tokens. Sentences of more than ``max_length`` tokens, their two
+    marks included, are cut before their end mark.
+
+    Raises:
+        LabError: the shares do not add up to 1, or a sentence may be longer than ``pad``.
+    """
+    if not math.isclose(sum(split), 1):
+        what = f"the shares {', '.join(f'{share:g}' for share in split)} add up to {sum(split):g}"
+        raise LabError(Problem("task.split", what, "training, validation and test add up to 1"))
+    if pad != "longest" and pad < max_length:
+        what = f"sentences are padded to {pad} tokens, and may have {max_length}"
+        raise LabError(Problem("task.pad", what, f"write max_length: {pad} too, which cuts them, or a larger pad"))
+    long = None if pad == "longest" else pad
+    shape = (vocabulary, classes, batch_sentences, label_smoothing, split, long, bucket, max_length)
+    return Classification(draw, roots, corpus, tokenizer, *shape)

@@ -1,0 +1,55 @@
+"""A corpus of labelled sentences in three parts: every sentence once, every label in each part by its share.
+
+Of a label with n sentences the part between the summed shares a and b gets ``round(b n) - round(a n)`` of them, so that
+it has its share of the label to within one sentence, whatever the seed. Which ones is drawn for each seed and label.
+Sentences that differ in case or white space alone are the same one; where two labels are given to one, it has none, and
+is left out.
+"""
+
+from collections.abc import Mapping, Sequence
+from itertools import accumulate
+
+import torch
+from torch import Tensor
+
+from lnlab.corpora.corpus import SPLITS
+from lnlab.corpora.labelled import Labelled
+from lnlab.randomness import Draw
+
+Shares = Sequence[float]
+"""Of training, validation and test; their sum is 1."""
+
+
+def distinct(corpus: Labelled) -> list[int]:
+    """The places of the sentences that are left, in order: each the first of its kind."""
+    first: dict[str, int] = {}
+    given: dict[str, set[int]] = {}
+    for place, (sentence, label) in enumerate(zip(corpus.sentences, corpus.labels, strict=True)):
+        same = " ".join(sentence.casefold().split())
+        first.setdefault(same, place)
+        given.setdefault(same, set()).add(label)
+    return [place for same, place in first.items() if len(given[same]) == 1]
+
+
+def stratified(labels: Tensor, names: Sequence[str], shares: Shares, draw: Draw) -> Mapping[str, Tensor]:
+    """The rows of each part, rising; every row stands in exactly one.
+
+    Args:
+        labels: (sentences,) of each the place of its label in ``names``.
+        names: of the labels, which address their draws.
+        shares: of the parts ``SPLITS``.
+        draw: the randomness of the replicate.
+    """
+    parts: dict[str, list[Tensor]] = {split: [] for split in SPLITS}
+    for label, name in enumerate(names):
+        rows = torch.nonzero(labels == label)[:, 0]
+        order = torch.randperm(len(rows), generator=torch.Generator().manual_seed(draw("split", name)))
+        for split, chosen in zip(SPLITS, torch.split(rows[order], sizes(len(rows), shares)), strict=True):
+            parts[split].append(chosen)
+    return {split: torch.cat(chosen).sort().values for split, chosen in parts.items()}
+
+
+def sizes(number: int, shares: Shares) -> list[int]:
+    """How many of ``number`` sentences each part gets: they add up to all of them."""
+    ends = [round(number * share) for share in accumulate(shares)][:-1]
+    return [end - start for start, end in zip([0, *ends], [*ends, number], strict=True)]

@@ -1,0 +1,60 @@
+"""Sentences with labels through the whole laboratory: two passes over generated news, and how many labels are right."""
+
+import polars as pl
+import pytest
+
+SPEC = """\
+lnlab: 1
+title: A classifier of financial news
+task: {kind: classification, corpus: {kind: toy_finance, sentences: 120}, vocabulary: 120, batch_sentences: 16,
+       split: [0.5, 0.25, 0.25], max_length: 24, bucket: true}
+model: {kind: classifier, layers: 1, d_model: 16, heads: 2, d_ff: 16}
+placement: post
+norm: batch
+optimizer: {kind: adam, lr: 0.01}
+train: {epochs: 2, evaluate: {epochs: 1}}
+seeds: 2
+report:
+  - {kind: curves, quantity: accuracy, where: {split: validation}}
+"""
+
+
+@pytest.fixture
+def spec(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "spec.yaml").write_text(SPEC)
+    return tmp_path
+
+
+def test_a_classifier_trains_for_two_epochs_and_its_accuracy_is_a_share(lnlab, spec):
+    said = lnlab("run", "spec.yaml", "-w", 1, "--json")
+    assert (said.code, said.json["runs"]) == (0, {"finished": 2})
+    tables = pl.concat([pl.read_parquet(path) for path in spec.rglob("trajectories/**/curves.parquet")])
+    accuracy = tables.filter(quantity="accuracy", split="validation")
+    assert sorted(accuracy["step"].unique()) == [0, 4, 8]
+    assert accuracy["value"].is_between(0, 1).all()
+    assert all((30 * value) == pytest.approx(round(30 * value)) for value in accuracy["value"])
+    loss = tables.filter(quantity="nll", split="validation")["value"]
+    assert loss.is_between(0, 5).all()
+
+
+@pytest.mark.parametrize(
+    ("override", "said"),
+    [
+        ("task.classes=4", "the labelled corpus 'toy_finance' has 3, and classes is 4; write classes: 3"),
+        (
+            "task.tokenizer=bert_base_uncased",
+            "'bert_base_uncased' has 30522, and vocabulary is 120; write vocabulary: 30522",
+        ),
+        ("task.corpus=multi30k", "no labelled_corpus is called 'multi30k'"),
+        ("task.split=[0.5,0.5,0.5]", "the shares 0.5, 0.5, 0.5 add up to 1.5"),
+        ("task.pad=16", "sentences are padded to 16 tokens, and may have 24"),
+        ("model.kind=encoder", "the task 'classification' asks for a label"),
+    ],
+)
+def test_what_does_not_fit_is_found_before_any_text_is_read(lnlab, spec, override, said):
+    path = spec / "spec.yaml"
+    path.write_text(SPEC.replace("{epochs: 2, evaluate: {epochs: 1}}", "{steps: 2}"))
+    found = lnlab("check", path, "-s", override)
+    assert found.code == 2
+    assert said in found.err

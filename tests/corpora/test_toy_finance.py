@@ -1,0 +1,128 @@
+"""The generated news: its proportions, its lengths, what its labels mean, and that words alone do not say it."""
+
+import math
+import os
+import re
+import subprocess
+import sys
+from collections import Counter
+from itertools import pairwise
+
+import pytest
+
+from lnlab.corpora.finance.words import BURDENS, GAINS
+from lnlab.corpora.labelled import labelled
+from lnlab.corpora.toy_finance import toy_finance
+from lnlab.registry import Flawed
+
+# One digest for each version of the entry: when the text changes, its version rises and a line is added.
+TEXT = {1: "f130161529f95d1ba9699eda05ccfa21787ac587092ad8c4637bf35abff3168c"}
+REAL = {"neutral": 1_391, "positive": 570, "negative": 303}
+
+
+@pytest.fixture(scope="module")
+def corpus():
+    return toy_finance(())
+
+
+def named(corpus):
+    return [(text, corpus.names[label]) for text, label in zip(corpus.sentences, corpus.labels, strict=True)]
+
+
+def test_the_text_is_that_of_its_version(corpus):
+    assert corpus.digest == TEXT[labelled["toy_finance"].version]
+    assert corpus.printable
+
+
+def test_its_classes_are_as_large_as_the_real_ones(corpus):
+    assert Counter(name for _, name in named(corpus)) == REAL
+    for size in (3, 100, 1_999):
+        counts = Counter(name for _, name in named(toy_finance((), sentences=size)))
+        assert all(abs(counts[name] - size * n / 2_264) < 1 for name, n in REAL.items())
+
+
+def test_its_lengths_are_like_the_real_ones(corpus):
+    """Of the published file: mean 22.4, median 21, 95 % have at most 42, the longest 81."""
+    lengths = sorted(len(text.split()) for text in corpus.sentences)
+    assert sum(lengths) / len(lengths) == pytest.approx(22.4, abs=2.5)
+    assert lengths[len(lengths) // 2] == pytest.approx(21, abs=2)
+    assert lengths[int(0.95 * len(lengths))] == pytest.approx(42, abs=5)
+    assert 60 < lengths[-1] < 100
+
+
+def test_no_sentence_occurs_twice_and_a_smaller_corpus_begins_a_larger_one(corpus):
+    assert len(set(corpus.sentences)) == len(corpus.sentences) == 2_264
+    small = toy_finance((), sentences=300)
+    assert named(small) == named(corpus)[:300]
+    assert toy_finance((), sentences=300) is small
+
+
+def test_every_slot_is_filled(corpus):
+    assert not [text for text in corpus.sentences if re.search(r"[{}]|  | \.\d|_", text)]
+
+
+FIGURES = {word.strip(): good for table, good in ((GAINS, True), (BURDENS, False)) for word in table.split(";")}
+FIGURE = "|".join(sorted((" ".join(word.split()) for word in FIGURES), key=len, reverse=True))
+AMOUNTS = re.compile(
+    rf"({FIGURE}) [^,]*?(?:, )?(?:to |at |totalled |amounted to |reached |was )EUR ([\d.]+) mn"
+    r"(?: in [^,]*?)?,? (?:in [a-z ]*)?(?:from|compared to|against) EUR ([\d.]+) mn",
+    re.IGNORECASE,
+)
+
+
+def test_what_two_amounts_say_is_the_label(corpus):
+    """Read independently of the grammar: what rises, and whether that is good; sentences with a concession left out."""
+    good = {" ".join(word.split()): gain for word, gain in FIGURES.items()}
+    read = 0
+    for text, name in named(corpus):
+        found = AMOUNTS.findall(text)
+        if len(found) == 1 and "lthough" not in text:
+            figure, now, then = found[0]
+            rises = float(now) > float(then)
+            assert float(now) != float(then)
+            assert name == ("positive" if rises == good[figure.lower()] else "negative"), text
+            read += 1
+    assert read > 200
+
+
+def features(text):
+    words = text.lower().split()
+    return {*words, *pairwise(words)}
+
+
+def naive_bayes(rows, split):
+    """Held-out accuracy of naive Bayes on the words and pairs of words that occur."""
+    seen = {name: Counter() for name in REAL}
+    for text, name in rows[:split]:
+        seen[name].update(features(text))
+    total = Counter(name for _, name in rows[:split])
+
+    def score(text, name):
+        odds = (math.log((seen[name][each] + 0.5) / (total[name] + 1)) for each in features(text))
+        return math.log(total[name]) + sum(odds)
+
+    right = [name == max(REAL, key=lambda each: score(text, each)) for text, name in rows[split:]]
+    return sum(right) / len(right)
+
+
+def test_it_can_be_learned_and_is_not_trivial(corpus):
+    """Words and their pairs are worth more than the majority of 61 %, and far from all."""
+    assert 0.70 < naive_bayes(named(corpus), 1_800) < 0.90
+
+
+@pytest.mark.parametrize("size", [2, 100_001, "many"])
+def test_sizes_are_bounded(size):
+    with pytest.raises(Flawed):
+        labelled.resolve({"kind": "toy_finance", "sentences": size})
+
+
+def test_the_text_does_not_depend_on_the_hash_seed():
+    program = "from lnlab.corpora.toy_finance import toy_finance as t; print(t((), sentences=500).digest)"
+    found = {toy_finance((), sentences=500).digest}
+    for seed in ("0", "4711"):
+        environment = os.environ | {"PYTHONHASHSEED": seed}
+        run = subprocess.run(
+            [sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True
+        )
+        found.add(run.stdout.strip())
+    assert len(found) == 1
