@@ -44,8 +44,8 @@ def median(left: np.ndarray, right: np.ndarray, count: np.ndarray) -> float:
 def _medians(results: Results, stored: str, name: str) -> pl.DataFrame:
     """One row for each histogram that holds anything but zeros."""
     place = (*STATE, *SITE)
-    schema: dict[str, Any] = {column: results.runs.schema.get(column, pl.Int64) for column in STATE}
-    schema |= {column: tables.schema("histograms")[column] for column in SITE} | {"value": pl.Float64}
+    front: dict[str, Any] = {column: results.runs.schema.get(column, pl.Int64) for column in STATE}
+    schema = front | {column: tables.schema("histograms")[column] for column in SITE} | {"value": pl.Float64}
     table = results.tables.get("histograms", pl.DataFrame(schema=schema))
     rows = []
     if not table.is_empty():

@@ -7,6 +7,7 @@ import polars as pl
 import pytest
 import torch
 
+from lnlab.analyse.medians import median
 from lnlab.analyse.select import select
 from lnlab.analyse.series import series
 from lnlab.errors import LabError
@@ -50,6 +51,13 @@ def test_a_claim_reads_it_where_the_place_is_pinned(counted, drawn):
     assert found.trained
     with pytest.raises(LabError, match="stack"):
         series(counted, {"quantity": "median_gradient_size", "step": 7})
+
+
+def test_within_a_bin_it_moves_by_the_logarithm_and_a_bin_from_0_has_its_end():
+    left, right = np.array([0.0, 1.0, 4.0]), np.array([1.0, 4.0, 16.0])
+    assert median(left, right, np.array([1, 8, 1])) == pytest.approx(2)
+    assert median(left, right, np.array([1, 1, 6])) == pytest.approx(4 * 4 ** (2 / 6))
+    assert median(left, right, np.array([9, 1, 1])) == 1
 
 
 def test_nothing_but_zeros_has_no_median(counted):
