@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from torch import Tensor, nn
 from torch.utils.hooks import RemovableHandle
 
-from lnlab.nn.placements import placements
-from lnlab.nn.sites import Site
+from lnlab.nn.sites import Site, norms_stream
 from lnlab.nn.transformer import Layer, Stack
 
 Change = Callable[[Tensor], Tensor]
@@ -78,7 +77,6 @@ def _of_layer(stack: str, number: int, layer: Layer) -> Iterator[tuple[Site, Bou
 
 def stream_norms(layer: Layer) -> dict[str, nn.Module]:
     """By the name of each sublayer the norm of its sum, where the placement says that it norms the stream."""
-    said = {entry.build: entry.tags.get("norm_of") for entry in placements}
-    if said.get(type(layer.placement)) != "stream":
+    if not norms_stream(layer):
         return {}
     return dict(zip(layer.sublayers, layer.placement.norms, strict=True))  # type: ignore[arg-type]

@@ -11,6 +11,7 @@ from typing import TypeVar, cast
 
 from torch import Tensor, nn
 
+from lnlab.nn.placements import placements
 from lnlab.nn.transformer import Layer, Stack
 
 Thing = TypeVar("Thing")
@@ -100,9 +101,11 @@ class Stream:
         self.seen, self.stack, self.layer = seen, stack, layer
         self.waiting: str | None = None  # the sublayer whose sum is due
         self.branch: Tensor | None = None
+        self.alone = False  # whether the branch is the stream: nothing is added to it
 
     def follow(self, layer: Layer, hooks: ExitStack) -> None:
         """Watch a layer at work until the hooks are taken off."""
+        self.alone = norms_stream(layer)
         for name, sublayer in layer.sublayers.items():
             hooks.callback(sublayer.register_forward_pre_hook(lambda _m, x, n=name: self.enter(n, x[0])).remove)
             hooks.callback(sublayer.register_forward_hook(lambda _m, _x, y, n=name: self.leave(n, y)).remove)
@@ -122,7 +125,7 @@ class Stream:
 
     def norm(self, name: str, given: Tensor, normed: Tensor) -> None:
         """A norm that stands beside a sublayer makes ``normed`` of ``given``."""
-        if given is self.branch:  # a norm on the branch itself comes before the addition
+        if given is self.branch and not self.alone:  # a norm on the branch itself comes before the addition
             return
         self.settle(given, normed if name == self.waiting else None)
 
@@ -135,6 +138,11 @@ class Stream:
 
     def _keep(self, sublayer: str, tensor: str, x: Tensor) -> None:
         self.seen[Site(self.stack, self.layer, sublayer, tensor)] = x
+
+
+def norms_stream(layer: Layer) -> bool:
+    """Whether the placement of a layer says that it norms the stream."""
+    return any(e.build is type(layer.placement) and e.tags.get("norm_of") == "stream" for e in placements)
 
 
 def norms_beside(layer: Layer) -> list[tuple[str, nn.Module]]:

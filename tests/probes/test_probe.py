@@ -12,7 +12,9 @@ from lnlab.nn.sites import parameters
 from lnlab.probes.probe import evaluating, probes
 from lnlab.tables import frame
 
-ENTRIES = [entry for entry in probes if not entry.tags.get("translates", False)]
+APART = ("evaluation",)
+"""Probes with parameters of their own, tested where they are used: over a whole split, without a number of batches."""
+ENTRIES = [e for e in probes if not e.tags.get("translates", False) and e.name not in APART]
 """All but those that need text, of which ``test_bleu`` asks the same."""
 PASSING = [entry for entry in ENTRIES if entry.tags["passes"](probes.resolve(entry.name))]
 RICHEST = {"gradient_recursion": "post"}
