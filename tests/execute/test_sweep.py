@@ -67,11 +67,10 @@ def test_one_worker_or_two_and_any_order_give_the_same_bytes(store, unit_of, tmp
     assert found[0] == found[1] == found[2]
 
 
-def test_nothing_to_do_starts_nothing(run):
-    began = time.perf_counter()
+def test_nothing_to_do_starts_nothing(run, monkeypatch):
+    monkeypatch.setattr("lnlab.execute.sweep.Workers", None)
     tally, told = run([])
     assert (tally.ended, told) == ({}, [])
-    assert time.perf_counter() - began < 0.1
 
 
 @pytest.mark.parametrize(("how", "cause"), [("SIGKILL", "SIGKILL"), ("segfault", "SIGSEGV"), ("exit", "exit code 3")])

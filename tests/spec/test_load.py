@@ -1,7 +1,6 @@
 """A spec file is bounded before it is read, and what is wrong with it is one clear message each."""
 
 import os
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -97,11 +96,10 @@ def test_a_file_without_permission_says_why(spec, monkeypatch):
 
 
 def test_a_file_that_is_too_large_is_refused_unread(spec):
-    path = spec(b"a: " + b"x" * 50_000_000)
-    began = time.process_time()
+    path = spec(b"")
+    os.truncate(path, 10**12)  # all of it a hole: more than any memory holds
     (found,) = problems(path)
-    assert f"has 50,000,003 bytes; a spec has at most {LARGEST:,}" in found
-    assert time.process_time() - began < 0.2
+    assert f"has 1,000,000,000,000 bytes; a spec has at most {LARGEST:,}" in found
 
 
 def test_every_fault_of_a_file_is_reported_at_once_in_order(spec):
