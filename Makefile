@@ -23,7 +23,7 @@ floors: $(VENV)/.ready
 	$(BIN)/lint-imports --no-cache
 
 unit: $(VENV)/.ready
-	$(BIN)/python -m pytest --cov --cov-report=term
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses logical --dist worksteal --cov --cov-report=term
 
 # What is generated from the registries: the JSON Schema for editors and the language reference.
 reference: $(VENV)/.ready

@@ -14,10 +14,7 @@ from lnlab.errors import CorpusError
 from lnlab.keys import Json, canonical
 from lnlab.randomness import Draw
 from lnlab.registry import Entry, Roots
-from lnlab.spec.moments import due
-
-UNKNOWN = 1_000
-"""What an epoch passes for, in batches, where nobody can say: enough for a list of steps to be within the run."""
+from lnlab.spec.moments import UNKNOWN_EPOCH, due
 
 
 @dataclass
@@ -62,7 +59,7 @@ class Epochs:
     def _of_task(self, task: Json) -> int | None:
         text = canonical(task)
         if text not in self._batches:
-            self._batches[text] = self._asked(task) if self.reading else UNKNOWN
+            self._batches[text] = self._asked(task) if self.reading else UNKNOWN_EPOCH
         return self._batches[text]
 
     def _asked(self, task: Json) -> int | None:
@@ -70,7 +67,7 @@ class Epochs:
             batches: int | None = self.registries["task"].builder(task)(Draw(1), self.roots).epoch_batches
         except CorpusError as error:
             self.absent.append(error)
-            return UNKNOWN
+            return UNKNOWN_EPOCH
         return batches
 
 

@@ -13,6 +13,7 @@ from lnlab.errors import LabError, Problem
 from lnlab.execute.program import build_model, build_optimizer, build_schedule, intervened
 from lnlab.execute.unit import Registries
 from lnlab.randomness import Draw
+from lnlab.spec.moments import UNKNOWN_EPOCH
 
 
 def build_on_meta(setting: Setting, registries: Registries) -> None:
@@ -35,7 +36,7 @@ def build_on_meta(setting: Setting, registries: Registries) -> None:
 
 
 def build_rules(setting: Setting, registries: Registries) -> None:
-    """Build the schedule and the stop rule of a setting. Needs no corpus: whatever an epoch has passes for one update.
+    """Build the schedule and the stop rule of a setting. Needs no corpus.
 
     Raises:
         LabError: what cannot be built, and why.
@@ -43,8 +44,8 @@ def build_rules(setting: Setting, registries: Registries) -> None:
     schedule, stop = setting["schedule"], setting["train"]["stop"]
     endless = registries["task"][setting["task"]["kind"]].tags.get("endless", False)
     if schedule is not None:
-        build = partial(build_schedule, setting, registries, lambda: None if endless else 1.0)
-        _attempt("schedule", schedule["kind"], build)
+        epoch = None if endless else UNKNOWN_EPOCH / setting["train"]["accumulate"]
+        _attempt("schedule", schedule["kind"], partial(build_schedule, setting, registries, lambda: epoch))
     if stop is not None:
         _attempt("train.stop", stop["kind"], registries["stop"].builder(stop))
 

@@ -9,6 +9,9 @@ from pydantic_core import PydanticCustomError
 
 from lnlab.keys import Json
 
+UNKNOWN_EPOCH = 1_000
+"""What an epoch passes for, in batches, where nobody can say: enough for a list of steps to be within the run."""
+
 _RULES = ("every", "log", "epochs")
 _EXPECTED = "write init, end, a list of steps, {every: k}, {log: n} or {epochs: k}"
 _STEP = {"type": "integer", "minimum": 0}
