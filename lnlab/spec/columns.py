@@ -22,6 +22,9 @@ COLUMNS = (
     "draw",
     "node",
     "weight",
+    "residual",
+    "size",
+    "orthogonality_loss",
     "text",
     "status",
 )

@@ -34,6 +34,7 @@ TINY = {
     "warmup_steps": 8,
     "patience": 2,
     "hessian_spectrum": {"draws": 2, "steps": 4, "precision": "float64"},
+    "sharpness": {"precision": "float64", "tolerance": 1e-4},
     "psi_variance": {"trajectories": 40, "steps": 30},
     "bleu": {"sentences": 3, "each": 2},
     "translations": {"sentences": 2},
@@ -90,9 +91,10 @@ def state_of(setting: Setting, seed: int = 1, roots: Roots = ()) -> State:
 
 
 def state_for(probe: Entry[Any], setting: Setting, roots: Roots = ()) -> State:
-    """As ``state_of``; after three updates where there is nothing to see before them."""
+    """As ``state_of``; after three updates where there is nothing to see before them, or the next one is looked at."""
     state = state_of(setting, roots=roots)
-    return trained(state) if probe.tags.get("trained", False) else state
+    ahead = probe.tags.get("ahead", lambda _: False)(REGISTRIES["probe"].resolve(smallest(probe)))
+    return trained(state) if ahead or probe.tags.get("trained", False) else state
 
 
 def pieces_of(setting: Setting) -> dict[str, int]:
