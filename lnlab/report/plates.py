@@ -86,7 +86,8 @@ def filled(chart: Chart) -> dict[str, Json]:
 
 
 def _layers(spec: Mapping[str, Json]) -> list[Mapping[str, Json]]:
-    inner = [spec["spec"]] if "spec" in spec else spec.get("layer", spec.get("vconcat", []))
+    below = next((spec[word] for word in ("layer", "vconcat", "concat") if word in spec), [])
+    inner = [spec["spec"]] if "spec" in spec else below
     return [spec, *(deeper for layer in inner for deeper in _layers(layer))]
 
 
