@@ -86,10 +86,10 @@ def effective_rank(results: Results) -> pl.DataFrame:
     return _rows(results, "effective_rank")
 
 
-@quantities.register("normalized_sharpness", **SPECTRA)
-def normalized_sharpness(results: Results) -> pl.DataFrame:
+@quantities.register("relative_sharpness", **SPECTRA)
+def relative_sharpness(results: Results) -> pl.DataFrame:
     """``λ_max ‖θ‖²``, θ being the scope: twice the loss of a relative step there (Tsuzuku et al., 2020)."""
-    return _rows(results, "normalized_sharpness")
+    return _rows(results, "relative_sharpness")
 
 
 @quantities.register("eigenvalues_beyond", **SPECTRA)

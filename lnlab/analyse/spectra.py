@@ -46,7 +46,7 @@ NUMBERS: Mapping[str, pl.Expr] = {
     "negative_share": _of_the_negative(_SHARE * _NODE**2) / _SQUARES,
     "end_symmetry": -_NODE.min() / _NODE.max(),
     "effective_rank": _SIZE * _SQUARES**2 / (_SHARE * _NODE**4).sum(),
-    "normalized_sharpness": _NODE.max() * pl.col("squared_norm").first(),
+    "relative_sharpness": _NODE.max() * pl.col("squared_norm").first(),
 }
 """What is computed of the rows of one spectrum, ``share`` being the weight among all its draws."""
 

@@ -15,7 +15,7 @@ SPECTRAL: Mapping[str, tuple[str, str, str]] = {
     "negative_mass": ("negative mass", "of all directions", "share of the eigenvalues that are negative"),
     "negative_share": ("negative share", "of the squared norm", "share of the squared eigenvalues that are negative"),
     "effective_rank": ("effective rank", "eigenvalues", "how many equal eigenvalues would make the same norm"),
-    "normalized_sharpness": ("normalized sharpness", "nats per token", "largest eigenvalue times ‖θ‖² of the scope"),
+    "relative_sharpness": ("relative sharpness", "nats per token", "largest eigenvalue times ‖θ‖² of the scope"),
     "eigenvalues_beyond": ("eigenvalues beyond x", "number", "how many eigenvalues lie farther than x from 0"),
     "outliers": ("outliers", "at least", "eigenvalues that stand alone at either end"),
     "bulk_radius": ("bulk radius", _LOSS, "how far from 0 what is no outlier reaches"),

@@ -76,7 +76,7 @@ def value(results, name, **where):
         ("negative_mass", 2 / 6),
         ("negative_share", 9.25 / (9.25 + 0.0625 + 16)),
         ("effective_rank", (9.25 + 16.0625) ** 2 / (81 + 0.5**4 + 0.25**4 + 256)),
-        ("normalized_sharpness", 36.0),
+        ("relative_sharpness", 36.0),
         ("end_residual", 0.25e-6),
         ("ggn_sharpness_share", 0.75),
         ("ggn_frobenius_share", np.linalg.norm(VALUES["ggn"]) / np.linalg.norm(VALUES["hessian"])),
