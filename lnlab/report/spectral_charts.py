@@ -10,7 +10,7 @@ from lnlab.keys import Json
 from lnlab.report.scales import Axis
 from lnlab.report.theme import THEME, Look
 
-COLUMNS, WIDTH, HEIGHT, GAP = 2, 350, 300, 40
+COLUMNS, WIDTH, HEIGHT, GAP = 2, 345, 300, 60
 Rows = Sequence[Mapping[str, Json]]
 
 
@@ -29,7 +29,7 @@ def spectra(x: Axis, y: Axis, look: Look, rugs: Mapping[str, Rows]) -> dict[str,
         _panel(name, colour, x, y if place % COLUMNS == 0 else replace(y, title=""), rugs.get(name, ()), width)
         for place, (name, colour) in enumerate(arms)
     ]
-    spec: dict[str, Json] = alt.concat(*each, columns=COLUMNS, spacing=GAP).to_dict()
+    spec: dict[str, Json] = alt.concat(*each, columns=COLUMNS, spacing=GAP, bounds="flush").to_dict()
     return {**spec, "config": dict(THEME)}
 
 
@@ -38,7 +38,7 @@ def _panel(name: str, colour: str, x: Axis, y: Axis, rug: Rows, width: int) -> A
     base = here.encode(x=alt.X("x:Q", scale=x.scale, axis=x.axis))
     band = base.mark_area(opacity=0.25, color=colour, clip=True).encode(y=_y("low", y), y2="high:Q")
     line = base.mark_line(strokeWidth=1.6, color=colour, clip=True).encode(y=_y("estimate", y))
-    title = alt.TitleParams(name, anchor="start", fontSize=13, fontWeight="normal", offset=28)
+    title = alt.TitleParams(name, anchor="start", frame="group", fontSize=13, fontWeight="normal", offset=30)
     return alt.layer(band, line, *_rug(rug, colour, x)).properties(width=width, height=HEIGHT, title=title)
 
 

@@ -47,10 +47,11 @@ SCOPES: Mapping[str, str] = {
     "without_embeddings": "all but embeddings",
     "attention_qk": "attention q, k",
     "attention_vo": "attention v, o",
+    "feed_forward": "feed-forward networks",
 }
 """What scopes are called where their words do not say it."""
 
 
 def matrix(operator: str, scope: str) -> str:
     """``Hessian of all parameters``."""
-    return f"{OPERATORS.get(operator, operator)} of {SCOPES.get(scope, scope.replace('_', ' '))}"
+    return f"{OPERATORS.get(operator, operator)} of {SCOPES.get(scope, scope)}"
