@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from lnlab.report.spectral_words import SPECTRAL
+from lnlab.report.curvature_words import CURVATURE
 from lnlab.report.training_words import TRAINING
 
 QUANTITIES: Mapping[str, tuple[str, str, str]] = {
@@ -185,4 +186,5 @@ QUANTITIES: Mapping[str, tuple[str, str, str]] = {
     "sentence_bleu": ("BLEU of a sentence", "0 to 100", "BLEU of one translation alone"),
     **SPECTRAL,
     **TRAINING,
+    **CURVATURE,
 }

@@ -86,8 +86,7 @@ def filled(chart: Chart) -> dict[str, Json]:
 
 
 def _layers(spec: Mapping[str, Json]) -> list[Mapping[str, Json]]:
-    below = next((spec[word] for word in ("layer", "vconcat", "concat") if word in spec), [])
-    inner = [spec["spec"]] if "spec" in spec else below
+    inner = [spec["spec"]] if "spec" in spec else spec.get("layer", spec.get("vconcat", []))
     return [spec, *(deeper for layer in inner for deeper in _layers(layer))]
 
 

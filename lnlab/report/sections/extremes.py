@@ -25,7 +25,7 @@ ENDS: Mapping[str, str] = {"largest_eigenvalue": "largest_residual", "smallest_e
 MEANS = ("curvature_trace", "frobenius_norm", "negative_mass")
 """What is a mean over start vectors, and so has a standard error."""
 COUNTED = ("outliers", "bulk_radius")
-SEEDS, RESIDUAL, DRAWS, PARTS = "over seeds", "Ritz residual", "start vectors ±", "batches ±"
+SEEDS, RESIDUAL, DRAWS, PARTS = "seeds", "residual", "vectors\u00a0±", "batches\u00a0±"
 SCHEMA = {"variant": pl.String, "matrix": pl.String, "number": pl.String, "statistic": pl.String}
 SCHEMA |= {"estimate": pl.Float64, "low": pl.Float64, "high": pl.Float64, "n": pl.Int64}
 HEADINGS = dict(zip(SCHEMA, ("variant", "matrix", "number", "statistic", "value", "95 % low", "95 % high", "n"), strict=True))
@@ -62,7 +62,7 @@ def extremes(
 ) -> Section:
     """``λ_max, λ_min, tr H, ‖H‖_F``: with Ritz residuals and three kinds of spread, never mixed (Student, 1908).
 
-    A row for each matrix of each arm: means over seeds with their 95 % interval; how far an end may lie from an
+    A table for each matrix, its arms below each other: means over seeds with their 95 % interval; how far an end may lie from an
     eigenvalue; the standard error over start vectors, of what is a mean over them; the standard deviation over parts
     of the batches, where they were measured. ``operators`` and ``scopes`` are all that there are, if nothing is said.
     """
@@ -78,7 +78,9 @@ def extremes(
         return Section("No spectrum has been measured yet", missing=missing(runs), rows=kept)
     here = Results(results.runs, results.axes, {**results.tables, "spectra": rows.drop("series", "line")})
     entries = [each for name in names for each in _arm(name, here, labels)]
-    return Section(_finding(entries), (), (_table(entries),), missing(runs), kept)
+    every = dict.fromkeys(e.matrix for e in entries)
+    tables = tuple(_table([e for e in entries if e.matrix == of], first=not n) for n, of in enumerate(every))
+    return Section(_finding(entries), (), tables, missing(runs), kept)
 
 
 def _arm(name: str, results: Results, labels: pl.DataFrame) -> Iterator[Entry]:
@@ -119,35 +121,34 @@ def _spreads(
             yield Entry(*about, word, statistic, size, None, None, int(each["n"].max()))  # type: ignore[arg-type]
 
 
-def _table(entries: Sequence[Entry]) -> Table:
-    told = {(e.variant, e.matrix, e.statistic, e.number): e.text for e in entries}
+def _table(entries: Sequence[Entry], *, first: bool) -> Table:
+    """Of one matrix."""
+    told = {(e.variant, e.statistic, e.number): e.text for e in entries}
     columns = [word for word in (*ENDS, *MEANS, *COUNTED) if any(e.number == word for e in entries)]
-    heads = ("variant", "matrix", "", *map(called, columns))
     lines: list[tuple[Cell, ...]] = []
-    for variant, of in dict.fromkeys((e.variant, e.matrix) for e in entries):
-        first = True
+    for variant in dict.fromkeys(e.variant for e in entries):
+        head = variant
         for statistic in (SEEDS, RESIDUAL, DRAWS, PARTS):
-            texts = [told.get((variant, of, statistic, word)) for word in columns]
+            texts = [told.get((variant, statistic, word)) for word in columns]
             if any(texts):
-                head = (variant, of) if first else ("", "")
-                cells = ((text or "–", True) for text in texts)
-                lines.append(((head[0], False), (head[1], False), (statistic, False), *cells))
-                first = False
+                lines.append(((head, False), (statistic, False), *((text or "–", True) for text in texts)))
+                head = ""
     rows = pl.DataFrame([tuple(vars(e).values()) for e in entries], schema=SCHEMA, orient="row")
-    return Table(rows, HEADINGS, _caption(entries), Grid("", heads, tuple(lines)))
+    shown = Grid("", ("", "", *map(called, columns)), tuple(lines))
+    return Table(rows, HEADINGS, _caption(entries) if first else f"{entries[0].matrix}, in the same way.", shown)
 
 
 def _caption(entries: Sequence[Entry]) -> str:
     by = {statistic: max((e.n for e in entries if e.statistic == statistic), default=0) for statistic in (SEEDS, DRAWS, PARTS)}
     said = [
-        "Ends and moments of the spectra, in nats per token and squared parameter; the negative mass is the share of "
-        f"eigenvalues below zero, float32's rounding left out. Over seeds (n\u00a0=\u00a0{by[SEEDS]}) means with "
+        f"{entries[0].matrix}: ends and moments in nats per token and squared parameter; the negative mass is the share "
+        f"of eigenvalues below zero, float32's rounding left out. Seeds (n\u00a0=\u00a0{by[SEEDS]}): means with "
         "Student's 95 % interval, the only one that judges a difference between arms."
     ]
     if any(e.statistic == RESIDUAL for e in entries):
-        said.append("An eigenvalue lies within the Ritz residual of each end; the largest over seeds is shown.")
+        said.append("Residual: an eigenvalue lies within it of the end; the largest over seeds.")
     if by[DRAWS]:
-        said.append(f"Start vectors: the standard error over {by[DRAWS]} of them within a seed, an error of the estimate.")
+        said.append(f"Vectors: the standard error over {by[DRAWS]} start vectors within a seed, an error of the estimate.")
     if by[PARTS]:
         said.append(f"Batches: the standard deviation over {by[PARTS]} parts of the data within a seed.")
     if any(e.number == "outliers" for e in entries):

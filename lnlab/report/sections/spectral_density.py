@@ -1,7 +1,7 @@
 """Spectra of curvature side by side: log-densities on one pair of axes with one kernel, and a rug of outliers."""
 
 import math
-from collections.abc import Mapping
+from collections import Counter
 from typing import Annotated
 
 import numpy as np
@@ -15,7 +15,7 @@ from lnlab.report import theme
 from lnlab.report.scales import linear, logarithmic
 from lnlab.report.section import Chart, Section, sections
 from lnlab.report.spectra import Band, Spectra, collect, curves, ranges, said
-from lnlab.report.spectral_charts import Rows, spectra
+from lnlab.report.spectral_charts import spectra
 from lnlab.report.spectral_words import matrix
 from lnlab.report.thinning import thin
 from lnlab.report.wording import count, listing, short
@@ -76,12 +76,13 @@ def _chart(found: Spectra, sigma: float, name: str, band: Band) -> Chart:
     floor = FEWEST / (float(largest or 1) * sigma * math.sqrt(2 * math.pi))  # type: ignore[arg-type]
     points = ranges(seeds, floor)
     top = max(points.select(pl.max_horizontal("estimate", "high")).to_series().drop_nulls().to_list())
-    rugs, told = _rugs(found)
+    marks, told = _marks(found)
+    points = points.with_columns(_counted(marks, points, grid))
     x = linear("eigenvalue, in nats per token and squared parameter", [left, right])
     y = logarithmic("density (log scale)", [floor, top])
-    numbers = {"estimate": "density", "low": "lowest", "high": "highest", "n": "curves"}
+    numbers = {"estimate": "density", "low": "lowest", "high": "highest", "n": "curves", "marks": "ticks"}
     return Chart(
-        spectra(x, y, theme.look(found.names, found.families), rugs),
+        spectra(x, y, theme.look(found.names, found.families)),
         points,
         seeds,
         {"panel": "variant", "x": "eigenvalue", **numbers},
@@ -92,26 +93,28 @@ def _chart(found: Spectra, sigma: float, name: str, band: Band) -> Chart:
     )
 
 
-def _rugs(found: Spectra) -> tuple[Mapping[str, Rows], str]:
-    """The eigenvalues that are marked in each panel, and what they are."""
+def _marks(found: Spectra) -> tuple[pl.DataFrame, str]:
+    """The eigenvalues that are marked, ``series node``, and what they are."""
     alone = marked(found.rows).filter(pl.col("outlier") != 0)
-    if alone.is_empty():
-        by = found.rows.group_by("series", "replicate", maintain_order=True)
-        ends = by.agg(low=pl.col("node").min(), high=pl.col("node").max())
-        return _marks(ends.unpivot(index=["series", "replicate"], value_name="x")), "Ticks below mark both ends of each spectrum."
-    marks = _marks(alone.select("series", "replicate", x="node"))
-    return marks, (
-        "Ticks below mark outliers: Ritz values from either end inward whose residual is at most a tenth of the "
-        "distance to the next, of every draw."
+    if not alone.is_empty():
+        return alone.select("series", "node"), (
+            "Ticks below mark outliers: Ritz values from either end inward whose residual is at most a tenth of the "
+            "distance to the next, of every draw."
+        )
+    ends = found.rows.group_by("series", "replicate", maintain_order=True).agg(
+        low=pl.col("node").min(), high=pl.col("node").max()
     )
+    rows = ends.unpivot(index="series", on=["low", "high"], value_name="node").select("series", "node")
+    return rows, "Ticks below mark both ends of each spectrum."
 
 
-def _marks(rows: pl.DataFrame) -> Mapping[str, Rows]:
-    rounded = rows.with_columns(pl.col("x").round_sig_figs(6))
-    return {
-        str(name): each.select("x", seed="replicate").unique(maintain_order=True).to_dicts()
-        for (name,), each in rounded.group_by("series", maintain_order=True)
-    }
+def _counted(marks: pl.DataFrame, points: pl.DataFrame, grid: np.ndarray) -> pl.Series:
+    """How many of them lie nearest to each place, which is less than a kernel away."""
+    step = grid[1] - grid[0]
+    places = ((marks["node"] - grid[0]) / step).round().cast(pl.Int64)
+    counts = Counter(zip(marks["series"], places, strict=True))
+    at = ((points["x"] - grid[0]) / step).round().cast(pl.Int64)
+    return pl.Series("marks", [counts[place] for place in zip(points["series"], at, strict=True)], dtype=pl.Int64)
 
 
 def _caption(found: Spectra, sigma: float, name: str, band: Band, points: pl.DataFrame) -> str:
