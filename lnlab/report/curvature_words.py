@@ -31,7 +31,11 @@ CURVATURE: Mapping[str, tuple[str, str, str]] = {
         "1 over the rate",
         "an eigenvalue lies within it",
     ),
-    "adam_sharpness_at_rest_excluded": ("coordinates without gradient", "parameters", "that no batch had a gradient of"),
+    "adam_sharpness_at_rest_excluded": (
+        "coordinates without gradient",
+        "parameters",
+        "that no batch had a gradient of",
+    ),
     "rate_times_sharpness": (
         "rate times sharpness",
         "2 is the edge of descent",

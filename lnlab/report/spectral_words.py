@@ -19,7 +19,11 @@ SPECTRAL: Mapping[str, tuple[str, str, str]] = {
     "eigenvalues_beyond": ("eigenvalues beyond x", "number", "how many eigenvalues lie farther than x from 0"),
     "outliers": ("outliers", "at least", "eigenvalues that stand alone at either end"),
     "bulk_radius": ("bulk radius", _LOSS, "how far from 0 what is no outlier reaches"),
-    "ggn_sharpness_share": ("GGN's share of the sharpness", "ratio", "largest eigenvalue of the GGN over the Hessian's"),
+    "ggn_sharpness_share": (
+        "GGN's share of the sharpness",
+        "ratio",
+        "largest eigenvalue of the GGN over the Hessian's",
+    ),
     "ggn_frobenius_share": ("GGN's share of the norm", "ratio", "Frobenius norm of the GGN over the Hessian's"),
     "beyond_ggn_share": ("share beyond the GGN", "ratio", "Frobenius norm of H − G over the Hessian's"),
     "ggn_share_of_extra_sharpness": (

@@ -36,9 +36,7 @@ def test_below_the_edge_it_settles_and_above_it_leaves(share, momentum, nesterov
     bound = edge(asked, "adam_sharpness_at_rest" if mean else "sharpness")
     rate = share * bound / CURVATURE
     damped = momentum if mean else 0
-    size = size_after(
-        lambda p: torch.optim.SGD(p, lr=rate, momentum=momentum, nesterov=nesterov, dampening=damped)
-    )
+    size = size_after(lambda p: torch.optim.SGD(p, lr=rate, momentum=momentum, nesterov=nesterov, dampening=damped))
     assert size < 1e-3 if share < 1 else size > 1e3
 
 
@@ -90,7 +88,11 @@ def test_a_sharpness_meets_the_rate_of_the_next_update_and_at_the_end_the_last(s
 def test_the_sharpness_at_one_loss_is_read_between_states(setting, training, trained):
     """L* is 4, where the slow run ends; the fast one has it halfway from 5 to 3, the failing one never."""
     variants = {name: setting() | {"optimizer": SGD | {"lr": lr}} for name, lr in (("fast", 1), ("slow", 2), ("no", 3))}
-    losses = {"fast": {0: 9.0, 50: 5.0, 100: 3.0}, "slow": {0: 9.0, 50: 6.0, 100: 4.0}, "no": {0: 9.0, 50: 6.0, 100: 5.9}}
+    losses = {
+        "fast": {0: 9.0, 50: 5.0, 100: 3.0},
+        "slow": {0: 9.0, 50: 6.0, 100: 4.0},
+        "no": {0: 9.0, 50: 6.0, 100: 5.9},
+    }
     results = training(variants, {(v, 1): trained(losses[v]) for v in variants})
     sharp = {("fast", 1): {0: 50.0, 50: 16.0, 100: 4.0}, ("slow", 1): {0: 50.0, 50: 9.0, 100: 7.0}}
     results = with_states(results, sharp | {("no", 1): {0: 50.0, 50: 1.0, 100: 1.0}})

@@ -127,7 +127,8 @@ def training(norm, *, linear="plain", accumulate=2):
     """A run with dropout after two updates, and its updates."""
     given = {
         "task": {"kind": "random_tokens", "vocabulary": 20, "sentences": 3, "length": 4, "classes": 3},
-        "model": {"kind": "classifier", "layers": 1, "d_model": 8, "heads": 2, "d_ff": 8, "dropout": 0.3} | linear_of(linear),
+        "model": {"kind": "classifier", "layers": 1, "d_model": 8, "heads": 2, "d_ff": 8, "dropout": 0.3}
+        | linear_of(linear),
         "norm": norm,
         "placement": "post",
         "optimizer": {"kind": "sgd", "lr": 0.1, "momentum": 0.9},

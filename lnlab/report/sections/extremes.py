@@ -28,7 +28,9 @@ COUNTED = ("outliers", "bulk_radius")
 SEEDS, RESIDUAL, DRAWS, PARTS = "seeds", "residual", "vectors\u00a0±", "batches\u00a0±"
 SCHEMA = {"variant": pl.String, "matrix": pl.String, "number": pl.String, "statistic": pl.String}
 SCHEMA |= {"estimate": pl.Float64, "low": pl.Float64, "high": pl.Float64, "n": pl.Int64}
-HEADINGS = dict(zip(SCHEMA, ("variant", "matrix", "number", "statistic", "value", "95 % low", "95 % high", "n"), strict=True))
+HEADINGS = dict(
+    zip(SCHEMA, ("variant", "matrix", "number", "statistic", "value", "95 % low", "95 % high", "n"), strict=True)
+)
 
 
 @dataclass(frozen=True)
@@ -139,7 +141,10 @@ def _table(entries: Sequence[Entry], *, first: bool) -> Table:
 
 
 def _caption(entries: Sequence[Entry]) -> str:
-    by = {statistic: max((e.n for e in entries if e.statistic == statistic), default=0) for statistic in (SEEDS, DRAWS, PARTS)}
+    by = {
+        statistic: max((e.n for e in entries if e.statistic == statistic), default=0)
+        for statistic in (SEEDS, DRAWS, PARTS)
+    }
     said = [
         f"{entries[0].matrix}: ends and moments in nats per token and squared parameter; the negative mass is the share "
         f"of eigenvalues below zero, float32's rounding left out. Seeds (n\u00a0=\u00a0{by[SEEDS]}): means with "
@@ -148,7 +153,9 @@ def _caption(entries: Sequence[Entry]) -> str:
     if any(e.statistic == RESIDUAL for e in entries):
         said.append("Residual: an eigenvalue lies within it of the end; the largest over seeds.")
     if by[DRAWS]:
-        said.append(f"Vectors: the standard error over {by[DRAWS]} start vectors within a seed, an error of the estimate.")
+        said.append(
+            f"Vectors: the standard error over {by[DRAWS]} start vectors within a seed, an error of the estimate."
+        )
     if by[PARTS]:
         said.append(f"Batches: the standard deviation over {by[PARTS]} parts of the data within a seed.")
     if any(e.number == "outliers" for e in entries):
