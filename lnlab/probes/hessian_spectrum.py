@@ -45,14 +45,14 @@ def hessian_spectrum(
     """``w_j = S_1j²``: nodes and weights of the Hessian's spectrum, a quadrature a draw (Ghorbani et al., 2019).
 
     By ``steps`` of Lanczos from each start vector, with full re-orthogonalization, or without as Papyan (2018) has it;
-    a scope of fewer than 2,000 parameters is diagonalized instead, as draw 1. With ``parts`` the batches are dealt out to
-    so many, and each has a spectrum of its own from the same start vectors, in place of one of all together. An eigenvalue lies within ``residual`` of
-    every node, and outliers may be counted only where ``orthogonality_loss`` is near 0. ``hessian_minus_ggn`` is what
-    the GGN leaves out: the model's own second derivatives, weighed by the slope of the loss. ``preconditioned``
-    operators are in Adam's coordinates, without those that have had no gradient. ``tolerance`` ends a draw early, where
-    neither the ends nor the measure move by more than this share of the range. ``keep`` holds the graph of every batch:
-    0.4 MB a target token at 8,000 rows, and saves two fifths of the time. Products are in ``precision``, recurrences in
-    float64.
+    a scope of fewer than 2,000 parameters is diagonalized instead, as draw 1. With ``parts`` the batches are dealt out
+    to so many, and each has a spectrum of its own from the same start vectors, in place of one of all together. An
+    eigenvalue lies within ``residual`` of every node, and outliers may be counted only where ``orthogonality_loss`` is
+    near 0. ``hessian_minus_ggn`` is what the GGN leaves out: the model's own second derivatives, weighed by the slope
+    of the loss. ``preconditioned`` operators are in Adam's coordinates, without those that have had no gradient.
+    ``tolerance`` ends a draw early, where neither the ends nor the measure move by more than this share of the range.
+    ``keep`` holds the graph of every batch: 0.4 MB a target token at 8,000 rows, and saves two fifths of the time.
+    Products are in ``precision``, recurrences in float64.
 
     Raises:
         LabError: the loss is not finite, or a preconditioner is asked for that the optimizer does not have.

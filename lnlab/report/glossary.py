@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping
 
-from lnlab.report.spectral_words import SPECTRAL
 from lnlab.report.curvature_words import CURVATURE
+from lnlab.report.spectral_words import SPECTRAL
 from lnlab.report.training_words import TRAINING
 
 QUANTITIES: Mapping[str, tuple[str, str, str]] = {

@@ -1,7 +1,5 @@
 """The shape of spectra: a panel an arm on one pair of axes, a line with its band, and a rug of single eigenvalues."""
 
-from collections.abc import Mapping
-
 import altair as alt
 
 from lnlab.keys import Json

@@ -89,4 +89,5 @@ def _finding(found: Spectra, name: str) -> str:
         told.append(f"{number(float(counts.mean()))} in {arm}")  # type: ignore[arg-type]
     if not told:
         return f"No eigenvalue of the {name} lies beyond ±{short(reach[narrow])}"
-    return f"Beyond ±{short(reach[narrow])}, where the {name} ends in {narrow}, the number of eigenvalues is {listing(told)}"
+    where = f"Beyond ±{short(reach[narrow])}, where the {name} ends in {narrow}"
+    return f"{where}, the number of eigenvalues is {listing(told)}"

@@ -64,9 +64,10 @@ def extremes(
 ) -> Section:
     """``λ_max, λ_min, tr H, ‖H‖_F``: with Ritz residuals and three kinds of spread, never mixed (Student, 1908).
 
-    A table for each matrix, its arms below each other: means over seeds with their 95 % interval; how far an end may lie from an
-    eigenvalue; the standard error over start vectors, of what is a mean over them; the standard deviation over parts
-    of the batches, where they were measured. ``operators`` and ``scopes`` are all that there are, if nothing is said.
+    A table for each matrix, its arms below each other: means over seeds with their 95 % interval; how far an end may
+    lie from an eigenvalue; the standard error over start vectors, of what is a mean over them; the standard deviation
+    over parts of the batches, where they were measured. ``operators`` and ``scopes`` are all that there are, if nothing
+    is said.
     """
     given = where or {}
     runs = runs_with(results, given)
@@ -146,8 +147,8 @@ def _caption(entries: Sequence[Entry]) -> str:
         for statistic in (SEEDS, DRAWS, PARTS)
     }
     said = [
-        f"{entries[0].matrix}: ends and moments in nats per token and squared parameter; the negative mass is the share "
-        f"of eigenvalues below zero, float32's rounding left out. Seeds (n\u00a0=\u00a0{by[SEEDS]}): means with "
+        f"{entries[0].matrix}: ends and moments in nats per token and squared parameter; the negative mass is the "
+        f"share of eigenvalues below zero, float32's rounding left out. Seeds (n\u00a0=\u00a0{by[SEEDS]}): means with "
         "Student's 95 % interval, the only one that judges a difference between arms."
     ]
     if any(e.statistic == RESIDUAL for e in entries):
