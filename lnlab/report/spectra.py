@@ -76,7 +76,9 @@ def collect(results: Results, where: Mapping[str, Json], operator: str, scope: s
 
 
 def _refuse_two(rows: pl.DataFrame) -> None:
-    twice = rows.group_by("run").agg(pl.col("measurement").n_unique(), steps=pl.col("step").unique().sort())
+    twice = rows.group_by("run", maintain_order=True).agg(
+        pl.col("measurement").n_unique(), steps=pl.col("step").unique().sort()
+    )
     twice = twice.filter(pl.col("measurement") > 1)
     if not twice.is_empty():
         steps = twice["steps"].to_list()[0]

@@ -85,7 +85,7 @@ def _finding(found: Spectra, name: str) -> str:
     beyond = pl.col("size") * pl.col("share") * (pl.col("node").abs() > reach[narrow])
     told = []
     for arm in (each for each in reach if each != narrow):
-        counts = found.of(arm).group_by("replicate").agg(beyond.sum().alias("count"))["count"]
+        counts = found.of(arm).group_by("replicate", maintain_order=True).agg(beyond.sum().alias("count"))["count"]
         told.append(f"{number(float(counts.mean()))} in {arm}")  # type: ignore[arg-type]
     if not told:
         return f"No eigenvalue of the {name} lies beyond ±{short(reach[narrow])}"

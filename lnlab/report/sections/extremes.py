@@ -116,7 +116,7 @@ def _spreads(
     """Root mean squares over seeds: of the standard error over draws, or the standard deviation over parts."""
     by = [column for column in AT if over == "draw" or column != "measurement"]
     for word in words if not rows.is_empty() else ():
-        each = number(rows, word, (*by, over)).group_by(by).agg(pl.col("value").var(), n=pl.len())
+        each = number(rows, word, (*by, over)).group_by(by, maintain_order=True).agg(pl.col("value").var(), n=pl.len())
         each = each.drop_nulls("value")
         if each.height:
             variance = each["value"] / each["n"] if over == "draw" else each["value"]

@@ -54,7 +54,7 @@ def spectral_density(
 
 def _width(found: Spectra) -> float:
     """One for all arms, by the narrowest of their spectra."""
-    ends = found.rows.group_by("series", "replicate").agg(
+    ends = found.rows.group_by("series", "replicate", maintain_order=True).agg(
         low=pl.col("node").min(), high=pl.col("node").max(), steps=pl.len() // pl.col("draw").n_unique()
     )
     low, high = _ends(found.rows)
@@ -122,7 +122,11 @@ def _caption(found: Spectra, sigma: float, name: str, band: Band, points: pl.Dat
     replicates = found.rows.select("series", "replicate").n_unique()
     size = sorted(found.rows["size"].unique().to_list())
     of = f"{size[0]:,}" if len(size) == 1 else f"{size[0]:,} to {size[-1]:,}"
-    exact = found.rows.group_by("series", "replicate").agg(whole=pl.len() == pl.col("size").first())["whole"].all()
+    exact = (
+        found.rows.group_by("series", "replicate", maintain_order=True)
+        .agg(whole=pl.len() == pl.col("size").first())["whole"]
+        .all()
+    )
     by = "every eigenvalue" if exact else f"{count(draws, 'start vector')}, {round(nodes / replicates)} nodes in all,"
     return (
         f"Density of the {of} eigenvalues of the {name}, from {by} smoothed by normal kernels whose standard deviation "
@@ -135,7 +139,11 @@ def _finding(found: Spectra) -> str:
     """From where to where each arm's spectrum goes, means over replicates."""
     told = []
     for name in found.names:
-        ends = found.of(name).group_by("replicate").agg(low=pl.col("node").min(), high=pl.col("node").max())
+        ends = (
+            found.of(name)
+            .group_by("replicate", maintain_order=True)
+            .agg(low=pl.col("node").min(), high=pl.col("node").max())
+        )
         if not ends.is_empty():
             low, high = ends.select(pl.col("low").mean(), pl.col("high").mean()).row(0)
             told.append(f"from {short(low)} to {short(high)}" + (f" in {name}" if len(found.names) > 1 else ""))
