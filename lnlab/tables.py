@@ -61,11 +61,13 @@ WRITTEN_BY_WORKERS: dict[str, dict[str, tuple[Any, str]]] = {
         "measurement": (pl.String, "key of the measurement"),
         "operator": (pl.String, "hessian, ggn, ..."),
         "scope": (pl.String, "which sites"),
+        "part": (pl.Int32, "which part of the batches, from 1; null: all of them together"),
         "draw": (pl.Int32, "start vector, from 1"),
         "node": (pl.Float64, "Ritz value"),
         "weight": (pl.Float64, "quadrature weight; the weights of a draw sum to 1"),
         "residual": (pl.Float64, "an eigenvalue lies no farther than this from the node"),
         "size": (pl.Int64, "coordinates of the operator: rows and columns"),
+        "squared_norm": (pl.Float64, "sum of the squared parameters of the scope; null in Adam's coordinates"),
         "orthogonality_loss": (pl.Float64, "largest entry of |Q Qᵀ - I| of all draws; null where no basis was kept"),
     },
     "texts": {

@@ -1,10 +1,10 @@
 """Quantities that follow from stored ones. They are named in a selection like any other: ``quantity: <name>``.
 
 A builder is ``(results) -> rows``: a frame of ``run variant seed step quantity``, site columns and ``value``. Its tags:
-``of`` names the stored quantities that it is made of, so that a report need not keep the others; ``trained``: it is
-there only where a run trains; ``across``: a run's number is made of other runs' too; ``over``: the path of the setting
-that it is taken over, so that one number is left of all runs that differ there alone; ``needs``: in words, what must
-have been measured for it.
+``of`` names the stored quantities that it is made of, so that a report need not keep the others; ``table``: it is made
+of that table, which holds no quantities; ``trained``: it is there only where a run trains; ``across``: a run's number
+is made of other runs' too; ``over``: the path of the setting that it is taken over, so that one number is left of all
+runs that differ there alone; ``needs``: in words, what must have been measured for it.
 """
 
 from collections.abc import Callable, Mapping

@@ -80,8 +80,19 @@ def has_value(setting: Setting, path: str, wanted: Json) -> bool:
 
 
 def but_for(results: Results, path: str) -> dict[str, str]:
-    """Each variant's setting but for what stands at a long path, as text: those of one text differ there alone."""
-    return {variant: canonical(_without(setting, path)) for variant, setting in settings(results).items()}
+    """Each variant's setting but for what stands at a path, as text: those of one text differ there alone.
+
+    With a short form, which is of every stack, the name of a method goes too: it may stand for what is left out.
+    """
+    long = _long(path)
+    gone = (path,) if long is None else (METHOD, *(f"{stack}.{long}" for stack in STACKS))
+    found = {}
+    for variant, setting in settings(results).items():
+        rest = setting
+        for each in gone:
+            rest = _without(rest, each)
+        found[variant] = canonical(rest)
+    return found
 
 
 def _without(setting: Setting, path: str) -> Setting:

@@ -44,10 +44,15 @@ def smoothed(nodes: ArrayLike, weights: ArrayLike, width: float, *, points: int 
     grid = np.linspace(theta.min() - REACH * width, theta.max() + REACH * width, points)
     if grid[1] - grid[0] > width:
         raise ValueError(f"found steps of {grid[1] - grid[0]:.3g}, expected at most the width {width:.3g}")
-    values = np.zeros(points)
-    for node, weight in zip(theta, w, strict=True):
+    return Density(grid, on_grid(grid, theta, w, width), width)
+
+
+def on_grid(grid: np.ndarray, nodes: ArrayLike, weights: ArrayLike, width: float) -> np.ndarray:
+    """The density at given places, per unit of the axis."""
+    values = np.zeros(len(grid))
+    for node, weight in zip(np.asarray(nodes, dtype=float), np.asarray(weights, dtype=float), strict=True):
         values += weight * np.exp(-0.5 * ((grid - node) / width) ** 2)
-    return Density(grid, values / (width * math.sqrt(2 * math.pi)), width)
+    return values / (width * math.sqrt(2 * math.pi))
 
 
 def ghorbani_width(low: float, high: float, variance: float = 1e-5) -> float:

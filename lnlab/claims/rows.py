@@ -10,7 +10,8 @@ from lnlab.claims.claim import Claim, selections
 from lnlab.keys import Json, digest, digest_bytes
 from lnlab.tables import Results
 
-_TOLD = ("variant", "seed", "step", "split", "quantity", "stack", "layer", "sublayer", "tensor", "index", "value")
+_SITE = ("stack", "layer", "sublayer", "tensor", "index", "operator", "scope")
+_TOLD = ("variant", "seed", "step", "split", "quantity", *_SITE, "value")
 
 
 def rows_digest(claim: Claim, results: Results) -> str:

@@ -218,7 +218,7 @@ def _quantities(
     """
     kinds = [probe.choice["kind"] for probe in asked.probes if probe.choice["kind"] != EVALUATION]
     probes = [registries["probe"][kind].tags.get("quantities") for kind in kinds]
-    if not all(probes):
+    if any(names is None for names in probes):
         return None
     measured = [str(quantity) for each in probes for quantity in each or ()] + list(curves)
     return measured + [entry.name for entry in _derived(registries) if trained or not entry.tags.get("trained")]

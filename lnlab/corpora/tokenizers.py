@@ -92,7 +92,7 @@ def bpe(texts: Iterable[str], size: int, *, lowercase: bool = False) -> Tokenize
     ``size`` is the most tokens there may be, the four special ones included; a small text gives fewer. Characters
     that do not fit, and those never seen in training, become ``<unk>``.
     """
-    model = _untrained(lowercase)
+    model = untrained(models.BPE(unk_token=SPECIAL[UNK]), lowercase=lowercase)
     texts = list(texts)
     alphabet = _alphabet(model, texts, size - len(SPECIAL))
     trainer = trainers.BpeTrainer(
@@ -107,9 +107,9 @@ def bpe(texts: Iterable[str], size: int, *, lowercase: bool = False) -> Tokenize
     return BytePairs(model)
 
 
-def _untrained(lowercase: bool) -> Model:
-    """The steps before and after the merges."""
-    model = Model(models.BPE(unk_token=SPECIAL[UNK]))
+def untrained(kind: models.Model, *, lowercase: bool) -> Model:
+    """A model with the steps before and after it: white space to one, words with their mark, punctuation alone."""
+    model = Model(kind)
     steps = [normalizers.NFC(), *([normalizers.Lowercase()] if lowercase else [])]
     model.normalizer = normalizers.Sequence([*steps, normalizers.Replace(Regex(r"\s+"), " "), normalizers.Strip()])
     mark = pre_tokenizers.Metaspace(prepend_scheme="first")

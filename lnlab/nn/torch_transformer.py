@@ -9,7 +9,8 @@ from dataclasses import replace
 
 from torch import Generator, Tensor, nn
 
-from lnlab.nn.inits import Law, drawn, fairseq, inits
+from lnlab.nn.inits import Law, drawn, fairseq, inits, xavier
+from lnlab.nn.masks import PAD
 from lnlab.nn.sites import parameters, weights
 from lnlab.randomness import Draw
 
@@ -24,6 +25,26 @@ def torch_transformer(model: nn.Module, draw: Draw) -> None:
     As ``torch.nn.Transformer`` after its ``_reset_parameters``, but for the tables, which are N(0, 1/d).
     """
     fairseq(model, draw)
+    _biases(model, draw)
+
+
+@inits.register("pytorch_tutorial")
+def pytorch_tutorial(model: nn.Module, draw: Draw) -> None:
+    """``U(-ga, ga), a² = 6 / (fan_in + fan_out)``: tables too, the rest as torch_transformer (Paszke et al., 2019).
+
+    PyTorch's translation tutorial calls ``xavier_uniform_`` on every parameter of two dimensions, those of embeddings
+    among them, so that an embedding of V words has the variance 2 / (V + d) and not 1 / d.
+    """
+    fairseq(model, draw)
+    first = {id(p): (site, p) for site, p in reversed(parameters(model)) if site.tensor == "table"}
+    for site, p in first.values():
+        drawn(p, draw, site, xavier("uniform"))
+        p.data[PAD] = 0
+    _biases(model, draw)
+
+
+def _biases(model: nn.Module, draw: Draw) -> None:
+    """Those of the feed-forward networks, as ``Linear`` draws them."""
     fan_in = {site: p.shape[1] for site, p in weights(model)}
     for site, p in parameters(model):
         if site.tensor in MATRIX:

@@ -193,8 +193,10 @@ def stored(results: Results, quantity: str, rows: pl.DataFrame) -> dict[str, pl.
     """
     runs = pl.col("run").is_in(rows["run"].unique().implode())
     if quantity in quantities.entries:
-        parts, across = (quantities[quantity].tags.get(tag) for tag in ("of", "across"))
+        parts, across, table = (quantities[quantity].tags.get(tag) for tag in ("of", "across", "table"))
         runs = pl.lit(value=True) if across else runs  # a run's number follows from those of others
+        if table is not None:
+            return {table: results.tables[table].filter(runs)}
         kept = runs if parts is None else runs & pl.col("quantity").is_in(parts)
         kinds = (*MEASURED, "histograms")
         return {name: results.tables[name].filter(kept) for name in kinds if name in results.tables}

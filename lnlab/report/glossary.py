@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from lnlab.report.curvature_words import CURVATURE
+from lnlab.report.spectral_words import SPECTRAL
 from lnlab.report.training_words import TRAINING
 
 QUANTITIES: Mapping[str, tuple[str, str, str]] = {
@@ -183,6 +184,7 @@ QUANTITIES: Mapping[str, tuple[str, str, str]] = {
     "length_ratio": ("length ratio", "ratio", "words of the translations over those of the references"),
     "copy_bleu": ("BLEU of copying", "0 to 100", "BLEU of the sources, taken for translations"),
     "sentence_bleu": ("BLEU of a sentence", "0 to 100", "BLEU of one translation alone"),
+    **SPECTRAL,
     **TRAINING,
     **CURVATURE,
 }

@@ -7,6 +7,7 @@ from fractions import Fraction
 
 from lnlab.keys import Json
 from lnlab.report.glossary import QUANTITIES
+from lnlab.report.spectral_words import SCOPES
 from lnlab.spec.columns import TIMES
 from lnlab.spec.values import NONE, place
 
@@ -24,6 +25,7 @@ _WORDS: Mapping[tuple[str, str], str] = {
     ("tied", "all"): "all embeddings tied",
     ("warmup_steps", "0"): "no warm-up",
     ("anchor", "null"): "literal decay",
+    **{("scope", scope): words for scope, words in SCOPES.items()},
 }
 _BEFORE = {"lr": "learning rate", "warmup_steps": "warm-up", "anchor": "decay from"}
 """What stands before a number, of paths whose number is not a count of what they are called."""

@@ -200,7 +200,7 @@ def test_tags_say_which_tensors_are_zero(setting, build, entry):
     assert zero == set(entry.tags.get("zeros", ()))
 
 
-DRAWN = {"torch_transformer": ("b1", "b2")}
+DRAWN = dict.fromkeys(("torch_transformer", "pytorch_tutorial"), ("b1", "b2"))
 
 
 @pytest.mark.parametrize("entry", list(inits), ids=lambda entry: entry.name)

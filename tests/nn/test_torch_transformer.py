@@ -63,3 +63,16 @@ def test_stacks_do_not_share_biases(setting, build):
 def test_a_gate_that_is_one_number_is_left_alone(setting, build):
     model = build(setting({"kind": "rezero", "start": 0.1}), init="torch_transformer")
     assert [layer.placement.alpha.item() for layer in model.encoder.layers] == [pytest.approx(0.1)] * 2
+
+
+def test_the_tutorial_draws_tables_as_matrices(setting, build):
+    """By torch's own ``xavier_uniform_`` of an embedding of as many rows; all else as above."""
+    chosen = setting(layers=LAYERS, width=WIDTH, d_ff=D_FF, tied="none")
+    plain, tutorial = (build(chosen, init=init) for init in ("torch_transformer", "pytorch_tutorial"))
+    theirs = nn.init.xavier_uniform_(nn.Embedding(len(tutorial.output.table), WIDTH).weight).abs().max().item()
+    for (site, p), (_, q) in zip(parameters(tutorial), parameters(plain), strict=True):
+        if site.tensor == "table":
+            assert p.detach().abs().max().item() == pytest.approx(theirs, rel=0.01)
+            assert not p[0].any()
+        else:
+            assert torch.equal(p, q)

@@ -128,7 +128,7 @@ def training(norm, *, linear="plain", accumulate=2):
     given = {
         "task": {"kind": "random_tokens", "vocabulary": 20, "sentences": 3, "length": 4, "classes": 3},
         "model": {"kind": "classifier", "layers": 1, "d_model": 8, "heads": 2, "d_ff": 8, "dropout": 0.3}
-        | ({} if linear == "plain" else {"linear": linear}),
+        | linear_of(linear),
         "norm": norm,
         "placement": "post",
         "optimizer": {"kind": "sgd", "lr": 0.1, "momentum": 0.9},

@@ -107,3 +107,21 @@ def test_the_rest_of_the_hessian_is_the_hessian_without_the_ggn(state):
 def test_a_kept_basis_says_how_orthogonal_it_is(state):
     rows = list(hessian_spectrum(state("pre"), draws=1, steps=4, batches=1))
     assert all(0 < row["orthogonality_loss"] < 1e-12 for row in rows)
+
+
+def test_parts_of_the_batches_have_spectra_of_their_own(state):
+    """Each that of its own batches; weighted by tokens their traces make that of all."""
+    made = state("post", layers=1, width=4, d_ff=4)
+    options = {"scope": "attention_qk", "batches": 4, "precision": "float64"}
+    whole, dealt = (list(hessian_spectrum(made, **options, **given)) for given in ({}, {"parts": 2}))
+    assert {row["part"] for row in whole} == {None}
+    assert {row["part"] for row in dealt} == {1, 2}
+    batches = made.batches(4)
+    tokens = {part: sum(b.tokens for b in batches[part - 1 :: 2]) for part in (1, 2)}
+    traces = {part: sum(row["node"] for row in dealt if row["part"] == part) for part in (1, 2)}
+    mean = sum(tokens[part] * traces[part] for part in (1, 2)) / sum(tokens.values())
+    assert mean == pytest.approx(sum(row["node"] for row in whole), rel=1e-9)
+    assert traces[1] != pytest.approx(traces[2], rel=1e-3)
+    parameters_ = parameters_of(made.model, "attention_qk")
+    expected = sum(float(p.detach().double().square().sum()) for p in parameters_)
+    assert all(row["squared_norm"] == pytest.approx(expected) for row in dealt)

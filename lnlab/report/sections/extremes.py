@@ -1,0 +1,176 @@
+"""The ends and moments of spectra as a table: what seeds, start vectors and batches do to each, kept apart."""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import polars as pl
+
+from lnlab.analyse.intervals import student
+from lnlab.analyse.outliers import bulk_radius, outliers
+from lnlab.analyse.select import narrowed, runs_with
+from lnlab.analyse.spectra import AT, number, parts, table, whole
+from lnlab.keys import Json
+from lnlab.report.gather import missing
+from lnlab.report.names import series
+from lnlab.report.section import Section, Table, sections
+from lnlab.report.spectral_words import matrix
+from lnlab.report.tabular import Cell, Grid
+from lnlab.report.wording import interval, listing, short, tight
+from lnlab.report.wording import quantity as called
+from lnlab.tables import Results
+
+ENDS: Mapping[str, str] = {"largest_eigenvalue": "largest_residual", "smallest_eigenvalue": "smallest_residual"}
+"""The ends, and what their residuals are called."""
+MEANS = ("curvature_trace", "frobenius_norm", "negative_mass")
+"""What is a mean over start vectors, and so has a standard error."""
+COUNTED = ("outliers", "bulk_radius")
+SEEDS, RESIDUAL, DRAWS, PARTS = "seeds", "residual", "vectors\u00a0±", "batches\u00a0±"
+SCHEMA = {"variant": pl.String, "matrix": pl.String, "number": pl.String, "statistic": pl.String}
+SCHEMA |= {"estimate": pl.Float64, "low": pl.Float64, "high": pl.Float64, "n": pl.Int64}
+HEADINGS = dict(
+    zip(SCHEMA, ("variant", "matrix", "number", "statistic", "value", "95 % low", "95 % high", "n"), strict=True)
+)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One number of one matrix in one arm: a mean over seeds with its interval, or a spread."""
+
+    variant: str
+    matrix: str
+    number: str
+    statistic: str
+    estimate: float
+    low: float | None
+    high: float | None
+    n: int
+
+    @property
+    def text(self) -> str:
+        """As readers see it."""
+        if self.statistic == SEEDS:
+            return tight(interval(self.estimate, self.low, self.high))
+        return short(self.estimate)
+
+
+@sections.register("extremes")
+def extremes(
+    results: Results,
+    *,
+    where: dict[str, Json] | None = None,
+    operators: list[str] | None = None,
+    scopes: list[str] | None = None,
+) -> Section:
+    """``λ_max, λ_min, tr H, ‖H‖_F``: with Ritz residuals and three kinds of spread, never mixed (Student, 1908).
+
+    A table for each matrix, its arms below each other: means over seeds with their 95 % interval; how far an end may
+    lie from an eigenvalue; the standard error over start vectors, of what is a mean over them; the standard deviation
+    over parts of the batches, where they were measured. ``operators`` and ``scopes`` are all that there are, if nothing
+    is said.
+    """
+    given = where or {}
+    runs = runs_with(results, given)
+    names, _, labels = series(results, runs, "")
+    rows = table(results).join(labels, on="run", how="inner", maintain_order="left")
+    rows = narrowed(results, rows, "step", given["step"]) if "step" in given else rows
+    for column, wanted in (("operator", operators), ("scope", scopes)):
+        rows = rows if wanted is None else rows.filter(pl.col(column).is_in(wanted))
+    kept = {"spectra": rows.select(table(results).columns)}
+    if rows.is_empty():
+        return Section("No spectrum has been measured yet", missing=missing(runs), rows=kept)
+    here = Results(results.runs, results.axes, {**results.tables, "spectra": rows.drop("series", "line")})
+    entries = [each for name in names for each in _arm(name, here, labels)]
+    every = dict.fromkeys(e.matrix for e in entries)
+    tables = tuple(_table([e for e in entries if e.matrix == of], first=not n) for n, of in enumerate(every))
+    return Section(_finding(entries), (), tables, missing(runs), kept)
+
+
+def _arm(name: str, results: Results, labels: pl.DataFrame) -> Iterator[Entry]:
+    """Every entry of one arm, matrix by matrix."""
+    mine = pl.col("run").is_in(labels.filter(pl.col("series") == name)["run"].implode())
+    every, dealt = whole(results).filter(mine), parts(results).filter(mine)
+    alone = {"outliers": outliers(results).filter(mine), "bulk_radius": bulk_radius(results).filter(mine)}
+    for (operator, scope), rows in every.group_by("operator", "scope", maintain_order=True):
+        about = (name, matrix(str(operator), str(scope)))
+        same = (pl.col("operator") == operator) & (pl.col("scope") == scope)
+        found = {word: number(rows, word)["value"] for word in (*ENDS, *MEANS)}
+        found |= {word: each.filter(same)["value"] for word, each in alone.items()}
+        yield from (_over_seeds(*about, word, values) for word, values in found.items() if values.count())
+        for end, residual in ENDS.items():
+            if (values := number(rows, residual)["value"]).count():
+                yield Entry(*about, end, RESIDUAL, float(values.max()), None, None, values.count())  # type: ignore[arg-type]
+        yield from _spreads(about, MEANS, rows, "draw", DRAWS)
+        yield from _spreads(about, (*ENDS, *MEANS), dealt.filter(same), "part", PARTS)
+
+
+def _over_seeds(variant: str, of: str, word: str, values: pl.Series) -> Entry:
+    found = student(values.drop_nulls().to_list())
+    ends = (found.low, found.high) if found.n > 1 else (None, None)
+    return Entry(variant, of, word, SEEDS, found.estimate, *ends, found.n)
+
+
+def _spreads(
+    about: tuple[str, str], words: Sequence[str], rows: pl.DataFrame, over: str, statistic: str
+) -> Iterator[Entry]:
+    """Root mean squares over seeds: of the standard error over draws, or the standard deviation over parts."""
+    by = [column for column in AT if over == "draw" or column != "measurement"]
+    for word in words if not rows.is_empty() else ():
+        each = number(rows, word, (*by, over)).group_by(by, maintain_order=True).agg(pl.col("value").var(), n=pl.len())
+        each = each.drop_nulls("value")
+        if each.height:
+            variance = each["value"] / each["n"] if over == "draw" else each["value"]
+            size = math.sqrt(max(0.0, float(variance.mean())))  # type: ignore[arg-type]
+            yield Entry(*about, word, statistic, size, None, None, int(each["n"].max()))  # type: ignore[arg-type]
+
+
+def _table(entries: Sequence[Entry], *, first: bool) -> Table:
+    """Of one matrix."""
+    told = {(e.variant, e.statistic, e.number): e.text for e in entries}
+    columns = [word for word in (*ENDS, *MEANS, *COUNTED) if any(e.number == word for e in entries)]
+    lines: list[tuple[Cell, ...]] = []
+    for variant in dict.fromkeys(e.variant for e in entries):
+        head = variant
+        for statistic in (SEEDS, RESIDUAL, DRAWS, PARTS):
+            texts = [told.get((variant, statistic, word)) for word in columns]
+            if any(texts):
+                lines.append(((head, False), (statistic, False), *((text or "–", True) for text in texts)))
+                head = ""
+    rows = pl.DataFrame([tuple(vars(e).values()) for e in entries], schema=SCHEMA, orient="row")
+    shown = Grid("", ("", "", *map(called, columns)), tuple(lines))
+    return Table(rows, HEADINGS, _caption(entries) if first else f"{entries[0].matrix}, in the same way.", shown)
+
+
+def _caption(entries: Sequence[Entry]) -> str:
+    by = {
+        statistic: max((e.n for e in entries if e.statistic == statistic), default=0)
+        for statistic in (SEEDS, DRAWS, PARTS)
+    }
+    said = [
+        f"{entries[0].matrix}: ends and moments in nats per token and squared parameter; the negative mass is the "
+        f"share of eigenvalues below zero, float32's rounding left out. Seeds (n\u00a0=\u00a0{by[SEEDS]}): means with "
+        "Student's 95 % interval, the only one that judges a difference between arms."
+    ]
+    if any(e.statistic == RESIDUAL for e in entries):
+        said.append("Residual: an eigenvalue lies within it of the end; the largest over seeds.")
+    if by[DRAWS]:
+        said.append(
+            f"Vectors: the standard error over {by[DRAWS]} start vectors within a seed, an error of the estimate."
+        )
+    if by[PARTS]:
+        said.append(f"Batches: the standard deviation over {by[PARTS]} parts of the data within a seed.")
+    if any(e.number == "outliers" for e in entries):
+        said.append(
+            "Outliers stand alone at either end, at least so many, and the bulk radius is how far all else reaches; "
+            "neither is told of a run whose vectors were not kept orthogonal, as ghosts would be counted."
+        )
+    return " ".join(said)
+
+
+def _finding(entries: Sequence[Entry]) -> str:
+    """The largest eigenvalue of the first matrix in each arm, and how far the ends may be off."""
+    first = entries[0].matrix
+    tops = [e for e in entries if (e.matrix, e.number, e.statistic) == (first, "largest_eigenvalue", SEEDS)]
+    said = f"The largest eigenvalue of the {first} is {listing(f'{short(e.estimate)} in {e.variant}' for e in tops)}"
+    residuals = [e.estimate for e in entries if (e.matrix, e.statistic) == (first, RESIDUAL)]
+    return said + (f"; an eigenvalue lies within {short(max(residuals))} of each end" if residuals else "")

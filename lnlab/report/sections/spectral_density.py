@@ -1,0 +1,150 @@
+"""Spectra of curvature side by side: log-densities on one pair of axes with one kernel, and a rug of outliers."""
+
+import math
+from collections import Counter
+from typing import Annotated
+
+import numpy as np
+import polars as pl
+from pydantic import Field
+
+from lnlab.analyse.outliers import marked
+from lnlab.analyse.spectral_density import REACH, on_grid, papyan_width
+from lnlab.keys import Json
+from lnlab.report import theme
+from lnlab.report.scales import linear, logarithmic
+from lnlab.report.section import Chart, Section, sections
+from lnlab.report.spectra import Band, Spectra, collect, curves, ranges, said
+from lnlab.report.spectral_charts import spectra
+from lnlab.report.spectral_words import matrix
+from lnlab.report.thinning import thin
+from lnlab.report.wording import count, listing, short
+from lnlab.tables import Results
+
+FINEST = 400
+"""Kernels that lie side by side on the axis at most: a finer one would be lost on the page."""
+FEWEST = 0.1
+"""Of the height of a single eigenvalue, what is the least that is drawn."""
+
+
+@sections.register("spectral_density")
+def spectral_density(
+    results: Results,
+    *,
+    operator: str = "hessian",
+    scope: str = "all",
+    where: dict[str, Json] | None = None,
+    width: Annotated[float, Field(gt=0)] | None = None,
+    band: Band = "seeds",
+) -> Section:
+    """``p(t) = Σ_j w_j N(t; θ_j, σ²)``: log-density, a panel an arm, one σ for all (Ghorbani et al., 2019).
+
+    ``width`` is σ, in units of the eigenvalues; if nothing is said it is Papyan's (2018) of the narrowest spectrum, but
+    no less than a 400th of the widest. Ticks below are outliers where they can be told, else both ends. ``band`` is
+    over seeds, over the start vectors of one seed (``draws``), or over the ``parts`` of its batches.
+    """
+    found = collect(results, where or {}, operator, scope, band)
+    name = matrix(operator, scope)
+    if found.rows.is_empty():
+        return Section(f"No spectrum of the {name} has been measured yet", missing=found.missing)
+    sigma = width or _width(found)
+    chart = _chart(found, sigma, name, band)
+    return Section(f"The {name} {_finding(found)}", (chart,), (), found.missing, found.kept)
+
+
+def _width(found: Spectra) -> float:
+    """One for all arms, by the narrowest of their spectra."""
+    ends = found.rows.group_by("series", "replicate", maintain_order=True).agg(
+        low=pl.col("node").min(), high=pl.col("node").max(), steps=pl.len() // pl.col("draw").n_unique()
+    )
+    low, high = _ends(found.rows)
+    widths = [papyan_width(a, b, max(2, min(m, 100))) for a, b, m in ends.select("low", "high", "steps").iter_rows()]
+    return max(min(widths), (high - low) / FINEST) or 1.0
+
+
+def _ends(rows: pl.DataFrame) -> tuple[float, float]:
+    low, high = rows.select(low=pl.col("node").min(), high=pl.col("node").max()).row(0)
+    return float(low), float(high)
+
+
+def _chart(found: Spectra, sigma: float, name: str, band: Band) -> Chart:
+    low, high = _ends(found.rows)
+    left, right = low - REACH * sigma, high + REACH * sigma
+    grid = np.linspace(left, right, min(1200, max(200, math.ceil(1.5 * (right - left) / sigma))))
+    seeds = curves(found, None, grid, lambda nodes, shares, _: on_grid(grid, nodes, shares, sigma))
+    largest = found.rows["size"].max()
+    floor = FEWEST / (float(largest or 1) * sigma * math.sqrt(2 * math.pi))  # type: ignore[arg-type]
+    points = ranges(seeds, floor)
+    top = max(points.select(pl.max_horizontal("estimate", "high")).to_series().drop_nulls().to_list())
+    marks, told = _marks(found)
+    points = points.with_columns(_counted(marks, points, grid))
+    x = linear("eigenvalue, in nats per token and squared parameter", [left, right])
+    y = logarithmic("density (log scale)", [floor, top])
+    numbers = {"estimate": "density", "low": "lowest", "high": "highest", "n": "curves", "marks": "ticks"}
+    return Chart(
+        spectra(x, y, theme.look(found.names, found.families)),
+        points,
+        seeds,
+        {"panel": "variant", "x": "eigenvalue", **numbers},
+        f"Densities of the eigenvalues of the {name}, on a logarithmic scale, for {listing(found.names)}. "
+        f"{name} {_finding(found)}.",
+        " ".join((_caption(found, sigma, name, band, points), told, thin(points)[1])).strip(),
+        log=False,
+    )
+
+
+def _marks(found: Spectra) -> tuple[pl.DataFrame, str]:
+    """The eigenvalues that are marked, ``series node``, and what they are."""
+    alone = marked(found.rows).filter(pl.col("outlier") != 0)
+    if not alone.is_empty():
+        return alone.select("series", "node"), (
+            "Ticks below mark outliers: Ritz values from either end inward whose residual is at most a tenth of the "
+            "distance to the next, of every draw."
+        )
+    ends = found.rows.group_by("series", "replicate", maintain_order=True).agg(
+        low=pl.col("node").min(), high=pl.col("node").max()
+    )
+    rows = ends.unpivot(index="series", on=["low", "high"], value_name="node").select("series", "node")
+    return rows, "Ticks below mark both ends of each spectrum."
+
+
+def _counted(marks: pl.DataFrame, points: pl.DataFrame, grid: np.ndarray) -> pl.Series:
+    """How many of them lie nearest to each place, which is less than a kernel away."""
+    step = grid[1] - grid[0]
+    places = ((marks["node"] - grid[0]) / step).round().cast(pl.Int64)
+    counts = Counter(zip(marks["series"], places, strict=True))
+    at = ((points["x"] - grid[0]) / step).round().cast(pl.Int64)
+    return pl.Series("marks", [counts[place] for place in zip(points["series"], at, strict=True)], dtype=pl.Int64)
+
+
+def _caption(found: Spectra, sigma: float, name: str, band: Band, points: pl.DataFrame) -> str:
+    draws, nodes = found.rows.select(pl.col("draw").n_unique(), pl.len()).row(0)
+    replicates = found.rows.select("series", "replicate").n_unique()
+    size = sorted(found.rows["size"].unique().to_list())
+    of = f"{size[0]:,}" if len(size) == 1 else f"{size[0]:,} to {size[-1]:,}"
+    exact = (
+        found.rows.group_by("series", "replicate", maintain_order=True)
+        .agg(whole=pl.len() == pl.col("size").first())["whole"]
+        .all()
+    )
+    by = "every eigenvalue" if exact else f"{count(draws, 'start vector')}, {round(nodes / replicates)} nodes in all,"
+    return (
+        f"Density of the {of} eigenvalues of the {name}, from {by} smoothed by normal kernels whose standard deviation "
+        f"is {short(sigma)} in every panel: nothing narrower can be seen. {said(band, points)} Below a tenth of the "
+        "height of a single eigenvalue nothing is drawn."
+    )
+
+
+def _finding(found: Spectra) -> str:
+    """From where to where each arm's spectrum goes, means over replicates."""
+    told = []
+    for name in found.names:
+        ends = (
+            found.of(name)
+            .group_by("replicate", maintain_order=True)
+            .agg(low=pl.col("node").min(), high=pl.col("node").max())
+        )
+        if not ends.is_empty():
+            low, high = ends.select(pl.col("low").mean(), pl.col("high").mean()).row(0)
+            told.append(f"from {short(low)} to {short(high)}" + (f" in {name}" if len(found.names) > 1 else ""))
+    return f"reaches {listing(told)}"

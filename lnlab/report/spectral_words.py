@@ -1,0 +1,61 @@
+"""What readers call the quantities of spectra, as ``glossary`` has them."""
+
+from collections.abc import Mapping
+
+_LOSS = "nats per token and squared parameter"
+
+SPECTRAL: Mapping[str, tuple[str, str, str]] = {
+    "largest_eigenvalue": ("largest eigenvalue", _LOSS, "largest Ritz value of all draws"),
+    "smallest_eigenvalue": ("smallest eigenvalue", _LOSS, "smallest Ritz value of all draws"),
+    "negative_curvature": ("most negative curvature", _LOSS, "smallest eigenvalue without its sign"),
+    "end_residual": ("relative residual", "of the spectral radius", "how far an end may lie from an eigenvalue"),
+    "end_symmetry": ("symmetry of the ends", "ratio", "most negative eigenvalue over the largest, without its sign"),
+    "curvature_trace": ("trace", _LOSS, "sum of all eigenvalues"),
+    "frobenius_norm": ("Frobenius norm", _LOSS, "square root of the sum of all squared eigenvalues"),
+    "negative_mass": ("negative mass", "of all directions", "share of the eigenvalues that are negative"),
+    "negative_share": ("negative share", "of the squared norm", "share of the squared eigenvalues that are negative"),
+    "effective_rank": ("effective rank", "eigenvalues", "how many equal eigenvalues would make the same norm"),
+    "relative_sharpness": ("relative sharpness", "nats per token", "largest eigenvalue times ‖θ‖² of the scope"),
+    "eigenvalues_beyond": ("eigenvalues beyond x", "number", "how many eigenvalues lie farther than x from 0"),
+    "outliers": ("outliers", "at least", "eigenvalues that stand alone at either end"),
+    "bulk_radius": ("bulk radius", _LOSS, "how far from 0 what is no outlier reaches"),
+    "ggn_sharpness_share": (
+        "GGN's share of the sharpness",
+        "ratio",
+        "largest eigenvalue of the GGN over the Hessian's",
+    ),
+    "ggn_frobenius_share": ("GGN's share of the norm", "ratio", "Frobenius norm of the GGN over the Hessian's"),
+    "beyond_ggn_share": ("share beyond the GGN", "ratio", "Frobenius norm of H − G over the Hessian's"),
+    "ggn_share_of_extra_sharpness": (
+        "GGN's share of the extra sharpness",
+        "ratio",
+        "what Post-LN has more than Pre-LN in the GGN's largest eigenvalue, over what it has more in the Hessian's",
+    ),
+    "ggn_share_of_extra_frobenius": (
+        "GGN's share of the extra squared norm",
+        "ratio",
+        "what Post-LN has more than Pre-LN in the GGN's squared Frobenius norm, over what it has more in the Hessian's",
+    ),
+}
+OPERATORS: Mapping[str, str] = {
+    "hessian": "Hessian",
+    "ggn": "GGN",
+    "hessian_minus_ggn": "Hessian minus GGN",
+    "preconditioned_hessian": "Hessian in Adam's coordinates",
+    "preconditioned_ggn": "GGN in Adam's coordinates",
+    "preconditioned_hessian_minus_ggn": "Hessian minus GGN in Adam's coordinates",
+}
+"""What operators are called in a sentence."""
+SCOPES: Mapping[str, str] = {
+    "all": "all parameters",
+    "without_embeddings": "all but embeddings",
+    "attention_qk": "attention q, k",
+    "attention_vo": "attention v, o",
+    "feed_forward": "feed-forward networks",
+}
+"""What scopes are called where their words do not say it."""
+
+
+def matrix(operator: str, scope: str) -> str:
+    """``Hessian of all parameters``."""
+    return f"{OPERATORS.get(operator, operator)} of {SCOPES.get(scope, scope)}"

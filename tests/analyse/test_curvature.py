@@ -1,0 +1,175 @@
+"""Numbers of spectra against the eigenvalues themselves: ends, moments, negative part, outliers, the GGN's share."""
+
+import json
+
+import numpy as np
+import polars as pl
+import pytest
+
+import lnlab.analyse.curvature
+import lnlab.analyse.ggn_share
+import lnlab.analyse.outliers  # noqa: F401 - they register the quantities
+from lnlab.analyse.quantities import quantities
+from lnlab.analyse.select import select
+from lnlab.analyse.series import series
+from lnlab.analyse.spectra import number, parts
+from lnlab.errors import LabError
+from lnlab.tables import Results, frame, schema
+
+VALUES = {"hessian": [-3.0, -0.5, 0.0, 0.0, 0.25, 4.0], "ggn": [0.0, 0.0, 0.0, 0.0, 0.25, 3.0]}
+VALUES["hessian_minus_ggn"] = [-3.0, -0.5, 0.0, 0.0, 0.0, 1.0]
+
+
+def spectrum_rows(run, nodes, weights, draw=1, operator="hessian", **given):
+    variant, _, seed = run.rpartition("-")
+    size = len(nodes)
+    return [
+        {"run": run, "variant": variant, "seed": int(seed), "step": 0, "measurement": f"{run}-{operator}"}
+        | {"operator": operator, "scope": "all", "part": None, "draw": draw, "node": node, "weight": weight}
+        | {"residual": 1e-6, "size": size, "squared_norm": 9.0, "orthogonality_loss": 1e-14, **given}
+        for node, weight in zip(nodes, weights, strict=True)
+    ]
+
+
+def exact(run, factor=1.0, **given):
+    """Every eigenvalue of the three operators, all of one factor."""
+    for operator, values in VALUES.items():
+        yield from spectrum_rows(run, [factor * v for v in values], [1 / 6] * 6, operator=operator, **given)
+
+
+def results_of(rows):
+    """Runs of Post-LN and Pre-LN that differ in nothing else, as methods."""
+    front = {"run": pl.String, "variant": pl.String, "seed": pl.Int64, "step": pl.Int64}
+    table = pl.DataFrame(rows, schema=front | schema("spectra"))
+    names = table["run"].unique(maintain_order=True).to_list()
+    setting = {p: {s: {"placement": {"kind": p}, "layers": 2} for s in ("encoder", "decoder")} for p in ("post", "pre")}
+    runs, axes = [], []
+    for run in names:
+        variant, _, seed = run.rpartition("-")
+        place = variant.partition("-")[0]
+        runs.append((run, "t", 0, variant, int(seed), json.dumps(setting[place]), "finished", None, 0))
+        axes.append({"run": run, "axis": "method", "value": json.dumps(place), "number": None, "label": place})
+    text, whole = pl.String, pl.Int64
+    columns = {"run": text, "trajectory": text, "steps": whole, "variant": text, "seed": whole, "setting": text}
+    columns |= {"status": text, "reason": text, "done": whole}
+    made = pl.DataFrame(runs, schema=columns, orient="row")
+    empty = {name: pl.DataFrame(schema=front | schema(name)) for name in ("sites", "lines")}
+    empty["curves"] = pl.DataFrame(schema={"run": pl.String, "variant": pl.String, "seed": pl.Int64} | schema("curves"))
+    return Results(made, frame("axes", axes), {**empty, "spectra": table})
+
+
+def value(results, name, **where):
+    found = quantities[name].build(results).filter(**{"operator": "hessian", "run": "post-1", **where})
+    assert found.height == 1
+    return found["value"][0]
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("largest_eigenvalue", 4.0),
+        ("smallest_eigenvalue", -3.0),
+        ("negative_curvature", 3.0),
+        ("end_symmetry", 0.75),
+        ("curvature_trace", 0.75),
+        ("frobenius_norm", np.linalg.norm(VALUES["hessian"])),
+        ("negative_mass", 2 / 6),
+        ("negative_share", 9.25 / (9.25 + 0.0625 + 16)),
+        ("effective_rank", (9.25 + 16.0625) ** 2 / (81 + 0.5**4 + 0.25**4 + 256)),
+        ("relative_sharpness", 36.0),
+        ("end_residual", 0.25e-6),
+        ("ggn_sharpness_share", 0.75),
+        ("ggn_frobenius_share", np.linalg.norm(VALUES["ggn"]) / np.linalg.norm(VALUES["hessian"])),
+        ("beyond_ggn_share", np.linalg.norm(VALUES["hessian_minus_ggn"]) / np.linalg.norm(VALUES["hessian"])),
+    ],
+)
+def test_numbers_are_those_of_the_eigenvalues(name, expected):
+    assert value(results_of([*exact("post-1")]), name) == pytest.approx(expected, rel=1e-12)
+
+
+def test_draws_are_one_quadrature_and_ends_those_of_all():
+    """Two draws of one measure each: their mean, and the outermost of their nodes."""
+    rows = spectrum_rows("post-1", [-1.0, 5.0], [0.9, 0.1], size=10)
+    rows += spectrum_rows("post-1", [-2.0, 1.0], [0.25, 0.75], draw=2, size=10, residual=0.5)
+    found = results_of(rows)
+    assert value(found, "curvature_trace") == pytest.approx(10 * (-0.9 + 0.5 - 0.5 + 0.75) / 2)
+    assert (value(found, "largest_eigenvalue"), value(found, "smallest_eigenvalue")) == (5.0, -2.0)
+    assert value(found, "negative_mass") == pytest.approx((0.9 + 0.25) / 2)
+    assert value(found, "end_residual") == pytest.approx(0.1)
+    each = number(found.tables["spectra"], "curvature_trace", ("run", "draw"))
+    assert each["value"].to_list() == pytest.approx([-4.0, 2.5])
+
+
+def test_ghosts_change_no_number_but_are_no_outliers():
+    """A node split in two of half its weight; without a basis no node is counted."""
+    plain = results_of(spectrum_rows("post-1", [-1.0, 0.0, 5.0], [0.2, 0.7, 0.1], size=50))
+    ghost = spectrum_rows("post-1", [-1.0, 0.0, 5.0, 5.0], [0.2, 0.7, 0.05, 0.05], size=50, orthogonality_loss=None)
+    split = results_of(ghost)
+    for name in ("curvature_trace", "frobenius_norm", "negative_mass", "effective_rank", "largest_eigenvalue"):
+        assert value(split, name) == pytest.approx(value(plain, name))
+    assert quantities["outliers"].build(plain).height == 1
+    assert quantities["outliers"].build(split).is_empty()
+
+
+def test_what_is_rounding_has_no_sign():
+    rows = spectrum_rows("post-1", [-9e-6, -1.1e-5, 10.0], [0.5, 0.3, 0.2], size=50)
+    assert value(results_of(rows), "negative_mass") == pytest.approx(0.3)
+
+
+def test_eigenvalues_are_counted_by_weight_at_powers_of_ten():
+    found = results_of([*exact("post-1")])
+    for bound in (0.01, 0.1, 1.0):
+        here = float((np.abs(VALUES["hessian"]) > bound).sum())
+        assert value(found, "eigenvalues_beyond", x=bound) == pytest.approx(here)
+    rows = select(found, {"quantity": "eigenvalues_beyond", "operator": "hessian", "scope": "all", "x": 0.1})
+    assert rows.height == 1
+
+
+def test_outliers_are_isolated_from_the_ends_inward():
+    """Two above, one below; the isolated one amid the bulk is not counted, and the draw that sees most decides."""
+    nodes, residuals = [-8.0, -1.0, 0.0, 0.2, 6.0, 9.0], [0.1, 2.0, 0.01, 0.3, 0.2, 0.1]
+    rows = spectrum_rows("post-1", nodes, [1 / 6] * 6, size=99)
+    rows = [row | {"residual": residual} for row, residual in zip(rows, residuals, strict=True)]
+    rows += spectrum_rows("post-1", [-8.0, 0.0, 5.0], [0.3, 0.3, 0.4], draw=2, size=99, residual=3.0)
+    found = results_of(rows)
+    assert value(found, "outliers") == 3
+    assert value(found, "bulk_radius") == 1.0
+    diagonalized = results_of([*exact("post-1")])
+    assert quantities["outliers"].build(diagonalized).is_empty()
+
+
+def test_the_share_of_the_extra_is_over_pairs_of_one_seed():
+    """Pre-LN with half of the GGN and a quarter of the Hessian: ``(3 - 1.5) / (4 - 1)``, and so for squares."""
+    half = [row | ({"node": 0.5 * row["node"]} if row["operator"] == "ggn" else {}) for row in exact("pre-1")]
+    rows = [row | ({"node": 0.25 * row["node"]} if row["operator"] == "hessian" else {}) for row in half]
+    found = results_of([*exact("post-1"), *rows, *exact("post-2"), *exact("pre-2", 2.0)])
+    assert value(found, "ggn_share_of_extra_sharpness") == pytest.approx(1.5 / 3)
+    squares = [sum(v * v for v in VALUES[kind]) for kind in ("ggn", "hessian")]
+    expected = squares[0] * (1 - 1 / 4) / (squares[1] * (1 - 1 / 16))
+    assert value(found, "ggn_share_of_extra_frobenius") == pytest.approx(expected)
+    assert np.isnan(value(found, "ggn_share_of_extra_sharpness", run="post-2"))
+    made = series(found, {"quantity": "ggn_share_of_extra_sharpness", "scope": "all", "seed": 1})
+    assert made.numbers["value"].to_list() == pytest.approx([0.5])
+
+
+def test_without_a_pair_there_is_no_share_of_the_extra():
+    assert quantities["ggn_share_of_extra_sharpness"].build(results_of([*exact("post-1")])).is_empty()
+
+
+def test_parts_of_the_batches_are_no_spectrum_of_their_own():
+    rows = [*exact("post-1"), *spectrum_rows("post-1", [-9.0, 9.0], [0.5, 0.5], part=1, measurement="other")]
+    found = results_of(rows)
+    assert value(found, "largest_eigenvalue") == 4.0
+    assert number(parts(found), "largest_eigenvalue")["value"].to_list() == [9.0]
+
+
+def test_two_probes_of_one_matrix_are_refused_by_whoever_reads_a_number():
+    rows = [*exact("post-1"), *spectrum_rows("post-1", [-9.0, 9.0], [0.5, 0.5], measurement="other")]
+    with pytest.raises(LabError, match="two probes measured it"):
+        series(results_of(rows), {"quantity": "largest_eigenvalue", "operator": "hessian", "scope": "all"})
+
+
+def test_older_rows_without_residuals_have_no_outliers():
+    rows = spectrum_rows("post-1", [-1.0, 5.0], [0.9, 0.1], size=10, residual=None, orthogonality_loss=None)
+    assert quantities["outliers"].build(results_of(rows)).is_empty()
+    assert value(results_of(rows), "largest_eigenvalue") == 5.0

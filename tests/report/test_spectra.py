@@ -1,0 +1,173 @@
+"""Sections of spectra: one kernel and one pair of axes for all arms, counts from both ends, three spreads."""
+
+import json
+import math
+
+import numpy as np
+import polars as pl
+import pytest
+from scipy import stats
+
+from lnlab.errors import LabError
+from lnlab.report.drawing import svg
+from lnlab.report.folder import empty
+from lnlab.report.plates import filled
+from lnlab.report.sections.cumulative_spectrum import cumulative_spectrum
+from lnlab.report.sections.extremes import DRAWS, PARTS, RESIDUAL, SEEDS, extremes
+from lnlab.report.sections.spectral_density import spectral_density
+from lnlab.tables import WRITTEN_BY_WORKERS, Results, frame
+
+SIZE = 1000
+FACTORS = {"post": 3.0, "pre": 1.0}
+
+
+def nodes_of(placement, seed, draw):
+    """A bulk of weight .998 and an outlier at each end, of weight .001."""
+    rng = np.random.default_rng([seed, draw])
+    bulk = np.sort(rng.uniform(-0.2, 0.2, 6))
+    nodes = FACTORS[placement] * np.concatenate([[-1.0 - 0.01 * seed], bulk, [2.0 + 0.02 * seed]])
+    return nodes, np.array([0.001, *[0.998 / 6] * 6, 0.001]), np.array([1e-3, *[1.0] * 6, 1e-3])
+
+
+def rows_of(placement, seed, operator="hessian", part=None, step=0, draws=(1, 2)):
+    for draw in draws:
+        for node, weight, residual in zip(*nodes_of(placement, seed + 10 * (part or 0), draw), strict=True):
+            run, mark = f"{placement}-{seed}", f"{operator}-{part is None}-{step}"
+            yield {"run": run, "variant": placement, "seed": seed, "step": step, "measurement": f"{run}-{mark}"} | {
+                "operator": operator,
+                "scope": "all",
+                "part": part,
+                "draw": draw,
+                "node": node,
+                "weight": weight,
+                "residual": residual,
+                "size": SIZE,
+                "squared_norm": 1.0,
+                "orthogonality_loss": 1e-15,
+            }
+
+
+def results_of(rows, seeds=(1, 2, 3)):
+    runs, axes = [], []
+    for place in ("post", "pre"):
+        for seed in seeds:
+            run, stack = f"{place}-{seed}", {"placement": {"kind": place}, "layers": 2}
+            setting = json.dumps({"encoder": stack, "decoder": stack})
+            runs.append({"run": run, "trajectory": run, "steps": 0, "variant": place, "seed": seed, "setting": setting})
+            axes.append({"run": run, "axis": "placement", "value": json.dumps(place), "label": place})
+    made = frame("runs", runs).with_columns(status=pl.lit("finished"), reason=pl.lit(None, pl.String))
+    tables = {name: pl.DataFrame(schema=empty(name)) for name in WRITTEN_BY_WORKERS}
+    tables["spectra"] = pl.DataFrame(list(rows), schema=empty("spectra"))
+    return Results(made, frame("axes", axes), tables)
+
+
+@pytest.fixture(scope="module")
+def spectra():
+    parts = [row for p in FACTORS for s in (1, 2, 3) for part in (1, 2) for row in rows_of(p, s, part=part, draws=(1,))]
+    return results_of([row for p in FACTORS for s in (1, 2, 3) for row in rows_of(p, s)] + parts)
+
+
+def test_the_line_is_the_mean_over_seeds_of_one_mixture_for_all_arms(spectra):
+    (chart,) = spectral_density(spectra, width=0.3).charts
+    here = chart.points.filter((pl.col("panel") == "Post-LN") & pl.col("estimate").is_not_null())
+    at = here.row(len(here) // 2, named=True)
+    each = []
+    for seed in (1, 2, 3):
+        pairs = [nodes_of("post", seed, draw)[:2] for draw in (1, 2)]
+        each.append(sum((w * stats.norm.pdf(at["x"], x, 0.3)).sum() / 2 for x, w in pairs))
+    assert at["estimate"] == pytest.approx(np.mean(each))
+    assert (at["low"], at["high"], at["n"]) == (pytest.approx(min(each)), pytest.approx(max(each)), 3)
+    assert "standard deviation is 0.3 in every panel" in chart.caption
+
+
+def test_panels_share_axes_and_the_kernel_follows_the_narrowest(spectra):
+    section = spectral_density(spectra)
+    (chart,) = section.charts
+    scales = {json.dumps(layer["encoding"][c]["scale"]) for layer in chart.spec["spec"]["layer"][:2] for c in "xy"}
+    assert len(scales) == 2
+    assert chart.points.group_by("panel").agg(pl.col("x").min())["x"].n_unique() == 1
+    (own,) = spectral_density(spectra, where={"placement": "pre"}).charts
+    said = [c.caption.partition("standard deviation is ")[2].partition(" in every")[0] for c in (chart, own)]
+    assert said[0] == said[1]
+    assert (
+        section.finding
+        == "The Hessian of all parameters reaches from −3.1 to 6.1 in Post-LN and from −1 to 2 in Pre-LN"
+    )
+
+
+def test_nothing_is_drawn_below_a_tenth_of_an_eigenvalue_and_ticks_are_outliers(spectra):
+    (chart,) = spectral_density(spectra, width=0.05).charts
+    floor = 0.1 / (SIZE * 0.05 * math.sqrt(2 * math.pi))
+    assert chart.points["estimate"].min() > floor
+    assert chart.points["low"].min() >= floor
+    assert chart.points["estimate"].null_count() > 0
+    assert chart.points["marks"].sum() == 2 * 3 * 2 * 2  # arms, seeds, draws, ends
+    marked = chart.points.filter((pl.col("marks") > 0) & (pl.col("panel") == "Pre-LN"))["x"].to_list()
+    assert all(min(abs(x + 1.02), abs(x - 2.04)) < 0.06 for x in marked)
+    assert "NaN" not in svg(filled(chart))
+
+
+@pytest.mark.parametrize(("band", "n", "words"), [("draws", 2, "start vectors of one seed"), ("parts", 2, "parts of")])
+def test_other_bands_are_of_one_seed_and_say_so(spectra, band, n, words):
+    (chart,) = spectral_density(spectra, band=band).charts
+    assert set(chart.points["n"]) == {n}
+    assert words in chart.caption
+
+
+def test_both_tails_are_counted_by_weight(spectra):
+    section = cumulative_spectrum(spectra)
+    (chart,) = section.charts
+    here = chart.points.filter((pl.col("panel") == "positive, above x") & (pl.col("series") == "Pre-LN"))
+    middle = here.filter((pl.col("x") > 0.3) & (pl.col("x") < 1.5))
+    assert middle["estimate"].to_list() == pytest.approx([1.0] * len(middle))
+    assert section.finding.startswith("Beyond ±2.1, where the Hessian of all parameters ends in Pre-LN, the number of ")
+    assert section.finding.endswith("is 2.00 in Post-LN")
+    assert "NaN" not in svg(filled(chart))
+
+
+def test_the_three_spreads_of_the_table_are_kept_apart(spectra):
+    section = extremes(spectra)
+    (table,) = section.tables
+    rows = {(r["variant"], r["number"], r["statistic"]): r for r in table.rows.iter_rows(named=True)}
+    tops = [3 * (2 + 0.02 * s) for s in (1, 2, 3)]
+    low, high = stats.t.interval(0.95, 2, np.mean(tops), stats.sem(tops))
+    found = rows["Post-LN", "largest_eigenvalue", SEEDS]
+    assert [found[c] for c in ("estimate", "low", "high")] == pytest.approx([np.mean(tops), low, high])
+    assert rows["Post-LN", "largest_eigenvalue", RESIDUAL]["estimate"] == pytest.approx(1e-3)
+    traces = np.array([[SIZE * np.dot(*nodes_of("pre", s, d)[:2]) for d in (1, 2)] for s in (1, 2, 3)])
+    expected = math.sqrt((traces.var(axis=1, ddof=1) / 2).mean())
+    assert rows["Pre-LN", "curvature_trace", DRAWS]["estimate"] == pytest.approx(expected)
+    tops = np.array([[2 + 0.02 * (s + 10 * p) for p in (1, 2)] for s in (1, 2, 3)])
+    expected = math.sqrt(tops.var(axis=1, ddof=1).mean())
+    assert rows["Pre-LN", "largest_eigenvalue", PARTS]["estimate"] == pytest.approx(expected)
+    assert ("Pre-LN", "largest_eigenvalue", DRAWS) not in rows
+    assert rows["Pre-LN", "outliers", SEEDS]["estimate"] == 2
+    assert "an eigenvalue lies within 0.001 of each end" in section.finding
+
+
+def test_a_matrix_has_a_table_and_choices_narrow_them(spectra):
+    ggn = [row for p in FACTORS for s in (1, 2, 3) for row in rows_of(p, s, "ggn")]
+    both = results_of([*spectra.tables["spectra"].iter_rows(named=True), *ggn])
+    assert [t.caption[:13] for t in extremes(both).tables] == ["Hessian of al", "GGN of all pa"]
+    assert len(extremes(both, operators=["ggn"]).tables) == 1
+
+
+def test_they_are_made_again_from_their_own_rows(spectra):
+    for section in (spectral_density, cumulative_spectrum, extremes):
+        made = section(spectra)
+        again = section(Results(spectra.runs, spectra.axes, {**spectra.tables, **made.rows}))
+        assert again.finding == made.finding
+        assert [t.rows.rows() for t in again.tables] == [t.rows.rows() for t in made.tables]
+
+
+def test_nothing_measured_is_a_sentence_and_two_steps_are_refused(spectra):
+    for section in (spectral_density, cumulative_spectrum):
+        assert (
+            "No spectrum of the GGN of all parameters has been measured yet" in section(spectra, operator="ggn").finding
+        )
+    assert extremes(results_of([])).finding == "No spectrum has been measured yet"
+    later = results_of([*rows_of("post", 1), *rows_of("post", 1, step=5)])
+    with pytest.raises(LabError, match="at steps 0, 5"):
+        spectral_density(later)
+    assert spectral_density(later, where={"step": 5}).charts
+    assert "One of the seeds, no band." in spectral_density(later, where={"step": 5}).charts[0].caption
