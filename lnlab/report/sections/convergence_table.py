@@ -149,12 +149,17 @@ def _notes(columns: Sequence[Reproduced], cells: Printed, guesses: Guesses, aske
     total = sum(len(column.cells) for column in columns_of(cells))
     said = [f"Agreement: {'; '.join(agreement(columns))}."]
     if guesses:
-        each = listing(f"{name} ({right(cells, rules)})" for name, rules in guesses.items())
+        scores = sorted((right(cells, rules), name) for name, rules in guesses.items())
+        each = listing(f"“{name}” {score}" for score, name in scores)
         said.append(f"Of all {total} printed cells, trivial rules get right: {each}.")
     entry = convergences[asked["rule"]]
     formula = entry.summary.replace("``", "").rstrip(".")
     mode = f", {asked['statistics']} statistics" if "statistics" in asked else ""
-    said.append(f"The rule, “{entry.name}”, on the {asked['split']} loss{mode}: {formula}.")
+    given = ", ".join(f"{name} {plain(p.default)}" for name, p in entry.keywords.items())
+    said.append(
+        f"The rule, “{entry.name}”, on the {asked['split']} loss{mode}: {formula}; {given}. L_e is the loss of epoch e "
+        "of n, L_0 the first, H the entropy of the labels, in nats; C is the majority of the seeds, each judged alone."
+    )
     return said
 
 
