@@ -39,7 +39,7 @@ def everywhere(
     equal: bool = False,
     expect: Literal["holds", "fails"] = "holds",
 ) -> Finding:
-    """``k of n``: on more than half of the seeds every number that is selected lies in the region (Clopper, 1934).
+    """``k of n``: seeds on which every selected number lies in the region, more than half (Clopper & Pearson, 1934).
 
     With ``to`` it is every difference, the number less that of the run in which only what ``to`` names is changed.
     ``equal: true`` in place of a region asks that the numbers of a seed are all the same. ``expect: fails``: it holds

@@ -38,8 +38,10 @@ STYLES = {"agrees": "supported", "differs": "contradicted", "half": "undecided",
 SHARE = {"low": pl.Float64, "high": pl.Float64}
 SCHEMA = {"table": pl.String, "rate": pl.Float64, "column": pl.String, "published": pl.String, "here": pl.String}
 SCHEMA |= {"k": pl.Int64, "n": pl.Int64, **SHARE, "agreement": pl.String, "time": pl.Float64, "others": pl.String}
-WORDS = ("table", "learning rate", "column", "published", "here", "converged", "runs", "95 % low", "95 % high")
-WORDS += ("agreement", "median updates to nine tenths of the drop", "others")
+WORDS = (
+    *("table", "learning rate", "column", "published", "here", "converged", "runs", "95 % low", "95 % high"),
+    *("agreement", "median updates to nine tenths of the drop", "others"),
+)
 
 
 @sections.register("convergence_table")
