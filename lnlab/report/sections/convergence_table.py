@@ -53,7 +53,7 @@ def convergence_table(
     guesses: Guesses = {},  # noqa: B006 - a field's default
     curves: bool = True,
 ) -> Section:
-    """``C or N`` as printed, and ``k/n`` of our runs that converge, with the losses behind each cell (Yu, 2024).
+    """``C or N, k/n``: what is printed, and how many of our runs converge, with the losses behind each cell (Yu, 2024).
 
     ``where: {rule: ..., split: ...}`` says by which rule of convergence, on which loss; ``cells`` are the printed
     tables, ``guesses`` trivial rules, whose right cells stand beside ours. ``curves: false`` leaves out the losses.
