@@ -20,7 +20,8 @@ from lnlab.analyse.stopped import STOPPED, unfinished
 from lnlab.errors import LabError, Problem
 from lnlab.tables import Results
 
-_IDENTITY = ("quantity", "step", "split", "stack", "layer", "sublayer", "tensor", "index", "operator", "scope")
+_SITE = ("stack", "layer", "sublayer", "tensor", "index", "operator", "scope")
+_IDENTITY = ("quantity", "step", "split", "statistics", "rule", *_SITE)
 _PLACE = "place"
 
 

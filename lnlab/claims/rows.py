@@ -11,7 +11,7 @@ from lnlab.keys import Json, digest, digest_bytes
 from lnlab.tables import Results
 
 _SITE = ("stack", "layer", "sublayer", "tensor", "index", "operator", "scope")
-_TOLD = ("variant", "seed", "step", "split", "quantity", *_SITE, "value")
+_TOLD = ("variant", "seed", "step", "split", "statistics", "rule", "quantity", *_SITE, "value")
 
 
 def rows_digest(claim: Claim, results: Results) -> str:

@@ -142,6 +142,10 @@ def training(norm, *, linear="plain", accumulate=2):
     return state, updates
 
 
+def linear_of(kind):
+    return {} if kind == "plain" else {"linear": kind}
+
+
 def everything(state):
     """Every tensor of a state, its modes and its random generator, to the bit."""
     tensors = {**dict(state.model.named_parameters()), **dict(state.model.named_buffers())}
