@@ -2,22 +2,22 @@
 
 import polars as pl
 
-from lnlab.analyse.quantities import STATE, quantities, stored
+from lnlab.analyse.quantities import STATE, quantities
 from lnlab.analyse.training import as_quantity, curve
 from lnlab.tables import Results
 
 
 @quantities.register(
     "evaluation_gap",
-    of=("nll", "nll_of_batch_statistics"),
+    of=("nll", "batch_nll"),
     trained=True,
     needs="the probe batch_evaluation, where the validation nll is taken",
 )
 def evaluation_gap(results: Results) -> pl.DataFrame:
     """``L_run - L_batch``: the validation nll in use above that in training, in nats (Wang et al., 2022).
 
-    Wherever both were taken; 0 of a model without norms over a batch. The probe looks at the validation split.
+    Wherever both were taken; 0 of a model without norms over a batch.
     """
-    batch = stored(results, "nll_of_batch_statistics").select(*STATE, _batch="value")
+    batch = curve(results, "batch_nll", "validation").select(*STATE, _batch="value")
     both = curve(results, "nll", "validation").join(batch, on=STATE, how="inner", maintain_order="left")
     return as_quantity(both.with_columns(pl.col("value") - pl.col("_batch")), "evaluation_gap")

@@ -6,16 +6,6 @@ TRAINING: Mapping[str, tuple[str, str, str]] = {
     "loss": ("loss", "nats per token", "what training makes small, label smoothing included; in training with dropout"),
     "nll": ("negative log likelihood", "nats per token", "of the right answers, without label smoothing and dropout"),
     "accuracy": ("accuracy", "share of the labels", "of sentences whose most likely label is the right one"),
-    "nll_of_batch_statistics": (
-        "nll with batch statistics",
-        "nats",
-        "negative log likelihood where norms over a batch take its own statistics, as in training",
-    ),
-    "accuracy_of_batch_statistics": (
-        "accuracy with batch statistics",
-        "share of the labels",
-        "of labels where norms over a batch take its own statistics, as in training",
-    ),
     "evaluation_gap": (
         "cost of running statistics",
         "nats",
@@ -50,11 +40,6 @@ TRAINING: Mapping[str, tuple[str, str, str]] = {
     "sum_learning_rate": ("sum of learning rates", "over updates", "how far updates of size 1 could lead"),
     "time_to_target": ("time to target", "updates", "until the validation loss first reaches the target"),
     "epochs_to_target": ("time to target", "epochs", "until the validation loss first reaches the target"),
-    "steps_to_drop": (
-        "steps to 90 % of the drop",
-        "updates",
-        "until the validation nll has come down by nine tenths of what it ever comes down by",
-    ),
     "gradient_size": ("gradient entry", "nats per token", "entries of a gradient without their sign"),
     "median_gradient_size": (
         "median gradient entry",

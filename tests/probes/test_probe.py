@@ -12,7 +12,7 @@ from lnlab.nn.sites import parameters
 from lnlab.probes.probe import evaluating, probes
 from lnlab.tables import frame
 
-APART = ("evaluation", "batch_evaluation", "statistics_discrepancy")
+APART = ("evaluation", "statistics_discrepancy")
 """Probes of which tests of their own ask the same: those over a whole split, and one that looks at batch norms."""
 ENTRIES = [e for e in probes if not e.tags.get("translates", False) and e.name not in APART]
 """All but those that need text, of which ``test_bleu`` asks the same."""
