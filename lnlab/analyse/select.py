@@ -16,7 +16,7 @@ from lnlab.analyse.settings import STACKS, found_at, has_value, paths, settings,
 from lnlab.analyse.stopped import stopped
 from lnlab.errors import LabError, Problem, nearest
 from lnlab.keys import Json
-from lnlab.spec.columns import LAST
+from lnlab.spec.columns import COLUMNS, LAST
 from lnlab.spec.values import matches
 from lnlab.tables import Results
 
@@ -96,7 +96,7 @@ def runs_with(results: Results, selection: Selection, over: str | None = None) -
 
     Where ``over`` is a path of the setting, only runs that have a value there.
     """
-    known = set().union(*(results.tables[name].columns for name in MEASURED if name in results.tables))
+    known = set(COLUMNS).union(*(results.tables[name].columns for name in MEASURED if name in results.tables))
     taken = variants_with(results, {k: w for k, w in selection.items() if k not in {*known, *OF_RUNS}})
     runs = results.runs.filter(pl.col("variant").is_in(taken))
     for key in OF_RUNS:

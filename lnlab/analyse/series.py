@@ -20,7 +20,7 @@ from lnlab.analyse.stopped import STOPPED, unfinished
 from lnlab.errors import LabError, Problem
 from lnlab.tables import Results
 
-_IDENTITY = ("quantity", "step", "split", "stack", "layer", "sublayer", "tensor", "index")
+_IDENTITY = ("quantity", "step", "split", "statistics", "rule", "stack", "layer", "sublayer", "tensor", "index")
 _PLACE = "place"
 
 

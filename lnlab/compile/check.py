@@ -172,11 +172,13 @@ def _ground(checked: Checked) -> Ground:
 
 def _ungrounded(checked: Checked, unchanged: Callable[[], Variants | None]) -> Ground:
     """What selections are checked against, but for the quantities."""
-    over = _taken_over(checked.identities.registries)
+    registries = checked.identities.registries
+    over, told = _tagged(registries, "over"), _tagged(registries, "told_by")
+    rules = list(registries["convergence"].entries) if "convergence" in registries else None
     seeds, tuned = checked.experiment.seeds, checked.tuning
     if tuned is None:
         variants = Variants(checked.settings, checked.settled.methods)
-        return Ground(variants, checked.point, unchanged, seeds, None, taken_over=over)
+        return Ground(variants, checked.point, unchanged, seeds, None, taken_over=over, told_by=told, rules=rules)
     judged, path = tuned.assumed(checked.settings), tuned.choosing.path
 
     def point(number: int) -> dict[str, Json]:
@@ -184,7 +186,8 @@ def _ungrounded(checked: Checked, unchanged: Callable[[], Variants | None]) -> G
         found = checked.axes.point(judged[number].setting, judged[number].method)
         return {axis: value for axis, value in found.items() if axis != path} | {TIMES: judged[number].times}
 
-    return Ground(variants_of(judged), point, unchanged, seeds, None, taken_over=over, chosen=path)
+    ground = Ground(variants_of(judged), point, unchanged, seeds, None, taken_over=over, told_by=told, rules=rules)
+    return replace(ground, chosen=path)
 
 
 def _unchanged(checked: Checked) -> Variants | None:
@@ -231,9 +234,9 @@ def _names_training(data: Json) -> bool:
     return "train" in data or any(key.startswith("train.") for key in swept)
 
 
-def _taken_over(registries: Registries) -> dict[str, str]:
-    """Derived quantity -> the path that it is taken over, of those that are."""
-    return {entry.name: entry.tags["over"] for entry in _derived(registries) if "over" in entry.tags}
+def _tagged(registries: Registries, tag: str) -> dict[str, Any]:
+    """Derived quantity -> its tag, of those that have it."""
+    return {entry.name: entry.tags[tag] for entry in _derived(registries) if tag in entry.tags}
 
 
 def _derived(registries: Registries) -> list[Entry[Any]]:

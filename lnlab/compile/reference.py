@@ -28,6 +28,7 @@ _HEADINGS = {
     "section": "Sections",
     "quantity": "Derived quantities",
     "rule": "Rules that choose a value",
+    "convergence": "Rules of convergence",
 }
 
 

@@ -28,6 +28,8 @@ class Ground:
         splits: quantity of the curve -> the splits on which it is measured here.
         quantities: every name that is measured or derived, or None where a probe does not say what it measures.
         taken_over: derived quantity -> the path that it is taken over, of those that are.
+        told_by: derived quantity -> the columns that tell its several numbers of a run apart, of those that have some.
+        rules: every rule of convergence, or None where nobody says which there are.
         chosen: a path whose value is chosen on tuning seeds, so that no selection can know it.
     """
 
@@ -38,6 +40,8 @@ class Ground:
     quantities: Collection[str] | None
     splits: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     taken_over: Mapping[str, str] = field(default_factory=dict)
+    told_by: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    rules: Collection[str] | None = None
     chosen: str | None = None
 
     def either(self, asked: Callable[[Variants], bool]) -> bool:
@@ -83,8 +87,11 @@ def _of_the_curve(name: Json, ground: Ground) -> bool:
 
 
 def open_split(selection: Selection, kept: Collection[str], ground: Ground) -> str | None:
-    """Why a selection of a quantity of the curve leaves a number for each of several splits, or None."""
+    """Why a selection leaves a number for each of several splits, or for each rule of convergence; or None."""
     for name in listed(selection.get("quantity")):
+        told = ground.told_by.get(name, ()) if isinstance(name, str) else ()
+        if several := [column for column in told if column not in (*selection, *kept)]:
+            return f"'{name}' is there for every {' and '.join(several)}; pin {', '.join(several)}"
         if _of_the_curve(name, ground) and "split" not in (*selection, *kept) and len(ground.splits[name]) > 1:
             return f"'{name}' is measured on {' and '.join(ground.splits[name])}; pin split"
     return None
@@ -125,6 +132,8 @@ def _flaws_of_column(key: str, wanted: Json, ground: Ground) -> list[Flaw]:
         known = ground.quantities
     if key == "seed":
         known = ground.seeds
+    if key == "rule":
+        known = ground.rules
     if key == "layer" and not isinstance(wanted, str):
         fits = isinstance(wanted, int) and not isinstance(wanted, bool) and _within(wanted, ground)
         return [] if wanted is None or fits else [_wrong(key, wanted, "count layers from 1, or write first or last")]

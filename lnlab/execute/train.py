@@ -12,7 +12,7 @@ there, and ends with the same numbers to the last bit.
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from math import isfinite
+from math import ceil, isfinite
 from typing import Any
 
 from lnlab.compile.work import Measurement, Trajectory
@@ -125,6 +125,7 @@ class Walk:
                 return ending
             self._update(updates)
             self._record(self.state.step, "train", tokens=gradient.tokens)
+            self._record_epoch_loss()
 
     def _update(self, updates: Updates) -> None:
         """Make an update; keep what it added where a probe of the next state will ask."""
@@ -172,6 +173,16 @@ class Walk:
         if epoch and self._told != step:
             self._record(step, "train", epoch=step / epoch)
             self._told = step
+
+    def _record_epoch_loss(self) -> None:
+        """Where an epoch ends, the mean of its training losses over what they are means of, each at its own state."""
+        epoch, step = self._epoch(), self.state.step
+        if not epoch or step // epoch == (step - 1) // epoch:
+            return
+        first = ceil((step - 1) // epoch * epoch)
+        units = dict(self.curves["train", "tokens"][first - step :])
+        losses = [(loss, units[at + 1]) for at, loss in self.curves["train", "loss"][first - step :]]
+        self._record(step, "train", epoch_loss=sum(loss * n for loss, n in losses) / sum(n for _, n in losses))
 
     def _epoch(self) -> float | None:
         """Updates an epoch; None where the data have no end."""

@@ -27,8 +27,15 @@ def evaluation(state: State, *, split: Literal["train", "validation", "test"] = 
     ``nll`` is never smoothed; both are in nats a token. For labels ``accuracy`` is the share of right ones. Of a task
     without an end, eight batches are read. The training split has no ``loss`` here: that curve is of training batches.
     """
+    state.model.eval()
+    for quantity, value in scored(state, split).items():
+        if split in EVALUATED[quantity]:
+            yield {"split": split, "quantity": quantity, "value": value}
+
+
+def scored(state: State, split: str) -> dict[str, float]:
+    """The mean of each score of the task over the tokens or sentences of a split, in the mode that the model is in."""
     model, task = state.model, state.task
-    model.eval()
     sums: dict[str, float] = {}
     units = 0
     for batch in islice(task.batches(split, "evaluation"), None if task.epoch_batches else ENOUGH):
@@ -36,6 +43,4 @@ def evaluation(state: State, *, split: Literal["train", "validation", "test"] = 
         units += number
         for quantity, total in scores.items():
             sums[quantity] = sums.get(quantity, 0.0) + float(total)
-    for quantity, summed in sums.items():
-        if split in EVALUATED[quantity]:
-            yield {"split": split, "quantity": quantity, "value": summed / units}
+    return {quantity: summed / units for quantity, summed in sums.items()}

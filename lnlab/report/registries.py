@@ -1,4 +1,4 @@
-"""The registries of the frame wing: claims, sections, derived quantities and rules, with every entry imported."""
+"""The registries of the frame wing: claims, sections, derived quantities, rules; with every entry imported."""
 
 from collections.abc import Mapping
 from importlib import import_module
@@ -8,6 +8,7 @@ from typing import Any
 import lnlab.analyse
 import lnlab.claims
 import lnlab.report.sections
+from lnlab.analyse.convergence import convergences
 from lnlab.analyse.quantities import quantities
 from lnlab.analyse.rules import rules
 from lnlab.claims.claim import claims
@@ -18,4 +19,4 @@ for _room in (lnlab.analyse, lnlab.claims, lnlab.report.sections):
     for _module in iter_modules(_room.__path__, f"{_room.__name__}."):
         import_module(_module.name)
 
-FRAME_REGISTRIES: Mapping[str, Registry[Any]] = {r.kind: r for r in (claims, sections, quantities, rules)}
+FRAME_REGISTRIES: Mapping[str, Registry[Any]] = {r.kind: r for r in (claims, sections, quantities, rules, convergences)}

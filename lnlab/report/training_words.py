@@ -57,4 +57,24 @@ TRAINING: Mapping[str, tuple[str, str, str]] = {
         "of the learning rate",
         "entries without their sign of what an update adds to the weights, over its learning rate",
     ),
+    "epoch_loss": ("loss of an epoch", "nats per token", "mean over an epoch of the losses of its training batches"),
+    "batch_nll": (
+        "negative log likelihood with batch statistics",
+        "nats per token",
+        "of the right answers, norms over the batch with the statistics of the batch at hand",
+    ),
+    "batch_accuracy": ("accuracy with batch statistics", "share of the labels", "as the nll with batch statistics"),
+    "converged": ("convergence", "1 if it has", "whether a run has converged by the rule that is named"),
+    "time_to_converge": (
+        "time to converge",
+        "updates",
+        "to nine tenths of the drop of the loss; ∞ without convergence",
+    ),
+    "convergence_boundary": (
+        "boundary of convergence",
+        "steps of the grid",
+        "place of the largest converging learning rate, 0 if there is none",
+    ),
+    "max_converged_lr": ("largest converging learning rate", "per update", "of the grid, 0 if none converges"),
+    "convergence_gaps": ("gaps of convergence", "rates", "that do not converge although a larger one does"),
 }

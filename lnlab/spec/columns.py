@@ -12,6 +12,8 @@ COLUMNS = (
     "tensor",
     "index",
     "split",
+    "statistics",
+    "rule",
     "x",
     "value",
     "left",
@@ -38,6 +40,7 @@ VOCABULARY: dict[str, tuple[str, ...]] = {
         *("in", "branch", "sum", "out"),
     ),
     "split": ("train", "validation", "test"),
+    "statistics": ("batch", "running"),
 }
 LAST = "last"
 """What ``step`` may also be: where a run that comes to its end is measured last."""
@@ -46,8 +49,10 @@ ENDS = ("first", LAST)
 
 EVALUATION = "evaluation"
 """The probe that scores a split; that of the validation split looks wherever ``train.evaluate`` says."""
+EVALUATIONS = (EVALUATION, "batch_evaluation")
+"""All that score a split, and put it on the curve."""
 
-RECORDED = ("loss", "global_gradient_norm", "learning_rate", "tokens", "unigram_entropy", "epoch")
+RECORDED = ("loss", "epoch_loss", "global_gradient_norm", "learning_rate", "tokens", "unigram_entropy", "epoch")
 """What training itself puts on the curve, on the split ``train``."""
 
 EVALUATED: dict[str, tuple[str, ...]] = {

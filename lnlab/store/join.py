@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from lnlab.spec.columns import EVALUATION, RECORDED
+from lnlab.spec.columns import EVALUATIONS, RECORDED
 from lnlab.store.course import course
 from lnlab.store.pending import Wanted, miss_of
 from lnlab.store.records import Found, Record, look
@@ -111,7 +111,7 @@ def _last_finite(runs: pl.DataFrame, curves: pl.DataFrame, told: pl.Series) -> p
 def _looks(needs: pl.DataFrame) -> pl.DataFrame:
     """``run step split measurement``: what the evaluations of each run look at."""
     probes = {probe: json.loads(probe) for probe in needs["probe"].unique()}
-    splits = {probe: choice["split"] for probe, choice in probes.items() if choice["kind"] == EVALUATION}
+    splits = {probe: choice["split"] for probe, choice in probes.items() if choice["kind"] in EVALUATIONS}
     looks = needs.filter(pl.col("probe").is_in(list(splits)))
     split = pl.col("probe").replace_strict(splits, default=None, return_dtype=pl.String)
     return looks.select("run", "step", split.alias("split"), "measurement").unique(

@@ -17,7 +17,7 @@ from lnlab.spec.load import Document, parse
 
 KINDS = (
     *("task", "corpus", "tokenizer", "model", "norm", "placement", "attention", "init", "optimizer", "schedule"),
-    *("stop", "intervention", "probe", "claim", "section", "quantity", "rule"),
+    *("stop", "intervention", "probe", "claim", "section", "quantity", "rule", "convergence"),
 )
 Count = Annotated[int, Field(ge=1)]
 Selection = dict[str, Any]
@@ -148,6 +148,12 @@ def toys() -> Mapping[str, Registry[Any]]:
 
     @lab["quantity"].register("best_lr", trained=True, over="optimizer.lr")
     def best_lr(results): ...
+
+    @lab["quantity"].register("converged", trained=True, told_by=("rule", "split"))
+    def converged(results): ...
+
+    @lab["convergence"].register("learned")
+    def learned(curve): ...
 
     @lab["claim"].register("power_law")
     def power_law(results, *, of: Selection, over: str, between: tuple[float, float]): ...

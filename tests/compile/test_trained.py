@@ -67,6 +67,21 @@ def test_what_no_curve_has_says_why(plan, base, of, more, what):
     assert what in problem(plan, base + TRAINS + claim(of, **more))
 
 
+@pytest.mark.parametrize(
+    ("of", "what"),
+    [
+        ("{quantity: converged}", "'converged' is there for every rule and split; pin rule, split"),
+        ("{quantity: converged, rule: learned}", "'converged' is there for every split; pin split"),
+        ("{quantity: converged, rule: lerned, split: train}", "no row has rule = lerned; did you mean 'learned'?"),
+        ("{quantity: converged, rule: learned, split: train, statistics: mine}", "no row has statistics = mine"),
+    ],
+)
+def test_a_run_has_converged_by_one_rule_on_one_loss(plan, base, of, what):
+    assert what in problem(plan, base + TRAINS + claim(of))
+    assert plan(base + TRAINS + claim("{quantity: converged, rule: learned, split: train}")).claims
+    assert plan(base + TRAINS + claim("{quantity: converged, rule: learned}", over="split")).claims
+
+
 def test_a_quantity_that_a_probe_measures_too_need_not_name_a_split(plan, base, registries):
     @registries["probe"].register("loss", passes=lambda params: 1.0, table="sites", quantities=("loss",))
     def loss(state): ...

@@ -161,6 +161,24 @@ def test_losses_stand_at_the_state_before_their_update_and_rates_at_the_state_af
     )
 
 
+@pytest.mark.parametrize("accumulate", [1, 4])
+def test_where_an_epoch_ends_its_mean_training_loss_over_tokens_is_recorded(accumulate):
+    small = {"kind": "toy_german_english", "train": 16, "validation": 20, "test": 20}
+    task = {**TEXT["task"], "corpus": small}
+    train = {"steps": 14, "accumulate": accumulate}
+    unit, state, _, _ = trained(trajectory_of(14, task=task, train=train))
+    epoch = state.task.epoch_batches / accumulate
+    losses, tokens = unit.curve("loss"), unit.curve("tokens")
+    expected, first = {}, 0
+    for step in range(1, 15):
+        if int(step / epoch) > int((step - 1) / epoch):
+            at = range(first, step)
+            expected[step] = sum(losses[t] * tokens[t + 1] for t in at) / sum(tokens[t + 1] for t in at)
+            first = step
+    assert unit.curve("epoch_loss") == pytest.approx(expected, rel=1e-12)
+    assert len(expected) >= 2
+
+
 def test_an_evaluation_is_the_mean_over_all_tokens_of_the_split_and_leaves_no_trace():
     probes = [(n, "evaluation") for n in (0, 2, 4)]
     unit, state, _, made = trained(trajectory_of(4, probes))
@@ -185,6 +203,7 @@ def test_cut_anywhere_and_resumed_it_ends_the_same_to_the_last_bit(kind, cut):
     trajectory = trajectory_of(
         7,
         [(n, "evaluation") for n in (0, 3, 7)],
+        task={**TEXT["task"], "corpus": {"kind": "toy_german_english", "train": 16, "validation": 20, "test": 20}},
         optimizer=given,
         schedule={"kind": "linear", "warmup_steps": 3},
         placement="admin",

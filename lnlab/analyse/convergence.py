@@ -1,0 +1,200 @@
+r"""Has a run converged? Rules that decide it from a loss along training, and from nothing else.
+
+    stable:   L_e falls with e (Spearman's rho <= 0), and L_n <= L_0 + room
+    learned:  L_n < (1 - share) H
+    unstuck:  L_n < H - margin,  or  L_e < L_(e-1) for every e > n/2, and L_n <= L_0 + room
+
+L_0 is the loss before any update, L_e its mean over epoch e (where it was evaluated, its values), n the last epoch, and
+H the entropy of the labels, the loss of a model that knows their frequencies and nothing else. No rule knows of
+learning rates, so none can be fitted to a table of them. Nothing says which rule a table of C and N was made by:
+``stable`` passes whatever ends no higher than it began, frozen models too; ``learned`` fails whatever is too slow for
+its epochs; ``unstuck`` fails only what has given up, and calls a run that is slow and still falling converged.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from math import fsum, isfinite
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from lnlab.registry import Registry
+
+PARTS = 10
+"""Into how many parts a curve is cut where nobody says how long an epoch is."""
+TWICE = 2.0
+"""Times the first loss: a run whose mean over a whole epoch lies above has diverged, even if it comes back."""
+ROOM = 0.1
+"""Nats by which the first batch, whose loss is that of 32 sentences or so, may happen to lie below the whole."""
+Room = Annotated[float, Field(ge=0)]
+
+Why = Literal["converged", "diverged", "no better", "rising", "stuck", "too slow", "short"]
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A loss along one run, as rules see it.
+
+    Attributes:
+        start: before any update, in nats.
+        means: over each epoch in turn, or at each evaluation after the start, in nats.
+        entropy: of the labels, in nats; None where it is not known.
+        broke: how the run diverged, in words; empty where it did not.
+    """
+
+    start: float
+    means: tuple[float, ...]
+    entropy: float | None = None
+    broke: str = ""
+
+
+@dataclass(frozen=True)
+class Judged:
+    """What a rule says of a run.
+
+    Attributes:
+        converged: or not.
+        why: in a word; ``short``: there is not enough of the curve.
+        reason: in a sentence.
+    """
+
+    converged: bool
+    why: Why
+    reason: str
+
+
+Rule = Callable[[Curve], Judged]
+convergences: Registry[Rule] = Registry("convergence")
+"""Builders ``(curve: Curve, *, ...) -> Judged``: pure functions of one curve."""
+
+
+def of_batches(
+    points: Sequence[tuple[int, float]], epoch: float | None, entropy: float | None = None, broke: str = ""
+) -> Curve:
+    """The curve of losses of single batches: means over epochs; half an epoch that is left over is one more.
+
+    Args:
+        points: (updates made before, loss of the next batch), rising; at least one.
+        epoch: updates an epoch; None: a tenth of the run.
+        entropy: as in ``Curve``.
+        broke: as in ``Curve``.
+    """
+    length = epoch or (points[-1][0] + 1) / PARTS
+    parts: dict[int, list[float]] = {}
+    for step, loss in points:
+        parts.setdefault(int(step // length), []).append(loss)
+    losses = list(parts.values())
+    if len(losses) > 1 and 2 * len(losses[-1]) < len(losses[-2]):
+        losses[-2:] = [losses[-2] + losses[-1]]
+    return Curve(points[0][1], tuple(map(_mean, losses)), entropy, broke)
+
+
+def of_evaluations(points: Sequence[tuple[int, float]], entropy: float | None = None, broke: str = "") -> Curve:
+    """The curve of evaluations, of which the first is the start."""
+    return Curve(points[0][1], tuple(loss for _, loss in points[1:]), entropy, broke)
+
+
+@convergences.register("stable")
+def stable(curve: Curve, *, room: Room = ROOM) -> Judged:
+    """``ρ(e, L_e) <= 0 and L_n <= L_0 + room``: a loss that does not rise (Spearman, 1904).
+
+    A run diverges by a loss that is not finite, or by a mean over an epoch above twice the first loss. ``room``, in
+    nats, is for a first batch that happens to be easy. What does not learn anything may be stable.
+    """
+    if early := diverged(curve) or _worse(curve, room):
+        return early
+    if _spearman_sign(curve.means) > 0:
+        return Judged(False, "rising", f"its loss rises over epochs, to {curve.means[-1]:.4g}")
+    return Judged(True, "converged", f"its loss falls from {curve.start:.4g} to {curve.means[-1]:.4g}")
+
+
+@convergences.register("learned")
+def learned(curve: Curve, *, share: Annotated[float, Field(gt=0, lt=1)] = 0.125) -> Judged:
+    """``L_n < (1 - share) H``: a loss below that of the frequencies of the labels by a share of it (Shannon, 1948).
+
+    An eighth of the .9157 nats of Financial PhraseBank makes .80. What came before the last epoch does not matter, if
+    it was finite.
+    """
+    if broken := _broken(curve):
+        return broken
+    if curve.entropy is None:
+        return Judged(False, "short", "the entropy of its labels is not known")
+    last, level = curve.means[-1], (1 - share) * curve.entropy
+    if last < level:
+        return Judged(True, "converged", f"its loss ends at {last:.4g}, below {level:.4g}")
+    return Judged(False, _unlearned(curve), f"its loss ends at {last:.4g}, not below {level:.4g}")
+
+
+@convergences.register("unstuck")
+def unstuck(curve: Curve, *, margin: Annotated[float, Field(ge=0)] = 0.01, room: Room = ROOM) -> Judged:
+    """``L_n < H - margin or L_e < L_(e-1) for e > n/2``: learns, or is still at it (after Prechelt, 1998).
+
+    Stuck is a run that ends no better than the frequencies of the labels and has stopped falling; one that is slow,
+    falls in each epoch of the second half and ends no higher than it began is not. ``margin`` is in nats. Runs diverge,
+    and have ``room``, as in ``stable``.
+    """
+    if early := diverged(curve):
+        return early
+    last = curve.means[-1]
+    if curve.entropy is not None and last < curve.entropy - margin:
+        return Judged(True, "converged", f"its loss ends at {last:.4g}, below the entropy {curve.entropy:.4g}")
+    if early := _worse(curve, room):
+        return early
+    if _still_falls(curve):
+        return Judged(True, "converged", f"its loss still falls, to {last:.4g}")
+    return Judged(False, "stuck", f"its loss is stuck at {last:.4g}")
+
+
+def diverged(curve: Curve) -> Judged | None:
+    """That a curve is broken, or that its mean over an epoch lies above twice its start; None if neither."""
+    if broken := _broken(curve):
+        return broken
+    for number, mean in enumerate(curve.means, 1):
+        if mean > TWICE * curve.start:
+            what = f"its mean loss in epoch {number} is {mean:.4g}, above twice its first, {curve.start:.4g}"
+            return Judged(False, "diverged", what)
+    return None
+
+
+def _broken(curve: Curve) -> Judged | None:
+    """That it diverged, has a number that is not finite, or hardly began."""
+    if curve.broke:
+        return Judged(False, "diverged", curve.broke)
+    if not all(map(isfinite, (curve.start, *curve.means))):
+        return Judged(False, "diverged", "its loss is not finite")
+    return None if curve.means else Judged(False, "short", "nothing was measured after its start")
+
+
+def _worse(curve: Curve, margin: float) -> Judged | None:
+    last = curve.means[-1]
+    if last <= curve.start + margin:
+        return None
+    return Judged(False, "no better", f"its loss ends at {last:.4g}, above its first, {curve.start:.4g}")
+
+
+def _unlearned(curve: Curve) -> Why:
+    """What keeps a run from having learned: it has stopped falling, or is too slow."""
+    return "too slow" if _still_falls(curve) else "stuck"
+
+
+def _still_falls(curve: Curve) -> bool:
+    """Whether each epoch of the second half is below the one before."""
+    half = (curve.start, *curve.means)[len(curve.means) // 2 :]
+    return all(later < earlier for earlier, later in pairwise(half))
+
+
+def _spearman_sign(values: Sequence[float]) -> float:
+    """A number with the sign of Spearman's rho against the order; equal values share their rank."""
+    middle = (len(values) - 1) / 2
+    return fsum((place - middle) * _rank(value, values) for place, value in enumerate(values))
+
+
+def _rank(value: float, among: Sequence[float]) -> float:
+    return sum(other < value for other in among) + sum(other == value for other in among) / 2
+
+
+def _mean(values: Sequence[float]) -> float:
+    """NaN or infinite where one is; ``fsum`` would refuse infinities of both signs."""
+    return fsum(values) / len(values) if all(map(isfinite, values)) else math.nan

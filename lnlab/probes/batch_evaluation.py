@@ -1,0 +1,30 @@
+"""``L = Σ loss / Σ tokens`` over a whole split, norms over a batch taking the statistics of each batch, as in training.
+
+Beside ``evaluation`` it shows how much of a loss is due to running statistics: of a model without batch norms both are
+the same. Which sentences share a batch is drawn, once for each seed.
+"""
+
+from collections.abc import Iterator
+from typing import Literal
+
+import torch
+
+from lnlab.nn.modes import in_mode
+from lnlab.probes.evaluation import PASSES, scored
+from lnlab.probes.probe import State, probes
+from lnlab.tables import Row
+
+QUANTITIES = {"nll": "batch_nll", "accuracy": "batch_accuracy"}
+
+
+@probes.register("batch_evaluation", table="curves", passes=lambda _: PASSES, quantities=tuple(QUANTITIES.values()))
+@torch.no_grad()
+def batch_evaluation(state: State, *, split: Literal["train", "validation", "test"] = "validation") -> Iterator[Row]:
+    """``Σ nll / Σ tokens``: over a split, batch norms with each batch's statistics (Ioffe and Szegedy, 2015).
+
+    As ``evaluation`` in all else: dropout is off, ``batch_nll`` is never smoothed, in nats a token or a sentence.
+    """
+    with in_mode(state.model, training=False):
+        for quantity, value in scored(state, split).items():
+            if quantity in QUANTITIES:
+                yield {"split": split, "quantity": QUANTITIES[quantity], "value": value}

@@ -1,0 +1,202 @@
+"""Rules of convergence on curves whose fate is known by construction, and what holds for all others."""
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import spearmanr
+
+from lnlab.analyse.convergence import Curve, convergences, of_batches, of_evaluations
+from lnlab.registry import Flawed
+
+H = 0.9157
+EPOCH, EPOCHS = 57, 10
+STEPS = EPOCH * EPOCHS
+NAMES = ("stable", "learned", "unstuck")
+WAVE = [math.sin(7 * t) + math.sin(3.3 * t + 1) for t in range(STEPS)]
+"""What stands for the noise of batches: of mean nearly 0 over an epoch, and the same each time."""
+
+
+def judged(curve, **given):
+    return {name: convergences.builder(convergences.resolve({"kind": name}))(curve) for name in NAMES}
+
+
+def batches(f, noise=0.05, broke="", steps=STEPS):
+    """The curve of ``f(t)``, t from 0 to 1, with the noise of batches on it."""
+    return of_batches([(t, f(t / STEPS) + noise * WAVE[t]) for t in range(steps)], EPOCH, H, broke)
+
+
+def looked(*values, broke=""):
+    """A curve of evaluations."""
+    return of_evaluations([(EPOCH * n, value) for n, value in enumerate(values)], H, broke)
+
+
+def decay(end, start=1.2, speed=8.0):
+    return lambda t: end + (start - end) * math.exp(-speed * t)
+
+
+def spike(f, at, height, width):
+    return lambda t: f(t) + (height if at <= t < at + width else 0.0)
+
+
+def steps_to(*levels):
+    """Piecewise constant: an epoch at each level, the last one to the end."""
+    return lambda t: levels[min(int(t * EPOCHS), len(levels) - 1)]
+
+
+def saw(low, high, turns, drift=0.0):
+    """Up and down so many times, and up by ``drift`` on the whole."""
+    return lambda t: low + drift * t + (high - low) * (0.5 + 0.5 * math.cos(2 * math.pi * turns * t))
+
+
+INF, NAN = math.inf, math.nan
+TENTHS = tuple(n / 10 for n in range(1, 11))
+CURVES = {
+    # name: (curve, stable, learned, unstuck)
+    "learns quickly": (batches(decay(0.1)), 1, 1, 1),
+    "learns slowly": (batches(decay(0.5, speed=2)), 1, 1, 1),
+    "learns at once and stays": (batches(steps_to(1.0, 0.05), 0.01), 1, 1, 1),
+    "learns a little": (batches(decay(0.75)), 1, 1, 1),
+    "learns too little to count": (batches(decay(0.85), 0.01), 1, 0, 1),
+    "learns to just above an eighth": (batches(decay(0.806, speed=20), 0.001), 1, 0, 1),
+    "learns to just below an eighth": (batches(decay(0.795, speed=20), 0.001), 1, 1, 1),
+    "learns from a large first loss": (batches(decay(0.3, start=40, speed=20)), 1, 1, 1),
+    "learns in large noise": (batches(decay(0.4), 0.3), 1, 1, 1),
+    "slow and straight": (batches(lambda t: 1.2 - 0.08 * t, 0.01), 1, 0, 1),
+    "slow, in the noise of its batches": (batches(lambda t: 1.2 - 0.1 * t, 0.05), 1, 0, 1),
+    "so slow that it hardly moves": (batches(lambda t: 1.2 - 0.001 * t, 0.0), 1, 0, 1),
+    "slow, with an easy first batch": (batches(lambda t: (1.12 if t == 0 else 1.2) - 0.05 * t, 0.0), 1, 0, 1),
+    "slow, from a huge first loss": (batches(lambda t: 30 - 20 * t, 0.5), 1, 0, 1),
+    "frozen": (batches(lambda t: 1.2, 0.0), 1, 0, 0),
+    "frozen at a huge loss": (batches(lambda t: 9e4, 0.0), 1, 0, 0),
+    "plateau at the class entropy": (batches(steps_to(1.1, H + 0.02, H + 0.01, H), 0.0), 1, 0, 0),
+    "plateau at the class entropy, noisy": (batches(decay(H + 0.004, speed=30), 0.03), 1, 0, 0),
+    "plateau at the class entropy from far": (batches(steps_to(6.0, 1.5, H + 0.01), 0.0), 1, 0, 0),
+    "plateau just above the class entropy": (batches(decay(0.94, speed=60), 0.0), 1, 0, 0),
+    "plateau far above it": (batches(steps_to(3.0, 2.0), 0.0), 1, 0, 0),
+    "plateau, then it learns": (batches(steps_to(1.1, H, H, H, H, 0.7, 0.5, 0.4), 0.0), 1, 1, 1),
+    "learns, then collapses to the plateau": (batches(steps_to(1.1, 0.6, 0.5, 0.4, 0.4, H + 0.005), 0.0), 0, 0, 0),
+    "learns, then ends somewhat higher": (batches(steps_to(1.1, 0.7, 0.4, 0.3, 0.2, 0.2, 0.25), 0.0), 1, 1, 1),
+    "rises slowly": (batches(lambda t: 1.0 + 0.05 * t, 0.0), 0, 0, 0),
+    "rises and stays below its start": (batches(lambda t: (2.0 if t < 0.002 else 1.0) + 0.5 * t, 0.0), 0, 0, 0),
+    "diverges exponentially": (batches(lambda t: 1.1 * math.exp(9 * t)), 0, 0, 0),
+    "diverges to a finite height": (batches(steps_to(1.1, 5.0, 50.0), 0.0), 0, 0, 0),
+    "diverges late": (batches(steps_to(*[1.0 - x / 2 for x in TENTHS[:8]], 30.0), 0.0), 0, 0, 0),
+    "is thrown up and falls back to twice its start": (batches(steps_to(90.0, 20.0, 9.0, 5.0, 3.0, 2.6)), 1, 0, 0),
+    "not a number in the first epoch": (batches(lambda t: NAN if t > 0.03 else 1.1), 0, 0, 0),
+    "not a number at the end": (batches(lambda t: NAN if t > 0.998 else decay(0.1)(t)), 0, 0, 0),
+    "infinite once": (batches(lambda t: INF if t == 300 / STEPS else decay(0.1)(t)), 0, 0, 0),
+    "not a number at the start": (batches(lambda t: NAN if t == 0 else 1.0), 0, 0, 0),
+    "ended by its rule": (batches(decay(0.1), broke="train loss is nan at step 90", steps=90), 0, 0, 0),
+    "ended by its rule after one update": (batches(lambda t: 1.2, 0.0, "train loss is inf at step 1", 1), 0, 0, 0),
+    "spike of a batch, and back": (batches(spike(decay(0.2), 0.5, 30, 1.5 / STEPS)), 1, 1, 1),
+    "spike of half an epoch, and back": (batches(spike(decay(0.2), 0.32, 3.0, 0.05)), 1, 1, 1),
+    "spike of an epoch, and back": (batches(spike(decay(0.2), 0.4, 5.0, 0.1), 0.0), 0, 1, 0),
+    "spike at the very end": (batches(spike(decay(0.2), 0.9, 5.0, 0.1), 0.0), 0, 0, 0),
+    "spike at the start, and back": (batches(spike(decay(0.2), 0.002, 20.0, 0.1), 0.0), 0, 1, 0),
+    "oscillates within batches": (batches(decay(0.3), 0.25), 1, 1, 1),
+    "oscillates slowly around the class entropy": (batches(saw(0.8, 1.05, 3), 0.0), 1, 0, 0),
+    "oscillates wildly": (batches(saw(6.0, 0.5, 5), 0.0), 0, 0, 0),
+    "oscillates upwards": (batches(saw(0.9, 1.1, 4, 0.4), 0.0), 0, 0, 0),
+    "oscillates and learns": (batches(lambda t: decay(0.2)(t) + 0.05 * math.cos(50 * t), 0.0), 1, 1, 1),
+    "evaluations that fall": (looked(1.2, *[1.2 - 0.1 * n for n in range(1, 11)]), 1, 1, 1),
+    "evaluations that fall slowly": (looked(1.2, *[1.2 - 0.01 * n for n in range(1, 11)]), 1, 0, 1),
+    "evaluations on the plateau": (looked(1.2, H, H, H + 0.01, H, H, H, H + 0.02, H, H, H), 1, 0, 0),
+    "evaluations that overfit": (looked(1.2, 0.6, 0.5, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.2), 0, 0, 0),
+    "evaluations of which one is not a number": (looked(1.2, 0.6, NAN, 0.5, 0.4), 0, 0, 0),
+    "evaluations of a broken evaluation mode": (looked(1.2, 9.0, 30.0, 12.0, 40.0), 0, 0, 0),
+    "nothing but a start": (looked(1.2), 0, 0, 0),
+    "one evaluation": (looked(1.2, 0.5), 1, 1, 1),
+}
+
+
+def test_there_are_at_least_forty_curves_and_each_rule_tells_many_of_either_kind():
+    assert len(CURVES) >= 40
+    for place in (1, 2, 3):
+        labels = [row[place] for row in CURVES.values()]
+        assert min(labels.count(0), labels.count(1)) >= 10
+
+
+@pytest.mark.parametrize("name", CURVES)
+def test_the_fate_of_a_curve_is_told(name):
+    curve, *labels = CURVES[name]
+    found = judged(curve)
+    assert {rule: each.converged for rule, each in found.items()} == dict(zip(NAMES, map(bool, labels), strict=True))
+    for each in found.values():
+        assert each.converged is (each.why == "converged")
+        assert each.reason
+
+
+@pytest.mark.parametrize(
+    ("name", "rule", "why"),
+    [
+        ("ended by its rule", "stable", "diverged"),
+        ("not a number at the end", "learned", "diverged"),
+        ("diverges to a finite height", "unstuck", "diverged"),
+        ("rises slowly", "stable", "rising"),
+        ("plateau at the class entropy", "unstuck", "stuck"),
+        ("plateau at the class entropy", "learned", "stuck"),
+        ("slow and straight", "learned", "too slow"),
+        ("oscillates upwards", "unstuck", "no better"),
+        ("nothing but a start", "learned", "short"),
+    ],
+)
+def test_the_reason_is_told(name, rule, why):
+    assert judged(CURVES[name][0])[rule].why == why
+
+
+def test_the_rule_that_ended_a_run_is_its_reason():
+    assert judged(CURVES["ended by its rule"][0])["unstuck"].reason == "train loss is nan at step 90"
+
+
+def test_means_are_of_epochs_and_half_an_epoch_left_over_is_one_more():
+    of = lambda steps: of_batches([(t, float(t)) for t in range(steps)], 10).means  # noqa: E731
+    assert of(30) == (4.5, 14.5, 24.5)
+    assert of(35) == (4.5, 14.5, 24.5, 32.0)
+    assert of(34) == (4.5, 14.5, 26.5)
+    assert of(4) == (1.5,)
+    assert len(of_batches([(t, 1.0) for t in range(200)], None).means) == 10
+    assert of_batches([(t, 1.0) for t in range(5)], 2.5).means == (1.0, 1.0)
+
+
+def test_a_parameter_moves_the_level():
+    curve = CURVES["learns too little to count"][0]
+    lenient = convergences.builder(convergences.resolve({"kind": "learned", "share": 0.05}))
+    assert lenient(curve).converged
+    with pytest.raises(Flawed, match="share"):
+        convergences.resolve({"kind": "learned", "share": 1.5})
+
+
+def test_without_the_entropy_nobody_can_tell_what_is_learned():
+    found = judged(Curve(1.2, (0.5, 0.3, 0.2)))
+    assert (found["learned"].why, found["stable"].why, found["unstuck"].why) == ("short", "converged", "converged")
+
+
+losses = st.floats(0.01, 8.0)
+curves = st.builds(Curve, losses, st.lists(losses, min_size=1, max_size=12).map(tuple), st.just(H))
+
+
+@given(curves, st.floats(0.01, 0.99))
+def test_a_lower_last_loss_never_undoes_what_was_learned(curve, factor):
+    lower = Curve(curve.start, (*curve.means[:-1], factor * curve.means[-1]), H)
+    for name in ("learned", "unstuck"):
+        assert judged(lower)[name].converged >= judged(curve)[name].converged
+
+
+@given(st.lists(st.floats(0.5, 1.5), min_size=3, max_size=12))
+def test_stable_is_a_spearman_correlation_that_is_not_positive(means):
+    curve = Curve(1.5, tuple(means), H)
+    rho = spearmanr(range(len(means)), means).statistic if len(set(means)) > 1 else 0.0
+    if abs(rho) > 1e-9:
+        assert judged(curve)["stable"].converged is bool(rho < 0)
+
+
+@given(curves)
+def test_a_curve_that_broke_has_converged_by_no_rule(curve):
+    broken = Curve(curve.start, curve.means, H, "nan at step 3")
+    assert {each.why for each in judged(broken).values()} == {"diverged"}
+
+
+def test_every_rule_is_tested_here():
+    assert {entry.name for entry in convergences} == set(NAMES)

@@ -1,0 +1,187 @@
+"""From recorded losses to runs that have converged, and to the largest rate that does, within each seed."""
+
+import math
+from dataclasses import dataclass
+
+import polars as pl
+import pytest
+
+import lnlab.analyse.convergence_rates  # noqa: F401 - registers the quantities
+from lnlab.analyse.convergence_curves import courses
+from lnlab.analyse.convergence_rates import boundary, gaps
+from lnlab.analyse.select import select
+from lnlab.analyse.series import series
+from lnlab.errors import LabError
+from lnlab.keys import canonical
+from lnlab.tables import Results, frame, schema
+
+H, EPOCH = 1.0, 10
+RATES = (0.01, 0.1, 1.0)
+GOOD, SLOW, BAD = (0.8, 0.5, 0.4, 0.3), (1.1, 1.0, 0.99, 0.98), (1.1, 1.3, 1.6, 1.9)
+
+
+@dataclass(frozen=True)
+class Run:
+    """Losses of epochs in training, and at evaluations of each split and mode; ``None``: it diverged."""
+
+    train: tuple[float, ...] = GOOD
+    validation: tuple[float, ...] = GOOD
+    others: tuple[tuple[str, str, tuple[float, ...]], ...] = ()
+    status: str | None = "finished"
+    recorded: bool = False
+
+
+def rows(run):
+    """``step split quantity value`` as training and evaluations put them on the curve."""
+    yield 0, "train", "unigram_entropy", H
+    for epoch, mean in enumerate(run.train):
+        for batch in range(EPOCH):
+            off = 0.0 if epoch == batch == 0 else 0.01 * (batch - (EPOCH - 1) / 2)
+            yield EPOCH * epoch + batch, "train", "loss", 1.2 if epoch == batch == 0 else mean + off
+        if run.recorded:
+            yield EPOCH * (epoch + 1), "train", "epoch_loss", mean
+        yield EPOCH * (epoch + 1), "train", "epoch", epoch + 1.0
+    for split, quantity, means in (("validation", "nll", run.validation), *run.others):
+        for number, value in enumerate((1.2, *means)):
+            yield EPOCH * number, split, quantity, value
+
+
+def results_of(runs, setting):
+    """``runs``: (arm, rate, seed) -> ``Run``."""
+    told, curves = [], []
+    for (arm, rate, seed), run in runs.items():
+        key = f"{arm}{rate:g}-{seed}"
+        own = setting(arm) | {"optimizer": {"kind": "sgd", "lr": rate}, "train": {"steps": 40}}
+        told.append(
+            {"run": key, "trajectory": key, "steps": 40, "variant": f"{arm}{rate:g}", "seed": seed}
+            | {"setting": canonical(own), "status": run.status, "done": 40}
+            | {"reason": "loss is nan at step 12" if run.status == "diverged" else None}
+        )
+        at = {"run": key, "variant": f"{arm}{rate:g}", "seed": seed, "trajectory": key}
+        curves += [at | {"step": t, "split": s, "quantity": q, "value": x} for t, s, q, x in rows(run)]
+    columns = {"run": pl.String, "variant": pl.String, "seed": pl.Int64} | dict(schema("curves"))
+    table = pl.DataFrame({c: [row.get(c) for row in curves] for c in columns}, schema=columns)
+    points = [
+        {"run": r["run"], "axis": axis, "value": canonical(value), "label": str(value)}
+        for r, (arm, rate, _) in zip(told, runs, strict=True)
+        for axis, value in (("placement", arm), ("optimizer.lr", rate))
+    ]
+    ended = dict(schema("runs")) | {"status": pl.String, "reason": pl.String, "done": pl.Int64}
+    sites = pl.DataFrame(
+        schema={"run": pl.String, "variant": pl.String, "seed": pl.Int64, "step": pl.Int64} | dict(schema("sites"))
+    )
+    return Results(pl.DataFrame(told, schema=ended), frame("axes", points), {"sites": sites, "curves": table})
+
+
+@pytest.fixture
+def made(setting):
+    return lambda runs: results_of(runs, setting)
+
+
+def number(results, quantity, rule="unstuck", split="train", **where):
+    found = select(results, {"quantity": quantity, "rule": rule, "split": split, **where})
+    assert found.height == 1, found
+    return found["value"][0]
+
+
+def test_each_loss_is_judged_by_each_rule(made):
+    results = made({("post", 0.1, 1): Run(train=GOOD, validation=BAD), ("pre", 0.1, 1): Run(train=SLOW)})
+    post = {
+        (rule, split): number(results, "converged", rule, split, placement="post")
+        for rule in ("learned", "stable")
+        for split in ("train", "validation")
+    }
+    assert post == {
+        ("learned", "train"): 1,
+        ("stable", "train"): 1,
+        ("learned", "validation"): 0,
+        ("stable", "validation"): 0,
+    }
+    assert [number(results, "converged", rule, placement="pre") for rule in ("stable", "learned", "unstuck")] == [
+        1,
+        0,
+        1,
+    ]
+    assert select(results, {"quantity": "converged"}).height == 2 * 2 * 3
+
+
+def test_a_batch_norm_may_fail_in_one_mode_only(made):
+    others = (("train", "nll", BAD), ("validation", "batch_nll", GOOD))
+    results = made({("post", 0.1, 1): Run(GOOD, BAD, others)})
+    found = select(results, {"quantity": "converged", "rule": "learned"})
+    assert {
+        (split, mode): value for split, mode, value in found.select("split", "statistics", "value").iter_rows()
+    } == {("train", "batch"): 1, ("train", "running"): 0, ("validation", "batch"): 1, ("validation", "running"): 0}
+    with pytest.raises(LabError, match=r"statistics \(batch, running\)"):
+        series(results, {"quantity": "converged", "rule": "learned", "split": "train"})
+
+
+def test_recorded_means_over_epochs_are_those_of_the_batches(made):
+    runs = {("post", 0.1, s): Run(recorded=s == 1) for s in (1, 2)}
+    first, second = (c for c in courses(made(runs)) if c.split == "train")
+    assert (first.at, second.at) == ((10, 20, 30, 40),) * 2
+    assert first.curve.means == pytest.approx(GOOD)
+    assert second.curve.means == pytest.approx((0.8 + (1.2 - 0.8) / 10 + 0.0045, *GOOD[1:]))
+    assert (first.curve.start, second.curve.start, first.curve.entropy) == (1.2, 1.2, H)
+
+
+def test_a_run_that_diverged_has_not_converged_though_it_was_never_evaluated(made):
+    lost = Run(train=(0.8,), validation=(), status="diverged")
+    results = made({("post", 0.1, 1): Run(), ("post", 0.1, 2): lost})
+    for split in ("train", "validation"):
+        found = series(results, {"quantity": "converged", "rule": "learned", "split": split})
+        assert (found.numbers["value"].to_list(), found.failed) == ([1.0, 0.0], {})
+    assert [c.curve.broke for c in courses(results) if c.seed == 2] == ["loss is nan at step 12"] * 2
+
+
+def test_a_run_that_did_not_end_by_itself_is_not_judged(made):
+    results = made(
+        {("post", 0.1, 1): Run(), ("post", 0.1, 2): Run(status="timed_out"), ("post", 0.1, 3): Run(status=None)}
+    )
+    found = series(results, {"quantity": "converged", "rule": "learned", "split": "train"})
+    assert (found.seeds, list(found.lost), found.pending) == ([1], [2], (3,))
+
+
+def test_what_has_not_converged_takes_for_ever(made):
+    results = made({("post", 0.1, 1): Run(), ("post", 0.1, 2): Run(train=SLOW)})
+    assert number(results, "time_to_converge", "learned", seed=1) == 40
+    assert number(results, "time_to_converge", "learned", seed=2) == math.inf
+    assert number(results, "time_to_converge", "unstuck", seed=2) == 20  # 1.2 to .98: nine tenths are at 1.002
+    found = select(results, {"quantity": "time_to_converge", "rule": "learned", "split": "train"})
+    assert found["value"].median() == math.inf
+
+
+def test_the_boundary_is_the_place_of_the_largest_rate_that_converges(made):
+    losses = {"post": (GOOD, GOOD, BAD), "pre": (GOOD, BAD, GOOD), "plain": (BAD, BAD, BAD)}
+    results = made(
+        {
+            (arm, rate, 1): Run(train)
+            for arm, each in losses.items()
+            for rate, train in zip(reversed(RATES), reversed(each), strict=True)
+        }
+    )
+    found = {
+        arm: [
+            number(results, q, "learned", placement=arm)
+            for q in ("convergence_boundary", "max_converged_lr", "convergence_gaps")
+        ]
+        for arm in losses
+    }
+    assert found == {"post": [2, 0.1, 0], "pre": [3, 1.0, 1], "plain": [0, 0.0, 0]}
+
+
+def test_a_column_with_a_hole_has_no_boundary(made):
+    runs = {("post", rate, seed): Run() for rate in RATES for seed in (1, 2)}
+    results = made(runs | {("post", 1.0, 2): Run(status="timed_out")})
+    found = series(results, {"quantity": "convergence_boundary", "rule": "learned", "split": "train"})
+    assert (found.numbers["value"].to_list(), list(found.lost)) == ([3.0], [2])
+    with pytest.raises(LabError, match="is taken over it"):
+        select(results, {"quantity": "convergence_boundary", "optimizer.lr": 0.1})
+
+
+@pytest.mark.parametrize(
+    ("cells", "at", "holes"), [("CCNN", 2, 0), ("NNNN", 0, 0), ("CCCC", 4, 0), ("NCNC", 4, 2), ("NC", 2, 1)]
+)
+def test_boundaries_and_gaps(cells, at, holes):
+    converged = [cell == "C" for cell in cells]
+    assert (boundary(converged), gaps(converged)) == (at, holes)
