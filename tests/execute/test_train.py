@@ -163,7 +163,7 @@ def test_losses_stand_at_the_state_before_their_update_and_rates_at_the_state_af
 
 @pytest.mark.parametrize("accumulate", [1, 4])
 def test_where_an_epoch_ends_its_mean_training_loss_over_tokens_is_recorded(accumulate):
-    small = {"kind": "toy_german_english", "train": 16, "validation": 20, "test": 20}
+    small = {"kind": "toy_german_english", "train": 8, "validation": 20, "test": 20}
     task = {**TEXT["task"], "corpus": small}
     train = {"steps": 14, "accumulate": accumulate}
     unit, state, _, _ = trained(trajectory_of(14, task=task, train=train))
@@ -203,7 +203,7 @@ def test_cut_anywhere_and_resumed_it_ends_the_same_to_the_last_bit(kind, cut):
     trajectory = trajectory_of(
         7,
         [(n, "evaluation") for n in (0, 3, 7)],
-        task={**TEXT["task"], "corpus": {"kind": "toy_german_english", "train": 16, "validation": 20, "test": 20}},
+        task={**TEXT["task"], "corpus": {"kind": "toy_german_english", "train": 8, "validation": 20, "test": 20}},
         optimizer=given,
         schedule={"kind": "linear", "warmup_steps": 3},
         placement="admin",
