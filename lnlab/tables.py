@@ -64,6 +64,9 @@ WRITTEN_BY_WORKERS: dict[str, dict[str, tuple[Any, str]]] = {
         "draw": (pl.Int32, "start vector, from 1"),
         "node": (pl.Float64, "Ritz value"),
         "weight": (pl.Float64, "quadrature weight; the weights of a draw sum to 1"),
+        "residual": (pl.Float64, "an eigenvalue lies no farther than this from the node"),
+        "size": (pl.Int64, "coordinates of the operator: rows and columns"),
+        "orthogonality_loss": (pl.Float64, "largest entry of |Q Qᵀ - I| of all draws; null where no basis was kept"),
     },
     "texts": {
         "measurement": (pl.String, "key of the measurement"),

@@ -4,7 +4,7 @@ Adam's P is the diagonal of sqrt(v̂) + ε. A coordinate that has never had a gr
 that no batch held, has no step and no P: it is left out of the matrix, and counted.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import torch
@@ -63,6 +63,28 @@ def adam_diagonal(optimizer: Optimizer, parameters: Sequence[Tensor]) -> Tensor:
             )
         parts.append(_root(kept, groups[id(p)]).flatten())
     return torch.cat(parts)
+
+
+def settled_diagonal(gradients: Iterable[Tensor], eps: float) -> Tensor:
+    """``sqrt(E g²) + ε``: Adam's P once v has settled, were the weights to stay; 0 where every g is, (size,), float64.
+
+    v̂ is a mean of the squares of the gradients of batches, which β2 weighs; where weights stay, its own mean is E g².
+    Below some dozen gradients there are coordinates with a P that is small by chance, and their curvature is blown up.
+
+    Args:
+        gradients: of single batches, flat (size,).
+        eps: ε.
+
+    Raises:
+        ValueError: there is none.
+    """
+    squares, number = None, 0
+    for g in gradients:
+        square = g.double().square()
+        squares, number = square if squares is None else squares + square, number + 1
+    if squares is None:
+        raise ValueError("found no gradient, expected at least one")
+    return torch.where(squares > 0, (squares / number).sqrt() + eps, 0.0)
 
 
 def _root(kept: dict[str, Any], group: dict[str, Any]) -> Tensor:

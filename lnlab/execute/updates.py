@@ -27,12 +27,14 @@ class Gradient:
         norm: of all parameters' gradients together, a tensor without dimensions.
         tokens: that the loss is the mean of.
         parts: by parameter; None where the loss does not depend on it.
+        remembered: what modules remember of the batches (running statistics), by buffer; it is theirs with the update.
     """
 
     loss: float
     norm: Tensor
     tokens: int
     parts: list[Tensor | None] = field(repr=False)
+    remembered: list[Tensor] = field(repr=False)
 
 
 class Updates:
@@ -46,15 +48,21 @@ class Updates:
         self.accumulate: int = train["accumulate"]
         self.clip: float | None = train["clip"]
         self.rates = [group["initial_lr"] for group in self.optimizer.param_groups]
-        self._parameters = list(state.model.parameters())
+        self._parameters, self._buffers = list(state.model.parameters()), list(state.model.buffers())
         self._stream = stream(state.task, state.step * self.accumulate)
+        self._coming: list[Batch] = []
         self._ahead: Gradient | None = None
-        state.next_gradient = self._named_gradient
+        state.next_gradient, state.next_batches = self._named_gradient, self.batches
+
+    def batches(self) -> list[Batch]:
+        """The micro-batches of the next update; they are read once."""
+        self._coming = self._coming or list(islice(self._stream, self.accumulate))
+        return self._coming
 
     def gradient(self) -> Gradient:
         """The gradient of the next update; it is computed once."""
         if self._ahead is None:
-            self._ahead = self._computed(list(islice(self._stream, self.accumulate)))
+            self._ahead = self._computed(self.batches())
         return self._ahead
 
     def make(self) -> float:
@@ -66,6 +74,7 @@ class Updates:
         ahead = self.gradient()
         for parameter, part in zip(self._parameters, ahead.parts, strict=True):
             parameter.grad = part
+        self._remember(ahead.remembered)
         if self.clip is not None:
             clip_grads_with_norm_(self._parameters, self.clip, ahead.norm)
         factor = self.schedule(self.state.step + 1)
@@ -73,13 +82,13 @@ class Updates:
             group["lr"] = rate * factor
         self.optimizer.step()
         self.optimizer.zero_grad(set_to_none=True)
-        self._ahead = None
+        self._ahead, self._coming = None, []
         self.state.step += 1
         return float(self.rates[0] * factor)
 
     def _computed(self, batches: list[Batch]) -> Gradient:
         model, task = self.state.model, self.state.task
-        losses, tokens = [], 0
+        losses, tokens, before = [], 0, [buffer.clone() for buffer in self._buffers]
         model.train()
         with torch.enable_grad():
             for number, batch in enumerate(batches):
@@ -91,9 +100,15 @@ class Updates:
         model.eval()
         parts = [p.grad for p in self._parameters]
         self.optimizer.zero_grad(set_to_none=True)
+        remembered = [buffer.clone() for buffer in self._buffers]
+        self._remember(before)
         there = [part for part in parts if part is not None]
         torch._foreach_div_(there, tokens)
-        return Gradient(float(torch.stack(losses).sum()) / tokens, get_total_norm(there), tokens, parts)
+        return Gradient(float(torch.stack(losses).sum()) / tokens, get_total_norm(there), tokens, parts, remembered)
+
+    def _remember(self, values: list[Tensor]) -> None:
+        for buffer, value in zip(self._buffers, values, strict=True):
+            buffer.copy_(value)
 
     def _named_gradient(self) -> dict[str, Tensor]:
         names = [name for name, _ in self.state.model.named_parameters()]

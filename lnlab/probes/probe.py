@@ -7,7 +7,7 @@ one; ``ahead``, a function of its parameters, whether it looks at the next one; 
 and a task that do.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
@@ -40,6 +40,8 @@ class State:
         initial: makes the named parameters at step 0 again.
         next_gradient: by the name of a parameter the gradient that the next update will use: in training mode, before
             clipping. Calling it costs nothing, as the update uses it again.
+        next_batches: the batches that the next update takes the gradient of, in their order; dropout in number n of them
+            is addressed as ("dropout", step + 1, n). Calling it costs nothing.
         last_update: by the name of a parameter what the last update added to it; for probes that are tagged
             ``update=True`` alone.
         last_rate: the learning rate of that update.
@@ -53,6 +55,7 @@ class State:
     schedule: Callable[[int], float] | None = None
     initial: Callable[[], dict[str, Tensor]] | None = None
     next_gradient: Callable[[], dict[str, Tensor]] | None = None
+    next_batches: Callable[[], Sequence[Batch]] | None = None
     last_update: dict[str, Tensor] | None = None
     last_rate: float | None = None
 

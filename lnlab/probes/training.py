@@ -49,6 +49,16 @@ def own_gradient(state: State) -> dict[str, Tensor]:
     return there(state.next_gradient, "the gradient of the next update")()
 
 
+def next_rate(state: State) -> float:
+    """The learning rate of the next update.
+
+    Raises:
+        LabError: no update will be made.
+    """
+    group = there(state.optimizer, "an optimizer").param_groups[0]
+    return float(group.get("initial_lr", group["lr"]) * (state.schedule(state.step + 1) if state.schedule else 1.0))
+
+
 def mean_gradient(state: State, batches: int, split: str) -> dict[str, Tensor]:
     """The gradient of the loss per token over all of ``batches``, by the name of a parameter; dropout is off.
 

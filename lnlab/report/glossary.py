@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from lnlab.report.curvature_words import CURVATURE
 from lnlab.report.training_words import TRAINING
 
 QUANTITIES: Mapping[str, tuple[str, str, str]] = {
@@ -197,4 +198,5 @@ QUANTITIES: Mapping[str, tuple[str, str, str]] = {
     "copy_bleu": ("BLEU of copying", "0 to 100", "BLEU of the sources, taken for translations"),
     "sentence_bleu": ("BLEU of a sentence", "0 to 100", "BLEU of one translation alone"),
     **TRAINING,
+    **CURVATURE,
 }

@@ -24,6 +24,9 @@ COLUMNS = (
     "draw",
     "node",
     "weight",
+    "residual",
+    "size",
+    "orthogonality_loss",
     "text",
     "status",
 )

@@ -90,9 +90,10 @@ def state_of(setting: Setting, seed: int = 1, roots: Roots = ()) -> State:
 
 
 def state_for(probe: Entry[Any], setting: Setting, roots: Roots = ()) -> State:
-    """As ``state_of``; after three updates where there is nothing to see before them."""
+    """As ``state_of``; after three updates where there is nothing to see before them, or the next one is looked at."""
     state = state_of(setting, roots=roots)
-    return trained(state) if probe.tags.get("trained", False) else state
+    ahead = probe.tags.get("ahead", lambda _: False)(REGISTRIES["probe"].resolve(smallest(probe)))
+    return trained(state) if ahead or probe.tags.get("trained", False) else state
 
 
 def pieces_of(setting: Setting) -> dict[str, int]:

@@ -43,4 +43,5 @@ def trained(state: State, updates: int = UPDATES) -> State:
         last_rate=RATE,
     )
     after.next_gradient = lambda: gradient(after, updates)
+    after.next_batches = lambda: after.batches(updates + 1, purpose="batches")[updates:]
     return after

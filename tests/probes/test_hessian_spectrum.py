@@ -77,3 +77,33 @@ def test_a_loss_that_is_not_finite_is_said(state):
 def test_a_scope_without_parameters_is_said(state):
     with pytest.raises(LabError, match="'norms' holds no trained parameter"):
         list(hessian_spectrum(state("pre", norm="none"), scope="norms"))
+
+
+def test_an_eigenvalue_lies_within_the_residual_of_every_node(state):
+    """At both ends too, and for a run that is far from converged."""
+    made = state("post", layers=1, width=4, d_ff=4)
+    made.model.double()
+    operator = hessian(made.model, made.task.loss, made.batches(2), parameters_of(made.model, "all"))
+    exact = torch.linalg.eigvalsh(dense(operator.matvec, operator.size))
+    rows = list(hessian_spectrum(made, batches=2, draws=1, steps=6, lanczos="papyan"))
+    assert len(rows) == 6
+    assert {row["size"] for row in rows} == {operator.size}
+    assert {row["orthogonality_loss"] for row in rows} == {None}
+    away = [float((exact - row["node"]).abs().min()) for row in rows]
+    assert all(a <= row["residual"] + 1e-9 for a, row in zip(away, rows, strict=True))
+    assert rows[-1]["residual"] > 0
+
+
+def test_the_rest_of_the_hessian_is_the_hessian_without_the_ggn(state):
+    """Their traces differ by its trace, and not by nothing."""
+    made = state("post", layers=1, width=4, d_ff=4)
+    options = {"scope": "feed_forward", "batches": 2, "precision": "float64"}
+    kinds = ("hessian", "ggn", "hessian_minus_ggn")
+    traces = {kind: sum(row["node"] for row in hessian_spectrum(made, operator=kind, **options)) for kind in kinds}
+    assert traces["hessian_minus_ggn"] == pytest.approx(traces["hessian"] - traces["ggn"], abs=1e-9)
+    assert abs(traces["hessian_minus_ggn"]) > 1e-6
+
+
+def test_a_kept_basis_says_how_orthogonal_it_is(state):
+    rows = list(hessian_spectrum(state("pre"), draws=1, steps=4, batches=1))
+    assert all(0 < row["orthogonality_loss"] < 1e-12 for row in rows)

@@ -1,0 +1,65 @@
+"""``λ_max = max_v vᵀ H v / vᵀ v``: the largest eigenvalue, by Lanczos until its residual is small (Lanczos, 1950).
+
+The largest Ritz value rises with every step and is never above λ_max; an eigenvalue lies within its residual. The
+iteration ends once that is a small share of it and the last steps have not moved it either: a start vector that happens
+to miss the largest eigenvector would show another eigenvalue for a while.
+"""
+
+from dataclasses import dataclass
+
+from torch import Generator
+
+from lnlab.curvature.lanczos import Tridiagonal, Until, lanczos
+from lnlab.curvature.operators import Operator
+from lnlab.curvature.quadrature import gauss
+from lnlab.curvature.starts import start
+
+BACK = 5
+"""So many steps must not have moved the largest Ritz value."""
+
+
+@dataclass(frozen=True)
+class Sharpness:
+    """The largest eigenvalue of an operator.
+
+    Attributes:
+        value: λ_max from below.
+        residual: an eigenvalue lies no farther than this from it.
+        steps: products that it took.
+    """
+
+    value: float
+    residual: float
+    steps: int
+
+
+def sharpness(operator: Operator, generator: Generator, *, steps: int = 100, tolerance: float = 1e-2) -> Sharpness:
+    """The largest eigenvalue to a relative ``tolerance``, or what is known of it after so many ``steps``.
+
+    Args:
+        operator: of which only ``size``, ``device`` and ``matvec`` are seen.
+        generator: on the CPU, for the start vector.
+        steps: at most so many products.
+        tolerance: of the residual, and of the movement in the last steps, as shares of the value.
+
+    Raises:
+        ValueError: as ``lanczos``.
+    """
+    first = start(operator.size, generator)[None].to(operator.device)
+    (run,) = lanczos(operator.matvec, first, steps, until=settled(tolerance))
+    found = gauss(run)
+    return Sharpness(float(found.nodes[-1]), float(found.residuals[-1]), len(run.alphas))
+
+
+def settled(tolerance: float) -> Until:
+    """Whether the largest Ritz value has a residual of at most ``tolerance`` times itself, and has come to rest."""
+
+    def until(found: Tridiagonal) -> bool:
+        steps = len(found.alphas)
+        if steps <= BACK:
+            return False
+        now, before = gauss(found), gauss(found, steps - BACK)
+        allowed = tolerance * abs(float(now.nodes[-1]))
+        return float(now.residuals[-1]) <= allowed and float(now.nodes[-1] - before.nodes[-1]) <= allowed
+
+    return until

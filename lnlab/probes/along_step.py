@@ -1,0 +1,118 @@
+"""``L(W - α g), ‖∇L(W - α g) - g‖``: loss and gradient on the line that gradient descent is about to take a step on.
+
+g = ∇L(W) is of the batch of the next update, and every evaluation sees that batch and its dropout again. Santurkar et
+al. (2018, Section 3.1) show the range of the loss, the range of the change of the gradient ("gradient predictiveness"),
+and the largest change of the gradient over the distance ("effective β-smoothness"), over step sizes α around the rate
+lr. Yu (2024) calls max |L(W - α g) - L(W)| and max ‖∇L(W - α g) - g‖ over 0 < α <= lr "Lipschitz" and "smoothness".
+Neither is divided by the distance α ‖g‖, so that they grow with lr and are no constants of the loss: they are called
+``loss_deviation`` and ``gradient_deviation`` here, and what they would be as constants, ``effective_lipschitz`` and
+``effective_smoothness``.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any
+
+import torch
+from pydantic import Field
+
+from lnlab.probes.next_loss import NextLoss, Point, norm
+from lnlab.probes.probe import State, probes
+from lnlab.probes.training import next_rate
+from lnlab.tables import Row
+
+LOSS, CHANGE = "loss_along_step", "gradient_change_along_step"
+QUANTITIES = (
+    *(LOSS, CHANGE),
+    *("loss_deviation", "gradient_deviation"),
+    *("loss_band_low", "loss_band_high", "gradient_predictiveness_low", "gradient_predictiveness_high"),
+    *("effective_lipschitz", "effective_smoothness"),
+)
+Positive = Annotated[float, Field(gt=0)]
+Seen = Mapping[float, tuple[float, float]]
+"""By α in units of the rate, the loss there, and how far its gradient is from g."""
+
+
+def _passes(params: dict[str, Any]) -> float:
+    """A gradient at every place."""
+    return 3.0 * (1 + len({*up_to_rate(params["points"]), *around(params["points"], params["reach"])}))
+
+
+@probes.register("along_step", table="lines", passes=_passes, quantities=QUANTITIES, ahead=lambda _: True)
+def along_step(
+    state: State, *, points: Annotated[int, Field(ge=2)] = 8, reach: tuple[Positive, Positive] = (0.5, 4.0)
+) -> Iterator[Row]:
+    """``L(W - α g), ‖∇L(W - α g) - g‖``: loss and gradient along the next step of descent (Santurkar et al., 2018).
+
+    ``x`` is α in units of the next update's rate. ``loss_deviation`` and ``gradient_deviation``, which Yu (2024) calls
+    Lipschitz and smoothness, are the largest changes over ``points`` places up to the rate. Over as many from one end
+    of ``reach`` to the other, in geometric progression, are the bands of the loss and of the change of the gradient
+    (gradient predictiveness), and the largest ratios to the distance: of the change of the gradient (effective
+    β-smoothness) and of that of the loss. On a quadratic, descent is stable if the rate times the effective smoothness
+    is below 2 along every direction.
+
+    The direction is the gradient, before clipping, whatever the optimizer makes of it. In training mode, with the
+    update's own dropout; norms over batches take the batch's statistics and remember nothing. Weights are never moved.
+    A rate of 0 leads nowhere, and has no rows.
+
+    Raises:
+        LabError: no update will be made.
+    """
+    rate = next_rate(state)
+    if rate == 0:
+        return
+    loss = NextLoss(state)
+    start = loss.at(loss.start)
+    multiples = sorted({*up_to_rate(points), *around(points, reach)})
+    seen = {x: _seen(loss, start, x * rate) for x in multiples}
+    yield {"quantity": LOSS, "x": 0.0, "value": start.loss}
+    for x, pair in seen.items():
+        for quantity, value in zip((LOSS, CHANGE), pair, strict=True):
+            yield {"quantity": quantity, "x": x, "value": value}
+    found = _deviations(start.loss, {x: seen[x] for x in up_to_rate(points)})
+    found |= _bands(start.loss, {x: seen[x] for x in around(points, reach)}, rate * norm(start.gradient))
+    for quantity, value in found.items():
+        yield {"quantity": quantity, "value": value}
+
+
+def up_to_rate(points: int) -> list[float]:
+    """Multiples of the rate, equally far apart, up to 1."""
+    return [i / points for i in range(1, points + 1)]
+
+
+def around(points: int, reach: tuple[float, float]) -> list[float]:
+    """Multiples of the rate from one to the other, in geometric progression."""
+    low, high = reach
+    return [low, *(low * (high / low) ** (i / (points - 1)) for i in range(1, points - 1)), high]
+
+
+def _seen(loss: NextLoss, start: Point, alpha: float) -> tuple[float, float]:
+    """The loss at W - α g, and how far its gradient is from g."""
+    here = loss.at([p - alpha * g for p, g in zip(loss.start, start.gradient, strict=True)])
+    return here.loss, norm([a - b for a, b in zip(here.gradient, start.gradient, strict=True)])
+
+
+def _deviations(start: float, seen: Seen) -> dict[str, float]:
+    """What the study calls Lipschitz and smoothness."""
+    losses, changes = _columns(seen)
+    return {"loss_deviation": (losses - start).abs().max().item(), "gradient_deviation": changes.max().item()}
+
+
+def _bands(start: float, seen: Seen, length: float) -> dict[str, float]:
+    """Santurkar's three; ``length`` is the distance of a step of one rate. A stationary point has no ratios."""
+    losses, changes = _columns(seen)
+    distances = length * torch.tensor(list(seen), dtype=torch.float64)
+    found = {
+        "loss_band_low": losses.min().item(),
+        "loss_band_high": losses.max().item(),
+        "gradient_predictiveness_low": changes.min().item(),
+        "gradient_predictiveness_high": changes.max().item(),
+    }
+    if length:
+        found["effective_lipschitz"] = ((losses - start).abs() / distances).max().item()
+        found["effective_smoothness"] = (changes / distances).max().item()
+    return found
+
+
+def _columns(seen: Seen) -> torch.Tensor:
+    """Losses and changes, (2, places); a maximum over what holds a NaN is NaN."""
+    return torch.tensor(list(seen.values()), dtype=torch.float64).T

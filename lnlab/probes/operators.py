@@ -1,0 +1,56 @@
+"""The curvature of the loss at a state, as operators: the Hessian, the GGN, their difference, in Adam's coordinates."""
+
+from collections.abc import Mapping, Sequence
+from typing import Literal
+
+from lnlab.curvature.difference import Difference
+from lnlab.curvature.ggn import ggn
+from lnlab.curvature.hessian import hessian
+from lnlab.curvature.operators import Operator
+from lnlab.curvature.precision import doubled
+from lnlab.curvature.preconditioned import Preconditioned, adam_diagonal
+from lnlab.probes.probe import State
+from lnlab.probes.scopes import Scope, parameters_of
+from lnlab.probes.training import there
+from lnlab.tasks.task import Batch
+
+Kind = Literal[
+    "hessian",
+    "ggn",
+    "hessian_minus_ggn",
+    "preconditioned_hessian",
+    "preconditioned_ggn",
+    "preconditioned_hessian_minus_ggn",
+]
+PARTS: Mapping[str, int] = {"hessian": 1, "ggn": 1, "hessian_minus_ggn": 2}
+PRODUCT = 7
+"""Forward-equivalents of one product through a kept graph: 2.4 gradients of 3."""
+
+
+def plain(kind: Kind) -> str:
+    """The operator before any change of coordinates."""
+    return kind.removeprefix("preconditioned_")
+
+
+def passes(kind: Kind, products: int) -> float:
+    """Forward-equivalents of so many products with a batch, and of the graph."""
+    return float(PARTS[plain(kind)] * (PRODUCT * products + 6))
+
+
+def operator_at(
+    state: State, kind: Kind, scope: Scope, batches: Sequence[Batch], *, double: bool, keep: bool
+) -> Operator:
+    """The operator of the mean loss over ``batches`` on a scope, with Adam's v as the optimizer has it.
+
+    Raises:
+        ValueError: what ``Sharded`` and ``Preconditioned`` refuse.
+        LabError: a scope without parameters, or Adam's coordinates where nothing trains.
+    """
+    chosen = parameters_of(state.model, scope)
+    model, mine = doubled(state.model, chosen) if double else (state.model, chosen)
+    makers = [make for name, make in (("hessian", hessian), ("ggn", ggn)) if name in plain(kind)]
+    made = [make(model, state.task.loss, batches, mine, keep=keep) for make in makers]
+    found: Operator = Difference(*made) if len(made) > 1 else made[0]
+    if not kind.startswith("preconditioned"):
+        return found
+    return Preconditioned(found, adam_diagonal(there(state.optimizer, "an optimizer"), chosen))

@@ -1,0 +1,111 @@
+"""``λ_max``: the largest curvature of the loss at a state, which bounds the rates at which descent is stable.
+
+Gradient descent on a quadratic is stable while lr λ_max(H) < 2 (Cohen et al., 2021); Adam, with v at rest and β1 as the
+momentum, while lr λ_max(P^-1/2 H P^-1/2) < (2 + 2 β1)/(1 - β1), which is 38 at β1 = 0.9 (Cohen et al., 2022). There P
+is the diagonal of sqrt(v̂) + ε, and both hold for the loss over all data: batches of it see other eigenvalues.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Annotated, Any, Literal
+
+import torch
+from pydantic import Field
+from torch import Generator, Tensor
+
+from lnlab.curvature.operators import Operator, flat
+from lnlab.curvature.preconditioned import Preconditioned, adam_diagonal, settled_diagonal
+from lnlab.curvature.sharpness import Sharpness
+from lnlab.curvature.sharpness import sharpness as largest
+from lnlab.errors import LabError, Problem
+from lnlab.probes.operators import operator_at, passes
+from lnlab.probes.probe import State, evaluating, probes
+from lnlab.probes.scopes import parameters_of
+from lnlab.probes.training import there
+from lnlab.tables import Row
+from lnlab.tasks.task import Batch
+
+Coordinates = Literal["own", "adam", "adam_at_rest"]
+NAMES = {"own": "sharpness", "adam": "adam_sharpness", "adam_at_rest": "adam_sharpness_at_rest"}
+QUANTITIES = (
+    *("sharpness", "sharpness_residual", "normalized_sharpness"),
+    *(f"{NAMES[at]}{part}" for at in ("adam", "adam_at_rest") for part in ("", "_residual", "_excluded")),
+)
+TYPICAL = 25
+"""Products that a tolerance of a hundredth mostly takes."""
+
+
+def _passes(params: dict[str, Any]) -> float:
+    """Of the products that it mostly takes, and of the gradients that make v."""
+    moments = 3 * params["moments"] if params["coordinates"] == "adam_at_rest" else 0
+    return params["batches"] * passes("hessian", min(params["steps"], TYPICAL)) + moments
+
+
+@probes.register("sharpness", table="sites", passes=_passes, quantities=QUANTITIES)
+def sharpness(
+    state: State,
+    *,
+    coordinates: Coordinates = "own",
+    batches: Annotated[int, Field(ge=1)] = 6,
+    split: Literal["train", "validation", "test"] = "train",
+    moments: Annotated[int, Field(ge=1)] = 50,
+    eps: Annotated[float, Field(gt=0)] = 1e-8,
+    steps: Annotated[int, Field(ge=2)] = 100,
+    tolerance: Annotated[float, Field(gt=0)] = 1e-2,
+    precision: Literal["float32", "float64"] = "float32",
+    keep: bool = True,
+) -> Iterator[Row]:
+    """``max_v vᵀ H v / vᵀ v``: the largest eigenvalue of the Hessian of the loss per token (Cohen et al., 2021).
+
+    Of the mean over all tokens of ``batches``, label smoothing included, dropout off, by at most ``steps`` of Lanczos
+    until it is known to a relative ``tolerance``; an eigenvalue lies within ``sharpness_residual``. Multiplied by the
+    squared norm of the parameters it is ``normalized_sharpness``, which a change of their unit does not move.
+
+    In ``coordinates: adam`` it is that of P^-1/2 H P^-1/2 with v as the optimizer has it, so that the state must have
+    been trained; in ``adam_at_rest`` v is what it would settle at, were the weights to stay: the mean of g² over the
+    first ``moments`` batches of the split, those of H among them, with ``eps``. That needs no optimizer. Coordinates
+    with v = 0, rows of words in no batch, have no P; they are left out, and counted as ``.._excluded``. Rows that v has
+    last seen long ago blow up the first of the two, which is why the second is to be held against Adam's bound.
+
+    Raises:
+        LabError: the loss is not finite, or Adam's v is asked for where there is none.
+    """
+    first = state.batches(max(batches, moments) if coordinates == "adam_at_rest" else batches, split)
+    try:
+        with evaluating(state.model):
+            double = precision == "float64"
+            operator = operator_at(state, "hessian", "all", first[:batches], double=double, keep=keep)
+            if coordinates != "own":
+                operator = Preconditioned(operator, _diagonal(state, coordinates, first, eps))
+            generator = Generator().manual_seed(state.draw("start", 1))
+            found = largest(operator, generator, steps=steps, tolerance=tolerance)
+    except ValueError as error:
+        raise LabError(Problem("", f"sharpness: {error}", "measure it at another state")) from error
+    for quantity, value in _values(state, found, operator, NAMES[coordinates]):
+        yield {"quantity": quantity, "value": value}
+
+
+def _values(state: State, found: Sharpness, operator: Operator, name: str) -> Iterator[tuple[str, float]]:
+    """Every quantity of a finding."""
+    yield name, found.value
+    yield f"{name}_residual", found.residual
+    if isinstance(operator, Preconditioned):
+        yield f"{name}_excluded", float(operator.excluded)
+    else:
+        squared = sum(p.detach().double().square().sum().item() for p in parameters_of(state.model, "all"))
+        yield f"normalized_{name}", found.value * squared
+
+
+def _diagonal(state: State, coordinates: Coordinates, batches: Sequence[Batch], eps: float) -> Tensor:
+    """P, of the optimizer or at rest."""
+    chosen = parameters_of(state.model, "all")
+    if coordinates == "adam":
+        return adam_diagonal(there(state.optimizer, "an optimizer"), chosen)
+    return settled_diagonal((_gradient(state, batch, chosen) for batch in batches), eps)
+
+
+def _gradient(state: State, batch: Batch, parameters: Sequence[Tensor]) -> Tensor:
+    """Of the loss per token of one batch, flat."""
+    with torch.enable_grad():
+        loss, count = state.task.loss(state.model, batch)
+        parts = torch.autograd.grad(loss / count, parameters, allow_unused=True, materialize_grads=True)
+    return flat([part[None] for part in parts])[0]

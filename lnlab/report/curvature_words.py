@@ -1,0 +1,88 @@
+"""What readers call the quantities of curvature and of the step ahead: name, unit or scale, and what it is."""
+
+from collections.abc import Mapping
+
+CURVATURE: Mapping[str, tuple[str, str, str]] = {
+    "sharpness": ("sharpness", "nats per token", "largest eigenvalue of the Hessian of the loss"),
+    "sharpness_residual": ("residual of the sharpness", "nats per token", "an eigenvalue lies within it"),
+    "normalized_sharpness": (
+        "normalized sharpness",
+        "nats per token",
+        "sharpness times the squared norm of the parameters",
+    ),
+    "adam_sharpness": (
+        "sharpness in Adam's coordinates",
+        "1 over the rate",
+        "largest eigenvalue of P^-1/2 H P^-1/2 with v as the optimizer has it",
+    ),
+    "adam_sharpness_residual": (
+        "residual of the sharpness in Adam's coordinates",
+        "1 over the rate",
+        "an eigenvalue lies within it",
+    ),
+    "adam_sharpness_excluded": ("coordinates without v", "parameters", "that Adam has seen no gradient of"),
+    "adam_sharpness_at_rest": (
+        "sharpness in Adam's coordinates at rest",
+        "1 over the rate",
+        "largest eigenvalue of P^-1/2 H P^-1/2 with v as it would settle here",
+    ),
+    "adam_sharpness_at_rest_residual": (
+        "residual of the sharpness in Adam's coordinates at rest",
+        "1 over the rate",
+        "an eigenvalue lies within it",
+    ),
+    "adam_sharpness_at_rest_excluded": ("coordinates without gradient", "parameters", "that no batch had a gradient of"),
+    "rate_times_sharpness": (
+        "rate times sharpness",
+        "2 is the edge of descent",
+        "learning rate of the next update times the sharpness",
+    ),
+    "rate_over_edge": (
+        "rate over its edge",
+        "1 is the edge",
+        "learning rate of the next update over that at which the optimizer becomes unstable on a quadratic",
+    ),
+    "sharpness_at_equal_nll": (
+        "sharpness at one loss",
+        "nats per token",
+        "where a run first has the validation loss that all that learn come to",
+    ),
+    "loss_along_step": ("loss along the step", "nats per token", "of the next batch, at multiples of the rate"),
+    "gradient_change_along_step": (
+        "change of the gradient along the step",
+        "nats per token",
+        "norm of the difference to the gradient before the step",
+    ),
+    "loss_deviation": (
+        "loss deviation along the step",
+        "nats per token",
+        "largest change of the loss up to the rate; the study's Lipschitz",
+    ),
+    "gradient_deviation": (
+        "gradient deviation along the step",
+        "nats per token",
+        "largest change of the gradient up to the rate; the study's smoothness",
+    ),
+    "loss_band_low": ("lowest loss around the step", "nats per token", "from half the rate to four times it"),
+    "loss_band_high": ("highest loss around the step", "nats per token", "from half the rate to four times it"),
+    "gradient_predictiveness_low": (
+        "least change of the gradient around the step",
+        "nats per token",
+        "from half the rate to four times it",
+    ),
+    "gradient_predictiveness_high": (
+        "largest change of the gradient around the step",
+        "nats per token",
+        "from half the rate to four times it",
+    ),
+    "effective_lipschitz": (
+        "effective Lipschitz constant",
+        "nats per token per distance",
+        "largest change of the loss over the distance",
+    ),
+    "effective_smoothness": (
+        "effective β-smoothness",
+        "nats per token per distance²",
+        "largest change of the gradient over the distance",
+    ),
+}
