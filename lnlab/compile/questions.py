@@ -31,7 +31,9 @@ class Asked:
         choice: its resolved parameters.
         path: where it stands in the data.
         name: how problems name it: ``claims.post_grows``.
-        judged: whether it is a claim, of which one number per seed and x must be left.
+        judged: whether it is a claim.
+        several: whether any number of settings may be selected, as it is about all of them at once; else one number
+            per seed and x must be left.
         at: when a probe looks.
     """
 
@@ -39,6 +41,7 @@ class Asked:
     path: Where
     name: Where
     judged: bool = False
+    several: bool = False
     at: Json = None
 
 
@@ -102,7 +105,8 @@ def _asked(
     except Flawed as error:
         made.found += [(draft.spot((*path, *flaw.path)), flaw.below(*(name or path))) for flaw in error.flaws]
         return None
-    return Asked(choice, path, name or path, judged=kind == "claim")
+    several = bool(registries[kind][choice["kind"]].tags.get("several", choice.get("exact", False)))
+    return Asked(choice, path, name or path, judged=kind == "claim", several=several)
 
 
 def implausible(made: Questions, ground: Ground, draft: Draft) -> Found:
@@ -136,8 +140,28 @@ def _flaws(asked: Asked, ground: Ground) -> Iterator[tuple[Where, Flaw]]:
         flaws = [flaw for flaw in flaws_of_selection(whole, ground) if not flaw.path or flaw.path[0] in selection]
         flawed = flawed or bool(flaws)
         yield from (((word,), flaw) for flaw in flaws)
-    if asked.judged and not flawed and selections and not choice.get("exact"):
+    yield from _flaws_of_cells(choice.get("cells"), ground)
+    if asked.judged and not flawed and selections and not asked.several:
         yield from _ambiguous(selections, list(kept.values()), ground)
+    elif (
+        asked.judged
+        and not flawed
+        and not choice.get("exact")
+        and (reason := open_split(first, list(kept.values()), ground))
+    ):
+        yield ("of",), Flaw((), reason, "a claim reads one number of each run")
+
+
+def _flaws_of_cells(cells: Json, ground: Ground) -> Iterator[tuple[Where, Flaw]]:
+    """Paths of a printed table that nothing has; what stands there may belong to the runs of another profile."""
+    if not isinstance(cells, dict):
+        return
+    if not _stands(cells["across"], ground):
+        yield ("cells", "across"), unknown_key(cells["across"], ground)
+    for number, table in enumerate(cells["tables"]):
+        for path in table["where"]:
+            if not _stands(path, ground):
+                yield ("cells", "tables", number, "where"), unknown_key(path, ground)
 
 
 def _stands(path: str, ground: Ground) -> bool:

@@ -7,6 +7,7 @@ from typing import Any
 
 import polars as pl
 
+from lnlab.report.matrix import Matrix
 from lnlab.report.wording import number, plain
 
 SHOWN = 200
@@ -16,13 +17,17 @@ Cell = tuple[str, bool]
 
 @dataclass(frozen=True)
 class Grid:
-    """A table for readers: each cell with whether it is a number; ``file`` is the exact one beside it."""
+    """A table for readers: each cell with whether it is a number; ``file`` is the exact one beside it.
+
+    A page shows ``view`` in its place, where there is one.
+    """
 
     caption: str
     headings: tuple[str, ...]
     rows: tuple[tuple[Cell, ...], ...]
     file: str = ""
     stem: str = ""
+    view: Matrix | None = None
 
 
 def grid(rows: pl.DataFrame, headings: Mapping[str, str], caption: str, file: str = "", stem: str = "") -> Grid:

@@ -1,0 +1,118 @@
+"""A printed table of C and N with ours in each cell, and small drawings of the losses behind each: for one page only.
+
+A page has hundreds of these curves, so that they are drawn here, on whole points, and not by Vega. Which drawing is
+seen follows from the address of the page alone: a cell is a link, and no script is needed.
+"""
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+WIDTH, HEIGHT, LEFT, BELOW, ABOVE = 320, 150, 34, 18, 8
+"""Of a drawing, and of what is left of, below and above its lines."""
+HIGHEST = 2.0
+"""Times the largest first loss: no line goes higher than that."""
+Points = Sequence[tuple[int, float]]
+
+
+@dataclass(frozen=True)
+class Trace:
+    """A loss of one run.
+
+    Attributes:
+        points: (updates, nats), finite.
+        split: that it is of.
+        converged: whether the run has.
+    """
+
+    points: Points
+    split: str
+    converged: bool
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """Lines in points of the drawing, ready for a page.
+
+    Attributes:
+        paths: what a line is called by a style sheet, and where it goes.
+        level: how high the entropy of the labels lies, or None.
+        top: what the highest point means, as text.
+        last: what the rightmost means, as text.
+    """
+
+    paths: tuple[tuple[str, str], ...]
+    level: int | None
+    top: str
+    last: str
+
+
+@dataclass(frozen=True)
+class Behind:
+    """What is behind a cell: ``says`` in sentences, ``title`` which cell it is."""
+
+    stem: str
+    title: str
+    says: tuple[str, ...]
+    drawing: Drawing
+
+
+@dataclass(frozen=True)
+class MatrixCell:
+    """A cell: the letter that is printed, ours, of how many seeds, whether they agree, all of it said, and a link."""
+
+    printed: str
+    found: str
+    seeds: str
+    mark: str
+    style: str
+    says: str
+    target: str
+
+
+@dataclass(frozen=True)
+class Block:
+    """One printed table; each row is headed by its rate."""
+
+    name: str
+    headings: tuple[str, ...]
+    rows: tuple[tuple[str, tuple[MatrixCell, ...]], ...]
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """All printed tables, what is below them in sentences, and what is behind their cells."""
+
+    blocks: tuple[Block, ...]
+    notes: tuple[str, ...]
+    behind: tuple[Behind, ...]
+
+
+def draw(traces: Iterable[Trace], entropy: float | None) -> Drawing:
+    """The losses behind a cell, on one scale from 0; what lies above it goes along its upper edge."""
+    there = [trace for trace in traces if trace.points]
+    starts = [trace.points[0][1] for trace in there] or [1.0]
+    highest = max((y for trace in there for _, y in trace.points), default=1.0)
+    top = max(min(highest, HIGHEST * max(starts)), 1.2 * (entropy or 0.0)) or 1.0
+    last = max((trace.points[-1][0] for trace in there), default=0) or 1
+
+    def x(step: int) -> int:
+        return LEFT + round(step / last * (WIDTH - LEFT - 4))
+
+    def y(loss: float) -> int:
+        return ABOVE + round((1 - min(loss, top) / top) * (HEIGHT - ABOVE - BELOW))
+
+    paths = tuple((_style(t), "M" + "L".join(f"{x(step)},{y(loss)}" for step, loss in t.points)) for t in there)
+    return Drawing(paths, None if entropy is None else y(entropy), f"{top:.2g}", f"{last:,}")
+
+
+def finite(points: Points) -> Points:
+    """The points up to the first that is not finite."""
+    for place, (_, value) in enumerate(points):
+        if not math.isfinite(value):
+            return points[:place]
+    return points
+
+
+def _style(trace: Trace) -> str:
+    return f"{trace.split} {'kept' if trace.converged else 'lost'}"

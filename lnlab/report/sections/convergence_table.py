@@ -1,0 +1,203 @@
+"""A printed table of C and N and ours in one: a link in each cell to the losses behind it, and the rule below."""
+
+from collections.abc import Mapping, Sequence
+from itertools import groupby
+
+import polars as pl
+
+from lnlab.analyse.agreement import Reproduced, errors
+from lnlab.analyse.convergence import convergences
+from lnlab.analyse.convergence_curves import PARTS
+from lnlab.analyse.intervals import clopper_pearson
+from lnlab.analyse.printed import Guesses, Printed, columns_of, right
+from lnlab.claims.table import agreement
+from lnlab.keys import Json
+from lnlab.report.convergence_cells import (
+    LETTERS,
+    MARKS,
+    Found,
+    Place,
+    boundaries,
+    found_cells,
+    said,
+    spoken,
+    told,
+    where_of,
+)
+from lnlab.report.gather import missing
+from lnlab.report.matrix import Behind, Block, Matrix, MatrixCell, Trace, draw, finite
+from lnlab.report.section import Section, Table, sections
+from lnlab.report.tabular import Cell, Grid
+from lnlab.report.thinning import thin
+from lnlab.report.wording import listing, plain
+from lnlab.tables import Results
+
+MOST = 50
+"""Places that a line has at most."""
+STYLES = {"agrees": "supported", "differs": "contradicted", "half": "undecided", "missing": "not"}
+SHARE = {"low": pl.Float64, "high": pl.Float64}
+SCHEMA = {"table": pl.String, "rate": pl.Float64, "column": pl.String, "published": pl.String, "here": pl.String}
+SCHEMA |= {"k": pl.Int64, "n": pl.Int64, **SHARE, "agreement": pl.String, "time": pl.Float64, "others": pl.String}
+WORDS = ("table", "learning rate", "column", "published", "here", "converged", "runs", "95 % low", "95 % high")
+WORDS += ("agreement", "median updates to nine tenths of the drop", "others")
+
+
+@sections.register("convergence_table")
+def convergence_table(
+    results: Results,
+    *,
+    where: dict[str, Json],
+    cells: Printed,
+    guesses: Guesses = {},  # noqa: B006 - a field's default
+    curves: bool = True,
+) -> Section:
+    """``C or N`` as printed, and ``k/n`` of our runs that converge, with the losses behind each cell (Yu, 2024).
+
+    ``where: {rule: ..., split: ...}`` says by which rule of convergence, on which loss; ``cells`` are the printed
+    tables, ``guesses`` trivial rules, whose right cells stand beside ours. ``curves: false`` leaves out the losses.
+    """
+    asked = where_of(where)
+    columns, found = found_cells(results, cells, asked)
+    rows = _rows(results, columns)
+    if not any(cell.judged for cell in found):
+        return Section("No run of these tables has ended yet", missing=_missing(results, columns), rows=rows)
+    stems = {cell.place: f"cell-{'-'.join(asked.values())}-{n}" for n, cell in enumerate(found, 1)} if curves else {}
+    blocks = tuple(_block(name, each, stems) for name, each in _by_table(found))
+    behind = tuple(_behind(results, found, stems)) if curves else ()
+    matrix = Matrix(blocks, tuple(_notes(columns, cells, guesses, asked)), behind)
+    finding = _finding(columns, found)
+    return Section(finding, (), (_table(found, matrix),), _missing(results, columns), rows)
+
+
+def _by_table(found: Sequence[Found]) -> list[tuple[str, list[Found]]]:
+    return [(name, list(each)) for name, each in groupby(found, key=lambda cell: cell.table)]
+
+
+def _block(name: str, found: Sequence[Found], stems: Mapping[Place, str]) -> Block:
+    words = list(dict.fromkeys(cell.word for cell in found))
+    at = {(cell.rate, cell.word): cell for cell in found}
+    rates = sorted({cell.rate for cell in found}, reverse=True)
+    rows = ((plain(rate), tuple(_cell(at[rate, word], stems) for word in words)) for rate in rates)
+    return Block(name, tuple(map(said, words)), tuple(rows))
+
+
+def _cell(cell: Found, stems: Mapping[Place, str]) -> MatrixCell:
+    return MatrixCell(
+        LETTERS[cell.printed],
+        LETTERS[cell.mine] if cell.judged else "",
+        f"{cell.k}/{cell.n}" if cell.judged else "",
+        MARKS[cell.state],
+        STYLES[cell.state],
+        spoken(cell),
+        stems.get(cell.place, ""),
+    )
+
+
+def _behind(results: Results, found: Sequence[Found], stems: Mapping[Place, str]) -> list[Behind]:
+    """The losses of every cell: of the training batches, thinned, and of the validation split."""
+    traces = {"train": _lines(_thinned(results)), "validation": _lines(_curve(results, "nll", "validation"))}
+    made = []
+    for cell in found:
+        fates = {course.run: judged.converged for _, course, judged in cell.judged}
+        lines = [
+            Trace(finite(traces[name].get(run, [])), name, converged)
+            for run, converged in fates.items()
+            for name in traces
+        ]
+        entropies = [course.curve.entropy for _, course, _ in cell.judged if course.curve.entropy is not None]
+        title = f"{cell.table}, {said(cell.word)}, learning rate {plain(cell.rate)}"
+        drawing = draw(lines, max(entropies, default=None))
+        made.append(Behind(stems[cell.place], title, told(cell), drawing))
+    return made
+
+
+def _lines(rows: pl.DataFrame) -> dict[str, list[tuple[int, float]]]:
+    each = rows.sort("step", maintain_order=True).group_by("run", maintain_order=True).agg("step", "value")
+    return {run: list(zip(steps, values, strict=True)) for run, steps, values in each.iter_rows()}
+
+
+def _curve(results: Results, quantity: str, split: str) -> pl.DataFrame:
+    return results.tables["curves"].filter(pl.col("quantity") == quantity, pl.col("split") == split)
+
+
+def _thinned(results: Results) -> pl.DataFrame:
+    """The training losses in at most ``MOST`` places a run, the extremes among them; the same once thinned."""
+    rows = _curve(results, "loss", "train").filter(pl.col("value").is_finite()).sort("run", "step")
+    marked = rows.with_columns(panel=pl.lit(None, pl.String), series="run")
+    return thin(marked, MOST * rows["run"].n_unique())[0].drop("panel", "series") if rows.height else rows
+
+
+def _rows(results: Results, columns: Sequence[Reproduced]) -> dict[str, pl.DataFrame]:
+    """The stored rows behind it; of the training losses only what is drawn, where means over epochs were recorded."""
+    runs = {run for column in columns for run in column.runs["run"]}
+    table = results.tables["curves"].filter(pl.col("run").is_in(list(runs)), pl.col("quantity").is_in(PARTS))
+    losses, means = (pl.col("quantity") == word for word in ("loss", "epoch_loss"))
+    recorded = table.filter(means)["run"].unique().implode()
+    whole = table.filter(losses & (pl.col("split") == "train") & ~pl.col("run").is_in(recorded))
+    thinned = _thinned(results).filter(pl.col("run").is_in(list(runs)))
+    return {"curves": pl.concat([table.filter(~losses), whole, thinned]).unique(maintain_order=True)}
+
+
+def _missing(results: Results, columns: Sequence[Reproduced]) -> str:
+    runs = pl.concat([column.runs for column in columns]) if columns else results.runs
+    gone = runs.with_columns(pl.col("status").replace("diverged", "finished"))
+    return missing(gone)
+
+
+def _notes(columns: Sequence[Reproduced], cells: Printed, guesses: Guesses, asked: Mapping[str, str]) -> list[str]:
+    """The score, what trivial rules score, and the rule itself."""
+    total = sum(len(column.cells) for column in columns_of(cells))
+    said = [f"Agreement: {'; '.join(agreement(columns))}."]
+    if guesses:
+        each = listing(f"{name} ({right(cells, rules)})" for name, rules in guesses.items())
+        said.append(f"Of all {total} printed cells, trivial rules get right: {each}.")
+    entry = convergences[asked["rule"]]
+    formula = entry.summary.replace("``", "").rstrip(".")
+    mode = f", {asked['statistics']} statistics" if "statistics" in asked else ""
+    said.append(f"The rule, “{entry.name}”, on the {asked['split']} loss{mode}: {formula}.")
+    return said
+
+
+def _finding(columns: Sequence[Reproduced], found: Sequence[Found]) -> str:
+    agree = sum(cell.state == "agrees" for cell in found)
+    parts = [f"{agree} of {len(found)} cells are as published", boundaries(columns, errors(columns))]
+    return "; ".join(filter(None, parts))
+
+
+def _table(found: Sequence[Found], matrix: Matrix) -> Table:
+    entries = [_entry(cell) for cell in found]
+    caption = "Published, then here by the majority of runs, how many of the seeds converge, and whether both agree "
+    caption += "(✓ they do, ✗ they do not, = half of the seeds, – not run). C converged, N did not."
+    shown = Grid("", _headings(found), tuple(_lines_of(found)), view=matrix)
+    return Table(
+        pl.DataFrame(entries, schema=SCHEMA, orient="row"), dict(zip(SCHEMA, WORDS, strict=True)), caption, shown
+    )
+
+
+def _entry(cell: Found) -> tuple[object, ...]:
+    low, high = clopper_pearson(cell.k, cell.n) if cell.n else (None, None)
+    letters = (LETTERS[cell.printed], LETTERS[cell.mine] if cell.judged else None)
+    return (cell.table, cell.rate, cell.word, *letters, cell.k, cell.n, low, high, cell.state, cell.time, cell.reasons)
+
+
+def _headings(found: Sequence[Found]) -> tuple[str, ...]:
+    return ("table", "learning rate", *map(said, dict.fromkeys(cell.word for cell in found)))
+
+
+def _lines_of(found: Sequence[Found]) -> list[tuple[Cell, ...]]:
+    """For papers: a row for each rate of each table, in each column all of a cell."""
+    words = list(dict.fromkeys(cell.word for cell in found))
+    made: list[tuple[Cell, ...]] = []
+    for name, each in _by_table(found):
+        at = {(cell.rate, cell.word): cell for cell in each}
+        for place, rate in enumerate(sorted({cell.rate for cell in each}, reverse=True)):
+            texts = [_text(at.get((rate, word))) for word in words]
+            made.append((("" if place else name, False), (plain(rate), True), *((text, False) for text in texts)))
+    return made
+
+
+def _text(cell: Found | None) -> str:
+    if cell is None:
+        return "–"
+    here = f"{LETTERS[cell.mine]} {cell.k}/{cell.n} " if cell.judged else ""
+    return f"{LETTERS[cell.printed]}, {here}{MARKS[cell.state]}"
