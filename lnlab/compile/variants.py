@@ -52,8 +52,10 @@ class Variants:
         return self._at[path]
 
     def having(self, path: str, wanted: Json) -> Members:
-        """The variants whose value at ``path`` is what is wanted."""
-        return frozenset().union(*(members for value, members in self.at(path) if matches(value, wanted)))
+        """The variants whose value at ``path`` is what is wanted; ``null`` is also where nothing stands."""
+        there = self.at(path)
+        found = frozenset[int]().union(*(members for value, members in there if matches(value, wanted)))
+        return found | self.all.difference(*(members for _, members in there)) if matches(None, wanted) else found
 
     def taken(self, selection: Mapping[str, Json]) -> Members:
         """The variants that a selection takes; keys that are columns say nothing about them."""

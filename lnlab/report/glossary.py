@@ -16,6 +16,11 @@ QUANTITIES: Mapping[str, tuple[str, str, str]] = {
     ),
     "gradient_rms": ("gradient r.m.s.", "nats per token", "gradient norm over the square root of its elements"),
     "gradient_noise_share": ("noise share", "of the squared norm", "share of the squared gradient norm that is noise"),
+    "total_gradient_norm": (
+        "total gradient norm",
+        "nats",
+        "norm of the mean gradient of all matrices and tables together",
+    ),
     "gradient_growth": ("gradient growth", "ratio", "gradient norm over that of the layer before"),
     "stream_gradient": ("gradient of the stream", "nats per token", "norm of the loss's gradient by the hidden states"),
     "q_to_v_gradient": (
@@ -128,6 +133,15 @@ QUANTITIES: Mapping[str, tuple[str, str, str]] = {
         "relative",
         "distance from the gradient, with the norms and the blocks multiplied apart",
     ),
+    "batch_dependence": ("dependence on the batch", "relative", "distance between answers in a batch and alone"),
+    "batch_dependence_in_use": (
+        "dependence on the batch in use",
+        "relative",
+        "distance between answers in a batch and alone, with running statistics",
+    ),
+    "mean_discrepancy": ("discrepancy of the mean", "batch σ", "distance of running means from those of batches"),
+    "variance_discrepancy": ("discrepancy of the variance", "relative", "distance of σ_run over σ_batch from 1"),
+    "output_discrepancy": ("discrepancy of the output", "relative", "distance of logits in use from those in training"),
     "norm_excess_share": ("excess share", "of tokens", "share of tokens whose squared norm is far above the mean"),
     "branch_gain": ("branch gain", "ratio", "mean squared norm that a sublayer gives back over that it is given"),
     "attention_gain_times_length": (

@@ -6,6 +6,11 @@ TRAINING: Mapping[str, tuple[str, str, str]] = {
     "loss": ("loss", "nats per token", "what training makes small, label smoothing included; in training with dropout"),
     "nll": ("negative log likelihood", "nats per token", "of the right answers, without label smoothing and dropout"),
     "accuracy": ("accuracy", "share of the labels", "of sentences whose most likely label is the right one"),
+    "evaluation_gap": (
+        "cost of running statistics",
+        "nats",
+        "validation nll with running statistics minus that with the statistics of each batch",
+    ),
     "bleu": ("BLEU", "percent", "n-grams of the translation that the reference has too"),
     "learning_rate": (
         "learning rate",

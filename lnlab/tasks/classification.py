@@ -32,6 +32,7 @@ from lnlab.tasks.splitting import distinct, stratified
 from lnlab.tasks.task import Batch, tasks
 
 Share = Annotated[float, Field(ge=0, le=1)]
+Fill = Literal["padding", "repeat"]
 Pad = Literal["longest"] | Annotated[int, Field(ge=2, le=10_000)]
 TYPICAL = 48
 """Tokens of the longest of some ten sentences of financial news, at a guess: what a batch is reckoned as."""
@@ -51,6 +52,7 @@ class Classification:
         label_smoothing: eps.
         split: the shares of training, validation and test.
         pad: how long the sentences of a batch are made; None: as long as its longest.
+        fill: with what: padding, or the sentence itself, from its beginning.
         bucket: whether a batch has sentences of nearly one length.
         max_length: the most tokens of a sentence, its two marks included.
     """
@@ -65,6 +67,7 @@ class Classification:
     label_smoothing: float
     split: tuple[float, float, float]
     pad: int | None
+    fill: Fill
     bucket: bool
     max_length: int
     unit: str = "sentences"
@@ -126,9 +129,15 @@ class Classification:
         rows = self._of(split)
         generator = Generator().manual_seed(self.draw(purpose, "batches", split, epoch))
         for chosen in self._cut(rows, generator):
-            source = self.text.padded(chosen)
-            wider = 0 if self.pad is None else self.pad - source.shape[1]
-            yield Batch(extended(source, (0, wider)), source[:, :0], self.answers[chosen])
+            source = self._filled(chosen)
+            yield Batch(source, source[:, :0], self.answers[chosen])
+
+    def _filled(self, rows: Tensor) -> Tensor:
+        """The sentences of ``rows``, all of one length."""
+        if self.fill == "repeat":
+            return self.text.repeated(rows, self.pad or int(self.text.lengths[rows].max()))
+        source = self.text.padded(rows)
+        return source if self.pad is None else extended(source, (0, self.pad - source.shape[1]))
 
     def _cut(self, rows: Tensor, generator: Generator) -> list[Tensor]:
         """The rows of each batch, whose numbers differ by one at most."""
@@ -199,6 +208,7 @@ def classification(
     label_smoothing: Annotated[float, Field(ge=0, lt=1)] = 0.0,
     split: tuple[Share, Share, Share] = (0.8, 0.1, 0.1),
     pad: Pad = "longest",
+    fill: Fill = "padding",
     bucket: bool = False,
     max_length: Annotated[int, Field(ge=2, le=10_000)] = 128,
 ) -> Classification:
@@ -208,7 +218,8 @@ def classification(
     validation and test, of every label alike, drawn anew for every seed. A batch has ``batch_sentences`` sentences or
     fewer, and at most one fewer than any other of its epoch; a batch of a single one comes only of
     ``batch_sentences: 1`` or ``2``. Batches are random, or with ``bucket`` of nearly one length; their sentences are
-    padded to the longest among them, or all to ``pad`` tokens. Sentences of more than ``max_length`` tokens, their two
+    padded to the longest among them, or all to ``pad`` tokens. With ``fill: repeat`` they are said again from their
+    beginning in place of padding, so that all tokens are words. Sentences of more than ``max_length`` tokens, their two
     marks included, are cut before their end mark.
 
     Raises:
@@ -221,5 +232,5 @@ def classification(
         what = f"sentences are padded to {pad} tokens, and may have {max_length}"
         raise LabError(Problem("task.pad", what, f"write max_length: {pad} too, which cuts them, or a larger pad"))
     long = None if pad == "longest" else pad
-    shape = (vocabulary, classes, batch_sentences, label_smoothing, split, long, bucket, max_length)
+    shape = (vocabulary, classes, batch_sentences, label_smoothing, split, long, fill, bucket, max_length)
     return Classification(draw, roots, corpus, tokenizer, *shape)

@@ -37,6 +37,11 @@ class Sentences:
         there = place < lengths[:, None]
         return self.tokens[torch.where(there, starts[:, None] + place, 0)] * there
 
+    def repeated(self, rows: Tensor, length: int) -> Tensor:
+        """The sentences of ``rows``, each said again and again until it has ``length`` tokens: (rows, length)."""
+        place = torch.arange(length) % self.lengths[rows][:, None]
+        return self.tokens[self.starts[rows][:, None] + place]
+
 
 @dataclass(frozen=True)
 class Recipe:

@@ -11,7 +11,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy, pad
 
-import lnlab.catalogue  # noqa: F401 - registers everything
+from lnlab.catalogue import REGISTRIES
+from lnlab.compile.resolve import resolve
+from lnlab.compile.work import Trajectory
+from lnlab.execute.program import build
 from lnlab.nn.attention import attentions
 from lnlab.nn.inits import inits
 from lnlab.nn.models import models, parts_of
@@ -128,3 +131,22 @@ def values():
         return {tuple(row[key] for key in site): row["value"] for row in rows if row["quantity"] == quantity}
 
     return select
+
+
+def make_classifier(norm: Any = "batch", seed: int = 1, **given: Any) -> State:
+    """The state at initialization of a tiny classifier of generated news, as a run makes it."""
+    setting = {
+        "task": {"kind": "classification", "corpus": {"kind": "toy_finance", "sentences": 120}, "vocabulary": 90}
+        | {"batch_sentences": 8}
+        | given.pop("task", {}),
+        "model": {"kind": "classifier", "layers": 2, "d_model": 16, "heads": 2, "d_ff": 24, "dropout": 0.2},
+        "norm": norm,
+        "placement": "post",
+        "init": "xavier_normal",
+    }
+    return build(Trajectory("tests", seed, resolve(setting | given, REGISTRIES), 0, ()), REGISTRIES)
+
+
+@pytest.fixture(scope="session")
+def classifier():
+    return make_classifier

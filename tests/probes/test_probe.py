@@ -12,8 +12,8 @@ from lnlab.nn.sites import parameters
 from lnlab.probes.probe import evaluating, probes
 from lnlab.tables import frame
 
-APART = ("evaluation",)
-"""Probes with parameters of their own, tested where they are used: over a whole split, without a number of batches."""
+APART = ("evaluation", "statistics_discrepancy")
+"""Probes of which tests of their own ask the same: those over a whole split, and one that looks at batch norms."""
 ENTRIES = [e for e in probes if not e.tags.get("translates", False) and e.name not in APART]
 """All but those that need text, of which ``test_bleu`` asks the same."""
 PASSING = [entry for entry in ENTRIES if entry.tags["passes"](probes.resolve(entry.name))]
@@ -149,6 +149,7 @@ def test_appended_padding_changes_nothing(state, trained, entry):
 PASSES = {
     "activation_moments": 6.0,
     "adaptive_rate": 0.0,
+    "batch_dependence": 4.0,
     "displacement": 0.0,
     "gradient_histogram": 3.0,
     "gradient_norm": 18.0,
@@ -163,6 +164,7 @@ PASSES = {
     "parameter_size": 0.0,
     "psi_variance": 0.0,
     "residual_dependency": 1.0,
+    "statistics_discrepancy": 16.0,
     "stream_gradient": 18.0,
     "token_cosine": 6.0,
     "update_histogram": 0.0,

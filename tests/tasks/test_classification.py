@@ -256,3 +256,18 @@ def test_what_a_spec_may_say(given):
         "bucket": False,
         "max_length": 128,
     }
+
+
+# --- filling
+
+
+@pytest.mark.parametrize("given", [{"pad": 24, "max_length": 24}, {}], ids=["to a length", "to the longest"])
+def test_a_sentence_that_is_repeated_is_itself_until_the_end(given):
+    """Token by token against its padded twin of the same batch, whose tokens are counted."""
+    for padded, filled in zip(read(make(**given)), read(make(fill="repeat", **given)), strict=True):
+        assert padded.source.shape == filled.source.shape
+        assert torch.equal(padded.target_out, filled.target_out)
+        for plain, full in zip(padded.source.tolist(), filled.source.tolist(), strict=True):
+            words = [token for token in plain if token != PAD]
+            assert full == (words * len(plain))[: len(plain)]
+    assert any((b.source == PAD).any() for b in read(make(**given)))
