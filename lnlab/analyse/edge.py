@@ -71,7 +71,7 @@ def sharpness_at_equal_nll(results: Results) -> pl.DataFrame:
 
 
 def edge(optimizer: Setting, quantity: str) -> float | None:
-    """lr λ_max at which an optimizer begins to be unstable; None where it is not this λ_max that counts for it."""
+    """The lr λ_max from which on an optimizer is unstable; None where it is another λ_max that counts for it."""
     if optimizer["kind"] == "sgd":
         momentum = float(optimizer["momentum"])
         bound = (2 + 2 * momentum) / (1 + 2 * momentum if optimizer["nesterov"] else 1)

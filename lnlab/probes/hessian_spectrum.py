@@ -23,7 +23,7 @@ VECTORS = 2**31
 
 def _passes(params: dict[str, Any]) -> float:
     """Of every step of every draw, and of the graph."""
-    return params["batches"] * passes(params["operator"], params["draws"] * params["steps"])
+    return float(params["batches"]) * passes(params["operator"], params["draws"] * params["steps"])
 
 
 @probes.register("hessian_spectrum", version=3, table="spectra", passes=_passes, quantities=())

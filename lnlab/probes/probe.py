@@ -40,8 +40,8 @@ class State:
         initial: makes the named parameters at step 0 again.
         next_gradient: by the name of a parameter the gradient that the next update will use: in training mode, before
             clipping. Calling it costs nothing, as the update uses it again.
-        next_batches: the batches that the next update takes the gradient of, in their order; dropout in number n of them
-            is addressed as ("dropout", step + 1, n). Calling it costs nothing.
+        next_batches: the batches that the next update takes the gradient of, in their order; dropout in number n of
+            them is addressed as ("dropout", step + 1, n). Calling it costs nothing.
         last_update: by the name of a parameter what the last update added to it; for probes that are tagged
             ``update=True`` alone.
         last_rate: the learning rate of that update.

@@ -37,7 +37,7 @@ TYPICAL = 25
 def _passes(params: dict[str, Any]) -> float:
     """Of the products that it mostly takes, and of the gradients that make v."""
     moments = 3 * params["moments"] if params["coordinates"] == "adam_at_rest" else 0
-    return params["batches"] * passes("hessian", min(params["steps"], TYPICAL)) + moments
+    return float(params["batches"]) * passes("hessian", min(params["steps"], TYPICAL)) + moments
 
 
 @probes.register("sharpness", table="sites", passes=_passes, quantities=QUANTITIES)

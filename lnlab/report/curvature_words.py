@@ -34,7 +34,7 @@ CURVATURE: Mapping[str, tuple[str, str, str]] = {
     "adam_sharpness_at_rest_excluded": (
         "coordinates without gradient",
         "parameters",
-        "that no batch had a gradient of",
+        "without a gradient in any batch",
     ),
     "rate_times_sharpness": (
         "rate times sharpness",

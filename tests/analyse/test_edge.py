@@ -102,8 +102,10 @@ def test_the_sharpness_at_one_loss_is_read_between_states(setting, training, tra
 def test_the_loss_of_a_seed_is_its_own_and_one_that_begins_below_it_is_taken_there(setting, training, trained):
     variants = {"a": setting() | {"optimizer": SGD}, "b": setting() | {"optimizer": SGD | {"lr": 1}}}
     runs = {
-        **{("a", 1): trained({0: 9.0, 100: 2.0}), ("b", 1): trained({0: 9.0, 100: 3.0})},
-        **{("a", 2): trained({0: 3.0, 100: 2.0}), ("b", 2): trained({0: 9.0, 100: 3.5})},
+        ("a", 1): trained({0: 9.0, 100: 2.0}),
+        ("b", 1): trained({0: 9.0, 100: 3.0}),
+        ("a", 2): trained({0: 3.0, 100: 2.0}),
+        ("b", 2): trained({0: 9.0, 100: 3.5}),
     }
     results = with_states(training(variants, runs), {run: {0: 8.0, 100: 2.0} for run in runs})
     expected = {run: 8.0 ** (1 - x) * 2.0**x for run, x in {("a", 1): 6 / 7, ("b", 1): 1.0, ("b", 2): 1.0}.items()}

@@ -34,6 +34,7 @@ TINY = {
     "warmup_steps": 8,
     "patience": 2,
     "hessian_spectrum": {"draws": 2, "steps": 4, "precision": "float64"},
+    "sharpness": {"precision": "float64", "tolerance": 1e-4},
     "psi_variance": {"trajectories": 40, "steps": 30},
     "bleu": {"sentences": 3, "each": 2},
     "translations": {"sentences": 2},

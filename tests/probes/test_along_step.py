@@ -128,7 +128,7 @@ def training(norm, *, linear="plain", accumulate=2):
     given = {
         "task": {"kind": "random_tokens", "vocabulary": 20, "sentences": 3, "length": 4, "classes": 3},
         "model": {"kind": "classifier", "layers": 1, "d_model": 8, "heads": 2, "d_ff": 8, "dropout": 0.3}
-        | linear_of(linear),
+        | ({} if linear == "plain" else {"linear": linear}),
         "norm": norm,
         "placement": "post",
         "optimizer": {"kind": "sgd", "lr": 0.1, "momentum": 0.9},
@@ -140,10 +140,6 @@ def training(norm, *, linear="plain", accumulate=2):
     for _ in range(2):
         updates.make()
     return state, updates
-
-
-def linear_of(kind):
-    return {} if kind == "plain" else {"linear": kind}
 
 
 def everything(state):
@@ -166,7 +162,9 @@ def test_it_leaves_no_trace(norm, linear):
     assert identities == [id(p) for p in state.model.parameters()]
     assert all(p.grad is None for p in state.model.parameters())
     assert before[2] == after[2]
-    for a, b in zip((*before[0].values(), *before[1], before[3]), (*after[0].values(), *after[1], after[3])):
+    for a, b in zip(
+        (*before[0].values(), *before[1], before[3]), (*after[0].values(), *after[1], after[3]), strict=True
+    ):
         assert torch.equal(a, b)
     assert before[0].keys() == after[0].keys()
 

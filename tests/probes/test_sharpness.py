@@ -1,4 +1,4 @@
-"""The sharpness of a state against the largest eigenvalue of its dense Hessian, in its own and in Adam's coordinates."""
+"""The sharpness of a state against the largest eigenvalue of its dense Hessian, also in Adam's coordinates."""
 
 from dataclasses import replace
 
@@ -33,7 +33,8 @@ def squares(made, number):
     for batch in made.batches(number):
         loss, count = made.task.loss(made.model, batch)
         parts = torch.autograd.grad(loss / count, list(made.model.parameters()), allow_unused=True)
-        flat = [(torch.zeros_like(p) if g is None else g).flatten() for p, g in zip(made.model.parameters(), parts)]
+        pairs = zip(made.model.parameters(), parts, strict=True)
+        flat = [(torch.zeros_like(p) if g is None else g).flatten() for p, g in pairs]
         total = total + torch.cat(flat).double().square() / number
     return total
 
