@@ -9,6 +9,7 @@ the error of an estimate for one matrix, parts show what the data do, and only s
 """
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import polars as pl
 
@@ -64,7 +65,7 @@ def parts(results: Results) -> pl.DataFrame:
 def table(results: Results) -> pl.DataFrame:
     """The table ``spectra``; empty where nobody wrote it."""
     columns = {name: kind for name, kind in schema("spectra").items() if name not in AT}
-    front = {name: pl.Int64 if name in ("seed", "step") else pl.String for name in AT}
+    front: dict[str, Any] = {name: pl.Int64 if name in ("seed", "step") else pl.String for name in AT}
     return results.tables.get("spectra", pl.DataFrame(schema=front | columns))
 
 

@@ -122,7 +122,7 @@ def ranges(seeds: pl.DataFrame, floor: float) -> pl.DataFrame:
 
 def said(band: Band, points: pl.DataFrame) -> str:
     """What a line and its band are, in words."""
-    n = points["n"].max() or 0
+    n = max(points["n"].to_list(), default=0)
     of = {"seeds": "seeds", "draws": "start vectors of one seed", "parts": "parts of the batches of one seed"}[band]
     if n == 1:
         return f"One of the {of}, no band."

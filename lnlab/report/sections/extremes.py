@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import polars as pl
 
@@ -26,7 +27,7 @@ MEANS = ("curvature_trace", "frobenius_norm", "negative_mass")
 """What is a mean over start vectors, and so has a standard error."""
 COUNTED = ("outliers", "bulk_radius")
 SEEDS, RESIDUAL, DRAWS, PARTS = "seeds", "residual", "vectors\u00a0±", "batches\u00a0±"
-SCHEMA = {"variant": pl.String, "matrix": pl.String, "number": pl.String, "statistic": pl.String}
+SCHEMA: dict[str, Any] = dict.fromkeys(("variant", "matrix", "number", "statistic"), pl.String)
 SCHEMA |= {"estimate": pl.Float64, "low": pl.Float64, "high": pl.Float64, "n": pl.Int64}
 HEADINGS = dict(
     zip(SCHEMA, ("variant", "matrix", "number", "statistic", "value", "95 % low", "95 % high", "n"), strict=True)
@@ -106,8 +107,8 @@ def _arm(name: str, results: Results, labels: pl.DataFrame) -> Iterator[Entry]:
 
 def _over_seeds(variant: str, of: str, word: str, values: pl.Series) -> Entry:
     found = student(values.drop_nulls().to_list())
-    ends = (found.low, found.high) if found.n > 1 else (None, None)
-    return Entry(variant, of, word, SEEDS, found.estimate, *ends, found.n)
+    low, high = (found.low, found.high) if found.n > 1 else (None, None)
+    return Entry(variant, of, word, SEEDS, found.estimate, low, high, found.n)
 
 
 def _spreads(
