@@ -12,7 +12,7 @@ from lnlab.nn.sites import parameters
 from lnlab.probes.probe import evaluating, probes
 from lnlab.tables import frame
 
-APART = ("evaluation", "statistics_discrepancy")
+APART = ("evaluation", "batch_evaluation", "statistics_discrepancy")
 """Probes of which tests of their own ask the same: those over a whole split, and one that looks at batch norms."""
 ENTRIES = [e for e in probes if not e.tags.get("translates", False) and e.name not in APART]
 """All but those that need text, of which ``test_bleu`` asks the same."""
@@ -25,6 +25,8 @@ ASKED = {
     "hessian_spectrum": {"draws": 2, "steps": 4, "precision": "float64"},
 }
 """What a probe is asked for so that it measures everything in a short time."""
+CHOICES = {"sharpness": ({"coordinates": "adam"}, {"coordinates": "adam_at_rest"})}
+"""What else a probe is asked for where no one choice measures all that it can."""
 
 
 def snapshot(state) -> dict:
@@ -58,10 +60,14 @@ def same(one, two) -> bool:
     return one == two
 
 
-def rows_of(entry, state) -> list:
+def batches_of(entry, count: int) -> dict:
+    """So many batches, if it asks for any."""
+    return {"batches": count} if "batches" in entry.keywords else {}
+
+
+def rows_of(entry, state, **choice) -> list:
     """The rows of a probe: from two batches, if it looks at any."""
-    given = {"batches": 2} if "batches" in entry.keywords else {}
-    return list(entry.build(state, **given, **ASKED.get(entry.name, {})))
+    return list(entry.build(state, **batches_of(entry, 2), **ASKED.get(entry.name, {}), **choice))
 
 
 def compared(rows) -> list[tuple]:
@@ -114,7 +120,7 @@ def test_no_probe_leaves_a_trace_when_it_fails(used, entry, fails_at):
     handle = target.register_forward_hook(stop)
     before = snapshot(used)
     with pytest.raises(RuntimeError, match="stop"):
-        list(entry.build(used, batches=3))
+        list(entry.build(used, **batches_of(entry, 3)))
     after = snapshot(used)
     handle.remove()
     assert [key for key in before if not same(before[key], after[key])] == []
@@ -129,11 +135,13 @@ def test_dropout_is_off_and_repetition_is_exact(state, trained, entry):
 
 @pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.name)
 def test_rows_fit_the_table_and_are_distinct(state, trained, entry):
-    rows = rows_of(entry, trained(state(RICHEST.get(entry.name, "pre"))))
+    made = trained(state(RICHEST.get(entry.name, "pre")))
+    rows = rows_of(entry, made)
     table = frame(entry.tags["table"], rows)
     assert table.drop("measurement", "value", "right", "count", strict=False).is_unique().all()
     assert table.select(pl.col(pl.Float64).is_finite().all()).row(0) == (True,) * table.select(pl.col(pl.Float64)).width
     assert all("measurement" not in row for row in rows)
+    rows += [row for choice in CHOICES.get(entry.name, ()) for row in rows_of(entry, made, **choice)]
     assert {row["quantity"] for row in rows if "quantity" in row} == set(entry.tags["quantities"])
 
 
