@@ -66,7 +66,10 @@ def _change(answered: Callable[[Batch], Tensor], batches: list[Batch]) -> float:
 
 def alone(batch: Batch, row: int) -> Batch:
     """One sentence of a batch, without its padding."""
-    source, target_in = (tokens[row : row + 1] for tokens in (batch.source, batch.target_in))
-    return Batch(
-        *(tokens[:, : int((tokens != PAD).sum())] for tokens in (source, target_in)), batch.target_out[row : row + 1]
-    )
+    source, target_in = (trimmed(tokens[row : row + 1]) for tokens in (batch.source, batch.target_in))
+    return Batch(source, target_in, batch.target_out[row : row + 1])
+
+
+def trimmed(sentence: Tensor) -> Tensor:
+    """One sentence (1, length) without the padding behind it."""
+    return sentence[:, : int((sentence != PAD).sum())]
