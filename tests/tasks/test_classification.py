@@ -253,6 +253,7 @@ def test_what_a_spec_may_say(given):
         "label_smoothing": 0.0,
         "split": [0.8, 0.1, 0.1],
         "pad": "longest",
+        "fill": "padding",
         "bucket": False,
         "max_length": 128,
     }
