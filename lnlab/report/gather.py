@@ -189,12 +189,12 @@ def missing(runs: pl.DataFrame) -> str:
 def stored(results: Results, quantity: str, rows: pl.DataFrame) -> dict[str, pl.DataFrame]:
     """The stored rows that give these rows again: themselves, or those that a derived one is made of.
 
-    Those of these runs, unless it compares a run with others.
+    Those of these runs, unless it compares a run with others, or is one number of several.
     """
     runs = pl.col("run").is_in(rows["run"].unique().implode())
     if quantity in quantities.entries:
-        parts, across, table = (quantities[quantity].tags.get(tag) for tag in ("of", "across", "table"))
-        runs = pl.lit(value=True) if across else runs  # a run's number follows from those of others
+        parts, table, *others = (quantities[quantity].tags.get(tag) for tag in ("of", "table", "across", "over"))
+        runs = pl.lit(value=True) if any(others) else runs  # a run's number follows from those of others
         if table is not None:
             return {table: results.tables[table].filter(runs)}
         kept = runs if parts is None else runs & pl.col("quantity").is_in(parts)

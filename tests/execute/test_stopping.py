@@ -9,6 +9,15 @@ import pytest
 from lnlab.execute.stopping import counting_interrupts
 
 
+@pytest.fixture
+def listening():
+    """Ctrl-C raises, whoever started the tests and whatever they made of it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("listening")
 def test_presses_are_counted_inside_and_raise_outside():
     with counting_interrupts() as presses:
         os.kill(os.getpid(), signal.SIGINT)

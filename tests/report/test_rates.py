@@ -5,6 +5,7 @@ from dataclasses import replace
 import polars as pl
 import pytest
 
+import lnlab.analyse.convergence_rates
 import lnlab.analyse.rates  # noqa: F401 - registers the quantities
 from lnlab.keys import canonical
 from lnlab.report.gather import gather
@@ -51,3 +52,13 @@ def test_what_is_kept_gives_the_same_numbers_again(swept):
     )
     assert again.seeds.equals(found.seeds)
     assert found.seeds.height == 1
+
+
+def test_so_it_does_of_a_quantity_that_no_run_beyond_its_grid_is_part_of(swept):
+    """The largest converging rate: of the run that stands for its grid alone nothing could be told."""
+    began = swept.tables["curves"].with_columns(step=pl.lit(0, pl.Int64), value=pl.lit(5.0))
+    made = replace(swept, tables=swept.tables | {"curves": pl.concat([began, swept.tables["curves"]])})
+    where = {"rule": "stable", "split": "validation", "model.d_model": 32}
+    found = gather(made, "max_converged_lr", where, "model.d_model", log=False, panels=True)
+    again = gather(replace(made, tables=found.rows), "max_converged_lr", where, "model.d_model", log=False, panels=True)
+    assert found.seeds["value"].to_list() == again.seeds["value"].to_list() == [1e-2]
