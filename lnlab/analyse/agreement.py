@@ -20,9 +20,9 @@ import polars as pl
 
 from lnlab.analyse.convergence_rates import boundary, gaps
 from lnlab.analyse.printed import Printed, PrintedColumn, columns_of
+from lnlab.analyse.rates import RATE
 from lnlab.analyse.select import Selection, select, variants_with
 from lnlab.analyse.settings import settings, value_at
-from lnlab.analyse.rates import RATE
 from lnlab.tables import Results
 
 Cells = Mapping[float, bool]

@@ -76,7 +76,7 @@ class PrintedColumn:
 
 
 def columns_of(printed: Printed) -> list[PrintedColumn]:
-    """Every model, table by table."""
+    """Every model, table by table; rates rise."""
     return [
         PrintedColumn(
             table.name,

@@ -39,11 +39,11 @@ def everywhere(
     equal: bool = False,
     expect: Literal["holds", "fails"] = "holds",
 ) -> Finding:
-    """``k of n``: on more than half of the seeds every number that is selected lies in the region (Clopper, 1934).
+    """``k of n``: seeds on which every selected number lies in the region, more than half (Clopper & Pearson, 1934).
 
     With ``to`` it is every difference, the number less that of the run in which only what ``to`` names is changed.
-    ``equal: true`` in place of a region asks that the numbers of a seed are all the same. ``expect: fails``: it holds on
-    fewer than half. What is selected may be any number of settings; a seed counts once it has them all.
+    ``equal: true`` in place of a region asks that the numbers of a seed are all the same. ``expect: fails``: it holds
+    on fewer than half. What is selected may be any number of settings; a seed counts once it has them all.
     """
     if equal and (between, at_least, at_most) != (None, None, None):
         raise LabError(Problem("equal", "declares both a region and that all are equal", "keep one of them"))

@@ -10,8 +10,10 @@ from lnlab.claims.claim import Claim, selections
 from lnlab.keys import Json, digest, digest_bytes
 from lnlab.tables import Results
 
-_TOLD = ("variant", "seed", "step", "split", "statistics", "rule", "quantity", "stack", "layer", "sublayer", "tensor")
-_TOLD += ("index", "value")
+_TOLD = (
+    *("variant", "seed", "step", "split", "statistics", "rule", "quantity", "stack", "layer", "sublayer", "tensor"),
+    *("index", "value"),
+)
 
 
 def rows_digest(claim: Claim, results: Results) -> str:

@@ -126,4 +126,5 @@ def agreement(columns: Sequence[Reproduced]) -> list[str]:
 
 
 def _listed(cells: Printed, guesses: Guesses) -> str:
-    return ", ".join(f"{name}: {right(cells, rules)}" for name, rules in guesses.items())
+    scores = sorted((right(cells, rules), name) for name, rules in guesses.items())
+    return ", ".join(f"“{name}” {score}" for score, name in scores)

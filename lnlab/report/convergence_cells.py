@@ -1,7 +1,7 @@
-"""The cells of a printed table of C and N: what is printed there, how many of our runs converge, and why others do not."""
+"""The cells of a printed table of C and N: what is printed, how many of our runs converge, and why others do not."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 
@@ -101,9 +101,17 @@ def where_of(where: Mapping[str, Json]) -> dict[str, str]:
 
 def found_cells(results: Results, printed: Printed, asked: Mapping[str, str]) -> tuple[list[Reproduced], list[Found]]:
     """The columns that were run, and their cells, table by table."""
-    columns = reproduced(results, printed, dict(asked))
+    columns = sorted(reproduced(results, printed, dict(asked)), key=_order(results, printed))
     behind = _behind(results, asked)
     return columns, [cell for column in columns for cell in _cells(column, behind)]
+
+
+def _order(results: Results, printed: Printed) -> Callable[[Reproduced], tuple[int, int]]:
+    """Tables as they are printed, their columns in the order of the sweep, as the keys of a mapping have none."""
+    tables = [table.name for table in printed.tables]
+    labels = results.axes.filter(pl.col("axis") == printed.across)["label"].unique(maintain_order=True).to_list()
+    places = {word: place for place, word in enumerate(labels)}
+    return lambda column: (tables.index(column.printed.table), places.get(column.printed.word, len(places)))
 
 
 def _behind(results: Results, asked: Mapping[str, str]) -> Behind:

@@ -38,8 +38,10 @@ STYLES = {"agrees": "supported", "differs": "contradicted", "half": "undecided",
 SHARE = {"low": pl.Float64, "high": pl.Float64}
 SCHEMA = {"table": pl.String, "rate": pl.Float64, "column": pl.String, "published": pl.String, "here": pl.String}
 SCHEMA |= {"k": pl.Int64, "n": pl.Int64, **SHARE, "agreement": pl.String, "time": pl.Float64, "others": pl.String}
-WORDS = ("table", "learning rate", "column", "published", "here", "converged", "runs", "95 % low", "95 % high")
-WORDS += ("agreement", "median updates to nine tenths of the drop", "others")
+WORDS = (
+    *("table", "learning rate", "column", "published", "here", "converged", "runs", "95 % low", "95 % high"),
+    *("agreement", "median updates to nine tenths of the drop", "others"),
+)
 
 
 @sections.register("convergence_table")
@@ -51,7 +53,7 @@ def convergence_table(
     guesses: Guesses = {},  # noqa: B006 - a field's default
     curves: bool = True,
 ) -> Section:
-    """``C or N`` as printed, and ``k/n`` of our runs that converge, with the losses behind each cell (Yu, 2024).
+    """``C or N, k/n``: what is printed, and how many of our runs converge, with the losses behind each cell (Yu, 2024).
 
     ``where: {rule: ..., split: ...}`` says by which rule of convergence, on which loss; ``cells`` are the printed
     tables, ``guesses`` trivial rules, whose right cells stand beside ours. ``curves: false`` leaves out the losses.
@@ -149,12 +151,17 @@ def _notes(columns: Sequence[Reproduced], cells: Printed, guesses: Guesses, aske
     total = sum(len(column.cells) for column in columns_of(cells))
     said = [f"Agreement: {'; '.join(agreement(columns))}."]
     if guesses:
-        each = listing(f"{name} ({right(cells, rules)})" for name, rules in guesses.items())
+        scores = sorted((right(cells, rules), name) for name, rules in guesses.items())
+        each = listing(f"“{name}” {score}" for score, name in scores)
         said.append(f"Of all {total} printed cells, trivial rules get right: {each}.")
     entry = convergences[asked["rule"]]
     formula = entry.summary.replace("``", "").rstrip(".")
     mode = f", {asked['statistics']} statistics" if "statistics" in asked else ""
-    said.append(f"The rule, “{entry.name}”, on the {asked['split']} loss{mode}: {formula}.")
+    given = ", ".join(f"{name} {plain(p.default)}" for name, p in entry.keywords.items())
+    said.append(
+        f"The rule, “{entry.name}”, on the {asked['split']} loss{mode}: {formula}; {given}. L_e is the loss of epoch e "
+        "of n, L_0 the first, H the entropy of the labels, in nats; C is the majority of the seeds, each judged alone."
+    )
     return said
 
 

@@ -1,0 +1,179 @@
+"""The printed table of the study against what any rule would score, and reproduced ones against counts by hand."""
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+from pydantic import ValidationError
+from scipy.stats import kendalltau
+
+import lnlab.analyse.convergence_rates  # noqa: F401 - registers the quantities
+from lnlab.analyse.agreement import (
+    boundary_error,
+    ceiling,
+    errors,
+    kappa,
+    majority,
+    open_columns,
+    rank_agreement,
+    reproduced,
+    shares,
+    whole_seeds,
+)
+from lnlab.analyse.printed import Guess, Printed, columns_of, right
+from lnlab.keys import canonical
+from lnlab.spec.load import load
+from lnlab.tables import Results, frame, schema
+
+SPEC = Path(__file__).parents[2] / "specs" / "yu_convergence.yaml"
+OF = {"quantity": "converged", "rule": "learned", "split": "train"}
+RATES = (1.0, 0.1, 0.01)
+LETTERS = {"layer": "NCC", "batch": "NNC"}
+
+
+@pytest.fixture(scope="module")
+def published():
+    claim = next(claim for claim in load(SPEC).data["claims"] if claim["id"] == "boundaries")
+    guesses = {name: tuple(Guess(**each) for each in rules) for name, rules in claim["guesses"].items()}
+    return Printed.model_validate_json(canonical(claim["cells"])), guesses
+
+
+def test_the_studys_columns_are_its_126_cells(published):
+    printed, _ = published
+    columns = columns_of(printed)
+    assert (len(columns), sum(len(column.cells) for column in columns)) == (18, 126)
+    largest = {
+        (table.where["model.layers"], str(table.where["method"]), word): max(
+            rate for rate, letter in zip(printed.rates, letters, strict=True) if letter == "C"
+        )
+        for table in printed.tables
+        for word, letters in table.columns.items()
+    }
+    assert {rate for (_, _, word), rate in largest.items() if word == "layer"} == {0.5}
+    assert sorted(rate for (_, _, word), rate in largest.items() if word == "batch") == [
+        1e-4,
+        1e-3,
+        1e-3,
+        0.1,
+        0.5,
+        0.5,
+    ]
+    assert sorted(rate for (_, _, word), rate in largest.items() if word == "none") == [1e-4, 1e-3, 1e-3, 0.1, 0.1, 0.1]
+    counts = [{word: letters.count("C") for word, letters in table.columns.items()} for table in printed.tables]
+    assert [(c["layer"], c["batch"], c["none"]) for c in counts] == [
+        (5, 5, 4), (5, 5, 4), (5, 4, 4), (5, 2, 2), (5, 2, 2), (5, 1, 1)
+    ]  # fmt: skip
+
+
+def test_trivial_rules_get_most_cells_right(published):
+    printed, guesses = published
+    assert sorted(right(printed, rules) for rules in guesses.values()) == [104, 110, 111, 122]
+    assert right(printed, ()) == sum(not cell for column in columns_of(printed) for cell in column.cells.values())
+
+
+@pytest.mark.parametrize(
+    ("given", "what"),
+    [
+        ({"rates": [1, 0.1], "columns": {"layer": "NCC"}}, "one letter, C or N, for each"),
+        ({"rates": [1, 1, 0.1], "columns": {"layer": "NCC"}}, "each rate stands there once"),
+        ({"rates": [1, 0.1], "columns": {"layer": "NX"}}, "pattern"),
+        ({"rates": [1, 0], "columns": {"layer": "NC"}}, "greater than 0"),
+    ],
+)
+def test_a_table_that_is_not_whole_is_refused(given, what):
+    tables = [{"name": "a", "where": {}, "columns": given.pop("columns")}]
+    with pytest.raises(ValidationError, match=what):
+        Printed.model_validate_json(canonical({"across": "norm", "tables": tables, **given}))
+
+
+@pytest.mark.parametrize(
+    ("found", "printed", "error"),
+    [("CCN", "CCN", 0), ("CNN", "CCN", 1), ("CCC", "CNN", 2), ("NNN", "CCN", 2), ("CNC", "CCN", 1), ("NCC", "CCC", 3)],
+)
+def test_the_error_of_a_boundary(found, printed, error):
+    """Rates rise; of a column with gaps the worse reading counts."""
+    cells = [
+        {rate: letter == "C" for rate, letter in zip(reversed(RATES), word, strict=True)} for word in (found, printed)
+    ]
+    assert boundary_error(*cells) == error
+
+
+def printed_here(letters=LETTERS):
+    tables = ({"name": "one", "where": {"optimizer.kind": "sgd"}, "columns": letters},)
+    return Printed.model_validate_json(canonical({"rates": RATES, "across": "norm", "tables": tables}))
+
+
+def results_of(setting, cells, gone=()):
+    """``cells``: norm -> a string a seed, of C, N and D (diverged), rates falling as they are printed."""
+    told, curves = [], []
+    for norm, seeds in cells.items():
+        for seed, letters in enumerate(seeds, 1):
+            for rate, letter in zip(RATES, letters, strict=True):
+                run, variant = f"{norm}{rate}-{seed}", f"{norm}{rate}"
+                own = setting(norm={"kind": norm}) | {"optimizer": {"kind": "sgd", "lr": rate}, "train": {"steps": 40}}
+                status = "diverged" if letter == "D" else None if (norm, rate, seed) in gone else "finished"
+                told.append(
+                    {"run": run, "trajectory": run, "steps": 40, "variant": variant, "seed": seed, "done": 40}
+                    | {"setting": canonical(own), "status": status, "reason": "nan" if letter == "D" else None}
+                )
+                at = {"run": run, "variant": variant, "seed": seed, "trajectory": run, "split": "train"}
+                last = 0.2 if letter == "C" else 1.1
+                rows = [("unigram_entropy", 0, 1.0), ("loss", 0, 1.2)] + [
+                    ("epoch_loss", 10 * n, last) for n in (1, 2, 3, 4)
+                ]
+                curves += [at | {"quantity": q, "step": t, "value": v} for q, t, v in rows]
+    front = {"run": pl.String, "variant": pl.String, "seed": pl.Int64}
+    columns = front | dict(schema("curves"))
+    table = pl.DataFrame({c: [row.get(c) for row in curves] for c in columns}, schema=columns)
+    runs = pl.DataFrame(
+        told, schema=dict(schema("runs")) | {"status": pl.String, "reason": pl.String, "done": pl.Int64}
+    )
+    axes = [
+        {"run": f"{norm}{rate}-{seed}", "axis": axis, "value": canonical(value), "label": str(value)}
+        for norm, seeds in cells.items()
+        for seed in range(1, len(seeds) + 1)
+        for rate in RATES
+        for axis, value in (("norm", norm), ("optimizer.lr", rate))
+    ]
+    sites = pl.DataFrame(schema=front | {"step": pl.Int64} | dict(schema("sites")))
+    return Results(runs, frame("axes", axes), {"sites": sites, "curves": table})
+
+
+def test_cells_and_boundaries_by_hand(setting):
+    found = reproduced(
+        results_of(setting, {"layer": ["NCC", "CCC", "DCC"], "batch": ["NNC", "NCC", "NCN"]}), printed_here(), OF
+    )
+    assert whole_seeds(found) == [1, 2, 3]
+    assert errors(found) == {1: 0.0, 2: (1 + 1) / 2, 3: (0 + 1) / 2}
+    assert shares(found) == pytest.approx({1: 1.0, 2: 4 / 6, 3: 4 / 6})
+    assert ceiling(found) == pytest.approx((4 / 6 + 4 / 6 + 4 / 6) / 3)
+    assert [majority(column) for column in found] == [
+        {0.01: True, 0.1: True, 1.0: False},
+        {0.01: True, 0.1: True, 1.0: False},
+    ]
+    assert open_columns(found) == pytest.approx(1 / 3)
+    p, q = 3 / 6, 4 / 6
+    chance = p * q + (1 - p) * (1 - q)
+    assert kappa(found) == pytest.approx((5 / 6 - chance) / (1 - chance))
+
+
+def test_half_of_the_seeds_are_no_majority(setting):
+    found = reproduced(results_of(setting, {"layer": ["NCC", "NNC"], "batch": ["NNC", "NNC"]}), printed_here(), OF)
+    majorities = {column.printed.word: majority(column) for column in found}
+    assert majorities["layer"] == {0.01: True, 0.1: None, 1.0: False}
+    assert majorities["batch"] == {0.01: True, 0.1: False, 1.0: False}
+
+
+def test_a_seed_that_lacks_a_run_is_left_out_and_columns_that_were_not_run_are(setting):
+    results = results_of(setting, {"layer": ["NCC", "NCC"]}, gone={("layer", 0.1, 2)})
+    found = reproduced(results, printed_here(), OF)
+    assert [column.printed.word for column in found] == ["layer"]
+    assert whole_seeds(found) == [1]
+    assert ceiling(found) is None
+
+
+def test_ranks_are_kendalls_tau_b(setting):
+    letters = {"layer": "NCC", "batch": "NNC", "none": "NNN", "rms": "CCC"}
+    cells = {"layer": ["CCC"], "batch": ["NCC"], "none": ["NNC"], "rms": ["NCC"]}
+    found = reproduced(results_of(setting, cells), printed_here(letters), OF)
+    assert rank_agreement(found) == pytest.approx(kendalltau([2, 1, 0, 3], [3, 2, 1, 2]).statistic)

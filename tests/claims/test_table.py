@@ -1,0 +1,179 @@
+"""Tables of C and N judged: by the boundaries of their columns, and statements that hold everywhere on k of n seeds."""
+
+import polars as pl
+import pytest
+from scipy import stats
+
+import lnlab.analyse.convergence_rates
+import lnlab.claims.everywhere
+import lnlab.claims.table  # noqa: F401 - registers the kinds and quantities
+from lnlab.claims.claim import judge
+from lnlab.errors import LabError
+from lnlab.keys import canonical
+from lnlab.tables import Results, frame, schema
+
+RATES = (1.0, 0.1, 0.01)
+OF = {"quantity": "converged", "rule": "learned", "split": "train"}
+BOUNDARY = {**OF, "quantity": "convergence_boundary"}
+CELLS = {
+    "rates": list(RATES),
+    "across": "norm",
+    "tables": [
+        {"name": "shallow", "where": {"model.layers": 1}, "columns": {"layer": "NCC", "batch": "NCC"}},
+        {"name": "deep", "where": {"model.layers": 5}, "columns": {"layer": "NCC", "batch": "NNN"}},
+    ],
+}
+AS_PRINTED = {("layer", 1): "NCC", ("batch", 1): "NCC", ("layer", 5): "NCC", ("batch", 5): "NNN"}
+
+
+def a_setting(norm, layers, rate):
+    stack = {"layers": layers, "norm": {"kind": norm}, "placement": {"kind": "post"}}
+    task = {"kind": "classification", "corpus": {"kind": "toy"}}
+    model = {"kind": "classifier", "d_model": 32}
+    optimizer = {"kind": "sgd", "lr": rate}
+    return {"task": task, "model": model, "encoder": stack, "optimizer": optimizer, "train": {"steps": 40}}
+
+
+def results_of(*seeds, lost=None):
+    """Each seed: (norm, layers) -> letters, rates falling; C learns, N does not, D diverges, ``-`` has not run."""
+    runs, curves, axes = [], [], []
+    for seed, cells in enumerate(seeds, 1):
+        for (norm, layers), letters in cells.items():
+            for rate, letter in zip(RATES, letters, strict=True):
+                variant = f"{norm}{layers} {rate}"
+                run = f"{variant} {seed}"
+                status = {"D": "diverged", "-": None, "T": "timed_out"}.get(letter, "finished")
+                runs.append(
+                    {"run": run, "trajectory": run, "steps": 40, "variant": variant, "seed": seed, "done": 40}
+                    | {"setting": canonical(a_setting(norm, layers, rate)), "status": status}
+                    | {"reason": "loss is nan" if letter == "D" else None}
+                )
+                for axis, value in (("norm", norm), ("model.layers", layers), ("optimizer.lr", rate)):
+                    axes.append({"run": run, "axis": axis, "value": canonical(value), "label": str(value)})
+                at = {"run": run, "variant": variant, "seed": seed, "trajectory": run, "split": "train"}
+                told = [("unigram_entropy", 0, 1.0), ("loss", 0, 1.2)]
+                told += [("epoch_loss", 10 * n, 0.2 if letter == "C" else 1.1) for n in (1, 2, 3, 4)]
+                curves += [at | {"quantity": q, "step": t, "value": v} for q, t, v in told if letter not in "-T"]
+    front = {"run": pl.String, "variant": pl.String, "seed": pl.Int64}
+    columns = front | dict(schema("curves"))
+    table = pl.DataFrame({c: [row.get(c) for row in curves] for c in columns}, schema=columns)
+    ended = dict(schema("runs")) | {"status": pl.String, "reason": pl.String, "done": pl.Int64}
+    sites = pl.DataFrame(schema=front | {"step": pl.Int64} | dict(schema("sites")))
+    return Results(pl.DataFrame(runs, schema=ended), frame("axes", axes), {"sites": sites, "curves": table})
+
+
+def judged(results, kind, **given):
+    return judge({"id": "it", "says": "So it is.", "kind": kind, "of": OF, **given}, results)
+
+
+def moved(**columns):
+    """As printed, but for these columns: ``layer1="NNC"``."""
+    return AS_PRINTED | {(word[:-1], int(word[-1])): letters for word, letters in columns.items()}
+
+
+def test_a_table_as_printed_is_supported_and_says_how_far_it_agrees():
+    found = judged(results_of(*[AS_PRINTED] * 5), "table", cells=CELLS, guesses={"all": [{"at_most": 0.1}]})
+    assert (found.verdict, found.estimate, found.n, found.inside) == ("supported", 0.0, 5, 5)
+    assert (found.region_low, found.region_high) == (None, 0.5)
+    assert "12 of 12 cells agree by majority" in found.reason
+    assert "“all” 10, of 12" in found.reason
+    assert found.scope == "1 layer, 5 layers, d_model 32, toy, after 40 updates, 5 seeds"
+
+
+@pytest.mark.parametrize(
+    ("seeds", "word"),
+    [
+        ([moved(layer1="NNC")] * 5, "supported"),  # a quarter of a step
+        ([moved(layer1="NNN", batch5="NCC")] * 5, "undecided"),  # 4 steps of 4 columns: 1, not above it
+        ([moved(layer1="NNN", batch5="CCC")] * 5, "contradicted"),
+        ([moved(layer1="NNN", batch5="CCC")] * 4, "undecided"),
+        ([moved(layer1="NNN"), AS_PRINTED, moved(batch5="CCC"), AS_PRINTED, AS_PRINTED], "undecided"),
+    ],
+)
+def test_boundaries_decide(seeds, word):
+    assert judged(results_of(*seeds), "table", cells=CELLS).verdict == word
+
+
+def test_the_interval_is_students_over_seeds():
+    seeds = [AS_PRINTED, moved(layer1="NNC"), AS_PRINTED, moved(batch1="CCC", layer5="NNC"), AS_PRINTED]
+    found = judged(results_of(*seeds), "table", cells=CELLS)
+    numbers = [0, 0.25, 0, 0.5, 0]
+    low, high = stats.t.interval(0.95, 4, sum(numbers) / 5, stats.sem(numbers))
+    assert (found.low, found.high) == pytest.approx((low, high))
+    assert list(found.seeds.values()) == numbers
+
+
+def test_a_run_that_diverged_has_not_converged_and_one_that_was_lost_takes_its_seed():
+    found = judged(results_of(*[moved(layer1="DCC", batch5="DDN")] * 5), "table", cells=CELLS)
+    assert (found.verdict, found.estimate) == ("supported", 0.0)
+    lost = judged(results_of(*[AS_PRINTED] * 5, moved(layer1="TCC")), "table", cells=CELLS)
+    assert (lost.verdict, lost.n) == ("supported", 5)
+    assert "1 of 6 seeds left out (timed_out)" in lost.reason
+    waits = judged(results_of(*[AS_PRINTED] * 5, moved(layer1="-CC")), "table", cells=CELLS)
+    assert (waits.verdict, "a verdict waits for all" in waits.reason) == ("undecided", True)
+
+
+def test_columns_that_were_not_run_are_told_and_without_any_it_is_not_testable():
+    shallow = {key: letters for key, letters in AS_PRINTED.items() if key[1] == 1}
+    assert "only 2 of 4 columns were run" in judged(results_of(*[shallow] * 5), "table", cells=CELLS).reason
+    other = {("rms", 1): "NCC"}
+    assert judged(results_of(other), "table", cells=CELLS).verdict == "not testable here"
+
+
+def test_a_table_is_of_what_converged_and_its_margins_are_in_order():
+    results = results_of(AS_PRINTED)
+    with pytest.raises(LabError, match="write quantity: converged"):
+        judged(results, "table", cells=CELLS, of={**OF, "quantity": "time_to_converge"})
+    with pytest.raises(LabError, match="is below at_most"):
+        judged(results, "table", cells=CELLS, beyond=0.1)
+    with pytest.raises(LabError, match="one letter"):
+        judged(results, "table", cells={**CELLS, "rates": [1, 0.1]})
+
+
+CLOSED = {"of": {**OF, "quantity": "convergence_gaps"}, "at_most": 0}
+NESTED = {"of": {**OF, "norm": "batch"}, "to": {"norm": "layer"}, "at_most": 0}
+UNMOVED = {"of": {**BOUNDARY, "norm": "layer", "model.layers": 5}, "to": {"model.layers": 1}, "between": [0, 0]}
+FALLS = {"of": {**BOUNDARY, "norm": "batch", "model.layers": 5}, "to": {"model.layers": 1}, "at_most": -2}
+ALIKE = {"of": {**OF, "quantity": "max_converged_lr", "norm": "layer"}, "equal": True}
+FAILS = {"of": {**OF, "optimizer.lr": 1.0}, "at_most": 0}
+
+
+@pytest.mark.parametrize(
+    ("claim", "exception"),
+    [
+        (CLOSED, moved(layer1="CNC")),
+        (NESTED, moved(batch1="CCC")),
+        (NESTED, moved(layer5="NNC", batch5="NCN")),
+        (UNMOVED, moved(layer5="CCC")),
+        (FALLS, moved(batch5="NNC")),
+        (ALIKE, moved(layer5="NNC")),
+        (FAILS, moved(batch1="CCC")),
+    ],
+)
+def test_what_holds_everywhere_is_counted_by_seeds(claim, exception):
+    """One cell undoes its seed: 6 of 6 decide, 5 of 6 do not."""
+    found = judged(results_of(*[AS_PRINTED] * 6), "everywhere", **claim)
+    assert (found.verdict, found.inside, found.n) == ("supported", 6, 6)
+    broken = judged(results_of(*[AS_PRINTED] * 5, exception), "everywhere", **claim)
+    assert (broken.verdict, broken.inside, broken.n) == ("undecided", 5, 6)
+    assert broken.seeds == dict.fromkeys(range(1, 6), 1.0) | {6: 0.0}
+    assert (broken.low, broken.high) == pytest.approx(tuple(stats.binomtest(5, 6).proportion_ci(method="exact")))
+    assert judged(results_of(*[exception] * 6), "everywhere", **claim).verdict == "contradicted"
+    assert judged(results_of(*[exception] * 6), "everywhere", **claim, expect="fails").verdict == "supported"
+
+
+def test_a_seed_without_all_its_numbers_is_unknown_or_waits():
+    lost = judged(results_of(*[AS_PRINTED] * 6, moved(layer1="TCC")), "everywhere", **CLOSED)
+    assert (lost.verdict, lost.inside, lost.n) == ("undecided", 6, 7)
+    assert "1 timed_out" in lost.reason
+    waits = judged(results_of(*[AS_PRINTED] * 6, moved(layer1="C-C")), "everywhere", **CLOSED)
+    assert (waits.verdict, "a verdict waits for all" in waits.reason) == ("undecided", True)
+
+
+def test_it_declares_a_region_or_that_all_are_equal():
+    results = results_of(AS_PRINTED)
+    for given in ({"equal": True, "at_most": 0}, {}):
+        with pytest.raises(LabError, match=r"keep one of them|give one of"):
+            judged(results, "everywhere", **given)
+    with pytest.raises(LabError, match="a run has several numbers"):
+        judged(results, "everywhere", of={"quantity": "converged", "split": "train"}, at_most=0)

@@ -1,0 +1,170 @@
+"""A printed table with ours in it: cells by hand, a page without a script, and the same page from its folder alone."""
+
+import re
+
+import polars as pl
+import pytest
+
+from lnlab.errors import LabError
+from lnlab.keys import canonical
+from lnlab.report.facts import ReportFacts
+from lnlab.report.matrix import HEIGHT, Trace, draw, finite
+from lnlab.report.registries import FRAME_REGISTRIES
+from lnlab.report.write import render, write_report
+from lnlab.tables import Results, frame, schema
+
+RATES, STEPS, EPOCH, H = (1.0, 0.1), 200, 50, 0.9
+CELLS = {"rates": list(RATES), "across": "norm"}
+CELLS["tables"] = [{"name": "1 layer", "where": {"model.layers": 1}, "columns": {"layer": "NC", "batch": "NC"}}]
+GUESSES = {"up to .1": [{"at_most": 0.1}], "nothing": []}
+CHOICE = {
+    "kind": "convergence_table",
+    "where": {"rule": "learned", "split": "train"},
+    "cells": CELLS,
+    "guesses": GUESSES,
+}
+FATES = {("layer", 1.0): "DDN", ("layer", 0.1): "CCC", ("batch", 1.0): "CCN", ("batch", 0.1): "CN-"}
+"""Of each seed: C learns, N does not, D diverges, - has not run."""
+
+
+def loss(letter, t):
+    return 1.2 if t == 0 else (0.3 if letter == "C" else 1.0) + 0.1 * ((t * 7919) % 13 - 6) / 13
+
+
+def made():
+    runs, curves, axes = [], [], []
+    for (norm, rate), letters in FATES.items():
+        for seed, letter in enumerate(letters, 1):
+            stack = {"layers": 1, "norm": {"kind": norm}, "placement": {"kind": "post"}}
+            own = {"task": {"corpus": {"kind": "toy"}}, "model": {"kind": "classifier", "d_model": 8}, "encoder": stack}
+            own |= {"optimizer": {"kind": "sgd", "lr": rate}, "train": {"steps": STEPS}}
+            run = f"{norm}{rate}-{seed}"
+            status = {"D": "diverged", "-": None}.get(letter, "finished")
+            runs.append(
+                {"run": run, "trajectory": run, "steps": STEPS, "variant": f"{norm}{rate}", "seed": seed}
+                | {"setting": canonical(own), "status": status, "reason": "loss is nan" if letter == "D" else None}
+                | {"done": 30 if letter == "D" else STEPS, "device": "cpu", "versions": "{}"}
+            )
+            for axis, value in (("norm", norm), ("optimizer.lr", rate)):
+                axes.append({"run": run, "axis": axis, "value": canonical(value), "label": str(value)})
+            last = {"D": 30, "-": 0}.get(letter, STEPS)
+            told = [("train", "loss", t, loss(letter, t)) for t in range(last)]
+            told += [("train", "unigram_entropy", 0, H)] if last else []
+            told += [("validation", "nll", t, loss(letter, t)) for t in range(0, last + 1, EPOCH) if last]
+            for t in range(EPOCH, last + 1, EPOCH):
+                mean = sum(loss(letter, u) for u in range(t - EPOCH, t)) / EPOCH
+                told += [("train", "epoch_loss", t, mean), ("train", "epoch", t, t / EPOCH)]
+            at = {"run": run, "variant": f"{norm}{rate}", "seed": seed, "trajectory": run}
+            curves += [at | {"split": s, "quantity": q, "step": t, "value": v} for s, q, t, v in told]
+    front = {"run": pl.String, "variant": pl.String, "seed": pl.Int64}
+    columns = front | {"step": pl.Int64} | {k: v for k, v in dict(schema("curves")).items() if k != "step"}
+    table = pl.DataFrame({c: [row.get(c) for row in curves] for c in columns}, schema=columns)
+    ended = dict(schema("runs")) | dict.fromkeys(("status", "reason", "device", "versions"), pl.String)
+    ended |= {"done": pl.Int64, "seconds": pl.Float64, "parameters": pl.Int64, "last_finite_loss": pl.Float64}
+    told = {c: [row.get(c) for row in runs] for c in ended}
+    sites = pl.DataFrame(schema=front | {"step": pl.Int64} | dict(schema("sites")))
+    return Results(pl.DataFrame(told, schema=ended), frame("axes", axes), {"sites": sites, "curves": table})
+
+
+@pytest.fixture(scope="module")
+def results():
+    return made()
+
+
+def section(results, **given):
+    registry = FRAME_REGISTRIES["section"]
+    return registry.builder(registry.resolve({**CHOICE, **given}))(results)
+
+
+def test_each_cell_counts_its_seeds_and_agrees_or_not(results):
+    found = section(results)
+    rows = found.tables[0].rows
+    told = {(c, r): (p, h, k, n, a) for r, c, p, h, k, n, a in rows.select(
+        "rate", "column", "published", "here", "k", "n", "agreement").iter_rows()}  # fmt: skip
+    assert told == {
+        ("layer", 1.0): ("N", "N", 0, 3, "agrees"),
+        ("layer", 0.1): ("C", "C", 3, 3, "agrees"),
+        ("batch", 1.0): ("N", "C", 2, 3, "differs"),
+        ("batch", 0.1): ("C", "?", 1, 2, "half"),
+    }
+    assert rows["others"].to_list() == ["2 diverged, 1 stuck", "", "1 stuck", "1 stuck"]
+    assert found.finding.startswith("2 of 4 cells are as published; boundaries of 2 columns are 0.5 steps")
+    assert found.missing == "Missing: of 12 runs, 1 not run yet."
+
+
+def test_the_order_is_that_of_the_sweep_and_each_mark_has_a_symbol(results):
+    (block,) = section(results).tables[0].shown.view.blocks
+    assert block.headings == ("LayerNorm", "BatchNorm")
+    assert [(rate, [(c.printed, c.found, c.seeds, c.mark, c.style) for c in cells]) for rate, cells in block.rows] == [
+        ("1", [("N", "N", "0/3", "✓", "supported"), ("N", "C", "2/3", "✗", "contradicted")]),
+        ("0.1", [("C", "C", "3/3", "✓", "supported"), ("C", "?", "1/2", "=", "undecided")]),
+    ]
+
+
+def test_scores_of_trivial_rules_and_the_rule_itself_stand_below(results):
+    notes = " ".join(section(results).tables[0].shown.view.notes)
+    assert "2 of 4 cells agree by majority of seeds" in notes
+    assert "“nothing” 2 and “up to .1” 4" in notes
+    assert "“learned”, on the train loss: L_n < (1 - share) H" in notes
+    assert "share 0.125" in notes
+
+
+def test_unconverged_runs_are_infinite_in_medians(results):
+    times = section(results).tables[0].rows["time"].to_list()
+    assert times == [float("inf"), 50.0, 50.0, float("inf")]
+
+
+def test_behind_each_cell_are_the_losses_of_each_seed_and_their_fate(results):
+    view = section(results).tables[0].shown.view
+    links = {cell.target for block in view.blocks for _, cells in block.rows for cell in cells}
+    assert links == {each.stem for each in view.behind}
+    first = view.behind[0]
+    assert first.title == "1 layer, LayerNorm, learning rate 1"
+    assert "Seed 1: loss is nan." in first.says
+    assert [style for style, _ in first.drawing.paths].count("train lost") == 3
+    assert section(results, curves=False).tables[0].shown.view.behind == ()
+
+
+def test_no_line_has_more_than_fifty_places_and_extremes_stay(results):
+    view = section(results).tables[0].shown.view
+    (path,) = [d for style, d in view.behind[1].drawing.paths if style == "train kept"][:1]
+    assert len(path.split("L")) <= 50
+    kept = section(results).rows["curves"]
+    whole = results.tables["curves"].filter(quantity="loss", run="layer0.1-1")["value"]
+    thinned = kept.filter(quantity="loss", run="layer0.1-1")["value"]
+    assert (thinned.len() <= 50, thinned.min(), thinned.max()) == (True, whole.min(), whole.max())
+
+
+def test_a_drawing_stays_inside_and_ends_before_what_is_not_finite():
+    points = [(0, 1.0), (1, 900.0), (2, 0.0), (3, float("nan")), (4, 1.0)]
+    drawing = draw([Trace(finite(points), "train", converged=False)], H)
+    ((style, d),) = drawing.paths
+    heights = [int(place.split(",")[1]) for place in re.split("[ML]", d)[1:]]
+    assert (style, len(heights), drawing.top, drawing.last) == ("train lost", 3, "2", "2")
+    assert min(heights) >= 0
+    assert max(heights) <= HEIGHT
+
+
+@pytest.mark.parametrize(
+    ("where", "what"),
+    [({"rule": "learned"}, "names no rule or no split"), ({"rule": "lerned", "split": "train"}, "found 'lerned'")],
+)
+def test_the_rule_and_the_loss_have_to_be_named(results, where, what):
+    with pytest.raises(LabError, match=what):
+        section(results, where=where)
+
+
+def test_the_page_is_made_again_from_its_folder_and_needs_no_script(results, tmp_path):
+    part = {**CHOICE, "title": "Table"}
+    facts = ReportFacts("a", "A table", "lnlab: 1", "specs/a.yaml", "0" * 64, "0.1.0", sections=(part,))
+    written = write_report(tmp_path / "a", facts, results, [])
+    pages = {path: path.read_bytes() for path in written if path.suffix in (".html", ".csv", ".tex")}
+    page = (tmp_path / "a" / "index.html").read_text()
+    for stem in set(re.findall(r'href="#(cell-[^"]+)"', page)):
+        assert f'<section id="{stem}"' in page
+    assert page.count('href="#cell-') == 4
+    assert "✗" in page
+    assert (tmp_path / "a" / "tables" / "table-1.csv").read_text().count("\n") == 5
+    assert "N, C 2/3" in (tmp_path / "a" / "tables" / "table-1.tex").read_text()
+    render(tmp_path / "a")
+    assert {path: path.read_bytes() for path in pages} == pages
