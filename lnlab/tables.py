@@ -12,6 +12,9 @@ import polars as pl
 
 Row = Mapping[str, Any]
 
+ENDED = ("finished", "diverged")
+"""The statuses of runs that ended by themselves, which is a result; any other says nothing of what was asked."""
+
 _SITE = {
     "measurement": (pl.String, "key of the measurement: (state, probe)"),
     "quantity": (pl.String, "what was measured"),
@@ -191,3 +194,8 @@ class Results:
     runs: pl.DataFrame
     axes: pl.DataFrame
     tables: Mapping[str, pl.DataFrame] = field(default_factory=dict)
+
+    @property
+    def ended(self) -> bool:
+        """Whether every run came to an end of its own; one without a status has not."""
+        return bool(self.runs["status"].fill_null("missing").is_in(ENDED).all())

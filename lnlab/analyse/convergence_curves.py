@@ -18,7 +18,7 @@ import polars as pl
 from lnlab.analyse.convergence import Curve, Judged, convergences, of_batches, of_evaluations
 from lnlab.analyse.quantities import SITE, STATE, quantities
 from lnlab.analyse.training import curve
-from lnlab.tables import Results, schema
+from lnlab.tables import ENDED, Results, schema
 
 TOLD_BY = ("rule", "split")
 """What a selection of these quantities has to say, as each run has a number for each."""
@@ -84,7 +84,7 @@ def courses(results: Results) -> list[Course]:
 
     Of a run that diverged before a loss was recorded that others have, nothing but that it diverged.
     """
-    ended = results.runs.filter(pl.col("steps") > 0, pl.col("status").is_in(["finished", "diverged"]))
+    ended = results.runs.filter(pl.col("steps") > 0, pl.col("status").is_in(ENDED))
     entropy = {run: found[0][1] for run, found in _points(results, "unigram_entropy", "train").items()}
     found: list[Course] = []
     for split, statistics, each in _losses(results):

@@ -14,9 +14,6 @@ from lnlab.errors import LabError, Problem
 from lnlab.keys import Json, canonical, digest
 from lnlab.tables import Results
 
-ENDED = ("finished", "diverged")
-"""How a run ends by itself: anything else says nothing of the candidate."""
-
 
 @dataclass(frozen=True)
 class _End:
@@ -31,11 +28,6 @@ class _End:
 
 
 _Ends = dict[tuple[str, int], _End]
-
-
-def ended(results: Results) -> bool:
-    """Whether every run came to an end of its own, so that it can be decided; how many have failed is no evidence."""
-    return bool(results.runs["status"].fill_null("missing").is_in(ENDED).all())
 
 
 def decide(asked: Sequence[Undecided], results: Results) -> tuple[Decision, ...]:

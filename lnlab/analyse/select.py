@@ -130,8 +130,7 @@ def why_empty(results: Results, selection: Selection) -> Problem:
         return Problem("quantity", f"'{selection['quantity']}' is not there for these runs", f"it needs {needs}")
     if rows.is_empty():
         every = [results.tables[name]["quantity"].unique().to_list() for name in MEASURED if name in results.tables]
-        known = {q for names in every for q in names} | set(quantities.entries)
-        return Problem("quantity", f"nothing measured is called {selection.get('quantity')!r}", nearest("", known))
+        return _nothing_called(selection, {q for names in every for q in names})
     for key, wanted in _steps_first(selection):
         before, rows = rows, narrowed(results, rows, key, wanted)
         if rows.is_empty():
@@ -139,6 +138,17 @@ def why_empty(results: Results, selection: Selection) -> Problem:
             there = sorted({f"{v:g}" if isinstance(v, float) else str(v) for v in at if v is not None})
             return Problem(key, f"no row has {wanted!r}", f"there is {', '.join(there) or 'nothing but null'}")
     raise ValueError("found rows, expected an empty selection")
+
+
+def _nothing_called(selection: Selection, stored: set[str]) -> Problem:
+    """Why there is no row of a quantity: there is none of that name, or none of what it is derived from."""
+    name = selection.get("quantity")
+    if parts := [part for part in tag(selection, "of") or () if part not in stored]:
+        missing = ", ".join(f"'{part}'" for part in parts)
+        return Problem("quantity", f"'{name}' is derived from {missing}, which was not measured", "measure that, too")
+    if name in quantities.entries:
+        return Problem("quantity", f"there is nothing that '{name}' could be derived from", nearest("", stored))
+    return Problem("quantity", f"nothing measured is called {name!r}", nearest("", stored | set(quantities.entries)))
 
 
 def _steps_first(selection: Selection) -> list[tuple[str, Json]]:

@@ -9,7 +9,7 @@ import polars as pl
 
 from lnlab.analyse.quantities import SITE, STATE, quantities
 from lnlab.analyse.stopped import stopped
-from lnlab.tables import Results, schema
+from lnlab.tables import ENDED, Results, schema
 
 
 def curve(results: Results, quantity: str, split: str) -> pl.DataFrame:
@@ -35,7 +35,7 @@ def final_losses(results: Results) -> pl.DataFrame:
     Infinite where the run diverged; ``cut`` where a rule stopped it. ``step`` is where the value was taken.
     """
     last = curve(results, "nll", "validation").group_by("run", maintain_order=True).last()
-    runs = results.runs.filter(pl.col("steps") > 0, pl.col("status").is_in(["finished", "diverged"]))
+    runs = results.runs.filter(pl.col("steps") > 0, pl.col("status").is_in(ENDED))
     made = pl.col("done") if "done" in runs.columns else pl.lit(None, pl.Int64)
     joined = runs.with_columns(cut=stopped(runs)).join(
         last.select("run", "step", "value"), on="run", how="left", maintain_order="left"

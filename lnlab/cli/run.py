@@ -90,7 +90,7 @@ def exit_code(done: Done, results: "Results", verdicts: "Sequence[Verdict]", fai
     """How the command ends: interrupted before failed before contradicted before done."""
     if done.interrupted:
         return INTERRUPTED
-    if not results.runs["status"].fill_null("missing").is_in(["finished", "diverged"]).all():
+    if not results.ended:
         return FAILED
     return CONTRADICTED if fail_on and any(v.verdict == fail_on for v in verdicts) else 0
 
@@ -137,7 +137,7 @@ def hints(done: Done, results: "Results", request: Request) -> list[str]:
     """What to do next."""
     again = request.command("run")
     lines = [f"interrupted: {again} goes on from here"] if done.interrupted else []
-    if failures(results):
+    if any(failure["status"] != "diverged" for failure in failures(results)):
         lines.append(f"to try again what failed: {again} --retry-failed")
     return lines if done.stored.undecided else [*lines, f"next: {request.command('report')}"]
 

@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from lnlab.analyse.deciding import decide, ended
+from lnlab.analyse.deciding import decide
 from lnlab.cli.done import Done
 from lnlab.cli.facts import facts_of
 from lnlab.cli.missing import outstanding
@@ -64,7 +64,7 @@ def computed(store: Store, request: Request, manner: Manner) -> Done:
 def decided(plan: Plan, store: Store) -> tuple[Decision, ...]:
     """What a plan leaves open, decided; nothing while one of its runs has not come to an end of its own."""
     results = store.found(plan) if plan.undecided else None
-    return decide(plan.undecided, results) if results and ended(results) else ()
+    return decide(plan.undecided, results) if results and results.ended else ()
 
 
 def _done(store: Store, plan: Plan, stored: Stored, request: Request, known: "Registries", manner: Manner) -> Done:

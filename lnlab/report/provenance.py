@@ -10,20 +10,19 @@ from lnlab.report import methods
 from lnlab.report.facts import ReportFacts
 from lnlab.report.tabular import Grid, grid
 from lnlab.report.wording import count, listing, plain, short, value_of_axis
-from lnlab.tables import Results
+from lnlab.tables import ENDED, Results
 
 
 def missing_runs(results: Results) -> str:
-    """How many runs have no finished outcome, by status; nothing if all have."""
+    """How many runs have no outcome that is a result, by status; nothing if all have. To diverge is a result."""
     counts = results.runs["status"].fill_null("not run yet").value_counts().sort("status")
-    gone = [f"{n} {status.replace('_', ' ')}" for status, n in counts.iter_rows() if status != "finished"]
+    gone = [f"{n} {status.replace('_', ' ')}" for status, n in counts.iter_rows() if status not in ENDED]
     return f"This report is partial. Of {count(results.runs.height, 'run')}, {listing(gone)}." if gone else ""
 
 
 def provenance(facts: ReportFacts, results: Results) -> list[tuple[str, str]]:
     """Where the numbers come from, as pairs of name and value."""
     runs = results.runs
-    finished = int((runs["status"] == "finished").sum())
     seeds = methods.ranges(runs["seed"].to_list())
     figure = f", Figure {facts.source['figure']}" if facts.source.get("figure") else ""
     pairs = [
@@ -34,11 +33,16 @@ def provenance(facts: ReportFacts, results: Results) -> list[tuple[str, str]]:
         ("Overrides", ", ".join(facts.overrides)),
         ("Corpus", methods.corpus(results)),
         ("Seeds", seeds),
-        ("Runs", f"{finished} of {runs.height} finished"),
+        ("Runs", _runs(runs)),
         ("Measured by", _machines(runs)),
         ("Page made by", f"lnlab {facts.version}"),
     ]
     return [(name, value) for name, value in pairs if value]
+
+
+def _runs(runs: pl.DataFrame) -> str:
+    finished, diverged = (int((runs["status"] == status).sum()) for status in ENDED)
+    return f"{finished} of {runs.height} finished" + (f", {diverged} diverged" if diverged else "")
 
 
 def _machines(runs: pl.DataFrame) -> str:

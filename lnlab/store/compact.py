@@ -27,11 +27,6 @@ def _folders(root: Path, digest: str) -> list[Path]:
     return sorted(plan_folder(root, digest).glob(f"{_PREFIX}*"))
 
 
-def complete(runs: pl.DataFrame) -> bool:
-    """Whether every run has come to its end, planned or its own; a run without any status has not."""
-    return bool(runs["status"].fill_null("missing").is_in(["finished", "diverged"]).all())
-
-
 def read_whole(root: Path, digest: str) -> Results | None:
     """The results of a plan that was compacted, every file verified; None if there are none, or they are not whole.
 
@@ -47,9 +42,9 @@ def read_whole(root: Path, digest: str) -> Results | None:
         if held["plan"] != digest:
             continue
         frames = {name.removesuffix(".parquet"): pl.read_parquet(BytesIO(b)) for name, b in contents.items()}
-        if not complete(frames["runs"]):
-            continue
-        return Results(frames.pop("runs"), frames.pop("axes"), frames)
+        found = Results(frames.pop("runs"), frames.pop("axes"), frames)
+        if found.ended:
+            return found
     return None
 
 

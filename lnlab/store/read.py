@@ -1,6 +1,5 @@
 """``lnlab.results("specs/x.yaml")``: what an experiment found, as frames, without torch."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 from lnlab.errors import Problem, StoreError
@@ -29,6 +28,8 @@ def results(spec: str | Path, store: str | Path | None = None, profile: str | No
 def find(root: Path, spec: Path, profile: str | None = None) -> Stored:
     """The plan of a spec as it is now, the one used last; one made without ``-s`` where there is one.
 
+    A spec is what it says: one that was run from another folder is found, if none of this file is there.
+
     Raises:
         StoreError: the spec cannot be read, was never run here, or was changed since.
     """
@@ -37,15 +38,16 @@ def find(root: Path, spec: Path, profile: str | None = None) -> Stored:
         text = digest_bytes(spec.read_bytes())
     except OSError as error:
         raise StoreError(Problem(str(spec), (error.strerror or str(error)).lower(), "give the spec's file")) from error
-    known = list(_of(root, spec, profile))
-    if not known:
-        raise StoreError(Problem(str(spec), f"was never run in the store {root}", f"{command}, or name another store"))
+    known = [stored for stored in newest_first(root) if stored.profile == profile]
     same = [stored for stored in known if stored.text == text]
-    if not same:
+    here = [stored for stored in known if _is(stored, spec)]
+    if same:
+        return min(same, key=lambda stored: (stored not in here, bool(stored.overrides)))
+    if here:
         raise StoreError(Problem(str(spec), "was changed since it was run", f"{command}: what is finished is kept"))
-    return next((stored for stored in same if not stored.overrides), same[0])
+    raise StoreError(Problem(str(spec), f"was never run in the store {root}", f"{command}, or name another store"))
 
 
-def _of(root: Path, spec: Path, profile: str | None) -> Iterator[Stored]:
-    where = {str(spec.absolute()), str(spec.resolve())}
-    return (s for s in newest_first(root) if s.profile == profile and {s.spec, str(Path(s.spec).resolve())} & where)
+def _is(stored: Stored, spec: Path) -> bool:
+    """Whether a plan was made from this file, which may have been reached by links."""
+    return bool({stored.spec, str(Path(stored.spec).resolve())} & {str(spec.absolute()), str(spec.resolve())})

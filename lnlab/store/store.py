@@ -117,7 +117,7 @@ class Store:
         except Damaged as error:
             raise StoreError(Problem("", str(error), "run the spec again: what is finished is kept")) from error
         found = join(self.root, self._tables(stored))
-        if found.runs["trajectory"].n_unique() > compact.UNITS and compact.complete(found.runs):
+        if found.runs["trajectory"].n_unique() > compact.UNITS and found.ended:
             with suppress(StoreError):  # a convenience: the records it would copy are there
                 compact.write_whole(self.root, digest, found)
         return found

@@ -6,7 +6,7 @@ from math import nan
 import polars as pl
 import pytest
 
-from lnlab.analyse.deciding import decide, ended
+from lnlab.analyse.deciding import decide
 from lnlab.compile.decisions import Undecided
 from lnlab.errors import LabError
 from lnlab.tables import Results
@@ -80,11 +80,12 @@ def test_nan_is_no_loss():
 
 
 def test_nothing_is_decided_before_every_run_has_ended_by_itself():
-    assert ended(results_of({("a1", 7): 1.0, ("a1", 8): "diverged"}))
+    assert results_of({("a1", 7): 1.0, ("a1", 8): "diverged"}).ended
     for status in ("failed", "interrupted", "timed_out", "out_of_memory"):
-        assert not ended(results_of({("a1", 7): 1.0, ("a1", 8): status}))
+        assert not results_of({("a1", 7): 1.0, ("a1", 8): status}).ended
     lost = results_of({("a1", 7): 1.0})
-    assert not ended(Results(lost.runs.with_columns(pl.lit(None, pl.String).alias("status")), lost.axes, lost.tables))
+    unknown = lost.runs.with_columns(pl.lit(None, pl.String).alias("status"))
+    assert not Results(unknown, lost.axes, lost.tables).ended
 
 
 def test_a_run_that_finished_without_a_validation_loss_is_named():

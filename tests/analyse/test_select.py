@@ -58,6 +58,10 @@ def test_why_empty_names_the_condition_and_what_there_is(profiles):
     told = why_empty(profiles, {"quantity": "gradient_norm", "placement": "rezero"})
     assert str(told) == "placement: no row has 'rezero'; there is post, pre"
     assert "gradient_norm" in str(why_empty(profiles, {"quantity": "gradient_nrom"}))
+    told = why_empty(profiles, {"quantity": "scaled_gradient_norm"})
+    assert str(told).startswith(
+        "quantity: 'scaled_gradient_norm' is derived from 'hidden_norm_sq', which was not measured"
+    )
     with pytest.raises(ValueError, match="expected an empty selection"):
         why_empty(profiles, {"stack": "decoder"})
 

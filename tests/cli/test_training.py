@@ -101,6 +101,7 @@ def test_a_run_that_its_rule_ended_is_done(lnlab, here, more, summary, status):
     said = lnlab("run", "x.yaml", "-w", "1", "-q", *more)
     assert said.code == 0, said
     assert summary in said.out.splitlines()[-1]
+    assert "--retry-failed" not in said.err
     again = lnlab("run", "x.yaml", "-w", "1", "-q", "--json", *more)
     assert (again.code, again.json["computed"], again.json["runs"]) == (0, 0, {status: 1})
     (run,) = Store(Path(".lnlab").absolute()).results(again.json["plan"]).runs.to_dicts()

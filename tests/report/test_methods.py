@@ -102,7 +102,17 @@ def test_the_command_can_be_pasted_into_a_shell(facts):
     assert provenance.commands(given) == f"lnlab run {quoted}\nlnlab report {quoted}"
 
 
-def test_runs_that_did_not_finish_are_listed_with_their_reason(results):
+def test_to_diverge_is_a_result_and_lacks_nothing(facts, results):
+    runs = results.runs.with_columns(
+        pl.when(pl.col("seed") == 3).then(pl.lit("diverged")).otherwise("status").alias("status")
+    )
+    found = Results(runs, results.axes, results.tables)
+    assert provenance.missing_runs(found) == ""
+    assert dict(provenance.provenance(facts, found))["Runs"] == "126 of 140 finished, 14 diverged"
+    assert len(provenance.outcomes(found).rows) == 14
+
+
+def test_runs_that_did_not_finish_are_listed_with_their_reason(facts, results):
     told = pl.when(pl.col("seed") == 3)
     runs = results.runs.with_columns(
         told.then(pl.lit("out_of_memory")).otherwise("status").alias("status"),
@@ -113,5 +123,6 @@ def test_runs_that_did_not_finish_are_listed_with_their_reason(results):
     listed = provenance.outcomes(partial)
     assert len(listed.rows) == 14
     assert [text for text, _ in listed.rows[0]][1:] == ["3", "out of memory", "needed 9 GiB"]
+    assert dict(provenance.provenance(facts, partial))["Runs"] == "126 of 140 finished"
     assert provenance.outcomes(results) is None
     assert provenance.missing_runs(results) == ""

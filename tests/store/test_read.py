@@ -34,6 +34,16 @@ def test_a_spec_never_run_one_changed_since_and_one_that_is_not_there(root, spec
         lnlab.results(spec.with_name("none.yaml"), store=root)
 
 
+def test_a_spec_is_what_it_says_wherever_it_lies(full, root, spec, tmp_path):
+    elsewhere = tmp_path / "clone" / "renamed.yaml"
+    elsewhere.parent.mkdir()
+    elsewhere.write_bytes(spec.read_bytes())
+    assert lnlab.results(elsewhere, store=root).runs.height == 4
+    elsewhere.write_text("title: another\n")
+    with pytest.raises(StoreError, match="was never run in the store"):
+        lnlab.results(elsewhere, store=root)
+
+
 def test_a_run_without_overrides_comes_before_one_with_them(full, root, spec, plan):
     other = replace(plan, digest="f" * 64, overrides=("seeds=1",), runs=plan.runs[:1], needs=plan.needs[:2])
     full.save_plan(other, spec)

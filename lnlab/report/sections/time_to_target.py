@@ -15,7 +15,7 @@ from lnlab.report.sections.outcomes import HEADINGS, SCHEMA, spread
 from lnlab.report.tabular import Cell, Grid
 from lnlab.report.wording import count, listing, number, plain, short
 from lnlab.report.wording import quantity as called
-from lnlab.tables import Results
+from lnlab.tables import ENDED, Results
 
 UPDATES, EPOCHS = "time_to_target", "epochs_to_target"
 WORDS = {UPDATES: "updates", EPOCHS: "epochs"}
@@ -55,7 +55,7 @@ def _first(results: Results, runs: pl.DataFrame, quantity: str, target: float) -
     if "split" in rows.columns and "validation" in rows["split"]:
         rows = rows.filter(pl.col("split") == "validation")
     there = rows.filter(pl.col("value") <= target).group_by("run").agg(pl.col("step").min().alias("at"))
-    ended = runs.filter(pl.col("status").is_in(["finished", "diverged"]) & pl.col("run").is_in(rows["run"].implode()))
+    ended = runs.filter(pl.col("status").is_in(ENDED) & pl.col("run").is_in(rows["run"].implode()))
     gone = (pl.col("status") == "diverged") | pl.col("at").is_null()
     joined = ended.join(there, on="run", how="left", maintain_order="left").join(
         epochs_an_update(results, runs), on="variant", how="left", maintain_order="left"
