@@ -283,8 +283,10 @@ def test_a_rule_sees_of_the_evaluations_those_that_the_key_of_a_run_names():
 
 
 def test_the_loss_on_the_training_split_is_that_of_training_batches():
-    unit, _, _, _ = trained(trajectory_of(3, [(n, {"kind": "evaluation", "split": "train"}) for n in (0, 3)]))
-    plain, _, _, _ = trained(trajectory_of(3))
+    few = {"kind": "translation", "corpus": {"kind": "toy_german_english", "train": 200}, "vocabulary": 100}
+    looks = [(n, {"kind": "evaluation", "split": "train"}) for n in (0, 3)]
+    unit, _, _, _ = trained(trajectory_of(3, looks, task=few))
+    plain, _, _, _ = trained(trajectory_of(3, task=few))
     assert unit.curve("loss") == plain.curve("loss")
     assert list(unit.curve("nll")) == [0, 3]
 
