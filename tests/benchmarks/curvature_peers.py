@@ -114,7 +114,7 @@ def curvlinops(state: State, batches: list[Batch], steps: int, threads: int) -> 
             operator = module.HessianLinearOperator(
                 model,
                 nn.CrossEntropyLoss(ignore_index=0, reduction="sum"),
-                dict(model.named_parameters()),
+                list(model.parameters()),
                 data,
                 batch_size_fn=lambda inputs: inputs.tokens,
                 check_deterministic=False,

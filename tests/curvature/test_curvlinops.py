@@ -35,7 +35,7 @@ def test_its_products_are_ours(tiny, placement):
         operator = peer.HessianLinearOperator(
             model,
             nn.CrossEntropyLoss(ignore_index=0, reduction="sum"),
-            dict(model.named_parameters()),
+            list(model.parameters()),
             data,
             batch_size_fn=lambda given: len(given["source"]),
             check_deterministic=False,
