@@ -1,11 +1,13 @@
 """A step of Lanczos here, by PyHessian 0.1 and by curvlinops 3: the same module, pairs and start vector.
 
-    python tests/benchmarks/curvature_peers.py [pairs] [d_model] [vocabulary] [steps] [blocks] [threads]
+    python tests/benchmarks/curvature_peers.py [pairs] [d_model] [vocabulary] [steps] [blocks] [threads] [norm]
 
 Peers are fed as their users feed them, in padded batches of 50 in file order, and again with our length-sorted shards.
 Blocks alternate; medians of the ratios are printed, with our own time against itself as the noise floor, and how far
-the tridiagonal coefficients lie apart as a share of the largest. Peers are an extra: ``pip install lnlab[peers]``, and
-curvlinops with ``--no-deps``, so that it does not replace torch. Float32 everywhere, attention by its formula for all.
+the tridiagonal coefficients lie apart as a share of the largest. Those of curvlinops agree with RMSNorm alone: it
+differentiates forward over reverse, where torch 2.13 is wrong for the scale of a LayerNorm. Peers are an extra: ``pip
+install lnlab[peers]``, and curvlinops with ``--no-deps``, so that it does not replace torch. Float32 everywhere,
+attention by its formula for all.
 """
 
 import importlib
@@ -150,8 +152,8 @@ def compare(name: str, peer: Runner, us: Runner, steps: int, blocks: int) -> Non
     )
 
 
-def main(pairs: int, width: int, vocabulary: int, steps: int, blocks: int, threads: int) -> None:
-    state = state_of(width, vocabulary)
+def main(pairs: int, width: int, vocabulary: int, steps: int, blocks: int, threads: int, norm: str = "layer") -> None:
+    state = state_of(width, vocabulary, norm=norm)
     theirs, shards = in_file_order(state, pairs), by_length(state, pairs)
     print(f"{pairs} pairs, {sum(b.tokens for b in shards):,} target tokens, {steps} steps, {threads} threads")
     print(f"padding: {padding(theirs):.1%} in file order, {padding(shards):.1%} by length")
@@ -167,5 +169,5 @@ def main(pairs: int, width: int, vocabulary: int, steps: int, blocks: int, threa
 
 
 if __name__ == "__main__":
-    given = [int(word) for word in sys.argv[1:]]
-    main(*(given + [1000, 128, 8000, 5, 5, 2][len(given) :]))
+    given = [int(word) for word in sys.argv[1:7]]
+    main(*(given + [1000, 128, 8000, 5, 5, 2][len(given) :]), *sys.argv[7:8])

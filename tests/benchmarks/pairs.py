@@ -22,13 +22,13 @@ from lnlab.tasks.translation import _batch
 ROOTS = data_roots(Path.cwd())
 
 
-def state_of(width: int, vocabulary: int, placement: str = "post", layers: int = 6) -> State:
+def state_of(width: int, vocabulary: int, placement: str = "post", layers: int = 6, norm: str = "layer") -> State:
     """Post-LN as it begins, on Multi30k or on the toy corpus."""
     real = all(any((Path(root) / name).exists() for root in ROOTS) for name in FILES)
     corpus = "multi30k" if real else "toy_german_english"
     task = {"kind": "translation", "corpus": corpus, "vocabulary": vocabulary, "label_smoothing": 0}
     model = {"kind": "encoder_decoder", "layers": layers, "d_model": width, "heads": 4, "d_ff": 2 * width}
-    setting = resolve({"task": task, "model": model, "placement": placement}, REGISTRIES)
+    setting = resolve({"task": task, "model": model, "placement": placement, "norm": norm}, REGISTRIES)
     state = build(Trajectory("benchmark", 1, setting, 0, ()), REGISTRIES, ROOTS)
     state.model.eval()
     print(f"{corpus}, 6-6, d_model {width}, vocabulary {vocabulary}: {size_of(state):,} parameters")
