@@ -166,7 +166,8 @@ def needed(facts: dict[str, Any]) -> str:
     said = [f"about {quantity(facts['peak_bytes'], 'B')} a worker at the peak"]
     if room["make_graphs_anew"]:
         of = count(room["make_graphs_anew"] + room["keep_graphs"], "measurement")
-        said.append(f"graphs of {room['make_graphs_anew']:,} of {of} recomputed, to stay within {bound}")
+        said.append(f"graphs of {room['make_graphs_anew']:,} of {of} recomputed")
+        said += [f"to stay within {bound}"] if room["fits"] else []
     elif room["keep_graphs"]:
         said.append(f"graphs kept, within {bound}")
     if not room["fits"]:

@@ -1,16 +1,16 @@
 """What a probe of curvature holds in memory at its peak, reckoned before it is run.
 
     a graph    = 3 V + SLACK Σ_stacks (d + Σ_layers ((12 d + 3 h l) A + 4 d + 2 d_ff))
-    graphs     = bytes * tokens of a batch * (a graph of every batch and operator, and one more; or one alone)
-    in a pass  = bytes * tokens of a batch * rows together * (PASSING V + PASSING_WIDE d)
+    graphs     = bytes * tokens of a batch * (one of every batch and operator, or one alone, and the rows together)
     vectors    = 8 n * (draws together * (steps + WORKING) + MORE)
 
 with V rows of logits (none where a sentence has one answer), h heads, A attentions of a layer, l tokens of a sentence,
 n coordinates of the scope. The numbers of a graph are those that autograd saves a token for a second backward pass
 through Post-LN with LayerNorm, counted: exact but for masks, and the same for the Hessian and the GGN. Other norms,
-placements and attentions save from 0.87 to 1.6 times as much, and SLACK stands in their middle. While graphs are made,
-one more is there, as every loss is looked at twice. Measured by ``tests/benchmarks/curvature_memory.py``, the sum is
-within a factor of 1.5 of what a process grows by.
+placements and attentions save from 0.87 to 1.6 times as much, and SLACK stands in their middle. A row on its way
+through a graph takes about as much again: every activation gathers a gradient that waits for its turn. Where graphs are
+kept one more is there while the last is made, as every loss is looked at twice. What is reckoned was 0.85 to 1.48 of
+what a process grew by, at 30 MB to 1.3 GB (``tests/benchmarks/curvature_memory.py``).
 """
 
 from collections.abc import Mapping
@@ -18,23 +18,28 @@ from collections.abc import Mapping
 from lnlab.compile.cost import Load
 from lnlab.compile.paths import stacks_of
 from lnlab.curvature.operators import SMALL, TOGETHER
+from lnlab.curvature.spectrum import DENSE_BELOW
 from lnlab.nn.size import LENGTH
 from lnlab.probes.scopes import Scope
 
 LOGITS = 3
 SLACK = 1.15
-PASSING, PASSING_WIDE = 4, 16
 WORKING = 10
 """Vectors of float64 beside the basis: the last two, the product, and what becomes of it."""
 VECTORS = 2**31
 """Bytes: as many draws advance together as hold their vectors in them, and share the passes."""
 
 
-
-
 def together(draws: int, steps: int, size: int) -> int:
     """How many draws share their passes, so that their vectors take no more than ``VECTORS``."""
     return min(draws, max(1, VECTORS // (8 * steps * size)))
+
+
+def through(size: int, rows: int, *, basis: bool) -> int:
+    """How many rows go through a graph at once: all columns of a matrix that is small are rows, whatever the draws."""
+    if basis and size < DENSE_BELOW:
+        return min(size, TOGETHER)
+    return min(rows, TOGETHER) if size < SMALL else 1
 
 
 def held(
@@ -61,23 +66,22 @@ def held(
         double: whether products are in float64.
         steps: of Lanczos.
         draws: start vectors.
-        basis: whether every vector is kept.
+        basis: whether every vector is kept, and a small matrix is made whole.
         more: further vectors in float64.
     """
     size, number = coordinates(load, scope), 8 if double else load.number
     rows = together(draws, steps, size)
-    through = min(rows, TOGETHER) if size < SMALL else 1
-    graphs = operators * batches + 1 if keep else 1
+    graphs = operators * batches if keep else 1
     vectors = 8 * size * (rows * ((steps if basis else 0) + WORKING) + more)
     twin = number * load.parameters if number != load.number else 0
-    return number * load.tokens * (graphs * graph(load) + through * _passing(load)) + vectors + twin
+    return number * load.tokens * graph(load) * (graphs + through(size, rows, basis=basis)) + vectors + twin
 
 
 def graph(load: Load) -> int:
     """Numbers a token that the graph of a gradient keeps."""
     model = load.setting["model"]
-    width, inner = int(model["d_model"]), int(model["d_ff"])
-    products = 3 * int(model["heads"]) * _length(load)
+    width, inner = _shape(load)
+    products = 3 * int(model.get("heads") or 1) * _length(load)
     layers = 0
     for stack in stacks_of(load.setting):
         count, attentions = _layers(load, stack)
@@ -87,8 +91,7 @@ def graph(load: Load) -> int:
 
 def coordinates(load: Load, scope: Scope) -> int:
     """Elements of a scope: of its matrices; norms are small, and what is in no layer is of the tables."""
-    model = load.setting["model"]
-    width, inner = int(model["d_model"]), int(model["d_ff"])
+    width, inner = _shape(load)
     shapes = [_layers(load, stack) for stack in stacks_of(load.setting)]
     attention = 4 * width * (width + 1) * sum(count * attentions for count, attentions in shapes)
     feed_forward = (2 * width * inner + width + inner) * sum(count for count, _ in shapes)
@@ -107,9 +110,10 @@ def coordinates(load: Load, scope: Scope) -> int:
     return max(1, sizes[scope])
 
 
-def _passing(load: Load) -> int:
-    """Numbers a token that are there for a moment on the way through a graph."""
-    return PASSING * _rows(load) + PASSING_WIDE * int(load.setting["model"]["d_model"])
+def _shape(load: Load) -> tuple[int, int]:
+    """d_model and d_ff; 0 where a model has none."""
+    model = load.setting["model"]
+    return int(model.get("d_model") or 0), int(model.get("d_ff") or 0)
 
 
 def _layers(load: Load, stack: str) -> tuple[int, int]:
@@ -120,7 +124,7 @@ def _layers(load: Load, stack: str) -> tuple[int, int]:
 def _rows(load: Load) -> int:
     """Logits of a token."""
     task = load.setting["task"]
-    return 0 if task.get("classes") else int(task["vocabulary"])
+    return 0 if task.get("classes") else int(task.get("vocabulary") or 0)
 
 
 def _length(load: Load) -> int:
