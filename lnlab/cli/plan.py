@@ -40,7 +40,9 @@ def plan(
 
     Runs by axis, what is shared, what the store lacks and why each miss is a miss, pins, cost, and expected time.
     """
-    from lnlab.cli.rate import measured_rate, past_rate, workers_here
+    from lnlab.cli.rate import measured_rate, past_rate
+    from lnlab.cli.work import workers_here
+    from lnlab.compile.cost import machine_memory
     from lnlab.compile.explain import explain
 
     request, store = Request(spec, profile, tuple(overrides), tuple(plugins)), open_store(folder)
@@ -48,7 +50,7 @@ def plan(
     made = _next(request, known, store)
     units = [unit for unit, _ in store.pending(made)]
     rate = measured_rate(store, request, units, known) if calibrate and units else past_rate(store, units, known)
-    facts = described(made, store.pending(made), known, rate, workers_here(workers))
+    facts = described(made, store.pending(made), known, rate, workers_here(workers), machine_memory())
     if as_json:
         print_json(facts)
         return
@@ -70,13 +72,20 @@ def _next(request: Request, known: "Registries", store: "Store") -> "Plan":
 
 
 def described(
-    made: "Plan", pending: "Sequence[tuple[Trajectory, str]]", known: "Registries", rate: "Rate | None", workers: int
+    made: "Plan",
+    pending: "Sequence[tuple[Trajectory, str]]",
+    known: "Registries",
+    rate: "Rate | None",
+    workers: int,
+    memory: int,
 ) -> dict[str, Any]:
     """The plan in numbers, as plain values."""
     from lnlab.compile.cost import cost
     from lnlab.compile.decisions import as_json
+    from lnlab.compile.room import room
 
     units = [unit for unit, _ in pending]
+    here = room(units or made.trajectories, known, workers, memory)
     every = [cost(each.setting, each.measurements, known) for each in made.trajectories]
     to_do = [cost(each.setting, each.measurements, known) for each in units]
     return {
@@ -99,9 +108,17 @@ def described(
         "pins": list(made.pins),
         "parameters": [min(each.parameters for each in every), max(each.parameters for each in every)],
         "flops": {"all": sum(each.flops for each in every), "missing": sum(each.flops for each in to_do)},
-        "peak_bytes": max(each.peak_bytes for each in every),
-        "workers": workers,
-        "seconds": rate.seconds(units, known, workers) if rate else None,
+        "peak_bytes": here.peak,
+        "memory": {
+            "machine_bytes": here.memory,
+            "bound_bytes": here.bound,
+            "fits": here.fits,
+            "keep_graphs": here.could - here.frugal,
+            "make_graphs_anew": here.frugal,
+            "workers_spared": workers - here.workers,
+        },
+        "workers": here.workers,
+        "seconds": rate.seconds(here.units, known, here.workers) if rate and units else None,
         "seconds_known": rate.source if rate else None,
         "claims": [
             {"id": text.id, "kind": choice["kind"], "primary": text.primary, "n": judged_seeds(made, choice)}
@@ -138,9 +155,26 @@ def costs(facts: dict[str, Any]) -> list[str]:
         *([f"{count(len(facts['claims']), 'claim')} judged on {judged} seeds"] if judged else []),
         f"parameters: {least if least == most else f'{least} to {most}'}",
         f"compute: {quantity(flops['missing'], 'FLOP')} to do of {quantity(flops['all'], 'FLOP')}",
-        f"memory: about {quantity(facts['peak_bytes'], 'B')} a worker at the peak",
+        f"memory: {needed(facts)}",
         f"time: {expected(facts)}",
     ]
+
+
+def needed(facts: dict[str, Any]) -> str:
+    """What a worker needs at its peak, and what is done to have room for all of them."""
+    room, bound = facts["memory"], quantity(facts["memory"]["bound_bytes"], "B")
+    said = [f"about {quantity(facts['peak_bytes'], 'B')} a worker at the peak"]
+    if room["make_graphs_anew"]:
+        of = count(room["make_graphs_anew"] + room["keep_graphs"], "measurement")
+        said.append(f"graphs of {room['make_graphs_anew']:,} of {of} recomputed")
+        said += [f"to stay within {bound}"] if room["fits"] else []
+    elif room["keep_graphs"]:
+        said.append(f"graphs kept, within {bound}")
+    if not room["fits"]:
+        said.append(f"more than the {quantity(room['machine_bytes'], 'B')} of this machine")
+    elif room["workers_spared"]:
+        said.append(f"{count(facts['workers'], 'worker')} at once, as memory is for no more")
+    return ", ".join(said)
 
 
 def expected(facts: dict[str, Any]) -> str:

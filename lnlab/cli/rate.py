@@ -13,11 +13,11 @@ from statistics import median
 from typing import TYPE_CHECKING
 
 from lnlab.cli.work import costs_of
-from lnlab.compile.cost import cost
+from lnlab.compile.cost import cost, machine_memory
+from lnlab.compile.room import room
 from lnlab.compile.work import Measurement, Trajectory
 from lnlab.errors import StoreError
 from lnlab.execute.pieces import Pieces
-from lnlab.execute.pool import cores
 from lnlab.execute.sweep import sweep
 from lnlab.execute.unit import Event
 from lnlab.registry import Flawed
@@ -85,13 +85,10 @@ def _done(results: Results, known: "Registries") -> Iterator[tuple[str, float, f
 def measured_rate(store: Store, request: "Request", units: Sequence[Trajectory], known: "Registries") -> Rate | None:
     """Do one unit of middle size, keep what it finds, and take the rate from it; None where it does not finish."""
     costs = costs_of(units, known)
-    unit = sorted(units, key=lambda each: costs[each.key])[len(units) // 2]
+    middle = sorted(units, key=lambda each: costs[each.key])[len(units) // 2]
+    (unit,) = room([middle], known, 1, machine_memory()).units
     ends: list[Event] = []
     sweep([unit], store.open_unit, Pieces(request.plugins), roots=request.roots, workers=1, on_event=ends.append)
     seconds = [event.seconds for event in ends if event.kind == "finished"]
-    return Rate(costs[unit.key] / seconds[0], "from one measured just now") if seconds and costs[unit.key] else None
-
-
-def workers_here(given: int | None) -> int:
-    """How many workers a run would have."""
-    return given or cores()
+    flops = costs_of([unit], known)[unit.key]
+    return Rate(flops / seconds[0], "from one measured just now") if seconds and flops else None

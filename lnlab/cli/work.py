@@ -10,11 +10,15 @@ from lnlab.cli.facts import facts_of
 from lnlab.cli.missing import outstanding
 from lnlab.cli.progress import progress
 from lnlab.cli.request import Request, compiled, registries
-from lnlab.compile.cost import cost
+from lnlab.cli.terminal import quantity
+from lnlab.compile.cost import cost, machine_memory
 from lnlab.compile.decisions import Decision
 from lnlab.compile.explain import label
 from lnlab.compile.plan import Plan, Trajectory
+from lnlab.compile.room import LIBRARIES, Room, room
+from lnlab.errors import LabError, Problem
 from lnlab.execute.pieces import Pieces
+from lnlab.execute.pool import cores
 from lnlab.execute.sweep import sweep
 from lnlab.store.pending import Miss
 from lnlab.store.plans import Stored
@@ -29,7 +33,7 @@ class Manner:
     """How a run is to be done; it changes no number.
 
     Attributes:
-        workers: processes; None: as many as cores.
+        workers: processes, fewer where memory allows no more; None: as many as cores.
         retry_failed: whether what failed before is tried again.
         quiet: whether progress is kept to itself.
         save_every: seconds of training between two kept states.
@@ -48,6 +52,7 @@ def computed(store: Store, request: Request, manner: Manner) -> Done:
         SpecError: every problem of the spec.
         CorpusError: a corpus is absent or damaged.
         StoreError: the store cannot be written.
+        LabError: a unit needs more memory than this machine has.
     """
     known, tuned = registries(request.plugins), 0
     decisions: tuple[Decision, ...] = ()
@@ -69,8 +74,11 @@ def decided(plan: Plan, store: Store) -> tuple[Decision, ...]:
 
 def _done(store: Store, plan: Plan, stored: Stored, request: Request, known: "Registries", manner: Manner) -> Done:
     """One round: what the store lacks of a plan, computed."""
-    units = due(plan, outstanding(store.lacks(stored), retry_failed=manner.retry_failed))
-    costs = costs_of(units, known)
+    lacking = due(plan, outstanding(store.lacks(stored), retry_failed=manner.retry_failed))
+    here = room(lacking, known, workers_here(manner.workers), machine_memory())
+    if not here.fits:
+        raise LabError(too_small(here))
+    units, costs = here.units, costs_of(here.units, known)
     with progress(names(plan, costs), sum(costs.values()), quiet=manner.quiet) as show:
         load, roots = Pieces(request.plugins), request.roots
         tally = sweep(
@@ -78,7 +86,7 @@ def _done(store: Store, plan: Plan, stored: Stored, request: Request, known: "Re
             store.open_unit,
             load,
             roots=roots,
-            workers=manner.workers,
+            workers=here.workers,
             costs=costs,
             save_every=manner.save_every,
             on_event=show,
@@ -94,6 +102,18 @@ def due(plan: Plan, lacking: Mapping[str, Miss]) -> list[Trajectory]:
         for each in plan.trajectories
         if each.key in missing
     ]
+
+
+def workers_here(given: int | None) -> int:
+    """How many workers a run would have, were there memory for all."""
+    return given or cores()
+
+
+def too_small(here: Room) -> Problem:
+    """A machine whose memory not even one unit alone would find enough."""
+    needed, there = quantity(here.peak + LIBRARIES, "B"), quantity(here.memory, "B")
+    what = f"one unit needs about {needed} at its peak, and this machine has {there}"
+    return Problem("", what, "take fewer steps, draws or batches, or a smaller model")
 
 
 def costs_of(units: Sequence[Trajectory], known: "Registries") -> dict[str, float]:

@@ -5,11 +5,11 @@ and of an init that looks at data.
 
 Memory is an estimate, right to within a factor of two: four copies of every parameter (its value, its gradient and two
 of their size), and for each token of a batch what the backward pass keeps: per layer 16 vectors of width ``d_model``
-and 4 of ``d_ff``, and four rows of logits.
+and 4 of ``d_ff``, and four rows of logits. A probe that holds more than a backward pass does says so itself, ``memory=``.
 """
 
 import os
-from collections.abc import Iterable
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -41,20 +41,45 @@ class Cost:
     peak_bytes: int
 
 
-def cost(setting: Setting, measurements: Iterable[Measurement], registries: Registries) -> Cost:
+@dataclass(frozen=True, slots=True)
+class Load:
+    """What a tag ``memory`` reckons with, beside the parameters of its probe.
+
+    Attributes:
+        setting: resolved.
+        parameters: trainable elements.
+        tokens: of one batch.
+        number: bytes of one number.
+    """
+
+    setting: Setting
+    parameters: int
+    tokens: int
+    number: int
+
+
+def cost(setting: Setting, measurements: Collection[Measurement], registries: Registries) -> Cost:
     """The cost of the init and of ``measurements`` on one run of a resolved setting."""
     parameters, per_token = registries["model"][setting["model"]["kind"]].tags["size"](setting)
     tokens = batch_tokens(setting, registries)
     looks = init_passes(setting["init"], registries) + sum(passes(each, registries) for each in measurements)
     looks += GRADIENT * setting["train"]["steps"] * setting["train"]["accumulate"]
-    numbers = COPIES * parameters + tokens * _kept_per_token(setting)
-    return Cost(parameters, looks * per_token * tokens, BYTES[setting["train"]["precision"]] * numbers)
+    load = Load(setting, parameters, tokens, BYTES[setting["train"]["precision"]])
+    backward = load.number * tokens * _kept_per_token(setting)
+    most = max(backward, *(held(each, load, registries) for each in measurements), 0)
+    return Cost(parameters, looks * per_token * tokens, load.number * COPIES * parameters + most)
 
 
 def passes(measurement: Measurement, registries: Registries) -> float:
     """Forward passes of one batch that a measurement is worth (a gradient is three)."""
     params = {name: value for name, value in measurement.probe.items() if name != "kind"}
     return float(registries["probe"][measurement.probe["kind"]].tags["passes"](params))
+
+
+def held(measurement: Measurement, load: Load, registries: Registries) -> int:
+    """Bytes that a measurement holds beside the state: what the tag ``memory`` of its probe says, or nothing of note."""
+    reckon = registries["probe"][measurement.probe["kind"]].tags.get("memory")
+    return int(reckon(measurement.probe, load)) if reckon is not None else 0
 
 
 def batch_tokens(setting: Setting, registries: Registries) -> int:

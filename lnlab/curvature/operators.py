@@ -13,6 +13,7 @@ from typing import Any, Protocol
 
 import torch
 from torch import Tensor, nn
+from torch.autograd.graph import get_gradient_edge
 
 from lnlab.curvature.guards import checked, differentiable, graph, private, prove, steady
 from lnlab.curvature.threads import in_order
@@ -109,9 +110,9 @@ class Sharded:
         self._kept: list[Products] = []
         self.count = 0.0
         with differentiable():
-            for made in in_order(_proved, self._shards, threads):
-                self.count += made.count
-                self._kept += [made.products] if keep else []
+            for count, products in in_order(partial(_proved, keep=keep), self._shards, threads):
+                self.count += count
+                self._kept += [products] if products is not None else []
         if not self.count > 0:
             raise ValueError(f"found {len(self._shards)} shards with a count of {self.count}, expected a positive one")
 
@@ -150,14 +151,18 @@ def summed(model: nn.Module, loss: Loss, batch: Any) -> tuple[Tensor, float]:
 
 
 def transposed(outputs: Sequence[Tensor], inputs: Sequence[Tensor]) -> Products:
-    """``Jᵀ v`` for J = d outputs / d inputs, from a graph that is kept; what does not depend on an input gives it 0."""
+    """``Jᵀ v`` for J = d outputs / d inputs, from a graph that is kept; what does not depend on an input gives it 0.
+
+    The graph is held by its edges, and the values of the outputs, a gradient of every parameter, are not.
+    """
     moving = [i for i, y in enumerate(outputs) if y.requires_grad]
+    ends = [get_gradient_edge(outputs[i]) for i in moving]
 
     def product(rows: Sequence[Tensor]) -> list[Tensor]:
         number = len(rows[0])
         if not moving:
             return [x.new_zeros(number, *x.shape) for x in inputs]
-        ends, given = [outputs[i] for i in moving], [rows[i] if number > 1 else rows[i][0] for i in moving]
+        given = [rows[i] if number > 1 else rows[i][0] for i in moving]
         found = torch.autograd.grad(
             ends, inputs, given, retain_graph=True, allow_unused=True, is_grads_batched=number > 1
         )
@@ -178,9 +183,14 @@ def flat(tensors: Sequence[Tensor]) -> Tensor:
     return torch.cat([t.reshape(len(t), -1) for t in tensors], dim=-1)
 
 
-def _proved(shard: Callable[[], Linearized]) -> Linearized:
-    """A shard's linearization, after a second look at its loss."""
+def _proved(shard: Callable[[], Linearized], *, keep: bool) -> tuple[float, Products | None]:
+    """A shard's count, and its products if they are kept, after a second look at its loss.
+
+    What is not kept is let go of before that look, so that no more than one graph is there at a time.
+    """
     made = shard()
     prove(made.loss)
-    steady(made.loss, shard().loss)
-    return made
+    loss, count, products = made.loss.detach(), made.count, made.products if keep else None
+    del made
+    steady(loss, shard().loss)
+    return count, products

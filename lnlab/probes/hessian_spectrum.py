@@ -9,24 +9,48 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 from torch import Generator
 
+from lnlab.compile.cost import Load
 from lnlab.curvature.quadrature import converged
 from lnlab.curvature.spectrum import spectrum
 from lnlab.errors import LabError, Problem
-from lnlab.probes.operators import Kind, operator_at, passes, plain
+from lnlab.probes.held import held, together
+from lnlab.probes.operators import PARTS, Kind, operator_at, passes, plain
 from lnlab.probes.probe import State, evaluating, probes
 from lnlab.probes.scopes import Scope, parameters_of
 from lnlab.tables import Row
 
-VECTORS = 2**31
-"""Bytes: as many draws advance together as hold their vectors in them, and share the passes."""
-
 
 def _passes(params: dict[str, Any]) -> float:
     """Of every step of every draw, and of the graph."""
-    return float(params["batches"]) * passes(params["operator"], params["draws"] * params["steps"])
+    products = params["draws"] * params["steps"]
+    return float(params["batches"]) * passes(params["operator"], products, keep=params["keep"])
 
 
-@probes.register("hessian_spectrum", version=3, table="spectra", passes=_passes, quantities=())
+def _memory(params: dict[str, Any], load: Load) -> int:
+    """Of the batches of one part."""
+    return held(
+        load,
+        PARTS[plain(params["operator"])],
+        params["scope"],
+        batches=-(-params["batches"] // (params["parts"] or 1)),
+        keep=params["keep"],
+        double=params["precision"] == "float64",
+        steps=params["steps"],
+        draws=params["draws"],
+        basis=params["lanczos"] == "full",
+        more=0 if plain(params["operator"]) == params["operator"] else 5,
+    )
+
+
+@probes.register(
+    "hessian_spectrum",
+    version=3,
+    table="spectra",
+    passes=_passes,
+    memory=_memory,
+    frugal={"keep": False},
+    quantities=(),
+)
 def hessian_spectrum(
     state: State,
     *,
@@ -51,8 +75,9 @@ def hessian_spectrum(
     near 0. ``hessian_minus_ggn`` is what the GGN leaves out: the model's own second derivatives, weighed by the slope
     of the loss. ``preconditioned`` operators are in Adam's coordinates, without those that have had no gradient.
     ``tolerance`` ends a draw early, where neither the ends nor the measure move by more than this share of the range.
-    ``keep`` holds the graph of every batch: 0.4 MB a target token at 8,000 rows, and saves two fifths of the time.
-    Products are in ``precision``, recurrences in float64.
+    ``keep`` holds the graph of every batch, 0.4 MB a target token at 8,000 rows, and saves two fifths of the time; where
+    the memory of the machine does not allow it graphs are made anew, to the same bits. Products are in ``precision``,
+    recurrences in float64.
 
     Raises:
         LabError: the loss is not finite, or a preconditioner is asked for that the optimizer does not have.
@@ -70,8 +95,9 @@ def hessian_spectrum(
                     steps=steps,
                     reorthogonalize=lanczos == "full",
                     until=None if tolerance is None else converged(tolerance),
-                    block=max(1, VECTORS // (8 * steps * seen.size)),
+                    block=together(draws, steps, seen.size),
                 )
+                del seen  # before the graphs of the next part are made
         except ValueError as error:
             raise LabError(Problem("", f"hessian_spectrum: {error}", "measure it at another state")) from error
         of = {**about, "part": part, "size": found.size, "orthogonality_loss": found.orthogonality_loss}

@@ -23,8 +23,8 @@ Kind = Literal[
     "preconditioned_hessian_minus_ggn",
 ]
 PARTS: Mapping[str, int] = {"hessian": 1, "ggn": 1, "hessian_minus_ggn": 2}
-PRODUCT = 7
-"""Forward-equivalents of one product through a kept graph: 2.4 gradients of 3."""
+PRODUCT, ANEW = 7, 11
+"""Forward-equivalents of one product through a kept graph, 2.4 gradients of 3, and with it made anew, 3.7."""
 
 
 def plain(kind: Kind) -> str:
@@ -32,9 +32,9 @@ def plain(kind: Kind) -> str:
     return kind.removeprefix("preconditioned_")
 
 
-def passes(kind: Kind, products: int) -> float:
+def passes(kind: Kind, products: int, *, keep: bool = True) -> float:
     """Forward-equivalents of so many products with a batch, and of the graph."""
-    return float(PARTS[plain(kind)] * (PRODUCT * products + 6))
+    return float(PARTS[plain(kind)] * ((PRODUCT if keep else ANEW) * products + 6))
 
 
 def operator_at(

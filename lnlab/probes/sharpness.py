@@ -12,12 +12,14 @@ import torch
 from pydantic import Field
 from torch import Generator, Tensor
 
+from lnlab.compile.cost import Load
 from lnlab.curvature.operators import Operator, flat
 from lnlab.curvature.preconditioned import Preconditioned, adam_diagonal, settled_diagonal
 from lnlab.curvature.sharpness import Sharpness
 from lnlab.curvature.sharpness import sharpness as largest
 from lnlab.errors import LabError, Problem
-from lnlab.probes.operators import operator_at, passes
+from lnlab.probes.held import held
+from lnlab.probes.operators import PARTS, operator_at, passes
 from lnlab.probes.probe import State, evaluating, probes
 from lnlab.probes.scopes import parameters_of
 from lnlab.probes.training import there
@@ -37,10 +39,27 @@ TYPICAL = 25
 def _passes(params: dict[str, Any]) -> float:
     """Of the products that it mostly takes, and of the gradients that make v."""
     moments = 3 * params["moments"] if params["coordinates"] == "adam_at_rest" else 0
-    return float(params["batches"]) * passes("hessian", min(params["steps"], TYPICAL)) + moments
+    products = min(params["steps"], TYPICAL)
+    return float(params["batches"]) * passes("hessian", products, keep=params["keep"]) + moments
 
 
-@probes.register("sharpness", table="sites", passes=_passes, quantities=QUANTITIES)
+def _memory(params: dict[str, Any], load: Load) -> int:
+    """Of the products, and of P where there is one."""
+    return held(
+        load,
+        PARTS["hessian"],
+        "all",
+        batches=params["batches"],
+        keep=params["keep"],
+        double=params["precision"] == "float64",
+        steps=params["steps"],
+        more=0 if params["coordinates"] == "own" else 5,
+    )
+
+
+@probes.register(
+    "sharpness", table="sites", passes=_passes, memory=_memory, frugal={"keep": False}, quantities=QUANTITIES
+)
 def sharpness(
     state: State,
     *,

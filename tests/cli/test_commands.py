@@ -1,12 +1,14 @@
 """What the commands that compute nothing say of a run."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 from jsonschema import Draft202012Validator
 
 from lnlab.cli.terminal import quantity
+from lnlab.compile.room import LIBRARIES, SHARE
 
 pytestmark = pytest.mark.usefixtures("ran")
 
@@ -67,6 +69,43 @@ def test_plan_in_json_agrees_with_the_closed_form(lnlab):
     assert plan["claims"][0] == {"id": "post_above_pre", "kind": "ratio", "primary": False, "n": 5}
     assert plan["seconds"] > 0
     assert plan["pins"] == []
+
+
+CURVED = ("-s", "probes=[{kind: hessian_spectrum, batches: 2, draws: 1, steps: 8}]", "-s", "seeds=2")
+
+
+@pytest.mark.parametrize(
+    ("machine", "words"),
+    [
+        (2**40, r"a worker at the peak, graphs kept, within \d+ GB$"),
+        (None, r"a worker at the peak, graphs of 4 of 4 measurements recomputed, to stay within [\d.]+ MB$"),
+        (6e8, r"graphs kept, within [\d.]+ MB, 1 worker at once, as memory is for no more$"),
+        (2e8, r"graphs of 4 of 4 measurements recomputed, more than the 200 MB of this machine$"),
+    ],
+)
+def test_plan_says_whether_graphs_are_kept_and_for_how_many_workers_there_is_memory(
+    lnlab, weighed, monkeypatch, machine, words
+):
+    """Without a number the machine is one with room for two workers who make graphs anew, and not for two who keep."""
+    given = (weighed, *CURVED, "--workers", "2")
+    if machine is None:
+        peaks = []
+        for size in (2**40, 2e8):
+            monkeypatch.setattr("lnlab.compile.cost.machine_memory", lambda size=size: int(size))
+            peaks.append(lnlab("plan", *given, "--json").json["peak_bytes"])
+        assert peaks[1] < peaks[0]
+        machine = 2 * (sum(peaks) / 2 + LIBRARIES) / SHARE
+    monkeypatch.setattr("lnlab.compile.cost.machine_memory", lambda: int(machine))
+    (line,) = [line for line in lnlab("plan", *given).out.splitlines() if line.startswith("memory: ")]
+    assert re.search(words, line)
+
+
+def test_run_does_not_begin_what_the_machine_has_no_memory_for(lnlab, weighed, monkeypatch):
+    monkeypatch.setattr("lnlab.cli.work.machine_memory", lambda: 2**27)
+    said = lnlab("run", weighed, *CURVED)
+    assert said.code != 0
+    assert "at its peak, and this machine has 134 MB" in said.err
+    assert "Traceback" not in said.err
 
 
 def test_plan_is_honest_about_a_machine_it_does_not_know(lnlab, tmp_path):

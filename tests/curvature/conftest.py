@@ -23,7 +23,7 @@ torch.set_num_threads(1)
 def make_state(
     kind="encoder_decoder", placement="post", *, norm="layer", attention="softmax", length=3, width=4, **model
 ):
-    """A state of some 400 to 800 parameters in float64, every parameter random."""
+    """A state of some 300 to 500 parameters in float64, every parameter random."""
     task = {"kind": "random_tokens", "vocabulary": 9, "sentences": 2, "length": length, "law": "uniform"}
     task |= {"classes": 3} if kind == "classifier" else {}
     layers = model.pop("layers", 1 if kind == "encoder_decoder" else 2)

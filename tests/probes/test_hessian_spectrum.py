@@ -1,5 +1,8 @@
 """The probe of spectra against the operators themselves: scopes, draws, the exact case, Adam's coordinates."""
 
+import weakref
+from importlib import import_module
+
 import pytest
 import torch
 
@@ -8,8 +11,11 @@ from lnlab.curvature.hessian import hessian
 from lnlab.errors import LabError
 from lnlab.nn.sites import parameters
 from lnlab.probes.hessian_spectrum import hessian_spectrum
+from lnlab.probes.operators import operator_at
 from lnlab.probes.scopes import parameters_of
 from lnlab.tables import frame
+
+module = import_module("lnlab.probes.hessian_spectrum")
 
 
 def quadratures(rows):
@@ -44,7 +50,7 @@ def test_every_draw_is_a_measure_of_its_own_and_repeats(state, lanczos):
         assert weights.sum().item() == pytest.approx(1, abs=1e-6)
     assert not torch.equal(found[1][0], found[2][0])
     again = quadratures(list(hessian_spectrum(made, **options, keep=False)))
-    torch.testing.assert_close(again[1][0], found[1][0], rtol=1e-3, atol=1e-4)
+    assert all(torch.equal(a, b) for draw in found for a, b in zip(again[draw], found[draw], strict=True))
 
 
 def test_scopes_share_the_parameters_among_them(state):
@@ -107,6 +113,20 @@ def test_the_rest_of_the_hessian_is_the_hessian_without_the_ggn(state):
 def test_a_kept_basis_says_how_orthogonal_it_is(state):
     rows = list(hessian_spectrum(state("pre"), draws=1, steps=4, batches=1))
     assert all(0 < row["orthogonality_loss"] < 1e-12 for row in rows)
+
+
+def test_the_graphs_of_a_part_are_gone_before_those_of_the_next_are_made(state, monkeypatch):
+    made, alive = state("post", layers=1, width=4, d_ff=4), []
+
+    def watched(*given, **named):
+        assert not [one for one in alive if one() is not None]
+        operator = operator_at(*given, **named)
+        alive.append(weakref.ref(operator))
+        return operator
+
+    monkeypatch.setattr(module, "operator_at", watched)
+    rows = list(hessian_spectrum(made, scope="attention_qk", batches=3, parts=3))
+    assert ({row["part"] for row in rows}, len(alive)) == ({1, 2, 3}, 3)
 
 
 def test_parts_of_the_batches_have_spectra_of_their_own(state):

@@ -1,0 +1,100 @@
+"""Who works at once, and with how much memory: arithmetic on a machine of any size."""
+
+import pytest
+
+from lnlab.compile.cost import cost
+from lnlab.compile.room import LIBRARIES, SHARE, room
+from lnlab.compile.work import Measurement, Trajectory
+
+HELD = {True: 6 * 2**30, False: 2**30}
+
+
+@pytest.fixture
+def lab(registries, plan, base):
+    """A setting, and registries with a probe that holds six times as much where it keeps what it could make anew."""
+
+    @registries["probe"].register(
+        "wide",
+        table="sites",
+        passes=lambda params: 1.0,
+        memory=lambda params, load: params["batches"] * HELD[params["keep"]] + load.tokens,
+        frugal={"keep": False},
+    )
+    def wide(state, *, batches: int = 1, keep: bool = True): ...
+
+    (setting,) = plan(base).settings.values()
+    return setting, registries
+
+
+def unit(setting, *probes, key="t"):
+    return Trajectory(key, 1, setting, 0, tuple(Measurement(str(n), 0, probe) for n, probe in enumerate(probes)))
+
+
+WIDE, NARROW = {"kind": "wide", "batches": 1, "keep": True}, {"kind": "hidden_norm", "batches": 2}
+
+
+def machine(workers, each):
+    """One on which so many workers have so many bytes each, beside their libraries."""
+    return -int(-workers * (each + LIBRARIES) // SHARE)
+
+
+def test_what_a_probe_holds_is_beside_the_state_and_in_place_of_a_gradient(lab):
+    setting, registries = lab
+    plain = cost(setting, [Measurement("a", 0, NARROW)], registries)
+    wide = cost(setting, [Measurement("a", 0, WIDE), Measurement("b", 0, NARROW)], registries)
+    assert plain.peak_bytes == cost(setting, [], registries).peak_bytes
+    assert wide.peak_bytes == 4 * 4 * wide.parameters + HELD[True] + 512
+
+
+@pytest.mark.parametrize(("each", "keep"), [(7, True), (5, False)])
+def test_what_exceeds_its_share_does_with_less(lab, each, keep):
+    setting, registries = lab
+    units = [unit(setting, WIDE, NARROW, key=str(n)) for n in range(3)]
+    here = room(units, registries, 2, machine(2, each * 2**30))
+    assert (here.workers, here.could, here.frugal, here.fits) == (2, 3, 0 if keep else 3, True)
+    assert here.bound == pytest.approx(each * 2**30, abs=9)
+    for old, new in zip(units, here.units, strict=True):
+        assert (new.key, [m.key for m in new.measurements]) == (old.key, ["0", "1"])
+        assert [m.probe for m in new.measurements] == [{**WIDE, "keep": keep}, NARROW]
+    assert here.peak == max(cost(u.setting, u.measurements, registries).peak_bytes for u in here.units) <= here.bound
+
+
+def test_only_what_exceeds_it_does(lab):
+    setting, registries = lab
+    here = room([unit(setting, WIDE, {**WIDE, "batches": 2})], registries, 1, machine(1, 8 * 2**30))
+    assert [m.probe["keep"] for m in here.units[0].measurements] == [True, False]
+    assert (here.could, here.frugal) == (2, 1)
+
+
+def test_what_does_not_fit_even_so_is_done_by_fewer_at_once(lab):
+    setting, registries = lab
+    four = [unit(setting, {**WIDE, "batches": 2}, key=str(n)) for n in range(9)]
+    here = room(four, registries, 4, machine(3, 5 * 2**29))
+    assert (here.workers, here.frugal, here.fits) == (3, 9, True)
+    assert room(four, registries, 2, machine(3, 5 * 2**29)).workers == 2
+
+
+def test_a_unit_alone_has_all_of_the_machine(lab):
+    setting, registries = lab
+    given = (registries, 2, machine(2, 4 * 2**30))
+    assert room([unit(setting, WIDE)], *given).frugal == 0
+    assert room([unit(setting, WIDE), unit(setting, WIDE)], *given).frugal == 2
+
+
+def test_a_machine_that_is_too_small_is_said(lab):
+    setting, registries = lab
+    here = room([unit(setting, WIDE)], registries, 2, 2**30)
+    assert (here.workers, here.fits) == (1, False)
+    assert not room([], registries, 2, 2**30).units
+
+
+def test_the_bound_alone_decides(lab):
+    setting, registries = lab
+    units = [unit(setting, {**WIDE, "batches": n}, key=str(n)) for n in (1, 2, 3)]
+    kept = [
+        sum(m.probe["keep"] for u in room(units, registries, 2, gib * 2**30).units for m in u.measurements)
+        for gib in range(4, 60, 4)
+    ]
+    assert kept == sorted(kept)
+    assert (kept[0], kept[-1]) == (0, 3)
+    assert room(units, registries, 2, 2**34) == room(units, registries, 2, 2**34)
