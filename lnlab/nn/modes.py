@@ -18,7 +18,7 @@ def switch(model: nn.Module) -> Callable[[bool], object]:
     if any(type(module).train is not nn.Module.train for module in modules):
         return model.train
 
-    def to(training: bool) -> None:  # noqa: FBT001
+    def to(training: bool) -> None:
         for module in modules:
             object.__setattr__(module, "training", training)
 

@@ -120,6 +120,18 @@ def test_columns_that_were_not_run_are_told_and_without_any_it_is_not_testable()
     assert judged(results_of(other), "table", cells=CELLS).verdict == "not testable here"
 
 
+def test_a_run_with_several_numbers_is_refused():
+    results = results_of(*[AS_PRINTED] * 5)
+    again = results.tables["curves"].filter(quantity="loss").with_columns(quantity=pl.lit("nll"))
+    later = again.with_columns(pl.col("step") + 40)
+    twice = Results(
+        results.runs, results.axes, results.tables | {"curves": pl.concat([results.tables["curves"], again, later])}
+    )
+    with pytest.raises(LabError, match="pin rule, split or statistics"):
+        judged(twice, "table", cells=CELLS)
+    assert judged(twice, "table", cells=CELLS, of={**OF, "statistics": "batch"}).verdict == "supported"
+
+
 def test_a_table_is_of_what_converged_and_its_margins_are_in_order():
     results = results_of(AS_PRINTED)
     with pytest.raises(LabError, match="write quantity: converged"):

@@ -33,10 +33,15 @@ def test_a_switch_sets_every_mode_that_train_sets(kind):
 @pytest.mark.parametrize("remembered", [False, True])
 def test_for_a_while_all_are_in_one_mode_and_then_each_in_its_own_again_though_it_fails(remembered):
     model = nn.Sequential(BatchNorm(2), nn.Dropout(0.5).eval())
-    before = modes(model)
-    with pytest.raises(KeyError), in_mode(model, training=False, remembered=remembered):
-        assert not any(modes(model))
-        assert model[0].observed is not remembered
-        raise KeyError
+    before, inside = modes(model), []
+
+    def fail():
+        with in_mode(model, training=False, remembered=remembered):
+            inside.extend([*modes(model), model[0].observed])
+            raise KeyError
+
+    with pytest.raises(KeyError):
+        fail()
+    assert inside == [False, False, False, not remembered]
     assert modes(model) == before
     assert not model[0].observed

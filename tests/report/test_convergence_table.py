@@ -135,6 +135,20 @@ def test_no_line_has_more_than_fifty_places_and_extremes_stay(results):
     assert (thinned.len() <= 50, thinned.min(), thinned.max()) == (True, whole.min(), whole.max())
 
 
+def test_a_long_line_is_thinned_though_many_short_ones_stand_beside_it():
+    few = made()
+    short = few.tables["curves"].filter(
+        (pl.col("quantity") != "loss") | pl.col("run").eq("layer0.1-1") | (pl.col("step") < 5)
+    )
+    results = Results(few.runs, few.axes, few.tables | {"curves": short})
+    view = section(results).tables[0].shown.view
+    lengths = [
+        len(d.split("L")) for each in view.behind for style, d in each.drawing.paths if style.startswith("train")
+    ]
+    assert max(lengths) <= 50
+    assert 5 in lengths
+
+
 def test_a_drawing_stays_inside_and_ends_before_what_is_not_finite():
     points = [(0, 1.0), (1, 900.0), (2, 0.0), (3, float("nan")), (4, 1.0)]
     drawing = draw([Trace(finite(points), "train", converged=False)], H)

@@ -125,8 +125,12 @@ def _curve(results: Results, quantity: str, split: str) -> pl.DataFrame:
 def _thinned(results: Results) -> pl.DataFrame:
     """The training losses in at most ``MOST`` places a run, the extremes among them; the same once thinned."""
     rows = _curve(results, "loss", "train").filter(pl.col("value").is_finite()).sort("run", "step")
-    marked = rows.with_columns(panel=pl.lit(None, pl.String), series="run")
-    return thin(marked, MOST * rows["run"].n_unique())[0].drop("panel", "series") if rows.height else rows
+    long = pl.len().over("run") > MOST
+    marked = rows.filter(long).with_columns(panel=pl.lit(None, pl.String), series="run")
+    if marked.is_empty():
+        return rows
+    thinned = thin(marked, MOST * marked["run"].n_unique())[0].drop("panel", "series")
+    return pl.concat([rows.filter(~long), thinned]).sort("run", "step")
 
 
 def _rows(results: Results, columns: Sequence[Reproduced]) -> dict[str, pl.DataFrame]:
