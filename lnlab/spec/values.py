@@ -69,7 +69,7 @@ def label(value: Json) -> str:
         params = ", ".join(_param(name, inner) for name, inner in value.items() if name != "kind")
         return f"{value['kind']} ({params})" if params else str(value["kind"])
     if is_choices(value):
-        return " and ".join(map(label, value)) or NONE  # type: ignore[arg-type]
+        return " and ".join(map(label, value)) or NONE
     return json.dumps(value, ensure_ascii=False)
 
 
