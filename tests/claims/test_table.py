@@ -115,7 +115,9 @@ def test_a_run_that_diverged_has_not_converged_and_one_that_was_lost_takes_its_s
 
 def test_columns_that_were_not_run_are_told_and_without_any_it_is_not_testable():
     shallow = {key: letters for key, letters in AS_PRINTED.items() if key[1] == 1}
-    assert "only 2 of 4 columns were run" in judged(results_of(*[shallow] * 5), "table", cells=CELLS).reason
+    found = judged(results_of(*[shallow] * 5), "table", cells=CELLS, guesses={"all": [{"at_most": 0.1}]})
+    assert "only 2 of 4 columns were run" in found.reason
+    assert "“all” 6, of 6" in found.reason
     other = {("rms", 1): "NCC"}
     assert judged(results_of(other), "table", cells=CELLS).verdict == "not testable here"
 

@@ -104,7 +104,11 @@ def test_the_order_is_that_of_the_sweep_and_each_mark_has_a_symbol(results):
 def test_scores_of_trivial_rules_and_the_rule_itself_stand_below(results):
     notes = " ".join(section(results).tables[0].shown.view.notes)
     assert "2 of 4 cells agree by majority of seeds" in notes
-    assert "“nothing” 2 and “up to .1” 4" in notes
+    assert "Of all 4 printed cells, trivial rules get right: “nothing” 2 and “up to .1” 4" in notes
+    rates = [*RATES, 0.01]
+    tables = [{**CELLS["tables"][0], "columns": {"layer": "NCC", "batch": "NCC"}}]
+    more = section(results, cells={**CELLS, "rates": rates, "tables": tables})
+    assert "Of the 4 printed cells that were run, of 6, trivial" in " ".join(more.tables[0].shown.view.notes)
     assert "“learned”, on the train loss: L_n < (1 - share) H" in notes
     assert "share 0.125" in notes
 

@@ -152,12 +152,14 @@ def _missing(results: Results, columns: Sequence[Reproduced]) -> str:
 
 def _notes(columns: Sequence[Reproduced], cells: Printed, guesses: Guesses, asked: Mapping[str, str]) -> list[str]:
     """The score, what trivial rules score, and the rule itself."""
-    total = sum(len(column.cells) for column in columns_of(cells))
+    printed = [column.printed for column in columns]
+    here, total = (sum(len(column.cells) for column in each) for each in (printed, columns_of(cells)))
     said = [f"Agreement: {'; '.join(agreement(columns))}."]
     if guesses:
-        scores = sorted((right(cells, rules), name) for name, rules in guesses.items())
+        scores = sorted((right(printed, rules), name) for name, rules in guesses.items())
         each = listing(f"“{name}” {score}" for score, name in scores)
-        said.append(f"Of all {total} printed cells, trivial rules get right: {each}.")
+        which = f"all {total} printed cells" if here == total else f"the {here} printed cells that were run, of {total}"
+        said.append(f"Of {which}, trivial rules get right: {each}.")
     entry = convergences[asked["rule"]]
     formula = entry.summary.replace("``", "").rstrip(".")
     mode = f", {asked['statistics']} statistics" if "statistics" in asked else ""
