@@ -99,10 +99,10 @@ def where_of(where: Mapping[str, Json]) -> dict[str, str]:
     return asked
 
 
-def found_cells(results: Results, printed: Printed, asked: Mapping[str, str]) -> tuple[list[Reproduced], list[Found]]:
-    """The columns that were run, and their cells, table by table."""
-    columns = sorted(reproduced(results, printed, dict(asked)), key=_order(results, printed))
-    behind = _behind(results, asked)
+def found_cells(results: Results, printed: Printed, where: Mapping[str, Json]) -> tuple[list[Reproduced], list[Found]]:
+    """The columns that were run, and their cells, table by table; of the runs that ``where`` takes."""
+    columns = sorted(reproduced(results, printed, where), key=_order(results, printed))
+    behind = _behind(results, where_of(where))
     return columns, [cell for column in columns for cell in _cells(column, behind)]
 
 

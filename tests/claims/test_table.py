@@ -191,3 +191,18 @@ def test_it_declares_a_region_or_that_all_are_equal():
             judged(results, "everywhere", **given)
     with pytest.raises(LabError, match="a run has several numbers"):
         judged(results, "everywhere", of={"quantity": "converged", "split": "train"}, at_most=0)
+
+
+def test_of_several_settings_a_table_is_of_the_one_that_is_selected():
+    """Two widths, of which one is as printed: its seeds are not held up by the runs of the other."""
+    asked, other = results_of(*[AS_PRINTED] * 5), results_of(*[moved(layer1="NNN", batch5="CCC")] * 5)
+    runs = other.runs.with_columns(
+        pl.col("run", "trajectory", "variant") + " wide", pl.col("setting").str.replace('"d_model":32', '"d_model":64')
+    )
+    axes = other.axes.with_columns(pl.col("run") + " wide")
+    curves = other.tables["curves"].with_columns(pl.col("run", "trajectory", "variant") + " wide")
+    tables = asked.tables | {"curves": pl.concat([asked.tables["curves"], curves])}
+    both = Results(pl.concat([asked.runs, runs]), pl.concat([asked.axes, axes]), tables)
+    narrow, wide = (judged(both, "table", cells=CELLS, of={**OF, "model.d_model": d}) for d in (32, 64))
+    assert (narrow.verdict, narrow.estimate, narrow.n) == ("supported", 0.0, 5)
+    assert wide.verdict == "contradicted"

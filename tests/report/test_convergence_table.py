@@ -101,6 +101,14 @@ def test_the_order_is_that_of_the_sweep_and_each_mark_has_a_symbol(results):
     ]
 
 
+def test_only_the_runs_that_where_takes_are_in_a_cell(results):
+    only = section(results, where={**CHOICE["where"], "seed": [1, 2]}).tables[0]
+    assert only.rows.select("k", "n").rows() == [(0, 2), (2, 2), (2, 2), (1, 2)]
+    assert len({cell.target for _, cells in only.shown.view.blocks[0].rows for cell in cells}) == 4
+    whole = section(results).tables[0].shown.view
+    assert not {each.stem for each in only.shown.view.behind} & {each.stem for each in whole.behind}
+
+
 def test_scores_of_trivial_rules_and_the_rule_itself_stand_below(results):
     notes = " ".join(section(results).tables[0].shown.view.notes)
     assert "2 of 4 cells agree by majority of seeds" in notes

@@ -1,5 +1,6 @@
 """A printed table of C and N and ours in one: a link in each cell to the losses behind it, and the rule below."""
 
+import re
 from collections.abc import Mapping, Sequence
 from itertools import groupby
 
@@ -55,15 +56,17 @@ def convergence_table(
 ) -> Section:
     """``C or N, k/n``: what is printed, and how many of our runs converge, with the losses behind each cell (Yu, 2024).
 
-    ``where: {rule: ..., split: ...}`` says by which rule of convergence, on which loss; ``cells`` are the printed
-    tables, ``guesses`` trivial rules, whose right cells stand beside ours. ``curves: false`` leaves out the losses.
+    ``where: {rule: ..., split: ...}`` says by which rule of convergence, on which loss, and of which runs; ``cells``
+    are the printed tables, ``guesses`` trivial rules, whose right cells stand beside ours. ``curves: false`` leaves out
+    the losses.
     """
     asked = where_of(where)
-    columns, found = found_cells(results, cells, asked)
+    columns, found = found_cells(results, cells, where)
     rows = _rows(results, columns)
     if not any(cell.judged for cell in found):
         return Section("No run of these tables has ended yet", missing=_missing(results, columns), rows=rows)
-    stems = {cell.place: f"cell-{'-'.join(asked.values())}-{n}" for n, cell in enumerate(found, 1)} if curves else {}
+    words = re.findall(r"\w+", " ".join(str(value).lower() for value in {**asked, **where}.values()))
+    stems = {cell.place: f"cell-{'-'.join(words)}-{n}" for n, cell in enumerate(found, 1)} if curves else {}
     blocks = tuple(_block(name, each, stems) for name, each in _by_table(found))
     behind = tuple(_behind(results, found, stems)) if curves else ()
     matrix = Matrix(blocks, tuple(_notes(columns, cells, guesses, asked)), behind)
