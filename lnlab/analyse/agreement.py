@@ -21,8 +21,9 @@ import polars as pl
 from lnlab.analyse.convergence_rates import boundary, gaps
 from lnlab.analyse.printed import Printed, PrintedColumn, columns_of
 from lnlab.analyse.rates import RATE
-from lnlab.analyse.select import Selection, select, variants_with
+from lnlab.analyse.select import Selection, runs_with, select, variants_with
 from lnlab.analyse.settings import settings, value_at
+from lnlab.errors import LabError, Problem
 from lnlab.tables import Results
 
 Cells = Mapping[float, bool]
@@ -50,12 +51,17 @@ def reproduced(results: Results, printed: Printed, of: Selection) -> list[Reprod
     Args:
         results: what an experiment found.
         printed: the tables of the source.
-        of: what selects ``converged``: its rule, and the split of its loss.
+        of: what selects ``converged``: its rule, the split of its loss, and of which runs.
+
+    Raises:
+        LabError: that leaves several numbers a run.
     """
     values = select(results, {**of, "quantity": "converged"}).select("run", "value")
+    if values["run"].is_duplicated().any():
+        raise LabError(Problem("of", "a run has several numbers", "say which: pin rule, split or statistics"))
     at = {variant: value_at(setting, RATE) for variant, setting in settings(results).items()}
     rate = pl.col("variant").replace_strict(at, default=None, return_dtype=pl.Float64)
-    every = results.runs.select("run", "variant", "seed", "status", "reason", rate=rate)
+    every = runs_with(results, of).select("run", "variant", "seed", "status", "reason", rate=rate)
     every = every.join(values, on="run", how="left", maintain_order="left")
     found = (_reproduced(every, column, variants_with(results, column.where)) for column in columns_of(printed))
     return [each for each in found if each is not None]

@@ -98,11 +98,12 @@ def courses(results: Results) -> list[Course]:
 
 
 def judgements(results: Results) -> Iterator[tuple[Course, str, Judged]]:
-    """Every loss of every run by every rule."""
+    """Every loss of every run by every rule that can tell: none can of a loss that was measured once."""
     known = {entry.name: convergences.builder(convergences.resolve(entry.name)) for entry in convergences}
     for course in courses(results):
         for name, rule in known.items():
-            yield course, name, rule(course.curve)
+            if (judged := rule(course.curve)).why != "short":
+                yield course, name, judged
 
 
 def told(rows: list[tuple[object, ...]], name: str) -> pl.DataFrame:

@@ -3,7 +3,7 @@
 Its cells are the rates of 18 columns, say; a column is a model, and what tells models apart are values of the setting.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -96,6 +96,6 @@ def guessed(column: PrintedColumn, guesses: tuple[Guess, ...]) -> dict[float, bo
     return {rate: found is not None and rate <= found.at_most for rate in column.cells}
 
 
-def right(printed: Printed, guesses: tuple[Guess, ...]) -> int:
-    """How many of all cells a trivial rule gets right."""
-    return sum(guessed(c, guesses)[rate] is cell for c in columns_of(printed) for rate, cell in c.cells.items())
+def right(columns: Iterable[PrintedColumn], guesses: tuple[Guess, ...]) -> int:
+    """How many of their cells a trivial rule gets right."""
+    return sum(guessed(column, guesses)[rate] is cell for column in columns for rate, cell in column.cells.items())

@@ -5,7 +5,7 @@ stack: a setting has a value there only if its stacks agree.
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 
 import polars as pl
@@ -13,7 +13,7 @@ import polars as pl
 from lnlab.keys import Json, canonical
 from lnlab.spec.columns import METHOD, TIMES
 from lnlab.spec.depths import depth_at, depths_of
-from lnlab.spec.values import MISSING, NONE, inside, matches
+from lnlab.spec.values import MISSING, NONE, inside, label, matches
 from lnlab.tables import Results
 
 STACKS = ("encoder", "decoder")
@@ -113,24 +113,38 @@ def paths(setting: Setting) -> set[str]:
 def words(results: Results, path: str) -> dict[str, str | float | None]:
     """What each variant has at a path: numbers if all are numbers, else words; None where it has nothing.
 
-    A choice is its kind; where two kinds alike differ in their parameters, the label of the axis or the whole choice.
+    A choice is its kind; where two kinds alike differ in their parameters, its label or the whole choice.
     """
     values = {variant: value_at(setting, path) for variant, setting in settings(results).items()}
     present = [v for v in values.values() if v is not None]
     if present and all(isinstance(v, int | float) and not isinstance(v, bool) for v in present):
         return {variant: None if v is None else float(v) for variant, v in values.items()}
     bare = {canonical(v): _word(v) for v in present}
-    labels = {variant: label for variant, label in _labels(results, path).items() if values[variant] is not None}
-    ambiguous = len(set(bare.values())) < len(bare)
-    return {
-        variant: None if v is None else labels.get(variant, canonical(v)) if ambiguous else bare[canonical(v)]
-        for variant, v in values.items()
-    }
+    if len(set(bare.values())) == len(bare):
+        return {variant: None if v is None else bare[canonical(v)] for variant, v in values.items()}
+    told = labels(results, path)
+    return {variant: None if v is None else told.get(variant, canonical(v)) for variant, v in values.items()}
 
 
-def _labels(results: Results, path: str) -> dict[str, str]:
-    here = results.axes.filter(pl.col("axis") == path).join(results.runs.select("run", "variant"), on="run")
-    return dict(here.select("variant", "label").iter_rows())
+def labels(results: Results, axis: str) -> dict[str, str]:
+    """What each variant is called by its value of an axis.
+
+    A label that spells out a choice keeps of its parameters those in which some variant's of its kind differs, or all
+    where none does.
+    """
+    here = results.axes.filter(pl.col("axis") == axis).join(results.runs.select("run", "variant"), on="run")
+    known, called = settings(results), dict(here.select("variant", "label").iter_rows())
+    at = {variant: value_at(known[variant], axis) for variant in called}
+    distinct = {canonical(v): v for v in at.values() if isinstance(v, Mapping) and "kind" in v}
+    return {variant: _called(at[variant], word, distinct.values()) for variant, word in called.items()}
+
+
+def _called(choice: Json, word: str, among: Iterable[Mapping[str, Json]]) -> str:
+    if not isinstance(choice, Mapping) or "kind" not in choice or word != label(choice):
+        return word
+    alike = [other for other in among if other["kind"] == choice["kind"]]
+    telling = {k: v for k, v in choice.items() if any(canonical(other.get(k)) != canonical(v) for other in alike)}
+    return label({"kind": choice["kind"], **telling}) if telling else word
 
 
 def _word(value: Json) -> str:

@@ -17,6 +17,8 @@ from lnlab.claims.holm import holm
 from lnlab.claims.region import Region
 
 LEVEL = 0.05
+OF_SHARES = ("status", "everywhere")
+"""Kinds that count seeds."""
 DECISIVE: tuple[Word, ...] = ("supported", "contradicted")
 
 
@@ -57,7 +59,7 @@ def p_value(verdict: Verdict) -> float:
     if verdict.low is None:
         return 0.0  # an exact bound leaves nothing to chance
     allowed, numbers = _tested(verdict), list(verdict.seeds.values())
-    if verdict.kind == "status":
+    if verdict.kind in OF_SHARES:
         return 2 * _counted_against(verdict, allowed)
     if numbers and math.isclose(verdict.estimate, fmean(numbers), rel_tol=1e-9, abs_tol=1e-12):
         return 2 * _student(verdict.verdict, numbers, allowed.bottom, allowed.top)

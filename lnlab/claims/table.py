@@ -104,8 +104,8 @@ def _told(columns: Sequence[Reproduced], cells: Printed, guesses: Guesses) -> li
     said = [] if len(columns) == every else [f"only {len(columns)} of {every} columns were run"]
     said += agreement(columns)
     if guesses:
-        total = sum(len(column.cells) for column in columns_of(cells))
-        said.append(f"trivial rules: {_listed(cells, guesses)}, of {total}")
+        total = sum(len(column.printed.cells) for column in columns)
+        said.append(f"trivial rules: {_listed(columns, guesses)}, of {total}")
     return said
 
 
@@ -125,6 +125,8 @@ def agreement(columns: Sequence[Reproduced]) -> list[str]:
     return said
 
 
-def _listed(cells: Printed, guesses: Guesses) -> str:
-    scores = sorted((right(cells, rules), name) for name, rules in guesses.items())
+def _listed(columns: Sequence[Reproduced], guesses: Guesses) -> str:
+    """What trivial rules score on the cells that were run."""
+    printed = [column.printed for column in columns]
+    scores = sorted((right(printed, rules), name) for name, rules in guesses.items())
     return ", ".join(f"“{name}” {score}" for score, name in scores)

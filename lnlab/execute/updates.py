@@ -14,6 +14,7 @@ from torch import Tensor
 from torch.nn.utils import clip_grads_with_norm_, get_total_norm
 
 from lnlab.compile.work import Setting
+from lnlab.nn.modes import switch
 from lnlab.probes.probe import State
 from lnlab.tasks.task import Batch, Task
 
@@ -49,6 +50,7 @@ class Updates:
         self.clip: float | None = train["clip"]
         self.rates = [group["initial_lr"] for group in self.optimizer.param_groups]
         self._parameters, self._buffers = list(state.model.parameters()), list(state.model.buffers())
+        self._train = switch(state.model)
         self._stream = stream(state.task, state.step * self.accumulate)
         self._coming: list[Batch] = []
         self._ahead: Gradient | None = None
@@ -81,7 +83,7 @@ class Updates:
         for group, rate in zip(self.optimizer.param_groups, self.rates, strict=True):
             group["lr"] = rate * factor
         self.optimizer.step()
-        self.optimizer.zero_grad(set_to_none=True)
+        self._forget()
         self._ahead, self._coming = None, []
         self.state.step += 1
         return float(self.rates[0] * factor)
@@ -89,7 +91,7 @@ class Updates:
     def _computed(self, batches: list[Batch]) -> Gradient:
         model, task = self.state.model, self.state.task
         losses, tokens, before = [], 0, [buffer.clone() for buffer in self._buffers]
-        model.train()
+        self._train(True)
         with torch.enable_grad():
             for number, batch in enumerate(batches):
                 torch.default_generator.manual_seed(self.state.draw("dropout", self.state.step + 1, number))
@@ -97,14 +99,19 @@ class Updates:
                 loss.backward()  # type: ignore[no-untyped-call]
                 losses.append(loss.detach())
                 tokens += units
-        model.eval()
+        self._train(False)
         parts = [p.grad for p in self._parameters]
-        self.optimizer.zero_grad(set_to_none=True)
+        self._forget()
         remembered = [buffer.clone() for buffer in self._buffers]
         self._remember(before)
         there = [part for part in parts if part is not None]
         torch._foreach_div_(there, tokens)
         return Gradient(float(torch.stack(losses).sum()) / tokens, get_total_norm(there), tokens, parts, remembered)
+
+    def _forget(self) -> None:
+        """No parameter has a gradient."""
+        for parameter in self._parameters:
+            parameter.grad = None
 
     def _remember(self, values: list[Tensor]) -> None:
         for buffer, value in zip(self._buffers, values, strict=True):

@@ -6,6 +6,7 @@ zeroed by the init and never by ``padding_idx``, which breaks second derivatives
 """
 
 import math
+from functools import lru_cache
 from typing import Literal
 
 import torch
@@ -57,8 +58,12 @@ def unit_rows(table: Tensor) -> Tensor:
     return torch.cat([table[: PAD + 1], normalize(table[PAD + 1 :], dim=-1)])
 
 
+@lru_cache(maxsize=64)
 def sinusoids(length: int, width: int, device: torch.device | None = None) -> Tensor:
-    """Positions 0, 1, ... as sines and cosines of geometric wave lengths: (length, width), float64."""
+    """Positions 0, 1, ... as sines and cosines of geometric wave lengths: (length, width), float64.
+
+    They are kept, as every forward pass asks for them: not to be changed in place.
+    """
     time = torch.arange(length, dtype=torch.float64, device=device)
     even = torch.arange(0, width, 2, dtype=torch.float64, device=device)
     angle = time[:, None] * LONGEST_WAVE ** (-even / width)

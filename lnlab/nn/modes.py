@@ -1,11 +1,28 @@
-"""Training or evaluation mode for a while."""
+"""Training or evaluation mode, for good or for a while."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 
 from torch import nn
 
 from lnlab.nn.batch_norm import batch_statistics
+
+
+def switch(model: nn.Module) -> Callable[[bool], object]:
+    """What ``model.train`` does, with a boolean, at a twentieth of its cost, for the modules that there are now.
+
+    ``nn.Module`` looks for parameters and modules whenever an attribute is set, and a mode is neither. A model with a
+    module that has a ``train`` of its own is asked itself.
+    """
+    modules = list(model.modules())
+    if any(type(module).train is not nn.Module.train for module in modules):
+        return model.train
+
+    def to(training: bool) -> None:
+        for module in modules:
+            object.__setattr__(module, "training", training)
+
+    return to
 
 
 @contextmanager

@@ -99,10 +99,10 @@ def where_of(where: Mapping[str, Json]) -> dict[str, str]:
     return asked
 
 
-def found_cells(results: Results, printed: Printed, asked: Mapping[str, str]) -> tuple[list[Reproduced], list[Found]]:
-    """The columns that were run, and their cells, table by table."""
-    columns = sorted(reproduced(results, printed, dict(asked)), key=_order(results, printed))
-    behind = _behind(results, asked)
+def found_cells(results: Results, printed: Printed, where: Mapping[str, Json]) -> tuple[list[Reproduced], list[Found]]:
+    """The columns that were run, and their cells, table by table; of the runs that ``where`` takes."""
+    columns = sorted(reproduced(results, printed, where), key=_order(results, printed))
+    behind = _behind(results, where_of(where))
     return columns, [cell for column in columns for cell in _cells(column, behind)]
 
 
@@ -118,7 +118,8 @@ def _behind(results: Results, asked: Mapping[str, str]) -> Behind:
     rule = convergences.builder(convergences.resolve(asked["rule"]))
     mode = asked.get("statistics")
     every = [c for c in courses(results) if c.split == asked["split"] and mode in (None, c.statistics)]
-    return {course.run: (course, rule(course.curve)) for course in every}
+    judged = {course.run: (course, rule(course.curve)) for course in every}
+    return {run: found for run, found in judged.items() if found[1].why != "short"}
 
 
 def _cells(column: Reproduced, behind: Behind) -> list[Found]:
@@ -150,9 +151,7 @@ def told(cell: Found) -> tuple[str, ...]:
     first += f" (95 % interval of the share {low:.2f} to {high:.2f}, exact)."
     gone = cell.runs.height - cell.n
     said = [first, f"Median updates to nine tenths of the drop: {number(cell.time)}."]
-    said += (
-        [f"{count(gone, 'run')} did not end by itself." if gone == 1 else f"{gone} runs did not end."] if gone else []
-    )
+    said += [f"{count(gone, 'run')} could not be judged."] if gone else []
     said += [f"Seed {seed}: {judged.reason}." for seed, _, judged in cell.judged]
     return tuple(said)
 

@@ -4,6 +4,7 @@ import json
 
 import polars as pl
 
+from lnlab.analyse.settings import labels
 from lnlab.report.wording import together, value_of_axis
 from lnlab.spec.depths import axes_said_by
 from lnlab.tables import Results
@@ -29,16 +30,18 @@ def series(results: Results, runs: pl.DataFrame, x: str) -> tuple[tuple[str, ...
     counts = here.group_by("axis", maintain_order=True).agg(pl.col("value").n_unique())
     varying = counts.filter(pl.col("value") > 1)["axis"].to_list()
     told: dict[str, list[tuple[int, str]]] = {run: [] for run in runs["run"]}
+    variant = dict(results.runs.select("run", "variant").iter_rows())
     for axis in varying:
         order = results.axes.filter(pl.col("axis") == axis)["value"].unique(maintain_order=True).to_list()
-        for run, value, label in here.filter(pl.col("axis") == axis).select("run", "value", "label").iter_rows():
-            told[run].append((order.index(value), value_of_axis(axis, json.loads(value), label)))
+        called = labels(results, axis)
+        for run, value in here.filter(pl.col("axis") == axis).select("run", "value").iter_rows():
+            told[run].append((order.index(value), value_of_axis(axis, json.loads(value), called[variant[run]])))
     table = [(run, together(word for _, word in words) or ALONE) for run, words in told.items()]
     places = {name: [place for place, _ in told[run]] for run, name in table}
     names = sorted(places, key=lambda name: places[name])
-    labels = pl.DataFrame(table, schema={"run": pl.String, "series": pl.String}, orient="row")
+    found = pl.DataFrame(table, schema={"run": pl.String, "series": pl.String}, orient="row")
     line = pl.col("series").replace_strict(names, range(len(names)), return_dtype=pl.Int32).alias("line")
-    return tuple(names), tuple((places[name] or [0])[0] for name in names), labels.with_columns(line)
+    return tuple(names), tuple((places[name] or [0])[0] for name in names), found.with_columns(line)
 
 
 def _led_by(axes: pl.DataFrame, leader: str, *, numbers: bool = False) -> list[str]:

@@ -3,6 +3,7 @@
 A list of choices is entered by kind: ``interventions.rescale.factor``.
 """
 
+import json
 from collections.abc import Mapping
 from typing import Final
 
@@ -58,3 +59,19 @@ def place(where: Mapping[str, Json]) -> str:
     """Sites as a reader says them: ``decoder last feed_forward sum``; several words of one key with a stroke."""
     given = [each if isinstance(each, list | tuple) else [each] for each in where.values() if each is not None]
     return " ".join("/".join(map(str, words)) for words in given) or "everywhere"
+
+
+def label(value: Json) -> str:
+    """A value of an axis as a reader sees it: a word, a number, or ``rms (eps 1e-06)``."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, Mapping) and "kind" in value:
+        params = ", ".join(_param(name, inner) for name, inner in value.items() if name != "kind")
+        return f"{value['kind']} ({params})" if params else str(value["kind"])
+    if is_choices(value):
+        return " and ".join(map(label, value)) or NONE
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _param(name: str, value: Json) -> str:
+    return place(value) if isinstance(value, Mapping) and "kind" not in value else f"{name} {label(value)}"

@@ -3,7 +3,6 @@
 A remembered plan is read without the modules that compiled it, so that a rerun with nothing to do is quick.
 """
 
-import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from io import BytesIO
@@ -15,7 +14,7 @@ import polars as pl
 from lnlab.compile.decisions import as_json
 from lnlab.compile.digests import Input
 from lnlab.keys import Json, canonical, digest_bytes
-from lnlab.spec.values import NONE, is_choices, place
+from lnlab.spec.values import label
 from lnlab.store import files
 from lnlab.store.layout import plan_folder
 from lnlab.store.seal import Damaged, read_bytes, read_checked, seal, unseal
@@ -183,19 +182,3 @@ def _frame(table: str, rows: Iterable[tuple[Any, ...]]) -> pl.DataFrame:
 
 def _number(value: Json) -> float | None:
     return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
-
-
-def label(value: Json) -> str:
-    """A value of an axis as a reader sees it: a word, a number, or ``rms (eps 1e-06)``."""
-    if isinstance(value, str):
-        return value
-    if isinstance(value, dict) and "kind" in value:
-        params = ", ".join(_param(name, inner) for name, inner in value.items() if name != "kind")
-        return f"{value['kind']} ({params})" if params else str(value["kind"])
-    if is_choices(value):
-        return " and ".join(map(label, value)) or NONE
-    return json.dumps(value, ensure_ascii=False)
-
-
-def _param(name: str, value: Json) -> str:
-    return place(value) if isinstance(value, dict) and "kind" not in value else f"{name} {label(value)}"

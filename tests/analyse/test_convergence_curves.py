@@ -142,6 +142,14 @@ def test_a_run_that_did_not_end_by_itself_is_not_judged(made):
     assert (found.seeds, list(found.lost), found.pending) == ([1], [2], (3,))
 
 
+def test_a_loss_that_was_measured_once_has_neither_converged_nor_not(made):
+    once = (("validation", "batch_nll", ()),)
+    results = made({("post", 0.1, 1): Run(others=once), ("post", 0.1, 2): Run(others=once, status="diverged")})
+    for quantity in ("converged", "time_to_converge"):
+        found = select(results, {"quantity": quantity, "split": "validation", "statistics": "batch"})
+        assert set(found["seed"]) == {2}
+
+
 def test_what_has_not_converged_takes_for_ever(made):
     results = made({("post", 0.1, 1): Run(), ("post", 0.1, 2): Run(train=SLOW)})
     assert number(results, "time_to_converge", "learned", seed=1) == 40

@@ -1,6 +1,7 @@
 """Paths of a setting: long, short, absent."""
 
-from lnlab.analyse.settings import found_at, has_value, paths, settings, value_at, words
+from lnlab.analyse.settings import found_at, has_value, labels, paths, settings, value_at, words
+from lnlab.spec.values import label
 
 
 def test_a_long_path_reaches_parameters_of_choices(setting):
@@ -44,6 +45,23 @@ def test_kinds_alike_are_told_apart_by_their_label_or_whole(setting, experiment)
     assert words(bare, "norm") == {"a": '{"eps":0.1,"kind":"layer"}', "b": '{"eps":0.2,"kind":"layer"}'}
     labelled = experiment(variants, (1,), lambda v, s: [], axes=[("norm", lambda s: s["encoder"]["norm"]["eps"])])
     assert words(labelled, "norm") == {"a": "0.1", "b": "0.2"}
+
+
+def test_a_label_names_the_parameters_alone_in_which_another_of_its_kind_differs(setting, experiment):
+    plain = {"kind": "batch", "eps": 1e-5, "momentum": 0.1, "naive": False}
+    norms = {
+        "a": plain,
+        "b": {**plain, "naive": True},
+        "c": {"kind": "layer", "eps": 1e-5},
+        "d": {"kind": "rms", "eps": 0.5},
+    }
+    said = {"a": "batch", "b": label(norms["b"]), "c": "layer", "d": label(norms["d"])}
+    assert said["b"] == "batch (eps 1e-05, momentum 0.1, naive true)"
+    called = {norm["kind"] + str(norm.get("naive")): said[name] for name, norm in norms.items()}
+    axes = [("norm", lambda s: called[s["encoder"]["norm"]["kind"] + str(s["encoder"]["norm"].get("naive"))])]
+    found = experiment({name: setting(norm=norm) for name, norm in norms.items()}, (1,), lambda v, s: [], axes=axes)
+    assert labels(found, "norm") == {"a": "batch", "b": "batch (naive true)", "c": "layer", "d": "rms (eps 0.5)"}
+    assert words(found, "norm") == labels(found, "norm")
 
 
 def test_a_name_that_the_spec_gives_is_a_path_of_the_setting(setting, experiment):

@@ -53,6 +53,14 @@ def test_counts_have_binomial_p_values_and_exact_bounds_none(judged):
     assert p_value(judged([1.0], at_most=2, exact=True)) == 0.0
 
 
+@pytest.mark.parametrize("kind", ["status", "everywhere"])
+def test_shares_of_seeds_have_binomial_p_values_though_all_are_alike(judged, kind):
+    """Six of six: as unlikely as six heads in a row, and not a mean without scatter."""
+    claim = {"kind": kind, "at_most": 2}
+    assert p_value(judged([1.0] * 6, **claim)) == pytest.approx(2 * 0.5**6)
+    assert p_value(judged([3.0] * 6, **claim)) == pytest.approx(2 * 0.5**6)
+
+
 def test_what_is_not_decisive_has_no_p(judged):
     assert p_value(judged([1.0, 1.1, 0.9], at_most=1.0)) == 1.0
 

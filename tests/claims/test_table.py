@@ -115,9 +115,23 @@ def test_a_run_that_diverged_has_not_converged_and_one_that_was_lost_takes_its_s
 
 def test_columns_that_were_not_run_are_told_and_without_any_it_is_not_testable():
     shallow = {key: letters for key, letters in AS_PRINTED.items() if key[1] == 1}
-    assert "only 2 of 4 columns were run" in judged(results_of(*[shallow] * 5), "table", cells=CELLS).reason
+    found = judged(results_of(*[shallow] * 5), "table", cells=CELLS, guesses={"all": [{"at_most": 0.1}]})
+    assert "only 2 of 4 columns were run" in found.reason
+    assert "“all” 6, of 6" in found.reason
     other = {("rms", 1): "NCC"}
     assert judged(results_of(other), "table", cells=CELLS).verdict == "not testable here"
+
+
+def test_a_run_with_several_numbers_is_refused():
+    results = results_of(*[AS_PRINTED] * 5)
+    again = results.tables["curves"].filter(quantity="loss").with_columns(quantity=pl.lit("nll"))
+    later = again.with_columns(pl.col("step") + 40)
+    twice = Results(
+        results.runs, results.axes, results.tables | {"curves": pl.concat([results.tables["curves"], again, later])}
+    )
+    with pytest.raises(LabError, match="pin rule, split or statistics"):
+        judged(twice, "table", cells=CELLS)
+    assert judged(twice, "table", cells=CELLS, of={**OF, "statistics": "batch"}).verdict == "supported"
 
 
 def test_a_table_is_of_what_converged_and_its_margins_are_in_order():
@@ -177,3 +191,18 @@ def test_it_declares_a_region_or_that_all_are_equal():
             judged(results, "everywhere", **given)
     with pytest.raises(LabError, match="a run has several numbers"):
         judged(results, "everywhere", of={"quantity": "converged", "split": "train"}, at_most=0)
+
+
+def test_of_several_settings_a_table_is_of_the_one_that_is_selected():
+    """Two widths, of which one is as printed: its seeds are not held up by the runs of the other."""
+    asked, other = results_of(*[AS_PRINTED] * 5), results_of(*[moved(layer1="NNN", batch5="CCC")] * 5)
+    runs = other.runs.with_columns(
+        pl.col("run", "trajectory", "variant") + " wide", pl.col("setting").str.replace('"d_model":32', '"d_model":64')
+    )
+    axes = other.axes.with_columns(pl.col("run") + " wide")
+    curves = other.tables["curves"].with_columns(pl.col("run", "trajectory", "variant") + " wide")
+    tables = asked.tables | {"curves": pl.concat([asked.tables["curves"], curves])}
+    both = Results(pl.concat([asked.runs, runs]), pl.concat([asked.axes, axes]), tables)
+    narrow, wide = (judged(both, "table", cells=CELLS, of={**OF, "model.d_model": d}) for d in (32, 64))
+    assert (narrow.verdict, narrow.estimate, narrow.n) == ("supported", 0.0, 5)
+    assert wide.verdict == "contradicted"

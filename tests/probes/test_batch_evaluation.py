@@ -8,6 +8,7 @@ from lnlab.catalogue import REGISTRIES
 from lnlab.compile.work import Measurement
 from lnlab.execute.measure import measure
 from lnlab.nn.batch_norm import BatchNorm, batch_statistics
+from lnlab.probes.batch_evaluation import batch_evaluation
 
 TASK = {"kind": "classification", "corpus": SMALL["labelled_corpus"], "vocabulary": 80, "batch_sentences": 8}
 SHAPE = {"layers": 1, "d_model": 16, "heads": 2, "d_ff": 24}
@@ -53,6 +54,23 @@ def test_running_statistics_stay_as_they_are():
     looked(made, "batch_evaluation")
     assert norms
     assert all(torch.equal(norm.running_mean, was) for norm, was in zip(norms, before, strict=True))
+
+
+@pytest.mark.parametrize("training", [True, False])
+def test_neither_modes_nor_random_numbers_nor_gradients_show_that_it_looked(training):
+    """Of itself, before the guard around every probe would put anything back."""
+    made = state("batch")
+    made.model.train(training)
+    next(module for module in made.model.modules() if isinstance(module, BatchNorm)).train(not training)
+    before = [module.training for module in made.model.modules()]
+    torch.default_generator.manual_seed(5)
+    random = torch.default_generator.get_state()
+    assert list(batch_evaluation(made))
+    assert [module.training for module in made.model.modules()] == before
+    assert not any(getattr(module, "observed", False) for module in made.model.modules())
+    assert torch.equal(torch.default_generator.get_state(), random)
+    assert all(parameter.grad is None for parameter in made.model.parameters())
+    assert torch.is_grad_enabled()
 
 
 def test_a_task_without_an_end_has_no_accuracy():

@@ -101,10 +101,22 @@ def test_the_order_is_that_of_the_sweep_and_each_mark_has_a_symbol(results):
     ]
 
 
+def test_only_the_runs_that_where_takes_are_in_a_cell(results):
+    only = section(results, where={**CHOICE["where"], "seed": [1, 2]}).tables[0]
+    assert only.rows.select("k", "n").rows() == [(0, 2), (2, 2), (2, 2), (1, 2)]
+    assert len({cell.target for _, cells in only.shown.view.blocks[0].rows for cell in cells}) == 4
+    whole = section(results).tables[0].shown.view
+    assert not {each.stem for each in only.shown.view.behind} & {each.stem for each in whole.behind}
+
+
 def test_scores_of_trivial_rules_and_the_rule_itself_stand_below(results):
     notes = " ".join(section(results).tables[0].shown.view.notes)
     assert "2 of 4 cells agree by majority of seeds" in notes
-    assert "“nothing” 2 and “up to .1” 4" in notes
+    assert "Of all 4 printed cells, trivial rules get right: “nothing” 2 and “up to .1” 4" in notes
+    rates = [*RATES, 0.01]
+    tables = [{**CELLS["tables"][0], "columns": {"layer": "NCC", "batch": "NCC"}}]
+    more = section(results, cells={**CELLS, "rates": rates, "tables": tables})
+    assert "Of the 4 printed cells that were run, of 6, trivial" in " ".join(more.tables[0].shown.view.notes)
     assert "“learned”, on the train loss: L_n < (1 - share) H" in notes
     assert "share 0.125" in notes
 
@@ -133,6 +145,20 @@ def test_no_line_has_more_than_fifty_places_and_extremes_stay(results):
     whole = results.tables["curves"].filter(quantity="loss", run="layer0.1-1")["value"]
     thinned = kept.filter(quantity="loss", run="layer0.1-1")["value"]
     assert (thinned.len() <= 50, thinned.min(), thinned.max()) == (True, whole.min(), whole.max())
+
+
+def test_a_long_line_is_thinned_though_many_short_ones_stand_beside_it():
+    few = made()
+    short = few.tables["curves"].filter(
+        (pl.col("quantity") != "loss") | pl.col("run").eq("layer0.1-1") | (pl.col("step") < 5)
+    )
+    results = Results(few.runs, few.axes, few.tables | {"curves": short})
+    view = section(results).tables[0].shown.view
+    lengths = [
+        len(d.split("L")) for each in view.behind for style, d in each.drawing.paths if style.startswith("train")
+    ]
+    assert max(lengths) <= 50
+    assert 5 in lengths
 
 
 def test_a_drawing_stays_inside_and_ends_before_what_is_not_finite():

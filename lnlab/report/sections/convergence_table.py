@@ -1,5 +1,6 @@
 """A printed table of C and N and ours in one: a link in each cell to the losses behind it, and the rule below."""
 
+import re
 from collections.abc import Mapping, Sequence
 from itertools import groupby
 
@@ -55,15 +56,17 @@ def convergence_table(
 ) -> Section:
     """``C or N, k/n``: what is printed, and how many of our runs converge, with the losses behind each cell (Yu, 2024).
 
-    ``where: {rule: ..., split: ...}`` says by which rule of convergence, on which loss; ``cells`` are the printed
-    tables, ``guesses`` trivial rules, whose right cells stand beside ours. ``curves: false`` leaves out the losses.
+    ``where: {rule: ..., split: ...}`` says by which rule of convergence, on which loss, and of which runs; ``cells``
+    are the printed tables, ``guesses`` trivial rules, whose right cells stand beside ours. ``curves: false`` leaves out
+    the losses.
     """
     asked = where_of(where)
-    columns, found = found_cells(results, cells, asked)
+    columns, found = found_cells(results, cells, where)
     rows = _rows(results, columns)
     if not any(cell.judged for cell in found):
         return Section("No run of these tables has ended yet", missing=_missing(results, columns), rows=rows)
-    stems = {cell.place: f"cell-{'-'.join(asked.values())}-{n}" for n, cell in enumerate(found, 1)} if curves else {}
+    words = re.findall(r"\w+", " ".join(str(value).lower() for value in {**asked, **where}.values()))
+    stems = {cell.place: f"cell-{'-'.join(words)}-{n}" for n, cell in enumerate(found, 1)} if curves else {}
     blocks = tuple(_block(name, each, stems) for name, each in _by_table(found))
     behind = tuple(_behind(results, found, stems)) if curves else ()
     matrix = Matrix(blocks, tuple(_notes(columns, cells, guesses, asked)), behind)
@@ -125,8 +128,12 @@ def _curve(results: Results, quantity: str, split: str) -> pl.DataFrame:
 def _thinned(results: Results) -> pl.DataFrame:
     """The training losses in at most ``MOST`` places a run, the extremes among them; the same once thinned."""
     rows = _curve(results, "loss", "train").filter(pl.col("value").is_finite()).sort("run", "step")
-    marked = rows.with_columns(panel=pl.lit(None, pl.String), series="run")
-    return thin(marked, MOST * rows["run"].n_unique())[0].drop("panel", "series") if rows.height else rows
+    long = pl.len().over("run") > MOST
+    marked = rows.filter(long).with_columns(panel=pl.lit(None, pl.String), series="run")
+    if marked.is_empty():
+        return rows
+    thinned = thin(marked, MOST * marked["run"].n_unique())[0].drop("panel", "series")
+    return pl.concat([rows.filter(~long), thinned]).sort("run", "step")
 
 
 def _rows(results: Results, columns: Sequence[Reproduced]) -> dict[str, pl.DataFrame]:
@@ -148,12 +155,14 @@ def _missing(results: Results, columns: Sequence[Reproduced]) -> str:
 
 def _notes(columns: Sequence[Reproduced], cells: Printed, guesses: Guesses, asked: Mapping[str, str]) -> list[str]:
     """The score, what trivial rules score, and the rule itself."""
-    total = sum(len(column.cells) for column in columns_of(cells))
+    printed = [column.printed for column in columns]
+    here, total = (sum(len(column.cells) for column in each) for each in (printed, columns_of(cells)))
     said = [f"Agreement: {'; '.join(agreement(columns))}."]
     if guesses:
-        scores = sorted((right(cells, rules), name) for name, rules in guesses.items())
+        scores = sorted((right(printed, rules), name) for name, rules in guesses.items())
         each = listing(f"“{name}” {score}" for score, name in scores)
-        said.append(f"Of all {total} printed cells, trivial rules get right: {each}.")
+        which = f"all {total} printed cells" if here == total else f"the {here} printed cells that were run, of {total}"
+        said.append(f"Of {which}, trivial rules get right: {each}.")
     entry = convergences[asked["rule"]]
     formula = entry.summary.replace("``", "").rstrip(".")
     mode = f", {asked['statistics']} statistics" if "statistics" in asked else ""

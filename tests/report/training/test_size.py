@@ -1,11 +1,15 @@
-"""A study of 756 runs of 600 updates: its page is made in seconds, and stays small."""
+"""A study of 756 runs of 600 updates: its page is made in seconds, and stays small, as lines and as a printed table."""
 
 import json
 import math
+import re
+from itertools import product
+from pathlib import Path
 from time import process_time
 
 import polars as pl
 import pytest
+from ruamel.yaml import YAML
 
 from lnlab.report.folder import empty
 from lnlab.report.write import render, write_report
@@ -13,6 +17,8 @@ from lnlab.tables import WRITTEN_BY_WORKERS, Results, frame
 
 VARIANTS, SEEDS, STEPS = 126, 6, 600
 SECONDS, BYTES = 8.0, 2_000_000
+SPEC = Path(__file__).parents[3] / "specs" / "yu_convergence.yaml"
+EPOCH = 60
 
 
 def study():
@@ -62,6 +68,30 @@ def study():
     return Results(whole, frame("axes", axes), tables)
 
 
+def as_table(study):
+    """The same losses as those of 18 models at seven rates, with their means over epochs."""
+    sweep = YAML(typ="safe", pure=True).load(SPEC)["sweep"][0]
+    of, settings, axes = {}, {}, []
+    for v, values in enumerate(product(*sweep.values())):
+        of[f"v{v}"] = dict(zip(sweep, values, strict=True))
+        _, layers, norm, rate = values
+        stack = {"layers": layers, "norm": {"kind": norm}, "placement": {"kind": "post"}}
+        optimizer = {"kind": "sgd", "lr": float(rate)}
+        settings[f"v{v}"] = json.dumps({"task": {"kind": "t"}, "encoder": stack, "optimizer": optimizer})
+    for run, variant in study.runs.select("run", "variant").iter_rows():
+        for axis, value in of[variant].items():
+            number = None if isinstance(value, str) else float(value)
+            axes.append({"run": run, "axis": axis, "value": json.dumps(value), "number": number, "label": str(value)})
+    runs = study.runs.with_columns(pl.col("variant").replace_strict(settings).alias("setting"))
+    curves = study.tables["curves"]
+    losses, ends = curves.filter(quantity="loss"), pl.col("step") // EPOCH * EPOCH + EPOCH
+    means = losses.group_by("run", "variant", "seed", "trajectory", "split", ends.alias("step")).agg("value")
+    means = means.with_columns(pl.col("value").list.mean(), quantity=pl.lit("epoch_loss"))
+    epochs = means.with_columns(quantity=pl.lit("epoch"), value=pl.col("step") / EPOCH)
+    every = [curves, *(each.select(curves.columns).cast(dict(curves.schema)) for each in (means, epochs))]
+    return Results(runs, frame("axes", axes), study.tables | {"curves": pl.concat(every).sort("run", "step")})
+
+
 @pytest.fixture(scope="module")
 def results():
     return study()
@@ -82,3 +112,25 @@ def test_the_page_of_756_runs_is_made_in_seconds_and_stays_small(results, facts_
     kept = pl.read_parquet(tmp_path / "data" / "curves.parquet").filter(quantity="loss")
     assert kept.height <= 50 * VARIANTS * SEEDS
     assert math.isclose(kept["value"].max(), results.tables["curves"].filter(quantity="loss")["value"].max())
+
+
+def test_the_page_of_the_printed_table_with_756_runs_behind_it_stays_small(results, facts_of, tmp_path):
+    """Every section of it, as the spec has them."""
+    sections = tuple(
+        {k: v for k, v in each.items() if k != "claims"} for each in YAML(typ="safe", pure=True).load(SPEC)["report"]
+    )
+    study = as_table(results)
+    write_report(tmp_path, facts_of(sections=sections), study, [], single_file=True)
+    page, *_ = render(tmp_path, single_file=True)
+    text = page.read_text()
+    assert "could not be made" not in text
+    assert text.count('href="#cell-') == VARIANTS
+    assert page.stat().st_size < BYTES
+    lines = [path.split("L") for path in re.findall(r'class="train [a-z]+" d="M([^"]+)"', text)]
+    assert len(lines) == VARIANTS * SEEDS
+    assert max(map(len, lines)) <= 50
+    kept = pl.read_parquet(tmp_path / "data" / "curves.parquet").filter(quantity="loss")
+    whole = study.tables["curves"].filter(quantity="loss")
+    for extreme in (pl.col("value").min(), pl.col("value").max()):
+        found, expected = (rows.group_by("run").agg(extreme).sort("run") for rows in (kept, whole))
+        assert found.equals(expected)
