@@ -55,7 +55,7 @@ def room(units: Sequence[Trajectory], registries: Registries, workers: int, memo
     at_once = max(1, min(workers, int(SHARE * memory) // (least + LIBRARIES)))
     bound = int(SHARE * memory) // max(1, min(at_once, len(units))) - LIBRARIES
     made = tuple(_within(unit, registries, bound) for unit in units)
-    pairs = [pair for old, new in zip(units, made, strict=True) for pair in zip(old.measurements, new.measurements)]
+    pairs = [pair for old, new in zip(units, made, strict=True) for pair in zip(old.measurements, new.measurements, strict=True)]
     return Room(
         memory=memory,
         workers=at_once,

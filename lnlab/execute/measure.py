@@ -8,6 +8,7 @@ from torch import Tensor, nn
 
 from lnlab.compile.work import Measurement
 from lnlab.errors import LabError, Problem
+from lnlab.execute.heap import give_back
 from lnlab.execute.unit import Registries
 from lnlab.probes.probe import State
 from lnlab.tables import Row
@@ -22,6 +23,8 @@ def measure(state: State, measurement: Measurement, registries: Registries) -> t
     kind = measurement.probe["kind"]
     with no_trace(state.model, kind):
         rows = list(registries["probe"].builder(measurement.probe)(state))
+    if "memory" in registries["probe"][kind].tags:
+        give_back()
     table: str = registries["probe"][kind].tags["table"]
     address = {"step": measurement.step} if table == "curves" else {"measurement": measurement.key}
     return table, [{**address, **row} for row in rows]
