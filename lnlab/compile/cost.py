@@ -5,7 +5,7 @@ and of an init that looks at data.
 
 Memory is an estimate, right to within a factor of two: four copies of every parameter (its value, its gradient and two
 of their size), and for each token of a batch what the backward pass keeps: per layer 16 vectors of width ``d_model``
-and 4 of ``d_ff``, and four rows of logits. A probe that holds more than a backward pass says so itself, ``memory=``.
+and 4 of ``d_ff``, and four rows of logits. A probe that may hold more says how much itself, by its tag ``memory=``.
 """
 
 import os
@@ -77,7 +77,7 @@ def passes(measurement: Measurement, registries: Registries) -> float:
 
 
 def held(measurement: Measurement, load: Load, registries: Registries) -> int:
-    """Bytes that a measurement holds beside the state: what the tag ``memory`` of its probe says, or none of note."""
+    """Bytes that a measurement holds beside the state, as the tag ``memory`` of its probe says; 0 without one."""
     reckon = registries["probe"][measurement.probe["kind"]].tags.get("memory")
     return int(reckon(measurement.probe, load)) if reckon is not None else 0
 

@@ -55,15 +55,15 @@ def room(units: Sequence[Trajectory], registries: Registries, workers: int, memo
     at_once = max(1, min(workers, int(SHARE * memory) // (least + LIBRARIES)))
     bound = int(SHARE * memory) // max(1, min(at_once, len(units))) - LIBRARIES
     made = tuple(_within(unit, registries, bound) for unit in units)
-    pairs = [pair for old, new in zip(units, made, strict=True) for pair in zip(old.measurements, new.measurements, strict=True)]
+    given, chosen = ([m for unit in some for m in unit.measurements] for some in (units, made))
     return Room(
         memory=memory,
         workers=at_once,
         bound=bound,
         peak=max((_peak(unit, registries) for unit in made), default=0),
         units=made,
-        frugal=sum(old.probe != new.probe for old, new in pairs),
-        could=sum(_frugal(old, registries).probe != old.probe for old, _ in pairs),
+        frugal=sum(old.probe != new.probe for old, new in zip(given, chosen, strict=True)),
+        could=sum(_frugal(old, registries).probe != old.probe for old in given),
     )
 
 

@@ -76,8 +76,8 @@ def hessian_spectrum(
     of the loss. ``preconditioned`` operators are in Adam's coordinates, without those that have had no gradient.
     ``tolerance`` ends a draw early, where neither the ends nor the measure move by more than this share of the range.
     ``keep`` holds the graph of every batch, 0.4 MB a target token at 8,000 rows, and saves two fifths of the time;
-    where the memory of the machine does not allow it graphs are made anew, to the same bits. Products are in
-    ``precision``, recurrences in float64.
+    where the machine has no memory for it, graphs are made anew, to the same bits. Products are in ``precision``,
+    recurrences in float64.
 
     Raises:
         LabError: the loss is not finite, or a preconditioner is asked for that the optimizer does not have.

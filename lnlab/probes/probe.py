@@ -3,9 +3,9 @@
 A probe is ``(state, *, ...) -> rows`` of a table, without the column ``measurement``. Its tags: ``table``; ``passes``,
 which counts its forward-equivalents of one batch, summed over its batches (a gradient is 3); ``quantities``, all that
 it may measure; ``memory``, a function of its parameters and of a ``Load``, the bytes that it holds beside the state, if
-these are more than a gradient's; ``frugal``, parameters with which it holds least, to the same bits; ``trained``, that there is nothing to see before the first update; ``update``, that it looks at the last
-one; ``ahead``, a function of its parameters, whether it looks at the next one; ``translates``, that it needs a model
-and a task that do.
+these may be more than a gradient's; ``frugal``, parameters with which it holds least, to the same bits; ``trained``,
+that there is nothing to see before the first update; ``update``, that it looks at the last one; ``ahead``, a function
+of its parameters, whether it looks at the next one; ``translates``, that it needs a model and a task that do.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
