@@ -122,21 +122,28 @@ def words(results: Results, path: str) -> dict[str, str | float | None]:
     bare = {canonical(v): _word(v) for v in present}
     if len(set(bare.values())) == len(bare):
         return {variant: None if v is None else bare[canonical(v)] for variant, v in values.items()}
-    told = labels(results, path)
+    short = labels(results, path)
+    told = {variant: short[word] for variant, word in _labelled(results, path).items()}
     return {variant: None if v is None else told.get(variant, canonical(v)) for variant, v in values.items()}
 
 
 def labels(results: Results, axis: str) -> dict[str, str]:
-    """What each variant is called by its value of an axis.
+    """Each label of an axis, and what it is shortened to.
 
-    A label that spells out a choice keeps of its parameters those in which some variant's of its kind differs, or all
-    where none does.
+    One that spells out a choice keeps of its parameters those in which some variant's of its kind differs, or all where
+    none does.
     """
-    here = results.axes.filter(pl.col("axis") == axis).join(results.runs.select("run", "variant"), on="run")
-    known, called = settings(results), dict(here.select("variant", "label").iter_rows())
+    known, called = settings(results), _labelled(results, axis)
     at = {variant: value_at(known[variant], axis) for variant in called}
     distinct = {canonical(v): v for v in at.values() if isinstance(v, Mapping) and "kind" in v}
-    return {variant: _called(at[variant], word, distinct.values()) for variant, word in called.items()}
+    every = results.axes.filter(pl.col("axis") == axis)["label"].unique()
+    return {w: w for w in every} | {w: _called(at[v], w, distinct.values()) for v, w in called.items()}
+
+
+def _labelled(results: Results, axis: str) -> dict[str, str]:
+    """The label of each variant on an axis."""
+    here = results.axes.filter(pl.col("axis") == axis).join(results.runs.select("run", "variant"), on="run")
+    return dict(here.select("variant", "label").iter_rows())
 
 
 def _called(choice: Json, word: str, among: Iterable[Mapping[str, Json]]) -> str:

@@ -30,12 +30,11 @@ def series(results: Results, runs: pl.DataFrame, x: str) -> tuple[tuple[str, ...
     counts = here.group_by("axis", maintain_order=True).agg(pl.col("value").n_unique())
     varying = counts.filter(pl.col("value") > 1)["axis"].to_list()
     told: dict[str, list[tuple[int, str]]] = {run: [] for run in runs["run"]}
-    variant = dict(results.runs.select("run", "variant").iter_rows())
     for axis in varying:
         order = results.axes.filter(pl.col("axis") == axis)["value"].unique(maintain_order=True).to_list()
         called = labels(results, axis)
-        for run, value in here.filter(pl.col("axis") == axis).select("run", "value").iter_rows():
-            told[run].append((order.index(value), value_of_axis(axis, json.loads(value), called[variant[run]])))
+        for run, value, label in here.filter(pl.col("axis") == axis).select("run", "value", "label").iter_rows():
+            told[run].append((order.index(value), value_of_axis(axis, json.loads(value), called[label])))
     table = [(run, together(word for _, word in words) or ALONE) for run, words in told.items()]
     places = {name: [place for place, _ in told[run]] for run, name in table}
     names = sorted(places, key=lambda name: places[name])

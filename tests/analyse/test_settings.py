@@ -60,8 +60,9 @@ def test_a_label_names_the_parameters_alone_in_which_another_of_its_kind_differs
     called = {norm["kind"] + str(norm.get("naive")): said[name] for name, norm in norms.items()}
     axes = [("norm", lambda s: called[s["encoder"]["norm"]["kind"] + str(s["encoder"]["norm"].get("naive"))])]
     found = experiment({name: setting(norm=norm) for name, norm in norms.items()}, (1,), lambda v, s: [], axes=axes)
-    assert labels(found, "norm") == {"a": "batch", "b": "batch (naive true)", "c": "layer", "d": "rms (eps 0.5)"}
-    assert words(found, "norm") == labels(found, "norm")
+    short = {"a": "batch", "b": "batch (naive true)", "c": "layer", "d": "rms (eps 0.5)"}
+    assert words(found, "norm") == short
+    assert labels(found, "norm") == {said[name]: word for name, word in short.items()}
 
 
 def test_a_name_that_the_spec_gives_is_a_path_of_the_setting(setting, experiment):
