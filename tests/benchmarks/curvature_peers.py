@@ -5,7 +5,7 @@
 Peers are fed as their users feed them, in padded batches of 50 in file order, and again with our length-sorted shards.
 Blocks alternate; medians of the ratios are printed, with our own time against itself as the noise floor, and how far
 the tridiagonal coefficients lie apart as a share of the largest. Those of curvlinops agree with RMSNorm alone: it
-differentiates forward over reverse, where torch 2.13 is wrong for the scale of a LayerNorm. Peers are an extra: ``pip
+takes the jvp of a jacrev, which torch 2.13 has wrong for the scale of a LayerNorm. Peers are an extra: ``pip
 install lnlab[peers]``, and curvlinops with ``--no-deps``, so that it does not replace torch. Float32 everywhere,
 attention by its formula for all.
 """

@@ -51,7 +51,7 @@ def test_its_products_are_ours(tiny, placement):
 
 @pytest.mark.parametrize("placement", ["post", "pre"])
 def test_with_layer_norm_they_are_but_for_its_scales(tiny, placement):
-    """It differentiates forward over reverse, in batches, where torch 2.13 is wrong for the scale of a LayerNorm."""
+    """It takes the jvp of a jacrev, which torch 2.13 has wrong for the scale of a LayerNorm; of a grad it is right."""
     state = tiny("encoder_decoder", placement)
     expected, theirs = both(state)
     norms = {id(m.weight) for m in state.model.modules() if isinstance(m, nn.LayerNorm)}
