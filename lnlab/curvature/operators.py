@@ -106,11 +106,13 @@ class Sharded:
         self.device, self.dtype = self.parameters[0].device, self.parameters[0].dtype
         self._keep, self._threads = keep, threads
         self._together = together or (TOGETHER if self.size < SMALL else 1)
-        self._shards = [partial(linearize, private(model), loss, batch, self.parameters) for batch in batches]
+        shards = [(private(model), loss, batch) for batch in batches]
+        self._shards = [partial(linearize, *shard, self.parameters) for shard in shards]
         self._kept: list[Products] = []
         self.count = 0.0
         with differentiable():
-            for count, products in in_order(partial(_proved, keep=keep), self._shards, threads):
+            looks = zip(self._shards, [partial(summed, *shard) for shard in shards], strict=True)
+            for count, products in in_order(partial(_proved, keep=keep), list(looks), threads):
                 self.count += count
                 self._kept += [products] if products is not None else []
         if not self.count > 0:
@@ -183,14 +185,17 @@ def flat(tensors: Sequence[Tensor]) -> Tensor:
     return torch.cat([t.reshape(len(t), -1) for t in tensors], dim=-1)
 
 
-def _proved(shard: Callable[[], Linearized], *, keep: bool) -> tuple[float, Products | None]:
-    """A shard's count, and its products if they are kept, after a second look at its loss.
+def _proved(
+    looks: tuple[Callable[[], Linearized], Callable[[], tuple[Tensor, float]]], *, keep: bool
+) -> tuple[float, Products | None]:
+    """A shard's count, and its products if they are kept, after a second look at its loss, which is a forward pass.
 
     What is not kept is let go of before that look, so that no more than one graph is there at a time.
     """
-    made = shard()
+    linearized, again = looks
+    made = linearized()
     prove(made.loss)
     loss, count, products = made.loss.detach(), made.count, made.products if keep else None
     del made
-    steady(loss, shard().loss)
+    steady(loss, again()[0])
     return count, products
