@@ -8,9 +8,9 @@ with V rows of logits (none where a sentence has one answer), h heads, A attenti
 n coordinates of the scope. The numbers of a graph are those that autograd saves a token for a second backward pass
 through Post-LN with LayerNorm, counted: exact but for masks, and the same for the Hessian and the GGN. Other norms,
 placements and attentions save from 0.87 to 1.6 times as much, and SLACK stands in their middle. A row on its way
-through a graph takes about as much again: every activation gathers a gradient that waits for its turn. Where graphs are
-kept one more is there while the last is made, as every loss is looked at twice. What is reckoned was 0.85 to 1.48 of
-what a process grew by, at 30 MB to 1.3 GB (``tests/benchmarks/curvature_memory.py``).
+through a graph takes about as much again: every activation gathers a gradient that waits for its turn. Before there is
+a row, the second look at a loss holds a forward pass, which is less. What is reckoned was 0.85 to 1.48 of what a
+process grew by, at 30 MB to 1.3 GB (``tests/benchmarks/curvature_memory.py``).
 """
 
 from collections.abc import Mapping
