@@ -80,8 +80,12 @@ def hessian_spectrum(
     recurrences in float64.
 
     Raises:
-        LabError: the loss is not finite, or a preconditioner is asked for that the optimizer does not have.
+        LabError: the loss is not finite, a preconditioner is asked for that the optimizer does not have, or there are
+            fewer batches than parts.
     """
+    if parts is not None and parts > batches:
+        what = f"hessian_spectrum: found {parts} parts of {batches} batches, expected at least a batch for each"
+        raise LabError(Problem("", what, f"set batches: {parts}, or fewer parts"))
     given = state.batches(batches, split)
     dealt = {None: given} if parts is None else {k + 1: given[k::parts] for k in range(parts)}
     about = {"operator": operator, "scope": scope, "squared_norm": _squared_norm(state, operator, scope)}

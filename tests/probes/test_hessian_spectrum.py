@@ -129,6 +129,11 @@ def test_the_graphs_of_a_part_are_gone_before_those_of_the_next_are_made(state, 
     assert ({row["part"] for row in rows}, len(alive)) == ({1, 2, 3}, 3)
 
 
+def test_more_parts_than_batches_are_refused(state):
+    with pytest.raises(LabError, match=r"3 parts of 2 batches.*set batches: 3"):
+        list(hessian_spectrum(state("pre"), batches=2, parts=3))
+
+
 def test_parts_of_the_batches_have_spectra_of_their_own(state):
     """Each that of its own batches; weighted by tokens their traces make that of all."""
     made = state("post", layers=1, width=4, d_ff=4)
