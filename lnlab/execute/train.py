@@ -12,6 +12,7 @@ there, and ends with the same numbers to the last bit.
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from math import ceil, isfinite
 from typing import Any
 
@@ -76,7 +77,7 @@ class Walk:
     def __post_init__(self) -> None:
         train = self.trajectory.setting["train"]
         self._from = self.state.step
-        self._trained = self.target > 0
+        self._trained = self.target > 0 or any(map(self._ahead, chain.from_iterable(self.due.values())))
         self._updates = Updates(self.state, self.trajectory.setting) if self._trained else None
         self._rule: Callable[[Any], Ending | None] = lambda _: None
         self._evaluated: tuple[int, ...] = ()
@@ -94,7 +95,7 @@ class Walk:
             ending = self._to_target() if self._updates else self._look()
         finally:
             self._flush()
-        if self._trained and ending is None and time.monotonic() - begun > min(self.save_every, WORTH_KEEPING):
+        if self.state.step and ending is None and time.monotonic() - begun > min(self.save_every, WORTH_KEEPING):
             self._keep_state()
         return ending
 
@@ -106,6 +107,12 @@ class Walk:
                 self.curves.setdefault((row["split"], row["quantity"]), []).append((row["step"], row["value"]))
         losses = [value for _, value in self.curves.get(("train", "loss"), ()) if isfinite(value)]
         self.last_finite_loss = losses[-1] if losses else None
+
+    def _ahead(self, measurement: Measurement) -> bool:
+        """Whether it looks at the next update, which there is also where a walk ends before its run does."""
+        probe = measurement.probe
+        of: Callable[[Any], bool] = self.registries["probe"][probe["kind"]].tags.get("ahead", lambda _: False)
+        return of(probe)
 
     def _to_target(self) -> Ending | None:
         updates = self._updates

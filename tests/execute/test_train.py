@@ -307,6 +307,17 @@ def test_the_next_gradient_is_the_one_that_the_update_uses_and_costs_no_second_p
     assert len(calls) == 3
 
 
+@pytest.mark.parametrize("at", [0, 2])
+@pytest.mark.parametrize("probe", [{"kind": "along_step", "points": 2}, {"kind": "gradient_norm", "batches": "step"}])
+def test_what_the_next_update_will_do_is_seen_where_a_walk_ends_before_its_run(probe, at):
+    run = trajectory_of(4, probes=[(at, probe)])
+    whole, _, _, made = trained(run)
+    short, state, ending, again = trained(run, target=at)
+    table = REGISTRIES["probe"][probe["kind"]].tags["table"]
+    assert (made.missed, again.missed, ending, state.step) == ([], [], None, at)
+    assert short.rows[table] == whole.rows[table] != []
+
+
 def test_what_an_update_added_is_what_the_parameters_moved_by():
     trajectory = trajectory_of(3, [(2, "update_size"), (3, "displacement")])
     unit, state, _, _ = trained(trajectory)
