@@ -14,7 +14,7 @@ from lnlab.errors import Problem, ReportError
 from lnlab.keys import Json
 from lnlab.report.names import series
 from lnlab.report.wording import count, listing, value_of_axis
-from lnlab.tables import Results
+from lnlab.tables import ENDED, Results
 
 PANELS = ("stack", "sublayer", "tensor", "index")
 SEEDS = {
@@ -180,10 +180,13 @@ def left_out(not_finite: int, not_positive: int) -> tuple[str, ...]:
 
 
 def missing(runs: pl.DataFrame) -> str:
-    """Which of these runs have no finished outcome, counted by status."""
+    """Which of these runs have not finished, counted by status; one that diverged has a result and is not missing."""
     counts = runs["status"].fill_null("not run yet").value_counts(sort=True).sort("status")
-    gone = [f"{n} {status.replace('_', ' ')}" for status, n in counts.iter_rows() if status != "finished"]
-    return f"Missing: of {count(runs.height, 'run')}, {listing(gone)}." if gone else ""
+    others = [(status, f"{n} {status.replace('_', ' ')}") for status, n in counts.iter_rows() if status != "finished"]
+    if not others:
+        return ""
+    said = f"of {count(runs.height, 'run')}, {listing(words for _, words in others)}."
+    return f"O{said[1:]}" if all(status in ENDED for status, _ in others) else f"Missing: {said}"
 
 
 def stored(results: Results, quantity: str, rows: pl.DataFrame) -> dict[str, pl.DataFrame]:

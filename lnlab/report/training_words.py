@@ -24,7 +24,7 @@ TRAINING: Mapping[str, tuple[str, str, str]] = {
     "learned_fraction": (
         "learned fraction",
         "1 is the best arm",
-        "of what there is to learn between word frequencies and the best arm's median",
+        "of what there is to learn between frequencies alone and the best arm's median",
     ),
     "final_nll": ("final nll", "nats per token", "validation negative log likelihood at the end of training"),
     "best_nll_of_run": ("best nll", "nats per token", "smallest validation negative log likelihood in training"),

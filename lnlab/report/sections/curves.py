@@ -26,7 +26,7 @@ LOSSES = ("loss", "nll")
 """What the entropy of the words is a level of."""
 ROOM = 0.5
 """How much higher and lower than its lines the axis may go for their bands, as a share of their span."""
-FREQUENCIES = "no better than word frequencies"
+FREQUENCIES = "no better than frequencies alone"
 UPDATES: Mapping[X, str] = {"step": "updates", "epoch": "epochs"}
 
 

@@ -74,8 +74,8 @@ def test_bits_are_nats_over_ln_2_and_so_is_the_entropy_of_the_words(whole):
     ratio = nats.points["estimate"] / bits.points["estimate"]
     assert ratio.to_list() == pytest.approx([math.log(2)] * len(ratio))
     assert "bits per token" in bits.caption
-    assert "no better than word frequencies (5.5)" in nats.caption
-    assert f"no better than word frequencies ({5.5 / math.log(2):.2g})" in bits.caption
+    assert "no better than frequencies alone (5.5)" in nats.caption
+    assert f"no better than frequencies alone ({5.5 / math.log(2):.2g})" in bits.caption
     with pytest.raises(LabError, match="not in nats"):
         curves(whole, quantity="learning_rate", unit="bits")
 
@@ -122,7 +122,7 @@ def test_one_seed_missing_runs_and_nothing_measured_are_said(trained):
     assert curves(gone, **NLL).finding == "Nothing of the negative log likelihood has been measured yet"
     lost = trained(seeds=(1, 3), placements=("post",), rates=(3e-3,))
     section = curves(lost, quantity="loss", inset=True)
-    assert section.finding == "2 of 2 runs diverged"
+    assert (section.finding, section.missing) == ("2 of 2 runs diverged", "Of 2 runs, 2 diverged.")
     assert "NaN" not in svg(filled(section.charts[0]))
 
 
