@@ -95,7 +95,7 @@ def _entries(each: Arm, asked: Sequence[str]) -> list[tuple[object, ...]]:
 def _caption(asked: Sequence[str], shown: Sequence[str]) -> str:
     said = ["How the runs of each variant ended: how many of all finished, how many diverged and after which update."]
     if LEARNED in asked:
-        said.append("A run has learned if its learned fraction is above 0.9: 0 is frequencies alone, 1 the best median.")
+        said.append("A run has learned if its learned fraction is above 0.9: 0 is frequencies alone, 1 the best arm.")
     if shown:
         what = "; ".join(map(titled, shown))
         said.append(f"Medians over runs [lowest, highest]: {what}. A run that diverged ranks worst.")
