@@ -116,6 +116,6 @@ def signature(parameters: list[dict[str, Any]]) -> str:
     return ", ".join(
         p["name"]
         if p["required"]
-        else f"{p['name']}={p['default']['kind'] if isinstance(p['default'], dict) else p['default']}"
+        else f"{p['name']}={p['default'].get('kind', p['default']) if isinstance(p['default'], dict) else p['default']}"
         for p in parameters
     )

@@ -212,6 +212,11 @@ def test_list_shows_every_kind_with_parameters_and_formula(lnlab):
     assert "eps=1e-06" in line
 
 
+def test_every_list_is_readable_too(lnlab):
+    words = {word for line in lnlab("list").out.splitlines() for word in line.split()[:2]}
+    assert words >= {entry["name"] for entry in lnlab("list", "--json").json}
+
+
 def test_list_of_one_piece_shows_all_that_it_says_of_itself(lnlab):
     lines = lnlab("list", "placement", "mix").out.splitlines()
     assert lines[0] == "placement mix, version 1, by lnlab"

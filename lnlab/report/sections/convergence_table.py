@@ -8,7 +8,6 @@ import polars as pl
 
 from lnlab.analyse.agreement import Reproduced, errors
 from lnlab.analyse.convergence import convergences
-from lnlab.analyse.convergence_curves import PARTS
 from lnlab.analyse.intervals import clopper_pearson
 from lnlab.analyse.printed import Guesses, Printed, columns_of, right
 from lnlab.claims.table import agreement
@@ -25,16 +24,13 @@ from lnlab.report.convergence_cells import (
     told,
     where_of,
 )
-from lnlab.report.gather import missing
+from lnlab.report.convergence_rows import curve, rows_behind, thinned, unjudged
 from lnlab.report.matrix import Behind, Block, Matrix, MatrixCell, Trace, draw, finite
 from lnlab.report.section import Section, Table, sections
 from lnlab.report.tabular import Cell, Grid
-from lnlab.report.thinning import thin
 from lnlab.report.wording import listing, plain
 from lnlab.tables import Results
 
-MOST = 50
-"""Places that a line has at most."""
 STYLES = {"agrees": "supported", "differs": "contradicted", "half": "undecided", "missing": "not"}
 SHARE = {"low": pl.Float64, "high": pl.Float64}
 SCHEMA = {"table": pl.String, "rate": pl.Float64, "column": pl.String, "published": pl.String, "here": pl.String}
@@ -62,16 +58,16 @@ def convergence_table(
     """
     asked = where_of(where)
     columns, found = found_cells(results, cells, where)
-    rows = _rows(results, columns)
+    rows = rows_behind(results, columns)
     if not any(cell.judged for cell in found):
-        return Section("No run of these tables has ended yet", missing=_missing(results, columns), rows=rows)
+        return Section("No run of these tables has ended yet", missing=unjudged(results, columns), rows=rows)
     words = re.findall(r"\w+", " ".join(str(value).lower() for value in {**asked, **where}.values()))
     stems = {cell.place: f"cell-{'-'.join(words)}-{n}" for n, cell in enumerate(found, 1)} if curves else {}
     blocks = tuple(_block(name, each, stems) for name, each in _by_table(found))
     behind = tuple(_behind(results, found, stems)) if curves else ()
     matrix = Matrix(blocks, tuple(_notes(columns, cells, guesses, asked)), behind)
     finding = _finding(columns, found)
-    return Section(finding, (), (_table(found, matrix),), _missing(results, columns), rows)
+    return Section(finding, (), (_table(found, matrix),), unjudged(results, columns), rows)
 
 
 def _by_table(found: Sequence[Found]) -> list[tuple[str, list[Found]]]:
@@ -100,7 +96,7 @@ def _cell(cell: Found, stems: Mapping[Place, str]) -> MatrixCell:
 
 def _behind(results: Results, found: Sequence[Found], stems: Mapping[Place, str]) -> list[Behind]:
     """The losses of every cell: of the training batches, thinned, and of the validation split."""
-    traces = {"train": _lines(_thinned(results)), "validation": _lines(_curve(results, "nll", "validation"))}
+    traces = {"train": _lines(thinned(results)), "validation": _lines(curve(results, "nll", "validation"))}
     made = []
     for cell in found:
         fates = {course.run: judged.converged for _, course, judged in cell.judged}
@@ -119,38 +115,6 @@ def _behind(results: Results, found: Sequence[Found], stems: Mapping[Place, str]
 def _lines(rows: pl.DataFrame) -> dict[str, list[tuple[int, float]]]:
     each = rows.sort("step", maintain_order=True).group_by("run", maintain_order=True).agg("step", "value")
     return {run: list(zip(steps, values, strict=True)) for run, steps, values in each.iter_rows()}
-
-
-def _curve(results: Results, quantity: str, split: str) -> pl.DataFrame:
-    return results.tables["curves"].filter(pl.col("quantity") == quantity, pl.col("split") == split)
-
-
-def _thinned(results: Results) -> pl.DataFrame:
-    """The training losses in at most ``MOST`` places a run, the extremes among them; the same once thinned."""
-    rows = _curve(results, "loss", "train").filter(pl.col("value").is_finite()).sort("run", "step")
-    long = pl.len().over("run") > MOST
-    marked = rows.filter(long).with_columns(panel=pl.lit(None, pl.String), series="run")
-    if marked.is_empty():
-        return rows
-    thinned = thin(marked, MOST * marked["run"].n_unique())[0].drop("panel", "series")
-    return pl.concat([rows.filter(~long), thinned]).sort("run", "step")
-
-
-def _rows(results: Results, columns: Sequence[Reproduced]) -> dict[str, pl.DataFrame]:
-    """The stored rows behind it; of the training losses only what is drawn, where means over epochs were recorded."""
-    runs = {run for column in columns for run in column.runs["run"]}
-    table = results.tables["curves"].filter(pl.col("run").is_in(list(runs)), pl.col("quantity").is_in(PARTS))
-    losses, means = (pl.col("quantity") == word for word in ("loss", "epoch_loss"))
-    recorded = table.filter(means)["run"].unique().implode()
-    whole = table.filter(losses & (pl.col("split") == "train") & ~pl.col("run").is_in(recorded))
-    thinned = _thinned(results).filter(pl.col("run").is_in(list(runs)))
-    return {"curves": pl.concat([table.filter(~losses), whole, thinned]).unique(maintain_order=True)}
-
-
-def _missing(results: Results, columns: Sequence[Reproduced]) -> str:
-    runs = pl.concat([column.runs for column in columns]) if columns else results.runs
-    gone = runs.with_columns(pl.col("status").replace("diverged", "finished"))
-    return missing(gone)
 
 
 def _notes(columns: Sequence[Reproduced], cells: Printed, guesses: Guesses, asked: Mapping[str, str]) -> list[str]:
