@@ -22,7 +22,7 @@ def section(results, *given, **more):
 
 
 def lines(found):
-    return [[text for text, _ in row] for row in found.tables[0].shown.rows]
+    return [[text.replace("\u00a0", " ") for text, _ in row] for row in found.tables[0].shown.rows]
 
 
 def printed(**letters):

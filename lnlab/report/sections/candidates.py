@@ -130,7 +130,7 @@ def _line(held: Held, headings: Sequence[str]) -> tuple[Cell, ...]:
     return (
         (held.name, False),
         (interval(held.error, *_ends(held)), True),
-        (f"{agree} of {cells}", True),
+        (f"{agree} of {cells}".replace(" ", "\u00a0"), True),
         *((text, True) for text in told),
     )
 
