@@ -2,6 +2,7 @@
 
 import json
 import math
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from lnlab.report.registries import FRAME_REGISTRIES
 from lnlab.report.write import write_report
 from lnlab.tables import WRITTEN_BY_WORKERS, Results, frame
 
+sys.path.insert(0, str(Path(__file__).parent))
 assert FRAME_REGISTRIES  # every kind of claim and section is registered by importing it
 SPEC = Path(__file__).parents[2] / "specs" / "xiong_fig3.yaml"
 DECODER = {

@@ -1,10 +1,10 @@
 """Candidates by how near they come to a printed table: boundaries and errors by hand."""
 
 import pytest
+from lettered import CELLS, made
 
 from lnlab.analyse.intervals import student
 from lnlab.report.registries import FRAME_REGISTRIES
-from tests.report.test_convergence_table import CELLS, made
 
 WHERE = {"rule": "learned", "split": "train"}
 FIRST, SECOND = ({**WHERE, "seed": seeds} for seeds in ([1], [1, 2]))
