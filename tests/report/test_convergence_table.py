@@ -4,7 +4,7 @@ import re
 
 import polars as pl
 import pytest
-from lettered import CELLS, H, made
+from lettered import CELLS, RATES, H, made
 
 from lnlab.errors import LabError
 from lnlab.report.facts import ReportFacts
