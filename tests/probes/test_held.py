@@ -155,11 +155,11 @@ def one(setting):
 
 @pytest.mark.parametrize("operator", ["hessian", "ggn"])
 @pytest.mark.parametrize("kind", ["encoder_decoder", "encoder", "language_model", "classifier"])
-def test_kept_graphs_are_of_every_batch_and_one_more_for_a_while(kind, operator):
+def test_kept_graphs_are_one_of_every_batch_at_any_time(kind, operator):
     setting = setting_of(kind)
     after, peak = counted(setting, operator)
     assert 1.0 < 2 * one(setting) / after < 1.25
-    assert peak == pytest.approx(1.5 * after, rel=0.02)
+    assert peak - after <= 8  # the loss itself
 
 
 @pytest.mark.parametrize("kind", ["encoder_decoder", "classifier"])
