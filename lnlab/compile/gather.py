@@ -8,7 +8,7 @@ from lnlab.compile.epochs import counts_epochs, moments
 from lnlab.compile.identity import Identities, Identity
 from lnlab.compile.questions import Asked
 from lnlab.compile.rounds import Round
-from lnlab.compile.work import Measurement, Run, Setting, Trajectory
+from lnlab.compile.work import Measurement, Run, Setting, Trajectory, looks_ahead
 from lnlab.keys import Json, canonical, digest
 from lnlab.registry import Choice
 from lnlab.spec.columns import EVALUATION
@@ -106,7 +106,7 @@ def _due(looks: list[tuple[Choice, Json]], steps: int, epoch: float | None, iden
     found: dict[int, dict[str, tuple[str, Choice, bool]]] = {}
     for choice, at in looks:
         entry, key = identities.registries["probe"][choice["kind"]], str(identities.choice("probe", choice))
-        ahead = entry.tags.get("ahead", lambda _: False)(choice)
+        ahead = looks_ahead(identities.registries["probe"], choice)
         for step in moments(entry, at, steps, epoch):
             found.setdefault(step, {})[key] = key, choice, ahead
     return {step: list(probes.values()) for step, probes in sorted(found.items())}

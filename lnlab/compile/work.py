@@ -1,11 +1,12 @@
 """The plan as data: what is run, from which initial states, and what is measured along the way, each thing once."""
 
 from dataclasses import dataclass
+from typing import Any
 
 from lnlab.compile.decisions import Decision, Undecided
 from lnlab.compile.digests import Input
 from lnlab.keys import Json
-from lnlab.registry import Choice
+from lnlab.registry import Choice, Registry
 from lnlab.spec.experiment import Experiment
 
 Setting = dict[str, Json]
@@ -95,3 +96,8 @@ class Plan:
     undecided: tuple[Undecided, ...] = ()
     decisions: tuple[Decision, ...] = ()
     later: int = 0
+
+
+def looks_ahead(probes: Registry[Any], choice: Choice) -> bool:
+    """Whether a probe looks at the next update, so that there must be one."""
+    return bool(probes[choice["kind"]].tags.get("ahead", lambda _: False)(choice))

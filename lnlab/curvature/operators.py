@@ -112,7 +112,7 @@ class Sharded:
         self.count = 0.0
         with differentiable():
             looks = zip(self._shards, [partial(summed, *shard) for shard in shards], strict=True)
-            for count, products in in_order(partial(_proved, keep=keep), list(looks), threads):
+            for count, products in in_order(partial(_proved, keep=keep), looks, threads):
                 self.count += count
                 self._kept += [products] if products is not None else []
         if not self.count > 0:

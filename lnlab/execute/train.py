@@ -16,7 +16,7 @@ from itertools import chain
 from math import ceil, isfinite
 from typing import Any
 
-from lnlab.compile.work import Measurement, Trajectory
+from lnlab.compile.work import Measurement, Trajectory, looks_ahead
 from lnlab.errors import CorpusError, StoreError
 from lnlab.execute.measure import measure
 from lnlab.execute.program import updates_an_epoch
@@ -77,7 +77,8 @@ class Walk:
     def __post_init__(self) -> None:
         train = self.trajectory.setting["train"]
         self._from = self.state.step
-        self._trained = self.target > 0 or any(map(self._ahead, chain.from_iterable(self.due.values())))
+        asked = chain.from_iterable(self.due.values())
+        self._trained = self.target > 0 or any(looks_ahead(self.registries["probe"], m.probe) for m in asked)
         self._updates = Updates(self.state, self.trajectory.setting) if self._trained else None
         self._rule: Callable[[Any], Ending | None] = lambda _: None
         self._evaluated: tuple[int, ...] = ()
@@ -107,12 +108,6 @@ class Walk:
                 self.curves.setdefault((row["split"], row["quantity"]), []).append((row["step"], row["value"]))
         losses = [value for _, value in self.curves.get(("train", "loss"), ()) if isfinite(value)]
         self.last_finite_loss = losses[-1] if losses else None
-
-    def _ahead(self, measurement: Measurement) -> bool:
-        """Whether it looks at the next update, which there is also where a walk ends before its run does."""
-        probe = measurement.probe
-        of: Callable[[Any], bool] = self.registries["probe"][probe["kind"]].tags.get("ahead", lambda _: False)
-        return of(probe)
 
     def _to_target(self) -> Ending | None:
         updates = self._updates

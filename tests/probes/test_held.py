@@ -140,8 +140,8 @@ def counted(setting, operator="hessian", *, keep=True, batches=2):
     state = state_of(setting)
     saved = Saved(state.model)
     with evaluating(state.model):
-        linearize = saved.watching(LINEARIZE[operator])
-        made = Sharded(linearize, state.model, state.task.loss, state.batches(batches), None, keep=keep)
+        linearize, loss = saved.watching(LINEARIZE[operator]), saved.watching(state.task.loss)
+        made = Sharded(linearize, state.model, loss, state.batches(batches), None, keep=keep)
         after = saved.now
         made.matvec(torch.ones(made.size, dtype=torch.float64))
     return after, saved.peak
@@ -155,11 +155,11 @@ def one(setting):
 
 @pytest.mark.parametrize("operator", ["hessian", "ggn"])
 @pytest.mark.parametrize("kind", ["encoder_decoder", "encoder", "language_model", "classifier"])
-def test_kept_graphs_are_one_of_every_batch_at_any_time(kind, operator):
+def test_kept_graphs_are_of_every_batch_and_of_a_second_look_for_a_while(kind, operator):
     setting = setting_of(kind)
     after, peak = counted(setting, operator)
     assert 1.0 < 2 * one(setting) / after < 1.25
-    assert peak - after <= 8  # the loss itself
+    assert 0 < peak - after < after / 4  # of a forward pass, which is less than half of one of two graphs
 
 
 @pytest.mark.parametrize("kind", ["encoder_decoder", "classifier"])
