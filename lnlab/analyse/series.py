@@ -2,7 +2,8 @@
 
 A seed counts only if it has a finite number at every x. One that diverged, or whose number is NaN or infinite, has
 *failed* (it ranks worst); one stopped for another reason is *lost*, and so is one that a stop rule ended early, whose
-numbers after step 0 are those of a cut run; one that has not run yet is *pending*.
+numbers after step 0 are those of a cut run; one that has not run yet is *pending*. Over ``step`` one that diverged has
+failed, too, if a look was to come, though it has a number wherever any seed has one.
 """
 
 from collections.abc import Mapping
@@ -12,6 +13,7 @@ import numpy as np
 import polars as pl
 
 from lnlab.analyse.endings import endings
+from lnlab.analyse.looks import missed
 from lnlab.analyse.quantities import tag
 from lnlab.analyse.reductions import REDUCTIONS, Reduce
 from lnlab.analyse.select import NothingSelected, Selection, select, why_empty
@@ -97,7 +99,8 @@ def series(
     _refuse_open(results, heads(results, runs, of) if rows.is_empty() else rows, over)
     levels = pl.concat([rows["x"], runs["x"].cast(rows["x"].dtype)]).drop_nulls().n_unique() if over else 1
     taken = runs.with_columns(pl.col("status").replace(STOPPED, "finished")) if cut else runs
-    return _sorted_out(rows, taken, levels, reduce, tag(of, "needs"))
+    found = _sorted_out(rows, taken, levels, reduce, tag(of, "needs"))
+    return _without(found, missed(results, of, rows, runs)) if over == "step" else found
 
 
 def _over(runs: pl.DataFrame) -> bool:
@@ -187,6 +190,13 @@ def _sorted_out(
         tuple(seed for seed, (fate, _) in fates.items() if fate == "pending"),
         bool((rows["step"] > 0).any()),
     )
+
+
+def _without(found: Series, missed: Mapping[int, str]) -> Series:
+    """The same, these seeds failed, which have been trained."""
+    numbers = found.numbers.filter(~pl.col("seed").is_in(list(missed)))
+    failed = dict(sorted({**found.failed, **missed}.items()))
+    return Series(numbers, failed, found.lost, found.pending, found.trained or bool(missed))
 
 
 def _reduced(numbers: pl.DataFrame, reduce: Reduce) -> pl.DataFrame:

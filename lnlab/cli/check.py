@@ -1,11 +1,12 @@
-"""``lnlab check``: is a spec right? Compiles it and builds every distinct model without memory; needs no corpus."""
+"""``lnlab check``: are specs right? Compiles it and builds every distinct model without memory; needs no corpus."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from lnlab.cli.options import AsJson, Overrides, Plugins, Profile, Spec
+from lnlab.cli.options import AsJson, Overrides, Plugins, Profile, Specs
 from lnlab.cli.request import Request, compiled, registries
 from lnlab.cli.terminal import count, out, print_json
 from lnlab.errors import LabError, Problem
@@ -14,44 +15,61 @@ if TYPE_CHECKING:
     from lnlab.cli.request import Registries
     from lnlab.compile.plan import Plan
 
-EXAMPLE = "Example: [bold]lnlab check specs/xiong_fig3.yaml --all-profiles[/bold]"
+EXAMPLE = "Example: [bold]lnlab check specs/*.yaml --all-profiles[/bold]"
 BUILT = ("task", "model", "encoder", "decoder", "init", "optimizer", "interventions")
 RULES = ("task", "schedule", "train")
 """The parts of a setting that a model is built of."""
+Asked = tuple[Path, str | None]
 
 
 def check(
-    spec: Spec,
+    specs: Specs,
     overrides: Overrides,
     plugins: Plugins,
     profile: Profile = None,
     all_profiles: Annotated[bool, typer.Option("--all-profiles", help="The default and every profile.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Check a spec and build its models.
+    """Check specs and build their models.
 
     Every problem is told at once, each with its place; then every distinct model is built without memory. No corpus is
     needed.
     """
-    from lnlab.spec.load import load
-
-    profiles = [None, *(load(spec).data.get("profiles") or {})] if all_profiles else [profile]
     known = registries(plugins)
     found = []
     problems: list[Problem] = []
-    for each in profiles:
+    for spec, each in _asked(specs, profile, all_profiles, problems):
         try:
             found.append(checked(Request(spec, each, tuple(overrides), tuple(plugins)), known))
         except LabError as error:
             problems += error.problems
+            continue
+        if not as_json:
+            out().print(_line(found[-1]))
     if as_json:
         print_json(found)
-    for line in [] if as_json else found:
-        runs, models, claims = (count(line[word], word[:-1]) for word in ("runs", "models", "claims"))
-        tuning = f"{count(line['tuning_runs'], 'tuning run')}, " if line["tuning_runs"] else ""
-        out().print(f"{spec}: {line['profile'] or 'default'}: ok: {tuning}{runs}, {models}, {claims}")
     if problems:
         raise LabError(*dict.fromkeys(problems))
+
+
+def _asked(specs: Sequence[Path], profile: str | None, all_profiles: bool, problems: list[Problem]) -> Iterator[Asked]:
+    """Each spec with each of its profiles; a file that cannot be read is a problem, and the next is read."""
+    from lnlab.spec.load import load
+
+    for spec in specs:
+        try:
+            named = [None, *(load(spec).data.get("profiles") or {})] if all_profiles else [profile]
+        except LabError as error:
+            problems += error.problems
+            continue
+        yield from ((spec, each) for each in named)
+
+
+def _line(found: dict[str, Any]) -> str:
+    """What is in a spec that is right, for people."""
+    runs, models, claims = (count(found[word], word[:-1]) for word in ("runs", "models", "claims"))
+    tuning = f"{count(found['tuning_runs'], 'tuning run')}, " if found["tuning_runs"] else ""
+    return f"{found['spec']}: {found['profile'] or 'default'}: ok: {tuning}{runs}, {models}, {claims}"
 
 
 def checked(request: Request, known: "Registries") -> dict[str, Any]:
@@ -70,6 +88,7 @@ def checked(request: Request, known: "Registries") -> dict[str, Any]:
     models = distinct(plan)
     _build(request, plan, models, known)
     return {
+        "spec": str(request.spec),
         "profile": request.profile,
         "tuning_runs": len(tuning),
         "runs": len(plan.runs),

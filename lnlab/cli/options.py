@@ -13,6 +13,7 @@ def every_plugin(context: typer.Context, given: Sequence[Path]) -> list[Path]:
 
 
 Spec = Annotated[Path, typer.Argument(metavar="SPEC", help="The YAML file that asks the question.")]
+Specs = Annotated[list[Path], typer.Argument(metavar="SPEC...", help="The YAML files that ask the questions.")]
 MaybeSpec = Annotated[
     Path | None, typer.Argument(metavar="[SPEC]", help="The spec; without it, the last run of this store.")
 ]

@@ -24,14 +24,19 @@ def a_setting(placement="post", encoder=2, decoder=2, cross=True, norm=None, d_m
     }
 
 
-def an_experiment(variants, seeds, rows, *, axes=(), status=lambda variant, seed: "finished", curves=()):
-    """``rows(variant, seed)`` yields rows of ``sites`` without run, variant and seed; ``axes``: (path, of setting)."""
+def an_experiment(
+    variants, seeds, rows, *, axes=(), status=lambda variant, seed: "finished", curves=(), needs=(), steps=0
+):
+    """``rows(variant, seed)`` yields rows of ``sites`` without run, variant and seed; ``axes``: (path, of setting).
+
+    ``needs``: (step, probe, measurement) of every run.
+    """
     pairs = [(variant, seed) for variant in variants for seed in seeds]
     runs = pl.DataFrame(
         {
             "run": [f"{v}-{s}" for v, s in pairs],
             "trajectory": [f"t{v}-{s}" for v, s in pairs],
-            "steps": [0 for _ in pairs],
+            "steps": [steps for _ in pairs],
             "variant": [v for v, _ in pairs],
             "seed": [s for _, s in pairs],
             "setting": [canonical(variants[v]) for v, _ in pairs],
@@ -51,7 +56,9 @@ def an_experiment(variants, seeds, rows, *, axes=(), status=lambda variant, seed
     lines = [{"run": f"{v}-{s}", "variant": v, "seed": s, **row} for v, s in pairs for row in curves]
     columns = FRONT | dict(schema("curves"))
     trained = pl.DataFrame({c: [row.get(c) for row in lines] for c in columns}, schema=columns)
-    return Results(runs, frame("axes", told), {"sites": sites, "curves": trained})
+    looks = [dict(zip(("step", "probe", "measurement"), look, strict=True)) for look in needs]
+    asked = frame("needs", [{"run": run, **look} for run in runs["run"] for look in looks])
+    return Results(runs, frame("axes", told), {"sites": sites, "curves": trained, "needs": asked})
 
 
 @dataclass(frozen=True)

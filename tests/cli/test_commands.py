@@ -22,8 +22,20 @@ def test_check_says_ok_once_a_profile(lnlab):
         "tiny.yaml: real: ok: 6 runs, 2 models, 2 claims",
     ]
     assert lnlab("check", "tiny.yaml", "--json").json == [
-        {"profile": None, "tuning_runs": 0, "runs": 6, "models": 2, "claims": 2}
+        {"spec": "tiny.yaml", "profile": None, "tuning_runs": 0, "runs": 6, "models": 2, "claims": 2}
     ]
+
+
+def test_several_specs_are_checked_at_once_and_all_their_problems_told(lnlab, tmp_path):
+    wrong, broken = tmp_path / "wrong.yaml", tmp_path / "broken.yaml"
+    wrong.write_text(Path("tiny.yaml").read_text().replace("heads: 2", "heads: 3"))
+    broken.write_text("lnlab: [1")
+    said = lnlab("check", broken, wrong, "tiny.yaml", "--all-profiles")
+    assert said.code == 2
+    assert [line.split(": ")[0] for line in said.out.splitlines()] == ["tiny.yaml"] * 3
+    told = said.err.splitlines()
+    assert told[0].startswith(f"{broken}:")
+    assert all(line.startswith(f"{wrong}:") for line in told[1:])
 
 
 def test_a_profile_that_is_wrong_is_told_once(lnlab, tmp_path):
@@ -41,7 +53,7 @@ def test_models_that_differ_only_in_what_is_asked_of_them_are_built_once(lnlab, 
     text = Path("tiny.yaml").read_text().replace("placement: [post, pre]", sweep).partition("claims:")[0]
     path.write_text(text)
     assert lnlab("check", path, "--json").json == [
-        {"profile": None, "tuning_runs": 0, "runs": 12, "models": 2, "claims": 0}
+        {"spec": str(path), "profile": None, "tuning_runs": 0, "runs": 12, "models": 2, "claims": 0}
     ]
 
 
