@@ -11,6 +11,7 @@ from lnlab.registry import Flawed
 from lnlab.report.facts import ReportFacts
 from lnlab.report.registries import FRAME_REGISTRIES
 from lnlab.report.section import Section
+from lnlab.report.units import in_its_unit
 from lnlab.tables import Results
 
 COMMON = ("title", "claims")
@@ -45,7 +46,7 @@ def _part(number: int, given: Mapping[str, Json], results: Results) -> Part:
     registry = FRAME_REGISTRIES["section"]
     try:
         choice = registry.resolve({k: v for k, v in given.items() if k not in COMMON})
-        return Part(number, title, claims, registry.builder(choice)(results))
+        return Part(number, title, claims, in_its_unit(registry.builder(choice)(results), results))
     except Exception as error:
         return Part(number, title, claims, None, reason(error))
 
