@@ -131,7 +131,7 @@ def labels(results: Results, axis: str) -> dict[str, str]:
     """Each label of an axis, and what it is shortened to.
 
     One that spells out a choice keeps of its parameters those in which some variant's of its kind differs, or all where
-    none does.
+    none does. One that is the kind alone, as all its parameters are the defaults, gets the numbers among those.
     """
     known, called = settings(results), _labelled(results, axis)
     at = {variant: value_at(known[variant], axis) for variant in called}
@@ -147,10 +147,12 @@ def _labelled(results: Results, axis: str) -> dict[str, str]:
 
 
 def _called(choice: Json, word: str, among: Iterable[Mapping[str, Json]]) -> str:
-    if not isinstance(choice, Mapping) or "kind" not in choice or word != label(choice):
+    if not isinstance(choice, Mapping) or word not in (label(choice), choice.get("kind")):
         return word
     alike = [other for other in among if other["kind"] == choice["kind"]]
     telling = {k: v for k, v in choice.items() if any(canonical(other.get(k)) != canonical(v) for other in alike)}
+    if word == choice["kind"]:
+        telling = {k: v for k, v in telling.items() if isinstance(v, int | float) and not isinstance(v, bool)}
     return label({"kind": choice["kind"], **telling}) if telling else word
 
 

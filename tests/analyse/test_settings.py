@@ -65,6 +65,14 @@ def test_a_label_names_the_parameters_alone_in_which_another_of_its_kind_differs
     assert labels(found, "norm") == {said[name]: word for name, word in short.items()}
 
 
+def test_a_default_is_told_by_its_numbers_where_others_of_its_kind_have_others(setting, experiment):
+    laws = {"a": {"kind": "uniform", "a": -0.1, "b": 0.1}, "b": {"kind": "uniform", "a": -1.0, "b": 0.1}}
+    said = {-0.1: "uniform", -1.0: label(laws["b"])}
+    variants = {name: setting() | {"init": law} for name, law in laws.items()}
+    found = experiment(variants, (1,), lambda v, s: [], axes=[("init", lambda s: said[s["init"]["a"]])])
+    assert words(found, "init") == {"a": "uniform (a -0.1)", "b": "uniform (a -1.0)"}
+
+
 def test_a_name_that_the_spec_gives_is_a_path_of_the_setting(setting, experiment):
     variants = {"a": setting("post"), "b": setting("pre")}
     names = {"post": "Post-LN", "pre": "Pre-LN"}

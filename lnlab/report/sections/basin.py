@@ -21,6 +21,7 @@ from lnlab.tables import Results
 
 NAMED = 3
 """Series whose best place a heading has room for."""
+_CALLED = {"lr": "learning rate", "batch_sentences": "batch size"}
 ROW = 0.07
 """The height of a row of crosses, as a share of the axis."""
 Best = Literal["lowest", "highest"]
@@ -112,9 +113,9 @@ def _chart(found: Runs, quantity: str, over: str, best: Best, finding: str) -> C
 
 
 def _word(over: str) -> str:
-    """``learning rate`` for ``optimizer.lr``."""
+    """``learning rate`` for ``optimizer.lr``, ``batch size`` for ``task.batch_sentences``."""
     word = over.rpartition(".")[2]
-    return "learning rate" if word == "lr" else word.replace("_", " ")
+    return _CALLED.get(word, word.replace("_", " "))
 
 
 def _vertical(found: Runs, quantity: str, rows: int, best: Best) -> Axis:
