@@ -3,7 +3,8 @@
 On a quadratic every eigenvector is a recurrence of its own, and the one of λ_max is the first to grow as the rate
 does: with the heavy ball u <- μ u + g at lr = (2 + 2 μ)/λ_max, with Nesterov's step at (2 + 2 μ)/((1 + 2 μ) λ_max), and
 with Adam, whose m is a mean and whose v is at rest, at (2 + 2 β1)/((1 - β1) λ_max) in the coordinates of v. The rate is
-that of the next update; at the last state, that of the last one.
+that of the next update; at the last state, that of the last one. RAdam multiplies it by r_t, and has no such edge while
+it does not divide by √v̂.
 """
 
 import polars as pl
@@ -12,6 +13,8 @@ from lnlab.analyse.learned import FAILS, fractions, with_task
 from lnlab.analyse.quantities import STATE, quantities, stored
 from lnlab.analyse.settings import Setting, settings
 from lnlab.analyse.training import as_quantity, curve
+from lnlab.keys import Json
+from lnlab.optim.rectification import ADAPTIVE_ABOVE, rectification
 from lnlab.tables import Results
 
 RATE = "learning_rate"
@@ -35,10 +38,11 @@ def rate_over_edge(results: Results) -> pl.DataFrame:
     """
     parts = []
     for name in (PLAIN, ADAM):
-        edges = {v: edge for v, s in settings(results).items() if (edge := _edge(s, name)) is not None}
-        over = pl.col("variant").replace_strict(edges, default=None, return_dtype=pl.Float64)
-        parts.append(_times_rate(results, name).with_columns(value=pl.col("value") / over))
-    return as_quantity(pl.concat(parts), "rate_over_edge")
+        states = _times_rate(results, name)
+        edges = _edges(results, states, name)
+        states = states.join(edges, on=["variant", "step"], how="left", maintain_order="left")
+        parts.append(states.with_columns(value=pl.col("value") / pl.col("_edge")))
+    return as_quantity(pl.concat(parts, how="diagonal"), "rate_over_edge")
 
 
 @quantities.register(
@@ -82,9 +86,26 @@ def edge(optimizer: Setting, quantity: str) -> float | None:
     return (2 + 2 * beta1) / (1 - beta1)
 
 
-def _edge(setting: Setting, quantity: str) -> float | None:
-    optimizer = setting.get("optimizer")
-    return edge(optimizer, quantity) if isinstance(optimizer, dict) else None
+def factor(optimizer: Setting, update: int) -> float | None:
+    """What an optimizer multiplies its rate by at an update >= 1: RAdam r_t, or None where it is not adaptive yet."""
+    if optimizer["kind"] != "radam":
+        return 1.0
+    found = rectification(update, float(optimizer["beta2"]))
+    return found.r_t if found.rho_t > ADAPTIVE_ABOVE else None
+
+
+def _edges(results: Results, states: pl.DataFrame, quantity: str) -> pl.DataFrame:
+    """``variant step _edge``: the ``lr λ_max`` from which on the update after a state is unstable, where one is."""
+    known = settings(results)
+    places = states.select("variant", "step").unique(maintain_order=True).rows()
+    rows = [(variant, step, _next_edge(known[variant].get("optimizer"), step, quantity)) for variant, step in places]
+    return pl.DataFrame(rows, {"variant": pl.String, "step": pl.Int64, "_edge": pl.Float64}, orient="row")
+
+
+def _next_edge(optimizer: Json, step: int, quantity: str) -> float | None:
+    bound = edge(optimizer, quantity) if isinstance(optimizer, dict) else None
+    times = factor(optimizer, step + 1) if isinstance(optimizer, dict) else None
+    return None if bound is None or times is None else bound / times
 
 
 def _times_rate(results: Results, quantity: str) -> pl.DataFrame:

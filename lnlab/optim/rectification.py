@@ -10,6 +10,9 @@ smallest value, that of ρ_∞, over this one; times r_t the adaptive rate has t
 
 from typing import NamedTuple
 
+ADAPTIVE_ABOVE = 5
+"""The ρ_t above which torch's RAdam divides by sqrt(v̂); the paper has 4, the authors' code 5 and its own."""
+
 
 class Rectification(NamedTuple):
     """``rho_inf`` and ``rho_t``, numbers of gradients, and ``r_t``, which is None where no variance is finite."""

@@ -7,13 +7,14 @@ import polars as pl
 import pytest
 import torch
 
-from lnlab.analyse.edge import edge
+from lnlab.analyse.edge import edge, factor
 from lnlab.analyse.select import select
 from lnlab.tables import schema
 
 CURVATURE = 3.0
 SGD = {"kind": "sgd", "lr": 0.1, "momentum": 0.0, "nesterov": False}
 ADAM = {"kind": "adamw", "lr": 0.1, "beta1": 0.9, "beta2": 0.98}
+RADAM = ADAM | {"kind": "radam"}
 
 
 def size_after(optimizer, steps=3000):
@@ -43,6 +44,18 @@ def test_below_the_edge_it_settles_and_above_it_leaves(share, momentum, nesterov
 def test_adams_edge_is_38_and_no_other_sharpness_has_one():
     assert edge(ADAM, "adam_sharpness_at_rest") == pytest.approx(38)
     assert edge(ADAM, "sharpness") is edge(SGD, "adam_sharpness_at_rest") is None
+
+
+def test_radam_multiplies_its_rate_as_torch_does():
+    """Where every gradient is 1, m̂ and v̂ are too: a step is the rate times what it is multiplied by."""
+    w = torch.nn.Parameter(torch.zeros((), dtype=torch.float64))
+    moving = torch.optim.RAdam([w], 1.0, (0.9, 0.98), eps=1e-30)
+    for update in range(1, 200):
+        w.grad, before = torch.ones_like(w), w.item()
+        moving.step()
+        assert before - w.item() == pytest.approx(factor(RADAM, update) or 1.0, rel=1e-9), update
+    assert [update for update in range(1, 200) if factor(RADAM, update) is None] == [1, 2, 3, 4, 5]
+    assert factor(ADAM, 1) == factor(SGD, 1) == 1.0
 
 
 def found(results, quantity):
@@ -83,6 +96,17 @@ def test_a_sharpness_meets_the_rate_of_the_next_update_and_at_the_end_the_last(s
     assert found(results, "rate_over_edge") == pytest.approx(
         {(v, 1, t): x / (2 if v == "sgd" else 38) for v in variants for t, x in products.items()}
     )
+
+
+def test_radams_edge_is_as_much_further_and_none_while_it_is_not_adaptive(setting, training, trained):
+    results = training(
+        {"radam": setting() | {"optimizer": RADAM}}, {("radam", 1): trained({0: 9.0, 139: 4.0})}, steps=140
+    )
+    results = with_states(results, {("radam", 1): {4: 10.0, 5: 10.0, 139: 10.0}}, [0.1] * 140)
+    over = found(results, "rate_over_edge")
+    assert set(over) == {("radam", 1, 5), ("radam", 1, 139)}
+    assert over["radam", 1, 139] == pytest.approx(0.9 / 38, rel=1e-3)
+    assert over["radam", 1, 5] < 0.03 / 38 * 10
 
 
 def test_the_sharpness_at_one_loss_is_read_between_states(setting, training, trained):
