@@ -189,11 +189,13 @@ class Results:
         axes: the table ``axes``.
         tables: every other table by name, rows with ``run variant seed step`` in front (``curves`` has its own step).
             A table nobody wrote is there, empty.
+        derived: rows of quantities that follow from these tables, by name, each built once.
     """
 
     runs: pl.DataFrame
     axes: pl.DataFrame
     tables: Mapping[str, pl.DataFrame] = field(default_factory=dict)
+    derived: dict[str, pl.DataFrame] = field(default_factory=dict, init=False, compare=False, repr=False)
 
     @property
     def ended(self) -> bool:

@@ -55,8 +55,15 @@ def measured(results: Results, selection: Selection) -> pl.DataFrame:
     parts = [table for name in MEASURED if (table := results.tables.get(name)) is not None]
     if asked is not None:
         parts = [table.filter(pl.col("quantity").is_in(asked)) for table in parts]
-        parts += [quantities[q].build(results) for q in asked if q in quantities.entries]
+        parts += [_derived(results, q) for q in asked if q in quantities.entries]
     return pl.concat(parts, how="diagonal_relaxed")
+
+
+def _derived(results: Results, quantity: str) -> pl.DataFrame:
+    """The rows of a derived quantity: a claim reads them once a seed and place, and they may follow from many runs."""
+    if quantity not in results.derived:
+        results.derived[quantity] = quantities[quantity].build(results)
+    return results.derived[quantity]
 
 
 def narrowed(results: Results, rows: pl.DataFrame, key: str, wanted: Json) -> pl.DataFrame:
