@@ -17,7 +17,7 @@ from lnlab.report.convergence_cells import found_cells, said
 from lnlab.report.convergence_rows import rows_behind, unjudged
 from lnlab.report.section import Section, Table, sections
 from lnlab.report.tabular import Cell, Grid
-from lnlab.report.wording import MINUS, count, interval, plain, short
+from lnlab.report.wording import MINUS, count, interval, plain, short, tight
 from lnlab.tables import Results
 
 FEWEST = 2
@@ -129,7 +129,7 @@ def _line(held: Held, headings: Sequence[str]) -> tuple[Cell, ...]:
     told = (_shift(shifts[word]) if word in shifts else "–" for word in headings)
     return (
         (held.name, False),
-        (interval(held.error, *_ends(held)), True),
+        (tight(interval(held.error, *_ends(held))), True),
         (f"{agree} of {cells}".replace(" ", "\u00a0"), True),
         *((text, True) for text in told),
     )
