@@ -12,9 +12,10 @@ import torch
 from lnlab.nn.modes import in_mode
 from lnlab.probes.evaluation import PASSES, scored
 from lnlab.probes.probe import State, probes
+from lnlab.spec.columns import EVALUATIONS
 from lnlab.tables import Row
 
-QUANTITIES = {"nll": "batch_nll", "accuracy": "batch_accuracy"}
+QUANTITIES = dict(zip(("nll", "accuracy"), EVALUATIONS["batch_evaluation"], strict=True))
 
 
 @probes.register("batch_evaluation", table="curves", passes=lambda _: PASSES, quantities=tuple(QUANTITIES.values()))

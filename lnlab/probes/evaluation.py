@@ -19,7 +19,7 @@ PASSES = 20.0
 """What a split is reckoned as, in batches: nobody knows before it is read."""
 
 
-@probes.register("evaluation", table="curves", passes=lambda _: PASSES, quantities=("loss", "nll", "accuracy"))
+@probes.register("evaluation", table="curves", passes=lambda _: PASSES, quantities=tuple(EVALUATED))
 @torch.no_grad()
 def evaluation(state: State, *, split: Literal["train", "validation", "test"] = "validation") -> Iterator[Row]:
     """``Σ loss / Σ tokens``: loss, and negative log-likelihood, over a whole split (Xiong et al., 2020, Figure 2).

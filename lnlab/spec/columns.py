@@ -54,9 +54,6 @@ ENDS = ("first", LAST)
 
 EVALUATION = "evaluation"
 """The probe that scores a split; that of the validation split looks wherever ``train.evaluate`` says."""
-EVALUATIONS = (EVALUATION, "batch_evaluation")
-"""All that score a split, and put it on the curve."""
-
 RECORDED = ("loss", "epoch_loss", "global_gradient_norm", "learning_rate", "tokens", "unigram_entropy", "epoch")
 """What training itself puts on the curve, on the split ``train``."""
 
@@ -66,6 +63,11 @@ EVALUATED: dict[str, tuple[str, ...]] = {
     "accuracy": ("train", "validation", "test"),
 }
 """What evaluations put there, with the splits on which they may; the loss on ``train`` is that of training batches."""
+EVALUATIONS: dict[str, tuple[str, ...]] = {
+    EVALUATION: tuple(EVALUATED),
+    "batch_evaluation": ("batch_nll", "batch_accuracy"),
+}
+"""All probes that score a split, with what they put on the curve."""
 
 METHOD = "method"
 """What a selection, an axis and a claim's ``over`` may name beside paths: the name of a setting under ``methods``."""

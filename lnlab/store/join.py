@@ -17,6 +17,7 @@ from lnlab.tables import WRITTEN_BY_WORKERS, Results, frame, schema
 _OF_THE_OUTCOME = ("status", "reason", "seconds", "parameters", "last_finite_loss", "device", "versions")
 _OF_THE_NEXT_UPDATE = ("loss", "global_gradient_norm")
 """Curves of the training batches: at a state they belong to the update that follows it."""
+_SCORED_BY = {quantity: kind for kind, quantities in EVALUATIONS.items() for quantity in quantities}
 _BY_MEASUREMENT = [table for table, columns in WRITTEN_BY_WORKERS.items() if "measurement" in columns]
 
 
@@ -95,8 +96,11 @@ def _evaluated(runs: pl.DataFrame, needs: pl.DataFrame, rows: pl.DataFrame) -> I
     owners = looks.unique("measurement", keep="first", maintain_order=True).select("measurement", owner="trajectory")
     asked = looks.join(owners, on="measurement", maintain_order="left").drop("measurement")
     found, epochs = rows.rename({"trajectory": "owner"}), pl.col("quantity") == "epoch"
-    yield asked.join(found.filter(~epochs), on=["owner", "step", "split"], maintain_order="left_right")
-    places = asked.drop("split").unique(["run", "step"], keep="first", maintain_order=True)
+    scores = found.with_columns(
+        kind=pl.col("quantity").replace_strict(_SCORED_BY, default=None, return_dtype=pl.String)
+    )
+    yield asked.join(scores, on=["owner", "step", "split", "kind"], maintain_order="left_right").drop("kind")
+    places = asked.drop("split", "kind").unique(["run", "step"], keep="first", maintain_order=True)
     yield places.join(found.filter(epochs), on=["owner", "step"], maintain_order="left_right")
 
 
@@ -109,13 +113,13 @@ def _last_finite(runs: pl.DataFrame, curves: pl.DataFrame, told: pl.Series) -> p
 
 
 def _looks(needs: pl.DataFrame) -> pl.DataFrame:
-    """``run step split measurement``: what the evaluations of each run look at."""
+    """``run step split kind measurement``: what the evaluations of each run look at."""
     probes = {probe: json.loads(probe) for probe in needs["probe"].unique()}
-    splits = {probe: choice["split"] for probe, choice in probes.items() if choice["kind"] in EVALUATIONS}
-    looks = needs.filter(pl.col("probe").is_in(list(splits)))
-    split = pl.col("probe").replace_strict(splits, default=None, return_dtype=pl.String)
-    return looks.select("run", "step", split.alias("split"), "measurement").unique(
-        ["run", "step", "split"], maintain_order=True
+    looks = [(probe, told["kind"], told["split"]) for probe, told in probes.items() if told["kind"] in EVALUATIONS]
+    table = pl.DataFrame(looks, {"probe": pl.String, "kind": pl.String, "split": pl.String}, orient="row")
+    found = needs.join(table, on="probe", maintain_order="left_right")
+    return found.select("run", "step", "split", "kind", "measurement").unique(
+        ["run", "step", "split", "kind"], maintain_order=True
     )
 
 

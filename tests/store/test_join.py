@@ -246,6 +246,23 @@ def test_a_run_has_its_own_evaluations_and_the_last_loss_that_it_came_to(store):
     assert results.runs["last_finite_loss"].to_list() == [4.0, 4.0, 3.0]
 
 
+def test_what_another_spec_evaluated_at_the_same_states_by_another_probe_is_no_row_of_a_run(store):
+    """On one trajectory ``evaluation`` looked for run a, ``batch_evaluation`` for run b, both for run c."""
+    plan = plan_of(variants=1, seeds=1, probes=())
+    unit = plan.trajectories[0]
+    opened = store.open_unit(unit.key)
+    row = {"trajectory": unit.key, "split": "validation", "step": 2}
+    opened.write("curves", [row | {"quantity": q, "value": 1.0} for q in ("nll", "loss", "batch_nll")])
+    opened.commit(["m", "b"], outcome_of(unit) | {"steps": 2})
+    of = {"trajectory": unit.key, "variant": "v", "seed": 1, "steps": 2}
+    probes = {"m": evaluation("validation"), "b": evaluation("validation").replace("evaluation", "batch_evaluation")}
+    needs = [{"run": r, "step": 2, "measurement": m, "probe": probes[m]} for r, m in ("am", "bb", "cm", "cb")]
+    tables = {"runs": frame("runs", [{"run": r, **of} for r in "abc"]), "axes": frame("axes", [])}
+    curves = join(store.root, tables | {"needs": frame("needs", needs)}).tables["curves"]
+    found = {r: curves.filter(run=r)["quantity"].sort().to_list() for r in "abc"}
+    assert found == {"a": ["loss", "nll"], "b": ["batch_nll"], "c": ["batch_nll", "loss", "nll"]}
+
+
 def test_seconds_are_those_of_every_stretch_that_a_run_needed(store):
     plan = plan_of(variants=1, seeds=1, probes=())
     unit, run = plan.trajectories[0], plan.runs[0]
