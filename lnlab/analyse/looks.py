@@ -44,7 +44,7 @@ def _planned(results: Results, of: Selection, rows: pl.DataFrame) -> pl.DataFram
     needs = results.tables.get("needs", frame("needs", []))
     names = tag(of, "of") or listed(of.get("quantity"))
     splits = set(rows["split"].drop_nulls()) if "split" in rows.columns else set()
-    probes = _at_sites(results, needs, names)
+    probes = _at_sites(results, needs, names, tag(of, "table"))
     if not probes and not (splits == {"train"} and set(names) <= set(RECORDED)):
         choices = {probe: json.loads(probe) for probe in needs["probe"].unique()}
         probes = [probe for probe, choice in choices.items() if choice["kind"] in EVALUATIONS]
@@ -54,8 +54,10 @@ def _planned(results: Results, of: Selection, rows: pl.DataFrame) -> pl.DataFram
     return needs.filter(pl.col("probe").is_in(probes)).select("run", "step")
 
 
-def _at_sites(results: Results, needs: pl.DataFrame, names: Sequence[Json]) -> list[str]:
-    """The probes that found these quantities at sites or along lines."""
+def _at_sites(results: Results, needs: pl.DataFrame, names: Sequence[Json], table: str | None) -> list[str]:
+    """The probes that found these quantities at sites or along lines, or the table that they are made of."""
     tables = [results.tables[name] for name in MEASURED if name != "curves" and name in results.tables]
-    found = [table.filter(pl.col("quantity").is_in(names))["measurement"] for table in tables]
+    found = [rows.filter(pl.col("quantity").is_in(names))["measurement"] for rows in tables]
+    if table is not None and table in results.tables:
+        found.append(results.tables[table]["measurement"])
     return needs.filter(pl.col("measurement").is_in(pl.concat(found).implode()))["probe"].unique().to_list()

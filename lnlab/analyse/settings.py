@@ -147,7 +147,7 @@ def _labelled(results: Results, axis: str) -> dict[str, str]:
 
 
 def _called(choice: Json, word: str, among: Iterable[Mapping[str, Json]]) -> str:
-    if not isinstance(choice, Mapping) or word not in (label(choice), choice.get("kind")):
+    if not isinstance(choice, Mapping) or "kind" not in choice or word not in (label(choice), choice["kind"]):
         return word
     alike = [other for other in among if other["kind"] == choice["kind"]]
     telling = {k: v for k, v in choice.items() if any(canonical(other.get(k)) != canonical(v) for other in alike)}

@@ -1,4 +1,4 @@
-"""``lnlab check``: are specs right? Compiles it and builds every distinct model without memory; needs no corpus."""
+"""``lnlab check``: are specs right? Compiles them and builds every distinct model without memory; needs no corpus."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path

@@ -1,7 +1,12 @@
 """Over steps a seed that diverged before a look to come has failed, wherever the others of its arm stand."""
 
+from dataclasses import replace
+
+import polars as pl
 import pytest
 
+from lnlab.analyse.curvature import SPECTRA
+from lnlab.analyse.looks import missed
 from lnlab.analyse.series import series
 
 LOOKS = [(step, '{"kind":"p"}', f"p{step}") for step in (0, 10, 20)]
@@ -72,3 +77,14 @@ def test_what_is_derived_was_to_be_looked_at_where_its_parts_were(setting, exper
     told = experiment({"a": setting()}, (1,), rows, status=lambda *_: "diverged", needs=LOOKS, steps=30)
     assert list(series(told, {"quantity": "isometry_gap"}, "step", "median").failed) == [1]
     assert series(told, {"quantity": "isometry_gap", "step": [0, 10]}, "step", "median").seeds == [1]
+
+
+@pytest.mark.parametrize(("last", "failed"), [(0, [1]), (20, [])])
+def test_what_follows_from_a_table_was_to_be_looked_at_where_that_was(setting, experiment, last, failed):
+    """Evaluations go on after the last spectrum, and say nothing of it."""
+    needs = [*LOOKS, (30, EVALUATION, "e30")]
+    told = experiment({"a": setting()}, (1,), lambda *_: [], status=lambda *_: "diverged", needs=needs, steps=30)
+    spectra = pl.DataFrame({"run": ["a-1"], "step": [0], "measurement": ["p0"]})
+    told = replace(told, tables={**told.tables, SPECTRA["table"]: spectra})
+    rows = pl.DataFrame({"run": ["a-1"], "step": [last]})
+    assert list(missed(told, {"quantity": "largest_eigenvalue"}, rows, told.runs)) == failed

@@ -73,6 +73,15 @@ def test_a_default_is_told_by_its_numbers_where_others_of_its_kind_have_others(s
     assert words(found, "init") == {"a": "uniform (a -0.1)", "b": "uniform (a -1.0)"}
 
 
+def test_a_mapping_that_is_no_choice_keeps_its_label(setting, experiment):
+    """When to evaluate is swept beside how long to train."""
+    moments = {"a": {"every": 57}, "b": {"every": 9}}
+    variants = {name: setting() | {"train": {"steps": 0, "evaluate": at}} for name, at in moments.items()}
+    axes = [("train.evaluate", lambda s: label(s["train"]["evaluate"]))]
+    found = experiment(variants, (1,), lambda v, s: [], axes=axes)
+    assert labels(found, "train.evaluate") == {label(at): label(at) for at in moments.values()}
+
+
 def test_a_name_that_the_spec_gives_is_a_path_of_the_setting(setting, experiment):
     variants = {"a": setting("post"), "b": setting("pre")}
     names = {"post": "Post-LN", "pre": "Pre-LN"}
