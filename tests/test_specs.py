@@ -45,3 +45,9 @@ def test_the_committed_schema_is_what_the_registries_say_today():
 
 def test_the_committed_reference_is_what_the_registries_say_today():
     assert (ROOT / "specs/README.md").read_text().strip() == reference(EVERY).strip(), "run `make reference`"
+
+
+def test_every_section_of_every_committed_page_could_be_made():
+    pages = sorted((ROOT / "reports").glob("*/real/index.html"))
+    assert pages
+    assert [page.parts[-3] for page in pages if 'class="broken"' in page.read_text()] == []
