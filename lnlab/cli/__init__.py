@@ -1,7 +1,6 @@
 """The front door: parse, call, print. Whatever is heavy is imported by the command that needs it.
 
-Exit codes: 0 done; 1 some runs failed; 2 the spec or the command is wrong; 3 a claim is contradicted, when asked
-(``--fail-on contradicted``); 130 interrupted.
+Exit codes are those of ``lnlab.cli.codes``.
 """
 
 import sys
@@ -13,11 +12,9 @@ import typer
 
 from lnlab import __version__
 from lnlab.cli import check, data, init, kinds, plan, query, report, run, status
-from lnlab.cli.terminal import BROKEN_PIPE, leave_pipe, one_line, tolerate_encoding
+from lnlab.cli.codes import BROKEN_PIPE, INTERRUPTED, WRONG
+from lnlab.cli.terminal import leave_pipe, one_line, tolerate_encoding
 from lnlab.errors import LabError
-
-WRONG = 2
-INTERRUPTED = 130
 
 app = typer.Typer(
     name="lnlab",

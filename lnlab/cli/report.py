@@ -5,9 +5,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from lnlab.cli.codes import FAILED
 from lnlab.cli.options import AsJson, Folder, MaybeSpec, Overrides, Plugins, Profile, Quiet
 from lnlab.cli.request import Request, kept, last, open_store
-from lnlab.cli.terminal import count, err, out, print_json
+from lnlab.cli.terminal import count, err, one_line, out, print_json
 from lnlab.errors import Problem, ReportError
 
 if TYPE_CHECKING:
@@ -36,7 +37,8 @@ def report(
 ) -> None:
     """Write page, notebook, figures and tables.
 
-    Of SPEC, or of the last run of this store. Nothing is computed.
+    Of SPEC, or of the last run of this store. Nothing is computed. Exit codes: 0 done; 1 a section could not be made,
+    and the page says why in its place; 2 the command is wrong.
     """
     store = open_store(folder)
     if spec is None and (profile or overrides):
@@ -53,13 +55,18 @@ def report(
     verdicts = judged(store, stored, results, plugins)
     facts = from_json(stored.facts["report"], stored.spec)
     into = target or report_folder(Path("reports"), stored.name, stored.profile)
-    files = write_report(into, facts, results, verdicts, single_file=single_file, pdf=pdf, templates=templates)
+    made = write_report(into, facts, results, verdicts, single_file=single_file, pdf=pdf, templates=templates)
     if as_json:
-        print_json([file.as_posix() for file in files])
+        print_json([file.as_posix() for file in made.files])
     else:
-        out().print(files[0].as_posix())
+        out().print(made.files[0].as_posix())
     if not (quiet or as_json):
-        err().print(f"{count(len(files), 'file')} in {into.as_posix()}")
+        err().print(f"{count(len(made.files), 'file')} in {into.as_posix()}")
+    for part in made.unmade:
+        called = f"section {part.number} “{part.title}”" if part.title else f"section {part.number}"
+        err().print(one_line(f"{spec or stored.spec}: {called} could not be made: {part.error}"))
+    if made.unmade:
+        raise typer.Exit(FAILED)
 
 
 def _refuse_undecided(stored: "Stored") -> None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from lnlab.cli.codes import CONTRADICTED, FAILED, INTERRUPTED
 from lnlab.cli.done import Done
 from lnlab.cli.missing import failures, outstanding, statuses
 from lnlab.cli.options import AsJson, Folder, Overrides, Plugins, Profile, Quiet, Spec
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from lnlab.tables import Results
 
 EXAMPLE = "Example: [bold]lnlab run specs/xiong_fig3.yaml --profile smoke -s seeds=3[/bold]"
-FAILED, CONTRADICTED, INTERRUPTED = 1, 3, 130
 
 
 class FailOn(StrEnum):

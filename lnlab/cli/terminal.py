@@ -15,8 +15,7 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console, RenderableType
 from rich.table import Table
 
-BROKEN_PIPE = 141
-"""The exit code of a program that the shell's SIGPIPE ends: 128 + 13."""
+from lnlab.cli.codes import BROKEN_PIPE
 
 _UNBOUNDED = 100_000
 

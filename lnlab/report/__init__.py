@@ -4,5 +4,5 @@
     render:        data/ -> parts (compose) -> shown (plates) -> index.html, notebook.ipynb, figures/, tables/
 
 A section is a frozen value made of frames; page, notebook and files all render that one value, and ``render`` reads
-nothing but ``data/``. A section that breaks becomes a reason on the page.
+nothing but ``data/``. A section that breaks becomes a reason on the page and in what ``write_report`` returns.
 """

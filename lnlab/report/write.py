@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import polars as pl
@@ -35,6 +36,19 @@ VERDICTS = {
 }
 
 
+@dataclass(frozen=True)
+class Report:
+    """What was written.
+
+    Attributes:
+        files: every file, the page first.
+        unmade: the sections in whose place the page has a reason (``Part.error``).
+    """
+
+    files: list[Path]
+    unmade: list[Part]
+
+
 def report_folder(root: Path, name: str, profile: str | None) -> Path:
     """``root/name`` for the default profile, ``root/name/profile`` for another."""
     return root / name / profile if profile else root / name
@@ -49,7 +63,7 @@ def write_report(
     single_file: bool = False,
     pdf: bool = False,
     templates: Path | None = None,
-) -> list[Path]:
+) -> Report:
     """Write ``out/data`` from the results, then everything else from ``out/data`` alone.
 
     Args:
@@ -62,17 +76,18 @@ def write_report(
         templates: a folder whose templates are taken before the shipped ones.
 
     Returns:
-        every file of the report, the page first.
+        what was written, and which sections could not be made.
 
     Raises:
         ReportError: the folder cannot be written, or the templates are not there.
     """
     html.template_folders(templates)
     data = write_folder(out, facts, results, verdicts)
-    return [*render(out, single_file=single_file, pdf=pdf, templates=templates), *data]
+    made = render(out, single_file=single_file, pdf=pdf, templates=templates)
+    return Report([*made.files, *data], made.unmade)
 
 
-def render(out: Path, *, single_file: bool = False, pdf: bool = False, templates: Path | None = None) -> list[Path]:
+def render(out: Path, *, single_file: bool = False, pdf: bool = False, templates: Path | None = None) -> Report:
     """Make the page, the notebook, the figures and the tables again from ``out/data`` and nothing else.
 
     Arguments, return value and errors as in ``write_report``.
@@ -92,7 +107,8 @@ def render(out: Path, *, single_file: bool = False, pdf: bool = False, templates
     }
     files |= _tables(every, verdicts)
     written = write_files(out, files, ("figures", "tables"))
-    return written if shared is None else [*written, shared]
+    unmade = [each.part for each in every if each.part.error]
+    return Report(written if shared is None else [*written, shared], unmade)
 
 
 def _assets(out: Path, facts: ReportFacts) -> Path:

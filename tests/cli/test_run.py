@@ -16,6 +16,7 @@ from lnlab.cli.done import Done
 from lnlab.cli.run import FailOn, exit_code
 from lnlab.execute import pieces
 from lnlab.probes.probe import probes
+from lnlab.report.section import sections
 from lnlab.store import files
 from lnlab.tables import Results
 
@@ -99,6 +100,28 @@ def test_what_fails_is_a_result_with_its_reason_and_is_tried_again_only_when_ask
     without = tiny.read_text().replace("  - {kind: fragile}\n", "")
     tiny.write_text(without)
     assert lnlab("plan", "tiny.yaml", "-s", "seeds=9").code == 0
+
+
+def test_report_tells_which_section_could_not_be_made_and_writes_the_others(lnlab, tiny, monkeypatch):
+    """A section of a plugin breaks: the page stands, the reason is on the terminal, and a script can see it."""
+    monkeypatch.setattr(sections, "_entries", dict(sections.entries))
+
+    @sections.register("breaks")
+    def breaks(results):
+        """``raise``: a section with a defect."""
+        raise ValueError("no such column\nand more")
+
+    tiny.write_text(tiny.read_text().replace("report:\n", "report:\n  - {kind: breaks, title: Mine}\n"))
+    assert lnlab("run", "tiny.yaml", "-q", "-w", 1).code == 0
+    said = lnlab("report", "tiny.yaml", "-q")
+    assert (said.code, said.out) == (1, "reports/tiny/index.html\n")
+    assert said.err == "tiny.yaml: section 1 “Mine” could not be made: ValueError: no such column\n"
+    page = (tiny.parent / "reports/tiny/index.html").read_text()
+    assert page.count('class="broken"') == 1
+    assert 'id="figure-1"' in page
+    silent = lnlab("report", "tiny.yaml", "--json")
+    assert (silent.code, silent.err) == (1, said.err)
+    assert "reports/tiny/index.html" in silent.json
 
 
 def test_ctrl_c_keeps_what_is_finished_and_says_how_to_go_on(lnlab, tiny):

@@ -129,7 +129,7 @@ def test_one_seed_has_no_interval_and_nothing_measured_is_a_sentence(results):
 
 def test_page_latex_csv_and_notebook_hold_it(facts, results, tmp_path):
     chosen = replace(facts, sections=({"kind": "table", "title": "T", "published": {"post": {"6": "1.60"}}, **SIZES},))
-    page = write_report(tmp_path, chosen, results, [])[0].read_text()
+    page = write_report(tmp_path, chosen, results, []).files[0].read_text()
     assert "<span>Table 1. Gradient norm" in page
     assert '<td class="n">1.60</td>' in page
     assert "& published & 1.60 & -- \\\\" in (tmp_path / "tables/table-1.tex").read_text()

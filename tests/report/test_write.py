@@ -97,7 +97,7 @@ def test_pages_of_all_profiles_share_one_script(small, tmp_path):
 
 def test_the_slim_page_stays_under_300_kB_and_the_single_file_under_2_MB(folder, facts, results, verdicts, tmp_path):
     assert (folder / "index.html").stat().st_size < 300_000
-    (page, *_) = write_report(tmp_path / "single", facts, results, verdicts, single_file=True)
+    (page, *_) = write_report(tmp_path / "single", facts, results, verdicts, single_file=True).files
     assert page.stat().st_size < 2_000_000
     assert not (tmp_path / "assets").exists()
 
@@ -160,6 +160,6 @@ def test_own_templates_are_taken_before_the_shipped_ones(small, tmp_path):
     own = tmp_path / "own"
     own.mkdir()
     (own / "style.css").write_text("body { color: rebeccapurple }")
-    page = write_report(tmp_path / "out", *small, templates=own)[0].read_text()
+    page = write_report(tmp_path / "out", *small, templates=own).files[0].read_text()
     assert "<style>body { color: rebeccapurple }</style>" in page
     assert 'id="figure-1"' in page

@@ -154,7 +154,7 @@ def test_it_is_drawn_again_from_its_own_rows_and_page_and_notebook_hold_it(whole
     assert json.dumps(filled(again.charts[0])) == json.dumps(filled(made.charts[0]))
     assert made.rows["curves"].height < whole.tables["curves"].height / 2
     given = facts_of(sections=({"kind": "curves", "quantity": "loss", "inset": True},))
-    page, *_ = write_report(tmp_path, given, whole, [])
+    page, *_ = write_report(tmp_path, given, whole, []).files
     assert "could not be made" not in page.read_text()
     assert "alt.VConcatChart" in (tmp_path / "notebook.ipynb").read_text()
 

@@ -174,7 +174,7 @@ def test_page_notebook_and_folder_hold_them_and_give_them_again(grid, facts_of, 
             {"kind": "time_to_target", "target": 3.5},
         )
     )
-    page, *_ = write_report(tmp_path, given, grid, [])
+    page, *_ = write_report(tmp_path, given, grid, []).files
     text = page.read_text()
     assert "could not be made" not in text
     for section in (outcomes(grid, numbers=[END]), basin(grid, quantity=END), time_to_target(grid, target=3.5)):

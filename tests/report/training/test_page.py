@@ -37,7 +37,7 @@ def page(trained, facts_of, tmp_path_factory):
     quantities.register("toy_last", of=("nll",))(last)
     runs = trained(bins=(1, 10, 50), missing=lambda placement, lr, seed: placement == "pre" and seed == 5)
     out = tmp_path_factory.mktemp("reports") / "training"
-    yield write_report(out, facts_of(sections=SECTIONS), runs, [])[0]
+    yield write_report(out, facts_of(sections=SECTIONS), runs, []).files[0]
     del quantities.entries["toy_last"]
 
 

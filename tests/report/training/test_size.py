@@ -101,7 +101,7 @@ def test_the_page_of_756_runs_is_made_in_seconds_and_stays_small(results, facts_
     given = facts_of(sections=({"kind": "curves", "quantity": "loss", "inset": True}, {"kind": "outcomes"}))
     write_report(tmp_path, given, results, [], single_file=True)
     begin = process_time()
-    page, *_ = render(tmp_path, single_file=True)
+    page, *_ = render(tmp_path, single_file=True).files
     assert process_time() - begin < SECONDS
     assert "could not be made" not in page.read_text()
     assert page.stat().st_size < BYTES
@@ -121,7 +121,7 @@ def test_the_page_of_the_printed_table_with_756_runs_behind_it_stays_small(resul
     )
     study = as_table(results)
     write_report(tmp_path, facts_of(sections=sections), study, [], single_file=True)
-    page, *_ = render(tmp_path, single_file=True)
+    page, *_ = render(tmp_path, single_file=True).files
     text = page.read_text()
     assert "could not be made" not in text
     assert text.count('href="#cell-') == VARIANTS

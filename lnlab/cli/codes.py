@@ -1,0 +1,12 @@
+"""How a command ends; 0 is done."""
+
+FAILED = 1
+"""Some runs failed, or a section of a report could not be made; the rest stands."""
+WRONG = 2
+"""The spec or the command is wrong."""
+CONTRADICTED = 3
+"""A claim is contradicted, and the user asked to be told (``--fail-on contradicted``)."""
+INTERRUPTED = 130
+"""Ctrl-C: 128 + 2."""
+BROKEN_PIPE = 141
+"""Nobody reads any more, as the shell says of a program that SIGPIPE ends: 128 + 13."""
