@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from lnlab.keys import Json, canonical
 from lnlab.report.facts import ReportFacts
+from lnlab.report.units import unit
 from lnlab.report.wording import count, listing, plain, value_of_axis
 from lnlab.spec.columns import METHOD
 from lnlab.spec.values import place
@@ -48,7 +49,8 @@ def prose(facts: ReportFacts, results: Results) -> list[str]:
     if not taken:
         return ["The plan holds no run."]
     named = METHOD in results.axes["axis"]
-    told = (_model(taken, named=named), _data(taken), _training(taken, named=named), _interventions(taken))
+    data = _data(taken, unit(results))
+    told = (_model(taken, named=named), data, _training(taken, named=named), _interventions(taken))
     return [p for p in (*told, _measured(facts), _replicates(results)) if p]
 
 
@@ -109,15 +111,14 @@ def _bracket(text: str) -> str:
     return f" ({text})" if text else ""
 
 
-def _data(taken: Mapping[str, list[Json]]) -> str:
+def _data(taken: Mapping[str, list[Json]], over: str) -> str:
     if "task" not in taken:
         return ""
     corpus = f" on the corpus {_choice(taken, 'task.corpus')}" if "task.corpus" in taken else ""
     tokens = f", tokenized by {_choice(taken, 'task.tokenizer')}" if "task.tokenizer" in taken else ""
     given = _params(taken, "task", ("task.corpus", "task.tokenizer"))
     kind = _plain(taken, "task")
-    unit = "tokens" if taken.get("task.classes", [None]) == [None] else "sentences"
-    return f"The task is {kind}{corpus}{tokens}{_bracket(given)}. The loss is a mean over {unit}, in nats."
+    return f"The task is {kind}{corpus}{tokens}{_bracket(given)}. The loss is a mean over {over}s, in nats."
 
 
 def _training(taken: Mapping[str, list[Json]], *, named: bool) -> str:

@@ -14,10 +14,15 @@ _NUMBERS = ("points", "seeds", "rows")
 """Parts of a section that are tables of results, and stay as they are."""
 
 
+def unit(results: Results) -> str:
+    """What losses are means over: ``sentence`` where every task has classes, ``token`` where one has none."""
+    classes = [value_at(setting, "task.classes") for setting in settings(results).values()]
+    return "sentence" if classes and all(isinstance(n, int) for n in classes) else "token"
+
+
 def in_its_unit(section: Section, results: Results) -> Section:
     """The section with every text in the unit of its experiment's losses."""
-    classes = [value_at(setting, "task.classes") for setting in settings(results).values()]
-    told: Section = _per_sentence(section) if classes and all(isinstance(n, int) for n in classes) else section
+    told: Section = _per_sentence(section) if unit(results) == "sentence" else section
     return told
 
 

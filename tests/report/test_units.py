@@ -4,6 +4,7 @@ import json
 
 import polars as pl
 
+from lnlab.report.methods import prose
 from lnlab.report.sections.depth_profile import depth_profile
 from lnlab.report.sections.table import table
 from lnlab.report.units import in_its_unit
@@ -41,8 +42,9 @@ def test_so_does_a_table(results):
     assert found.rows.equals(section.tables[0].rows)
 
 
-def test_tokens_stay_tokens_also_beside_a_classifier(results):
+def test_tokens_stay_tokens_also_beside_a_classifier(facts, results):
     section = depth_profile(results, quantity="gradient_norm", where=SIX)
     assert in_its_unit(section, results) is section
     some = classifying(results, lambda setting: 3 if setting["encoder"]["placement"]["kind"] == "post" else None)
     assert in_its_unit(section, some) is section
+    assert "a mean over tokens, in nats" in " ".join(prose(facts, some))
