@@ -2,7 +2,9 @@
 
 Never one line through pooled points: the levels of a seed share weights and batches, so they are no replicates. Lack
 of fit: if the interval of the per-seed quadratic coefficient excludes 0 *and* the mean profile leaves the line by more
-than 10 %, there is no power law here and the exponent decides nothing.
+than 10 %, there is no power law here and the exponent decides nothing. Except where growth was declared and every seed
+falls from each level to the next, or the reverse: no curve of that kind has an exponent of the declared sign, so the
+interval of the slope (a weighted mean of the slopes between neighbouring levels) decides as usual.
 """
 
 import math
@@ -77,11 +79,15 @@ def _member(
     if reason := unfit(found, x, over, LEAST_SPAN):
         return unfitted(found, statistic, reason, allowed)
     sample, matrix = per_seed(found, lambda rows: slopes(x, rows), log=False)
-    if obstacle(sample, _least(sample)) is None:
-        failed = sample.failing > TOO_MANY
-        no_exponent = "more than 20 % of the seeds failed, and a failed seed has no exponent"
-        if reason := no_exponent if failed else lack_of_fit(x, matrix):
-            return replace(measured(statistic, sample, allowed), reason=reason + notes(sample))
+    if obstacle(sample, _least(sample)) is not None:
+        return Member(statistic, sample, allowed)
+    failed = sample.failing > TOO_MANY
+    no_exponent = "more than 20 % of the seeds failed, and a failed seed has no exponent"
+    reason = no_exponent if failed else lack_of_fit(x, matrix)
+    if reason and not failed and (trend := opposite_trend(matrix, allowed)):
+        return Member(statistic, sample, allowed, f"{trend} ({reason})")
+    if reason:
+        return replace(measured(statistic, sample, allowed), reason=reason + notes(sample))
     return Member(statistic, sample, allowed)
 
 
@@ -120,3 +126,18 @@ def lack_of_fit(x: np.ndarray, matrix: np.ndarray) -> str | None:
         f"not a power law here: the mean profile leaves the line by up to {leaves:.0%}, and the quadratic coefficient "
         f"is {bend.estimate:.3g} ({bend.low:.3g} to {bend.high:.3g})"
     )
+
+
+def opposite_trend(matrix: np.ndarray, allowed: Region) -> str | None:
+    """That every seed moves from each level to the next against the declared sign of the exponent, in words; or None.
+
+    Args:
+        matrix: (seeds, levels), positive, levels in ascending order.
+        allowed: where the exponent must lie; a region that holds 0 declares no direction.
+    """
+    steps = np.diff(np.log(matrix))
+    if allowed.bottom > 0 and bool((steps < 0).all()):
+        return "growth was declared, and every seed falls from each level to the next"
+    if allowed.top < 0 and bool((steps > 0).all()):
+        return "a fall was declared, and every seed grows from each level to the next"
+    return None

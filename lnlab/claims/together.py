@@ -20,11 +20,12 @@ ALPHA = 0.025
 
 @dataclass(frozen=True)
 class Member:
-    """One of the statements: what its numbers are, the numbers, and where they must lie."""
+    """One of the statements: what its numbers are, the numbers, where they must lie, and a remark on the ruling."""
 
     statistic: str
     sample: Sample
     allowed: Region
+    remark: str = ""
 
 
 def together(members: Sequence[Member], n_min: int) -> Finding:
@@ -34,11 +35,11 @@ def together(members: Sequence[Member], n_min: int) -> Finding:
     else the one nearest to its edge.
     """
     if len(members) == 1:
-        return judged(members[0].statistic, members[0].sample, members[0].allowed, n_min)
+        return _judged(members[0], n_min)
     reasons = [reason + notes(m.sample) for m in members if (reason := obstacle(m.sample, n_min))]
     if reasons:
         return replace(measured(members[0].statistic, members[0].sample, members[0].allowed), reason=reasons[0])
-    found = [judged(m.statistic, m.sample, m.allowed, n_min) for m in members]
+    found = [_judged(member, n_min) for member in members]
     wrong = [wholly_wrong(m) for m in members]
     if any(holm(wrong, ALPHA)):
         shown = min(range(len(found)), key=wrong.__getitem__)
@@ -47,6 +48,12 @@ def together(members: Sequence[Member], n_min: int) -> Finding:
     shown = short[0] if short else min(range(len(found)), key=wrong.__getitem__)
     word: Word = "undecided" if short else "supported"
     return replace(found[shown], verdict=word, reason=_told(found, shown, sure=False))
+
+
+def _judged(member: Member, n_min: int) -> Finding:
+    """The finding of one statement alone, with its remark."""
+    found = judged(member.statistic, member.sample, member.allowed, n_min)
+    return replace(found, reason=f"{found.reason}; {member.remark}") if member.remark else found
 
 
 def wholly_wrong(member: Member) -> float:

@@ -15,7 +15,7 @@ from scipy import stats
 from lnlab.analyse.intervals import Interval
 from lnlab.analyse.series import Series
 from lnlab.claims.order import contrast_region
-from lnlab.claims.power_law import lack_of_fit, slopes
+from lnlab.claims.power_law import lack_of_fit, opposite_trend, slopes
 from lnlab.claims.region import Region, decide
 from lnlab.claims.sample import Sample, of_two
 from lnlab.claims.status import Tally, mcnemar, shares
@@ -108,6 +108,39 @@ def test_exponents(shape, n):
         return judged("", a_sample(found, log=False), Region(-0.15, 0.15), 3).verdict
 
     assert rate(map(verdict, exponents, level)) <= limit(shape)
+
+
+def bent_curves(shape, n):
+    """``(repeats, seeds, levels)``: no power laws, with least-squares exponents that scatter about .1, the edge."""
+    x = np.array([6.0, 8, 10, 12, 14])
+    u = np.log(x) - np.log(x).mean()
+    bend = u**2 - u.dot(u**2) / u.dot(u) * u  # leaves the slope as it is
+    exponents = 0.1 + (40 * noise(shape, REPEATS, n)).clip(-900, 900)  # so that every number is finite
+    return x, np.exp(exponents[..., None] * u + 3 * bend + 0.01 * np.random.default_rng(n).normal(size=(REPEATS, n, 5)))
+
+
+def without_interval(x, matrix, region):
+    """The tempting rule: contradicted where every seed runs the other way, whatever the interval says."""
+    return "contradicted" if lack_of_fit(x, matrix) and opposite_trend(matrix, region) else "undecided"
+
+
+@some_n
+@pytest.mark.parametrize("shape", SHAPES[:3])
+def test_opposite_trends_of_curves_that_are_no_power_laws(shape, n):
+    """Where seeds differ so much that all may fall by chance, the interval keeps the rate; n = 3 is the hard case."""
+    region = Region(low=0.1)
+    x, every = bent_curves(shape, n)
+
+    def verdict(matrix):
+        if lack_of_fit(x, matrix) and not opposite_trend(matrix, region):
+            return "undecided"
+        return judged("", a_sample(slopes(x, matrix), log=False), region, 3).verdict
+
+    found = [verdict(matrix) for matrix in every]
+    assert rate(found) <= limit(shape)
+    if n == 3:
+        assert found.count("contradicted")
+        assert rate(without_interval(x, matrix, region) for matrix in every) > limit(shape)
 
 
 @every_n

@@ -79,6 +79,46 @@ def test_a_bent_profile_is_no_power_law_whatever_its_slope(verdict):
     assert found.low is not None
 
 
+FALLING = np.array([260.0, 30, 6, 2, 1])
+
+
+@pytest.mark.parametrize(
+    ("curve", "region", "word"),
+    [
+        (FALLING, {"at_least": 0.1}, "contradicted"),
+        (FALLING, {"exponent": 0.5}, "contradicted"),
+        (1 / FALLING, {"at_most": -0.1}, "contradicted"),
+        (FALLING, {"at_most": -0.1}, "undecided"),
+        (FALLING, {"at_least": -0.1}, "undecided"),
+        (FALLING, {"between": [-0.1, 0.1]}, "undecided"),
+        (1 / FALLING, {"at_least": 0.1}, "undecided"),
+    ],
+)
+def test_a_curve_that_runs_the_other_way_contradicts_though_it_is_no_power_law(verdict, curve, region, word):
+    """A 260-fold fall is not the growth that was declared, whatever its law; a region that holds 0 has no direction."""
+    found = verdict(curve[None] * np.exp(0.01 * RNG.normal(size=(5, 5))), **SIZES, sizes=True, **region)
+    assert found.verdict == word, found.reason
+    assert "not a power law here" in found.reason
+
+
+def test_one_seed_that_rises_once_leaves_an_opposite_trend_undecided(verdict):
+    y = FALLING[None] * np.exp(0.01 * RNG.normal(size=(5, 5)))
+    y[2, 3] = y[2, 2] * 1.001
+    found = verdict(y, **SIZES, sizes=True, at_least=0.1)
+    assert (found.verdict, found.reason[:23]) == ("undecided", "not a power law here: t")
+
+
+def test_an_opposite_trend_is_still_judged_by_the_interval_and_by_the_seeds_that_it_needs(verdict):
+    """Slopes that differ so much between seeds that the interval reaches the region decide nothing."""
+    past = np.log(X / X[0])
+    wide = np.exp(-np.outer([0.1, 0.2, 6.0], past) - 3 * past**2) * np.exp(1e-3 * RNG.normal(size=(3, 5)))
+    found = verdict(wide, **SIZES, sizes=True, at_least=0.1)
+    assert (found.verdict, found.high > 0.1) == ("undecided", True)
+    assert "growth was declared, and every seed falls" in found.reason
+    two = verdict(FALLING[None] * np.ones((2, 1)), **SIZES, sizes=True, at_least=0.1)
+    assert two.reason.startswith("2 seeds; a verdict needs 3")
+
+
 def test_a_bend_below_ten_percent_or_within_noise_is_forgiven():
     small = np.exp(0.3 * (np.log(X) - np.log(X).mean()) ** 2)[None] * np.ones((10, 1))
     assert lack_of_fit(X, small * np.exp(1e-4 * RNG.normal(size=(10, 5)))) is None
