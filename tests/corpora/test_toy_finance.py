@@ -1,16 +1,12 @@
 """The generated news: its proportions, its lengths, what its labels mean, and that words alone do not say it."""
 
 import math
-import os
 import re
-import subprocess
-import sys
 from collections import Counter
 from itertools import pairwise
 
 import pytest
 
-from lnlab.corpora.finance.words import BURDENS, GAINS
 from lnlab.corpora.labelled import labelled
 from lnlab.corpora.toy_finance import toy_finance
 from lnlab.registry import Flawed
@@ -61,8 +57,15 @@ def test_every_slot_is_filled(corpus):
     assert not [text for text in corpus.sentences if re.search(r"[{}]|  | \.\d|_", text)]
 
 
-FIGURES = {word.strip(): good for table, good in ((GAINS, True), (BURDENS, False)) for word in table.split(";")}
-FIGURE = "|".join(sorted((" ".join(word.split()) for word in FIGURES), key=len, reverse=True))
+GAINS = """net sales; operating profit; net profit; turnover; order intake; pretax profit; cash flow from operations;
+gross profit; the order backlog; revenue from services; export sales; comparable earnings; rental income;
+licence revenue"""
+BURDENS = """operating loss; net debt; operating costs; net loss; raw material costs; credit losses; personnel expenses;
+pretax loss; financing costs; warranty provisions; the cost of energy; overdue receivables"""
+FIGURES = {
+    " ".join(word.split()): good for words, good in ((GAINS, True), (BURDENS, False)) for word in words.split(";")
+}
+FIGURE = "|".join(sorted(FIGURES, key=len, reverse=True))
 AMOUNTS = re.compile(
     rf"({FIGURE}) [^,]*?(?:, )?(?:to |at |totalled |amounted to |reached |was )EUR ([\d.]+) mn"
     r"(?: in [^,]*?)?,? (?:in [a-z ]*)?(?:from|compared to|against) EUR ([\d.]+) mn",
@@ -72,7 +75,6 @@ AMOUNTS = re.compile(
 
 def test_what_two_amounts_say_is_the_label(corpus):
     """Read independently of the grammar: what rises, and whether that is good; sentences with a concession left out."""
-    good = {" ".join(word.split()): gain for word, gain in FIGURES.items()}
     read = 0
     for text, name in named(corpus):
         found = AMOUNTS.findall(text)
@@ -80,7 +82,7 @@ def test_what_two_amounts_say_is_the_label(corpus):
             figure, now, then = found[0]
             rises = float(now) > float(then)
             assert float(now) != float(then)
-            assert name == ("positive" if rises == good[figure.lower()] else "negative"), text
+            assert name == ("positive" if rises == FIGURES[figure.lower()] else "negative"), text
             read += 1
     assert read > 200
 
@@ -110,19 +112,7 @@ def test_it_can_be_learned_and_is_not_trivial(corpus):
     assert 0.70 < naive_bayes(named(corpus), 1_800) < 0.90
 
 
-@pytest.mark.parametrize("size", [2, 100_001, "many"])
+@pytest.mark.parametrize("size", [2, 2_265, "many"])
 def test_sizes_are_bounded(size):
     with pytest.raises(Flawed):
         labelled.resolve({"kind": "toy_finance", "sentences": size})
-
-
-def test_the_text_does_not_depend_on_the_hash_seed():
-    program = "from lnlab.corpora.toy_finance import toy_finance as t; print(t((), sentences=500).digest)"
-    found = {toy_finance((), sentences=500).digest}
-    for seed in ("0", "4711"):
-        environment = os.environ | {"PYTHONHASHSEED": seed}
-        run = subprocess.run(
-            [sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True
-        )
-        found.add(run.stdout.strip())
-    assert len(found) == 1

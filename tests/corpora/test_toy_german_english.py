@@ -1,10 +1,7 @@
-"""The generated corpus: sizes, distinctness, Zipf's law, and the same bytes everywhere."""
+"""The generated corpus: sizes, distinctness, and Zipf's law."""
 
 import math
-import os
 import re
-import subprocess
-import sys
 from collections import Counter
 
 import pytest
@@ -67,28 +64,11 @@ def test_a_smaller_training_set_begins_a_larger_one_and_leaves_the_others_alone(
     assert small.digest != corpus.digest
 
 
-def test_tens_of_thousands_more_can_be_drawn():
-    large = toy_german_english((), train=60_000, validation=1, test=1)
-    assert len({source for source, _ in large.splits["train"]}) == 60_000
-
-
 def test_equal_sizes_share_one_corpus(corpus):
     assert toy_german_english(()) is corpus
 
 
-@pytest.mark.parametrize("size", [0, 100_001, 2.5, "many"])
+@pytest.mark.parametrize("size", [0, 20_001, 2.5, "many"])
 def test_sizes_are_bounded(size):
     with pytest.raises(Flawed):
         corpora.resolve({"kind": "toy_german_english", "train": size})
-
-
-def test_the_text_does_not_depend_on_the_hash_seed(corpus):
-    program = "from lnlab.corpora.toy_german_english import toy_german_english as t; print(t((), train=3000).digest)"
-    found = set()
-    for seed in ("0", "4711"):
-        environment = os.environ | {"PYTHONHASHSEED": seed}
-        run = subprocess.run(
-            [sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True
-        )
-        found.add(run.stdout.strip())
-    assert found == {toy_german_english((), train=3000).digest}

@@ -1,1 +1,0 @@
-"""A small grammar of financial news, from which sentences of a wanted label are drawn."""
