@@ -17,6 +17,7 @@ from itertools import combinations
 from statistics import fmean
 
 import polars as pl
+from scipy.stats import kendalltau
 
 from lnlab.analyse.convergence_rates import boundary, gaps
 from lnlab.analyse.printed import Printed, PrintedColumn, columns_of
@@ -148,13 +149,10 @@ def rank_agreement(columns: Sequence[Reproduced]) -> float | None:
         for c in columns
         if c.seeds
     ]
-    signs = [(_sign(a[0] - b[0]), _sign(a[1] - b[1])) for a, b in combinations(pairs, 2)]
-    apart = math.sqrt(sum(x * x for x, _ in signs) * sum(y * y for _, y in signs))
-    return sum(x * y for x, y in signs) / apart if apart else None
-
-
-def _sign(x: float) -> int:
-    return (x > 0) - (x < 0)
+    if len(pairs) < 2:
+        return None
+    tau = float(kendalltau(*zip(*pairs, strict=True)).statistic)
+    return None if math.isnan(tau) else tau
 
 
 def _cells(columns: Sequence[Reproduced], seed: int) -> list[bool]:

@@ -5,9 +5,9 @@ from itertools import permutations
 
 import numpy as np
 import pytest
-from scipy.stats import page_trend_test, rankdata
+from scipy.stats import page_trend_test
 
-from lnlab.analyse.page import page, ranks
+from lnlab.analyse.page import page
 
 RNG = np.random.default_rng(2)
 
@@ -36,7 +36,6 @@ def test_the_null_distribution_is_that_of_all_orders():
 
 def test_ties_get_mean_ranks_and_are_rounded_against_the_trend():
     x = np.array([[1.0, 1.0, 2.0, 3.0]])
-    assert ranks(x).tolist() == rankdata(x, axis=1).tolist() == [[1.5, 1.5, 3.0, 4.0]]
     assert page(x)[0] >= page(np.array([[1.0, 2.0, 3.0, 4.0]]))[0]
     assert page(np.ones((3, 5))) == pytest.approx((0.5, 0.5), abs=0.05)
 
