@@ -113,7 +113,7 @@ JUDGED: dict[str, dict[str, tuple[Any, str]]] = {
         "says": (pl.String, "the claim as a sentence"),
         "primary": (pl.Boolean, "counts in the headline"),
         "badge": (pl.String, "paper, or regression (agreement with our own simulation)"),
-        "verdict": (pl.String, "supported, contradicted, undecided, not testable here"),
+        "verdict": (pl.String, "supported, contradicted, undecided, not testable here, ill-posed"),
         "statistic": (pl.String, "what was estimated: exponent, ratio, ..."),
         "estimate": (pl.Float64, "over seeds, or null"),
         "low": (pl.Float64, "lower end of the 95 % interval, or null"),

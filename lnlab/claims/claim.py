@@ -1,7 +1,8 @@
 """A claim is a sentence, a selection of rows, a test and its region; a verdict is what the rows say about it.
 
     supported: the 95 % interval over seeds lies in the region;   contradicted: it is disjoint from it;
-    undecided: neither, or too few seeds;   not testable here: what the claim requires does not hold.
+    undecided: neither, or too few seeds;   not testable here: what the claim requires does not hold;
+    ill-posed: the rows have no one number for it per seed, or its declaration cannot be judged.
 
 Nothing here needs scipy, so that stored verdicts print at once.
 """
@@ -18,7 +19,7 @@ from lnlab.registry import Flawed, Registry
 from lnlab.tables import Results
 
 Claim = Mapping[str, Json]
-Word = Literal["supported", "contradicted", "undecided", "not testable here"]
+Word = Literal["supported", "contradicted", "undecided", "not testable here", "ill-posed"]
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,7 @@ class Verdict:
         says: the claim as a sentence.
         primary: whether it counts in the headline.
         badge: ``paper``, or ``regression`` (agreement with our own simulation).
-        verdict: supported, contradicted, undecided, not testable here.
+        verdict: supported, contradicted, undecided, not testable here, ill-posed.
         statistic: what was estimated.
         estimate: over seeds (a geometric mean on the log scale), or None.
         low: lower end of the 95 % interval, or None.
@@ -87,21 +88,23 @@ COMMON = ("id", "says", "primary", "requires", "source", "published", "badge", "
 """Fields of every claim; the others are parameters of its kind."""
 
 
-def judge_all(given: Iterable[Claim], results: Results) -> list[Verdict]:
-    """The verdicts of claims, in order.
+def judge_all(
+    given: Iterable[Claim], results: Results, located: Callable[[Problem], Problem] = lambda problem: problem
+) -> list[Verdict]:
+    """The verdicts of claims, in order. A claim that no rows could answer is ill-posed; the others are judged.
 
-    Raises:
-        LabError: claims that no rows could answer: a key is unknown, more than one number is left per seed, ...
+    Args:
+        given: claims, as for ``judge``.
+        results: what the experiment measured.
+        located: puts the file, line and column in front of where a problem lies.
     """
     verdicts: list[Verdict] = []
-    problems: list[Problem] = []
     for claim in given:
         try:
             verdicts.append(judge(claim, results))
         except LabError as error:
-            problems += error.problems
-    if problems:
-        raise LabError(*problems)
+            reason = "; ".join(str(located(problem)) for problem in error.problems)
+            verdicts.append(_verdict(claim, Finding("ill-posed", claim["kind"], reason), ""))
     return verdicts
 
 
@@ -115,23 +118,31 @@ def judge(claim: Claim, results: Results) -> Verdict:
     Raises:
         LabError: no rows could answer it, or its calibration seeds are among the judged ones.
     """
-    where = f"claims.{claim['id']}"
+    return _judged_at(f"claims.{claim['id']}", claim, results)
+
+
+def _judged_at(where: str, claim: Claim, results: Results) -> Verdict:
+    """The verdict of a claim, or of what one requires, which stands there."""
     try:
         finding, about = _judged(claim, results)
         _refuse_calibrated(claim, finding)
-        return Verdict(
-            claim=claim["id"],
-            kind=claim["kind"],
-            says=claim.get("says", ""),
-            primary=claim.get("primary", False),
-            badge=claim.get("badge", "paper"),
-            scope=about,
-            **{f.name: getattr(finding, f.name) for f in fields(finding)},
-        )
+        return _verdict(claim, finding, about)
     except LabError as error:
         raise LabError(
             *(Problem(f"{where}.{p.where}".rstrip("."), p.what, p.remedy) for p in error.problems)
         ) from error
+
+
+def _verdict(claim: Claim, finding: Finding, about: str) -> Verdict:
+    return Verdict(
+        claim=claim["id"],
+        kind=claim["kind"],
+        says=claim.get("says", ""),
+        primary=claim.get("primary", False),
+        badge=claim.get("badge", "paper"),
+        scope=about,
+        **{f.name: getattr(finding, f.name) for f in fields(finding)},
+    )
 
 
 def _judged(claim: Claim, results: Results) -> tuple[Finding, str]:
@@ -177,7 +188,7 @@ def scope_of(claim: Claim, results: Results, seeds: int) -> str:
 def _untestable(claim: Claim, results: Results) -> Finding | None:
     """What keeps a claim from being tested: a requirement that is contradicted, or not decided."""
     for number, required in enumerate(claim.get("requires") or (), 1):
-        verdict = judge({"id": f"{claim['id']}.requires.{number}", **required}, results)
+        verdict = _judged_at(f"requires.{number - 1}", {"id": claim["id"], **required}, results)
         told = (
             f"requirement {number} ({required.get('says') or required['kind']}) is {verdict.verdict}: {verdict.reason}"
         )

@@ -1,11 +1,11 @@
 """Verdicts of a plan: as they are kept, where the rows behind them are the same; judged and kept where not."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lnlab.errors import LabError
+from lnlab.errors import LabError, Problem
 
 if TYPE_CHECKING:
     from lnlab.claims.claim import Claim, Verdict
@@ -17,8 +17,7 @@ if TYPE_CHECKING:
 def judged(store: "Store", stored: "Stored", results: "Results", plugins: Sequence[Path] = ()) -> "list[Verdict]":
     """The verdict of every claim of a plan, in order. Imports scipy only where something is judged anew.
 
-    Raises:
-        LabError: claims that no rows could answer.
+    A claim that no rows could answer is ill-posed; it takes none of the others with it.
     """
     if plugins:
         from lnlab.cli.request import registries
@@ -56,7 +55,26 @@ def _judge(
     from lnlab.tables import frame
 
     _ = FRAME_REGISTRIES["claim"]  # importing it is what makes the kinds of claims known
-    rows = [as_row(verdict, name[1]) for verdict, name in zip(judge_all(claims, results), names, strict=True)]
+    verdicts = judge_all(claims, results, _located(stored))
+    rows = [as_row(verdict, name[1]) for verdict, name in zip(verdicts, names, strict=True)]
     with suppress(StoreError):
         store.keep_verdicts(stored.digest, frame("verdicts", [row for row in rows if row["rows"]]))
     return dict(zip(names, rows, strict=True))
+
+
+def _located(stored: "Stored") -> Callable[[Problem], Problem]:
+    """Puts ``file:line:col`` in the plan's spec in front of the place of a problem, ``claims.<id>.<key>``."""
+
+    def located(problem: Problem) -> Problem:
+        from lnlab.spec.load import survey
+
+        report = stored.facts["report"]
+        document, _ = survey(report["spec"], Path(report["path"]))
+        _, name, *keys = problem.where.split(".")
+        number = [claim["id"] for claim in stored.facts["claims"]].index(name)
+        if keys[:1] == ["requires"] and isinstance(document.data["claims"][number]["requires"], dict):
+            del keys[1]  # the spec writes one requirement without a list
+        path = ("claims", number, *(int(key) if key.isdecimal() else key for key in keys))
+        return Problem(f"{document.where(path)}: {problem.where}", problem.what, problem.remedy)
+
+    return located

@@ -53,7 +53,8 @@ def run(
     """Compute what is missing, judge the claims.
 
     What is finished is never computed again. Exit codes: 0 done; 1 some runs failed; 2 the spec or the command is
-    wrong; 3 a claim is contradicted (with --fail-on contradicted); 130 interrupted.
+    wrong; 3 a claim is contradicted (with --fail-on contradicted); 130 interrupted. A claim that the rows show to be
+    ill-posed changes none of these: its line says where and why, and the others are judged.
     """
     from lnlab.cli.judging import judged
 

@@ -13,8 +13,14 @@ from lnlab.cli.terminal import count, table
 if TYPE_CHECKING:
     from lnlab.claims.claim import Verdict
 
-SYMBOLS = {"supported": "✓", "contradicted": "✗", "undecided": "?", "not testable here": "–"}
-_STYLES = {"supported": "green", "contradicted": "bold red", "undecided": "yellow", "not testable here": "dim"}
+SYMBOLS = {"supported": "✓", "contradicted": "✗", "undecided": "?", "not testable here": "–", "ill-posed": "!"}
+_STYLES = {
+    "supported": "green",
+    "contradicted": "bold red",
+    "undecided": "yellow",
+    "not testable here": "dim",
+    "ill-posed": "bold yellow",
+}
 
 
 def verdict_table(verdicts: "Sequence[Verdict]") -> Table:

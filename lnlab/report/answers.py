@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from lnlab.claims.claim import Verdict
 from lnlab.report.wording import count, interval, listing, region
 
-SYMBOLS = {"supported": "✓", "contradicted": "✗", "undecided": "?", "not testable here": "–"}
+SYMBOLS = {"supported": "✓", "contradicted": "✗", "undecided": "?", "not testable here": "–", "ill-posed": "!"}
 CLASSES = {word: word.partition(" ")[0] for word in SYMBOLS}
 
 
@@ -24,7 +24,7 @@ def answer(verdicts: Sequence[Verdict]) -> str:
 
 def headline(verdicts: Sequence[Verdict]) -> list[Verdict]:
     """The verdicts that the answer counts, contradicted first: what a reader must not miss."""
-    order = ["contradicted", "supported", "undecided", "not testable here"]
+    order = ["contradicted", "ill-posed", "supported", "undecided", "not testable here"]
     return sorted(_headline(verdicts)[0], key=lambda v: order.index(v.verdict) if v.verdict in order else len(order))
 
 

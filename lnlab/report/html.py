@@ -145,6 +145,8 @@ def _aside(verdict: Verdict, facts: ReportFacts) -> str:
     """What decided, where it holds, and where the claim comes from, as sentences."""
     source = facts.sources.get(verdict.claim)
     said = (verdict.reason, verdict.scope, f"Source: {source}" if source else "")
+    if verdict.verdict == "ill-posed":  # its reason begins with the name of a file
+        return f"{verdict.reason}."
     return " ".join(f"{s[0].upper()}{s[1:].rstrip('.')}." for s in said if s)
 
 

@@ -79,12 +79,16 @@ def test_judged_seeds_must_not_be_those_that_set_the_margin(results):
     assert judge({"id": "x", **fine, "calibration": {"seeds": (1,)}}, results).verdict == "supported"
 
 
-def test_every_mistake_of_every_claim_is_told_at_once(results):
+def test_claims_that_no_rows_could_answer_are_ill_posed_and_the_others_judged(results):
     two = HOLDS | {"of": {"quantity": "q"}}
-    with pytest.raises(LabError) as told:
-        judge_all([{"id": "x", **two}, {"id": "y", **HOLDS}, {"id": "z", **HOLDS, "at_mots": 1}], results)
-    assert [str(p).partition(":")[0] for p in told.value.problems] == ["claims.x.of", "claims.z.at_mots"]
-    assert "placement (a, b)" in str(told.value)
+    given = [{"id": "x", **two}, {"id": "y", **HOLDS}, {"id": "z", **HOLDS, "at_mots": 1, "primary": True}]
+    found = judge_all([*given, {"id": "w", **HOLDS, "requires": [HOLDS, two]}], results)
+    assert [v.verdict for v in found] == ["ill-posed", "supported", "ill-posed", "ill-posed"]
+    assert found[0].reason.startswith("claims.x.of: ")
+    assert "placement (a, b)" in found[0].reason
+    assert found[2].reason.startswith("claims.z.at_mots: ")
+    assert (found[2].primary, found[2].kind, found[2].n, found[2].estimate) == (True, "bound", 0, None)
+    assert found[3].reason.startswith("claims.w.requires.1.of: ")
 
 
 def test_verdicts_come_in_the_order_of_the_claims(results):

@@ -34,6 +34,13 @@ def test_a_verdict_survives_its_row_and_its_frame():
     assert from_frame(table) == [VERDICT, VERDICT]
 
 
+def test_an_ill_posed_claim_survives_too():
+    blank = dict.fromkeys(("estimate", "low", "high", "region_low", "region_high"))
+    given = {"verdict": "ill-posed", "statistic": "trend", "n": 0, "inside": 0, "seeds": {}, "scope": "", **blank}
+    ill = Verdict(**{**vars(VERDICT), **given, "reason": "q.yaml:3:9: claims.grows.of: seed 1 has 2 numbers"})
+    assert from_frame(as_frame([ill, VERDICT])) == [ill, VERDICT]
+
+
 def test_the_row_holds_the_seeds_in_order_and_the_digest_of_what_was_judged():
     row = as_row(VERDICT, "digest")
     assert row["seeds"] == '{"1": 2.25, "2": 1.75, "10": 2.0}'

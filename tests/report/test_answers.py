@@ -31,7 +31,7 @@ BASE = Verdict(
     reason="",
     scope="",
 )
-WORDS = ("contradicted", "supported", "undecided", "not testable here")
+WORDS = ("contradicted", "ill-posed", "supported", "undecided", "not testable here")
 
 
 def of(*words, primary=True):

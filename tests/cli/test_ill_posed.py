@@ -1,0 +1,82 @@
+"""A claim that only the rows show to be ill-posed takes no other claim with it: verdicts, page and exit code stand."""
+
+import re
+
+import pytest
+
+from lnlab.execute import pieces
+from lnlab.probes.probe import probes
+
+PLUGIN = '''
+from lnlab.probes.probe import State, probes
+
+@probes.register("pair", table="sites", passes=lambda params: 1.0)
+def pair(state: State):
+    """``1, 2``: two numbers, of which nobody says beforehand what tells them apart."""
+    for index in (1, 2):
+        yield {"quantity": "paired", "index": index, "value": float(index)}
+'''
+ILL = """\
+  - id: which_one
+    says: It is one, whichever it is.
+    kind: bound
+    of: {quantity: paired, placement: post}
+    at_least: 0.5
+  - id: after_which
+    says: It is larger, if that one is one.
+    kind: ratio
+    of: {quantity: gradient_norm, stack: decoder, tensor: w2, layer: last, placement: post}
+    to: {placement: pre}
+    at_least: 1.1
+    requires: {kind: bound, of: {quantity: paired, placement: post}, at_least: 0.5}
+profiles:
+"""
+
+
+@pytest.fixture
+def spec(tiny, monkeypatch):
+    monkeypatch.setattr(probes, "_entries", dict(probes.entries))
+    pieces._load_once.cache_clear()
+    tiny.with_name("pair.py").write_text(PLUGIN)
+    text = tiny.read_text().replace("batches: 1}", "batches: 1}\n  - {kind: pair, at: init}")
+    tiny.write_text(text.replace("profiles:\n", ILL))
+    return tiny
+
+
+def place(text, key, after):
+    """``tiny.yaml:line:col`` of the value of a key, in the first line with it after a word."""
+    lines = text.splitlines()
+    start = next(number for number, line in enumerate(lines) if after in line)
+    number = next(n for n in range(start, len(lines)) if f"{key}: " in lines[n])
+    return f"tiny.yaml:{number + 1}:{lines[number].index(f'{key}: ') + len(key) + 3}"
+
+
+def test_the_other_claims_are_judged_and_the_page_is_written(lnlab, spec):
+    said = lnlab("run", "tiny.yaml", "--with", "pair.py", "-w", 1)
+    assert said.code == 0
+    assert re.search(r"^4 claims: 1 supported, 1 contradicted, 2 ill-posed$", said.out, flags=re.MULTILINE)
+    text = spec.read_text()
+    for name, where in (
+        ("which_one", f"{place(text, 'of', 'which_one')}: claims.which_one.of"),
+        ("after_which", f"{place(text, 'of', 'requires')}: claims.after_which.requires.0.of"),
+    ):
+        told = f"! {name}: {where}: seed 1 has 2 numbers: index (1, 2); select one of each, or name one as 'over'\n"
+        assert told in said.out
+    assert "! ill-posed" in said.out
+
+    report = lnlab("report", "tiny.yaml", "--with", "pair.py")
+    assert report.code == 0, report.err
+    page = (spec.parent / report.out.splitlines()[0]).read_text()
+    assert page.count('class="verdict ill-posed"') == 2
+    assert page.count('class="verdict supported"') == 1
+    assert "seed 1 has 2 numbers: index (1, 2)" in page
+
+
+def test_it_is_stored_like_any_other_and_changes_no_exit_code(lnlab, spec):
+    first = lnlab("run", "tiny.yaml", "--with", "pair.py", "-w", 1, "--json").json["verdicts"]
+    again = lnlab("run", "tiny.yaml", "--with", "pair.py", "--json", "--fail-on", "contradicted")
+    assert (again.json["verdicts"], again.code) == (first, 3)
+    assert [each["verdict"] for each in first] == ["supported", "contradicted", "ill-posed", "ill-posed"]
+    spec.write_text(f"# a comment moves every line\n{spec.read_text()}")
+    moved = lnlab("run", "tiny.yaml", "--with", "pair.py", "--json").json["verdicts"][2]["reason"]
+    assert moved.startswith(place(spec.read_text(), "of", "which_one"))
