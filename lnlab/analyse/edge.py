@@ -14,7 +14,7 @@ from lnlab.analyse.quantities import STATE, quantities, stored
 from lnlab.analyse.settings import Setting, settings
 from lnlab.analyse.training import as_quantity, curve
 from lnlab.keys import Json
-from lnlab.optim.rectification import ADAPTIVE_ABOVE, rectification
+from lnlab.rectification import ADAPTIVE_ABOVE, rectification
 from lnlab.tables import Results
 
 RATE = "learning_rate"

@@ -5,9 +5,7 @@ Roots in order: the spec's folder, the folders that ``LNLAB_DATA`` names, and th
 
 import hashlib
 import os
-import secrets
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from http.client import HTTPException
 from pathlib import Path
@@ -18,6 +16,7 @@ from platformdirs import user_data_path
 from lnlab.corpora.corpus import Remote
 from lnlab.corpora.http import opened
 from lnlab.errors import CorpusError, Problem
+from lnlab.files import replacing
 from lnlab.registry import Roots
 
 Progress = Callable[[str, int, int], None]
@@ -113,7 +112,7 @@ def fetch(corpus: str, files: Mapping[str, Remote], into: Path, progress: Progre
 def _download(corpus: str, path: Path, remote: Remote, progress: Progress) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with _appearing(path) as file, opened(remote.url) as response:
+        with replacing(path) as file, opened(remote.url) as response:
             found, here = _copy(response, file, lambda here: progress(path.name, here, remote.size), remote.size)
             if here < remote.size:
                 raise HTTPException(f"the connection ended after {here} of {remote.size} bytes")
@@ -134,27 +133,3 @@ def _copy(response: IO[bytes], file: IO[bytes], progress: Callable[[int], None],
         here += len(block)
         progress(here)
     return state.hexdigest(), here
-
-
-@contextmanager
-def _appearing(path: Path) -> Iterator[IO[bytes]]:
-    """A file beside ``path`` that takes its name when all is well, and is gone otherwise."""
-    beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
-    try:
-        with beside.open("xb") as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        beside.replace(path)
-        _sync(path.parent)
-    finally:
-        beside.unlink(missing_ok=True)
-
-
-def _sync(folder: Path) -> None:
-    """Make a rename last."""
-    number = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(number)
-    finally:
-        os.close(number)

@@ -20,7 +20,7 @@ def radam(
 ) -> Optimizer:
     """``Δθ = -lr r_t m̂ / sqrt(v̂) if ρ_t > 5, else -lr m̂``: Adam that begins as momentum SGD (Liu et al., 2020).
 
-    ρ_t and r_t are those of ``lnlab.optim.rectification``. This is torch's, and implementations differ in ways that
+    ρ_t and r_t are those of ``lnlab.rectification``. This is torch's, and implementations differ in ways that
     move the first updates. Threshold: ρ_t > 5 here, > 4 in the paper, >= 5 in the authors' code; for beta2 from .98 to
     .9995 the paper's first rectified update is the 5th, that of both codes the 6th. Below it: here, as in the paper,
     SGD with momentum at the full rate; the authors' code makes no step unless asked. Weight decay: here coupled

@@ -19,9 +19,9 @@ from pydantic import Field
 from torch import Generator, Tensor
 
 from lnlab.errors import LabError, Problem
-from lnlab.optim.rectification import rectification
 from lnlab.probes.probe import State, probes
 from lnlab.randomness import Draw
+from lnlab.rectification import rectification
 from lnlab.tables import Row
 
 Beta = Annotated[float, Field(gt=0, lt=1)]

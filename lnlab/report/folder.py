@@ -6,7 +6,6 @@ Only the rows that the page uses are kept, and nothing that differs between two 
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from tempfile import NamedTemporaryFile
 from typing import Any
 
 import polars as pl
@@ -14,6 +13,7 @@ import polars as pl
 from lnlab.claims.claim import Verdict
 from lnlab.claims.stored import as_frame, from_frame
 from lnlab.errors import Problem, ReportError
+from lnlab.files import replacing
 from lnlab.report.compose import build_parts, rows_used
 from lnlab.report.facts import ReportFacts, from_json, to_json
 from lnlab.report.tabular import parquet
@@ -95,7 +95,5 @@ def _replace(path: Path, content: bytes) -> None:
     if path.exists() and path.read_bytes() == content:
         return
     path.parent.mkdir(parents=True, exist_ok=True)
-    with NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
+    with replacing(path) as file:
         file.write(content)
-    Path(file.name).chmod(0o644)
-    Path(file.name).replace(path)

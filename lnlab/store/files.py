@@ -1,18 +1,17 @@
 """Every change that the store makes to the file system, and nothing else: one door, so that tests can close it.
 
-A file becomes visible under its final name only when it is whole and on the disk: it is written under a unique name in
-the same folder, synced, renamed, and the folder is synced.
+A file becomes visible under its final name only when it is whole and on the disk, see ``lnlab.files``.
 """
 
 import errno
 import fcntl
 import os
-import secrets
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from lnlab import files
 from lnlab.errors import Problem, StoreError
 
 _KEPT = "run again afterwards: what is finished is kept"
@@ -75,18 +74,7 @@ def sync_folder(path: Path) -> None:
         StoreError: the disk says no.
     """
     with _doing("sync", path):
-        _sync(path, os.O_RDONLY)
-
-
-def _sync(path: Path, flags: int) -> None:
-    handle = os.open(path, flags)
-    try:
-        os.fsync(handle)
-    except OSError as error:
-        if error.errno != errno.EINVAL:  # some file systems cannot sync a folder, and need not
-            raise
-    finally:
-        os.close(handle)
+        files.sync(path)
 
 
 def write(path: Path, content: bytes) -> None:
@@ -99,7 +87,7 @@ def write(path: Path, content: bytes) -> None:
         with _doing("write", path):
             path.write_bytes(content)
         with _doing("sync", path):
-            _sync(path, os.O_RDWR)
+            files.sync(path, os.O_RDWR)
     except StoreError:
         with suppress(OSError):
             path.unlink(missing_ok=True)
@@ -112,16 +100,8 @@ def replace(path: Path, content: bytes) -> None:
     Raises:
         StoreError: it cannot be written; the old file is untouched.
     """
-    fresh = path.with_name(f"{path.name}.{os.getpid()}.{secrets.token_hex(8)}.part")
-    write(fresh, content)
-    try:
-        with _doing("rename", path):
-            fresh.replace(path)
-    except StoreError:
-        with suppress(OSError):
-            fresh.unlink(missing_ok=True)
-        raise
-    sync_folder(path.parent)
+    with files.replacing(path, _doing) as file:
+        file.write(content)
 
 
 def rename(path: Path, fresh: Path) -> None:

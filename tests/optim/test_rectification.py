@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from quadratic import made
 from torch import nn
 
-from lnlab.optim.rectification import rectification
+from lnlab.rectification import rectification
 
 BETAS = (0.98, 0.99, 0.995, 0.999, 0.9995)
 FACTORS = {

@@ -1,16 +1,19 @@
 """A report as a whole: made from a folder of tables, complete, small, and the same bytes wherever it is made."""
 
+import errno
 import json
 import os
 import shutil
 import subprocess
 import sys
 from dataclasses import replace
+from pathlib import Path
 
 import polars as pl
 import pytest
 
 from lnlab.errors import ReportError
+from lnlab.report.folder import write_files
 from lnlab.report.write import render, report_folder, write_report
 from lnlab.tables import Results
 
@@ -163,3 +166,15 @@ def test_own_templates_are_taken_before_the_shipped_ones(small, tmp_path):
     page = write_report(tmp_path / "out", *small, templates=own).files[0].read_text()
     assert "<style>body { color: rebeccapurple }</style>" in page
     assert 'id="figure-1"' in page
+
+
+def test_a_file_that_cannot_be_renamed_leaves_the_old_one_and_no_temporary_one(tmp_path, monkeypatch):
+    write_files(tmp_path, {"tables/a.csv": b"old"}, ())
+
+    def refuse(self, target):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(Path, "replace", refuse)
+    with pytest.raises(ReportError, match="No space left"):
+        write_files(tmp_path, {"tables/a.csv": b"new"}, ())
+    assert contents(tmp_path) == {"tables/a.csv": b"old"}

@@ -27,7 +27,9 @@ def test_a_failed_replacement_leaves_the_old_file_and_no_other(tmp_path, failing
 
 def test_a_replacement_is_synced_before_its_rename_and_its_folder_after(tmp_path, monkeypatch):
     done = []
-    monkeypatch.setattr(files, "before", lambda operation, path: done.append((operation, path.name.split(".")[0])))
+    monkeypatch.setattr(
+        files, "before", lambda operation, path: done.append((operation, path.name.lstrip(".").split(".")[0]))
+    )
     files.replace(tmp_path / "record.json", b"x")
     assert done == [("write", "record"), ("sync", "record"), ("rename", "record"), ("sync", tmp_path.name)]
 
