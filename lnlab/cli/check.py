@@ -1,6 +1,7 @@
 """``lnlab check``: are specs right? Compiles them and builds every distinct model without memory; needs no corpus."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,6 +15,7 @@ from lnlab.errors import LabError, Problem
 if TYPE_CHECKING:
     from lnlab.cli.request import Registries
     from lnlab.compile.plan import Plan
+    from lnlab.spec.load import Document
 
 EXAMPLE = "Example: [bold]lnlab check specs/*.yaml --all-profiles[/bold]"
 BUILT = ("task", "model", "encoder", "decoder", "init", "optimizer", "interventions")
@@ -80,13 +82,13 @@ def checked(request: Request, known: "Registries") -> dict[str, Any]:
     """
     from lnlab.compile.decisions import assumed
 
-    plan, _ = compiled(request, known, assume_data=True)
+    plan, document = compiled(request, known, assume_data=True)
     tuning = plan.runs if plan.undecided else ()
     if plan.undecided:
-        _build(request, plan, distinct(plan), known)
+        _build(document, plan, distinct(plan), known)
         plan, _ = compiled(request, known, [assumed(question) for question in plan.undecided], assume_data=True)
     models = distinct(plan)
-    _build(request, plan, models, known)
+    _build(document, plan, models, known)
     return {
         "spec": str(request.spec),
         "profile": request.profile,
@@ -105,8 +107,8 @@ def distinct(plan: "Plan", built: Sequence[str] = BUILT) -> list[str]:
     return list({canonical(part): variant for variant, part in parts.items()}.values())
 
 
-def _build(request: Request, plan: "Plan", variants: Sequence[str], known: "Registries") -> None:
-    """Build these variants, and all rules; what cannot be built names its variant."""
+def _build(document: "Document", plan: "Plan", variants: Sequence[str], known: "Registries") -> None:
+    """Build these variants, and all rules; what cannot be built names its line and its variant."""
     from lnlab.compile.explain import label
     from lnlab.execute.meta import build_on_meta, build_rules
 
@@ -118,7 +120,8 @@ def _build(request: Request, plan: "Plan", variants: Sequence[str], known: "Regi
             build(plan.settings[variant], known)
         except LabError as error:
             point = " ".join(f"{axis}={label(value)}" for axis, value in plan.points[variant].items())
-            where = f"{request.spec}: {point}" if point else str(request.spec)
-            problems += [Problem(f"{where}: {p.where}", p.what, p.remedy) for p in error.problems]
+            for found in error.problems:
+                where = document.where(tuple(found.where.split(".")))
+                problems.append(replace(found, where=": ".join(filter(None, (where, point, found.where)))))
     if problems:
         raise LabError(*problems)

@@ -15,6 +15,7 @@ from lnlab.compile.work import Setting, Trajectory
 from lnlab.execute.unit import Registries
 from lnlab.nn.data import Batches
 from lnlab.nn.parts import Parts
+from lnlab.nn.sites import addressed
 from lnlab.probes.probe import State
 from lnlab.randomness import Draw
 from lnlab.registry import Choice, Registry, Roots, names_supplied
@@ -108,11 +109,16 @@ def precision(setting: Setting) -> torch.dtype:
 
 
 def build_model(setting: Setting, registries: Registries, task: Task) -> nn.Module:
-    """The model of a setting, before its init; the task says how many rows its tables have, and its output."""
+    """The model of a setting, before its init; the task says how many rows its tables have, and its output.
+
+    Raises:
+        LabError: a parameter of the model has no address, or two have one.
+    """
     entry = registries["model"][setting["model"]["kind"]]
     parts = {stack: _parts(setting[stack], registries) for stack in entry.tags.get("stacks", ())}
     given = (task.labels,) if len(names_supplied(entry.build)) > 2 else ()
     model: nn.Module = registries["model"].builder(setting["model"])(task.size, parts, *given)
+    addressed(model)
     return model
 
 

@@ -1,20 +1,30 @@
 """Addresses of weights and activations, read off the module tree.
 
-A weight's address is where it is *used*: a table that serves an embedding and the output has a site for each. Residual
+A weight's address is where it is *used*: a table that serves an embedding and the output has a site for each. It is
+read off the parameter's name, which must follow one of ``PATTERNS``; two parameters never share an address. Residual
 activations are told apart by what happens around them, so that no placement's formula has to report them.
 """
 
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
-from typing import TypeVar, cast
+from typing import TypeVar
 
 from torch import Tensor, nn
 
+from lnlab.errors import LabError, Problem
 from lnlab.nn.placements import placements
 from lnlab.nn.transformer import Layer, Stack
 
 Thing = TypeVar("Thing")
+STACKS = ("encoder", "decoder")
+PATTERNS = (
+    "output.<tensor>",
+    "<stack>.layers.<n>.<sublayer>.<tensor>",
+    "<stack>.embedding.<tensor>",
+    "<stack>.final_norm.<tensor>",
+)
+"""The names of parameters that have an address; a stack is one of ``STACKS``, and layers count from 0 in names."""
 
 
 @dataclass(frozen=True)
@@ -31,9 +41,39 @@ class Site:
         return asdict(self)
 
 
+def addressed(model: nn.Module) -> list[tuple[str, Site, nn.Parameter]]:
+    """Every use of every parameter with its name and its site, in the order of the module tree; a tied one once a use.
+
+    Raises:
+        LabError: a name follows none of ``PATTERNS``, or two different parameters have one address.
+    """
+    uses = [(name, _site(model, name), p) for name, p in model.named_parameters(remove_duplicate=False)]
+    known = [(name, site, p) for name, site, p in uses if site is not None]
+    if unknown := [name for name, site, _ in uses if site is None]:
+        more = f" (and {len(unknown) - 1} more)" if len(unknown) > 1 else ""
+        what = f"the parameter '{unknown[0]}'{more} has no address"
+        raise LabError(Problem("model", what, f"name it {', '.join(PATTERNS)}; a stack is {' or '.join(STACKS)}"))
+    first: dict[Site, tuple[str, nn.Parameter]] = {}
+    for name, site, p in known:
+        other, tensor = first.setdefault(site, (name, p))
+        if tensor is not p:
+            what = f"the parameters '{other}' and '{name}' have one address, {_shown(site)}"
+            raise LabError(Problem("model", what, "give them names that differ in sublayer or tensor, or tie them"))
+    return known
+
+
+def _shown(site: Site) -> str:
+    layer = f"layer {site.layer}" if site.layer else None
+    return " ".join(filter(None, (site.stack, layer, site.sublayer, site.tensor)))
+
+
 def parameters(model: nn.Module) -> list[tuple[Site, nn.Parameter]]:
-    """Every use of every parameter, in the order of the module tree; a tied one comes once a use."""
-    return [(_site(model, name), p) for name, p in model.named_parameters(remove_duplicate=False)]
+    """Every use of every parameter, in the order of the module tree; a tied one comes once a use.
+
+    Raises:
+        LabError: as ``addressed``.
+    """
+    return [(site, p) for _, site, p in addressed(model)]
 
 
 def weights(model: nn.Module) -> list[tuple[Site, nn.Parameter]]:
@@ -58,9 +98,9 @@ def separated(model: nn.Module) -> Iterator[list[tuple[Site, nn.Parameter]]]:
     touched. The model is as before on leaving, also by an error.
     """
     uses = []
-    for name, p in model.named_parameters(remove_duplicate=False):
+    for name, site, p in addressed(model):
         owner, _, word = name.rpartition(".")
-        uses.append((_site(model, name), model.get_submodule(owner), word, p))
+        uses.append((site, model.get_submodule(owner), word, p))
     leaves = [(site, nn.Parameter(p.detach())) for site, _, _, p in uses]
     try:
         for (_, module, word, _), (_, leaf) in zip(uses, leaves, strict=True):
@@ -159,25 +199,23 @@ def _watch_ends(seen: dict[Site, Tensor], name: str, stack: Stack, hooks: ExitSt
             hooks.callback(module.register_forward_hook(lambda _m, _x, y, site=site: seen.__setitem__(site, y)).remove)
 
 
-def _site(model: nn.Module, name: str) -> Site:
-    """The site of the parameter of that name.
-
-    Raises:
-        ValueError: the model keeps a parameter where no site is.
-    """
+def _site(model: nn.Module, name: str) -> Site | None:
+    """The site of the parameter of that name, or None where the name follows no pattern."""
     match name.split("."):
         case ["output", tensor]:
             return Site(None, None, "output", tensor)
-        case [stack, "layers", number, "placement", *path]:
+        case [stack, *_] if stack not in STACKS:
+            return None
+        case [stack, "layers", number, "placement", *path] if number.isdecimal() and path:
             return _site_of_placement(model, stack, int(number), path)
-        case [stack, "layers", number, sublayer, *path]:
+        case [stack, "layers", number, sublayer, *path] if number.isdecimal() and path:
             return Site(stack, int(number) + 1, sublayer, _tensor(path))
-        case [stack, sublayer, *_, tensor]:
+        case [stack, "embedding" | "final_norm" as sublayer, *_, tensor]:
             return Site(stack, None, sublayer, _AFFINE.get(tensor, tensor))
-    raise ValueError(f"found parameter '{name}', expected it in 'output' or in a stack")
+    return None
 
 
-def _site_of_placement(model: nn.Module, stack: str, number: int, path: list[str]) -> Site:
+def _site_of_placement(model: nn.Module, stack: str, number: int, path: list[str]) -> Site | None:
     """``norms.1.weight`` is the second sublayer's scale, ``outer.1.weight`` its scale_outer, ``omega.1`` its omega.
 
     A parameter that stands in no list, such as ReZero's ``alpha``, is the layer's.
@@ -185,16 +223,21 @@ def _site_of_placement(model: nn.Module, stack: str, number: int, path: list[str
     if len(path) == 1:
         return Site(stack, number + 1, None, path[0])
     layer = model.get_submodule(f"{stack}.layers.{number}")
-    sublayer = tuple(cast(Layer, layer).sublayers)[int(path[1])]
+    sublayers = tuple(layer.sublayers) if isinstance(layer, Layer) else ()
+    if not path[1].isdecimal() or int(path[1]) >= len(sublayers):
+        return None
     tensor = path[0] if len(path) == 2 else _AFFINE.get(path[-1], path[-1])
-    return Site(stack, number + 1, sublayer, tensor if path[0] in ("norms", tensor) else f"{tensor}_{path[0]}")
+    named = tensor if path[0] in ("norms", tensor) else f"{tensor}_{path[0]}"
+    return Site(stack, number + 1, sublayers[int(path[1])], named)
 
 
 def _tensor(path: list[str]) -> str:
     """``q.weight`` is q, ``q.bias`` bq, ``w1.bias`` b1; ``q.gain`` is gain_q, and ``norms.q.weight`` scale_q.
 
-    A parameter of the sublayer itself keeps its name.
+    A parameter of the sublayer itself keeps its name, but for ``weight`` and ``bias``: scale and shift, as in a norm.
     """
+    if len(path) == 1:
+        return _AFFINE.get(path[0], path[0])
     if len(path) == 3:
         return f"{_AFFINE.get(path[-1], path[-1])}_{path[-2]}"
     if path[-1] == "bias":

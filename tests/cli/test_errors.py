@@ -63,7 +63,7 @@ WRONG = {
 def test_an_arrow_that_cannot_be_cut_is_found_by_check(lnlab, here, placement, where, words):
     text = WHOLE.replace("post", placement) + f"interventions: {{kind: rescale, where: {where}, factor: 2}}\n"
     (here / "x.yaml").write_text(text)
-    one_problem(lnlab("check", "x.yaml"), f"x.yaml: interventions.{words}")
+    one_problem(lnlab("check", "x.yaml"), "x.yaml:7:", f" interventions.{words}")
 
 
 @pytest.mark.parametrize("command", ["check", "plan", "run"])

@@ -34,7 +34,13 @@ def test_harmless_traces_are_wiped_away(unit_of):
     assert torch.equal(torch.get_rng_state(), generator)
 
 
-@pytest.mark.parametrize(("what", "name"), [("parameter", "extra"), ("buffer", "1.num_batches_tracked")])
+@pytest.mark.parametrize(
+    ("what", "name"),
+    [
+        ("parameter", "encoder.layers.0.map.weight"),
+        ("buffer", "encoder.final_norm.num_batches_tracked"),
+    ],
+)
 def test_a_probe_that_changes_the_state_is_found_out_by_the_last_bit(unit_of, what, name):
     unit = unit_of(1, {"kind": "trace", "what": what})
     with pytest.raises(LabError, match=rf"the probe 'trace' changed the state: {name}.*mend the probe"):

@@ -48,13 +48,27 @@ class Toy:
 
 
 @MODELS.register("linear")
-def linear(size, parts, *, layers: int = 1, flaw: str = "") -> nn.Module:
+class Linear(nn.Module):
     """``x A^n``: a chain of matrices and one number that no init touches."""
-    if flaw:
-        raise ValueError(flaw)
-    model = nn.Sequential(*(nn.Linear(size, size) for _ in range(layers)), nn.BatchNorm1d(size))
-    model.register_parameter("extra", nn.Parameter(torch.rand(())))
-    return model.double()
+
+    def __init__(self, size, parts, *, layers: int = 1, flaw: str = ""):
+        if flaw:
+            raise ValueError(flaw)
+        super().__init__()
+        self.encoder, self.output = nn.Module(), nn.Module()
+        self.encoder.layers = nn.ModuleList(nn.ModuleDict({"map": nn.Linear(size, size)}) for _ in range(layers))
+        self.encoder.final_norm = nn.BatchNorm1d(size)
+        self.output.extra = nn.Parameter(torch.rand(()))
+        self.double()
+
+    @property
+    def extra(self):
+        return self.output.extra
+
+    def forward(self, x):
+        for layer in self.encoder.layers:
+            x = layer["map"](x)
+        return self.encoder.final_norm(x)
 
 
 @INITS.register("normal")
@@ -62,7 +76,7 @@ def normal(model, draw) -> None:
     """``N(0, 1)``: each parameter."""
     with torch.no_grad():
         for name, parameter in model.named_parameters():
-            if name != "extra":
+            if name != "output.extra":
                 parameter.normal_(generator=torch.Generator().manual_seed(draw("init", name)))
 
 
@@ -196,7 +210,8 @@ def trace(state, *, what: str):
     if what == "parameter":
         parameter.data.view(-1)[0].add_(1e-7)
     if what == "buffer":
-        state.model[-1].train()(torch.ones(2, state.model[-1].num_features))
+        norm = state.model.encoder.final_norm
+        norm.train()(torch.ones(2, norm.num_features))
     if what == "harmless":
         state.model.train()
         parameter.requires_grad_(False)

@@ -4,6 +4,7 @@ import pytest
 import torch
 from torch import nn
 
+from lnlab.errors import LabError
 from lnlab.nn.attention import SoftmaxAttention, attentions
 from lnlab.nn.norms import norms
 from lnlab.nn.parts import Parts
@@ -111,7 +112,7 @@ def test_the_stream_is_followed_through_every_placement(setting, build, batch, p
 
 
 def test_a_parameter_outside_every_site_is_an_error():
-    with pytest.raises(ValueError, match="'weight'"):
+    with pytest.raises(LabError, match=r"^model: the parameter 'weight' .* has no address"):
         parameters(nn.Linear(2, 2))
 
 
