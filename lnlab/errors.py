@@ -48,7 +48,7 @@ class ReportError(LabError):
 
 def nearest(word: str, known: Iterable[str]) -> str:
     """``did you mean 'x'? (known: ...)``: the remedy for a word that is not one of ``known``."""
-    words = sorted(known)
+    words = sorted(set(known))
     if not words:
         return "none is known yet"
     listing = f"known: {', '.join(words)}"

@@ -13,7 +13,7 @@ from lnlab.compile.identity import Identities
 from lnlab.compile.looking import looks
 from lnlab.compile.methods import METHODS
 from lnlab.compile.overlay import Draft, Found, draft
-from lnlab.compile.places import Spot, in_order, problem
+from lnlab.compile.places import Spot, in_order, problems
 from lnlab.compile.questions import Questions, implausible, questions
 from lnlab.compile.selections import Ground
 from lnlab.compile.settle import Settled, settle
@@ -87,7 +87,7 @@ def check(
     found += wrong + _whole(reading, checked) + _others(document, profile, identities)
     if not made.flaws and not settled.found and not wrong and not any(_shapes(flaw) for flaw in reading.flaws):
         found += implausible(asked, _ground(checked), made)
-    checked.problems = in_order(document, arguments + [(spot, problem(document, spot, flaw)) for spot, flaw in found])
+    checked.problems = in_order(document, arguments + problems(document, found))
     return checked
 
 
@@ -167,7 +167,7 @@ def _ground(checked: Checked) -> Ground:
     trained = trained or (checked.draft.touched and _names_training(checked.document.data))
     splits = _splits(checked.questions, trained=trained)
     quantities = _quantities(checked.questions, checked.identities.registries, splits, trained=trained)
-    return replace(ground, quantities=quantities, splits=splits)
+    return replace(ground, quantities=quantities, splits=splits, spec=checked.document.data)
 
 
 def _ungrounded(checked: Checked, unchanged: Callable[[], Variants | None]) -> Ground:

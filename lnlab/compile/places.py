@@ -41,6 +41,15 @@ def problem(document: Document, spot: Spot, flaw: Flaw) -> Problem:
     return Problem(where, f"{dotted}: {flaw.what}" if dotted else flaw.what, remedy)
 
 
+def problems(document: Document, flaws: list[tuple[Spot, Flaw]]) -> list[tuple[Spot, Problem]]:
+    """The flaws as the user reads them. What aliases repeat is one flaw in one place of the file."""
+    first: dict[tuple[str, str, str], tuple[Spot, Problem]] = {}
+    for spot, flaw in flaws:
+        written = problem(document, spot, flaw)
+        first.setdefault((written.where, flaw.what, flaw.remedy), (spot, written))
+    return list(first.values())
+
+
 def in_order(document: Document, problems: list[tuple[Spot, Problem]]) -> list[Problem]:
     """Each distinct problem once, in the order of the file; those of the command line last."""
 

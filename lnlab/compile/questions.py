@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 
 from lnlab.compile.choices import Registries, resolve_choice
 from lnlab.compile.overlay import Draft, Found
+from lnlab.compile.published import flaws_of_tables
 from lnlab.compile.selections import Ground, ambiguity, flaws_of_selection, listed, open_split, unknown_key
 from lnlab.errors import nearest
 from lnlab.keys import Json
@@ -140,7 +141,7 @@ def _flaws(asked: Asked, ground: Ground) -> Iterator[tuple[Where, Flaw]]:
         flaws = [flaw for flaw in flaws_of_selection(whole, ground) if not flaw.path or flaw.path[0] in selection]
         flawed = flawed or bool(flaws)
         yield from (((word,), flaw) for flaw in flaws)
-    yield from _flaws_of_cells(choice.get("cells"), ground)
+    yield from (((), flaw) for flaw in flaws_of_tables(choice, ground))
     if asked.judged and not flawed and selections and not asked.several:
         yield from _ambiguous(selections, list(kept.values()), ground)
     elif (
@@ -150,18 +151,6 @@ def _flaws(asked: Asked, ground: Ground) -> Iterator[tuple[Where, Flaw]]:
         and (reason := open_split(first, list(kept.values()), ground))
     ):
         yield ("of",), Flaw((), reason, "a claim reads one number of each run")
-
-
-def _flaws_of_cells(cells: Json, ground: Ground) -> Iterator[tuple[Where, Flaw]]:
-    """Paths of a printed table that nothing has; what stands there may belong to the runs of another profile."""
-    if not isinstance(cells, dict):
-        return
-    if not _stands(cells["across"], ground):
-        yield ("cells", "across"), unknown_key(cells["across"], ground)
-    for number, table in enumerate(cells["tables"]):
-        for path in table["where"]:
-            if not _stands(path, ground):
-                yield ("cells", "tables", number, "where"), unknown_key(path, ground)
 
 
 def _stands(path: str, ground: Ground) -> bool:

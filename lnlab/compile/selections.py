@@ -31,6 +31,7 @@ class Ground:
         told_by: derived quantity -> the columns that tell its several numbers of a run apart, of those that have some.
         rules: every rule of convergence, or None where nobody says which there are.
         chosen: a path whose value is chosen on tuning seeds, so that no selection can know it.
+        spec: what the file says, every profile included.
     """
 
     variants: Variants
@@ -43,6 +44,7 @@ class Ground:
     told_by: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     rules: Collection[str] | None = None
     chosen: str | None = None
+    spec: Mapping[str, Json] = field(default_factory=dict)
 
     def either(self, asked: Callable[[Variants], bool]) -> bool:
         """Whether it holds for this plan or for the spec unchanged."""
