@@ -52,5 +52,17 @@ def nearest(word: str, known: Iterable[str]) -> str:
     if not words:
         return "none is known yet"
     listing = f"known: {', '.join(words)}"
-    close = get_close_matches(word, words, n=1)
-    return f"did you mean '{close[0]}'? ({listing})" if close else listing
+    close = closest(word, words)
+    return f"did you mean '{close}'? ({listing})" if close else listing
+
+
+def closest(word: str, known: Iterable[str]) -> str | None:
+    """The known word that was most likely meant, or None where none is near.
+
+    Two neighbouring letters exchanged are one edit, and the likeliest: ``rl`` for ``lr``, which share one letter in
+    order only.
+    """
+    words = sorted(set(known))
+    exchanged = {word[:i] + word[i + 1] + word[i] + word[i + 2 :] for i in range(len(word) - 1)} - {word}
+    near = [each for each in words if each in exchanged] or get_close_matches(word, words, n=1)
+    return near[0] if near else None

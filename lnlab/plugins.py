@@ -4,11 +4,14 @@ import importlib.util
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib.machinery import ModuleSpec, SourceFileLoader
 from importlib.metadata import EntryPoint
 from pathlib import Path
+from types import CodeType
 
 from lnlab.errors import LabError, Problem
 from lnlab.keys import digest_bytes
+from lnlab.userfiles import read_user_file
 
 
 @dataclass(frozen=True)
@@ -53,23 +56,31 @@ def load_package(point: EntryPoint) -> None:
             raise LabError(Problem(f"package {name}", what, "mend it, or uninstall it")) from error
 
 
+class _Loaded(SourceFileLoader):
+    """Runs the content that was read, whose digest joins keys, and reads nothing again."""
+
+    def __init__(self, name: str, path: str, content: bytes) -> None:
+        super().__init__(name, path)
+        self.content = content
+
+    def get_code(self, fullname: str) -> CodeType:  # noqa: ARG002 - as importlib calls it
+        return self.source_to_code(self.content, self.path)
+
+
 def load_plugin(path: Path) -> str:
     """Run a user's own Python file (``--with mine.py``), so that it may register its pieces; returns its digest.
 
     Raises:
         LabError: there is no such file, or it fails while it loads.
     """
-    try:
-        content = path.read_bytes()
-    except OSError as error:
-        raise LabError(Problem(str(path), "cannot read this plugin", (error.strerror or str(error)).lower())) from error
-    described = importlib.util.spec_from_file_location(f"lnlab_plugin_{digest_bytes(content)[:12]}", path)
-    if described is None or described.loader is None:
+    content = read_user_file(path, "plugin")
+    if path.suffix != ".py":
         raise LabError(Problem(str(path), "is not a Python file", "give --with a file that ends in .py"))
-    module = importlib.util.module_from_spec(described)
+    loader = _Loaded(f"lnlab_plugin_{digest_bytes(content)[:12]}", str(path), content)
+    module = importlib.util.module_from_spec(ModuleSpec(loader.name, loader, origin=loader.path))
     with registering(Origin(path.name, digest_bytes(content))):
         try:
-            described.loader.exec_module(module)
+            loader.exec_module(module)
         except Exception as error:
             raise LabError(Problem(str(path), f"fails while it loads: {error!r}", "mend the plugin")) from error
     return digest_bytes(content)

@@ -16,10 +16,11 @@ from inspect import Parameter, getdoc, signature
 from pathlib import Path
 from typing import Any, Generic, TypeVar, get_args
 
-from pydantic import BaseModel, ConfigDict, ValidationError, create_model
+from pydantic import BaseModel, ValidationError, create_model
 
 from lnlab.errors import nearest
 from lnlab.keys import Json, digest
+from lnlab.parameters import Parameters
 from lnlab.plugins import Origin, load_package, origin
 
 Build = TypeVar("Build", bound=Callable[..., Any])
@@ -27,10 +28,6 @@ Choice = dict[str, Json]
 Where = tuple[str | int, ...]
 Roots = tuple[Path, ...]
 Fingerprint = Callable[[Roots, Choice], str]
-
-_CLOSED = ConfigDict(
-    extra="forbid", frozen=True, strict=True, validate_default=True, allow_inf_nan=False, protected_namespaces=()
-)
 
 
 @dataclass(frozen=True)
@@ -103,7 +100,7 @@ class Entry(Generic[Build]):
             for name, p in self.keywords.items()
             if name not in self.nested
         }
-        return create_model(self.name, __config__=_CLOSED, **fields)
+        return create_model(self.name, __base__=Parameters, **fields)
 
 
 class Registry(Generic[Build]):
@@ -227,7 +224,8 @@ def flaws_of(error: ValidationError, known: Mapping[str, Any], owner: str) -> li
         elif item["type"] == "missing":
             flaws.append(Flaw(path[:-1], f"{owner} needs '{path[-1]}'", f"add '{path[-1]}: ...'"))
         else:
-            said = item["msg"][0].lower() + item["msg"][1:]
+            message = item["msg"].removeprefix("Value error, ")
+            said = message[0].lower() + message[1:]
             flaws.append(Flaw(path, f"found {json.dumps(item['input'], default=str)}", said))
     return flaws
 

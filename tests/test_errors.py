@@ -2,7 +2,9 @@
 
 import pickle
 
-from lnlab.errors import LabError, Problem, SpecError, nearest
+import pytest
+
+from lnlab.errors import LabError, Problem, SpecError, closest, nearest
 
 
 def test_a_problem_is_one_line_of_place_cause_and_remedy():
@@ -25,3 +27,10 @@ def test_the_nearest_word_is_named_with_all_that_are_known():
     assert nearest("rsm", ["rms", "layer"]) == "did you mean 'rms'? (known: layer, rms)"
     assert nearest("qqqq", ["rms", "layer"]) == "known: layer, rms"
     assert nearest("adam", []) == "none is known yet"
+
+
+@pytest.mark.parametrize(
+    ("word", "meant"), [("rl", "lr"), ("fo", "of"), ("ot", "to"), ("lyaers", "layers"), ("rsm", "rms"), ("xy", None)]
+)
+def test_exchanged_letters_are_one_edit(word, meant):
+    assert closest(word, ["lr", "of", "to", "layers", "rms"]) == meant

@@ -183,7 +183,7 @@ def test_a_plugin_file_registers_its_pieces_and_its_digest_joins_their_keys(tmp_
     assert keys[0] != keys[1]
 
 
-@pytest.mark.parametrize(("text", "what"), [(None, "cannot read this plugin"), ("1/0", "fails while it loads")])
+@pytest.mark.parametrize(("text", "what"), [(None, "there is no such file"), ("1/0", "fails while it loads")])
 def test_a_plugin_that_is_absent_or_broken_is_named(tmp_path, text, what):
     plugin = tmp_path / "mine.py"
     if text is not None:

@@ -15,6 +15,7 @@ from lnlab.cli import check, data, init, kinds, plan, query, report, run, status
 from lnlab.cli.codes import BROKEN_PIPE, INTERRUPTED, WRONG
 from lnlab.cli.terminal import leave_pipe, one_line, tolerate_encoding
 from lnlab.errors import LabError
+from lnlab.userfiles import user_path
 
 app = typer.Typer(
     name="lnlab",
@@ -38,7 +39,12 @@ def _lnlab(
     _plugins: Annotated[
         list[Path],
         typer.Option(
-            "--with", metavar="FILE.py", help="Your own registered pieces.", default_factory=list, show_default=False
+            "--with",
+            metavar="FILE.py",
+            parser=user_path,
+            help="Your own registered pieces.",
+            default_factory=list,
+            show_default=False,
         ),
     ],
     _traceback: Annotated[bool, typer.Option("--traceback", help="Show where in the code an error arose.")] = False,

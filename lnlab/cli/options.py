@@ -6,16 +6,21 @@ from typing import Annotated
 
 import typer
 
+from lnlab.userfiles import user_path
+
 
 def every_plugin(context: typer.Context, given: Sequence[Path]) -> list[Path]:
     """``--with`` may stand before the command as well as behind it: both lists together, in order."""
     return [*(context.find_root().params.get("_plugins") or ()), *given]
 
 
-Spec = Annotated[Path, typer.Argument(metavar="SPEC", help="The YAML file that asks the question.")]
-Specs = Annotated[list[Path], typer.Argument(metavar="SPEC...", help="The YAML files that ask the questions.")]
+Spec = Annotated[Path, typer.Argument(metavar="SPEC", parser=user_path, help="The YAML file that asks the question.")]
+Specs = Annotated[
+    list[Path], typer.Argument(metavar="SPEC...", parser=user_path, help="The YAML files that ask the questions.")
+]
 MaybeSpec = Annotated[
-    Path | None, typer.Argument(metavar="[SPEC]", help="The spec; without it, the last run of this store.")
+    Path | None,
+    typer.Argument(metavar="[SPEC]", parser=user_path, help="The spec; without it, the last run of this store."),
 ]
 Profile = Annotated[
     str | None,
@@ -48,6 +53,7 @@ Plugins = Annotated[
     typer.Option(
         "--with",
         metavar="FILE.py",
+        parser=user_path,
         callback=every_plugin,
         help="Your own registered pieces.",
         default_factory=list,

@@ -11,6 +11,7 @@ from lnlab.cli.options import AsJson, Folder, Overrides, Plugins, Profile
 from lnlab.cli.request import Request, kept, last, open_store
 from lnlab.cli.terminal import one_line, out, print_json, table
 from lnlab.errors import LabError, Problem
+from lnlab.userfiles import user_path
 
 if TYPE_CHECKING:
     import polars as pl
@@ -31,7 +32,8 @@ def query(
     folder: Folder,
     plugins: Plugins,
     spec: Annotated[
-        Path | None, typer.Option("--spec", metavar="SPEC", help="Of this spec; of the last run if not given.")
+        Path | None,
+        typer.Option("--spec", metavar="SPEC", parser=user_path, help="Of this spec; of the last run if not given."),
     ] = None,
     profile: Profile = None,
     as_json: AsJson = False,

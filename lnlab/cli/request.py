@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from lnlab.errors import LabError, Problem, SpecError
 from lnlab.keys import digest_bytes
+from lnlab.userfiles import read_user_file
 
 if TYPE_CHECKING:
     from lnlab.compile.decisions import Decision
@@ -151,8 +152,4 @@ def last(store: "Store") -> "Stored":
 
 
 def _digests(plugins: Sequence[Path]) -> tuple[str, ...]:
-    try:
-        return tuple(digest_bytes(path.read_bytes()) for path in plugins)
-    except OSError as error:
-        why = (error.strerror or str(error)).lower()
-        raise LabError(Problem(str(error.filename), "cannot read this plugin", why)) from error
+    return tuple(digest_bytes(read_user_file(path, "plugin")) for path in plugins)

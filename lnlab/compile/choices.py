@@ -2,10 +2,9 @@
 
 from collections.abc import Collection, Mapping
 from dataclasses import replace
-from difflib import get_close_matches
 
 from lnlab.compile.places import UNKNOWN
-from lnlab.errors import nearest
+from lnlab.errors import closest, nearest
 from lnlab.keys import Json, canonical
 from lnlab.registry import Choice, Flaw, Flawed, Registry
 
@@ -18,8 +17,8 @@ def resolve_choice(registry: Registry, given: Json, fields: Collection[str] = ()
     Raises:
         Flawed: everything wrong with it, with paths relative to it.
     """
-    if isinstance(given, dict) and "kind" not in given and (near := get_close_matches("kind", given, n=1)):
-        raise Flawed(Flaw((near[0],), f"{UNKNOWN} '{near[0]}'", "did you mean 'kind'?"))
+    if isinstance(given, dict) and "kind" not in given and (near := closest("kind", given)):
+        raise Flawed(Flaw((near,), f"{UNKNOWN} '{near}'", "did you mean 'kind'?"))
     try:
         return registry.resolve(given)
     except Flawed as error:

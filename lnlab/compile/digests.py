@@ -13,10 +13,11 @@ from functools import cache
 from importlib.metadata import distributions
 from pathlib import Path
 
+from lnlab.errors import LabError
 from lnlab.keys import Json, digest, digest_bytes
+from lnlab.userfiles import LARGEST_SPEC, read_user_file
 
 PACKAGE = Path(__file__).parents[1]
-LARGEST = 256 * 1024
 BOM = b"\xef\xbb\xbf"
 
 
@@ -67,10 +68,8 @@ def quick_digest(
         plugins: the digests of the plugin files, in order.
     """
     try:
-        if not spec.is_file() or spec.stat().st_size > LARGEST:
-            return None
-        text = spec.read_bytes().removeprefix(BOM).replace(b"\r\n", b"\n")
-    except OSError:
+        text = read_user_file(spec, "spec", LARGEST_SPEC).removeprefix(BOM).replace(b"\r\n", b"\n")
+    except LabError:
         return None
     return remembered_name(asked(spec.stem, text, profile, overrides, plugins), roots)
 

@@ -2,11 +2,10 @@
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 
 from lnlab.compile.places import UNKNOWN
 from lnlab.compile.variants import Members, Variants
-from lnlab.errors import nearest
+from lnlab.errors import closest, nearest
 from lnlab.keys import Json, canonical
 from lnlab.registry import Flaw
 from lnlab.spec.columns import COLUMNS, ENDS, LAST, TIMES, VOCABULARY
@@ -117,8 +116,8 @@ def _flaws_of_key(key: str, wanted: Json, ground: Ground) -> list[Flaw]:
 
 def unknown_key(key: str, ground: Ground) -> Flaw:
     """A key that nothing has. There are too many known ones to list them all."""
-    close = get_close_matches(key, [*COLUMNS, *ground.variants.paths], n=1)
-    remedy = f"did you mean '{close[0]}'?" if close else f"columns: {', '.join(COLUMNS)}; paths as in model.layers"
+    close = closest(key, [*COLUMNS, *ground.variants.paths])
+    remedy = f"did you mean '{close}'?" if close else f"columns: {', '.join(COLUMNS)}; paths as in model.layers"
     return Flaw((), f"{UNKNOWN} '{key}': neither a column nor a path of any setting", remedy)
 
 

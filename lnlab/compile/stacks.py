@@ -14,7 +14,7 @@ from lnlab.errors import nearest
 from lnlab.keys import Json, canonical
 from lnlab.registry import Choice, Flaw, Flawed, Where
 
-MOST_LAYERS = 1_000
+MOST_LAYERS = 256
 DEFAULTS = {"norm": "layer", "attention": "softmax"}
 KEYS = ("model", *SHORT, *STACKS)
 _ABSENT = object()

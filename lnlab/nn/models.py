@@ -23,7 +23,7 @@ from lnlab.registry import Registry, default
 
 __all__ = ["EncoderDecoder", "Parts", "TokenPairs", "models", "parts_of"]
 
-Count = Annotated[int, Field(ge=1)]
+Count = Annotated[int, Field(ge=1, le=1_000_000)]
 Rate = Annotated[float, Field(ge=0, lt=1)]
 Linear = Annotated[Callable[..., nn.Module], linears]
 

@@ -8,12 +8,12 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 
 import lnlab
 from lnlab.claims.claim import Verdict
-from lnlab.errors import Problem, ReportError
+from lnlab.errors import LabError, Problem, ReportError
 from lnlab.report import answers, methods, provenance
 from lnlab.report.dots import Dots, dots
 from lnlab.report.drawing import bundle
@@ -22,6 +22,7 @@ from lnlab.report.named import named
 from lnlab.report.plates import Plate, Shown
 from lnlab.report.wording import listing
 from lnlab.tables import Results
+from lnlab.userfiles import read_user_file
 
 _SIZE = re.compile(r'<svg[^>]*? width="(\d+)(?:\.\d+)?" height="(\d+)')
 
@@ -57,7 +58,7 @@ def template_folders(given: Path | None = None) -> tuple[Path, ...]:
 def environment(folders: Sequence[Path]) -> Environment:
     """Jinja as every template is rendered: escaped, and refusing names that do not exist."""
     made = Environment(
-        loader=FileSystemLoader(folders),
+        loader=FunctionLoader(lambda name: template(folders, name)),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
@@ -67,10 +68,25 @@ def environment(folders: Sequence[Path]) -> Environment:
     return made
 
 
+def template(folders: Sequence[Path], name: str) -> str | None:
+    """The text of the first template of that name, or None where there is none.
+
+    Raises:
+        ReportError: it cannot be read, or is not UTF-8.
+    """
+    for path in (folder / name for folder in folders if (folder / name).exists()):
+        try:
+            return read_user_file(path, "template").decode()
+        except LabError as error:
+            raise ReportError(*error.problems) from error
+        except UnicodeDecodeError as error:
+            raise ReportError(Problem(str(path), "is not UTF-8", "save it as UTF-8")) from error
+    return None
+
+
 def script(folders: Sequence[Path]) -> str:
     """The one script of a page: Vega and the lines that put the live drawings into their places."""
-    found = next(folder / "page.js" for folder in folders if (folder / "page.js").is_file())
-    return bundle(found.read_text(encoding="utf-8"))
+    return bundle(template(folders, "page.js") or "")
 
 
 def page(

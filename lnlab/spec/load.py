@@ -1,18 +1,16 @@
 """Text -> spec: a bounded file becomes plain data that knows the line and column of everything in it."""
 
 import re
-import stat
 from dataclasses import dataclass
 from pathlib import Path
 
-from lnlab.errors import Problem, SpecError, nearest
+from lnlab.errors import LabError, Problem, SpecError
 from lnlab.keys import Json
 from lnlab.registry import Where
 from lnlab.spec.nodes import Fault, Faulty, Mark, mark_at, read_nodes
 from lnlab.spec.walk import Marks, Walk
+from lnlab.userfiles import LARGEST_SPEC, read_user_file
 
-LARGEST = 256 * 1024
-"""Bytes of a spec file."""
 _CONFLICT = re.compile(r"^(<{7}|>{7}|\|{7})( |$)", re.MULTILINE)
 
 
@@ -104,30 +102,10 @@ def content(path: Path) -> str:
     Raises:
         SpecError: no such file, not a regular file, too large, or not UTF-8.
     """
-    return _text(path, _content(path))
-
-
-def _content(path: Path) -> bytes:
-    """The bytes of a regular file that is not too large."""
     try:
-        facts = path.stat()
-        if stat.S_ISDIR(facts.st_mode):
-            raise SpecError(Problem(str(path), "is a folder", "name the YAML file in it"))
-        if not stat.S_ISREG(facts.st_mode):
-            raise SpecError(Problem(str(path), "is not a regular file", "name a YAML file"))
-        if facts.st_size > LARGEST:
-            what = f"has {facts.st_size:,} bytes; a spec has at most {LARGEST:,}"
-            raise SpecError(Problem(str(path), what, "one file asks one question"))
-        with path.open("rb") as file:
-            return file.read(LARGEST)
-    except FileNotFoundError as error:
-        beside = [each.name for each in path.parent.glob("*.y*ml")]
-        raise SpecError(
-            Problem(str(path), "there is no such file", nearest(path.name, beside) if beside else "")
-        ) from error
-    except (OSError, ValueError) as error:
-        why = getattr(error, "strerror", None) or str(error)
-        raise SpecError(Problem(str(path), f"cannot be read ({why.lower()})")) from error
+        return _text(path, read_user_file(path, "YAML file", LARGEST_SPEC))
+    except LabError as error:
+        raise SpecError(*error.problems) from error
 
 
 def _text(path: Path, content: bytes) -> str:

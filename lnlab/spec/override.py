@@ -4,7 +4,8 @@ from dataclasses import dataclass
 
 from lnlab.errors import Problem, SpecError
 from lnlab.keys import Json
-from lnlab.spec.load import LARGEST, read_data
+from lnlab.spec.load import read_data
+from lnlab.userfiles import LARGEST_SPEC
 
 _LONGEST = 60
 
@@ -29,8 +30,8 @@ def parse_override(argument: str) -> Override:
     path = path.strip()
     if not equals or not all(path.split(".")):
         raise SpecError(Problem(where, "is not path=value", "write it as in -s model.layers=12"))
-    if len(text.encode(errors="replace")) > LARGEST:
-        raise SpecError(Problem(where, f"is longer than {LARGEST:,} bytes", "write it into a profile"))
+    if len(text.encode(errors="replace")) > LARGEST_SPEC:
+        raise SpecError(Problem(where, f"is longer than {LARGEST_SPEC:,} bytes", "write it into a profile"))
     value, _, faults = read_data(text)
     if faults:
         raise SpecError(*(Problem(where, fault.what, fault.remedy) for fault in sorted(faults)))

@@ -2,11 +2,10 @@
 
 import json
 from dataclasses import dataclass, field, replace
-from difflib import get_close_matches
 
 from pydantic import BaseModel, ValidationError
 
-from lnlab.errors import nearest
+from lnlab.errors import closest, nearest
 from lnlab.keys import Json
 from lnlab.registry import Flaw, Where
 from lnlab.spec.experiment import Calibration, ClaimText, Experiment, Source
@@ -113,8 +112,8 @@ def _missing(path: Where, given: dict[str, Json]) -> Flaw:
     """A required key. Where other keys are open, the nearest of them is it, misspelt."""
     word = str(path[-1])
     others = [key for key in given if key not in ClaimText.model_fields] if path[0] in _LISTS else []
-    if near := get_close_matches(word, others, n=1):
-        return Flaw((*path[:-1], near[0]), f"unknown key '{near[0]}'", f"did you mean '{word}'?")
+    if near := closest(word, others):
+        return Flaw((*path[:-1], near), f"unknown key '{near}'", f"did you mean '{word}'?")
     return Flaw(path[:-1], f"'{word}' is required", _REQUIRED.get(word, f"add '{word}: ...'"))
 
 

@@ -20,6 +20,7 @@ from lnlab.store.layout import plan_folder
 from lnlab.store.seal import Damaged, read_bytes, read_checked, seal, unseal
 from lnlab.store.unit import parquet
 from lnlab.tables import frame, schema
+from lnlab.userfiles import LARGEST_SPEC, read_user_file
 
 if TYPE_CHECKING:
     from lnlab.compile.plan import Plan
@@ -79,7 +80,7 @@ def save(root: Path, plan: "Plan", spec: Path, facts: Json = None) -> Stored:
         quick=plan.quick,
         name=plan.name,
         spec=str(spec.absolute()),
-        text=digest_bytes(spec.read_bytes()),
+        text=digest_bytes(read_user_file(spec, "spec", LARGEST_SPEC)),
         profile=plan.profile,
         overrides=tuple(plan.overrides),
         inputs=tuple(plan.inputs),

@@ -2,12 +2,13 @@
 
 from pathlib import Path
 
-from lnlab.errors import Problem, StoreError
+from lnlab.errors import LabError, Problem, StoreError
 from lnlab.keys import digest_bytes
 from lnlab.store.layout import store_root
 from lnlab.store.plans import Stored, newest_first
 from lnlab.store.store import Store
 from lnlab.tables import Results
+from lnlab.userfiles import LARGEST_SPEC, read_user_file
 
 
 def results(spec: str | Path, store: str | Path | None = None, profile: str | None = None) -> Results:
@@ -35,9 +36,9 @@ def find(root: Path, spec: Path, profile: str | None = None) -> Stored:
     """
     command = f"lnlab run {spec}" + (f" --profile {profile}" if profile else "")
     try:
-        text = digest_bytes(spec.read_bytes())
-    except OSError as error:
-        raise StoreError(Problem(str(spec), (error.strerror or str(error)).lower(), "give the spec's file")) from error
+        text = digest_bytes(read_user_file(spec, "spec", LARGEST_SPEC))
+    except LabError as error:
+        raise StoreError(*error.problems) from error
     known = [stored for stored in newest_first(root) if stored.profile == profile]
     same = [stored for stored in known if stored.text == text]
     here = [stored for stored in known if _is(stored, spec)]

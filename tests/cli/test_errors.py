@@ -98,6 +98,44 @@ def test_files_that_are_no_specs(lnlab, here):
     one_problem(lnlab("run", "x" * 5000), "file name too long")
 
 
+@pytest.mark.parametrize("command", ["check", "plan", "run", "report", "status"])
+def test_odd_files_are_refused_by_every_command(lnlab, tiny, command):
+    os.mkfifo("fifo.yaml")
+    Path("zeros.yaml").symlink_to("/dev/zero")
+    one_problem(lnlab(command, f"{tiny}/"), "tiny.yaml/", "is not a directory")
+    if command != "status":  # which asks the store for the name alone
+        one_problem(lnlab(command, "fifo.yaml"), "fifo.yaml", "is not a regular file")
+        one_problem(lnlab(command, "zeros.yaml"), "zeros.yaml", "is not a regular file")
+
+
+def test_plugins_and_templates_that_are_no_files(lnlab, tiny):
+    os.mkfifo("fifo.py")
+    with Path("sparse.py").open("wb") as file:
+        file.truncate(50 * 2**20)
+    one_problem(lnlab("check", tiny, "--with", "fifo.py"), "fifo.py", "is not a regular file")
+    one_problem(lnlab("check", tiny, "--with", "sparse.py"), "sparse.py", "a plugin has at most")
+    one_problem(lnlab("check", tiny, "--with", "absent.py"), "absent.py", "no such file", "known: fifo.py, sparse.py")
+
+
+@pytest.mark.parametrize(
+    ("override", "bound"),
+    [
+        ("model.d_model=1e30", "1000000"),
+        ("model.d_model=9223372036854775807", "1000000"),
+        ("model.layers=1000", "at most 256"),
+    ],
+)
+def test_sizes_beyond_all_bounds_are_refused_before_anything_is_built(lnlab, tiny, monkeypatch, override, bound):
+    monkeypatch.setattr("lnlab.nn.transformer.Stack.__init__", lambda *_, **__: pytest.fail("built"))
+    for command in ("check", "plan"):
+        one_problem(lnlab(command, tiny, "-s", override), override.partition("=")[0], bound)
+
+
+def test_no_integer_is_beyond_what_a_float_counts(lnlab, here):
+    (here / "x.yaml").write_text(WHOLE.replace("batches: 1}", "batches: 1e30}"))
+    one_problem(lnlab("check", "x.yaml"), "x.yaml:6:", "probes.0.batches", "out of range", "9,007,199,254,740,992")
+
+
 def test_overrides_and_profiles_name_the_argument(lnlab, tiny):
     one_problem(lnlab("run", tiny, "-s", "model.layers"), "model.layers", "=")
     one_problem(lnlab("run", tiny, "-s", "model.leyers=3"), "model.leyers", "did you mean")

@@ -9,7 +9,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from lnlab.errors import SpecError
-from lnlab.spec.load import LARGEST, load, parse
+from lnlab.spec.load import load, parse
+from lnlab.userfiles import LARGEST_SPEC as LARGEST
 
 GOOD = b"lnlab: 1\ntitle: x\n"
 
@@ -99,7 +100,7 @@ def test_a_file_that_is_too_large_is_refused_unread(spec):
     path = spec(b"")
     os.truncate(path, 10**12)  # all of it a hole: more than any memory holds
     (found,) = problems(path)
-    assert f"has 1,000,000,000,000 bytes; a spec has at most {LARGEST:,}" in found
+    assert f"has 1,000,000,000,000 bytes; a YAML file has at most {LARGEST:,}" in found
 
 
 def test_every_fault_of_a_file_is_reported_at_once_in_order(spec):

@@ -1,0 +1,61 @@
+"""The one door to files that a user names: kind and size are looked at before a byte is read."""
+
+import stat
+from pathlib import Path
+
+from lnlab.errors import LabError, Problem, nearest
+
+LARGEST_SPEC = 256 * 1024
+"""Bytes of a spec file, and of a value after ``-s``."""
+LARGEST = 4 * 1024 * 1024
+"""Bytes of a plugin or a template."""
+
+
+def read_user_file(path: Path, what: str, largest: int = LARGEST) -> bytes:
+    """The bytes of a regular file that is not too large.
+
+    No more is read than the size that the file declares: special files of a kernel that declare none are empty.
+
+    Args:
+        path: as the user named it.
+        what: what it is taken for, as in ``spec``.
+        largest: bytes.
+
+    Raises:
+        LabError: no such file, a folder, a pipe or device, too large, or not readable.
+    """
+    try:
+        facts = path.stat()
+        if stat.S_ISDIR(facts.st_mode):
+            raise LabError(Problem(str(path), "is a folder", f"name the {what} in it"))
+        if not stat.S_ISREG(facts.st_mode):
+            raise LabError(Problem(str(path), "is not a regular file", f"name a {what}"))
+        if facts.st_size > largest:
+            size = f"has {facts.st_size:,} bytes; a {what} has at most {largest:,}"
+            raise LabError(Problem(str(path), size, "make it smaller, or name another file"))
+        with path.open("rb") as file:
+            return file.read(facts.st_size)
+    except FileNotFoundError as error:
+        raise LabError(Problem(str(path), "there is no such file", _beside(path))) from error
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or str(error)
+        raise LabError(Problem(str(path), f"cannot be read ({why.lower()})")) from error
+
+
+def user_path(text: str) -> Path:
+    """A path as the user wrote it on the command line.
+
+    Raises:
+        LabError: it ends in a slash, and what stands before that is no folder.
+    """
+    path = Path(text)
+    if text.endswith("/") and path.exists() and not path.is_dir():
+        raise LabError(Problem(text, "is not a directory", f"write {text.rstrip('/')}"))
+    return path
+
+
+def _beside(path: Path) -> str:
+    """The nearest name in the same folder, of files with such an ending; of specs where there is none."""
+    pattern = f"*{path.suffix}" if path.suffix and path.suffix not in (".yaml", ".yml") else "*.y*ml"
+    names = [each.name for each in path.parent.glob(pattern)]
+    return nearest(path.name, names) if names else ""
