@@ -3,9 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from lnlab.cli.options import AsJson, Overrides, Plugins, Profile, Specs
 from lnlab.cli.request import Request, compiled, registries
@@ -17,7 +15,7 @@ if TYPE_CHECKING:
     from lnlab.compile.plan import Plan
     from lnlab.spec.load import Document
 
-EXAMPLE = "Example: [bold]lnlab check specs/*.yaml --all-profiles[/bold]"
+EXAMPLE = "Example: [bold]lnlab check specs/*.yaml[/bold]"
 BUILT = ("task", "model", "encoder", "decoder", "init", "optimizer", "interventions")
 RULES = ("task", "schedule", "train")
 """The parts of a setting that a model is built of."""
@@ -29,18 +27,18 @@ def check(
     overrides: Overrides,
     plugins: Plugins,
     profile: Profile = None,
-    all_profiles: Annotated[bool, typer.Option("--all-profiles", help="The default and every profile.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Check specs and build their models.
 
+    Without --profile and -s, the default and every profile of each.
     Every problem is told at once, each with its place; then every distinct model is built without memory. No corpus is
     needed.
     """
     known = registries(plugins)
     found = []
     problems: list[Problem] = []
-    for spec, each in _asked(specs, profile, all_profiles, problems):
+    for spec, each in _asked(specs, profile, problems, whole=not (profile or overrides)):
         try:
             found.append(checked(Request(spec, each, tuple(overrides), tuple(plugins)), known))
         except LabError as error:
@@ -54,17 +52,19 @@ def check(
         raise LabError(*dict.fromkeys(problems))
 
 
-def _asked(specs: Sequence[Path], profile: str | None, all_profiles: bool, problems: list[Problem]) -> Iterator[Asked]:
+def _asked(specs: Sequence[Path], profile: str | None, problems: list[Problem], *, whole: bool) -> Iterator[Asked]:
     """Each spec with each of its profiles; a file that cannot be read is a problem, and the next is read."""
-    from lnlab.spec.load import load
+    from lnlab.spec.load import content, survey
 
     for spec in specs:
         try:
-            named = [None, *(load(spec).data.get("profiles") or {})] if all_profiles else [profile]
+            profiles = survey(content(spec), spec)[0].data.get("profiles") if whole else None
         except LabError as error:
             problems += error.problems
             continue
-        yield from ((spec, each) for each in named)
+        named = profiles.items() if isinstance(profiles, dict) else ()
+        yield (spec, profile)
+        yield from ((spec, name) for name, lines in named if isinstance(lines, dict))
 
 
 def _line(found: dict[str, Any]) -> str:

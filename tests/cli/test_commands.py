@@ -14,23 +14,41 @@ pytestmark = pytest.mark.usefixtures("ran")
 
 
 def test_check_says_ok_once_a_profile(lnlab):
-    said = lnlab("check", "tiny.yaml", "--all-profiles")
+    said = lnlab("check", "tiny.yaml")
     assert said.code == 0
     assert said.out.splitlines() == [
         "tiny.yaml: default: ok: 6 runs, 2 models, 2 claims",
         "tiny.yaml: one: ok: 2 runs, 2 models, 2 claims",
         "tiny.yaml: real: ok: 6 runs, 2 models, 2 claims",
     ]
-    assert lnlab("check", "tiny.yaml", "--json").json == [
-        {"spec": "tiny.yaml", "profile": None, "tuning_runs": 0, "runs": 6, "models": 2, "claims": 2}
+    assert lnlab("check", "tiny.yaml", "--profile", "one", "--json").json == [
+        {"spec": "tiny.yaml", "profile": "one", "tuning_runs": 0, "runs": 2, "models": 2, "claims": 2}
     ]
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong"),
+    [
+        ("  real: {", "  real: {model.droput: 0.1, "),
+        ("profiles:\n", "methods: {A: {model.droput: 0.1}}\nprofiles:\n  more: {sweep: [{method: [A]}]}\n"),
+    ],
+)
+def test_check_looks_at_profiles_that_nobody_asked_for(lnlab, tmp_path, right, wrong):
+    path = tmp_path / "x.yaml"
+    path.write_text(Path("tiny.yaml").read_text().partition("report:")[0] + "profiles:\n  real: {seeds: 1}\n")
+    path.write_text(path.read_text().replace(right, wrong))
+    said = lnlab("check", path)
+    assert said.code == 2
+    assert "droput" in said.err
+    assert "did you mean 'dropout'" in said.err
+    assert lnlab("check", path, "-s", "seeds=2").code == (2 if "real: {model" in wrong else 0)
 
 
 def test_several_specs_are_checked_at_once_and_all_their_problems_told(lnlab, tmp_path):
     wrong, broken = tmp_path / "wrong.yaml", tmp_path / "broken.yaml"
     wrong.write_text(Path("tiny.yaml").read_text().replace("heads: 2", "heads: 3"))
     broken.write_text("lnlab: [1")
-    said = lnlab("check", broken, wrong, "tiny.yaml", "--all-profiles")
+    said = lnlab("check", broken, wrong, "tiny.yaml")
     assert said.code == 2
     assert [line.split(": ")[0] for line in said.out.splitlines()] == ["tiny.yaml"] * 3
     told = said.err.splitlines()
@@ -41,7 +59,7 @@ def test_several_specs_are_checked_at_once_and_all_their_problems_told(lnlab, tm
 def test_a_profile_that_is_wrong_is_told_once(lnlab, tmp_path):
     path = tmp_path / "x.yaml"
     path.write_text(Path("tiny.yaml").read_text() + "  odd: {model.heads: 3}\n  good: {seeds: 7}\n")
-    said = lnlab("check", path, "--all-profiles")
+    said = lnlab("check", path)
     assert said.code == 2
     (line,) = said.err.splitlines()
     assert line.startswith(f"{path}:{len(path.read_text().splitlines()) - 1}:")
@@ -52,7 +70,7 @@ def test_models_that_differ_only_in_what_is_asked_of_them_are_built_once(lnlab, 
     sweep = "placement: [post, pre], train.accumulate: [1, 2]"
     text = Path("tiny.yaml").read_text().replace("placement: [post, pre]", sweep).partition("claims:")[0]
     path.write_text(text)
-    assert lnlab("check", path, "--json").json == [
+    assert lnlab("check", path, "-s", "seeds=3", "--json").json == [
         {"spec": str(path), "profile": None, "tuning_runs": 0, "runs": 12, "models": 2, "claims": 0}
     ]
 

@@ -204,7 +204,7 @@ def test_where_nothing_fails_the_claim_is_not_testable(lnlab, tuned, trained):
 
 
 def test_check_builds_what_tunes_and_what_would_be_judged(lnlab, tuned):
-    said = lnlab("check", "tuned.yaml", "--all-profiles")
+    said = lnlab("check", "tuned.yaml")
     assert said.code == 0, said.err
     assert said.out.splitlines()[0].startswith("tuned.yaml: default: ok: 6 tuning runs, 24 runs, ")
 
