@@ -3,10 +3,11 @@
 import importlib.util
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.machinery import ModuleSpec, SourceFileLoader
 from importlib.metadata import EntryPoint
 from pathlib import Path
+from traceback import extract_tb
 from types import CodeType
 
 from lnlab.errors import LabError, Problem
@@ -51,6 +52,9 @@ def load_package(point: EntryPoint) -> None:
     with registering(Origin(name)):
         try:
             point.load()
+        except LabError as error:
+            problems = (replace(each, where=f"package {name}: {each.where}") for each in error.problems)
+            raise LabError(*problems) from error
         except Exception as error:
             what = f"fails while it registers '{point.name}' in {point.group}: {error!r}"
             raise LabError(Problem(f"package {name}", what, "mend it, or uninstall it")) from error
@@ -81,6 +85,17 @@ def load_plugin(path: Path) -> str:
     with registering(Origin(path.name, digest_bytes(content))):
         try:
             loader.exec_module(module)
+        except LabError as error:
+            problems = (replace(each, where=f"{_line(path, error)}: {each.where}") for each in error.problems)
+            raise LabError(*problems) from error
         except Exception as error:
-            raise LabError(Problem(str(path), f"fails while it loads: {error!r}", "mend the plugin")) from error
+            raise LabError(
+                Problem(_line(path, error), f"fails while it loads: {error!r}", "mend the plugin")
+            ) from error
     return digest_bytes(content)
+
+
+def _line(path: Path, error: Exception) -> str:
+    """``file:line``: the last line of a plugin that was at work when it failed."""
+    lines = [frame.lineno for frame in extract_tb(error.__traceback__) if frame.filename == str(path)]
+    return f"{path}:{lines[-1]}" if lines else str(path)

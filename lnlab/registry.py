@@ -9,7 +9,7 @@ itself a choice, of that registry; the builder receives it as a function that st
 
 import json
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache, cached_property, partial
 from importlib.metadata import entry_points
 from inspect import Parameter, getdoc, signature
@@ -19,6 +19,7 @@ from typing import Any, Generic, TypeVar, get_args
 from pydantic import BaseModel, ValidationError, create_model
 
 from lnlab.errors import nearest
+from lnlab.facts import Facts, facts_of
 from lnlab.keys import Json, digest
 from lnlab.parameters import Parameters
 from lnlab.plugins import Origin, load_package, origin
@@ -27,7 +28,6 @@ Build = TypeVar("Build", bound=Callable[..., Any])
 Choice = dict[str, Json]
 Where = tuple[str | int, ...]
 Roots = tuple[Path, ...]
-Fingerprint = Callable[[Roots, Choice], str]
 
 
 @dataclass(frozen=True)
@@ -64,14 +64,14 @@ def default(kind: str, **params: Json) -> Any:
 
 @dataclass(frozen=True)
 class Entry(Generic[Build]):
-    """One registered builder. ``tags`` are facts about it that a spec cannot set (a probe's table, say)."""
+    """One registered builder. ``facts`` is what it says of itself that a spec cannot set (a probe's table, say)."""
 
     kind: str
     name: str
     build: Build
     version: int = 1
     origin: Origin = Origin("lnlab")  # noqa: RUF009 - frozen
-    tags: Mapping[str, Any] = field(default_factory=dict)
+    facts: Any = Facts()  # noqa: RUF009 - frozen
 
     @property
     def summary(self) -> str:
@@ -104,21 +104,27 @@ class Entry(Generic[Build]):
 
 
 class Registry(Generic[Build]):
-    """All builders of one kind. ``kind`` is the word in specs and messages; others use group ``lnlab.<kind>``."""
+    """All builders of one kind. ``kind`` is the word in specs and messages; others use group ``lnlab.<kind>``.
 
-    def __init__(self, kind: str) -> None:
+    ``facts`` is the frozen dataclass of what its pieces say of themselves; its fields are what ``register`` takes.
+    """
+
+    def __init__(self, kind: str, facts: type[Facts] = Facts) -> None:
         self.kind = kind
+        self.facts = facts
         self._entries: dict[str, Entry[Build]] = {}
         self._discovered = False
 
-    def register(self, name: str, *, version: int = 1, **tags: Any) -> Callable[[Build], Build]:
+    def register(self, name: str, *, version: int = 1, **facts: Any) -> Callable[[Build], Build]:
         """Register the decorated builder as ``name``. ``version`` joins every key: raise it when the numbers change.
 
         Raises:
             ValueError: the name is taken, or a parameter could not be a field of a spec.
+            LabError: the facts are not those of this registry.
         """
         if name in self._entries:
             raise ValueError(f"{self.kind} '{name}' is registered already, by {self._entries[name].origin.name}")
+        stated = facts_of(self.kind, name, self.facts, facts)
 
         def keep(build: Build) -> Build:
             for word, parameter in signature(build).parameters.items():
@@ -126,7 +132,7 @@ class Registry(Generic[Build]):
                     word.startswith("_") or hasattr(BaseModel, word) or word == "kind"
                 ):
                     raise ValueError(f"{self.kind} '{name}': a parameter cannot be called '{word}'")
-            self._entries[name] = Entry(self.kind, name, build, version, origin(), tags)
+            self._entries[name] = Entry(self.kind, name, build, version, origin(), stated)
             return build
 
         return keep
@@ -194,12 +200,11 @@ class Registry(Generic[Build]):
     def key(self, choice: Choice, roots: Roots = ()) -> str:
         """The content key of a *resolved* choice: kind, name, version, parameters, and the keys of nested choices.
 
-        An entry tagged ``fingerprint=`` adds what its parameters cannot say: the digest of the files they name.
+        Facts may add what the parameters cannot say: the digest of the files that they name.
         """
         entry = self[choice["kind"]]
         params = {n: r.key(choice[n], roots) if (r := entry.nested.get(n)) else choice[n] for n in entry.keywords}
-        fingerprint: Fingerprint | None = entry.tags.get("fingerprint")
-        content = fingerprint(roots, choice) if fingerprint else None
+        content = entry.facts.content(roots, choice)
         return digest([self.kind, entry.name, entry.version, entry.origin.digest, params, content])
 
 

@@ -1,21 +1,34 @@
 """The signature is the schema."""
 
 from collections.abc import Callable
+from dataclasses import dataclass, fields
 from importlib.metadata import EntryPoint
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import pytest
 
 from lnlab import registry as module
+from lnlab.catalogue import REGISTRIES
 from lnlab.errors import LabError
+from lnlab.facts import DataFacts, Facts
 from lnlab.plugins import Origin, load_plugin
 from lnlab.registry import Flaw, Flawed, Registry, default
+from lnlab.report.registries import FRAME_REGISTRIES
+
+
+@dataclass(frozen=True)
+class Speed(Facts):
+    """How fast."""
+
+    speed: int
+    unit: Literal["tokens", "sentences"] = "tokens"
+    passes: Callable[[dict[str, Any]], float] | None = None
 
 
 def lab() -> tuple[Registry[Callable[..., Any]], Registry[Callable[..., Any]]]:
     """Two toy registries: tasks, one of whose parameters is a corpus."""
-    corpora: Registry[Callable[..., Any]] = Registry("corpus")
-    tasks: Registry[Callable[..., Any]] = Registry("task")
+    corpora: Registry[Callable[..., Any]] = Registry("corpus", DataFacts)
+    tasks: Registry[Callable[..., Any]] = Registry("task", Speed)
 
     @corpora.register("toy")
     def toy(roots: tuple[str, ...], *, pairs: int = 10) -> tuple[object, int]:
@@ -118,25 +131,25 @@ def test_the_key_depends_on_parameters_version_nested_choices_and_content_and_on
 
 
 def _bumped(entry):
-    return type(entry)(entry.kind, entry.name, entry.build, entry.version + 1, entry.origin, entry.tags)
+    return type(entry)(entry.kind, entry.name, entry.build, entry.version + 1, entry.origin, entry.facts)
 
 
 def test_names_cannot_be_taken_twice_nor_parameters_called_as_pydantic_or_the_grammar_calls_its_own():
     tasks, _ = lab()
     with pytest.raises(ValueError, match="registered already, by lnlab"):
-        tasks.register("translate")(lambda: None)
+        tasks.register("translate", speed=1)(lambda: None)
     for word in ("model_dump", "copy", "kind"):
         namespace: dict[str, Any] = {}
         exec(f"def build(*, {word}=1): pass", namespace)
         with pytest.raises(ValueError, match=f"cannot be called '{word}'"):
-            tasks.register("other")(namespace["build"])
+            tasks.register("other", speed=1)(namespace["build"])
 
 
-def test_entries_tell_their_summary_tags_and_origin():
+def test_entries_tell_their_summary_facts_and_origin():
     tasks, _ = lab()
     entry = tasks["translate"]
     assert entry.summary == "``translate``: a task (nobody, 2001)."
-    assert (entry.tags["speed"], entry.version, entry.origin.name) == (3, 2, "lnlab")
+    assert (entry.facts.speed, entry.version, entry.origin.name) == (3, 2, "lnlab")
     assert [e.name for e in lab()[1]] == ["file", "toy"]
 
 
@@ -190,10 +203,59 @@ def test_a_plugin_that_is_absent_or_broken_is_named(tmp_path, text, what):
         plugin.write_text(text)
     with pytest.raises(LabError, match=what) as caught:
         load_plugin(plugin)
-    assert caught.value.problems[0].where == str(plugin)
+    assert caught.value.problems[0].where == (str(plugin) if text is None else f"{plugin}:1")
 
 
 def test_a_plugin_that_is_not_python_is_refused(tmp_path):
     (tmp_path / "mine.txt").write_text("hello")
     with pytest.raises(LabError, match="is not a Python file"):
         load_plugin(tmp_path / "mine.txt")
+
+
+@pytest.mark.parametrize(
+    ("facts", "message"),
+    [
+        ({"speed": 1, "units": "tokens"}, "task 'mine': no fact is called 'units'; did you mean 'unit'? "),
+        ({}, "task 'mine': the fact 'speed' is missing; register it with speed=..."),
+        ({"speed": "1"}, "task 'mine': the fact 'speed' is '1'; input should be a valid integer"),
+        ({"speed": True}, "task 'mine': the fact 'speed' is True; input should be a valid integer"),
+        ({"speed": 1, "unit": "bytes"}, "task 'mine': the fact 'unit' is 'bytes'; input should be 'tokens' or "),
+        ({"speed": 1, "passes": 3.0}, "task 'mine': the fact 'passes' is 3.0; input should be callable"),
+        (
+            {"colour": 1, "speed": None},
+            "task 'mine': no fact is called 'colour'; known: passes, speed, unit\ntask 'mine'",
+        ),
+    ],
+)
+def test_what_is_no_fact_of_a_registry_is_refused_when_it_is_registered(facts, message):
+    tasks: Registry[Callable[..., Any]] = Registry("task", Speed)
+    with pytest.raises(LabError) as raised:
+        tasks.register("mine", **facts)
+    assert str(raised.value).startswith(message)
+    assert not tasks.entries
+
+
+def test_a_registry_without_facts_takes_none():
+    with pytest.raises(LabError, match=r"^attention 'mine': no fact is called 'causal'; register "):
+        Registry("attention").register("mine", causal=True)
+
+
+def test_a_misspelt_fact_of_a_plugin_is_told_with_its_line(tmp_path):
+    plugin = tmp_path / "mine.py"
+    plugin.write_text(
+        'from lnlab.nn.norms import norms\n\n@norms.register("mine", statistic="batch")\ndef mine(width): ...\n'
+    )
+    with pytest.raises(LabError) as raised:
+        load_plugin(plugin)
+    misspelt, missing = raised.value.problems
+    where = f"{plugin}:3: norm 'mine'"
+    known = "known: coordinatewise, identity, statistics"
+    assert str(misspelt) == f"{where}: no fact is called 'statistic'; did you mean 'statistics'? ({known})"
+    assert str(missing) == f"{where}: the fact 'statistics' is missing; register it with statistics=..."
+
+
+def test_every_fact_is_explained_where_it_is_declared():
+    for registry in {**REGISTRIES, **FRAME_REGISTRIES}.values():
+        for field in fields(registry.facts):
+            owners = [owner for owner in registry.facts.__mro__ if f"    {field.name}:" in (owner.__doc__ or "")]
+            assert owners, f"{registry.kind}: {field.name}"

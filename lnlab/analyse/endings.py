@@ -6,7 +6,7 @@ are cut where the rule decided, so that no number taken after step 0 is comparab
 
 import polars as pl
 
-from lnlab.analyse.quantities import tag
+from lnlab.analyse.quantities import fact
 from lnlab.analyse.select import Selection, runs_with
 from lnlab.analyse.stopped import STOPPED, stopped, unfinished
 from lnlab.tables import Results
@@ -23,8 +23,8 @@ def endings(results: Results, selection: Selection, over: str | None = None) -> 
         told = pl.format("stopped at step {} by its rule", "done")
         words = {"status": pl.lit(STOPPED), "reason": told}
         runs = runs.with_columns(pl.when(stopped(runs)).then(word).otherwise(c).alias(c) for c, word in words.items())
-    if tag(selection, "over"):
+    if fact(selection, "over"):
         runs = runs.with_columns(pl.col("status").replace("diverged", "finished"))
-    if tag(selection, "across") and unfinished(results.runs):
+    if fact(selection, "across") and unfinished(results.runs):
         runs = runs.with_columns(status=pl.lit(None, pl.String))
     return runs

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from lnlab.analyse.quantities import tag
+from lnlab.analyse.quantities import fact
 from lnlab.analyse.select import MEASURED, Selection, listed
 from lnlab.keys import Json
 from lnlab.spec.columns import EVALUATIONS, RECORDED
@@ -42,9 +42,9 @@ def _planned(results: Results, of: Selection, rows: pl.DataFrame) -> pl.DataFram
     Of what is made of both sites and curves, the sites say when.
     """
     needs = results.tables.get("needs", frame("needs", []))
-    names = tag(of, "of") or listed(of.get("quantity"))
+    names = fact(of, "of") or listed(of.get("quantity"))
     splits = set(rows["split"].drop_nulls()) if "split" in rows.columns else set()
-    probes = _at_sites(results, needs, names, tag(of, "table"))
+    probes = _at_sites(results, needs, names, fact(of, "table"))
     if not probes and not (splits == {"train"} and set(names) <= set(RECORDED)):
         choices = {probe: json.loads(probe) for probe in needs["probe"].unique()}
         probes = [probe for probe, choice in choices.items() if choice["kind"] in EVALUATIONS]

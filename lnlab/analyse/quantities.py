@@ -1,32 +1,54 @@
 """Quantities that follow from stored ones. They are named in a selection like any other: ``quantity: <name>``.
 
-A builder is ``(results) -> rows``: a frame of ``run variant seed step quantity``, site columns and ``value``. Its tags:
-``of`` names the stored quantities that it is made of, so that a report need not keep the others; ``table``: it is made
-of that table, which holds no quantities; ``trained``: it is there only where a run trains; ``across``: a run's number
-is made of other runs' too; ``over``: the path of the setting that it is taken over, so that one number is left of all
-runs that differ there alone; ``needs``: in words, what must have been measured for it.
+A builder is ``(results) -> rows``: a frame of ``run variant seed step quantity``, site columns and ``value``.
 """
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Literal
 
 import polars as pl
 
+from lnlab.facts import Facts
 from lnlab.registry import Registry
 from lnlab.tables import Results
 
-quantities: Registry[Callable[..., pl.DataFrame]] = Registry("quantity")
+
+@dataclass(frozen=True)
+class QuantityFacts(Facts):
+    """What a derived quantity says of itself.
+
+    Attributes:
+        of: the stored quantities that it is made of, so that a report need not keep the others; None: not known.
+        table: the table that it is made of, where that holds no quantities.
+        needs: what must have been measured for it, in words.
+        trained: whether it is there only where a run trains.
+        across: whether a run's number is made of other runs' too.
+        over: the path of the setting that it is taken over: one number is left of all runs that differ there alone.
+        told_by: the keys of a selection that say which of several numbers is meant.
+    """
+
+    of: tuple[str, ...] | None = None
+    table: Literal["sites", "curves", "lines", "histograms", "spectra", "texts"] | None = None
+    needs: str | None = None
+    trained: bool = False
+    across: bool = False
+    over: str | None = None
+    told_by: tuple[str, ...] = ()
+
+
+quantities: Registry[Callable[..., pl.DataFrame]] = Registry("quantity", QuantityFacts)
 """Builders ``(results: Results) -> rows``."""
 
 STATE = ("run", "variant", "seed", "step")
 SITE = ("stack", "layer", "sublayer", "tensor", "index")
 
 
-def tag(selection: Mapping[str, Any], word: str) -> Any:
-    """The tag of the derived quantity that a selection names, or None; of several, the first that has it."""
+def fact(selection: Mapping[str, Any], word: str) -> Any:
+    """A fact of the derived quantity that a selection names, or None; of several, the first that states it."""
     asked = selection.get("quantity")
     names = asked if isinstance(asked, list | tuple) else [asked]
-    found = (quantities.entries[name].tags.get(word) for name in names if name in quantities.entries)
+    found = (getattr(quantities.entries[name].facts, word) for name in names if name in quantities.entries)
     return next((value for value in found if value), None)
 
 

@@ -18,6 +18,7 @@ from typing import Annotated
 from pydantic import Field
 
 from lnlab.errors import LabError, Problem
+from lnlab.facts import Facts
 from lnlab.keys import Json
 from lnlab.registry import Registry
 
@@ -56,9 +57,19 @@ class Chosen:
     reason: str
 
 
-rules: Registry[Callable[..., Chosen]] = Registry("rule")
-"""Builders ``(trials: Sequence[Trial], reference: float, *, ...) -> Chosen``; the reference is L_ref. Tag ``numbers``:
-only for candidates that are numbers."""
+@dataclass(frozen=True)
+class RuleFacts(Facts):
+    """What a rule says of itself.
+
+    Attributes:
+        numbers: whether it is only for candidates that are numbers.
+    """
+
+    numbers: bool = False
+
+
+rules: Registry[Callable[..., Chosen]] = Registry("rule", RuleFacts)
+"""Builders ``(trials: Sequence[Trial], reference: float, *, ...) -> Chosen``; the reference is L_ref."""
 
 
 @rules.register("best")

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import polars as pl
 
-from lnlab.analyse.quantities import quantities, tag
+from lnlab.analyse.quantities import fact, quantities
 from lnlab.analyse.settings import STACKS, found_at, has_value, paths, settings, value_at, words
 from lnlab.analyse.stopped import stopped
 from lnlab.errors import LabError, Problem, nearest
@@ -40,7 +40,7 @@ def select(results: Results, selection: Selection, columns: Sequence[str] = ()) 
     Raises:
         NothingSelected: a key is neither a column nor a path of any setting, or what its quantity is taken over.
     """
-    if (path := tag(selection, "over")) and path in (*selection, *columns):
+    if (path := fact(selection, "over")) and path in (*selection, *columns):
         what = f"'{selection['quantity']}' is taken over it"
         raise NothingSelected(Problem(path, what, "leave it out"))
     rows = measured(results, selection)
@@ -133,7 +133,7 @@ def with_paths(results: Results, rows: pl.DataFrame, columns: Iterable[str]) -> 
 def why_empty(results: Results, selection: Selection) -> Problem:
     """Which condition of a selection leaves nothing, and what there was to take."""
     rows = measured(results, selection)
-    if (needs := tag(selection, "needs")) and not runs_with(results, selection).is_empty():
+    if (needs := fact(selection, "needs")) and not runs_with(results, selection).is_empty():
         return Problem("quantity", f"'{selection['quantity']}' is not there for these runs", f"it needs {needs}")
     if rows.is_empty():
         every = [results.tables[name]["quantity"].unique().to_list() for name in MEASURED if name in results.tables]
@@ -150,7 +150,7 @@ def why_empty(results: Results, selection: Selection) -> Problem:
 def _nothing_called(selection: Selection, stored: set[str]) -> Problem:
     """Why there is no row of a quantity: there is none of that name, or none of what it is derived from."""
     name = selection.get("quantity")
-    if parts := [part for part in tag(selection, "of") or () if part not in stored]:
+    if parts := [part for part in fact(selection, "of") or () if part not in stored]:
         missing = ", ".join(f"'{part}'" for part in parts)
         return Problem("quantity", f"'{name}' is derived from {missing}, which was not measured", "measure that, too")
     if name in quantities.entries:

@@ -14,7 +14,7 @@ import polars as pl
 
 from lnlab.analyse.endings import endings
 from lnlab.analyse.looks import missed
-from lnlab.analyse.quantities import tag
+from lnlab.analyse.quantities import fact
 from lnlab.analyse.reductions import REDUCTIONS, Reduce
 from lnlab.analyse.select import NothingSelected, Selection, select, why_empty
 from lnlab.analyse.settings import but_for
@@ -99,7 +99,7 @@ def series(
     _refuse_open(results, heads(results, runs, of) if rows.is_empty() else rows, over)
     levels = pl.concat([rows["x"], runs["x"].cast(rows["x"].dtype)]).drop_nulls().n_unique() if over else 1
     taken = runs.with_columns(pl.col("status").replace(STOPPED, "finished")) if cut else runs
-    found = _sorted_out(rows, taken, levels, reduce, tag(of, "needs"))
+    found = _sorted_out(rows, taken, levels, reduce, fact(of, "needs"))
     return _without(found, missed(results, of, rows, runs)) if over == "step" else found
 
 
@@ -110,12 +110,12 @@ def _over(runs: pl.DataFrame) -> bool:
 
 def _waits(of: Selection, runs: pl.DataFrame) -> bool:
     """Whether the numbers may still move though some are there, as they compare a run with others to come."""
-    return bool(tag(of, "across")) and unfinished(runs)
+    return bool(fact(of, "across")) and unfinished(runs)
 
 
 def heads(results: Results, runs: pl.DataFrame, of: Selection) -> pl.DataFrame:
     """The runs that will have a number of their own: of a grid that a quantity is taken over, the first."""
-    if not (path := tag(of, "over")):
+    if not (path := fact(of, "over")):
         return runs
     group = pl.col("variant").replace_strict(but_for(results, path), return_dtype=pl.String)
     return runs.with_columns(_group=group).unique(["_group", "seed"], keep="first", maintain_order=True).drop("_group")

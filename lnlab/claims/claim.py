@@ -14,6 +14,7 @@ from typing import Literal
 from lnlab.analyse.scope import scope
 from lnlab.analyse.select import NothingSelected, runs_with, select
 from lnlab.errors import LabError, Problem
+from lnlab.facts import Facts
 from lnlab.keys import Json
 from lnlab.registry import Flawed, Registry
 from lnlab.tables import Results
@@ -82,7 +83,18 @@ class Verdict:
     scope: str
 
 
-claims: Registry[Callable[..., Finding]] = Registry("claim")
+@dataclass(frozen=True)
+class ClaimFacts(Facts):
+    """What a kind of claim says of itself.
+
+    Attributes:
+        several: whether it takes more than one number per seed.
+    """
+
+    several: bool = False
+
+
+claims: Registry[Callable[..., Finding]] = Registry("claim", ClaimFacts)
 """Builders ``(results: Results, *, of, over, ...) -> Finding``; ``judge`` adds the common fields."""
 COMMON = ("id", "says", "primary", "requires", "source", "published", "badge", "calibration")
 """Fields of every claim; the others are parameters of its kind."""

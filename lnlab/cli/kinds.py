@@ -72,7 +72,7 @@ def _show(entry: "Entry[Any]", as_json: bool) -> None:
         print_json(described(entry) | {"description": text})
         return
     out().print(f"{entry.kind} {entry.name}, version {entry.version}, by {entry.origin.name}", text, sep="\n\n")
-    if said := [f"{word}: {entry.tags[word]}" for word in SAID if word in entry.tags]:
+    if said := [f"{word}: {value}" for word, value in _said(entry).items()]:
         out().print("", *said, sep="\n")
     if rows := [(name, kind, given.strip("`")) for name, kind, given in parameters(entry)]:
         out().print("", table(["parameter", "type", "default"], rows))
@@ -108,7 +108,11 @@ def described(entry: "Entry[Any]") -> dict[str, Any]:
         "version": entry.version,
         "origin": entry.origin.name,
         "parameters": parameters,
-    } | {word: entry.tags[word] for word in SAID if word in entry.tags}
+    } | _said(entry)
+
+
+def _said(entry: "Entry[Any]") -> dict[str, str]:
+    return {word: value for word in SAID if (value := getattr(entry.facts, word, None))}
 
 
 def signature(parameters: list[dict[str, Any]]) -> str:

@@ -173,7 +173,7 @@ def _ground(checked: Checked) -> Ground:
 def _ungrounded(checked: Checked, unchanged: Callable[[], Variants | None]) -> Ground:
     """What selections are checked against, but for the quantities."""
     registries = checked.identities.registries
-    over, told = _tagged(registries, "over"), _tagged(registries, "told_by")
+    over, told = _stated(registries, "over"), _stated(registries, "told_by")
     rules = list(registries["convergence"].entries) if "convergence" in registries else None
     seeds, tuned = checked.experiment.seeds, checked.tuning
     if tuned is None:
@@ -220,11 +220,11 @@ def _quantities(
     What is derived from training is there where any run trains.
     """
     kinds = [probe.choice["kind"] for probe in asked.probes if probe.choice["kind"] != EVALUATION]
-    probes = [registries["probe"][kind].tags.get("quantities") for kind in kinds]
+    probes = [registries["probe"][kind].facts.quantities for kind in kinds]
     if any(names is None for names in probes):
         return None
     measured = [str(quantity) for each in probes for quantity in each or ()] + list(curves)
-    return measured + [entry.name for entry in _derived(registries) if trained or not entry.tags.get("trained")]
+    return measured + [entry.name for entry in _derived(registries) if trained or not entry.facts.trained]
 
 
 def _names_training(data: Json) -> bool:
@@ -234,9 +234,9 @@ def _names_training(data: Json) -> bool:
     return "train" in data or any(key.startswith("train.") for key in swept)
 
 
-def _tagged(registries: Registries, tag: str) -> dict[str, Any]:
-    """Derived quantity -> its tag, of those that have it."""
-    return {entry.name: entry.tags[tag] for entry in _derived(registries) if tag in entry.tags}
+def _stated(registries: Registries, fact: str) -> dict[str, Any]:
+    """Derived quantity -> a fact of it, of those that state it."""
+    return {entry.name: value for entry in _derived(registries) if (value := getattr(entry.facts, fact))}
 
 
 def _derived(registries: Registries) -> list[Entry[Any]]:

@@ -48,4 +48,4 @@ def acting(on: str, setting: dict[str, Json], registries: Registries) -> list[Ch
     One that does not say on what it acts is taken to act on the function, so that its own initial state is measured.
     """
     every: list[Choice] = setting["interventions"]
-    return [each for each in every if registries["intervention"][each["kind"]].tags.get("acts_on", "function") == on]
+    return [each for each in every if registries["intervention"][each["kind"]].facts.acts_on == on]

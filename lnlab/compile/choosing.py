@@ -61,7 +61,7 @@ def choosing(reading: Reading, draft: Draft, registries: Registries) -> tuple[Ch
             flaws += [flaw.below(SELECT, path) for flaw in error.flaws]
     if flaws:
         return None, [(draft.spot(flaw.path), flaw) for flaw in flaws]
-    numbers = bool(registries["rule"][rule["kind"]].tags.get("numbers", False))
+    numbers = bool(registries["rule"][rule["kind"]].facts.numbers)
     times = tuple(dict.fromkeys(int(each) if each.is_integer() else each for each in text.times))
     return Choosing(path, rule, numbers, text.seeds, text.of, text.by, times), []
 

@@ -5,7 +5,7 @@ and of an init that looks at data.
 
 Memory is an estimate, right to within a factor of two: four copies of every parameter (its value, its gradient and two
 of their size), and for each token of a batch what the backward pass keeps: per layer 16 vectors of width ``d_model``
-and 4 of ``d_ff``, and four rows of logits. A probe that may hold more says how much itself, by its tag ``memory=``.
+and 4 of ``d_ff``, and four rows of logits. A probe that may hold more says how much itself, by its fact ``memory``.
 """
 
 import os
@@ -43,7 +43,7 @@ class Cost:
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """What a tag ``memory`` reckons with, beside the parameters of its probe.
+    """What a fact ``memory`` reckons with, beside the parameters of its probe.
 
     Attributes:
         setting: resolved.
@@ -60,7 +60,7 @@ class Load:
 
 def cost(setting: Setting, measurements: Collection[Measurement], registries: Registries) -> Cost:
     """The cost of the init and of ``measurements`` on one run of a resolved setting."""
-    parameters, per_token = registries["model"][setting["model"]["kind"]].tags["size"](setting)
+    parameters, per_token = registries["model"][setting["model"]["kind"]].facts.size(setting)
     tokens = batch_tokens(setting, registries)
     looks = init_passes(setting["init"], registries) + sum(passes(each, registries) for each in measurements)
     looks += GRADIENT * setting["train"]["steps"] * setting["train"]["accumulate"]
@@ -73,20 +73,19 @@ def cost(setting: Setting, measurements: Collection[Measurement], registries: Re
 def passes(measurement: Measurement, registries: Registries) -> float:
     """Forward passes of one batch that a measurement is worth (a gradient is three)."""
     params = {name: value for name, value in measurement.probe.items() if name != "kind"}
-    return float(registries["probe"][measurement.probe["kind"]].tags["passes"](params))
+    return float(registries["probe"][measurement.probe["kind"]].facts.passes(params))
 
 
 def held(measurement: Measurement, load: Load, registries: Registries) -> int:
-    """Bytes that a measurement holds beside the state, as the tag ``memory`` of its probe says; 0 without one."""
-    reckon = registries["probe"][measurement.probe["kind"]].tags.get("memory")
+    """Bytes that a measurement holds beside the state, as the fact ``memory`` of its probe says; 0 without one."""
+    reckon = registries["probe"][measurement.probe["kind"]].facts.memory
     return int(reckon(measurement.probe, load)) if reckon is not None else 0
 
 
 def batch_tokens(setting: Setting, registries: Registries) -> int:
     """Tokens of one batch; 0 where the task does not say."""
     task = setting["task"]
-    count = registries["task"][task["kind"]].tags.get("batch_tokens", lambda params: params.get("batch_tokens") or 0)
-    return int(count(task))
+    return int(registries["task"][task["kind"]].facts.batch_tokens(task))
 
 
 def _kept_per_token(setting: Setting) -> int:

@@ -1,11 +1,6 @@
-"""What the pieces ask of the data, read off their signatures and tags, and what the task has.
+"""What the pieces ask of the data, read off their signatures and facts, and what the task has.
 
-An init whose builder takes a third thing, batches, looks at data before any update. Its tags: ``reads``, a function of
-its parameters, how many batches of the training split (None: every one of an epoch); ``passes``, as a probe's; and
-``profiles``, the placement whose parameters it writes. A placement that waits for such an init names its parameter, and
-that parameter's value, in ``waits``. Probes may have ``reads`` too. Tasks: ``endless``, an epoch has no end;
-``tokens``, a function of their parameters, the fewest tokens that a batch may have. What a task names may say in
-``declares`` which of the task's parameters must have which value: a vocabulary its size, a corpus its classes.
+An init whose builder takes a third thing, batches, looks at data before any update.
 """
 
 from collections import Counter
@@ -15,6 +10,7 @@ from typing import Any
 from lnlab.compile.choices import Registries
 from lnlab.compile.paths import stacks_of
 from lnlab.compile.work import DataPass, Setting
+from lnlab.facts import DataFacts
 from lnlab.registry import Choice, Entry, Flaw, names_supplied
 
 
@@ -34,7 +30,7 @@ def inits_of(choice: Choice, registries: Registries) -> Iterator[tuple[Entry[Any
 def data_passes(choices: Iterable[Choice], registries: Registries) -> tuple[DataPass, ...]:
     """What the inits read, one choice for each distinct initial state, in the order in which they come."""
     times = Counter(
-        (entry.name, entry.tags["reads"](init))
+        (entry.name, entry.facts.reads(init))
         for choice in choices
         for entry, init in inits_of(choice, registries)
         if asks_for_data(entry)
@@ -45,7 +41,7 @@ def data_passes(choices: Iterable[Choice], registries: Registries) -> tuple[Data
 def init_passes(choice: Choice, registries: Registries) -> float:
     """Forward passes of one batch that an init is worth."""
     inits = inits_of(choice, registries)
-    return sum(float(entry.tags["passes"](init)) for entry, init in inits if asks_for_data(entry))
+    return sum(float(entry.facts.passes(init)) for entry, init in inits if asks_for_data(entry))
 
 
 def inits_say_what_they_read(setting: Setting, registries: Registries) -> list[Flaw]:
@@ -53,7 +49,7 @@ def inits_say_what_they_read(setting: Setting, registries: Registries) -> list[F
     silent = [
         entry.name
         for entry, _ in inits_of(setting["init"], registries)
-        if asks_for_data(entry) and not {"reads", "passes"} <= entry.tags.keys()
+        if asks_for_data(entry) and None in (entry.facts.reads, entry.facts.passes)
     ]
     what = "the init '{}' looks at data, and does not say how much"
     return [Flaw(("init",), what.format(name), "register it with reads= and passes=") for name in silent]
@@ -64,7 +60,7 @@ def what_is_read_has_an_end(setting: Setting, registries: Registries) -> list[Fl
     task = registries["task"][setting["task"]["kind"]]
     flaws = []
     for entry, init in inits_of(setting["init"], registries):
-        if task.tags.get("endless", False) and reads_all(entry, init):
+        if task.facts.endless and reads_all(entry, init):
             what = f"'{entry.name}' reads every training batch, and the task '{task.name}' has no end"
             flaws.append(Flaw(("init",), what, "choose another init, or a task with a corpus"))
     return flaws
@@ -72,18 +68,18 @@ def what_is_read_has_an_end(setting: Setting, registries: Registries) -> list[Fl
 
 def reads_all(entry: Entry[Any], choice: Choice) -> bool:
     """Whether an init or a probe reads every batch of an epoch."""
-    return "reads" in entry.tags and entry.tags["reads"](choice) is None
+    return entry.facts.reads is not None and entry.facts.reads(choice) is None
 
 
 def profiles_have_a_placement(setting: Setting, registries: Registries) -> list[Flaw]:
     """A placement that waits for a profile needs the init that takes it, and the other way round."""
-    taken = {init.tags["profiles"]: init.name for init, _ in inits_of(setting["init"], registries) if _profiles(init)}
+    taken = {init.facts.profiles: init.name for init, _ in inits_of(setting["init"], registries) if _profiles(init)}
     waiting = {stack: kind for stack in stacks_of(setting) if (kind := _waits(setting[stack]["placement"], registries))}
     flaws = [
         _lacks_profile(stack, setting, registries) for stack, placement in waiting.items() if placement not in taken
     ]
     for placement in taken.keys() - set(waiting.values()):
-        word, value = registries["placement"][placement].tags["waits"]
+        word, value = registries["placement"][placement].facts.waits
         remedy = f"write placement: {{kind: {placement}, {word}: {value}}}, or choose another init"
         what = f"'{taken[placement]}' writes a profile into placement '{placement}', and in no stack does one wait"
         flaws.append(Flaw(("init",), what, remedy))
@@ -107,11 +103,11 @@ def profiles_come_last(setting: Setting, registries: Registries) -> list[Flaw]:
 def statistics_are_of_several_tokens(setting: Setting, registries: Registries) -> list[Flaw]:
     """A single token has no variance."""
     task = setting["task"]
-    tokens = registries["task"][task["kind"]].tags.get("tokens")
+    tokens = registries["task"][task["kind"]].facts.tokens
     flaws = []
     for stack in stacks_of(setting) if tokens is not None and tokens(task) < 2 else ():
         kind = setting[stack]["norm"]["kind"]
-        if registries["norm"][kind].tags.get("statistics") == "batch":
+        if registries["norm"][kind].facts.statistics == "batch":
             what = f"'{kind}' has statistics of a batch, and a batch of '{task['kind']}' may be a single token"
             flaws.append(Flaw((stack, "norm"), what, "make the batches larger, or choose a norm of a token"))
     return flaws
@@ -129,7 +125,8 @@ def what_is_declared_is_there(setting: Setting, registries: Registries) -> list[
             f"write {word}: {value}",
         )
         for kind, entry in pieces
-        for word, value in entry.tags.get("declares", {}).items()
+        if isinstance(entry.facts, DataFacts)
+        for word, value in entry.facts.declares.items()
         if word in task and task[word] != value
     ]
 
@@ -145,19 +142,19 @@ DATA_CHECKS = (
 
 
 def _profiles(init: Entry[Any]) -> bool:
-    return "profiles" in init.tags
+    return init.facts.profiles is not None
 
 
 def _waits(placement: Choice, registries: Registries) -> str | None:
     """The placement's name if it waits for an init."""
-    word, value = registries["placement"][placement["kind"]].tags.get("waits", (None, None))
+    word, value = registries["placement"][placement["kind"]].facts.waits or (None, None)
     return str(placement["kind"]) if word is not None and placement[word] == value else None
 
 
 def _lacks_profile(stack: str, setting: Setting, registries: Registries) -> Flaw:
     placement, init = setting[stack]["placement"]["kind"], setting["init"]["kind"]
-    word, value = registries["placement"][placement].tags["waits"]
-    takers = [entry.name for entry in registries["init"] if entry.tags.get("profiles") == placement]
+    word, value = registries["placement"][placement].facts.waits
+    takers = [entry.name for entry in registries["init"] if entry.facts.profiles == placement]
     what = f"'{placement}' with {word}: {value} needs the profile of a batch, and init '{init}' takes none"
     remedy = " or ".join(f"write init: {{kind: {name}, of: {init}}}" for name in takers)
     return Flaw((stack, "placement"), what, f"{remedy}, or give another '{word}'")

@@ -79,14 +79,14 @@ def counts_epochs(at: Json) -> bool:
 def moments(probe: Entry[Any] | None, at: Json, steps: int, epoch: float | None) -> tuple[int, ...]:
     """The steps at which a probe looks, or an evaluation without one.
 
-    A probe that is tagged ``trained`` sees nothing before the first update: a rule (``{every: k}``) then begins after
+    A probe with the fact ``trained`` sees nothing before the first update: a rule (``{every: k}``) then begins after
     it.
 
     Raises:
         ValueError: a step that the run does not have, or that such a probe has nothing to see at.
     """
     found = due(at, steps, epoch)
-    if probe is None or not probe.tags.get("trained", False) or 0 not in found:
+    if probe is None or not probe.facts.trained or 0 not in found:
         return found
     if not isinstance(at, dict):
         raise ValueError(f"'{probe.name}' looks at what training did, and at step 0 it has done nothing")

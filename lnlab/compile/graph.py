@@ -1,20 +1,10 @@
-"""Pieces of a model that do not go together: each check reads what the pieces say of themselves in their tags.
-
-Tasks and models say where their answers stand (``says``): at the tokens of a stack, or one a sentence.
-Norms say over what they take ``statistics``, whether they are the ``identity``, and, those of a sentence, whether each
-coordinate has its own (``coordinatewise``); models, which of their stacks are ``causal``, and whether they look at a
-mean over a sentence alone (``averages``); placements, what is normed (``norm_of``) and which parameter is their
-``gate``; inits, what they need normed (``norm_of``), what they set to zero (``zeros``) and between which parameters
-they draw (``bounds``); linear maps, whether their matrix is ``normalized``.
-"""
-
-from typing import Any
+"""Pieces of a model that do not go together: each check reads what the pieces say of themselves, their facts."""
 
 from lnlab.compile.choices import Registries
 from lnlab.compile.data import inits_of
 from lnlab.compile.paths import stacks_of
 from lnlab.compile.work import Setting
-from lnlab.registry import Entry, Flaw
+from lnlab.registry import Flaw
 
 LAST = {"o", "w2"}
 """The matrices with which the branches end."""
@@ -23,12 +13,12 @@ MATRICES = {"q", "k", "v", "o", "w1", "w2"}
 
 def causal_stacks_see_no_future(setting: Setting, registries: Registries) -> list[Flaw]:
     """A mean over positions, or over a batch of them, tells a position of later ones: the answer leaks."""
-    causal = registries["model"][setting["model"]["kind"]].tags.get("causal", ("decoder",))
-    tokenwise = [entry.name for entry in registries["norm"] if _statistics(entry) == "token"]
+    causal = registries["model"][setting["model"]["kind"]].facts.causal
+    tokenwise = [entry.name for entry in registries["norm"] if entry.facts.statistics == "token"]
     flaws = []
     for stack in stacks_of(setting):
         kind = setting[stack]["norm"]["kind"]
-        if stack in causal and (over := _statistics(registries["norm"][kind])) != "token":
+        if stack in causal and (over := registries["norm"][kind].facts.statistics) != "token":
             what = f"'{kind}' has statistics of a {over}, so that the {stack}'s positions would see later tokens"
             flaws.append(Flaw((stack, "norm"), what, f"in a causal stack, choose from {', '.join(tokenwise)}"))
     return flaws
@@ -37,12 +27,12 @@ def causal_stacks_see_no_future(setting: Setting, registries: Registries) -> lis
 def averages_tell_sentences_apart(setting: Setting, registries: Registries) -> list[Flaw]:
     """The mean over a sentence of what was centred over that sentence is the same for every sentence."""
     model = setting["model"]
-    if not registries["model"][model["kind"]].tags.get("averages", lambda _: False)(model):
+    if not registries["model"][model["kind"]].facts.averages(model):
         return []
     flaws = []
     for stack in stacks_of(setting):
         norm = setting[stack]["norm"]
-        alone = registries["norm"][norm["kind"]].tags.get("coordinatewise", lambda _norm, _width: False)
+        alone = registries["norm"][norm["kind"]].facts.coordinatewise
         if alone(norm, model["d_model"]) and _normed(setting[stack], registries) != "nothing":
             what = f"'{norm['kind']}' centres each coordinate over a sentence, whose mean token then says nothing of it"
             flaws.append(Flaw((stack, "norm"), what, "choose another norm, or let the model pool otherwise"))
@@ -65,8 +55,8 @@ def groups_divide_width(setting: Setting, _: Registries) -> list[Flaw]:
 def init_suits_placement(setting: Setting, registries: Registries) -> list[Flaw]:
     """Gains that were made for a normed stream mean nothing where it is never normed, or the other way round."""
     for init, _ in inits_of(setting["init"], registries):
-        wanted = str(init.tags.get("norm_of", ""))
-        for stack in stacks_of(setting) if wanted else ():
+        wanted = init.facts.norm_of
+        for stack in stacks_of(setting) if wanted is not None else ():
             kind, found = setting[stack]["placement"]["kind"], _normed(setting[stack], registries)
             if found not in (None, wanted) and (found != "both" or wanted == "nothing"):
                 what = f"'{init.name}' is made for {_NORMED[wanted]}, and placement '{kind}' norms {_THE[found]}"
@@ -78,7 +68,7 @@ def init_suits_placement(setting: Setting, registries: Registries) -> list[Flaw]
 def zero_output_has_its_own_table(setting: Setting, registries: Registries) -> list[Flaw]:
     """An output of zeros cannot share its table with an embedding."""
     tied = setting["model"].get("tied", "none")
-    zeroed = [init.name for init, _ in inits_of(setting["init"], registries) if "output" in init.tags.get("zeros", ())]
+    zeroed = [init.name for init, _ in inits_of(setting["init"], registries) if "output" in init.facts.zeros]
     if tied == "none" or not zeroed:
         return []
     what = f"'{zeroed[0]}' sets the output to zero, and 'tied: {tied}' makes its table that of an embedding"
@@ -88,12 +78,12 @@ def zero_output_has_its_own_table(setting: Setting, registries: Registries) -> l
 def nothing_divides_by_zero(setting: Setting, registries: Registries) -> list[Flaw]:
     """A matrix of zeros has no direction, and neither has a row of zeros."""
     kind = setting["model"].get("linear", {}).get("kind")
-    divided = MATRICES if kind and registries["linear"][kind].tags.get("normalized", False) else set()
+    divided = MATRICES if kind and registries["linear"][kind].facts.normalized else set()
     rows = {"output"} if setting["model"].get("fix_norm", False) else set()
     flaws = []
     for init, _ in inits_of(setting["init"], registries):
         for word, name, whose in (("linear", kind, divided), ("fix_norm", "fix_norm", rows)):
-            if both := sorted(whose & set(init.tags.get("zeros", ()))):
+            if both := sorted(whose & set(init.facts.zeros)):
                 what = f"'{name}' divides by the size of {', '.join(both)}, which init '{init.name}' sets to zero"
                 flaws.append(Flaw(("model", word), what, f"choose another {word}, or another init"))
     return flaws
@@ -101,11 +91,11 @@ def nothing_divides_by_zero(setting: Setting, registries: Registries) -> list[Fl
 
 def closed_gates_have_something_behind_them(setting: Setting, registries: Registries) -> list[Flaw]:
     """A closed gate before a branch of zeros: neither has a gradient, and nothing in the layer ever moves."""
-    zeroed = {tensor for init, _ in inits_of(setting["init"], registries) for tensor in init.tags.get("zeros", ())}
+    zeroed = {tensor for init, _ in inits_of(setting["init"], registries) for tensor in init.facts.zeros}
     flaws = []
     for stack in stacks_of(setting):
         placement = setting[stack]["placement"]
-        gate = registries["placement"][placement["kind"]].tags.get("gate")
+        gate = registries["placement"][placement["kind"]].facts.gate
         if gate is not None and placement[gate] == 0 and zeroed >= LAST:
             what = "the gates begin at 0, and so do the branches behind them: no layer would ever have a gradient"
             flaws.append(Flaw((stack, "placement"), what, f"give another '{gate}', or choose another init"))
@@ -116,8 +106,8 @@ def bounds_are_in_order(setting: Setting, registries: Registries) -> list[Flaw]:
     """A law has a lower bound below the upper one."""
     flaws = []
     for init, choice in inits_of(setting["init"], registries):
-        low, high = init.tags.get("bounds", (None, None))
-        if low is not None and choice[low] >= choice[high]:
+        low, high = init.facts.bounds or ("", "")
+        if low and choice[low] >= choice[high]:
             what = f"'{init.name}' would draw between {low} = {choice[low]} and {high} = {choice[high]}"
             flaws.append(Flaw(("init",), what, f"give a smaller '{low}', or a larger '{high}'"))
     return flaws
@@ -126,12 +116,13 @@ def bounds_are_in_order(setting: Setting, registries: Registries) -> list[Flaw]:
 def model_suits_task(setting: Setting, registries: Registries) -> list[Flaw]:
     """A model answers what it is asked: a token at every position of a stack, or a label a sentence."""
     model, task = (registries[word][setting[word]["kind"]] for word in ("model", "task"))
-    given, asked = model.tags.get("says"), task.tags.get("says", lambda _: None)(setting["task"])
+    given = model.facts.says
+    asked = task.facts.says(setting["task"]) if task.facts.says is not None else None
     if given is None or asked is None or given in asked:
         return []
     wanted = " or ".join(_answer(word) for word in asked)
     what = f"'{model.name}' gives {_answer(given)}, and the task '{task.name}' asks for {wanted}"
-    fitting = ", ".join(entry.name for entry in registries["model"] if entry.tags.get("says") in asked)
+    fitting = ", ".join(entry.name for entry in registries["model"] if entry.facts.says in asked)
     return [Flaw(("model",), what, f"these models do: {fitting}, or choose another task")]
 
 
@@ -154,14 +145,10 @@ _THE = {"stream": "the stream", "branch": "the branch", "both": "both stream and
 
 def _normed(stack: Setting, registries: Registries) -> str | None:
     """What is normed in a stack, or None where its placement does not say."""
-    if registries["norm"][stack["norm"]["kind"]].tags.get("identity", False):
+    if registries["norm"][stack["norm"]["kind"]].facts.identity:
         return "nothing"
-    found: str | None = registries["placement"][stack["placement"]["kind"]].tags.get("norm_of")
+    found: str | None = registries["placement"][stack["placement"]["kind"]].facts.norm_of
     return found
-
-
-def _statistics(norm: Entry[Any]) -> str:
-    return str(norm.tags.get("statistics", "token"))
 
 
 def _answer(says: str) -> str:

@@ -98,7 +98,7 @@ class Identities:
         train, schedule = setting["train"], setting["schedule"]
         moves: dict[str, Json] = {word: train[word] for word in _MOVES}
         moves["stop"] = self.choice("stop", train["stop"])
-        if train["stop"] and self.registries["stop"][train["stop"]["kind"]].tags.get("evaluations", False):
+        if train["stop"] and self.registries["stop"][train["stop"]["kind"]].facts.evaluations:
             moves["evaluate"] = [train["evaluate"], train["steps"]]  # what such a rule sees depends on when it looks
         moves["optimizer"] = self.choice("optimizer", setting["optimizer"])
         moves["schedule"] = self.choice("schedule", schedule)

@@ -1,12 +1,13 @@
 """Files whose content a plan depends on: those that a spec names itself, and no download with a known checksum.
 
-A registered entry that reads such files is tagged ``inputs=(roots, choice) -> paths``.
+A registered entry that reads such files has the fact ``inputs``.
 """
 
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from lnlab.facts import DataFacts
 from lnlab.registry import Choice, Registry, Roots
 
 
@@ -17,7 +18,7 @@ def files_of(registry: Registry[Any], choice: Choice, roots: Roots) -> Iterator[
         LabError: one of them is not there.
     """
     entry = registry[choice["kind"]]
-    if files := entry.tags.get("inputs"):
-        yield from files(roots, choice)
+    if isinstance(entry.facts, DataFacts) and entry.facts.inputs is not None:
+        yield from entry.facts.inputs(roots, choice)
     for name, nested in entry.nested.items():
         yield from files_of(nested, choice[name], roots)

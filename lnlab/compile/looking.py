@@ -44,7 +44,7 @@ def _endless(asked: Questions, settled: Settled, made: Draft, registries: Regist
     for probe in asked.probes:
         entry = registries["probe"][probe.choice["kind"]]
         for task in tasks:
-            if task.tags.get("endless", False) and reads_all(entry, probe.choice):
+            if task.facts.endless and reads_all(entry, probe.choice):
                 path, what = (*probe.path, "batches"), f"'{task.name}' has no end, and '{entry.name}' reads all of it"
                 found.append((made.spot(path), Flaw(path, what, "give a number of batches")))
     return found
@@ -54,10 +54,10 @@ def _mute(asked: Questions, settled: Settled, made: Draft, registries: Registrie
     """Probes that ask for translations where a model or a task has none."""
     found: Found = []
     for probe in asked.probes:
-        if not registries["probe"][probe.choice["kind"]].tags.get("translates", False):
+        if not registries["probe"][probe.choice["kind"]].facts.translates:
             continue
         for part in ("model", "task"):
-            able = [entry.name for entry in registries[part] if entry.tags.get("translates", False)]
+            able = [entry.name for entry in registries[part] if entry.facts.translates]
             for kind in sorted({setting[part]["kind"] for setting in settled.settings} - set(able)):
                 path, what = (*probe.path, "kind"), f"the {part} '{kind}' translates nothing"
                 found.append((made.spot(path), Flaw(path, what, nearest("", able))))

@@ -106,8 +106,9 @@ def _asked(
     except Flawed as error:
         made.found += [(draft.spot((*path, *flaw.path)), flaw.below(*(name or path))) for flaw in error.flaws]
         return None
-    several = bool(registries[kind][choice["kind"]].tags.get("several", choice.get("exact", False)))
-    return Asked(choice, path, name or path, judged=kind == "claim", several=several)
+    judged = kind == "claim"
+    several = bool(judged and registries[kind][choice["kind"]].facts.several) or bool(choice.get("exact", False))
+    return Asked(choice, path, name or path, judged=judged, several=several)
 
 
 def implausible(made: Questions, ground: Ground, draft: Draft) -> Found:

@@ -2,7 +2,7 @@
 
     bound = SHARE * memory / workers - LIBRARIES
 
-A measurement that would hold more than the bound takes the parameters in its probe's tag ``frugal``, which trade time
+A measurement that would hold more than the bound takes the parameters in its probe's fact ``frugal``, which trade time
 for memory and change no bit of a number, so that they are in no key: the graphs of a curvature are made anew for each
 product. What does not fit even so is done by fewer workers at once. All of it follows from the bound, and nothing from
 how full a machine is at the time.
@@ -81,7 +81,7 @@ def _chosen(measurement: Measurement, unit: Trajectory, registries: Registries, 
 def _frugal(measurement: Measurement, registries: Registries) -> Measurement:
     """The same measurement, by its key too, with the parameters that take least memory."""
     probe = measurement.probe
-    return replace(measurement, probe={**probe, **registries["probe"][probe["kind"]].tags.get("frugal", {})})
+    return replace(measurement, probe={**probe, **registries["probe"][probe["kind"]].facts.frugal})
 
 
 def _peak(unit: Trajectory, registries: Registries) -> int:

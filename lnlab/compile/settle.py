@@ -152,7 +152,7 @@ class _Inspector:
     def flaws(self, setting: Setting) -> list[Flaw]:
         registries = self.identities.registries
         shape = [value for key, value in setting.items() if key in ("task", "model", *STACKS)]
-        untold = self._once("tags", [setting["model"]], lambda: _untold(setting, registries))
+        untold = self._once("facts", [setting["model"]], lambda: _untold(setting, registries))
         found = untold + contradictions(setting, registries)
         memory = self.memory
         if memory is None:
@@ -187,6 +187,6 @@ class _Inspector:
 def _untold(setting: Setting, registries: Registries) -> list[Flaw]:
     """A model that does not say how large it is cannot be planned."""
     kind = setting["model"]["kind"]
-    if "size" in registries["model"][kind].tags:
+    if registries["model"][kind].facts.size is not None:
         return []
     return [Flaw(("model", "kind"), f"the model '{kind}' does not say its size", "register it with size=")]

@@ -80,7 +80,7 @@ class _Stacks:
         except Flawed as error:
             self.flaws += [flaw.below("model") for flaw in error.flaws]
             return None, ()
-        names = self.registries["model"][made["kind"]].tags.get("stacks", ())
+        names = self.registries["model"][made["kind"]].facts.stacks
         if not names:
             self.flaw(
                 ("model", "kind"), f"the model '{made['kind']}' does not say which stacks it has", "register stacks="

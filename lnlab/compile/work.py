@@ -100,4 +100,4 @@ class Plan:
 
 def looks_ahead(probes: Registry[Any], choice: Choice) -> bool:
     """Whether a probe looks at the next update, so that there must be one."""
-    return bool(probes[choice["kind"]].tags.get("ahead", lambda _: False)(choice))
+    return bool(probes[choice["kind"]].facts.ahead(choice))

@@ -1,18 +1,16 @@
 """A corpus of sentence pairs, and the registry of corpora.
 
-A corpus builder is ``(roots, *, ...) -> Corpus``. Its tags say what a spec cannot set: ``licence``; ``citation``;
-``files``, the files that can be downloaded, by path below a data root; ``source``, where it is to be had where lnlab
-cannot download it; ``locate``, which finds what lies in the roots;
-and, where the parameters alone do not say what the text is, ``fingerprint``, which joins the key, and ``inputs``, the
-files that it reads.
+A corpus builder is ``(roots, *, ...) -> Corpus``.
 """
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from pathlib import Path
 
+from lnlab.facts import DataFacts
 from lnlab.keys import canonical
-from lnlab.registry import Registry
+from lnlab.registry import Registry, Roots
 
 Pair = tuple[str, str]
 Pairs = Sequence[Pair]
@@ -45,7 +43,26 @@ class Remote:
     size: int
 
 
-corpora: Registry[Callable[..., Corpus]] = Registry("corpus")
+@dataclass(frozen=True)
+class TextFacts(DataFacts):
+    """What a corpus, or a tokenizer that reads a file, says of itself.
+
+    Attributes:
+        licence: of the text; what has one has a name of its own and is listed by ``lnlab data``.
+        citation: who made it.
+        source: where it is to be had where lnlab cannot download it.
+        files: the files that can be downloaded, by path below a data root.
+        locate: ``(roots) -> paths``: what lies there; none where it is generated, None where it is absent.
+    """
+
+    licence: str | None = None
+    citation: str | None = None
+    source: str | None = None
+    files: Mapping[str, Remote] = field(default_factory=dict)
+    locate: Callable[[Roots], list[Path] | None] | None = None
+
+
+corpora: Registry[Callable[..., Corpus]] = Registry("corpus", TextFacts)
 
 
 def corpus_of(train: Pairs, validation: Pairs, test: Pairs, *, printable: bool) -> Corpus:

@@ -1,13 +1,13 @@
 """A corpus of sentences with a label each, and the registry of such corpora.
 
-A builder is ``(roots, *, ...) -> Labelled``, with the tags of any other corpus (see ``corpus``). It is not split: a
-task draws another split for every seed. ``declares`` says how many ``classes`` a task that names it must declare, so
-that a model can be built where the text is absent.
+A builder is ``(roots, *, ...) -> Labelled``, with the facts of any other corpus. It is not split: a task draws another
+split for every seed.
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from lnlab.corpora.corpus import TextFacts
 from lnlab.keys import digest
 from lnlab.registry import Registry
 
@@ -31,7 +31,7 @@ class Labelled:
     printable: bool
 
 
-labelled: Registry[Callable[..., Labelled]] = Registry("labelled_corpus")
+labelled: Registry[Callable[..., Labelled]] = Registry("labelled_corpus", TextFacts)
 
 
 def labelled_of(rows: Sequence[tuple[str, str]], names: tuple[str, ...], *, printable: bool) -> Labelled:

@@ -5,7 +5,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from lnlab.corpora.corpus import corpora
+from lnlab.corpora.corpus import TextFacts, corpora
 from lnlab.corpora.fetch import Progress, fetch, user_folder
 from lnlab.corpora.labelled import labelled
 from lnlab.corpora.tokenizers import tokenizers
@@ -40,7 +40,7 @@ class Listed:
 
 def listing(roots: Roots) -> list[Listed]:
     """Every corpus that has a name of its own, and every vocabulary; files are looked for and not read."""
-    return [_listed(entry.name, dict(entry.tags), roots) for entry in _every() if "licence" in entry.tags]
+    return [_listed(entry.name, entry.facts, roots) for entry in _every() if entry.facts.licence]
 
 
 def _every() -> list[Entry[Any]]:
@@ -48,17 +48,14 @@ def _every() -> list[Entry[Any]]:
     return sorted(chain[Entry[Any]](corpora, labelled, tokenizers), key=lambda entry: entry.name)
 
 
-def _listed(name: str, tags: dict[str, object], roots: Roots) -> Listed:
-    files, locate = tags["files"], tags["locate"]
-    assert isinstance(files, dict)
-    assert callable(locate)
-    paths: list[Path] | None = locate(roots)
+def _listed(name: str, facts: TextFacts, roots: Roots) -> Listed:
+    paths = facts.locate(roots) if facts.locate else None
     state = "absent" if paths is None else "present" if paths else "generated"
-    known = sum(remote.size for remote in files.values()) if files else None
+    known = sum(remote.size for remote in facts.files.values()) if facts.files else None
     size = sum(path.stat().st_size for path in paths) if paths else known
     folder = str(paths[0].parent) if paths else None
-    licence, citation, source = str(tags["licence"]), str(tags["citation"]), tags.get("source")
-    return Listed(name, state, folder, size, bool(files), licence, citation, str(source) if source else None)
+    licence, citation = facts.licence or "", facts.citation or ""
+    return Listed(name, state, folder, size, bool(facts.files), licence, citation, facts.source)
 
 
 def fetch_corpus(name: str, into: Path | None = None, progress: Progress = lambda *_: None) -> list[Path]:
@@ -68,11 +65,11 @@ def fetch_corpus(name: str, into: Path | None = None, progress: Progress = lambd
         CorpusError: no corpus has this name, it cannot be downloaded, or the download fails.
     """
     every = {entry.name: entry for entry in _every()}
-    known = {word: entry for word, entry in every.items() if entry.tags.get("files")}
+    known = {word: entry for word, entry in every.items() if entry.facts.files}
     if name not in known:
         entry = every.get(name)
         what = "cannot be fetched" if entry else "there is no corpus of this name"
-        source = entry.tags.get("source") if entry else None
+        source = entry.facts.source if entry else None
         remedy = f"get it from {source}, and name its folder in LNLAB_DATA" if source else nearest(name, known)
         raise CorpusError(Problem(repr(name), what, remedy))
-    return fetch(name, known[name].tags["files"], into or user_folder(), progress)
+    return fetch(name, known[name].facts.files, into or user_folder(), progress)

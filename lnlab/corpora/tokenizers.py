@@ -1,8 +1,7 @@
 """From sentences to tokens and back, the registry of tokenizers, and byte-pair encoding.
 
 A tokenizer is learned from the training side of a corpus. A builder is ``(texts, size, *, ...) -> Tokenizer``, and one
-that reads a file takes the data roots third; its tags are then those of a corpus (see ``corpus``), and ``declares``
-says which ``vocabulary`` a task that names it must declare.
+that reads a file takes the data roots third, and has the facts of a corpus.
 
 In byte-pair encoding a word begins with a mark in place of the space before it and marks of punctuation stand alone, so
 that decoding is exact up to runs of white space. Everything that could depend on the order of a hash table or of
@@ -18,6 +17,7 @@ from typing import Protocol
 from tokenizers import Regex, decoders, models, normalizers, pre_tokenizers, trainers
 from tokenizers import Tokenizer as Model
 
+from lnlab.corpora.corpus import TextFacts
 from lnlab.registry import Registry, Roots, names_supplied
 
 # Workers have one thread each; the results are the same with any number.
@@ -44,7 +44,7 @@ class Tokenizer(Protocol):
         ...
 
 
-tokenizers: Registry[Callable[..., Tokenizer]] = Registry("tokenizer")
+tokenizers: Registry[Callable[..., Tokenizer]] = Registry("tokenizer", TextFacts)
 
 
 def learned(build: Callable[..., Tokenizer], texts: Sequence[str], size: int, roots: Roots) -> Tokenizer:

@@ -23,9 +23,9 @@ def measure(state: State, measurement: Measurement, registries: Registries) -> t
     kind = measurement.probe["kind"]
     with no_trace(state.model, kind):
         rows = list(registries["probe"].builder(measurement.probe)(state))
-    if "memory" in registries["probe"][kind].tags:
+    if registries["probe"][kind].facts.memory is not None:
         give_back()
-    table: str = registries["probe"][kind].tags["table"]
+    table: str = registries["probe"][kind].facts.table
     address = {"step": measurement.step} if table == "curves" else {"measurement": measurement.key}
     return table, [{**address, **row} for row in rows]
 

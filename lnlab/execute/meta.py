@@ -42,7 +42,7 @@ def build_rules(setting: Setting, registries: Registries) -> None:
         LabError: what cannot be built, and why.
     """
     schedule, stop = setting["schedule"], setting["train"]["stop"]
-    endless = registries["task"][setting["task"]["kind"]].tags.get("endless", False)
+    endless = registries["task"][setting["task"]["kind"]].facts.endless
     if schedule is not None:
         epoch = None if endless else UNKNOWN_EPOCH / setting["train"]["accumulate"]
         _attempt("schedule", schedule["kind"], partial(build_schedule, setting, registries, lambda: epoch))

@@ -115,7 +115,7 @@ def build_model(setting: Setting, registries: Registries, task: Task) -> nn.Modu
         LabError: a parameter of the model has no address, or two have one.
     """
     entry = registries["model"][setting["model"]["kind"]]
-    parts = {stack: _parts(setting[stack], registries) for stack in entry.tags.get("stacks", ())}
+    parts = {stack: _parts(setting[stack], registries) for stack in entry.facts.stacks}
     given = (task.labels,) if len(names_supplied(entry.build)) > 2 else ()
     model: nn.Module = registries["model"].builder(setting["model"])(task.size, parts, *given)
     addressed(model)

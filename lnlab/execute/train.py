@@ -3,7 +3,7 @@
 At each state the measurements due there are taken; then the gradient of the next update is computed, its loss recorded
 at this state, and the update made. After each loss and each evaluation the stop rule looks at the curves so far. Where
 it ends a run may depend on nothing that is not in the key of the trajectory: it sees what training recorded, and if it
-is tagged ``evaluations`` those that ``train.evaluate`` asks for, never what other probes happened to look at.
+has the fact ``evaluations`` those that ``train.evaluate`` asks for, never what other probes happened to look at.
 
 A long walk is cut into stretches: their rows and a state are kept every now and then, so that a killed one goes on from
 there, and ends with the same numbers to the last bit.
@@ -84,7 +84,7 @@ class Walk:
         self._evaluated: tuple[int, ...] = ()
         if self._trained and train["stop"] is not None:
             self._rule = self.registries["stop"].builder(train["stop"])()
-            if self.registries["stop"][train["stop"]["kind"]].tags.get("evaluations", False):
+            if self.registries["stop"][train["stop"]["kind"]].facts.evaluations:
                 self._evaluated = due(train["evaluate"], train["steps"], self._epoch())
 
     def go(self) -> Ending | None:
@@ -132,7 +132,7 @@ class Walk:
     def _update(self, updates: Updates) -> None:
         """Make an update; keep what it added where a probe of the next state will ask."""
         coming = self.due.get(self.state.step + 1, ())
-        watched = any(self.registries["probe"][m.probe["kind"]].tags.get("update", False) for m in coming)
+        watched = any(self.registries["probe"][m.probe["kind"]].facts.update for m in coming)
         parameters = dict(self.state.model.named_parameters()) if watched else {}
         before = {name: p.detach().clone() for name, p in parameters.items()}
         rate = updates.make()

@@ -102,7 +102,7 @@ def _do(assignment: Assignment, unit: Unit, laps: Laps) -> tuple[str, str]:
 def _latest(due: Sequence[Measurement], target: int, registries: Registries) -> int:
     """The last step from which all that is due can still be measured; an update is seen by making it."""
     probes = registries["probe"]
-    return min([target, *(each.step - bool(probes[each.probe["kind"]].tags.get("update")) for each in due)])
+    return min([target, *(each.step - bool(probes[each.probe["kind"]].facts.update) for each in due)])
 
 
 def _run(

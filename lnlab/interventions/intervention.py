@@ -1,14 +1,29 @@
 """The registry of interventions: ``(model, optimizer) -> context manager`` inside which one causal arrow is cut.
 
-The tag ``acts_on`` says which: the ``function``, while the model computes, at initialization too; or the ``update``,
-between the backward pass and the end of the optimizer's step. The first needs no optimizer and is part of the initial
-state; the second needs one, and is part of what moves a model. On leaving, nothing is left behind.
+On leaving, nothing is left behind.
 """
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Literal
 
+from lnlab.facts import Facts
 from lnlab.registry import Registry
 
-interventions: Registry[Callable[..., AbstractContextManager[None]]] = Registry("intervention")
+
+@dataclass(frozen=True)
+class InterventionFacts(Facts):
+    """What an intervention says of itself.
+
+    Attributes:
+        acts_on: the ``function``, while the model computes, at initialization too; or the ``update``, between the
+            backward pass and the end of the optimizer's step. The first needs no optimizer and is part of the initial
+            state; the second needs one, and is part of what moves a model.
+    """
+
+    acts_on: Literal["function", "update"] = "function"
+
+
+interventions: Registry[Callable[..., AbstractContextManager[None]]] = Registry("intervention", InterventionFacts)
 """Builders ``(model: nn.Module, optimizer: Optimizer | None, *, where, ...)``."""

@@ -9,23 +9,47 @@ sets itself are left as they are.
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Literal
 
 import torch
 from torch import Generator, Tensor, nn
 
+from lnlab.facts import Facts
 from lnlab.nn.derived import derive
 from lnlab.nn.masks import PAD
 from lnlab.nn.sites import Site, parameters
 from lnlab.randomness import Draw
-from lnlab.registry import Registry
+from lnlab.registry import Choice, Registry
 
 Law = Callable[[Tensor, Generator], object]
 """Fills a tensor in place."""
 
 Shape = Literal["normal", "uniform"]
 
-inits: Registry[Callable[..., None]] = Registry("init")
+
+@dataclass(frozen=True)
+class InitFacts(Facts):
+    """What an init says of itself. One whose builder takes a third thing, batches, looks at data before any update.
+
+    Attributes:
+        reads: how many batches of the training split it looks at, of its parameters; None: every one of an epoch.
+        passes: the forward passes of one batch that this is worth, of its parameters.
+        profiles: the placement whose parameters it writes, from the profile of a batch.
+        norm_of: what must be normed by the placement that it is made for.
+        zeros: the tensors that it sets to zero; ``output`` is the output's.
+        bounds: the parameters between which it draws, the lower one first.
+    """
+
+    reads: Callable[[Choice], int | None] | None = None
+    passes: Callable[[Choice], float] | None = None
+    profiles: str | None = None
+    norm_of: Literal["stream", "branch", "nothing"] | None = None
+    zeros: tuple[str, ...] = ()
+    bounds: tuple[str, str] | None = None
+
+
+inits: Registry[Callable[..., None]] = Registry("init", InitFacts)
 
 
 @inits.register("xavier_normal")

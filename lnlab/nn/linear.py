@@ -1,17 +1,31 @@
 """The linear maps of attention and feed-forward network, ``(fan_in, fan_out) -> module``: how a matrix is parametrized.
 
-A map keeps its matrix as ``weight``, (fan_out, fan_in), which the init draws, and its bias as ``bias``. The tag
-``normalized`` says that it divides its matrix by its size, so that a matrix of zeros has no direction.
+A map keeps its matrix as ``weight``, (fan_out, fan_in), which the init draws, and its bias as ``bias``.
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from torch import nn
 
+from lnlab.facts import Facts
 from lnlab.registry import Registry
 
 Linear = Callable[[int, int], nn.Module]
-linears: Registry[Callable[..., nn.Module]] = Registry("linear")
+
+
+@dataclass(frozen=True)
+class LinearFacts(Facts):
+    """What a linear map says of itself.
+
+    Attributes:
+        normalized: whether it divides its matrix by its size, so that a matrix of zeros has no direction.
+    """
+
+    normalized: bool = False
+
+
+linears: Registry[Callable[..., nn.Module]] = Registry("linear", LinearFacts)
 
 
 @linears.register("plain")

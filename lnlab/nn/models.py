@@ -1,25 +1,25 @@
 """Whole models: ``(size, parts) -> module``, from a batch of tokens to logits.
 
 ``size`` is the number of rows of the tables that read. A model whose output has other rows, one a label, is built from
-``(size, parts, labels)``. Tags: ``stacks``, by name; ``causal``, those that may not see the future; ``says``, where its
-answers stand: at the positions of ``encoder`` or ``decoder``, or one a ``sentence``; ``averages``, a function of its
-parameters, whether it looks at the mean over a sentence alone; ``size``, a function of a setting; ``translates``,
-whether it has ``encode`` and ``decode``, so that it can be asked for a translation.
+``(size, parts, labels)``.
 """
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Annotated, Any, Literal, Protocol
 
 from pydantic import Field
 from torch import Tensor, nn
 
+from lnlab.facts import Facts, never
+from lnlab.keys import Json
 from lnlab.nn.embedding import Output, Positions
 from lnlab.nn.linear import linears
 from lnlab.nn.masks import causal, padding
 from lnlab.nn.parts import Parts, parts_of
 from lnlab.nn.size import encoder_decoder_size
 from lnlab.nn.transformer import Stack
-from lnlab.registry import Registry, default
+from lnlab.registry import Choice, Registry, default
 
 __all__ = ["EncoderDecoder", "Parts", "TokenPairs", "models", "parts_of"]
 
@@ -27,7 +27,32 @@ Count = Annotated[int, Field(ge=1, le=1_000_000)]
 Rate = Annotated[float, Field(ge=0, lt=1)]
 Linear = Annotated[Callable[..., nn.Module], linears]
 
-models: Registry[Callable[..., nn.Module]] = Registry("model")
+Place = Literal["encoder", "decoder", "sentence"]
+
+
+@dataclass(frozen=True)
+class ModelFacts(Facts):
+    """What a model says of itself.
+
+    Attributes:
+        stacks: its stacks by name; a model without any cannot be planned.
+        causal: those of its stacks that may not see the future.
+        says: where its answers stand: at the positions of ``encoder`` or ``decoder``, or one a ``sentence``; None: not
+            known.
+        averages: ``(choice)``, whether it looks at the mean over a sentence alone.
+        size: ``(setting) -> (parameters, operations a token)``; a model without it cannot be planned.
+        translates: whether it has ``encode`` and ``decode``, so that it can be asked for a translation.
+    """
+
+    stacks: tuple[Literal["encoder", "decoder"], ...] = ()
+    causal: tuple[Literal["encoder", "decoder"], ...] = ("decoder",)
+    says: Place | None = None
+    averages: Callable[[Choice], bool] = never
+    size: Callable[[dict[str, Json]], tuple[int, int]] | None = None
+    translates: bool = False
+
+
+models: Registry[Callable[..., nn.Module]] = Registry("model", ModelFacts)
 
 
 class TokenPairs(Protocol):

@@ -1,19 +1,35 @@
-"""Normalization, ``(width) -> module``: the norms of one token's vector, and the registry of all norms.
-
-The tag ``statistics`` says over what a norm takes its mean and variance: ``token``, ``sequence`` or ``batch``. In a
-causal stack only ``token`` may stand: any wider statistic shows a position its future.
-"""
+"""Normalization, ``(width) -> module``: the norms of one token's vector, and the registry of all norms."""
 
 from collections.abc import Callable
-from typing import Annotated
+from dataclasses import dataclass
+from typing import Annotated, Literal
 
 from pydantic import Field
 from torch import nn
 
-from lnlab.registry import Registry
+from lnlab.facts import Facts, never
+from lnlab.registry import Choice, Registry
 
 Epsilon = Annotated[float, Field(gt=0)]
-norms: Registry[Callable[..., nn.Module]] = Registry("norm")
+
+
+@dataclass(frozen=True)
+class NormFacts(Facts):
+    """What a norm says of itself.
+
+    Attributes:
+        statistics: over what it takes its mean and variance. In a causal stack only ``token`` may stand: any wider
+            statistic shows a position its future.
+        coordinatewise: ``(choice, width)``, whether each coordinate is centred by itself, over a sentence.
+        identity: whether it does nothing.
+    """
+
+    statistics: Literal["token", "sequence", "batch"]
+    coordinatewise: Callable[[Choice, int], bool] = never
+    identity: bool = False
+
+
+norms: Registry[Callable[..., nn.Module]] = Registry("norm", NormFacts)
 
 
 @norms.register("layer", statistics="token")

@@ -3,16 +3,16 @@
 A placement is a module of one *layer*, ``forward(x, *sublayers) -> x``: some need the layer's input again, or share one
 scalar among its sublayers, which a formula of one sublayer cannot say. What it owns stands in lists indexed by sublayer
 (so that a norm has an address), and ``final_norm`` says whether its stack needs a norm after the last layer.
-
-The tag ``norm_of`` says what is normalized: the ``stream`` itself (Post-LN and its kin), what enters the ``branch``
-(Pre-LN and its kin), ``both`` in one stack, or ``nothing``.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Literal
 
 from torch import Tensor, nn
 
+from lnlab.facts import Facts
+from lnlab.keys import Json
 from lnlab.registry import Registry
 
 Sublayer = Callable[[Tensor], Tensor]
@@ -41,7 +41,23 @@ class Place:
     norm: Callable[[], nn.Module]
 
 
-placements: Registry[Callable[..., nn.Module]] = Registry("placement")
+@dataclass(frozen=True)
+class PlacementFacts(Facts):
+    """What a placement says of itself.
+
+    Attributes:
+        norm_of: what is normalized: the ``stream`` itself (Post-LN and its kin), what enters the ``branch`` (Pre-LN and
+            its kin), ``both`` in one stack, or ``nothing``; None: not known.
+        waits: the parameter, and its value, with which the placement needs an init that takes the profile of a batch.
+        gate: the parameter with which its gates begin.
+    """
+
+    norm_of: Literal["stream", "branch", "both", "nothing"] | None = None
+    waits: tuple[str, Json] | None = None
+    gate: str | None = None
+
+
+placements: Registry[Callable[..., nn.Module]] = Registry("placement", PlacementFacts)
 
 
 @placements.register("post", norm_of="stream")

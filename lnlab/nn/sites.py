@@ -182,7 +182,7 @@ class Stream:
 
 def norms_stream(layer: Layer) -> bool:
     """Whether the placement of a layer says that it norms the stream."""
-    return any(e.build is type(layer.placement) and e.tags.get("norm_of") == "stream" for e in placements)
+    return any(e.build is type(layer.placement) and e.facts.norm_of == "stream" for e in placements)
 
 
 def norms_beside(layer: Layer) -> list[tuple[str, nn.Module]]:

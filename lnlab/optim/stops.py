@@ -1,10 +1,8 @@
 """Rules that end a run early, ``() -> rule``: a rule looks at the curves so far, and at nothing else.
 
 It is asked after the training loss of every update and after every evaluation, and what it says depends on the curves
-alone, so a resumed run ends where the uninterrupted one does. A rule that is tagged ``evaluations`` sees those that
-``train.evaluate`` asks for, whose steps are then part of the run's key; the others see what training recorded. No rule
-knows of claims. All of them end a run whose loss
-is not finite: there is nothing left to learn from.
+alone, so a resumed run ends where the uninterrupted one does. No rule knows of claims. All of them end a run whose
+loss is not finite: there is nothing left to learn from.
 """
 
 import math
@@ -15,6 +13,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from lnlab.errors import LabError, Problem
+from lnlab.facts import Facts
 from lnlab.registry import Registry
 
 Curves = Mapping[tuple[str, str], Sequence[tuple[int, float]]]
@@ -31,7 +30,21 @@ class Ending:
 
 
 Rule = Callable[[Curves], Ending | None]
-stops: Registry[Callable[..., Rule]] = Registry("stop")
+
+
+@dataclass(frozen=True)
+class StopFacts(Facts):
+    """What a stop rule says of itself.
+
+    Attributes:
+        evaluations: whether it sees the evaluations that ``train.evaluate`` asks for, whose steps are then part of the
+            run's key; the others see what training recorded.
+    """
+
+    evaluations: bool = False
+
+
+stops: Registry[Callable[..., Rule]] = Registry("stop", StopFacts)
 
 
 def unless_non_finite(rule: Rule) -> Rule:

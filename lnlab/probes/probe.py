@@ -1,30 +1,58 @@
 """What a probe is given: a state, that is a model at one moment with its task; and the registry of probes.
 
-A probe is ``(state, *, ...) -> rows`` of a table, without the column ``measurement``. Its tags: ``table``; ``passes``,
-which counts its forward-equivalents of one batch, summed over its batches (a gradient is 3); ``quantities``, all that
-it may measure; ``memory``, a function of its parameters and of a ``Load``, the bytes that it holds beside the state, if
-these may be more than a gradient's; ``frugal``, parameters with which it holds least, to the same bits; ``trained``,
-that there is nothing to see before the first update; ``update``, that it looks at the last one; ``ahead``, a function
-of its parameters, whether it looks at the next one; ``translates``, that it needs a model and a task that do.
+A probe is ``(state, *, ...) -> rows`` of a table, without the column ``measurement``.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
-from typing import Any
+from typing import Any, Literal
 
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
+from lnlab.compile.cost import Load
 from lnlab.errors import LabError, Problem
+from lnlab.facts import Facts, never
+from lnlab.keys import Json
 from lnlab.nn.modes import in_mode
 from lnlab.randomness import Draw
-from lnlab.registry import Registry
+from lnlab.registry import Choice, Registry
 from lnlab.tables import Row
 from lnlab.tasks.task import Batch, Task
 
-probes: Registry[Callable[..., Iterator[Row]]] = Registry("probe")
+
+@dataclass(frozen=True)
+class ProbeFacts(Facts):
+    """What a probe says of itself; functions are of its parameters.
+
+    Attributes:
+        table: which table its rows belong to.
+        passes: its forward passes of one batch, summed over its batches (a gradient is 3).
+        quantities: all that it may measure; None: not known.
+        memory: of a ``Load`` too: the bytes that it holds beside the state, if these may be more than a gradient's.
+        frugal: parameters with which it holds least, to the same bits.
+        trained: whether there is nothing to see before the first update.
+        update: whether it looks at the last update.
+        ahead: whether it looks at the next update.
+        reads: how many batches it looks at; None: every one of an epoch.
+        translates: whether it needs a model and a task that translate.
+    """
+
+    table: Literal["sites", "curves", "lines", "histograms", "spectra", "texts"]
+    passes: Callable[[Choice], float]
+    quantities: tuple[str, ...] | None = None
+    memory: Callable[[Choice, Load], int] | None = None
+    frugal: Mapping[str, Json] = field(default_factory=dict)
+    trained: bool = False
+    update: bool = False
+    ahead: Callable[[Choice], bool] = never
+    reads: Callable[[Choice], int | None] | None = None
+    translates: bool = False
+
+
+probes: Registry[Callable[..., Iterator[Row]]] = Registry("probe", ProbeFacts)
 
 
 @dataclass
@@ -43,8 +71,8 @@ class State:
             clipping. Calling it costs nothing, as the update uses it again.
         next_batches: the batches that the next update takes the gradient of, in their order; dropout in number n of
             them is addressed as ("dropout", step + 1, n). Calling it costs nothing.
-        last_update: by the name of a parameter what the last update added to it; for probes that are tagged
-            ``update=True`` alone.
+        last_update: by the name of a parameter what the last update added to it; for probes with the fact
+            ``update`` alone.
         last_rate: the learning rate of that update.
     """
 
@@ -85,15 +113,15 @@ def evaluating(model: nn.Module) -> Iterator[None]:
 
 
 def once(params: dict[str, Any]) -> float:
-    """The tag ``passes`` of a probe that needs one forward pass a batch."""
+    """The fact ``passes`` of a probe that needs one forward pass a batch."""
     return float(params["batches"])
 
 
 def with_gradient(params: dict[str, Any]) -> float:
-    """The tag ``passes`` of a probe that needs one gradient a batch, or none where it takes the next update's own."""
+    """The fact ``passes`` of a probe that needs one gradient a batch, or none where it takes the next update's own."""
     return 0.0 if params["batches"] == "step" else 3 * once(params)
 
 
 def of_next_update(params: dict[str, Any]) -> bool:
-    """The tag ``ahead`` of a probe whose ``batches: step`` is the gradient of the next update."""
+    """The fact ``ahead`` of a probe whose ``batches: step`` is the gradient of the next update."""
     return bool(params["batches"] == "step")

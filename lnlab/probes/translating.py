@@ -21,7 +21,7 @@ WHOLE, BATCH, LENGTH = 1_000, 25, 20
 
 
 def prefixes_read(params: dict[str, Any]) -> float:
-    """The tag ``passes``: at each token of a sentence the decoder reads all those before it, of every prefix."""
+    """The fact ``passes``: at each token of a sentence the decoder reads all those before it, of every prefix."""
     return float((params["sentences"] or WHOLE) / BATCH * params["beam"] * LENGTH / 2)
 
 

@@ -196,11 +196,12 @@ def stored(results: Results, quantity: str, rows: pl.DataFrame) -> dict[str, pl.
     """
     runs = pl.col("run").is_in(rows["run"].unique().implode())
     if quantity in quantities.entries:
-        parts, table, *others = (quantities[quantity].tags.get(tag) for tag in ("of", "table", "across", "over"))
-        runs = pl.lit(value=True) if any(others) else runs  # a run's number follows from those of others
-        if table is not None:
-            return {table: results.tables[table].filter(runs)}
-        kept = runs if parts is None else runs & pl.col("quantity").is_in(parts)
+        facts = quantities[quantity].facts
+        if facts.across or facts.over:  # a run's number follows from those of others
+            runs = pl.lit(value=True)
+        if facts.table is not None:
+            return {facts.table: results.tables[facts.table].filter(runs)}
+        kept = runs if facts.of is None else runs & pl.col("quantity").is_in(facts.of)
         kinds = (*MEASURED, "histograms")
         return {name: results.tables[name].filter(kept) for name in kinds if name in results.tables}
     keys = [c for c in ("run", "step", "split", "stack", "layer", "sublayer", "tensor", "index") if c in rows.columns]

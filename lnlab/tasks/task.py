@@ -1,19 +1,17 @@
 """What every task offers, its batches, and the registry of tasks.
 
 A task builder is ``(draw, roots, *, ...) -> Task``. A task can be built where its corpus is absent: text is read when
-the first batch is asked for. Its tags: ``says``, a function of its parameters, where its answers stand: at the tokens
-of ``encoder`` or ``decoder``, or one a ``sentence``; ``batch_tokens``, likewise, the tokens of a batch where no
-parameter is called so; ``tokens``, likewise, the fewest tokens that a stack may read in a batch; ``endless``, that an
-epoch has no end; ``translates``, that it has sentences to translate, as ``tasks.translation`` has them.
+the first batch is asked for.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 from torch import Tensor, nn
 
-from lnlab.registry import Registry
+from lnlab.facts import Facts
+from lnlab.registry import Choice, Registry
 
 PAD = 0
 
@@ -90,4 +88,29 @@ class Task(Protocol):
         ...
 
 
-tasks: Registry[Callable[..., Task]] = Registry("task")
+def declared_tokens(params: Choice) -> float:
+    """The parameter ``batch_tokens``, or 0 where there is none."""
+    return float(params.get("batch_tokens") or 0)
+
+
+@dataclass(frozen=True)
+class TaskFacts(Facts):
+    """What a task says of itself; functions are of its parameters.
+
+    Attributes:
+        says: where its answers stand: at the tokens of ``encoder`` or ``decoder``, or one a ``sentence``; None: not
+            known.
+        batch_tokens: the tokens of a batch.
+        tokens: the fewest tokens that a stack may read in a batch; None: not known.
+        endless: whether an epoch has no end.
+        translates: whether it has sentences to translate, as ``tasks.translation`` has them.
+    """
+
+    says: Callable[[Choice], Sequence[str]] | None = None
+    batch_tokens: Callable[[Choice], float] = declared_tokens
+    tokens: Callable[[Choice], int] | None = None
+    endless: bool = False
+    translates: bool = False
+
+
+tasks: Registry[Callable[..., Task]] = Registry("task", TaskFacts)

@@ -83,7 +83,7 @@ def test_a_quantity_is_made_of_what_it_says_it_is_made_of(measured):
     """A report keeps those rows alone."""
     for entry in quantities:
         sites = measured.tables["sites"]
-        parts = entry.tags.get("of", sites["quantity"].unique().to_list())
+        parts = sites["quantity"].unique().to_list() if entry.facts.of is None else entry.facts.of
         kept = {**measured.tables, "sites": sites.filter(sites["quantity"].is_in(parts))}
         assert entry.build(replace(measured, tables=kept)).equals(entry.build(measured)), entry.name
 

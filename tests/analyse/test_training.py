@@ -110,8 +110,8 @@ def test_rates_with_a_gap_add_up_to_it_only(setting, training, trained):
 
 def test_quantities_of_training_are_made_of_what_they_say(ended):
     for entry in quantities:
-        if entry.tags.get("trained"):
-            kept = ended.tables["curves"].filter(pl.col("quantity").is_in(entry.tags["of"]))
+        if entry.facts.trained:
+            kept = ended.tables["curves"].filter(pl.col("quantity").is_in(entry.facts.of))
             results = type(ended)(ended.runs, ended.axes, {**ended.tables, "curves": kept})
             assert entry.build(results).equals(entry.build(ended)), entry.name
 

@@ -146,6 +146,6 @@ def main(width: str, seeds: int, blocks: int, profile: str | None) -> None:
 
 
 if __name__ == "__main__":
-    real = labelled["financial_phrasebank"].tags["locate"](ROOTS)
+    real = labelled["financial_phrasebank"].facts.locate(ROOTS)
     words = [*sys.argv[1:], *["normal", "1", "2", "real" if real else ""][len(sys.argv) - 1 :]]
     main(words[0], int(words[1]), int(words[2]), words[3] or None)

@@ -54,7 +54,7 @@ def smallest(entry: Entry[Any]) -> Choice:
     kinds = {name: registry.kind for name, registry in entry.nested.items()}
     required = {name: SMALL.get(kinds.get(name, name), SMALL.get(name)) for name in needed}
     quick = {name: TINY[name] for name in entry.keywords if name in TINY}
-    where = {"tensor": "in" if entry.tags.get("acts_on") == "function" else "w1"}
+    where = {"tensor": "in" if getattr(entry.facts, "acts_on", None) == "function" else "w1"}
     place = {"where": where} if "where" in entry.keywords else {}
     return {"kind": entry.name} | required | quick | place | TINY.get(entry.name, {})
 
@@ -93,8 +93,8 @@ def state_of(setting: Setting, seed: int = 1, roots: Roots = ()) -> State:
 def state_for(probe: Entry[Any], setting: Setting, roots: Roots = ()) -> State:
     """As ``state_of``; after three updates where there is nothing to see before them, or the next one is looked at."""
     state = state_of(setting, roots=roots)
-    ahead = probe.tags.get("ahead", lambda _: False)(REGISTRIES["probe"].resolve(smallest(probe)))
-    return trained(state) if ahead or probe.tags.get("trained", False) else state
+    ahead = probe.facts.ahead(REGISTRIES["probe"].resolve(smallest(probe)))
+    return trained(state) if ahead or probe.facts.trained else state
 
 
 def pieces_of(setting: Setting) -> dict[str, int]:
@@ -109,7 +109,7 @@ def pieces_of(setting: Setting) -> dict[str, int]:
 
     for kind in ("task", "model", "init"):
         see(kind, setting[kind])
-    for stack in REGISTRIES["model"][setting["model"]["kind"]].tags["stacks"]:
+    for stack in REGISTRIES["model"][setting["model"]["kind"]].facts.stacks:
         for kind in ("norm", "placement", "attention"):
             see(kind, setting[stack][kind])
     return found
@@ -117,14 +117,14 @@ def pieces_of(setting: Setting) -> dict[str, int]:
 
 def speaks(entry: Entry[Any]) -> bool:
     """Whether it is a probe that needs a model and a task that translate."""
-    return entry.kind == "probe" and bool(entry.tags.get("translates", False))
+    return entry.kind == "probe" and bool(entry.facts.translates)
 
 
 def _candidates(entry: Entry[Any], given: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """Settings that might suit an entry, the plainest first."""
     chosen = {entry.kind: smallest(entry)} if entry.kind in SETTING else {}
     models = [entry.name] if entry.kind == "model" else MODELS
-    both = entry.tags.get("norm_of") == "both"  # of four layers, a quarter is one
+    both = getattr(entry.facts, "norm_of", None) == "both"  # of four layers, a quarter is one
     shape = {"layers": 4 if both else 2} | {word: SMALL[word] for word in ("d_model", "heads", "d_ff")}
     tasks = (TEXT,) if speaks(entry) else TASKS
     for task, placement, tied, name in product(tasks, _placements(), ({}, {"tied": "none"}), models):
@@ -138,5 +138,5 @@ def _placements() -> Iterator[Choice]:
     """The plainest first; those that wait for what an init will write into them, waiting."""
     yield from ({"kind": "pre"}, {"kind": "post"})
     for entry in REGISTRIES["placement"]:
-        word, value = entry.tags.get("waits", (None, None))
+        word, value = entry.facts.waits or (None, None)
         yield {"kind": entry.name} if word is None else {"kind": entry.name, word: value}

@@ -21,9 +21,9 @@ STEPS, RATE = 3, 0.02
 
 def asked(model: Entry, placement: Entry, attention: str, **given: Choice | str) -> Choice:
     """A tiny setting as a spec writes it; a placement that is two in one stack gets a layer of each."""
-    layers = {"layers": 4 if placement.tags["norm_of"] == "both" else 1}
+    layers = {"layers": 4 if placement.facts.norm_of == "both" else 1}
     return {
-        "task": TASK if model.tags["says"] == "sentence" else TASK | {"classes": None},
+        "task": TASK if model.facts.says == "sentence" else TASK | {"classes": None},
         "model": {"kind": model.name, "d_model": 16, "heads": 2, "d_ff": 8} | layers,
         "placement": placement.name,
         "attention": attention,
@@ -77,7 +77,7 @@ def test_what_is_let_through_trains_and_what_is_refused_has_a_reason(norm, place
         given = asked(model, placement, attention, norm=norm.name)
         flaws = flaws_of(given)
         assert all(flaw.path and flaw.what and flaw.remedy for flaw in flaws)
-        if [flaw.path for flaw in flaws] == [("decoder", "norm")] and "encoder" in model.tags["stacks"]:
+        if [flaw.path for flaw in flaws] == [("decoder", "norm")] and "encoder" in model.facts.stacks:
             given = asked(model, placement, attention, encoder={"norm": norm.name}, decoder={"norm": "layer"})
             flaws = flaws_of(given)
         if not flaws:

@@ -72,7 +72,7 @@ def test_float32_is_finite_and_agrees_with_float64(entry, roots):
 @pytest.mark.parametrize("entry", every("probe"), ids=named)
 def test_probes_measure_every_model_and_leave_no_trace(entry, model, roots):
     """Under the guard of a run, which fails where parameters or buffers have changed."""
-    able = model.tags.get("translates", False)
+    able = model.facts.translates
     given = {"task": TEXT} if speaks(entry) and able else {}
     state = state_for(entry, setting_with(model, init={"kind": "xavier_normal"}, **given), roots)
     if speaks(entry) and not able:
@@ -85,7 +85,7 @@ def test_probes_measure_every_model_and_leave_no_trace(entry, model, roots):
     assert torch.equal(torch.get_rng_state(), before)
     assert all(p.grad is None and p.requires_grad for p in state.model.parameters())
     assert table == "spectra" or all("quantity" in row for row in rows)
-    assert {row["quantity"] for row in rows if "quantity" in row} <= set(entry.tags["quantities"])
+    assert {row["quantity"] for row in rows if "quantity" in row} <= set(entry.facts.quantities)
     assert len(frame(table, rows)) == len(rows) > 0
     assert all(row["measurement"] == "key" for row in rows if table != "curves")
     assert all(value == value for row in rows for value in row.values())

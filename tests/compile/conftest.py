@@ -8,13 +8,16 @@ import pytest
 from jsonschema import Draft202012Validator
 from pydantic import Field
 
+from lnlab.catalogue import REGISTRIES
 from lnlab.compile.plan import Plan, compile_plan
 from lnlab.compile.schema import schema
 from lnlab.errors import CorpusError, Problem
 from lnlab.keys import digest_bytes
 from lnlab.registry import Registry, default
+from lnlab.report.registries import FRAME_REGISTRIES
 from lnlab.spec.load import Document, parse
 
+LNLAB = {**REGISTRIES, **FRAME_REGISTRIES}
 KINDS = (
     *("task", "corpus", "tokenizer", "model", "norm", "placement", "attention", "init", "optimizer", "schedule"),
     *("stop", "intervention", "probe", "claim", "section", "quantity", "rule", "convergence"),
@@ -38,7 +41,7 @@ def size(setting: dict[str, Any]) -> tuple[int, int]:
 
 
 def toys() -> Mapping[str, Registry[Any]]:
-    lab: dict[str, Registry[Any]] = {kind: Registry(kind) for kind in KINDS}
+    lab: dict[str, Registry[Any]] = {kind: Registry(kind, LNLAB[kind].facts) for kind in KINDS}
     corpora, tokenizers = lab["corpus"], lab["tokenizer"]
     content = {"fingerprint": lambda roots, c: digest_bytes(find(roots, c["path"]).read_bytes())}
 
@@ -87,13 +90,13 @@ def toys() -> Mapping[str, Registry[Any]]:
     @lab["model"].register("weightless", stacks=("encoder",))
     def weightless(size, parts): ...
 
-    @lab["norm"].register("layer")
+    @lab["norm"].register("layer", statistics="token")
     def layer(width, *, eps: float = 1e-5): ...
 
-    @lab["norm"].register("rms")
+    @lab["norm"].register("rms", statistics="token")
     def rms(width, *, eps: float = 1e-6): ...
 
-    @lab["norm"].register("none")
+    @lab["norm"].register("none", statistics="token")
     def none(width): ...
 
     for word in ("post", "pre"):

@@ -219,7 +219,7 @@ ACCEPTED = [
 @pytest.fixture(scope="module")
 def real():
     """The real pieces, and tasks that say of themselves what matters here."""
-    tasks = Registry("task")
+    tasks = Registry("task", REGISTRIES["task"].facts)
     tasks.register("any")(lambda draw, roots: None)
     tasks.register("endless", endless=True)(lambda draw, roots: None)
     tasks.register("classification")(REGISTRIES["task"]["classification"].build)
@@ -259,10 +259,10 @@ def test_every_check_refuses_something(real, registries):
 
 def test_batches_of_real_tasks_have_the_tokens_that_they_say():
     tasks = REGISTRIES["task"]
-    assert tasks["translation"].tags["tokens"](tasks.resolve({"kind": "translation", "corpus": "multi30k"})) == 2
+    assert tasks["translation"].facts.tokens(tasks.resolve({"kind": "translation", "corpus": "multi30k"})) == 2
     noise = tasks.resolve({"kind": "random_tokens", "sentences": 1, "length": 1})
-    assert tasks["random_tokens"].tags["tokens"](noise) == 1
-    assert tasks["random_tokens"].tags["endless"]
+    assert tasks["random_tokens"].facts.tokens(noise) == 1
+    assert tasks["random_tokens"].facts.endless
 
 
 def test_what_translates_nothing_is_not_asked_for_translations(plan, base, registries):

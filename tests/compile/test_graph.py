@@ -88,7 +88,7 @@ ACCEPTED = [
 @pytest.fixture(scope="module")
 def registries():
     """The real pieces, and a task that needs nothing."""
-    tasks = Registry("task")
+    tasks = Registry("task", REGISTRIES["task"].facts)
     tasks.register("any")(lambda draw, roots: None)
     tasks.register("labels", says=lambda _: ("sentence",))(lambda draw, roots: None)
     return {**REGISTRIES, "task": tasks}

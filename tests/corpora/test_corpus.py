@@ -46,17 +46,17 @@ def test_every_corpus_says_what_it_is_and_a_named_one_whose_it_is(module):
     assert entry.summary.startswith("``")
     assert entry.summary.endswith((".", "``.gz``)."))
     if entry.name != "parallel_text":
-        assert entry.tags["licence"]
-        assert entry.tags["citation"]
+        assert entry.facts.licence
+        assert entry.facts.citation
 
 
 @pytest.mark.parametrize("module", [financial_phrasebank, toy_finance])
 def test_every_corpus_of_labelled_sentences_says_what_it_is_and_how_many_labels_it_has(module):
     entry = labelled[module.__name__.rpartition(".")[2]]
     assert entry.summary.startswith("``")
-    assert entry.tags["licence"]
-    assert entry.tags["citation"]
-    assert entry.tags["declares"] == {"classes": 3}
+    assert entry.facts.licence
+    assert entry.facts.citation
+    assert entry.facts.declares == {"classes": 3}
 
 
 def test_the_digest_is_that_of_sentences_labels_and_names():

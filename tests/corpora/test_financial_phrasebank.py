@@ -149,7 +149,7 @@ def test_keys_hold_the_pinned_checksum_or_the_content(root, written):
     for agreement in NAMES:
         written(TEXT, agreement)
     assert {agreement for agreement in NAMES if key(agreement) != before[agreement]} == NAMES.keys() - SUMS.keys()
-    inputs = labelled["financial_phrasebank"].tags["inputs"]
+    inputs = labelled["financial_phrasebank"].facts.inputs
     assert inputs((root,), {"agreement": "all"}) == []
     assert [path.name for path in inputs((root,), {"agreement": "75"})] == [NAMES["75"]]
 

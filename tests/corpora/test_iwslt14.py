@@ -59,10 +59,10 @@ def test_a_spec_that_names_it_can_be_checked_while_it_is_absent(root):
     choice = corpora.resolve("iwslt14")
     entry = corpora["iwslt14"]
     absent = corpora.key(choice, (root,))
-    assert entry.tags["inputs"]((root,), choice) == []
+    assert entry.facts.inputs((root,), choice) == []
     prepared(root)
     present = corpora.key(choice, (root,))
-    assert len(entry.tags["inputs"]((root,), choice)) == len(NAMES)
+    assert len(entry.facts.inputs((root,), choice)) == len(NAMES)
     (root / FOLDERS[0] / "train.de").write_text("anders\nganz anders, und länger\n")
     assert len({absent, present, corpora.key(choice, (root,))}) == 3
 
@@ -214,7 +214,7 @@ def test_prepared_text_comes_before_the_release_of_the_same_root(released):
 def test_its_key_follows_the_content_of_the_release(released):
     choice = corpora.resolve("iwslt14")
     before = corpora.key(choice, (released,))
-    assert len(corpora["iwslt14"].tags["inputs"]((released,), choice)) == len(RAW) == 12
+    assert len(corpora["iwslt14"].facts.inputs((released,), choice)) == len(RAW) == 12
     path = released / "iwslt14/de-en/train.tags.de-en.en"
     path.write_text(path.read_text().replace("Line 3,", "Row 3,"))
     assert corpora.key(choice, (released,)) != before

@@ -1,5 +1,7 @@
 """What ``lnlab data list`` and ``lnlab data fetch`` are made of."""
 
+from dataclasses import replace
+
 import pytest
 
 from lnlab.corpora import (
@@ -19,6 +21,12 @@ from lnlab.corpora.listing import fetch_corpus, listing
 from lnlab.corpora.tokenizers import tokenizers
 from lnlab.errors import CorpusError
 from lnlab.keys import digest_bytes
+
+
+def _offer(monkeypatch, registry, name, files):
+    """Let these files of an entry be downloaded, for the time of a test."""
+    entry = registry[name]
+    monkeypatch.setitem(registry.entries, name, replace(entry, facts=replace(entry.facts, files=files)))
 
 
 def by_name(roots):
@@ -91,7 +99,7 @@ def test_the_real_vocabulary_of_bert_is_found_with_its_size(bert_root):
 def test_a_vocabulary_is_fetched_like_a_corpus(server, root, monkeypatch):
     remote = Remote(server.url("vocab.txt"), digest_bytes(b"[PAD]"), 5)
     server.files["/vocab.txt"] = b"[PAD]"
-    monkeypatch.setitem(tokenizers["bert_base_uncased"].tags, "files", {bert_base_uncased.NAME: remote})
+    _offer(monkeypatch, tokenizers, "bert_base_uncased", {bert_base_uncased.NAME: remote})
     assert by_name((root,))["bert_base_uncased"].state == "absent"
     assert fetch_corpus("bert_base_uncased", root) == [root / "bert_base_uncased/vocab.txt"]
     assert by_name((root,))["bert_base_uncased"].state == "present"
@@ -121,7 +129,7 @@ def test_a_corpus_with_one_file_missing_is_absent(root):
 def test_fetching_puts_files_where_specs_find_them(server, root, monkeypatch):
     server.files["/train.de.gz"] = b"text"
     files = {"multi30k/train.de.gz": Remote(server.url("train.de.gz"), digest_bytes(b"text"), 4)}
-    monkeypatch.setitem(corpora["multi30k"].tags, "files", files)
+    _offer(monkeypatch, corpora, "multi30k", files)
     monkeypatch.setattr(room, "user_folder", lambda: root / "own")
     assert fetch_corpus("multi30k") == [root / "own/multi30k/train.de.gz"]
     assert fetch_corpus("multi30k", root / "there") == [root / "there/multi30k/train.de.gz"]

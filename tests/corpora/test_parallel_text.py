@@ -87,7 +87,7 @@ def test_the_key_follows_the_content(files):
 
 def test_its_inputs_are_the_files_that_are_there(files):
     choice = corpora.resolve({"kind": "parallel_text", "train": ["a.de", "a.en.gz"], "test": ["a.de", "none"]})
-    found = corpora["parallel_text"].tags["inputs"]((files,), choice)
+    found = corpora["parallel_text"].facts.inputs((files,), choice)
     assert [path.name for path in found] == ["a.de", "a.en.gz", "a.de"]
 
 

@@ -85,7 +85,7 @@ def test_its_key_follows_the_content_of_its_files(copied):
     path = copied / "iwslt_ted" / NAMES[0]
     path.write_text(path.read_text() + "\n")
     assert corpora.key(choice, (copied,)) != before
-    assert len(corpora["ted_dev"].tags["inputs"]((copied,), choice)) == len(NAMES) == 8
+    assert len(corpora["ted_dev"].facts.inputs((copied,), choice)) == len(NAMES) == 8
 
 
 def test_absent_it_says_where_it_is_to_be_had(root):
@@ -99,4 +99,4 @@ def test_a_folder_that_lacks_one_file_counts_as_absent(root, mteval):
         (root / "iwslt_ted" / name).write_text(mteval({"1": ["a"]}))
     with pytest.raises(CorpusError, match="no folder"):
         ted_dev((root,))
-    assert corpora["ted_dev"].tags["inputs"]((root,), {}) == []
+    assert corpora["ted_dev"].facts.inputs((root,), {}) == []

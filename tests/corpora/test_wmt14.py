@@ -125,7 +125,7 @@ def test_damage_is_named_by_file_and_line(laid_out):
 def test_a_spec_that_names_it_can_be_checked_while_it_is_absent(root, laid_out):
     choice = corpora.resolve("wmt14")
     assert choice == {"kind": "wmt14", "share": 1.0}
-    inputs = corpora["wmt14"].tags["inputs"]
+    inputs = corpora["wmt14"].facts.inputs
     assert len(inputs((laid_out[0],), choice)) == 10
     assert corpora.key(choice, (laid_out[0],)) != corpora.key(choice, ())
     assert corpora.key(choice, (root,)) != corpora.key(corpora.resolve({"kind": "wmt14", "share": 0.5}), (root,))

@@ -30,16 +30,16 @@ def test_freed_blocks_between_kept_ones_are_given_back():
     assert int(done.stdout) > 200e6
 
 
-@pytest.mark.parametrize("tags", [{}, {"memory": lambda *_: 1}])
-def test_after_a_probe_that_says_what_it_holds_and_no_other(monkeypatch, unit_of, tags):
-    calls, looking = [], Registry("probe")
+@pytest.mark.parametrize("facts", [{}, {"memory": lambda *_: 1}])
+def test_after_a_probe_that_says_what_it_holds_and_no_other(monkeypatch, unit_of, facts):
+    calls, looking = [], Registry("probe", REGISTRIES["probe"].facts)
     monkeypatch.setattr(measuring, "give_back", lambda: calls.append(1))
 
-    @looking.register("look", table="sites", **tags)
+    @looking.register("look", table="sites", passes=lambda _: 1.0, **facts)
     def look(state):
         """``0``: nothing."""
         return iter(())
 
     measurement = Measurement("m", 0, {"kind": "look"})
     measuring.measure(build(unit_of(1), REGISTRIES), measurement, {**REGISTRIES, "probe": looking})
-    assert len(calls) == len(tags)
+    assert len(calls) == len(facts)

@@ -313,7 +313,7 @@ def test_what_the_next_update_will_do_is_seen_where_a_walk_ends_before_its_run(p
     run = trajectory_of(4, probes=[(at, probe)])
     whole, _, _, made = trained(run)
     short, state, ending, again = trained(run, target=at)
-    table = REGISTRIES["probe"][probe["kind"]].tags["table"]
+    table = REGISTRIES["probe"][probe["kind"]].facts.table
     assert (made.missed, again.missed, ending, state.step) == ([], [], None, at)
     assert short.rows[table] == whole.rows[table] != []
 

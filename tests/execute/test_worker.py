@@ -152,7 +152,7 @@ def test_the_rows_are_those_of_the_probe(store, unit_of):
     do(store, unit)
     rows = pl.read_parquet(look(store.root, unit.key).tables[0]["sites.parquet"])
     assert rows["quantity"].to_list() == ["norm", "norm", "extra"]
-    assert toy_pieces.PROBES["norm"].tags["table"] == "sites"
+    assert toy_pieces.PROBES["norm"].facts.table == "sites"
 
 
 def test_probes_see_the_function_with_its_interventions(store, unit_of):

@@ -14,15 +14,16 @@ from typing import Annotated
 import torch
 from torch import nn
 
+from lnlab.catalogue import REGISTRIES as LNLAB
 from lnlab.errors import CorpusError, LabError, Problem
 from lnlab.registry import Registry
 
-TASKS = Registry("task")
-MODELS = Registry("model")
-INITS = Registry("init")
-PROBES = Registry("probe")
-OPTIMIZERS = Registry("optimizer")
-INTERVENTIONS = Registry("intervention")
+TASKS = Registry("task", LNLAB["task"].facts)
+MODELS = Registry("model", LNLAB["model"].facts)
+INITS = Registry("init", LNLAB["init"].facts)
+PROBES = Registry("probe", LNLAB["probe"].facts)
+OPTIMIZERS = Registry("optimizer", LNLAB["optimizer"].facts)
+INTERVENTIONS = Registry("intervention", LNLAB["intervention"].facts)
 REGISTRIES = {registry.kind: registry for registry in (TASKS, MODELS, INITS, PROBES, OPTIMIZERS, INTERVENTIONS)}
 
 
@@ -138,7 +139,7 @@ def row(quantity, value):
     return {"quantity": quantity, "layer": 1, "value": value}
 
 
-@PROBES.register("norm", table="sites")
+@PROBES.register("norm", table="sites", passes=lambda _: 1.0)
 def norm(state, *, batches: int = 1):
     """``|x A|``: of some batches."""
     for batch in state.batches(batches):
@@ -146,14 +147,14 @@ def norm(state, *, batches: int = 1):
     yield row("extra", state.model.extra.item())
 
 
-@PROBES.register("sleep", table="sites")
+@PROBES.register("sleep", table="sites", passes=lambda _: 1.0)
 def sleep(state, *, seconds: float = 0.01):
     """``t``: takes its time."""
     time.sleep(seconds)
     yield row("slept", seconds)
 
 
-@PROBES.register("note", table="sites")
+@PROBES.register("note", table="sites", passes=lambda _: 1.0)
 def note(state, *, file: str, seconds: float = 0.0, spin: float = 0.0):
     """``1``: leaves a line in a file, so that a test can count."""
     until = time.perf_counter() + spin
@@ -165,7 +166,7 @@ def note(state, *, file: str, seconds: float = 0.0, spin: float = 0.0):
     yield row("noted", 1.0)
 
 
-@PROBES.register("die", table="sites")
+@PROBES.register("die", table="sites", passes=lambda _: 1.0)
 def die(state, *, how: str = "SIGKILL", file: str = "", times: int = 99):
     """``0``: takes its worker with it, the first ``times`` times."""
     sys.stdout.write("last words\n")
@@ -183,7 +184,7 @@ def die(state, *, how: str = "SIGKILL", file: str = "", times: int = 99):
     yield row("survived", float(before))
 
 
-@PROBES.register("fail", table="sites")
+@PROBES.register("fail", table="sites", passes=lambda _: 1.0)
 def fail(state, *, how: str = "value"):
     """``1/0``: fails."""
     sys.stdout.writelines(f"line {n}\n" for n in range(80))
@@ -203,7 +204,7 @@ def fail(state, *, how: str = "value"):
     raise ValueError("two\nlines")
 
 
-@PROBES.register("trace", table="sites")
+@PROBES.register("trace", table="sites", passes=lambda _: 1.0)
 def trace(state, *, what: str):
     """``x``: touches what it may not, or may."""
     parameter = next(state.model.parameters())

@@ -81,7 +81,7 @@ def test_first_line_is_formula_sentence_and_citation(entry):
 
 @pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.name)
 def test_it_says_on_what_it_acts(entry):
-    assert entry.tags["acts_on"] in ("function", "update")
+    assert entry.facts.acts_on in ("function", "update")
 
 
 @pytest.mark.parametrize("fails", [False, True], ids=["", "by an error"])
@@ -94,7 +94,7 @@ def test_it_acts_inside_and_leaves_no_trace(model, intervene, batch, loss, entry
     try:
         with intervene(entry.name, made, optimizer, **LEAST[entry.name]):
             assert changed(before, snapshot(made, optimizer)) in (["hooks"], ["optimizer's hooks"])
-            assert torch.equal(made(batch), logits) is (entry.tags["acts_on"] == "update")
+            assert torch.equal(made(batch), logits) is (entry.facts.acts_on == "update")
             if fails:
                 raise ZeroDivisionError
     except ZeroDivisionError:

@@ -46,7 +46,7 @@ def make_setting(
 def make_model(setting: dict[str, Any], *, seed: int = 1, init: str | Choice = "xavier_normal") -> nn.Module:
     """The model of a resolved setting, initialized, in evaluation mode."""
     entry = models[setting["model"]["kind"]]
-    parts = {name: parts_of(setting[name]) for name in entry.tags["stacks"]}
+    parts = {name: parts_of(setting[name]) for name in entry.facts.stacks}
     given = (setting["task"]["vocabulary"], parts, CLASSES)[: len(names_supplied(entry.build))]
     model = models.builder(setting["model"])(*given)
     initialize(model, init, seed)

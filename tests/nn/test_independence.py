@@ -8,8 +8,8 @@ from torch.nn.functional import pad
 
 from lnlab.nn.norms import norms
 
-TOKENWISE = [entry.name for entry in norms if entry.tags["statistics"] == "token"]
-WIDER = [entry.name for entry in norms if entry.tags["statistics"] != "token"]
+TOKENWISE = [entry.name for entry in norms if entry.facts.statistics == "token"]
+WIDER = [entry.name for entry in norms if entry.facts.statistics != "token"]
 
 
 @pytest.fixture(params=["post", "pre"])
@@ -34,7 +34,7 @@ def test_an_answer_depends_on_its_batch_under_batch_statistics_alone(trained, ba
     model = trained(entry.name, "encoder")
     alone = replace(batch, source=batch.source[2:, :2], target_in=batch.target_in[2:, :5])
     same = torch.allclose(model(alone)[0], model(batch)[2, :5], rtol=1e-9, atol=1e-9)
-    assert same is (entry.tags["statistics"] != "batch")
+    assert same is (entry.facts.statistics != "batch")
     model.eval()
     torch.testing.assert_close(model(alone)[0], model(batch)[2, :5], rtol=1e-9, atol=1e-9)
 
@@ -67,4 +67,4 @@ def test_any_wider_norm_would_show_a_decoder_its_future(trained, batch, norm):
 
 
 def test_there_are_norms_of_each_kind():
-    assert {entry.tags["statistics"] for entry in norms} == {"token", "sequence", "batch"}
+    assert {entry.facts.statistics for entry in norms} == {"token", "sequence", "batch"}

@@ -197,7 +197,7 @@ def test_an_init_inside_another_must_be_known():
 def test_tags_say_which_tensors_are_zero(setting, build, entry):
     model = build(setting("post", tied="none"), init=entry.name)
     zero = {"output" if s.sublayer == "output" else s.tensor for s, p in weights(model) if not p.any()}
-    assert zero == set(entry.tags.get("zeros", ()))
+    assert zero == set(entry.facts.zeros)
 
 
 DRAWN = dict.fromkeys(("torch_transformer", "pytorch_tutorial"), ("b1", "b2"))

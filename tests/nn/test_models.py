@@ -134,4 +134,4 @@ def test_impossible_parameters_are_refused():
 
 
 def test_tags_say_which_stacks_a_setting_needs():
-    assert models["encoder_decoder"].tags["stacks"] == ("encoder", "decoder")
+    assert models["encoder_decoder"].facts.stacks == ("encoder", "decoder")

@@ -111,7 +111,7 @@ def test_a_classifiers_head_has_a_row_for_every_label_and_zero_biases(setting, b
 @pytest.mark.parametrize("kind", KINDS)
 def test_sizes_are_counted_exactly(setting, build, kind):
     chosen = setting(kind=kind, layers=3)
-    elements, flops = models[kind].tags["size"](chosen)
+    elements, flops = models[kind].facts.size(chosen)
     assert elements == sum(p.numel() for p in build(chosen).parameters())
     assert flops > 2 * elements * 0.5
 

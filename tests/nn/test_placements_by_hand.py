@@ -148,5 +148,5 @@ def test_every_norm_stands_where_its_tag_says(entry):
     x = 1e4 * torch.randn(5, 16, generator=torch.Generator().manual_seed(0))
     grown = placement(x, torch.sin, torch.cos).norm() / x.norm() > 0.1
     expected = {"stream": False, "branch": True, "both": True, "nothing": True}
-    assert bool(grown) is expected[entry.tags["norm_of"]]
-    assert bool(made) is (entry.tags["norm_of"] != "nothing")
+    assert bool(grown) is expected[entry.facts.norm_of]
+    assert bool(made) is (entry.facts.norm_of != "nothing")

@@ -55,13 +55,13 @@ def flops(model, batch, length: int) -> float:
 
 def test_parameters_are_counted_exactly(case):
     chosen, model = case
-    counted, _ = models["encoder_decoder"].tags["size"](chosen)
+    counted, _ = models["encoder_decoder"].facts.size(chosen)
     assert counted == sum(p.numel() for p in model.parameters())
 
 
 def test_flops_are_torchs_count_at_the_typical_length(case, batch):
     chosen, model = case
-    _, counted = models["encoder_decoder"].tags["size"](chosen)
+    _, counted = models["encoder_decoder"].facts.size(chosen)
     assert counted == pytest.approx(flops(model, batch, LENGTH), rel=1e-9)
 
 
@@ -70,5 +70,5 @@ def test_flops_are_within_five_percent_at_other_lengths(setting, build, batch, l
     chosen = setting(width=128, d_ff=256, heads=4, rows=1000)
     with torch.device("meta"):
         model = build(chosen)
-    _, counted = models["encoder_decoder"].tags["size"](chosen)
+    _, counted = models["encoder_decoder"].facts.size(chosen)
     assert counted == pytest.approx(flops(model, batch, length), rel=0.05)

@@ -30,7 +30,7 @@ def losses(model: nn.Module, batch, steps: int = 3, rate: float = 1e-3) -> list[
 @pytest.mark.parametrize("norm", list(norms), ids=lambda entry: entry.name)
 def test_every_norm_trains_in_every_placement(setting, build, batch, placement, norm):
     """What may not stand in a causal stack stands in the encoder alone."""
-    decoder = {} if norm.tags["statistics"] == "token" else {"norm": norms.resolve("layer")}
+    decoder = {} if norm.facts.statistics == "token" else {"norm": norms.resolve("layer")}
     found = losses(build(setting(placement, norm=norm.name, decoder=decoder)), batch)
     assert found[-1] < found[0]
 

@@ -105,7 +105,7 @@ def test_a_model_that_says_the_references_has_a_hundred():
             assert value == pytest.approx(ones.get(quantity, 100.0))
     assert [index for quantity, index in found if quantity == "sentence_bleu"] == list(range(1, 31))
     assert [index for quantity, index in found if quantity == "bleu_precision"] == [1, 2, 3, 4]
-    assert {quantity for quantity, _ in found} == set(probes["bleu"].tags["quantities"])
+    assert {quantity for quantity, _ in found} == set(probes["bleu"].facts.quantities)
 
 
 @pytest.mark.parametrize("given", [{}, {"words": "char"}, {"lowercase": True, "words": "none"}])
@@ -201,7 +201,7 @@ def test_what_does_not_translate_is_the_users_mistake(kind, state):
 
 
 def test_cost_grows_with_sentences_and_beam():
-    cost = {(n, b): probes["bleu"].tags["passes"]({"sentences": n, "beam": b}) for n in (None, 100) for b in (1, 5)}
+    cost = {(n, b): probes["bleu"].facts.passes({"sentences": n, "beam": b}) for n in (None, 100) for b in (1, 5)}
     assert cost[100, 1] == 100 / 25 * 20 / 2
     assert cost[None, 1] == 10 * cost[100, 1]
     assert cost[None, 5] == 5 * cost[None, 1]

@@ -235,7 +235,7 @@ FIRST = OFF | {"random": 1e-4, "tables": False, "draws": 3}
 )
 def test_passes_are_of_the_steps_asked_for(given, passes):
     entry = probes["output_perturbation"]
-    assert entry.tags["passes"](probes.resolve({"kind": "output_perturbation", **given})) == passes
+    assert entry.facts.passes(probes.resolve({"kind": "output_perturbation", **given})) == passes
 
 
 def test_addresses_are_sites_of_weights(state):

@@ -14,9 +14,9 @@ from lnlab.tables import frame
 
 APART = ("evaluation", "batch_evaluation", "statistics_discrepancy")
 """Probes of which tests of their own ask the same: those over a whole split, and one that looks at batch norms."""
-ENTRIES = [e for e in probes if not e.tags.get("translates", False) and e.name not in APART]
+ENTRIES = [e for e in probes if not e.facts.translates and e.name not in APART]
 """All but those that need text, of which ``test_bleu`` asks the same."""
-PASSING = [entry for entry in ENTRIES if entry.tags["passes"](probes.resolve(entry.name))]
+PASSING = [entry for entry in ENTRIES if entry.facts.passes(probes.resolve(entry.name))]
 RICHEST = {"gradient_recursion": "post"}
 """The placement of which a probe measures everything that it can, where that is not Pre-LN."""
 ASKED = {
@@ -137,12 +137,12 @@ def test_dropout_is_off_and_repetition_is_exact(state, trained, entry):
 def test_rows_fit_the_table_and_are_distinct(state, trained, entry):
     made = trained(state(RICHEST.get(entry.name, "pre")))
     rows = rows_of(entry, made)
-    table = frame(entry.tags["table"], rows)
+    table = frame(entry.facts.table, rows)
     assert table.drop("measurement", "value", "right", "count", strict=False).is_unique().all()
     assert table.select(pl.col(pl.Float64).is_finite().all()).row(0) == (True,) * table.select(pl.col(pl.Float64)).width
     assert all("measurement" not in row for row in rows)
     rows += [row for choice in CHOICES.get(entry.name, ()) for row in rows_of(entry, made, **choice)]
-    assert {row["quantity"] for row in rows if "quantity" in row} == set(entry.tags["quantities"])
+    assert {row["quantity"] for row in rows if "quantity" in row} == set(entry.facts.quantities)
 
 
 @pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.name)
@@ -182,7 +182,7 @@ PASSES = {
 
 @pytest.mark.parametrize(("name", "passes"), PASSES.items())
 def test_passes_count_forward_equivalents(name, passes):
-    assert probes[name].tags["passes"](probes.resolve(name)) == passes
+    assert probes[name].facts.passes(probes.resolve(name)) == passes
 
 
 OWN = ["gradient_norm", "gradient_histogram"]
@@ -190,7 +190,7 @@ OWN = ["gradient_norm", "gradient_histogram"]
 
 @pytest.mark.parametrize("name", OWN)
 def test_the_next_updates_own_gradient_costs_no_pass_and_leaves_no_trace(used, name):
-    assert probes[name].tags["passes"](probes.resolve({"kind": name, "batches": "step"})) == 0.0
+    assert probes[name].facts.passes(probes.resolve({"kind": name, "batches": "step"})) == 0.0
     before, calls = snapshot(used), []
     used.model.register_forward_pre_hook(lambda *_: calls.append(1))
     gradient = used.next_gradient()
@@ -208,7 +208,7 @@ def test_a_state_that_does_not_train_has_no_own_gradient(state, name):
         list(probes[name].build(state(), batches="step"))
 
 
-@pytest.mark.parametrize("entry", [e for e in ENTRIES if e.tags.get("trained")], ids=lambda entry: entry.name)
+@pytest.mark.parametrize("entry", [e for e in ENTRIES if e.facts.trained], ids=lambda entry: entry.name)
 def test_a_probe_of_training_refuses_a_state_at_rest(state, entry):
     with pytest.raises(LabError, match=r"asks for .*, and this state has none; measure it while it trains"):
         list(entry.build(state()))

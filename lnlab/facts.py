@@ -1,0 +1,91 @@
+"""Facts of a registered piece: what it says of itself that no spec can set, such as a norm's statistics.
+
+Each registry has a frozen dataclass of the facts that its pieces may state, with their types and defaults. What
+``register`` is called with must be such facts: a misspelt word would else leave the default, which may be wrong.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, Field, dataclass, field, fields
+from functools import cache
+from pathlib import Path
+from typing import Any, TypeVar, get_type_hints
+
+from pydantic import ConfigDict, TypeAdapter, ValidationError
+
+from lnlab.errors import LabError, Problem, nearest
+from lnlab.keys import Json
+
+_STRICT = ConfigDict(strict=True, arbitrary_types_allowed=True)
+Stated = TypeVar("Stated", bound="Facts")
+
+
+@dataclass(frozen=True)
+class Facts:
+    """The facts of a registry whose pieces have none; the base of all others."""
+
+    def content(self, roots: tuple[Path, ...], choice: dict[str, Json]) -> str | None:  # noqa: ARG002
+        """What joins the key of a choice beside its parameters; nothing, unless a piece stands for data."""
+        return None
+
+
+@dataclass(frozen=True)
+class DataFacts(Facts):
+    """Facts of a piece that stands for data.
+
+    Attributes:
+        fingerprint: ``(roots, choice) -> text`` that joins the key, where the parameters do not say what the data are.
+        inputs: ``(roots, choice) -> paths``: the files that it reads.
+        declares: the value that a parameter of the task must have which names the piece: a vocabulary says its size, a
+            corpus its number of classes, so that a model can be built where the text is absent.
+    """
+
+    fingerprint: Callable[[tuple[Path, ...], dict[str, Json]], str] | None = None
+    inputs: Callable[[tuple[Path, ...], dict[str, Json]], Any] | None = None
+    declares: Mapping[str, Json] = field(default_factory=dict)
+
+    def content(self, roots: tuple[Path, ...], choice: dict[str, Json]) -> str | None:
+        """The fingerprint of a choice, if there is one."""
+        return None if self.fingerprint is None else self.fingerprint(roots, choice)
+
+
+def never(*_: object) -> bool:
+    """The default of a fact that is a condition: it never holds."""
+    return False
+
+
+def facts_of(kind: str, name: str, facts: type[Stated], given: Mapping[str, Any]) -> Stated:
+    """The facts that a piece states, as an instance of the dataclass of its registry.
+
+    Raises:
+        LabError: every word that is no fact, required fact that is missing, and value of a wrong type.
+    """
+    validators = _validators(facts)  # type: ignore[arg-type]  # a class is hashable
+    owner, known = f"{kind} '{name}'", {each.name: each for each in fields(facts)}
+    problems = [
+        Problem(owner, f"no fact is called '{word}'", nearest(word, known) if known else f"register the {kind} without")
+        for word in given
+        if word not in known
+    ]
+    for word, each in known.items():
+        if word not in given:
+            if _required(each):
+                problems.append(Problem(owner, f"the fact '{word}' is missing", f"register it with {word}=..."))
+            continue
+        try:
+            validators[word].validate_python(given[word])
+        except ValidationError as error:
+            cause = error.errors(include_url=False)[0]["msg"]
+            remedy = cause[0].lower() + cause[1:]
+            problems.append(Problem(owner, f"the fact '{word}' is {given[word]!r}", remedy))
+    if problems:
+        raise LabError(*problems)
+    return facts(**given)
+
+
+def _required(fact: Field[Any]) -> bool:
+    return fact.default is MISSING and fact.default_factory is MISSING
+
+
+@cache
+def _validators(facts: type[Facts]) -> dict[str, TypeAdapter[Any]]:
+    return {word: TypeAdapter(hint, config=_STRICT) for word, hint in get_type_hints(facts).items()}
