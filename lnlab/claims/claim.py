@@ -116,7 +116,7 @@ def judge_all(
             verdicts.append(judge(claim, results))
         except LabError as error:
             reason = "; ".join(str(located(problem)) for problem in error.problems)
-            verdicts.append(_verdict(claim, Finding("ill-posed", claim["kind"], reason), ""))
+            verdicts.append(verdict_of(claim, Finding("ill-posed", claim["kind"], reason), ""))
     return verdicts
 
 
@@ -138,14 +138,15 @@ def _judged_at(where: str, claim: Claim, results: Results) -> Verdict:
     try:
         finding, about = _judged(claim, results)
         _refuse_calibrated(claim, finding)
-        return _verdict(claim, finding, about)
+        return verdict_of(claim, finding, about)
     except LabError as error:
         raise LabError(
             *(Problem(f"{where}.{p.where}".rstrip("."), p.what, p.remedy) for p in error.problems)
         ) from error
 
 
-def _verdict(claim: Claim, finding: Finding, about: str) -> Verdict:
+def verdict_of(claim: Claim, finding: Finding, about: str) -> Verdict:
+    """A finding about a claim with the scope in words, as a verdict."""
     return Verdict(
         claim=claim["id"],
         kind=claim["kind"],

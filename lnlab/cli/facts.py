@@ -1,12 +1,14 @@
 """What is kept with a plan beside its tables, so that verdicts and reports need neither the compiler nor torch."""
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
 
 from lnlab import __version__
 from lnlab.cli.request import Request
 from lnlab.compile.decisions import as_json
 from lnlab.compile.plan import Plan
 from lnlab.keys import Json
+from lnlab.registry import Choice
 from lnlab.report.facts import ReportFacts, to_json
 from lnlab.spec.experiment import ClaimText, Experiment, own
 from lnlab.spec.load import Document
@@ -17,10 +19,27 @@ if TYPE_CHECKING:
 
 def facts_of(request: Request, plan: Plan, document: Document, known: "Registries") -> Json:
     """``{"report": what a page says beside its numbers, "claims": every claim, resolved}``."""
-    texts = zip(plan.experiment.claims, plan.claims, strict=True)
     return {
         "report": to_json(_report(request, plan, document, known)),
-        "claims": [{**_common(text), **choice} for text, choice in texts],
+        "claims": claims_of(zip(plan.experiment.claims, plan.claims, strict=True)),
+    }
+
+
+def claims_of(claims: Iterable[tuple[ClaimText, Choice]]) -> list[dict[str, Json]]:
+    """Every claim with its common fields, given the resolved parameters of its kind."""
+    return [{**_common(text), **choice} for text, choice in claims]
+
+
+def asked_of(experiment: Experiment, sections: Iterable[Choice]) -> dict[str, Any]:
+    """The fields of ``ReportFacts`` that say what the experiment asks, and how it is shown."""
+    pairs = zip(experiment.report, sections, strict=True)
+    return {
+        "title": experiment.title,
+        "question": experiment.question or "",
+        "source": _source(experiment),
+        "differs": experiment.differs,
+        "sections": tuple({**choice, "title": text.title, "claims": list(text.claims)} for text, choice in pairs),
+        "sources": {claim.id: claim.source for claim in experiment.claims if claim.source},
     }
 
 
@@ -31,13 +50,8 @@ def _common(text: ClaimText) -> dict[str, Json]:
 
 def _report(request: Request, plan: Plan, document: Document, known: "Registries") -> ReportFacts:
     experiment = plan.experiment
-    sections = zip(experiment.report, plan.sections, strict=True)
     return ReportFacts(
         name=plan.name,
-        title=experiment.title,
-        question=experiment.question or "",
-        source=_source(experiment),
-        differs=experiment.differs,
         spec=document.text,
         path=request.spec.as_posix(),
         digest=plan.digest,
@@ -46,9 +60,8 @@ def _report(request: Request, plan: Plan, document: Document, known: "Registries
         plugins=tuple(path.as_posix() for path in request.plugins),
         version=__version__,
         probes=tuple({**known["probe"].resolve(own(probe)), "at": probe.at} for probe in experiment.probes),
-        sections=tuple({**choice, "title": text.title, "claims": list(text.claims)} for text, choice in sections),
-        sources={claim.id: claim.source for claim in experiment.claims if claim.source},
         decisions=tuple(as_json(plan.decisions)),
+        **asked_of(experiment, plan.sections),
     )
 
 

@@ -9,6 +9,7 @@ from lnlab.errors import LabError, Problem
 
 if TYPE_CHECKING:
     from lnlab.claims.claim import Claim, Verdict
+    from lnlab.spec.load import Document
     from lnlab.store.plans import Stored
     from lnlab.store.store import Store
     from lnlab.tables import Results
@@ -63,18 +64,23 @@ def _judge(
 
 
 def _located(stored: "Stored") -> Callable[[Problem], Problem]:
-    """Puts ``file:line:col`` in the plan's spec in front of the place of a problem, ``claims.<id>.<key>``."""
+    """As ``located``, in the plan's spec, which is read where there is a problem."""
 
-    def located(problem: Problem) -> Problem:
+    def told(problem: Problem) -> Problem:
         from lnlab.spec.load import survey
 
         report = stored.facts["report"]
         document, _ = survey(report["spec"], Path(report["path"]))
-        _, name, *keys = problem.where.split(".")
-        number = [claim["id"] for claim in stored.facts["claims"]].index(name)
-        if keys[:1] == ["requires"] and isinstance(document.data["claims"][number]["requires"], dict):
-            del keys[1]  # the spec writes one requirement without a list
-        path = ("claims", number, *(int(key) if key.isdecimal() else key for key in keys))
-        return Problem(f"{document.where(path)}: {problem.where}", problem.what, problem.remedy)
+        return located(problem, document, stored.facts["claims"])
 
-    return located
+    return told
+
+
+def located(problem: Problem, document: "Document", claims: "Sequence[Claim]") -> Problem:
+    """The problem of a claim with ``file:line:col`` of the spec in front of its place, ``claims.<id>.<key>``."""
+    _, name, *keys = problem.where.split(".")
+    number = [claim["id"] for claim in claims].index(name)
+    if keys[:1] == ["requires"] and isinstance(document.data["claims"][number]["requires"], dict):
+        del keys[1]  # the spec writes one requirement without a list
+    path = ("claims", number, *(int(key) if key.isdecimal() else key for key in keys))
+    return Problem(f"{document.where(path)}: {problem.where}", problem.what, problem.remedy)

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from lnlab.errors import Problem, ReportError
 from lnlab.userfiles import user_path
 
 
@@ -62,3 +63,14 @@ Plugins = Annotated[
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for other programs.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print results only: no progress, no hints.")]
+
+
+def refuse_without_plugins(used: Sequence[str], given: Sequence[Path]) -> None:
+    """What was made with a plugin is reported with it: its claims and sections may be the plugin's.
+
+    Raises:
+        ReportError: plugins were used, and none is given.
+    """
+    if used and not given:
+        flags = " ".join(f"--with {path}" for path in used)
+        raise ReportError(Problem("lnlab report", f"this run was made with {', '.join(used)}", f"add {flags}"))

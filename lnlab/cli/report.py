@@ -1,4 +1,4 @@
-"""``lnlab report``: page, notebook, figures and tables of a run, from the store alone; no torch."""
+"""``lnlab report``: page, notebook, figures and tables of a run (from the store) or of a report (from its tables)."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -6,23 +6,43 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lnlab.cli.codes import FAILED
-from lnlab.cli.options import AsJson, Folder, MaybeSpec, Overrides, Plugins, Profile, Quiet
+from lnlab.cli.drawn import Drawing, print_report
+from lnlab.cli.options import AsJson, Folder, Overrides, Plugins, Profile, Quiet, refuse_without_plugins
 from lnlab.cli.request import Request, kept, last, open_store
-from lnlab.cli.terminal import count, err, one_line, out, print_json
+from lnlab.cli.terminal import print_json
 from lnlab.errors import Problem, ReportError
+from lnlab.userfiles import user_path
 
 if TYPE_CHECKING:
+    from lnlab.report.write import Report
     from lnlab.store.plans import Stored
+    from lnlab.store.store import Store
 
-EXAMPLE = "Example: [bold]lnlab report specs/xiong_fig3.yaml --out reports/fig3[/bold]"
+EXAMPLE = (
+    "Examples: [bold]lnlab report specs/xiong_fig3.yaml --out reports/fig3[/bold]; without a store, from the tables "
+    "of reports: [bold]lnlab report --from reports/*/real[/bold]"
+)
 
 
 def report(
     overrides: Overrides,
     folder: Folder,
     plugins: Plugins,
-    spec: MaybeSpec = None,
+    given: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            metavar="[SPEC]",
+            parser=user_path,
+            help="The spec; without it, the last run of this store.",
+            show_default=False,
+        ),
+    ] = None,
     profile: Profile = None,
+    source: Annotated[
+        Path | None,
+        typer.Option("--from", metavar="FOLDER", help="A report to make again from its tables; others may follow."),
+    ] = None,
+    as_judged: Annotated[bool, typer.Option("--as-judged", help="With --from: keep spec and verdicts.")] = False,
     target: Annotated[
         Path | None,
         typer.Option("--out", "-o", metavar="FOLDER", help="Where to write; reports/<spec>/<profile> if not given."),
@@ -37,16 +57,44 @@ def report(
 ) -> None:
     """Write page, notebook, figures and tables.
 
-    Of SPEC, or of the last run of this store. Nothing is computed. Exit codes: 0 done; 1 a section could not be made,
-    and the page says why in its place; 2 the command is wrong.
+    Of SPEC, or of the last run of this store. Nothing is computed.
+
+    With --from, of the tables that a report has in its folder data, without store and corpora, in any working folder:
+    the claims of its spec as it is today are judged and its sections drawn. The spec is SPEC, or the file that the
+    report names, below the working folder or a folder that holds the report, or the text that the report keeps.
+
+    Exit codes: 0 done; 1 a section could not be made, and the page says why in its place; 2 the command is wrong.
     """
+    how = Drawing(single_file=single_file, pdf=pdf, templates=templates, as_json=as_json, quiet=quiet)
+    if source is not None:
+        if profile or overrides:
+            what = "--profile and -s are those of the report"
+            raise ReportError(Problem("lnlab report --from", what, "leave them out"))
+        from lnlab.cli.again import Redraw, redraw
+
+        asked = Redraw((source, *(given or ())), target, tuple(plugins), as_judged=as_judged)
+        raise typer.Exit(redraw(asked, how))
+    if as_judged or len(given or ()) > 1:
+        what = "--as-judged goes with --from" if as_judged else "one report is of one spec"
+        raise ReportError(Problem("lnlab report", what, "name one spec, or reports with --from"))
+    spec = given[0] if given else None
     store = open_store(folder)
     if spec is None and (profile or overrides):
         raise ReportError(Problem("lnlab report", "--profile and -s go with a spec", "name the spec"))
     stored = kept(store, Request(spec, profile, tuple(overrides), tuple(plugins))) if spec else last(store)
     _refuse_undecided(stored)
-    _refuse_without_plugins(stored, plugins)
+    refuse_without_plugins(stored.facts["report"]["plugins"], plugins)
+    made, into = _written(store, stored, target, plugins, how)
+    print_report(made, into, str(spec or stored.spec), how)
+    if as_json:
+        print_json([file.as_posix() for file in made.files])
+    raise typer.Exit(FAILED if made.unmade else 0)
 
+
+def _written(
+    store: "Store", stored: "Stored", target: Path | None, plugins: list[Path], how: Drawing
+) -> "tuple[Report, Path]":
+    """The report of a plan, and its folder."""
     from lnlab.cli.judging import judged
     from lnlab.report.facts import from_json
     from lnlab.report.write import report_folder, write_report
@@ -55,18 +103,7 @@ def report(
     verdicts = judged(store, stored, results, plugins)
     facts = from_json(stored.facts["report"], stored.spec)
     into = target or report_folder(Path("reports"), stored.name, stored.profile)
-    made = write_report(into, facts, results, verdicts, single_file=single_file, pdf=pdf, templates=templates)
-    if as_json:
-        print_json([file.as_posix() for file in made.files])
-    else:
-        out().print(made.files[0].as_posix())
-    if not (quiet or as_json):
-        err().print(f"{count(len(made.files), 'file')} in {into.as_posix()}")
-    for part in made.unmade:
-        called = f"section {part.number} “{part.title}”" if part.title else f"section {part.number}"
-        err().print(one_line(f"{spec or stored.spec}: {called} could not be made: {part.error}"))
-    if made.unmade:
-        raise typer.Exit(FAILED)
+    return write_report(into, facts, results, verdicts, claims=stored.facts["claims"], **how.options), into
 
 
 def _refuse_undecided(stored: "Stored") -> None:
@@ -74,11 +111,3 @@ def _refuse_undecided(stored: "Stored") -> None:
     if stored.undecided:
         what = "only tuning runs are there, and nothing is chosen yet"
         raise ReportError(Problem(stored.spec, what, f"lnlab run {stored.spec} goes on from here"))
-
-
-def _refuse_without_plugins(stored: "Stored", plugins: list[Path]) -> None:
-    """A run made with a plugin is reported with it: its claims and sections may be the plugin's."""
-    used = stored.facts["report"]["plugins"]
-    if used and not plugins:
-        flags = " ".join(f"--with {path}" for path in used)
-        raise ReportError(Problem("lnlab report", f"this run was made with {', '.join(used)}", f"add {flags}"))

@@ -71,18 +71,23 @@ def check(
     profile: str | None,
     overrides: Sequence[str],
     memory: int | None = None,
+    files: bool = True,
 ) -> Checked:
-    """Look at everything; ``problems`` of the result are in the order of the file, those of arguments last."""
+    """Look at everything; ``problems`` of the result are in the order of the file, those of arguments last.
+
+    Without ``files`` no corpus is looked at, and nothing that depends on one: how long an epoch is, who has memory.
+    """
     given, arguments = _overrides(overrides)
     made = draft(document, profile, given)
     reading = read_experiment(made.data)
     identities = Identities(registries, roots)
-    settled = settle(reading, made, identities, machine_memory() if memory is None else memory)
+    available = machine_memory() if memory is None else memory
+    settled = settle(reading, made, identities, available if files else None)
     asked = questions(reading, made, registries)
     axes = Axes(settled.axes, registries)
     checked = Checked(document, made, reading.experiment, settled, asked, axes, identities)
     found: Found = made.flaws + [(made.spot(flaw.path), flaw) for flaw in reading.flaws] + settled.found + asked.found
-    found += looks(asked, settled, made, registries)
+    found += looks(asked, settled, made, registries) if files else []
     checked.tuning, wrong = _tuning(reading, made, settled, axes)
     found += wrong + _whole(reading, checked) + _others(document, profile, identities)
     if not made.flaws and not settled.found and not wrong and not any(_shapes(flaw) for flaw in reading.flaws):

@@ -5,9 +5,11 @@ from dataclasses import asdict, dataclass
 
 from lnlab.compile.check import Checked
 from lnlab.compile.decisions import Decision, Undecided
+from lnlab.compile.selections import shown
 from lnlab.compile.tuning import Contest, Tuning
 from lnlab.compile.work import Setting
-from lnlab.keys import Json, digest
+from lnlab.errors import LabError, Problem
+from lnlab.keys import Json, canonical, digest
 from lnlab.spec.columns import TIMES
 from lnlab.spec.experiment import Experiment
 
@@ -51,11 +53,42 @@ def next_round(checked: Checked, decisions: Sequence[Decision]) -> Round:
     lacking = [(q, c) for q, c in zip(questions, checked.tuning.contests, strict=True) if q.key not in made]
     if lacking:
         return _tuning(checked, checked.tuning, lacking)
-    decided = tuple(made[question.key] for question in questions)
-    found = checked.tuning.judged(checked.settings, [decision.value for decision in decided])
+    return _judged(checked, checked.tuning, tuple(made[question.key] for question in questions))
+
+
+def last_round(checked: Checked, decisions: Sequence[Decision]) -> Round:
+    """The runs that are judged, given every decision. No corpus is read: decisions are known by what they are about.
+
+    Raises:
+        LabError: the spec chooses something that was not decided.
+    """
+    if checked.tuning is None:
+        return next_round(checked, ())
+    chosen = checked.tuning.choosing
+    given = {canonical(_content(d, [tried.value for tried in d.candidates])): d for d in decisions}
+    found = []
+    for contest in checked.tuning.contests:
+        about = Undecided("", chosen.path, contest.about, chosen.rule, chosen.seeds, ())
+        decision = given.get(canonical(_content(about, [value for value, _ in contest.candidates])))
+        if decision is None:
+            where = ", ".join(f"{axis} = {shown(value)}" for axis, value in contest.about.items()) or "all runs"
+            what = f"what is chosen by '{chosen.path}' for {where} was not decided in these runs"
+            raise LabError(Problem(checked.document.where(("select",)), what, "run the spec again"))
+        found.append(decision)
+    return _judged(checked, checked.tuning, tuple(found))
+
+
+def _content(question: Undecided | Decision, values: Sequence[Json]) -> list[Json]:
+    """What a decision is about, without the keys of the variants that tried it."""
+    return [question.path, dict(question.about), dict(question.rule), list(question.seeds), list(values)]
+
+
+def _judged(checked: Checked, tuning: Tuning, decided: tuple[Decision, ...]) -> Round:
+    """The runs that are judged, everything being decided."""
+    found = tuning.judged(checked.settings, [decision.value for decision in decided])
     points = ({**checked.axes.point(each.setting, each.method), TIMES: each.times} for each in found)
     settings = tuple(zip((each.setting for each in found), points, strict=True))
-    return Round(experiment, settings, (*axes, TIMES), decisions=decided)
+    return Round(checked.experiment, settings, (*checked.axes.paths, TIMES), decisions=decided)
 
 
 def _tuning(checked: Checked, tuning: Tuning, lacking: Sequence[tuple[Undecided, Contest]]) -> Round:

@@ -1,20 +1,23 @@
 """The sections of a report, built; one that breaks becomes a reason and takes nothing else down."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 import polars as pl
 
+from lnlab.analyse.select import NothingSelected, Selection, listed, select
+from lnlab.claims.claim import Claim
 from lnlab.errors import LabError
 from lnlab.keys import Json
 from lnlab.registry import Flawed
-from lnlab.report.facts import ReportFacts
+from lnlab.report.coverage import of_claim
+from lnlab.report.facts import COMMON, ReportFacts
+from lnlab.report.gather import stored
 from lnlab.report.registries import FRAME_REGISTRIES
 from lnlab.report.section import Section
 from lnlab.report.units import in_its_unit
 from lnlab.tables import Results
-
-COMMON = ("title", "claims")
 
 
 @dataclass(frozen=True)
@@ -44,6 +47,8 @@ def build_parts(facts: ReportFacts, results: Results) -> list[Part]:
 def _part(number: int, given: Mapping[str, Json], results: Results) -> Part:
     title, claims = str(given.get("title") or ""), tuple(given.get("claims") or ())
     registry = FRAME_REGISTRIES["section"]
+    if absent := given.get("absent"):
+        return Part(number, title, claims, None, absent)
     try:
         choice = registry.resolve({k: v for k, v in given.items() if k not in COMMON})
         return Part(number, title, claims, in_its_unit(registry.builder(choice)(results), results))
@@ -59,12 +64,21 @@ def reason(error: Exception) -> str:
     return f"{type(error).__name__}: {told}" if told else type(error).__name__
 
 
-def rows_used(parts: Sequence[Part], results: Results) -> dict[str, pl.DataFrame]:
-    """The stored rows that the sections read, each once, in the order of the store; every other table is empty."""
+def rows_used(parts: Sequence[Part], claims: Iterable[Claim], results: Results) -> dict[str, pl.DataFrame]:
+    """The stored rows that sections and claims read, each once, in the order of the store; other tables are empty."""
+    read = [part.section.rows for part in parts if part.section is not None]
+    read += [rows for claim in claims for selection in of_claim(claim) for rows in _rows_of(selection, results)]
     used = {name: table.clear() for name, table in results.tables.items()}
     for name, table in results.tables.items():
-        read = [p.section.rows[name] for p in parts if p.section is not None and name in p.section.rows]
-        if read:
-            rows = pl.concat(read).unique(maintain_order=True)
+        if found := [rows[name] for rows in read if name in rows]:
+            rows = pl.concat(found).unique(maintain_order=True)
             used[name] = table.join(rows, on=table.columns, how="semi", nulls_equal=True, maintain_order="left")
     return used
+
+
+def _rows_of(selection: Selection, results: Results) -> Iterator[Mapping[str, pl.DataFrame]]:
+    """The stored rows behind a selection, for each quantity that it names; nothing of what is not there."""
+    for quantity in listed(selection.get("quantity")):
+        with suppress(NothingSelected):
+            if isinstance(quantity, str):
+                yield stored(results, quantity, select(results, {**selection, "quantity": quantity}))

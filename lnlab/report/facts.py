@@ -7,6 +7,10 @@ from typing import Any
 from lnlab.errors import Problem, ReportError
 from lnlab.keys import Json
 
+FORMAT = 2
+COMMON = ("title", "claims", "absent")
+"""Fields of every section: what the spec calls it, the claims beside it, and why its rows are not there."""
+
 
 @dataclass(frozen=True)
 class ReportFacts:
@@ -26,9 +30,10 @@ class ReportFacts:
         plugins: file names that ``--with`` gave.
         version: of lnlab.
         probes: the resolved probes with their ``at``.
-        sections: the resolved sections with their common fields ``title`` and ``claims``.
+        sections: the resolved sections with their common fields, see ``COMMON``.
         sources: where each claim comes from, by id.
         decisions: what was chosen on tuning seeds, with its evidence.
+        kept: which rows the tables beside it hold, see ``coverage.record``; nothing before they are written.
     """
 
     name: str
@@ -47,6 +52,7 @@ class ReportFacts:
     sections: tuple[Mapping[str, Json], ...] = ()
     sources: Mapping[str, str] = field(default_factory=dict)
     decisions: tuple[Mapping[str, Json], ...] = ()
+    kept: tuple[Mapping[str, Json], ...] = ()
 
     @property
     def command(self) -> tuple[str, ...]:
@@ -58,18 +64,29 @@ class ReportFacts:
 
 
 def to_json(facts: ReportFacts) -> dict[str, Json]:
-    """The facts as a JSON object."""
-    return asdict(facts)
+    """The facts as a JSON object, with the number of its format."""
+    return {"format": FORMAT, **asdict(facts)}
 
 
 def from_json(data: Mapping[str, Json], where: str) -> ReportFacts:
-    """The facts again; a page made before anything was decided on tuning seeds says nothing of decisions.
+    """The facts again, also those of an older format.
 
     Raises:
-        ReportError: ``data`` lacks a field or has one too many; ``where`` names the file.
+        ReportError: ``data`` are of a later format, lack a field or have one too many; ``where`` names the file.
     """
+    given = _migrated(data)
+    if (number := given.pop("format")) != FORMAT:
+        raise ReportError(Problem(where, f"is of format {number}, and this lnlab reads {FORMAT}", "update lnlab"))
     names = {f.name for f in fields(ReportFacts)}
-    if odd := ", ".join(sorted((data.keys() ^ names) - ({"decisions"} - data.keys()))):
+    if odd := ", ".join(sorted(given.keys() ^ names)):
         raise ReportError(Problem(where, f"unknown or missing fields: {odd}", "write the report again from the store"))
-    given: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in data.items()}
-    return ReportFacts(**given)
+    values: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in given.items()}
+    return ReportFacts(**values)
+
+
+def _migrated(data: Mapping[str, Json]) -> dict[str, Json]:
+    """Facts of format 1 have no number; nothing may be decided in them, and their tables are for the sections alone."""
+    if "format" in data:
+        return dict(data)
+    kept = [{"section": {k: v for k, v in each.items() if k not in COMMON}} for each in data.get("sections", ())]
+    return {"format": 2, "decisions": [], "kept": kept, **data}

@@ -5,17 +5,21 @@ Only the rows that the page uses are kept, and nothing that differs between two 
 
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from lnlab.claims.claim import Verdict
+from lnlab.claims.claim import Claim, Verdict
 from lnlab.claims.stored import as_frame, from_frame
 from lnlab.errors import Problem, ReportError
 from lnlab.files import replacing
 from lnlab.report.compose import build_parts, rows_used
+from lnlab.report.coverage import record
 from lnlab.report.facts import ReportFacts, from_json, to_json
+from lnlab.report.rejudge import follows
 from lnlab.report.tabular import parquet
 from lnlab.tables import JUDGED, TABLES, WRITTEN_BY_WORKERS, Results, schema
 
@@ -23,19 +27,46 @@ UNSTABLE = ("seconds",)
 IN_FRONT = {"run": pl.String, "variant": pl.String, "seed": pl.Int64, "step": pl.Int64}
 
 
-def write_folder(out: Path, facts: ReportFacts, results: Results, verdicts: Sequence[Verdict]) -> list[Path]:
-    """Write ``out/data``. What was in it and no longer belongs there goes.
+def write_folder(
+    out: Path, facts: ReportFacts, results: Results, verdicts: Sequence[Verdict], claims: Sequence[Claim] = ()
+) -> list[Path]:
+    """Write ``out/data`` with the rows that the sections and these claims read. What no longer belongs there goes.
+
+    What is written down of the rows leaves out claims whose verdict does not follow from them, such as one of all
+    quantities at once.
 
     Raises:
         ReportError: the folder cannot be written.
     """
-    kept = rows_used(build_parts(facts, results), results)
+    kept = rows_used(build_parts(facts, results), claims, results)
+    whole = Results(results.runs, results.axes, kept)
+    sound = [claim for claim, verdict in zip(claims, verdicts, strict=False) if follows(claim, whole, verdict)]
     runs = results.runs.with_columns(pl.lit(None, results.runs.schema[c]).alias(c) for c in UNSTABLE)
-    tables = {"runs": runs, "axes": results.axes, "verdicts": as_frame(verdicts)}
-    tables |= {name: table for name, table in kept.items() if not table.is_empty()}
-    files = {f"data/{name}.parquet": parquet(table) for name, table in sorted(tables.items())}
+    known = replace(facts, kept=record(sound, facts.sections))
+    return save_folder(out, known, Results(runs, results.axes, kept), verdicts)
+
+
+def save_folder(out: Path, facts: ReportFacts, results: Results, verdicts: Sequence[Verdict]) -> list[Path]:
+    """Write all of this into ``out/data``; a table that is there with equal content stays as it is.
+
+    Raises:
+        ReportError: the folder cannot be written.
+    """
+    tables = {"runs": results.runs, "axes": results.axes, "verdicts": as_frame(verdicts)}
+    tables |= {name: table for name, table in results.tables.items() if not table.is_empty()}
+    files = {f"data/{name}.parquet": _content(out, name, table) for name, table in sorted(tables.items())}
     text = json.dumps(to_json(facts), indent=2, sort_keys=True, ensure_ascii=False, allow_nan=False)
     return write_files(out, files | {"data/experiment.json": f"{text}\n".encode()}, ("data",))
+
+
+def _content(out: Path, name: str, table: pl.DataFrame) -> bytes:
+    """A table as bytes: those of the file that is there, if it holds the same whatever has written it."""
+    path = out / "data" / f"{name}.parquet"
+    with suppress(OSError, pl.exceptions.PolarsError):
+        content = path.read_bytes()
+        if pl.read_parquet(content).equals(table):
+            return content
+    return parquet(table)
 
 
 def read_folder(out: Path) -> tuple[ReportFacts, Results, list[Verdict]]:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import polars as pl
 
-from lnlab.claims.claim import Verdict
+from lnlab.claims.claim import Claim, Verdict
 from lnlab.claims.stored import as_frame
 from lnlab.keys import digest_bytes
 from lnlab.report import html, plates
@@ -60,6 +60,7 @@ def write_report(
     results: Results,
     verdicts: Sequence[Verdict],
     *,
+    claims: Sequence[Claim] = (),
     single_file: bool = False,
     pdf: bool = False,
     templates: Path | None = None,
@@ -71,6 +72,7 @@ def write_report(
         facts: what no table says.
         results: what the experiment found so far.
         verdicts: in the order of the spec.
+        claims: the claims they are of, resolved, in that order, so that the rows they read are kept.
         single_file: put the script and the figures into the page instead of beside it.
         pdf: also draw each figure as PDF.
         templates: a folder whose templates are taken before the shipped ones.
@@ -82,7 +84,7 @@ def write_report(
         ReportError: the folder cannot be written, or the templates are not there.
     """
     html.template_folders(templates)
-    data = write_folder(out, facts, results, verdicts)
+    data = write_folder(out, facts, results, verdicts, claims)
     made = render(out, single_file=single_file, pdf=pdf, templates=templates)
     return Report([*made.files, *data], made.unmade)
 

@@ -149,7 +149,11 @@ def intact(root: Path, stored: Stored) -> bool:
 
 def frames(plan: "Plan") -> dict[str, pl.DataFrame]:
     """``runs``, ``axes`` and ``needs`` of a plan, whether it is kept or not."""
-    return {"runs": _runs(plan), "axes": _axes(plan), "needs": _needs(plan)}
+    return {
+        "runs": _runs(plan),
+        "axes": axes_of(plan.points, ((run.key, run.variant) for run in plan.runs)),
+        "needs": _needs(plan),
+    }
 
 
 def _runs(plan: "Plan") -> pl.DataFrame:
@@ -158,12 +162,13 @@ def _runs(plan: "Plan") -> pl.DataFrame:
     return _frame("runs", rows)
 
 
-def _axes(plan: "Plan") -> pl.DataFrame:
+def axes_of(points: Mapping[str, Mapping[str, Json]], runs: Iterable[tuple[str, str]]) -> pl.DataFrame:
+    """The table ``axes``: the value of every axis at each run, which is given with its variant."""
     cells = {
         variant: [(axis, canonical(value), _number(value), label(value)) for axis, value in point.items()]
-        for variant, point in plan.points.items()
+        for variant, point in points.items()
     }
-    return _frame("axes", ((run.key, *cell) for run in plan.runs for cell in cells[run.variant]))
+    return _frame("axes", ((run, *cell) for run, variant in runs for cell in cells[variant]))
 
 
 def _needs(plan: "Plan") -> pl.DataFrame:

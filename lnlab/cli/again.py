@@ -1,0 +1,208 @@
+"""``lnlab report --from``: a report made again from its own tables, its spec judged as it stands today."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from lnlab.cli.codes import FAILED
+from lnlab.cli.drawn import Drawing, print_report
+from lnlab.cli.facts import asked_of, claims_of
+from lnlab.cli.judging import located
+from lnlab.cli.options import refuse_without_plugins
+from lnlab.cli.request import registries
+from lnlab.cli.terminal import count, print_json
+from lnlab.compile.decisions import from_json as decision
+from lnlab.compile.digests import asked
+from lnlab.compile.front import compile_front, naming, sound_claims
+from lnlab.errors import LabError, Problem, ReportError
+from lnlab.keys import Json, digest
+from lnlab.report.coverage import drawable, of_section, said
+from lnlab.report.facts import ReportFacts
+from lnlab.report.folder import read_folder, save_folder
+from lnlab.report.html import template_folders
+from lnlab.report.matching import match
+from lnlab.report.rejudge import Before, judge_again
+from lnlab.report.write import render
+from lnlab.spec.load import content, load, parse, survey
+
+if TYPE_CHECKING:
+    from lnlab.claims.claim import Claim
+    from lnlab.cli.request import Registries
+    from lnlab.report.write import Report
+    from lnlab.spec.load import Document
+
+
+@dataclass(frozen=True)
+class Redraw:
+    """What is to be made again.
+
+    Attributes:
+        given: folders of reports; behind a single one its spec may stand.
+        target: where to write; None: into the same folder.
+        plugins: files that register pieces.
+        as_judged: whether the spec and the verdicts stay what they are.
+    """
+
+    given: tuple[Path, ...]
+    target: Path | None
+    plugins: tuple[Path, ...] = ()
+    as_judged: bool = False
+
+    @property
+    def folders(self) -> tuple[Path, ...]:
+        """The reports."""
+        return self.given[:1] + tuple(path for path in self.given[1:] if not path.is_file())
+
+    @property
+    def spec(self) -> Path | None:
+        """The spec, if one is named.
+
+        Raises:
+            ReportError: several are named, or one beside several reports, or with ``as_judged``.
+        """
+        specs = [path for path in self.given[1:] if path.is_file()]
+        if specs and (len(self.given) > 2 or self.as_judged):
+            what = f"{specs[0]} would be the spec of {'no report' if self.as_judged else 'several reports'}"
+            raise ReportError(Problem("lnlab report --from", what, "name one report with one spec"))
+        return specs[0] if specs else None
+
+
+def redraw(asked: Redraw, how: Drawing) -> int:
+    """Make every report again, one line each, and give the exit code. One that cannot be made keeps no other back.
+
+    Raises:
+        LabError: what is wrong with the command, or, in the end, with each report that could not be made.
+    """
+    spec, several = asked.spec, len(asked.folders) > 1
+    if several and asked.target is not None:
+        what = f"{len(asked.folders)} reports would be written into {asked.target}"
+        raise ReportError(Problem("lnlab report --from", what, "leave --out away, or name one report"))
+    problems: list[Problem] = []
+    files: list[Path] = []
+    unmade = False
+    for folder in asked.folders:
+        try:
+            made = _redrawn(folder, spec, asked, how)
+        except LabError as error:
+            problems += error.problems
+            continue
+        files += made.files
+        unmade = unmade or bool(made.unmade)
+    if how.as_json:
+        print_json([file.as_posix() for file in files])
+    if problems:
+        raise LabError(*problems)
+    return FAILED if unmade else 0
+
+
+def _redrawn(folder: Path, spec: Path | None, asked: Redraw, how: Drawing) -> "Report":
+    """One report made again."""
+    into = asked.target or folder
+    facts, results, verdicts = read_folder(folder)
+    refuse_without_plugins(facts.plugins, asked.plugins)
+    template_folders(how.templates)
+    known = registries(asked.plugins)
+    if asked.as_judged:
+        save_folder(into, facts, results, verdicts)
+        beside, path = "", facts.path
+    else:
+        judged = judge_tables(folder, into, spec, known)
+        beside, path = judged.told, judged.path
+    made = render(into, **how.options)
+    print_report(made, into, path, how, beside)
+    return made
+
+
+@dataclass(frozen=True)
+class Again:
+    """What was done with the verdicts of a report.
+
+    Attributes:
+        path: the spec, as the page names it.
+        judged: how many claims were judged on the tables of the report.
+        carried: how many unchanged claims have the verdict they had, as not all of their rows are in the tables.
+        absent: how many runs the spec asks for that the tables lack.
+    """
+
+    path: str
+    judged: int
+    carried: int
+    absent: int
+
+    @property
+    def told(self) -> str:
+        """All of it in words, for the end of a line."""
+        said = [f"{self.path}: {count(self.judged, 'claim')} judged"]
+        said += [f"{self.carried} unchanged, whose rows are not in the tables"] if self.carried else []
+        said += [f"{count(self.absent, 'run')} not in the tables"] if self.absent else []
+        return f"; {', '.join(said)}"
+
+
+def judge_tables(folder: Path, into: Path, given: Path | None, known: "Registries") -> Again:
+    """Judge the claims of a spec on the tables of a report, and write the tables with what it asks into a folder.
+
+    Args:
+        folder: the report.
+        into: where the tables are written; the same folder, or another.
+        given: the spec; None: the file that the report names, or else the text in the report.
+        known: the registries of both wings.
+
+    Raises:
+        SpecError: every problem of the spec.
+        ReportError: the report cannot be read or written, or would lose runs that the spec does not ask for.
+        LabError: claims that no rows could answer, or something is chosen that these runs did not decide.
+    """
+    facts, results, verdicts = read_folder(folder)
+    path, document = _document(folder, facts, given)
+    decisions = [decision(each) for each in facts.decisions]
+    front = compile_front(document, known, profile=facts.profile, overrides=facts.overrides, decisions=decisions)
+    matched = match(results, front.settings, front.experiment.seeds, naming(known))
+    if matched.dropped and into.resolve() == folder.resolve():
+        what = f"{path} does not ask for {matched.dropped} of its {results.runs.height} runs, which would be lost"
+        raise ReportError(Problem(str(folder), what, "write elsewhere with --out"))
+    before = Before(
+        results,
+        claims=_claims_before(facts, known),
+        verdicts={verdict.claim: verdict for verdict in verdicts},
+        kept=facts.kept,
+    )
+    claims = claims_of(zip(front.experiment.claims, front.claims, strict=True))
+    judged = judge_again(claims, matched, before, lambda problem: located(problem, document, claims))
+    told = asked_of(front.experiment, front.sections)
+    told["sections"] = tuple(_marked(section, facts.kept) for section in told["sections"])
+    new = replace(facts, **told, **_named(facts, document, path, results.runs["run"]))
+    save_folder(into, new, matched.results, judged.verdicts)
+    return Again(
+        path, len(judged.verdicts) - len(judged.carried), carried=len(judged.carried), absent=len(matched.absent)
+    )
+
+
+def _document(folder: Path, facts: ReportFacts, given: Path | None) -> "tuple[str, Document]":
+    """The spec and how the page names it."""
+    if given is not None:
+        return given.as_posix(), load(given)
+    for place in (Path(), *folder.resolve().parents):
+        if (place / facts.path).is_file():
+            return facts.path, parse(content(place / facts.path), place / facts.path)
+    return facts.path, parse(facts.spec, Path(facts.path))
+
+
+def _claims_before(facts: ReportFacts, known: "Registries") -> "Mapping[str, Claim]":
+    """The claims as they were when they were judged last, by id, as far as they can be read today."""
+    document, _ = survey(facts.spec, Path(facts.path))
+    claims = claims_of(sound_claims(document, known, facts.profile, facts.overrides))
+    return {claim["id"]: claim for claim in claims}
+
+
+def _marked(section: dict[str, Json], kept: Sequence[Mapping[str, Json]]) -> dict[str, Json]:
+    """A section, with the reason why its rows are not there."""
+    return section if drawable(section, kept) else {**section, "absent": said(of_section(section))}
+
+
+def _named(facts: ReportFacts, document: "Document", path: str, runs: Any) -> dict[str, Any]:
+    """The text and the digest; of a text that is what it was, the digest stays."""
+    if document.text == facts.spec:
+        return {"path": path}
+    question = asked(facts.name, document.text.encode(), facts.profile, facts.overrides, ())
+    return {"path": path, "spec": document.text, "digest": digest([*question, "runs", sorted(runs)])}

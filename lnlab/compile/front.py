@@ -1,0 +1,92 @@
+"""The front half of the compiler: what a spec asks of runs that are there already. No corpus is looked at.
+
+What only a corpus knows, how many updates an epoch has, is left to the runs themselves.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from lnlab.compile.check import Checked, check
+from lnlab.compile.choices import Registries
+from lnlab.compile.decisions import Decision
+from lnlab.compile.expand import Part
+from lnlab.compile.resolve import Resolver
+from lnlab.compile.rounds import last_round
+from lnlab.compile.work import Setting
+from lnlab.errors import SpecError
+from lnlab.keys import Json, canonical
+from lnlab.registry import Choice
+from lnlab.spec.experiment import ClaimText, Experiment
+from lnlab.spec.load import Document
+
+
+@dataclass(frozen=True)
+class Front:
+    """What a spec asks.
+
+    Attributes:
+        experiment: after profile and overrides.
+        settings: resolved, each with the values of its axes, in the order of the sweep; of one that is given in epochs
+            the steps mean nothing.
+        claims: resolved parameters of each claim's kind, in the order of the spec.
+        sections: the same of each section.
+    """
+
+    experiment: Experiment
+    settings: tuple[tuple[Setting, dict[str, Json]], ...]
+    claims: tuple[Choice, ...]
+    sections: tuple[Choice, ...]
+
+
+def compile_front(
+    document: Document,
+    registries: Registries,
+    *,
+    profile: str | None,
+    overrides: Sequence[str] = (),
+    decisions: Sequence[Decision] = (),
+) -> Front:
+    """What a spec asks, given what was chosen on tuning seeds.
+
+    Raises:
+        SpecError: every problem of the spec at once, but for those that only its corpora show.
+        LabError: the spec chooses something that was not decided.
+    """
+    checked = _checked(document, registries, profile, overrides)
+    if checked.problems:
+        raise SpecError(*checked.problems)
+    asked = checked.questions
+    return Front(
+        checked.experiment,
+        last_round(checked, decisions).settings,
+        claims=tuple(claim.choice for claim in asked.claims),
+        sections=tuple(section.choice for section in asked.sections),
+    )
+
+
+def sound_claims(
+    document: Document, registries: Registries, profile: str | None, overrides: Sequence[str]
+) -> list[tuple[ClaimText, Choice]]:
+    """Every claim that can be resolved with its resolved parameters, whatever is wrong with the others."""
+    checked = _checked(document, registries, profile, overrides)
+    texts = {claim.id: claim for claim in checked.experiment.claims}
+    return [(texts[str(claim.name[1])], claim.choice) for claim in checked.questions.claims]
+
+
+def _checked(document: Document, registries: Registries, profile: str | None, overrides: Sequence[str]) -> Checked:
+    return check(document, registries, (), profile=profile, overrides=overrides, files=False)
+
+
+def naming(registries: Registries) -> Callable[[Mapping[str, Json]], str]:
+    """What names a resolved setting: its text, with the defaults of today, but for steps that follow from epochs."""
+    resolver = Resolver(registries)
+
+    def name(setting: Mapping[str, Json]) -> str:
+        train = setting["train"]
+        if train.get("epochs") is not None:
+            train = {word: value for word, value in train.items() if word != "steps"}
+        given = {**setting, "train": train}
+        made, _ = resolver.setting({key: Part(raw, canonical(raw)) for key, raw in given.items()})
+        return canonical(given if made is None else made)
+
+    return name

@@ -1,0 +1,83 @@
+"""The runs of a report as a later text of its spec asks for them: matched by their settings."""
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import polars as pl
+
+from lnlab.keys import Json, canonical, digest
+from lnlab.store.plans import axes_of
+from lnlab.tables import Results
+
+Setting = Mapping[str, Json]
+Point = Mapping[str, Json]
+PLANNED = ("run", "trajectory", "steps", "variant", "seed", "setting")
+
+
+@dataclass(frozen=True)
+class Matched:
+    """The runs that a spec asks for.
+
+    Attributes:
+        results: of these runs alone, in the order of the spec; one that is absent has a null status.
+        absent: keys of the runs that the data lack.
+        dropped: how many runs of the data the spec does not ask for.
+    """
+
+    results: Results
+    absent: frozenset[str]
+    dropped: int
+
+
+def match(
+    results: Results,
+    settings: Sequence[tuple[Setting, Point]],
+    seeds: Sequence[int],
+    name: Callable[[Setting], str],
+) -> Matched:
+    """Find the run of every setting and seed.
+
+    Args:
+        results: what the data hold.
+        settings: resolved, each with the values of its axes.
+        seeds: of every setting.
+        name: of a resolved setting; equal settings have equal names.
+    """
+    known = {name(json.loads(text)): (variant, text) for variant, text in _settings(results)}
+    stored = {key: run for *key_, run in results.runs.select("variant", "seed", "run").iter_rows() if (key := (*key_,))}
+    points: dict[str, Point] = {}
+    planned, absent = [], set()
+    for setting, point in settings:
+        called = name(setting)
+        variant, text = known.get(called) or (digest(["absent", called]), canonical(setting))
+        points[variant] = point
+        for seed in seeds:
+            run = stored.get((variant, seed))
+            if run is None:
+                run = digest(["absent", called, seed])
+                absent.add(run)
+            planned.append((run, run, setting["train"]["steps"], variant, seed, text))
+    runs = _runs(results.runs, planned)
+    axes = axes_of(points, runs.select("run", "variant").iter_rows())
+    dropped = results.runs.height - (runs.height - len(absent))
+    return Matched(Results(runs, axes, _tables(results, runs, dropped)), frozenset(absent), dropped)
+
+
+def _settings(results: Results) -> Iterator[tuple[str, str]]:
+    return results.runs.select("variant", "setting").unique("variant", keep="first", maintain_order=True).iter_rows()
+
+
+def _runs(stored: pl.DataFrame, planned: Sequence[tuple[Json, ...]]) -> pl.DataFrame:
+    """The rows of ``runs`` in the order of the plan; a run that is absent has what the plan says, and nothing else."""
+    plan = pl.DataFrame(planned, schema={word: stored.schema[word] for word in PLANNED}, orient="row")
+    joined = plan.join(stored, on="run", how="left", maintain_order="left", suffix="_stored")
+    filled = [pl.coalesce(f"{word}_stored", word).alias(word) for word in PLANNED if word != "run"]
+    return joined.with_columns(filled).select(stored.columns)
+
+
+def _tables(results: Results, runs: pl.DataFrame, dropped: int) -> Mapping[str, pl.DataFrame]:
+    if not dropped:
+        return results.tables
+    kept = pl.col("run").is_in(runs["run"].implode())
+    return {name: table.filter(kept) for name, table in results.tables.items()}

@@ -1,0 +1,228 @@
+"""``lnlab report --from``: the same bytes from the tables alone, and the claims and sections of the spec of today."""
+
+import json
+import shutil
+
+import polars as pl
+import pytest
+
+from lnlab.cli import main
+
+EXPERIMENT = "data/experiment.json"
+LINES = "    at_least: 1000000\n"
+
+
+def contents(folder):
+    return {p.relative_to(folder).as_posix(): p.read_bytes() for p in sorted(folder.rglob("*")) if p.is_file()}
+
+
+@pytest.fixture(scope="module")
+def reported(once, tmp_path_factory):
+    """A report of the tiny experiment, far from its store."""
+    folder = tmp_path_factory.mktemp("reported") / "reports" / "tiny"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(once)
+        assert main(["report", "tiny.yaml", "-q", "--out", str(folder)]) == 0
+    return folder
+
+
+@pytest.fixture
+def copy(reported, here):
+    """A copy of the report in an empty working folder, without store and corpora."""
+    shutil.copytree(reported.parent, here / "reports")
+    return here / "reports" / "tiny"
+
+
+@pytest.fixture
+def spec(once, here):
+    """The spec in the working folder, where the report looks for it."""
+    path = here / "tiny.yaml"
+    path.write_text((once / "tiny.yaml").read_text())
+    return path
+
+
+def verdicts(folder):
+    return {row["claim"]: row for row in pl.read_parquet(folder / "data" / "verdicts.parquet").iter_rows(named=True)}
+
+
+def test_the_same_code_and_spec_give_the_same_bytes_from_the_tables_alone(lnlab, copy, reported):
+    for name in ("index.html", "notebook.ipynb"):
+        (copy / name).unlink()
+    shutil.rmtree(copy / "figures")
+    said = lnlab("report", "--from", "reports/tiny")
+    assert (said.code, said.out) == (0, "reports/tiny/index.html\n"), said.err
+    assert said.err.endswith("files in reports/tiny; tiny.yaml: 2 claims judged\n")
+    assert contents(copy.parent) == contents(reported.parent)
+
+
+def test_any_working_folder_will_do(lnlab, copy, spec, reported, tmp_path, monkeypatch):
+    spec.write_text(spec.read_text().replace("A tiny experiment", "Another title"))
+    (tmp_path / "away").mkdir()
+    monkeypatch.chdir(tmp_path / "away")
+    assert lnlab("report", "--from", copy).code == 0
+    assert "Another title" in (copy / "index.html").read_text(), "the spec lies in a folder that holds the report"
+    assert list((tmp_path / "away").iterdir()) == []
+
+
+def test_another_folder_gets_a_whole_report_and_the_first_one_stays(lnlab, copy, reported):
+    assert lnlab("report", "--from", "reports/tiny", "--out", "other/tiny").code == 0
+    assert contents(copy.parent.parent / "other") == contents(reported.parent)
+    assert contents(copy.parent) == contents(reported.parent)
+
+
+def test_a_changed_claim_is_judged_again_and_the_folder_holds_the_spec_it_was_judged_by(lnlab, copy, spec):
+    before = json.loads((copy / EXPERIMENT).read_text())
+    estimate = verdicts(copy)["far_above"]["estimate"]
+    assert verdicts(copy)["far_above"]["verdict"] == "contradicted"
+    spec.write_text(spec.read_text().replace(LINES, "    at_least: 0.0001\n"))
+    assert lnlab("report", "--from", "reports/tiny").code == 0
+    row = verdicts(copy)["far_above"]
+    assert (row["verdict"], row["estimate"]) == ("supported", estimate)
+    after = json.loads((copy / EXPERIMENT).read_text())
+    assert after["spec"] == spec.read_text()
+    assert after["digest"] != before["digest"]
+    first = contents(copy)
+    assert lnlab("report", "--from", "reports/tiny").code == 0
+    assert contents(copy) == first, "once more changes nothing"
+
+
+def test_the_verdicts_stay_on_demand(lnlab, copy, spec, reported):
+    spec.write_text(spec.read_text().replace(LINES, "    at_least: 0.0001\n"))
+    assert lnlab("report", "--from", "reports/tiny", "--as-judged").code == 0
+    assert contents(copy.parent) == contents(reported.parent)
+
+
+def test_a_spec_may_be_named(lnlab, copy, spec):
+    other = spec.with_name("other.yaml")
+    other.write_text(spec.read_text().replace(LINES, "    at_least: 0.0001\n"))
+    assert lnlab("report", "--from", "reports/tiny", "other.yaml").code == 0
+    assert verdicts(copy)["far_above"]["verdict"] == "supported"
+
+
+def test_a_claim_and_a_section_whose_rows_were_not_kept_say_so(lnlab, copy, spec):
+    text = spec.read_text().replace("layer: last, placement: post}\n    to: {placement: pre}\n" + LINES, "W1")
+    text = text.replace(
+        "tensor: w2, W1", "tensor: w1, layer: last, placement: post}\n    to: {placement: pre}\n" + LINES
+    )
+    text = text.replace("claims:\n", "  - {kind: heatmap, quantity: gradient_norm, where: {tensor: w1}}\nclaims:\n")
+    spec.write_text(text)
+    said = lnlab("report", "--from", "reports/tiny")
+    assert said.code == 1
+    assert (
+        "section 2 could not be made: rows of quantity = gradient_norm, tensor = w1 are not in this report" in said.err
+    )
+    row = verdicts(copy)["far_above"]
+    assert row["verdict"] == "not testable here"
+    rows = "rows of quantity = gradient_norm, stack = decoder, tensor = w1, layer = last, placement = "
+    assert row["reason"].startswith(rows)
+    assert row["reason"].endswith("are not in this report's data")
+    page = (copy / "index.html").read_text()
+    assert page.count("are not in this report") >= 2
+    assert verdicts(copy)["post_above_pre"]["verdict"] == "supported"
+    spec.write_text(text.replace("tensor: w1, layer", "tensor: w2, layer"))
+    lnlab("report", "--from", "reports/tiny")
+    assert verdicts(copy)["far_above"]["verdict"] == "contradicted", "what the tables hold is not forgotten"
+
+
+def test_a_section_that_draws_kept_rows_in_another_way_is_drawn(lnlab, copy, spec):
+    kind = (
+        "{kind: size_plot, over: model.layers, quantity: gradient_norm, where: {stack: decoder, tensor: w2, layer: 1}}"
+    )
+    spec.write_text(spec.read_text().replace("claims:\n", f"  - {kind}\nclaims:\n"))
+    said = lnlab("report", "--from", "reports/tiny")
+    assert said.code == 0, said.err
+    assert (copy / "figures" / "figure-2.svg").exists()
+
+
+def test_runs_that_the_tables_lack_are_missing_and_their_claims_not_testable(lnlab, copy, spec):
+    text = spec.read_text().replace("[post, pre]", "[post, pre, mix]")
+    spec.write_text(text.replace("to: {placement: pre}\n" + LINES, "to: {placement: mix}\n" + LINES))
+    before = verdicts(copy)["post_above_pre"]
+    said = lnlab("report", "--from", "reports/tiny")
+    assert said.code == 0
+    assert said.err.endswith("2 claims judged, 3 runs not in the tables\n")
+    row = verdicts(copy)["far_above"]
+    assert row["verdict"] == "not testable here"
+    assert "placement = mix are not in this report's data" in row["reason"]
+    assert verdicts(copy)["post_above_pre"] == before
+    assert "3 not run yet" in (copy / "index.html").read_text()
+
+
+def test_runs_are_not_lost_because_the_spec_no_longer_asks_for_them(lnlab, copy, spec, reported):
+    spec.write_text(spec.read_text().replace("seeds: 3", "seeds: 2"))
+    said = lnlab("report", "--from", "reports/tiny")
+    assert said.code == 2
+    assert "tiny.yaml does not ask for 2 of its 6 runs, which would be lost; write elsewhere with --out" in said.err
+    assert contents(copy.parent) == contents(reported.parent)
+    assert lnlab("report", "--from", "reports/tiny", "--out", "two").code == 0
+    assert verdicts(copy.parent.parent / "two")["far_above"]["n"] == 2
+
+
+def test_an_unchanged_claim_whose_rows_were_not_kept_has_the_verdict_it_had(lnlab, copy, spec):
+    path = copy / EXPERIMENT
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"kept": []}))
+    before = verdicts(copy)
+    spec.write_text(spec.read_text().replace("It is a million times as large.", "It is far larger."))
+    said = lnlab("report", "--from", "reports/tiny")
+    assert "0 claims judged, 2 unchanged, whose rows are not in the tables" in said.err
+    after = verdicts(copy)
+    assert after["far_above"].pop("says") == "It is far larger."
+    assert after["far_above"] == {key: value for key, value in before["far_above"].items() if key != "says"}
+    spec.write_text(spec.read_text().replace(LINES, "    at_least: 0.0001\n"))
+    lnlab("report", "--from", "reports/tiny")
+    assert verdicts(copy)["far_above"]["verdict"] == "not testable here", "it asks something else now"
+
+
+def test_an_ill_posed_claim_names_its_line_and_takes_no_other_with_it(lnlab, copy, spec):
+    after = "placement: post}\n    to: {placement: pre}\n" + LINES
+    spec.write_text(spec.read_text().replace(f"layer: last, {after}", after))
+    assert lnlab("report", "--from", "reports/tiny").code == 0
+    row = verdicts(copy)["far_above"]
+    assert row["verdict"] == "ill-posed"
+    assert row["reason"].startswith("tiny.yaml:")
+
+
+def test_several_reports_are_made_again_and_one_that_cannot_keeps_no_other_back(lnlab, copy):
+    shutil.copytree(copy, copy.with_name("second"))
+    (copy / "index.html").unlink()
+    (copy.with_name("second") / "index.html").unlink()
+    said = lnlab("report", "--from", "reports/tiny", "reports/none", "reports/second")
+    assert said.code == 2
+    assert said.out == "reports/tiny/index.html\nreports/second/index.html\n"
+    assert "reports/none/data/experiment.json: cannot be read" in said.err
+
+
+@pytest.mark.parametrize(
+    ("words", "what"),
+    [
+        (["reports/tiny", "-s", "seeds=2"], "--profile and -s are those of the report"),
+        (["reports/tiny", "reports/tiny", "--out", "x"], "2 reports would be written into x"),
+        (["reports/tiny", "tiny.yaml", "--as-judged"], "tiny.yaml would be the spec of no report"),
+        (["reports/tiny", "reports/tiny", "tiny.yaml"], "tiny.yaml would be the spec of several reports"),
+    ],
+)
+def test_what_does_not_go_together_is_refused(lnlab, copy, spec, words, what):
+    said = lnlab("report", "--from", *words)
+    assert said.code == 2
+    assert what in said.err
+
+
+def test_only_with_from_can_verdicts_stay(lnlab, ran):
+    assert "--as-judged goes with --from" in lnlab("report", "--as-judged").err
+    assert "one report is of one spec" in lnlab("report", "tiny.yaml", "tiny.yaml").err
+
+
+def test_how_long_an_epoch_is_comes_from_the_runs(lnlab, tiny):
+    text = tiny.read_text().replace("train: 200}", "train: 60}").replace("seeds: 3\n", "seeds: 2\nTRAIN\n", 1)
+    text = text.replace("TRAIN", "optimizer: {kind: adam, lr: 1e-2}\ntrain: {epochs: 1}")
+    tiny.write_text(text)
+    assert lnlab("run", "tiny.yaml", "-w", 1, "-q").code == 0
+    assert lnlab("report", "tiny.yaml", "-q").code == 0
+    folder = tiny.parent / "reports" / "tiny"
+    steps = set(pl.read_parquet(folder / "data" / "runs.parquet")["steps"])
+    assert len(steps) == 1
+    assert steps != {1000}, "what an epoch passes for where no corpus is read"
+    first = contents(folder)
+    said = lnlab("report", "--from", "reports/tiny")
+    assert said.err.endswith("2 claims judged\n"), said.err
+    assert contents(folder) == first

@@ -1,0 +1,40 @@
+"""Every committed report can be read, and its verdicts follow from its own tables. No corpus and no store is needed."""
+
+from pathlib import Path
+
+import pytest
+
+from lnlab.catalogue import REGISTRIES
+from lnlab.cli.facts import claims_of
+from lnlab.compile.decisions import from_json
+from lnlab.compile.front import compile_front, naming
+from lnlab.report.coverage import covered, drawable, known, of_claim
+from lnlab.report.folder import read_folder
+from lnlab.report.matching import match
+from lnlab.report.registries import FRAME_REGISTRIES
+from lnlab.report.rejudge import follows
+from lnlab.spec.load import parse
+
+FOLDERS = sorted((Path(__file__).parents[1] / "reports").glob("*/real"))
+EVERY = {**REGISTRIES, **FRAME_REGISTRIES}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.parent.name)
+def test_the_first_verdict_of_each_kind_follows_from_the_tables(folder):
+    facts, results, verdicts = read_folder(folder)
+    document, decisions = parse(facts.spec, Path(facts.path)), [from_json(each) for each in facts.decisions]
+    front = compile_front(document, EVERY, profile=facts.profile, overrides=facts.overrides, decisions=decisions)
+    matched = match(results, front.settings, front.experiment.seeds, naming(EVERY))
+    assert not matched.absent
+    assert matched.results.runs.equals(results.runs)
+    assert matched.results.axes.equals(results.axes)
+    assert all(drawable(section, facts.kept) for section in front.sections)
+    claims = claims_of(zip(front.experiment.claims, front.claims, strict=True))
+    pairs = [(c, v) for c, v in zip(claims, verdicts, strict=True) if covered(of_claim(c), known(facts.kept))]
+    first = {claim["kind"]: (claim, verdict) for claim, verdict in reversed(pairs)}
+    assert [claim["id"] for claim, verdict in first.values() if not follows(claim, matched.results, verdict)] == []
+
+
+def test_there_are_committed_reports():
+    assert FOLDERS
