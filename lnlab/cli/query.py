@@ -1,15 +1,19 @@
 """``lnlab query``: one SELECT over the tables of an experiment, in memory; it can neither read nor change a file."""
 
+import json
 import re
+import subprocess
+import sys
 from collections.abc import Mapping
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from lnlab.cli.options import AsJson, Folder, Overrides, Plugins, Profile
 from lnlab.cli.request import Request, kept, last, open_store
-from lnlab.cli.terminal import one_line, out, print_json, table
+from lnlab.cli.terminal import count, err, one_line, out, print_json, quantity, table
 from lnlab.errors import LabError, Problem
 from lnlab.userfiles import user_path
 
@@ -23,7 +27,10 @@ EXAMPLE = (
 WHERE = "lnlab query"
 _BEGINNING = re.compile(r"[\s(]*(select|with|show|explain)\b", re.IGNORECASE)
 _READER = re.compile(r"\b(read|scan)_\w+", re.IGNORECASE)
-_SCAN = re.compile(r"^\W*\w+ SCAN \[", re.MULTILINE)
+SECONDS = 30
+ROWS = 10_000
+MEMORY = 4 * 2**30
+"""Bytes beyond those of the tables."""
 
 
 def query(
@@ -38,6 +45,10 @@ def query(
     profile: Profile = None,
     as_json: AsJson = False,
     as_csv: Annotated[bool, typer.Option("--csv", help="Print CSV.")] = False,
+    seconds: Annotated[
+        int, typer.Option("--timeout", min=1, max=1_000_000, metavar="SECONDS", help="End the query after this time.")
+    ] = SECONDS,
+    limit: Annotated[int, typer.Option("--limit", min=1, metavar="ROWS", help="Print at most so many rows.")] = ROWS,
 ) -> None:
     """Ask the tables of a run in SQL.
 
@@ -47,7 +58,8 @@ def query(
     stored = kept(store, Request(spec, profile, tuple(overrides), tuple(plugins))) if spec else last(store)
     results = store.results(stored.digest)
     frames = {"runs": results.runs, "axes": results.axes, **results.tables}
-    found = answer(statement, {**frames, "verdicts": store.verdicts(stored.digest)})
+    tables = {**frames, "verdicts": store.verdicts(stored.digest)}
+    found, more = answer(statement, tables, seconds=seconds, limit=limit)
     if as_json:
         print_json(found.to_dicts())
     elif as_csv:
@@ -56,28 +68,57 @@ def query(
         rows = [[_cell(value) for value in row] for row in found.iter_rows()]
         numeric = [name for name, kind in found.schema.items() if kind.is_numeric()]
         out().print(table(found.columns, rows, numeric=numeric))
+    if more:
+        err().print(f"the first {count(limit, 'row')}; there are more: --limit ROWS prints them")
 
 
-def answer(statement: str, frames: "Mapping[str, pl.DataFrame]") -> "pl.DataFrame":
-    """The rows that ``statement`` selects from ``frames``.
+def answer(
+    statement: str, frames: "Mapping[str, pl.DataFrame]", *, seconds: int = SECONDS, limit: int | None = None
+) -> "tuple[pl.DataFrame, bool]":
+    """The rows that ``statement`` selects from ``frames``, and whether there are more than ``limit``.
 
     Raises:
-        LabError: the statement does anything but select from these tables, or is not SQL that Polars knows.
+        LabError: the statement does anything but select from these tables, is not SQL that Polars knows, or takes more
+            time or memory than it may.
     """
-    import polars as pl
-
     tables = f"the tables are {', '.join(sorted(frames))}"
     if not _BEGINNING.match(statement):
         raise LabError(Problem(WHERE, "this statement does not select anything", f"begin with SELECT; {tables}"))
     if reads := _READER.search(statement):
         raise LabError(Problem(WHERE, f"'{reads[0]}' reads files, and a query may not", tables))
+    with TemporaryDirectory(prefix="lnlab-query-") as folder:
+        return _selected(statement, frames, Path(folder), seconds, limit, tables)
+
+
+def _selected(
+    statement: str, frames: "Mapping[str, pl.DataFrame]", folder: Path, seconds: int, limit: int | None, tables: str
+) -> "tuple[pl.DataFrame, bool]":
+    """What a process of its own selects, which is killed when time is up or the user interrupts."""
+    import polars as pl
+
+    paths = {name: str(folder / f"{number}.arrow") for number, name in enumerate(frames)}
+    for name, frame in frames.items():  # a table that the statement does not name is sent without rows
+        (frame if name.lower() in statement.lower() else frame.clear()).write_ipc(paths[name])
+    result = folder / "result.arrow"
+    request = {"statement": statement, "tables": paths, "result": str(result), "limit": limit}
+    request |= {"seconds": seconds, "memory": MEMORY}
+    command = [sys.executable, "-P", str(Path(__file__).with_name("sql.py"))]
     try:
-        selected = pl.SQLContext(frames=dict(frames)).execute(statement)
-        if _SCAN.search(selected.explain(optimized=False)):
-            raise LabError(Problem(WHERE, "this statement reads files, and a query may not", tables))
-        return selected.collect()
-    except pl.exceptions.PolarsError as error:
-        raise LabError(Problem(WHERE, str(error).partition("\n")[0], tables)) from error
+        done = subprocess.run(  # noqa: S603 - this interpreter, and a file of this package
+            command, input=json.dumps(request), capture_output=True, text=True, timeout=seconds, check=False
+        )
+    except subprocess.TimeoutExpired as error:
+        what, remedy = f"no answer within {seconds} s", "simplify the statement, or give more time with --timeout"
+        raise LabError(Problem(WHERE, what, remedy)) from error
+    if done.returncode < 0:  # Polars aborts where memory is refused, and a stack that is too deep is a fault
+        what = f"it needs more than {quantity(MEMORY, 'B')} of memory, or is nested too deep"
+        raise LabError(Problem(WHERE, what, "simplify the statement, or select fewer rows"))
+    if done.returncode:
+        raise RuntimeError(done.stderr)
+    found = json.loads(done.stdout)
+    if "error" in found:
+        raise LabError(Problem(WHERE, found["error"], tables))
+    return pl.read_ipc(result), found["more"]
 
 
 def _cell(value: object) -> str:

@@ -1,8 +1,13 @@
 import csv
 import io
 import json
+import signal
+import subprocess
+import sys
+import time
 
 import polars as pl
+import psutil
 import pytest
 
 from lnlab.cli.query import answer
@@ -12,13 +17,13 @@ FRAMES = {"runs": pl.DataFrame({"run": ["a", "b"], "seed": [1, 2], "status": ["x
 
 
 def test_a_select_is_what_polars_makes_of_it():
-    assert answer("SELECT run FROM runs WHERE seed > 1", FRAMES).to_dicts() == [{"run": "b"}]
-    assert answer(" WITH t AS (SELECT seed FROM runs) SELECT sum(seed) AS n FROM t", FRAMES).to_dicts() == [{"n": 3}]
-    assert answer("show tables", FRAMES)["name"].to_list() == ["runs"]
+    assert answer("SELECT run FROM runs WHERE seed > 1", FRAMES)[0].to_dicts() == [{"run": "b"}]
+    assert answer(" WITH t AS (SELECT seed FROM runs) SELECT sum(seed) AS n FROM t", FRAMES)[0].to_dicts() == [{"n": 3}]
+    assert answer("show tables", FRAMES)[0]["name"].to_list() == ["runs"]
 
 
 def test_text_that_looks_like_a_plan_is_no_file():
-    assert answer("SELECT run FROM runs WHERE status = 'x SCAN [y'", FRAMES).to_dicts() == [{"run": "a"}]
+    assert answer("SELECT run FROM runs WHERE status = 'x SCAN [y'", FRAMES)[0].to_dicts() == [{"run": "a"}]
 
 
 @pytest.mark.parametrize(
@@ -99,3 +104,50 @@ def test_verdicts_can_be_asked_for(ran, lnlab):
         {"claim": "far_above", "n": 3},
     ]
     assert json.loads(lnlab("query", "SELECT seeds FROM verdicts", "--json").json[0]["seeds"]).keys() == {"1", "2", "3"}
+
+
+DEEP = " ".join(["SELECT run FROM runs WHERE seed = 0", *(f"OR seed = {n}" for n in range(30_000))])
+
+
+@pytest.mark.parametrize(
+    "statement", ["SELECT columns('(') FROM runs", "SELECT greatest() FROM runs", "SELECT greatest() AS a"]
+)
+def test_what_polars_panics_about_is_one_line(ran, lnlab, statement):
+    said = lnlab("query", statement)
+    assert (said.code, said.out) == (2, "")
+    assert len(said.err.splitlines()) == 1
+    assert said.err.startswith("lnlab query: ")
+
+
+def test_a_query_has_a_bound_on_its_memory(monkeypatch):
+    monkeypatch.setattr("lnlab.cli.query.MEMORY", 2**29)
+    assert answer("SELECT run FROM runs", FRAMES)[0].height == 2
+    with pytest.raises(LabError, match="it needs more than 537 MB of memory"):
+        answer("SELECT lpad('a', 1000000000, 'b') FROM runs", FRAMES, seconds=120)
+
+
+def test_a_query_ends_when_its_time_is_up():
+    begun = time.monotonic()
+    with pytest.raises(LabError, match=r"no answer within 1 s; .* --timeout"):
+        answer(DEEP, FRAMES, seconds=1)
+    assert time.monotonic() - begun < 10
+
+
+def test_a_query_is_interrupted(ran):
+    command = [sys.executable, "-m", "lnlab", "query", DEEP[:100_000], "--timeout", "600"]
+    running = subprocess.Popen(command, stderr=subprocess.DEVNULL, start_new_session=True)
+    deadline = time.monotonic() + 60
+    while not psutil.Process(running.pid).children() and time.monotonic() < deadline:
+        time.sleep(0.1)
+    (child,) = psutil.Process(running.pid).children()
+    time.sleep(1)
+    running.send_signal(signal.SIGINT)
+    assert running.wait(20) == 130
+    child.wait(20)  # raises where it goes on
+
+
+def test_no_more_rows_are_printed_than_the_limit(ran, lnlab):
+    said = lnlab("query", "SELECT * FROM sites", "--json", "--limit", 2)
+    assert len(said.json) == 2
+    assert said.err == "the first 2 rows; there are more: --limit ROWS prints them\n"
+    assert lnlab("query", "SELECT 1 AS a", "--json", "--limit", 1).err == ""

@@ -1,0 +1,59 @@
+"""The process in which Polars runs a query: one that may be ended at any moment, whatever it is doing.
+
+Run as a program: a request as JSON on standard input, an answer as JSON on standard output, tables as Arrow files.
+"""
+
+import json
+import re
+import resource
+import signal
+import sys
+from typing import Any
+
+import polars as pl
+
+_SCAN = re.compile(r"^\W*\w+ SCAN \[", re.MULTILINE)
+READS = "this statement reads files, and a query may not"
+
+
+def select(request: dict[str, Any]) -> dict[str, Any]:
+    """The answer to a request.
+
+    Args:
+        request: the ``statement``, the ``tables`` by name (paths of Arrow files), the ``result`` (the path to write),
+            ``limit`` in rows, or None, and ``memory`` in bytes beyond that of the tables.
+
+    Returns:
+        ``more``, whether there were more rows than the limit; or ``error``, why there is no result.
+    """
+    frames = {name: pl.read_ipc(path) for name, path in request["tables"].items()}
+    _bound(request["memory"])
+    try:
+        selected = pl.SQLContext(frames=frames).execute(request["statement"])
+        if _SCAN.search(selected.explain(optimized=False)):
+            return {"error": READS}
+        limit = request["limit"]
+        rows = (selected if limit is None else selected.head(limit + 1)).collect()
+        rows.head(limit if limit is not None else rows.height).write_ipc(request["result"])
+    except BaseException as error:
+        return {"error": str(error).partition("\n")[0] or type(error).__name__}
+    return {"more": limit is not None and rows.height > limit}
+
+
+def _bound(memory: int) -> None:
+    """Let this process map no more than ``memory`` bytes beyond what it has mapped already."""
+    try:
+        with open("/proc/self/statm", encoding="ascii") as file:  # noqa: PTH123 - one number
+            mapped = int(file.read().split()[0]) * resource.getpagesize()
+    except OSError:  # a platform without /proc
+        mapped = 0
+    _, hard = resource.getrlimit(resource.RLIMIT_AS)
+    bound = mapped + memory if hard == resource.RLIM_INFINITY else min(mapped + memory, hard)
+    resource.setrlimit(resource.RLIMIT_AS, (bound, hard))
+
+
+if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process that asked ends this one
+    given = json.load(sys.stdin)
+    signal.alarm(given["seconds"] + 5)  # also where nobody is left to end it
+    print(json.dumps(select(given)))
