@@ -48,6 +48,17 @@ class DataFacts(Facts):
         return None if self.fingerprint is None else self.fingerprint(roots, choice)
 
 
+@dataclass(frozen=True)
+class SectionFacts(Facts):
+    """What a section says of itself.
+
+    Attributes:
+        implied: derived quantities that it shows without being told to, where what they are measured against is clear.
+    """
+
+    implied: tuple[str, ...] = ()
+
+
 def never(*_: object) -> bool:
     """The default of a fact that is a condition: it never holds."""
     return False

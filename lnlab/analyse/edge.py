@@ -15,6 +15,7 @@ from lnlab.analyse.settings import Setting, settings
 from lnlab.analyse.training import as_quantity, curve
 from lnlab.keys import Json
 from lnlab.rectification import ADAPTIVE_ABOVE, rectification
+from lnlab.spec.references import BEST
 from lnlab.tables import Results
 
 RATE = "learning_rate"
@@ -55,9 +56,9 @@ def rate_over_edge(results: Results) -> pl.DataFrame:
 def sharpness_at_equal_nll(results: Results) -> pl.DataFrame:
     """``λ_max where L_t = L*``: the sharpness of runs of a seed at one loss (after Gilmer et al., 2022).
 
-    L* is the highest last validation nll among the runs of the seed that learn a quarter of what can be learned, so
-    that all of these come to it. Between the states around it log λ_max is taken as linear in the loss. A run that does
-    not get there has none.
+    L* is the highest last validation nll among the runs of the seed that learn a quarter of what the best variant does,
+    so that all of these come to it. Between the states around it log λ_max is taken as linear in the loss. A run that
+    does not get there has none.
     """
     level = _levels(results)
     losses = curve(results, "nll", "validation").select("run", "step", _nll="value")
@@ -120,6 +121,6 @@ def _times_rate(results: Results, quantity: str) -> pl.DataFrame:
 
 def _levels(results: Results) -> pl.DataFrame:
     """``_task seed _level``: L* of each task and seed; none where no run learns."""
-    learned = fractions(results).filter(pl.col("value") >= FAILS, ~pl.col("cut")).select("run", "step")
+    learned = fractions(results, BEST).filter(pl.col("value") >= FAILS, ~pl.col("cut")).select("run", "step")
     last = curve(results, "nll", "validation").join(learned, on=["run", "step"], how="semi", maintain_order="left")
     return with_task(results, last).group_by("_task", "seed", maintain_order=True).agg(_level=pl.col("value").max())

@@ -1,6 +1,7 @@
 """Quantities that follow from stored ones. They are named in a selection like any other: ``quantity: <name>``.
 
-A builder is ``(results) -> rows``: a frame of ``run variant seed step quantity``, site columns and ``value``.
+A builder is ``(results) -> rows``: a frame of ``run variant seed step quantity``, site columns and ``value``,
+or ``(results, reference) -> rows`` where its facts have a ``reference``.
 """
 
 from collections.abc import Callable, Mapping
@@ -25,6 +26,9 @@ class QuantityFacts(Facts):
         trained: whether it is there only where a run trains.
         across: whether a run's number is made of other runs' too.
         over: the path of the setting that it is taken over: one number is left of all runs that differ there alone.
+        reference: whether it is measured against variants that a selection names as its ``reference``, and which these
+            are where none is named: the ``best`` of all, or those that are ``compared``.
+        bimodal: how far its numbers of one variant may span over seeds for a mean to speak for them; None: any far.
         told_by: the keys of a selection that say which of several numbers is meant.
     """
 
@@ -34,6 +38,8 @@ class QuantityFacts(Facts):
     trained: bool = False
     across: bool = False
     over: str | None = None
+    reference: Literal["best", "compared"] | None = None
+    bimodal: float | None = None
     told_by: tuple[str, ...] = ()
 
 

@@ -16,6 +16,7 @@ from lnlab.analyse.learned import TRAINS, fractions
 from lnlab.analyse.quantities import STATE, quantities
 from lnlab.analyse.settings import but_for, settings, value_at
 from lnlab.analyse.training import as_quantity, curve, final_losses
+from lnlab.keys import Json
 from lnlab.tables import Results
 
 RATE = "optimizer.lr"
@@ -73,13 +74,14 @@ def basin_edge(results: Results) -> pl.DataFrame:
     return _over(results, "basin_edge", edge)
 
 
-@quantities.register("max_stable_lr", of=_SHARES, needs=_NEEDS, **_TAGS)
-def max_stable_lr(results: Results) -> pl.DataFrame:
+@quantities.register("max_stable_lr", of=_SHARES, needs=_NEEDS, reference="best", **_TAGS)
+def max_stable_lr(results: Results, reference: Json = None) -> pl.DataFrame:
     """``max {lr : phi > .9 from the best rate up to lr}``: the largest rate that still trains (Wortsman et al., 2023).
 
-    0 where not even the best rate trains. Smaller rates need not train: they may be too slow for so many updates.
+    phi is the learned fraction, of what ``reference`` has learned, or ``best`` of all. 0 where not even the best rate
+    trains. Smaller rates need not train: they may be too slow for so many updates.
     """
-    return _over(results, "max_stable_lr", largest_stable)
+    return _over(results, "max_stable_lr", largest_stable, fractions(results, reference))
 
 
 @quantities.register("lr_sensitivity", of=_LOSSES, needs=f"{_NEEDS}, and the validation loss at step 0", **_TAGS)
@@ -118,14 +120,21 @@ def sensitivity(grid: Grid) -> float | None:
     return math.fsum(min(loss, grid.start) - grid.losses[grid.best] for loss in grid.losses) / len(grid.losses)
 
 
-def grids(results: Results) -> list[Grid]:
-    """Every grid of which each run has a final loss and none was cut short, in the order of the plan."""
+def grids(results: Results, learned: pl.DataFrame | None = None) -> list[Grid]:
+    """Every grid of which each run has a final loss and none was cut short, in the order of the plan.
+
+    Args:
+        results: what an experiment found.
+        learned: the learned fraction of every run, where it is asked for.
+    """
     rates = {variant: value_at(setting, RATE) for variant, setting in settings(results).items()}
     group = pl.col("variant").replace_strict(but_for(results, RATE), default=None, return_dtype=pl.String)
     rate = pl.col("variant").replace_strict(rates, default=None, return_dtype=pl.Float64)
     start = curve(results, "nll", "validation").filter(pl.col("step") == 0).select("run", _start="value")
     runs = results.runs.filter(pl.col("steps") > 0).select("run", "variant", "seed", "steps", _group=group, _rate=rate)
-    for rows, name in ((final_losses(results).filter(~pl.col("cut")), "_loss"), (fractions(results), "_share")):
+    losses = final_losses(results).filter(~pl.col("cut"))
+    shares = losses.with_columns(value=pl.lit(None, pl.Float64)) if learned is None else learned
+    for rows, name in ((losses, "_loss"), (shares, "_share")):
         runs = runs.join(rows.select("run", pl.col("value").alias(name)), on="run", how="left", maintain_order="left")
     runs = runs.join(start, on="run", how="left", maintain_order="left").drop_nulls("_rate")
     return [found for _, rows in runs.group_by("_group", "seed", maintain_order=True) if (found := _grid(rows))]
@@ -145,8 +154,10 @@ def _grid(rows: pl.DataFrame) -> Grid | None:
     )
 
 
-def _over(results: Results, name: str, number: Callable[[Grid], float | None]) -> pl.DataFrame:
+def _over(
+    results: Results, name: str, number: Callable[[Grid], float | None], learned: pl.DataFrame | None = None
+) -> pl.DataFrame:
     """The number of every grid, as rows of a quantity."""
     types = {"run": pl.String, "variant": pl.String, "seed": pl.Int64, "step": pl.Int64, "value": pl.Float64}
-    rows = [(*grid.first, number(grid)) for grid in grids(results)]
+    rows = [(*grid.first, number(grid)) for grid in grids(results, learned)]
     return as_quantity(pl.DataFrame(rows, schema=types, orient="row").select(*STATE, "value"), name)

@@ -4,7 +4,8 @@ Values are a word, a number, a bool, ``null``, or a list of these. A word agains
 form (``placement``, ``model.layers``) takes runs whose stacks agree; ``layer`` may be ``first`` or ``last``, counted in
 the stack of that row, and ``step`` may be ``last``, where a run that comes to its end is measured last. A quantity
 that is measured at sites and along the curve is told apart by ``split``, which is null at sites. What is measured along
-a line of its own has its place there as ``x``.
+a line of its own has its place there as ``x``. ``reference`` is no condition: it names what a derived number is
+measured against (``lnlab.spec.references``).
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -12,11 +13,13 @@ from collections.abc import Iterable, Mapping, Sequence
 import polars as pl
 
 from lnlab.analyse.quantities import fact, quantities
+from lnlab.analyse.references import NoReference
 from lnlab.analyse.settings import STACKS, found_at, has_value, paths, settings, value_at, words
 from lnlab.analyse.stopped import stopped
 from lnlab.errors import LabError, Problem, nearest
-from lnlab.keys import Json
+from lnlab.keys import Json, canonical
 from lnlab.spec.columns import COLUMNS, LAST
+from lnlab.spec.references import BEST, REFERENCE
 from lnlab.spec.values import matches
 from lnlab.tables import Results
 
@@ -55,15 +58,42 @@ def measured(results: Results, selection: Selection) -> pl.DataFrame:
     parts = [table for name in MEASURED if (table := results.tables.get(name)) is not None]
     if asked is not None:
         parts = [table.filter(pl.col("quantity").is_in(asked)) for table in parts]
-        parts += [_derived(results, q) for q in asked if q in quantities.entries]
+        parts += [_derived(results, q, selection) for q in asked if q in quantities.entries]
     return pl.concat(parts, how="diagonal_relaxed")
 
 
-def _derived(results: Results, quantity: str) -> pl.DataFrame:
-    """The rows of a derived quantity: a claim reads them once a seed and place, and they may follow from many runs."""
-    if quantity not in results.derived:
-        results.derived[quantity] = quantities[quantity].build(results)
-    return results.derived[quantity]
+def _derived(results: Results, quantity: str, selection: Selection) -> pl.DataFrame:
+    """The rows of a derived quantity: a claim reads them once a seed and place, and they may follow from many runs.
+
+    Raises:
+        NothingSelected: it is measured against a reference, and there is none.
+    """
+    entry = quantities[quantity]
+    against = entry.facts.reference is not None
+    reference = reference_of(selection) if against else None
+    name = quantity if reference is None else canonical([quantity, reference])
+    if name not in results.derived:
+        try:
+            results.derived[name] = entry.build(results, reference) if against else entry.build(results)
+        except NoReference as error:
+            raise NothingSelected(*error.problems) from error
+    return results.derived[name]
+
+
+def reference_of(selection: Selection) -> Json:
+    """What a selection is measured against: what it names, else what its quantity takes by itself, else None.
+
+    A quantity that compares variants takes those that the selection takes, by their settings.
+    """
+    if REFERENCE in selection or fact(selection, "reference") != "compared":
+        return selection.get(REFERENCE)
+    return about_settings(selection) or BEST
+
+
+def about_settings(selection: Selection) -> dict[str, Json]:
+    """The conditions on the setting alone."""
+    apart = {*COLUMNS, *OF_RUNS, REFERENCE}
+    return {path: wanted for path, wanted in selection.items() if path not in apart}
 
 
 def narrowed(results: Results, rows: pl.DataFrame, key: str, wanted: Json) -> pl.DataFrame:
@@ -104,7 +134,7 @@ def runs_with(results: Results, selection: Selection, over: str | None = None) -
     Where ``over`` is a path of the setting, only runs that have a value there.
     """
     known = set(COLUMNS).union(*(results.tables[name].columns for name in MEASURED if name in results.tables))
-    taken = variants_with(results, {k: w for k, w in selection.items() if k not in {*known, *OF_RUNS}})
+    taken = variants_with(results, {k: w for k, w in selection.items() if k not in {*known, *OF_RUNS, REFERENCE}})
     runs = results.runs.filter(pl.col("variant").is_in(taken))
     for key in OF_RUNS:
         if key in selection:
@@ -160,7 +190,8 @@ def _nothing_called(selection: Selection, stored: set[str]) -> Problem:
 
 def _steps_first(selection: Selection) -> list[tuple[str, Json]]:
     """The conditions; which step is the last one is decided before any of them has left out runs."""
-    return sorted(selection.items(), key=lambda condition: condition[0] != "step")
+    conditions = [condition for condition in selection.items() if condition[0] != REFERENCE]
+    return sorted(conditions, key=lambda condition: condition[0] != "step")
 
 
 def listed(value: Json) -> list[Json]:

@@ -7,7 +7,7 @@ failed, too, if a look was to come, though it has a number wherever any seed has
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
@@ -38,6 +38,8 @@ class Series:
         lost: seeds that stopped for another reason (time, memory, an error, a stop rule), with it.
         pending: seeds that have not run to their end yet.
         trained: whether anything was measured after step 0.
+        bimodal: how far the numbers of one variant span over seeds, where that is further than a mean can speak for;
+            else None. Only of quantities that say how far that is.
     """
 
     numbers: pl.DataFrame
@@ -45,6 +47,7 @@ class Series:
     lost: Mapping[int, str]
     pending: tuple[int, ...]
     trained: bool
+    bimodal: float | None = None
 
     @property
     def seeds(self) -> list[int]:
@@ -99,8 +102,18 @@ def series(
     _refuse_open(results, heads(results, runs, of) if rows.is_empty() else rows, over)
     levels = pl.concat([rows["x"], runs["x"].cast(rows["x"].dtype)]).drop_nulls().n_unique() if over else 1
     taken = runs.with_columns(pl.col("status").replace(STOPPED, "finished")) if cut else runs
-    found = _sorted_out(rows, taken, levels, reduce, fact(of, "needs"))
+    found = replace(_sorted_out(rows, taken, levels, reduce, fact(of, "needs")), bimodal=_bimodal(rows, of))
     return _without(found, missed(results, of, rows, runs)) if over == "step" else found
+
+
+def _bimodal(rows: pl.DataFrame, of: Selection) -> float | None:
+    """The largest span over seeds of the numbers of a variant at one x, where it passes the limit of its quantity."""
+    if (limit := fact(of, "bimodal")) is None:
+        return None
+    value = pl.col("value").filter(pl.col("value").is_finite())
+    spans = rows.group_by("variant", "x").agg(span=value.max() - value.min())["span"].drop_nulls()
+    widest = float(spans.max() or 0.0)  # type: ignore[arg-type]
+    return widest if widest > limit else None
 
 
 def _over(runs: pl.DataFrame) -> bool:
@@ -129,7 +142,12 @@ def quotient(a: Series, b: Series) -> Series:
     lost = {seed: why for seed, why in {**a.lost, **b.lost}.items() if seed not in pending}
     failed = {seed: why for seed, why in {**a.failed, **b.failed}.items() if seed not in pending | lost.keys()}
     numbers = pairs.select("seed", "x", value=ratio)
-    return Series(numbers, failed, lost, tuple(sorted(pending)), a.trained or b.trained)
+    return Series(numbers, failed, lost, tuple(sorted(pending)), a.trained or b.trained, widest(a.bimodal, b.bimodal))
+
+
+def widest(*spans: float | None) -> float | None:
+    """The largest of the spans that there are, or None."""
+    return max((span for span in spans if span is not None), default=None)
 
 
 def _with_x(frame: pl.DataFrame, over: str | None) -> pl.DataFrame:
@@ -196,7 +214,7 @@ def _without(found: Series, missed: Mapping[int, str]) -> Series:
     """The same, these seeds failed, which have been trained."""
     numbers = found.numbers.filter(~pl.col("seed").is_in(list(missed)))
     failed = dict(sorted({**found.failed, **missed}.items()))
-    return Series(numbers, failed, found.lost, found.pending, found.trained or bool(missed))
+    return replace(found, numbers=numbers, failed=failed, trained=found.trained or bool(missed))
 
 
 def _reduced(numbers: pl.DataFrame, reduce: Reduce) -> pl.DataFrame:

@@ -1,4 +1,4 @@
-"""What training came to, from the curves that it left behind; a run that diverged ranks worst.
+"""What training came to, from the curves that it left behind; a run that diverged or exploded ranks worst.
 
 Losses are validation nlls, never smoothed: a smoothed loss has a floor that depends on the vocabulary.
 """
@@ -10,6 +10,9 @@ import polars as pl
 from lnlab.analyse.quantities import SITE, STATE, quantities
 from lnlab.analyse.stopped import stopped
 from lnlab.tables import ENDED, Results, schema
+
+EXPLODED = 2.0
+"""Times its validation nll before any update: a run that ends above has exploded, though every loss was finite."""
 
 
 def curve(results: Results, quantity: str, split: str) -> pl.DataFrame:
@@ -32,15 +35,22 @@ def as_quantity(rows: pl.DataFrame, name: str) -> pl.DataFrame:
 def final_losses(results: Results) -> pl.DataFrame:
     """``run variant seed step value cut`` of every run that trained to an end: its last validation nll.
 
-    Infinite where the run diverged; ``cut`` where a rule stopped it. ``step`` is where the value was taken.
+    Infinite where the run diverged, or exploded while finite; ``cut`` where a rule stopped it. ``step`` is where the
+    value was taken.
     """
-    last = curve(results, "nll", "validation").group_by("run", maintain_order=True).last()
+    evaluated = curve(results, "nll", "validation")
+    last = evaluated.group_by("run", maintain_order=True).last()
+    first = evaluated.filter(pl.col("step") == 0).select("run", _start="value")
     runs = results.runs.filter(pl.col("steps") > 0, pl.col("status").is_in(ENDED))
     made = pl.col("done") if "done" in runs.columns else pl.lit(None, pl.Int64)
     joined = runs.with_columns(cut=stopped(runs)).join(
-        last.select("run", "step", "value"), on="run", how="left", maintain_order="left"
+        last.select("run", "step", "value").join(first, on="run", how="left"),
+        on="run",
+        how="left",
+        maintain_order="left",
     )
-    failed = pl.col("status").eq("diverged") | ~pl.col("value").is_finite()
+    exploded = pl.col("value") > EXPLODED * pl.col("_start")
+    failed = pl.col("status").eq("diverged") | ~pl.col("value").is_finite() | exploded.fill_null(value=False)
     found = joined.with_columns(
         value=pl.when(failed.fill_null(value=False)).then(math.inf).otherwise("value"),
         step=pl.when(pl.col("status") == "diverged").then(pl.coalesce(made, "step", "steps")).otherwise("step"),
@@ -50,13 +60,19 @@ def final_losses(results: Results) -> pl.DataFrame:
 
 @quantities.register("final_nll", of=("nll",), trained=True)
 def final_nll(results: Results) -> pl.DataFrame:
-    """``L``: the validation nll where a run was evaluated last, infinite where it diverged (Xiong et al., 2020)."""
+    """``L``: the validation nll where a run was evaluated last (Xiong et al., 2020).
+
+    Infinite where it diverged, or ends above twice what it began with.
+    """
     return as_quantity(final_losses(results), "final_nll")
 
 
 @quantities.register("best_nll_of_run", of=("nll",), trained=True)
 def best_nll_of_run(results: Results) -> pl.DataFrame:
-    """``min_t L_t``: the lowest validation nll of a run, infinite where it diverged (Xiong et al., 2020)."""
+    """``min_t L_t``: the lowest validation nll of a run (Xiong et al., 2020).
+
+    Infinite where it diverged, or ends above twice what it began with.
+    """
     finite = curve(results, "nll", "validation").filter(pl.col("value").is_finite())
     least = finite.group_by("run", maintain_order=True).agg(_least=pl.col("value").min())
     found = final_losses(results).join(least, on="run", how="left", maintain_order="left")

@@ -16,7 +16,7 @@ from lnlab.claims.claim import Finding, claims
 from lnlab.claims.exact import every_sample
 from lnlab.claims.places import Each, at, places
 from lnlab.claims.region import Region, region
-from lnlab.claims.sample import TOO_MANY, Sample, least, notes, obstacle, of_one, single
+from lnlab.claims.sample import Sample, counted, least, notes, obstacle, of_one, single
 from lnlab.claims.student import measured, signs
 from lnlab.claims.together import Member, together
 from lnlab.keys import Json
@@ -99,6 +99,6 @@ def _often(members: list[Member], allowed: Region, probability: float) -> Findin
 def _tightness(found: Finding, sample: Sample, allowed: Region) -> str:
     """Measured over bound, where there is one edge."""
     edges = [edge for edge in (allowed.low, allowed.high) if edge]
-    if len(edges) != 1 or found.estimate is None or sample.failing > TOO_MANY:
+    if len(edges) != 1 or found.estimate is None or counted(sample):
         return ""
     return f"; tightness (measured/bound) {found.estimate / edges[0]:.3g}"

@@ -13,6 +13,7 @@ from typing import Literal
 
 from lnlab.analyse.scope import scope
 from lnlab.analyse.select import NothingSelected, runs_with, select
+from lnlab.claims.comparing import comparing
 from lnlab.errors import LabError, Problem
 from lnlab.facts import Facts
 from lnlab.keys import Json
@@ -136,6 +137,7 @@ def judge(claim: Claim, results: Results) -> Verdict:
 def _judged_at(where: str, claim: Claim, results: Results) -> Verdict:
     """The verdict of a claim, or of what one requires, which stands there."""
     try:
+        claim = comparing(claim)
         finding, about = _judged(claim, results)
         _refuse_calibrated(claim, finding)
         return verdict_of(claim, finding, about)
@@ -184,6 +186,7 @@ def found(claim: Claim, results: Results) -> Finding:
 
 def selections(claim: Claim) -> list[dict[str, Json]]:
     """The selections that a claim reads: ``of``, and ``of`` with what ``to`` changes."""
+    claim = comparing(claim)
     of, to = claim.get("of") or {}, claim.get("to")
     return [of] if to is None else [of, {**of, **to}]
 

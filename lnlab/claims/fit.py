@@ -17,7 +17,7 @@ from lnlab.claims.claim import Word as Verdict
 from lnlab.claims.laws import Law, Word, left_out_errors
 from lnlab.claims.levels import numeric, per_seed, unfit, unfitted
 from lnlab.claims.region import Region
-from lnlab.claims.sample import N_TRAINED, TOO_MANY, Sample, notes, obstacle
+from lnlab.claims.sample import N_TRAINED, Sample, counted, notes, obstacle, uncountable
 from lnlab.claims.student import interval_of, measured, more_seeds
 from lnlab.errors import LabError, Problem
 from lnlab.keys import Json
@@ -53,8 +53,8 @@ def fit(
     sample, matrix = per_seed(found, lambda rows: error_ratios(*both_errors(one, other, x, rows)), log=True)
     blank = measured(statistic, sample, allowed)
     rule = obstacle(sample, N_TRAINED)
-    if not rule and sample.failing > TOO_MANY:
-        rule = "more than 20 % of the seeds failed, and a failed seed follows no law"
+    if not rule and counted(sample):
+        rule = uncountable(sample, "follows no law")
     if rule:
         return replace(blank, reason=rule + notes(sample))
     verdict, words = ruled(sample, (str(one), str(other)), both_errors(one, other, x, matrix))

@@ -4,24 +4,21 @@ On the log scale a contrast is a/b, else a - b. ``<``: the interval lies below 1
 ``~``: within the margin on both sides. Contradicted if one is wholly wrong after Holm.
 """
 
-import json
 import math
-import re
 from dataclasses import replace
 from typing import Literal
 
 from lnlab.analyse.reductions import Reduce
 from lnlab.analyse.series import Series, series
+from lnlab.claims.chain import parsed
 from lnlab.claims.claim import Finding, claims
 from lnlab.claims.region import Region
 from lnlab.claims.sample import N_TRAINED, of_two
 from lnlab.claims.together import Member, together
-from lnlab.errors import LabError, Problem
 from lnlab.keys import Json
 from lnlab.tables import Results
 
 RELATIVE, NATS = 0.02, 0.05  # default margins: at init, relative; trained, nats per token
-_SIGN = re.compile(r"\s*(<=|<|~)\s*")
 
 
 @claims.register("order")
@@ -53,19 +50,6 @@ def order(
     return together(members, N_TRAINED)
 
 
-def parsed(text: str) -> tuple[list[Json], list[str]]:
-    """Names and signs of ``a < b ~ c``; a name that is a JSON scalar (12, true) is that scalar.
-
-    Raises:
-        LabError: fewer than two names, or one is empty.
-    """
-    first, *rest = _SIGN.split(text.strip())
-    names, signs = [first, *rest[1::2]], rest[::2]
-    if not signs or not all(names):
-        raise LabError(Problem("order", f"found '{text}'", "write two or more values with <, <= or ~ between them"))
-    return [_scalar(name) for name in names], signs
-
-
 def contrast_region(sign: str, margin: float, *, log: bool) -> Region:
     """Where a/b (or a - b) must lie for ``a sign b``."""
     none, edge = (1.0, 1 + margin) if log else (0.0, margin)
@@ -79,11 +63,3 @@ def contrast_region(sign: str, margin: float, *, log: bool) -> Region:
 def _member(names: list[Json], signs: list[str], found: list[Series], i: int, margin: float, *, log: bool) -> Member:
     statistic = f"{names[i]} {'/' if log else '-'} {names[i + 1]}"
     return Member(statistic, of_two(found[i], found[i + 1], log=log), contrast_region(signs[i], margin, log=log))
-
-
-def _scalar(name: str) -> Json:
-    try:
-        found = json.loads(name)
-    except ValueError:
-        return name
-    return found if isinstance(found, bool | int | float) else name

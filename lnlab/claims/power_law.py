@@ -20,7 +20,7 @@ from lnlab.claims.claim import Finding, claims
 from lnlab.claims.levels import numeric, per_seed, unfit, unfitted
 from lnlab.claims.places import Each, at, places
 from lnlab.claims.region import Region, region
-from lnlab.claims.sample import N_INIT, N_TRAINED, TOO_MANY, Sample, notes, obstacle
+from lnlab.claims.sample import N_INIT, N_TRAINED, Sample, counted, notes, obstacle, uncountable
 from lnlab.claims.student import measured
 from lnlab.claims.together import Member, together
 from lnlab.keys import Json
@@ -81,10 +81,9 @@ def _member(
     sample, matrix = per_seed(found, lambda rows: slopes(x, rows), log=False)
     if obstacle(sample, _least(sample)) is not None:
         return Member(statistic, sample, allowed)
-    failed = sample.failing > TOO_MANY
-    no_exponent = "more than 20 % of the seeds failed, and a failed seed has no exponent"
-    reason = no_exponent if failed else lack_of_fit(x, matrix)
-    if reason and not failed and (trend := opposite_trend(matrix, allowed)):
+    uncounted = bool(counted(sample))
+    reason = uncountable(sample, "has no exponent") if uncounted else lack_of_fit(x, matrix)
+    if reason and not uncounted and (trend := opposite_trend(matrix, allowed)):
         return Member(statistic, sample, allowed, f"{trend} ({reason})")
     if reason:
         return replace(measured(statistic, sample, allowed), reason=reason + notes(sample))

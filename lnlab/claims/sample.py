@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from lnlab.analyse.series import Series
+from lnlab.analyse.series import Series, widest
 from lnlab.errors import LabError, Problem
 
 TOO_MANY = 0.2  # above this share of seeds without a number, Student's interval speaks only for the survivors
@@ -26,6 +26,7 @@ class Sample:
         lost: seeds without a number for another reason, with it.
         pending: seeds that have not run to their end.
         failing: the share of seeds that failed, of the side where it is largest.
+        bimodal: how far the numbers of a variant span over seeds, where no mean speaks for them; else None.
     """
 
     numbers: Mapping[int, float]
@@ -36,6 +37,7 @@ class Sample:
     lost: Mapping[int, str] = field(default_factory=dict)
     pending: tuple[int, ...] = ()
     failing: float = 0.0
+    bimodal: float | None = None
 
     @property
     def total(self) -> int:
@@ -50,7 +52,16 @@ def of_one(found: Series, numbers: Mapping[int, float | None], *, log: bool) -> 
     """
     kept = {seed: x for seed, x in numbers.items() if x is not None and (x > 0 or not log)}
     lost = dict.fromkeys(numbers.keys() - kept.keys(), NO_LOGARITHM)
-    return Sample(kept, log, found.trained, found.failed, None, dict(found.lost) | lost, found.pending, _share(found))
+    return Sample(
+        kept,
+        log,
+        found.trained,
+        failed=found.failed,
+        lost=dict(found.lost) | lost,
+        pending=found.pending,
+        failing=_share(found),
+        bimodal=found.bimodal,
+    )
 
 
 def of_two(a: Series, b: Series, *, log: bool) -> Sample:
@@ -68,8 +79,23 @@ def of_two(a: Series, b: Series, *, log: bool) -> Sample:
     lost |= dict.fromkeys(numbers.keys() - kept.keys(), NO_LOGARITHM)
     worst = {s: math.inf if s in a.failed else 0.0 if log else -math.inf for s in failed}
     ranked = {s: x for s, x in worst.items() if not (s in a.failed and s in b.failed)}
+    if (bimodal := widest(a.bimodal, b.bimodal)) is not None and log:
+        nothing = {s: left[s] == 0 for s in lost if s in numbers and (left[s] == 0) != (right[s] == 0)}
+        ranked |= {s: 0.0 if first else math.inf for s, first in nothing.items()}
+        failed |= dict.fromkeys(nothing, "its number is 0")
+        lost = {s: why for s, why in lost.items() if s not in nothing}
     failing = max(_share(a), _share(b))
-    return Sample(kept, log, a.trained or b.trained, failed, ranked, lost, tuple(sorted(pending)), failing)
+    return Sample(
+        kept,
+        log,
+        a.trained or b.trained,
+        failed=failed,
+        worst=ranked,
+        lost=lost,
+        pending=tuple(sorted(pending)),
+        failing=failing,
+        bimodal=bimodal,
+    )
 
 
 def single(found: Series) -> dict[int, float | None]:
@@ -96,8 +122,22 @@ def obstacle(sample: Sample, n_min: int) -> str | None:
         return waiting(sample.pending, total)
     if len(sample.lost) > TOO_MANY * total:
         return f"{len(sample.lost)} of {total} seeds have no number ({_because(sample.lost)})"
-    ranked = len(sample.failed if sample.worst is None else sample.worst) if sample.failing > TOO_MANY else 0
+    ranked = len(sample.failed if sample.worst is None else sample.worst) if counted(sample) else 0
     return None if n + ranked >= n_min else f"{_count(n)}; a verdict needs {n_min}, by rule"
+
+
+def counted(sample: Sample) -> str:
+    """Why seeds are counted and no mean is taken of them, in words; empty where one is."""
+    if sample.failing > TOO_MANY:
+        return "more than 20 % of the seeds failed"
+    if sample.bimodal is None:
+        return ""
+    return f"the numbers of one variant span {sample.bimodal:.2f} over seeds: some train, some fail"
+
+
+def uncountable(sample: Sample, fails: str) -> str:
+    """Why no verdict can be counted either, of a kind of claim that a failed seed says nothing of."""
+    return f"{counted(sample)}, and a failed seed {fails}"
 
 
 def waiting(pending: Sequence[int], total: int) -> str:

@@ -1,5 +1,7 @@
 """The common rule: Student's interval over seeds against the declared region, and the sign test where seeds failed.
 
+So it is where a variant trains on some seeds and fails on others though none diverged: no mean speaks for both.
+
 The sign test asks whether more than half of all seeds lie in the region (an exact interval, Clopper & Pearson, 1934):
 6 of 6 decide, 5 of 5 do not.
 """
@@ -10,7 +12,7 @@ from dataclasses import replace
 from lnlab.analyse.intervals import Interval, clopper_pearson, sd_range, seeds_needed, student
 from lnlab.claims.claim import Finding, Word
 from lnlab.claims.region import Region, decide, distance
-from lnlab.claims.sample import TOO_MANY, Sample, least, notes, obstacle
+from lnlab.claims.sample import Sample, counted, least, notes, obstacle
 
 HALF = 0.5
 
@@ -27,7 +29,7 @@ def judged(statistic: str, sample: Sample, allowed: Region, n_min: int | None = 
     found = measured(statistic, sample, allowed)
     if reason := obstacle(sample, least(sample) if n_min is None else n_min):
         return replace(found, reason=reason + notes(sample))
-    if sample.failing > TOO_MANY:
+    if counted(sample):
         return signs(statistic, sample, allowed)
     verdict, reason = ruling(interval_of(sample), allowed, log=sample.log)
     return replace(found, verdict=verdict, reason=reason + notes(sample))
@@ -84,7 +86,8 @@ def signs(statistic: str, sample: Sample, allowed: Region, share: float = HALF) 
     low, high = clopper_pearson(k, n)[0], clopper_pearson(k + unranked, n)[1]
     verdict: Word = "supported" if low >= share else "contradicted" if high < share else "undecided"
     reason = f"{k} of {n} seeds in the region ({allowed}); 95 % interval of the share {low:.2f} to {high:.2f}, "
-    reason += f"to be above {share:.3g}" + (", failures ranked worst" if sample.failed else "") + notes(sample)
+    reason += f"to be above {share:.3g}" + (", failures ranked worst" if sample.failed else "")
+    reason += (f"; seeds are counted, as {why}" if (why := counted(sample)) else "") + notes(sample)
     blank = replace(blank, statistic=f"share of seeds with {statistic} {allowed}", verdict=verdict, reason=reason)
     return replace(blank, estimate=k / n, low=low, high=high, region_low=share, region_high=None, n=n, inside=k)
 

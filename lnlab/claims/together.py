@@ -12,7 +12,7 @@ from lnlab.analyse.intervals import at_most_half, tail
 from lnlab.claims.claim import Finding, Word
 from lnlab.claims.holm import holm
 from lnlab.claims.region import Region
-from lnlab.claims.sample import TOO_MANY, Sample, notes, obstacle
+from lnlab.claims.sample import Sample, counted, notes, obstacle
 from lnlab.claims.student import interval_of, judged, measured, ranks
 
 ALPHA = 0.025
@@ -59,7 +59,7 @@ def _judged(member: Member, n_min: int) -> Finding:
 def wholly_wrong(member: Member) -> float:
     """One-sided p against the region: how likely so bad a sample is if the truth lies on the nearest edge."""
     sample, allowed = member.sample, member.allowed
-    if sample.failing > TOO_MANY:
+    if counted(sample):
         k, n, unranked = ranks(sample, allowed)
         return at_most_half(k + unranked, n)
     found = interval_of(sample)

@@ -16,7 +16,7 @@ from lnlab.analyse.series import series
 from lnlab.claims.claim import Finding, Word, claims
 from lnlab.claims.levels import numeric, per_seed, unfit, unfitted
 from lnlab.claims.region import Region, region
-from lnlab.claims.sample import N_INIT, N_TRAINED, TOO_MANY, Sample, notes, obstacle
+from lnlab.claims.sample import N_INIT, N_TRAINED, Sample, counted, notes, obstacle, uncountable
 from lnlab.claims.student import interval_of, measured, ruling
 from lnlab.keys import Json
 from lnlab.tables import Results
@@ -40,8 +40,8 @@ def trend(
     sample, matrix = per_seed(found, lambda rows: (rows[:, -1] / rows[:, 0]) ** (1 if up else -1), log=True)
     blank = measured(statistic, sample, allowed)
     rule = obstacle(sample, N_TRAINED if sample.trained else N_INIT)
-    if not rule and sample.failing > TOO_MANY:
-        rule = "more than 20 % of the seeds failed, and a failed seed has no trend"
+    if not rule and counted(sample):
+        rule = uncountable(sample, "has no trend")
     if rule:
         return replace(blank, reason=rule + notes(sample))
     verdict, words = ruled(sample, matrix if up else matrix[:, ::-1], allowed)

@@ -178,12 +178,16 @@ def _ground(checked: Checked) -> Ground:
 def _ungrounded(checked: Checked, unchanged: Callable[[], Variants | None]) -> Ground:
     """What selections are checked against, but for the quantities."""
     registries = checked.identities.registries
-    over, told = _stated(registries, "over"), _stated(registries, "told_by")
+    stated: dict[str, Any] = {
+        "taken_over": _stated(registries, "over"),
+        "told_by": _stated(registries, "told_by"),
+        "against": _stated(registries, "reference"),
+    }
     rules = list(registries["convergence"].entries) if "convergence" in registries else None
     seeds, tuned = checked.experiment.seeds, checked.tuning
     if tuned is None:
         variants = Variants(checked.settings, checked.settled.methods)
-        return Ground(variants, checked.point, unchanged, seeds, None, taken_over=over, told_by=told, rules=rules)
+        return Ground(variants, checked.point, unchanged, seeds, None, rules=rules, **stated)
     judged, path = tuned.assumed(checked.settings), tuned.choosing.path
 
     def point(number: int) -> dict[str, Json]:
@@ -191,7 +195,7 @@ def _ungrounded(checked: Checked, unchanged: Callable[[], Variants | None]) -> G
         found = checked.axes.point(judged[number].setting, judged[number].method)
         return {axis: value for axis, value in found.items() if axis != path} | {TIMES: judged[number].times}
 
-    ground = Ground(variants_of(judged), point, unchanged, seeds, None, taken_over=over, told_by=told, rules=rules)
+    ground = Ground(variants_of(judged), point, unchanged, seeds, None, rules=rules, **stated)
     return replace(ground, chosen=path)
 
 

@@ -78,7 +78,11 @@ profiles:
   (`validation`), `global_gradient_norm`, `learning_rate`, `tokens`, `epoch` and `unigram_entropy` (`train`). What is
   measured at sites has no split: `split: null`. Derived quantities of training have none either, nor a site. Those
   over a grid of rates (`best_lr`, `max_stable_lr`, ...) leave one number of all runs that differ in `optimizer.lr`
-  alone, which their selection does not name. `learned_fraction` and the targets compare all runs with the same task.
+  alone, which their selection does not name.
+- **References.** `learned_fraction`, `max_stable_lr` and the times to a target are measured against variants with the
+  same task, which a selection names: `reference: {method: "Post-LN, warm-up"}`; `{model.layers: 2, same: method}`,
+  those with the variant's own method; a list of these; or `best`, all of them. It must be named where variants differ
+  in placement or init; a time to a target that names none has that of the variants which its claim compares.
 - **Depths.** `encoder.sublayers` and `decoder.sublayers`, a stack's residual branches (2 a layer, 3 with
   cross-attention), and `model.sublayers`, those of all stacks, follow from a setting: they are selected by, and named
   as `over`, like its paths, and not set.

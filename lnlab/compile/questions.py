@@ -6,13 +6,16 @@ from dataclasses import dataclass, field, replace
 from lnlab.compile.choices import Registries, resolve_choice
 from lnlab.compile.overlay import Draft, Found
 from lnlab.compile.published import flaws_of_tables
+from lnlab.compile.referring import flaws_of_reference
 from lnlab.compile.selections import Ground, ambiguity, flaws_of_selection, listed, open_split, unknown_key
 from lnlab.errors import nearest
+from lnlab.facts import SectionFacts
 from lnlab.keys import Json
 from lnlab.registry import Choice, Flaw, Flawed, Where
 from lnlab.spec.columns import COLUMNS
 from lnlab.spec.experiment import ClaimText, ProbeText, SectionText, own
 from lnlab.spec.read import Reading
+from lnlab.spec.references import REFERENCE
 
 FIELDS = {
     kind: tuple(name for name in text.model_fields if name != "kind")
@@ -36,6 +39,7 @@ class Asked:
         several: whether any number of settings may be selected, as it is about all of them at once; else one number
             per seed and x must be left.
         at: when a probe looks.
+        implied: derived quantities that a section shows without naming them.
     """
 
     choice: Choice
@@ -44,6 +48,7 @@ class Asked:
     judged: bool = False
     several: bool = False
     at: Json = None
+    implied: tuple[str, ...] = ()
 
 
 @dataclass
@@ -106,9 +111,10 @@ def _asked(
     except Flawed as error:
         made.found += [(draft.spot((*path, *flaw.path)), flaw.below(*(name or path))) for flaw in error.flaws]
         return None
-    judged = kind == "claim"
-    several = bool(judged and registries[kind][choice["kind"]].facts.several) or bool(choice.get("exact", False))
-    return Asked(choice, path, name or path, judged=judged, several=several)
+    judged, facts = kind == "claim", registries[kind][choice["kind"]].facts
+    several = bool(judged and facts.several) or bool(choice.get("exact", False))
+    implied = facts.implied if isinstance(facts, SectionFacts) else ()
+    return Asked(choice, path, name or path, judged=judged, several=several, implied=implied)
 
 
 def implausible(made: Questions, ground: Ground, draft: Draft) -> Found:
@@ -137,6 +143,9 @@ def _flaws(asked: Asked, ground: Ground) -> Iterator[tuple[Where, Flaw]]:
         return
     flawed = False
     first = choice.get("of") or {}
+    for word, flaw in _flaws_of_references(asked, selections, ground):
+        flawed = True
+        yield (word,), flaw
     for word, selection in selections:
         whole = {**first, **selection} if word == "to" else selection
         flaws = [flaw for flaw in flaws_of_selection(whole, ground) if not flaw.path or flaw.path[0] in selection]
@@ -152,6 +161,24 @@ def _flaws(asked: Asked, ground: Ground) -> Iterator[tuple[Where, Flaw]]:
         and (reason := open_split(first, list(kept.values()), ground))
     ):
         yield ("of",), Flaw((), reason, "a claim reads one number of each run")
+
+
+def _flaws_of_references(
+    asked: Asked, selections: list[tuple[str, Json]], ground: Ground
+) -> Iterator[tuple[str, Flaw]]:
+    """What is wrong with the references, each with the selection it stands in, or should stand in.
+
+    Of a claim ``to`` has that of ``of``, unless it names its own.
+    """
+    choice, by_word = asked.choice, dict(selections)
+    shown = [*listed(choice.get("quantity")), *listed(choice.get("numbers"))]
+    word = "of" if "of" in by_word else "where"
+    given = by_word.get(word) or {}
+    names = [*shown, *listed(given.get("quantity"))]
+    yield from ((word, flaw) for flaw in flaws_of_reference(given, names, ground, asked.implied))
+    if REFERENCE in (other := by_word.get("to") or {}):
+        names = listed({**given, **other}.get("quantity"))
+        yield from (("to", flaw) for flaw in flaws_of_reference(other, names, ground))
 
 
 def _stands(path: str, ground: Ground) -> bool:

@@ -9,6 +9,7 @@ from lnlab.errors import closest, nearest
 from lnlab.keys import Json, canonical
 from lnlab.registry import Flaw
 from lnlab.spec.columns import COLUMNS, ENDS, LAST, TIMES, VOCABULARY
+from lnlab.spec.references import REFERENCE
 from lnlab.spec.values import NONE, is_choices
 
 Selection = Mapping[str, Json]
@@ -26,6 +27,8 @@ class Ground:
         seeds: of the experiment.
         splits: quantity of the curve -> the splits on which it is measured here.
         quantities: every name that is measured or derived, or None where a probe does not say what it measures.
+        against: derived quantity -> what it is measured against where no reference is named: ``best`` of all, or what
+            is ``compared``; of those that are measured against a reference.
         taken_over: derived quantity -> the path that it is taken over, of those that are.
         told_by: derived quantity -> the columns that tell its several numbers of a run apart, of those that have some.
         rules: every rule of convergence, or None where nobody says which there are.
@@ -39,6 +42,7 @@ class Ground:
     seeds: Collection[int]
     quantities: Collection[str] | None
     splits: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    against: Mapping[str, str] = field(default_factory=dict)
     taken_over: Mapping[str, str] = field(default_factory=dict)
     told_by: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     rules: Collection[str] | None = None
@@ -54,8 +58,9 @@ class Ground:
 
 
 def flaws_of_selection(selection: Selection, ground: Ground) -> list[Flaw]:
-    """What is wrong with a selection; paths are its keys."""
-    flaws = [flaw for key, wanted in selection.items() for flaw in _flaws_of_key(key, wanted, ground)]
+    """What is wrong with a selection but for its reference; paths are its keys."""
+    selection = {key: wanted for key, wanted in selection.items() if key != REFERENCE}
+    flaws = [flaw for key, wanted in selection.items() for flaw in flaws_of_key(key, wanted, ground)]
     if not flaws and not ground.either(lambda variants: bool(variants.taken(selection))):
         settings = ", ".join(f"{key} = {shown(value)}" for key, value in selection.items() if key not in COLUMNS)
         flaws.append(Flaw((), f"no run has all of {settings}", "lnlab plan prints the runs there are"))
@@ -98,7 +103,8 @@ def open_split(selection: Selection, kept: Collection[str], ground: Ground) -> s
     return None
 
 
-def _flaws_of_key(key: str, wanted: Json, ground: Ground) -> list[Flaw]:
+def flaws_of_key(key: str, wanted: Json, ground: Ground) -> list[Flaw]:
+    """What is wrong with one condition; its path begins with the key."""
     if key in COLUMNS:
         return [flaw for each in listed(wanted) for flaw in _flaws_of_column(key, each, ground)]
     if key == ground.chosen:

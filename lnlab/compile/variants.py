@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from lnlab.compile.paths import paths_of, value_at
 from lnlab.keys import Json, canonical
 from lnlab.spec.columns import COLUMNS, METHOD, TIMES
+from lnlab.spec.references import REFERENCE
 from lnlab.spec.values import MISSING, matches
 
 Members = frozenset[int]
@@ -58,9 +59,9 @@ class Variants:
         return found | self.all.difference(*(members for _, members in there)) if matches(None, wanted) else found
 
     def taken(self, selection: Mapping[str, Json]) -> Members:
-        """The variants that a selection takes; keys that are columns say nothing about them."""
+        """The variants that a selection takes; a column and a reference say nothing about them."""
         found = self.all
         for path, wanted in selection.items():
-            if path not in COLUMNS:
+            if path not in COLUMNS and path != REFERENCE:
                 found &= self.having(path, wanted)
         return found

@@ -8,10 +8,11 @@ from statistics import median
 import polars as pl
 
 from lnlab.analyse.quantities import quantities
-from lnlab.analyse.select import MEASURED, runs_with, select
+from lnlab.analyse.select import MEASURED, reference_of, runs_with, select
 from lnlab.keys import Json
 from lnlab.report.gather import stored
 from lnlab.report.names import series
+from lnlab.spec.references import REFERENCE
 from lnlab.tables import Results
 
 Numbers = dict[str, tuple[pl.DataFrame, dict[str, pl.DataFrame]]]
@@ -55,12 +56,17 @@ def known(results: Results, quantity: str) -> bool:
     return quantity in quantities.entries or any(quantity in table["quantity"] for table in tables)
 
 
-def last_of(results: Results, runs: pl.DataFrame, quantity: str) -> tuple[pl.DataFrame, dict[str, pl.DataFrame]]:
+def last_of(
+    results: Results, runs: pl.DataFrame, quantity: str, where: Mapping[str, Json] | None = None
+) -> tuple[pl.DataFrame, dict[str, pl.DataFrame]]:
     """The last number of each run, ``run value``, and the stored rows behind it.
 
-    Of a quantity that has no site and, if it is a curve, of the validation split where there is one.
+    Of a quantity that has no site and, if it is a curve, of the validation split where there is one. ``where`` is the
+    selection of the runs: it says what the quantity is measured against.
     """
-    rows = select(results, {"quantity": quantity}).filter(pl.col("run").is_in(runs["run"].implode()))
+    named = reference_of({**(where or {}), "quantity": quantity})
+    selection = {"quantity": quantity} if named is None else {"quantity": quantity, REFERENCE: named}
+    rows = select(results, selection).filter(pl.col("run").is_in(runs["run"].implode()))
     if "split" in rows.columns and "validation" in rows["split"]:
         rows = rows.filter(pl.col("split") == "validation")
     ordered = rows.sort("step", maintain_order=True).unique("run", keep="last", maintain_order=True)

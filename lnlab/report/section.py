@@ -6,6 +6,7 @@ from typing import Literal
 
 import polars as pl
 
+from lnlab.facts import SectionFacts
 from lnlab.keys import Json
 from lnlab.registry import Registry
 from lnlab.report.tabular import Grid
@@ -72,5 +73,5 @@ class Section:
     rows: Mapping[str, pl.DataFrame] = field(default_factory=dict)
 
 
-sections: Registry[Callable[..., Section]] = Registry("section")
+sections: Registry[Callable[..., Section]] = Registry("section", SectionFacts)
 """Builders ``(results: Results, *, ...) -> Section``."""

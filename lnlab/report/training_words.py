@@ -23,8 +23,8 @@ TRAINING: Mapping[str, tuple[str, str, str]] = {
     "epoch": ("epoch", "passes over the training split", "updates so far over the updates of an epoch"),
     "learned_fraction": (
         "learned fraction",
-        "1 is the best arm",
-        "of what there is to learn between frequencies alone and the best arm's median",
+        "1 is the reference",
+        "of the way from the entropy of the tokens' frequencies down to the reference's median final nll",
     ),
     "final_nll": ("final nll", "nats per token", "validation negative log likelihood at the end of training"),
     "best_nll_of_run": ("best nll", "nats per token", "smallest validation negative log likelihood in training"),
@@ -38,8 +38,16 @@ TRAINING: Mapping[str, tuple[str, str, str]] = {
         "mean over the grid of the final nll above its smallest",
     ),
     "sum_learning_rate": ("sum of learning rates", "over updates", "how far updates of size 1 could lead"),
-    "time_to_target": ("time to target", "updates", "until the validation loss first reaches the target"),
-    "epochs_to_target": ("time to target", "epochs", "until the validation loss first reaches the target"),
+    "time_to_target": (
+        "time to target",
+        "updates",
+        "until the validation nll, straight between evaluations, first is at the target",
+    ),
+    "epochs_to_target": (
+        "time to target",
+        "epochs",
+        "until the validation nll, straight between evaluations, first is at the target",
+    ),
     "gradient_size": ("gradient entry", "nats per token", "entries of a gradient without their sign"),
     "median_gradient_size": (
         "median gradient entry",

@@ -8,6 +8,7 @@ import polars as pl
 from lnlab.keys import Json
 from lnlab.report.endings import Arm, arm, arms, known, last_of, middle_of, rows_of
 from lnlab.report.gather import missing
+from lnlab.report.measured_against import measurable, reference_in_words
 from lnlab.report.section import Section, Table, sections
 from lnlab.report.tabular import Cell, Grid
 from lnlab.report.wording import count, listing, number, tight
@@ -24,27 +25,29 @@ SCHEMA |= {"n": pl.Int64}
 HEADINGS = dict(zip(SCHEMA, ("variant", "what", "count or median", "lowest", "highest", "runs"), strict=True))
 
 
-@sections.register("outcomes")
+@sections.register("outcomes", implied=(LEARNED,))
 def outcomes(results: Results, *, where: dict[str, Json] | None = None, numbers: list[str] | None = None) -> Section:
     """``k/n finished, k/n diverged, k/n learned``: a row a variant, with medians [lowest, highest] over its runs.
 
-    A run has learned if its learned fraction is above .9. ``numbers`` are quantities of a whole run: its final and its
+    A run has learned if its learned fraction, of what the ``reference`` of ``where`` has, is above .9; there is no such
+    column where no reference is named and one is needed. ``numbers`` are quantities of a whole run: its final and its
     best loss and the sum of its learning rates, if nothing is said; those that nobody has measured have no column. A
     run that diverged ranks worst.
     """
     runs, names = arms(results, where or {})
-    asked = [q for q in (LEARNED, *(numbers or NUMBERS)) if known(results, q)]
-    found = {quantity: last_of(results, runs, quantity) for quantity in asked}
+    selection = where or {}
+    asked = [q for q in (LEARNED, *(numbers or NUMBERS)) if known(results, q) and measurable(results, selection, q)]
+    found = {quantity: last_of(results, runs, quantity, selection) for quantity in dict.fromkeys(asked)}
     values = {quantity: each for quantity, (each, _) in found.items()}
     every = [arm(name, runs.filter(pl.col("series") == name), values) for name in names]
     rows = rows_of(found)
     if runs["status"].null_count() == runs.height:
         return Section("No run has ended yet", missing=missing(runs), rows=rows)
     shown = [q for q in asked if q != LEARNED and any(each.numbers[q] for each in every)]
-    return Section(_finding(every, asked), (), (_table(every, asked, shown),), missing(runs), rows)
+    return Section(_finding(every, asked), (), (_table(every, asked, shown, selection),), missing(runs), rows)
 
 
-def _table(every: Sequence[Arm], asked: Sequence[str], shown: Sequence[str]) -> Table:
+def _table(every: Sequence[Arm], asked: Sequence[str], shown: Sequence[str], where: Mapping[str, Json]) -> Table:
     """Exact, one row an entry, and for readers a row a variant."""
     learned = ("learned",) if LEARNED in asked else ()
     heads = ("variant", "finished", "diverged", *learned, *map(called, shown), "missing")
@@ -53,7 +56,7 @@ def _table(every: Sequence[Arm], asked: Sequence[str], shown: Sequence[str]) -> 
     return Table(
         pl.DataFrame(entries, schema=SCHEMA, orient="row"),
         HEADINGS,
-        _caption(asked, shown),
+        _caption(asked, shown, where),
         Grid("", heads, body),
     )
 
@@ -92,10 +95,12 @@ def _entries(each: Arm, asked: Sequence[str]) -> list[tuple[object, ...]]:
     return told
 
 
-def _caption(asked: Sequence[str], shown: Sequence[str]) -> str:
+def _caption(asked: Sequence[str], shown: Sequence[str], where: Mapping[str, Json]) -> str:
     said = ["How the runs of each variant ended: how many of all finished, how many diverged and after which update."]
     if LEARNED in asked:
-        said.append("A run has learned if its learned fraction is above 0.9: 0 is frequencies alone, 1 the best arm.")
+        best = reference_in_words({**where, "quantity": LEARNED})
+        told = f"0 is the entropy of the tokens' frequencies or worse, 1 the lowest median final nll among {best}"
+        said.append(f"A run has learned if its learned fraction is above 0.9: {told}.")
     if shown:
         what = "; ".join(map(titled, shown))
         said.append(f"Medians over runs [lowest, highest]: {what}. A run that diverged ranks worst.")

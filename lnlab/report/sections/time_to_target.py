@@ -6,14 +6,16 @@ from collections.abc import Mapping, Sequence
 import polars as pl
 
 from lnlab.analyse.select import select
+from lnlab.analyse.targets import CLOSE, crossings
 from lnlab.keys import Json
 from lnlab.report.courses import epochs_an_update, last_rows
 from lnlab.report.endings import Arm, Numbers, arm, arms, known, last_of, middle_of, rows_of
 from lnlab.report.gather import missing, stored
+from lnlab.report.measured_against import reference_in_words
 from lnlab.report.section import Section, Table, sections
 from lnlab.report.sections.outcomes import HEADINGS, SCHEMA, spread
 from lnlab.report.tabular import Cell, Grid
-from lnlab.report.wording import count, listing, number, plain, short
+from lnlab.report.wording import count, listing, plain, short
 from lnlab.report.wording import quantity as called
 from lnlab.tables import ENDED, Results
 
@@ -24,37 +26,40 @@ NAMED = 4
 """Variants whose times a heading has room for."""
 
 
-@sections.register("time_to_target")
+@sections.register("time_to_target", implied=(UPDATES, EPOCHS))
 def time_to_target(
     results: Results, *, where: dict[str, Json] | None = None, target: float | None = None, quantity: str = "nll"
 ) -> Section:
     """``min {t : L_t <= target}``: updates and epochs, medians [lowest, highest] over runs; some are not reached.
 
     ``target`` is a level of the validation ``quantity``; without one it is that of the quantity ``time_to_target``,
-    1.02 times the final loss of the worse arm. A run that diverged, or never gets there, takes longer than all others.
+    1.02 times the final loss of the worst of the variants that ``where`` selects, or names as its ``reference``. A run
+    that diverged, or never gets there, takes longer than all others.
     """
     runs, names = arms(results, where or {})
-    found = _named(results, runs) if target is None else _first(results, runs, quantity, target)
+    found = _named(results, runs, where or {}) if target is None else _first(results, runs, quantity, target)
     values = {word: each for word, (each, _) in found.items()}
     every = [arm(name, runs.filter(pl.col("series") == name), values) for name in names]
     gone, rows = missing(runs), rows_of(found)
     if not any(each.numbers.get(UPDATES) for each in every):
         return Section("No run has a time to the target yet", missing=gone, rows=rows)
-    return Section(_finding(every), (), (_table(every, list(found), target, quantity),), gone, rows)
+    return Section(
+        _finding(every), (), (_table(every, list(found), _level(target, where or {}), quantity),), gone, rows
+    )
 
 
-def _named(results: Results, runs: pl.DataFrame) -> Numbers:
+def _named(results: Results, runs: pl.DataFrame, where: Mapping[str, Json]) -> Numbers:
     """The quantities that are known."""
-    return {word: last_of(results, runs, word) for word in WORDS if known(results, word)}
+    return {word: last_of(results, runs, word, where) for word in WORDS if known(results, word)}
 
 
 def _first(results: Results, runs: pl.DataFrame, quantity: str, target: float) -> Numbers:
-    """The first evaluation of each run at which the quantity is no greater than the target; infinite without one."""
+    """The updates after which the quantity, straight between evaluations, is at the target; infinite where never."""
     mine = pl.col("run").is_in(runs["run"].implode())
     rows = select(results, {"quantity": quantity}).filter(mine)
     if "split" in rows.columns and "validation" in rows["split"]:
         rows = rows.filter(pl.col("split") == "validation")
-    there = rows.filter(pl.col("value") <= target).group_by("run").agg(pl.col("step").min().alias("at"))
+    there = crossings(rows.sort("run", "step").with_columns(_goal=pl.lit(target))).rename({"_at": "at"})
     ended = runs.filter(pl.col("status").is_in(ENDED) & pl.col("run").is_in(rows["run"].implode()))
     gone = (pl.col("status") == "diverged") | pl.col("at").is_null()
     joined = ended.join(there, on="run", how="left", maintain_order="left").join(
@@ -70,7 +75,7 @@ def _first(results: Results, runs: pl.DataFrame, quantity: str, target: float) -
     return found
 
 
-def _table(every: Sequence[Arm], words: Sequence[str], target: float | None, quantity: str) -> Table:
+def _table(every: Sequence[Arm], words: Sequence[str], level: str, quantity: str) -> Table:
     """Exact, one row an entry, and for readers a row a variant."""
     entries = [
         (each.name, WORDS[word], middle_of(values), *values[:1], *values[-1:], len(values))
@@ -80,17 +85,27 @@ def _table(every: Sequence[Arm], words: Sequence[str], target: float | None, qua
     ]
     heads = ("variant", "reached", *(WORDS[word] for word in words))
     body = tuple(_line(each, words) for each in every)
-    level = "1.02 times the final median of the worse variant" if target is None else plain(target)
     caption = (
-        f"Updates until the validation {called(quantity)} is first no greater than {level}, as often as it is "
-        "evaluated: medians over runs between the lowest and the highest; a run that diverged or never gets there "
-        "takes longer than all others."
+        f"Updates until the validation {called(quantity)}, straight between evaluations, is first no greater than "
+        f"{level}: medians over runs between the lowest and the highest; a run that diverged or never gets there takes "
+        "longer than all others."
     )
     return Table(pl.DataFrame(entries, schema=SCHEMA, orient="row"), HEADINGS, caption, Grid("", heads, body))
 
 
+def _level(target: float | None, where: Mapping[str, Json]) -> str:
+    """The target in words."""
+    if target is not None:
+        return plain(target)
+    among = reference_in_words({**where, "quantity": UPDATES})
+    return (
+        f"{CLOSE} times the highest median final nll among {among}, without those that learned less than a quarter of "
+        "what the best of these did"
+    )
+
+
 def _line(each: Arm, words: Sequence[str]) -> tuple[Cell, ...]:
-    spreads = ((spread(each.numbers[word], NEVER, plain if word == UPDATES else number), True) for word in words)
+    spreads = ((spread(each.numbers[word], NEVER), True) for word in words)
     return ((each.name, False), (_reached(each), True), *spreads)
 
 

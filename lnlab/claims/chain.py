@@ -1,0 +1,30 @@
+"""``a < b <= c ~ d``: the names and the signs of an order."""
+
+import json
+import re
+
+from lnlab.errors import LabError, Problem
+from lnlab.keys import Json
+
+_SIGN = re.compile(r"\s*(<=|<|~)\s*")
+
+
+def parsed(text: str) -> tuple[list[Json], list[str]]:
+    """Names and signs of ``a < b ~ c``; a name that is a JSON scalar (12, true) is that scalar.
+
+    Raises:
+        LabError: fewer than two names, or one is empty.
+    """
+    first, *rest = _SIGN.split(text.strip())
+    names, signs = [first, *rest[1::2]], rest[::2]
+    if not signs or not all(names):
+        raise LabError(Problem("order", f"found '{text}'", "write two or more values with <, <= or ~ between them"))
+    return [_scalar(name) for name in names], signs
+
+
+def _scalar(name: str) -> Json:
+    try:
+        found = json.loads(name)
+    except ValueError:
+        return name
+    return found if isinstance(found, bool | int | float) else name

@@ -1,0 +1,29 @@
+"""What a claim compares, where its quantity is measured against just that: the reference that its selections get."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from lnlab.analyse.quantities import fact
+from lnlab.analyse.select import about_settings
+from lnlab.claims.chain import parsed
+from lnlab.keys import Json
+from lnlab.spec.columns import COLUMNS
+from lnlab.spec.references import REFERENCE, SAME
+
+
+def comparing(claim: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The claim with the variants that it compares as the reference of ``of``, if its quantity asks and none is named.
+
+    Of a contrast ``to`` over a path these are the variants of each value there; of an order, those that it names.
+    """
+    of, to, over = claim.get("of") or {}, claim.get("to"), claim.get("over")
+    if REFERENCE in of or fact(of, "reference") != "compared":
+        return claim
+    sides: list[dict[str, Json]] = [about_settings(each) for each in ([of] if to is None else [of, {**of, **to}])]
+    if isinstance(over, str) and over not in COLUMNS:
+        if "order" in claim:
+            sides = [{**sides[0], over: parsed(claim["order"])[0]}]
+        elif to is not None:
+            sides = [{**each, SAME: over} for each in sides]
+    named = [each for each in sides if each]
+    return {**claim, "of": {**of, REFERENCE: named}} if named else claim

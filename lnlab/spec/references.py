@@ -1,0 +1,53 @@
+"""``reference`` in a selection: the variants that a derived number is measured against.
+
+reference: best                                   all variants with the same task
+reference: {method: Post-LN}                      those whose setting meets these conditions
+reference: {model.layers: 2, same: method}        of these, those with the variant's own method
+reference: [{...}, {...}]                         those of any of them
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from lnlab.keys import Json
+
+REFERENCE = "reference"
+BEST = "best"
+SAME = "same"
+SEPARATING = ("encoder.placement", "decoder.placement", "init")
+"""Where variants differ in one of these, "the best of all" is no reference that anybody may leave out."""
+
+
+@dataclass(frozen=True)
+class Among:
+    """One mapping of a reference.
+
+    Attributes:
+        conditions: on the settings of the reference variants.
+        same: paths at which a reference variant must have what the measured variant has.
+    """
+
+    conditions: Mapping[str, Json]
+    same: tuple[str, ...] = ()
+
+
+def parsed(reference: Json) -> tuple[Among, ...]:
+    """The mappings of a reference; ``best`` is one without conditions.
+
+    Raises:
+        ValueError: it is none of the forms above.
+    """
+    if reference == BEST:
+        return (Among({}),)
+    given = list(reference) if isinstance(reference, list | tuple) else [reference]
+    if not given or not all(isinstance(each, Mapping) and each for each in given):
+        raise ValueError("a reference is 'best', a mapping of conditions, or a list of such mappings")
+    return tuple(map(_among, given))
+
+
+def _among(given: Mapping[str, Json]) -> Among:
+    same = given.get(SAME, ())
+    paths = (same,) if isinstance(same, str) else tuple(same) if isinstance(same, list | tuple) else (None,)
+    if not all(isinstance(path, str) for path in paths):
+        raise ValueError(f"'{SAME}' is a path, or a list of paths")
+    return Among({path: value for path, value in given.items() if path != SAME}, paths)

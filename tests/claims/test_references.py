@@ -1,0 +1,133 @@
+"""What a claim compares sets its target, and a learned fraction that trains and fails is counted."""
+
+import json
+
+import polars as pl
+import pytest
+
+import lnlab.analyse.targets
+import lnlab.claims.bound
+import lnlab.claims.order
+import lnlab.claims.ratio  # noqa: F401 - registers the kinds
+from lnlab.claims.claim import judge
+from lnlab.claims.comparing import comparing
+from lnlab.tables import Results, frame, schema
+
+H = 6.0
+FRONT = {"run": pl.String, "variant": pl.String, "seed": pl.Int64}
+
+
+@pytest.fixture
+def trained():
+    """``trained({method: {seed: {step: nll}}})``: finished runs of 100 updates; methods differ in placement."""
+
+    def build(methods):
+        runs, axes, curves = [], [], []
+        for number, (method, seeds) in enumerate(methods.items()):
+            stack = {"layers": 2, "placement": {"kind": f"p{number}"}, "norm": {"kind": "layer"}}
+            setting = {"task": {"kind": "t"}, "model": {"d_model": 8}, "encoder": stack, "train": {"steps": 100}}
+            for seed, course in seeds.items():
+                run = f"{method}-{seed}"
+                told = {"run": run, "trajectory": run, "steps": 100, "variant": method, "seed": seed, "done": 100}
+                runs.append(told | {"setting": json.dumps(setting), "status": "finished"})
+                axes.append({"run": run, "axis": "method", "value": json.dumps(method), "label": method})
+                at = {"run": run, "variant": method, "seed": seed, "trajectory": run}
+                curves += [
+                    at | {"step": t, "split": "validation", "quantity": "nll", "value": x} for t, x in course.items()
+                ]
+                curves.append(at | {"step": 0, "split": "train", "quantity": "unigram_entropy", "value": H})
+        ended = dict(schema("runs")) | {"status": pl.String, "reason": pl.String, "done": pl.Int64}
+        columns = FRONT | dict(schema("curves"))
+        sites = pl.DataFrame(schema=FRONT | {"step": pl.Int64} | dict(schema("sites")))
+        tables = {"sites": sites, "curves": pl.DataFrame(curves, schema=columns)}
+        return Results(pl.DataFrame(runs, schema=ended), frame("axes", axes), tables)
+
+    return build
+
+
+def course(end):
+    return {0: 9.0, 100: end}
+
+
+def judged(results, **claim):
+    return judge({"id": "a", "says": "b", **claim}, results)
+
+
+def test_a_contrast_has_the_target_of_its_two_sides(trained):
+    """1.02 x 4: after 100 (9 - 4.08)/(9 - 4) and 100 (9 - 4.08)/(9 - 3) updates, whatever a third method does."""
+    methods = {"slow": {s: course(4.0) for s in range(1, 6)}, "quick": {s: course(3.0) for s in range(1, 6)}}
+    claim = {"kind": "ratio", "of": {"quantity": "time_to_target", "method": "quick"}, "to": {"method": "slow"}}
+    alone = judged(trained(methods), **claim, at_most=0.9)
+    assert alone.estimate == pytest.approx(5 / 6)
+    beside = judged(trained(methods | {"poor": {s: course(4.9) for s in range(1, 6)}}), **claim, at_most=0.9)
+    assert (beside.verdict, beside.estimate) == ("supported", alone.estimate)
+    every = {**claim, "of": {**claim["of"], "reference": "best"}}
+    other = judged(trained(methods | {"poor": {s: course(4.9) for s in range(1, 6)}}), **every, at_most=0.9)
+    assert other.estimate == pytest.approx(5 / 6)  # straight lines from one start have one ratio at every level
+
+
+@pytest.mark.parametrize(
+    ("claim", "reference"),
+    [
+        ({"of": {"method": "a"}}, [{"method": "a"}]),
+        ({"of": {"method": "a", "seed": 1}, "to": {"method": "b"}}, [{"method": "a"}, {"method": "b"}]),
+        (
+            {"of": {"method": "a"}, "to": {"method": "b"}, "over": "schedule.kind"},
+            [{"method": "a", "same": "schedule.kind"}, {"method": "b", "same": "schedule.kind"}],
+        ),
+        (
+            {"of": {"norm": "layer"}, "over": "method", "order": "a < b <= c"},
+            [{"norm": "layer", "method": ["a", "b", "c"]}],
+        ),
+        ({"of": {"method": "a", "reference": "best"}, "to": {"method": "b"}}, "best"),
+    ],
+)
+def test_what_a_claim_compares(claim, reference):
+    of = {"quantity": "time_to_target", **claim["of"]}
+    assert comparing({**claim, "of": of})["of"]["reference"] == reference
+    assert "reference" not in comparing({**claim, "of": {"quantity": "final_nll", "method": "a"}})["of"]
+
+
+def bimodal(count, trains):
+    """``count`` seeds of which the first ``trains`` reach the reference and the others nothing."""
+    return {"good": {s: course(2.0) for s in range(1, count + 1)}} | {
+        "torn": {s: course(2.2 if s <= trains else 5.9) for s in range(1, count + 1)}
+    }
+
+
+PHI = {"quantity": "learned_fraction", "method": "torn", "reference": {"method": "good"}}
+
+
+def test_a_variant_that_trains_on_some_seeds_is_counted(trained):
+    """One of eight trains: Student's interval reaches from below 0 to .45, the count decides against .25."""
+    found = judged(trained(bimodal(8, 1)), kind="bound", of=PHI, at_most=0.25, scale="linear")
+    assert found.reason.startswith("7 of 8 seeds in the region (at most 0.25)")
+    assert "some train, some fail" in found.reason
+    assert (found.verdict, found.low, found.high) == (
+        "undecided",
+        pytest.approx(0.4735, abs=1e-4),
+        pytest.approx(0.9968, abs=1e-4),
+    )
+    more = judged(trained(bimodal(12, 1)), kind="bound", of=PHI, at_most=0.25, scale="linear")
+    assert (more.verdict, more.inside, more.n) == ("supported", 11, 12)
+
+
+def test_a_variant_whose_seeds_agree_has_its_mean(trained):
+    found = judged(trained(bimodal(5, 5)), kind="bound", of=PHI, at_least=0.9, scale="linear")
+    assert (found.verdict, found.statistic, found.estimate) == ("supported", "value", pytest.approx(3.8 / 4))
+
+
+def test_a_ratio_of_nothing_counts_as_a_seed_outside(trained):
+    """phi 0 has no logarithm; where seeds are counted it is the smallest ratio of all."""
+    methods = bimodal(10, 0) | {"half": {s: course(2.0 if s == 1 else 6.5) for s in range(1, 11)}}
+    of = {"quantity": "learned_fraction", "method": "half", "reference": {"method": "good"}}
+    found = judged(trained(methods), kind="ratio", of=of, to={"method": "good"}, at_least=0.9)
+    assert (found.verdict, found.inside, found.n) == ("contradicted", 1, 10)
+    assert found.reason.startswith("1 of 10 seeds in the region")
+
+
+def test_an_order_of_bimodal_variants_is_counted(trained):
+    of = {"quantity": "learned_fraction", "reference": {"method": "good"}}
+    found = judged(trained(bimodal(8, 1)), kind="order", of=of, over="method", order="torn < good", scale="linear")
+    assert (found.verdict, found.inside, found.n) == ("supported", 8, 8)
+    assert "seeds are counted" in found.reason

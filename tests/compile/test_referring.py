@@ -1,0 +1,90 @@
+"""A reference is named where it must be, and is there; with the laboratory's own quantities."""
+
+import pytest
+
+from lnlab.compile.plan import compile_plan
+from lnlab.errors import SpecError
+from lnlab.report.registries import FRAME_REGISTRIES
+
+BASE = """\
+lnlab: 1
+title: A title
+task: {kind: translation, corpus: toy}
+model: {kind: encoder_decoder, layers: 2}
+placement: post
+optimizer: {kind: adam, lr: 1e-3}
+train: {steps: 9}
+seeds: 2
+"""
+TWO = "sweep: [{placement: [post, pre], model.layers: [2, 4]}]\n"
+ONE = "sweep: [{model.layers: [2, 4]}]\n"
+
+
+@pytest.fixture
+def problem(registries, document):
+    frames = {kind: FRAME_REGISTRIES[kind] for kind in ("quantity", "section", "claim")}
+
+    def build(text):
+        try:
+            compile_plan(document(text), {**registries, **frames}, ())
+        except SpecError as error:
+            return "; ".join(map(str, error.problems))
+        return ""
+
+    return build
+
+
+def claim(of, **more):
+    extra = "".join(f", {key}: {value}" for key, value in more.items())
+    return f"claims: [{{id: a, says: b, kind: bound, of: {of}, at_most: 3{extra}}}]\n"
+
+
+PHI = "quantity: learned_fraction, placement: post, model.layers: 2"
+
+
+def test_no_reference_is_assumed_where_placements_differ(problem):
+    found = problem(BASE + TWO + claim(f"{{{PHI}}}"))
+    assert "claims.a.of: 'learned_fraction' is measured against a reference" in found
+    assert "reference: best" in found
+    assert "'max_stable_lr' is measured against" in problem(
+        BASE
+        + TWO.replace("model.layers", "optimizer.lr").replace("2, 4", "1e-3, 2e-3")
+        + claim("{quantity: max_stable_lr, placement: post}")
+    )
+    assert problem(BASE + ONE + claim("{quantity: learned_fraction, model.layers: 2}")) == ""
+    assert problem(BASE + TWO + claim("{quantity: time_to_target, placement: post, model.layers: 2}")) == ""
+
+
+@pytest.mark.parametrize(
+    "reference",
+    ["best", "{placement: pre}", "{model.layers: 4, same: placement}", "[{placement: pre}, {model.layers: 2}]"],
+)
+def test_a_reference_that_is_there_passes(problem, reference):
+    assert problem(BASE + TWO + claim(f"{{{PHI}, reference: {reference}}}")) == ""
+
+
+@pytest.mark.parametrize(
+    ("reference", "what"),
+    [
+        ("{placement: sandwich}", "claims.a.of.reference.placement: no run has placement = sandwich"),
+        ("{plcement: pre}", "did you mean 'placement'"),
+        ("{seed: 1}", "claims.a.of.reference.seed: a reference is named by its setting"),
+        ("{model.layers: 4, same: placemnt}", "did you mean 'placement'"),
+        ("worst", "a reference is 'best', a mapping of conditions"),
+        ("[]", "a reference is 'best', a mapping of conditions"),
+    ],
+)
+def test_a_reference_that_is_not_there_is_refused(problem, reference, what):
+    assert what in problem(BASE + TWO + claim(f"{{{PHI}, reference: {reference}}}"))
+
+
+def test_a_number_without_reference_refuses_one(problem):
+    found = problem(BASE + TWO + claim("{quantity: final_nll, placement: post, model.layers: 2, reference: best}"))
+    assert "nothing selected is measured against a reference" in found
+
+
+def test_sections_are_asked_too(problem):
+    report = "report: [{kind: outcomes, numbers: [learned_fraction]%s}]\n"
+    assert "report.0.where: 'learned_fraction' is measured" in problem(BASE + TWO + report % "")
+    assert problem(BASE + TWO + report % ", where: {reference: best}") == ""
+    assert problem(BASE + TWO + "report: [{kind: outcomes}]\n") == ""
