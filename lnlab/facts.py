@@ -24,7 +24,7 @@ class Facts:
     """The facts of a registry whose pieces have none; the base of all others."""
 
     def content(self, roots: tuple[Path, ...], choice: dict[str, Json]) -> str | None:  # noqa: ARG002
-        """What joins the key of a choice beside its parameters; nothing, unless a piece stands for data."""
+        """What joins the key of a choice beside its parameters; of data and revisions alone."""
         return None
 
 

@@ -14,7 +14,7 @@ def multi30k_root() -> Path:
     for folder in FOLDERS:
         if (folder / "multi30k/train.de.gz").is_file():
             return folder
-    pytest.skip("multi30k is not in LNLAB_DATA")
+    pytest.skip("needs real data: no folder of LNLAB_DATA holds multi30k")
 
 
 @pytest.fixture(scope="session")
@@ -23,7 +23,7 @@ def ted_root() -> Path:
     for folder in FOLDERS:
         if (folder / "iwslt_ted/TED.tst2012.de-en.en.xml").is_file():
             return folder
-    pytest.skip("iwslt_ted is not in LNLAB_DATA")
+    pytest.skip("needs real data: no folder of LNLAB_DATA holds iwslt_ted")
 
 
 @pytest.fixture(scope="session")
@@ -32,7 +32,7 @@ def phrasebank_root() -> Path:
     for folder in FOLDERS:
         if (folder / "financial_phrasebank/Sentences_AllAgree.txt").is_file():
             return folder
-    pytest.skip("financial_phrasebank is not in LNLAB_DATA")
+    pytest.skip("needs real data: no folder of LNLAB_DATA holds financial_phrasebank")
 
 
 @pytest.fixture(scope="session")
@@ -41,4 +41,4 @@ def bert_root() -> Path:
     for folder in FOLDERS:
         if (folder / "bert_base_uncased/vocab.txt").is_file():
             return folder
-    pytest.skip("bert_base_uncased is not in LNLAB_DATA")
+    pytest.skip("needs real data: no folder of LNLAB_DATA holds bert_base_uncased")

@@ -2,7 +2,9 @@
 
 With the moments m and v after t updates, m̂ = m/(1 - β1^t) and v̂ = v/(1 - β2^t); entries move by the product of the
 rate, m̂ and 1/(sqrt(v̂) + ε). |m̂|/sqrt(v̂) is the size of that step in units of the rate: 1 at the first update, and
-0.155 in the middle (0.229 in root mean square) for β1 = 0.9 and gradients that are independent noise.
+0.155 in the middle (0.229 in root mean square) for β1 = 0.9 and gradients that are independent noise. Of entries whose
+gradient is 0 but for rounding, such as the biases of keys, both are those of the machine: they are left out
+(``rounding``).
 """
 
 from collections.abc import Iterator
@@ -16,6 +18,7 @@ from torch import Tensor
 from lnlab.errors import LabError, Problem
 from lnlab.nn.sites import placed
 from lnlab.probes.probe import State, probes
+from lnlab.probes.rounding import noise, shares, without
 from lnlab.probes.training import there
 from lnlab.tables import Row
 
@@ -26,12 +29,13 @@ QUANTITIES = (
     "near_epsilon_share",
     "moment_ratio",
     "total_moment_ratio",
+    "adaptive_rate_unresolved_share",
 )
 NEAR = 10
 """An entry is near ε where sqrt(v̂) is below so many times it."""
 
 
-@probes.register("adaptive_rate", table="sites", passes=lambda _: 0.0, quantities=QUANTITIES, trained=True)
+@probes.register("adaptive_rate", version=2, table="sites", passes=lambda _: 0.0, quantities=QUANTITIES, trained=True)
 def adaptive_rate(state: State) -> Iterator[Row]:
     """``1/(sqrt(v̂) + ε), |m̂|/sqrt(v̂)``: Adam's rate of each entry, in units of the rate (Kingma and Ba, 2015).
 
@@ -39,22 +43,26 @@ def adaptive_rate(state: State) -> Iterator[Row]:
     below 10 ε, where Adam is no longer indifferent to the scale of the loss; ``moment_ratio``, the median of
     |m̂|/sqrt(v̂) where v̂ is not 0, and ``total_moment_ratio``, of all matrices and tables together. Medians are the
     lower of two. The moments are those that the last update used, their bias corrected for all updates made.
+    ``adaptive_rate_unresolved_share`` is the share of a bias or shift that is left out, as its gradient is below its
+    rounding noise; a parameter of such entries alone has nothing else.
 
     Raises:
         LabError: the optimizer has no second moments.
     """
     found = _moments(state)
-    for site, moments in placed(state.model, found):
+    masks = noise(state.model, {name: moments.root for name, moments in found.items()})
+    for site, moments in placed(state.model, {name: m.without(masks.get(name)) for name, m in found.items()}):
         for quantity, value in _values(moments).items():
             yield {"quantity": quantity, **site.row(), "value": value.item()}
     ratios = torch.cat([moments.ratios for moments in found.values() if moments.mean.dim() > 1])
     if len(ratios):
         yield {"quantity": QUANTITIES[5], "value": ratios.median().item()}
+    yield from shares(QUANTITIES[6], state.model, masks)
 
 
 @dataclass(frozen=True)
 class Moments:
-    """Of one parameter: m̂, sqrt(v̂), both of its shape, and ε."""
+    """Of one parameter: m̂ and sqrt(v̂) of its entries, and ε."""
 
     mean: Tensor
     root: Tensor
@@ -65,6 +73,10 @@ class Moments:
         """|m̂|/sqrt(v̂) of the entries that have had a gradient: (entries,)."""
         seen = self.root > 0
         return self.mean[seen].abs() / self.root[seen]
+
+    def without(self, mask: Tensor | None) -> "Moments":
+        """Of the entries that are no noise."""
+        return Moments(without(self.mean, mask), without(self.root, mask), self.eps)
 
 
 def _moments(state: State) -> dict[str, Moments]:
@@ -91,7 +103,9 @@ def _corrected(kept: dict[str, Any], group: dict[str, Any]) -> Moments:
 
 
 def _values(moments: Moments) -> dict[str, Tensor]:
-    """By quantity; without a ratio where no entry has had a gradient."""
+    """By quantity; nothing without an entry, and no ratio where none has had a gradient."""
+    if not moments.root.numel():
+        return {}
     rates, ratios = 1 / (moments.root + moments.eps), moments.ratios
     near = (moments.root < NEAR * moments.eps).double().mean()
     values = (rates.median(), rates.min(), rates.max(), near, *([ratios.median()] if len(ratios) else []))

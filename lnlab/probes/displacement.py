@@ -2,7 +2,8 @@
 
 States of two runs at the same step may be at very different distances from their start: over the first 100 of 4,000
 steps of warm-up the sums of learning rates differ by a factor of 79. What is compared at a step is compared at this
-distance too. In float64.
+distance too. In float64. Entries whose gradient is 0 but for rounding, such as the biases of keys, would be where they
+began, and are where the machine's rounding has led them: they are left out (``rounding``).
 """
 
 import math
@@ -12,36 +13,48 @@ from torch import Tensor
 
 from lnlab.nn.sites import placed
 from lnlab.probes.probe import State, probes
+from lnlab.probes.rounding import last_noise, shares, without
 from lnlab.probes.training import initial
 from lnlab.tables import Row
 
-QUANTITIES = ("displacement", "relative_displacement", "total_displacement", "total_relative_displacement")
+QUANTITIES = (
+    "displacement",
+    "relative_displacement",
+    "total_displacement",
+    "total_relative_displacement",
+    "displacement_unresolved_share",
+)
 
 
-@probes.register("displacement", table="sites", passes=lambda _: 0.0, quantities=QUANTITIES, trained=True)
+@probes.register("displacement", version=2, table="sites", passes=lambda _: 0.0, quantities=QUANTITIES, trained=True)
 def displacement(state: State) -> Iterator[Row]:
     """``‖θ_t - θ_0‖, ‖θ_t - θ_0‖/‖θ_0‖``: distance from the initial parameters (Nagarajan and Kolter, 2019).
 
     Of every parameter at its site, and as ``total`` of all of them as one vector, a tied table once. A parameter that
-    began at 0 has no relative distance.
+    began at 0 has no relative distance. ``displacement_unresolved_share`` is the share of a bias or shift that is left
+    out, as its gradients are below their rounding noise; a parameter of such entries alone has nothing else.
 
     Raises:
         LabError: the state does not know where it began.
     """
     start = initial(state)
-    found = {name: _norms(p, start[name]) for name, p in state.model.named_parameters()}
+    now = {name: p.detach() for name, p in state.model.named_parameters()}
+    masks = last_noise(state, lambda: {name: p - start[name] for name, p in now.items()})
+    moved = {name: (without(p, masks.get(name)), without(start[name], masks.get(name))) for name, p in now.items()}
+    found = {name: _norms(*pair) for name, pair in moved.items() if pair[0].numel()}
     for site, norms in placed(state.model, found):
         for quantity, value in zip(QUANTITIES, _with_ratio(*norms), strict=False):
             yield {"quantity": quantity, **site.row(), "value": value}
     total = _with_ratio(*(math.hypot(*column) for column in zip(*found.values(), strict=True)))
-    for quantity, value in zip(QUANTITIES[2:], total, strict=False):
+    for quantity, value in zip(QUANTITIES[2:4], total, strict=False):
         yield {"quantity": quantity, "value": value}
+    yield from shares(QUANTITIES[4], state.model, masks)
 
 
 def _norms(now: Tensor, start: Tensor) -> tuple[float, float]:
     """‖θ_t - θ_0‖ and ‖θ_0‖."""
     began = start.double()
-    return (now.detach().double() - began).norm().item(), began.norm().item()
+    return (now.double() - began).norm().item(), began.norm().item()
 
 
 def _with_ratio(moved: float, start: float) -> list[float]:

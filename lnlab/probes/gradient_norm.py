@@ -7,10 +7,11 @@ batch with itself leaves no bias,
     u = (‖Σ n_b g_b‖² - Σ ‖n_b g_b‖²) / ((Σ n_b)² - Σ n_b²),
 
 which is (‖Σ g_b‖² - Σ ‖g_b‖²) / (K (K - 1)) for equal batches; u may be negative. The noise share is 1 - u / ‖mean g‖².
-Gradients are summed in float32, and their squares in float64.
+Gradients are summed in float32, and their squares in float64. A bias whose gradient is 0 but for rounding, such
+as that of keys, has no norm, and no noise share but the machine's (``rounding``).
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Literal
 
 import torch
@@ -19,6 +20,7 @@ from torch import Tensor
 
 from lnlab.nn.sites import Site, placed, separated
 from lnlab.probes.probe import State, evaluating, of_next_update, probes, with_gradient
+from lnlab.probes.rounding import noise
 from lnlab.probes.training import own_gradient
 from lnlab.tables import Row
 
@@ -31,12 +33,23 @@ QUANTITIES = (
     "gradient_rms",
     "gradient_norm_unbiased_sq",
     "gradient_noise_share",
+    "gradient_unresolved_share",
 )
+
+Measured = tuple[list[Site], dict[str, list[float]], dict[Site, float]]
+"""The sites, by quantity a value for each of them, and shares of entries that are nothing but rounding."""
 
 _norm = torch.linalg.vector_norm
 
 
-@probes.register("gradient_norm", table="sites", passes=with_gradient, quantities=QUANTITIES, ahead=of_next_update)
+@probes.register(
+    "gradient_norm",
+    table="sites",
+    passes=with_gradient,
+    quantities=QUANTITIES,
+    ahead=of_next_update,
+    revision=lambda choice: 2 if choice["biases"] else None,
+)
 def gradient_norm(
     state: State,
     *,
@@ -47,8 +60,9 @@ def gradient_norm(
     """``‖E[dL/dW]‖``: norm of the expected gradient at every weight, and its noise (Xiong et al., 2020, Figure 3).
 
     The loss is the task's, label smoothing included, per token; dropout is off. The parts of a tied table's gradient
-    are told apart. ``biases`` adds the vectors: biases, and the norms' scales and shifts. With one batch there is no
-    estimate of the noise, and no row for it.
+    are told apart. ``biases`` adds the vectors: biases, and the norms' scales and shifts; one whose gradient is nothing
+    but rounding has ``gradient_unresolved_share`` alone, the share of such entries. With one batch there is no estimate
+    of the noise, and no row for it.
 
     ``batches: step`` is the gradient that the next update will use, before clipping and with dropout, at the cost of
     its norms alone: then there are ``gradient_norm`` and ``gradient_rms``, of a tied table as a whole at every use.
@@ -56,14 +70,17 @@ def gradient_norm(
     Raises:
         LabError: the next update's gradient is asked for, and there will be no update.
     """
-    sites, values = _own(state, biases) if batches == "step" else _measure(state, batches, split, biases)
+    sites, values, shares = _own(state, biases) if batches == "step" else _measure(state, batches, split, biases)
     for i, site in enumerate(sites):
-        for quantity, value in values.items():
-            yield {"quantity": quantity, **site.row(), "value": value[i]}
+        if shares.get(site) != 1.0:
+            for quantity, value in values.items():
+                yield {"quantity": quantity, **site.row(), "value": value[i]}
+    for site, share in shares.items():
+        yield {"quantity": QUANTITIES[5], **site.row(), "value": share}
 
 
-def _measure(state: State, batches: int, split: str, biases: bool) -> tuple[list[Site], dict[str, list[float]]]:
-    """The sites, and by quantity a value for each of them."""
+def _measure(state: State, batches: int, split: str, biases: bool) -> Measured:
+    """The mean gradient over batches."""
     tokens, norms = [], []
     with evaluating(state.model), separated(state.model) as leaves, torch.enable_grad():
         sites, weights = zip(*((site, p) for site, p in leaves if biases or p.dim() > 1), strict=True)
@@ -75,18 +92,27 @@ def _measure(state: State, batches: int, split: str, biases: bool) -> tuple[list
             norms.append(_norms(gradients))
             tokens.append(count)
             del loss, gradients  # so that the next batch gets their memory and not fresh pages
+        names = [name for name, _ in state.model.named_parameters(remove_duplicate=False)]
+        shares = _shares(state, dict(zip(names, sums, strict=True))) if biases else {}
     elements = torch.tensor([p.numel() for p in weights], dtype=torch.float64)
-    return list(sites), _quantities(_norms(sums), torch.stack(norms), torch.tensor(tokens).double(), elements)
+    values = _quantities(_norms(sums), torch.stack(norms), torch.tensor(tokens).double(), elements)
+    return list(sites), values, shares
 
 
-def _own(state: State, biases: bool) -> tuple[list[Site], dict[str, list[float]]]:
+def _own(state: State, biases: bool) -> Measured:
     """As ``_measure``, of the next update's own gradient."""
-    sites, gradients = zip(
-        *(each for each in placed(state.model, own_gradient(state)) if biases or each[1].dim() > 1), strict=True
-    )
+    named = own_gradient(state)
+    sites, gradients = zip(*(each for each in placed(state.model, named) if biases or each[1].dim() > 1), strict=True)
     norm = _norms(gradients)
     rms = norm / torch.tensor([g.numel() for g in gradients], dtype=torch.float64).sqrt()
-    return list(sites), {"gradient_norm": norm.tolist(), "gradient_rms": rms.tolist()}
+    shares = _shares(state, named) if biases else {}
+    return list(sites), {"gradient_norm": norm.tolist(), "gradient_rms": rms.tolist()}, shares
+
+
+def _shares(state: State, gradients: Mapping[str, Tensor]) -> dict[Site, float]:
+    """By the sites of biases and shifts the share of entries that are nothing but rounding."""
+    masks = noise(state.model, {name: g.abs() for name, g in gradients.items()})
+    return {site: mask.double().mean().item() for site, mask in placed(state.model, masks)}
 
 
 def _norms(gradients: Sequence[Tensor]) -> Tensor:

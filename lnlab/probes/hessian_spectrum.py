@@ -50,6 +50,7 @@ def _memory(params: dict[str, Any], load: Load) -> int:
     memory=_memory,
     frugal={"keep": False},
     quantities=(),
+    revision=lambda choice: None if plain(choice["operator"]) == choice["operator"] else 2,
 )
 def hessian_spectrum(
     state: State,
@@ -73,8 +74,9 @@ def hessian_spectrum(
     to so many, and each has a spectrum of its own from the same start vectors, in place of one of all together. An
     eigenvalue lies within ``residual`` of every node, and outliers may be counted only where ``orthogonality_loss`` is
     near 0. ``hessian_minus_ggn`` is what the GGN leaves out: the model's own second derivatives, weighed by the slope
-    of the loss. ``preconditioned`` operators are in Adam's coordinates, without those that have had no gradient.
-    ``tolerance`` ends a draw early, where neither the ends nor the measure move by more than this share of the range.
+    of the loss. ``preconditioned`` operators are in Adam's coordinates, without those that have had no gradient
+    above its rounding noise. ``tolerance`` ends a draw early, where neither the ends nor the measure move by more than
+    this share of the range.
     ``keep`` holds the graph of every batch, 0.4 MB a target token at 8,000 rows, and saves two fifths of the time;
     where the machine has no memory for it, graphs are made anew, to the same bits. Products are in ``precision``,
     recurrences in float64.

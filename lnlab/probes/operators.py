@@ -3,6 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
+from torch import Tensor
+
 from lnlab.curvature.difference import Difference
 from lnlab.curvature.ggn import ggn
 from lnlab.curvature.hessian import hessian
@@ -10,6 +12,7 @@ from lnlab.curvature.operators import Operator
 from lnlab.curvature.precision import doubled
 from lnlab.curvature.preconditioned import Preconditioned, adam_diagonal
 from lnlab.probes.probe import State
+from lnlab.probes.rounding import noise, second_moment_roots, without_noise
 from lnlab.probes.scopes import Scope, parameters_of
 from lnlab.probes.training import there
 from lnlab.tasks.task import Batch
@@ -53,4 +56,15 @@ def operator_at(
     found: Operator = Difference(*made) if len(made) > 1 else made[0]
     if not kind.startswith("preconditioned"):
         return found
-    return Preconditioned(found, adam_diagonal(there(state.optimizer, "an optimizer"), chosen))
+    return Preconditioned(found, diagonal_at(state, chosen))
+
+
+def diagonal_at(state: State, chosen: Sequence[Tensor]) -> Tensor:
+    """P of the optimizer, (entries of the parameters,), 0 where there has been no gradient above its rounding noise.
+
+    Raises:
+        ValueError: the optimizer has no second moments of a parameter.
+        LabError: nothing trains.
+    """
+    diagonal = adam_diagonal(there(state.optimizer, "an optimizer"), chosen)
+    return without_noise(diagonal, state, chosen, noise(state.model, second_moment_roots(state)))

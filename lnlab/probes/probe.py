@@ -18,7 +18,7 @@ from lnlab.facts import Facts, never
 from lnlab.keys import Json
 from lnlab.nn.modes import in_mode
 from lnlab.randomness import Draw
-from lnlab.registry import Choice, Registry
+from lnlab.registry import Choice, Registry, Roots
 from lnlab.tables import Row
 from lnlab.tasks.task import Batch, Task
 
@@ -38,6 +38,8 @@ class ProbeFacts(Facts):
         ahead: whether it looks at the next update.
         reads: how many batches it looks at; None: every one of an epoch.
         translates: whether it needs a model and a task that translate.
+        revision: of the definition with these parameters, None for the first; it joins the key, so that what is
+            measured with other parameters keeps its key as it keeps its numbers.
     """
 
     table: Literal["sites", "curves", "lines", "histograms", "spectra", "texts"]
@@ -50,6 +52,12 @@ class ProbeFacts(Facts):
     ahead: Callable[[Choice], bool] = never
     reads: Callable[[Choice], int | None] | None = None
     translates: bool = False
+    revision: Callable[[Choice], int | None] | None = None
+
+    def content(self, roots: Roots, choice: Choice) -> str | None:  # noqa: ARG002
+        """The revision, if there is one."""
+        number = None if self.revision is None else self.revision(choice)
+        return None if number is None else f"revision {number}"
 
 
 probes: Registry[Callable[..., Iterator[Row]]] = Registry("probe", ProbeFacts)

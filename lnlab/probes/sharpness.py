@@ -14,15 +14,15 @@ from torch import Generator, Tensor
 
 from lnlab.compile.cost import Load
 from lnlab.curvature.operators import Operator, flat
-from lnlab.curvature.preconditioned import Preconditioned, adam_diagonal, settled_diagonal
+from lnlab.curvature.preconditioned import Preconditioned, settled_diagonal
 from lnlab.curvature.sharpness import Sharpness
 from lnlab.curvature.sharpness import sharpness as largest
 from lnlab.errors import LabError, Problem
 from lnlab.probes.held import held
-from lnlab.probes.operators import PARTS, operator_at, passes
+from lnlab.probes.operators import PARTS, diagonal_at, operator_at, passes
 from lnlab.probes.probe import State, evaluating, probes
+from lnlab.probes.rounding import noise, without_noise
 from lnlab.probes.scopes import parameters_of
-from lnlab.probes.training import there
 from lnlab.tables import Row
 from lnlab.tasks.task import Batch
 
@@ -58,7 +58,13 @@ def _memory(params: dict[str, Any], load: Load) -> int:
 
 
 @probes.register(
-    "sharpness", table="sites", passes=_passes, memory=_memory, frugal={"keep": False}, quantities=QUANTITIES
+    "sharpness",
+    table="sites",
+    passes=_passes,
+    memory=_memory,
+    frugal={"keep": False},
+    quantities=QUANTITIES,
+    revision=lambda choice: None if choice["coordinates"] == "own" else 2,
 )
 def sharpness(
     state: State,
@@ -82,7 +88,8 @@ def sharpness(
     In ``coordinates: adam`` it is that of P^-1/2 H P^-1/2 with v as the optimizer has it, so that the state must have
     been trained; in ``adam_at_rest`` v is what it would settle at, were the weights to stay: the mean of g² over the
     first ``moments`` batches of the split, those of H among them, with ``eps``. That needs no optimizer. Coordinates
-    with v = 0, rows of words in no batch, have no P; they are left out, and counted as ``.._excluded``. Rows that v has
+    with v = 0, rows of words in no batch, have no P, and those whose gradient is below its rounding noise, the biases
+    of keys, one of the machine's; both are left out, and counted as ``.._excluded``. Rows that v has
     last seen long ago blow up the first of the two, which is why the second is to be held against Adam's bound.
 
     Raises:
@@ -118,8 +125,12 @@ def _diagonal(state: State, coordinates: Coordinates, batches: Sequence[Batch], 
     """P, of the optimizer or at rest."""
     chosen = parameters_of(state.model, "all")
     if coordinates == "adam":
-        return adam_diagonal(there(state.optimizer, "an optimizer"), chosen)
-    return settled_diagonal((_gradient(state, batch, chosen) for batch in batches), eps)
+        return diagonal_at(state, chosen)
+    diagonal = settled_diagonal((_gradient(state, batch, chosen) for batch in batches), eps)
+    names = {id(p): name for name, p in state.model.named_parameters()}
+    roots = torch.split((diagonal - eps).clamp(min=0), [p.numel() for p in chosen])
+    sizes = {names[id(p)]: root.view_as(p) for p, root in zip(chosen, roots, strict=True)}
+    return without_noise(diagonal, state, chosen, noise(state.model, sizes))
 
 
 def _gradient(state: State, batch: Batch, parameters: Sequence[Tensor]) -> Tensor:

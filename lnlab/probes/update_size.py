@@ -1,7 +1,8 @@
 """``‖Δθ‖ / ‖θ‖``: how far the last update moved every parameter, against what it was (You et al., 2017).
 
 Equal learning rates are not equal steps where parametrizations differ; the ratio of update to weight compares them. In
-float64, of differences that were taken in the model's own precision.
+float64, of differences that were taken in the model's own precision. An entry whose gradient is 0 but for rounding,
+such as the bias of a key, moves as the machine rounds: it is left out (``rounding``).
 """
 
 from collections.abc import Iterator
@@ -10,27 +11,42 @@ from torch import Tensor
 
 from lnlab.nn.sites import parameters, placed
 from lnlab.probes.probe import State, probes
+from lnlab.probes.rounding import last_noise, shares, without
 from lnlab.probes.training import last_update
 from lnlab.tables import Row
 
-QUANTITIES = ("update_rms", "update_over_rate_rms", "update_to_weight")
+QUANTITIES = ("update_rms", "update_over_rate_rms", "update_to_weight", "update_unresolved_share")
 
 
-@probes.register("update_size", table="sites", passes=lambda _: 0.0, quantities=QUANTITIES, trained=True, update=True)
+@probes.register(
+    "update_size",
+    version=2,
+    table="sites",
+    passes=lambda _: 0.0,
+    quantities=QUANTITIES,
+    trained=True,
+    update=True,
+)
 def update_size(state: State) -> Iterator[Row]:
     """``sqrt(E Δθ²), sqrt(E Δθ²)/lr, ‖Δθ‖/‖θ‖``: of the last update, at every parameter (You et al., 2017).
 
     θ is what it was before the update; a parameter that was 0 has no ratio, and a rate of 0 nothing over it. A tied
-    table's whole update is at every use.
+    table's whole update is at every use. ``update_unresolved_share`` is the share of a bias or shift that is left out,
+    as its gradient is below its rounding noise; a parameter of such entries alone has nothing else.
 
     Raises:
         LabError: no update was made.
     """
     update, lr = last_update(state)
     weights = dict(parameters(state.model))
-    for site, delta in placed(state.model, update):
-        for quantity, value in _values(delta.double(), weights[site].detach().double(), lr).items():
-            yield {"quantity": quantity, **site.row(), "value": value}
+    masks = last_noise(state, lambda: update)
+    moved = {name: (without(delta, masks.get(name)), masks.get(name)) for name, delta in update.items()}
+    for site, (delta, mask) in placed(state.model, moved):
+        if delta.numel():
+            now = without(weights[site].detach(), mask)
+            for quantity, value in _values(delta.double(), now.double(), lr).items():
+                yield {"quantity": quantity, **site.row(), "value": value}
+    yield from shares(QUANTITIES[3], state.model, masks)
 
 
 def _values(delta: Tensor, now: Tensor, lr: float) -> dict[str, float]:

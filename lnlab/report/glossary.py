@@ -16,6 +16,10 @@ QUANTITIES: Mapping[str, tuple[str, str, str]] = {
     ),
     "gradient_rms": ("gradient r.m.s.", "nats per token", "gradient norm over the square root of its elements"),
     "gradient_noise_share": ("noise share", "of the squared norm", "share of the squared gradient norm that is noise"),
+    **dict.fromkeys(
+        (f"{name}_unresolved_share" for name in ("gradient", "update", "displacement", "adaptive_rate")),
+        ("share below rounding", "of the entries", "entries whose gradient is nothing but rounding"),
+    ),
     "total_gradient_norm": (
         "total gradient norm",
         "nats",

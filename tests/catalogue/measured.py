@@ -8,7 +8,7 @@ from itertools import islice
 from typing import Any
 
 import torch
-from pieces import SMALL, built, pieces_of, setting_with, state_for, state_of
+from pieces import SMALL, built, pieces_of, setting_with, smallest, state_for, state_of
 from torch import Tensor, nn
 
 from lnlab.catalogue import REGISTRIES
@@ -17,7 +17,7 @@ from lnlab.corpora.tokenizers import learned
 from lnlab.keys import digest
 from lnlab.nn.batch_norm import batch_statistics
 from lnlab.probes.probe import State
-from lnlab.registry import Entry, Roots
+from lnlab.registry import Choice, Entry, Roots
 
 Numbers = dict[str, Any]
 Measured = tuple[dict[str, int], Numbers]
@@ -132,13 +132,19 @@ def _of_a_tokenizer(entry: Entry[Any], roots: Roots) -> Measured:
 
 
 def _of_a_probe(entry: Entry[Any], roots: Roots) -> Measured:
+    return numbers_of_a_probe(smallest(entry), roots)
+
+
+def numbers_of_a_probe(choice: Choice, roots: Roots) -> Measured:
     """Every quantity that it measures, in Post-LN and in Pre-LN."""
     numbers: Numbers = {}
     with_it: dict[str, int] = {}
+    probe = REGISTRIES["probe"]
+    entry, measure = probe[choice["kind"]], probe.builder(probe.resolve(choice))
     for placement in ("post", "pre"):
         setting = setting_with(entry, placement=placement)
         with_it |= pieces_of(setting)
-        rows = list(built(entry)(state_for(entry, setting, roots)))
+        rows = list(measure(state_for(choice, setting, roots)))
         named = [(row.get("quantity", row.get("operator")), row) for row in rows]
         for quantity in sorted({name for name, _ in named}):
             for column, said in COLUMNS.items():

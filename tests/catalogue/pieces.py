@@ -90,11 +90,17 @@ def state_of(setting: Setting, seed: int = 1, roots: Roots = ()) -> State:
     return build(Trajectory("tests", seed, setting, 0, ()), REGISTRIES, roots)
 
 
-def state_for(probe: Entry[Any], setting: Setting, roots: Roots = ()) -> State:
-    """As ``state_of``; after three updates where there is nothing to see before them, or the next one is looked at."""
+def state_for(choice: Choice, setting: Setting, roots: Roots = ()) -> State:
+    """As ``state_of``; after three updates where a probe looks at them, at Adam's moments, or at the next one."""
     state = state_of(setting, roots=roots)
-    ahead = probe.facts.ahead(REGISTRIES["probe"].resolve(smallest(probe)))
-    return trained(state) if ahead or probe.facts.trained else state
+    return trained(state) if sees_training(choice) else state
+
+
+def sees_training(choice: Choice) -> bool:
+    """Whether a probe has nothing to see before the first update."""
+    probe, resolved = REGISTRIES["probe"][choice["kind"]], REGISTRIES["probe"].resolve(choice)
+    adams = resolved.get("coordinates") == "adam" or "preconditioned" in str(resolved.get("operator"))
+    return bool(probe.facts.ahead(resolved) or adams or probe.facts.trained)
 
 
 def pieces_of(setting: Setting) -> dict[str, int]:

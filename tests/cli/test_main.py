@@ -71,7 +71,7 @@ def test_a_traceback_is_shown_when_asked(lnlab):
         lnlab("rnu", "--traceback")
 
 
-@pytest.mark.skipif(not hasattr(os, "openpty"), reason="this system has no pseudo-terminals")
+@pytest.mark.skipif(not hasattr(os, "openpty"), reason="needs pseudo-terminals: os.openpty is missing")
 @pytest.mark.parametrize(("variable", "coloured"), [({}, True), ({"NO_COLOR": "1"}, False)])
 def test_no_color_is_respected(variable, coloured):
     master, slave = os.openpty()

@@ -23,7 +23,7 @@ class Logits(nn.Module):
 
 def both(state):
     """Our product of a random vector with the Hessian, and theirs."""
-    peer = pytest.importorskip("curvlinops", reason="the extra 'peers' is not installed")
+    peer = pytest.importorskip("curvlinops", reason="needs the extra 'peers': curvlinops is not installed")
     batches = state.batches(2)
     ours = hessian(state.model, state.task.nll, batches, keep=True)
     model = Logits(state.model.eval())

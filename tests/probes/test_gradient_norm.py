@@ -161,10 +161,13 @@ def test_one_batch_says_nothing_of_the_noise(state):
 
 def test_biases_and_norms_are_measured_when_asked(state, values):
     made = state("pre")
-    found = values(gradient_norm(made, batches=2, biases=True), "gradient_norm")
+    rows = list(gradient_norm(made, batches=2, biases=True))
+    found = values(rows, "gradient_norm")
     plain = values(gradient_norm(made, batches=2), "gradient_norm")
     assert found | plain == found
-    assert {site[3] for site in found.keys() - plain.keys()} == {"bq", "bk", "bv", "bo", "b1", "b2", "scale", "shift"}
+    assert {site[3] for site in found.keys() - plain.keys()} == {"bq", "bv", "bo", "b1", "b2", "scale", "shift"}
+    noise = {site[3] for site, share in values(rows, "gradient_unresolved_share").items() if share}
+    assert noise == {"bk"}, "the biases of keys, which softmax does not see"
     batches = made.batches(2)
     loss = sum(made.task.loss(made.model, batch)[0] for batch in batches) / sum(batch.tokens for batch in batches)
     loss.backward()

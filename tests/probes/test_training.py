@@ -69,6 +69,11 @@ def beyond_rounding(found: dict, names: dict) -> dict:
     return {site: value for site, value in found.items() if not names[site].endswith("k.bias")}
 
 
+def assert_left_out(shares: dict, names: dict) -> None:
+    """All of the biases of keys, and nothing of any other bias or shift."""
+    assert shares == {site: float(name.endswith("k.bias")) for site, name in names.items() if name.endswith("bias")}
+
+
 def lower_median(x: np.ndarray) -> float:
     return float(np.sort(x, axis=None)[(x.size - 1) // 2])
 
@@ -80,16 +85,18 @@ def rms(x: np.ndarray) -> float:
 def test_updates_are_those_of_adam_by_hand(both, names, values):
     made, adam = both
     rows = list(update_size(made))
-    assert values(rows, "update_rms").keys() == names.keys()
+    resolved = beyond_rounding(names, names)
+    assert values(rows, "update_rms").keys() == resolved.keys()
+    assert_left_out(values(rows, "update_unresolved_share"), names)
     expected = {
         "update_rms": lambda name: rms(adam.update[name]),
         "update_over_rate_rms": lambda name: rms(adam.update[name]) / RATE,
         "update_to_weight": lambda name: rms(adam.update[name]) / rms(adam.theta[name] - adam.update[name]),
     }
     for quantity, of in expected.items():
-        for site, value in beyond_rounding(values(rows, quantity), names).items():
+        for site, value in values(rows, quantity).items():
             assert value == pytest.approx(of(names[site]), rel=2e-4), (quantity, site)
-    assert len(values(rows, "update_to_weight")) == len(names)
+    assert len(values(rows, "update_to_weight")) == len(resolved)
 
 
 def test_displacement_is_that_of_adam_by_hand(both, names, values):
@@ -97,16 +104,20 @@ def test_displacement_is_that_of_adam_by_hand(both, names, values):
     rows = list(displacement(made))
     at_sites = [row for row in rows if "tensor" in row]
     found = values(at_sites, "displacement")
-    assert found.keys() == names.keys()
-    for site, value in beyond_rounding(found, names).items():
+    resolved = beyond_rounding(names, names)
+    assert found.keys() == resolved.keys()
+    assert_left_out(values(at_sites, "displacement_unresolved_share"), names)
+    for site, value in found.items():
         name = names[site]
         assert value == pytest.approx(np.linalg.norm(adam.theta[name] - adam.start[name]), rel=2e-4), site
     relative = values(at_sites, "relative_displacement")
-    assert relative.keys() == {site for site in names if adam.start[names[site]].any()} < names.keys()
+    assert relative.keys() == {site for site in resolved if adam.start[names[site]].any()} < resolved.keys()
     site = ("encoder", 1, "self_attention", "v")
     start = np.linalg.norm(adam.start[names[site]])
     assert relative[site] == pytest.approx(found[site] / start)
-    every = [np.concatenate([part[name].ravel() for name in adam.start]) for part in (adam.theta, adam.start)]
+    every = [
+        np.concatenate([part[name].ravel() for name in set(resolved.values())]) for part in (adam.theta, adam.start)
+    ]
     total = float(np.linalg.norm(every[0] - every[1]))
     expected = {"total_displacement": total, "total_relative_displacement": total / np.linalg.norm(every[1])}
     assert {row["quantity"]: row["value"] for row in rows if "tensor" not in row} == pytest.approx(expected, rel=1e-4)
@@ -116,8 +127,10 @@ def test_adaptive_rates_are_those_of_adam_by_hand(both, names, values):
     made, adam = both
     rows = list(adaptive_rate(made))
     at_sites = [row for row in rows if "tensor" in row]
-    assert values(at_sites, "adaptive_rate_median").keys() == names.keys()
-    for site, name in beyond_rounding(names, names).items():
+    resolved = beyond_rounding(names, names)
+    assert values(at_sites, "adaptive_rate_median").keys() == resolved.keys()
+    assert_left_out(values(at_sites, "adaptive_rate_unresolved_share"), names)
+    for site, name in resolved.items():
         root, ratio = adam.root(name), np.abs(adam.mean(name)) / np.where(adam.v[name] > 0, adam.root(name), np.nan)
         rates = 1 / (root + EPSILON)
         expected = {
@@ -238,7 +251,9 @@ def test_updates_by_site_are_the_sites_own(state, trained):
 
 def test_a_rate_of_zero_divides_nothing(state, trained):
     made = replace(trained(state()), last_rate=0.0)
-    assert {row["quantity"] for row in update_size(made)} == {"update_rms", "update_to_weight"}
+    assert {row["quantity"] for row in update_size(made)} == {
+        *("update_rms", "update_to_weight", "update_unresolved_share")
+    }
     assert list(update_histogram(made)) == []
     assert {row["quantity"] for row in update_histogram(made, rate=True)} == {"update_size"}
 
@@ -247,10 +262,11 @@ def test_the_next_updates_own_gradient_norm(state, trained, values):
     made = trained(state("pre", tied="all"))
     rows = list(gradient_norm(made, batches="step", biases=True))
     own, known = made.next_gradient(), {id(p): name for name, p in made.model.named_parameters()}
-    assert {row["quantity"] for row in rows} == {"gradient_norm", "gradient_rms"}
+    assert {row["quantity"] for row in rows} == {"gradient_norm", "gradient_rms", "gradient_unresolved_share"}
     norms, sizes = values(rows, "gradient_norm"), values(rows, "gradient_rms")
-    assert len(norms) == len(parameters(made.model))
-    for site, p in parameters(made.model):
+    uses = [(site, p) for site, p in parameters(made.model) if site.tensor != "bk"]
+    assert len(norms) == len(uses)
+    for site, p in uses:
         g = own[known[id(p)]].double().numpy()
         assert norms[tuple(site.row().values())] == pytest.approx(np.linalg.norm(g), rel=1e-6)
         assert sizes[tuple(site.row().values())] == pytest.approx(rms(g), rel=1e-6)

@@ -13,7 +13,7 @@ from lnlab.report.write import write_report
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 pytestmark = [
     pytest.mark.browser,
-    pytest.mark.skipif(CHROMIUM is None, reason="no chromium on PATH"),
+    pytest.mark.skipif(CHROMIUM is None, reason="needs a browser: chromium is not on PATH"),
 ]
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
 SCREENS = [

@@ -42,7 +42,7 @@ def page(trained, facts_of, tmp_path_factory):
 
 
 @pytest.mark.browser
-@pytest.mark.skipif(CHROMIUM is None, reason="no chromium on PATH")
+@pytest.mark.skipif(CHROMIUM is None, reason="needs a browser: chromium is not on PATH")
 @pytest.mark.parametrize("width", [1280, 390])
 def test_every_figure_is_live_silent_accessible_and_as_wide_as_the_page(page, width):
     with sync_playwright() as play:

@@ -1,0 +1,113 @@
+"""``|g_i| < sqrt(n) u max_W rms(dL/dW)``: entries of a gradient that are nothing but rounding.
+
+Where a symmetry of the loss makes a gradient 0, as that of the biases of keys, which softmax does not see, or of biases
+below a batch norm, what is stored is rounding noise. Adam divides it by itself, so that steps, rates and ratios of such
+entries are those of the machine, not of the model.
+
+A sum of n terms t is known to γ_n Σ|t|, γ_n = n u/(1 - n u), with the unit round-off u (Higham, 2002, Section 4.2), and
+to about sqrt(n) u Σ|t| where rounding errors are independent (Higham and Mary, 2019). The bias of a matrix has the
+gradient Σ_t δ_t, row i of the matrix Σ_t δ_ti x_t; and whatever the branch of a sublayer sends back is a difference of
+terms as large as those of its largest gradient. So an entry of a vector is unresolved where it is below the noise,
+sqrt(n) u times the largest root mean square of a matrix of its sublayer, n = 65,536, and at the same time small against
+the row that has the same δ_i: that of a unit without activity, whose row is as small, is no noise. The shift of a norm
+is compared with its scale in place of the row.
+
+Only vectors are asked about. Matrices and tables sum outer products of tokens that differ, which no such symmetry
+cancels; the rows of words that no batch held are exactly 0 and no noise, and those of rare words are small and exact.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+import torch
+from torch import Tensor, nn
+
+from lnlab.nn.sites import Site, parameters, placed
+from lnlab.probes.probe import State
+from lnlab.tables import Row
+
+TERMS = 2**16
+"""n: the tokens of a large batch; below a batch norm noise was 96 u of the largest matrix."""
+SMALL = 1 / 16
+"""Of its row: real gradients of biases are about as large, noise was below 0.004 of it."""
+MOMENTS = ("max_exp_avg_sq", "exp_avg_sq", "sum")
+"""What optimizers call their mean or sum of squared gradients."""
+
+_norm = torch.linalg.vector_norm
+
+
+def last_noise(state: State, otherwise: Callable[[], Mapping[str, Tensor]]) -> dict[str, Tensor]:
+    """As ``noise``, of the gradients that led to a state in training.
+
+    By the optimizer's second moments; where it has none, by ``otherwise``, which is then proportional to gradients:
+    updates of gradient descent, and their sums.
+    """
+    return noise(state.model, second_moment_roots(state) or {name: x.abs() for name, x in otherwise().items()})
+
+
+def second_moment_roots(state: State) -> dict[str, Tensor]:
+    """sqrt(v) by the name of a parameter, without ε, up to a factor; empty without an optimizer that has a v."""
+    if state.optimizer is None:
+        return {}
+    memories = {name: state.optimizer.state.get(p, {}) for name, p in state.model.named_parameters()}
+    return {name: m[key].sqrt() for name, m in memories.items() if (key := next(filter(m.__contains__, MOMENTS), ""))}
+
+
+def noise(model: nn.Module, sizes: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """Where a gradient is nothing but rounding, (entries,), boolean, by the names of biases and shifts.
+
+    Args:
+        model: whose sites say which parameters share a sublayer.
+        sizes: by the name of a parameter the magnitudes of its gradient's entries, in any unit.
+    """
+    limits = _limits(model, sizes)
+    masks = {}
+    for name, size in sizes.items():
+        partner = sizes.get(f"{name.removesuffix('bias')}weight") if name.endswith("bias") else None
+        if partner is not None and size.dim() == 1 and name in limits:
+            masks[name] = (size < limits[name]) & (size < SMALL * _rows(partner, len(size)))
+    return masks
+
+
+def without(x: Tensor, mask: Tensor | None) -> Tensor:
+    """The entries of a parameter's tensor that are no noise, flat; all of them as they are without a mask."""
+    return x if mask is None or not mask.any() else x[~mask]
+
+
+def without_noise(diagonal: Tensor, state: State, chosen: Sequence[Tensor], masks: Mapping[str, Tensor]) -> Tensor:
+    """Adam's P of the chosen parameters in a row, (entries,), with 0 where a gradient is nothing but rounding."""
+    names = {id(p): name for name, p in state.model.named_parameters()}
+    by_name = [masks.get(names[id(p)]) for p in chosen]
+    flat = [diagonal.new_zeros(p.numel()) if m is None else m for m, p in zip(by_name, chosen, strict=True)]
+    return diagonal.masked_fill(torch.cat([part.flatten().bool() for part in flat]), 0.0)
+
+
+def shares(quantity: str, model: nn.Module, masks: Mapping[str, Tensor]) -> Iterator[Row]:
+    """The share of the entries of each bias and shift that were left out."""
+    for site, mask in placed(model, masks):
+        yield {"quantity": quantity, **site.row(), "value": mask.double().mean().item()}
+
+
+def _limits(model: nn.Module, sizes: Mapping[str, Tensor]) -> dict[str, float]:
+    """By the name of a parameter the noise in its sublayer; without those that stand beside no matrix."""
+    names = {id(p): name for name, p in model.named_parameters()}
+    sites = {names[id(p)]: (_sublayer(site), p) for site, p in parameters(model) if names[id(p)] in sizes}
+    largest: dict[Site, float] = {}
+    for name, (sublayer, p) in sites.items():
+        if p.dim() > 1:
+            unit = torch.finfo(p.dtype).eps / 2
+            rms = float(_norm(sizes[name], dtype=torch.float64)) / p.numel() ** 0.5
+            largest[sublayer] = max(largest.get(sublayer, 0.0), TERMS**0.5 * unit * rms)
+    return {name: largest[sublayer] for name, (sublayer, _) in sites.items() if sublayer in largest}
+
+
+def _sublayer(site: Site) -> Site:
+    return Site(site.stack, site.layer, site.sublayer, "")
+
+
+def _rows(partner: Tensor, length: int) -> Tensor:
+    """The root mean square of each row of a matrix, or of a norm's whole scale: (length,)."""
+    if partner.dim() > 1:
+        rows: Tensor = _norm(partner, dim=-1) / partner.shape[-1] ** 0.5
+        return rows
+    whole: Tensor = _norm(partner) / length**0.5
+    return whole.expand(length)
