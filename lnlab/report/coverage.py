@@ -9,7 +9,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from lnlab.analyse.select import listed
 from lnlab.claims.claim import Claim, selections
 from lnlab.keys import Json, canonical
+from lnlab.registry import Flawed
 from lnlab.report.facts import COMMON
+from lnlab.report.registries import FRAME_REGISTRIES
 
 Selection = Mapping[str, Json]
 Section = Mapping[str, Json]
@@ -71,7 +73,7 @@ def drawable(section: Section, kept: Sequence[Mapping[str, Json]]) -> bool:
 
 def _same_rows(section: Section, other: Section) -> bool:
     """Whether two sections are alike but for how they draw, and the first takes no more than the second."""
-    a, b = ({k: v for k, v in each.items() if k not in (*DRAWN, "where")} for each in (section, other))
+    a, b = ({k: v for k, v in _today(each).items() if k not in (*DRAWN, "where")} for each in (section, other))
     return canonical(a) == canonical(b) and narrows(section.get("where") or {}, other.get("where") or {})
 
 
@@ -85,3 +87,11 @@ def _word(value: Json) -> str:
     if isinstance(value, list | tuple):
         return " or ".join(map(_word, value))
     return value if isinstance(value, str) else canonical(value)
+
+
+def _today(section: Section) -> Section:
+    """A section with the defaults of today, which an older lnlab may not have written down."""
+    try:
+        return FRAME_REGISTRIES["section"].resolve({k: v for k, v in section.items() if k not in COMMON})
+    except Flawed:
+        return section

@@ -1,0 +1,112 @@
+"""What a report holds of its runs: which selections are covered, when verdicts are equal, and older formats."""
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from lnlab.claims.claim import Finding, judge, verdict_of
+from lnlab.errors import ReportError
+from lnlab.report.coverage import covered, drawable, known, narrows, record
+from lnlab.report.facts import FORMAT, from_json, to_json
+from lnlab.report.folder import read_folder
+from lnlab.report.rejudge import equal, follows
+from lnlab.report.write import write_report
+
+OF = {"quantity": "gradient_norm", "stack": "decoder", "tensor": ["w1", "w2"]}
+CLAIM = {
+    "id": "first_layer",
+    "kind": "bound",
+    "of": {
+        "quantity": "gradient_norm",
+        "stack": "decoder",
+        "tensor": "w2",
+        "layer": 1,
+        "placement": "pre",
+        "decoder.cross_attention": False,
+        "model.tied": "target",
+    },
+    "over": "model.layers",
+    "reduce": "max",
+    "at_most": 100.0,
+}
+
+
+@pytest.mark.parametrize(
+    ("selection", "answer"),
+    [
+        (OF, True),
+        (OF | {"tensor": "w2"}, True),
+        (OF | {"layer": "last"}, True),
+        (OF | {"tensor": ["w2", "wo"]}, False),
+        (OF | {"quantity": "hidden_norm"}, False),
+        ({"quantity": "gradient_norm", "stack": "decoder"}, False),
+        ({}, False),
+    ],
+)
+def test_a_selection_is_covered_by_one_that_takes_no_less(selection, answer):
+    assert narrows(selection, OF) is answer
+
+
+def test_what_a_claim_requires_is_to_be_covered_too():
+    claim = {
+        "id": "a",
+        "kind": "ratio",
+        "of": OF,
+        "to": {"stack": "encoder"},
+        "requires": [{"kind": "bound", "of": {}}],
+    }
+    there = known(record([claim], []))
+    assert there == [OF, OF | {"stack": "encoder"}, {}]
+    assert not covered([OF, {"quantity": "x"}], known(record([claim | {"requires": []}], [])))
+
+
+def test_a_section_that_thins_its_lines_vouches_for_itself_alone():
+    curves = {"kind": "curves", "quantity": "loss", "where": {"split": "train"}, "scale": "log", "lines": None}
+    kept = record([], [{**curves, "title": "", "claims": []}])
+    assert known(kept) == []
+    assert drawable({**curves, "title": "Other", "lines": {"a": 1.0}}, kept)
+    assert drawable({**curves, "where": {"split": "train", "placement": "pre"}}, kept)
+    assert not drawable({**curves, "scale": "linear"}, kept)
+    assert not drawable({**curves, "where": {}}, kept)
+    older = {key: value for key, value in curves.items() if key not in ("scale", "lines")}
+    assert drawable({**curves, "scale": "linear"}, [{"section": older}]), "a parameter that came later had its default"
+    profile = {"kind": "depth_profile", "quantity": "loss", "where": {"split": "train"}, "x": "step"}
+    assert not drawable(profile, kept)
+    assert drawable(profile, [{"selection": {"quantity": "loss"}}])
+
+
+def test_verdicts_are_equal_but_for_rounding():
+    finding = Finding("supported", "ratio", "because", estimate=1.0, low=float("nan"), n=2, seeds={1: 2.0, 2: 3.0})
+    one = verdict_of(CLAIM, finding, "")
+    assert equal(one, replace(one, estimate=1.0 + 1e-15, seeds={1: 2.0, 2: 3.0 + 1e-15}))
+    assert not equal(one, replace(one, estimate=1.0 + 1e-6))
+    assert not equal(one, replace(one, seeds={1: 2.0, 2: 3.1}))
+    assert not equal(one, replace(one, seeds={1: 2.0}))
+    assert not equal(one, replace(one, verdict="undecided"))
+    assert not equal(one, replace(one, estimate=None))
+
+
+def test_the_rows_of_claims_are_kept_though_no_section_draws_them(small, tmp_path):
+    facts, results, _ = small
+    facts, verdict = replace(facts, sections=()), judge(CLAIM, results)
+    assert verdict.n > 0
+    write_report(tmp_path / "without", facts, results, [verdict])
+    write_report(tmp_path / "with", facts, results, [verdict], claims=[CLAIM])
+    assert not follows(CLAIM, read_folder(tmp_path / "without")[1], verdict)
+    again, tables, _ = read_folder(tmp_path / "with")
+    assert follows(CLAIM, tables, verdict)
+    assert again.kept == ({"selection": CLAIM["of"]},)
+
+
+def test_facts_of_the_first_format_are_read(facts):
+    old = {key: value for key, value in to_json(facts).items() if key not in ("format", "decisions", "kept")}
+    read = from_json(json.loads(json.dumps(old)), "x")
+    assert read.decisions == ()
+    assert [each["section"]["kind"] for each in read.kept] == [section["kind"] for section in facts.sections]
+    assert to_json(read)["format"] == FORMAT
+
+
+def test_facts_of_a_later_format_are_refused(facts):
+    with pytest.raises(ReportError, match="is of format 99, and this lnlab reads"):
+        from_json(to_json(facts) | {"format": 99}, "x")
