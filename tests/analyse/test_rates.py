@@ -45,7 +45,7 @@ def swept(setting, training, trained):
 
 
 def number(results, quantity, arm="post", seed=1):
-    found = select(results, {"quantity": quantity, "placement": arm, "seed": seed})
+    found = select(results, {"quantity": quantity, "placement": arm, "seed": seed, "reference": "best"})
     assert len(found) == 1
     return found["value"][0]
 
@@ -84,10 +84,10 @@ def test_where_every_run_diverged_the_seed_has_failed(swept):
 
 def test_a_run_that_diverged_is_an_answer_and_one_number_is_left_per_seed(swept):
     results = swept(post={1: POST, 2: POST}, pre={1: PRE, 2: PRE})
-    found = series(results, {"quantity": "max_stable_lr", "placement": "post"})
+    found = series(results, {"quantity": "max_stable_lr", "reference": "best", "placement": "post"})
     assert found.numbers["value"].to_list() == [1e-2, 1e-2]
     assert (found.failed, found.lost, found.pending, found.trained) == ({}, {}, (), True)
-    over = series(results, {"quantity": "max_stable_lr"}, "placement")
+    over = series(results, {"quantity": "max_stable_lr", "reference": "best"}, "placement")
     assert (over.levels, over.matrix.tolist()) == (["post", "pre"], [[1e-2, 1e-3]] * 2)
 
 
@@ -103,7 +103,7 @@ def test_a_grid_with_a_hole_has_no_number_yet(swept, word, fate, why):
     """Seed 1 lacks one rate of post. Where it has yet to run, no other number is judged either: the best may change."""
     gone = lambda arm, seed, rate: word if (arm, seed, rate) == ("post", 1, 1e-3) else None  # noqa: E731
     results = swept(post={1: POST, 2: POST}, pre={1: PRE, 2: PRE}, status=gone)
-    found = series(results, {"quantity": "max_stable_lr", "placement": "post"})
+    found = series(results, {"quantity": "max_stable_lr", "reference": "best", "placement": "post"})
     if fate == "pending":
         assert (found.seeds, found.pending) == ([], (1, 2))
     else:

@@ -3,6 +3,7 @@
 import math
 from statistics import median
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -134,11 +135,17 @@ def test_a_series_of_which_all_runs_diverged_has_no_best(trained):
     assert "NaN" not in svg(filled(section.charts[0]))
 
 
-def test_the_first_evaluation_at_the_target_in_updates_and_epochs(grid, course):
+def when(target, losses):
+    """Oracle: numpy's interpolation of the step at which a falling loss, seen every 20 updates, is at the target."""
+    looks = range(0, 201, 20)
+    return float(np.interp(-target, [-loss for loss in losses], looks)) if losses[-1] <= target else math.inf
+
+
+def test_the_time_to_a_target_in_updates_and_epochs(grid, course):
     target = 3.0
     at = {
         (p, lr): sorted(
-            next((n for n in range(0, 201, 20) if course(p, lr, seed, n) + 0.2 <= target), math.inf)
+            when(target, [course(p, lr, seed, n) + 0.2 for n in range(0, 201, 20)])
             for seed in (range(1, 6) if p == "post" else range(1, 5))
         )
         for p in ("post", "pre")
@@ -151,7 +158,7 @@ def test_the_first_evaluation_at_the_target_in_updates_and_epochs(grid, course):
             continue
         name = f"{'Post' if p == 'post' else 'Pre'}-LN, learning rate {lr:g}"
         found = exact.filter(variant=name)
-        assert found.filter(what="updates")["estimate"].item() == median(steps)
+        assert found.filter(what="updates")["estimate"].item() == pytest.approx(median(steps))
         assert found.filter(what="epochs")["estimate"].item() == pytest.approx(median(steps) / 40)
     line = texts(section)["Post-LN, learning rate 0.003"]
     assert line[1:] == ["0/5", "not reached", "not reached"]
