@@ -97,8 +97,8 @@ def _often(members: list[Member], allowed: Region, probability: float) -> Findin
 
 
 def _tightness(found: Finding, sample: Sample, allowed: Region) -> str:
-    """Measured over bound, where there is one edge."""
+    """Measured over bound, where there is one edge and both are positive: else their ratio means nothing."""
     edges = [edge for edge in (allowed.low, allowed.high) if edge]
-    if len(edges) != 1 or found.estimate is None or counted(sample):
+    if len(edges) != 1 or found.estimate is None or min(found.estimate, *edges) <= 0 or counted(sample):
         return ""
     return f"; tightness (measured/bound) {found.estimate / edges[0]:.3g}"

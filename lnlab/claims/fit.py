@@ -16,7 +16,7 @@ from lnlab.claims.claim import Finding, claims
 from lnlab.claims.claim import Word as Verdict
 from lnlab.claims.laws import Law, Word, left_out_errors
 from lnlab.claims.levels import numeric, per_seed, unfit, unfitted
-from lnlab.claims.region import Region
+from lnlab.claims.region import Region, printed
 from lnlab.claims.sample import N_TRAINED, Sample, counted, notes, obstacle, uncountable
 from lnlab.claims.student import interval_of, measured, more_seeds
 from lnlab.errors import LabError, Problem
@@ -83,7 +83,7 @@ def ruled(sample: Sample, names: tuple[str, str], errors: tuple[np.ndarray, np.n
     """
     found = interval_of(sample)
     ours, others = (float(np.median(np.abs(np.expm1(e)))) for e in errors)
-    told = f"the 95 % interval {found.low:.3g} to {found.high:.3g}"
+    told = f"the 95 % interval {printed(found.low)} to {printed(found.high)}"
     medians = f"median error {ours:.0%} {names[0]}, {others:.0%} {names[1]}"
     if min(ours, others) > CLOSE:
         return "undecided", f"neither law describes the numbers: {medians} (needs {CLOSE:.0%}); {told}"

@@ -19,7 +19,7 @@ from lnlab.analyse.series import Series, quotient, series
 from lnlab.claims.claim import Finding, claims
 from lnlab.claims.levels import numeric, per_seed, unfit, unfitted
 from lnlab.claims.places import Each, at, places
-from lnlab.claims.region import Region, region
+from lnlab.claims.region import Region, printed, region
 from lnlab.claims.sample import N_INIT, N_TRAINED, Sample, counted, notes, obstacle, uncountable
 from lnlab.claims.student import measured
 from lnlab.claims.together import Member, together
@@ -123,7 +123,7 @@ def lack_of_fit(x: np.ndarray, matrix: np.ndarray) -> str | None:
         return None
     return (
         f"not a power law here: the mean profile leaves the line by up to {leaves:.0%}, and the quadratic coefficient "
-        f"is {bend.estimate:.3g} ({bend.low:.3g} to {bend.high:.3g})"
+        f"is {printed(bend.estimate)} ({printed(bend.low)} to {printed(bend.high)})"
     )
 
 

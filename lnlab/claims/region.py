@@ -42,8 +42,14 @@ class Region:
     def __str__(self) -> str:
         low, high = self.edges
         if low is None:
-            return f"at most {high:.3g}"
-        return f"at least {low:.3g}" if high is None else f"between {low:.3g} and {high:.3g}"
+            return f"at most {printed(high)}"
+        return f"at least {printed(low)}" if high is None else f"between {printed(low)} and {printed(high)}"
+
+
+def printed(value: float | None) -> str:
+    """A number in a sentence: three significant digits, and a minus sign that is no hyphen."""
+    text = f"{value:.3g}"
+    return f"−{text[1:]}" if text.startswith("-") else text
 
 
 def region(

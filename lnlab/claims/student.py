@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from lnlab.analyse.intervals import Interval, clopper_pearson, sd_range, seeds_needed, student
 from lnlab.claims.claim import Finding, Word
-from lnlab.claims.region import Region, decide, distance
+from lnlab.claims.region import Region, decide, distance, printed
 from lnlab.claims.sample import Sample, counted, least, notes, obstacle
 
 HALF = 0.5
@@ -56,7 +56,7 @@ def measured(statistic: str, sample: Sample, allowed: Region) -> Finding:
 def ruling(found: Interval, allowed: Region, *, log: bool) -> tuple[Word, str]:
     """The verdict of an interval and the sentence that says why."""
     verdict = decide(found, allowed)
-    ends = f"the 95 % interval {found.low:.3g} to {found.high:.3g}"
+    ends = f"the 95 % interval {printed(found.low)} to {printed(found.high)}"
     if verdict == "supported":
         return verdict, f"{ends} lies in the region ({allowed})"
     if verdict == "contradicted":

@@ -30,7 +30,7 @@ from lnlab.analyse.printed import Guesses, Printed, columns_of, right
 from lnlab.analyse.select import NothingSelected
 from lnlab.analyse.series import ended
 from lnlab.claims.claim import Finding, Word, claims
-from lnlab.claims.region import Region
+from lnlab.claims.region import Region, printed
 from lnlab.claims.sample import N_TRAINED, Sample, notes, obstacle
 from lnlab.claims.student import interval_of, measured, more_seeds
 from lnlab.errors import LabError, Problem
@@ -88,7 +88,7 @@ def _sample(columns: Sequence[Reproduced]) -> Sample:
 
 def _ruling(sample: Sample, allowed: Region, beyond: float) -> tuple[Word, str]:
     found = interval_of(sample)
-    ends = f"the 95 % interval {found.low:.3g} to {found.high:.3g}"
+    ends = f"the 95 % interval {printed(found.low)} to {printed(found.high)}"
     if found.high <= allowed.top:
         return "supported", f"{ends} lies in the region ({allowed})"
     if found.low > beyond:

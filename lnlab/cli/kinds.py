@@ -45,7 +45,8 @@ def list_kinds(
 
         out().out(reference_of(known), end="")
     elif name is not None and kind is not None:
-        _show(_entry(known, kind, name), as_json)
+        entry = _entry(known, kind, name)
+        _show(entry, as_json, measured=name if kind == "quantity" and entry.kind == "probe" else None)
     else:
         _print([entry for each in ([kind] if kind else known) for entry in _registry(known, each)], as_json)
 
@@ -58,19 +59,41 @@ def _registry(known: "Mapping[str, Registry[Any]]", kind: str) -> "Registry[Any]
 
 def _entry(known: "Mapping[str, Registry[Any]]", kind: str, name: str) -> "Entry[Any]":
     entries = _registry(known, kind).entries
+    if name not in entries and kind == "quantity" and (probe := _probe_of(known, name)):
+        return probe
     if name not in entries:
-        raise LabError(Problem("lnlab list", f"no {kind} is called '{name}'", nearest(name, entries)))
+        raise LabError(Problem("lnlab list", f"no {kind} is called '{name}'", nearest(name, _words(known, kind))))
     return entries[name]
 
 
-def _show(entry: "Entry[Any]", as_json: bool) -> None:
-    """One entry: what it says of itself, and a table of its parameters with their types."""
+def _probe_of(known: "Mapping[str, Registry[Any]]", quantity: str) -> "Entry[Any] | None":
+    """The probe that measures a quantity, or None."""
+    return next((e for e in known["probe"].entries.values() if quantity in (e.facts.quantities or ())), None)
+
+
+def _words(known: "Mapping[str, Registry[Any]]", kind: str) -> "list[str]":
+    """Every name of a kind; of quantities the measured ones, too."""
+    measured = [q for e in known["probe"].entries.values() for q in e.facts.quantities or ()]
+    return [*known[kind].entries, *(measured if kind == "quantity" else ())]
+
+
+def _show(entry: "Entry[Any]", as_json: bool, measured: str | None) -> None:
+    """One entry: what it says of itself, and a table of its parameters with their types.
+
+    Args:
+        entry: a piece; the probe, where a measured quantity was asked for.
+        as_json: whether to print JSON.
+        measured: that quantity.
+    """
     from lnlab.compile.reference import parameters
 
     text = _paragraphs((getdoc(entry.build) or "").replace("``", "`"))
     if as_json:
-        print_json(described(entry) | {"description": text})
+        print_json(described(entry) | {"description": text} | ({"measures": measured} if measured else {}))
         return
+    if measured:
+        where = f"measured by probe {entry.name}, in the table {entry.facts.table}"
+        out().print(f"quantity {measured}: {_unit(measured)}{where}", "")
     out().print(f"{entry.kind} {entry.name}, version {entry.version}, by {entry.origin.name}", text, sep="\n\n")
     if said := [f"{word}: {value}" for word, value in _said(entry).items()]:
         out().print("", *said, sep="\n")
@@ -88,6 +111,14 @@ def _print(entries: "list[Entry[Any]]", as_json: bool) -> None:
             [row["kind"], row["name"], signature(row["parameters"]), row["summary"].replace("``", "`")] for row in rows
         ]
         out().print(table(["kind", "name", "parameters", "summary"], cells))
+
+
+def _unit(quantity: str) -> str:
+    """What a quantity is and its unit, where a report has words for it."""
+    from lnlab.report.glossary import QUANTITIES
+    from lnlab.report.wording import definition
+
+    return f"{definition(quantity)}; " if quantity in QUANTITIES else ""
 
 
 def _paragraphs(text: str) -> str:

@@ -14,7 +14,8 @@ import typer
 from lnlab.cli.options import AsJson, Folder, Overrides, Plugins, Profile
 from lnlab.cli.request import Request, kept, last, open_store
 from lnlab.cli.terminal import count, err, one_line, out, print_json, quantity, table
-from lnlab.errors import LabError, Problem
+from lnlab.cli.views import VIEWS, columns, described, views
+from lnlab.errors import LabError, Problem, nearest
 from lnlab.userfiles import user_path
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ MEMORY = 4 * 2**30
 
 
 def query(
-    statement: Annotated[str, typer.Argument(metavar="SQL", help="One SELECT; SHOW TABLES lists the tables.")],
+    statement: Annotated[str, typer.Argument(metavar="SQL", help="One SELECT; or SHOW TABLES, or DESCRIBE TABLE.")],
     overrides: Overrides,
     folder: Folder,
     plugins: Plugins,
@@ -52,13 +53,14 @@ def query(
 ) -> None:
     """Ask the tables of a run in SQL.
 
-    The tables are runs, axes, sites, curves, verdicts and more. Nothing can be changed, and no file read.
+    The table results has every number with the axes of the sweep as columns, derived the derived quantities; others
+    are runs, axes, sites, curves, verdicts and more. Nothing can be changed, and no file read.
     """
     store = open_store(folder)
     stored = kept(store, Request(spec, profile, tuple(overrides), tuple(plugins))) if spec else last(store)
     results = store.results(stored.digest)
     frames = {"runs": results.runs, "axes": results.axes, **results.tables}
-    tables = {**frames, "verdicts": store.verdicts(stored.digest)}
+    tables = {**frames, "verdicts": store.verdicts(stored.digest), **views(statement, results)}
     found, more = answer(statement, tables, seconds=seconds, limit=limit)
     if as_json:
         print_json(found.to_dicts())
@@ -81,7 +83,11 @@ def answer(
         LabError: the statement does anything but select from these tables, is not SQL that Polars knows, or takes more
             time or memory than it may.
     """
-    tables = f"the tables are {', '.join(sorted(frames))}"
+    tables = f"the tables are {', '.join(sorted({*frames, *VIEWS}))}"
+    if name := described(statement):
+        if name not in frames:
+            raise LabError(Problem(WHERE, f"there is no table '{name}'", nearest(name, sorted({*frames, *VIEWS}))))
+        return columns(frames[name]), False
     if not _BEGINNING.match(statement):
         raise LabError(Problem(WHERE, "this statement does not select anything", f"begin with SELECT; {tables}"))
     if reads := _READER.search(statement):

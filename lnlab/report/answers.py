@@ -4,33 +4,41 @@ from collections import Counter
 from collections.abc import Sequence
 
 from lnlab.claims.claim import Verdict
-from lnlab.report.wording import count, interval, listing, region
+from lnlab.report.wording import count, interval, region
 
 SYMBOLS = {"supported": "✓", "contradicted": "✗", "undecided": "?", "not testable here": "–", "ill-posed": "!"}
 CLASSES = {word: word.partition(" ")[0] for word in SYMBOLS}
 
 
 def answer(verdicts: Sequence[Verdict]) -> str:
-    """One line: how many of the primary claims (of all, where none is primary) got which verdict."""
-    judged, what = _headline(verdicts)
-    if not judged:
+    """One line that counts every claim: the primary ones, then all of them where there are others."""
+    if not verdicts:
         return "No claim was judged."
-    counts: Counter[str] = Counter(v.verdict for v in judged)
-    if len(counts) == 1 and len(judged) > 1:
-        return f"All {len(judged)} {what}s are {judged[0].verdict}."
-    parts = [f"{counts[word]} {'is' if counts[word] == 1 else 'are'} {word}" for word in SYMBOLS if counts[word]]
-    return f"Of {count(len(judged), what)}, {listing(parts)}."
+    primary = [v for v in verdicts if v.primary]
+    if len(primary) in (0, len(verdicts)):
+        return f"{_tally(verdicts, 'claim')}."
+    every = f"of all {len(verdicts)}: {', '.join(f'{k} {word}' for word, k in _counts(verdicts))}"
+    return f"{_tally(primary, 'primary claim')}; {every}."
+
+
+def _tally(verdicts: Sequence[Verdict], what: str) -> str:
+    """``4 of 6 claims supported, 2 contradicted``: the first verdict that any claim got, then the others."""
+    (first, k), *others = _counts(verdicts)
+    return ", ".join([f"{k} of {count(len(verdicts), what)} {first}", *(f"{n} {word}" for word, n in others)])
+
+
+def _counts(verdicts: Sequence[Verdict]) -> list[tuple[str, int]]:
+    """How many claims got each verdict, without those that none got."""
+    counts: Counter[str] = Counter(v.verdict for v in verdicts)
+    return [(word, counts[word]) for word in SYMBOLS if counts[word]]
 
 
 def headline(verdicts: Sequence[Verdict]) -> list[Verdict]:
-    """The verdicts that the answer counts, contradicted first: what a reader must not miss."""
+    """What a reader must not miss: every contradicted claim first, then the other primary ones (all, where none is)."""
     order = ["contradicted", "ill-posed", "supported", "undecided", "not testable here"]
-    return sorted(_headline(verdicts)[0], key=lambda v: order.index(v.verdict) if v.verdict in order else len(order))
-
-
-def _headline(verdicts: Sequence[Verdict]) -> tuple[list[Verdict], str]:
-    primary = [v for v in verdicts if v.primary]
-    return (primary, "primary claim") if primary else (list(verdicts), "claim")
+    mixed = any(v.primary for v in verdicts)
+    shown = [v for v in verdicts if v.primary or v.verdict == "contradicted" or not mixed]
+    return sorted(shown, key=lambda v: (order.index(v.verdict) if v.verdict in order else len(order), not v.primary))
 
 
 def statistic(verdict: Verdict) -> str:
@@ -45,7 +53,8 @@ def statistic(verdict: Verdict) -> str:
 
 def multiplicity(verdicts: Sequence[Verdict]) -> str:
     """How far to trust a page with several verdicts at once."""
-    judged, what = _headline(verdicts)
+    primary = [v for v in verdicts if v.primary]
+    judged, what = (primary, "primary claim") if primary else (verdicts, "claim")
     wrong = 0.05 * len(judged)
     return (
         f"{count(len(judged), what).capitalize()}, each wrong at most 5 % of the time; "

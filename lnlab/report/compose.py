@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import polars as pl
 
@@ -16,7 +16,7 @@ from lnlab.report.facts import COMMON, ReportFacts
 from lnlab.report.gather import stored
 from lnlab.report.registries import FRAME_REGISTRIES
 from lnlab.report.section import Section
-from lnlab.report.units import in_its_unit
+from lnlab.report.units import item_of, mean_over
 from lnlab.tables import Results
 
 
@@ -25,7 +25,7 @@ class Part:
     """One section of the page: what the spec asked for, and what came of it.
 
     Attributes:
-        number: from 1.
+        number: from 1, among the sections of the page.
         title: what the spec calls it.
         claims: ids of the claims that stand beside it.
         section: what was found, or None.
@@ -40,20 +40,27 @@ class Part:
 
 
 def build_parts(facts: ReportFacts, results: Results) -> list[Part]:
-    """Every section that the facts name, in order."""
-    return [_part(number, given, results) for number, given in enumerate(facts.sections, 1)]
+    """Every section that the facts name, in order, without those that have nothing to show yet."""
+    built = [_part(given, results) for given in facts.sections]
+    return [replace(part, number=number) for number, part in enumerate(filter(_shows, built), 1)]
 
 
-def _part(number: int, given: Mapping[str, Json], results: Results) -> Part:
+def _shows(part: Part) -> bool:
+    """Whether there is a figure, a table, or a reason why there is none."""
+    return part.section is None or bool(part.section.charts or part.section.tables)
+
+
+def _part(given: Mapping[str, Json], results: Results) -> Part:
     title, claims = str(given.get("title") or ""), tuple(given.get("claims") or ())
     registry = FRAME_REGISTRIES["section"]
     if absent := given.get("absent"):
-        return Part(number, title, claims, None, absent)
+        return Part(0, title, claims, None, absent)
     try:
         choice = registry.resolve({k: v for k, v in given.items() if k not in COMMON})
-        return Part(number, title, claims, in_its_unit(registry.builder(choice)(results), results))
+        with mean_over(item_of(results)):
+            return Part(0, title, claims, registry.builder(choice)(results))
     except Exception as error:
-        return Part(number, title, claims, None, reason(error))
+        return Part(0, title, claims, None, reason(error))
 
 
 def reason(error: Exception) -> str:

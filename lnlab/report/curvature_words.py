@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 
 CURVATURE: Mapping[str, tuple[str, str, str]] = {
-    "sharpness": ("sharpness", "nats per token", "largest eigenvalue of the Hessian of the loss"),
-    "sharpness_residual": ("residual of the sharpness", "nats per token", "an eigenvalue lies within it"),
+    "sharpness": ("sharpness", "{nats} per {item}", "largest eigenvalue of the Hessian of the loss"),
+    "sharpness_residual": ("residual of the sharpness", "{nats} per {item}", "an eigenvalue lies within it"),
     "normalized_sharpness": (
         "normalized sharpness",
-        "nats per token",
+        "{nats} per {item}",
         "sharpness times the squared norm of the parameters",
     ),
     "adam_sharpness": (
@@ -48,45 +48,45 @@ CURVATURE: Mapping[str, tuple[str, str, str]] = {
     ),
     "sharpness_at_equal_nll": (
         "sharpness at one loss",
-        "nats per token",
+        "{nats} per {item}",
         "where a run first has the validation loss that all that learn come to",
     ),
-    "loss_along_step": ("loss along the step", "nats per token", "of the next batch, at multiples of the rate"),
+    "loss_along_step": ("loss along the step", "{nats} per {item}", "of the next batch, at multiples of the rate"),
     "gradient_change_along_step": (
         "change of the gradient along the step",
-        "nats per token",
+        "{nats} per {item}",
         "norm of the difference to the gradient before the step",
     ),
     "loss_deviation": (
         "loss deviation along the step",
-        "nats per token",
+        "{nats} per {item}",
         "largest change of the loss up to the rate; the study's Lipschitz",
     ),
     "gradient_deviation": (
         "gradient deviation along the step",
-        "nats per token",
+        "{nats} per {item}",
         "largest change of the gradient up to the rate; the study's smoothness",
     ),
-    "loss_band_low": ("lowest loss around the step", "nats per token", "from half the rate to four times it"),
-    "loss_band_high": ("highest loss around the step", "nats per token", "from half the rate to four times it"),
+    "loss_band_low": ("lowest loss around the step", "{nats} per {item}", "from half the rate to four times it"),
+    "loss_band_high": ("highest loss around the step", "{nats} per {item}", "from half the rate to four times it"),
     "gradient_predictiveness_low": (
         "least change of the gradient around the step",
-        "nats per token",
+        "{nats} per {item}",
         "from half the rate to four times it",
     ),
     "gradient_predictiveness_high": (
         "largest change of the gradient around the step",
-        "nats per token",
+        "{nats} per {item}",
         "from half the rate to four times it",
     ),
     "effective_lipschitz": (
         "effective Lipschitz constant",
-        "nats per token per distance",
+        "{nats} per {item} per distance",
         "largest change of the loss over the distance",
     ),
     "effective_smoothness": (
         "effective β-smoothness",
-        "nats per token per distance²",
+        "{nats} per {item} per distance²",
         "largest change of the gradient over the distance",
     ),
 }

@@ -7,14 +7,14 @@ from lnlab.report.spectral_words import SPECTRAL
 from lnlab.report.training_words import TRAINING
 
 QUANTITIES: Mapping[str, tuple[str, str, str]] = {
-    "gradient_norm": ("gradient norm", "nats per token", "Frobenius norm of the mean gradient"),
-    "gradient_norm_mean": ("mean gradient norm", "nats per token", "mean Frobenius norm of the gradient of a batch"),
+    "gradient_norm": ("gradient norm", "{nats} per {item}", "Frobenius norm of the mean gradient"),
+    "gradient_norm_mean": ("mean gradient norm", "{nats} per {item}", "mean Frobenius norm of the gradient of a batch"),
     "gradient_norm_unbiased_sq": (
         "squared gradient norm",
-        "nats² per token²",
+        "{nats}² per {item}²",
         "squared norm of the gradient, unbiased",
     ),
-    "gradient_rms": ("gradient r.m.s.", "nats per token", "gradient norm over the square root of its elements"),
+    "gradient_rms": ("gradient r.m.s.", "{nats} per {item}", "gradient norm over the square root of its elements"),
     "gradient_noise_share": ("noise share", "of the squared norm", "share of the squared gradient norm that is noise"),
     **dict.fromkeys(
         (f"{name}_unresolved_share" for name in ("gradient", "update", "displacement", "adaptive_rate")),
@@ -22,11 +22,15 @@ QUANTITIES: Mapping[str, tuple[str, str, str]] = {
     ),
     "total_gradient_norm": (
         "total gradient norm",
-        "nats",
+        "{nats}",
         "norm of the mean gradient of all matrices and tables together",
     ),
     "gradient_growth": ("gradient growth", "ratio", "gradient norm over that of the layer before"),
-    "stream_gradient": ("gradient of the stream", "nats per token", "norm of the loss's gradient by the hidden states"),
+    "stream_gradient": (
+        "gradient of the stream",
+        "{nats} per {item}",
+        "norm of the loss's gradient by the hidden states",
+    ),
     "q_to_v_gradient": (
         "gradient of q over that of v",
         "ratio",
@@ -83,7 +87,7 @@ QUANTITIES: Mapping[str, tuple[str, str, str]] = {
         "β² of the last third over that of the first",
         "of the squared own dependency",
     ),
-    "inverse_dependency_slope": ("slope of 1/β²", "a sublayer", "over the sublayers of one type"),
+    "inverse_dependency_slope": ("slope of 1/β²", "per sublayer", "over the sublayers of one type"),
     "inverse_dependency_r2": (
         "R² of 1/β²",
         "share of the variance",
@@ -98,21 +102,21 @@ QUANTITIES: Mapping[str, tuple[str, str, str]] = {
     "jacobian_mean_square": ("mean squared singular value", "ratio", "of the Jacobian from input to output"),
     "isometry_gap": (
         "distance from isometry",
-        "nats",
+        "{nats}",
         "logarithm of the mean squared singular value, without its sign",
     ),
     "jacobian_singular_value": ("singular value", "ratio", "of the Jacobian from input to output"),
-    "output_change_random": ("output change", "squared norm", "by a random step of all weights, per token"),
+    "output_change_random": ("output change", "squared norm", "by a random step of all weights, per {item}"),
     "output_change_random_relative": (
         "output change",
         "squared norm",
-        "by a random step of all weights, each in units of its matrix's r.m.s., per token",
+        "by a random step of all weights, each in units of its matrix's r.m.s., per {item}",
     ),
-    "output_change_gradient": ("output change", "squared norm", "by a step against the gradient's sign, per token"),
+    "output_change_gradient": ("output change", "squared norm", "by a step against the gradient's sign, per {item}"),
     "output_change_gradient_relative": (
         "output change",
         "squared norm",
-        "by a step against the gradient's sign, in units of each matrix's r.m.s., per token",
+        "by a step against the gradient's sign, in units of each matrix's r.m.s., per {item}",
     ),
     **{
         f"{name}_{step}": words
@@ -155,17 +159,17 @@ QUANTITIES: Mapping[str, tuple[str, str, str]] = {
     ),
     "gradient_over_theorem": (
         "gradient over the theorem",
-        "nats per token",
+        "{nats} per {item}",
         "gradient norm over d √ln d, in Pre-LN over d √(ln d / L)",
     ),
     "gradient_over_sharp_law": (
         "gradient over the sharper law",
-        "nats per token",
+        "{nats} per {item}",
         "gradient norm over √d, in Pre-LN over √(d/L)",
     ),
     "stream_over_lower_bound": ("stream over its lower bound", "ratio", "squared hidden norm over 1 + l/2"),
     "stream_over_upper_bound": ("stream over its upper bound", "ratio", "squared hidden norm over 1 + 3l/2"),
-    "scaled_gradient_norm": ("scaled gradient norm", "nats per token", "gradient norm times the norm of its stream"),
+    "scaled_gradient_norm": ("scaled gradient norm", "{nats} per {item}", "gradient norm times the norm of its stream"),
     "input_norm_max": ("longest input", "Euclidean", "norm of the longest vector that a stack is given"),
     "input_norm_mean": ("mean input norm", "Euclidean", "mean norm of the vectors that a stack is given"),
     "input_norm_p99": ("99th percentile of input norms", "Euclidean", "norm that 99 % of a stack's inputs keep within"),

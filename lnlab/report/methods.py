@@ -5,8 +5,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from lnlab.keys import Json, canonical
 from lnlab.report.facts import ReportFacts
-from lnlab.report.units import unit
-from lnlab.report.wording import count, listing, plain, value_of_axis
+from lnlab.report.units import item_of
+from lnlab.report.wording import article, count, in_order, listing, plain, value_of_axis
 from lnlab.spec.columns import METHOD
 from lnlab.spec.values import place
 from lnlab.tables import Results
@@ -30,12 +30,12 @@ def leaves(setting: Mapping[str, Json], prefix: str = "") -> Iterator[tuple[str,
 
 
 def values(found: Sequence[Mapping[str, Json]]) -> dict[str, list[Json]]:
-    """For each path, the values it takes over the settings, in order of appearance."""
+    """For each path, the values it takes over the settings: numbers rise, others stand in order of appearance."""
     taken: dict[str, dict[str, Json]] = {}
     for setting in found:
         for path, value in leaves(setting):
             taken.setdefault(path, {}).setdefault(canonical(value), value)
-    return {path: list(distinct.values()) for path, distinct in taken.items()}
+    return {path: in_order(distinct.values()) for path, distinct in taken.items()}
 
 
 def corpus(results: Results) -> str:
@@ -49,7 +49,7 @@ def prose(facts: ReportFacts, results: Results) -> list[str]:
     if not taken:
         return ["The plan holds no run."]
     named = METHOD in results.axes["axis"]
-    data = _data(taken, unit(results))
+    data = _data(taken, item_of(results))
     told = (_model(taken, named=named), data, _training(taken, named=named), _interventions(taken))
     return [p for p in (*told, _measured(facts), _replicates(results)) if p]
 
@@ -89,17 +89,25 @@ def _model(taken: Mapping[str, list[Json]], *, named: bool) -> str:
     cross = "" if named else _say(taken, "decoder.cross_attention")
     across = f" The decoder comes {cross}." if cross else ""
     kind = _plain(taken, "model").replace("_", "-")
-    return f"The model is an {kind} ({_params(taken, 'model')}). {each}{across}"
+    return f"The model is {article(kind)} {kind} ({_params(taken, 'model')}). {each}{across}"
 
 
 def _layers(taken: Mapping[str, list[Json]], stack: str) -> str:
-    return f"{_plain(taken, f'{stack}.layers')} layers"
+    depths = taken[f"{stack}.layers"]
+    return f"{listing(map(plain, depths), 'or')} {'layer' if depths == [1] else 'layers'}"
 
 
 def _stack(taken: Mapping[str, list[Json]], stack: str) -> str:
-    norm = f"{_plain(taken, f'{stack}.norm')} norm{_bracket(_params(taken, f'{stack}.norm'))}"
+    norm = f"{_norm(taken.get(f'{stack}.norm', []))}{_bracket(_params(taken, f'{stack}.norm'))}"
     attention = f"{_plain(taken, f'{stack}.attention')} attention{_bracket(_params(taken, f'{stack}.attention'))}"
     return f"{_layers(taken, stack)}, {attention} and {norm}, placed as {_say(taken, f'{stack}.placement')}"
+
+
+def _norm(kinds: Sequence[Json]) -> str:
+    """``layer or rms norm``, ``layer norm or no norm``."""
+    named = [plain(kind) for kind in kinds if kind != "none"]
+    said = [f"{listing(named, 'or')} norm"] if named else []
+    return listing([*said, "no norm"] if len(named) < len(kinds) else said, "or")
 
 
 def _choice(taken: Mapping[str, list[Json]], path: str) -> str:
@@ -118,7 +126,7 @@ def _data(taken: Mapping[str, list[Json]], over: str) -> str:
     tokens = f", tokenized by {_choice(taken, 'task.tokenizer')}" if "task.tokenizer" in taken else ""
     given = _params(taken, "task", ("task.corpus", "task.tokenizer"))
     kind = _plain(taken, "task")
-    return f"The task is {kind}{corpus}{tokens}{_bracket(given)}. The loss is a mean over {over}s, in nats."
+    return f"The task is {kind}{_bracket(given)}{corpus}{tokens}. The loss is a mean over {over}s, in nats."
 
 
 def _training(taken: Mapping[str, list[Json]], *, named: bool) -> str:
@@ -128,9 +136,19 @@ def _training(taken: Mapping[str, list[Json]], *, named: bool) -> str:
     steps = taken.get("train.steps", [0])
     if steps == [0]:
         return f"{start} Nothing is trained: every number is measured at initialization.".strip()
-    rate = f" by {_choice(taken, 'optimizer')}" if "optimizer" in taken else ""
-    factor = f", schedule {_choice(taken, 'schedule')}" if "schedule" in taken else ""
-    return f"{start} Training takes {_plain(taken, 'train.steps')} updates{rate}{factor}.".strip()
+    updates = [n for n in steps if n]
+    rate = f" by {_chosen(taken, 'optimizer')}" if "optimizer" in taken else ""
+    factor = _chosen(taken, "schedule")
+    length = f"{listing(map(plain, updates), 'or')} {'update' if updates == [1] else 'updates'}"
+    schedule = f", with the learning-rate schedule {factor}" if factor else ", at a constant learning rate"
+    others = "" if len(updates) == len(steps) else " Other variants are measured at initialization and not trained."
+    return f"{start} Training takes {length}{rate}{schedule}.{others}".strip()
+
+
+def _chosen(taken: Mapping[str, list[Json]], path: str) -> str:
+    """A choice with its parameters, of the variants that have one; or nothing."""
+    kinds = [kind for kind in taken.get(path, []) if kind is not None]
+    return f"{listing(map(plain, kinds), 'or')}{_bracket(_params(taken, path))}" if kinds else ""
 
 
 def _interventions(taken: Mapping[str, list[Json]]) -> str:

@@ -1,4 +1,4 @@
-"""The notebook: the same figures from the same tables, outputs inside, runnable with polars and altair alone."""
+"""The notebook: the same figures from the same tables, outputs inside, runnable with the packages that it names."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -8,7 +8,6 @@ from typing import Any
 import nbformat
 import polars as pl
 
-from lnlab.analyse.intervals import quantile
 from lnlab.claims.claim import Verdict
 from lnlab.claims.stored import as_frame
 from lnlab.keys import digest
@@ -19,26 +18,49 @@ from lnlab.report.plates import Plate, Shown
 from lnlab.report.section import Table
 from lnlab.report.tabular import Grid, csv
 
+PACKAGES = ("polars", "altair", "vl-convert-python")
+"""All that the notebook needs beside a kernel: the last one draws SVG, so that no script is fetched."""
 _OPENING = '''\
 import json
+import math
+import warnings
 from pathlib import Path
 
 import altair as alt
 import polars as pl
 
 alt.renderers.enable("svg")  # draws here, and asks no network for scripts
-STUDENT = {students}  # t(.975, n - 1) by the number of seeds
+
+
+def t95(n):
+    """Student's t(0.975, n - 1), in closed form (Abramowitz and Stegun, 1964, 26.7.3 and 26.7.4)."""
+
+    def inside(t):  # P(-t < T < t)
+        angle, term, total = math.atan2(t, math.sqrt(n - 1)), 1.0, 0.0
+        odd = (n - 1) % 2
+        for k in range(odd, n - 2, 2):
+            term *= 1 if k == 0 else math.cos(angle) if k == 1 else math.cos(angle) ** 2 * (k - 1) / k
+            total += term
+        return 2 / math.pi * (angle + math.sin(angle) * total) if odd else math.sin(angle) * total
+
+    low, high = 0.0, 13.0
+    for _ in range(60):
+        low, high = ((low + high) / 2, high) if inside((low + high) / 2) < 0.95 else (low, (low + high) / 2)
+    return high
 
 
 def over_seeds(seeds, log):
     """Mean and 95 % Student interval over seeds, on the logarithmic scale where the figure is."""
     value = pl.col("value").log() if log else pl.col("value")
-    half = pl.col("sd") * pl.col("n").replace_strict(STUDENT, default=None) / pl.col("n").sqrt()
     found = seeds.group_by("panel", "series", "line", "x", maintain_order=True).agg(
         value.mean().alias("mean"), value.std().alias("sd"), value.count().cast(pl.Int64).alias("n")
     )
-    ends = {{"estimate": pl.col("mean"), "low": pl.col("mean") - half, "high": pl.col("mean") + half}}
-    found = found.with_columns(**{{k: e.exp() if log else e for k, e in ends.items()}})
+    quantiles = {n: t95(n) if n > 1 else None for n in found["n"].unique()}
+    if 1 in quantiles:
+        warnings.warn("one seed has no interval: its points have no band", stacklevel=2)
+    half = pl.col("sd") * pl.col("n").replace_strict(quantiles, return_dtype=pl.Float64) / pl.col("n").sqrt()
+    ends = {"estimate": pl.col("mean"), "low": pl.col("mean") - half, "high": pl.col("mean") + half}
+    found = found.with_columns(**{k: e.exp() if log else e for k, e in ends.items()})
     return found.select("panel", "series", "line", "x", "estimate", "low", "high", "n")'''
 _MEDIANS = '''\
 
@@ -95,15 +117,13 @@ def escape(text: str) -> str:
 def _title(facts: ReportFacts, verdicts: Sequence[Verdict]) -> str:
     cite = f"\n\nPaper: {escape(facts.source['cite'])}" if facts.source.get("cite") else ""
     question = f"\n\n*{escape(facts.question)}*" if facts.question else ""
-    reads = "\n\nEvery cell reads the tables beside this notebook; only polars and altair are needed."
+    reads = f"\n\nEvery cell reads the tables beside this notebook. All it needs: `pip install {' '.join(PACKAGES)}`."
     return f"# {escape(facts.title)}{question}\n\n**{escape(answer(verdicts))}**{cite}{reads}"
 
 
 def _opening(shown: Sequence[Shown]) -> Any:
-    sizes = {n for each in shown for plate in each.plates for n in plate.chart.points["n"].to_list() if n > 1}
-    students = {n: quantile(n - 1) for n in sorted(sizes)}
     middles = any(plate.chart.statistic == "median" for each in shown for plate in each.plates)
-    return _code("opening", _OPENING.format(students=students) + (_MEDIANS if middles else ""))
+    return _code("opening", _OPENING + (_MEDIANS if middles else ""))
 
 
 def _section(each: Shown, verdicts: Sequence[Verdict]) -> list[Any]:

@@ -2,23 +2,23 @@
 
 from collections.abc import Mapping
 
-_LOSS = "nats per token and squared parameter"
+LOSS = "{nats} per {item} and squared parameter"
 
 SPECTRAL: Mapping[str, tuple[str, str, str]] = {
-    "largest_eigenvalue": ("largest eigenvalue", _LOSS, "largest Ritz value of all draws"),
-    "smallest_eigenvalue": ("smallest eigenvalue", _LOSS, "smallest Ritz value of all draws"),
-    "negative_curvature": ("most negative curvature", _LOSS, "smallest eigenvalue without its sign"),
+    "largest_eigenvalue": ("largest eigenvalue", LOSS, "largest Ritz value of all draws"),
+    "smallest_eigenvalue": ("smallest eigenvalue", LOSS, "smallest Ritz value of all draws"),
+    "negative_curvature": ("most negative curvature", LOSS, "smallest eigenvalue without its sign"),
     "end_residual": ("relative residual", "of the spectral radius", "how far an end may lie from an eigenvalue"),
     "end_symmetry": ("symmetry of the ends", "ratio", "most negative eigenvalue over the largest, without its sign"),
-    "curvature_trace": ("trace", _LOSS, "sum of all eigenvalues"),
-    "frobenius_norm": ("Frobenius norm", _LOSS, "square root of the sum of all squared eigenvalues"),
+    "curvature_trace": ("trace", LOSS, "sum of all eigenvalues"),
+    "frobenius_norm": ("Frobenius norm", LOSS, "square root of the sum of all squared eigenvalues"),
     "negative_mass": ("negative mass", "of all directions", "share of the eigenvalues that are negative"),
     "negative_share": ("negative share", "of the squared norm", "share of the squared eigenvalues that are negative"),
     "effective_rank": ("effective rank", "eigenvalues", "how many equal eigenvalues would make the same norm"),
-    "relative_sharpness": ("relative sharpness", "nats per token", "largest eigenvalue times ‖θ‖² of the scope"),
+    "relative_sharpness": ("relative sharpness", "{nats} per {item}", "largest eigenvalue times ‖θ‖² of the scope"),
     "eigenvalues_beyond": ("eigenvalues beyond x", "number", "how many eigenvalues lie farther than x from 0"),
     "outliers": ("outliers", "at least", "eigenvalues that stand alone at either end"),
-    "bulk_radius": ("bulk radius", _LOSS, "how far from 0 what is no outlier reaches"),
+    "bulk_radius": ("bulk radius", LOSS, "how far from 0 what is no outlier reaches"),
     "ggn_sharpness_share": (
         "GGN's share of the sharpness",
         "ratio",

@@ -8,6 +8,7 @@ from fractions import Fraction
 from lnlab.keys import Json
 from lnlab.report.glossary import QUANTITIES
 from lnlab.report.spectral_words import SCOPES
+from lnlab.report.units import in_unit
 from lnlab.spec.columns import TIMES
 from lnlab.spec.values import NONE, place
 
@@ -15,11 +16,17 @@ MINUS = "−"
 HUNDREDS = 100
 """An interval as wide leaves no meaning to the units of a number in the thousands."""
 _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufffe\uffff]+")
+_NUMBER = re.compile(r"(?<= )-?\d+\.\d+(?=[,)])")
+"""A parameter's number in the label of a choice: ``uniform (a -100.0, b 100.0)``."""
 _RAISED = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 
 _WORDS: Mapping[tuple[str, str], str] = {
     ("placement", "post"): "Post-LN",
     ("placement", "pre"): "Pre-LN",
+    ("norm", "layer"): "LayerNorm",
+    ("norm", "batch"): "BatchNorm",
+    ("norm", "rms"): "RMSNorm",
+    ("norm", "none"): "no norm",
     ("tied", "none"): "untied",
     ("tied", "target"): "tied output",
     ("tied", "all"): "all embeddings tied",
@@ -27,7 +34,15 @@ _WORDS: Mapping[tuple[str, str], str] = {
     ("anchor", "null"): "literal decay",
     **{("scope", scope): words for scope, words in SCOPES.items()},
 }
-_BEFORE = {"lr": "learning rate", "warmup_steps": "warm-up", "anchor": "decay from"}
+_BEFORE = {
+    "lr": "learning rate",
+    "warmup_steps": "warm-up",
+    "anchor": "decay from",
+    "batch_sentences": "batch size",
+    "step": "step",
+    "index": "index",
+    "x": "x =",
+}
 """What stands before a number, of paths whose number is not a count of what they are called."""
 
 
@@ -86,9 +101,16 @@ def region(low: float | None, high: float | None) -> str:
     """The declared region in words."""
     if low is None and high is None:
         return "no region"
+    if low == high:
+        return f"equal to {_edge(low)}"
     if high is None:
-        return f"at least {plain(low)}"
-    return f"at most {plain(high)}" if low is None else f"between {plain(low)} and {plain(high)}"
+        return f"at least {_edge(low)}"
+    return f"at most {_edge(high)}" if low is None else f"between {_edge(low)} and {_edge(high)}"
+
+
+def _edge(value: float | None) -> str:
+    """An edge of a region to six digits, which no quotient of two round numbers exceeds."""
+    return plain(None if value is None else float(f"{value:.6g}"))
 
 
 def printable(value: Json) -> Json:
@@ -132,6 +154,16 @@ def power(letter: str, exponent: float) -> str:
     return known.get(exponent, f"{letter}^{plain(exponent)}")
 
 
+def times(ratio: float) -> str:
+    """``grows 7.6×``, ``falls to 0.22×``; a factor that has to be written with a power of ten in words."""
+    said = short(ratio)
+    if said == "1":
+        return "stays level (1×)"
+    if 1e-4 <= ratio < 1e6:
+        return f"{'grows' if ratio > 1 else 'falls to'} {said}×"
+    return f"{'grows' if ratio > 1 else 'falls'} by a factor of {short(max(ratio, 1 / ratio))}"
+
+
 def straight(a: float, b: float, letter: str) -> str:
     """A straight line as a reader knows it: ``1 + 3l/2``, ``2 − l``, ``1.5``."""
     if b == 0:
@@ -145,6 +177,18 @@ def listing(words: Iterable[str], last: str = "and") -> str:
     """``a, b and c``."""
     found = list(words)
     return found[0] if len(found) == 1 else f"{', '.join(found[:-1])} {last} {found[-1]}" if found else ""
+
+
+def in_order(values: Iterable[Json]) -> list[Json]:
+    """Numbers first and rising, then all else as it comes."""
+    found = list(values)
+    numbers = [v for v in found if isinstance(v, int | float) and not isinstance(v, bool)]
+    return [*sorted(numbers), *(v for v in found if isinstance(v, bool) or not isinstance(v, int | float))]
+
+
+def article(word: str) -> str:
+    """``a classifier``, ``an encoder``."""
+    return "an" if word[:1].lower() in {"a", "e", "i", "o"} else "a"
 
 
 def count(n: int, word: str) -> str:
@@ -162,11 +206,15 @@ def value_of_axis(axis: str, value: Json, label: str) -> str:
         return f"{words} {plain(value)}" if isinstance(value, int | float) else label if value else "no intervention"
     if isinstance(value, bool):
         return f"{'with' if value else 'without'} {words.replace('cross attention', 'cross-attention')}"
-    if known := _WORDS.get((short, label)):
-        return known
+    kind, bracket, parameters = label.partition(" (")
+    if known := _WORDS.get((short, kind)):
+        return known + bracket + parameters
+    label = kind + bracket + _NUMBER.sub(lambda found: plain(float(found[0])), parameters)
     if short in _BEFORE and isinstance(value, int | float):
         return f"{_BEFORE[short]} {plain(value)}"
-    return f"{plain(value)} {words}" if isinstance(value, int | float) else label
+    if isinstance(value, int | float):
+        return f"{plain(value)} {words.removesuffix('s') if value == 1 else words}"
+    return label
 
 
 def together(words: Iterable[str]) -> str:
@@ -182,13 +230,13 @@ def quantity(name: str) -> str:
     return QUANTITIES[name][0] if name in QUANTITIES else name.replace("_", " ")
 
 
-def unit(name: str) -> str:
+def unit(name: str, nats: str = "nats") -> str:
     """A quantity with its unit, for an axis."""
-    return f"{quantity(name)}, {QUANTITIES[name][1]}" if name in QUANTITIES else quantity(name)
+    return f"{quantity(name)}, {in_unit(QUANTITIES[name][1], nats)}" if name in QUANTITIES else quantity(name)
 
 
-def definition(name: str) -> str:
+def definition(name: str, nats: str = "nats") -> str:
     """A quantity with what it is, to begin a caption."""
     words = quantity(name)
-    known = f" ({QUANTITIES[name][2]}, {QUANTITIES[name][1]})" if name in QUANTITIES else ""
+    known = f" ({in_unit(', '.join(QUANTITIES[name][:0:-1]), nats)})" if name in QUANTITIES else ""
     return f"{words[:1].upper()}{words[1:]}{known}"

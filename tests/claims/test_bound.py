@@ -30,6 +30,12 @@ def test_in_expectation_on_the_log_scale(verdict, exactly, region, word):
     assert (found.low, found.high) == pytest.approx((math.exp(-half), math.exp(half)))
 
 
+def test_there_is_no_tightness_where_the_ratio_means_nothing(verdict, exactly):
+    below = verdict(-exactly(0.2, 0.05, 10), **BOUND, at_most=2, scale="linear")
+    assert below.estimate < 0
+    assert "tightness" not in below.reason
+
+
 def test_tightness_is_measured_over_bound(verdict, exactly):
     assert verdict(exactly(1, 0.05, 10), **BOUND, at_most=2).reason.endswith("tightness (measured/bound) 0.5")
     assert "tightness" not in verdict(exactly(1, 0.05, 10), **BOUND, between=[0.5, 2]).reason

@@ -259,6 +259,17 @@ def test_list_of_one_piece_shows_all_that_it_says_of_itself(lnlab):
     assert shown["description"].splitlines() == lines[2:5]
 
 
+def test_list_finds_the_probe_of_a_measured_quantity(lnlab):
+    shown = lnlab("list", "quantity", "hidden_norm_sq").out
+    assert "quantity hidden_norm_sq" in shown
+    assert "measured by probe hidden_norm, in the table sites" in " ".join(shown.split())
+    assert "per dimension" in shown, "its unit"
+    assert "batches" in shown, "the parameters of the probe"
+    found = lnlab("list", "quantity", "gradient_norm", "--json").json
+    assert (found["kind"], found["name"], found["measures"]) == ("probe", "gradient_norm", "gradient_norm")
+    assert "did you mean 'gradient_norm'" in lnlab("list", "quantity", "gradientnorm").err
+
+
 def test_list_of_one_corpus_says_whose_it_is_and_where_it_is_to_be_had(lnlab):
     lines = lnlab("list", "corpus", "ted_dev").out.splitlines()
     assert lines[2].startswith("`tst2010 + tst2011 | dev2010 | tst2012`: ")

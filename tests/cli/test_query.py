@@ -10,6 +10,7 @@ import polars as pl
 import psutil
 import pytest
 
+from lnlab.cli import views as cli_views
 from lnlab.cli.query import answer
 from lnlab.errors import LabError
 
@@ -63,7 +64,7 @@ def test_no_query_reads_a_file(tmp_path, statement, reader):
     ],
 )
 def test_nothing_but_a_single_select_is_taken(statement):
-    with pytest.raises(LabError, match="the tables are runs"):
+    with pytest.raises(LabError, match="the tables are derived, results, runs"):
         answer(statement, FRAMES)
 
 
@@ -151,3 +152,58 @@ def test_no_more_rows_are_printed_than_the_limit(ran, lnlab):
     assert len(said.json) == 2
     assert said.err == "the first 2 rows; there are more: --limit ROWS prints them\n"
     assert lnlab("query", "SELECT 1 AS a", "--json", "--limit", 1).err == ""
+
+
+def test_describe_lists_the_columns_of_a_table():
+    types = {"run": "String", "seed": "Int64", "status": "String"}
+    rows = [{"column": name, "type": kind} for name, kind in types.items()]
+    for statement in ("describe runs", "DESCRIBE TABLE runs;", ' desc "runs" '):
+        assert answer(statement, FRAMES)[0].to_dicts() == rows
+    with pytest.raises(LabError, match=r"there is no table 'run'.*'runs'"):
+        answer("DESCRIBE run", FRAMES)
+
+
+def test_columns_of_every_table_can_be_listed(ran, lnlab):
+    names = [row["name"] for row in lnlab("query", "SHOW TABLES", "--json").json]
+    assert {"runs", "axes", "sites", "derived", "results", "verdicts"} <= set(names)
+    for name in ("sites", "derived", "results"):
+        listed = [row["column"] for row in lnlab("query", f"describe {name}", "--json").json]
+        assert {"quantity", "value"} <= set(listed)
+
+
+def test_results_have_axes_for_columns_and_no_keys(ran, lnlab):
+    rows = lnlab("query", "SELECT * FROM results WHERE quantity = 'gradient_norm'", "--json").json
+    assert {row["placement"] for row in rows} == {"post", "pre"}
+    assert not {"run", "variant", "measurement", "trajectory"} & set(rows[0])
+    sums = {
+        row["placement"]: row["v"]
+        for row in lnlab(
+            "query", "SELECT placement, sum(value) AS v FROM results GROUP BY placement ORDER BY placement", "--json"
+        ).json
+    }
+    statement = (
+        "SELECT a.label AS placement, sum(s.value) AS v FROM sites s JOIN axes a ON s.run = a.run "
+        "WHERE a.axis = 'placement' GROUP BY a.label ORDER BY placement"
+    )
+    by_hand = {row["placement"]: row["v"] for row in lnlab("query", statement, "--json").json}
+    assert sums == pytest.approx(by_hand)
+
+
+def test_derived_quantities_can_be_asked_for(ran, lnlab):
+    """The growth from layer 1 to layer 2 is the quotient of the stored norms, seed by seed."""
+    site = "stack = 'decoder' AND sublayer = 'feed_forward' AND tensor = 'w2'"
+    statement = f"SELECT run, seed, value FROM derived WHERE quantity = 'gradient_growth' AND layer = 2 AND {site}"
+    growth = {row["run"]: row["value"] for row in lnlab("query", statement, "--json").json}
+    norms = lnlab("query", f"SELECT run, layer, value FROM sites WHERE quantity = 'gradient_norm' AND {site}", "--json")
+    by_place = {(row["run"], row["layer"]): row["value"] for row in norms.json}
+    assert len(growth) == 6
+    assert growth == pytest.approx({run: by_place[run, 2] / by_place[run, 1] for run in growth})
+
+
+def test_a_view_is_built_only_if_it_is_named(monkeypatch):
+    built = []
+    monkeypatch.setattr(cli_views, "VIEWS", {"derived": built.append, "results": built.append})
+    assert cli_views.views("SELECT * FROM sites", "them") == {}
+    assert built == []
+    assert cli_views.views("SELECT * FROM derived", "them") == {"derived": None}
+    assert built == ["them"]

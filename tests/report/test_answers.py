@@ -38,14 +38,24 @@ def of(*words, primary=True):
     return [replace(BASE, claim=str(n), verdict=w, primary=primary) for n, w in enumerate(words)]
 
 
-def test_the_answer_counts_the_primary_claims():
-    said = "Of 4 primary claims, 2 are supported, 1 is contradicted and 1 is undecided."
+def test_the_answer_counts_every_claim():
     given = of("supported", "undecided", "supported", "contradicted")
-    assert answer(given) == said
-    assert answer([*given, *of("contradicted", primary=False)]) == said
-    assert answer(of("supported", "supported")) == "All 2 primary claims are supported."
-    assert answer(of("undecided", primary=False)) == "Of 1 claim, 1 is undecided."
+    said = "2 of 4 primary claims supported, 1 contradicted, 1 undecided"
+    assert answer(given) == f"{said.replace(' primary', '')}."
+    others = of("contradicted", "supported", primary=False)
+    assert answer([*given, *others]) == f"{said}; of all 6: 3 supported, 2 contradicted, 1 undecided."
+    assert answer(of("supported", "supported")) == "2 of 2 claims supported."
+    assert answer(of("undecided", primary=False)) == "1 of 1 claim undecided."
+    assert answer([*of("ill-posed"), *of("not testable here", primary=False)]) == (
+        "1 of 1 primary claim ill-posed; of all 2: 1 not testable here, 1 ill-posed."
+    )
     assert answer([]) == "No claim was judged."
+
+
+def test_a_contradicted_claim_stands_above_also_if_it_is_not_primary():
+    given = [*of("supported", "contradicted"), *of("supported", "contradicted", "undecided", primary=False)]
+    shown = [(v.verdict, v.primary) for v in headline(given)]
+    assert shown == [("contradicted", True), ("contradicted", False), ("supported", True)]
 
 
 def test_what_was_contradicted_comes_first():

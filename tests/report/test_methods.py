@@ -49,8 +49,29 @@ def test_training_is_described_where_there_is_some(facts, results):
         .str.replace('"optimizer": null', '"optimizer": {"kind": "adam", "lr": 0.001}', literal=True)
     )
     text = " ".join(prose(facts, Results(trained, results.axes, results.tables)))
-    assert "Training takes 800 updates by adam (lr 0.001)" in text
+    assert "Training takes 800 updates by adam (lr 0.001), at a constant learning rate." in text
     assert "Nothing is trained" not in text
+
+
+def test_numbers_rise_and_what_is_not_trained_is_said_apart(facts, results):
+    def changed(text, number):
+        setting = json.loads(text)
+        steps = (45, 0, 678)[number % 3]
+        setting["train"] = {"steps": steps}
+        setting["optimizer"] = {"kind": "adam", "lr": 0.004 / (1 + number % 2)} if steps else None
+        setting["model"]["kind"] = "classifier"
+        for stack in ("encoder", "decoder"):
+            setting[stack] |= {"layers": 1, "norm": {"kind": ("layer", "none", "rms")[number % 3]}}
+        return json.dumps(setting)
+
+    given = [changed(text, n) for n, text in enumerate(results.runs["setting"])]
+    runs = results.runs.with_columns(setting=pl.Series(given))
+    text = " ".join(prose(facts, Results(runs, results.axes, results.tables)))
+    assert "Training takes 45 or 678 updates by adam (lr 0.002 or 0.004), at a constant learning rate." in text
+    assert "Other variants are measured at initialization and not trained." in text
+    assert "The model is a classifier" in text
+    assert "has 1 layer, softmax attention" in text
+    assert "layer or rms norm or no norm" in text
 
 
 def test_a_loss_is_a_mean_over_tokens_or_over_sentences(facts, results):
@@ -72,7 +93,7 @@ def test_interventions_are_described_once_with_all_that_they_take(facts, results
     given = [with_factor(text, 0.1 if n % 2 else 2) for n, text in enumerate(results.runs["setting"])]
     runs = results.runs.with_columns(setting=pl.Series(given))
     text = " ".join(prose(facts, Results(runs, results.axes, results.tables)))
-    assert "In some variants an intervention cuts an arrow: rescale at sum (factor 2 or 0.1); clamp at sum." in text
+    assert "In some variants an intervention cuts an arrow: rescale at sum (factor 0.1 or 2); clamp at sum." in text
 
 
 def test_a_precision_other_than_single_is_said(facts, results):

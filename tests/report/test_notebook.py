@@ -1,4 +1,4 @@
-"""The notebook runs from top to bottom with polars and altair alone, offline, and shows the numbers of the page."""
+"""The notebook runs from top to bottom with the packages it names alone, offline, and shows the numbers of the page."""
 
 import copy
 import json
@@ -9,7 +9,10 @@ from pathlib import Path
 
 import nbclient
 import nbformat
+import numpy as np
+import polars as pl
 import pytest
+import scipy.stats
 
 from lnlab.report.notebook import escape, notebook
 
@@ -19,8 +22,48 @@ import socket, sys
 def refuse(self, address):
     raise OSError(f"network: {address}")
 socket.socket.connect = refuse
-sys.modules["lnlab"] = None
 """
+ALONE = """
+import re, sys
+from importlib.metadata import PackageNotFoundError, packages_distributions, requires
+
+def closure(names):
+    known = set()
+    while names:
+        name = names.pop().lower().replace("_", "-")
+        if name not in known:
+            known.add(name)
+            try:
+                lines = requires(name) or []
+            except PackageNotFoundError:
+                continue  # a requirement of another platform
+            names += [re.match("[A-Za-z0-9._-]+", line)[0] for line in lines if "extra" not in line]
+    return known
+
+installed = closure(["ipykernel", *{names!r}])
+there = {{top: {{d.lower().replace("_", "-") for d in found}} for top, found in packages_distributions().items()}}
+
+class Installed:  # a finder that finds nothing but the standard library and what is installed
+    def __init__(self, finder):
+        self.finder = finder
+
+    def __getattr__(self, name):
+        return getattr(self.finder, name)
+
+    def find_spec(self, name, path=None, target=None):
+        top = name.partition(".")[0]
+        known = top in sys.stdlib_module_names or there.get(top, set()) & installed
+        return self.finder.find_spec(name, path, target) if known else None
+
+sys.meta_path[:] = map(Installed, sys.meta_path)
+for absent in ("lnlab", "scipy", "numpy"):
+    try:
+        __import__(absent)
+    except ModuleNotFoundError:
+        continue
+    raise AssertionError(absent + " is no package that the notebook names")
+"""
+NAMES = ("panel", "series", "line", "x", "seed", "value")
 
 
 @pytest.fixture(scope="module")
@@ -40,11 +83,12 @@ def test_it_is_valid_with_stable_ids_and_no_times(folder, written):
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::UserWarning", "ignore::RuntimeWarning")
-def test_it_runs_without_lnlab_and_without_a_network_to_equal_numbers(folder, written, tmp_path):
+def test_it_runs_with_the_packages_it_names_and_without_a_network_to_equal_numbers(folder, written, tmp_path):
+    names = re.search(r"`pip install ([^`]+)`", written.cells[0].source)[1].split()
     place = tmp_path / "moved"
     shutil.copytree(folder, place)
     ran = copy.deepcopy(written)
-    ran.cells.insert(0, nbformat.v4.new_code_cell(OFFLINE, id="offline"))
+    ran.cells.insert(0, nbformat.v4.new_code_cell(OFFLINE + ALONE.format(names=names), id="offline"))
     client = nbclient.NotebookClient(
         ran, timeout=120, resources={"metadata": {"path": str(place)}}, record_timing=False, kernel_name="python3"
     )
@@ -54,6 +98,35 @@ def test_it_runs_without_lnlab_and_without_a_network_to_equal_numbers(folder, wr
     for ours, theirs in pairs[1:]:
         assert theirs.outputs[-1].data["text/plain"] == ours.outputs[-1].data["text/plain"]
     assert sum("image/svg+xml" in theirs.outputs[-1].data for _, theirs in pairs[1:]) == 6
+
+
+@pytest.fixture(scope="module")
+def defined(written):
+    """What the first code cell defines."""
+    names = {}
+    exec(next(cell.source for cell in written.cells if cell.cell_type == "code"), names)
+    return names
+
+
+@pytest.mark.parametrize("n", [*range(2, 62), 100, 1000])
+def test_its_quantiles_are_those_of_student(defined, n):
+    assert defined["t95"](n) == pytest.approx(scipy.stats.t.ppf(0.975, n - 1), rel=1e-9)
+
+
+@pytest.mark.parametrize("n", [2, 5, 9, 61])
+def test_fewer_seeds_have_another_band_not_none(defined, n):
+    numbers = np.random.default_rng(n).normal(3.0, 1.0, n)
+    seeds = pl.DataFrame([(None, "Post-LN", 0, 1.0, s, v) for s, v in enumerate(numbers)], NAMES, orient="row")
+    (row,) = defined["over_seeds"](seeds, log=False).iter_rows(named=True)
+    low, high = scipy.stats.t.interval(0.95, n - 1, numbers.mean(), scipy.stats.sem(numbers))
+    assert (row["low"], row["high"], row["n"]) == (pytest.approx(low), pytest.approx(high), n)
+
+
+def test_a_single_seed_says_that_it_has_no_band(defined):
+    seeds = pl.DataFrame([(None, "Post-LN", 0, 1.0, 1, 2.0)], NAMES, orient="row")
+    with pytest.warns(UserWarning, match="one seed has no interval"):
+        (row,) = defined["over_seeds"](seeds, log=True).iter_rows(named=True)
+    assert (row["estimate"], row["low"], row["high"]) == (pytest.approx(2.0), None, None)
 
 
 def test_texts_cannot_become_markdown_or_code(small):

@@ -67,8 +67,10 @@ def test_on_a_linear_axis_the_heading_says_from_where_to_where(results):
     assert "stays level (3.00)" in depth_profile(same, quantity="gradient_norm", where=where, scale="linear").finding
 
 
-@pytest.mark.parametrize(("power", "words"), [(9, "grows 1.00 × 10⁹-fold"), (-9, "falls 1.00 × 10⁹-fold")])
-def test_factors_beyond_all_digits_are_told_in_folds(results, power, words):
+@pytest.mark.parametrize(
+    ("power", "words"), [(9, "grows by a factor of 1.00 × 10⁹"), (-9, "falls by a factor of 1.00 × 10⁹")]
+)
+def test_factors_beyond_all_digits_are_told_in_words(results, power, words):
     far = changed(results, pl.lit(10.0) ** (power * (pl.col("layer") - 1) / 5))
     assert words in depth_profile(far, quantity="gradient_norm", where={**SIX, "placement": "pre"}).finding
 

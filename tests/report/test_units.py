@@ -1,13 +1,17 @@
 """The loss of a classifier is a mean over sentences, and its pages say so wherever a unit stands."""
 
 import json
+from dataclasses import replace
 
 import polars as pl
 
+from lnlab.report.compose import build_parts
+from lnlab.report.glossary import QUANTITIES
 from lnlab.report.methods import prose
 from lnlab.report.sections.depth_profile import depth_profile
 from lnlab.report.sections.table import table
-from lnlab.report.units import in_its_unit
+from lnlab.report.units import item_of, mean_over
+from lnlab.report.wording import definition, unit
 from lnlab.tables import Results
 
 SIX = {"stack": "decoder", "tensor": "w2", "decoder.cross_attention": True, "model.tied": "target", "model.layers": 6}
@@ -25,26 +29,57 @@ def classifying(results, classes=lambda _: 3):
 
 
 def test_a_drawing_says_what_its_numbers_are_of(results):
-    section = depth_profile(results, quantity="gradient_norm", where=SIX)
-    (before,), (after,) = section.charts, in_its_unit(section, classifying(results)).charts
+    before, after = both(lambda: depth_profile(results, quantity="gradient_norm", where=SIX).charts[0])
     assert "nats per token" in before.caption
-    assert after.caption == before.caption.replace("per token", "per sentence")
-    assert after.alt == before.alt.replace("per token", "per sentence")
-    assert json.dumps(after.spec) == json.dumps(before.spec).replace("per token", "per sentence")
+    assert "nats per sentence" in after.caption
+    assert "nats per sentence" in after.alt
+    assert "nats per sentence" in json.dumps(after.spec)
+    assert "per token" not in "".join((after.caption, after.alt, json.dumps(after.spec)))
     assert after.points.equals(before.points)
 
 
 def test_so_does_a_table(results):
     where = {k: v for k, v in SIX.items() if k != "model.layers"} | {"layer": "last"}
-    section = table(results, quantity="gradient_norm", rows="placement", columns="model.layers", where=where)
-    (found,) = in_its_unit(section, classifying(results)).tables
-    assert "nats per sentence" in found.caption
-    assert found.rows.equals(section.tables[0].rows)
+    given = {"quantity": "gradient_norm", "rows": "placement", "columns": "model.layers", "where": where}
+    before, after = both(lambda: table(results, **given).tables[0])
+    assert "nats per sentence" in after.caption
+    assert after.rows.equals(before.rows)
+
+
+def both(build):
+    with mean_over("token"):
+        before = build()
+    with mean_over("sentence"):
+        return before, build()
+
+
+def test_a_page_takes_the_unit_of_its_own_runs(facts, results):
+    (of_sentences, *_), (of_tokens, *_) = (build_parts(facts, each) for each in (classifying(results), results))
+    assert "nats per sentence" in of_sentences.section.charts[0].caption
+    assert "nats per token" in of_tokens.section.charts[0].caption
+
+
+def test_words_of_an_author_stay_as_they_are(facts, results):
+    """Only units follow the runs: a line that a spec calls by the words of a unit keeps its name."""
+    section = {**facts.sections[0], "title": "Not per token"}
+    (part,) = build_parts(replace(facts, sections=(section,)), renamed(classifying(results), "twice per token"))
+    assert part.title == "Not per token"
+    assert "twice per token" in part.section.charts[0].alt
+
+
+def renamed(results, name):
+    """The same runs, Pre-LN under another name."""
+    named = pl.when(pl.col("label") == "pre").then(pl.lit(name)).otherwise("label").alias("label")
+    return Results(results.runs, results.axes.with_columns(named), results.tables)
 
 
 def test_tokens_stay_tokens_also_beside_a_classifier(facts, results):
-    section = depth_profile(results, quantity="gradient_norm", where=SIX)
-    assert in_its_unit(section, results) is section
     some = classifying(results, lambda setting: 3 if setting["encoder"]["placement"]["kind"] == "post" else None)
-    assert in_its_unit(section, some) is section
+    assert [item_of(each) for each in (results, some, classifying(results))] == ["token", "token", "sentence"]
     assert "a mean over tokens, in nats" in " ".join(prose(facts, some))
+
+
+def test_every_unit_can_be_filled_in():
+    with mean_over("sentence"):
+        texts = [text for name in QUANTITIES for text in (unit(name, "bits"), definition(name, "bits"))]
+    assert not [text for text in texts if "{" in text or "nats" in text or "per token" in text]

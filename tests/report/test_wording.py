@@ -5,7 +5,9 @@ import math
 import pytest
 
 from lnlab.report.wording import (
+    article,
     count,
+    in_order,
     interval,
     listing,
     number,
@@ -16,6 +18,7 @@ from lnlab.report.wording import (
     region,
     short,
     straight,
+    times,
     together,
     unit,
     value_of_axis,
@@ -93,8 +96,13 @@ def test_axes_read_like_the_paper():
     assert value_of_axis("decoder.placement", "pre", "pre") == "Pre-LN"
     assert value_of_axis("decoder.cross_attention", False, "false") == "without cross-attention"
     assert value_of_axis("model.layers", 6, "6") == "6 layers"
+    assert value_of_axis("model.layers", 1, "1") == "1 layer"
+    assert value_of_axis("norm", "none", "none") == "no norm"
+    assert value_of_axis("init", "", "uniform (a -100.0, b 100.0)") == "uniform (a −100, b 100)"
+    assert value_of_axis("step", 600, "600") == "step 600"
+    assert value_of_axis("task.batch_sentences", 8, "8") == "batch size 8"
     assert value_of_axis("model.tied", "none", "none") == "untied"
-    assert value_of_axis("norm", {"kind": "rms", "eps": 1}, "rms (eps 1)") == "rms (eps 1)"
+    assert value_of_axis("norm", {"kind": "rms", "eps": 1}, "rms (eps 1)") == "RMSNorm (eps 1)"
     assert value_of_axis("interventions.rescale.factor", 0.1, "0.1") == "factor 0.1"
     assert value_of_axis("interventions.rescale.factor", None, "null") == "no intervention"
     assert value_of_axis("interventions", [], "none") == "no intervention"
@@ -111,6 +119,28 @@ def test_laws_lists_and_counts():
     assert listing([]) == ""
     assert count(1, "seed") == "1 seed"
     assert count(2, "seed") == "2 seeds"
+
+
+def test_articles_and_orders():
+    assert [article(word) for word in ("encoder-decoder", "classifier", "language-model", "Adam")] == [
+        "an",
+        "a",
+        "a",
+        "an",
+    ]
+    assert in_order([2712, 678, None, 45, True]) == [45, 678, 2712, None, True]
+
+
+def test_an_edge_of_a_region_has_no_more_digits_than_it_needs():
+    assert region(1 / 1.05, None) == "at least 0.952381"
+    assert region(0.9994, 1.0006) == "between 0.9994 and 1.0006"
+    assert region(1, 1) == "equal to 1"
+
+
+def test_factors_are_words_where_they_need_a_power_of_ten():
+    told = ["grows 7.6×", "falls to 0.22×", "stays level (1×)", "grows by a factor of 3.86 × 10⁹"]
+    assert [times(ratio) for ratio in (7.6, 0.22, 1.004, 3.86e9)] == told
+    assert times(1 / 4.5e5) == "falls by a factor of 450000"
 
 
 def test_an_unknown_quantity_is_called_by_its_words():

@@ -159,6 +159,8 @@ def _finding(found: Runs, over: str, best: Best) -> str:
         low, high = (pick(places, key=lambda name: places[name][0]) for pick in (min, max))
         edges = [name for name, (_, _, edge) in places.items() if edge]
         ends = f"the best {_word(over)} goes from {plain(places[low][0])} ({low}) to {plain(places[high][0])} ({high})"
+        if places[low][0] == places[high][0]:
+            ends = f"the best {_word(over)} is {plain(places[low][0])} in each of {len(said)} variants"
         lie = f"{len(edges)} of {len(said)} {'lies' if len(edges) == 1 else 'lie'} on the edge of the grid"
         said = [ends, lie] if edges else [ends]
     if none:

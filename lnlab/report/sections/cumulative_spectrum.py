@@ -10,8 +10,9 @@ from lnlab.report import charts, theme
 from lnlab.report.scales import logarithmic
 from lnlab.report.section import Chart, Section, sections
 from lnlab.report.spectra import Band, Spectra, collect, curves, ranges, said
-from lnlab.report.spectral_words import matrix
+from lnlab.report.spectral_words import LOSS, matrix
 from lnlab.report.thinning import thin
+from lnlab.report.units import in_unit
 from lnlab.report.wording import listing, number, short
 from lnlab.tables import Results
 
@@ -57,7 +58,7 @@ def _chart(found: Spectra, name: str, band: Band, finding: str) -> Chart:
     seeds = pl.concat([curves(found, side, x, _beyond(x, sign)) for side, sign in zip(SIDES, (1, -1), strict=True)])
     points = ranges(seeds, FEWEST)
     top = max(points.select(pl.max_horizontal("estimate", "high")).to_series().drop_nulls().to_list())
-    across = logarithmic("x, in nats per token and squared parameter (log scale)", [x[0], x[-1]])
+    across = logarithmic(f"x, in {in_unit(LOSS)} (log scale)", [x[0], x[-1]])
     up = logarithmic("eigenvalues beyond x (log scale)", [FEWEST, top])
     numbers = {"estimate": "eigenvalues", "low": "lowest", "high": "highest", "n": "curves"}
     return Chart(

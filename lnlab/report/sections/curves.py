@@ -77,7 +77,7 @@ def _chart(
     inset: bool,
 ) -> Chart:
     quantity, x, unit = words
-    title = titled(quantity).replace("nats", unit)
+    title = titled(quantity, unit)
     y = _vertical(found, f"{title} (log scale)" if log else title, between, log=log)
     across = _across(found, x, inset=inset)
     shown = {name: level for name, level in levels.items() if y.domain[0] <= level <= y.domain[1]}
@@ -158,7 +158,7 @@ def _caption(found: Courses, words: tuple[str, X, str], levels: Mapping[str, flo
     band = band if strips.bands(len(found.names), found.splits) else "too many lines for bands"
     band = band if found.points["low"].count() else "one seed, no band"
     of = f" of the {found.split} split" if found.split else ""
-    said = [f"{definition(quantity).replace('nats', unit)}{of}, against {UPDATES[x]}."]
+    said = [f"{definition(quantity, unit)}{of}, against {UPDATES[x]}."]
     said.append(f"Lines join {mean} over the seeds whose runs did not diverge; {band}.")
     if found.splits:
         said.append(f"Colours tell the variants apart, dashes the splits ({listing(found.splits)}).")
@@ -193,7 +193,7 @@ def _finding(found: Courses, quantity: str) -> str:
     lost = [f"{k} of {count(n, 'run')}{of[name]} diverged" for name, (k, n) in found.lost.items() if k]
     if len(lost) > NAMED:
         lost = [_counted(found)]
-    what = " ".join(filter(None, ("The", split, called(quantity))))
+    what = " ".join(filter(None, ("The", "training" if split == "train" else split, called(quantity))))
     said = [f"{what} {_told(ends)}"] if ends else []
     return "; ".join([*said, listing(lost)] if lost else said)
 

@@ -15,7 +15,7 @@ from lnlab.report.names import ALONE
 from lnlab.report.scales import levels, linear, logarithmic
 from lnlab.report.section import Chart, Section, sections
 from lnlab.report.thinning import thin
-from lnlab.report.wording import definition, listing, number, short, straight, unit
+from lnlab.report.wording import definition, listing, number, plain, short, straight, times, unit
 from lnlab.report.wording import quantity as called
 from lnlab.tables import Results
 
@@ -91,8 +91,9 @@ def _caption(found: Gathered, quantity: str, x: str, lines: Sequence[tuple[float
 def _finding(found: Gathered, quantity: str, x: str, where: Mapping[str, Json], *, log: bool) -> str:
     """What each line does from its first to its last position, in words; the first says from where to where."""
     place = f"{where['stack']} {x}" if isinstance(where.get("stack"), str) and x == "layer" else _short(x)
+    first, last = (plain(end) for end in (found.seeds["x"].min(), found.seeds["x"].max()))
     ends = "from the first to the last" if log else "between the first and the last"
-    span, said = f" {ends} {place}", []
+    span, said = f" from {first} to {last} {place}" if "." in x else f" {ends} {place}", []
     for panel in found.panels or (None,):
         for name in found.names:
             who = (f"the {called(quantity)}" if name == ALONE else name) + (f" ({panel})" if panel else "")
@@ -118,13 +119,6 @@ def _change(pairs: Sequence[tuple[float, float]], *, log: bool) -> str:
     found = student([last / first if log else last - first for first, last in pairs], log=log)
     level = found.n > 1 and found.low <= (1 if log else 0) <= found.high
     if log:
-        return f"stays level ({short(found.estimate)}×)" if level else _times(found.estimate)
+        return f"stays level ({short(found.estimate)}×)" if level else times(found.estimate)
     first, last = (number(fmean(ends)) for ends in zip(*pairs, strict=True))
     return f"stays level ({last})" if level else f"{'rises' if found.estimate > 0 else 'falls'} from {first} to {last}"
-
-
-def _times(ratio: float) -> str:
-    """``grows 7.6×``, ``falls to 0.22×``; a factor that has to be written with a power of ten, ``-fold``."""
-    if 1e-4 <= ratio < 1e6:
-        return f"{'grows' if ratio > 1 else 'falls to'} {short(ratio)}×"
-    return f"{'grows' if ratio > 1 else 'falls'} {short(max(ratio, 1 / ratio))}-fold"

@@ -15,8 +15,9 @@ from lnlab.keys import Json
 from lnlab.report.gather import missing
 from lnlab.report.names import series
 from lnlab.report.section import Section, Table, sections
-from lnlab.report.spectral_words import matrix
+from lnlab.report.spectral_words import LOSS, matrix
 from lnlab.report.tabular import Cell, Grid
+from lnlab.report.units import in_unit
 from lnlab.report.wording import interval, listing, short, tight
 from lnlab.report.wording import quantity as called
 from lnlab.tables import Results
@@ -148,7 +149,7 @@ def _caption(entries: Sequence[Entry]) -> str:
         for statistic in (SEEDS, DRAWS, PARTS)
     }
     said = [
-        f"{entries[0].matrix}: ends and moments in nats per token and squared parameter; the negative mass is the "
+        f"{entries[0].matrix}: ends and moments in {in_unit(LOSS)}; the negative mass is the "
         f"share of eigenvalues below zero, float32's rounding left out. Seeds (n\u00a0=\u00a0{by[SEEDS]}): means with "
         "Student's 95 % interval, the only one that judges a difference between arms."
     ]

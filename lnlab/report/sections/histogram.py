@@ -15,7 +15,7 @@ from lnlab.report.names import ALONE
 from lnlab.report.ridges import ridges
 from lnlab.report.section import Chart, Section, sections
 from lnlab.report.strata import LEAST, Strata, collect
-from lnlab.report.wording import count, definition, listing, short, unit
+from lnlab.report.wording import count, definition, listing, short, times, unit
 from lnlab.report.wording import quantity as called
 from lnlab.tables import Results
 
@@ -121,4 +121,4 @@ def _change(medians: pl.DataFrame, first: int, last: int) -> str:
     found = student([end / start for start, end in both], log=True)
     if found.n > 1 and found.low <= 1 <= found.high:
         return f"stays level ({short(found.estimate)}×)"
-    return f"{'grows' if found.estimate > 1 else 'falls to'} {short(found.estimate)}×"
+    return times(found.estimate)

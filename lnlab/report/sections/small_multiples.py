@@ -70,7 +70,7 @@ def _chart(
         found.points,
         found.seeds,
         {"panel": panel, "series": line, "x": f"{place}, from 0 (first) to 1 (last)", **numbers},
-        f"Small line charts of the {unit(quantity)}, one a {panel}, from the first to the last {place}. {finding}.",
+        f"Small line charts of the {unit(quantity)}, one per {panel}, from the first to the last {place}. {finding}.",
         " ".join(said).strip(),
         log=True,
     )
@@ -113,13 +113,11 @@ def _caption(found: Multiples, quantity: str, words: tuple[str, str, str], *, cu
     band = (
         f"bands are 95 % Student intervals on that scale ({n})" if found.points["low"].count() else "one seed, no band"
     )
-    lines = (
-        f"from orange for {found.lines[0]} to blue for {found.lines[-1]}" if len(found.lines) > 1 else found.lines[0]
-    )
+    lines = f"coloured in order from {found.lines[0]} to {found.lines[-1]}" if len(found.lines) > 1 else found.lines[0]
     beyond = " A panel whose lines leave the scale says how far they go." if cut else ""
     beyond += f" Long lines are drawn in at most {MOST + 1} places." if found.thinned else ""
     return (
-        f"{definition(quantity)} from the first to the last {place}, a panel each {panel}, all on one logarithmic "
+        f"{definition(quantity)} from the first to the last {place}, one panel per {panel}, all on one logarithmic "
         f"scale. Lines join geometric means over seeds, {lines}; {band}.{beyond}"
     )
 

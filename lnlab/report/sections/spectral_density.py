@@ -16,8 +16,9 @@ from lnlab.report.scales import linear, logarithmic
 from lnlab.report.section import Chart, Section, sections
 from lnlab.report.spectra import Band, Spectra, collect, curves, ranges, said
 from lnlab.report.spectral_charts import spectra
-from lnlab.report.spectral_words import matrix
+from lnlab.report.spectral_words import LOSS, matrix
 from lnlab.report.thinning import thin
+from lnlab.report.units import in_unit
 from lnlab.report.wording import count, listing, short
 from lnlab.tables import Results
 
@@ -78,7 +79,7 @@ def _chart(found: Spectra, sigma: float, name: str, band: Band) -> Chart:
     top = max(points.select(pl.max_horizontal("estimate", "high")).to_series().drop_nulls().to_list())
     marks, told = _marks(found)
     points = points.with_columns(_counted(marks, points, grid))
-    x = linear("eigenvalue, in nats per token and squared parameter", [left, right])
+    x = linear(f"eigenvalue, in {in_unit(LOSS)}", [left, right])
     y = logarithmic("density (log scale)", [floor, top])
     numbers = {"estimate": "density", "low": "lowest", "high": "highest", "n": "curves", "marks": "ticks"}
     return Chart(

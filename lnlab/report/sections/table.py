@@ -149,5 +149,6 @@ def _compared(cells: Cells, both: Mapping[Place, tuple[Interval, str]], name: st
 
 
 def _where(cells: Cells, place: Place) -> str:
-    """``Pre-LN at 128 layers``."""
-    return f"{cells.columns[place[1]]} at {cells.rows[place[0]]}"
+    """``Pre-LN at 128 layers``: of a name and a number, the name first."""
+    row, column = cells.rows[place[0]], cells.columns[place[1]]
+    return f"{row} at {column}" if isinstance(place[0], str) and not isinstance(place[1], str) else f"{column} at {row}"

@@ -1,0 +1,112 @@
+"""Every sentence that a page makes of the committed results: no wrong article, plural, order, sign or factor."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from lnlab.report import answers, provenance
+from lnlab.report.compose import build_parts
+from lnlab.report.folder import read_folder
+from lnlab.report.forest import forest
+from lnlab.report.methods import prose
+from lnlab.report.named import named
+from lnlab.report.wording import region
+
+PAGES = sorted((Path(__file__).parents[2] / "reports").glob("*/real"))
+BANNED = {
+    "article before a vowel": r"\ba (?=[aeio])(?!one\b)",
+    "article before a consonant": r"\ban (?![aeiouAEIOU])",
+    "plural of one": (
+        r"(?<![\d.,–−/×^] )(?<![\d.,–−/])\b1 (?:layers|seeds|runs|updates|variants|sentences|tokens|epochs|claims)\b"
+    ),
+    "singular of several": (
+        r"\b(?:[2-9]|\d{2,}) (?:layer|seed|run|update|variant|sentence|token|epoch|claim|step)\b(?![-’' ]*s)"
+    ),
+    "hyphen for a minus sign": r"(?<![\w)\]−–])-\.?\d",
+    "number without its zero": r"(?<![\w.])\.\d",
+    "factor after a power of ten": r"10[⁻⁰¹²³⁴-⁹]+×",
+    "fold": r"-fold\b",
+    "growth by 1": r"(?:grows|falls to) 1×",
+    "range of one number": r"goes from ([\d.]+) \([^)]*\) to \1 ",
+    "no norm as a norm": r"\bnone (?:norm|rises|grows|falls)\b|\bby none\b",
+    "per as an article": (
+        r"\b(?:one|label|panel|row|line) a (?:method|variant|seed|sentence|panel|row|line)\b|\bpanel each\b"
+    ),
+    "region of one point": r"between ([\d.−]+) and \1(?![\d.])",
+    "split for training": r"\bThe train ",
+}
+
+
+def sentences(out: Path) -> list[str]:
+    """All texts of a page but those of its author and the stored reasons; names of variants are left out of them."""
+    facts, results, verdicts = read_folder(out)
+    parts = build_parts(facts, results)
+    made = [part.section for part in parts if part.section] + [s for s in [forest(verdicts)] if s]
+    charts = [chart for section in made for chart in section.charts]
+    tables = [table for section in made for table in section.tables]
+    texts = [answers.answer(verdicts), answers.multiplicity(verdicts), provenance.missing_runs(results)]
+    texts += [region(v.region_low, v.region_high) for v in verdicts]
+    texts += [*prose(facts, results), *(text for s in made for text in (s.finding, s.missing))]
+    texts += [text for chart in charts for text in (chart.alt, chart.caption, *chart.headings.values())]
+    texts += [text for table in tables for text in (table.caption, *table.headings.values())]
+    texts += [] if (grid := named(results)) is None else [grid.caption]
+    names = sorted({*results.axes["label"], *(part.title for part in parts)}, key=len, reverse=True)
+    wordy = [name for name in names if " " in name]
+    return [text for text in (_without(text, wordy) for text in texts) if text]
+
+
+def _without(text: str, names: list[str]) -> str:
+    for name in names:
+        text = text.replace(name, "NAME")
+    return text
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: path.parent.name)
+def test_no_sentence_of_a_page_is_ungrammatical_or_plainly_wrong(page):
+    wrong = [
+        f"{why}: ...{text[max(0, found.start() - 60) : found.end() + 30]}..."
+        for text in sentences(page)
+        for why, pattern in BANNED.items()
+        if (found := re.search(pattern, text))
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: path.parent.name)
+def test_numbers_in_a_list_rise(page):
+    _, results, _ = read_folder(page)
+    facts, *_ = read_folder(page)
+    lists = [re.split(r", | or ", found) for text in prose(facts, results) for found in LIST.findall(text)]
+    assert [numbers for numbers in lists if list(map(float, numbers)) != sorted(map(float, numbers))] == []
+
+
+LIST = re.compile(r"(?<![\d.−])(?:\d+(?:\.\d+)?, )*\d+(?:\.\d+)? or \d+(?:\.\d+)?(?![\d.]*[e\d])")
+"""Values that a parameter takes over the variants; lists within one value end with *and*."""
+
+
+def test_there_are_pages():
+    assert len(PAGES) > 20
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        "The model is an classifier",
+        "The decoder has 1 layers.",
+        "the median falls to 2.2 × 10⁻⁶× in Adam",
+        "falls 7.50 × 10⁷-fold",
+        "Admin, closed form grows 1×",
+        "The best learning rate goes from 0.008 (Post-LN) to 0.008 (Post-LN)",
+        "The BLEU goes from 0.0074 (600 step at Post-LN)",
+        "interval -0.0439 to -0.0244",
+        "at least .05 of the batch",
+        "softmax attention and layer, batch or none norm",
+        "Training takes 0 or 50 updates by none or adam",
+        "Small line charts, one a method, from",
+        "declared: between 1 and 1",
+        "The train loss ends at 5.6",
+    ],
+)
+def test_what_was_wrong_once_is_found(wrong):
+    assert any(re.search(pattern, wrong) for pattern in BANNED.values())
