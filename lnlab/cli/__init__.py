@@ -12,9 +12,10 @@ import typer
 
 from lnlab import __version__
 from lnlab.cli import check, data, init, kinds, plan, query, report, run, status
-from lnlab.cli.codes import BROKEN_PIPE, INTERRUPTED, WRONG
+from lnlab.cli.codes import BROKEN_PIPE, INTERRUPTED, SIGNAL, WRONG
 from lnlab.cli.terminal import leave_pipe, one_line, tolerate_encoding
 from lnlab.errors import LabError
+from lnlab.execute.stopping import Stopped, raising_stops
 from lnlab.userfiles import user_path
 
 app = typer.Typer(
@@ -76,10 +77,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = list(sys.argv[1:] if arguments is None else arguments)
     tolerate_encoding()
     try:
-        return app([word for word in given if word != "--traceback"], prog_name="lnlab", standalone_mode=False) or 0
+        with raising_stops():
+            return app([word for word in given if word != "--traceback"], prog_name="lnlab", standalone_mode=False) or 0
     except BrokenPipeError:
         leave_pipe()
         return BROKEN_PIPE
+    except Stopped as stop:
+        print(f"lnlab: stopped by {stop}; what is finished is kept", file=sys.stderr)
+        return SIGNAL + stop.number
     except (KeyboardInterrupt, typer.Abort):
         return INTERRUPTED
     except (LabError, typer.TyperException, OSError) as error:

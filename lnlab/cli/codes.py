@@ -6,7 +6,9 @@ WRONG = 2
 """The spec or the command is wrong."""
 CONTRADICTED = 3
 """A claim is contradicted, and the user asked to be told (``--fail-on contradicted``)."""
-INTERRUPTED = 130
-"""Ctrl-C: 128 + 2."""
+SIGNAL = 128
+"""Plus the number of the signal that ended the command: 130 Ctrl-C, 143 SIGTERM, 129 SIGHUP."""
+INTERRUPTED = SIGNAL + 2
+"""Ctrl-C."""
 BROKEN_PIPE = 141
 """Nobody reads any more, as the shell says of a program that SIGPIPE ends: 128 + 13."""

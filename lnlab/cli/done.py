@@ -16,7 +16,7 @@ class Done:
         handed: units that were to be computed.
         units: units that ended, one way or another.
         seconds: that it took.
-        interrupted: whether Ctrl-C ended it early.
+        interrupted: the signal that ended it early, or 0.
         tuned: units that ended in the rounds before, in which a value was chosen.
     """
 
@@ -24,5 +24,5 @@ class Done:
     handed: int = 0
     units: int = 0
     seconds: float = 0.0
-    interrupted: bool = False
+    interrupted: int = 0
     tuned: int = 0

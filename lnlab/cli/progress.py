@@ -26,6 +26,12 @@ if TYPE_CHECKING:
 SECONDS_BETWEEN_LINES = 5.0
 ENDED = ("finished", "failed")
 STOPPING = "stopping: what has begun is finished and kept; Ctrl-C again stops at once"
+HURRYING = "stopping on {}: training runs keep their state, what else has begun is finished; a second {} stops at once"
+
+
+def stopping(name: str) -> str:
+    """What is done about a signal, in one line."""
+    return STOPPING if name == "Ctrl-C" else HURRYING.format(name, name)
 
 
 @dataclass
@@ -79,7 +85,7 @@ class Lines:
         """Count a unit that has ended, and say so if the last line is old enough."""
         self.pace.follow(event)
         if event.kind == "stopping":
-            self.console.print(STOPPING)
+            self.console.print(stopping(event.text))
         if event.kind not in ENDED:
             return
         now, left = self.pace.elapsed, self.pace.left
@@ -102,7 +108,7 @@ class Bars:
         """Show what happened."""
         self.pace.follow(event)
         if event.kind == "stopping":
-            self.overall.console.print(STOPPING)
+            self.overall.console.print(stopping(event.text))
         elif event.kind == "started":
             self._begin(event)
         elif event.worker in self.lines:
@@ -117,9 +123,9 @@ class Bars:
 
 
 def _silent(event: "Event") -> None:
-    """Nothing at all, for ``--quiet``; but who presses Ctrl-C wants an answer."""
+    """Nothing at all, for ``--quiet``; but who asks to stop wants an answer."""
     if event.kind == "stopping":
-        err().print(STOPPING)
+        err().print(stopping(event.text))
 
 
 @contextmanager

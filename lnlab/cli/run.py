@@ -1,18 +1,21 @@
 """``lnlab run``: do what is missing, judge the claims, print the verdicts."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from enum import StrEnum
+from threading import Thread
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lnlab.cli.codes import CONTRADICTED, FAILED, INTERRUPTED
+from lnlab.cli.codes import CONTRADICTED, FAILED, SIGNAL
 from lnlab.cli.done import Done
 from lnlab.cli.missing import failures, outstanding, statuses
 from lnlab.cli.options import AsJson, Folder, Overrides, Plugins, Profile, Quiet, Spec
 from lnlab.cli.request import Request, open_store, remembered
 from lnlab.cli.terminal import count, duration, err, out, print_json
 from lnlab.cli.verdicts import as_plain, headline, reasons, verdict_table
+from lnlab.errors import StoreError
 
 if TYPE_CHECKING:
     from lnlab.claims.claim import Verdict
@@ -53,8 +56,9 @@ def run(
     """Compute what is missing, judge the claims.
 
     What is finished is never computed again. Exit codes: 0 done; 1 some runs failed; 2 the spec or the command is
-    wrong; 3 a claim is contradicted (with --fail-on contradicted); 130 interrupted. A claim that the rows show to be
-    ill-posed changes none of these: its line says where and why, and the others are judged.
+    wrong; 3 a claim is contradicted (with --fail-on contradicted); 130 interrupted by Ctrl-C, 143 by SIGTERM, 129 by
+    SIGHUP. A claim that the rows show to be ill-posed changes none of these: its line says where and why, and the
+    others are judged.
     """
     from lnlab.cli.judging import judged
 
@@ -67,15 +71,32 @@ def run(
         from lnlab.cli.work import Manner, computed
 
         done = computed(store, request, Manner(workers, retry_failed, quiet, save_every))
-    results = store.results(done.stored.digest)
-    verdicts = [] if done.interrupted else judged(store, done.stored, results, request.plugins)
-    if as_json:
-        print_json(_plain(done, results, verdicts))
-    else:
-        _print(done, results, verdicts)
-        if not quiet:
-            err().print("\n".join(hints(done, results, request)))
+    with _packing(store, done):
+        results = store.results(done.stored.digest)
+        verdicts = [] if done.interrupted else judged(store, done.stored, results, request.plugins)
+        if as_json:
+            print_json(_plain(done, results, verdicts))
+        else:
+            _print(done, results, verdicts)
+            if not quiet:
+                err().print("\n".join(hints(done, results, request)))
     raise typer.Exit(exit_code(done, results, verdicts, fail_on))
+
+
+@contextmanager
+def _packing(store: "Store", done: Done) -> Iterator[None]:
+    """Inside, what was computed is packed in the background; after an error nobody waits for it."""
+
+    def pack() -> None:
+        with suppress(StoreError):  # a convenience: the results lie there as they are
+            store.pack()
+
+    thread = Thread(target=pack, name="lnlab packing", daemon=True)
+    if done.units and not done.interrupted:
+        thread.start()
+    yield
+    if thread.ident is not None:
+        thread.join()
 
 
 def _reused(store: "Store", request: Request, *, retry_failed: bool) -> Done | None:
@@ -90,7 +111,7 @@ def _reused(store: "Store", request: Request, *, retry_failed: bool) -> Done | N
 def exit_code(done: Done, results: "Results", verdicts: "Sequence[Verdict]", fail_on: FailOn | None) -> int:
     """How the command ends: interrupted before failed before contradicted before done."""
     if done.interrupted:
-        return INTERRUPTED
+        return SIGNAL + done.interrupted
     if not results.ended:
         return FAILED
     return CONTRADICTED if fail_on and any(v.verdict == fail_on for v in verdicts) else 0

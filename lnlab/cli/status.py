@@ -8,7 +8,7 @@ import typer
 from lnlab.cli.missing import failures, grouped, settled, statuses
 from lnlab.cli.options import AsJson, Folder, MaybeSpec, Profile
 from lnlab.cli.request import open_store
-from lnlab.cli.terminal import count, out, print_json
+from lnlab.cli.terminal import count, out, print_json, quantity
 from lnlab.errors import LabError, Problem
 
 if TYPE_CHECKING:
@@ -35,10 +35,8 @@ def status(
         print_json(found)
     elif not found and spec is not None:
         raise LabError(Problem(str(spec), f"was never run in the store {store.root}", f"lnlab run {spec} first"))
-    elif not found:
-        out().print(f"{store.root}: empty")
-    for each in [] if as_json else found:
-        _print(each)
+    else:
+        _print_all(store, found)
 
 
 def chosen(store: "Store", spec: Path | None, profile: str | None, *, every: bool) -> "list[Stored]":
@@ -70,6 +68,18 @@ def _described(store: "Store", stored: "Stored") -> dict[str, Any]:
         "failures": failures(results),
         "missing": dict(grouped(miss.reason for miss in lacking if not settled(miss))),
     }
+
+
+def _print_all(store: "Store", found: list[dict[str, Any]]) -> None:
+    """Every experiment, what cannot be read at all, and how large the store is."""
+    damage = store.damage()
+    for each in found:
+        _print(each)
+    for sentence in damage:
+        out().print(f"damaged: {sentence}; run its spec again: what is finished is kept")
+    number, size = store.size()
+    held = f"{count(number, 'file')}, {quantity(size, 'B')}" if found or damage else "empty"
+    out().print(f"{store.root}: {held}")
 
 
 def _print(each: dict[str, Any]) -> None:

@@ -5,14 +5,17 @@ copy threads that hold locks.
 """
 
 import os
+import signal
 from collections.abc import Callable, Iterator
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from multiprocessing import forkserver, get_context
+from multiprocessing import active_children, forkserver, get_context, resource_tracker
 from typing import Any, Final
 
 from pebble import ProcessPool
+
+from lnlab.execute.stopping import URGENT, listen
 
 WORKER_ENVIRONMENT: Final = {
     "OMP_NUM_THREADS": "1",
@@ -35,7 +38,7 @@ def cores() -> int:
 
 def warm() -> None:
     """Start the process from which workers come: it imports torch while this one goes on. Once is enough."""
-    with _environment():
+    with _environment(), _deaf():
         get_context("forkserver").set_forkserver_preload(PRELOADED)
         forkserver.ensure_running()
 
@@ -54,9 +57,24 @@ def _environment() -> Iterator[None]:
                 os.environ[name] = value
 
 
+@contextmanager
+def _deaf() -> Iterator[None]:
+    """What is started inside never hears SIGTERM and SIGHUP, which may go to the whole group; this process, later.
+
+    Workers hear them again once they have begun (``listen``).
+    """
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, URGENT)
+    try:
+        resource_tracker.ensure_running()  # unblocks SIGTERM when it starts
+        signal.pthread_sigmask(signal.SIG_BLOCK, URGENT)
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 def _open(count: int) -> ProcessPool:
     warm()
-    return ProcessPool(max_workers=count, context=get_context("forkserver"))
+    return ProcessPool(max_workers=count, context=get_context("forkserver"), initializer=listen)
 
 
 @dataclass
@@ -78,7 +96,14 @@ class Workers:
             self._pool = _open(self.count)
             return self._pool.schedule(task, args=[given], timeout=timeout)
 
+    def hurry(self) -> None:
+        """Ask those that work to keep their states and end; idle ones just end."""
+        for process in active_children():
+            process.terminate()
+
     def stop(self) -> None:
         """End them, whatever they do."""
+        for process in active_children():  # one that works counts SIGTERM and goes on
+            process.kill()
         self._pool.stop()  # type: ignore[no-untyped-call]
         self._pool.join()

@@ -1,32 +1,115 @@
-"""Ctrl-C, counted: once means finish what is in flight, twice means stop now."""
+"""Requests to stop: Ctrl-C, and what batch systems send before they kill (SIGTERM) or a lost terminal (SIGHUP).
 
+While units run the requests are counted: after one, what is in flight finishes or keeps its state; after two it stops
+at once. Elsewhere SIGTERM and SIGHUP raise ``Stopped``, so that everything is left as after an error.
+"""
+
+import os
 import signal
+import stat
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+URGENT = (signal.SIGTERM, signal.SIGHUP)
+"""Whoever sends these kills soon: there is no time to finish a training run."""
+
+SAME = 1.0
+"""Seconds within which urgent signals are one request: many senders signal a process and then its group."""
+
+
+class Stopped(BaseException):
+    """SIGTERM or SIGHUP arrived; ``number`` says which."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(signal_name(number))
+        self.number = number
 
 
 @dataclass
-class Presses:
-    """How often the user asked to stop."""
+class Stops:
+    """Requests to stop so far.
+
+    Attributes:
+        count: how many.
+        first: the number of the first signal, 0 if there was none.
+    """
 
     count: int = 0
+    first: int = 0
+    _last: float = -SAME
+
+    @property
+    def urgent(self) -> bool:
+        """Whether there is no time to finish."""
+        return self.first in URGENT
+
+    def add(self, number: int) -> None:
+        """Count a signal."""
+        now = time.monotonic()
+        if number not in URGENT or now - self._last >= SAME:
+            self.count += 1
+        self._last = now if number in URGENT else self._last
+        self.first = self.first or number
 
 
 @contextmanager
-def counting_interrupts() -> Iterator[Presses]:
-    """Inside, SIGINT is counted and nothing else; outside the main thread it goes where it always goes."""
-    presses = Presses()
+def counting_stops(signals: Sequence[signal.Signals] = SIGNALS) -> Iterator[Stops]:
+    """Inside, requests to stop are counted and nothing else; outside the main thread they go where they always go."""
+    stops = Stops()
 
-    def count(_number: int, _frame: object) -> None:
-        presses.count += 1
+    def count(number: int, _frame: object) -> None:
+        _leave_lost_terminal(number)
+        stops.add(number)
 
+    with _handling(signals, count):
+        yield stops
+
+
+@contextmanager
+def raising_stops() -> Iterator[None]:
+    """Inside, SIGTERM and SIGHUP raise ``Stopped`` as Ctrl-C raises ``KeyboardInterrupt``."""
+
+    def stop(number: int, _frame: object) -> None:
+        _leave_lost_terminal(number)
+        raise Stopped(number)
+
+    with _handling(URGENT, stop):
+        yield
+
+
+def signal_name(number: int) -> str:
+    """``Ctrl-C``, ``SIGTERM``, ``SIGHUP``."""
+    return "Ctrl-C" if number == signal.SIGINT else signal.Signals(number).name
+
+
+def listen() -> None:
+    """Hear SIGTERM and SIGHUP, which the process that workers come from blocks."""
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, URGENT)
+
+
+@contextmanager
+def _handling(numbers: Sequence[signal.Signals], handler: Callable[[int, object], None]) -> Iterator[None]:
+    """Inside, these signals go to a handler; SIGTERM or SIGHUP that is ignored (``nohup``) stays ignored."""
     if threading.current_thread() is not threading.main_thread():
-        yield presses
+        yield
         return
-    before = signal.signal(signal.SIGINT, count)
+    heard = [n for n in numbers if n not in URGENT or signal.getsignal(n) is not signal.SIG_IGN]
+    before = {number: signal.signal(number, handler) for number in heard}
     try:
-        yield presses
+        yield
     finally:
-        signal.signal(signal.SIGINT, before)
+        for number, previous in before.items():
+            signal.signal(number, previous)
+
+
+def _leave_lost_terminal(number: int) -> None:
+    """After SIGHUP, printing to the terminal is an error: point the standard streams at nothing."""
+    if number == signal.SIGHUP:
+        for stream in (1, 2):
+            with suppress(OSError):
+                if stat.S_ISCHR(os.fstat(stream).st_mode):  # a lost terminal is no longer a tty
+                    os.dup2(os.open(os.devnull, os.O_WRONLY), stream)

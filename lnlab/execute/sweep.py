@@ -20,7 +20,7 @@ from lnlab.compile.work import Trajectory
 from lnlab.errors import CorpusError, StoreError
 from lnlab.execute.pool import Workers, cores
 from lnlab.execute.queue import DELAY, Queue
-from lnlab.execute.stopping import Presses, counting_interrupts
+from lnlab.execute.stopping import Stops, counting_stops, signal_name
 from lnlab.execute.tally import Flight, OnEvent, Tally, Teller
 from lnlab.execute.unit import BUSY, CORPUS, SAVE_EVERY, STORE, Answer, Assignment, Load, OpenUnit, ignore
 from lnlab.execute.worker import outcome, prepare, work
@@ -31,7 +31,7 @@ DEATHS = 3
 """A unit that has killed this many workers has failed."""
 
 TICK = 0.1
-"""Seconds between looks at Ctrl-C and at units that another process holds."""
+"""Seconds between looks at requests to stop and at units that another process holds."""
 
 _BROKEN = (BrokenProcessPool, CancelledError, RuntimeError)
 
@@ -69,9 +69,9 @@ def sweep(
         return Tally()
     assignments = {unit.key: Assignment(unit, open_unit, load, roots, save_every) for unit in units}
     count = min(workers or cores(), len(units))
-    with counting_interrupts() as presses:
+    with counting_stops() as stops:
         teller = Teller(len(units), count, on_event)
-        hall = _Hall(assignments, Queue.of(units, costs or {}), Workers(count), teller, presses, timeout)
+        hall = _Hall(assignments, Queue.of(units, costs or {}), Workers(count), teller, stops, timeout)
         try:
             hall.prepare()
             hall.run()
@@ -88,11 +88,12 @@ class _Hall:
     queue: Queue
     workers: Workers
     teller: Teller
-    presses: Presses
+    stops: Stops
     timeout: float | None
     flying: dict[Any, Flight] = field(default_factory=dict)
     deaths: Counter[str] = field(default_factory=Counter)
     refused: Answer | None = None
+    _hurried: bool = False
 
     def prepare(self) -> None:
         """Have every distinct corpus read before any work, at once in as many workers as there are."""
@@ -101,7 +102,7 @@ class _Hall:
         distinct = list({canonical(each.trajectory.setting["task"]): each for each in every}.values())
         rounds = max(len(distinct), self.workers.count)
         futures = {self.workers.submit(prepare, distinct[n % len(distinct)]) for n in range(rounds)}
-        while futures and not self.presses.count:
+        while futures and not self.stops.count:
             done, futures = wait(futures, TICK, FIRST_COMPLETED)
             for future in done:
                 with suppress(ProcessExpired, *_BROKEN):
@@ -117,21 +118,27 @@ class _Hall:
                     self._settle(future, self.flying.pop(future))
             elif self.queue:
                 time.sleep(min(TICK, self.queue.rest()))
-            if self.presses.count > 1:
-                self._stop_now()
-        if self.presses.count and self.queue:
-            self.teller.stopping()
+            self._heed()
+        self._heed()
         if self.refused is not None:
             _raise_if_refused(self.refused)
 
     @property
     def _stopping(self) -> bool:
-        return bool(self.presses.count) or self.refused is not None
+        return bool(self.stops.count) or self.refused is not None
+
+    def _heed(self) -> None:
+        """Do what a request to stop asks: say so, hurry the workers where time is short, or end them."""
+        if self.stops.count and (self.queue or self.stops.urgent):
+            self.teller.stopping(self.stops.first)
+        if self.stops.urgent and not self._hurried:
+            self._hurried = True
+            self.workers.hurry()
+        if self.stops.count > 1 and self.flying:
+            self._stop_now()
 
     def _hand_out(self) -> None:
         """A unit to every idle worker; none once somebody says stop."""
-        if self.presses.count and self.queue:
-            self.teller.stopping()
         free = sorted({*range(1, self.workers.count + 1)} - {flight.slot for flight in self.flying.values()})
         while free and not self._stopping and (unit := self.queue.next()):
             flight = Flight(unit, free.pop(0), self.queue.cost(unit))
@@ -179,10 +186,10 @@ class _Hall:
 
     def _stop_now(self) -> None:
         """End the workers where they are; what they held is recorded as interrupted."""
-        self.teller.stopping()
+        self.teller.stopping(self.stops.first)
         self.workers.stop()
         for flight in self.flying.values():
-            answer = self._record(flight.unit, "interrupted", "stopped by Ctrl-C")
+            answer = self._record(flight.unit, "interrupted", f"stopped by {signal_name(self.stops.first)}")
             if answer.status == "interrupted":
                 self.teller.ended(flight, answer)
         self.flying.clear()

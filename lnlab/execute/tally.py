@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from lnlab.compile.work import Trajectory
+from lnlab.execute.stopping import signal_name
 from lnlab.execute.unit import Answer, Event
 
 OnEvent = Callable[[Event], None]
@@ -27,14 +28,14 @@ class Tally:
     Attributes:
         ended: status -> number of units.
         problems: (key, status, one line) of each unit that did not finish.
-        interrupted: whether Ctrl-C ended it before all units had.
+        interrupted: the signal that ended it before all units had, or 0.
         seconds: from the first unit handed out to the last answer.
         busy: share of the workers' time that was spent on units.
     """
 
     ended: Counter[str] = field(default_factory=Counter)
     problems: list[tuple[str, str, str]] = field(default_factory=list)
-    interrupted: bool = False
+    interrupted: int = 0
     seconds: float = 0.0
     busy: float = 0.0
 
@@ -64,13 +65,13 @@ class Teller:
             self.tally.problems.append((answer.key, answer.status, answer.text))
         self.tell("finished" if finished else "failed", flight, answer)
 
-    def stopping(self) -> None:
-        """The user has asked to stop: say so, the first time."""
+    def stopping(self, number: int) -> None:
+        """A signal has asked to stop: say so, the first time."""
         if not self.tally.interrupted:
-            self.tally.interrupted = True
-            self.tell("stopping")
+            self.tally.interrupted = number
+            self.tell("stopping", text=signal_name(number))
 
-    def tell(self, kind: str, flight: Flight | None = None, answer: Answer | None = None) -> None:
+    def tell(self, kind: str, flight: Flight | None = None, answer: Answer | None = None, text: str = "") -> None:
         """Tell the reader."""
         self.tally.seconds = self.clock() - self.begun if self.begun else 0.0
         self.tally.busy = min(1.0, self.worked / (self.workers * self.tally.seconds or 1.0))
@@ -80,7 +81,7 @@ class Teller:
                 worker=f"worker {flight.slot}" if flight else "",
                 unit=flight.unit.key if flight else "",
                 status=answer.status if answer else "",
-                text=answer.text if answer else "",
+                text=answer.text if answer else text,
                 seconds=answer.seconds if answer else 0.0,
                 cost=flight.cost if flight else 0.0,
                 done=self.tally.ended.total(),

@@ -21,6 +21,7 @@ from lnlab.errors import CorpusError, StoreError
 from lnlab.execute.measure import measure
 from lnlab.execute.program import updates_an_epoch
 from lnlab.execute.saved import to_bytes
+from lnlab.execute.stopping import Stops, signal_name
 from lnlab.execute.unit import SAVE_EVERY, Registries, Unit
 from lnlab.execute.updates import Updates
 from lnlab.optim.stops import Ending
@@ -51,6 +52,7 @@ class Walk:
         partial: the outcome of a stretch that goes on, given its last step and last finite loss.
         explain: makes a status and a reason of an error.
         save_every: seconds between two kept states.
+        stops: requests to stop; after one, the walk keeps its state and ends as interrupted.
         curves: (split, quantity) -> (step, value), as far as recorded and as the stop rule may see it.
         taken: measurements that this stretch holds.
         missed: how measurements failed that could not be taken.
@@ -66,6 +68,7 @@ class Walk:
     partial: Callable[[int, float | None], Row]
     explain: Callable[[BaseException], Explained]
     save_every: float = SAVE_EVERY
+    stops: Stops = field(default_factory=Stops)
     curves: dict[tuple[str, str], list[tuple[int, float]]] = field(default_factory=dict)
     taken: list[str] = field(default_factory=list)
     missed: list[Explained] = field(default_factory=list)
@@ -118,6 +121,8 @@ class Walk:
                 return ending
             if self.state.step == self.target:
                 return None
+            if self.stops.count:
+                return self._interrupted()
             self._save_now_and_then()
             gradient = updates.gradient()
             self._record(self.state.step, "train", loss=gradient.loss, global_gradient_norm=float(gradient.norm))
@@ -144,6 +149,8 @@ class Walk:
         """Take what is due at this state, one after another; one that fails does not keep the others from it."""
         seen = sum(map(len, self.curves.values()))
         for measurement in self.due.get(self.state.step, ()):
+            if self.stops.count and not self._updates:
+                return self._interrupted()
             try:
                 self._take(measurement)
             except (CorpusError, StoreError):
@@ -209,6 +216,12 @@ class Walk:
             self._flush()
             self.unit.go_on(self.taken, self.partial(self.state.step, self.last_finite_loss))
             self.taken, self._saved, self._from = [], time.monotonic(), self.state.step
+
+    def _interrupted(self) -> Ending:
+        """Keep the state, as every measurement due here is taken and the rule was asked: a later walk begins here."""
+        if self.state.step > self._from:
+            self._keep_state()
+        return Ending("interrupted", f"stopped by {signal_name(self.stops.first)} at step {self.state.step}")
 
     def _keep_state(self) -> None:
         self.unit.save(self.state.step, *to_bytes(self.state))

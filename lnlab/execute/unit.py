@@ -95,7 +95,8 @@ class Event:
 
     Attributes:
         kind: ``preparing`` (corpora are read), ``started``, ``finished``, ``failed`` (any other end), ``returned``
-            (handed back: its worker died, or another lnlab works on it), ``stopping`` (after Ctrl-C).
+            (handed back: its worker died, or another lnlab works on it), ``stopping`` (after a signal,
+            whose name is the text).
         worker: a name that stays with one worker, or nothing.
         unit: key of the trajectory, or nothing.
         status: how the unit ended.

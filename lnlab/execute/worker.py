@@ -21,6 +21,7 @@ from lnlab.errors import CorpusError, LabError, Problem, StoreError
 from lnlab.execute.process import output_to, settle
 from lnlab.execute.program import build, intervened, parameters
 from lnlab.execute.saved import from_bytes
+from lnlab.execute.stopping import URGENT, Stops, counting_stops
 from lnlab.execute.train import Walk
 from lnlab.execute.unit import BUSY, CORPUS, STORE, Answer, Assignment, Registries, Unit
 from lnlab.randomness import Draw
@@ -47,13 +48,17 @@ def prepare(assignment: Assignment) -> Answer:
 def work(assignment: Assignment) -> Answer:
     """Do what one trajectory lacks."""
     settle()
-    laps = Laps()
-    key = assignment.trajectory.key
+    with counting_stops(URGENT) as stops:  # Ctrl-C in a terminal reaches workers as well, which finish
+        return _work(assignment, stops)
+
+
+def _work(assignment: Assignment, stops: Stops) -> Answer:
+    laps, key = Laps(), assignment.trajectory.key
     try:
         unit = assignment.open_unit(key)
         if unit is None:
             return Answer(key, BUSY, "another process works on it")
-        status, text = _do(assignment, unit, laps)
+        status, text = _do(assignment, unit, laps, stops)
     except StoreError as error:
         return Answer(key, STORE, problems=error.problems)
     except CorpusError as error:
@@ -79,7 +84,7 @@ class Laps:
         return self._lap - before
 
 
-def _do(assignment: Assignment, unit: Unit, laps: Laps) -> tuple[str, str]:
+def _do(assignment: Assignment, unit: Unit, laps: Laps, stops: Stops) -> tuple[str, str]:
     trajectory = assignment.trajectory
     keys = [each.key for each in trajectory.measurements]
     missing, settled = set(unit.missing(keys)), unit.settled(trajectory.steps)
@@ -91,7 +96,7 @@ def _do(assignment: Assignment, unit: Unit, laps: Laps) -> tuple[str, str]:
     try:
         resumed = unit.resume(_latest(due, target, assignment.load())) if target else None
         with output_to(unit.output):
-            taken, row = _run(assignment, due, target, unit, resumed, laps)
+            taken, row = _run(assignment, due, target, unit, resumed, laps, stops)
     except BaseException:
         unit.abandon()
         raise
@@ -112,6 +117,7 @@ def _run(
     unit: Unit,
     resumed: Resumed | None,
     laps: Laps,
+    stops: Stops,
 ) -> tuple[list[str], dict[str, Any]]:
     """The measurements taken, and the row of outcomes."""
     trajectory, elements = assignment.trajectory, None
@@ -130,7 +136,7 @@ def _run(
                 return row | {"seconds": laps.lap()}
 
             going = target, _by_step(due), unit, registries, partial, _end
-            walk = Walk(state, trajectory, *going, save_every=assignment.save_every)
+            walk = Walk(state, trajectory, *going, save_every=assignment.save_every, stops=stops)
             walk.remember(resumed.curves if resumed else ())
             ending = walk.go()
         except (CorpusError, StoreError):

@@ -23,9 +23,12 @@ TRAINING = ("train", "loss")
 
 @dataclass(frozen=True)
 class Ending:
-    """How a run ended: ``diverged``, or ``finished`` before its last update; and why, in words."""
+    """How a run ended: ``diverged``, ``finished`` before its last update, or ``interrupted``; and why, in words.
 
-    status: Literal["diverged", "finished"]
+    No rule says ``interrupted``: a signal does, and the run goes on later.
+    """
+
+    status: Literal["diverged", "finished", "interrupted"]
     reason: str
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from lnlab.store.records import Record
 
@@ -34,3 +35,45 @@ def course(records: Sequence[Record]) -> Course:
             covered = max(covered, record.steps)
             end = end or (record if record.ends else None)
     return Course(covered, end)
+
+
+def superseded(records: Sequence[Record], damaged: Sequence[Record] = ()) -> list[Record]:
+    """The records without which the others say the same: all their updates and measurements are in others.
+
+    Args:
+        records: intact ones in their one order. One that came to a bad end is always kept: it tells why.
+        damaged: records some of whose rows are lost, in any order.
+    """
+    said = _says(records)
+    kept = list(records)
+    for record in reversed(records) if _overlap(records) else ():
+        others = [each for each in kept if each is not record]
+        if record.outcome["status"] in SOUND and _says(others) == said:
+            kept = others
+    surplus = [record for record in records if record not in kept]
+    return surplus + [r for r in damaged if r.steps <= said.covered and said.taken >= set(r.measurements)]
+
+
+def _overlap(records: Sequence[Record]) -> bool:
+    """Whether an update or a measurement is in two records, or two of them hold nothing: rare, and quick to see."""
+    taken = [key for record in records for key in record.measurements]
+    again = any(one.steps > two.first_step for one, two in pairwise(records))
+    empty = sum(record.steps == record.first_step and not record.measurements for record in records)
+    return again or empty > 1 or len(taken) > len(set(taken))
+
+
+@dataclass(frozen=True)
+class _Says:
+    """What records say together."""
+
+    covered: int
+    end: tuple[int, str] | None
+    taken: frozenset[str]
+    finished: bool
+
+
+def _says(records: Sequence[Record]) -> _Says:
+    made = course(records)
+    end = (made.end.steps, str(made.end.outcome["status"])) if made.end else None
+    taken = frozenset(key for record in records for key in record.measurements)
+    return _Says(made.covered, end, taken, any(record.finished for record in records))

@@ -6,6 +6,7 @@ A file becomes visible under its final name only when it is whole and on the dis
 import errno
 import fcntl
 import os
+import secrets
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -28,6 +29,10 @@ _REMEDIES = {
 }
 
 
+ASIDE = "aside-"
+"""How names begin of what stood in the way: nobody reads it, and nobody removes it."""
+
+
 def nothing(operation: str, path: Path) -> None:
     """What happens before each operation: nothing."""
 
@@ -40,7 +45,12 @@ def refusal(action: str, path: Path, error: OSError) -> StoreError:
     """The error of the operating system as one that names path, cause and remedy."""
     cause = (error.strerror or str(error)).lower()
     remedy = _REMEDIES.get(error.errno or 0, "give another folder with --store")
-    return StoreError(Problem(str(path), f"cannot {action}: {cause}", remedy))
+    kind = Vanished if isinstance(error, FileNotFoundError) else StoreError
+    return kind(Problem(str(path), f"cannot {action}: {cause}", remedy))
+
+
+class Vanished(StoreError):
+    """A folder that was there a moment ago is gone."""
 
 
 @contextmanager
@@ -67,6 +77,25 @@ def make_folder(path: Path) -> None:
     sync_folder(path.parent)
 
 
+def make_way(path: Path) -> None:
+    """Give a file that stands where a folder belongs another name beside it; whatever it is, it is not lost.
+
+    Raises:
+        StoreError: it cannot be renamed.
+    """
+    if path.exists() and not path.is_dir():
+        move_aside(path)
+
+
+def move_aside(path: Path) -> None:
+    """Give what stands in the way another name beside it.
+
+    Raises:
+        StoreError: it cannot be renamed.
+    """
+    rename(path, path.with_name(f"{ASIDE}{path.name}-{secrets.token_hex(4)}"))
+
+
 def sync_folder(path: Path) -> None:
     """Wait until the names in a folder are on the disk.
 
@@ -88,7 +117,7 @@ def write(path: Path, content: bytes) -> None:
             path.write_bytes(content)
         with _doing("sync", path):
             files.sync(path, os.O_RDWR)
-    except StoreError:
+    except BaseException:
         with suppress(OSError):
             path.unlink(missing_ok=True)
         raise
@@ -97,9 +126,13 @@ def write(path: Path, content: bytes) -> None:
 def replace(path: Path, content: bytes) -> None:
     """Put ``content`` under ``path`` at once: readers see the old file or the new one, whole and synced.
 
+    A folder that stands there, which the store never made, is moved aside.
+
     Raises:
         StoreError: it cannot be written; the old file is untouched.
     """
+    if path.is_dir():
+        move_aside(path)
     with files.replacing(path, _doing) as file:
         file.write(content)
 
@@ -129,7 +162,7 @@ def create(path: Path, content: bytes) -> bool:
     try:
         with _doing("write", path):
             os.write(handle, content)
-    except StoreError:
+    except BaseException:
         with suppress(OSError):
             path.unlink()
         raise
@@ -161,9 +194,17 @@ def remove(path: Path) -> None:
             path.unlink()
 
 
+def remove_empty(path: Path) -> None:
+    """Remove a folder if nothing lies in it; if something does, leave it."""
+    with suppress(OSError):
+        path.rmdir()
+
+
 @contextmanager
-def locked(path: Path) -> Iterator[None]:
+def locked(path: Path, *, wait: bool = True) -> Iterator[bool]:
     """Inside, no other process is inside the same lock; the kernel frees it when its process dies.
+
+    Without ``wait`` it may be that another one is: what it yields is whether this process has the lock.
 
     Raises:
         StoreError: it cannot be locked.
@@ -172,7 +213,15 @@ def locked(path: Path) -> Iterator[None]:
         handle = os.open(path, os.O_CREAT | os.O_RDWR, 0o644)
     try:
         with _doing("lock", path):
-            fcntl.flock(handle, fcntl.LOCK_EX)
-        yield
+            mine = _flock(handle, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+        yield mine
     finally:
         os.close(handle)
+
+
+def _flock(handle: int, how: int) -> bool:
+    try:
+        fcntl.flock(handle, how)
+    except BlockingIOError:
+        return False
+    return True

@@ -11,7 +11,7 @@ import polars as pl
 from lnlab.spec.columns import EVALUATIONS, RECORDED
 from lnlab.store.course import course
 from lnlab.store.pending import Wanted, miss_of
-from lnlab.store.records import Found, Record, look
+from lnlab.store.records import Found, Reader, Record
 from lnlab.tables import WRITTEN_BY_WORKERS, Results, frame, schema
 
 _OF_THE_OUTCOME = ("status", "reason", "seconds", "parameters", "last_finite_loss", "device", "versions")
@@ -148,8 +148,9 @@ def wanted(runs: pl.DataFrame, needs: pl.DataFrame) -> dict[str, Wanted]:
 
 def _gather(root: Path, runs: pl.DataFrame, needs: pl.DataFrame) -> Gathered:
     gathered = Gathered()
-    for trajectory, by_steps in _by_steps(runs, needs).items():
-        found = look(root, trajectory)
+    by_trajectory = _by_steps(runs, needs)
+    for trajectory, found in Reader(root).each(by_trajectory):
+        by_steps = by_trajectory[trajectory]
         for steps, keys in by_steps.items():
             gathered.outcomes[trajectory, steps] = _outcome(found, Wanted(steps, keys))
         _sort(found, {key for keys in by_steps.values() for key in keys}, gathered)

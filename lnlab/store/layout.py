@@ -1,12 +1,15 @@
 """Where things lie in a store.
 
 ``trajectories/ab/<key>/<first step>-<unique>/<table>.parquet`` with ``record.json``, and beside these folders the
-``lease``; ``plans/<digest>/runs.parquet axes.parquet needs.parquet verdicts.parquet plan.json``.
+``lease``; of many finished trajectories in ``packs/<name>/`` instead;
+``plans/<digest>/runs.parquet axes.parquet needs.parquet verdicts.parquet plan.json``.
 """
 
 import os
 import secrets
 import time
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from lnlab.errors import Problem, StoreError
@@ -14,6 +17,8 @@ from lnlab.errors import Problem, StoreError
 RECORD = "record.json"
 OUTPUT = "output.txt"
 LEASE = "lease"
+LOCK = "lock"
+"""Guards taking over a lease and giving it back; in the root of a store."""
 
 
 def store_root(given: Path | None = None) -> Path:
@@ -49,4 +54,20 @@ def stretches(folder: Path) -> list[Path]:
         names = [entry.name for entry in os.scandir(folder) if entry.name.partition("-")[0].isdecimal()]
     except (FileNotFoundError, NotADirectoryError):
         return []
-    return [folder / name for name in sorted(names, key=lambda name: (int(name.partition("-")[0]), name))]
+    return [folder / name for name in in_order(names)]
+
+
+def in_order(names: Iterable[str]) -> list[str]:
+    """Names of stretches in their one order."""
+    return sorted(names, key=lambda name: (int(name.partition("-")[0]), name))
+
+
+def sizes(path: Path) -> Iterator[int]:
+    """Bytes of every file below a folder; what is removed meanwhile does not count."""
+    with suppress(OSError), os.scandir(path) as entries:
+        for entry in entries:
+            with suppress(OSError):
+                if entry.is_dir(follow_symlinks=False):
+                    yield from sizes(Path(entry.path))
+                else:
+                    yield entry.stat(follow_symlinks=False).st_size

@@ -65,7 +65,9 @@ def acquire(path: Path, lock: Path, period: float = PERIOD) -> Lease | None:
     content = canonical(who).encode()
     if not files.create(path, content):
         with files.locked(lock):
-            if not _void(path):
+            if path.is_dir():  # never a lease: somebody laid it there
+                files.move_aside(path)
+            elif not _void(path):
                 return None
             files.remove(path)
         if not files.create(path, content):
@@ -102,5 +104,5 @@ def _age(path: Path) -> float:
 def _read(path: Path) -> bytes | None:
     try:
         return path.read_bytes()
-    except FileNotFoundError:
+    except (FileNotFoundError, IsADirectoryError):
         return None

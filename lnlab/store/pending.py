@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from lnlab.store.course import Course, course
-from lnlab.store.records import Found, Record, look
+from lnlab.store.records import Found, Reader, Record
 
 NEVER = "never measured"
 
@@ -45,8 +45,8 @@ def misses(root: Path, wanted: Mapping[str, Wanted]) -> dict[str, Miss]:
     Raises:
         StoreError: this user may not read the store.
     """
-    found = ((trajectory, miss_of(look(root, trajectory), each)) for trajectory, each in wanted.items())
-    return {trajectory: miss for trajectory, miss in found if miss}
+    found = {trajectory: miss_of(held, wanted[trajectory]) for trajectory, held in Reader(root).each(wanted)}
+    return {trajectory: miss for trajectory in wanted if (miss := found[trajectory])}
 
 
 def miss_of(found: Found, wanted: Wanted) -> Miss | None:

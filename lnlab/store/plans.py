@@ -69,6 +69,7 @@ def save(root: Path, plan: "Plan", spec: Path, facts: Json = None) -> Stored:
         StoreError: the store cannot be written.
     """
     folder = plan_folder(root, plan.digest)
+    files.make_way(folder)
     files.make_folder(folder)
     digests = {}
     for table, rows in frames(plan).items():
@@ -122,6 +123,19 @@ def newest_first(root: Path) -> Iterator[Stored]:
             yield load(root, digest)
         except Damaged:
             continue
+
+
+def damaged(root: Path) -> list[str]:
+    """One sentence for each plan that is not what was kept."""
+    said = []
+    for path in sorted((root / "plans").glob("*")):
+        if path.name.startswith(files.ASIDE):
+            continue
+        try:
+            load(root, path.name)
+        except Damaged as error:
+            said.append(str(error))
+    return said
 
 
 def tables(root: Path, stored: Stored) -> dict[str, pl.DataFrame]:

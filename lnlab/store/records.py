@@ -1,11 +1,12 @@
 """What was committed: a stretch of work on a trajectory, with the digest of every file. Readers believe only this."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from lnlab.store.layout import RECORD, stretches, trajectory_folder
+from lnlab.store.layout import RECORD, in_order, stretches, trajectory_folder
+from lnlab.store.packs import Packs
 from lnlab.store.seal import Damaged, read_bytes, read_checked, seal, unseal
 
 
@@ -59,7 +60,7 @@ class Record:
 
 @dataclass
 class Found:
-    """What lies in the folder of one trajectory.
+    """What the store holds of one trajectory.
 
     Attributes:
         records: the intact ones, in their one order.
@@ -85,9 +86,16 @@ def read_record(folder: Path) -> Record:
         FileNotFoundError: nothing was committed there.
     """
     path = folder / RECORD
+    if folder.is_file():
+        raise Damaged(f"{folder} is a file where a folder belongs")
     if not path.exists():
         raise FileNotFoundError(path)
-    held = unseal(read_bytes(path), path)
+    return _record(folder, read_bytes(path))
+
+
+def _record(folder: Path, content: bytes) -> Record:
+    path = folder / RECORD
+    held = unseal(content, path)
     if held["trajectory"] != folder.parent.name:
         raise Damaged(f"{path} belongs to another trajectory")
     held["asked"], held["measurements"] = tuple(held["asked"]), tuple(held["measurements"])
@@ -100,16 +108,48 @@ def look(root: Path, trajectory: str) -> Found:
     Raises:
         StoreError: this user may not read it.
     """
-    found = Found()
-    for folder in stretches(trajectory_folder(root, trajectory)):
-        try:
-            record = read_record(folder)
-            tables = {name: record.read(name) for name in record.files}
-        except FileNotFoundError:
-            continue
-        except Damaged as error:
-            found.damaged.append(str(error))
-            continue
-        found.records.append(record)
-        found.tables.append(tables)
-    return found
+    return Reader(root).look(trajectory)
+
+
+class Reader:
+    """Reads many trajectories of one store, from folders and packs."""
+
+    def __init__(self, root: Path) -> None:
+        self.root, self.packs = root, Packs(root)
+
+    def each(self, trajectories: Iterable[str]) -> Iterator[tuple[str, Found]]:
+        """What lies in the store of these trajectories, in the order in which they are quickly read.
+
+        Raises:
+            StoreError: this user may not read it.
+        """
+        self.packs.current()
+        for trajectory in sorted(trajectories, key=self.packs.place):
+            yield trajectory, self.look(trajectory)
+
+    def look(self, trajectory: str) -> Found:
+        """Every record of a trajectory, each file read and verified.
+
+        The folder first, then the packs: what is moved meanwhile is found in one of them.
+
+        Raises:
+            StoreError: this user may not read it.
+        """
+        folder = trajectory_folder(self.root, trajectory)
+        intact: dict[str, tuple[Record, dict[str, bytes]]] = {}
+        damaged = {"": f"{folder} is a file where a folder belongs"} if folder.is_file() else {}
+        for stretch in stretches(folder):
+            try:
+                record = read_record(stretch)
+                intact[stretch.name] = record, {name: record.read(name) for name in record.files}
+            except FileNotFoundError:
+                continue
+            except Damaged as error:
+                damaged[stretch.name] = str(error)
+        packed, lost = self.packs.stretches(trajectory)
+        for name in packed.keys() - intact.keys():
+            record = _record(folder / name, packed[name][RECORD])
+            intact[name] = record, {file: packed[name][file] for file in record.files}
+        said = [*(damaged[name] for name in sorted(damaged.keys() - intact.keys())), *lost]
+        ordered = [intact[name] for name in in_order(intact)]
+        return Found([record for record, _ in ordered], [tables for _, tables in ordered], said)

@@ -1,6 +1,8 @@
 """A JSON value with its own digest, so that a flipped bit anywhere in its file is found."""
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from lnlab.errors import Problem, StoreError
@@ -32,15 +34,11 @@ def unseal(content: bytes, path: Path) -> Json:
     return value
 
 
-def read_bytes(path: Path) -> bytes:
-    """The bytes of a committed file.
-
-    Raises:
-        Damaged: it is gone, or the disk cannot read it.
-        StoreError: this user may not read it.
-    """
+@contextmanager
+def _reading(path: Path) -> Iterator[None]:
+    """Inside, what the operating system says becomes an error that names the file."""
     try:
-        return path.read_bytes()
+        yield
     except PermissionError as error:
         remedy = "make it readable, or give another folder with --store"
         raise StoreError(Problem(str(path), "cannot read: permission denied", remedy)) from error
@@ -48,6 +46,32 @@ def read_bytes(path: Path) -> bytes:
         raise Damaged(f"{path} is missing") from error
     except OSError as error:
         raise Damaged(f"{path} cannot be read: {(error.strerror or str(error)).lower()}") from error
+
+
+def read_bytes(path: Path) -> bytes:
+    """The bytes of a committed file.
+
+    Raises:
+        Damaged: it is gone, or the disk cannot read it.
+        StoreError: this user may not read it.
+    """
+    with _reading(path):
+        return path.read_bytes()
+
+
+def read_range(path: Path, place: tuple[int, int], sha256: str) -> bytes:
+    """The bytes of a committed file from ``place[0]`` on, ``place[1]`` of them, if they are the ones committed.
+
+    Raises:
+        Damaged: they are not.
+        StoreError: this user may not read it.
+    """
+    with _reading(path), path.open("rb") as file:
+        file.seek(place[0])
+        content = file.read(place[1])
+    if digest_bytes(content) != sha256:
+        raise Damaged(f"{path} is truncated or altered from byte {place[0]:,} on")
+    return content
 
 
 def read_checked(path: Path, sha256: str) -> bytes:

@@ -38,6 +38,7 @@ def save(trajectory: Path, state: Saved) -> None:
         StoreError: the store cannot be written; the state is not there.
     """
     folder = trajectory / FOLDER
+    files.make_way(folder)
     files.make_folder(folder)
     files.replace(folder / f"{state.step}.safetensors", state.content)
     said = {"step": state.step, "sha256": digest_bytes(state.content), "facts": state.facts}

@@ -10,13 +10,14 @@ import polars as pl
 from lnlab.compile.digests import unchanged
 from lnlab.errors import Problem, StoreError
 from lnlab.keys import Json
-from lnlab.store import compact, files, plans, verdicts
+from lnlab.store import compact, files, packing, plans, verdicts
 from lnlab.store.join import join, wanted
-from lnlab.store.layout import plan_folder
+from lnlab.store.layout import plan_folder, sizes
 from lnlab.store.leases import PERIOD
+from lnlab.store.packs import Packs
 from lnlab.store.pending import Miss, Wanted, misses
 from lnlab.store.plans import Stored
-from lnlab.store.records import look
+from lnlab.store.records import Reader
 from lnlab.store.seal import Damaged
 from lnlab.store.unit import Opener, Unit
 from lnlab.tables import Results
@@ -51,8 +52,9 @@ class Store:
         Raises:
             StoreError: this user may not read the store.
         """
-        folders = (self.root / "trajectories").glob("??/*")
-        return {key for folder in folders for key in look(self.root, folder.name).first()}
+        reader = Reader(self.root)
+        keys = {folder.name for folder in (self.root / "trajectories").glob("??/*")} | reader.packs.trajectories()
+        return {key for _, found in reader.each(keys) for key in found.first()}
 
     def pending(self, plan: "Plan") -> list[tuple["Trajectory", str]]:
         """The trajectories of a plan that lack something, with only what they lack, and why each miss is a miss.
@@ -80,6 +82,29 @@ class Store:
             return {}
         tables = self._tables(stored)
         return misses(self.root, wanted(tables["runs"], tables["needs"]))
+
+    def pack(self) -> None:
+        """Put finished trajectories into packs, and drop what lies there twice; readers see the same before and after.
+
+        Raises:
+            StoreError: the store cannot be written; what was finished is kept.
+        """
+        packing.pack(self.root)
+
+    def damage(self) -> list[str]:
+        """One sentence for each plan and each pack that cannot be read at all.
+
+        Raises:
+            StoreError: this user may not read the store.
+        """
+        packs = Packs(self.root)
+        packs.current()
+        return [*plans.damaged(self.root), *packs.damaged.values()]
+
+    def size(self) -> tuple[int, int]:
+        """Number of files, and bytes in them."""
+        every = list(sizes(self.root))
+        return len(every), sum(every)
 
     def save_plan(self, plan: "Plan", spec: Path, facts: Json = None) -> Stored:
         """Keep a plan, with the path of its spec and ``facts`` that the command line wants to find again.

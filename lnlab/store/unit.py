@@ -14,7 +14,7 @@ from lnlab.errors import StoreError
 from lnlab.keys import Json, digest_bytes
 from lnlab.store import files
 from lnlab.store.course import course
-from lnlab.store.layout import LEASE, OUTPUT, RECORD, stretch_name, stretches, trajectory_folder
+from lnlab.store.layout import LEASE, LOCK, OUTPUT, RECORD, stretch_name, stretches, trajectory_folder
 from lnlab.store.leases import PERIOD, Lease, acquire
 from lnlab.store.records import Record, look
 from lnlab.store.states import Saved, forget, latest, save
@@ -22,6 +22,9 @@ from lnlab.tables import Resumed, Row, frame
 
 LINES = 50
 """How many lines of a worker's output are kept."""
+
+REMOVALS = 9
+"""How often a folder may vanish before it has a lease; then the trajectory counts as in other hands for now."""
 
 
 @dataclass(frozen=True)
@@ -38,8 +41,7 @@ class Opener:
             StoreError: the store cannot be written.
         """
         folder = trajectory_folder(self.root, key)
-        files.make_folder(folder)
-        lease = acquire(folder / LEASE, self.root / "lock", self.period)
+        lease = self._lease(folder)
         if lease is None:
             return None
         try:
@@ -54,12 +56,26 @@ class Opener:
             raise
         return unit
 
+    def _lease(self, folder: Path) -> Lease | None:
+        """The lease in a folder, which is removed when what lay in it is packed: then it is made again."""
+        for _ in range(REMOVALS):
+            with suppress(files.Vanished):
+                for each in (folder.parent.parent, folder.parent, folder):
+                    files.make_way(each)
+                files.make_folder(folder)
+                return acquire(folder / LEASE, self.root / LOCK, self.period)
+        return None
+
 
 def _clear(folder: Path) -> bytes:
-    """Remove stretches that were never committed (the lease is ours: nobody works there); what they printed last."""
+    """Remove stretches that were never committed (the lease is ours: nobody works there); what they printed last.
+
+    A file that stands where a stretch would is moved aside.
+    """
     said = b""
     for stretch in stretches(folder):
-        if not (stretch / RECORD).exists():
+        files.make_way(stretch)
+        if stretch.is_dir() and not (stretch / RECORD).exists():
             with suppress(FileNotFoundError):
                 said = (stretch / OUTPUT).read_bytes()
             files.remove(stretch)

@@ -191,7 +191,10 @@ def test_an_init_that_lacks_its_placement_is_one_line_with_its_remedy(lnlab, wei
 
 
 def test_status_counts_by_experiment_and_says_why_something_is_missing(lnlab):
-    assert lnlab("status").out.splitlines() == ["tiny: 6 runs: 6 finished", "tiny --profile one: 2 runs: 2 finished"]
+    *said, size = lnlab("status").out.splitlines()
+    assert said == ["tiny: 6 runs: 6 finished", "tiny --profile one: 2 runs: 2 finished"]
+    held = [path.stat().st_size for path in Path(".lnlab").rglob("*") if path.is_file()]
+    assert size == f"{Path('.lnlab').absolute()}: {len(held)} files, {sum(held) / 1000:.3g} kB"
     (found,) = lnlab("status", "tiny.yaml", "--profile", "one", "--json").json
     assert found["runs"] == {"finished": 2}
     assert found["missing"] == {}
@@ -206,6 +209,19 @@ def test_status_tells_of_damage(lnlab, tiny):
     assert "5 finished, 1 missing" in said.out
     assert "damaged" in said.out
     assert lnlab("run", "tiny.yaml", "-w", 1, "--json").json["computed"] == 1
+
+
+def test_status_names_a_plan_that_cannot_be_read_and_a_run_heals_it(lnlab, tiny):
+    lnlab("run", "tiny.yaml", "-w", 1)
+    (path,) = (tiny.parent / ".lnlab/plans").glob("*/plan.json")
+    path.unlink()
+    path.mkdir()
+    damaged, size = lnlab("status").out.splitlines()
+    assert damaged == f"damaged: {path} cannot be read: is a directory; run its spec again: what is finished is kept"
+    assert " files, " in size
+    again = lnlab("run", "tiny.yaml", "-w", 1, "--json")
+    assert (again.code, again.json["computed"]) == (0, 0)
+    assert lnlab("status").out.startswith("tiny: 6 runs: 6 finished\n")
 
 
 def test_an_empty_store_says_so(lnlab, tmp_path):

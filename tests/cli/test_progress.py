@@ -68,7 +68,7 @@ def test_a_terminal_gets_an_overall_bar_and_a_line_a_worker(monkeypatch):
         show(started("worker 2", "b"))
         console.print(show.overall, show.workers)
         show(ended("diverged"))
-        show(Event("stopping"))
+        show(Event("stopping", text="Ctrl-C"))
         console.print(show.overall, show.workers)
     for words in ("reading corpora", "model.layers=6 [bold], seed 1", "…", "1 of 2 units, 1 diverged", STOPPING[:40]):
         assert words in written.getvalue()
@@ -79,5 +79,5 @@ def test_quiet_is_silent_until_the_user_wants_to_stop(capsys):
         show(started())
         show(ended())
     assert capsys.readouterr() == ("", "")
-    show(Event("stopping"))
+    show(Event("stopping", text="Ctrl-C"))
     assert capsys.readouterr().err == f"{STOPPING}\n"

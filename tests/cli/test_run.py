@@ -17,7 +17,7 @@ from lnlab.cli.run import FailOn, exit_code
 from lnlab.execute import pieces
 from lnlab.probes.probe import probes
 from lnlab.report.section import sections
-from lnlab.store import files
+from lnlab.store import files, packing
 from lnlab.tables import Results
 
 PLUGIN = '''
@@ -66,6 +66,19 @@ def test_a_rerun_imports_neither_torch_nor_scipy_and_prints_the_same_verdicts(ra
     assert said.err.splitlines()[-1] == "set()"
     assert said.out == lnlab("run", "tiny.yaml").out
     assert "6 runs: 6 finished; 0 units computed, 6 reused" in said.out
+
+
+def test_finished_runs_are_packed_once_a_sweep_ends_and_nobody_sees_a_difference(lnlab, tiny, monkeypatch):
+    loose = lnlab("run", "tiny.yaml", "-w", 1, "--json").json
+    assert len(list(Path(".lnlab/trajectories").glob("*/*"))) == 6
+    monkeypatch.setattr(packing, "LOOSE", 2)
+    more = lnlab("run", "tiny.yaml", "-s", "seeds=1-4", "-w", 1, "--json").json
+    assert (more["computed"], more["reused"]) == (2, 6)
+    assert list(Path(".lnlab/trajectories").glob("*/*")) == []
+    assert len(list(Path(".lnlab/packs").glob("*/blocks"))) == 1
+    again = lnlab("run", "tiny.yaml", "-w", 1, "--json").json
+    assert again == loose | {"computed": 0, "reused": 6}
+    assert lnlab("query", "select count(*) as n from sites", "--json").json[0]["n"] > 0
 
 
 @pytest.fixture
@@ -162,12 +175,14 @@ def verdict():
 @pytest.mark.parametrize(
     ("statuses", "interrupted", "fail_on", "code"),
     [
-        (["finished"], False, None, 0),
-        (["finished"], False, FailOn.contradicted, 3),
-        (["finished", "diverged"], False, FailOn.contradicted, 3),
-        (["finished", "failed"], False, FailOn.contradicted, 1),
-        (["finished", None], False, None, 1),
-        (["finished", None], True, FailOn.contradicted, 130),
+        (["finished"], 0, None, 0),
+        (["finished"], 0, FailOn.contradicted, 3),
+        (["finished", "diverged"], 0, FailOn.contradicted, 3),
+        (["finished", "failed"], 0, FailOn.contradicted, 1),
+        (["finished", None], 0, None, 1),
+        (["finished", None], signal.SIGINT, FailOn.contradicted, 130),
+        (["finished", None], signal.SIGTERM, FailOn.contradicted, 143),
+        (["finished", None], signal.SIGHUP, None, 129),
     ],
 )
 def test_exit_codes(verdict, statuses, interrupted, fail_on, code):

@@ -1,0 +1,202 @@
+"""Put the stretches of finished trajectories into packs, and drop the ones that add nothing.
+
+It may be killed at any point, and may happen while others read and work: a committed stretch never changes, it is
+removed from its folder only when a pack that holds it is on the disk, and where it lies twice it counts once.
+"""
+
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from lnlab.keys import digest_bytes
+from lnlab.store import files
+from lnlab.store.course import superseded
+from lnlab.store.layout import LEASE, LOCK, OUTPUT, RECORD, stretch_name, stretches, trajectory_folder
+from lnlab.store.leases import acquire
+from lnlab.store.packs import BLOCKS, COPY, FOLDER, HIDDEN, INDEX, Block, Pack, Packs, encoded, read_block
+from lnlab.store.records import Reader, Record, read_record
+from lnlab.store.seal import Damaged, seal
+
+LOOSE = 64
+"""With fewer finished trajectories outside of packs, there is no pack made of them."""
+
+BLOCK = 256 * 1024
+"""Bytes of files after which a block is full: what is lost where a bit flips."""
+
+PACK = 64 * 1024 * 1024
+"""Bytes of blocks after which a pack is full; smaller ones are joined."""
+
+PACKS = 16
+"""With more packs than this that are not full, they are joined."""
+
+
+def pack(root: Path) -> None:
+    """Tidy a store; where another process does so, or there is little to do, do nothing.
+
+    Raises:
+        StoreError: the store cannot be written; what was finished is kept.
+    """
+    if not (root / "trajectories").is_dir():
+        return
+    files.make_folder(root / FOLDER)
+    with files.locked(root / FOLDER / f"{HIDDEN}lock", wait=False) as mine:
+        if not mine:
+            return
+        for left in (root / FOLDER).glob(f"{HIDDEN}*-*"):
+            files.remove(left)
+        loose = list(_loose(root))
+        for trajectory, records in loose:
+            _prune(root, trajectory, records)
+        if len(loose) >= LOOSE:
+            _pack(root, [trajectory for trajectory, _ in loose])
+        _join(root)
+
+
+def _loose(root: Path) -> Iterator[tuple[str, list[Record]]]:
+    """Trajectories with stretches in folders, on which nobody works and which are not to be gone on with."""
+    reader = Reader(root)
+    for folder in sorted((root / "trajectories").glob("??/*"), key=lambda folder: folder.name):
+        if not stretches(folder) or (folder / LEASE).exists():
+            files.remove_empty(folder)
+            continue
+        records = reader.look(folder.name).records
+        if records and records[-1].outcome["status"] != "interrupted":
+            yield folder.name, records
+
+
+def _prune(root: Path, trajectory: str, records: list[Record]) -> None:
+    """Remove the stretches whose rows others hold as well, damaged ones too."""
+    folder = trajectory_folder(root, trajectory)
+    broken = [record for record in _readable(folder) if record.folder not in {each.folder for each in records}]
+    surplus = [record for record in superseded(records, broken) if record.folder.is_dir()]
+    if not surplus:
+        return
+    lease = acquire(folder / LEASE, root / LOCK)
+    if lease is None:
+        return
+    try:
+        for record in surplus:
+            _remove(record.folder)
+    finally:
+        lease.release()
+
+
+def _readable(folder: Path) -> Iterator[Record]:
+    for stretch in stretches(folder):
+        with suppress(Damaged, FileNotFoundError):
+            yield read_record(stretch)
+
+
+def _remove(stretch: Path) -> None:
+    """Remove a stretch; the record first, so that nobody takes what is left for damaged."""
+    files.remove(stretch / RECORD)
+    files.remove(stretch)
+
+
+@dataclass
+class _Writer:
+    """Blocks that become a pack, and the folders that they replace."""
+
+    root: Path
+    blocks: list[bytes] = field(default_factory=list)
+    entries: list[Block] = field(default_factory=list)
+    replaced: list[Path] = field(default_factory=list)
+
+    @property
+    def size(self) -> int:
+        """Bytes of all blocks."""
+        return sum(map(len, self.blocks))
+
+    def add(self, content: bytes, holds: dict[str, tuple[str, ...]]) -> None:
+        """Add a block."""
+        self.entries.append(Block(self.size, len(content), digest_bytes(content), holds))
+        self.blocks.append(content)
+
+    def close(self) -> None:
+        """Make the pack visible, then remove what it replaces."""
+        if not self.blocks:
+            return
+        name = stretch_name(0)
+        hidden = self.root / FOLDER / f"{HIDDEN}{name}"
+        index = seal([entry.to_json() for entry in self.entries])
+        files.make_folder(hidden)
+        for file, content in ((BLOCKS, b"".join(self.blocks)), (INDEX, index), (COPY, index)):
+            files.write(hidden / file, content)
+        files.sync_folder(hidden)
+        files.rename(hidden, self.root / FOLDER / name)
+        for each in self.replaced:
+            _remove(each)
+            files.remove_empty(each.parent)
+        self.blocks, self.entries, self.replaced = [], [], []
+
+
+def _pack(root: Path, trajectories: list[str]) -> None:
+    """Put the stretches of these trajectories into packs, in the order of their keys."""
+    writer = _Writer(root)
+    waiting: list[tuple[str, str, str, bytes]] = []
+    folders: list[Path] = []
+    for trajectory in trajectories:
+        for folder in stretches(trajectory_folder(root, trajectory)):
+            with suppress(Damaged, FileNotFoundError):
+                held = _contents(folder)
+                waiting += [(trajectory, folder.name, name, content) for name, content in held.items()]
+                folders.append(folder)
+        if sum(len(content) for *_, content in waiting) >= BLOCK:
+            _flush(writer, waiting, folders)
+            waiting, folders = [], []
+    if waiting:
+        _flush(writer, waiting, folders)
+    writer.close()
+
+
+def _flush(writer: _Writer, waiting: list[tuple[str, str, str, bytes]], folders: list[Path]) -> None:
+    holds: dict[str, tuple[str, ...]] = {}
+    for folder in folders:
+        holds[folder.parent.name] = (*holds.get(folder.parent.name, ()), folder.name)
+    writer.add(encoded(waiting), holds)
+    writer.replaced += folders
+    if writer.size >= PACK:
+        writer.close()
+
+
+def _contents(folder: Path) -> dict[str, bytes]:
+    """The files of a committed stretch, verified, and what was printed, which has no digest.
+
+    Raises:
+        Damaged: it is not what was committed.
+        FileNotFoundError: nothing was committed there.
+    """
+    record = read_record(folder)
+    contents = {RECORD: record.content(), **{name: record.read(name) for name in record.files}}
+    with suppress(OSError):
+        contents[OUTPUT] = (folder / OUTPUT).read_bytes()
+    return contents
+
+
+def _join(root: Path) -> None:
+    """Make one pack of many that are not full. One with a damaged block stays as it is."""
+    small = [each for each in Packs(root).current() if sum(block.length for block in each.blocks) < PACK // 2]
+    if len(small) <= PACKS:
+        return
+    writer, joined = _Writer(root), []
+    for each in small:
+        try:
+            blocks = [read_block(each, number) for number in range(len(each.blocks))]
+        except Damaged:
+            continue
+        for content, block in zip(blocks, each.blocks, strict=True):
+            writer.add(content, dict(block.holds))
+        joined.append(each)
+        if writer.size >= PACK:
+            _replace(writer, joined)
+            joined = []
+    _replace(writer, joined)
+
+
+def _replace(writer: _Writer, joined: list[Pack]) -> None:
+    writer.close()
+    for each in joined:
+        hidden = each.folder.with_name(f"{HIDDEN}{each.folder.name}")
+        files.rename(each.folder, hidden)
+        files.remove(hidden)

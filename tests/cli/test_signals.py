@@ -1,0 +1,129 @@
+"""What a batch system sends before it kills: states are kept, leases released, and the run goes on from there."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from lnlab.store.measured import digest_of
+from lnlab.store.records import look
+from lnlab.store.store import Store
+
+LONG = """\
+lnlab: 1
+title: Runs that take a while
+task: {kind: translation, corpus: {kind: toy_german_english, train: 200}, vocabulary: 120, batch_tokens: 96}
+model: {kind: encoder_decoder, layers: 1, d_model: 16, heads: 2, d_ff: 32, dropout: 0.1}
+placement: post
+optimizer: {kind: adam, lr: 3e-3}
+schedule: {kind: inverse_sqrt, warmup_steps: 8}
+train: {steps: 60, evaluate: {every: 30}}
+seeds: 2
+"""
+SLEEPER = """\
+import time
+from pathlib import Path
+Path("compiling").write_text("")
+time.sleep(60)
+"""
+
+
+def start(*arguments):
+    """``lnlab run`` in a process group of its own."""
+    command = [sys.executable, "-m", "lnlab", *arguments]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    return subprocess.Popen(command, start_new_session=True, **pipes)
+
+
+def wait_for(found, running):
+    until = time.monotonic() + 300
+    while not found() and running.poll() is None and time.monotonic() < until:
+        time.sleep(0.02)
+    assert found()
+
+
+def leases(store):
+    return list(Path(store).glob("trajectories/*/*/lease"))
+
+
+def stray(store):
+    """Stretches without a record, and files half written."""
+    folders = [path for path in Path(store).glob("trajectories/*/*/*") if path.name[0].isdecimal()]
+    return [path for path in folders if not (path / "record.json").exists()] + list(Path(store).rglob("*.part"))
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory):
+    """The digest of what an undisturbed run finds."""
+    folder = tmp_path_factory.mktemp("whole")
+    (folder / "long.yaml").write_text(LONG)
+    return found_in(folder)
+
+
+def found_in(folder):
+    """The digest of what is found when a run in this folder goes on to its end."""
+    command = [sys.executable, "-m", "lnlab", "run", "long.yaml", "-w", "2", "-q"]
+    assert subprocess.run(command, cwd=folder, stdout=subprocess.DEVNULL).returncode == 0
+    (plan,) = [path.name for path in (folder / ".lnlab/plans").iterdir()]
+    return digest_of(Store(folder / ".lnlab").results(plan))
+
+
+@pytest.mark.parametrize(
+    ("number", "group", "code"), [(signal.SIGTERM, False, 143), (signal.SIGTERM, True, 143), (signal.SIGHUP, True, 129)]
+)
+def test_states_are_kept_leases_released_and_the_run_goes_on_from_there(here, undisturbed, number, group, code):
+    (here / "long.yaml").write_text(LONG)
+    running = start("run", "long.yaml", "-w", "2", "--save-every", "0.1")
+    wait_for(lambda: len(list(Path(".lnlab").glob("trajectories/*/*/states"))) == 2, running)
+    os.killpg(running.pid, number) if group else running.send_signal(number)
+    said, told = running.communicate(timeout=300)
+    assert running.returncode == code, told
+    assert f"stopping on {number.name}" in told
+    assert "lnlab run long.yaml goes on from here" in told
+    assert "leaked" not in told
+    assert "Traceback" not in told
+    assert leases(".lnlab") == stray(".lnlab") == []
+    assert "2 interrupted" in said
+    for folder in Path(".lnlab").glob("trajectories/*/*"):
+        last = look(here / ".lnlab", folder.name).records[-1]
+        assert last.outcome["reason"] == f"stopped by {number.name} at step {last.steps}"
+        assert 0 < last.steps < 60
+        assert (folder / "states" / f"{last.steps}.json").exists()
+
+    assert found_in(here) == undisturbed
+    for folder in Path(".lnlab").glob("trajectories/*/*"):
+        records = look(here / ".lnlab", folder.name).records
+        assert [record.first_step for record in records] == [0, *(record.steps for record in records[:-1])]
+
+
+def test_a_second_sigterm_stops_at_once(here, tiny):
+    tiny.write_text(tiny.read_text().replace("batches: 1", "batches: 400"))
+    running = start("run", "tiny.yaml", "-s", "task.corpus.train=4000", "-w", "2")
+    wait_for(lambda: len(leases(".lnlab")) == 2, running)
+    running.send_signal(signal.SIGTERM)
+    time.sleep(1.2)
+    assert running.poll() is None
+    begun = time.monotonic()
+    running.send_signal(signal.SIGTERM)
+    said, told = running.communicate(timeout=300)
+    assert running.returncode == 143, told
+    assert time.monotonic() - begun < 20
+    assert "Traceback" not in told
+    assert "2 interrupted" in said
+    assert "stopped by SIGTERM" in said
+    assert leases(".lnlab") == stray(".lnlab") == []
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGHUP, 129)])
+def test_while_nothing_runs_the_command_ends_in_one_line(here, tiny, number, code):
+    Path("mine.py").write_text(SLEEPER)
+    running = start("run", "tiny.yaml", "--with", "mine.py")
+    wait_for(Path("compiling").exists, running)
+    running.send_signal(number)
+    said, told = running.communicate(timeout=200)
+    assert (running.returncode, said) == (code, "")
+    assert told == f"lnlab: stopped by {number.name}; what is finished is kept\n"

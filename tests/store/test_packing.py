@@ -1,0 +1,376 @@
+"""Finished trajectories in packs: the same to every reader, whatever happens while they are put there."""
+
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from pathlib import Path
+
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+from store_toys import outcome_of, plan_of, record, record_all, trajectory_of
+
+from lnlab.errors import StoreError
+from lnlab.store import files, packing
+from lnlab.store.course import superseded
+from lnlab.store.layout import trajectory_folder
+from lnlab.store.measured import digest_of
+from lnlab.store.packs import Packs
+from lnlab.store.records import look
+from lnlab.store.states import Saved, latest, save
+from lnlab.store.store import Store
+
+HERE = str(Path(__file__).parent)
+
+
+@pytest.fixture(autouse=True)
+def small(monkeypatch):
+    """Packs of two trajectories and more, blocks of two."""
+    monkeypatch.setattr(packing, "LOOSE", 2)
+    monkeypatch.setattr(packing, "BLOCK", 12_000)
+
+
+def loose(root):
+    return sorted((root / "trajectories").glob("*/*"))
+
+
+def packs(root):
+    return [pack.folder for pack in Packs(root).current()]
+
+
+def same(one, two):
+    assert_frame_equal(one.runs, two.runs)
+    assert_frame_equal(one.axes, two.axes)
+    assert set(one.tables) == set(two.tables)
+    for table, rows in one.tables.items():
+        assert_frame_equal(rows, two.tables[table])
+
+
+def held(root, plan):
+    """Records and verified tables of every trajectory, as a reader sees them."""
+    found = [look(root, each.key) for each in plan.trajectories]
+    return [(each.records, each.tables, each.damaged) for each in found]
+
+
+def test_packed_and_loose_are_the_same_to_every_reader(full, root, plan):
+    before, seen, keys = held(root, plan), full.results(plan.digest), full.held()
+    full.pack()
+    assert loose(root) == []
+    assert len(packs(root)) == 1
+    assert len(Packs(root).current()[0].blocks) == 2
+    assert held(root, plan) == before
+    same(full.results(plan.digest), seen)
+    assert full.held() == keys
+    assert full.pending(plan) == []
+    assert full.lacks(full.last()) == {}
+    assert record(full, plan.trajectories[0]) == []
+    full.pack()
+    assert len(packs(root)) == 1
+
+
+def test_what_is_new_is_added_and_a_longer_plan_goes_on(full, root, plan, tmp_path):
+    full.pack()
+    more = plan_of(variants=2, seeds=4)
+    full.save_plan(more, tmp_path / "toy.yaml")
+    assert [unit.seed for unit, _ in full.pending(more)] == [3, 4, 3, 4]
+    record_all(full, more)
+    seen = full.results(more.digest)
+    full.pack()
+    assert (len(packs(root)), loose(root)) == (2, [])
+    same(full.results(more.digest), seen)
+    grown = plan_of(probes=(*plan_of().needs[0][2:3], {"kind": "rank", "batches": 1}))
+    assert [len(unit.measurements) for unit, _ in full.pending(grown)] == [1] * 4
+    record_all(full, grown)
+    full.pack()
+    assert full.pending(grown) == full.pending(more) == []
+
+
+def test_few_and_unfinished_trajectories_stay_in_folders(store, root, monkeypatch):
+    plan = plan_of(variants=1, seeds=3)
+    record(store, plan.trajectories[0], "interrupted", "stopped by Ctrl-C")
+    record(store, plan.trajectories[1])
+    unit = store.open_unit(plan.trajectories[2].key)
+    store.pack()
+    assert (packs(root), len(loose(root))) == ([], 3)
+    unit.commit([], outcome_of(plan.trajectories[2]))
+    store.pack()
+    assert (len(packs(root)), len(loose(root))) == (1, 1)
+
+
+def test_many_small_packs_become_one_and_readers_see_no_difference(store, root, monkeypatch, tmp_path):
+    monkeypatch.setattr(packing, "PACKS", 3)
+    plan = plan_of(variants=2, seeds=4)
+    (tmp_path / "toy.yaml").write_text("")
+    store.save_plan(plan, tmp_path / "toy.yaml")
+    reader = Packs(root)
+    for n in range(0, 8, 2):
+        for unit in plan.trajectories[n : n + 2]:
+            record(store, unit)
+        store.pack()
+        assert reader.trajectories() == {unit.key for unit in plan.trajectories[: n + 2]}
+        assert all(reader.stretches(unit.key)[0] for unit in plan.trajectories[: n + 2])
+    assert len(packs(root)) == 1
+    assert sorted(path.name for path in (root / "packs").iterdir()) == [".lock", packs(root)[0].name]
+    assert store.results(plan.digest).tables["sites"].height == 48
+
+
+def flip(path, bit):
+    content = bytearray(path.read_bytes())
+    content[bit // 8 % len(content)] ^= 1 << bit % 8
+    path.write_bytes(content)
+
+
+def test_a_flipped_bit_anywhere_is_found_and_costs_one_block_which_a_rerun_computes(full, root, plan):
+    whole = digest_of(full.results(plan.digest))
+    full.pack()
+    (folder,) = packs(root)
+    shutil.copytree(folder, root / "copy")
+    draw = random.Random(3)
+    for _ in range(60):
+        flip(folder / "blocks", draw.randrange(8 * (folder / "blocks").stat().st_size))
+        lacking = full.pending(plan)
+        assert len(lacking) == 2
+        assert all(f"file damaged: {folder}/blocks is truncated or altered from byte" in why for _, why in lacking)
+        assert full.results(plan.digest).runs["status"].null_count() == 2
+        shutil.copy(root / "copy/blocks", folder / "blocks")
+    for name in ("index.json", "copy.json"):
+        flip(folder / name, 777)
+        assert full.pending(plan) == []
+        shutil.copy(root / "copy" / name, folder / name)
+    flip(folder / "blocks", 8000)
+    record_all(full, plan)
+    full.pack()
+    assert full.pending(plan) == []
+    assert digest_of(full.results(plan.digest)) == whole
+
+
+def test_without_either_index_a_pack_is_damaged_as_a_whole_and_computed_again(full, root, plan):
+    whole = digest_of(full.results(plan.digest))
+    full.pack()
+    (folder,) = packs(root)
+    for name in ("index.json", "copy.json"):
+        flip(folder / name, 99)
+    assert len(full.pending(plan)) == 4
+    assert full.damage() == [f"{folder}/copy.json is truncated or altered"]
+    record_all(full, plan)
+    assert digest_of(full.results(plan.digest)) == whole
+
+
+def test_states_stay_where_they_are_and_training_goes_on_from_them(store, root):
+    unit, other = trajectory_of(1, 1), trajectory_of(1, 2)
+    for each in (unit, other):
+        opened = store.open_unit(each.key)
+        opened.write(
+            "curves", [{"trajectory": each.key, "step": 0, "split": "train", "quantity": "loss", "value": 2.0}]
+        )
+        opened.save(5, b"state", {"step": 5})
+        opened.commit([], outcome_of(each) | {"steps": 5})
+    store.pack()
+    assert [sorted(path.name for path in folder.iterdir()) for folder in loose(root)] == [["states"]] * 2
+    opened = store.open_unit(unit.key)
+    assert opened.settled(5)
+    resumed = opened.resume(9)
+    assert (resumed.step, resumed.content, [row["value"] for row in resumed.curves]) == (5, b"state", [2.0])
+    opened.commit([], outcome_of(unit) | {"steps": 9})
+    assert [(r.first_step, r.steps) for r in look(root, unit.key).records] == [(0, 5), (5, 9)]
+    assert latest(trajectory_folder(root, unit.key), 9) == Saved(5, b"state", {"step": 5})
+
+
+def train(store, unit, stops, keep=True):
+    """Stretches that end at these steps, one after another."""
+    opened = store.open_unit(unit.key)
+    resumed = opened.resume(stops[-1]) if keep else None
+    at = resumed.step if resumed else 0
+    for stop in [stop for stop in stops if stop > at]:
+        curve = [{"trajectory": unit.key, "step": n, "split": "train", "quantity": "loss"} for n in range(at, stop)]
+        opened.write("curves", [row | {"value": row["step"] / 7} for row in curve])
+        if stop != stops[-1]:
+            save(opened.folder.parent, Saved(stop, b"state", {}))
+            opened.go_on([], outcome_of(unit, "interrupted", "kept") | {"steps": stop})
+        at = stop
+    opened.commit([], outcome_of(unit) | {"steps": stops[-1]})
+
+
+def test_stretches_that_overlap_after_damage_and_a_rerun_are_dropped(store, root):
+    unit = trajectory_of(1, 1)
+    train(store, unit, [3, 6, 9, 12])
+    damaged = look(root, unit.key).records[1].folder
+    flip(damaged / "curves.parquet", 800)
+    shutil.rmtree(trajectory_folder(root, unit.key) / "states")
+    train(store, unit, [4, 8, 12])
+    assert len(list(trajectory_folder(root, unit.key).glob("*-*"))) == 7
+    store.pack()
+    found = look(root, unit.key)
+    assert found.damaged == []
+    assert not damaged.exists()
+    assert [(r.first_step, r.steps) for r in found.records] == [(0, 4), (4, 8), (8, 12)]
+    steps = {row["step"] for tables in found.tables for row in pl.read_parquet(tables["curves.parquet"]).to_dicts()}
+    assert steps == set(range(12))
+    again = store.open_unit(unit.key)
+    assert again.settled(12)
+    again.abandon()
+
+
+def test_a_stretch_that_alone_holds_something_is_never_dropped(store, root):
+    unit = trajectory_of(1, 1)
+    record(store, unit, only=unit.measurements[:1])
+    record(store, unit, "failed", "no luck")
+    record(store, unit)
+    assert superseded(look(root, unit.key).records) == []
+    other = Store(root.parent / "other")
+    record(other, unit)
+    (twice,) = look(other.root, unit.key).records
+    shutil.copytree(twice.folder, trajectory_folder(root, unit.key) / twice.folder.name)
+    records = look(root, unit.key).records
+    assert [each.folder.name for each in superseded(records)] == [twice.folder.name]
+
+
+KILLED = f"""
+import os, signal, sys
+sys.path.insert(0, {HERE!r})
+from pathlib import Path
+from lnlab.errors import StoreError
+from lnlab.store import files, packing
+packing.LOOSE, packing.BLOCK, packing.PACKS = 2, 12_000, 1
+root, n, done = Path(sys.argv[1]), int(sys.argv[2]), 0
+def before(operation, path):
+    global done
+    done += 1
+    if done == n:
+        os.kill(os.getpid(), signal.SIGKILL)
+files.before = before
+packing.pack(root)
+print(done)
+"""
+
+
+def python(script, *arguments):
+    return subprocess.run([sys.executable, "-c", script, *map(str, arguments)], capture_output=True, text=True)
+
+
+def test_killed_at_any_operation_everything_is_there_once_and_the_next_one_tidies(full, root, plan, tmp_path):
+    """With one pack there already, so that two are joined as well."""
+    full.pack()
+    more = plan_of(variants=2, seeds=3)
+    full.save_plan(more, tmp_path / "toy.yaml")
+    record_all(full, more)
+    expected, seen = digest_of(full.results(more.digest)), held(root, more)
+    base = tmp_path / "base"
+    shutil.copytree(root, base)
+    total = int(python(KILLED, root, 0).stdout)
+    assert total > 25
+
+    def kill(n):
+        other = tmp_path / f"killed {n}"
+        shutil.copytree(base, other)
+        assert python(KILLED, other, n).returncode == -signal.SIGKILL
+        store = Store(other)
+        assert digest_of(store.results(more.digest)) == expected
+        assert [len(each.records) for each in (look(other, unit.key) for unit in more.trajectories)] == [1] * 6
+        assert store.pending(more) == []
+        store.pack()
+        names = {path.name for path in (other / "packs").iterdir()}
+        assert {name for name in names if name.startswith(".")} == {".lock"}
+        assert digest_of(store.results(more.digest)) == expected
+        unit = store.open_unit(more.trajectories[-1].key)
+        assert unit.missing([each.key for each in more.trajectories[-1].measurements]) == []
+        unit.abandon()
+
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(kill, range(1, total + 1)))
+    assert [records for records, _, _ in held(root, more)] == [records for records, _, _ in seen]
+
+
+def test_a_disk_that_is_full_at_any_operation_costs_nothing(full, root, plan, failing, monkeypatch, tmp_path):
+    base = tmp_path / "base"
+    shutil.copytree(root, base)
+    expected = digest_of(full.results(plan.digest))
+    done = failing(OSError(28, "No space left on device"), 10**9)
+    full.pack()
+    for n in range(1, len(done) + 1):
+        store = Store(tmp_path / f"full {n}")
+        shutil.copytree(base, store.root)
+        failing(OSError(28, "No space left on device"), n)
+        with suppress(StoreError):
+            store.pack()
+        monkeypatch.setattr(files, "before", files.nothing)
+        assert digest_of(store.results(plan.digest)) == expected
+        store.pack()
+        assert digest_of(store.results(plan.digest)) == expected
+
+
+PACKER = """
+import sys, time
+from pathlib import Path
+from lnlab.store import packing
+packing.LOOSE, packing.BLOCK, packing.PACKS = 1, 12_000, 2
+while not Path(sys.argv[2]).exists():
+    packing.pack(Path(sys.argv[1]))
+    time.sleep(0.002)
+"""
+
+
+def test_two_packers_beside_a_writer_and_a_reader(store, root, tmp_path):
+    plan, stop = plan_of(variants=4, seeds=10), tmp_path / "stop"
+    (tmp_path / "toy.yaml").write_text("")
+    store.save_plan(plan, tmp_path / "toy.yaml")
+    packers = [subprocess.Popen([sys.executable, "-c", PACKER, str(root), str(stop)]) for _ in range(2)]
+    writer = threading.Thread(target=record_all, args=(store, plan))
+    writer.start()
+    finished = 0
+    try:
+        while writer.is_alive():
+            results = store.results(plan.digest)
+            done = results.runs.filter(status="finished")["run"].to_list()
+            assert dict(results.tables["sites"].group_by("run").len().iter_rows()) == dict.fromkeys(done, 6)
+            assert results.runs["reason"].null_count() == 40
+            assert len(done) >= finished
+            finished = len(done)
+    finally:
+        writer.join()
+        time.sleep(0.3)
+        stop.write_text("")
+    assert [packer.wait() for packer in packers] == [0, 0]
+    assert all(len(look(root, unit.key).records) == 1 for unit in plan.trajectories)
+    assert store.pending(plan) == []
+    assert packs(root)
+
+
+def test_a_folder_that_vanishes_under_a_worker_is_made_again(store, root, monkeypatch):
+    unit = trajectory_of(1, 1)
+    left = [2]
+
+    def before(operation, path):
+        if operation == "create" and path.name == "lease" and left[0]:
+            left[0] -= 1
+            path.parent.rmdir()
+
+    monkeypatch.setattr(files, "before", before)
+    assert record(store, unit)
+    left[0] = 99
+    assert store.open_unit(trajectory_of(1, 2).key) is None
+
+
+def test_what_a_worker_printed_is_packed_too(store, root):
+    for seed in (1, 2):
+        unit = store.open_unit(trajectory_of(1, seed).key)
+        unit.output.write_text(f"seed {seed}\n")
+        unit.commit([], outcome_of(trajectory_of(1, seed), "failed", "no"))
+    store.pack()
+    (contents,) = Packs(root).stretches(trajectory_of(1, 2).key)[0].values()
+    assert contents["output.txt"] == b"seed 2\n"
+
+
+def test_an_empty_store_is_left_empty(store, root):
+    store.pack()
+    assert not root.exists()
+    assert store.size() == (0, 0)
+    record(store, trajectory_of(1, 1))
+    found = [path.stat().st_size for path in root.rglob("*") if path.is_file()]
+    assert store.size() == (len(found), sum(found))
