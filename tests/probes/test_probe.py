@@ -25,7 +25,10 @@ ASKED = {
     "hessian_spectrum": {"draws": 2, "steps": 4, "precision": "float64"},
 }
 """What a probe is asked for so that it measures everything in a short time."""
-CHOICES = {"sharpness": ({"coordinates": "adam"}, {"coordinates": "adam_at_rest"})}
+CHOICES = {
+    "gradient_norm": ({"biases": True},),
+    "sharpness": ({"coordinates": "adam"}, {"coordinates": "adam_at_rest"}),
+}
 """What else a probe is asked for where no one choice measures all that it can."""
 
 
