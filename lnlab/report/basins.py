@@ -13,10 +13,17 @@ from lnlab.report.theme import THEME, Look
 WIDTH, HEIGHT = 780, 350
 
 
-def basin(x: Axis, y: Axis, look: Look, gone: Sequence[Mapping[str, Json]]) -> dict[str, Json]:
+def basin(
+    x: Axis,
+    y: Axis,
+    look: Look,
+    gone: Sequence[Mapping[str, Json]],
+    chosen: Sequence[Mapping[str, Json]] = (),
+) -> dict[str, Json]:
     """Lines join medians, dots are runs. ``points`` and ``seeds`` as in ``charts.profile``.
 
-    ``gone`` holds ``series x y label``: at an x, how many of how many runs diverged.
+    ``gone`` holds ``series x y label``: at an x, how many of how many runs diverged. ``chosen`` holds ``series x y``,
+    which get a ring.
     """
     legend = alt.Legend(columns=2, symbolOpacity=1, symbolStrokeWidth=0) if len(look.series) > 1 else None
     colour = alt.Color("series:N", scale=alt.Scale(domain=list(look.series), range=list(look.colours)), legend=legend)
@@ -40,10 +47,15 @@ def basin(x: Axis, y: Axis, look: Look, gone: Sequence[Mapping[str, Json]]) -> d
             ]
             drawn.append(base.mark_line().encode(y=up, strokeDash=dash))
             drawn.append(base.mark_point().encode(y=up, shape=shape, tooltip=tips))
+    place: dict[str, Any] = {
+        "x": alt.X("x:Q", scale=x.scale, axis=x.axis),
+        "y": alt.Y("y:Q", scale=y.scale, axis=y.axis),
+    }
+    if chosen:
+        base = alt.Chart(alt.InlineData(list(chosen))).encode(**place, color=colour)
+        drawn.append(base.mark_point(shape="circle", filled=False, size=260, strokeWidth=2))
     if gone:
-        base = alt.Chart(alt.InlineData(list(gone))).encode(
-            x=alt.X("x:Q", scale=x.scale, axis=x.axis), y=alt.Y("y:Q", scale=y.scale, axis=y.axis), color=colour
-        )
+        base = alt.Chart(alt.InlineData(list(gone))).encode(**place, color=colour)
         cross = base.mark_point(shape=CROSS, filled=False, size=70)
         drawn += [cross.encode(strokeWidth=alt.value(2)), base.mark_text(align="left", dx=8).encode(text="label:N")]
     spec: dict[str, Json] = alt.layer(*drawn).properties(width=WIDTH, height=HEIGHT).to_dict()

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from typing import Any
 
 import polars as pl
 
@@ -10,7 +11,7 @@ from lnlab.analyse.select import NothingSelected, Selection, listed, select
 from lnlab.claims.claim import Claim
 from lnlab.errors import LabError
 from lnlab.keys import Json
-from lnlab.registry import Flawed
+from lnlab.registry import Flawed, names_supplied
 from lnlab.report.coverage import of_claim
 from lnlab.report.facts import COMMON, ReportFacts
 from lnlab.report.gather import stored
@@ -41,7 +42,8 @@ class Part:
 
 def build_parts(facts: ReportFacts, results: Results) -> list[Part]:
     """Every section that the facts name, in order, without those that have nothing to show yet."""
-    built = [_part(given, results) for given in facts.sections]
+    supplied = {"results": results, "decisions": facts.decisions}
+    built = [_part(given, supplied) for given in facts.sections]
     return [replace(part, number=number) for number, part in enumerate(filter(_shows, built), 1)]
 
 
@@ -50,15 +52,16 @@ def _shows(part: Part) -> bool:
     return part.section is None or bool(part.section.charts or part.section.tables)
 
 
-def _part(given: Mapping[str, Json], results: Results) -> Part:
+def _part(given: Mapping[str, Json], supplied: Mapping[str, Any]) -> Part:
     title, claims = str(given.get("title") or ""), tuple(given.get("claims") or ())
     registry = FRAME_REGISTRIES["section"]
     if absent := given.get("absent"):
         return Part(0, title, claims, None, absent)
     try:
         choice = registry.resolve({k: v for k, v in given.items() if k not in COMMON})
-        with mean_over(item_of(results)):
-            return Part(0, title, claims, registry.builder(choice)(results))
+        wanted = names_supplied(registry[choice["kind"]].build)
+        with mean_over(item_of(supplied["results"])):
+            return Part(0, title, claims, registry.builder(choice)(*(supplied[name] for name in wanted)))
     except Exception as error:
         return Part(0, title, claims, None, reason(error))
 

@@ -74,4 +74,4 @@ class Section:
 
 
 sections: Registry[Callable[..., Section]] = Registry("section", SectionFacts)
-"""Builders ``(results: Results, *, ...) -> Section``."""
+"""Builders ``(results: Results, *, ...) -> Section``; with ``decisions`` beside the results, also what was chosen."""

@@ -2,17 +2,15 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Literal
+from dataclasses import replace
 
 import polars as pl
 
-from lnlab.analyse.select import runs_with, select
 from lnlab.keys import Json
 from lnlab.report import basins, theme
-from lnlab.report.gather import SEEDS, medians, missing, refuse_several, replicates, stored
+from lnlab.report.basin_runs import Best, Runs, judged_runs, tuning_runs
+from lnlab.report.gather import replicates
 from lnlab.report.names import ALONE
-from lnlab.report.names import series as named
 from lnlab.report.scales import Axis, levels, linear
 from lnlab.report.section import Chart, Section, sections
 from lnlab.report.wording import definition, listing, plain, short, unit
@@ -24,35 +22,12 @@ NAMED = 3
 _CALLED = {"lr": "learning rate", "batch_sentences": "batch size"}
 ROW = 0.07
 """The height of a row of crosses, as a share of the axis."""
-Best = Literal["lowest", "highest"]
-
-
-@dataclass(frozen=True)
-class Runs:
-    """Every run that has ended, at its place.
-
-    Attributes:
-        seeds: as ``gather.SEEDS``; infinitely bad where a run diverged.
-        points: medians, as ``gather.medians``.
-        gone: ``series line x gone runs``: how many diverged, where any did.
-        names: the series, in order.
-        families: as in ``gather.Gathered``.
-        missing: a sentence about runs that are not there, or nothing.
-        rows: the stored rows behind it, by table.
-    """
-
-    seeds: pl.DataFrame
-    points: pl.DataFrame
-    gone: pl.DataFrame
-    names: tuple[str, ...]
-    families: tuple[int, ...]
-    missing: str
-    rows: Mapping[str, pl.DataFrame]
 
 
 @sections.register("basin")
 def basin(
     results: Results,
+    decisions: Sequence[Mapping[str, Json]] = (),
     *,
     quantity: str = "final_nll",
     where: dict[str, Json] | None = None,
@@ -62,36 +37,20 @@ def basin(
     """``median over seeds of the quantity at each learning rate``: runs as dots, and where runs diverged, how many.
 
     A run that diverged ranks worst. ``over`` may be another path of the setting; ``best`` says which end of the
-    quantity is good. The heading says where the optimum lies, and whether that is an edge of the grid.
+    quantity is good. The heading says where the optimum lies, and whether that is an edge of the grid. Where ``over``
+    was chosen on tuning seeds, the tuning runs are drawn, a line per decision, with the chosen value marked.
+
+    Raises:
+        ReportError: another quantity than ``final_nll`` of tuning runs.
     """
-    found = _runs(results, {"quantity": quantity, **(where or {})}, over, best)
+    selection = {"quantity": quantity, **(where or {})}
+    found = tuning_runs(decisions, results, selection, over) or judged_runs(results, selection, over, best)
     if found.seeds.is_empty():
         return Section(
             f"Nothing of the {called(quantity)} has been measured yet", missing=found.missing, rows=found.rows
         )
     finding = _finding(found, over, best)
     return Section(finding, (_chart(found, quantity, over, best, finding),), (), found.missing, found.rows)
-
-
-def _runs(results: Results, selection: dict[str, Json], over: str, best: Best) -> Runs:
-    quantity = selection["quantity"]
-    taken = select(results, selection, [over]).drop_nulls(over)
-    runs = runs_with(results, selection, over)
-    names, families, labels = named(results, runs, over)
-    placed = taken.with_columns(pl.col(over).cast(pl.Float64).alias("x"), panel=pl.lit(None, pl.String))
-    refuse_several(placed.join(labels, on="run", maintain_order="left"), over)
-    ended = runs.join(placed.select("run", "value"), on="run", how="left", maintain_order="left")
-    failed = (pl.col("status") == "diverged").fill_null(value=False) | ~pl.col("value").is_finite()
-    worst = pl.when(failed & ~((best == "highest") & pl.col("value").is_finite()))
-    value = worst.then(math.inf if best == "lowest" else -math.inf).otherwise("value")
-    rows = ended.with_columns(
-        value=value, x=pl.col(over).cast(pl.Float64), panel=pl.lit(None, pl.String), gone=failed.fill_null(value=False)
-    ).drop_nulls("value")
-    seeds = rows.join(labels, on="run", maintain_order="left").sort("line", "x", "seed")
-    counts = seeds.group_by("series", "line", "x", maintain_order=True).agg(pl.col("gone").sum(), runs=pl.len())
-    drawn = seeds.select(pl.col(c).cast(t) for c, t in SEEDS.items())
-    gone = counts.filter(pl.col("gone") > 0)
-    return Runs(drawn, medians(drawn), gone, names, families, missing(runs), stored(results, str(quantity), taken))
 
 
 def _chart(found: Runs, quantity: str, over: str, best: Best, finding: str) -> Chart:
@@ -101,7 +60,7 @@ def _chart(found: Runs, quantity: str, over: str, best: Best, finding: str) -> C
     y = _vertical(found, quantity, len(rows), best)
     numbers = {"estimate": f"median {called(quantity)}", "low": "lowest", "high": "highest", "n": "runs"}
     return Chart(
-        basins.basin(across, y, theme.look(found.names, found.families), _crosses(found, rows, y, best)),
+        basins.basin(across, y, theme.look(found.names, found.families), _crosses(found, rows, y, best), found.chosen),
         found.points,
         found.seeds,
         {"series": "variant", "x": _word(over), **numbers},
@@ -139,7 +98,7 @@ def _crosses(found: Runs, rows: Sequence[str], y: Axis, best: Best) -> list[dict
 
 
 def _caption(found: Runs, quantity: str, over: str, best: Best) -> str:
-    said = f"{definition(quantity)} against the {_word(over)}. Dots are runs, lines join their medians"
+    said = f"{definition(quantity)} against the {_word(over)}. Dots are {found.dots}, lines join their medians"
     said += f" ({replicates(found.points)})."
     if found.gone.is_empty():
         return said
