@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from lnlab.cli.options import AsJson, Overrides, Plugins, Profile, Specs
 from lnlab.cli.request import Request, compiled, registries
 from lnlab.cli.terminal import count, out, print_json
+from lnlab.cli.undecidable import note, undecidable
 from lnlab.errors import LabError, Problem
 
 if TYPE_CHECKING:
@@ -45,7 +46,8 @@ def check(
             problems += error.problems
             continue
         if not as_json:
-            out().print(_line(found[-1]))
+            for line in _lines(found[-1]):
+                out().print(line)
     if as_json:
         print_json(found)
     if problems:
@@ -67,11 +69,14 @@ def _asked(specs: Sequence[Path], profile: str | None, problems: list[Problem], 
         yield from ((spec, name) for name, lines in named if isinstance(lines, dict))
 
 
-def _line(found: dict[str, Any]) -> str:
-    """What is in a spec that is right, for people."""
+def _lines(found: dict[str, Any]) -> Iterator[str]:
+    """What is in a spec that is right, for people, and what its seeds cannot decide."""
     runs, models, claims = (count(found[word], word[:-1]) for word in ("runs", "models", "claims"))
     tuning = f"{count(found['tuning_runs'], 'tuning run')}, " if found["tuning_runs"] else ""
-    return f"{found['spec']}: {found['profile'] or 'default'}: ok: {tuning}{runs}, {models}, {claims}"
+    which = f"{found['spec']}: {found['profile'] or 'default'}"
+    yield f"{which}: ok: {tuning}{runs}, {models}, {claims}"
+    if found["note"]:
+        yield f"{which}: {found['note']}"
 
 
 def checked(request: Request, known: "Registries") -> dict[str, Any]:
@@ -96,6 +101,7 @@ def checked(request: Request, known: "Registries") -> dict[str, Any]:
         "runs": len(plan.runs),
         "models": len(models),
         "claims": len(plan.claims),
+        "note": note(undecidable(plan, known), len(plan.claims)),
     }
 
 

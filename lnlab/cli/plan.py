@@ -10,13 +10,13 @@ from lnlab.cli.missing import grouped
 from lnlab.cli.options import AsJson, Folder, Overrides, Plugins, Profile, Spec
 from lnlab.cli.request import Request, compiled, open_store, registries
 from lnlab.cli.terminal import count, duration, out, print_json, quantity
+from lnlab.cli.undecidable import judged_seeds, note, undecidable
 
 if TYPE_CHECKING:
     from lnlab.cli.rate import Rate
     from lnlab.cli.request import Registries
     from lnlab.compile.decisions import Decision
     from lnlab.compile.plan import Plan, Trajectory
-    from lnlab.registry import Choice
     from lnlab.store.store import Store
 
 EXAMPLE = "Example: [bold]lnlab plan specs/xiong_fig3.yaml --profile paper[/bold]"
@@ -51,11 +51,22 @@ def plan(
     units = [unit for unit, _ in store.pending(made)]
     rate = measured_rate(store, request, units, known) if calibrate and units else past_rate(store, units, known)
     facts = described(made, store.pending(made), known, rate, workers_here(workers), machine_memory())
+    facts["note"] = _note(request, known, made)
     if as_json:
         print_json(facts)
         return
     for line in [*explain(made), f"store {store.root}: {held(facts)}", *costs(facts)]:
         out().print(line)
+
+
+def _note(request: Request, known: "Registries", made: "Plan") -> str:
+    """What the seeds of the judged runs cannot decide."""
+    from lnlab.compile.decisions import assumed
+
+    judged = made
+    if made.undecided:
+        judged, _ = compiled(request, known, [*made.decisions, *map(assumed, made.undecided)])
+    return note(undecidable(judged, known), len(judged.claims))
 
 
 def _next(request: Request, known: "Registries", store: "Store") -> "Plan":
@@ -120,17 +131,12 @@ def described(
         "workers": here.workers,
         "seconds": rate.seconds(here.units, known, here.workers) if rate and units else None,
         "seconds_known": rate.source if rate else None,
+        "trains": any(unit.steps for unit in units),
         "claims": [
             {"id": text.id, "kind": choice["kind"], "primary": text.primary, "n": judged_seeds(made, choice)}
             for text, choice in zip(made.experiment.claims, made.claims, strict=True)
         ],
     }
-
-
-def judged_seeds(made: "Plan", claim: "Choice") -> int:
-    """How many seeds a claim is judged on."""
-    asked = (claim.get("of") or {}).get("seed", made.experiment.seeds)
-    return len(set(made.experiment.seeds) & set(asked if isinstance(asked, list | tuple) else [asked]))
 
 
 def held(facts: dict[str, Any]) -> str:
@@ -153,6 +159,7 @@ def costs(facts: dict[str, Any]) -> list[str]:
     judged = "" if not seeds else f"{seeds[0]}" if len(seeds) == 1 else f"{seeds[0]} to {seeds[-1]}"
     return [
         *([f"{count(len(facts['claims']), 'claim')} judged on {judged} seeds"] if judged else []),
+        *([facts["note"]] if facts["note"] else []),
         f"parameters: {least if least == most else f'{least} to {most}'}",
         f"compute: {quantity(flops['missing'], 'FLOP')} to do of {quantity(flops['all'], 'FLOP')}",
         f"memory: {needed(facts)}",
@@ -182,5 +189,6 @@ def expected(facts: dict[str, Any]) -> str:
     if not facts["units"]["missing"]:
         return "none"
     if facts["seconds"] is None:
-        return "unknown, as this store holds no unit of about this size; --calibrate measures one"
+        unit = "unit of about this size that trained" if facts["trains"] else "unit of about this size"
+        return f"unknown, as this store holds no {unit}; --calibrate measures one"
     return f"about {duration(facts['seconds'])} on {count(facts['workers'], 'worker')}, {facts['seconds_known']}"

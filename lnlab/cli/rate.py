@@ -2,7 +2,8 @@
 
     seconds of a plan = sum of its units' FLOPs / (median FLOPs a second of units of that size) / workers
 
-Small units are slower a FLOP than large ones, so only units of about the same size say anything.
+Small units are slower per FLOP than large ones, and training is slower than measuring, so only units of about the same
+size say anything, and of units that train only those that trained.
 """
 
 import json
@@ -48,15 +49,21 @@ class Rate:
 
 
 def past_rate(store: Store, units: Sequence[Trajectory], known: "Registries") -> Rate | None:
-    """The rate of the units of this size that the store holds; None where it holds none."""
+    """The rate of the units of this size that the store holds; None where it holds none.
+
+    If any of these units trains, that of units that trained, as training takes most of the time.
+    """
     if not units:
         return None
-    size = median(costs_of(units, known).values())
+    training = any(unit.steps for unit in units)
+    size = median(costs_of([unit for unit in units if bool(unit.steps) == training], known).values())
     done: dict[str, float] = {}
     for results in islice(_past(store), PLANS):
-        alike = (each for each in _done(results, known) if size / ALIKE <= each[1] <= size * ALIKE)
+        done_so = _done(results, known, training=training)
+        alike = (each for each in done_so if size / ALIKE <= each[1] <= size * ALIKE)
         done |= {key: flops / seconds for key, flops, seconds in alike if flops}
-    said = f"from {len(done):,} of about this size that this store already holds"
+    which = " that trained" if training else ""
+    said = f"from {len(done):,} of about this size{which} that this store already holds"
     return Rate(median(done.values()), said) if done else None
 
 
@@ -69,12 +76,13 @@ def _past(store: Store) -> Iterator[Results]:
             continue
 
 
-def _done(results: Results, known: "Registries") -> Iterator[tuple[str, float, float]]:
-    """Key, FLOPs and seconds of each finished trajectory whose pieces are known here."""
+def _done(results: Results, known: "Registries", *, training: bool) -> Iterator[tuple[str, float, float]]:
+    """Key, FLOPs and seconds of each finished trajectory that trained (or did not) and whose pieces are known."""
     needs: dict[str, list[Measurement]] = {}
     for run, step, probe, key in results.tables["needs"].select("run", "step", "probe", "measurement").iter_rows():
         needs.setdefault(run, []).append(Measurement(key, step, json.loads(probe)))
     finished = results.runs.filter((results.runs["status"] == "finished") & (results.runs["seconds"] > 0))
+    finished = finished.filter((finished["steps"] > 0) == training)
     for run, key, setting, seconds in finished.select("run", "trajectory", "setting", "seconds").iter_rows():
         try:
             yield key, cost(json.loads(setting), needs.get(run, []), known).flops, seconds

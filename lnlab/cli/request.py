@@ -127,16 +127,40 @@ def kept(store: "Store", request: Request) -> "Stored":
     """The plan that a report or a query is about; lnlab itself may have changed since.
 
     Raises:
+        LabError: the spec has no such profile.
         StoreError: the spec was never run in this store, or was changed since.
     """
     from lnlab.store.read import find
 
+    refuse_absent_profile(request.spec, request.profile)
     stored = remembered(store, request)
     if stored is None and not request.overrides:
         stored = find(store.root, request.spec, request.profile)
     if stored is None:
         raise LabError(Problem(str(request.spec), "was never run like this", f"{request.command('run')} first"))
     return stored
+
+
+def refuse_absent_profile(spec: Path, profile: str | None) -> None:
+    """See to it that a profile is one of the spec's, so that no remedy names one that cannot be run.
+
+    A spec that cannot be read is left to whoever reads it.
+
+    Raises:
+        LabError: the spec has no such profile.
+    """
+    from lnlab.compile.overlay import no_profile
+    from lnlab.spec.load import load
+
+    if profile is None:
+        return
+    try:
+        profiles = load(spec).data.get("profiles") or {}
+    except SpecError:
+        return
+    if isinstance(profiles, dict) and profile not in profiles:
+        flaw = no_profile(profile, profiles)
+        raise LabError(Problem(f"--profile {profile}", flaw.what, flaw.remedy))
 
 
 def last(store: "Store") -> "Stored":

@@ -7,7 +7,7 @@ import typer
 
 from lnlab.cli.missing import failures, grouped, settled, statuses
 from lnlab.cli.options import AsJson, Folder, MaybeSpec, Profile
-from lnlab.cli.request import open_store
+from lnlab.cli.request import open_store, refuse_absent_profile
 from lnlab.cli.terminal import count, out, print_json, quantity
 from lnlab.errors import LabError, Problem
 
@@ -30,6 +30,8 @@ def status(
     For each experiment: what is done, missing and failed, and why.
     """
     store = open_store(folder)
+    if spec is not None:
+        refuse_absent_profile(spec, profile)
     found = [_described(store, stored) for stored in chosen(store, spec, profile, every=every)]
     if as_json:
         print_json(found)

@@ -87,11 +87,13 @@ def check(
     axes = Axes(settled.axes, registries)
     checked = Checked(document, made, reading.experiment, settled, asked, axes, identities)
     found: Found = made.flaws + [(made.spot(flaw.path), flaw) for flaw in reading.flaws] + settled.found + asked.found
-    found += looks(asked, settled, made, registries) if files else []
+    found += looks(asked, settled, made, registries) if files and not settled.partial else []
     checked.tuning, wrong = _tuning(reading, made, settled, axes)
     found += wrong + _whole(reading, checked) + _others(document, profile, identities)
     if not made.flaws and not settled.found and not wrong and not any(_shapes(flaw) for flaw in reading.flaws):
-        found += implausible(asked, _ground(checked), made)
+        flaws = (*reading.flaws, *(flaw for _, flaw in asked.found))
+        every_probe = not any(flaw.path[:1] == ("probes",) for flaw in flaws)
+        found += implausible(asked, _ground(checked, every_probe=every_probe), made)
     checked.problems = in_order(document, arguments + problems(document, found))
     return checked
 
@@ -132,7 +134,7 @@ def _others(document: Document, chosen: str | None, identities: Identities) -> F
 def _tuning(reading: Reading, made: Draft, settled: Settled, axes: Axes) -> tuple[Tuning | None, Found]:
     """What is to be decided before anything is judged, and what is wrong with it."""
     chosen, found = choosing(reading, made, axes.registries)
-    if chosen is None or settled.found or made.flaws:
+    if chosen is None or settled.found or settled.partial or made.flaws:
         return None, found
     try:
         return tuning(chosen, settled, axes), []
@@ -153,13 +155,13 @@ def _whole(reading: Reading, checked: Checked) -> Found:
         flaw = Flaw(("seeds",), f"{runs:,} runs; at most {MOST_RUNS:,}", "sweep fewer values, or take fewer seeds")
         found.append((made.spot(("seeds",)), flaw))
     trains = any(setting["train"]["steps"] for setting in settled.settings)
-    if "probes" not in made.data and settled.settings and not trains:
+    if "probes" not in made.data and settled.settings and not (trains or settled.partial):
         found.append((made.spot(()), Flaw((), "nothing would be measured", "add probes: [{kind: ...}]")))
     return found
 
 
-def _ground(checked: Checked) -> Ground:
-    """What selections are checked against."""
+def _ground(checked: Checked, *, every_probe: bool) -> Ground:
+    """What selections are checked against; of quantities nothing unless every probe is sound."""
     memo: list[Variants | None] = []
 
     def unchanged() -> Variants | None:
@@ -171,7 +173,9 @@ def _ground(checked: Checked) -> Ground:
     trained = any(steps for steps, _ in ground.variants.at("train.steps"))
     trained = trained or (checked.draft.touched and _names_training(checked.document.data))
     splits = _splits(checked.questions, trained=trained)
-    quantities = _quantities(checked.questions, checked.identities.registries, splits, trained=trained)
+    quantities = None
+    if every_probe:
+        quantities = _quantities(checked.questions, checked.identities.registries, splits, trained=trained)
     return replace(ground, quantities=quantities, splits=splits, spec=checked.document.data)
 
 

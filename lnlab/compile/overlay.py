@@ -4,7 +4,7 @@ At a path that some grid sweeps, a value pins the axis to itself, and a list is 
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from lnlab.compile.methods import methods_of
@@ -74,13 +74,19 @@ def draft(document: Document, profile: str | None, overrides: list[Override]) ->
     changes: list[Change] = []
     if profile is not None:
         if profile not in profiles:
-            flaw = Flaw((), f"this spec has no profile '{profile}'", nearest(profile, profiles))
-            made.flaws.append((Spot(argument=f"--profile {profile}"), flaw))
+            made.flaws.append((Spot(argument=f"--profile {profile}"), no_profile(profile, profiles)))
         changes += _lines(profile, profiles.get(profile, {}))
     given = [Change(each.path, each.value, Spot(argument=each.where), each.where) for each in overrides]
     made.flaws += [found for line in given if (found := _misplaced(line))]
     _apply(made, [change for change in (*changes, *given) if not _misplaced(change)])
     return made
+
+
+def no_profile(profile: str, profiles: Collection[str]) -> Flaw:
+    """That a spec with these profiles has none of this name."""
+    if not profiles:
+        return Flaw((), "this spec defines no profiles", "leave out --profile")
+    return Flaw((), f"this spec has no profile '{profile}'", nearest(profile, profiles))
 
 
 def _lines(name: str, lines: dict[str, Json]) -> list[Change]:
@@ -109,6 +115,7 @@ def _apply(made: Draft, changes: list[Change]) -> None:
         if change.path in REPLACEABLE:
             made.data[change.path] = change.value
             made.changes.append(change)
+    made.data |= {"sweep": _of_lists(made.data["sweep"])} if "sweep" in made.data else {}
     grids = grids_of(made.data)
     swept = {path for grid in grids for path in grid}
     moving = [change for change in changes if change.path not in REPLACEABLE]
@@ -120,6 +127,19 @@ def _apply(made: Draft, changes: list[Change]) -> None:
         elif change.path not in swept or not isinstance(change.value, list):
             _set(made, change)
     made.flaws += [(change.spot, flaw) for change in moving if (flaw := _without_effect(change, made, grids))]
+
+
+def _of_lists(sweep: Json) -> Json:
+    """The sweep, where an axis with a single word, number or truth value has a list of one."""
+    if not isinstance(sweep, list):
+        return sweep
+    single = (str, int, float)  # a bool is an int
+    return [
+        {axis: [values] if isinstance(values, single) and axis != EXCEPT else values for axis, values in grid.items()}
+        if isinstance(grid, dict)
+        else grid
+        for grid in sweep
+    ]
 
 
 def _set(made: Draft, change: Change) -> None:

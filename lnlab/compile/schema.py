@@ -173,8 +173,10 @@ def _overlays() -> dict[str, Json]:
 def _grid() -> Json:
     axis: Json = {"type": "array", "minItems": 1}
     without = {**axis, "items": {"type": "object", "minProperties": 1}}
-    names = {**axis, "items": {"type": "string"}, "description": f"names that stand under '{METHODS}'"}
-    return {**_by_path(axis, **{EXCEPT: without, METHOD: names}), "minProperties": 1}
+    single: Json = {"type": ["string", "number", "boolean"]}
+    names: Json = {"anyOf": [{**axis, "items": {"type": "string"}}, {"type": "string"}]}
+    names["description"] = f"names that stand under '{METHODS}'"
+    return {**_by_path({"anyOf": [axis, single]}, **{EXCEPT: without, METHOD: names}), "minProperties": 1}
 
 
 def _by_path(value: Json, **others: Json) -> Json:

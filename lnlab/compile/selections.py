@@ -141,6 +141,9 @@ def _flaws_of_column(key: str, wanted: Json, ground: Ground) -> list[Flaw]:
         known = ground.seeds
     if key == "rule":
         known = ground.rules
+    if key == "stack" and wanted in VOCABULARY[key] and not ground.either(lambda vs: vs.has(f"{wanted}.layers")):
+        there = [stack for stack in VOCABULARY[key] if ground.variants.has(f"{stack}.layers")]
+        return [Flaw((key,), f"no model has a stack '{wanted}'", f"there is {' and '.join(there)}")]
     if key == "layer" and not isinstance(wanted, str):
         fits = isinstance(wanted, int) and not isinstance(wanted, bool) and _within(wanted, ground)
         return [] if wanted is None or fits else [_wrong(key, wanted, "count layers from 1, or write first or last")]

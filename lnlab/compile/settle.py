@@ -37,6 +37,7 @@ class Settled:
         methods: for each setting, the name that the spec gives it, or None.
         inputs: files whose content joins the keys.
         epochs: how long those of their tasks are.
+        partial: whether flaws hide part of the sweep or of the methods, so that settings lack what these would set.
         found: what is wrong.
     """
 
@@ -46,6 +47,7 @@ class Settled:
     settings: list[Setting] = field(default_factory=list)
     methods: list[Json] = field(default_factory=list)
     inputs: tuple[Input, ...] = ()
+    partial: bool = False
     found: Found = field(default_factory=list)
 
 
@@ -64,7 +66,8 @@ def settle(
     made, found = grids(reading, draft)
     axes = dict.fromkeys(path for grid in grids_of(draft.data) for path in grid)
     epochs = Epochs(identities.registries, identities.roots, reading=memory is not None)
-    settled = Settled(epochs, tuple(axes), found=found)
+    partial = bool(found) or any(flaw.path[:1] in (("sweep",), (METHODS,)) for flaw in reading.flaws)
+    settled = Settled(epochs, tuple(axes), partial=partial, found=found)
     _resolve(settled, draft, islice(points(draft, made, settled.found), most), identities, memory)
     settled.found += _overwritten(draft, made, identities.registries)
     return settled
@@ -90,7 +93,9 @@ def _resolve(
             known[name] = point.method
             settled.settings.append(setting)
             settled.methods.append(point.method)
-            flaws = [_written(flaw, point.parts) for flaw in inspector.flaws(setting)]
+            flaws = [_written(flaw, point.parts) for flaw in inspector.flaws(setting, partial=settled.partial)]
+        if settled.partial:
+            flaws = [flaw for flaw in flaws if not flaw.path or flaw.path[0] in point.parts]
         settled.found += [(point.spot(flaw, draft), flaw) for flaw in flaws]
         flawed += bool(flaws)
         if flawed == ENOUGH:
@@ -149,11 +154,12 @@ class _Inspector:
         self.files: dict[str, Input] = {}
         self._done: dict[tuple[str, tuple[int, ...]], list[Flaw]] = {}
 
-    def flaws(self, setting: Setting) -> list[Flaw]:
+    def flaws(self, setting: Setting, *, partial: bool) -> list[Flaw]:
+        """What is wrong with a setting; where it lacks parts, nothing of how its parts go together."""
         registries = self.identities.registries
         shape = [value for key, value in setting.items() if key in ("task", "model", *STACKS)]
         untold = self._once("facts", [setting["model"]], lambda: _untold(setting, registries))
-        found = untold + contradictions(setting, registries)
+        found = untold + ([] if partial else contradictions(setting, registries))
         memory = self.memory
         if memory is None:
             return found

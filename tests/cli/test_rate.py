@@ -57,3 +57,15 @@ def test_units_of_an_lnlab_that_knew_fewer_parameters_say_nothing(units, known, 
     assert not older["setting"].str.contains('"eps"').any()
     monkeypatch.setattr(type(store), "results", lambda self, digest: replace(results, runs=older))
     assert past_rate(store, units, known) is None
+
+
+def test_units_that_only_measured_say_nothing_of_training(units, known, lnlab):
+    training = [replace(each, steps=4) for each in units]
+    store = open_store(Path(".lnlab"))
+    assert past_rate(store, units, known) is not None
+    assert past_rate(store, training, known) is None
+    assert past_rate(store, [*units, training[0]], known) is None
+    said = lnlab("plan", "tiny.yaml", "-s", "train.steps=1", "-s", "optimizer={kind: adam, lr: 0.001}").out
+    assert (
+        "time: unknown, as this store holds no unit of about this size that trained; --calibrate measures one" in said
+    )

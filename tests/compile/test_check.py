@@ -118,3 +118,49 @@ def test_hundreds_of_flawed_points_are_not_all_looked_at(plan, base):
 def test_the_same_flaw_at_many_points_is_told_once(plan, base):
     text = base.replace("layers: 2}", "layers: 2, hds: 3}") + "sweep: [{placement: [post, pre], norm: [layer, rms]}]\n"
     assert len(problems(plan, text)) == 1
+
+
+def test_a_single_value_in_the_sweep_is_a_list_of_one(plan, base):
+    listed = plan(base.replace("seeds: 2", "sweep: [{placement: [post], model.layers: [2, 4], encoder.norm: [rms]}]"))
+    single = plan(base.replace("seeds: 2", "sweep: [{placement: post, model.layers: [2, 4], encoder.norm: rms}]"))
+    assert list(single.points.values()) == list(listed.points.values())
+    assert (len(single.settings), single.settings) == (2, listed.settings)
+
+
+NO_OPTIMIZER = "train: {steps: 5}\nschedule: constant\nmethods: {A: {optimizer: {kind: adam, lr: 0.1}}}\n"
+
+
+@pytest.mark.parametrize(
+    ("sweep", "what"),
+    [
+        ("[{method: {a: 1}}]", "sweep.0.method: found"),
+        ("[{method: [B]}]", "no method is called 'B'"),
+        ("[{optimizer: }]", "sweep.0.optimizer: found null"),
+        ("[{optimzer: [adam]}]", "unknown key 'optimzer' in the sweep"),
+    ],
+)
+def test_what_only_follows_from_a_broken_sweep_is_not_told(plan, base, sweep, what):
+    text = base.replace("seeds: 2", f"{NO_OPTIMIZER}sweep: {sweep}\nprofiles: {{long: {{train.steps: 8}}}}")
+    (found,) = problems(plan, text)
+    assert what in found
+
+
+def test_without_a_broken_sweep_it_is(plan, base):
+    found = problems(plan, base.replace("seeds: 2", NO_OPTIMIZER))
+    assert ["training needs an optimizer" in each or "no optimizer whose rate" in each for each in found] == [
+        True,
+        True,
+    ]
+
+
+def test_what_only_follows_from_a_flawed_probe_is_not_told(plan, base):
+    claim = "claims: [{id: a, says: A., kind: bound, of: {quantity: gradient_norm}, at_most: 1}]\n"
+    (found,) = problems(plan, base.replace("{kind: gradient_norm}", "{kind: gradient_norm, batchs: 1}") + claim)
+    assert "probes.0.batchs" in found
+
+
+def test_a_selected_stack_must_be_one_of_the_models(plan, base):
+    text = base.replace("kind: encoder_decoder", "kind: decoder_only")
+    claim = "\nclaims: [{id: a, says: A., kind: bound, of: {quantity: gradient_norm, stack: encoder}, at_most: 1}]\n"
+    (found,) = problems(plan, text + claim)
+    assert "claims.a.of.stack: no model has a stack 'encoder'; there is decoder" in found
