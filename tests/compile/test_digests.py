@@ -50,10 +50,10 @@ def test_what_is_no_spec_has_no_digest(tmp_path, spec, monkeypatch):
     (tmp_path / "large.yaml").write_bytes(b"#" * 300_000)
     assert quick_digest(tmp_path / "large.yaml") is None
 
-    def refuse(_: object) -> None:
+    def refuse(*_: object) -> None:
         raise PermissionError
 
-    monkeypatch.setattr(type(spec), "read_bytes", refuse)
+    monkeypatch.setattr(type(spec), "open", refuse)
     assert quick_digest(spec) is None
 
 
