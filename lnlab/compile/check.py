@@ -1,6 +1,6 @@
 """Everything that can be wrong with a spec, found before anything is done: the front of the compiler."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -11,6 +11,7 @@ from lnlab.compile.cost import machine_memory
 from lnlab.compile.digests import Input
 from lnlab.compile.identity import Identities
 from lnlab.compile.looking import looks
+from lnlab.compile.measured import quantities_of, splits_of, stated
 from lnlab.compile.methods import METHODS
 from lnlab.compile.overlay import Draft, Found, draft
 from lnlab.compile.places import Spot, in_order, problems
@@ -22,8 +23,8 @@ from lnlab.compile.variants import Variants
 from lnlab.compile.work import Setting
 from lnlab.errors import Problem, SpecError
 from lnlab.keys import Json
-from lnlab.registry import Entry, Flaw, Flawed, Roots
-from lnlab.spec.columns import EVALUATED, EVALUATION, RECORDED, TIMES
+from lnlab.registry import Flaw, Flawed, Roots
+from lnlab.spec.columns import TIMES
 from lnlab.spec.experiment import SETTING, Experiment
 from lnlab.spec.load import Document
 from lnlab.spec.override import Override, parse_override
@@ -172,26 +173,26 @@ def _ground(checked: Checked, *, every_probe: bool) -> Ground:
     ground = _ungrounded(checked, unchanged)
     trained = any(steps for steps, _ in ground.variants.at("train.steps"))
     trained = trained or (checked.draft.touched and _names_training(checked.document.data))
-    splits = _splits(checked.questions, trained=trained)
+    splits = splits_of(checked.questions, trained=trained)
     quantities = None
     if every_probe:
-        quantities = _quantities(checked.questions, checked.identities.registries, splits, trained=trained)
+        quantities = quantities_of(checked.questions, checked.identities.registries, splits, trained=trained)
     return replace(ground, quantities=quantities, splits=splits, spec=checked.document.data)
 
 
 def _ungrounded(checked: Checked, unchanged: Callable[[], Variants | None]) -> Ground:
     """What selections are checked against, but for the quantities."""
     registries = checked.identities.registries
-    stated: dict[str, Any] = {
-        "taken_over": _stated(registries, "over"),
-        "told_by": _stated(registries, "told_by"),
-        "against": _stated(registries, "reference"),
+    facts: dict[str, Any] = {
+        "taken_over": stated(registries, "over"),
+        "told_by": stated(registries, "told_by"),
+        "against": stated(registries, "reference"),
     }
     rules = list(registries["convergence"].entries) if "convergence" in registries else None
     seeds, tuned = checked.experiment.seeds, checked.tuning
     if tuned is None:
         variants = Variants(checked.settings, checked.settled.methods)
-        return Ground(variants, checked.point, unchanged, seeds, None, rules=rules, **stated)
+        return Ground(variants, checked.point, unchanged, seeds, None, rules=rules, **facts)
     judged, path = tuned.assumed(checked.settings), tuned.choosing.path
 
     def point(number: int) -> dict[str, Json]:
@@ -199,7 +200,7 @@ def _ungrounded(checked: Checked, unchanged: Callable[[], Variants | None]) -> G
         found = checked.axes.point(judged[number].setting, judged[number].method)
         return {axis: value for axis, value in found.items() if axis != path} | {TIMES: judged[number].times}
 
-    ground = Ground(variants_of(judged), point, unchanged, seeds, None, rules=rules, **stated)
+    ground = Ground(variants_of(judged), point, unchanged, seeds, None, rules=rules, **facts)
     return replace(ground, chosen=path)
 
 
@@ -214,43 +215,8 @@ def _unchanged(checked: Checked) -> Variants | None:
     return variants_of(tuned.assumed(settled.settings)) if tuned else Variants(settled.settings, settled.methods)
 
 
-def _splits(asked: Questions, *, trained: bool) -> dict[str, tuple[str, ...]]:
-    """Quantity of the curve -> its splits: where any run trains what it records, and what evaluations look at."""
-    looked = {probe.choice["split"] for probe in asked.probes if probe.choice["kind"] == EVALUATION}
-    looked |= {"validation"} if trained else set()
-    found: dict[str, tuple[str, ...]] = {name: ("train",) for name in RECORDED if trained}
-    for name, splits in EVALUATED.items():
-        if there := tuple(split for split in splits if split in looked):
-            found[name] = (*found.get(name, ()), *there)
-    return found
-
-
-def _quantities(
-    asked: Questions, registries: Registries, curves: Collection[str], *, trained: bool
-) -> list[str] | None:
-    """Every quantity there will be, or None where a probe does not say what it measures.
-
-    What is derived from training is there where any run trains.
-    """
-    kinds = [probe.choice["kind"] for probe in asked.probes if probe.choice["kind"] != EVALUATION]
-    probes = [registries["probe"][kind].facts.quantities for kind in kinds]
-    if any(names is None for names in probes):
-        return None
-    measured = [str(quantity) for each in probes for quantity in each or ()] + list(curves)
-    return measured + [entry.name for entry in _derived(registries) if trained or not entry.facts.trained]
-
-
 def _names_training(data: Json) -> bool:
     """Whether a spec says anything of training, whatever a profile makes of it."""
     grids = data.get("sweep")
     swept = [key for grid in (grids if isinstance(grids, list) else ()) if isinstance(grid, dict) for key in grid]
     return "train" in data or any(key.startswith("train.") for key in swept)
-
-
-def _stated(registries: Registries, fact: str) -> dict[str, Any]:
-    """Derived quantity -> a fact of it, of those that state it."""
-    return {entry.name: value for entry in _derived(registries) if (value := getattr(entry.facts, fact))}
-
-
-def _derived(registries: Registries) -> list[Entry[Any]]:
-    return list(registries["quantity"]) if "quantity" in registries else []
