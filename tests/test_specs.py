@@ -1,6 +1,7 @@
 """Every shipped spec is right in every profile, says what it claims, and is as fast as it promises."""
 
 import json
+import re
 from pathlib import Path
 
 import jsonschema
@@ -51,3 +52,13 @@ def test_every_section_of_every_committed_page_could_be_made():
     pages = sorted((ROOT / "reports").glob("*/real/index.html"))
     assert pages
     assert [page.parts[-3] for page in pages if 'class="broken"' in page.read_text()] == []
+
+
+@pytest.mark.parametrize("path", SPECS, ids=lambda path: path.stem)
+def test_numbers_in_its_sentences_have_their_zero(path):
+    """A page writes 0.05 beside every sentence of a spec; names of methods are names."""
+    data = load(path).data
+    texts = [data["title"], data.get("question", ""), *data.get("differs", ())]
+    texts += [claim[word] for claim in data["claims"] for word in ("says", "source") if word in claim]
+    texts += [section.get("title", "") for section in data["report"]]
+    assert [text for text in texts if re.search(r"(?<![\w.)])-?\.\d", text)] == []

@@ -231,3 +231,9 @@ def test_every_file_of_the_page_has_the_table(folder):
     exact = pl.read_csv(folder / "tables/table-1.csv")
     assert exact.filter(pl.col("note") == "exactly 0")["layers"].to_list() == ["6 layers"]
     assert json.loads((folder / "figures/figure-1.vl.json").read_text())["columns"] == 4
+
+
+def test_the_caption_names_no_colour_since_dark_pages_show_others(methods):
+    (chart,) = small_multiples(methods, quantity="gradient_norm", where=W2).charts
+    assert "coloured in order from 6 layers to 14 layers" in chart.caption
+    assert not [word for word in ("orange", "blue", "white", "pink", "purple", "dark") if word in chart.caption]

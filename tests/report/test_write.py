@@ -179,3 +179,29 @@ def test_a_file_that_cannot_be_renamed_leaves_the_old_one_and_no_temporary_one(t
     with pytest.raises(ReportError, match="No space left"):
         write_files(tmp_path, {"tables/a.csv": b"new"}, ())
     assert contents(tmp_path) == {"tables/a.csv": b"old"}
+
+
+def test_a_section_without_content_is_left_out_and_its_claim_stands_below(small, tmp_path):
+    facts, results, verdicts = small
+    claim = verdicts[0].claim
+    empty = {"kind": "spectral_density", "title": "The spectrum", "claims": [claim]}
+    first, second = ({**each, "claims": []} for each in facts.sections)
+    write_report(tmp_path, replace(facts, sections=(first, empty, second)), results, verdicts)
+    page = (tmp_path / "index.html").read_text()
+    assert "has been measured yet" not in page
+    assert "The spectrum" not in page.partition('id="again"')[0]
+    assert [f'id="part-{n}"' in page for n in (1, 2, 4)] == [True, True, False]
+    assert page.count('id="part-3"') == 1, "the overview of all claims"
+    assert page.index('id="verdicts"') < page.index('id="claim-1"')
+    assert "has been measured yet" not in (tmp_path / "notebook.ipynb").read_text()
+
+
+def test_the_head_of_a_page_shows_what_is_contradicted_also_if_it_is_not_primary(small, tmp_path):
+    facts, results, (one, other) = small
+    given = [replace(one, primary=True, verdict="supported"), replace(other, primary=False, verdict="contradicted")]
+    write_report(tmp_path, facts, results, given)
+    head = (tmp_path / "index.html").read_text().partition("</header>")[0]
+    assert "1 of 1 primary claim supported; of all 2: 1 supported, 1 contradicted." in head
+    assert "contradicted, not primary" in head
+    assert "supported, not primary" not in head
+    assert head.index("claim-2") < head.index("claim-1")
