@@ -8,9 +8,10 @@ Pre-LN the stream is all there is so far, so that ``1/β_ii² = (Var x_0 + Σ_{j
 import polars as pl
 
 from lnlab.analyse.quantities import SITE, STATE, product, quantities, stored
-from lnlab.analyse.settings import STACKS, settings, value_at
+from lnlab.analyse.settings import settings, value_at
 from lnlab.analyse.sublayers import numbered
 from lnlab.analyse.variance_growth import gains
+from lnlab.setting import STACKS
 from lnlab.tables import Results
 
 _STACK = [*STATE, "stack"]

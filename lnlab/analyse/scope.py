@@ -2,8 +2,9 @@
 
 from collections.abc import Iterable, Sequence
 
-from lnlab.analyse.settings import STACKS, Setting, settings, value_at
+from lnlab.analyse.settings import Setting, settings, value_at
 from lnlab.keys import Json
+from lnlab.setting import STACKS
 from lnlab.tables import Results
 
 

@@ -14,10 +14,11 @@ import polars as pl
 
 from lnlab.analyse.quantities import fact, quantities
 from lnlab.analyse.references import NoReference
-from lnlab.analyse.settings import STACKS, found_at, has_value, paths, settings, value_at, words
+from lnlab.analyse.settings import found_at, has_value, paths, settings, value_at, words
 from lnlab.analyse.stopped import stopped
 from lnlab.errors import LabError, Problem, nearest
 from lnlab.keys import Json, canonical
+from lnlab.setting import STACKS
 from lnlab.spec.columns import COLUMNS, LAST
 from lnlab.spec.references import BEST, REFERENCE
 from lnlab.spec.values import matches

@@ -1,29 +1,18 @@
-"""Paths of a resolved setting, and what a word of a selection means there.
-
-``placement``, ``norm``, ``attention``, ``cross_attention`` and ``model.layers`` are short for the same key of every
-stack: a setting has a value there only if its stacks agree.
-"""
+"""The resolved settings behind results, and what a word of a selection means there; paths as in ``lnlab.setting``."""
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 
 import polars as pl
 
 from lnlab.keys import Json, canonical
+from lnlab.setting import STACKS, key_of_stack
+from lnlab.setting import Setting as Reader
 from lnlab.spec.columns import METHOD, TIMES
-from lnlab.spec.depths import depth_at, depths_of
-from lnlab.spec.values import MISSING, NONE, inside, label, matches
+from lnlab.spec.values import NONE, label, matches
 from lnlab.tables import Results
 
-STACKS = ("encoder", "decoder")
-SHORT = {
-    "placement": "placement",
-    "norm": "norm",
-    "attention": "attention",
-    "cross_attention": "cross_attention",
-    "model.layers": "layers",
-}
 Setting = Mapping[str, Json]
 
 
@@ -59,12 +48,7 @@ def found_at(setting: Setting, path: str) -> list[Json]:
 
     A depth follows from the setting.
     """
-    if (depth := depth_at(setting, path)) is not None:
-        return [depth]
-    values = list(_walk(setting, path))
-    if not values and (long := _long(path)):
-        values = [v for stack in STACKS for v in _walk(setting, f"{stack}.{long}")]
-    return list({canonical(v): v for v in values}.values())
+    return Reader(setting).values(path)
 
 
 def value_at(setting: Setting, path: str) -> Json:
@@ -84,7 +68,7 @@ def but_for(results: Results, path: str) -> dict[str, str]:
 
     With a short form, which is of every stack, the name of a method goes too: it may stand for what is left out.
     """
-    long = _long(path)
+    long = key_of_stack(path)
     gone = (path,) if long is None else (METHOD, *(f"{stack}.{long}" for stack in STACKS))
     found = {}
     for variant, setting in settings(results).items():
@@ -103,11 +87,9 @@ def _without(setting: Setting, path: str) -> Setting:
     return {**setting, word: _without(inner, rest)} if isinstance(inner, Mapping) else setting
 
 
-def paths(setting: Setting) -> set[str]:
+def paths(setting: Setting) -> list[str]:
     """Every path at which a setting has a value, short forms and depths included."""
-    long = set(_paths(setting))
-    short = {s for s, word in SHORT.items() if any(f"{stack}.{word}" in long for stack in STACKS)}
-    return long | short | set(depths_of(setting))
+    return Reader(setting).paths()
 
 
 def words(results: Results, path: str) -> dict[str, str | float | None]:
@@ -162,26 +144,3 @@ def _word(value: Json) -> str:
         return " and ".join(map(_word, value)) or NONE
     kind = value.get("kind") if isinstance(value, Mapping) else value
     return kind if isinstance(kind, str) else canonical(value)
-
-
-def _walk(value: Json, path: str) -> Iterator[Json]:
-    """The value at a long path, or nothing; a key may hold dots of its own in no setting."""
-    for part in path.split("."):
-        value = inside(value).get(part, MISSING)
-        if value is MISSING:
-            return
-    yield value
-
-
-def _long(path: str) -> str | None:
-    """What a short form is called below a stack: ``norm.eps`` for ``norm.eps``, ``layers`` for ``model.layers``."""
-    for short, long in SHORT.items():
-        if path == short or path.startswith(f"{short}."):
-            return long + path.removeprefix(short)
-    return None
-
-
-def _paths(value: Setting, prefix: str = "") -> Iterator[str]:
-    for key, inner in value.items():
-        yield prefix + key
-        yield from _paths(inside(inner), f"{prefix}{key}.")

@@ -18,7 +18,8 @@ from typing import NamedTuple
 import polars as pl
 
 from lnlab.analyse.quantities import SITE, STATE, quantities, stored
-from lnlab.analyse.settings import STACKS, Setting, settings, value_at
+from lnlab.analyse.settings import Setting, settings, value_at
+from lnlab.setting import STACKS
 from lnlab.tables import Results
 
 

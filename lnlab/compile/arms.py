@@ -4,11 +4,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from lnlab.compile.expand import Part
-from lnlab.compile.paths import SHORT, put, split, stacks_of, value_at
+from lnlab.compile.paths import put
 from lnlab.compile.resolve import Resolver
 from lnlab.compile.work import Setting
 from lnlab.keys import Json, canonical
 from lnlab.registry import Flaw
+from lnlab.setting import Setting as Reader
+from lnlab.setting import split
 
 
 @dataclass
@@ -39,17 +41,10 @@ class Arm:
 
     def _put(self, value: Json) -> Setting:
         made = self.setting
-        for path in long_forms(made, self.path):
+        for path in Reader(made).long_forms(self.path):
             key = split(path)[0]
             made = {**made, key: put(made[key], path, value)}
         return made
-
-
-def long_forms(setting: Setting, path: str) -> list[str]:
-    """Where a path leads in a resolved setting: a short form to every stack."""
-    if split(path)[0] in SHORT:
-        return [f"{stack}.{path}" for stack in stacks_of(setting)]
-    return [f"{stack}.layers" for stack in stacks_of(setting)] if path == "model.layers" else [path]
 
 
 def arms(settings: Sequence[Setting], methods: Sequence[Json], path: str) -> list[Arm]:
@@ -57,12 +52,12 @@ def arms(settings: Sequence[Setting], methods: Sequence[Json], path: str) -> lis
     found: dict[tuple[Json, ...], Arm] = {}
     for number, (setting, method) in enumerate(zip(settings, methods, strict=True)):
         arm = found.setdefault(_rest(setting, method, path), Arm(path, method, number, setting))
-        arm.candidates.append((value_at(setting, path), number))
+        arm.candidates.append((Reader(setting).at(path), number))
     return list(found.values())
 
 
 def _rest(setting: Setting, method: Json, path: str) -> tuple[Json, ...]:
     """What a setting is beside its value at ``path``."""
-    paths = {split(long)[0]: long for long in long_forms(setting, path)}
+    paths = {split(long)[0]: long for long in Reader(setting).long_forms(path)}
     parts = (canonical(put(part, paths[key], None)) if key in paths else id(part) for key, part in setting.items())
     return (method, *parts)

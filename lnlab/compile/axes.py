@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 
 from lnlab.compile.choices import Registries, in_short
-from lnlab.compile.paths import SHORT, STACKS, split, stacks_of, value_at
 from lnlab.compile.work import Setting
 from lnlab.keys import Json
 from lnlab.registry import Registry
+from lnlab.setting import MISSING, STACKS, inside, key_of_stack, split
+from lnlab.setting import Setting as Reader
 from lnlab.spec.columns import METHOD
-from lnlab.spec.values import MISSING, inside
 
 
 class Axes:
@@ -24,14 +24,15 @@ class Axes:
         return {path: method if path == METHOD else self._value(setting, path) for path in self.paths}
 
     def _value(self, setting: Setting, path: str) -> Json:
-        found = value_at(setting, path)
+        reader = Reader(setting)
+        found = reader.at(path)
         if found is not MISSING:
             return self._shown(setting, path, found)
-        long = "layers" if path == "model.layers" else path if split(path)[0] in SHORT else None
-        if long is None:
+        long = reader.long_forms(path)
+        if long == [path]:
             return None
-        each = {stack: value_at(setting, f"{stack}.{long}") for stack in stacks_of(setting)}
-        return {s: None if v is MISSING else self._shown(setting, f"{s}.{long}", v) for s, v in each.items()}
+        each = {form: reader.at(form) for form in long}
+        return {split(f)[0]: None if v is MISSING else self._shown(setting, f, v) for f, v in each.items()}
 
     def _shown(self, setting: Setting, path: str, value: Json) -> Json:
         """A choice in short; anything else as it is."""
@@ -47,8 +48,9 @@ class Axes:
         """The registry that serves the choice at a path."""
         if words[0] in (*STACKS, "train"):
             setting, words = setting[words[0]], words[1:]
-        elif words[0] in SHORT:
-            setting = setting[stacks_of(setting)[0]]
+        elif key_of_stack(words[0]) is not None:
+            stacks = (setting[stack] for stack in STACKS if stack in setting)
+            setting = next(stack for stack in stacks if Reader(stack).at(".".join(words)) is not MISSING)
         registry: Registry | None = self.registries.get(words[0])  # type: ignore[type-arg]
         value = setting[words[0]]
         for word in words[1:]:

@@ -12,10 +12,11 @@ from operator import itemgetter
 from lnlab.compile.grids import Axis, Grid
 from lnlab.compile.methods import Effect
 from lnlab.compile.overlay import Draft, Found
-from lnlab.compile.paths import put, split
+from lnlab.compile.paths import put
 from lnlab.compile.places import Spot, about_key
 from lnlab.keys import Json, canonical
 from lnlab.registry import Flaw, Flawed
+from lnlab.setting import split
 from lnlab.spec.columns import METHOD
 from lnlab.spec.experiment import SETTING
 

@@ -9,11 +9,11 @@ from math import prod
 
 from lnlab.compile.methods import Effect, meaning
 from lnlab.compile.overlay import EXCEPT, Draft, Found
-from lnlab.compile.paths import split
 from lnlab.compile.places import UNKNOWN, Spot
 from lnlab.errors import nearest
 from lnlab.keys import Json, canonical
 from lnlab.registry import Flaw, Flawed, Where
+from lnlab.setting import split
 from lnlab.spec.columns import METHOD
 from lnlab.spec.experiment import SETTING
 from lnlab.spec.read import Reading

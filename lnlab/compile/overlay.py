@@ -8,11 +8,12 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from lnlab.compile.methods import methods_of
-from lnlab.compile.paths import put, split
+from lnlab.compile.paths import put
 from lnlab.compile.places import Spot
 from lnlab.errors import nearest
 from lnlab.keys import Json
 from lnlab.registry import Flaw, Flawed, Where
+from lnlab.setting import split
 from lnlab.spec.columns import METHOD
 from lnlab.spec.experiment import REPLACEABLE, SETTING, Experiment
 from lnlab.spec.load import Document

@@ -7,14 +7,14 @@ from collections.abc import Iterator, Mapping
 
 from lnlab.compile.methods import methods_of
 from lnlab.compile.overlay import grids_of
-from lnlab.compile.paths import split
 from lnlab.compile.places import UNKNOWN
 from lnlab.compile.selections import Ground, listed, shown, unknown_key
 from lnlab.errors import nearest
 from lnlab.keys import Json
 from lnlab.registry import Flaw, Where
+from lnlab.setting import MISSING, inside, split
 from lnlab.spec.columns import COLUMNS, METHOD
-from lnlab.spec.values import MISSING, inside, matches
+from lnlab.spec.values import matches
 
 
 def flaws_of_tables(choice: Mapping[str, Json], ground: Ground) -> Iterator[Flaw]:

@@ -11,11 +11,12 @@ from pydantic import BaseModel
 from lnlab.compile.choices import Registries
 from lnlab.compile.methods import METHODS
 from lnlab.compile.overlay import EXCEPT
-from lnlab.compile.paths import INTERVENTIONS, SHORT, STACKS
+from lnlab.compile.paths import INTERVENTIONS, SHORT
 from lnlab.compile.stacks import MOST_LAYERS
 from lnlab.compile.training import Train
 from lnlab.keys import Json
 from lnlab.registry import Entry, Flawed
+from lnlab.setting import STACKS
 from lnlab.spec.columns import METHOD
 from lnlab.spec.experiment import (
     NAME,

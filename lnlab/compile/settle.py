@@ -14,13 +14,14 @@ from lnlab.compile.identity import Identities
 from lnlab.compile.inputs import files_of
 from lnlab.compile.methods import METHODS
 from lnlab.compile.overlay import Draft, Found, grids_of
-from lnlab.compile.paths import SHORT, STACKS
+from lnlab.compile.paths import SHORT
 from lnlab.compile.places import Spot
 from lnlab.compile.resolve import NULLABLE, Resolver
 from lnlab.compile.work import Setting
 from lnlab.errors import LabError
 from lnlab.keys import Json
 from lnlab.registry import Flaw, Flawed, Where
+from lnlab.setting import STACKS
 from lnlab.spec.read import Reading
 
 ENOUGH = 200

@@ -8,11 +8,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from lnlab.compile.choices import Registries, resolve_choice
-from lnlab.compile.paths import SHORT, STACKS
+from lnlab.compile.paths import SHORT
 from lnlab.compile.places import UNKNOWN
 from lnlab.errors import nearest
 from lnlab.keys import Json, canonical
 from lnlab.registry import Choice, Flaw, Flawed, Where
+from lnlab.setting import STACKS
 
 MOST_LAYERS = 256
 DEFAULTS = {"norm": "layer", "attention": "softmax"}

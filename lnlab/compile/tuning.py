@@ -12,7 +12,6 @@ from lnlab.compile.axes import Axes
 from lnlab.compile.choices import Registries
 from lnlab.compile.choosing import SELECT, Choosing
 from lnlab.compile.contradictions import contradictions
-from lnlab.compile.paths import split
 from lnlab.compile.resolve import Resolver
 from lnlab.compile.selections import Ground, flaws_of_selection, shown
 from lnlab.compile.settle import Settled
@@ -20,6 +19,7 @@ from lnlab.compile.variants import Members, Variants
 from lnlab.compile.work import Setting
 from lnlab.keys import Json, canonical
 from lnlab.registry import Flaw, Flawed
+from lnlab.setting import split
 
 
 @dataclass(frozen=True)

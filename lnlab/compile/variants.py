@@ -2,11 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 
-from lnlab.compile.paths import paths_of, value_at
 from lnlab.keys import Json, canonical
+from lnlab.setting import Setting
 from lnlab.spec.columns import COLUMNS, METHOD, TIMES
 from lnlab.spec.references import REFERENCE
-from lnlab.spec.values import MISSING, matches
+from lnlab.spec.values import matches
 
 Members = frozenset[int]
 
@@ -26,13 +26,16 @@ class Variants:
         self.settings = settings
         self.all: Members = frozenset(range(len(settings)))
         self._at: dict[str, list[tuple[Json, Members]]] = {}
+        self._mixed: dict[str, Members] = {}
         self._paths: tuple[str, ...] | None = None
 
     @property
     def paths(self) -> tuple[str, ...]:
         """Every path of any setting."""
         if self._paths is None:
-            shapes = {tuple(paths_of(setting)) for setting in self.settings[:: max(1, len(self.settings) // 1000)]}
+            shapes = {
+                tuple(Setting(setting).paths()) for setting in self.settings[:: max(1, len(self.settings) // 1000)]
+            }
             self._paths = tuple(sorted({path for shape in shapes for path in shape}))
         return self._paths
 
@@ -43,20 +46,28 @@ class Variants:
     def at(self, path: str) -> list[tuple[Json, Members]]:
         """The distinct values at ``path``, each with the variants that have it; those without one are in none."""
         if path not in self._at:
+            mixed: list[int] = []
             groups: dict[Json, tuple[Json, list[int]]] = {}
             for number, setting in enumerate(self.settings):
-                value = value_at(setting, path)
-                if value is not MISSING:
+                values = Setting(setting).values(path)
+                if len(values) > 1:
+                    mixed.append(number)
+                for value in values if len(values) == 1 else ():
                     name = canonical(value) if isinstance(value, dict | list) else (type(value), value)
                     groups.setdefault(name, (value, []))[1].append(number)
             self._at[path] = [(value, frozenset(members)) for value, members in groups.values()]
+            self._mixed[path] = frozenset(mixed)
         return self._at[path]
 
     def having(self, path: str, wanted: Json) -> Members:
-        """The variants whose value at ``path`` is what is wanted; ``null`` is also where nothing stands."""
+        """The variants whose value at ``path`` is what is wanted; ``null`` is also where nothing stands.
+
+        One whose stacks disagree has no value, and is not without one either.
+        """
         there = self.at(path)
         found = frozenset[int]().union(*(members for value, members in there if matches(value, wanted)))
-        return found | self.all.difference(*(members for _, members in there)) if matches(None, wanted) else found
+        absent = self.all.difference(self._mixed[path], *(members for _, members in there))
+        return found | absent if matches(None, wanted) else found
 
     def taken(self, selection: Mapping[str, Json]) -> Members:
         """The variants that a selection takes; a column and a reference say nothing about them."""

@@ -3,13 +3,14 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from lnlab.analyse.settings import SHORT, STACKS, Setting, settings, value_at
+from lnlab.analyse.settings import Setting, settings, value_at
 from lnlab.keys import Json, canonical
 from lnlab.report.methods import leaves
 from lnlab.report.tabular import Grid
 from lnlab.report.wording import listing, plain
+from lnlab.setting import MISSING, SHORT, STACKS
 from lnlab.spec.columns import METHOD, TIMES
-from lnlab.spec.values import MISSING, is_choices
+from lnlab.spec.values import is_choices
 from lnlab.tables import Results
 
 PIECES = ("placement", "norm", "attention", "model.linear", "init", "optimizer", "schedule")

@@ -6,7 +6,7 @@ import polars as pl
 
 from lnlab.analyse.settings import labels
 from lnlab.report.wording import together, value_of_axis
-from lnlab.spec.depths import axes_said_by
+from lnlab.setting import axes_said_by
 from lnlab.tables import Results
 
 ALONE = "all runs"

@@ -1,32 +1,13 @@
-"""What stands in a resolved setting: where one word of a path leads, and when a value is what a selection wants.
-
-A list of choices is entered by kind: ``interventions.rescale.factor``.
-"""
+"""Values of a resolved setting: when one is what a selection wants, and how a reader sees it."""
 
 import json
 from collections.abc import Mapping
-from typing import Final
 
 from lnlab.keys import Json
+from lnlab.setting import members
 
-MISSING: Final = object()
-"""Nothing stands at that path."""
 NONE = "none"
 """The empty list of choices, as a spec writes it."""
-
-
-def inside(value: Json) -> Mapping[str, Json]:
-    """What each next word of a path leads to: in a list of choices, a kind to the only choice of that kind."""
-    if isinstance(value, Mapping):
-        return value
-    each = [choice for choice in value if isinstance(choice, Mapping)] if isinstance(value, list | tuple) else []
-    return {choice["kind"]: choice for choice in each if len(members(value, choice["kind"])) == 1}
-
-
-def members(value: Json, kind: str) -> list[int]:
-    """The places of the choices of that kind in a list; none in what is no list of choices."""
-    each = value if isinstance(value, list | tuple) else ()
-    return [i for i, choice in enumerate(each) if isinstance(choice, Mapping) and choice.get("kind") == kind]
 
 
 def matches(value: Json, wanted: Json) -> bool:

@@ -1,6 +1,7 @@
 """Paths of a setting: long, short, absent."""
 
-from lnlab.analyse.settings import found_at, has_value, labels, paths, settings, value_at, words
+from lnlab.analyse.settings import found_at, has_value, labels, settings, value_at, words
+from lnlab.setting import Setting
 from lnlab.spec.values import label
 
 
@@ -27,8 +28,8 @@ def test_disagreeing_stacks_are_not_null(setting):
 
 
 def test_paths_name_long_and_short_forms(setting):
-    known = paths(setting())
-    assert {"encoder.layers", "model.layers", "placement", "cross_attention", "decoder.norm.eps"} <= known
+    known = Setting(setting()).paths()
+    assert {"encoder.layers", "model.layers", "placement", "cross_attention", "decoder.norm.eps"} <= set(known)
     assert "layers" not in known
 
 

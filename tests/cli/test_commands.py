@@ -332,3 +332,21 @@ def test_data_fetch_refuses_what_it_cannot_get(lnlab, here):
 def test_json_listings_are_json(lnlab):
     for arguments in (["list"], ["data", "list"], ["status"], ["check", "tiny.yaml"], ["plan", "tiny.yaml"]):
         assert json.loads(lnlab(*arguments, "--json").out)
+
+
+@pytest.mark.parametrize(("value", "code"), [("true", 0), ("false", 2)])
+def test_a_section_may_select_by_the_short_form_of_cross_attention(lnlab, tiny, value, code):
+    """Every decoder here has it, so that ``false`` selects nothing; both are words that are known."""
+    where = f"{{stack: decoder, tensor: w2, cross_attention: {value}}}"
+    tiny.write_text(tiny.read_text().replace("where: {stack: decoder, tensor: w2}", f"where: {where}"))
+    said = lnlab("check", "tiny.yaml")
+    assert said.code == code
+    assert "unknown" not in said.err
+
+
+def test_a_section_selects_decoders_without_cross_attention(lnlab, tiny):
+    where = "{stack: decoder, tensor: w2, cross_attention: false}"
+    text = tiny.read_text().replace("where: {stack: decoder, tensor: w2}", f"where: {where}")
+    tiny.write_text(text.replace("seeds: 3\n", "seeds: 3\ndecoder: {cross_attention: false}\n"))
+    said = lnlab("check", "tiny.yaml")
+    assert (said.code, said.err) == (0, "")

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lnlab.compile.paths import assign, paths_of, put, value_at
+from lnlab.compile.paths import assign, put
 from lnlab.registry import Flawed
-from lnlab.spec.values import MISSING
+from lnlab.setting import MISSING, Setting
 
 SETTING = {
     "model": {"kind": "m", "d": 4},
@@ -66,15 +66,15 @@ def test_nothing_is_set_inside_what_is_no_mapping(given_):
     ],
 )
 def test_a_short_form_is_there_where_the_stacks_agree(path, value):
-    assert value_at(SETTING, path) == value
+    assert Setting(SETTING).at(path) == value
 
 
 def test_every_path_of_a_setting_is_listed_and_every_listed_path_is_there():
-    found = paths_of(SETTING)
+    found = Setting(SETTING).paths()
     short = {"model.layers", "norm", "norm.eps", "placement.kind", "decoder.sublayers", "model.sublayers"}
     assert {"model.d", "decoder.layers", "optimizer", *short} <= set(found)
     agreeing = {**SETTING, "decoder": SETTING["encoder"]}
-    assert all(value_at(agreeing, path) is not MISSING for path in paths_of(agreeing))
+    assert all(Setting(agreeing).at(path) is not MISSING for path in Setting(agreeing).paths())
 
 
 CHOICES = {"interventions": [{"kind": "rescale", "factor": 2}, "freeze", {"kind": "clamp"}, {"kind": "clamp"}]}
@@ -87,10 +87,10 @@ def test_a_list_of_choices_is_entered_by_kind():
     assert put({"kind": "rescale"}, "interventions.rescale.factor", 3) == [{"kind": "rescale", "factor": 3}]
     assert put("rescale", "interventions", "none") == "none"
     assert repr(CHOICES) == before
-    assert value_at(CHOICES, "interventions.rescale.factor") == 2
-    assert value_at(CHOICES, "interventions.clamp") is MISSING
-    assert value_at(CHOICES, "interventions.detach.where") is MISSING
-    assert [path for path in paths_of({**SETTING, **CHOICES}) if path.startswith("interventions")] == [
+    assert Setting(CHOICES).at("interventions.rescale.factor") == 2
+    assert Setting(CHOICES).at("interventions.clamp") is MISSING
+    assert Setting(CHOICES).at("interventions.detach.where") is MISSING
+    assert [path for path in Setting({**SETTING, **CHOICES}).paths() if path.startswith("interventions")] == [
         "interventions",
         "interventions.rescale",
         "interventions.rescale.kind",
@@ -106,4 +106,4 @@ def test_a_kind_that_is_not_there_once_is_not_entered(kind, what):
 
 @given(st.lists(st.sampled_from("abc"), min_size=1, max_size=4), st.integers())
 def test_what_was_assigned_is_read_back(words, value):
-    assert value_at(assign({}, tuple(words), value), ".".join(words)) == value
+    assert Setting(assign({}, tuple(words), value)).at(".".join(words)) == value

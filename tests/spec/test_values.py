@@ -2,7 +2,8 @@
 
 import pytest
 
-from lnlab.spec.values import inside, is_choices, matches, place
+from lnlab.setting import inside
+from lnlab.spec.values import is_choices, matches, place
 
 RESCALE, CLAMP = {"kind": "rescale", "factor": 2}, {"kind": "clamp"}
 

@@ -1,0 +1,139 @@
+"""The resolved setting of a variant, and the one reader of dotted paths in it.
+
+    model.d_model, encoder.norm.eps          a path leads through mappings, and to a choice's parameters
+    interventions.rescale.factor             a list of choices is entered by kind
+    placement, norm.eps, attention,          short for the same key of every stack that has it; it has a value where
+    cross_attention, model.layers            those stacks agree
+    encoder.sublayers, model.sublayers       depths, which follow from the others: the residual branches of a stack, 2 a
+                                             layer, or 3 with cross-attention, and those of all stacks
+
+Where a paper writes N it may mean the layers of a stack (``model.layers``; DeepNorm, T-Fixup), the residual branches of
+a stack (Admin), or those of the whole model, 2 a layer of the encoder and 3 of the decoder (Fixup).
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final
+
+from lnlab.keys import Json, canonical
+
+MISSING: Final = object()
+"""Nothing stands at that path, or the stacks disagree there."""
+STACKS = ("encoder", "decoder")
+SHORT: Mapping[str, str] = {
+    "placement": "placement",
+    "norm": "norm",
+    "attention": "attention",
+    "cross_attention": "cross_attention",
+    "model.layers": "layers",
+}
+"""Short forms, and the key of a stack that each stands for."""
+_LAYERS = {stack: (f"{stack}.layers", "model.layers") for stack in STACKS}
+DEPTHS: Mapping[str, tuple[str, ...]] = {
+    **{f"{stack}.sublayers": axes for stack, axes in _LAYERS.items()},
+    "model.sublayers": tuple(dict.fromkeys(axis for axes in _LAYERS.values() for axis in axes)),
+}
+"""Each depth with the axes that it says in another way."""
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """A resolved setting, as the compiler makes it and the store keeps it.
+
+    Attributes:
+        parts: its keys, such as ``task``, ``model`` and ``encoder``; shared with other settings, and never changed.
+    """
+
+    parts: Mapping[str, Json]
+
+    def values(self, path: str) -> list[Json]:
+        """The distinct values at a path: none where nothing stands, one for each different stack of a short form."""
+        if path in DEPTHS:
+            depth = self._depth(path)
+            return [] if depth is None else [depth]
+        value = _descend(self.parts, split(path))
+        if value is not MISSING:
+            return [value]
+        each = [_descend(self.parts, split(long)) for long in self.long_forms(path) if long != path]
+        present = [value for value in each if value is not MISSING]
+        return present if len(present) < 2 else list({canonical(value): value for value in present}.values())
+
+    def at(self, path: str) -> Json:
+        """The value at a path, or ``MISSING`` where nothing stands or the stacks disagree."""
+        values = self.values(path)
+        return values[0] if len(values) == 1 else MISSING
+
+    def long_forms(self, path: str) -> list[str]:
+        """The paths that a short form stands for, one a stack; any other path stands for itself."""
+        below = key_of_stack(path)
+        return [path] if below is None else [f"{stack}.{below}" for stack in STACKS if stack in self.parts]
+
+    def paths(self) -> list[str]:
+        """Every path at which something stands, each once, short forms and depths included."""
+        long = list(_paths(self.parts))
+        short = [
+            head + path.removeprefix(f"{stack}.{key}")
+            for stack in STACKS
+            for head, key in SHORT.items()
+            for path in long
+            if path == f"{stack}.{key}" or path.startswith(f"{stack}.{key}.")
+        ]
+        return list(dict.fromkeys([*long, *short, *(path for path in DEPTHS if self._depth(path))]))
+
+    def _depth(self, path: str) -> int | None:
+        owner = path.partition(".")[0]
+        stacks = [self.parts[s] for s in ((owner,) if owner in STACKS else STACKS) if s in self.parts]
+        return sum(map(_branches, stacks)) or None
+
+
+@lru_cache(maxsize=4096)
+def split(path: str) -> tuple[str, ...]:
+    """``model.layers`` as its words."""
+    return tuple(path.split("."))
+
+
+@lru_cache(maxsize=4096)
+def key_of_stack(path: str) -> str | None:
+    """What a short form is called below a stack: ``layers`` for ``model.layers``; None for any other path."""
+    for short, key in SHORT.items():
+        if path == short or path.startswith(f"{short}."):
+            return key + path.removeprefix(short)
+    return None
+
+
+def axes_said_by(path: str) -> tuple[str, ...]:
+    """The axes whose value is known where that of ``path`` is."""
+    return (path, *DEPTHS.get(path, ()))
+
+
+def inside(value: Json) -> Mapping[str, Json]:
+    """What each next word of a path leads to: in a list of choices, a kind to the only choice of that kind."""
+    if isinstance(value, Mapping):
+        return value
+    each = [choice for choice in value if isinstance(choice, Mapping)] if isinstance(value, list | tuple) else []
+    return {choice["kind"]: choice for choice in each if len(members(value, choice["kind"])) == 1}
+
+
+def members(value: Json, kind: str) -> list[int]:
+    """The places of the choices of that kind in a list; none in what is no list of choices."""
+    each = value if isinstance(value, list | tuple) else ()
+    return [i for i, choice in enumerate(each) if isinstance(choice, Mapping) and choice.get("kind") == kind]
+
+
+def _descend(value: Json, words: tuple[str, ...]) -> Json:
+    for word in words:
+        value = inside(value).get(word, MISSING)
+        if value is MISSING:
+            return MISSING
+    return value
+
+
+def _paths(value: Mapping[str, Json], prefix: str = "") -> Iterator[str]:
+    for word, inner in value.items():
+        yield prefix + word
+        yield from _paths(inside(inner), f"{prefix}{word}.")
+
+
+def _branches(stack: Mapping[str, Json]) -> int:
+    return int(stack.get("layers") or 0) * (3 if stack.get("cross_attention") else 2)

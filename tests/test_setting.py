@@ -1,0 +1,88 @@
+"""One reader of paths for compiler and analysis; depths against what the papers count."""
+
+from pathlib import Path
+
+import pytest
+
+from lnlab.analyse.settings import found_at, has_value
+from lnlab.cli.request import Request, compiled, registries
+from lnlab.compile.variants import Variants
+from lnlab.setting import DEPTHS, MISSING, Setting, axes_said_by
+
+
+def setting(**stacks):
+    return {"model": {"kind": "m", "d_model": 8}, **stacks}
+
+
+BOTH = setting(encoder={"layers": 5}, decoder={"layers": 7, "cross_attention": True})
+
+
+@pytest.mark.parametrize(("path", "depth"), [("encoder", 10), ("decoder", 21), ("model", 31)])
+def test_two_branches_a_layer_and_three_with_cross_attention(path, depth):
+    """The last is Fixup's 2 N + 3 M."""
+    assert Setting(BOTH).at(f"{path}.sublayers") == depth
+
+
+def test_a_decoder_without_cross_attention_counts_like_an_encoder():
+    assert Setting(setting(decoder={"layers": 7, "cross_attention": False})).at("model.sublayers") == 14
+
+
+def test_a_model_has_the_depths_of_its_stacks():
+    assert [p for p in Setting(setting(encoder={"layers": 5})).paths() if p in DEPTHS] == [
+        "encoder.sublayers",
+        "model.sublayers",
+    ]
+    assert not set(Setting(setting()).paths()) & set(DEPTHS)
+
+
+@pytest.mark.parametrize("path", ["encoder.layers", "model.d_model", "sublayers", "model"])
+def test_other_paths_are_no_depths(path):
+    assert path not in DEPTHS
+    assert axes_said_by(path) == (path,)
+
+
+def test_a_depth_says_what_its_layers_are():
+    assert axes_said_by("encoder.sublayers") == ("encoder.sublayers", "encoder.layers", "model.layers")
+    assert set(axes_said_by("model.sublayers")) >= {"encoder.layers", "decoder.layers", "model.layers"}
+
+
+def test_a_short_form_reads_the_stacks_that_have_it():
+    assert Setting(BOTH).at("cross_attention") is True
+    assert Setting(BOTH).values("model.layers") == [5, 7]
+    assert Setting(BOTH).at("model.layers") is MISSING
+    assert (
+        Setting(setting(encoder={"norm": {"kind": "group", "groups": 4}}, decoder={"norm": {}})).at("norm.groups") == 4
+    )
+    assert Setting(setting()).values("norm") == []
+
+
+def test_paths_list_the_short_forms_of_every_stack():
+    known = Setting(setting(encoder={"norm": {"eps": 1}}, decoder={"norm": {"groups": 2}})).paths()
+    assert {"norm", "norm.eps", "norm.groups", "decoder.norm.groups"} <= set(known)
+    assert len(known) == len(set(known))
+    assert "cross_attention" not in known
+
+
+def test_null_asks_for_what_is_absent_and_not_for_stacks_that_disagree():
+    three = [setting(encoder={"layers": 5}, decoder={"layers": 7}), setting(), setting(encoder={"layers": 5})]
+    assert Variants(three).having("model.layers", None) == {1}
+    assert [has_value(each, "model.layers", None) for each in three] == [False, True, False]
+
+
+SPECS = sorted((Path(__file__).parents[1] / "specs").glob("*.yaml"))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("spec", SPECS, ids=lambda path: path.stem)
+def test_compiler_and_analysis_read_every_path_of_a_shipped_spec_alike(spec):
+    plan, _ = compiled(Request(spec, "smoke"), registries(()), assume_data=True)
+    settings = list(plan.settings.values())[:12]
+    variants = Variants(settings)
+    for path in variants.paths:
+        for number, each in enumerate(settings):
+            found = found_at(each, path)
+            assert [value for value, those in variants.at(path) if number in those] == (
+                found if len(found) == 1 else []
+            )
+            for wanted in (*found, None, "none"):
+                assert (number in variants.having(path, wanted)) is has_value(each, path, wanted), (path, wanted)
