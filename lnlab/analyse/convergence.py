@@ -3,17 +3,20 @@ r"""Has a run converged? Rules that decide it from a loss along training, and fr
     stable:   L_e falls with e (Spearman's rho <= 0), and L_n <= L_0 + room
     learned:  L_n < (1 - share) H
     unstuck:  L_n < H - margin,  or  L_e < L_(e-1) for every e > n/2, and L_n <= L_0 + room
+    settled:  L_n <= max(L_0, H) + room
 
-L_0 is the loss before any update, L_e its mean over epoch e (where it was evaluated, its values), n the last epoch, and
-H the entropy of the labels, the loss of a model that knows their frequencies and nothing else. No rule knows of
+L_0 is the loss before any update, of a whole split or else H, and never of one batch: that of 32 sentences may be half
+or twice the whole's. L_e is its mean over epoch e (where it was evaluated, its values), n the last epoch, and H the
+entropy of the labels, the loss of a model that knows their frequencies and nothing else. No rule knows of
 learning rates, so none can be fitted to a table of them. Nothing says which rule a table of C and N was made by:
 ``stable`` passes whatever ends no higher than it began, frozen models too; ``learned`` fails whatever is too slow for
-its epochs; ``unstuck`` fails only what has given up, and calls a run that is slow and still falling converged.
+its epochs; ``unstuck`` fails only what has given up, and calls a run that is slow and still falling converged;
+``settled`` looks at the end alone, and lets pass what was thrown up however high and came back to frequencies alone.
 """
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import fsum, isfinite
 from typing import Annotated, Literal
@@ -25,9 +28,9 @@ from lnlab.registry import Registry
 PARTS = 10
 """Into how many parts a curve is cut where nobody says how long an epoch is."""
 TWICE = 2.0
-"""Times the first loss: a run whose mean over a whole epoch lies above has diverged, even if it comes back."""
+"""Times the loss before any update: a run whose mean over an epoch lies above has diverged, even if it comes back."""
 ROOM = 0.1
-"""Nats by which the first batch, whose loss is that of 32 sentences or so, may happen to lie below the whole."""
+"""Nats by which an epoch that learns nothing may lie above the loss before any update."""
 Room = Annotated[float, Field(ge=0)]
 
 Why = Literal["converged", "diverged", "no better", "rising", "stuck", "too slow", "short"]
@@ -38,16 +41,18 @@ class Curve:
     """A loss along one run, as rules see it.
 
     Attributes:
-        start: before any update, in nats.
+        start: before any update, in nats: of a whole split, or what stands for it.
         means: over each epoch in turn, or at each evaluation after the start, in nats.
         entropy: of the labels, in nats; None where it is not known.
         broke: how the run diverged, in words; empty where it did not.
+        cut: whether a rule ended it while its loss was finite, so that nobody knows where it would have ended.
     """
 
     start: float
     means: tuple[float, ...]
     entropy: float | None = None
     broke: str = ""
+    cut: bool = False
 
 
 @dataclass(frozen=True)
@@ -71,13 +76,18 @@ convergences: Registry[Rule] = Registry("convergence")
 
 
 def of_batches(
-    points: Sequence[tuple[int, float]], epoch: float | None, entropy: float | None = None, broke: str = ""
+    points: Sequence[tuple[int, float]],
+    epoch: float | None,
+    start: float,
+    entropy: float | None = None,
+    broke: str = "",
 ) -> Curve:
     """The curve of losses of single batches: means over epochs; half an epoch that is left over is one more.
 
     Args:
         points: (updates made before, loss of the next batch), rising; at least one.
         epoch: updates an epoch; None: a tenth of the run.
+        start: as in ``Curve``; the loss of the first batch is none.
         entropy: as in ``Curve``.
         broke: as in ``Curve``.
     """
@@ -88,7 +98,7 @@ def of_batches(
     losses = list(parts.values())
     if len(losses) > 1 and 2 * len(losses[-1]) < len(losses[-2]):
         losses[-2:] = [losses[-2] + losses[-1]]
-    return Curve(points[0][1], tuple(map(_mean, losses)), entropy, broke)
+    return Curve(start, tuple(map(_mean, losses)), entropy, broke)
 
 
 def of_evaluations(points: Sequence[tuple[int, float]], entropy: float | None = None, broke: str = "") -> Curve:
@@ -100,8 +110,8 @@ def of_evaluations(points: Sequence[tuple[int, float]], entropy: float | None = 
 def stable(curve: Curve, *, room: Room = ROOM) -> Judged:
     """``ρ(e, L_e) <= 0 and L_n <= L_0 + room``: a loss that does not rise (Spearman, 1904).
 
-    A run diverges by a loss that is not finite, or by a mean over an epoch above twice the first loss. ``room``, in
-    nats, is for a first batch that happens to be easy. What does not learn anything may be stable.
+    A run diverges by a loss that is not finite, or by a mean over an epoch above twice that before any update. ``room``
+    is in nats. What does not learn anything may be stable.
     """
     if early := diverged(curve) or _worse(curve, room):
         return early
@@ -147,13 +157,30 @@ def unstuck(curve: Curve, *, margin: Annotated[float, Field(ge=0)] = 0.01, room:
     return Judged(False, "stuck", f"its loss is stuck at {last:.4g}")
 
 
+@convergences.register("settled")
+def settled(curve: Curve, *, room: Room = ROOM) -> Judged:
+    """``L_n <= max(L_0, H) + room``: ends finite and no worse than it began, however high in between (Yu, 2024).
+
+    ``room`` is in nats. Runs must be let go on while their loss is finite (``stop: non_finite``): of one that another
+    rule ended nobody knows whether it would have settled.
+    """
+    if curve.cut:
+        return Judged(False, "short", "a stop rule ended it while its loss was finite")
+    if early := _broken(replace(curve, means=curve.means[-1:])):
+        return early
+    last, level = curve.means[-1], max(curve.start, curve.entropy or 0.0) + room
+    if last <= level:
+        return Judged(True, "converged", f"its loss ends at {last:.4g}, no more than {level:.4g}")
+    return Judged(False, "no better", f"its loss ends at {last:.4g}, above {level:.4g}")
+
+
 def diverged(curve: Curve) -> Judged | None:
     """That a curve is broken, or that its mean over an epoch lies above twice its start; None if neither."""
     if broken := _broken(curve):
         return broken
     for number, mean in enumerate(curve.means, 1):
         if mean > TWICE * curve.start:
-            what = f"its mean loss in epoch {number} is {mean:.4g}, above twice its first, {curve.start:.4g}"
+            what = f"its mean loss in epoch {number} is {mean:.4g}, above twice that at the start, {curve.start:.4g}"
             return Judged(False, "diverged", what)
     return None
 
@@ -171,7 +198,7 @@ def _worse(curve: Curve, margin: float) -> Judged | None:
     last = curve.means[-1]
     if last <= curve.start + margin:
         return None
-    return Judged(False, "no better", f"its loss ends at {last:.4g}, above its first, {curve.start:.4g}")
+    return Judged(False, "no better", f"its loss ends at {last:.4g}, above that at the start, {curve.start:.4g}")
 
 
 def _unlearned(curve: Curve) -> Why:

@@ -3,7 +3,8 @@
 A loss is told by its ``split``, and by whose ``statistics`` norms over the batch take: in training those of the batch
 at hand, in an evaluation the running ones. A batch norm may fail in one of the two only (Wang et al., 2022).
 
-    train, batch          the losses of the training batches, as means over epochs
+    train, batch          the losses of the training batches, as means over epochs; what they began at is the nll of a
+                          whole split before any update (``_STARTS``), or else the entropy of the labels
     validation, running   the nll at each evaluation
     train, running        the same of the training split, where ``evaluation`` looks at it
     validation, batch     with the statistics of validation batches, where ``batch_evaluation`` looks at it
@@ -23,10 +24,13 @@ from lnlab.tables import ENDED, Results, schema
 TOLD_BY = ("rule", "split")
 """What a selection of these quantities has to say, as each run has a number for each."""
 PARTS = ("loss", "epoch_loss", "nll", "batch_nll", "unigram_entropy", "epoch")
-NEEDS = "a loss at more than one step"
+NEEDS = "a loss at more than one step, and what it was before any update"
 MOST = 0.9
 """Of the drop of a loss, what makes it converged in time."""
 _EVALUATED = (("validation", "running", "nll"), ("train", "running", "nll"), ("validation", "batch", "batch_nll"))
+_STARTS = (("train", "nll"), ("validation", "batch_nll"), ("validation", "nll"))
+"""Where the loss before any update is read, the first that was evaluated at step 0. In evaluation mode a fresh batch
+norm is the identity, so a split's nll with the statistics of its batches comes before the one without."""
 Points = list[tuple[int, float]]
 
 
@@ -86,13 +90,14 @@ def courses(results: Results) -> list[Course]:
     """
     ended = results.runs.filter(pl.col("steps") > 0, pl.col("status").is_in(ENDED))
     entropy = {run: found[0][1] for run, found in _points(results, "unigram_entropy", "train").items()}
+    exploded = _exploded(results)
     found: list[Course] = []
     for split, statistics, each in _losses(results):
         for run, variant, seed, status, reason in ended.select(*STATE[:3], "status", "reason").iter_rows():
             broke = (reason or "it diverged") if status == "diverged" else ""
             at, start, means = each.get(run, ((), math.nan, ()))
             if broke or run in each:
-                made = Curve(start, means, entropy.get(run), broke)
+                made = Curve(start, means, entropy.get(run), broke, bool(broke) and run not in exploded)
                 found.append(Course(run, variant, seed, at[-1] if at else 0, split, statistics, at, made))
     return found
 
@@ -142,18 +147,35 @@ def _losses(results: Results) -> Iterator[tuple[str, str, _Loss]]:
 def _of_batches(results: Results) -> _Loss:
     """Of training batches: the means over epochs that training recorded, else made of its losses."""
     losses, recorded = _points(results, "loss", "train"), _points(results, "epoch_loss", "train")
+    starts = _starts(results)
     lengths = {run: t / n for run, each in _points(results, "epoch", "train").items() for t, n in each[-1:] if n}
     found: _Loss = {}
-    for run, points in losses.items():
+    for run, points in ((run, each) for run, each in losses.items() if run in starts):
         if run in recorded:
             at, means = zip(*recorded[run], strict=True)
-            found[run] = at, points[0][1], means
+            found[run] = at, starts[run], means
         else:
-            made, last = of_batches(points, lengths.get(run)), points[-1][0] + 1
+            made, last = of_batches(points, lengths.get(run), starts[run]), points[-1][0] + 1
             length = lengths.get(run) or last / len(made.means)
             ends = (min(math.ceil(n * length), last) for n in range(1, len(made.means)))
             found[run] = (*ends, last), made.start, made.means
     return found
+
+
+def _starts(results: Results) -> dict[str, float]:
+    """The loss before any update, by run: of a whole split, or else the entropy of the labels."""
+    found = {run: each[0][1] for run, each in _points(results, "unigram_entropy", "train").items()}
+    for split, quantity in reversed(_STARTS):
+        at_once = {run: each[0] for run, each in _points(results, quantity, split).items()}
+        found |= {run: loss for run, (step, loss) in at_once.items() if step == 0}
+    return found
+
+
+def _exploded(results: Results) -> set[str]:
+    """The runs of which some loss is not finite: nothing but that ends a run for good."""
+    table = results.tables["curves"]
+    losses = pl.col("quantity").is_in(["loss", "nll", "batch_nll", "epoch_loss"])
+    return set(table.filter(losses & ~pl.col("value").is_finite())["run"])
 
 
 def _points(results: Results, quantity: str, split: str) -> dict[str, Points]:

@@ -13,7 +13,7 @@ from lnlab.registry import Flawed
 H = 0.9157
 EPOCH, EPOCHS = 57, 10
 STEPS = EPOCH * EPOCHS
-NAMES = ("stable", "learned", "unstuck")
+NAMES = ("stable", "learned", "unstuck", "settled")
 WAVE = [math.sin(7 * t) + math.sin(3.3 * t + 1) for t in range(STEPS)]
 """What stands for the noise of batches: of mean nearly 0 over an epoch, and the same each time."""
 
@@ -24,7 +24,7 @@ def judged(curve, **given):
 
 def batches(f, noise=0.05, broke="", steps=STEPS):
     """The curve of ``f(t)``, t from 0 to 1, with the noise of batches on it."""
-    return of_batches([(t, f(t / STEPS) + noise * WAVE[t]) for t in range(steps)], EPOCH, H, broke)
+    return of_batches([(t, f(t / STEPS) + noise * WAVE[t]) for t in range(steps)], EPOCH, f(0), H, broke)
 
 
 def looked(*values, broke=""):
@@ -109,11 +109,28 @@ CURVES = {
     "nothing but a start": (looked(1.2), 0, 0, 0),
     "one evaluation": (looked(1.2, 0.5), 1, 1, 1),
 }
+UNSETTLED = {
+    "diverges exponentially",
+    "diverges to a finite height",
+    "diverges late",
+    "not a number in the first epoch",
+    "not a number at the end",
+    "not a number at the start",
+    "ended by its rule",
+    "ended by its rule after one update",
+    "spike at the very end",
+    "oscillates wildly",
+    "oscillates upwards",
+    "evaluations of a broken evaluation mode",
+    "nothing but a start",
+}
+"""The curves that do not end near their start or the entropy of the labels; all others do, whatever came before."""
+CURVES = {name: (*row, int(name not in UNSETTLED)) for name, row in CURVES.items()}
 
 
 def test_there_are_at_least_forty_curves_and_each_rule_tells_many_of_either_kind():
     assert len(CURVES) >= 40
-    for place in (1, 2, 3):
+    for place in (1, 2, 3, 4):
         labels = [row[place] for row in CURVES.values()]
         assert min(labels.count(0), labels.count(1)) >= 10
 
@@ -140,6 +157,7 @@ def test_the_fate_of_a_curve_is_told(name):
         ("slow and straight", "learned", "too slow"),
         ("oscillates upwards", "unstuck", "no better"),
         ("nothing but a start", "learned", "short"),
+        ("oscillates wildly", "settled", "no better"),
     ],
 )
 def test_the_reason_is_told(name, rule, why):
@@ -151,13 +169,38 @@ def test_the_rule_that_ended_a_run_is_its_reason():
 
 
 def test_means_are_of_epochs_and_half_an_epoch_left_over_is_one_more():
-    of = lambda steps: of_batches([(t, float(t)) for t in range(steps)], 10).means  # noqa: E731
+    of = lambda steps: of_batches([(t, float(t)) for t in range(steps)], 10, 1.0).means  # noqa: E731
     assert of(30) == (4.5, 14.5, 24.5)
     assert of(35) == (4.5, 14.5, 24.5, 32.0)
     assert of(34) == (4.5, 14.5, 26.5)
     assert of(4) == (1.5,)
-    assert len(of_batches([(t, 1.0) for t in range(200)], None).means) == 10
-    assert of_batches([(t, 1.0) for t in range(5)], 2.5).means == (1.0, 1.0)
+    assert len(of_batches([(t, 1.0) for t in range(200)], None, 1.0).means) == 10
+    assert of_batches([(t, 1.0) for t in range(5)], 2.5, 1.0).means == (1.0, 1.0)
+
+
+def test_a_rule_does_not_depend_on_the_first_batch():
+    """Of 32 sentences: .64 or 2.3 where the whole has 1.1; epochs of 1.4 nats lie above twice the one alone."""
+    losses = [[(0, first), *((t, 1.4) for t in range(1, 40))] for first in (0.64, 1.1, 2.3)]
+    found = [judged(of_batches(points, 10, 1.1, H)) for points in losses]
+    assert {each["stable"].why for each in found} == {"no better"}
+    assert {each["settled"].converged for each in found} == {False}
+    higher = [judged(of_batches(points, 10, 1.35, H)) for points in losses]
+    assert {each["settled"].converged for each in higher} == {True}
+
+
+def test_what_a_rule_ended_while_finite_is_not_known_to_settle():
+    curve = Curve(1.2, (0.9, 150.0), H, "train loss is 150 at step 60", cut=True)
+    assert {name: each.why for name, each in judged(curve).items()} == {
+        **dict.fromkeys(("stable", "learned", "unstuck"), "diverged"),
+        "settled": "short",
+    }
+
+
+def test_settled_comes_back_from_any_height():
+    settled = convergences.builder(convergences.resolve({"kind": "settled"}))
+    assert settled(Curve(1.0, (1e11, 1e6, 0.944), H)).converged
+    assert settled(Curve(0.6, (0.9, H + 0.09), H)).converged
+    assert not settled(Curve(0.6, (0.9, H + 0.11), H)).converged
 
 
 def test_a_parameter_moves_the_level():

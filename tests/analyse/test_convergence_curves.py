@@ -102,7 +102,7 @@ def test_each_loss_is_judged_by_each_rule(made):
         0,
         1,
     ]
-    assert select(results, {"quantity": "converged"}).height == 2 * 2 * 3
+    assert select(results, {"quantity": "converged"}).height == 2 * 2 * 4
 
 
 def test_a_batch_norm_may_fail_in_one_mode_only(made):
@@ -123,6 +123,39 @@ def test_recorded_means_over_epochs_are_those_of_the_batches(made):
     assert first.curve.means == pytest.approx(GOOD)
     assert second.curve.means == pytest.approx((0.8 + (1.2 - 0.8) / 10 + 0.0045, *GOOD[1:]))
     assert (first.curve.start, second.curve.start, first.curve.entropy) == (1.2, 1.2, H)
+
+
+def start(results):
+    return {c.seed: c.curve.start for c in courses(results) if (c.split, c.statistics) == ("train", "batch")}
+
+
+def test_a_run_starts_at_the_loss_of_a_whole_split_and_never_at_that_of_a_batch(made):
+    """The first batch has 1.2; the training split 1.5, the validation split 1.4 with its batches, 1.3 without."""
+    results = made({("post", 0.1, 1): Run()})
+    curves = results.tables["curves"]
+    at_once = (pl.col("step") == 0) & (pl.col("quantity") == "nll")
+    splits = [("train", "nll", 1.5), ("validation", "batch_nll", 1.4), ("validation", "nll", 1.3)]
+    base = curves.filter(~at_once)
+    one = curves.filter(at_once).head(1)
+    rows = [one.with_columns(split=pl.lit(s), quantity=pl.lit(q), value=pl.lit(x)) for s, q, x in splits]
+    for number, expected in enumerate((1.5, 1.4, 1.3, H)):
+        tables = dict(results.tables) | {"curves": pl.concat([base, *rows[number:]])}
+        assert start(Results(results.runs, results.axes, tables)) == {1: expected}
+    gone = base.filter(pl.col("quantity") != "unigram_entropy")
+    assert start(Results(results.runs, results.axes, dict(results.tables) | {"curves": gone})) == {}
+
+
+def test_a_run_that_a_rule_ended_at_a_finite_loss_is_not_known_to_settle(made):
+    ended = {("post", 0.1, s): Run(train=(0.8, 9.0), status="diverged") for s in (1, 2)}
+    results = made(ended)
+    curves = results.tables["curves"]
+    last = (pl.col("seed") == 2) & (pl.col("quantity") == "loss") & (pl.col("step") == 19)
+    broken = curves.with_columns(value=pl.when(last).then(math.nan).otherwise("value"))
+    found = select(
+        Results(results.runs, results.axes, dict(results.tables) | {"curves": broken}),
+        {"quantity": "converged", "rule": "settled", "split": "train"},
+    )
+    assert found.select("seed", "value").rows() == [(2, 0.0)]
 
 
 def test_a_run_that_diverged_has_not_converged_though_it_was_never_evaluated(made):
