@@ -2,9 +2,9 @@
 
 Text -> spec -> plan -> live model -> rows -> Parquet -> frames -> verdicts -> pages; never back.
 
-The ground (``errors registry keys randomness tables``) carries the front end (``spec``, ``compile``), the torch wing
+The ground (``errors registry keys randomness tables``) carries the front end (``specfile``, ``compile``), the torch wing
 (``corpora nn optim tasks probes interventions execute``), the store, and the frame wing (``analyse claims report``);
-``cli`` is the front door.
+``app`` holds what the commands do, ``cli`` is the front door.
 """
 
 from importlib import import_module

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from importlib import import_module
-from pkgutil import iter_modules
+from pkgutil import walk_packages
 from typing import Any
 
 import lnlab.corpora
@@ -13,7 +13,7 @@ import lnlab.probes
 import lnlab.tasks
 from lnlab.corpora.corpus import corpora
 from lnlab.corpora.labelled import labelled
-from lnlab.corpora.tokenizers import tokenizers
+from lnlab.corpora.vocabulary.tokenizers import tokenizers
 from lnlab.interventions.intervention import interventions
 from lnlab.nn.attention import attentions
 from lnlab.nn.inits import inits
@@ -29,7 +29,7 @@ from lnlab.registry import Registry
 from lnlab.tasks.task import tasks
 
 for _room in (lnlab.corpora, lnlab.tasks, lnlab.nn, lnlab.optim, lnlab.probes, lnlab.interventions):
-    for _module in iter_modules(_room.__path__, f"{_room.__name__}."):
+    for _module in walk_packages(_room.__path__, f"{_room.__name__}."):
         import_module(_module.name)
 
 REGISTRIES: Mapping[str, Registry[Any]] = {

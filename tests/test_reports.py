@@ -4,16 +4,16 @@ from pathlib import Path
 
 import pytest
 
+from lnlab.app.plan_facts import claims_of
 from lnlab.catalogue import REGISTRIES
-from lnlab.cli.facts import claims_of
 from lnlab.compile.decisions import from_json
 from lnlab.compile.front import compile_front, naming
-from lnlab.report.coverage import covered, drawable, known, of_claim
+from lnlab.report.committed.held_rows import covered, drawable, known, of_claim
+from lnlab.report.committed.judge_again import follows
+from lnlab.report.committed.matching import match
 from lnlab.report.folder import read_folder
-from lnlab.report.matching import match
 from lnlab.report.registries import FRAME_REGISTRIES
-from lnlab.report.rejudge import follows
-from lnlab.spec.load import parse
+from lnlab.specfile.load import parse
 
 FOLDERS = sorted((Path(__file__).parents[1] / "reports").glob("*/real"))
 EVERY = {**REGISTRIES, **FRAME_REGISTRIES}

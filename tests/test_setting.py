@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from lnlab.analyse.settings import found_at, has_value
-from lnlab.cli.request import Request, compiled, registries
-from lnlab.compile.variants import Variants
+from lnlab.analyse.select.settings import found_at, has_value
+from lnlab.app.request import Request, compiled, registries
+from lnlab.compile.selection.variants import Variants
 from lnlab.setting import DEPTHS, MISSING, Setting, axes_said_by
 
 

@@ -9,11 +9,11 @@ import pytest
 
 from lnlab.catalogue import REGISTRIES
 from lnlab.compile.plan import compile_plan
-from lnlab.compile.reference import reference
-from lnlab.compile.schema import schema
-from lnlab.corpora.fetch import data_roots
+from lnlab.compile.reference.reference import reference
+from lnlab.compile.reference.schema import schema
+from lnlab.corpora.files.fetch import data_roots
 from lnlab.report.registries import FRAME_REGISTRIES
-from lnlab.spec.load import load
+from lnlab.specfile.load import load
 
 ROOT = Path(__file__).parents[1]
 SPECS = sorted((ROOT / "specs").glob("*.yaml"))

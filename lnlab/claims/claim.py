@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Literal
 
-from lnlab.analyse.scope import scope
-from lnlab.analyse.select import NothingSelected, runs_with, select
+from lnlab.analyse.select.scope import scope
+from lnlab.analyse.select.select import NothingSelected, runs_with, select
 from lnlab.claims.comparing import comparing
 from lnlab.errors import LabError, Problem
 from lnlab.facts import Facts

@@ -3,12 +3,12 @@
 from collections.abc import Mapping
 from typing import Any
 
-from lnlab.analyse.quantities import fact
-from lnlab.analyse.select import about_settings
-from lnlab.claims.chain import parsed
+from lnlab.analyse.quantities.quantity import fact
+from lnlab.analyse.select.select import about_settings
+from lnlab.claims.order_chain import parsed
 from lnlab.keys import Json
-from lnlab.spec.columns import COLUMNS
-from lnlab.spec.references import REFERENCE, SAME
+from lnlab.specfile.columns import COLUMNS
+from lnlab.specfile.references import REFERENCE, SAME
 
 
 def comparing(claim: Mapping[str, Any]) -> Mapping[str, Any]:

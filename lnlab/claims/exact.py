@@ -5,9 +5,9 @@ from collections.abc import Mapping
 
 import polars as pl
 
-from lnlab.analyse.endings import endings
-from lnlab.analyse.select import NothingSelected, select, why_empty
-from lnlab.analyse.stopped import STOPPED
+from lnlab.analyse.select.early_stops import STOPPED
+from lnlab.analyse.select.run_status import endings
+from lnlab.analyse.select.select import NothingSelected, select, why_empty
 from lnlab.claims.claim import Finding, Word
 from lnlab.claims.region import Region
 from lnlab.keys import Json

@@ -11,7 +11,7 @@ from statistics import fmean
 
 from scipy.special import bdtr
 
-from lnlab.analyse.intervals import student, tail
+from lnlab.analyse.statistics.intervals import student, tail
 from lnlab.claims.claim import Verdict, Word
 from lnlab.claims.holm import holm
 from lnlab.claims.region import Region

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from lnlab.analyse.series import Series
+from lnlab.analyse.select.series import Series
 from lnlab.claims.claim import Finding
 from lnlab.claims.region import Region
 from lnlab.claims.sample import Sample, notes, of_one, waiting

@@ -8,7 +8,7 @@ import math
 import sys
 from dataclasses import dataclass
 
-from lnlab.analyse.intervals import Interval
+from lnlab.analyse.statistics.intervals import Interval
 from lnlab.claims.claim import Word
 from lnlab.errors import LabError, Problem
 

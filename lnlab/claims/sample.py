@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from lnlab.analyse.series import Series, widest
+from lnlab.analyse.select.series import Series, widest
 from lnlab.errors import LabError, Problem
 
 TOO_MANY = 0.2  # above this share of seeds without a number, Student's interval speaks only for the survivors

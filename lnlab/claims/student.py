@@ -9,7 +9,7 @@ The sign test asks whether more than half of all seeds lie in the region (an exa
 import math
 from dataclasses import replace
 
-from lnlab.analyse.intervals import Interval, clopper_pearson, sd_range, seeds_needed, student
+from lnlab.analyse.statistics.intervals import Interval, clopper_pearson, sd_range, seeds_needed, student
 from lnlab.claims.claim import Finding, Word
 from lnlab.claims.region import Region, decide, distance, printed
 from lnlab.claims.sample import Sample, counted, least, notes, obstacle

@@ -15,7 +15,7 @@ from lnlab.cli import check, data, init, kinds, plan, query, report, run, status
 from lnlab.cli.codes import BROKEN_PIPE, INTERRUPTED, SIGNAL, WRONG
 from lnlab.cli.terminal import leave_pipe, one_line, tolerate_encoding
 from lnlab.errors import LabError
-from lnlab.execute.stopping import Stopped, raising_stops
+from lnlab.execute.interrupts import Stopped, raising_stops
 from lnlab.userfiles import user_path
 
 app = typer.Typer(

@@ -5,32 +5,32 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from lnlab.app.judging import located
+from lnlab.app.plan_facts import asked_of, claims_of
+from lnlab.app.request import registries
 from lnlab.cli.codes import FAILED
 from lnlab.cli.drawn import Drawing, print_report
-from lnlab.cli.facts import asked_of, claims_of
-from lnlab.cli.judging import located
 from lnlab.cli.options import refuse_without_plugins
-from lnlab.cli.request import registries
 from lnlab.cli.terminal import count, print_json
 from lnlab.compile.decisions import from_json as decision
 from lnlab.compile.digests import asked
 from lnlab.compile.front import compile_front, naming, sound_claims
 from lnlab.errors import LabError, Problem, ReportError
 from lnlab.keys import Json, digest
-from lnlab.report.coverage import drawable, of_section, said
+from lnlab.report.committed.held_rows import drawable, of_section, said
+from lnlab.report.committed.judge_again import Before, judge_again
+from lnlab.report.committed.matching import match
 from lnlab.report.facts import ReportFacts
 from lnlab.report.folder import read_folder, save_folder
-from lnlab.report.html import template_folders
-from lnlab.report.matching import match
-from lnlab.report.rejudge import Before, judge_again
+from lnlab.report.page.html import template_folders
 from lnlab.report.write import render
-from lnlab.spec.load import content, load, parse, survey
+from lnlab.specfile.load import content, load, parse, survey
 
 if TYPE_CHECKING:
+    from lnlab.app.request import Registries
     from lnlab.claims.claim import Claim
-    from lnlab.cli.request import Registries
     from lnlab.report.write import Report
-    from lnlab.spec.load import Document
+    from lnlab.specfile.load import Document
 
 
 @dataclass(frozen=True)

@@ -5,16 +5,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from lnlab.app.request import Request, compiled, registries
 from lnlab.cli.options import AsJson, Overrides, Plugins, Profile, Specs
-from lnlab.cli.request import Request, compiled, registries
 from lnlab.cli.terminal import count, out, print_json
 from lnlab.cli.undecidable import note, undecidable
 from lnlab.errors import LabError, Problem
 
 if TYPE_CHECKING:
-    from lnlab.cli.request import Registries
+    from lnlab.app.request import Registries
     from lnlab.compile.plan import Plan
-    from lnlab.spec.load import Document
+    from lnlab.specfile.load import Document
 
 EXAMPLE = "Example: [bold]lnlab check specs/*.yaml[/bold]"
 BUILT = ("task", "model", "encoder", "decoder", "init", "optimizer", "interventions")
@@ -56,7 +56,7 @@ def check(
 
 def _asked(specs: Sequence[Path], profile: str | None, problems: list[Problem], *, whole: bool) -> Iterator[Asked]:
     """Each spec with each of its profiles; a file that cannot be read is a problem, and the next is read."""
-    from lnlab.spec.load import content, survey
+    from lnlab.specfile.load import content, survey
 
     for spec in specs:
         try:
@@ -115,7 +115,7 @@ def distinct(plan: "Plan", built: Sequence[str] = BUILT) -> list[str]:
 
 def _build(document: "Document", plan: "Plan", variants: Sequence[str], known: "Registries") -> None:
     """Build these variants, and all rules; what cannot be built names its line and its variant."""
-    from lnlab.compile.explain import label
+    from lnlab.compile.reference.explain import label
     from lnlab.execute.meta import build_on_meta, build_rules
 
     problems = []

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
 
+from lnlab.app.request import registries
 from lnlab.cli.options import AsJson, Plugins, Quiet
-from lnlab.cli.request import registries
 from lnlab.cli.terminal import err, out, print_json, quantity, table
 
 if TYPE_CHECKING:
-    from lnlab.corpora.fetch import Progress as Report
+    from lnlab.corpora.files.fetch import Progress as Report
 
 data = typer.Typer(
     help="Corpora: which there are, and how they get here.",
@@ -31,7 +31,7 @@ def list_corpora(plugins: Plugins, as_json: AsJson = False) -> None:
     registries(plugins)
     from dataclasses import asdict
 
-    from lnlab.corpora.fetch import data_roots
+    from lnlab.corpora.files.fetch import data_roots
     from lnlab.corpora.listing import listing
 
     found = listing(data_roots(Path()))

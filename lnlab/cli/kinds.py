@@ -33,15 +33,15 @@ def list_kinds(
 
     Every piece with its parameters, their defaults, its formula and its source.
     """
-    from lnlab.cli.request import registries
+    from lnlab.app.request import registries
 
     known = registries(plugins)
     if schema:
-        from lnlab.compile.schema import schema as schema_of
+        from lnlab.compile.reference.schema import schema as schema_of
 
         print_json(schema_of(known))
     elif reference:
-        from lnlab.compile.reference import reference as reference_of
+        from lnlab.compile.reference.reference import reference as reference_of
 
         out().out(reference_of(known), end="")
     elif name is not None and kind is not None:
@@ -85,7 +85,7 @@ def _show(entry: "Entry[Any]", as_json: bool, measured: str | None) -> None:
         as_json: whether to print JSON.
         measured: that quantity.
     """
-    from lnlab.compile.reference import parameters
+    from lnlab.compile.reference.reference import parameters
 
     text = _paragraphs((getdoc(entry.build) or "").replace("``", "`"))
     if as_json:
@@ -115,8 +115,8 @@ def _print(entries: "list[Entry[Any]]", as_json: bool) -> None:
 
 def _unit(quantity: str) -> str:
     """What a quantity is and its unit, where a report has words for it."""
-    from lnlab.report.glossary import QUANTITIES
-    from lnlab.report.wording import definition
+    from lnlab.report.words.glossary import QUANTITIES
+    from lnlab.report.words.wording import definition
 
     return f"{definition(quantity)}; " if quantity in QUANTITIES else ""
 

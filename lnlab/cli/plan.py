@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from lnlab.cli.missing import grouped
+from lnlab.app.missing_work import grouped
+from lnlab.app.request import Request, compiled, open_store, registries
 from lnlab.cli.options import AsJson, Folder, Overrides, Plugins, Profile, Spec
-from lnlab.cli.request import Request, compiled, open_store, registries
 from lnlab.cli.terminal import count, duration, out, print_json, quantity
 from lnlab.cli.undecidable import judged_seeds, note, undecidable
 
 if TYPE_CHECKING:
+    from lnlab.app.request import Registries
     from lnlab.cli.rate import Rate
-    from lnlab.cli.request import Registries
     from lnlab.compile.decisions import Decision
     from lnlab.compile.plan import Plan, Trajectory
     from lnlab.store.store import Store
@@ -42,8 +42,8 @@ def plan(
     """
     from lnlab.cli.rate import measured_rate, past_rate
     from lnlab.cli.work import workers_here
-    from lnlab.compile.cost import machine_memory
-    from lnlab.compile.explain import explain
+    from lnlab.compile.cost.cost import machine_memory
+    from lnlab.compile.reference.explain import explain
 
     request, store = Request(spec, profile, tuple(overrides), tuple(plugins)), open_store(folder)
     known = registries(plugins)
@@ -91,9 +91,9 @@ def described(
     memory: int,
 ) -> dict[str, Any]:
     """The plan in numbers, as plain values."""
-    from lnlab.compile.cost import cost
+    from lnlab.compile.cost.cost import cost
+    from lnlab.compile.cost.memory import room
     from lnlab.compile.decisions import as_json
-    from lnlab.compile.room import room
 
     units = [unit for unit, _ in pending]
     here = room(units or made.trajectories, known, workers, memory)

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from lnlab.app.query_views import VIEWS, columns, described, views
+from lnlab.app.request import Request, kept, last, open_store
 from lnlab.cli.options import AsJson, Folder, Overrides, Plugins, Profile
-from lnlab.cli.request import Request, kept, last, open_store
 from lnlab.cli.terminal import count, err, one_line, out, print_json, quantity, table
-from lnlab.cli.views import VIEWS, columns, described, views
 from lnlab.errors import LabError, Problem, nearest
 from lnlab.userfiles import user_path
 

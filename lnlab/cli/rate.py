@@ -14,12 +14,12 @@ from statistics import median
 from typing import TYPE_CHECKING
 
 from lnlab.cli.work import costs_of
-from lnlab.compile.cost import cost, machine_memory
-from lnlab.compile.room import room
+from lnlab.compile.cost.cost import cost, machine_memory
+from lnlab.compile.cost.memory import room
 from lnlab.compile.work import Measurement, Trajectory
 from lnlab.errors import StoreError
-from lnlab.execute.pieces import Pieces
-from lnlab.execute.sweep import sweep
+from lnlab.execute.registry_loader import Pieces
+from lnlab.execute.scheduler import sweep
 from lnlab.execute.unit import Event
 from lnlab.registry import Flawed
 from lnlab.store.plans import newest_first
@@ -27,7 +27,7 @@ from lnlab.store.store import Store
 from lnlab.tables import Results
 
 if TYPE_CHECKING:
-    from lnlab.cli.request import Registries, Request
+    from lnlab.app.request import Registries, Request
 
 PLANS = 5
 """How many of the plans used last are asked."""

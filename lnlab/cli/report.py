@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from lnlab.app.request import Request, kept, last, open_store
 from lnlab.cli.codes import FAILED
 from lnlab.cli.drawn import Drawing, print_report
 from lnlab.cli.options import AsJson, Folder, Overrides, Plugins, Profile, Quiet, refuse_without_plugins
-from lnlab.cli.request import Request, kept, last, open_store
 from lnlab.cli.terminal import print_json
 from lnlab.errors import Problem, ReportError
 from lnlab.userfiles import user_path
@@ -95,7 +95,7 @@ def _written(
     store: "Store", stored: "Stored", target: Path | None, plugins: list[Path], how: Drawing
 ) -> "tuple[Report, Path]":
     """The report of a plan, and its folder."""
-    from lnlab.cli.judging import judged
+    from lnlab.app.judging import judged
     from lnlab.report.facts import from_json
     from lnlab.report.write import report_folder, write_report
 

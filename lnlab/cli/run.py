@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from lnlab.app.missing_work import failures, outstanding, statuses
+from lnlab.app.request import Request, open_store, remembered
+from lnlab.app.run_summary import Done
 from lnlab.cli.codes import CONTRADICTED, FAILED, SIGNAL
-from lnlab.cli.done import Done
-from lnlab.cli.missing import failures, outstanding, statuses
 from lnlab.cli.options import AsJson, Folder, Overrides, Plugins, Profile, Quiet, Spec
-from lnlab.cli.request import Request, open_store, remembered
 from lnlab.cli.terminal import count, duration, err, out, print_json
 from lnlab.cli.verdicts import as_plain, headline, reasons, verdict_table
 from lnlab.errors import StoreError
@@ -60,7 +60,7 @@ def run(
     SIGHUP. A claim that the rows show to be ill-posed changes none of these: its line says where and why, and the
     others are judged.
     """
-    from lnlab.cli.judging import judged
+    from lnlab.app.judging import judged
 
     request, store = Request(spec, profile, tuple(overrides), tuple(plugins)), open_store(folder)
     done = _reused(store, request, retry_failed=retry_failed)
@@ -150,7 +150,7 @@ def _print(done: Done, results: "Results", verdicts: "Sequence[Verdict]") -> Non
 def chosen(stored: "Stored") -> list[str]:
     """What was chosen on tuning seeds, a line each."""
     from lnlab.compile.decisions import from_json
-    from lnlab.compile.explain import chosen as in_words
+    from lnlab.compile.reference.explain import chosen as in_words
 
     return [f"chosen: {in_words(from_json(decision))}" for decision in stored.decisions]
 

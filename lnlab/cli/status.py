@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from lnlab.cli.missing import failures, grouped, settled, statuses
+from lnlab.app.missing_work import failures, grouped, settled, statuses
+from lnlab.app.request import open_store, refuse_absent_profile
 from lnlab.cli.options import AsJson, Folder, MaybeSpec, Profile
-from lnlab.cli.request import open_store, refuse_absent_profile
 from lnlab.cli.terminal import count, out, print_json, quantity
 from lnlab.errors import LabError, Problem
 

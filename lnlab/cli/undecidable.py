@@ -8,7 +8,7 @@ from lnlab.keys import Json
 from lnlab.registry import Choice
 
 if TYPE_CHECKING:
-    from lnlab.cli.request import Registries
+    from lnlab.app.request import Registries
     from lnlab.compile.plan import Plan
 
 
@@ -20,7 +20,7 @@ def judged_seeds(made: "Plan", claim: Choice) -> int:
 
 def undecidable(made: "Plan", known: "Registries") -> list[int]:
     """The seeds of each claim of a plan that has too few for any verdict, in the order of the spec."""
-    from lnlab.claims.seeds import fewest
+    from lnlab.claims.least_seeds import fewest
 
     steps = _steps(made)
     found = []
@@ -33,8 +33,8 @@ def undecidable(made: "Plan", known: "Registries") -> list[int]:
 
 def note(few: list[int], claims: int) -> str:
     """``2 seeds; 4 of 6 claims stay undecided, as ...``; nothing where every claim can be decided."""
+    from lnlab.claims.least_seeds import N_SHARES
     from lnlab.claims.sample import N_INIT, N_TRAINED
-    from lnlab.claims.seeds import N_SHARES
 
     if not few:
         return ""

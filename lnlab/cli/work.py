@@ -4,28 +4,28 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from lnlab.analyse.deciding import decide
-from lnlab.cli.done import Done
-from lnlab.cli.facts import facts_of
-from lnlab.cli.missing import outstanding
+from lnlab.analyse.tuning.decide import decide
+from lnlab.app.missing_work import outstanding
+from lnlab.app.plan_facts import facts_of
+from lnlab.app.request import Request, compiled, registries
+from lnlab.app.run_summary import Done
 from lnlab.cli.progress import progress
-from lnlab.cli.request import Request, compiled, registries
 from lnlab.cli.terminal import quantity
-from lnlab.compile.cost import cost, machine_memory
+from lnlab.compile.cost.cost import cost, machine_memory
+from lnlab.compile.cost.memory import LIBRARIES, Room, room
 from lnlab.compile.decisions import Decision
-from lnlab.compile.explain import label
 from lnlab.compile.plan import Plan, Trajectory
-from lnlab.compile.room import LIBRARIES, Room, room
+from lnlab.compile.reference.explain import label
 from lnlab.errors import LabError, Problem
-from lnlab.execute.pieces import Pieces
 from lnlab.execute.pool import cores
-from lnlab.execute.sweep import sweep
-from lnlab.store.pending import Miss
+from lnlab.execute.registry_loader import Pieces
+from lnlab.execute.scheduler import sweep
+from lnlab.store.missing_work import Miss
 from lnlab.store.plans import Stored
 from lnlab.store.store import Store
 
 if TYPE_CHECKING:
-    from lnlab.cli.request import Registries
+    from lnlab.app.request import Registries
 
 
 @dataclass(frozen=True)

@@ -4,31 +4,31 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from lnlab.compile.axes import Axes
-from lnlab.compile.choices import Registries
-from lnlab.compile.choosing import SELECT, choosing
-from lnlab.compile.cost import machine_memory
+from lnlab.compile.checks.probe_times import looks
+from lnlab.compile.content_keys import Identities
+from lnlab.compile.cost.cost import machine_memory
 from lnlab.compile.digests import Input
-from lnlab.compile.identity import Identities
-from lnlab.compile.looking import looks
-from lnlab.compile.measured import quantities_of, splits_of, stated
-from lnlab.compile.methods import METHODS
-from lnlab.compile.overlay import Draft, Found, draft
-from lnlab.compile.places import Spot, in_order, problems
-from lnlab.compile.questions import Questions, implausible, questions
-from lnlab.compile.selections import Ground
-from lnlab.compile.settle import Settled, settle
-from lnlab.compile.tuning import Tuning, tuning, variants_of
-from lnlab.compile.variants import Variants
+from lnlab.compile.resolve.choices import Registries
+from lnlab.compile.resolved_sweep import Settled, settle
+from lnlab.compile.selection.axes import Axes
+from lnlab.compile.selection.measured_quantities import quantities_of, splits_of, stated
+from lnlab.compile.selection.requested import Questions, implausible, questions
+from lnlab.compile.selection.selection import Ground
+from lnlab.compile.selection.variants import Variants
+from lnlab.compile.source_spans import Spot, in_order, problems
+from lnlab.compile.sweep.methods import METHODS
+from lnlab.compile.sweep.overlay import Draft, Found, draft
+from lnlab.compile.tuning.problems import Tuning, tuning, variants_of
+from lnlab.compile.tuning.select import SELECT, choosing
 from lnlab.compile.work import Setting
 from lnlab.errors import Problem, SpecError
 from lnlab.keys import Json
 from lnlab.registry import Flaw, Flawed, Roots
-from lnlab.spec.columns import TIMES
-from lnlab.spec.experiment import SETTING, Experiment
-from lnlab.spec.load import Document
-from lnlab.spec.override import Override, parse_override
-from lnlab.spec.read import Reading, read_experiment
+from lnlab.specfile.columns import TIMES
+from lnlab.specfile.experiment import SETTING, Experiment
+from lnlab.specfile.load import Document
+from lnlab.specfile.override import Override, parse_override
+from lnlab.specfile.read import Reading, read_experiment
 
 MOST_RUNS = 1_000_000
 GLANCE = 100

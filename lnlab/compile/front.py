@@ -7,17 +7,17 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from lnlab.compile.check import Checked, check
-from lnlab.compile.choices import Registries
 from lnlab.compile.decisions import Decision
-from lnlab.compile.expand import Part
-from lnlab.compile.resolve import Resolver
-from lnlab.compile.rounds import last_round
+from lnlab.compile.resolve.choices import Registries
+from lnlab.compile.resolve.resolve import Resolver
+from lnlab.compile.stages import last_round
+from lnlab.compile.sweep.expand import Part
 from lnlab.compile.work import Setting
 from lnlab.errors import SpecError
 from lnlab.keys import Json, canonical
 from lnlab.registry import Choice
-from lnlab.spec.experiment import ClaimText, Experiment
-from lnlab.spec.load import Document
+from lnlab.specfile.experiment import ClaimText, Experiment
+from lnlab.specfile.load import Document
 
 
 @dataclass(frozen=True)

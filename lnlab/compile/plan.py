@@ -9,18 +9,18 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from lnlab.compile.check import Checked, check
-from lnlab.compile.data import data_passes
+from lnlab.compile.checks.data_checks import data_passes
 from lnlab.compile.decisions import Decision
 from lnlab.compile.digests import asked, plan_digest, remembered_name
-from lnlab.compile.gather import gather
-from lnlab.compile.overlay import pin_sentences
-from lnlab.compile.questions import Questions
-from lnlab.compile.rounds import Round, next_round
+from lnlab.compile.plan_builder import gather
+from lnlab.compile.selection.requested import Questions
+from lnlab.compile.stages import Round, next_round
+from lnlab.compile.sweep.overlay import pin_sentences
 from lnlab.compile.work import Measurement, Plan, Run, Setting, Trajectory
 from lnlab.errors import SpecError
 from lnlab.keys import Json
 from lnlab.registry import Registry, Roots
-from lnlab.spec.load import Document
+from lnlab.specfile.load import Document
 
 __all__ = ["Measurement", "Plan", "Run", "Setting", "Trajectory", "compile_plan"]
 

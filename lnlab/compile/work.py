@@ -7,7 +7,7 @@ from lnlab.compile.decisions import Decision, Undecided
 from lnlab.compile.digests import Input
 from lnlab.keys import Json
 from lnlab.registry import Choice, Registry
-from lnlab.spec.experiment import Experiment
+from lnlab.specfile.experiment import Experiment
 
 Setting = dict[str, Json]
 

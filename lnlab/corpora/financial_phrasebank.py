@@ -13,11 +13,11 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Literal
 
-from lnlab.corpora.archive import Content, read_file, read_zip
-from lnlab.corpora.fetch import inside, listed
+from lnlab.corpora.files.archive import Content, read_file, read_zip
+from lnlab.corpora.files.fetch import inside, listed
+from lnlab.corpora.files.labelled_lines import labelled_lines
+from lnlab.corpora.files.parallel import ABSENT, States, states_of
 from lnlab.corpora.labelled import Labelled, labelled, labelled_of
-from lnlab.corpora.labelled_lines import labelled_lines
-from lnlab.corpora.parallel import ABSENT, States, states_of
 from lnlab.errors import CorpusError, Problem
 from lnlab.keys import digest_bytes
 from lnlab.registry import Choice, Roots

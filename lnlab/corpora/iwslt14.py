@@ -15,12 +15,12 @@ the key holds the content.
 from functools import lru_cache
 from pathlib import Path
 
-from lnlab.corpora.clean import fit, lowered
 from lnlab.corpora.corpus import Corpus, corpora
-from lnlab.corpora.fetch import inside, listed
-from lnlab.corpora.parallel import States, content_of, parallel_corpus, real_corpus, states_of
+from lnlab.corpora.files.clean import fit, lowered
+from lnlab.corpora.files.fetch import inside, listed
+from lnlab.corpora.files.parallel import States, content_of, parallel_corpus, real_corpus, states_of
+from lnlab.corpora.files.wit3 import LICENCE, ORIGIN, TRAIN, contents, located, set_names, set_pairs, tagged_pairs
 from lnlab.corpora.ted_dev import NAMES as SETS_ALONE
-from lnlab.corpora.wit3 import LICENCE, ORIGIN, TRAIN, contents, located, set_names, set_pairs, tagged_pairs
 from lnlab.errors import CorpusError, Problem
 from lnlab.registry import Choice, Roots
 

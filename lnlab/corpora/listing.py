@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from lnlab.corpora.corpus import TextFacts, corpora
-from lnlab.corpora.fetch import Progress, fetch, user_folder
+from lnlab.corpora.files.fetch import Progress, fetch, user_folder
 from lnlab.corpora.labelled import labelled
-from lnlab.corpora.tokenizers import tokenizers
+from lnlab.corpora.vocabulary.tokenizers import tokenizers
 from lnlab.errors import CorpusError, Problem, nearest
 from lnlab.registry import Entry, Roots
 

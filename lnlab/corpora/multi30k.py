@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from lnlab.corpora.corpus import Corpus, Remote, corpora
-from lnlab.corpora.fetch import find, inside
-from lnlab.corpora.parallel import parallel_corpus
+from lnlab.corpora.files.fetch import find, inside
+from lnlab.corpora.files.parallel import parallel_corpus
 from lnlab.keys import digest
 from lnlab.registry import Choice, Roots
 

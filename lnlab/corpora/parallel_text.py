@@ -6,8 +6,8 @@ from typing import Annotated
 from pydantic import Field
 
 from lnlab.corpora.corpus import Corpus, corpora
-from lnlab.corpora.fetch import inside, listed
-from lnlab.corpora.parallel import Sides, content_of, parallel_corpus
+from lnlab.corpora.files.fetch import inside, listed
+from lnlab.corpora.files.parallel import Sides, content_of, parallel_corpus
 from lnlab.errors import CorpusError, Problem
 from lnlab.registry import Choice, Roots
 

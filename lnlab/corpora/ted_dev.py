@@ -7,11 +7,11 @@ these sets, so that what is learned from them has no counterpart there.
 from functools import lru_cache
 from pathlib import Path
 
-from lnlab.corpora.clean import fit, lowered
 from lnlab.corpora.corpus import Corpus, corpora
-from lnlab.corpora.fetch import listed
-from lnlab.corpora.parallel import States, content_of, real_corpus, states_of
-from lnlab.corpora.wit3 import LICENCE, ORIGIN, contents, located, set_names, set_pairs
+from lnlab.corpora.files.clean import fit, lowered
+from lnlab.corpora.files.fetch import listed
+from lnlab.corpora.files.parallel import States, content_of, real_corpus, states_of
+from lnlab.corpora.files.wit3 import LICENCE, ORIGIN, contents, located, set_names, set_pairs
 from lnlab.errors import CorpusError, Problem
 from lnlab.registry import Choice, Roots
 

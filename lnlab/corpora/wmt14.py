@@ -17,13 +17,13 @@ from typing import Annotated
 
 from pydantic import Field
 
-from lnlab.corpora.archive import read_file
-from lnlab.corpora.clean import fit
 from lnlab.corpora.corpus import Corpus, Pair, corpora
-from lnlab.corpora.fetch import inside, listed
-from lnlab.corpora.lines import line_pairs, read_pairs
-from lnlab.corpora.parallel import Sides, States, content_of, place, real_corpus, states_of
-from lnlab.corpora.segments import segment_pairs
+from lnlab.corpora.files.archive import read_file
+from lnlab.corpora.files.clean import fit
+from lnlab.corpora.files.fetch import inside, listed
+from lnlab.corpora.files.lines import line_pairs, read_pairs
+from lnlab.corpora.files.parallel import Sides, States, content_of, place, real_corpus, states_of
+from lnlab.corpora.files.segments import segment_pairs
 from lnlab.errors import CorpusError, Problem
 from lnlab.registry import Choice, Roots
 

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from lnlab.compile.work import Measurement
 from lnlab.errors import LabError, Problem
-from lnlab.execute.heap import give_back
+from lnlab.execute.freed_memory import give_back
 from lnlab.execute.unit import Registries
 from lnlab.probes.probe import State
 from lnlab.tables import Row

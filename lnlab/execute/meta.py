@@ -7,13 +7,13 @@ from typing import Any
 import torch
 from torch import nn
 
-from lnlab.compile.data import asks_for_data, inits_of
+from lnlab.compile.checks.data_checks import asks_for_data, inits_of
 from lnlab.compile.work import Setting
 from lnlab.errors import LabError, Problem
 from lnlab.execute.program import build_model, build_optimizer, build_schedule, intervened
 from lnlab.execute.unit import Registries
 from lnlab.randomness import Draw
-from lnlab.spec.moments import UNKNOWN_EPOCH
+from lnlab.specfile.moments import UNKNOWN_EPOCH
 
 
 def build_on_meta(setting: Setting, registries: Registries) -> None:

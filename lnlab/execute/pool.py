@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from pebble import ProcessPool
 
-from lnlab.execute.stopping import URGENT, listen
+from lnlab.execute.interrupts import URGENT, listen
 
 WORKER_ENVIRONMENT: Final = {
     "OMP_NUM_THREADS": "1",

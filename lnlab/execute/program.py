@@ -9,8 +9,8 @@ import torch
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
-from lnlab.compile.choices import acting
-from lnlab.compile.data import asks_for_data
+from lnlab.compile.checks.data_checks import asks_for_data
+from lnlab.compile.resolve.choices import acting
 from lnlab.compile.work import Setting, Trajectory
 from lnlab.execute.unit import Registries
 from lnlab.nn.data import Batches

@@ -18,12 +18,12 @@ import torch
 from lnlab import __version__
 from lnlab.compile.work import Measurement, Trajectory
 from lnlab.errors import CorpusError, LabError, Problem, StoreError
-from lnlab.execute.process import output_to, settle
+from lnlab.execute.checkpoint import from_bytes
+from lnlab.execute.interrupts import URGENT, Stops, counting_stops
 from lnlab.execute.program import build, intervened, parameters
-from lnlab.execute.saved import from_bytes
-from lnlab.execute.stopping import URGENT, Stops, counting_stops
-from lnlab.execute.train import Walk
+from lnlab.execute.trainer import Walk
 from lnlab.execute.unit import BUSY, CORPUS, STORE, Answer, Assignment, Registries, Unit
+from lnlab.execute.worker_process import output_to, settle
 from lnlab.randomness import Draw
 from lnlab.tables import Resumed, Row
 

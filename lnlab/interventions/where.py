@@ -10,7 +10,7 @@ from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 from lnlab.errors import LabError, Problem, nearest
 from lnlab.keys import Json
 from lnlab.nn.sites import Site
-from lnlab.spec.columns import ENDS, VOCABULARY
+from lnlab.specfile.columns import ENDS, VOCABULARY
 
 ACTIVATIONS = ("in", "branch", "sum", "out")
 WEIGHTS = tuple(word for word in VOCABULARY["tensor"] if word not in ACTIVATIONS)

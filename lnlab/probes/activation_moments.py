@@ -13,7 +13,7 @@ from pydantic import Field
 from torch import Tensor
 
 from lnlab.probes.probe import State, once, probes
-from lnlab.probes.stream import summed
+from lnlab.probes.support.stream_sums import summed
 from lnlab.tables import Row
 
 QUANTITIES = ("activation_mean", "activation_variance", "token_sigma", "branch_variance_share")

@@ -19,7 +19,7 @@ from lnlab.errors import LabError, Problem
 from lnlab.nn.sites import placed
 from lnlab.probes.probe import State, probes
 from lnlab.probes.rounding import noise, shares, without
-from lnlab.probes.training import there
+from lnlab.probes.support.training_state import there
 from lnlab.tables import Row
 
 QUANTITIES = (

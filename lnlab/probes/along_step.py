@@ -15,9 +15,9 @@ from typing import Annotated, Any
 import torch
 from pydantic import Field
 
-from lnlab.probes.next_loss import NextLoss, Point, norm
 from lnlab.probes.probe import State, probes
-from lnlab.probes.training import next_rate
+from lnlab.probes.support.next_update_loss import NextLoss, Point, norm
+from lnlab.probes.support.training_state import next_rate
 from lnlab.tables import Row
 
 LOSS, CHANGE = "loss_along_step", "gradient_change_along_step"

@@ -17,8 +17,8 @@ from torch.func import functional_call
 
 from lnlab.nn.masks import PAD
 from lnlab.nn.modes import in_mode
-from lnlab.probes.double import doubles
 from lnlab.probes.probe import State, probes
+from lnlab.probes.support.float64_copy import doubles
 from lnlab.tables import Row
 from lnlab.tasks.task import Batch
 

@@ -12,7 +12,7 @@ import torch
 from lnlab.nn.modes import in_mode
 from lnlab.probes.evaluation import PASSES, scored
 from lnlab.probes.probe import State, probes
-from lnlab.spec.columns import EVALUATIONS
+from lnlab.specfile.columns import EVALUATIONS
 from lnlab.tables import Row
 
 QUANTITIES = dict(zip(("nll", "accuracy"), EVALUATIONS["batch_evaluation"], strict=True))

@@ -6,7 +6,7 @@ from typing import Annotated
 from pydantic import Field
 
 from lnlab.probes.probe import State, probes
-from lnlab.probes.translating import Alpha, Beam, Number, Offset, Slope, Split, prefixes_read, translations_of
+from lnlab.probes.support.translating import Alpha, Beam, Number, Offset, Slope, Split, prefixes_read, translations_of
 from lnlab.tables import Row
 from lnlab.tasks.bleu import Words, bleu_of, sentence_bleu
 from lnlab.tasks.decoding import Penalty, Search

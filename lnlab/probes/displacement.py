@@ -14,7 +14,7 @@ from torch import Tensor
 from lnlab.nn.sites import placed
 from lnlab.probes.probe import State, probes
 from lnlab.probes.rounding import last_noise, shares, without
-from lnlab.probes.training import initial
+from lnlab.probes.support.training_state import initial
 from lnlab.tables import Row
 
 QUANTITIES = (

@@ -10,7 +10,7 @@ from typing import Literal
 import torch
 
 from lnlab.probes.probe import State, probes
-from lnlab.spec.columns import EVALUATED
+from lnlab.specfile.columns import EVALUATED
 from lnlab.tables import Row
 
 ENOUGH = 8

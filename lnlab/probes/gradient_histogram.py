@@ -13,11 +13,11 @@ from torch import Tensor
 
 from lnlab.errors import LabError, Problem
 from lnlab.nn.sites import Site, placed, separated
-from lnlab.probes.octaves import counts, histogram, rows
 from lnlab.probes.probe import State, of_next_update, probes, with_gradient
-from lnlab.probes.stream import summed
 from lnlab.probes.stream_gradient import gradients
-from lnlab.probes.training import mean_gradient, own_gradient
+from lnlab.probes.support.octaves import counts, histogram, rows
+from lnlab.probes.support.stream_sums import summed
+from lnlab.probes.support.training_state import mean_gradient, own_gradient
 from lnlab.tables import Row
 
 QUANTITY = "gradient_size"

@@ -21,7 +21,7 @@ from torch import Tensor
 from lnlab.nn.sites import Site, placed, separated
 from lnlab.probes.probe import State, evaluating, of_next_update, probes, with_gradient
 from lnlab.probes.rounding import noise
-from lnlab.probes.training import own_gradient
+from lnlab.probes.support.training_state import own_gradient
 from lnlab.tables import Row
 
 SAFE = (1e-10, 1e18)

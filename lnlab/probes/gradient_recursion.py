@@ -18,7 +18,7 @@ from lnlab.errors import LabError, Problem
 from lnlab.nn.placements import Post, Pre
 from lnlab.nn.transformer import Stack, stacks
 from lnlab.probes.probe import State, evaluating, probes
-from lnlab.probes.recursions import Block, product_form, separated_form, sum_form, without_attention
+from lnlab.probes.support.recursions import Block, product_form, separated_form, sum_form, without_attention
 from lnlab.tables import Row
 
 Form = Callable[[Sequence[Block], Tensor], list[Tensor]]

@@ -9,14 +9,14 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 from torch import Generator
 
-from lnlab.compile.cost import Load
+from lnlab.compile.cost.cost import Load
 from lnlab.curvature.quadrature import converged
 from lnlab.curvature.spectrum import spectrum
 from lnlab.errors import LabError, Problem
-from lnlab.probes.held import held, together
-from lnlab.probes.operators import PARTS, Kind, operator_at, passes, plain
 from lnlab.probes.probe import State, evaluating, probes
-from lnlab.probes.scopes import Scope, parameters_of
+from lnlab.probes.support.operators import PARTS, Kind, operator_at, passes, plain
+from lnlab.probes.support.peak_memory import held, together
+from lnlab.probes.support.scopes import Scope, parameters_of
 from lnlab.tables import Row
 
 

@@ -16,8 +16,8 @@ from torch.func import functional_call
 
 from lnlab.nn.sites import Site
 from lnlab.nn.transformer import stacks
-from lnlab.probes.double import differentiable, doubles
 from lnlab.probes.probe import State, probes
+from lnlab.probes.support.float64_copy import differentiable, doubles
 from lnlab.randomness import Draw
 from lnlab.tables import Row
 from lnlab.tasks.task import Batch

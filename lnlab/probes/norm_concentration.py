@@ -15,7 +15,7 @@ from torch import Tensor
 
 from lnlab.nn.sites import Site, activations
 from lnlab.probes.probe import State, evaluating, once, probes
-from lnlab.probes.tokens import present
+from lnlab.probes.support.token_masks import present
 from lnlab.tables import Row
 
 WIDTH = 512

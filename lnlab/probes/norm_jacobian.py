@@ -19,7 +19,7 @@ from torch import Tensor, nn
 from lnlab.nn.sites import Site, separated
 from lnlab.nn.transformer import Layer, Stack
 from lnlab.probes.probe import State, evaluating, probes, with_gradient
-from lnlab.probes.tokens import present
+from lnlab.probes.support.token_masks import present
 from lnlab.tables import Row
 
 QUANTITIES = (

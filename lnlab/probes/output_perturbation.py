@@ -18,9 +18,9 @@ from torch.func import functional_call
 from lnlab.errors import LabError, Problem
 from lnlab.nn.sites import weights
 from lnlab.nn.transformer import stacks
-from lnlab.probes.double import StackOutputs, SummedLoss, differentiable, doubles
 from lnlab.probes.probe import State, probes
-from lnlab.probes.step import Start, Step, change, remainder
+from lnlab.probes.support.float64_copy import StackOutputs, SummedLoss, differentiable, doubles
+from lnlab.probes.support.weight_step import Start, Step, change, remainder
 from lnlab.randomness import Draw
 from lnlab.tables import Row
 from lnlab.tasks.task import Batch

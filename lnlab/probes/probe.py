@@ -12,7 +12,7 @@ from typing import Any, Literal
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
-from lnlab.compile.cost import Load
+from lnlab.compile.cost.cost import Load
 from lnlab.errors import LabError, Problem
 from lnlab.facts import Facts, never
 from lnlab.keys import Json

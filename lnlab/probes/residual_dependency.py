@@ -23,7 +23,7 @@ from lnlab.nn.fixup import Shift
 from lnlab.nn.sites import Site, Stream, activations, norms_beside
 from lnlab.nn.transformer import Layer, Stack, stacks
 from lnlab.probes.probe import State, evaluating, once, probes
-from lnlab.probes.tokens import present
+from lnlab.probes.support.token_masks import present
 from lnlab.tables import Row
 
 QUANTITIES = ("residual_dependency", "own_dependency", "own_dependency_inverse_sq")

@@ -12,17 +12,17 @@ import torch
 from pydantic import Field
 from torch import Generator, Tensor
 
-from lnlab.compile.cost import Load
+from lnlab.compile.cost.cost import Load
 from lnlab.curvature.operators import Operator, flat
 from lnlab.curvature.preconditioned import Preconditioned, settled_diagonal
 from lnlab.curvature.sharpness import Sharpness
 from lnlab.curvature.sharpness import sharpness as largest
 from lnlab.errors import LabError, Problem
-from lnlab.probes.held import held
-from lnlab.probes.operators import PARTS, diagonal_at, operator_at, passes
 from lnlab.probes.probe import State, evaluating, probes
 from lnlab.probes.rounding import noise, without_noise
-from lnlab.probes.scopes import parameters_of
+from lnlab.probes.support.operators import PARTS, diagonal_at, operator_at, passes
+from lnlab.probes.support.peak_memory import held
+from lnlab.probes.support.scopes import parameters_of
 from lnlab.tables import Row
 from lnlab.tasks.task import Batch
 

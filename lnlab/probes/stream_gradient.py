@@ -18,7 +18,7 @@ from torch import Tensor
 
 from lnlab.nn.sites import Site, separated
 from lnlab.probes.probe import State, probes, with_gradient
-from lnlab.probes.stream import summed
+from lnlab.probes.support.stream_sums import summed
 from lnlab.tables import Row
 from lnlab.tasks.task import Batch
 

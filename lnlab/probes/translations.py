@@ -6,7 +6,7 @@ A translation of such text is as good as the text itself, and is kept back with 
 from collections.abc import Iterator
 
 from lnlab.probes.probe import State, probes
-from lnlab.probes.translating import Alpha, Beam, Number, Offset, Slope, Split, prefixes_read, translations_of
+from lnlab.probes.support.translating import Alpha, Beam, Number, Offset, Slope, Split, prefixes_read, translations_of
 from lnlab.tables import Row
 from lnlab.tasks.bleu import Words, bleu_of
 from lnlab.tasks.decoding import Penalty, Search

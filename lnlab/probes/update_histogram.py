@@ -10,7 +10,7 @@ from typing import Literal
 
 from lnlab.probes.gradient_histogram import of_weights
 from lnlab.probes.probe import State, probes
-from lnlab.probes.training import last_update
+from lnlab.probes.support.training_state import last_update
 from lnlab.tables import Row
 
 QUANTITIES = ("update_over_rate_size", "update_size")

@@ -12,7 +12,7 @@ from torch import Tensor
 from lnlab.nn.sites import parameters, placed
 from lnlab.probes.probe import State, probes
 from lnlab.probes.rounding import last_noise, shares, without
-from lnlab.probes.training import last_update
+from lnlab.probes.support.training_state import last_update
 from lnlab.tables import Row
 
 QUANTITIES = ("update_rms", "update_over_rate_rms", "update_to_weight", "update_unresolved_share")

@@ -7,17 +7,17 @@ from typing import Any
 
 import polars as pl
 
-from lnlab.analyse.select import NothingSelected, Selection, listed, select
+from lnlab.analyse.select.select import NothingSelected, Selection, listed, select
 from lnlab.claims.claim import Claim
 from lnlab.errors import LabError
 from lnlab.keys import Json
 from lnlab.registry import Flawed, names_supplied
-from lnlab.report.coverage import of_claim
+from lnlab.report.committed.held_rows import of_claim
+from lnlab.report.data.series import stored
 from lnlab.report.facts import COMMON, ReportFacts
-from lnlab.report.gather import stored
+from lnlab.report.loss_units import item_of, mean_over
 from lnlab.report.registries import FRAME_REGISTRIES
 from lnlab.report.section import Section
-from lnlab.report.units import item_of, mean_over
 from lnlab.tables import Results
 
 

@@ -13,14 +13,14 @@ from typing import Any
 import polars as pl
 
 from lnlab.claims.claim import Claim, Verdict
-from lnlab.claims.stored import as_frame, from_frame
+from lnlab.claims.verdict_rows import as_frame, from_frame
 from lnlab.errors import Problem, ReportError
 from lnlab.files import replacing
+from lnlab.report.committed.held_rows import record
+from lnlab.report.committed.judge_again import follows
 from lnlab.report.compose import build_parts, rows_used
-from lnlab.report.coverage import record
 from lnlab.report.facts import ReportFacts, from_json, to_json
-from lnlab.report.rejudge import follows
-from lnlab.report.tabular import parquet
+from lnlab.report.table import parquet
 from lnlab.tables import JUDGED, TABLES, WRITTEN_BY_WORKERS, Results, schema
 
 UNSTABLE = ("seconds",)

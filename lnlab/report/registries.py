@@ -2,21 +2,21 @@
 
 from collections.abc import Mapping
 from importlib import import_module
-from pkgutil import iter_modules
+from pkgutil import walk_packages
 from typing import Any
 
 import lnlab.analyse
 import lnlab.claims
 import lnlab.report.sections
-from lnlab.analyse.convergence import convergences
-from lnlab.analyse.quantities import quantities
-from lnlab.analyse.rules import rules
+from lnlab.analyse.convergence.rules import convergences
+from lnlab.analyse.quantities.quantity import quantities
+from lnlab.analyse.tuning.rules import rules
 from lnlab.claims.claim import claims
 from lnlab.registry import Registry
 from lnlab.report.section import sections
 
 for _room in (lnlab.analyse, lnlab.claims, lnlab.report.sections):
-    for _module in iter_modules(_room.__path__, f"{_room.__name__}."):
+    for _module in walk_packages(_room.__path__, f"{_room.__name__}."):
         import_module(_module.name)
 
 FRAME_REGISTRIES: Mapping[str, Registry[Any]] = {r.kind: r for r in (claims, sections, quantities, rules, convergences)}

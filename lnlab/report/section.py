@@ -9,7 +9,7 @@ import polars as pl
 from lnlab.facts import SectionFacts
 from lnlab.keys import Json
 from lnlab.registry import Registry
-from lnlab.report.tabular import Grid
+from lnlab.report.table import Grid
 
 
 @dataclass(frozen=True)

@@ -8,18 +8,18 @@ from pathlib import Path
 import polars as pl
 
 from lnlab.claims.claim import Claim, Verdict
-from lnlab.claims.stored import as_frame
+from lnlab.claims.verdict_rows import as_frame
 from lnlab.keys import digest_bytes
-from lnlab.report import html, plates
-from lnlab.report.answers import SYMBOLS
 from lnlab.report.compose import Part, build_parts
 from lnlab.report.facts import ReportFacts
 from lnlab.report.folder import read_folder, write_files, write_folder
-from lnlab.report.forest import forest
-from lnlab.report.latex import booktabs
-from lnlab.report.notebook import notebook
-from lnlab.report.plates import Shown
-from lnlab.report.tabular import csv, grid
+from lnlab.report.page import figures, html
+from lnlab.report.page.answers import SYMBOLS
+from lnlab.report.page.figures import Shown
+from lnlab.report.page.forest_plot import forest
+from lnlab.report.page.latex import booktabs
+from lnlab.report.page.notebook import notebook
+from lnlab.report.table import csv, grid
 from lnlab.tables import Results
 
 VERDICTS = {
@@ -98,14 +98,14 @@ def render(out: Path, *, single_file: bool = False, pdf: bool = False, templates
     facts, results, verdicts = read_folder(out)
     parts = build_parts(facts, results)
     section = forest(verdicts)
-    every = plates.draw([*parts, *([Part(len(parts) + 1, "", (), section)] if section else [])])
+    every = figures.draw([*parts, *([Part(len(parts) + 1, "", (), section)] if section else [])])
     shown, overview = every[: len(parts)], every[-1] if section else None
     shared = None if single_file else _share(_assets(out, facts), html.script(folders))
     path = None if shared is None else Path(os.path.relpath(shared, out)).as_posix()
     page = html.page(folders, facts, results, verdicts, shown, overview, shared=path)
     files = {"index.html": page.encode(), "notebook.ipynb": notebook(facts, verdicts, shown).encode()}
     files |= {
-        name: content for s in every for plate in s.plates for name, content in plates.files(plate, pdf=pdf).items()
+        name: content for s in every for plate in s.plates for name, content in figures.files(plate, pdf=pdf).items()
     }
     files |= _tables(every, verdicts)
     written = write_files(out, files, ("figures", "tables"))

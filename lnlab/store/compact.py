@@ -12,8 +12,8 @@ import polars as pl
 from lnlab.errors import StoreError
 from lnlab.keys import digest_bytes
 from lnlab.store import files
-from lnlab.store.layout import RECORD, plan_folder, stretch_name
-from lnlab.store.seal import Damaged, read_bytes, read_checked, seal, unseal
+from lnlab.store.records.checksummed import Damaged, read_bytes, read_checked, seal, unseal
+from lnlab.store.records.layout import RECORD, plan_folder, stretch_name
 from lnlab.store.unit import parquet
 from lnlab.tables import Results
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import polars as pl
 
-from lnlab.spec.columns import EVALUATIONS, RECORDED
-from lnlab.store.course import course
-from lnlab.store.pending import Wanted, miss_of
-from lnlab.store.records import Found, Reader, Record
+from lnlab.specfile.columns import EVALUATIONS, RECORDED
+from lnlab.store.missing_work import Wanted, miss_of
+from lnlab.store.records.coverage import course
+from lnlab.store.records.records import Found, Reader, Record
 from lnlab.tables import WRITTEN_BY_WORKERS, Results, frame, schema
 
 _OF_THE_OUTCOME = ("status", "reason", "seconds", "parameters", "last_finite_loss", "device", "versions")

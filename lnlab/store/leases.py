@@ -16,7 +16,7 @@ from threading import Event, Thread
 from lnlab.errors import StoreError
 from lnlab.keys import Json, canonical
 from lnlab.store import files
-from lnlab.store.identity import Identity, alive, dead, myself
+from lnlab.store.process_identity import Identity, alive, dead, myself
 
 PERIOD = 30.0
 """Seconds without a sign of life after which a lease is void."""

@@ -11,12 +11,12 @@ from pathlib import Path
 
 from lnlab.keys import digest_bytes
 from lnlab.store import files
-from lnlab.store.course import superseded
-from lnlab.store.layout import LEASE, LOCK, OUTPUT, RECORD, stretch_name, stretches, trajectory_folder
 from lnlab.store.leases import acquire
 from lnlab.store.packs import BLOCKS, COPY, FOLDER, HIDDEN, INDEX, Block, Pack, Packs, encoded, read_block
-from lnlab.store.records import Reader, Record, read_record
-from lnlab.store.seal import Damaged, seal
+from lnlab.store.records.checksummed import Damaged, seal
+from lnlab.store.records.coverage import superseded
+from lnlab.store.records.layout import LEASE, LOCK, OUTPUT, RECORD, stretch_name, stretches, trajectory_folder
+from lnlab.store.records.records import Reader, Record, read_record
 
 LOOSE = 64
 """With fewer finished trajectories outside of packs, there is no pack made of them."""

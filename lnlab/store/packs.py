@@ -17,7 +17,7 @@ from pathlib import Path
 import polars as pl
 
 from lnlab.keys import Json
-from lnlab.store.seal import Damaged, read_bytes, read_range, unseal
+from lnlab.store.records.checksummed import Damaged, read_bytes, read_range, unseal
 
 FOLDER = "packs"
 BLOCKS = "blocks"

@@ -14,10 +14,10 @@ import polars as pl
 from lnlab.compile.decisions import as_json
 from lnlab.compile.digests import Input
 from lnlab.keys import Json, canonical, digest_bytes
-from lnlab.spec.values import label
+from lnlab.specfile.values import label
 from lnlab.store import files
-from lnlab.store.layout import plan_folder
-from lnlab.store.seal import Damaged, read_bytes, read_checked, seal, unseal
+from lnlab.store.records.checksummed import Damaged, read_bytes, read_checked, seal, unseal
+from lnlab.store.records.layout import plan_folder
 from lnlab.store.unit import parquet
 from lnlab.tables import frame, schema
 from lnlab.userfiles import LARGEST_SPEC, read_user_file

@@ -4,8 +4,8 @@ from pathlib import Path
 
 from lnlab.errors import LabError, Problem, StoreError
 from lnlab.keys import digest_bytes
-from lnlab.store.layout import store_root
 from lnlab.store.plans import Stored, newest_first
+from lnlab.store.records.layout import store_root
 from lnlab.store.store import Store
 from lnlab.tables import Results
 from lnlab.userfiles import LARGEST_SPEC, read_user_file

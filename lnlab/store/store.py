@@ -12,13 +12,13 @@ from lnlab.errors import Problem, StoreError
 from lnlab.keys import Json
 from lnlab.store import compact, files, packing, plans, verdicts
 from lnlab.store.join import join, wanted
-from lnlab.store.layout import plan_folder, sizes
 from lnlab.store.leases import PERIOD
+from lnlab.store.missing_work import Miss, Wanted, misses
 from lnlab.store.packs import Packs
-from lnlab.store.pending import Miss, Wanted, misses
 from lnlab.store.plans import Stored
-from lnlab.store.records import Reader
-from lnlab.store.seal import Damaged
+from lnlab.store.records.checksummed import Damaged
+from lnlab.store.records.layout import plan_folder, sizes
+from lnlab.store.records.records import Reader
 from lnlab.store.unit import Opener, Unit
 from lnlab.tables import Results
 

@@ -13,11 +13,11 @@ import polars as pl
 from lnlab.errors import StoreError
 from lnlab.keys import Json, digest_bytes
 from lnlab.store import files
-from lnlab.store.course import course
-from lnlab.store.layout import LEASE, LOCK, OUTPUT, RECORD, stretch_name, stretches, trajectory_folder
 from lnlab.store.leases import PERIOD, Lease, acquire
-from lnlab.store.records import Record, look
-from lnlab.store.states import Saved, forget, latest, save
+from lnlab.store.records.coverage import course
+from lnlab.store.records.layout import LEASE, LOCK, OUTPUT, RECORD, stretch_name, stretches, trajectory_folder
+from lnlab.store.records.records import Record, look
+from lnlab.store.records.states import Saved, forget, latest, save
 from lnlab.tables import Resumed, Row, frame
 
 LINES = 50

@@ -10,8 +10,8 @@ import polars as pl
 
 from lnlab.keys import digest_bytes
 from lnlab.store import files
-from lnlab.store.layout import plan_folder
-from lnlab.store.seal import Damaged, read_bytes, read_checked, seal, unseal
+from lnlab.store.records.checksummed import Damaged, read_bytes, read_checked, seal, unseal
+from lnlab.store.records.layout import plan_folder
 from lnlab.store.unit import parquet
 from lnlab.tables import frame, schema
 

@@ -21,7 +21,7 @@ from torch.nn.functional import pad as extended
 
 from lnlab.corpora.corpus import SPLITS
 from lnlab.corpora.labelled import Labelled, labelled
-from lnlab.corpora.tokenizers import Tokenizer, learned, tokenizers
+from lnlab.corpora.vocabulary.tokenizers import Tokenizer, learned, tokenizers
 from lnlab.errors import CorpusError, LabError, Problem, nearest
 from lnlab.keys import digest
 from lnlab.randomness import Draw

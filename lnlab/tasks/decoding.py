@@ -20,7 +20,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import log_softmax
 
-from lnlab.corpora.tokenizers import BOS, EOS
+from lnlab.corpora.vocabulary.tokenizers import BOS, EOS
 from lnlab.tasks.encoded import Sentences
 from lnlab.tasks.task import PAD
 

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from lnlab.corpora.corpus import Corpus
-from lnlab.corpora.tokenizers import EOS, Tokenizer, learned
+from lnlab.corpora.vocabulary.tokenizers import EOS, Tokenizer, learned
 from lnlab.keys import canonical
 from lnlab.registry import Roots
 

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from torch.nn.functional import pad
 
 from lnlab.corpora.corpus import SPLITS, Corpus, Pairs, corpora
-from lnlab.corpora.tokenizers import BOS, Tokenizer, tokenizers
+from lnlab.corpora.vocabulary.tokenizers import BOS, Tokenizer, tokenizers
 from lnlab.errors import CorpusError, LabError, Problem, nearest
 from lnlab.randomness import Draw
 from lnlab.registry import Roots, default

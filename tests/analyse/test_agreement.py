@@ -7,8 +7,8 @@ import pytest
 from pydantic import ValidationError
 from scipy.stats import kendalltau
 
-import lnlab.analyse.convergence_rates  # noqa: F401 - registers the quantities
-from lnlab.analyse.agreement import (
+import lnlab.analyse.convergence.boundary  # noqa: F401 - registers the quantities
+from lnlab.analyse.convergence.agreement import (
     boundary_error,
     ceiling,
     errors,
@@ -20,9 +20,9 @@ from lnlab.analyse.agreement import (
     shares,
     whole_seeds,
 )
-from lnlab.analyse.printed import Guess, Printed, columns_of, right
+from lnlab.analyse.convergence.published import Guess, Printed, columns_of, right
 from lnlab.keys import canonical
-from lnlab.spec.load import load
+from lnlab.specfile.load import load
 from lnlab.tables import Results, frame, schema
 
 SPEC = Path(__file__).parents[2] / "specs" / "yu_convergence.yaml"

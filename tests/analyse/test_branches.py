@@ -2,7 +2,7 @@
 
 import pytest
 
-from lnlab.analyse.branches import attention_gain_times_length, branch_gain
+from lnlab.analyse.quantities.branch_gain import attention_gain_times_length, branch_gain
 
 
 @pytest.fixture(scope="module")

@@ -2,8 +2,8 @@
 
 import pytest
 
-import lnlab.analyse.compounding  # noqa: F401 - registers the quantities
-from lnlab.analyse.select import select
+import lnlab.analyse.quantities.layer_gradient_ratio  # noqa: F401 - registers the quantities
+from lnlab.analyse.select.select import select
 
 SUBLAYERS = {
     "encoder": ("self_attention", "feed_forward"),

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import spearmanr
 
-from lnlab.analyse.convergence import Curve, convergences, of_batches, of_evaluations
+from lnlab.analyse.convergence.rules import Curve, convergences, of_batches, of_evaluations
 from lnlab.registry import Flawed
 
 H = 0.9157

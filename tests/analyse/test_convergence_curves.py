@@ -6,11 +6,11 @@ from dataclasses import dataclass
 import polars as pl
 import pytest
 
-import lnlab.analyse.convergence_rates  # noqa: F401 - registers the quantities
-from lnlab.analyse.convergence_curves import courses
-from lnlab.analyse.convergence_rates import boundary, gaps
-from lnlab.analyse.select import select
-from lnlab.analyse.series import series
+import lnlab.analyse.convergence.boundary  # noqa: F401 - registers the quantities
+from lnlab.analyse.convergence.boundary import boundary, gaps
+from lnlab.analyse.convergence.curves import courses
+from lnlab.analyse.select.select import select
+from lnlab.analyse.select.series import series
 from lnlab.errors import LabError
 from lnlab.keys import canonical
 from lnlab.tables import Results, frame, schema

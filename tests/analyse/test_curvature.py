@@ -6,13 +6,13 @@ import numpy as np
 import polars as pl
 import pytest
 
-import lnlab.analyse.curvature
-import lnlab.analyse.ggn_share
-import lnlab.analyse.outliers  # noqa: F401 - they register the quantities
-from lnlab.analyse.quantities import quantities
-from lnlab.analyse.select import select
-from lnlab.analyse.series import series
-from lnlab.analyse.spectra import number, parts
+import lnlab.analyse.quantities.curvature
+import lnlab.analyse.quantities.ggn_share
+import lnlab.analyse.quantities.outliers  # noqa: F401 - they register the quantities
+from lnlab.analyse.quantities.quantity import quantities
+from lnlab.analyse.quantities.spectra import number, parts
+from lnlab.analyse.select.select import select
+from lnlab.analyse.select.series import series
 from lnlab.errors import LabError
 from lnlab.tables import Results, frame, schema
 

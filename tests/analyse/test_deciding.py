@@ -6,7 +6,7 @@ from math import nan
 import polars as pl
 import pytest
 
-from lnlab.analyse.deciding import decide
+from lnlab.analyse.tuning.decide import decide
 from lnlab.compile.decisions import Undecided
 from lnlab.errors import LabError
 from lnlab.tables import Results

@@ -2,8 +2,8 @@
 
 import pytest
 
-import lnlab.analyse.dependencies  # noqa: F401 - registers
-from lnlab.analyse.select import select
+import lnlab.analyse.quantities.dependencies  # noqa: F401 - registers
+from lnlab.analyse.select.select import select
 
 TYPES = ("self_attention", "feed_forward")
 LINES = {"self_attention": (3.0, 0.8), "feed_forward": (2.0, 1.2)}

@@ -7,8 +7,8 @@ import polars as pl
 import pytest
 import torch
 
-from lnlab.analyse.edge import edge, factor
-from lnlab.analyse.select import select
+from lnlab.analyse.quantities.edge_of_stability import edge, factor
+from lnlab.analyse.select.select import select
 from lnlab.tables import schema
 
 CURVATURE = 3.0

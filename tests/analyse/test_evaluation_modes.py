@@ -3,7 +3,7 @@
 import polars as pl
 import pytest
 
-from lnlab.analyse.evaluation_modes import evaluation_gap
+from lnlab.analyse.quantities.evaluation_modes import evaluation_gap
 from lnlab.tables import Results
 
 

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from lnlab.analyse.histograms import equal_bins
+from lnlab.analyse.statistics.histograms import equal_bins
 
 X = np.random.default_rng(3).lognormal(1, 2, 400)
 

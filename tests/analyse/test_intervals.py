@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from lnlab.analyse.intervals import (
+from lnlab.analyse.statistics.intervals import (
     at_most_half,
     clopper_pearson,
     middle,

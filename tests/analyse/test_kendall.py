@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import kendalltau
 
-from lnlab.analyse.kendall import kendall
+from lnlab.analyse.statistics.kendall import kendall
 
 
 def test_without_ties_it_is_scipy_s():

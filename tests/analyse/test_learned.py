@@ -8,9 +8,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-import lnlab.analyse.targets  # noqa: F401 - registers the quantities
-from lnlab.analyse.select import NothingSelected, select
-from lnlab.analyse.series import series
+import lnlab.analyse.quantities.targets  # noqa: F401 - registers the quantities
+from lnlab.analyse.select.select import NothingSelected, select
+from lnlab.analyse.select.series import series
 
 H = 6.0
 

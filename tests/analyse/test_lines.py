@@ -5,9 +5,9 @@ from dataclasses import replace
 import polars as pl
 import pytest
 
-from lnlab.analyse.select import select
-from lnlab.analyse.series import series
-from lnlab.claims.rows import rows_digest
+from lnlab.analyse.select.select import select
+from lnlab.analyse.select.series import series
+from lnlab.claims.row_digest import rows_digest
 from lnlab.errors import LabError
 from lnlab.tables import schema
 

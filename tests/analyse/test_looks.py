@@ -5,9 +5,9 @@ from dataclasses import replace
 import polars as pl
 import pytest
 
-from lnlab.analyse.curvature import SPECTRA
-from lnlab.analyse.looks import missed
-from lnlab.analyse.series import series
+from lnlab.analyse.quantities.curvature import SPECTRA
+from lnlab.analyse.select.missed_measurements import missed
+from lnlab.analyse.select.series import series
 
 LOOKS = [(step, '{"kind":"p"}', f"p{step}") for step in (0, 10, 20)]
 EVALUATION = '{"kind":"evaluation","split":"validation"}'

@@ -7,11 +7,11 @@ import polars as pl
 import pytest
 import torch
 
-from lnlab.analyse.medians import median
-from lnlab.analyse.select import select
-from lnlab.analyse.series import series
+from lnlab.analyse.select.select import select
+from lnlab.analyse.select.series import series
+from lnlab.analyse.statistics.medians import median
 from lnlab.errors import LabError
-from lnlab.probes.octaves import histogram
+from lnlab.probes.support.octaves import histogram
 from lnlab.tables import schema
 
 

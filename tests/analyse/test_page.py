@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.stats import page_trend_test
 
-from lnlab.analyse.page import page
+from lnlab.analyse.statistics.page_trend import page
 
 RNG = np.random.default_rng(2)
 

@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from lnlab.analyse.quantities import STATE, product, quantities, stored
-from lnlab.analyse.select import select
+from lnlab.analyse.quantities.quantity import STATE, product, quantities, stored
+from lnlab.analyse.select.select import select
 
 
 @pytest.fixture(scope="module")

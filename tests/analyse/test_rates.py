@@ -6,9 +6,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-import lnlab.analyse.rates  # noqa: F401 - registers the quantities
-from lnlab.analyse.select import NothingSelected, select
-from lnlab.analyse.series import series
+import lnlab.analyse.quantities.rates  # noqa: F401 - registers the quantities
+from lnlab.analyse.select.select import NothingSelected, select
+from lnlab.analyse.select.series import series
 from lnlab.errors import LabError
 
 RATES = (1e-4, 1e-3, 1e-2, 1e-1)

@@ -4,11 +4,11 @@ import math
 
 import pytest
 
-import lnlab.analyse.rates
-import lnlab.analyse.targets  # noqa: F401 - registers the quantities
-from lnlab.analyse.references import references
-from lnlab.analyse.select import NothingSelected, select
-from lnlab.analyse.series import series
+import lnlab.analyse.quantities.rates
+import lnlab.analyse.quantities.targets  # noqa: F401 - registers the quantities
+from lnlab.analyse.select.references import references
+from lnlab.analyse.select.select import NothingSelected, select
+from lnlab.analyse.select.series import series
 
 H = 6.0
 PHI = "learned_fraction"

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lnlab.analyse.rules import Trial, best, failing, learned
+from lnlab.analyse.tuning.rules import Trial, best, failing, learned
 from lnlab.errors import LabError
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lnlab.analyse.select import NothingSelected, runs_with, select, why_empty
+from lnlab.analyse.select.select import NothingSelected, runs_with, select, why_empty
 from lnlab.errors import LabError
 
 STACK = ("encoder", "decoder")

@@ -1,8 +1,8 @@
 """Paths of a setting: long, short, absent."""
 
-from lnlab.analyse.settings import found_at, has_value, labels, settings, value_at, words
+from lnlab.analyse.select.settings import found_at, has_value, labels, settings, value_at, words
 from lnlab.setting import Setting
-from lnlab.spec.values import label
+from lnlab.specfile.values import label
 
 
 def test_a_long_path_reaches_parameters_of_choices(setting):

@@ -4,7 +4,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from lnlab.analyse.slopes import log_slopes
+from lnlab.analyse.statistics.slopes import log_slopes
 
 
 def rows(**groups) -> pl.DataFrame:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.stats
 
-from lnlab.analyse.spectral_density import ghorbani_width, papyan_width, smoothed, weight_outside
+from lnlab.analyse.statistics.spectral_density import ghorbani_width, papyan_width, smoothed, weight_outside
 
 NODES = [-1.0, 0.0, 0.25, 3.0]
 WEIGHTS = [0.1, 0.6, 0.25, 0.05]

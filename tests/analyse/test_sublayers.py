@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from lnlab.analyse.sublayers import numbered
+from lnlab.analyse.select.sublayers import numbered
 
 
 def rows(*places, run="a", stack="encoder"):

@@ -4,8 +4,8 @@ import math
 
 import pytest
 
-from lnlab.analyse.select import select
-from lnlab.analyse.theorem_bounds import Stack, lemma_2, sharp_law, theorem
+from lnlab.analyse.quantities.theorem_bounds import Stack, lemma_2, sharp_law, theorem
+from lnlab.analyse.select.select import select
 
 
 @pytest.fixture(scope="module")

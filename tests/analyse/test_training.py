@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lnlab.analyse.quantities import quantities
-from lnlab.analyse.select import select
-from lnlab.analyse.series import series
-from lnlab.analyse.training import sum_learning_rate
+from lnlab.analyse.quantities.quantity import quantities
+from lnlab.analyse.quantities.training import sum_learning_rate
+from lnlab.analyse.select.select import select
+from lnlab.analyse.select.series import series
 
 CURVE = {0: 9.0, 50: 3.0, 100: 4.0}
 

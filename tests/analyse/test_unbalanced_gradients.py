@@ -5,8 +5,13 @@ import math
 import numpy as np
 import pytest
 
-from lnlab.analyse.select import select
-from lnlab.analyse.unbalanced_gradients import q_to_v_gradient, qk_collapse_exponent, qk_to_v_gradient, token_difference
+from lnlab.analyse.quantities.unbalanced_gradients import (
+    q_to_v_gradient,
+    qk_collapse_exponent,
+    qk_to_v_gradient,
+    token_difference,
+)
+from lnlab.analyse.select.select import select
 
 DIFFERENCE = {1: 0.5, 2: 0.1, 3: 0.02, 4: 0.003, 5: 0.0007}
 

@@ -4,8 +4,8 @@ import math
 
 import pytest
 
-from lnlab.analyse.select import select
-from lnlab.analyse.variance_growth import gains
+from lnlab.analyse.quantities.variance_growth import gains
+from lnlab.analyse.select.select import select
 
 LIKENESS = {1: 0.3, 2: 0.8}
 

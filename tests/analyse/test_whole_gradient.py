@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from lnlab.analyse.whole_gradient import total_gradient_norm
+from lnlab.analyse.quantities.total_gradient import total_gradient_norm
 
 
 @pytest.mark.parametrize("size", [1.0, 1e-200, 1e200])

@@ -21,10 +21,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
+from lnlab.app.request import Request, compiled, registries
 from lnlab.catalogue import REGISTRIES
-from lnlab.cli.request import Request, compiled, registries
 from lnlab.compile.work import Setting, Trajectory
-from lnlab.corpora.fetch import data_roots
+from lnlab.corpora.files.fetch import data_roots
 from lnlab.corpora.labelled import labelled
 from lnlab.nn.embedding import sinusoids
 from lnlab.randomness import Draw

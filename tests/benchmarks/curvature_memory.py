@@ -18,10 +18,10 @@ os.environ.setdefault("MKL_NUM_THREADS", "1")
 import torch
 
 from lnlab.catalogue import REGISTRIES
-from lnlab.compile.cost import BYTES, COPIES, cost
-from lnlab.compile.resolve import resolve
+from lnlab.compile.cost.cost import BYTES, COPIES, cost
+from lnlab.compile.resolve.resolve import resolve
 from lnlab.compile.work import Measurement, Trajectory
-from lnlab.corpora.fetch import data_roots
+from lnlab.corpora.files.fetch import data_roots
 from lnlab.execute.measure import measure
 from lnlab.execute.program import build
 

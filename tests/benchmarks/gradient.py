@@ -19,11 +19,11 @@ from torch.nn import functional
 
 from lnlab.catalogue import REGISTRIES
 from lnlab.compile.plan import compile_plan
-from lnlab.corpora.fetch import data_roots
+from lnlab.corpora.files.fetch import data_roots
 from lnlab.execute.measure import measure
 from lnlab.execute.program import build
 from lnlab.report.registries import FRAME_REGISTRIES
-from lnlab.spec.load import load
+from lnlab.specfile.load import load
 
 SPEC = Path(__file__).parents[2] / "specs" / "xiong_fig3.yaml"
 BATCHES = 6

@@ -9,9 +9,9 @@ os.environ.setdefault("MKL_NUM_THREADS", "1")
 import torch
 
 from lnlab.catalogue import REGISTRIES
-from lnlab.compile.resolve import resolve
+from lnlab.compile.resolve.resolve import resolve
 from lnlab.compile.work import Trajectory
-from lnlab.corpora.fetch import data_roots
+from lnlab.corpora.files.fetch import data_roots
 from lnlab.corpora.multi30k import FILES
 from lnlab.curvature.shards import shards
 from lnlab.execute.program import build

@@ -10,7 +10,7 @@ from statistics import median
 from time import perf_counter
 
 from lnlab.compile.plan import compile_plan
-from lnlab.spec.load import parse
+from lnlab.specfile.load import parse
 
 TOYS = Path(__file__).parents[1] / "compile" / "conftest.py"
 SHAPES = {  # (values of three axes, seeds)

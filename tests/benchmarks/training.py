@@ -23,12 +23,12 @@ import torch
 from torch.nn import functional
 
 from lnlab.catalogue import REGISTRIES
-from lnlab.compile.cost import cost
-from lnlab.compile.resolve import resolve
+from lnlab.compile.cost.cost import cost
+from lnlab.compile.resolve.resolve import resolve
 from lnlab.compile.work import Measurement, Trajectory
-from lnlab.corpora.fetch import data_roots
+from lnlab.corpora.files.fetch import data_roots
 from lnlab.execute.program import build
-from lnlab.execute.train import Walk
+from lnlab.execute.trainer import Walk
 from lnlab.execute.updates import stream
 from lnlab.randomness import Draw
 

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from lnlab.catalogue import REGISTRIES
 from lnlab.corpora import ted_dev, wmt14
-from lnlab.corpora.tokenizers import learned
+from lnlab.corpora.vocabulary.tokenizers import learned
 from lnlab.keys import digest
 from lnlab.nn.batch_norm import batch_statistics
 from lnlab.probes.probe import State

@@ -7,8 +7,8 @@ from typing import Any
 from trained import trained
 
 from lnlab.catalogue import REGISTRIES
-from lnlab.compile.contradictions import contradictions
-from lnlab.compile.resolve import resolve
+from lnlab.compile.checks.contradictions import contradictions
+from lnlab.compile.resolve.resolve import resolve
 from lnlab.compile.work import Setting, Trajectory
 from lnlab.execute.program import build
 from lnlab.probes.probe import State

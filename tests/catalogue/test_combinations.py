@@ -9,8 +9,8 @@ from pieces import LABELS, state_of
 from torch import Tensor
 
 from lnlab.catalogue import REGISTRIES
-from lnlab.compile.contradictions import contradictions
-from lnlab.compile.resolve import resolve
+from lnlab.compile.checks.contradictions import contradictions
+from lnlab.compile.resolve.resolve import resolve
 from lnlab.nn.sites import Site, parameters
 from lnlab.probes.probe import State
 from lnlab.registry import Choice, Entry, Flaw

@@ -6,13 +6,13 @@ import numpy as np
 import polars as pl
 import pytest
 
-import lnlab.claims.bound
-import lnlab.claims.fit
-import lnlab.claims.order
-import lnlab.claims.power_law
-import lnlab.claims.ratio
-import lnlab.claims.status
-import lnlab.claims.trend  # noqa: F401 - registers the kinds
+import lnlab.claims.kinds.bound
+import lnlab.claims.kinds.fit
+import lnlab.claims.kinds.order
+import lnlab.claims.kinds.power_law
+import lnlab.claims.kinds.ratio
+import lnlab.claims.kinds.status
+import lnlab.claims.kinds.trend  # noqa: F401 - registers the kinds
 from lnlab.claims.claim import judge
 from lnlab.keys import canonical
 from lnlab.tables import Results, frame, schema

@@ -12,16 +12,16 @@ import polars as pl
 import pytest
 from scipy import stats
 
-from lnlab.analyse.intervals import Interval
-from lnlab.analyse.series import Series
-from lnlab.claims.order import contrast_region
-from lnlab.claims.power_law import lack_of_fit, opposite_trend, slopes
+from lnlab.analyse.select.series import Series
+from lnlab.analyse.statistics.intervals import Interval
+from lnlab.claims.intersection_union import Member, together
+from lnlab.claims.kinds.order import contrast_region
+from lnlab.claims.kinds.power_law import lack_of_fit, opposite_trend, slopes
+from lnlab.claims.kinds.status import Tally, mcnemar, shares
+from lnlab.claims.kinds.trend import ruled
 from lnlab.claims.region import Region, decide
 from lnlab.claims.sample import Sample, of_two
-from lnlab.claims.status import Tally, mcnemar, shares
 from lnlab.claims.student import judged, signs
-from lnlab.claims.together import Member, together
-from lnlab.claims.trend import ruled
 
 REPEATS = 2000
 SHAPES = ("gaussian", "log-normal", "t3", "bimodal")

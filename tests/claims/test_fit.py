@@ -7,8 +7,8 @@ import pytest
 from scipy import stats
 
 from lnlab.claims.claim import claims
-from lnlab.claims.fit import both_errors, error_ratios, ruled
 from lnlab.claims.headline import p_value
+from lnlab.claims.kinds.fit import both_errors, error_ratios, ruled
 from lnlab.claims.laws import Law
 from lnlab.claims.sample import Sample
 from lnlab.errors import LabError

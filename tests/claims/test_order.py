@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from lnlab.claims.order import contrast_region, parsed
+from lnlab.claims.kinds.order import contrast_region, parsed
 from lnlab.errors import LabError
 
 ORDER = {"kind": "order", "over": "placement", "of": {"quantity": "q"}}

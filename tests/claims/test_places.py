@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from lnlab.claims.places import at, places
+from lnlab.claims.sites import at, places
 from lnlab.errors import LabError
 
 FLAT = {"kind": "bound", "each": ["layer"]}

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from lnlab.claims.power_law import around, lack_of_fit, slopes
+from lnlab.claims.kinds.power_law import around, lack_of_fit, slopes
 from lnlab.errors import LabError
 
 SIZES = {"kind": "power_law", "over": "model.layers"}

@@ -5,10 +5,10 @@ import json
 import polars as pl
 import pytest
 
-import lnlab.analyse.targets
-import lnlab.claims.bound
-import lnlab.claims.order
-import lnlab.claims.ratio  # noqa: F401 - registers the kinds
+import lnlab.analyse.quantities.targets
+import lnlab.claims.kinds.bound
+import lnlab.claims.kinds.order
+import lnlab.claims.kinds.ratio  # noqa: F401 - registers the kinds
 from lnlab.claims.claim import judge
 from lnlab.claims.comparing import comparing
 from lnlab.tables import Results, frame, schema

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from lnlab.analyse.intervals import Interval
+from lnlab.analyse.statistics.intervals import Interval
 from lnlab.claims.region import Region, decide, distance
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import polars as pl
 import pytest
 
-from lnlab.claims.rows import rows_digest
+from lnlab.claims.row_digest import rows_digest
 
 CLAIM = {"id": "x", "kind": "ratio", "of": {"quantity": "q", "placement": "a"}, "to": {"placement": "b"}, "at_least": 2}
 
@@ -60,5 +60,5 @@ def test_the_claim_and_the_ends_of_its_runs_move_it(results):
 
 
 def test_digests_and_verdicts_need_neither_scipy_nor_torch():
-    code = "import sys, lnlab.claims.rows, lnlab.claims.claim; print({'scipy', 'torch', 'altair'} & set(sys.modules))"
+    code = "import sys, lnlab.claims.row_digest; print({'scipy', 'torch', 'altair'} & set(sys.modules))"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "set()\n"

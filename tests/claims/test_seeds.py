@@ -5,10 +5,10 @@ import math
 import pytest
 from scipy import stats
 
-import lnlab.claims.everywhere
-import lnlab.claims.table  # noqa: F401 - registers the kinds
+import lnlab.claims.kinds.everywhere
+import lnlab.claims.kinds.table  # noqa: F401 - registers the kinds
 from lnlab.claims.claim import claims
-from lnlab.claims.seeds import N_SHARES, fewest
+from lnlab.claims.least_seeds import N_SHARES, fewest
 
 OF = {"quantity": "q", "placement": "a"}
 JUDGED = {

@@ -4,7 +4,7 @@ import math
 
 from lnlab import tables
 from lnlab.claims.claim import Verdict
-from lnlab.claims.stored import as_frame, as_row, from_frame, from_row
+from lnlab.claims.verdict_rows import as_frame, as_row, from_frame, from_row
 
 VERDICT = Verdict(
     claim="grows",

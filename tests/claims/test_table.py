@@ -4,9 +4,9 @@ import polars as pl
 import pytest
 from scipy import stats
 
-import lnlab.analyse.convergence_rates
-import lnlab.claims.everywhere
-import lnlab.claims.table  # noqa: F401 - registers the kinds and quantities
+import lnlab.analyse.convergence.boundary
+import lnlab.claims.kinds.everywhere
+import lnlab.claims.kinds.table  # noqa: F401 - registers the kinds and quantities
 from lnlab.claims.claim import judge
 from lnlab.errors import LabError
 from lnlab.keys import canonical

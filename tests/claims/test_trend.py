@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+from lnlab.claims.kinds.trend import ruled
 from lnlab.claims.region import Region
 from lnlab.claims.sample import Sample
-from lnlab.claims.trend import ruled
 
 UP = {"kind": "trend", "over": "layer", "direction": "up"}
 RNG = np.random.default_rng(4)

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from lnlab.execute import pieces
+from lnlab.execute import registry_loader
 from lnlab.probes.probe import probes
 
 PLUGIN = '''
@@ -36,7 +36,7 @@ profiles:
 @pytest.fixture
 def spec(tiny, monkeypatch):
     monkeypatch.setattr(probes, "_entries", dict(probes.entries))
-    pieces._load_once.cache_clear()
+    registry_loader._load_once.cache_clear()
     tiny.with_name("pair.py").write_text(PLUGIN)
     text = tiny.read_text().replace("batches: 1}", "batches: 1}\n  - {kind: pair, at: init}")
     tiny.write_text(text.replace("profiles:\n", ILL))

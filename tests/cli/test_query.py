@@ -10,7 +10,7 @@ import polars as pl
 import psutil
 import pytest
 
-from lnlab.cli import views as cli_views
+from lnlab.app import query_views as cli_views
 from lnlab.cli.query import answer
 from lnlab.errors import LabError
 

@@ -6,8 +6,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from lnlab.app.request import Request, compiled, open_store, registries
 from lnlab.cli.rate import Rate, past_rate
-from lnlab.cli.request import Request, compiled, open_store, registries
 from lnlab.cli.work import costs_of
 
 

@@ -8,9 +8,9 @@ import polars as pl
 import pytest
 from torch.optim import SGD
 
-from lnlab.analyse.quantities import quantities
+from lnlab.analyse.quantities.quantity import quantities
 from lnlab.cli import work
-from lnlab.execute.tally import Tally
+from lnlab.execute.progress import Tally
 from lnlab.optim.optimizers import optimizers
 from lnlab.store.store import Store
 

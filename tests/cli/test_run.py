@@ -11,10 +11,10 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from lnlab.app.run_summary import Done
 from lnlab.claims.claim import Verdict
-from lnlab.cli.done import Done
 from lnlab.cli.run import FailOn, exit_code
-from lnlab.execute import pieces
+from lnlab.execute import registry_loader
 from lnlab.probes.probe import probes
 from lnlab.report.section import sections
 from lnlab.store import files, packing
@@ -85,7 +85,7 @@ def test_finished_runs_are_packed_once_a_sweep_ends_and_nobody_sees_a_difference
 def fragile(tiny, monkeypatch):
     """A plugin whose probe fails on one seed, and a spec that asks for it."""
     monkeypatch.setattr(probes, "_entries", dict(probes.entries))
-    pieces._load_once.cache_clear()
+    registry_loader._load_once.cache_clear()
     (tiny.parent / "mine.py").write_text(PLUGIN)
     tiny.write_text(tiny.read_text().replace("probes:\n", "probes:\n  - {kind: fragile}\n"))
 

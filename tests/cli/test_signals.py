@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from lnlab.store.measured import digest_of
-from lnlab.store.records import look
+from lnlab.store.records.records import look
+from lnlab.store.results_digest import digest_of
 from lnlab.store.store import Store
 
 LONG = """\

@@ -6,7 +6,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from lnlab.store.records import look
+from lnlab.store.records.records import look
 from lnlab.store.store import Store
 
 SPEC = """\

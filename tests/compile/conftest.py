@@ -10,12 +10,12 @@ from pydantic import Field
 
 from lnlab.catalogue import REGISTRIES
 from lnlab.compile.plan import Plan, compile_plan
-from lnlab.compile.schema import schema
+from lnlab.compile.reference.schema import schema
 from lnlab.errors import CorpusError, Problem
 from lnlab.keys import digest_bytes
 from lnlab.registry import Registry, default
 from lnlab.report.registries import FRAME_REGISTRIES
-from lnlab.spec.load import Document, parse
+from lnlab.specfile.load import Document, parse
 
 LNLAB = {**REGISTRIES, **FRAME_REGISTRIES}
 KINDS = (

@@ -23,7 +23,7 @@ def test_a_file_that_cannot_be_read_says_why(plan, base, tmp_path, monkeypatch):
     def refuse(path):
         raise PermissionError(13, "Permission denied", str(path))
 
-    monkeypatch.setattr("lnlab.compile.settle.input_of", refuse)
+    monkeypatch.setattr("lnlab.compile.resolved_sweep.input_of", refuse)
     text = base.replace("corpus: toy", "corpus: {kind: file, path: c.txt}")
     (found,) = problems(plan, text, roots=(tmp_path,))
     assert found.endswith("c.txt: permission denied")

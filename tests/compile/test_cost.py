@@ -2,8 +2,8 @@
 
 import pytest
 
-from lnlab.compile import cost as module
-from lnlab.compile.cost import cost, machine_memory
+from lnlab.compile.cost import cost as module
+from lnlab.compile.cost.cost import cost, machine_memory
 from lnlab.compile.work import Measurement
 
 

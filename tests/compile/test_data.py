@@ -6,11 +6,11 @@ from typing import Annotated, Any
 import pytest
 
 from lnlab.catalogue import REGISTRIES
-from lnlab.compile.contradictions import contradictions
-from lnlab.compile.cost import cost
-from lnlab.compile.data import DATA_CHECKS
-from lnlab.compile.explain import explain
-from lnlab.compile.resolve import resolve
+from lnlab.compile.checks.contradictions import contradictions
+from lnlab.compile.checks.data_checks import DATA_CHECKS
+from lnlab.compile.cost.cost import cost
+from lnlab.compile.reference.explain import explain
+from lnlab.compile.resolve.resolve import resolve
 from lnlab.errors import SpecError
 from lnlab.registry import Registry, default
 

@@ -8,7 +8,7 @@ import pytest
 
 from lnlab.compile.digests import input_of, quick_digest, unchanged
 from lnlab.compile.plan import compile_plan
-from lnlab.spec.load import load
+from lnlab.specfile.load import load
 
 
 @pytest.fixture

@@ -2,11 +2,11 @@
 
 import pytest
 
-from lnlab.compile.expand import points
-from lnlab.compile.grids import grids
-from lnlab.compile.overlay import draft
-from lnlab.spec.override import parse_override
-from lnlab.spec.read import read_experiment
+from lnlab.compile.sweep.expand import points
+from lnlab.compile.sweep.grids import grids
+from lnlab.compile.sweep.overlay import draft
+from lnlab.specfile.override import parse_override
+from lnlab.specfile.read import read_experiment
 
 
 @pytest.fixture

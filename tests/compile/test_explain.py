@@ -1,6 +1,6 @@
 """A plan in words, briefly where there is much of it."""
 
-from lnlab.compile.explain import explain, label, spans
+from lnlab.compile.reference.explain import explain, label, spans
 
 
 def test_many_variants_are_cut(plan, base):

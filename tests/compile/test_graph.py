@@ -3,9 +3,9 @@
 import pytest
 
 from lnlab.catalogue import REGISTRIES
-from lnlab.compile.graph import GRAPH_CHECKS
+from lnlab.compile.checks.model_checks import GRAPH_CHECKS
 from lnlab.compile.plan import compile_plan
-from lnlab.compile.resolve import resolve
+from lnlab.compile.resolve.resolve import resolve
 from lnlab.errors import SpecError
 from lnlab.registry import Registry
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from lnlab.compile.identity import Identities
-from lnlab.compile.resolve import resolve
+from lnlab.compile.content_keys import Identities
+from lnlab.compile.resolve.resolve import resolve
 from lnlab.keys import digest
 
 GIVEN = {

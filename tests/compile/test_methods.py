@@ -2,7 +2,7 @@
 
 import pytest
 
-from lnlab.compile.methods import meaning, methods_of
+from lnlab.compile.sweep.methods import meaning, methods_of
 from lnlab.errors import SpecError
 from lnlab.registry import Flawed
 

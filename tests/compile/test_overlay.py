@@ -2,9 +2,9 @@
 
 import pytest
 
-from lnlab.compile.overlay import draft, pin_sentences
-from lnlab.compile.places import Spot
-from lnlab.spec.override import parse_override
+from lnlab.compile.source_spans import Spot
+from lnlab.compile.sweep.overlay import draft, pin_sentences
+from lnlab.specfile.override import parse_override
 
 
 def drafted(document, text, profile=None, *arguments):

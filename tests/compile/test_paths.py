@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lnlab.compile.paths import assign, put
+from lnlab.compile.setting_paths import assign, put
 from lnlab.registry import Flawed
 from lnlab.setting import MISSING, Setting
 

@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lnlab.compile.explain import explain
 from lnlab.compile.plan import compile_plan
+from lnlab.compile.reference.explain import explain
 from lnlab.errors import SpecError
-from lnlab.spec.load import load, parse
+from lnlab.specfile.load import load, parse
 
 PAIRS = Path(__file__).parents[1] / "fixtures" / "compile"
 
@@ -198,7 +198,7 @@ def test_keys_are_the_same_whatever_the_hash_seed_and_the_locale(tmp_path):
     script = (
         "import sys, importlib.util as u; from pathlib import Path\n"
         "s = u.spec_from_file_location('lab', sys.argv[1]); lab = u.module_from_spec(s); s.loader.exec_module(lab)\n"
-        "from lnlab.compile.plan import compile_plan; from lnlab.spec.load import load\n"
+        "from lnlab.compile.plan import compile_plan; from lnlab.specfile.load import load\n"
         "plan = compile_plan(load(Path(sys.argv[2])), lab.toys(), ())\n"
         "print([run.key for run in plan.runs], plan.needs, plan.digest)\n"
     )

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from lnlab.analyse.printed import Guesses, Printed
+from lnlab.analyse.convergence.published import Guesses, Printed
 from lnlab.errors import SpecError
 
 NO_GUESSES: Guesses = {}

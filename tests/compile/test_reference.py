@@ -6,9 +6,9 @@ from typing import Annotated, Any, Literal
 import pytest
 from pydantic import BaseModel, Field
 
-from lnlab.compile.reference import in_words, reference
+from lnlab.compile.reference.reference import in_words, reference
 from lnlab.registry import Registry, default
-from lnlab.spec.experiment import Experiment
+from lnlab.specfile.experiment import Experiment
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lnlab.compile.resolve import resolve
+from lnlab.compile.resolve.resolve import resolve
 from lnlab.registry import Flawed
 
 GIVEN = {

@@ -2,8 +2,8 @@
 
 import pytest
 
-from lnlab.compile.cost import cost
-from lnlab.compile.room import LIBRARIES, SHARE, room
+from lnlab.compile.cost.cost import cost
+from lnlab.compile.cost.memory import LIBRARIES, SHARE, room
 from lnlab.compile.work import Measurement, Trajectory
 
 HELD = {True: 6 * 2**30, False: 2**30}

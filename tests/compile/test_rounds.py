@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from lnlab.compile.decisions import as_json, assumed, from_json
-from lnlab.compile.explain import explain
+from lnlab.compile.reference.explain import explain
 from lnlab.errors import SpecError
 from lnlab.keys import canonical
 

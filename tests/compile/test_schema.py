@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 from jsonschema import Draft202012Validator
 
-from lnlab.compile.schema import schema
+from lnlab.compile.reference.schema import schema
 from lnlab.errors import SpecError
 from lnlab.registry import Registry
-from lnlab.spec.load import load
+from lnlab.specfile.load import load
 
 PAIRS = Path(__file__).parents[1] / "fixtures" / "compile"
 SOUND = [path for path in sorted(PAIRS.glob("*.yaml")) if not path.stem.startswith(("wrong", "contra"))]

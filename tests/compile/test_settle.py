@@ -18,7 +18,7 @@ from lnlab.registry import Flaw
     ],
 )
 def test_a_contradiction_is_shown_in_the_form_that_was_written(plan, base, monkeypatch, path, lines, where):
-    monkeypatch.setattr("lnlab.compile.settle.contradictions", lambda *_: [Flaw(path, "contradicts itself")])
+    monkeypatch.setattr("lnlab.compile.resolved_sweep.contradictions", lambda *_: [Flaw(path, "contradicts itself")])
     with pytest.raises(SpecError) as caught:
         plan(base.replace("seeds: 2", lines))
     assert [str(problem) for problem in caught.value.problems] == [f"spec.yaml:{where}: contradicts itself"]

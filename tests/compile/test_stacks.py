@@ -2,7 +2,7 @@
 
 import pytest
 
-from lnlab.compile.stacks import resolve_stacks
+from lnlab.compile.resolve.stacks import resolve_stacks
 from lnlab.registry import Flawed
 
 MODEL = {"kind": "encoder_decoder", "layers": 2}

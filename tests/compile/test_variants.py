@@ -3,8 +3,8 @@
 import polars as pl
 import pytest
 
-from lnlab.analyse.select import variants_with
-from lnlab.compile.variants import Variants
+from lnlab.analyse.select.select import variants_with
+from lnlab.compile.selection.variants import Variants
 from lnlab.keys import canonical
 from lnlab.tables import Results, frame, schema
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lnlab.corpora import archive as room
-from lnlab.corpora.archive import read_archive, read_file
+from lnlab.corpora.files import archive as room
+from lnlab.corpora.files.archive import read_archive, read_file
 from lnlab.errors import CorpusError
 
 WANTED = {"a.txt": "a", "b.txt": "b"}

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from lnlab.corpora.clean import fit, length, lowered
+from lnlab.corpora.files.clean import fit, length, lowered
 
 # Tokens as Moses' tokenizer parts them, joined by spaces again (sacremoses 0.2.0, language en).
 MOSES = [

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from lnlab.corpora import fetch as room
 from lnlab.corpora.corpus import Remote
-from lnlab.corpora.fetch import data_roots, fetch, file_digest, find, inside
+from lnlab.corpora.files import fetch as room
+from lnlab.corpora.files.fetch import data_roots, fetch, file_digest, find, inside
 from lnlab.errors import CorpusError
 from lnlab.keys import digest_bytes
 
@@ -339,7 +339,7 @@ def test_a_killed_download_never_leaves_a_file_under_its_name(server, root):
     url, digest = server.url("a"), digest_bytes(CONTENT)
     program = (
         "import sys, time; from pathlib import Path; from lnlab.corpora.corpus import Remote\n"
-        "from lnlab.corpora.fetch import fetch\n"
+        "from lnlab.corpora.files.fetch import fetch\n"
         f"fetch('toy', {{'a': Remote({url!r}, {digest!r}, {len(CONTENT)})}}, Path({str(root)!r}),\n"
         "      lambda *step: (print('some', flush=True), time.sleep(60)))\n"
     )

@@ -7,9 +7,9 @@ from collections import Counter
 
 import pytest
 
-from lnlab.corpora import archive as room
 from lnlab.corpora import financial_phrasebank as module
-from lnlab.corpora.archive import read_zip
+from lnlab.corpora.files import archive as room
+from lnlab.corpora.files.archive import read_zip
 from lnlab.corpora.financial_phrasebank import LABELS, NAMES, SUMS, financial_phrasebank
 from lnlab.corpora.labelled import labelled
 from lnlab.errors import CorpusError

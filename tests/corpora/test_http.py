@@ -4,7 +4,7 @@ from urllib.error import HTTPError, URLError
 
 import pytest
 
-from lnlab.corpora.http import opened
+from lnlab.corpora.files.http import opened
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lnlab.corpora.archive import Content
-from lnlab.corpora.labelled_lines import labelled_lines, latin_1
+from lnlab.corpora.files.archive import Content
+from lnlab.corpora.files.labelled_lines import labelled_lines, latin_1
 from lnlab.errors import CorpusError
 
 NAMES = ("negative", "neutral", "positive")

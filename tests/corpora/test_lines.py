@@ -4,8 +4,8 @@ import gzip
 
 import pytest
 
-from lnlab.corpora import lines
-from lnlab.corpora.lines import read_lines, read_pairs
+from lnlab.corpora.files import lines
+from lnlab.corpora.files.lines import read_lines, read_pairs
 from lnlab.errors import CorpusError
 
 

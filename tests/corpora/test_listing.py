@@ -5,7 +5,6 @@ from dataclasses import replace
 import pytest
 
 from lnlab.corpora import (
-    bert_base_uncased,
     financial_phrasebank,
     iwslt14,
     multi30k,
@@ -18,7 +17,8 @@ from lnlab.corpora import (
 from lnlab.corpora import listing as room
 from lnlab.corpora.corpus import Remote, corpora
 from lnlab.corpora.listing import fetch_corpus, listing
-from lnlab.corpora.tokenizers import tokenizers
+from lnlab.corpora.vocabulary import bert_base_uncased
+from lnlab.corpora.vocabulary.tokenizers import tokenizers
 from lnlab.errors import CorpusError
 from lnlab.keys import digest_bytes
 

@@ -4,8 +4,8 @@ from collections import Counter
 
 import pytest
 
-from lnlab.corpora import parallel
-from lnlab.corpora.parallel import ABSENT, content_of, parallel_corpus
+from lnlab.corpora.files import parallel
+from lnlab.corpora.files.parallel import ABSENT, content_of, parallel_corpus
 
 N = 4000
 

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from lnlab.corpora import segments as room
-from lnlab.corpora.archive import Content, read_file
-from lnlab.corpora.segments import divergence, documents, segment_pairs
+from lnlab.corpora.files import segments as room
+from lnlab.corpora.files.archive import Content, read_file
+from lnlab.corpora.files.segments import divergence, documents, segment_pairs
 from lnlab.errors import CorpusError
 
 TALKS = {"69": ["Eins.", "Zwei &amp; drei", "vier"], "70": ["fünf"]}

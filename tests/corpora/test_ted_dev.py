@@ -4,9 +4,9 @@ import shutil
 
 import pytest
 
-from lnlab.corpora.archive import read_file
 from lnlab.corpora.corpus import corpora
-from lnlab.corpora.segments import documents
+from lnlab.corpora.files.archive import read_file
+from lnlab.corpora.files.segments import documents
 from lnlab.corpora.ted_dev import NAMES, ted_dev
 from lnlab.errors import CorpusError
 

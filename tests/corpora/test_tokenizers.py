@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lnlab.corpora.tokenizers import BOS, EOS, PAD, UNK, BytePairs, bpe, tokenizers
 from lnlab.corpora.toy_german_english import toy_german_english
+from lnlab.corpora.vocabulary.tokenizers import BOS, EOS, PAD, UNK, BytePairs, bpe, tokenizers
 from lnlab.keys import digest
 from lnlab.registry import Flawed
 
@@ -127,7 +127,7 @@ def _known(kept=[]):  # noqa: B006 - one tokenizer for all examples
 
 
 PROGRAM = """
-from lnlab.corpora.tokenizers import bpe
+from lnlab.corpora.vocabulary.tokenizers import bpe
 from lnlab.corpora.toy_german_english import toy_german_english
 from lnlab.keys import digest
 texts = [side for pair in toy_german_english((), train=1500).splits["train"] for side in pair]

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lnlab.corpora.bert_base_uncased import ENTRIES, NAME, bert_base_uncased
 from lnlab.corpora.financial_phrasebank import financial_phrasebank
-from lnlab.corpora.tokenizers import BOS, EOS, PAD, SPECIAL, UNK, learned, tokenizers
 from lnlab.corpora.toy_finance import toy_finance
-from lnlab.corpora.wordpiece import WordPieces, wordpiece
+from lnlab.corpora.vocabulary.bert_base_uncased import ENTRIES, NAME, bert_base_uncased
+from lnlab.corpora.vocabulary.tokenizers import BOS, EOS, PAD, SPECIAL, UNK, learned, tokenizers
+from lnlab.corpora.vocabulary.wordpiece import WordPieces, wordpiece
 from lnlab.errors import CorpusError
 from lnlab.keys import digest
 
@@ -147,7 +147,7 @@ def test_a_text_cannot_smuggle_in_special_tokens(trained):
 
 
 PROGRAM = """
-from lnlab.corpora.wordpiece import wordpiece
+from lnlab.corpora.vocabulary.wordpiece import wordpiece
 from lnlab.corpora.toy_finance import toy_finance
 from lnlab.keys import digest
 texts = toy_finance((), sentences=600).sentences

@@ -2,8 +2,8 @@
 
 import pytest
 
-from lnlab.corpora.tokenizers import SPECIAL, UNK, tokenizers
-from lnlab.corpora.words import words
+from lnlab.corpora.vocabulary.tokenizers import SPECIAL, UNK, tokenizers
+from lnlab.corpora.vocabulary.words import words
 
 TEXTS = ["Ein Haus, ein Hund.", "ein Haus und ein Hund", "b a <eos>"]
 

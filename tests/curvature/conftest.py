@@ -14,7 +14,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "catalogue"))
 from pieces import state_of
 
 from lnlab.catalogue import REGISTRIES
-from lnlab.compile.resolve import resolve
+from lnlab.compile.resolve.resolve import resolve
 from lnlab.probes.probe import evaluating
 
 torch.set_num_threads(1)

@@ -6,7 +6,7 @@ from torch import nn
 
 from lnlab.cli import main
 from lnlab.errors import LabError
-from lnlab.execute import pieces
+from lnlab.execute import registry_loader
 from lnlab.nn.models import models
 from lnlab.nn.sites import Site, addressed
 
@@ -53,7 +53,7 @@ def check(tmp_path, monkeypatch, capsys):
     """What ``lnlab check`` says of a model of these lines, and how it ends."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(models, "_entries", dict(models.entries))
-    pieces._load_once.cache_clear()
+    registry_loader._load_once.cache_clear()
     (tmp_path / "spec.yaml").write_text(SPEC)
 
     def run(embedding, blocks):

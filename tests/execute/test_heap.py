@@ -13,7 +13,7 @@ from lnlab.registry import Registry
 
 SCRIPT = """
 from pathlib import Path
-from lnlab.execute.heap import give_back
+from lnlab.execute.freed_memory import give_back
 def resident(): return int(Path("/proc/self/statm").read_text().split()[1]) * 4096
 blocks = [b'x' * (100_000 + i % 7) for i in range(3000)]
 kept = blocks[::10]

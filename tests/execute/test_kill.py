@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 from toy_pieces import load
 
-from lnlab.execute.sweep import sweep
-from lnlab.store.records import look
+from lnlab.execute.scheduler import sweep
+from lnlab.store.records.records import look
 
 HERE = str(Path(__file__).parent)
 UNITS, PARENTS, WORKERS = 45, 2, 23
@@ -23,7 +23,7 @@ import json, pickle, sys
 sys.path.insert(0, {HERE!r})
 from pathlib import Path
 from lnlab.compile.work import Measurement, Trajectory
-from lnlab.execute.sweep import sweep
+from lnlab.execute.scheduler import sweep
 from lnlab.store.store import Store
 from toy_pieces import load
 

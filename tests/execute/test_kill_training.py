@@ -16,8 +16,8 @@ from contextlib import suppress
 
 import pytest
 
-from lnlab.store.measured import digest_of
-from lnlab.store.records import look
+from lnlab.store.records.records import look
+from lnlab.store.results_digest import digest_of
 from lnlab.store.store import Store
 
 SPEC = """\

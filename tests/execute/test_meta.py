@@ -4,7 +4,7 @@ import pytest
 from toy_pieces import REGISTRIES
 
 from lnlab.catalogue import REGISTRIES as LNLAB
-from lnlab.compile.resolve import resolve
+from lnlab.compile.resolve.resolve import resolve
 from lnlab.errors import LabError
 from lnlab.execute.meta import build_on_meta, build_rules
 

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from lnlab.catalogue import REGISTRIES
-from lnlab.compile.resolve import resolve
+from lnlab.compile.resolve.resolve import resolve
 from lnlab.compile.work import Trajectory
 from lnlab.execute.program import build
 from lnlab.execute.updates import Updates

@@ -1,7 +1,7 @@
 """A user's own file is run once a process."""
 
 from lnlab.catalogue import REGISTRIES
-from lnlab.execute.pieces import Pieces
+from lnlab.execute.registry_loader import Pieces
 
 
 def test_plugins_are_loaded_once_however_often_they_are_asked_for(tmp_path):

@@ -4,7 +4,7 @@ import os
 import subprocess
 import sys
 
-from lnlab.execute.process import output_to
+from lnlab.execute.worker_process import output_to
 
 
 def test_everything_printed_inside_is_in_the_file_and_nothing_after(tmp_path, capfd):

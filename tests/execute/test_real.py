@@ -7,11 +7,11 @@ import torch
 from lnlab.catalogue import REGISTRIES
 from lnlab.compile.work import Measurement, Trajectory
 from lnlab.execute.meta import build_on_meta
-from lnlab.execute.pieces import Pieces
 from lnlab.execute.program import build
-from lnlab.execute.sweep import sweep
+from lnlab.execute.registry_loader import Pieces
+from lnlab.execute.scheduler import sweep
 from lnlab.keys import digest
-from lnlab.store.records import look
+from lnlab.store.records.records import look
 
 STACK = {"layers": 1, "norm": "layer", "placement": "post", "attention": "softmax"}
 

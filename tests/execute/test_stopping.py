@@ -9,8 +9,8 @@ import threading
 
 import pytest
 
-from lnlab.execute import stopping
-from lnlab.execute.stopping import Stopped, Stops, counting_stops, raising_stops
+from lnlab.execute import interrupts
+from lnlab.execute.interrupts import Stopped, Stops, counting_stops, raising_stops
 
 
 @pytest.fixture
@@ -46,7 +46,7 @@ def test_what_a_batch_system_sends_is_counted_inside_a_sweep_and_raises_around_i
 
 def test_a_signal_to_the_process_and_then_to_its_group_is_one_request(monkeypatch):
     now = [10.0]
-    monkeypatch.setattr(stopping.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(interrupts.time, "monotonic", lambda: now[0])
     stops = Stops()
     for seconds, count in ((0.0, 1), (0.2, 1), (2.0, 2)):
         now[0] += seconds
@@ -81,7 +81,7 @@ def test_outside_the_main_thread_signals_are_left_alone():
 
 LOST = """
 import os, signal
-from lnlab.execute.stopping import counting_stops
+from lnlab.execute.interrupts import counting_stops
 with counting_stops() as stops:
     print("ready", flush=True)
     while not stops.count:

@@ -14,9 +14,9 @@ from toy_pieces import load
 
 from lnlab.errors import CorpusError, Problem, StoreError
 from lnlab.execute.pool import Workers
-from lnlab.execute.sweep import cause_of, sweep
+from lnlab.execute.scheduler import cause_of, sweep
 from lnlab.execute.worker import work
-from lnlab.store.records import look
+from lnlab.store.records.records import look
 
 COUNT = 2
 
@@ -68,7 +68,7 @@ def test_one_worker_or_two_and_any_order_give_the_same_bytes(store, unit_of, tmp
 
 
 def test_nothing_to_do_starts_nothing(run, monkeypatch):
-    monkeypatch.setattr("lnlab.execute.sweep.Workers", None)
+    monkeypatch.setattr("lnlab.execute.scheduler.Workers", None)
     tally, told = run([])
     assert (tally.ended, told) == ({}, [])
 

@@ -1,6 +1,6 @@
 """What a reader is told adds up."""
 
-from lnlab.execute.tally import Flight, Teller
+from lnlab.execute.progress import Flight, Teller
 from lnlab.execute.unit import Answer, Event
 
 

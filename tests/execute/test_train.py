@@ -10,11 +10,11 @@ from torch import nn
 from torch.nn.functional import cross_entropy
 
 from lnlab.catalogue import REGISTRIES
-from lnlab.compile.resolve import resolve
+from lnlab.compile.resolve.resolve import resolve
 from lnlab.compile.work import Measurement, Trajectory
+from lnlab.execute.checkpoint import from_bytes, to_bytes
 from lnlab.execute.program import build
-from lnlab.execute.saved import from_bytes, to_bytes
-from lnlab.execute.train import Walk
+from lnlab.execute.trainer import Walk
 from lnlab.execute.updates import stream
 from lnlab.tables import Resumed
 

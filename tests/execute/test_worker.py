@@ -10,7 +10,7 @@ from toy_pieces import load
 from lnlab.errors import LabError, Problem, StoreError
 from lnlab.execute.unit import Assignment
 from lnlab.execute.worker import prepare, work
-from lnlab.store.records import look
+from lnlab.store.records.records import look
 
 
 def do(store, unit, open_unit=None):

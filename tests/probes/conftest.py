@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy, pad
 
 from lnlab.catalogue import REGISTRIES
-from lnlab.compile.resolve import resolve
+from lnlab.compile.resolve.resolve import resolve
 from lnlab.compile.work import Trajectory
 from lnlab.execute.program import build
 from lnlab.nn.attention import attentions

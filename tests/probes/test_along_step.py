@@ -13,8 +13,8 @@ from lnlab.execute.measure import no_trace
 from lnlab.execute.program import build
 from lnlab.execute.updates import Updates
 from lnlab.probes.along_step import QUANTITIES, along_step, around, up_to_rate
-from lnlab.probes.next_loss import NextLoss
 from lnlab.probes.probe import State
+from lnlab.probes.support.next_update_loss import NextLoss
 from lnlab.randomness import Draw
 
 A = torch.tensor([[3.0, 1.0, 0.0], [1.0, 2.0, -0.5], [0.0, -0.5, -1.0]], dtype=torch.float64)

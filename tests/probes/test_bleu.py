@@ -9,14 +9,14 @@ from torch import Tensor, nn
 
 from lnlab.catalogue import REGISTRIES
 from lnlab.compile.work import Measurement
-from lnlab.corpora.tokenizers import EOS, PAD
+from lnlab.corpora.vocabulary.tokenizers import EOS, PAD
 from lnlab.errors import LabError
 from lnlab.execute.measure import measure
 from lnlab.nn.models import models
 from lnlab.nn.norms import norms
 from lnlab.nn.parts import parts_of
-from lnlab.probes import translating
 from lnlab.probes.probe import State, probes
+from lnlab.probes.support import translating
 from lnlab.randomness import Draw
 from lnlab.tables import frame
 from lnlab.tasks.decoding import NOTHING, Search

@@ -12,9 +12,9 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_map_only
 
 from lnlab.catalogue import REGISTRIES
-from lnlab.compile.cost import BYTES, Load, batch_tokens, cost
-from lnlab.compile.resolve import resolve
-from lnlab.compile.room import LIBRARIES, SHARE, room
+from lnlab.compile.cost.cost import BYTES, Load, batch_tokens, cost
+from lnlab.compile.cost.memory import LIBRARIES, SHARE, room
+from lnlab.compile.resolve.resolve import resolve
 from lnlab.compile.work import Measurement, Trajectory
 from lnlab.curvature import ggn, hessian
 from lnlab.curvature.lanczos import lanczos
@@ -24,9 +24,9 @@ from lnlab.execute.measure import measure
 from lnlab.execute.program import build
 from lnlab.nn.norms import norms
 from lnlab.nn.placements import placements
-from lnlab.probes.held import coordinates, graph, held
 from lnlab.probes.probe import evaluating
-from lnlab.probes.scopes import parameters_of
+from lnlab.probes.support.peak_memory import coordinates, graph, held
+from lnlab.probes.support.scopes import parameters_of
 
 LINEARIZE = {"hessian": hessian.linearized, "ggn": ggn.linearized}
 SCOPES = ("all", "embeddings", "without_embeddings", "attention", "attention_qk", "attention_vo", "feed_forward")

@@ -11,8 +11,8 @@ from lnlab.curvature.hessian import hessian
 from lnlab.errors import LabError
 from lnlab.nn.sites import parameters
 from lnlab.probes.hessian_spectrum import hessian_spectrum
-from lnlab.probes.operators import operator_at
-from lnlab.probes.scopes import parameters_of
+from lnlab.probes.support.operators import operator_at
+from lnlab.probes.support.scopes import parameters_of
 from lnlab.tables import frame
 
 module = import_module("lnlab.probes.hessian_spectrum")

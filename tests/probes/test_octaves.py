@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from lnlab.probes.octaves import CODES, counts, edges, histogram
+from lnlab.probes.support.octaves import CODES, counts, edges, histogram
 
 EDGES = np.array([2.0**e * quarter for e in range(-126, 128) for quarter in (1, 1.25, 1.5, 1.75)] + [2.0**128])
 """Of normal numbers, written another way."""

@@ -10,10 +10,10 @@ from torch.func import functional_call
 
 from lnlab.errors import LabError
 from lnlab.nn.sites import Site, weights
-from lnlab.probes.double import StackOutputs, differentiable, doubles, value_and_change
 from lnlab.probes.output_perturbation import Found, _moving, _random, _rows, output_perturbation
 from lnlab.probes.probe import probes
-from lnlab.probes.step import Start, Step, change
+from lnlab.probes.support.float64_copy import StackOutputs, differentiable, doubles, value_and_change
+from lnlab.probes.support.weight_step import Start, Step, change
 
 OFF = {"random": None, "random_relative": None, "gradient": None, "gradient_relative": None}
 MATRICES = {"q", "k", "v", "o", "w1", "w2", "table"}

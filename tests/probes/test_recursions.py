@@ -5,7 +5,7 @@ import torch
 from torch import nn
 from torch.autograd.functional import jacobian
 
-from lnlab.probes.recursions import (
+from lnlab.probes.support.recursions import (
     Block,
     product_form,
     separated_form,

@@ -8,7 +8,7 @@ from lnlab.errors import LabError
 from lnlab.nn.placements import Place
 from lnlab.nn.sites import Site, activations, parameters
 from lnlab.probes.residual_dependency import normed_parts, parts_of_stream, residual_dependency
-from lnlab.probes.tokens import present
+from lnlab.probes.support.token_masks import present
 
 SUBLAYERS = {
     "encoder": ("self_attention", "feed_forward"),

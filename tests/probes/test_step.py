@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import nn
 
-from lnlab.probes.step import Start, Step, change, remainder
+from lnlab.probes.support.weight_step import Start, Step, change, remainder
 from lnlab.tasks.task import Batch
 
 TOKENS = torch.tensor([[5, 6, 7], [8, 9, 0]])

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from lnlab.nn.sites import Site
-from lnlab.probes.stream import summed
+from lnlab.probes.support.stream_sums import summed
 
 
 def test_every_batch_is_passed_once_and_its_tokens_are_told_from_padding(state):

@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 from ruamel.yaml import YAML
 
-from lnlab.analyse.intervals import student
+from lnlab.analyse.statistics.intervals import student
 from lnlab.claims.claim import Verdict, judge_all
 from lnlab.report.facts import ReportFacts
 from lnlab.report.folder import empty

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lnlab.claims.claim import Verdict
-from lnlab.report.answers import answer, headline, multiplicity, statistic
-from lnlab.report.dots import EDGE, WIDTH, dots
-from lnlab.report.forest import forest
+from lnlab.report.page.answers import answer, headline, multiplicity, statistic
+from lnlab.report.page.forest_plot import forest
+from lnlab.report.page.verdict_strip import EDGE, WIDTH, dots
 
 BASE = Verdict(
     claim="a",

@@ -3,7 +3,7 @@
 import pytest
 from lettered import CELLS, made
 
-from lnlab.analyse.intervals import student
+from lnlab.analyse.statistics.intervals import student
 from lnlab.report.registries import FRAME_REGISTRIES
 
 WHERE = {"rule": "learned", "split": "train"}

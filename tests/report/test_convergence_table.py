@@ -7,8 +7,8 @@ import pytest
 from lettered import CELLS, RATES, H, made
 
 from lnlab.errors import LabError
+from lnlab.report.cell_matrix import HEIGHT, Trace, draw, finite
 from lnlab.report.facts import ReportFacts
-from lnlab.report.matrix import HEIGHT, Trace, draw, finite
 from lnlab.report.registries import FRAME_REGISTRIES
 from lnlab.report.write import render, write_report
 from lnlab.tables import Results

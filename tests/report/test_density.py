@@ -7,8 +7,8 @@ import polars as pl
 import pytest
 from scipy import stats
 
-from lnlab.report.drawing import svg
-from lnlab.report.plates import filled
+from lnlab.report.charts.render import svg
+from lnlab.report.page.figures import filled
 from lnlab.report.sections.density import density
 from lnlab.tables import Results
 

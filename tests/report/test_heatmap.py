@@ -7,14 +7,14 @@ import polars as pl
 import pytest
 
 from lnlab.errors import LabError
+from lnlab.report.charts.heatmap import Places
+from lnlab.report.charts.render import png, svg
+from lnlab.report.charts.theme import HEAT
 from lnlab.report.compose import Part
-from lnlab.report.drawing import png, svg
 from lnlab.report.facts import ReportFacts
-from lnlab.report.heatmaps import Places
-from lnlab.report.notebook import notebook
-from lnlab.report.plates import draw, filled
+from lnlab.report.page.figures import draw, filled
+from lnlab.report.page.notebook import notebook
 from lnlab.report.sections.heatmap import heatmap
-from lnlab.report.theme import HEAT
 from lnlab.tables import Results, frame, schema
 
 SUBLAYERS = ("self_attention", "feed_forward")

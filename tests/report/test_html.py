@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from lnlab.report.html import environment, template_folders
+from lnlab.report.page.html import environment, template_folders
 from lnlab.report.write import write_report
 
 

@@ -7,10 +7,10 @@ import pytest
 
 from lnlab.claims.claim import Finding, judge, verdict_of
 from lnlab.errors import ReportError
-from lnlab.report.coverage import covered, drawable, known, narrows, record
+from lnlab.report.committed.held_rows import covered, drawable, known, narrows, record
+from lnlab.report.committed.judge_again import equal, follows
 from lnlab.report.facts import FORMAT, from_json, to_json
 from lnlab.report.folder import read_folder
-from lnlab.report.rejudge import equal, follows
 from lnlab.report.write import write_report
 
 OF = {"quantity": "gradient_norm", "stack": "decoder", "tensor": ["w1", "w2"]}

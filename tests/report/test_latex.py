@@ -7,8 +7,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from lnlab.report.latex import booktabs, escape
-from lnlab.report.tabular import Grid, grid
+from lnlab.report.page.latex import booktabs, escape
+from lnlab.report.table import Grid, grid
 
 STRINGS = json.loads(Path(__file__).with_name("hostile.json").read_text())
 ALLOWED = {

@@ -7,9 +7,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from lnlab.claims.fit import fit
-from lnlab.report.drawing import svg
-from lnlab.report.plates import filled
+from lnlab.claims.kinds.fit import fit
+from lnlab.report.charts.render import svg
+from lnlab.report.page.figures import filled
 from lnlab.report.sections.law_plot import law_plot
 from lnlab.tables import Results, frame, schema
 

@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import polars as pl
 
-from lnlab.report import provenance
-from lnlab.report.methods import leaves, prose, ranges, settings, values
+from lnlab.report.page import provenance
+from lnlab.report.page.methods import leaves, prose, ranges, settings, values
 from lnlab.tables import Results
 
 

@@ -14,10 +14,10 @@ import pytest
 from scipy import stats
 
 from lnlab.errors import LabError
-from lnlab.report import multiples
-from lnlab.report.drawing import svg
-from lnlab.report.multiples import collect
-from lnlab.report.plates import filled
+from lnlab.report.charts.render import svg
+from lnlab.report.data import profiles
+from lnlab.report.data.profiles import collect
+from lnlab.report.page.figures import filled
 from lnlab.report.sections.small_multiples import small_multiples
 from lnlab.report.write import write_report
 from lnlab.tables import Results
@@ -151,7 +151,7 @@ def test_an_axis_may_end_before_its_lines_which_then_say_how_far_they_go(methods
 
 
 def test_a_long_line_is_drawn_in_fewer_places_with_its_ends_and_judged_in_all(methods, monkeypatch):
-    monkeypatch.setattr(multiples, "MOST", 4)
+    monkeypatch.setattr(profiles, "MOST", 4)
     found = collect(methods, "gradient_norm", W2, PATHS, "layer")
     places = {line: found.points.filter(panel=PRE, series=line)["x"].to_list() for line in LINES}
     assert places["14 layers"] == pytest.approx([0, 4 / 13, 8 / 13, 12 / 13, 1])

@@ -4,7 +4,7 @@ import json
 
 import polars as pl
 
-from lnlab.report.named import named
+from lnlab.report.page.methods_table import named
 from lnlab.tables import Results, frame
 
 

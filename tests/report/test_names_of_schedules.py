@@ -2,7 +2,7 @@
 
 import pytest
 
-from lnlab.report.wording import value_of_axis
+from lnlab.report.words.wording import value_of_axis
 
 
 @pytest.mark.parametrize(

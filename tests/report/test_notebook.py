@@ -14,7 +14,7 @@ import polars as pl
 import pytest
 import scipy.stats
 
-from lnlab.report.notebook import escape, notebook
+from lnlab.report.page.notebook import escape, notebook
 
 STRINGS = json.loads(Path(__file__).with_name("hostile.json").read_text())
 OFFLINE = """

@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from lnlab.report import answers, provenance
 from lnlab.report.compose import build_parts
 from lnlab.report.folder import read_folder
-from lnlab.report.forest import forest
-from lnlab.report.methods import prose
-from lnlab.report.named import named
-from lnlab.report.wording import region
+from lnlab.report.page import answers, provenance
+from lnlab.report.page.forest_plot import forest
+from lnlab.report.page.methods import prose
+from lnlab.report.page.methods_table import named
+from lnlab.report.words.wording import region
 
 PAGES = sorted((Path(__file__).parents[2] / "reports").glob("*/real"))
 BANNED = {

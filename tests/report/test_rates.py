@@ -5,10 +5,10 @@ from dataclasses import replace
 import polars as pl
 import pytest
 
-import lnlab.analyse.convergence_rates
-import lnlab.analyse.rates  # noqa: F401 - registers the quantities
+import lnlab.analyse.convergence.boundary
+import lnlab.analyse.quantities.rates  # noqa: F401 - registers the quantities
 from lnlab.keys import canonical
-from lnlab.report.gather import gather
+from lnlab.report.data.series import gather
 from lnlab.tables import Results, frame, schema
 
 FRONT = {"run": pl.String, "variant": pl.String, "seed": pl.Int64}

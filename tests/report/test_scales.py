@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from lnlab.report.scales import levels, linear, logarithmic
+from lnlab.report.charts.axes import levels, linear, logarithmic
 
 POSITIVE = st.floats(1e-300, 1e300)
 FINITE = st.floats(-1e300, 1e300)

@@ -8,8 +8,8 @@ import pytest
 from scipy import stats
 
 from lnlab.errors import LabError
-from lnlab.report.drawing import svg
-from lnlab.report.plates import filled
+from lnlab.report.charts.render import svg
+from lnlab.report.page.figures import filled
 from lnlab.report.sections.scatter import scatter
 from lnlab.tables import Results
 

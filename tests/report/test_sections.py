@@ -9,9 +9,9 @@ import pytest
 from scipy import stats
 
 from lnlab.errors import LabError
+from lnlab.report.charts.render import svg
 from lnlab.report.compose import build_parts
-from lnlab.report.drawing import svg
-from lnlab.report.plates import filled
+from lnlab.report.page.figures import filled
 from lnlab.report.sections.depth_profile import depth_profile
 from lnlab.report.sections.size_plot import exponents, size_plot
 from lnlab.tables import Results

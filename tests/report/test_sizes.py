@@ -2,7 +2,7 @@
 
 import pytest
 
-from lnlab.report.sizes import size
+from lnlab.report.words.sizes import size
 
 
 @pytest.mark.parametrize(

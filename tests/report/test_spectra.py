@@ -9,9 +9,9 @@ import pytest
 from scipy import stats
 
 from lnlab.errors import LabError
-from lnlab.report.drawing import svg
+from lnlab.report.charts.render import svg
 from lnlab.report.folder import empty
-from lnlab.report.plates import filled
+from lnlab.report.page.figures import filled
 from lnlab.report.sections.cumulative_spectrum import cumulative_spectrum
 from lnlab.report.sections.extremes import DRAWS, PARTS, RESIDUAL, SEEDS, extremes
 from lnlab.report.sections.spectral_density import spectral_density

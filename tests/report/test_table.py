@@ -9,9 +9,9 @@ import polars as pl
 import pytest
 from scipy import stats
 
-from lnlab.analyse.intervals import Interval
+from lnlab.analyse.statistics.intervals import Interval
 from lnlab.errors import LabError
-from lnlab.report.cells import agrees
+from lnlab.report.data.table_cells import agrees
 from lnlab.report.sections.table import table
 from lnlab.report.write import write_report
 from lnlab.tables import Results

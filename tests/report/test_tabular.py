@@ -6,7 +6,7 @@ import math
 import polars as pl
 import pytest
 
-from lnlab.report.tabular import SHOWN, cells, csv, grid, parquet
+from lnlab.report.table import SHOWN, cells, csv, grid, parquet
 
 ROWS = pl.DataFrame(
     {

@@ -3,7 +3,7 @@
 import numpy as np
 import polars as pl
 
-from lnlab.report.thinning import LIMIT, thin
+from lnlab.report.charts.downsample import LIMIT, thin
 
 
 def cloud(n):

@@ -6,12 +6,12 @@ from dataclasses import replace
 import polars as pl
 
 from lnlab.report.compose import build_parts
-from lnlab.report.glossary import QUANTITIES
-from lnlab.report.methods import prose
+from lnlab.report.loss_units import item_of, mean_over
+from lnlab.report.page.methods import prose
 from lnlab.report.sections.depth_profile import depth_profile
 from lnlab.report.sections.table import table
-from lnlab.report.units import item_of, mean_over
-from lnlab.report.wording import definition, unit
+from lnlab.report.words.glossary import QUANTITIES
+from lnlab.report.words.wording import definition, unit
 from lnlab.tables import Results
 
 SIX = {"stack": "decoder", "tensor": "w2", "decoder.cross_attention": True, "model.tied": "target", "model.layers": 6}

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from lnlab.report.wording import (
+from lnlab.report.words.wording import (
     article,
     count,
     in_order,

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 from store_toys import plan_of, record, record_all
 
-from lnlab.store.layout import trajectory_folder
-from lnlab.store.measured import digest_of
-from lnlab.store.records import look
+from lnlab.store.records.layout import trajectory_folder
+from lnlab.store.records.records import look
+from lnlab.store.results_digest import digest_of
 from lnlab.store.store import Store
 
 HERE = str(Path(__file__).parent)

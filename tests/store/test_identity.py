@@ -7,8 +7,8 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-from lnlab.store import identity
-from lnlab.store.identity import alive, dead, myself, running
+from lnlab.store import process_identity
+from lnlab.store.process_identity import alive, dead, myself, running
 
 
 def test_this_process_is_alive_and_an_ended_one_is_dead():
@@ -42,7 +42,7 @@ def test_of_another_host_or_another_start_nothing_is_certain():
 
 
 def test_without_proc_a_signal_tells(monkeypatch, tmp_path):
-    monkeypatch.setattr(identity, "_PROC", tmp_path)
+    monkeypatch.setattr(process_identity, "_PROC", tmp_path)
     me = myself()
     assert (me.start, me.boot) == (None, "")
     assert running(me.pid)

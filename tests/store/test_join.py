@@ -10,9 +10,9 @@ from store_toys import PROBES, outcome_of, plan_of, record, record_all, rows_of
 
 from lnlab.errors import StoreError
 from lnlab.store.join import join, wanted
-from lnlab.store.layout import trajectory_folder
-from lnlab.store.pending import Wanted, miss_of
-from lnlab.store.records import look
+from lnlab.store.missing_work import Wanted, miss_of
+from lnlab.store.records.layout import trajectory_folder
+from lnlab.store.records.records import look
 from lnlab.tables import WRITTEN_BY_WORKERS, frame, schema
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from lnlab.errors import StoreError
-from lnlab.store.layout import store_root, stretch_name, stretches, trajectory_folder
+from lnlab.store.records.layout import store_root, stretch_name, stretches, trajectory_folder
 
 
 def test_the_store_is_what_was_given_else_the_environment_else_here(tmp_path, monkeypatch):

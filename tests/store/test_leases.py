@@ -10,8 +10,8 @@ import pytest
 
 from lnlab.errors import StoreError
 from lnlab.store import files
-from lnlab.store.identity import myself
 from lnlab.store.leases import acquire
+from lnlab.store.process_identity import myself
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from dataclasses import replace
 import polars as pl
 from store_toys import record_all
 
-from lnlab.store.measured import digest_of
+from lnlab.store.results_digest import digest_of
 
 
 def test_time_host_and_order_of_work_do_not_matter(full, plan, tmp_path):

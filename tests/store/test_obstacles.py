@@ -4,9 +4,9 @@ import pytest
 from store_toys import record, record_all, trajectory_of
 
 from lnlab.store.files import ASIDE
-from lnlab.store.layout import stretch_name, trajectory_folder
-from lnlab.store.records import look
-from lnlab.store.states import Saved, latest, save
+from lnlab.store.records.layout import stretch_name, trajectory_folder
+from lnlab.store.records.records import look
+from lnlab.store.records.states import Saved, latest, save
 
 UNIT = trajectory_of(1, 1)
 

@@ -18,12 +18,12 @@ from store_toys import outcome_of, plan_of, record, record_all, trajectory_of
 
 from lnlab.errors import StoreError
 from lnlab.store import files, packing
-from lnlab.store.course import superseded
-from lnlab.store.layout import trajectory_folder
-from lnlab.store.measured import digest_of
 from lnlab.store.packs import Packs
-from lnlab.store.records import look
-from lnlab.store.states import Saved, latest, save
+from lnlab.store.records.coverage import superseded
+from lnlab.store.records.layout import trajectory_folder
+from lnlab.store.records.records import look
+from lnlab.store.records.states import Saved, latest, save
+from lnlab.store.results_digest import digest_of
 from lnlab.store.store import Store
 
 HERE = str(Path(__file__).parent)

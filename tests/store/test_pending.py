@@ -3,7 +3,7 @@
 import pytest
 from store_toys import PROBES, outcome_of, plan_of, record, record_all
 
-from lnlab.store.layout import trajectory_folder
+from lnlab.store.records.layout import trajectory_folder
 
 
 def test_a_fresh_store_lacks_everything_and_a_full_one_nothing(store, full, plan):

@@ -12,11 +12,11 @@ from store_toys import plan_of
 from lnlab.compile.decisions import Decision, Tried, Undecided, from_json
 from lnlab.compile.digests import input_of
 from lnlab.keys import canonical
-from lnlab.spec.values import label
+from lnlab.specfile.values import label
 from lnlab.store import plans
-from lnlab.store.layout import plan_folder
 from lnlab.store.plans import load
-from lnlab.store.seal import Damaged, seal, unseal
+from lnlab.store.records.checksummed import Damaged, seal, unseal
+from lnlab.store.records.layout import plan_folder
 
 
 @pytest.fixture

@@ -9,9 +9,9 @@ from store_toys import record, trajectory_of
 
 from lnlab.errors import StoreError
 from lnlab.keys import digest_bytes
-from lnlab.store.layout import trajectory_folder
-from lnlab.store.records import look, read_record
-from lnlab.store.seal import Damaged
+from lnlab.store.records.checksummed import Damaged
+from lnlab.store.records.layout import trajectory_folder
+from lnlab.store.records.records import look, read_record
 
 UNIT, OTHER = trajectory_of(1, 1), trajectory_of(1, 2)
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lnlab.errors import StoreError
-from lnlab.store.seal import Damaged, read_bytes, seal, unseal
+from lnlab.store.records.checksummed import Damaged, read_bytes, seal, unseal
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),

@@ -10,10 +10,10 @@ import pytest
 from store_toys import outcome_of, trajectory_of
 
 from lnlab.errors import StoreError
-from lnlab.store.course import course
-from lnlab.store.layout import trajectory_folder
-from lnlab.store.records import Record, look
-from lnlab.store.states import Saved, forget, latest, save
+from lnlab.store.records.coverage import course
+from lnlab.store.records.layout import trajectory_folder
+from lnlab.store.records.records import Record, look
+from lnlab.store.records.states import Saved, forget, latest, save
 
 UNIT = trajectory_of(1, 1)
 ERRORS = [errno.ENOSPC, errno.EIO]

@@ -9,8 +9,8 @@ import pytest
 from store_toys import outcome_of, plan_of, record, rows_of, trajectory_of
 
 from lnlab.errors import StoreError
-from lnlab.store.layout import trajectory_folder
-from lnlab.store.records import look
+from lnlab.store.records.layout import trajectory_folder
+from lnlab.store.records.records import look
 from lnlab.store.unit import Opener
 
 UNIT = trajectory_of(1, 1)

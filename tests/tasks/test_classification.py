@@ -5,12 +5,12 @@ import math
 import pytest
 import torch
 
-from lnlab.corpora.bert_base_uncased import bert_base_uncased
 from lnlab.corpora.financial_phrasebank import financial_phrasebank
 from lnlab.corpora.labelled import labelled
-from lnlab.corpora.tokenizers import BOS, EOS, PAD, learned, tokenizers
 from lnlab.corpora.toy_finance import toy_finance
-from lnlab.corpora.wordpiece import wordpiece
+from lnlab.corpora.vocabulary.bert_base_uncased import bert_base_uncased
+from lnlab.corpora.vocabulary.tokenizers import BOS, EOS, PAD, learned, tokenizers
+from lnlab.corpora.vocabulary.wordpiece import wordpiece
 from lnlab.errors import CorpusError, LabError
 from lnlab.keys import digest
 from lnlab.randomness import Draw

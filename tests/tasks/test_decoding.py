@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from lnlab.corpora.tokenizers import BOS, EOS, PAD, UNK
+from lnlab.corpora.vocabulary.tokenizers import BOS, EOS, PAD, UNK
 from lnlab.nn.attention import attentions
 from lnlab.nn.inits import inits
 from lnlab.nn.models import models

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lnlab.corpora.corpus import corpus_of
-from lnlab.corpora.tokenizers import EOS, bpe
+from lnlab.corpora.vocabulary.tokenizers import EOS, bpe
 from lnlab.tasks import encoded as room
 from lnlab.tasks.encoded import Recipe, encoded, sentences
 

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from lnlab.corpora.corpus import corpora
-from lnlab.corpora.tokenizers import BOS, EOS, PAD
+from lnlab.corpora.vocabulary.tokenizers import BOS, EOS, PAD
 from lnlab.errors import CorpusError, LabError
 from lnlab.keys import digest
 from lnlab.registry import Flawed

@@ -7,14 +7,14 @@ from dataclasses import replace
 import polars as pl
 
 from lnlab.keys import Json
-from lnlab.report import basins, theme
-from lnlab.report.basin_runs import Best, Runs, judged_runs, tuning_runs
-from lnlab.report.gather import replicates
-from lnlab.report.names import ALONE
-from lnlab.report.scales import Axis, levels, linear
+from lnlab.report.charts import learning_rate_basin, theme
+from lnlab.report.charts.axes import Axis, levels, linear
+from lnlab.report.data.basin_runs import Best, Runs, judged_runs, tuning_runs
+from lnlab.report.data.labels import ALONE
+from lnlab.report.data.series import replicates
 from lnlab.report.section import Chart, Section, sections
-from lnlab.report.wording import definition, listing, plain, short, unit
-from lnlab.report.wording import quantity as called
+from lnlab.report.words.wording import definition, listing, plain, short, unit
+from lnlab.report.words.wording import quantity as called
 from lnlab.tables import Results
 
 NAMED = 3
@@ -60,7 +60,9 @@ def _chart(found: Runs, quantity: str, over: str, best: Best, finding: str) -> C
     y = _vertical(found, quantity, len(rows), best)
     numbers = {"estimate": f"median {called(quantity)}", "low": "lowest", "high": "highest", "n": "runs"}
     return Chart(
-        basins.basin(across, y, theme.look(found.names, found.families), _crosses(found, rows, y, best), found.chosen),
+        learning_rate_basin.basin(
+            across, y, theme.look(found.names, found.families), _crosses(found, rows, y, best), found.chosen
+        ),
         found.points,
         found.seeds,
         {"series": "variant", "x": _word(over), **numbers},

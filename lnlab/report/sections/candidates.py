@@ -8,16 +8,16 @@ from typing import Annotated
 import polars as pl
 from pydantic import BaseModel, ConfigDict, Field
 
-from lnlab.analyse.agreement import Reproduced, errors, majority
-from lnlab.analyse.convergence_rates import boundary
-from lnlab.analyse.intervals import student
-from lnlab.analyse.printed import Printed, PrintedColumn, columns_of
+from lnlab.analyse.convergence.agreement import Reproduced, errors, majority
+from lnlab.analyse.convergence.boundary import boundary
+from lnlab.analyse.convergence.published import Printed, PrintedColumn, columns_of
+from lnlab.analyse.statistics.intervals import student
 from lnlab.keys import Json
-from lnlab.report.convergence_cells import found_cells, said
-from lnlab.report.convergence_rows import rows_behind, unjudged
+from lnlab.report.data.convergence_cells import found_cells, said
+from lnlab.report.data.convergence_rows import rows_behind, unjudged
 from lnlab.report.section import Section, Table, sections
-from lnlab.report.tabular import Cell, Grid
-from lnlab.report.wording import MINUS, count, interval, plain, short, tight
+from lnlab.report.table import Cell, Grid
+from lnlab.report.words.wording import MINUS, count, interval, plain, short, tight
 from lnlab.tables import Results
 
 FEWEST = 2

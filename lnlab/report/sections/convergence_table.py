@@ -6,13 +6,14 @@ from itertools import groupby
 
 import polars as pl
 
-from lnlab.analyse.agreement import Reproduced, errors
-from lnlab.analyse.convergence import convergences
-from lnlab.analyse.intervals import clopper_pearson
-from lnlab.analyse.printed import Guesses, Printed, columns_of, right
-from lnlab.claims.table import agreement
+from lnlab.analyse.convergence.agreement import Reproduced, errors
+from lnlab.analyse.convergence.published import Guesses, Printed, columns_of, right
+from lnlab.analyse.convergence.rules import convergences
+from lnlab.analyse.statistics.intervals import clopper_pearson
+from lnlab.claims.kinds.table import agreement
 from lnlab.keys import Json
-from lnlab.report.convergence_cells import (
+from lnlab.report.cell_matrix import Behind, Block, Matrix, MatrixCell, Trace, draw, finite
+from lnlab.report.data.convergence_cells import (
     LETTERS,
     MARKS,
     Found,
@@ -24,11 +25,10 @@ from lnlab.report.convergence_cells import (
     told,
     where_of,
 )
-from lnlab.report.convergence_rows import curve, rows_behind, thinned, unjudged
-from lnlab.report.matrix import Behind, Block, Matrix, MatrixCell, Trace, draw, finite
+from lnlab.report.data.convergence_rows import curve, rows_behind, thinned, unjudged
 from lnlab.report.section import Section, Table, sections
-from lnlab.report.tabular import Cell, Grid
-from lnlab.report.wording import listing, plain
+from lnlab.report.table import Cell, Grid
+from lnlab.report.words.wording import listing, plain
 from lnlab.tables import Results
 
 STYLES = {"agrees": "supported", "differs": "contradicted", "half": "undecided", "missing": "not"}

@@ -6,14 +6,14 @@ import numpy as np
 import polars as pl
 
 from lnlab.keys import Json
-from lnlab.report import charts, theme
-from lnlab.report.scales import logarithmic
+from lnlab.report.charts import line_charts, theme
+from lnlab.report.charts.axes import logarithmic
+from lnlab.report.charts.downsample import thin
+from lnlab.report.data.spectra import Band, Spectra, collect, curves, ranges, said
+from lnlab.report.loss_units import in_unit
 from lnlab.report.section import Chart, Section, sections
-from lnlab.report.spectra import Band, Spectra, collect, curves, ranges, said
-from lnlab.report.spectral_words import LOSS, matrix
-from lnlab.report.thinning import thin
-from lnlab.report.units import in_unit
-from lnlab.report.wording import listing, number, short
+from lnlab.report.words.spectral_words import LOSS, matrix
+from lnlab.report.words.wording import listing, number, short
 from lnlab.tables import Results
 
 DECADES, POINTS = 4, 160
@@ -62,7 +62,7 @@ def _chart(found: Spectra, name: str, band: Band, finding: str) -> Chart:
     up = logarithmic("eigenvalues beyond x (log scale)", [FEWEST, top])
     numbers = {"estimate": "eigenvalues", "low": "lowest", "high": "highest", "n": "curves"}
     return Chart(
-        charts.densities(SIDES, across, up, theme.look(found.names, found.families)),
+        line_charts.densities(SIDES, across, up, theme.look(found.names, found.families)),
         points,
         seeds,
         {"panel": "side", "series": "variant", "x": "x", **numbers},

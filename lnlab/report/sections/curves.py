@@ -9,15 +9,15 @@ import polars as pl
 
 from lnlab.errors import Problem, ReportError
 from lnlab.keys import Json
-from lnlab.report import strips, theme
-from lnlab.report.courses import MOST, Courses, X, collect
-from lnlab.report.gather import replicates
-from lnlab.report.names import ALONE
-from lnlab.report.scales import Axis, linear, logarithmic
+from lnlab.report.charts import theme, training_curves
+from lnlab.report.charts.axes import Axis, linear, logarithmic
+from lnlab.report.data.labels import ALONE
+from lnlab.report.data.series import replicates
+from lnlab.report.data.training_curves import MOST, Courses, X, collect
 from lnlab.report.section import Chart, Section, sections
-from lnlab.report.wording import count, definition, listing, short
-from lnlab.report.wording import quantity as called
-from lnlab.report.wording import unit as titled
+from lnlab.report.words.wording import count, definition, listing, short
+from lnlab.report.words.wording import quantity as called
+from lnlab.report.words.wording import unit as titled
 from lnlab.tables import Results
 
 NAMED = 3
@@ -87,8 +87,14 @@ def _chart(
     numbers = {"estimate": called(quantity), "low": "95 % low", "high": "95 % high", "n": "seeds"}
     caption = _caption(found, (quantity, x, unit), shown, log=log, inset=bool(beside.rates))
     return Chart(
-        strips.curves(
-            found.splits, across, y, look, beside, tips=found.points.height <= strips.FEW, cut=between is not None
+        training_curves.curves(
+            found.splits,
+            across,
+            y,
+            look,
+            beside,
+            tips=found.points.height <= training_curves.FEW,
+            cut=between is not None,
         ),
         found.points,
         found.seeds,
@@ -130,7 +136,7 @@ def _vertical(found: Courses, title: str, between: tuple[float, float] | None, *
     return linear(title, [*lines, *(min(max(v, low - room), high + room) for v in bands)])
 
 
-def _beside(found: Courses, y: Axis, levels: Mapping[str, float], *, inset: bool) -> strips.Beside:
+def _beside(found: Courses, y: Axis, levels: Mapping[str, float], *, inset: bool) -> training_curves.Beside:
     """Lines and crosses of runs that diverged, no further than the axis goes; levels; and the learning rates."""
     low, high = y.domain
     ends = found.diverged.sort("x", maintain_order=True).group_by("run", "series", maintain_order=True).last()
@@ -143,7 +149,7 @@ def _beside(found: Courses, y: Axis, levels: Mapping[str, float], *, inset: bool
     outside = ~pl.col("value").is_between(low, high)
     before = outside.cum_sum().shift(1, fill_value=0).over("run", "panel")
     lost = found.diverged.filter(before == 0).with_columns(pl.col("value").clip(low, high))
-    return strips.Beside(
+    return training_curves.Beside(
         lost.drop("seed").to_dicts(),
         ends.select("series", "x", "value", "told").to_dicts(),
         [{"y": level, "label": name} for name, level in levels.items()],
@@ -155,7 +161,7 @@ def _caption(found: Courses, words: tuple[str, X, str], levels: Mapping[str, flo
     quantity, x, unit = words
     mean, taken = ("geometric means", " on the logarithmic scale") if log else ("means", "")
     band = f"the band is their 95 % Student interval{taken} ({replicates(found.points)})"
-    band = band if strips.bands(len(found.names), found.splits) else "too many lines for bands"
+    band = band if training_curves.bands(len(found.names), found.splits) else "too many lines for bands"
     band = band if found.points["low"].count() else "one seed, no band"
     of = f" of the {found.split} split" if found.split else ""
     said = [f"{definition(quantity, unit)}{of}, against {UPDATES[x]}."]

@@ -8,18 +8,18 @@ import numpy as np
 import polars as pl
 from pydantic import Field
 
-from lnlab.analyse.histograms import Bins, equal_bins
-from lnlab.analyse.select import runs_with, select
+from lnlab.analyse.select.select import runs_with, select
+from lnlab.analyse.statistics.histograms import Bins, equal_bins
 from lnlab.keys import Json
-from lnlab.report import charts, theme
-from lnlab.report.gather import SEEDS, missing, points, replicates, stored, values_at
-from lnlab.report.names import ALONE
-from lnlab.report.names import series as named
-from lnlab.report.scales import Axis, linear, logarithmic
+from lnlab.report.charts import line_charts, theme
+from lnlab.report.charts.axes import Axis, linear, logarithmic
+from lnlab.report.charts.downsample import thin
+from lnlab.report.data.labels import ALONE
+from lnlab.report.data.labels import series as named
+from lnlab.report.data.series import SEEDS, missing, points, replicates, stored, values_at
 from lnlab.report.section import Chart, Section, sections
-from lnlab.report.thinning import thin
-from lnlab.report.wording import count, definition, listing, short, unit
-from lnlab.report.wording import quantity as called
+from lnlab.report.words.wording import count, definition, listing, short, unit
+from lnlab.report.words.wording import quantity as called
 from lnlab.tables import Results
 
 ENDS = (0.05, 0.95)
@@ -93,7 +93,7 @@ def _chart(pooled: Pooled, bins: Bins, quantity: str, finding: str) -> Chart:
     panel = {"panel": "panel"} if pooled.panels else {}
     numbers = {"estimate": f"share per {per}", "low": "95 % low", "high": "95 % high", "n": "seeds"}
     return Chart(
-        charts.densities(pooled.panels, x, y, theme.look(pooled.names, pooled.families)),
+        line_charts.densities(pooled.panels, x, y, theme.look(pooled.names, pooled.families)),
         found,
         seeds,
         {**panel, "series": "variant", "x": f"{called(quantity)}, middle of the bin", **numbers},

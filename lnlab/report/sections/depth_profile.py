@@ -7,16 +7,16 @@ from typing import Literal
 
 import polars as pl
 
-from lnlab.analyse.intervals import student
+from lnlab.analyse.statistics.intervals import student
 from lnlab.keys import Json
-from lnlab.report import charts, theme
-from lnlab.report.gather import Gathered, gather, replicates
-from lnlab.report.names import ALONE
-from lnlab.report.scales import levels, linear, logarithmic
+from lnlab.report.charts import line_charts, theme
+from lnlab.report.charts.axes import levels, linear, logarithmic
+from lnlab.report.charts.downsample import thin
+from lnlab.report.data.labels import ALONE
+from lnlab.report.data.series import Gathered, gather, replicates
 from lnlab.report.section import Chart, Section, sections
-from lnlab.report.thinning import thin
-from lnlab.report.wording import definition, listing, number, plain, short, straight, times, unit
-from lnlab.report.wording import quantity as called
+from lnlab.report.words.wording import definition, listing, number, plain, short, straight, times, unit
+from lnlab.report.words.wording import quantity as called
 from lnlab.tables import Results
 
 
@@ -57,7 +57,7 @@ def _chart(
     panel = {"panel": "panel"} if found.panels else {}
     band = {"estimate": called(quantity), "low": "95 % low", "high": "95 % high", "n": "seeds"}
     return Chart(
-        charts.profile(found.panels, across, y, theme.look(found.names, found.families), drawn),
+        line_charts.profile(found.panels, across, y, theme.look(found.names, found.families), drawn),
         found.points,
         found.seeds,
         {**panel, "series": "variant", "x": _short(x), **band},

@@ -7,19 +7,19 @@ from typing import Any
 
 import polars as pl
 
-from lnlab.analyse.intervals import student
-from lnlab.analyse.outliers import bulk_radius, outliers
-from lnlab.analyse.select import narrowed, runs_with
-from lnlab.analyse.spectra import AT, number, parts, table, whole
+from lnlab.analyse.quantities.outliers import bulk_radius, outliers
+from lnlab.analyse.quantities.spectra import AT, number, parts, table, whole
+from lnlab.analyse.select.select import narrowed, runs_with
+from lnlab.analyse.statistics.intervals import student
 from lnlab.keys import Json
-from lnlab.report.gather import missing
-from lnlab.report.names import series
+from lnlab.report.data.labels import series
+from lnlab.report.data.series import missing
+from lnlab.report.loss_units import in_unit
 from lnlab.report.section import Section, Table, sections
-from lnlab.report.spectral_words import LOSS, matrix
-from lnlab.report.tabular import Cell, Grid
-from lnlab.report.units import in_unit
-from lnlab.report.wording import interval, listing, short, tight
-from lnlab.report.wording import quantity as called
+from lnlab.report.table import Cell, Grid
+from lnlab.report.words.spectral_words import LOSS, matrix
+from lnlab.report.words.wording import interval, listing, short, tight
+from lnlab.report.words.wording import quantity as called
 from lnlab.tables import Results
 
 ENDS: Mapping[str, str] = {"largest_eigenvalue": "largest_residual", "smallest_eigenvalue": "smallest_residual"}

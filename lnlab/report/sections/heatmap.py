@@ -4,17 +4,17 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from lnlab.analyse.select import runs_with, select
-from lnlab.analyse.sublayers import numbered
+from lnlab.analyse.select.select import runs_with, select
+from lnlab.analyse.select.sublayers import numbered
 from lnlab.errors import Problem, ReportError
 from lnlab.keys import Json
-from lnlab.report.gather import SEEDS, left_out, missing, points, refuse_several, replicates, stored
-from lnlab.report.heatmaps import Places, heat
-from lnlab.report.names import series
+from lnlab.report.charts.downsample import LIMIT
+from lnlab.report.charts.heatmap import Places, heat
+from lnlab.report.data.labels import series
+from lnlab.report.data.series import SEEDS, left_out, missing, points, refuse_several, replicates, stored
 from lnlab.report.section import Chart, Section, sections
-from lnlab.report.thinning import LIMIT
-from lnlab.report.wording import definition, listing, short, unit
-from lnlab.report.wording import quantity as called
+from lnlab.report.words.wording import definition, listing, short, unit
+from lnlab.report.words.wording import quantity as called
 from lnlab.tables import Results
 
 

@@ -8,15 +8,15 @@ from typing import Annotated
 import polars as pl
 from pydantic import Field
 
-from lnlab.analyse.intervals import student
+from lnlab.analyse.statistics.intervals import student
 from lnlab.keys import Json
-from lnlab.report.gather import replicates
-from lnlab.report.names import ALONE
-from lnlab.report.ridges import ridges
+from lnlab.report.charts.histogram_over_steps import ridges
+from lnlab.report.data.histograms import LEAST, Strata, collect
+from lnlab.report.data.labels import ALONE
+from lnlab.report.data.series import replicates
 from lnlab.report.section import Chart, Section, sections
-from lnlab.report.strata import LEAST, Strata, collect
-from lnlab.report.wording import count, definition, listing, short, times, unit
-from lnlab.report.wording import quantity as called
+from lnlab.report.words.wording import count, definition, listing, short, times, unit
+from lnlab.report.words.wording import quantity as called
 from lnlab.tables import Results
 
 NAMED = 4

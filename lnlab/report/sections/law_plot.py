@@ -7,17 +7,17 @@ from typing import Literal
 import numpy as np
 import polars as pl
 
-from lnlab.claims.fit import CLOSE
+from lnlab.claims.kinds.fit import CLOSE
 from lnlab.claims.laws import Law, left_out_errors, predicted
 from lnlab.keys import Json
-from lnlab.report import charts, theme
-from lnlab.report.gather import Gathered, gather, replicates
-from lnlab.report.names import ALONE
-from lnlab.report.scales import levels, linear
+from lnlab.report.charts import line_charts, theme
+from lnlab.report.charts.axes import levels, linear
+from lnlab.report.data.labels import ALONE
+from lnlab.report.data.series import Gathered, gather, replicates
 from lnlab.report.section import Chart, Section, sections
-from lnlab.report.sizes import size
-from lnlab.report.wording import definition, listing, unit
-from lnlab.report.wording import quantity as called
+from lnlab.report.words.sizes import size
+from lnlab.report.words.wording import definition, listing, unit
+from lnlab.report.words.wording import quantity as called
 from lnlab.tables import Results
 
 Word = Literal["linear", "logarithmic", "exponential"]
@@ -60,7 +60,7 @@ def _chart(found: Gathered, quantity: str, over: str, words: Sequence[Word], fin
     y = linear(unit(quantity), [0.0, *ends])
     numbers = {"estimate": called(quantity), "low": "95 % low", "high": "95 % high", "n": "seeds"}
     return Chart(
-        charts.fits(across, y, theme.look(found.names, found.families), drawn, words),
+        line_charts.fits(across, y, theme.look(found.names, found.families), drawn, words),
         found.points,
         found.seeds,
         {"series": "variant", "x": size(over).axis, **numbers},

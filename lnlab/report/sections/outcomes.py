@@ -6,14 +6,14 @@ from collections.abc import Callable, Mapping, Sequence
 import polars as pl
 
 from lnlab.keys import Json
-from lnlab.report.endings import Arm, arm, arms, known, last_of, middle_of, rows_of
-from lnlab.report.gather import missing
-from lnlab.report.measured_against import measurable, reference_in_words
+from lnlab.report.data.run_outcomes import Arm, arm, arms, known, last_of, middle_of, rows_of
+from lnlab.report.data.series import missing
 from lnlab.report.section import Section, Table, sections
-from lnlab.report.tabular import Cell, Grid
-from lnlab.report.wording import count, listing, number, tight
-from lnlab.report.wording import quantity as called
-from lnlab.report.wording import unit as titled
+from lnlab.report.table import Cell, Grid
+from lnlab.report.words.reference_words import measurable, reference_in_words
+from lnlab.report.words.wording import count, listing, number, tight
+from lnlab.report.words.wording import quantity as called
+from lnlab.report.words.wording import unit as titled
 from lnlab.tables import Results
 
 LEARNED, TRAINS = "learned_fraction", 0.9

@@ -6,18 +6,18 @@ from statistics import geometric_mean
 
 import polars as pl
 
-from lnlab.analyse.intervals import student
-from lnlab.analyse.slopes import log_slopes
+from lnlab.analyse.statistics.intervals import student
+from lnlab.analyse.statistics.slopes import log_slopes
 from lnlab.errors import Problem, ReportError
 from lnlab.keys import Json
-from lnlab.report import charts, theme
-from lnlab.report.gather import Gathered, gather, points, replicates
-from lnlab.report.names import ALONE
-from lnlab.report.scales import logarithmic
+from lnlab.report.charts import line_charts, theme
+from lnlab.report.charts.axes import logarithmic
+from lnlab.report.charts.downsample import thin
+from lnlab.report.data.labels import ALONE
+from lnlab.report.data.series import Gathered, gather, points, replicates
 from lnlab.report.section import Chart, Section, sections
-from lnlab.report.thinning import thin
-from lnlab.report.wording import definition, interval, listing, plain, power, unit
-from lnlab.report.wording import quantity as called
+from lnlab.report.words.wording import definition, interval, listing, plain, power, unit
+from lnlab.report.words.wording import quantity as called
 from lnlab.tables import Results
 
 PLACE = ["panel", "series", "line", "along"]
@@ -101,7 +101,7 @@ def _chart(
     wide = logarithmic(f"{unit(x)} (log scale)", seeds["x"])
     numbers = {"x": called(x), "estimate": called(y), "low": "95 % low", "high": "95 % high", "n": "seeds"}
     return Chart(
-        charts.sizes(wide, tall, theme.look(up.names, up.families), drawn),
+        line_charts.sizes(wide, tall, theme.look(up.names, up.families), drawn),
         marks,
         seeds,
         {"series": "variant", "along": _place(over), **numbers},

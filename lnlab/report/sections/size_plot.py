@@ -7,18 +7,18 @@ from typing import Literal
 
 import polars as pl
 
-from lnlab.analyse.intervals import student
-from lnlab.analyse.slopes import log_slopes
+from lnlab.analyse.statistics.intervals import student
+from lnlab.analyse.statistics.slopes import log_slopes
 from lnlab.keys import Json
-from lnlab.report import charts, theme
-from lnlab.report.gather import Gathered, gather, replicates
-from lnlab.report.names import ALONE
-from lnlab.report.scales import levels, logarithmic
+from lnlab.report.charts import line_charts, theme
+from lnlab.report.charts.axes import levels, logarithmic
+from lnlab.report.charts.downsample import thin
+from lnlab.report.data.labels import ALONE
+from lnlab.report.data.series import Gathered, gather, replicates
 from lnlab.report.section import Chart, Section, sections
-from lnlab.report.sizes import Size, size
-from lnlab.report.thinning import thin
-from lnlab.report.wording import definition, interval, listing, plain, power, unit
-from lnlab.report.wording import quantity as called
+from lnlab.report.words.sizes import Size, size
+from lnlab.report.words.wording import definition, interval, listing, plain, power, unit
+from lnlab.report.words.wording import quantity as called
 from lnlab.tables import Results
 
 Law = float | Literal["x_sqrt_ln_x"]
@@ -56,7 +56,7 @@ def _chart(found: Gathered, quantity: str, over: Size, laws: Sequence[Law], find
     x = levels(f"{over.axis} (log scale)", found.points["x"], log=True, room=0.16)
     numbers = {"estimate": called(quantity), "low": "95 % low", "high": "95 % high", "n": "seeds"}
     return Chart(
-        charts.sizes(x, y, theme.look(found.names, found.families), drawn),
+        line_charts.sizes(x, y, theme.look(found.names, found.families), drawn),
         found.points,
         found.seeds,
         {"series": "variant", "x": over.axis, **numbers},

@@ -8,15 +8,15 @@ import polars as pl
 
 from lnlab.errors import Problem, ReportError
 from lnlab.keys import Json
-from lnlab.report import panels as drawn
-from lnlab.report.gather import replicates
-from lnlab.report.multiples import MOST, End, Multiples, collect
-from lnlab.report.scales import Axis, logarithmic
+from lnlab.report.charts import small_multiples as drawn
+from lnlab.report.charts.axes import Axis, logarithmic
+from lnlab.report.charts.downsample import thin
+from lnlab.report.data.profiles import MOST, End, Multiples, collect
+from lnlab.report.data.series import replicates
 from lnlab.report.section import Chart, Section, Table, sections
-from lnlab.report.tabular import Cell, Grid
-from lnlab.report.thinning import thin
-from lnlab.report.wording import definition, interval, listing, short, tight, unit
-from lnlab.report.wording import quantity as called
+from lnlab.report.table import Cell, Grid
+from lnlab.report.words.wording import definition, interval, listing, short, tight, unit
+from lnlab.report.words.wording import quantity as called
 from lnlab.tables import Results
 
 NEAR = 2.0

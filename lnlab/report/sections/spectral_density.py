@@ -8,18 +8,18 @@ import numpy as np
 import polars as pl
 from pydantic import Field
 
-from lnlab.analyse.outliers import marked
-from lnlab.analyse.spectral_density import REACH, on_grid, papyan_width
+from lnlab.analyse.quantities.outliers import marked
+from lnlab.analyse.statistics.spectral_density import REACH, on_grid, papyan_width
 from lnlab.keys import Json
-from lnlab.report import theme
-from lnlab.report.scales import linear, logarithmic
+from lnlab.report.charts import theme
+from lnlab.report.charts.axes import linear, logarithmic
+from lnlab.report.charts.downsample import thin
+from lnlab.report.charts.spectrum import spectra
+from lnlab.report.data.spectra import Band, Spectra, collect, curves, ranges, said
+from lnlab.report.loss_units import in_unit
 from lnlab.report.section import Chart, Section, sections
-from lnlab.report.spectra import Band, Spectra, collect, curves, ranges, said
-from lnlab.report.spectral_charts import spectra
-from lnlab.report.spectral_words import LOSS, matrix
-from lnlab.report.thinning import thin
-from lnlab.report.units import in_unit
-from lnlab.report.wording import count, listing, short
+from lnlab.report.words.spectral_words import LOSS, matrix
+from lnlab.report.words.wording import count, listing, short
 from lnlab.tables import Results
 
 FINEST = 400

@@ -5,15 +5,15 @@ from collections.abc import Mapping, Sequence
 
 import polars as pl
 
-from lnlab.analyse.intervals import Interval
-from lnlab.analyse.select import runs_with, select
+from lnlab.analyse.select.select import runs_with, select
+from lnlab.analyse.statistics.intervals import Interval
 from lnlab.keys import Json
-from lnlab.report.cells import Cells, Label, Place, Published, Statistic, agrees, collect
-from lnlab.report.gather import missing, replicates, stored
+from lnlab.report.data.series import missing, replicates, stored
+from lnlab.report.data.table_cells import Cells, Label, Place, Published, Statistic, agrees, collect
 from lnlab.report.section import Section, Table, sections
-from lnlab.report.tabular import Cell, Grid
-from lnlab.report.wording import count, definition, interval, listing, plain, short, tight
-from lnlab.report.wording import quantity as called
+from lnlab.report.table import Cell, Grid
+from lnlab.report.words.wording import count, definition, interval, listing, plain, short, tight
+from lnlab.report.words.wording import quantity as called
 from lnlab.tables import Results
 
 SAID: Mapping[Statistic, tuple[str, str]] = {

@@ -5,18 +5,18 @@ from collections.abc import Mapping, Sequence
 
 import polars as pl
 
-from lnlab.analyse.select import select
-from lnlab.analyse.targets import CLOSE, crossings
+from lnlab.analyse.quantities.targets import CLOSE, crossings
+from lnlab.analyse.select.select import select
 from lnlab.keys import Json
-from lnlab.report.courses import epochs_an_update, last_rows
-from lnlab.report.endings import Arm, Numbers, arm, arms, known, last_of, middle_of, rows_of
-from lnlab.report.gather import missing, stored
-from lnlab.report.measured_against import reference_in_words
+from lnlab.report.data.run_outcomes import Arm, Numbers, arm, arms, known, last_of, middle_of, rows_of
+from lnlab.report.data.series import missing, stored
+from lnlab.report.data.training_curves import epochs_an_update, last_rows
 from lnlab.report.section import Section, Table, sections
 from lnlab.report.sections.outcomes import HEADINGS, SCHEMA, spread
-from lnlab.report.tabular import Cell, Grid
-from lnlab.report.wording import count, listing, plain, short
-from lnlab.report.wording import quantity as called
+from lnlab.report.table import Cell, Grid
+from lnlab.report.words.reference_words import reference_in_words
+from lnlab.report.words.wording import count, listing, plain, short
+from lnlab.report.words.wording import quantity as called
 from lnlab.tables import ENDED, Results
 
 UPDATES, EPOCHS = "time_to_target", "epochs_to_target"

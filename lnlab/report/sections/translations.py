@@ -10,14 +10,14 @@ from typing import Annotated, Any
 import polars as pl
 from pydantic import Field
 
-from lnlab.analyse.select import narrowed, runs_with
+from lnlab.analyse.select.select import narrowed, runs_with
 from lnlab.errors import Problem, ReportError
 from lnlab.keys import Json
-from lnlab.report.gather import missing
-from lnlab.report.names import ALONE, series
+from lnlab.report.data.labels import ALONE, series
+from lnlab.report.data.series import missing
 from lnlab.report.section import Section, Table, sections
-from lnlab.report.tabular import Cell, Grid
-from lnlab.report.wording import count, listing, number, printable, short
+from lnlab.report.table import Cell, Grid
+from lnlab.report.words.wording import count, listing, number, printable, short
 from lnlab.tables import Results
 
 TEXTS = ("source", "reference", "hypothesis")

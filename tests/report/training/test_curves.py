@@ -9,9 +9,9 @@ import pytest
 from scipy import stats
 
 from lnlab.errors import LabError
-from lnlab.report.courses import MOST
-from lnlab.report.drawing import svg
-from lnlab.report.plates import filled
+from lnlab.report.charts.render import svg
+from lnlab.report.data.training_curves import MOST
+from lnlab.report.page.figures import filled
 from lnlab.report.sections.curves import curves
 from lnlab.report.write import write_report
 from lnlab.tables import Results

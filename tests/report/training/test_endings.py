@@ -7,9 +7,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from lnlab.analyse.quantities import SITE, STATE, quantities
-from lnlab.report.drawing import svg
-from lnlab.report.plates import filled
+from lnlab.analyse.quantities.quantity import SITE, STATE, quantities
+from lnlab.report.charts.render import svg
+from lnlab.report.page.figures import filled
 from lnlab.report.sections.basin import basin
 from lnlab.report.sections.outcomes import outcomes
 from lnlab.report.sections.time_to_target import time_to_target

@@ -6,12 +6,12 @@ import numpy as np
 import polars as pl
 import pytest
 
-from lnlab.report.drawing import svg
-from lnlab.report.gather import gather
-from lnlab.report.plates import filled
+from lnlab.report.charts.render import svg
+from lnlab.report.data.histograms import STEPS
+from lnlab.report.data.series import gather
+from lnlab.report.page.figures import filled
 from lnlab.report.sections.histogram import histogram
 from lnlab.report.sections.scatter import scatter
-from lnlab.report.strata import STEPS
 from lnlab.tables import Results
 
 POST = {"quantity": "gradient_size", "where": {"placement": "post", "optimizer.lr": 1e-3}}

@@ -7,9 +7,9 @@ import polars as pl
 import pytest
 
 from lnlab.errors import ReportError
+from lnlab.report.charts.render import svg
 from lnlab.report.compose import build_parts
-from lnlab.report.drawing import svg
-from lnlab.report.plates import filled
+from lnlab.report.page.figures import filled
 from lnlab.report.sections.basin import basin
 
 LOSSES = {

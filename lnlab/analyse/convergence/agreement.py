@@ -1,0 +1,167 @@
+r"""How far a reproduced table of C and N agrees with the printed one.
+
+    boundary error of a seed:  mean over columns of |b - b'|, in steps of the grid
+    cells:   the share of equal ones, and Cohen's kappa = (p_o - p_e) / (1 - p_e)
+    ranks:   Kendall's tau-b of the boundaries over columns
+
+Most cells of such a table are right by any rule that knows that small rates converge, so a share of cells shows nothing
+by itself: it stands beside those of trivial rules, and below the agreement of our own seeds among themselves. A column
+that is not closed downwards has no one boundary; the worse of its two readings counts, the largest rate that converges
+and the last before the first that does not.
+"""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from statistics import fmean
+
+import polars as pl
+from scipy.stats import kendalltau
+
+from lnlab.analyse.convergence.boundary import boundary, gaps
+from lnlab.analyse.convergence.published import Printed, PrintedColumn, columns_of
+from lnlab.analyse.quantities.rates import RATE
+from lnlab.analyse.select.select import Selection, runs_with, select, variants_with
+from lnlab.analyse.select.settings import settings, value_at
+from lnlab.errors import LabError, Problem
+from lnlab.tables import Results
+
+Cells = Mapping[float, bool]
+"""By rate, rising: whether it converges."""
+
+
+@dataclass(frozen=True)
+class Reproduced:
+    """A printed column with what was found of it here.
+
+    Attributes:
+        printed: the column, at the rates that were run here.
+        runs: ``run variant seed rate status reason value`` of every run of it; a value is null where there is none.
+        seeds: the cells of each seed that has them all.
+    """
+
+    printed: PrintedColumn
+    runs: pl.DataFrame
+    seeds: Mapping[int, Cells]
+
+
+def reproduced(results: Results, printed: Printed, of: Selection) -> list[Reproduced]:
+    """Every printed column of which there are runs.
+
+    Args:
+        results: what an experiment found.
+        printed: the tables of the source.
+        of: what selects ``converged``: its rule, the split of its loss, and of which runs.
+
+    Raises:
+        LabError: that leaves several numbers a run.
+    """
+    values = select(results, {**of, "quantity": "converged"}).select("run", "value")
+    if values["run"].is_duplicated().any():
+        raise LabError(Problem("of", "a run has several numbers", "say which: pin rule, split or statistics"))
+    at = {variant: value_at(setting, RATE) for variant, setting in settings(results).items()}
+    rate = pl.col("variant").replace_strict(at, default=None, return_dtype=pl.Float64)
+    every = runs_with(results, of).select("run", "variant", "seed", "status", "reason", rate=rate)
+    every = every.join(values, on="run", how="left", maintain_order="left")
+    found = (_reproduced(every, column, variants_with(results, column.where)) for column in columns_of(printed))
+    return [each for each in found if each is not None]
+
+
+def _reproduced(every: pl.DataFrame, column: PrintedColumn, variants: Sequence[str]) -> Reproduced | None:
+    runs = every.filter(pl.col("variant").is_in(list(variants)), pl.col("rate").is_in(list(column.cells)))
+    rates = sorted(set(runs["rate"]))
+    if not rates:
+        return None
+    here = PrintedColumn(column.table, column.word, column.where, {rate: column.cells[rate] for rate in rates})
+    by_seed: dict[int, dict[float, bool]] = {}
+    for seed, at, value in runs.drop_nulls("value").sort("seed", "rate").select("seed", "rate", "value").iter_rows():
+        by_seed.setdefault(seed, {})[at] = value == 1
+    return Reproduced(here, runs, {seed: cells for seed, cells in by_seed.items() if list(cells) == rates})
+
+
+def whole_seeds(columns: Sequence[Reproduced]) -> list[int]:
+    """The seeds that have all cells of all columns."""
+    each = [set(column.seeds) for column in columns]
+    return sorted(set.intersection(*each)) if each else []
+
+
+def boundary_error(found: Cells, printed: Cells) -> float:
+    """``|b - b'|`` in steps of the grid; of a column with gaps the worse of its two readings."""
+    cells, there = list(found.values()), boundary(list(printed.values()))
+    first = next((place for place, cell in enumerate(cells) if not cell), len(cells))
+    return float(max(abs(boundary(cells) - there), abs(first - there)))
+
+
+def errors(columns: Sequence[Reproduced]) -> dict[int, float]:
+    """Each whole seed's mean boundary error over columns."""
+    return {
+        seed: fmean(boundary_error(column.seeds[seed], column.printed.cells) for column in columns)
+        for seed in whole_seeds(columns)
+    }
+
+
+def shares(columns: Sequence[Reproduced]) -> dict[int, float]:
+    """Each whole seed's share of cells that are as printed."""
+    printed = _flat(column.printed.cells for column in columns)
+    return {seed: _equal(_cells(columns, seed), printed) for seed in whole_seeds(columns)}
+
+
+def ceiling(columns: Sequence[Reproduced]) -> float | None:
+    """The mean share of equal cells between two of our own seeds, beyond which no agreement can be expected."""
+    each = [_cells(columns, seed) for seed in whole_seeds(columns)]
+    return fmean(_equal(a, b) for a, b in combinations(each, 2)) if len(each) > 1 else None
+
+
+def open_columns(columns: Sequence[Reproduced]) -> float:
+    """How many columns of a seed are not closed downwards, on average."""
+    seeds = whole_seeds(columns)
+    return fmean(sum(gaps(list(c.seeds[seed].values())) > 0 for c in columns) for seed in seeds) if seeds else 0.0
+
+
+def majority(column: Reproduced) -> dict[float, bool | None]:
+    """Whether more than half of the runs at each rate converge; None where it is just half, or none was judged."""
+    found: dict[float, bool | None] = {}
+    for rate in column.printed.cells:
+        values = column.runs.filter(pl.col("rate") == rate)["value"].drop_nulls()
+        mean = values.mean()
+        found[rate] = None if mean is None or mean == 0.5 else bool(mean > 0.5)  # type: ignore[operator]
+    return found
+
+
+def kappa(columns: Sequence[Reproduced]) -> float | None:
+    """Cohen's (1960) agreement beyond chance of the majorities with the print, over cells where there is one."""
+    pairs = [
+        (cell, mine) for c in columns for cell, mine in zip(c.printed.cells.values(), majority(c).values(), strict=True)
+    ]
+    known = [(cell, mine) for cell, mine in pairs if mine is not None]
+    if not known:
+        return None
+    p, q = (fmean(pair[i] for pair in known) for i in (0, 1))
+    chance = p * q + (1 - p) * (1 - q)
+    return None if chance == 1 else (fmean(a is b for a, b in known) - chance) / (1 - chance)
+
+
+def rank_agreement(columns: Sequence[Reproduced]) -> float | None:
+    """Kendall's (1945) tau-b over columns: printed boundaries, and the means over seeds of ours; None where all tie."""
+    pairs = [
+        (boundary(list(c.printed.cells.values())), fmean(boundary(list(cells.values())) for cells in c.seeds.values()))
+        for c in columns
+        if c.seeds
+    ]
+    if len(pairs) < 2:
+        return None
+    tau = float(kendalltau(*zip(*pairs, strict=True)).statistic)
+    return None if math.isnan(tau) else tau
+
+
+def _cells(columns: Sequence[Reproduced], seed: int) -> list[bool]:
+    return _flat(column.seeds[seed] for column in columns)
+
+
+def _flat(each: Iterable[Cells]) -> list[bool]:
+    return [cell for cells in each for cell in cells.values()]
+
+
+def _equal(a: Sequence[bool], b: Sequence[bool]) -> float:
+    return fmean(x is y for x, y in zip(a, b, strict=True))

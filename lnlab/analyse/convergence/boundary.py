@@ -1,0 +1,93 @@
+"""``b = max {i : lr_i converges}``: how far up a grid of learning rates a setting converges, within each seed.
+
+A column of a table of C and N has one such boundary, in steps of the grid: 0 where no rate converges, 1 where the
+smallest alone does. It says all of a column that is closed downwards: where a rate converges, so do all below it. The
+number of rates below the boundary that do not converge is the column's ``gaps``. Cells of one column are no replicates,
+and most of them any rule would get right; boundaries are what a claim is about.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from lnlab.analyse.convergence.curves import PARTS, TOLD_BY, converged, told
+from lnlab.analyse.quantities.quantity import quantities
+from lnlab.analyse.quantities.rates import RATE
+from lnlab.analyse.select.settings import but_for, settings, value_at
+from lnlab.tables import Results
+
+_TAGS: dict[str, Any] = {"of": PARTS, "trained": True, "over": RATE, "told_by": TOLD_BY}
+_NEEDS = "a loss of every run at two values of optimizer.lr or more"
+
+
+@dataclass(frozen=True)
+class Column:
+    """The runs of a seed that differ in their rate alone, rates rising, by one rule on one loss.
+
+    Attributes:
+        first: ``run variant seed step split statistics rule`` of the run that stands for all.
+        rates: at least two.
+        converged: at each rate.
+    """
+
+    first: tuple[object, ...]
+    rates: tuple[float, ...]
+    converged: tuple[bool, ...]
+
+
+@quantities.register("convergence_boundary", needs=_NEEDS, **_TAGS)
+def convergence_boundary(results: Results) -> pl.DataFrame:
+    """``max {i : lr_i converges}``: the largest converging rate of the grid by its place, 0 for none (Yu, 2024)."""
+    return _over(results, "convergence_boundary", lambda column: boundary(column.converged))
+
+
+@quantities.register("max_converged_lr", needs=_NEEDS, **_TAGS)
+def max_converged_lr(results: Results) -> pl.DataFrame:
+    """``max {lr : converges}``: the largest converging rate of the grid, 0 where none converges (Yu, 2024)."""
+    return _over(results, "max_converged_lr", lambda column: (0.0, *column.rates)[boundary(column.converged)])
+
+
+@quantities.register("convergence_gaps", needs=_NEEDS, **_TAGS)
+def convergence_gaps(results: Results) -> pl.DataFrame:
+    """``#{lr_i < max : lr_i does not converge}``: 0 where a column is closed downwards (Yu, 2024)."""
+    return _over(results, "convergence_gaps", lambda column: gaps(column.converged))
+
+
+def boundary(converged: Sequence[bool]) -> int:
+    """The place, from 1, of the last rate that converges, rates rising; 0 where none does."""
+    return max((place for place, each in enumerate(converged, 1) if each), default=0)
+
+
+def gaps(converged: Sequence[bool]) -> int:
+    """How many rates below the boundary do not converge."""
+    return boundary(converged) - sum(converged)
+
+
+def columns(results: Results) -> list[Column]:
+    """Every column of which each run has been judged, in the order of the plan."""
+    at = {variant: value_at(setting, RATE) for variant, setting in settings(results).items()}
+    group = pl.col("variant").replace_strict(but_for(results, RATE), default=None, return_dtype=pl.String)
+    rate = pl.col("variant").replace_strict(at, default=None, return_dtype=pl.Float64)
+    runs = results.runs.filter(pl.col("steps") > 0).select("run", "variant", "seed", _group=group, _rate=rate)
+    runs = runs.drop_nulls("_rate").with_columns(_runs=pl.len().over("_group", "seed"))
+    judged = runs.join(converged(results).select("run", "step", *_TOLD, "value"), on="run", maintain_order="left")
+    by = ("_group", "seed", *_TOLD)
+    return [found for _, rows in judged.group_by(by, maintain_order=True) if (found := _column(rows))]
+
+
+_TOLD = ("split", "statistics", "rule")
+
+
+def _column(rows: pl.DataFrame) -> Column | None:
+    if rows.height < rows["_runs"][0] or rows["_rate"].n_unique() < 2:
+        return None
+    rising = rows.sort("_rate")
+    first = rows.select("run", "variant", "seed", "step", *_TOLD).row(0)
+    return Column(first, tuple(rising["_rate"]), tuple(value == 1 for value in rising["value"]))
+
+
+def _over(results: Results, name: str, number: Callable[[Column], float]) -> pl.DataFrame:
+    """The number of every column, as rows of a quantity."""
+    return told([(*column.first, float(number(column))) for column in columns(results)], name)

@@ -1,0 +1,184 @@
+"""``[rule(L) says converged]``: which runs have converged, by every rule and of every loss that was recorded.
+
+A loss is told by its ``split``, and by whose ``statistics`` norms over the batch take: in training those of the batch
+at hand, in an evaluation the running ones. A batch norm may fail in one of the two only (Wang et al., 2022).
+
+    train, batch          the losses of the training batches, as means over epochs; what they began at is the nll of a
+                          whole split before any update (``_STARTS``), or else the entropy of the labels
+    validation, running   the nll at each evaluation
+    train, running        the same of the training split, where ``evaluation`` looks at it
+    validation, batch     with the statistics of validation batches, where ``batch_evaluation`` looks at it
+"""
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import polars as pl
+
+from lnlab.analyse.convergence.rules import Curve, Judged, convergences, of_batches, of_evaluations
+from lnlab.analyse.quantities.quantity import SITE, STATE, quantities
+from lnlab.analyse.quantities.training import curve
+from lnlab.tables import ENDED, Results, schema
+
+TOLD_BY = ("rule", "split")
+"""What a selection of these quantities has to say, as each run has a number for each."""
+PARTS = ("loss", "epoch_loss", "nll", "batch_nll", "unigram_entropy", "epoch")
+NEEDS = "a loss at more than one step, and what it was before any update"
+MOST = 0.9
+"""Of the drop of a loss, what makes it converged in time."""
+_EVALUATED = (("validation", "running", "nll"), ("train", "running", "nll"), ("validation", "batch", "batch_nll"))
+_STARTS = (("train", "nll"), ("validation", "batch_nll"), ("validation", "nll"))
+"""Where the loss before any update is read, the first that was evaluated at step 0. In evaluation mode a fresh batch
+norm is the identity, so a split's nll with the statistics of its batches comes before the one without."""
+Points = list[tuple[int, float]]
+
+
+@dataclass(frozen=True)
+class Course:
+    """A loss along one run, and where it was measured.
+
+    Attributes:
+        run: its key, with ``variant`` and ``seed``.
+        step: the last one.
+        split: of the loss.
+        statistics: that norms over the batch took.
+        at: the updates made at each of the curve's means.
+        curve: as rules see it.
+    """
+
+    run: str
+    variant: str
+    seed: int
+    step: int
+    split: str
+    statistics: str
+    at: tuple[int, ...]
+    curve: Curve
+
+
+@quantities.register("converged", of=PARTS, trained=True, told_by=TOLD_BY, needs=NEEDS)
+def converged(results: Results) -> pl.DataFrame:
+    """``[rule(L)]``: 1 where a run has converged by a ``rule`` on the loss of a ``split``, else 0 (Yu, 2024).
+
+    ``statistics`` says of which mode where both were measured. A run that diverged has not converged.
+    """
+    return _rows(results, "converged", lambda _, judged: float(judged.converged))
+
+
+@quantities.register("time_to_converge", of=PARTS, trained=True, told_by=TOLD_BY, needs=NEEDS)
+def time_to_converge(results: Results) -> pl.DataFrame:
+    """``min {t : L_t <= L_0 - .9 (L_0 - min L)}``: updates to nine tenths of the drop of a loss (Dahl et al., 2023).
+
+    Infinite where a run has not converged by the ``rule``: a median over seeds ranks it worst.
+    """
+    return _rows(results, "time_to_converge", lambda course, judged: time_of(course) if judged.converged else math.inf)
+
+
+def time_of(course: Course) -> float:
+    """The updates to nine tenths of the drop of a loss; infinite where it never drops."""
+    found = course.curve
+    level = found.start - MOST * (found.start - min(found.means))
+    met = [step for step, mean in zip(course.at, found.means, strict=True) if mean <= level]
+    return float(met[0]) if met and level < found.start else math.inf
+
+
+def courses(results: Results) -> list[Course]:
+    """Every loss of every run that has finished or diverged, in the order of the plan.
+
+    Of a run that diverged before a loss was recorded that others have, nothing but that it diverged.
+    """
+    ended = results.runs.filter(pl.col("steps") > 0, pl.col("status").is_in(ENDED))
+    entropy = {run: found[0][1] for run, found in _points(results, "unigram_entropy", "train").items()}
+    exploded = _exploded(results)
+    found: list[Course] = []
+    for split, statistics, each in _losses(results):
+        for run, variant, seed, status, reason in ended.select(*STATE[:3], "status", "reason").iter_rows():
+            broke = (reason or "it diverged") if status == "diverged" else ""
+            at, start, means = each.get(run, ((), math.nan, ()))
+            if broke or run in each:
+                made = Curve(start, means, entropy.get(run), broke, bool(broke) and run not in exploded)
+                found.append(Course(run, variant, seed, at[-1] if at else 0, split, statistics, at, made))
+    return found
+
+
+def judgements(results: Results) -> Iterator[tuple[Course, str, Judged]]:
+    """Every loss of every run by every rule that can tell: none can of a loss that was measured once."""
+    known = {entry.name: convergences.builder(convergences.resolve(entry.name)) for entry in convergences}
+    for course in courses(results):
+        for name, rule in known.items():
+            if (judged := rule(course.curve)).why != "short":
+                yield course, name, judged
+
+
+def told(rows: list[tuple[object, ...]], name: str) -> pl.DataFrame:
+    """Rows of a quantity without a site: those of ``STATE``, ``split``, ``statistics``, ``rule`` and ``value``."""
+    types = {"run": pl.String, "variant": pl.String, "seed": pl.Int64, "step": pl.Int64}
+    types |= {"split": pl.String, "statistics": pl.String, "rule": pl.String, "value": pl.Float64}
+    sites = [pl.lit(None, schema("sites")[column]).alias(column) for column in SITE]
+    found = pl.DataFrame(rows, schema=types, orient="row").drop_nulls("value")
+    return found.select(*STATE, pl.lit(name).alias("quantity"), *sites, "split", "statistics", "rule", "value")
+
+
+def _rows(results: Results, name: str, number: Callable[[Course, Judged], float]) -> pl.DataFrame:
+    return told(
+        [
+            (c.run, c.variant, c.seed, c.step, c.split, c.statistics, rule, number(c, judged))
+            for c, rule, judged in judgements(results)
+        ],
+        name,
+    )
+
+
+_Loss = dict[str, tuple[tuple[int, ...], float, tuple[float, ...]]]
+"""By run: where its means were taken, its start, and the means."""
+
+
+def _losses(results: Results) -> Iterator[tuple[str, str, _Loss]]:
+    """Each loss that any run has, by split and statistics."""
+    if batches := _of_batches(results):
+        yield "train", "batch", batches
+    for split, statistics, quantity in _EVALUATED:
+        if points := _points(results, quantity, split):
+            made = {run: (each, of_evaluations(each)) for run, each in points.items()}
+            yield split, statistics, {r: (tuple(t for t, _ in p[1:]), c.start, c.means) for r, (p, c) in made.items()}
+
+
+def _of_batches(results: Results) -> _Loss:
+    """Of training batches: the means over epochs that training recorded, else made of its losses."""
+    losses, recorded = _points(results, "loss", "train"), _points(results, "epoch_loss", "train")
+    starts = _starts(results)
+    lengths = {run: t / n for run, each in _points(results, "epoch", "train").items() for t, n in each[-1:] if n}
+    found: _Loss = {}
+    for run, points in ((run, each) for run, each in losses.items() if run in starts):
+        if run in recorded:
+            at, means = zip(*recorded[run], strict=True)
+            found[run] = at, starts[run], means
+        else:
+            made, last = of_batches(points, lengths.get(run), starts[run]), points[-1][0] + 1
+            length = lengths.get(run) or last / len(made.means)
+            ends = (min(math.ceil(n * length), last) for n in range(1, len(made.means)))
+            found[run] = (*ends, last), made.start, made.means
+    return found
+
+
+def _starts(results: Results) -> dict[str, float]:
+    """The loss before any update, by run: of a whole split, or else the entropy of the labels."""
+    found = {run: each[0][1] for run, each in _points(results, "unigram_entropy", "train").items()}
+    for split, quantity in reversed(_STARTS):
+        at_once = {run: each[0] for run, each in _points(results, quantity, split).items()}
+        found |= {run: loss for run, (step, loss) in at_once.items() if step == 0}
+    return found
+
+
+def _exploded(results: Results) -> set[str]:
+    """The runs of which some loss is not finite: nothing but that ends a run for good."""
+    table = results.tables["curves"]
+    losses = pl.col("quantity").is_in(["loss", "nll", "batch_nll", "epoch_loss"])
+    return set(table.filter(losses & ~pl.col("value").is_finite())["run"])
+
+
+def _points(results: Results, quantity: str, split: str) -> dict[str, Points]:
+    """By run: (step, value), rising in step."""
+    rows = curve(results, quantity, split).group_by("run", maintain_order=True).agg("step", "value")
+    return {run: list(zip(steps, values, strict=True)) for run, steps, values in rows.iter_rows()}

@@ -1,0 +1,101 @@
+"""A table of C and N as a source prints it: which models converged (C) or did not (N) at which learning rates.
+
+Its cells are the rates of 18 columns, say; a column is a model, and what tells models apart are values of the setting.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from lnlab.analyse.select.select import listed
+from lnlab.keys import Json
+
+_CLOSED = ConfigDict(extra="forbid", frozen=True, strict=True)
+Rate = Annotated[float, Field(gt=0)]
+Letters = Annotated[str, Field(pattern="^[CN]+$")]
+
+
+class PrintedTable(BaseModel):
+    """One table of the source: what its models have in common, and a column of letters for each value of ``across``."""
+
+    model_config = _CLOSED
+    name: str
+    where: dict[str, Json]
+    columns: dict[str, Letters]
+
+
+class Printed(BaseModel):
+    """Every table of the source; ``rates`` are those of the letters, in their order."""
+
+    model_config = _CLOSED
+    rates: Annotated[tuple[Rate, ...], Field(min_length=2)]
+    across: str
+    tables: Annotated[tuple[PrintedTable, ...], Field(min_length=1)]
+
+    @model_validator(mode="after")
+    def _whole(self) -> "Printed":
+        """Raise where a column has not one letter for each rate, or a rate stands there twice."""
+        if len(set(self.rates)) < len(self.rates):
+            raise ValueError("each rate stands there once")
+        for table in self.tables:
+            for word, letters in table.columns.items():
+                if len(letters) != len(self.rates):
+                    raise ValueError(f"{table.name}, {word}: write one letter, C or N, for each of the rates")
+        return self
+
+
+class Guess(BaseModel):
+    """What a trivial rule says of the columns that have ``where``: converged up to this rate, and not above."""
+
+    model_config = _CLOSED
+    where: dict[str, Json] = {}
+    at_most: float
+
+
+Guesses = dict[str, tuple[Guess, ...]]
+"""By name a trivial rule; of its guesses the first that fits a column speaks."""
+
+
+@dataclass(frozen=True)
+class PrintedColumn:
+    """One model.
+
+    Attributes:
+        table: the name of its table.
+        word: its value of ``across``.
+        where: what selects its runs.
+        cells: whether it converged, by rate.
+    """
+
+    table: str
+    word: str
+    where: Mapping[str, Json]
+    cells: Mapping[float, bool]
+
+
+def columns_of(printed: Printed) -> list[PrintedColumn]:
+    """Every model, table by table; rates rise."""
+    return [
+        PrintedColumn(
+            table.name,
+            word,
+            {**table.where, printed.across: word},
+            {rate: letter == "C" for rate, letter in sorted(zip(printed.rates, letters, strict=True))},
+        )
+        for table in printed.tables
+        for word, letters in table.columns.items()
+    ]
+
+
+def guessed(column: PrintedColumn, guesses: tuple[Guess, ...]) -> dict[float, bool]:
+    """What a trivial rule says of a column; nothing converges where none of its guesses fits."""
+    fits = (g for g in guesses if all(column.where.get(path) in listed(v) for path, v in g.where.items()))
+    found = next(fits, None)
+    return {rate: found is not None and rate <= found.at_most for rate in column.cells}
+
+
+def right(columns: Iterable[PrintedColumn], guesses: tuple[Guess, ...]) -> int:
+    """How many of their cells a trivial rule gets right."""
+    return sum(guessed(column, guesses)[rate] is cell for column in columns for rate, cell in column.cells.items())

@@ -1,0 +1,99 @@
+"""What follows from the dependencies β_ii of sublayers on their own branches (Liu et al., 2020, Section 4).
+
+When every branch changes a little, ``E‖ΔF‖² ≈ C Σ_i β_ii²``, with C what one normalized branch changes by. In Post-LN
+β_ii² is a constant of the sublayer's type, ``c/(1 + c)`` with c the variance that the branch adds to a stream of 1. In
+Pre-LN the stream is all there is so far, so that ``1/β_ii² = (Var x_0 + Σ_{j<=i} Var f_j) / Var f_i`` is linear in i.
+"""
+
+import polars as pl
+
+from lnlab.analyse.quantities.quantity import SITE, STATE, product, quantities, stored
+from lnlab.analyse.quantities.variance_growth import gains
+from lnlab.analyse.select.settings import settings, value_at
+from lnlab.analyse.select.sublayers import numbered
+from lnlab.setting import STACKS
+from lnlab.tables import Results
+
+_STACK = [*STATE, "stack"]
+_TYPE = [*_STACK, "sublayer"]
+
+
+@quantities.register("dependency_sum", of=("own_dependency",))
+def dependency_sum(results: Results) -> pl.DataFrame:
+    """``Σ_i β_ii²``: what a stack amplifies small changes of its branches by (Liu et al., 2020, Section 4.2)."""
+    sums = _squares(results).group_by(_STACK, maintain_order=True).agg(pl.col("value").sum())
+    return _quantity(sums, "dependency_sum")
+
+
+@quantities.register("output_change_per_dependency", of=("own_dependency", "output_change_random"))
+def output_change_per_dependency(results: Results) -> pl.DataFrame:
+    """``E‖ΔF‖² / Σ_i β_ii²``: change by a random step over what dependencies predict (Liu et al., 2020)."""
+    changes = stored(results, "output_change_random")
+    return product(changes, dependency_sum(results), "output_change_per_dependency", at=("stack",), power=-1.0)
+
+
+@quantities.register("dependency_thirds", of=("own_dependency",))
+def dependency_thirds(results: Results) -> pl.DataFrame:
+    """``mean β_ii² of the last third / first third``: of the sublayers of a stack (Liu et al., 2020, Section 4)."""
+    x, size = pl.col("i"), pl.col("i").max().over(_STACK)
+    first, last = (_squares(results).filter(third) for third in (x * 3 <= size, x * 3 > 2 * size))
+    means = [rows.group_by(_STACK, maintain_order=True).agg(pl.col("value").mean()) for rows in (first, last)]
+    both = means[1].join(means[0], on=_STACK, nulls_equal=True, maintain_order="left")
+    return _quantity(both.with_columns(pl.col("value") / pl.col("value_right")), "dependency_thirds")
+
+
+@quantities.register("inverse_dependency_slope", of=("own_dependency_inverse_sq",))
+def inverse_dependency_slope(results: Results) -> pl.DataFrame:
+    """``slope of 1/β_ii² on i``: over the sublayers of one type, by least squares (Liu et al., 2020, Section 4)."""
+    x, y = pl.col("i"), pl.col("value")
+    slopes = _inverses(results).group_by(_TYPE, maintain_order=True).agg(value=pl.cov(x, y) / x.var())
+    return _quantity(slopes, "inverse_dependency_slope")
+
+
+@quantities.register("inverse_dependency_r2", of=("own_dependency_inverse_sq",))
+def inverse_dependency_r2(results: Results) -> pl.DataFrame:
+    """``R²`` of 1/β_ii² on i: over the sublayers of one type, 1 on a straight line (Liu et al., 2020, Section 4)."""
+    shares = _inverses(results).group_by(_TYPE, maintain_order=True).agg(value=pl.corr("i", "value") ** 2)
+    return _quantity(shares, "inverse_dependency_r2")
+
+
+@quantities.register("dependency_over_prediction", of=("own_dependency",))
+def dependency_over_prediction(results: Results) -> pl.DataFrame:
+    """``β_ii² (1 + c) / c``: a feed-forward branch beside a stream of variance 1 (Liu et al., 2020, Section 4).
+
+    c = 2r / (1 + r)² with r = d_ff / d, for Xavier's matrices. Only of Post-LN with an init whose c is known.
+    """
+    found = [
+        (variant, stack, constants[1])
+        for variant, setting in settings(results).items()
+        for stack in STACKS
+        if value_at(setting, f"{stack}.placement.kind") == "post" and (constants := gains(setting)) is not None
+    ]
+    told = pl.DataFrame(found, schema={"variant": pl.String, "stack": pl.String, "c": pl.Float64}, orient="row")
+    own = _squares(results).filter(pl.col("sublayer") == "feed_forward")
+    joined = own.join(told, on=["variant", "stack"], how="inner", maintain_order="left")
+    return _quantity(
+        joined.with_columns(pl.col("value") * (1 + pl.col("c")) / pl.col("c")), "dependency_over_prediction"
+    )
+
+
+def _squares(results: Results) -> pl.DataFrame:
+    """β_ii² of every sublayer, with its number ``i``."""
+    return numbered(stored(results, "own_dependency")).with_columns(pl.col("value") ** 2)
+
+
+def _inverses(results: Results) -> pl.DataFrame:
+    """1/β_ii² of every sublayer, with its number ``i``."""
+    return numbered(stored(results, "own_dependency_inverse_sq"))
+
+
+def _quantity(rows: pl.DataFrame, name: str) -> pl.DataFrame:
+    """Rows of a quantity; site columns that they lack are null, and the tensor of a whole stack is ``out``."""
+    lacking = {
+        "layer": pl.lit(None, pl.Int32),
+        "sublayer": pl.lit(None, pl.String),
+        "tensor": pl.lit("out"),
+        "index": pl.lit(None, pl.Int32),
+    }
+    added = [value.alias(column) for column, value in lacking.items() if column not in rows.columns]
+    return rows.with_columns(*added, quantity=pl.lit(name)).select(*STATE, "quantity", *SITE, "value")

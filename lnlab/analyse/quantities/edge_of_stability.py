@@ -1,0 +1,126 @@
+"""``lr λ_max / 2``: how near the next update is to the edge of stability (Cohen et al., 2021, 2022).
+
+On a quadratic every eigenvector is a recurrence of its own, and the one of λ_max is the first to grow as the rate
+does: with the heavy ball u <- μ u + g at lr = (2 + 2 μ)/λ_max, with Nesterov's step at (2 + 2 μ)/((1 + 2 μ) λ_max), and
+with Adam, whose m is a mean and whose v is at rest, at (2 + 2 β1)/((1 - β1) λ_max) in the coordinates of v. The rate is
+that of the next update; at the last state, that of the last one. RAdam multiplies it by r_t, and has no such edge while
+it does not divide by √v̂.
+"""
+
+import polars as pl
+
+from lnlab.analyse.quantities.learned import FAILS, fractions, with_task
+from lnlab.analyse.quantities.quantity import STATE, quantities, stored
+from lnlab.analyse.quantities.training import as_quantity, curve
+from lnlab.analyse.select.settings import Setting, settings
+from lnlab.keys import Json
+from lnlab.rectification import ADAPTIVE_ABOVE, rectification
+from lnlab.specfile.references import BEST
+from lnlab.tables import Results
+
+RATE = "learning_rate"
+PLAIN, ADAM = "sharpness", "adam_sharpness_at_rest"
+
+
+@quantities.register("rate_times_sharpness", of=(PLAIN, RATE), trained=True)
+def rate_times_sharpness(results: Results) -> pl.DataFrame:
+    """``lr λ_max``: the next update's rate times the sharpness; plain descent is stable below 2 (Cohen et al., 2021).
+
+    Whatever the optimizer is: Adam, too, is often judged by it.
+    """
+    return as_quantity(_times_rate(results, PLAIN), "rate_times_sharpness")
+
+
+@quantities.register("rate_over_edge", of=(PLAIN, ADAM, RATE), trained=True)
+def rate_over_edge(results: Results) -> pl.DataFrame:
+    """``lr λ_max / (2 + 2 μ), lr λ_max (1 - β1) / (2 + 2 β1)``: 1 is the edge of stability (Cohen et al., 2022).
+
+    With SGD λ_max is that of the Hessian, with Adam and its relatives ``adam_sharpness_at_rest``.
+    """
+    parts = []
+    for name in (PLAIN, ADAM):
+        states = _times_rate(results, name)
+        edges = _edges(results, states, name)
+        states = states.join(edges, on=["variant", "step"], how="left", maintain_order="left")
+        parts.append(states.with_columns(value=pl.col("value") / pl.col("_edge")))
+    return as_quantity(pl.concat(parts, how="diagonal"), "rate_over_edge")
+
+
+@quantities.register(
+    "sharpness_at_equal_nll",
+    of=(PLAIN, "nll", "unigram_entropy"),
+    trained=True,
+    across=True,
+    needs="the sharpness and the validation loss at the same states, and a run that learns a quarter",
+)
+def sharpness_at_equal_nll(results: Results) -> pl.DataFrame:
+    """``λ_max where L_t = L*``: the sharpness of runs of a seed at one loss (after Gilmer et al., 2022).
+
+    L* is the highest last validation nll among the runs of the seed that learn a quarter of what the best variant does,
+    so that all of these come to it. Between the states around it log λ_max is taken as linear in the loss. A run that
+    does not get there has none.
+    """
+    level = _levels(results)
+    losses = curve(results, "nll", "validation").select("run", "step", _nll="value")
+    states = with_task(results, stored(results, PLAIN).select(*STATE, "value")).filter(pl.col("value") > 0)
+    states = states.join(losses, on=["run", "step"], maintain_order="left").sort("step", maintain_order=True)
+    states = states.join(level, on=["_task", "seed"], maintain_order="left")
+    here = states.with_columns(_sharp=pl.col("value").log()).with_columns(
+        _before=pl.col("_nll").shift().over("run"), _was=pl.col("_sharp").shift().over("run")
+    )
+    first = here.filter(pl.col("_nll") <= pl.col("_level")).group_by("run", maintain_order=True).first()
+    share = (pl.col("_level") - pl.col("_nll")) / (pl.col("_before") - pl.col("_nll"))
+    between = pl.col("_sharp") + share * (pl.col("_was") - pl.col("_sharp"))
+    value = pl.when(pl.col("_before").is_null()).then("_sharp").otherwise(between).exp()
+    return as_quantity(first.with_columns(value=value), "sharpness_at_equal_nll")
+
+
+def edge(optimizer: Setting, quantity: str) -> float | None:
+    """The lr λ_max from which on an optimizer is unstable; None where it is another λ_max that counts for it."""
+    if optimizer["kind"] == "sgd":
+        momentum = float(optimizer["momentum"])
+        bound = (2 + 2 * momentum) / (1 + 2 * momentum if optimizer["nesterov"] else 1)
+        return bound if quantity == PLAIN else None
+    if "beta1" not in optimizer or quantity != ADAM:
+        return None
+    beta1 = float(optimizer["beta1"])
+    return (2 + 2 * beta1) / (1 - beta1)
+
+
+def factor(optimizer: Setting, update: int) -> float | None:
+    """What an optimizer multiplies its rate by at an update >= 1: RAdam r_t, or None where it is not adaptive yet."""
+    if optimizer["kind"] != "radam":
+        return 1.0
+    found = rectification(update, float(optimizer["beta2"]))
+    return found.r_t if found.rho_t > ADAPTIVE_ABOVE else None
+
+
+def _edges(results: Results, states: pl.DataFrame, quantity: str) -> pl.DataFrame:
+    """``variant step _edge``: the ``lr λ_max`` from which on the update after a state is unstable, where one is."""
+    known = settings(results)
+    places = states.select("variant", "step").unique(maintain_order=True).rows()
+    rows = [(variant, step, _next_edge(known[variant].get("optimizer"), step, quantity)) for variant, step in places]
+    return pl.DataFrame(rows, {"variant": pl.String, "step": pl.Int64, "_edge": pl.Float64}, orient="row")
+
+
+def _next_edge(optimizer: Json, step: int, quantity: str) -> float | None:
+    bound = edge(optimizer, quantity) if isinstance(optimizer, dict) else None
+    times = factor(optimizer, step + 1) if isinstance(optimizer, dict) else None
+    return None if bound is None or times is None else bound / times
+
+
+def _times_rate(results: Results, quantity: str) -> pl.DataFrame:
+    """``run variant seed step value``: a stored quantity of states times the rate that they are left with."""
+    states, rates = stored(results, quantity).select(*STATE, "value"), curve(results, RATE, "train")
+    after = rates.select("run", pl.col("step") - 1, _next="value")
+    at = rates.select("run", "step", _last="value")
+    for each in (after, at):
+        states = states.join(each, on=["run", "step"], how="left", maintain_order="left")
+    return states.select(*STATE, value=pl.col("value") * pl.coalesce("_next", "_last"))
+
+
+def _levels(results: Results) -> pl.DataFrame:
+    """``_task seed _level``: L* of each task and seed; none where no run learns."""
+    learned = fractions(results, BEST).filter(pl.col("value") >= FAILS, ~pl.col("cut")).select("run", "step")
+    last = curve(results, "nll", "validation").join(learned, on=["run", "step"], how="semi", maintain_order="left")
+    return with_task(results, last).group_by("_task", "seed", maintain_order=True).agg(_level=pl.col("value").max())

@@ -1,0 +1,23 @@
+"""``L_run - L_batch``: what it costs that batch norms use running statistics where training used those of batches."""
+
+import polars as pl
+
+from lnlab.analyse.quantities.quantity import STATE, quantities
+from lnlab.analyse.quantities.training import as_quantity, curve
+from lnlab.tables import Results
+
+
+@quantities.register(
+    "evaluation_gap",
+    of=("nll", "batch_nll"),
+    trained=True,
+    needs="the probe batch_evaluation, where the validation nll is taken",
+)
+def evaluation_gap(results: Results) -> pl.DataFrame:
+    """``L_run - L_batch``: the validation nll in use above that in training, in nats (Wang et al., 2022).
+
+    Wherever both were taken; 0 of a model without norms over a batch.
+    """
+    batch = curve(results, "batch_nll", "validation").select(*STATE, _batch="value")
+    both = curve(results, "nll", "validation").join(batch, on=STATE, how="inner", maintain_order="left")
+    return as_quantity(both.with_columns(pl.col("value") - pl.col("_batch")), "evaluation_gap")

@@ -1,0 +1,95 @@
+"""How much of a Hessian's curvature is the GGN's: ``H = G + (H - G)`` (Schraudolph, 2002).
+
+G is the curvature of the loss through the linearized model; H - G are the model's own second derivatives, weighed by
+the slope of the loss, and have eigenvalues of both signs. All spectra of a run have the same start vectors, so that
+estimates of their norms err together and quotients err less.
+
+The share of the *extra* curvature is over the runs of a seed that differ in their placement alone: what Post-LN has
+more than Pre-LN in G, over what it has more in H. Below 1/2 the extra is mostly not G's. It is no number where Post-LN
+has no more than Pre-LN.
+"""
+
+import math
+from typing import Any
+
+import polars as pl
+
+from lnlab.analyse.quantities.curvature import SPECTRA
+from lnlab.analyse.quantities.quantity import STATE, quantities
+from lnlab.analyse.quantities.spectra import as_quantity, number, whole
+from lnlab.analyse.select.settings import but_for, words
+from lnlab.tables import Results
+
+_PLACE = (*STATE, "scope")
+_PLACEMENT: dict[str, Any] = {
+    **SPECTRA,
+    "across": True,
+    "over": "placement",
+    "needs": "the Hessian and the GGN of one scope in Post-LN and in Pre-LN, and more curvature in Post-LN",
+}
+
+
+@quantities.register("ggn_sharpness_share", **SPECTRA)
+def ggn_sharpness_share(results: Results) -> pl.DataFrame:
+    """``λ_max(G) / λ_max(H)``: 1 where the sharpest direction is the GGN's (Schraudolph, 2002)."""
+    return _share(results, "ggn_sharpness_share", "largest_eigenvalue", "ggn")
+
+
+@quantities.register("ggn_frobenius_share", **SPECTRA)
+def ggn_frobenius_share(results: Results) -> pl.DataFrame:
+    """``‖G‖_F / ‖H‖_F``: how large the GGN is beside the Hessian (Schraudolph, 2002)."""
+    return _share(results, "ggn_frobenius_share", "frobenius_norm", "ggn")
+
+
+@quantities.register("beyond_ggn_share", **SPECTRA)
+def beyond_ggn_share(results: Results) -> pl.DataFrame:
+    """``‖H - G‖_F / ‖H‖_F``: how large what the GGN leaves out is beside the Hessian (Schraudolph, 2002)."""
+    return _share(results, "beyond_ggn_share", "frobenius_norm", "hessian_minus_ggn")
+
+
+@quantities.register("ggn_share_of_extra_sharpness", **_PLACEMENT)
+def ggn_share_of_extra_sharpness(results: Results) -> pl.DataFrame:
+    """``Δλ_max(G) / Δλ_max(H)``: from Pre-LN to Post-LN, the same otherwise (Schraudolph, 2002)."""
+    return _share_of_extra(results, "ggn_share_of_extra_sharpness", "largest_eigenvalue", 1)
+
+
+@quantities.register("ggn_share_of_extra_frobenius", **_PLACEMENT)
+def ggn_share_of_extra_frobenius(results: Results) -> pl.DataFrame:
+    """``Δ‖G‖_F² / Δ‖H‖_F²``: from Pre-LN to Post-LN, the same otherwise (Schraudolph, 2002).
+
+    The rest is of H - G and of its product with G.
+    """
+    return _share_of_extra(results, "ggn_share_of_extra_frobenius", "frobenius_norm", 2)
+
+
+def _of(results: Results, operator: str, name: str) -> pl.DataFrame:
+    """A number of one operator: ``run variant seed step scope value``."""
+    rows = whole(results).filter(pl.col("operator") == operator)
+    return number(rows, name).select(*_PLACE, "value")
+
+
+def _both(results: Results, operator: str, name: str) -> pl.DataFrame:
+    """A number of an operator as ``value``, and that of the Hessian as ``of_hessian``."""
+    hessian = _of(results, "hessian", name).rename({"value": "of_hessian"})
+    return _of(results, operator, name).join(hessian, on=_PLACE, how="inner", maintain_order="left")
+
+
+def _share(results: Results, quantity: str, name: str, operator: str) -> pl.DataFrame:
+    found = _both(results, operator, name).with_columns(pl.col("value") / pl.col("of_hessian"))
+    return as_quantity(found.with_columns(operator=pl.lit("hessian")), quantity)
+
+
+def _share_of_extra(results: Results, quantity: str, name: str, power: int) -> pl.DataFrame:
+    """Of every pair of runs; the row is that of the first run of the pair in the plan."""
+    group = pl.col("variant").replace_strict(but_for(results, "placement"), return_dtype=pl.String)
+    placement = pl.col("variant").replace_strict(words(results, "placement"), return_dtype=pl.String)
+    order = {run: place for place, run in enumerate(results.runs["run"])}
+    first = pl.col("run").replace_strict(order, return_dtype=pl.Int64)
+    found = _both(results, "ggn", name).with_columns(_group=group, _placement=placement, _first=first)
+    rows = []
+    for _, pair in found.sort("_first").group_by("_group", "seed", "step", "scope", maintain_order=True):
+        at = {row["_placement"]: row for row in pair.iter_rows(named=True)}
+        if pair.height == 2 and at.keys() == {"post", "pre"}:
+            extra = [at["post"][c] ** power - at["pre"][c] ** power for c in ("value", "of_hessian")]
+            rows.append(pair.row(0, named=True) | {"value": extra[0] / extra[1] if extra[1] > 0 else math.nan})
+    return as_quantity(pl.DataFrame(rows, schema=found.schema).with_columns(operator=pl.lit("hessian")), quantity)

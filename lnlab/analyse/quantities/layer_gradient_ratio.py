@@ -1,0 +1,65 @@
+"""``‖dL/dx_(l-1)‖ / ‖dL/dx_l‖ = Π 1/σ_k · g_k``: what the norms of a Post-LN layer and its branches do to the gradient.
+
+On its way down through sublayer k the gradient of the stream passes its norm, which divides it by σ_k, and the sum
+x + f(x), whose branch adds to it by the gain g_k = ‖dL/dx‖ / ‖dL/d(x + f(x))‖. Both are measured: 1/σ_k at the norm,
+and g_k from the gradients on both sides of the addition. A norm also loses two directions, a factor sqrt((d - 2)/d)
+(Xiong et al., 2020, Lemma 3), and the tokens' σ differ; the ratio of both sides says how much that matters.
+"""
+
+import polars as pl
+
+from lnlab.analyse.quantities.quantity import SITE, STATE, product, quantities, stored
+from lnlab.analyse.select.settings import settings, value_at
+from lnlab.tables import Results
+
+LAYER = ("stack", "layer")
+
+
+@quantities.register("layer_gradient_ratio")
+def layer_gradient_ratio(results: Results) -> pl.DataFrame:
+    """``‖dL/dx_(l-1)‖ / ‖dL/dx_l‖``: gradient of the stream below a layer over that above it (Xiong et al., 2020)."""
+    ends = _outs(results).filter(pl.col("sublayer") == "feed_forward")
+    return product(_below_layers(results), ends, "layer_gradient_ratio", at=LAYER, power=-1.0)
+
+
+@quantities.register("layer_gradient_over_prediction")
+def layer_gradient_over_prediction(results: Results) -> pl.DataFrame:
+    """``(‖dL/dx_(l-1)‖ / ‖dL/dx_l‖) / Π (g_k / σ_k)``: 1 where norms shrink by 1/σ (after Xiong et al., 2020).
+
+    For stacks in Post-LN: σ is that of the sums, and g the gains of the branches, as measured.
+    """
+    here = (*LAYER, "sublayer")
+    sums = stored(results, "stream_gradient").filter(pl.col("tensor") == "sum")
+    kept = product(sums, _outs(results), "kept", at=here, power=-1.0)
+    sigmas = stored(results, "norm_inverse_sigma").filter(pl.col("tensor") == "scale")
+    over = product(kept, sigmas, "layer_gradient_over_prediction", at=here, power=-1.0)
+    layers = over.group_by(*STATE, "quantity", *LAYER, maintain_order=True).agg(pl.col("value").product())
+    null = {name: pl.lit(None, kept.schema[name]) for name in ("sublayer", "tensor", "index")}
+    found = layers.join(_post(results), on=["variant", "stack"], how="semi", maintain_order="left").with_columns(**null)
+    return found.select(*STATE, "quantity", *SITE, "value")
+
+
+def _outs(results: Results) -> pl.DataFrame:
+    """‖dL/dx‖ of the stream as it goes on after each sublayer."""
+    inside = pl.col("layer").is_not_null(), pl.col("tensor") == "out"
+    return stored(results, "stream_gradient").filter(*inside)
+
+
+def _below_layers(results: Results) -> pl.DataFrame:
+    """‖dL/dx_(l-1)‖ at the address of layer l: after the layer before it, or after the embedding."""
+    every = stored(results, "stream_gradient")
+    first = every.filter(pl.col("sublayer") == "embedding").with_columns(layer=pl.lit(1, every.schema["layer"]))
+    before = _outs(results).filter(pl.col("sublayer") == "feed_forward").with_columns(pl.col("layer") + 1)
+    null = {name: pl.lit(None, every.schema[name]) for name in ("sublayer", "tensor")}
+    return pl.concat([first, before]).with_columns(**null)
+
+
+def _post(results: Results) -> pl.DataFrame:
+    """``variant stack`` of every stack in Post-LN."""
+    rows = [
+        (variant, stack)
+        for variant, setting in settings(results).items()
+        for stack in ("encoder", "decoder")
+        if value_at(setting, f"{stack}.placement.kind") == "post"
+    ]
+    return pl.DataFrame(rows, schema={"variant": pl.String, "stack": pl.String}, orient="row")

@@ -1,0 +1,74 @@
+"""``phi = (H1 - L) / (H1 - L_ref)``: how much of what its reference has learned a run has learned.
+
+H1 is the entropy of single target tokens, what knowing word frequencies alone costs; L the last validation nll; L_ref
+the lowest median of L over seeds among the reference variants, which a selection names (``reference``). Below .25 a run
+has failed, above .90 it has trained, and between it is neither. Unlike a loss, phi does not depend on the vocabulary.
+A run that ends above H1, or diverged, has learned nothing: phi is never below 0.
+"""
+
+import math
+from statistics import median
+
+import polars as pl
+
+from lnlab.analyse.quantities.quantity import STATE, quantities
+from lnlab.analyse.quantities.training import as_quantity, curve, final_losses
+from lnlab.analyse.select.references import references
+from lnlab.analyse.select.settings import settings
+from lnlab.keys import Json, canonical
+from lnlab.tables import Results
+
+FAILS, TRAINS = 0.25, 0.9
+BIMODAL = 0.5
+"""A variant whose phi spans more over seeds both trains and fails: its seeds are counted, and no mean speaks for it."""
+NEEDS = "the entropy of single tokens, and a reference that beats it"
+
+
+@quantities.register(
+    "learned_fraction",
+    of=("nll", "unigram_entropy"),
+    trained=True,
+    across=True,
+    needs=NEEDS,
+    reference="best",
+    bimodal=BIMODAL,
+)
+def learned_fraction(results: Results, reference: Json = None) -> pl.DataFrame:
+    """``phi = max(0, (H1 - L) / (H1 - L_ref))``: learned, of what ``reference`` has (Xiong et al., 2020, 3.2).
+
+    ``reference`` names variants: ``{method: ...}``, or ``best`` for all of them; of several, the one with the lowest
+    median counts. It may be left out where all variants have one placement and one init. 0 of a run that diverged; not
+    there where not even the reference is better than the entropy of single tokens.
+    """
+    return as_quantity(fractions(results, reference), "learned_fraction")
+
+
+def fractions(results: Results, reference: Json = None) -> pl.DataFrame:
+    """``run variant seed step value cut``: phi of every run that trained to an end; null where it is not defined."""
+    losses = final_losses(results)
+    entropy = curve(results, "unigram_entropy", "train").group_by("run", maintain_order=True).first()
+    middle = medians(losses)
+    lowest = {
+        v: min((middle[u] for u in us if u in middle), default=None) for v, us in references(results, reference).items()
+    }
+    best = pl.col("variant").replace_strict(lowest, default=None, return_dtype=pl.Float64)
+    joined = losses.join(entropy.select("run", _h="value"), on="run", how="left", maintain_order="left")
+    joined = joined.with_columns(_best=best)
+    known, failed = pl.col("_h") > pl.col("_best"), pl.col("value").is_infinite()
+    share = (pl.col("_h") - pl.col("value")) / (pl.col("_h") - pl.col("_best"))
+    value = pl.when(failed).then(0.0).when(known).then(share.clip(lower_bound=0.0))
+    return joined.select(*STATE, value.alias("value"), "cut")
+
+
+def with_task(results: Results, rows: pl.DataFrame) -> pl.DataFrame:
+    """The rows with a column ``_task``: the resolved task of their variant, as text."""
+    tasks = {variant: canonical(setting["task"]) for variant, setting in settings(results).items()}
+    task = pl.col("variant").replace_strict(tasks, default=None, return_dtype=pl.String)
+    return rows.with_columns(_task=task)
+
+
+def medians(rows: pl.DataFrame) -> dict[str, float]:
+    """Variant -> its median over seeds; a run that a rule cut short counts as the worst, infinitely large."""
+    whole = rows.drop_nulls("value").with_columns(pl.when("cut").then(math.inf).otherwise("value").alias("value"))
+    groups = whole.group_by("variant", maintain_order=True).agg("value")
+    return {variant: median(values) for variant, values in groups.iter_rows()}

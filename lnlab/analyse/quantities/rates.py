@@ -1,0 +1,163 @@
+"""What a grid of learning rates shows of a setting, within each seed.
+
+Equal rates are not equal steps where the scale of the weights differs: settings are ranked by their best loss over a
+grid whose optimum is inside, and by how large a rate they bear (Wortsman et al., 2023). One number stands for all runs
+of a seed that differ in ``optimizer.lr`` alone, at the first of them; none while one of them has no final loss.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from lnlab.analyse.quantities.learned import TRAINS, fractions
+from lnlab.analyse.quantities.quantity import STATE, quantities
+from lnlab.analyse.quantities.training import as_quantity, curve, final_losses
+from lnlab.analyse.select.settings import but_for, settings, value_at
+from lnlab.keys import Json
+from lnlab.tables import Results
+
+RATE = "optimizer.lr"
+_TAGS: dict[str, Any] = {"trained": True, "across": True, "over": RATE}
+_NEEDS = "a final loss at two values of optimizer.lr or more"
+_LOSSES, _SHARES = ("nll",), ("nll", "unigram_entropy")
+
+
+@dataclass(frozen=True)
+class Grid:
+    """The runs of a seed that differ in their rate alone, rates rising.
+
+    Attributes:
+        first: ``run variant seed step`` of the run that stands for all.
+        rates: at least two.
+        losses: the last validation nll at each rate, infinite where the run diverged.
+        shares: the learned fraction at each rate, or None.
+        start: the validation nll before any update, or None.
+    """
+
+    first: tuple[str, str, int, int]
+    rates: tuple[float, ...]
+    losses: tuple[float, ...]
+    shares: tuple[float | None, ...]
+    start: float | None
+
+    @property
+    def best(self) -> int | None:
+        """The place of the lowest loss, or None where every run diverged."""
+        place = min(range(len(self.losses)), key=self.losses.__getitem__)
+        return place if math.isfinite(self.losses[place]) else None
+
+
+@quantities.register("best_lr", of=_LOSSES, needs=_NEEDS, **_TAGS)
+def best_lr(results: Results) -> pl.DataFrame:
+    """``argmin_lr L(lr)``: the rate of the grid with the lowest final nll (Wortsman et al., 2023).
+
+    NaN where every run diverged.
+    """
+    return _over(results, "best_lr", lambda g: math.nan if g.best is None else g.rates[g.best])
+
+
+@quantities.register("best_lr_nll", of=_LOSSES, needs=_NEEDS, **_TAGS)
+def best_lr_nll(results: Results) -> pl.DataFrame:
+    """``min_lr L(lr)``: the final nll at the best rate, infinite where every run diverged (Wortsman et al., 2023)."""
+    return _over(results, "best_lr_nll", lambda g: min(g.losses))
+
+
+@quantities.register("basin_edge", of=_LOSSES, needs=_NEEDS, **_TAGS)
+def basin_edge(results: Results) -> pl.DataFrame:
+    """``[argmin_lr L(lr) in {lr_1, lr_n}]``: 1 where the best rate is at an end of the grid (Wortsman et al., 2023).
+
+    There a better rate may lie outside; NaN where every run diverged.
+    """
+    return _over(results, "basin_edge", edge)
+
+
+@quantities.register("max_stable_lr", of=_SHARES, needs=_NEEDS, reference="best", **_TAGS)
+def max_stable_lr(results: Results, reference: Json = None) -> pl.DataFrame:
+    """``max {lr : phi > .9 from the best rate up to lr}``: the largest rate that still trains (Wortsman et al., 2023).
+
+    phi is the learned fraction, of what ``reference`` has learned, or ``best`` of all. 0 where not even the best rate
+    trains. Smaller rates need not train: they may be too slow for so many updates.
+    """
+    return _over(results, "max_stable_lr", largest_stable, fractions(results, reference))
+
+
+@quantities.register("lr_sensitivity", of=_LOSSES, needs=f"{_NEEDS}, and the validation loss at step 0", **_TAGS)
+def lr_sensitivity(results: Results) -> pl.DataFrame:
+    """``E_lr[min(L(lr), L_0) - L*]``: what a rate of the grid costs on average, in nats (Wortsman et al., 2023).
+
+    L_0 is the validation nll before any update, beyond which nothing counts, L* the lowest of the grid. NaN where every
+    run diverged. Let ``train.evaluate`` begin at step 0.
+    """
+    return _over(results, "lr_sensitivity", sensitivity)
+
+
+def edge(grid: Grid) -> float:
+    """Whether the best rate is the first or the last."""
+    return math.nan if grid.best is None else float(grid.best in (0, len(grid.rates) - 1))
+
+
+def largest_stable(grid: Grid) -> float | None:
+    """The last rate before the first that does not train, going up from the best one; None where phi is not known."""
+    if None in grid.shares:
+        return None
+    found = 0.0
+    for rate, share in list(zip(grid.rates, grid.shares, strict=True))[grid.best or 0 :]:
+        if share is None or share <= TRAINS:
+            break
+        found = rate
+    return found
+
+
+def sensitivity(grid: Grid) -> float | None:
+    """The mean loss above the best, no loss counting as more than that at the start."""
+    if grid.start is None:
+        return None
+    if grid.best is None:
+        return math.nan
+    return math.fsum(min(loss, grid.start) - grid.losses[grid.best] for loss in grid.losses) / len(grid.losses)
+
+
+def grids(results: Results, learned: pl.DataFrame | None = None) -> list[Grid]:
+    """Every grid of which each run has a final loss and none was cut short, in the order of the plan.
+
+    Args:
+        results: what an experiment found.
+        learned: the learned fraction of every run, where it is asked for.
+    """
+    rates = {variant: value_at(setting, RATE) for variant, setting in settings(results).items()}
+    group = pl.col("variant").replace_strict(but_for(results, RATE), default=None, return_dtype=pl.String)
+    rate = pl.col("variant").replace_strict(rates, default=None, return_dtype=pl.Float64)
+    start = curve(results, "nll", "validation").filter(pl.col("step") == 0).select("run", _start="value")
+    runs = results.runs.filter(pl.col("steps") > 0).select("run", "variant", "seed", "steps", _group=group, _rate=rate)
+    losses = final_losses(results).filter(~pl.col("cut"))
+    shares = losses.with_columns(value=pl.lit(None, pl.Float64)) if learned is None else learned
+    for rows, name in ((losses, "_loss"), (shares, "_share")):
+        runs = runs.join(rows.select("run", pl.col("value").alias(name)), on="run", how="left", maintain_order="left")
+    runs = runs.join(start, on="run", how="left", maintain_order="left").drop_nulls("_rate")
+    return [found for _, rows in runs.group_by("_group", "seed", maintain_order=True) if (found := _grid(rows))]
+
+
+def _grid(rows: pl.DataFrame) -> Grid | None:
+    if rows["_rate"].n_unique() < 2 or rows["_loss"].has_nulls():
+        return None
+    first, rising = rows.row(0, named=True), rows.sort("_rate")
+    begins = rows["_start"].drop_nulls()
+    return Grid(
+        (first["run"], first["variant"], first["seed"], first["steps"]),
+        tuple(rising["_rate"]),
+        tuple(rising["_loss"]),
+        tuple(rising["_share"]),
+        begins[0] if len(begins) else None,
+    )
+
+
+def _over(
+    results: Results, name: str, number: Callable[[Grid], float | None], learned: pl.DataFrame | None = None
+) -> pl.DataFrame:
+    """The number of every grid, as rows of a quantity."""
+    types = {"run": pl.String, "variant": pl.String, "seed": pl.Int64, "step": pl.Int64, "value": pl.Float64}
+    rows = [(*grid.first, number(grid)) for grid in grids(results, learned)]
+    return as_quantity(pl.DataFrame(rows, schema=types, orient="row").select(*STATE, "value"), name)

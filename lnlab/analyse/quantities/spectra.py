@@ -1,0 +1,89 @@
+"""``Σ_j w_j f(θ_j)``: what a spectrum says in single numbers, from its stored nodes and weights alone.
+
+The K draws of a measurement together are one quadrature, each with the K-th part of the weight (Ubaru, Chen and Saad,
+2017). Weights are right whether or not Lanczos was re-orthogonalized, as ghosts share one weight: moments, shares and
+the number of eigenvalues beyond a bound count no eigenvalue twice, which a count of nodes would.
+
+A spectrum is of all batches together, or of one ``part`` of them. Draws, parts and seeds are three things: draws bound
+the error of an estimate for one matrix, parts show what the data do, and only seeds are replicates.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import polars as pl
+
+from lnlab.analyse.quantities.quantity import SITE, STATE
+from lnlab.tables import Results, schema
+
+AT = (*STATE, "measurement", "operator", "scope")
+"""One spectrum. Two probes of one matrix are kept apart, so that whoever reads a number is told that there are two."""
+NOISE = 1e-6
+"""Float32 products are rounding below so many times the spectral radius: a node there has no sign."""
+
+_NODE, _SHARE, _SIZE = pl.col("node"), pl.col("share"), pl.col("size").first()
+_RADIUS = _NODE.abs().max()
+_SQUARES = (_SHARE * _NODE**2).sum()
+
+
+def _of_the_negative(term: pl.Expr) -> pl.Expr:
+    return term.filter(_NODE < -NOISE * _RADIUS).sum()
+
+
+def _residual_at(end: pl.Expr) -> pl.Expr:
+    return pl.col("residual").get(end)
+
+
+NUMBERS: Mapping[str, pl.Expr] = {
+    "largest_eigenvalue": _NODE.max(),
+    "smallest_eigenvalue": _NODE.min(),
+    "negative_curvature": -_NODE.min(),
+    "largest_residual": _residual_at(_NODE.arg_max()),
+    "smallest_residual": _residual_at(_NODE.arg_min()),
+    "end_residual": pl.max_horizontal(_residual_at(_NODE.arg_max()), _residual_at(_NODE.arg_min())) / _RADIUS,
+    "curvature_trace": _SIZE * (_SHARE * _NODE).sum(),
+    "frobenius_norm": (_SIZE * _SQUARES).sqrt(),
+    "negative_mass": _of_the_negative(_SHARE),
+    "negative_share": _of_the_negative(_SHARE * _NODE**2) / _SQUARES,
+    "end_symmetry": -_NODE.min() / _NODE.max(),
+    "effective_rank": _SIZE * _SQUARES**2 / (_SHARE * _NODE**4).sum(),
+    "relative_sharpness": _NODE.max() * pl.col("squared_norm").first(),
+}
+"""What is computed of the rows of one spectrum, ``share`` being the weight among all its draws."""
+
+
+def whole(results: Results) -> pl.DataFrame:
+    """The rows of the table ``spectra`` that are of all batches together."""
+    return table(results).filter(pl.col("part").is_null())
+
+
+def parts(results: Results) -> pl.DataFrame:
+    """Those of a part of the batches."""
+    return table(results).filter(pl.col("part").is_not_null())
+
+
+def table(results: Results) -> pl.DataFrame:
+    """The table ``spectra``; empty where nobody wrote it."""
+    columns = {name: kind for name, kind in schema("spectra").items() if name not in AT}
+    front: dict[str, Any] = {name: pl.Int64 if name in ("seed", "step") else pl.String for name in AT}
+    return results.tables.get("spectra", pl.DataFrame(schema=front | columns))
+
+
+def number(rows: pl.DataFrame, name: str, by: Sequence[str] = AT) -> pl.DataFrame:
+    """One of ``NUMBERS`` for every group of spectra: the columns ``by``, and ``value``.
+
+    Args:
+        rows: of the table ``spectra``.
+        name: of the number.
+        by: what is a spectrum; with ``draw`` each draw is one, with ``part`` each part.
+    """
+    share = (pl.col("weight") / pl.col("draw").n_unique().over(by)).alias("share")
+    return rows.with_columns(share).group_by(by, maintain_order=True).agg(NUMBERS[name].cast(pl.Float64).alias("value"))
+
+
+def as_quantity(found: pl.DataFrame, name: str) -> pl.DataFrame:
+    """Rows of a derived quantity with ``operator`` and ``scope`` beside its columns; it stands at no site."""
+    columns = schema("sites")
+    nowhere = (pl.lit(None, columns[column]).alias(column) for column in SITE)
+    rest = [column for column in ("x", "value") if column in found.columns]
+    return found.select(*STATE, pl.lit(name).alias("quantity"), *nowhere, "operator", "scope", *rest)

@@ -1,0 +1,87 @@
+"""``min {t : L_t <= 1.02 L*}``: how long runs take to a loss that all variants reach which are compared.
+
+L* is the last validation nll of the worst of these: the highest median over seeds among the variants that ``reference``
+names, but for those that failed to train (median phi below .25 of what the best of them has learned), which would set
+no target at all. Where nothing is named they are the variants that a claim compares, or a selection takes. Between two
+evaluations the loss is a straight line. A run that never gets to the target takes infinitely long, and so does one that
+diverged: it has failed, and ranks worst.
+"""
+
+import math
+
+import polars as pl
+
+from lnlab.analyse.quantities.learned import FAILS, fractions, medians
+from lnlab.analyse.quantities.quantity import STATE, quantities
+from lnlab.analyse.quantities.training import as_quantity, curve, final_losses
+from lnlab.analyse.select.references import references
+from lnlab.keys import Json
+from lnlab.tables import Results
+
+CLOSE = 1.02
+"""Times the final loss of the worst variant."""
+_PARTS = ("nll", "unigram_entropy")
+_NEEDS = "a compared variant that has learned a quarter of what the best of them has"
+
+
+@quantities.register("time_to_target", of=_PARTS, trained=True, across=True, needs=_NEEDS, reference="compared")
+def time_to_target(results: Results, reference: Json = None) -> pl.DataFrame:
+    """``min {t : L_t <= 1.02 L*}``: updates to the target of the compared variants (Xiong et al., 2020, Section 4.2).
+
+    ``reference`` names the variants whose worst final loss is L*; without it they are those that a claim compares (for
+    each value of its ``over``, if it has ``to``). Interpolated between evaluations.
+    """
+    return as_quantity(reached(results, reference), "time_to_target")
+
+
+@quantities.register(
+    "epochs_to_target", of=(*_PARTS, "epoch"), trained=True, across=True, needs=_NEEDS, reference="compared"
+)
+def epochs_to_target(results: Results, reference: Json = None) -> pl.DataFrame:
+    """``min {t : L_t <= 1.02 L*} / T``: as ``time_to_target``, over updates an epoch (Xiong et al., 2020, Section 4.2).
+
+    Not there where the training data have no end.
+    """
+    epochs = curve(results, "epoch", "train")
+    share = pl.when(pl.col("step") > 0).then(pl.col("value") / pl.col("step")).fill_null(1.0)
+    shares = epochs.group_by("run", maintain_order=True).last().select("run", _share=share)  # 1 where it ended at once
+    found = reached(results, reference).join(shares, on="run", maintain_order="left")
+    return as_quantity(found.with_columns(value=pl.col("value") * pl.col("_share")), "epochs_to_target")
+
+
+def reached(results: Results, reference: Json) -> pl.DataFrame:
+    """``run variant seed step value`` of every run that has a target: the updates to it, infinite if it is not met."""
+    runs = final_losses(results)
+    goal = pl.col("variant").replace_strict(targets(results, reference), default=None, return_dtype=pl.Float64)
+    runs = runs.with_columns(_goal=goal).drop_nulls("_goal")
+    evaluated = curve(results, "nll", "validation").join(runs.select("run", "_goal"), on="run", maintain_order="left")
+    joined = runs.join(crossings(evaluated), on="run", how="left", maintain_order="left")
+    at = pl.when(pl.col("value").is_finite()).then("_at").fill_null(math.inf)
+    return joined.select(*STATE, at.alias("value"))
+
+
+def crossings(evaluated: pl.DataFrame) -> pl.DataFrame:
+    """``run _at``: the updates at which a loss, straight between evaluations, first is at ``_goal``.
+
+    Args:
+        evaluated: ``run step value _goal``, steps rising within a run.
+    """
+    before, loss = (pl.col(column).shift(1).over("run") for column in ("step", "value"))
+    met = evaluated.with_columns(_t=before, _loss=loss).filter(pl.col("value") <= pl.col("_goal"))
+    first = met.group_by("run", maintain_order=True).first()
+    share = (pl.col("_loss") - pl.col("_goal")) / (pl.col("_loss") - pl.col("value"))
+    between = pl.col("_t") + share * (pl.col("step") - pl.col("_t"))
+    at = pl.when(pl.col("_loss").is_finite()).then(between).otherwise(pl.col("step").cast(pl.Float64))
+    return first.select("run", at.alias("_at"))
+
+
+def targets(results: Results, reference: Json) -> dict[str, float]:
+    """Variant -> ``1.02 L*`` of the variants that it is measured against; none where none of them has learned."""
+    losses = medians(final_losses(results))
+    shares = medians(fractions(results, reference).with_columns(value=-pl.col("value")))  # cut short: infinitely worse
+    learned = {v for v, share in shares.items() if -share >= FAILS and math.isfinite(losses.get(v, math.inf))}
+    found = {}
+    for variant, others in references(results, reference).items():
+        if worst := [losses[other] for other in others if other in learned]:
+            found[variant] = CLOSE * max(worst)
+    return found

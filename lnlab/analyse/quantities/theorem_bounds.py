@@ -1,0 +1,137 @@
+"""Lemma 2 and Theorem 1 of Xiong et al. (2020) as divisors: a measured number over what they say of it.
+
+Of a stack of L layers of width d, for inputs of variance 1 and r = d_ff / d = 1:
+
+    Lemma 2      Post-LN  E‖x_l‖²/d = 3/2            Pre-LN  1 + l/2 <= E‖x_l‖²/d <= 1 + 3l/2
+    Theorem 1    Post-LN  ‖dL/dW2‖ <= O(d √ln d)     Pre-LN  ‖dL/dW2‖ <= O(d √(ln d / L))
+    sharper      Post-LN  O(√d)                      Pre-LN  O(√(d/L))
+
+The proof of Theorem 1 bounds each of d² entries by norms of whole vectors. But the gradient of one token is of rank
+one, the outer product of two vectors whose norms are known, which saves a factor √(d ln d). Constants are left out. The
+statements are about layers of self-attention and a feed-forward network: a stack with cross-attention has no row here.
+"""
+
+import math
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+import polars as pl
+
+from lnlab.analyse.quantities.quantity import SITE, STATE, quantities, stored
+from lnlab.analyse.select.settings import Setting, settings, value_at
+from lnlab.setting import STACKS
+from lnlab.tables import Results
+
+
+class Stack(NamedTuple):
+    """What the statements depend on: ``post`` or ``pre``, layers, width."""
+
+    placement: str
+    layers: int
+    width: int
+
+
+Law = Callable[[Stack, int], float]
+"""From a stack and one of its layers to a divisor."""
+
+
+@quantities.register("gradient_over_theorem", of=("gradient_norm",))
+def gradient_over_theorem(results: Results) -> pl.DataFrame:
+    """``‖E g‖_F / (d √(ln d / L))``: the last w2's gradient over the form of Theorem 1 (Xiong et al., 2020).
+
+    In Post-LN the form is d √ln d. Other placements have no row.
+    """
+    return _over(_last(stored(results, "gradient_norm"), results), results, "gradient_over_theorem", theorem)
+
+
+@quantities.register("gradient_over_sharp_law", of=("gradient_norm",))
+def gradient_over_sharp_law(results: Results) -> pl.DataFrame:
+    """``‖E g‖_F / √(d / L)``: the last w2's gradient over the law of rank-one gradients (after Xiong et al., 2020).
+
+    In Post-LN the law is √d. Other placements have no row.
+    """
+    return _over(_last(stored(results, "gradient_norm"), results), results, "gradient_over_sharp_law", sharp_law)
+
+
+@quantities.register("stream_over_lower_bound", of=("hidden_norm_sq",))
+def stream_over_lower_bound(results: Results) -> pl.DataFrame:
+    """``(E‖x_l‖²/d) / (1 + l/2)``: the stream after layer l over Lemma 2's lower bound (Xiong et al., 2020).
+
+    In Post-LN the stream before its last norm, over 3/2. Other placements have no row.
+    """
+    return _over(_streams(results), results, "stream_over_lower_bound", lambda at, layer: lemma_2(at, layer)[0])
+
+
+@quantities.register("stream_over_upper_bound", of=("hidden_norm_sq",))
+def stream_over_upper_bound(results: Results) -> pl.DataFrame:
+    """``(E‖x_l‖²/d) / (1 + 3l/2)``: the stream after layer l over Lemma 2's upper bound (Xiong et al., 2020).
+
+    In Post-LN the stream before its last norm, over 3/2. Other placements have no row.
+    """
+    return _over(_streams(results), results, "stream_over_upper_bound", lambda at, layer: lemma_2(at, layer)[1])
+
+
+def theorem(at: Stack, _layer: int) -> float:
+    """``d √ln d`` in Post-LN, ``d √(ln d / L)`` in Pre-LN."""
+    return at.width * math.sqrt(math.log(at.width) / _depth(at))
+
+
+def sharp_law(at: Stack, _layer: int) -> float:
+    """``√d`` in Post-LN, ``√(d / L)`` in Pre-LN."""
+    return math.sqrt(at.width / _depth(at))
+
+
+def lemma_2(at: Stack, layer: int) -> tuple[float, float]:
+    """The bounds on E‖x_l‖²/d; in Post-LN they are one number."""
+    return (1.5, 1.5) if at.placement == "post" else (1 + layer / 2, 1 + 3 * layer / 2)
+
+
+def _depth(at: Stack) -> int:
+    return 1 if at.placement == "post" else at.layers
+
+
+def _streams(results: Results) -> pl.DataFrame:
+    """The stream after the last addition of every layer."""
+    ends = (pl.col("sublayer") == "feed_forward") & (pl.col("tensor") == "sum")
+    return stored(results, "hidden_norm_sq").filter(ends)
+
+
+def _over(rows: pl.DataFrame, results: Results, name: str, law: Law) -> pl.DataFrame:
+    """The rows of stacks that the statements are about, each divided by its law."""
+    told = [
+        (variant, stack, layer, law(at, layer))
+        for variant, stack, at in _stacks(results)
+        for layer in range(1, at.layers + 1)
+    ]
+    schema = {"variant": pl.String, "stack": pl.String, "layer": pl.Int32, "_law": pl.Float64}
+    laws = pl.DataFrame(told, schema=schema, orient="row")
+    joined = rows.join(laws, on=["variant", "stack", "layer"], how="inner", maintain_order="left")
+    return joined.select(*STATE, pl.lit(name).alias("quantity"), *SITE, pl.col("value") / pl.col("_law"))
+
+
+def _last(rows: pl.DataFrame, results: Results) -> pl.DataFrame:
+    """The rows of w2 in the last layer of their stack."""
+    schema = {"variant": pl.String, "stack": pl.String, "layer": pl.Int32}
+    last = [(variant, stack, at.layers) for variant, stack, at in _stacks(results)]
+    ends = pl.DataFrame(last, schema=schema, orient="row")
+    matrices = rows.filter(pl.col("tensor") == "w2")
+    return matrices.join(ends, on=["variant", "stack", "layer"], how="semi", maintain_order="left")
+
+
+def _stacks(results: Results) -> Iterator[tuple[str, str, Stack]]:
+    """Every stack, of Post-LN or Pre-LN and without cross-attention, of every variant."""
+    for variant, setting in settings(results).items():
+        for name in STACKS:
+            at = _stack(setting, name)
+            if at is not None:
+                yield variant, name, at
+
+
+def _stack(setting: Setting, name: str) -> Stack | None:
+    placement, layers, width, cross = (
+        value_at(setting, path)
+        for path in (f"{name}.placement.kind", f"{name}.layers", "model.d_model", f"{name}.cross_attention")
+    )
+    if placement not in ("post", "pre") or cross or not isinstance(layers, int) or not isinstance(width, int):
+        return None
+    return Stack(placement, layers, width)

@@ -1,0 +1,70 @@
+"""``‖dL/dW_q‖ / ‖dL/dW_v‖``: gradients of queries and keys against those of values, and what makes them small.
+
+Where the tokens that attention is given are all alike, it makes no difference to which of them a query attends: the
+gradients of q and k vanish in proportion to 1 - cos, those of v do not (Noci et al., 2022). Norms are roots of the
+unbiased estimates of ‖E g‖², since the noise of mini-batches makes up more of a gradient that is nearly 0.
+"""
+
+import polars as pl
+
+from lnlab.analyse.quantities.quantity import SITE, STATE, product, quantities, stored
+from lnlab.analyse.statistics.slopes import log_slopes
+from lnlab.tables import Results
+
+LEAST_LAYERS = 4
+
+
+@quantities.register("q_to_v_gradient", of=("gradient_norm_unbiased_sq",))
+def q_to_v_gradient(results: Results) -> pl.DataFrame:
+    """``‖dL/dW_q‖ / ‖dL/dW_v‖``: gradient norm of the queries' matrix over the values', by layer (Noci et al., 2022).
+
+    Null where the unbiased estimate of a square is not positive.
+    """
+    norms = _norms(results).with_columns(pl.when(pl.col("value") > 0).then(pl.col("value")))
+    values, queries = (norms.filter(pl.col("tensor") == word) for word in ("v", "q"))
+    return product(queries, values, "q_to_v_gradient", at=("stack", "layer", "sublayer"), power=-1.0)
+
+
+@quantities.register("qk_to_v_gradient", of=("gradient_norm_unbiased_sq",))
+def qk_to_v_gradient(results: Results) -> pl.DataFrame:
+    """``median(‖dL/dW_q‖, ‖dL/dW_k‖) / median ‖dL/dW_v‖``: over the layers of a stack (Liu et al., 2020)."""
+    values, place = pl.col("tensor") == "v", [*STATE, "stack", "sublayer"]
+    median = pl.col("value").filter(~values).median() / pl.col("value").filter(values).median()
+    medians = _norms(results).group_by(place, maintain_order=True).agg(median.alias("value"))
+    return _of_stack(medians, "value", "qk_to_v_gradient")
+
+
+@quantities.register("token_difference", of=("token_cosine",))
+def token_difference(results: Results) -> pl.DataFrame:
+    """``1 - E cos(x_i, x_j)``: of two tokens of a sentence, as self-attention is given them (Noci et al., 2022)."""
+    given = pl.col("sublayer") == "self_attention", pl.col("tensor") == "in"
+    rows = stored(results, "token_cosine").filter(*given)
+    name = pl.lit("token_difference").alias("quantity")
+    return rows.select(*STATE, name, *SITE, (1 - pl.col("value")).alias("value"))
+
+
+@quantities.register("qk_collapse_exponent", of=("gradient_norm_unbiased_sq", "token_cosine"))
+def qk_collapse_exponent(results: Results) -> pl.DataFrame:
+    """``slope of log(‖dW_q‖ / ‖dW_v‖) on log(1 - cos)``: over the layers of a stack, at least 4 (Noci et al., 2022).
+
+    By least squares within the run. Null where a layer has no ratio, or tokens that do not differ.
+    """
+    here = [*STATE, "stack", "layer", "sublayer"]
+    differences = token_difference(results).select(*here, _x="value")
+    pairs = q_to_v_gradient(results).join(differences, on=here, how="inner", maintain_order="left")
+    place = [*STATE, "stack", "sublayer"]
+    return _of_stack(log_slopes(pairs, place, "_x", "value", LEAST_LAYERS), "slope", "qk_collapse_exponent")
+
+
+def _norms(results: Results) -> pl.DataFrame:
+    """The root of the unbiased ‖E g‖² of every q, k and v, with the sign of the estimate."""
+    squares = stored(results, "gradient_norm_unbiased_sq")
+    attention = squares.filter(pl.col("tensor").is_in(["q", "k", "v"]) & pl.col("layer").is_not_null())
+    return attention.with_columns(pl.col("value").sign() * pl.col("value").abs().sqrt())
+
+
+def _of_stack(rows: pl.DataFrame, value: str, name: str) -> pl.DataFrame:
+    """Rows of ``STATE stack sublayer`` as rows of a quantity, without layer, tensor and index."""
+    blank = {"layer": pl.lit(None, pl.Int32), "tensor": pl.lit(None, pl.String), "index": pl.lit(None, pl.Int32)}
+    named = rows.with_columns(**blank, quantity=pl.lit(name), value=pl.col(value))
+    return named.select(*STATE, "quantity", *SITE, "value")

@@ -1,0 +1,74 @@
+"""``Var x_l / Var x_(l-1) = (1 + v ρ)(1 + c)``: the growth of a stack without norms, from how alike its tokens are.
+
+Attention that averages over all n tokens of a sentence gives each their mean x̄, times matrices of gain v, so that it
+adds v ρ of the stream's variance, ρ = ‖x̄‖² / (‖X‖²/n), which is 1 where all tokens are alike. Of the stored numbers,
+ρ = 1 - r², with r = ‖X - 1 x̄ᵀ‖ / ‖X‖ the rank-one residual of what attention is given. The feed-forward network adds
+the share c of what it is given (Zhang, Dauphin and Ma, 2019, for any residual network; v and c by the init).
+"""
+
+import polars as pl
+
+from lnlab.analyse.quantities.quantity import SITE, STATE, product, quantities, stored
+from lnlab.analyse.select.settings import Setting, settings, value_at
+from lnlab.tables import Results
+
+
+@quantities.register("variance_over_input", of=("activation_variance",))
+def variance_over_input(results: Results) -> pl.DataFrame:
+    """``Var x_l / Var x_0``: variance in a layer over that of the stack's embedding (Zhang, Dauphin and Ma, 2019)."""
+    every = stored(results, "activation_variance")
+    inputs = every.filter(pl.col("sublayer") == "embedding")
+    inside = every.filter(pl.col("layer").is_not_null())
+    return product(inside, inputs, "variance_over_input", at=("stack",), power=-1.0)
+
+
+@quantities.register("growth_over_prediction", of=("activation_variance", "rank_one_residual"))
+def growth_over_prediction(results: Results) -> pl.DataFrame:
+    """``log(Var x_l / Var x_(l-1)) / log((1 + v ρ_l)(1 + c))``: 1 where likeness explains it (Zhang et al., 2019).
+
+    For encoders without norms, of which every layer is ``x + f(x)`` twice, and inits whose v and c are known.
+    """
+    here = ("stack", "layer")
+    given = pl.col("sublayer") == "self_attention", pl.col("tensor") == "in"
+    after = pl.col("sublayer") == "feed_forward", pl.col("tensor") == "sum", pl.col("stack") == "encoder"
+    variances = stored(results, "activation_variance")
+    growth = product(variances.filter(*after), variances.filter(*given), "growth", at=here, power=-1.0)
+    residuals = stored(results, "rank_one_residual").filter(*given)
+    likened = growth.join(residuals.select(*STATE, *here, _r="value"), on=[*STATE, *here], maintain_order="left")
+    known = likened.join(_constants(results), on="variant", maintain_order="left")
+    predicted = (1 + pl.col("v") * (1 - pl.col("_r") ** 2)) * (1 + pl.col("c"))
+    value = pl.col("value").log() / predicted.log()
+    return known.select(*STATE, pl.lit("growth_over_prediction").alias("quantity"), *SITE, value.alias("value"))
+
+
+def _constants(results: Results) -> pl.DataFrame:
+    """``variant v c`` of every variant whose encoder has no norm, and whose init is known."""
+    rows = []
+    for variant, setting in settings(results).items():
+        if _plain(setting) and (found := gains(setting)):
+            rows.append((variant, *found))
+    return pl.DataFrame(rows, schema={"variant": pl.String, "v": pl.Float64, "c": pl.Float64}, orient="row")
+
+
+def _plain(setting: Setting) -> bool:
+    """Whether an encoder's layer is ``x + f(x)`` twice, with matrices as the init drew them."""
+    words = [value_at(setting, f"{path}.kind") for path in ("encoder.norm", "encoder.placement", "model.linear")]
+    return words[0] == "none" and words[1] in ("pre", "post") and words[2] in ("plain", None)
+
+
+def gains(setting: Setting) -> tuple[float, float] | None:
+    """``v`` and ``c`` of a setting's init, or None where they are not known.
+
+    With r = d_ff / d: Xavier's matrices have v = 1 and c = 2r / (1 + r)²; fairseq's halve v; Kaiming's first matrix of
+    the feed-forward network, and Xavier's second, give c = 2r / (1 + r).
+    """
+    init = value_at(setting, "init")
+    if init is None:
+        return None
+    if init["kind"] == "zero_qk":
+        return gains({**setting, "init": init["of"]})
+    r = value_at(setting, "model.d_ff") / value_at(setting, "model.d_model")
+    xavier = 2 * r / (1 + r) ** 2
+    if init["kind"] == "kaiming":
+        return (1.0, 2 * r / (1 + r)) if init["matrices"] == "w1" else None
+    return {"xavier_normal": (1.0, xavier), "xavier_uniform": (1.0, xavier), "fairseq": (0.5, xavier)}.get(init["kind"])

@@ -1,0 +1,63 @@
+"""Which seeds were to be looked at again when they diverged.
+
+A median over the states that a run came to says nothing of those that it did not come to: one that explodes at once
+would be judged by its first state alone, beside runs with all of theirs.
+"""
+
+import json
+from collections.abc import Sequence
+
+import polars as pl
+
+from lnlab.analyse.quantities.quantity import fact
+from lnlab.analyse.select.select import MEASURED, Selection, listed
+from lnlab.keys import Json
+from lnlab.specfile.columns import EVALUATIONS, RECORDED
+from lnlab.specfile.values import matches
+from lnlab.tables import Results, frame
+
+
+def missed(results: Results, of: Selection, rows: pl.DataFrame, runs: pl.DataFrame) -> dict[int, str]:
+    """The seeds of which a run diverged before the last step at which it was to have a number, with how it did.
+
+    Args:
+        results: what an experiment found.
+        of: the selection; its ``step`` says which steps are asked for.
+        rows: the rows that it takes.
+        runs: the runs that it is about, with their ``status``.
+    """
+    diverged = runs.filter(pl.col("status") == "diverged").select("run", "seed", "reason")
+    came_to = rows.group_by("run").agg(_last=pl.col("step").max())
+    later = diverged.join(_planned(results, of, rows), on="run").join(came_to, on="run", how="left")
+    later = later.filter(pl.col("step") > pl.col("_last").fill_null(-1))
+    if "step" in of:
+        asked = [step for step in later["step"].unique().to_list() if matches(step, of["step"])]
+        later = later.filter(pl.col("step").is_in(asked))
+    return {seed: reason or "diverged" for seed, reason in later.select("seed", "reason").unique().iter_rows()}
+
+
+def _planned(results: Results, of: Selection, rows: pl.DataFrame) -> pl.DataFrame:
+    """``run step``: when what the quantity is made of is measured; what training records is there to the last update.
+
+    Of what is made of both sites and curves, the sites say when.
+    """
+    needs = results.tables.get("needs", frame("needs", []))
+    names = fact(of, "of") or listed(of.get("quantity"))
+    splits = set(rows["split"].drop_nulls()) if "split" in rows.columns else set()
+    probes = _at_sites(results, needs, names, fact(of, "table"))
+    if not probes and not (splits == {"train"} and set(names) <= set(RECORDED)):
+        choices = {probe: json.loads(probe) for probe in needs["probe"].unique()}
+        probes = [probe for probe, choice in choices.items() if choice["kind"] in EVALUATIONS]
+        probes = [probe for probe in probes if not splits or choices[probe]["split"] in splits]
+    if not probes:
+        return results.runs.select("run", step="steps")
+    return needs.filter(pl.col("probe").is_in(probes)).select("run", "step")
+
+
+def _at_sites(results: Results, needs: pl.DataFrame, names: Sequence[Json], table: str | None) -> list[str]:
+    """The probes that found these quantities at sites or along lines, or the table that they are made of."""
+    tables = [results.tables[name] for name in MEASURED if name != "curves" and name in results.tables]
+    found = [rows.filter(pl.col("quantity").is_in(names))["measurement"] for rows in tables]
+    if table is not None and table in results.tables:
+        found.append(results.tables[table]["measurement"])
+    return needs.filter(pl.col("measurement").is_in(pl.concat(found).implode()))["probe"].unique().to_list()

@@ -1,0 +1,30 @@
+"""How runs ended, as the numbers that are read of them see it.
+
+A stop rule may end a run before its last update though nothing is wrong with it: such a run is ``stopped``. Its curves
+are cut where the rule decided, so that no number taken after step 0 is comparable with those of whole runs.
+"""
+
+import polars as pl
+
+from lnlab.analyse.quantities.quantity import fact
+from lnlab.analyse.select.early_stops import STOPPED, stopped, unfinished
+from lnlab.analyse.select.select import Selection, runs_with
+from lnlab.tables import Results
+
+
+def endings(results: Results, selection: Selection, over: str | None = None) -> pl.DataFrame:
+    """The runs that a selection is about, ``status`` and ``reason`` as its numbers see them.
+
+    A stopped run has the status ``stopped``. For a quantity over a grid of rates a run that diverged is an answer like
+    any other: ``finished``. For one that compares a run with all others, nothing has run until everything has.
+    """
+    runs = runs_with(results, selection, over)
+    if "done" in runs.columns:
+        told = pl.format("stopped at step {} by its rule", "done")
+        words = {"status": pl.lit(STOPPED), "reason": told}
+        runs = runs.with_columns(pl.when(stopped(runs)).then(word).otherwise(c).alias(c) for c, word in words.items())
+    if fact(selection, "over"):
+        runs = runs.with_columns(pl.col("status").replace("diverged", "finished"))
+    if fact(selection, "across") and unfinished(results.runs):
+        runs = runs.with_columns(status=pl.lit(None, pl.String))
+    return runs

@@ -1,0 +1,60 @@
+"""What a number is about, in words: sizes, width, corpus, how far training went, how many seeds."""
+
+from collections.abc import Iterable, Sequence
+
+from lnlab.analyse.select.settings import Setting, settings, value_at
+from lnlab.keys import Json
+from lnlab.setting import STACKS
+from lnlab.tables import Results
+
+
+def scope(results: Results, variants: Iterable[str], steps: Iterable[int], seeds: int) -> str:
+    """``6-6 ... 14-14, d_model 128, toy_german_english, at init, 10 seeds``.
+
+    Args:
+        results: what an experiment found.
+        variants: keys of the variants concerned.
+        steps: the steps at which something was measured; none if nothing was.
+        seeds: how many replicates.
+    """
+    known = settings(results)
+    here = [known[variant] for variant in dict.fromkeys(variants)]
+    widths = _distinct(value_at(setting, "model.d_model") for setting in here)
+    parts = [
+        _range(sorted({_size(setting) for setting in here})),
+        f"d_model {', '.join(map(str, widths))}" if widths else "",
+        ", ".join(map(str, _distinct(value_at(setting, "task.corpus.kind") for setting in here))),
+        _when(sorted(set(steps))),
+        f"{seeds} seed" if seeds == 1 else f"{seeds} seeds",
+    ]
+    return ", ".join(part for part in parts if part)
+
+
+def _size(setting: Setting) -> tuple[int, ...]:
+    """Layers of each stack that there is."""
+    found = (value_at(setting, f"{stack}.layers") for stack in STACKS)
+    return tuple(n for n in found if isinstance(n, int))
+
+
+def _range(sizes: Sequence[tuple[int, ...]]) -> str:
+    """``6-6``, ``6-6, 8-8`` or, for more, ``6-6 ... 14-14``; a lone stack has ``6 layers``."""
+    words = [_written(size) for size in sizes if size]
+    return ", ".join(words) if len(words) < 3 else f"{words[0]} ... {words[-1]}"
+
+
+def _written(size: tuple[int, ...]) -> str:
+    if len(size) > 1:
+        return "-".join(map(str, size))
+    return "1 layer" if size == (1,) else f"{size[0]} layers"
+
+
+def _when(steps: Sequence[int]) -> str:
+    if not steps:
+        return "not measured yet"
+    if steps[-1] == 0:
+        return "at init"
+    return f"after {steps[0]} to {steps[-1]} updates" if len(steps) > 1 else f"after {steps[0]} updates"
+
+
+def _distinct(values: Iterable[Json]) -> list[Json]:
+    return list(dict.fromkeys(v for v in values if v is not None))

@@ -1,0 +1,237 @@
+"""Selection of measured rows by what they are: columns of their table, or paths of the resolved setting.
+
+Values are a word, a number, a bool, ``null``, or a list of these. A word against a choice compares its kind; a short
+form (``placement``, ``model.layers``) takes runs whose stacks agree; ``layer`` may be ``first`` or ``last``, counted in
+the stack of that row, and ``step`` may be ``last``, where a run that comes to its end is measured last. A quantity
+that is measured at sites and along the curve is told apart by ``split``, which is null at sites. What is measured along
+a line of its own has its place there as ``x``. ``reference`` is no condition: it names what a derived number is
+measured against (``lnlab.specfile.references``).
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import polars as pl
+
+from lnlab.analyse.quantities.quantity import fact, quantities
+from lnlab.analyse.select.early_stops import stopped
+from lnlab.analyse.select.references import NoReference
+from lnlab.analyse.select.settings import found_at, has_value, paths, settings, value_at, words
+from lnlab.errors import LabError, Problem, nearest
+from lnlab.keys import Json, canonical
+from lnlab.setting import STACKS
+from lnlab.specfile.columns import COLUMNS, LAST
+from lnlab.specfile.references import BEST, REFERENCE
+from lnlab.specfile.values import matches
+from lnlab.tables import Results
+
+Selection = Mapping[str, Json]
+MEASURED = ("sites", "curves", "lines")  # the tables whose rows are a quantity and a value
+OF_RUNS = ("run", "variant", "seed", "status")  # what a selection may name of the runs themselves
+
+
+class NothingSelected(LabError):
+    """A selection names what is not among these runs or rows; each problem says what there is instead."""
+
+
+def select(results: Results, selection: Selection, columns: Sequence[str] = ()) -> pl.DataFrame:
+    """The rows that a selection takes: ``run variant seed step``, the columns of their table, ``quantity``, ``value``.
+
+    Args:
+        results: what an experiment found.
+        selection: ``quantity`` (stored or derived) and any further conditions; an empty one takes everything.
+        columns: paths of the setting to add as columns, named as given: numbers where all are numbers, else words.
+
+    Raises:
+        NothingSelected: a key is neither a column nor a path of any setting, or what its quantity is taken over.
+    """
+    if (path := fact(selection, "over")) and path in (*selection, *columns):
+        what = f"'{selection['quantity']}' is taken over it"
+        raise NothingSelected(Problem(path, what, "leave it out"))
+    rows = measured(results, selection)
+    for key, wanted in _steps_first(selection):
+        rows = narrowed(results, rows, key, wanted)
+    return with_paths(results, rows, columns)
+
+
+def measured(results: Results, selection: Selection) -> pl.DataFrame:
+    """Every row of the quantities that a selection names, stored and derived, before any other condition."""
+    asked = [q for q in listed(selection["quantity"]) if isinstance(q, str)] if "quantity" in selection else None
+    parts = [table for name in MEASURED if (table := results.tables.get(name)) is not None]
+    if asked is not None:
+        parts = [table.filter(pl.col("quantity").is_in(asked)) for table in parts]
+        parts += [_derived(results, q, selection) for q in asked if q in quantities.entries]
+    return pl.concat(parts, how="diagonal_relaxed")
+
+
+def _derived(results: Results, quantity: str, selection: Selection) -> pl.DataFrame:
+    """The rows of a derived quantity: a claim reads them once a seed and place, and they may follow from many runs.
+
+    Raises:
+        NothingSelected: it is measured against a reference, and there is none.
+    """
+    entry = quantities[quantity]
+    against = entry.facts.reference is not None
+    reference = reference_of(selection) if against else None
+    name = quantity if reference is None else canonical([quantity, reference])
+    if name not in results.derived:
+        try:
+            results.derived[name] = entry.build(results, reference) if against else entry.build(results)
+        except NoReference as error:
+            raise NothingSelected(*error.problems) from error
+    return results.derived[name]
+
+
+def reference_of(selection: Selection) -> Json:
+    """What a selection is measured against: what it names, else what its quantity takes by itself, else None.
+
+    A quantity that compares variants takes those that the selection takes, by their settings.
+    """
+    if REFERENCE in selection or fact(selection, "reference") != "compared":
+        return selection.get(REFERENCE)
+    return about_settings(selection) or BEST
+
+
+def about_settings(selection: Selection) -> dict[str, Json]:
+    """The conditions on the setting alone."""
+    apart = {*COLUMNS, *OF_RUNS, REFERENCE}
+    return {path: wanted for path, wanted in selection.items() if path not in apart}
+
+
+def narrowed(results: Results, rows: pl.DataFrame, key: str, wanted: Json) -> pl.DataFrame:
+    """The rows that meet one condition."""
+    if key == "layer":
+        return _layers(results, rows, listed(wanted))
+    if key == "step" and LAST in listed(wanted):
+        return _steps(results, rows, listed(wanted))
+    if key in rows.columns:
+        kept = [value for value in rows[key].unique().to_list() if matches(value, wanted)]
+        return rows.filter(pl.col(key).is_in(pl.Series(kept, dtype=rows.schema[key]).implode(), nulls_equal=True))
+    if key == "status":
+        ended = narrowed(results, results.runs, key, wanted)
+        return rows.filter(pl.col("run").is_in(ended["run"].implode()))
+    return rows.filter(pl.col("variant").is_in(variants_with(results, {key: wanted})))
+
+
+def variants_with(results: Results, conditions: Selection) -> list[str]:
+    """The variants whose setting meets every condition.
+
+    Raises:
+        NothingSelected: no setting has one of the paths.
+    """
+    known = settings(results)
+    problems = []
+    for path in conditions:
+        if known and not any(found_at(setting, path) for setting in known.values()):
+            near = nearest(path, set().union(*map(paths, known.values())))
+            problems.append(Problem(path, "neither a column of the table nor a path of any setting", near))
+    if problems:
+        raise NothingSelected(*problems)
+    return [v for v, setting in known.items() if all(has_value(setting, p, w) for p, w in conditions.items())]
+
+
+def runs_with(results: Results, selection: Selection, over: str | None = None) -> pl.DataFrame:
+    """The runs that a selection is about, measured or not: its setting paths, and ``OF_RUNS``.
+
+    Where ``over`` is a path of the setting, only runs that have a value there.
+    """
+    known = set(COLUMNS).union(*(results.tables[name].columns for name in MEASURED if name in results.tables))
+    taken = variants_with(results, {k: w for k, w in selection.items() if k not in {*known, *OF_RUNS, REFERENCE}})
+    runs = results.runs.filter(pl.col("variant").is_in(taken))
+    for key in OF_RUNS:
+        if key in selection:
+            runs = narrowed(results, runs, key, selection[key])
+    if over is not None and over not in known:
+        runs = with_paths(results, runs, [over]).drop_nulls(over)
+    return runs
+
+
+def with_paths(results: Results, rows: pl.DataFrame, columns: Iterable[str]) -> pl.DataFrame:
+    """The rows with a column for each path of the setting that is not a column yet.
+
+    Raises:
+        NothingSelected: no setting has one of the paths.
+    """
+    for path in columns:
+        if path not in rows.columns:
+            variants_with(results, {path: None})
+            found = words(results, path)
+            kind = pl.Float64 if any(isinstance(v, float) for v in found.values()) else pl.String
+            at = pl.DataFrame({"variant": list(found), path: pl.Series(list(found.values()), dtype=kind)})
+            rows = rows.join(at.cast({"variant": pl.String}), on="variant", how="left", maintain_order="left")
+    return rows
+
+
+def why_empty(results: Results, selection: Selection) -> Problem:
+    """Which condition of a selection leaves nothing, and what there was to take."""
+    rows = measured(results, selection)
+    if (needs := fact(selection, "needs")) and not runs_with(results, selection).is_empty():
+        return Problem("quantity", f"'{selection['quantity']}' is not there for these runs", f"it needs {needs}")
+    if rows.is_empty():
+        every = [results.tables[name]["quantity"].unique().to_list() for name in MEASURED if name in results.tables]
+        return _nothing_called(selection, {q for names in every for q in names})
+    for key, wanted in _steps_first(selection):
+        before, rows = rows, narrowed(results, rows, key, wanted)
+        if rows.is_empty():
+            at = with_paths(results, before, [key])[key].unique().to_list()
+            there = sorted({f"{v:g}" if isinstance(v, float) else str(v) for v in at if v is not None})
+            return Problem(key, f"no row has {wanted!r}", f"there is {', '.join(there) or 'nothing but null'}")
+    raise ValueError("found rows, expected an empty selection")
+
+
+def _nothing_called(selection: Selection, stored: set[str]) -> Problem:
+    """Why there is no row of a quantity: there is none of that name, or none of what it is derived from."""
+    name = selection.get("quantity")
+    if parts := [part for part in fact(selection, "of") or () if part not in stored]:
+        missing = ", ".join(f"'{part}'" for part in parts)
+        return Problem("quantity", f"'{name}' is derived from {missing}, which was not measured", "measure that, too")
+    if name in quantities.entries:
+        return Problem("quantity", f"there is nothing that '{name}' could be derived from", nearest("", stored))
+    return Problem("quantity", f"nothing measured is called {name!r}", nearest("", stored | set(quantities.entries)))
+
+
+def _steps_first(selection: Selection) -> list[tuple[str, Json]]:
+    """The conditions; which step is the last one is decided before any of them has left out runs."""
+    conditions = [condition for condition in selection.items() if condition[0] != REFERENCE]
+    return sorted(conditions, key=lambda condition: condition[0] != "step")
+
+
+def listed(value: Json) -> list[Json]:
+    """A list as it is, a single value as a list of one."""
+    return list(value) if isinstance(value, list | tuple) else [value]
+
+
+def _steps(results: Results, rows: pl.DataFrame, wanted: list[Json]) -> pl.DataFrame:
+    """Steps by number, or as ``last``: where a run of so many updates that came to its end is measured last.
+
+    So a run that diverged has no such row: its own last one would come from before it did.
+    """
+    runs = results.runs
+    whole = pl.col("status").eq("finished").fill_null(value=False) & ~stopped(runs)
+    rows = rows.join(runs.select("run", _end="steps", _whole=whole), on="run", how="left", maintain_order="left")
+    alike = [column for column in ("_end", "quantity", "split") if column in rows.columns]
+    last = pl.coalesce(pl.col("step").filter(pl.col("_whole")).max().over(alike), "_end")
+    numbers = [w for w in wanted if isinstance(w, int | float) and not isinstance(w, bool)]
+    return rows.filter(pl.col("step").is_in(numbers) | (pl.col("step") == last)).drop("_end", "_whole")
+
+
+def _layers(results: Results, rows: pl.DataFrame, wanted: list[Json]) -> pl.DataFrame:
+    """Layers by number, by ``null``, or as ``first`` and ``last`` of the row's own stack (not the final norm)."""
+    counts = [
+        (variant, stack, value_at(setting, f"{stack}.layers"))
+        for variant, setting in settings(results).items()
+        for stack in STACKS
+    ]
+    schema = {"variant": pl.String, "stack": pl.String, "_last": pl.Int32}
+    rows = rows.join(
+        pl.DataFrame(counts, schema=schema, orient="row"), on=["variant", "stack"], how="left", maintain_order="left"
+    )
+    at = pl.col("layer")
+    numbers = [w for w in wanted if isinstance(w, int | float) and not isinstance(w, bool)]
+    taken = at.is_in(numbers)
+    if "first" in wanted:
+        taken = taken | (at == 1)
+    if "last" in wanted:
+        taken = taken | (at == pl.col("_last"))
+    if None in wanted:
+        taken = taken.fill_null(value=False) | at.is_null()
+    return rows.filter(taken).drop("_last")

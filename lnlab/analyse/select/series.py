@@ -1,0 +1,245 @@
+"""A series: one number per seed, or one per seed and x, and what became of the seeds that have none.
+
+A seed counts only if it has a finite number at every x. One that diverged, or whose number is NaN or infinite, has
+*failed* (it ranks worst); one stopped for another reason is *lost*, and so is one that a stop rule ended early, whose
+numbers after step 0 are those of a cut run; one that has not run yet is *pending*. Over ``step`` one that diverged has
+failed, too, if a look was to come, though it has a number wherever any seed has one.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+import polars as pl
+
+from lnlab.analyse.quantities.quantity import fact
+from lnlab.analyse.select.early_stops import STOPPED, unfinished
+from lnlab.analyse.select.missed_measurements import missed
+from lnlab.analyse.select.reductions import REDUCTIONS, Reduce
+from lnlab.analyse.select.run_status import endings
+from lnlab.analyse.select.select import NothingSelected, Selection, select, why_empty
+from lnlab.analyse.select.settings import but_for
+from lnlab.errors import LabError, Problem
+from lnlab.tables import Results
+
+_SITE = ("stack", "layer", "sublayer", "tensor", "index", "operator", "scope")
+_IDENTITY = ("quantity", "step", "split", "statistics", "rule", *_SITE)
+_PLACE = "place"
+
+
+@dataclass(frozen=True)
+class Series:
+    """Numbers to be judged.
+
+    Attributes:
+        numbers: ``seed x value``, sorted; complete seeds only. ``x`` is null without ``over`` or after a reduction, a
+            number or a word. ``value`` is null where a ratio had a zero below.
+        failed: seeds that diverged or have a number that is not finite, with the reason in words.
+        lost: seeds that stopped for another reason (time, memory, an error, a stop rule), with it.
+        pending: seeds that have not run to their end yet.
+        trained: whether anything was measured after step 0.
+        bimodal: how far the numbers of one variant span over seeds, where that is further than a mean can speak for;
+            else None. Only of quantities that say how far that is.
+    """
+
+    numbers: pl.DataFrame
+    failed: Mapping[int, str]
+    lost: Mapping[int, str]
+    pending: tuple[int, ...]
+    trained: bool
+    bimodal: float | None = None
+
+    @property
+    def seeds(self) -> list[int]:
+        """The complete seeds, in order."""
+        return self.numbers["seed"].unique().sort().to_list()
+
+    @property
+    def total(self) -> int:
+        """How many seeds there are, complete or not."""
+        return len(self.seeds) + len(self.failed) + len(self.lost) + len(self.pending)
+
+    @property
+    def levels(self) -> list[float | str | None]:
+        """Every x, in order."""
+        return self.numbers["x"].unique().sort().to_list()
+
+    @property
+    def matrix(self) -> np.ndarray:
+        """The numbers as (seeds, levels) in float64; NaN where ``value`` is null."""
+        values = self.numbers["value"].to_numpy().astype(float)
+        return values.reshape(len(self.seeds), len(self.levels))
+
+
+def series(
+    results: Results, of: Selection, over: str | None = None, reduce: Reduce | None = None, *, cut: bool = False
+) -> Series:
+    """The series that a selection leaves.
+
+    Args:
+        results: what an experiment found.
+        of: which rows.
+        over: the column or path of the setting that is x; rows that have none (``layer`` outside layers) drop out.
+        reduce: makes one number per seed of the numbers along x.
+        cut: whether the numbers of a run that a stop rule ended count all the same.
+
+    Raises:
+        NothingSelected: a key is unknown, or nothing is selected though everything has run.
+        LabError: more than one number is left per seed and x.
+    """
+    if reduce is not None and over is None:
+        raise LabError(Problem("reduce", f"'{reduce}' of what?", "say over which column or path: over: layer"))
+    runs = endings(results, of, over)
+    rows = select(results, of, [over] if over else [])
+    rows = rows.clear() if _waits(of, runs) else rows
+    if rows.is_empty() and _over(runs):
+        raise NothingSelected(why_empty(results, of))
+    rows, runs = _with_x(rows, over), _with_x(runs, over if over in runs.columns else None)
+    if rows.is_empty() and _over(runs):
+        raise NothingSelected(
+            Problem("over", f"no selected row has a {over}", "select rows that have one, or leave it out")
+        )
+    _refuse_open(results, heads(results, runs, of) if rows.is_empty() else rows, over)
+    levels = pl.concat([rows["x"], runs["x"].cast(rows["x"].dtype)]).drop_nulls().n_unique() if over else 1
+    taken = runs.with_columns(pl.col("status").replace(STOPPED, "finished")) if cut else runs
+    found = replace(_sorted_out(rows, taken, levels, reduce, fact(of, "needs")), bimodal=_bimodal(rows, of))
+    return _without(found, missed(results, of, rows, runs)) if over == "step" else found
+
+
+def _bimodal(rows: pl.DataFrame, of: Selection) -> float | None:
+    """The largest span over seeds of the numbers of a variant at one x, where it passes the limit of its quantity."""
+    if (limit := fact(of, "bimodal")) is None:
+        return None
+    value = pl.col("value").filter(pl.col("value").is_finite())
+    spans = rows.group_by("variant", "x").agg(span=value.max() - value.min())["span"].drop_nulls()
+    widest = float(spans.max() or 0.0)  # type: ignore[arg-type]
+    return widest if widest > limit else None
+
+
+def _over(runs: pl.DataFrame) -> bool:
+    """Whether all has run, and something to its end if there is anything: a number that is not there will never be."""
+    return not unfinished(runs) and (runs.is_empty() or "finished" in runs["status"])
+
+
+def _waits(of: Selection, runs: pl.DataFrame) -> bool:
+    """Whether the numbers may still move though some are there, as they compare a run with others to come."""
+    return bool(fact(of, "across")) and unfinished(runs)
+
+
+def heads(results: Results, runs: pl.DataFrame, of: Selection) -> pl.DataFrame:
+    """The runs that will have a number of their own: of a grid that a quantity is taken over, the first."""
+    if not (path := fact(of, "over")):
+        return runs
+    group = pl.col("variant").replace_strict(but_for(results, path), return_dtype=pl.String)
+    return runs.with_columns(_group=group).unique(["_group", "seed"], keep="first", maintain_order=True).drop("_group")
+
+
+def quotient(a: Series, b: Series) -> Series:
+    """``a / b`` at every seed and x that both have; a seed counts only where both have all their numbers."""
+    pairs = a.numbers.join(b.numbers, on=["seed", "x"], nulls_equal=True, maintain_order="left")
+    ratio = pl.when(pl.col("value_right") != 0).then(pl.col("value") / pl.col("value_right"))
+    pending = {*a.pending, *b.pending}
+    lost = {seed: why for seed, why in {**a.lost, **b.lost}.items() if seed not in pending}
+    failed = {seed: why for seed, why in {**a.failed, **b.failed}.items() if seed not in pending | lost.keys()}
+    numbers = pairs.select("seed", "x", value=ratio)
+    return Series(numbers, failed, lost, tuple(sorted(pending)), a.trained or b.trained, widest(a.bimodal, b.bimodal))
+
+
+def widest(*spans: float | None) -> float | None:
+    """The largest of the spans that there are, or None."""
+    return max((span for span in spans if span is not None), default=None)
+
+
+def _with_x(frame: pl.DataFrame, over: str | None) -> pl.DataFrame:
+    """The rows that have an x, with it: a number where the column is one, else a word; null without ``over``.
+
+    The place on a line, which is called x too, is kept as ``_PLACE``.
+    """
+    if "x" in frame.columns:
+        frame = frame.with_columns(pl.col("x").alias(_PLACE))
+    if over is None:
+        return frame.with_columns(x=pl.lit(None, dtype=pl.Float64))
+    frame = frame.drop_nulls(over)
+    return frame.with_columns(x=pl.col(over).cast(pl.Float64 if frame.schema[over].is_numeric() else pl.String))
+
+
+def _refuse_open(results: Results, rows: pl.DataFrame, over: str | None) -> None:
+    """Refuse two numbers of one seed at one x, and name what still tells them apart."""
+    twice = rows.filter(pl.struct("seed", "x").is_duplicated())
+    if twice.is_empty():
+        return
+    seed, x = twice.row(0, named=True)["seed"], twice.row(0, named=True)["x"]
+    twice = twice.filter(pl.col("seed").eq(seed) & pl.col("x").eq_missing(pl.lit(x, dtype=twice.schema["x"])))
+    told = [f"{k} ({', '.join(v)})" for k, v in varying(results, twice).items() if len(v) > 1 and k != over]
+    count = f"seed {seed} has {len(twice)} numbers" + ("" if over is None else f" at {over} {x}")
+    if told:
+        raise LabError(Problem("of", f"{count}: {'; '.join(told)}", "select one of each, or name one as 'over'"))
+    raise LabError(Problem("of", f"{count} of the same quantity and site", "two probes measured it; keep one of them"))
+
+
+def varying(results: Results, rows: pl.DataFrame) -> dict[str, list[str]]:
+    """Every axis and every column that tells a site, with the values that the rows have there."""
+    axes = (
+        results.axes.filter(pl.col("run").is_in(rows["run"].implode())).group_by("axis").agg(pl.col("label").unique())
+    )
+    found = {axis: sorted(labels) for axis, labels in axes.sort("axis").iter_rows()}
+    columns = {name: name for name in _IDENTITY} | {"x": _PLACE}
+    there = {word: rows[name].unique() for word, name in columns.items() if name in rows.columns}
+    return found | {word: sorted(map(str, values.to_list())) for word, values in there.items()}
+
+
+def _sorted_out(
+    rows: pl.DataFrame, runs: pl.DataFrame, levels: int, reduce: Reduce | None, needs: str | None
+) -> Series:
+    """Complete seeds with their numbers, the others with what became of them."""
+    finite = rows.filter(pl.col("value").is_finite())
+    counts = finite.group_by("seed").agg(pl.len(), late=pl.col("step").max() > 0)
+    ended = runs.filter(pl.col("status") == STOPPED)["seed"].implode()
+    complete = counts.filter(pl.col("len").eq(levels) & ~(pl.col("late") & pl.col("seed").is_in(ended)))["seed"]
+    numbers = finite.filter(pl.col("seed").is_in(complete.implode())).select("seed", "x", "value").sort("seed", "x")
+    others = sorted(set(runs["seed"]) - set(complete))
+    fates = {
+        seed: _fate(rows.filter(pl.col("seed") == seed), runs.filter(pl.col("seed") == seed), needs) for seed in others
+    }
+    return Series(
+        numbers if reduce is None else _reduced(numbers, reduce),
+        {seed: why for seed, (fate, why) in fates.items() if fate == "failed"},
+        {seed: why for seed, (fate, why) in fates.items() if fate == "lost"},
+        tuple(seed for seed, (fate, _) in fates.items() if fate == "pending"),
+        bool((rows["step"] > 0).any()),
+    )
+
+
+def _without(found: Series, missed: Mapping[int, str]) -> Series:
+    """The same, these seeds failed, which have been trained."""
+    numbers = found.numbers.filter(~pl.col("seed").is_in(list(missed)))
+    failed = dict(sorted({**found.failed, **missed}.items()))
+    return replace(found, numbers=numbers, failed=failed, trained=found.trained or bool(missed))
+
+
+def _reduced(numbers: pl.DataFrame, reduce: Reduce) -> pl.DataFrame:
+    """One number per seed, x null."""
+    seeds = numbers.group_by("seed", maintain_order=True).agg("value")
+    values = [REDUCTIONS[reduce](values) for values in seeds["value"].to_list()]
+    schema = {"seed": pl.Int64, "x": pl.Float64, "value": pl.Float64}
+    return pl.DataFrame({"seed": seeds["seed"], "x": [None] * len(values), "value": values}, schema=schema)
+
+
+def _fate(rows: pl.DataFrame, runs: pl.DataFrame, needs: str | None) -> tuple[str, str]:
+    """What became of a seed without all its numbers: ``failed``, ``pending`` or ``lost``, and why."""
+    told = dict(runs.select("status", "reason").iter_rows())
+    if "diverged" in told:
+        return "failed", told["diverged"] or "diverged"
+    if (~rows["value"].is_finite()).any():
+        return "failed", "its number is not finite"
+    if unfinished(runs):
+        return "pending", "has not run to its end"
+    ends = [ended(status, reason) for status, reason in told.items() if status != "finished"]
+    return "lost", "; ".join(ends) or ("not measured" if needs is None else f"not measured: it needs {needs}")
+
+
+def ended(status: str, reason: str | None) -> str:
+    """How a run ended, in words."""
+    if status == STOPPED and reason:
+        return reason
+    return f"{status}: {reason}" if reason else status

@@ -1,0 +1,146 @@
+"""The resolved settings behind results, and what a word of a selection means there; paths as in ``lnlab.setting``."""
+
+import json
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+
+import polars as pl
+
+from lnlab.keys import Json, canonical
+from lnlab.setting import STACKS, key_of_stack
+from lnlab.setting import Setting as Reader
+from lnlab.specfile.columns import METHOD, TIMES
+from lnlab.specfile.values import NONE, label, matches
+from lnlab.tables import Results
+
+Setting = Mapping[str, Json]
+
+
+def settings(results: Results) -> dict[str, Setting]:
+    """The resolved setting of each variant, in the order of the plan; its ``method`` and ``times``, if it has any."""
+    unique = results.runs.select("variant", "setting").unique("variant", keep="first", maintain_order=True)
+    beside = _beside(results)
+    return {
+        variant: {**_parsed(text), **beside[variant]} if variant in beside else _parsed(text)
+        for variant, text in unique.iter_rows()
+    }
+
+
+def _beside(results: Results) -> dict[str, dict[str, Json]]:
+    """What the axes that are part of no setting say of each variant."""
+    here = results.axes.filter(pl.col("axis").is_in([METHOD, TIMES])).join(
+        results.runs.select("run", "variant"), on="run"
+    )
+    found: dict[str, dict[str, Json]] = {}
+    for variant, axis, value in here.select("variant", "axis", "value").iter_rows():
+        found.setdefault(variant, {})[axis] = json.loads(value)
+    return found
+
+
+@lru_cache(maxsize=8192)
+def _parsed(text: str) -> Setting:
+    found: Setting = json.loads(text)
+    return found
+
+
+def found_at(setting: Setting, path: str) -> list[Json]:
+    """Every value at a dotted path: none if nothing is there, one for each distinct value of a short form.
+
+    A depth follows from the setting.
+    """
+    return Reader(setting).values(path)
+
+
+def value_at(setting: Setting, path: str) -> Json:
+    """The value at a path, or None where nothing is there or the stacks disagree."""
+    values = found_at(setting, path)
+    return values[0] if len(values) == 1 else None
+
+
+def has_value(setting: Setting, path: str, wanted: Json) -> bool:
+    """Whether the value at a path is what a selection asks for; ``null`` asks for nothing there."""
+    values = found_at(setting, path)
+    return len(values) < 2 and matches(values[0] if values else None, wanted)
+
+
+def but_for(results: Results, path: str) -> dict[str, str]:
+    """Each variant's setting but for what stands at a path, as text: those of one text differ there alone.
+
+    With a short form, which is of every stack, the name of a method goes too: it may stand for what is left out.
+    """
+    long = key_of_stack(path)
+    gone = (path,) if long is None else (METHOD, *(f"{stack}.{long}" for stack in STACKS))
+    found = {}
+    for variant, setting in settings(results).items():
+        rest = setting
+        for each in gone:
+            rest = _without(rest, each)
+        found[variant] = canonical(rest)
+    return found
+
+
+def _without(setting: Setting, path: str) -> Setting:
+    word, _, rest = path.partition(".")
+    if not rest:
+        return {key: value for key, value in setting.items() if key != word}
+    inner = setting.get(word)
+    return {**setting, word: _without(inner, rest)} if isinstance(inner, Mapping) else setting
+
+
+def paths(setting: Setting) -> list[str]:
+    """Every path at which a setting has a value, short forms and depths included."""
+    return Reader(setting).paths()
+
+
+def words(results: Results, path: str) -> dict[str, str | float | None]:
+    """What each variant has at a path: numbers if all are numbers, else words; None where it has nothing.
+
+    A choice is its kind; where two kinds alike differ in their parameters, its label or the whole choice.
+    """
+    values = {variant: value_at(setting, path) for variant, setting in settings(results).items()}
+    present = [v for v in values.values() if v is not None]
+    if present and all(isinstance(v, int | float) and not isinstance(v, bool) for v in present):
+        return {variant: None if v is None else float(v) for variant, v in values.items()}
+    bare = {canonical(v): _word(v) for v in present}
+    if len(set(bare.values())) == len(bare):
+        return {variant: None if v is None else bare[canonical(v)] for variant, v in values.items()}
+    short = labels(results, path)
+    told = {variant: short[word] for variant, word in _labelled(results, path).items()}
+    return {variant: None if v is None else told.get(variant, canonical(v)) for variant, v in values.items()}
+
+
+def labels(results: Results, axis: str) -> dict[str, str]:
+    """Each label of an axis, and what it is shortened to.
+
+    One that spells out a choice keeps of its parameters those in which some variant's of its kind differs, or all where
+    none does. One that is the kind alone, as all its parameters are the defaults, gets the numbers among those.
+    """
+    known, called = settings(results), _labelled(results, axis)
+    at = {variant: value_at(known[variant], axis) for variant in called}
+    distinct = {canonical(v): v for v in at.values() if isinstance(v, Mapping) and "kind" in v}
+    every = results.axes.filter(pl.col("axis") == axis)["label"].unique()
+    return {w: w for w in every} | {w: _called(at[v], w, distinct.values()) for v, w in called.items()}
+
+
+def _labelled(results: Results, axis: str) -> dict[str, str]:
+    """The label of each variant on an axis."""
+    here = results.axes.filter(pl.col("axis") == axis).join(results.runs.select("run", "variant"), on="run")
+    return dict(here.select("variant", "label").iter_rows())
+
+
+def _called(choice: Json, word: str, among: Iterable[Mapping[str, Json]]) -> str:
+    if not isinstance(choice, Mapping) or "kind" not in choice or word not in (label(choice), choice["kind"]):
+        return word
+    alike = [other for other in among if other["kind"] == choice["kind"]]
+    telling = {k: v for k, v in choice.items() if any(canonical(other.get(k)) != canonical(v) for other in alike)}
+    if word == choice["kind"]:
+        telling = {k: v for k, v in telling.items() if isinstance(v, int | float) and not isinstance(v, bool)}
+    return label({"kind": choice["kind"], **telling}) if telling else word
+
+
+def _word(value: Json) -> str:
+    """A choice by its kind, a list of choices by their kinds."""
+    if isinstance(value, list) and all(isinstance(each, Mapping) for each in value):
+        return " and ".join(map(_word, value)) or NONE
+    kind = value.get("kind") if isinstance(value, Mapping) else value
+    return kind if isinstance(kind, str) else canonical(value)

@@ -1,0 +1,1 @@
+"""Statistics over seeds that know nothing of experiments: intervals, trends, densities."""

@@ -1,0 +1,56 @@
+"""``median |x|`` over the entries of a histogram that are not 0: by the logarithm, within the bin that holds it.
+
+Entries that are exactly 0, most of them rows of a table that no token of the batch uses, tell of the batch and not of
+the size of a gradient. Bins are a quarter of an octave wide, so that the median is known to a tenth, and better where
+it moves through many of them.
+"""
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from lnlab import tables
+from lnlab.analyse.quantities.quantity import SITE, STATE, quantities
+from lnlab.tables import Results
+
+
+@quantities.register("median_gradient_size", of=("gradient_size",))
+def median_gradient_size(results: Results) -> pl.DataFrame:
+    """``median |g|, g != 0``: the middle entry of a gradient that ``gradient_histogram`` counted (Liu et al., 2020)."""
+    return _medians(results, "gradient_size", "median_gradient_size")
+
+
+@quantities.register("median_update_over_rate", of=("update_over_rate_size",))
+def median_update_over_rate(results: Results) -> pl.DataFrame:
+    """``median |Δθ|/lr, Δθ != 0``: of an update that ``update_histogram`` counted (Huang et al., 2020).
+
+    1 at Adam's first, and 0.16 where gradients are nothing but noise (β1 = 0.9).
+    """
+    return _medians(results, "update_over_rate_size", "median_update_over_rate")
+
+
+def median(left: np.ndarray, right: np.ndarray, count: np.ndarray) -> float:
+    """The median of what rising bins hold: within its bin by the logarithm; the end of one from 0 or to infinity."""
+    upto = np.cumsum(count)
+    half = upto[-1] / 2
+    at = int(np.searchsorted(upto, half))
+    if left[at] <= 0 or not np.isfinite(right[at]):
+        return float(right[at])
+    share = (half - (upto[at] - count[at])) / count[at]
+    return float(left[at] * (right[at] / left[at]) ** share)
+
+
+def _medians(results: Results, stored: str, name: str) -> pl.DataFrame:
+    """One row for each histogram that holds anything but zeros."""
+    place = (*STATE, *SITE)
+    front: dict[str, Any] = {column: results.runs.schema.get(column, pl.Int64) for column in STATE}
+    schema = front | {column: tables.schema("histograms")[column] for column in SITE} | {"value": pl.Float64}
+    table = results.tables.get("histograms", pl.DataFrame(schema=schema))
+    rows = []
+    if not table.is_empty():
+        bins = table.filter(pl.col("quantity") == stored, pl.col("right") > 0).sort("left")
+        for where, each in bins.group_by(place, maintain_order=True):
+            rows.append((*where, median(*(each[column].to_numpy() for column in ("left", "right", "count")))))
+    found = pl.DataFrame(rows, schema=schema, orient="row").sort(place)
+    return found.select(*STATE, pl.lit(name).alias("quantity"), *SITE, "value")

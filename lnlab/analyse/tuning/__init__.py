@@ -1,0 +1,1 @@
+"""How learning rates are chosen on tuning seeds."""

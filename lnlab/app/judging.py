@@ -1,0 +1,86 @@
+"""Verdicts of a plan: as they are kept, where the rows behind them are the same; judged and kept where not."""
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from lnlab.errors import LabError, Problem
+
+if TYPE_CHECKING:
+    from lnlab.claims.claim import Claim, Verdict
+    from lnlab.specfile.load import Document
+    from lnlab.store.plans import Stored
+    from lnlab.store.store import Store
+    from lnlab.tables import Results
+
+
+def judged(store: "Store", stored: "Stored", results: "Results", plugins: Sequence[Path] = ()) -> "list[Verdict]":
+    """The verdict of every claim of a plan, in order. Imports scipy only where something is judged anew.
+
+    A claim that no rows could answer is ill-posed; it takes none of the others with it.
+    """
+    if plugins:
+        from lnlab.app.request import registries
+
+        registries(plugins)
+    from lnlab.claims.verdict_rows import from_row
+
+    claims: list[Claim] = stored.facts["claims"]
+    names = [(claim["id"], _rows(claim, results)) for claim in claims]
+    kept = {(row["claim"], row["rows"]): row for row in store.verdicts(stored.digest).iter_rows(named=True)}
+    new = [claim for claim, name in zip(claims, names, strict=True) if name not in kept]
+    if new:
+        kept |= _judge(store, stored, results, new, [name for name in names if name not in kept])
+    return [from_row(kept[name]) for name in names]
+
+
+def _rows(claim: "Claim", results: "Results") -> str:
+    """The digest of what a claim reads; of what reads nothing, nothing."""
+    from lnlab.claims.row_digest import rows_digest
+
+    try:
+        return rows_digest(claim, results)
+    except LabError:
+        return ""
+
+
+def _judge(
+    store: "Store", stored: "Stored", results: "Results", claims: "Sequence[Claim]", names: list[tuple[str, str]]
+) -> dict[tuple[str, str], dict[str, Any]]:
+    """Judge claims, keep their verdicts where the store can be written, and give them as rows."""
+    from lnlab.claims.claim import judge_all
+    from lnlab.claims.verdict_rows import as_row
+    from lnlab.errors import StoreError
+    from lnlab.report.registries import FRAME_REGISTRIES
+    from lnlab.tables import frame
+
+    _ = FRAME_REGISTRIES["claim"]  # importing it is what makes the kinds of claims known
+    verdicts = judge_all(claims, results, _located(stored))
+    rows = [as_row(verdict, name[1]) for verdict, name in zip(verdicts, names, strict=True)]
+    with suppress(StoreError):
+        store.keep_verdicts(stored.digest, frame("verdicts", [row for row in rows if row["rows"]]))
+    return dict(zip(names, rows, strict=True))
+
+
+def _located(stored: "Stored") -> Callable[[Problem], Problem]:
+    """As ``located``, in the plan's spec, which is read where there is a problem."""
+
+    def told(problem: Problem) -> Problem:
+        from lnlab.specfile.load import survey
+
+        report = stored.facts["report"]
+        document, _ = survey(report["spec"], Path(report["path"]))
+        return located(problem, document, stored.facts["claims"])
+
+    return told
+
+
+def located(problem: Problem, document: "Document", claims: "Sequence[Claim]") -> Problem:
+    """The problem of a claim with ``file:line:col`` of the spec in front of its place, ``claims.<id>.<key>``."""
+    _, name, *keys = problem.where.split(".")
+    number = [claim["id"] for claim in claims].index(name)
+    if keys[:1] == ["requires"] and isinstance(document.data["claims"][number]["requires"], dict):
+        del keys[1]  # the spec writes one requirement without a list
+    path = ("claims", number, *(int(key) if key.isdecimal() else key for key in keys))
+    return Problem(f"{document.where(path)}: {problem.where}", problem.what, problem.remedy)

@@ -1,0 +1,46 @@
+"""What of a plan is still to do, and what is settled although it is missing. Imports nothing heavy."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from lnlab.store.missing_work import Miss
+    from lnlab.tables import Results
+
+
+def outstanding(lacking: "Mapping[str, Miss]", *, retry_failed: bool) -> "dict[str, Miss]":
+    """What a run has to do. How a unit ended is a result: it is tried again when it was interrupted, or when asked."""
+    return {key: miss for key, miss in lacking.items() if retry_failed or not settled(miss)}
+
+
+def settled(miss: "Miss") -> bool:
+    """Whether a trajectory lacks something because it came to an end of its own: diverged, failed, out of memory."""
+    return miss.attempt is not None and miss.attempt.outcome["status"] != "interrupted"
+
+
+def grouped(reasons: Iterable[str]) -> list[tuple[str, int]]:
+    """Each reason once, with how often it is given, the most frequent first."""
+    return Counter(reasons).most_common()
+
+
+def failures(results: "Results") -> list[dict[str, object]]:
+    """Every run that came to another end than finished: what it is, its status and the reason."""
+    odd = results.runs.filter(results.runs["status"] != "finished").select("run", "seed", "status", "reason")
+    points: dict[str, list[str]] = {}
+    for run, axis, label in results.axes.select("run", "axis", "label").iter_rows():
+        points.setdefault(run, []).append(f"{axis}={label}")
+    return [
+        {
+            "run": ", ".join([*filter(None, [" ".join(points.get(run, []))]), f"seed {seed}"]),
+            "status": status,
+            "reason": reason,
+        }
+        for run, seed, status, reason in odd.iter_rows()
+    ]
+
+
+def statuses(results: "Results") -> dict[str, int]:
+    """Status -> number of runs; ``missing`` are those that have none."""
+    counts = Counter(status or "missing" for status in results.runs["status"])
+    return dict(sorted(counts.items(), key=lambda item: (item[0] != "finished", item[0])))

@@ -1,0 +1,69 @@
+"""What is kept with a plan beside its tables, so that verdicts and reports need neither the compiler nor torch."""
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from lnlab import __version__
+from lnlab.app.request import Request
+from lnlab.compile.decisions import as_json
+from lnlab.compile.plan import Plan
+from lnlab.keys import Json
+from lnlab.registry import Choice
+from lnlab.report.facts import ReportFacts, to_json
+from lnlab.specfile.experiment import ClaimText, Experiment, own
+from lnlab.specfile.load import Document
+
+if TYPE_CHECKING:
+    from lnlab.app.request import Registries
+
+
+def facts_of(request: Request, plan: Plan, document: Document, known: "Registries") -> Json:
+    """``{"report": what a page says beside its numbers, "claims": every claim, resolved}``."""
+    return {
+        "report": to_json(_report(request, plan, document, known)),
+        "claims": claims_of(zip(plan.experiment.claims, plan.claims, strict=True)),
+    }
+
+
+def claims_of(claims: Iterable[tuple[ClaimText, Choice]]) -> list[dict[str, Json]]:
+    """Every claim with its common fields, given the resolved parameters of its kind."""
+    return [{**_common(text), **choice} for text, choice in claims]
+
+
+def asked_of(experiment: Experiment, sections: Iterable[Choice]) -> dict[str, Any]:
+    """The fields of ``ReportFacts`` that say what the experiment asks, and how it is shown."""
+    pairs = zip(experiment.report, sections, strict=True)
+    return {
+        "title": experiment.title,
+        "question": experiment.question or "",
+        "source": _source(experiment),
+        "differs": experiment.differs,
+        "sections": tuple({**choice, "title": text.title, "claims": list(text.claims)} for text, choice in pairs),
+        "sources": {claim.id: claim.source for claim in experiment.claims if claim.source},
+    }
+
+
+def _common(text: ClaimText) -> dict[str, Json]:
+    """The fields of every claim."""
+    return text.model_dump(mode="json", include=set(ClaimText.model_fields) - {"kind"})
+
+
+def _report(request: Request, plan: Plan, document: Document, known: "Registries") -> ReportFacts:
+    experiment = plan.experiment
+    return ReportFacts(
+        name=plan.name,
+        spec=document.text,
+        path=request.spec.as_posix(),
+        digest=plan.digest,
+        profile=plan.profile,
+        overrides=plan.overrides,
+        plugins=tuple(path.as_posix() for path in request.plugins),
+        version=__version__,
+        probes=tuple({**known["probe"].resolve(own(probe)), "at": probe.at} for probe in experiment.probes),
+        decisions=tuple(as_json(plan.decisions)),
+        **asked_of(experiment, plan.sections),
+    )
+
+
+def _source(experiment: Experiment) -> dict[str, str]:
+    return experiment.source.model_dump(exclude_none=True) if experiment.source else {}

@@ -1,0 +1,85 @@
+"""Tables that a query may name beside the stored ones; each is built only if the query names it.
+
+``derived`` holds the derived quantities of all runs; ``results`` holds every measured number with the axes of the
+sweep as columns and without keys.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from lnlab.tables import Results
+
+KEYS = ("run", "variant", "trajectory", "measurement")
+_DESCRIBE = re.compile(r"\s*desc(?:ribe)?\s+(?:table\s+)?\"?(\w+)\"?\s*;?\s*", re.IGNORECASE)
+
+
+def views(statement: str, results: "Results") -> "dict[str, pl.DataFrame]":
+    """The views that a statement names: it is enough that the word stands in it; SHOW TABLES lists their names."""
+    listing = re.match(r"\s*show\s+tables", statement, re.IGNORECASE)
+    named = {name for name in VIEWS if listing or re.search(rf"\b{name}\b", statement, re.IGNORECASE)}
+    return {name: VIEWS[name](results) for name in VIEWS if name in named}
+
+
+def described(statement: str) -> str | None:
+    """The table of a DESCRIBE, or None for any other statement."""
+    found = _DESCRIBE.fullmatch(statement)
+    return None if found is None else found[1]
+
+
+def columns(frame: "pl.DataFrame") -> "pl.DataFrame":
+    """``column type``: one row per column."""
+    import polars as pl
+
+    rows = [(name, str(kind)) for name, kind in frame.schema.items()]
+    return pl.DataFrame(rows, {"column": pl.String, "type": pl.String}, orient="row")
+
+
+def derived(results: "Results") -> "pl.DataFrame":
+    """``run variant seed step quantity``, site columns and ``value`` of every derived quantity."""
+    import polars as pl
+
+    from lnlab.analyse.quantities.quantity import quantities
+    from lnlab.analyse.select.select import measured
+    from lnlab.report.registries import FRAME_REGISTRIES
+
+    assert FRAME_REGISTRIES  # every derived quantity is registered by importing it
+    rows = measured(results, {"quantity": list(quantities.entries)}).filter(
+        pl.col("quantity").is_in(list(quantities.entries))
+    )
+    first = [name for name in ("run", "variant", "seed", "step", "quantity") if name in rows.columns]
+    others = [name for name in rows.columns if name not in (*first, "value", "measurement")]
+    return rows.select(*first, *others, "value")
+
+
+def results_with_axes(results: "Results") -> "pl.DataFrame":
+    """Every number of sites, curves and lines: first the axes of the sweep, then ``seed step`` and the site."""
+    import polars as pl
+
+    from lnlab.analyse.select.select import MEASURED
+
+    parts = [table for name in MEASURED if (table := results.tables.get(name)) is not None]
+    rows = pl.concat(parts, how="diagonal_relaxed")
+    wide = _axes(results, taken=set(rows.columns))
+    joined = rows.join(wide, on="run", how="left", maintain_order="left").drop(KEYS, strict=False)
+    axes = [name for name in wide.columns if name != "run"]
+    return joined.select(*axes, *(name for name in joined.columns if name not in axes))
+
+
+def _axes(results: "Results", taken: set[str]) -> "pl.DataFrame":
+    """``run`` and one column per axis, numbers where all its values are; a name that a column has gets ``axis.``."""
+    import polars as pl
+
+    wide = results.runs.select("run")
+    for axis in results.axes["axis"].unique(maintain_order=True):
+        here = results.axes.filter(pl.col("axis") == axis)
+        value = "label" if here["number"].null_count() else "number"
+        name = f"axis.{axis}" if axis in taken else axis
+        wide = wide.join(here.select("run", pl.col(value).alias(name)), on="run", how="left", maintain_order="left")
+    return wide
+
+
+VIEWS: "Mapping[str, Callable[[Results], pl.DataFrame]]" = {"derived": derived, "results": results_with_axes}

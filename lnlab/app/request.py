@@ -1,0 +1,179 @@
+"""What a command was asked, and the ways from there to a plan: compiled anew, or as the store remembers it."""
+
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from lnlab.errors import LabError, Problem, SpecError
+from lnlab.keys import digest_bytes
+from lnlab.userfiles import read_user_file
+
+if TYPE_CHECKING:
+    from lnlab.compile.decisions import Decision
+    from lnlab.compile.plan import Plan
+    from lnlab.registry import Registry, Roots
+    from lnlab.specfile.load import Document
+    from lnlab.store.plans import Stored
+    from lnlab.store.store import Store
+
+    Registries = Mapping[str, Registry[Any]]
+
+
+@dataclass(frozen=True)
+class Request:
+    """One question as it stands on the command line.
+
+    Attributes:
+        spec: the file, as the user named it.
+        profile: one of its profiles.
+        overrides: what ``-s`` gave, left to right.
+        plugins: files that register pieces.
+    """
+
+    spec: Path
+    profile: str | None = None
+    overrides: tuple[str, ...] = ()
+    plugins: tuple[Path, ...] = ()
+
+    def command(self, verb: str) -> str:
+        """What to type to ask the same with another command."""
+        profile = ["--profile", self.profile] if self.profile else []
+        overrides = [word for override in self.overrides for word in ("-s", override)]
+        plugins = [word for plugin in self.plugins for word in ("--with", str(plugin))]
+        return shlex.join(["lnlab", verb, str(self.spec), *profile, *overrides, *plugins])
+
+    @property
+    def roots(self) -> "Roots":
+        """Where data are looked for: beside the spec first."""
+        from lnlab.corpora.files.fetch import data_roots
+
+        return data_roots(self.spec.parent)
+
+
+def open_store(folder: Path) -> "Store":
+    """The store in ``folder``.
+
+    Raises:
+        StoreError: a file stands there.
+    """
+    from lnlab.store.records.layout import store_root
+    from lnlab.store.store import Store
+
+    return Store(store_root(folder))
+
+
+def registries(plugins: Sequence[Path]) -> "Registries":
+    """Every registered piece of both wings, the plugins' included.
+
+    Raises:
+        LabError: a plugin cannot be loaded.
+    """
+    from lnlab.execute.registry_loader import Pieces
+    from lnlab.report.registries import FRAME_REGISTRIES
+
+    return {**Pieces(tuple(plugins))(), **FRAME_REGISTRIES}
+
+
+def compiled(
+    request: Request, known: "Registries", decisions: "Sequence[Decision]" = (), *, assume_data: bool = False
+) -> "tuple[Plan, Document]":
+    """The plan of what was asked, given what was decided so far, with the document it was made of.
+
+    Args:
+        request: what was asked.
+        known: the registries of both wings.
+        decisions: what was chosen on tuning seeds so far.
+        assume_data: whether a corpus that says how long an epoch is may be absent.
+
+    Raises:
+        SpecError: every problem of the spec at once.
+    """
+    from lnlab.compile.plan import compile_plan
+    from lnlab.specfile.load import content, survey
+
+    document, faults = survey(content(request.spec), request.spec)
+    places = {fault.where for fault in faults}
+    try:
+        plan = compile_plan(
+            document,
+            known,
+            request.roots,
+            profile=request.profile,
+            overrides=request.overrides,
+            plugins=_digests(request.plugins),
+            decisions=decisions,
+            assume_data=assume_data,
+        )
+    except SpecError as error:  # a faulty value is told once, as what it is
+        raise SpecError(*faults, *(problem for problem in error.problems if problem.where not in places)) from error
+    if faults:
+        raise SpecError(*faults)
+    return plan, document
+
+
+def remembered(store: "Store", request: Request) -> "Stored | None":
+    """The plan of the same question, if the store has it and nothing behind it has changed. Compiles nothing."""
+    from lnlab.compile.digests import quick_digest
+
+    quick = quick_digest(
+        request.spec, request.profile, request.overrides, roots=request.roots, plugins=_digests(request.plugins)
+    )
+    return store.remembered(quick) if quick else None
+
+
+def kept(store: "Store", request: Request) -> "Stored":
+    """The plan that a report or a query is about; lnlab itself may have changed since.
+
+    Raises:
+        LabError: the spec has no such profile.
+        StoreError: the spec was never run in this store, or was changed since.
+    """
+    from lnlab.store.read import find
+
+    refuse_absent_profile(request.spec, request.profile)
+    stored = remembered(store, request)
+    if stored is None and not request.overrides:
+        stored = find(store.root, request.spec, request.profile)
+    if stored is None:
+        raise LabError(Problem(str(request.spec), "was never run like this", f"{request.command('run')} first"))
+    return stored
+
+
+def refuse_absent_profile(spec: Path, profile: str | None) -> None:
+    """See to it that a profile is one of the spec's, so that no remedy names one that cannot be run.
+
+    A spec that cannot be read is left to whoever reads it.
+
+    Raises:
+        LabError: the spec has no such profile.
+    """
+    from lnlab.compile.sweep.overlay import no_profile
+    from lnlab.specfile.load import load
+
+    if profile is None:
+        return
+    try:
+        profiles = load(spec).data.get("profiles") or {}
+    except SpecError:
+        return
+    if isinstance(profiles, dict) and profile not in profiles:
+        flaw = no_profile(profile, profiles)
+        raise LabError(Problem(f"--profile {profile}", flaw.what, flaw.remedy))
+
+
+def last(store: "Store") -> "Stored":
+    """The plan that was used last.
+
+    Raises:
+        LabError: nothing was run in this store.
+    """
+    stored = store.last()
+    if stored is None:
+        raise LabError(Problem(str(store.root), "nothing was run in this store", "lnlab run SPEC first"))
+    return stored
+
+
+def _digests(plugins: Sequence[Path]) -> tuple[str, ...]:
+    return tuple(digest_bytes(read_user_file(path, "plugin")) for path in plugins)

@@ -1,0 +1,1 @@
+"""The kinds of claims: one statistical test a file."""

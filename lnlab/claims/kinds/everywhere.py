@@ -1,0 +1,137 @@
+"""A statement about all numbers of a seed at once, and on how many seeds it holds: k of n.
+
+    share of seeds on which every number (every difference of a pair) lies in the region     (Clopper & Pearson, 1934)
+
+So a table is judged for its pattern: closed downwards, nested, unmoved by depth. One exception undoes a seed, as in a
+printed table one cell would.
+"""
+
+import json
+from collections.abc import Callable, Sequence
+from typing import Literal
+
+import polars as pl
+
+from lnlab.analyse.select.run_status import endings
+from lnlab.analyse.select.select import NothingSelected, select, why_empty
+from lnlab.analyse.select.series import ended, heads
+from lnlab.claims.claim import Finding, claims
+from lnlab.claims.kinds.status import Tally, shares
+from lnlab.claims.region import Region, region
+from lnlab.claims.student import HALF
+from lnlab.errors import LabError, Problem
+from lnlab.keys import Json
+from lnlab.tables import Results
+
+ALIKE = "all equal"
+Holds = Callable[[Sequence[float]], bool]
+
+
+@claims.register("everywhere", several=True)
+def everywhere(
+    results: Results,
+    *,
+    of: dict[str, Json],
+    to: dict[str, Json] | None = None,
+    between: tuple[float, float] | None = None,
+    at_least: float | None = None,
+    at_most: float | None = None,
+    equal: bool = False,
+    expect: Literal["holds", "fails"] = "holds",
+) -> Finding:
+    """``k of n``: seeds on which every selected number lies in the region, more than half (Clopper & Pearson, 1934).
+
+    With ``to`` it is every difference, the number less that of the run in which only what ``to`` names is changed.
+    ``equal: true`` in place of a region asks that the numbers of a seed are all the same. ``expect: fails``: it holds
+    on fewer than half. What is selected may be any number of settings; a seed counts once it has them all.
+    """
+    if equal and (between, at_least, at_most) != (None, None, None):
+        raise LabError(Problem("equal", "declares both a region and that all are equal", "keep one of them"))
+    allowed = None if equal else region(between, at_least, at_most)
+    holds: Holds = (lambda xs: len(set(xs)) < 2) if allowed is None else (lambda xs: all(x in allowed for x in xs))
+    what = "difference" if to is not None else "number"
+    told = f"{of.get('quantity', 'value')} {ALIKE}" if allowed is None else f"every {what} {allowed}"
+    tally = _tally(results, of, to, holds)
+    return shares(tally, told, Region(low=HALF) if expect == "holds" else Region(high=HALF))
+
+
+def _tally(results: Results, of: dict[str, Json], to: dict[str, Json] | None, holds: Holds) -> Tally:
+    """What became of each seed."""
+    sides = [of] if to is None else [of, {**of, **to}]
+    every = pl.concat([_runs(results, each) for each in sides]).sort("seed")
+    runs = [heads(results, endings(results, each), each) for each in sides]
+    numbers = _numbers(results, of, runs[0]) if to is None else _differences(results, sides, runs, list(to))
+    expected = dict(runs[0].group_by("seed").len().iter_rows())
+    met: dict[int, bool] = {}
+    unknown: dict[int, str] = {}
+    pending: list[int] = []
+    for seed in every["seed"].unique().sort():
+        values, here = numbers.get(seed, []), every.filter(seed=seed)
+        if here["status"].is_null().any() or "interrupted" in here["status"]:
+            pending.append(seed)
+        elif len(values) == expected.get(seed):
+            met[seed] = holds(values)
+        elif "diverged" in here["status"]:
+            met[seed] = False
+        else:
+            gone = [ended(s, r) for s, r in here.select("status", "reason").unique().iter_rows() if s != "finished"]
+            unknown[seed] = "; ".join(sorted(gone)) or "not measured"
+    return Tally(met, unknown, tuple(pending), unknown)
+
+
+def _runs(results: Results, of: dict[str, Json]) -> pl.DataFrame:
+    """``seed status reason`` of every run that the numbers are made of."""
+    runs = endings(results, of)
+    if runs.is_empty():
+        raise NothingSelected(Problem("of", "no run has all of it", "lnlab plan prints the runs there are"))
+    return runs.select("seed", "status", "reason")
+
+
+def _rows(results: Results, of: dict[str, Json], runs: pl.DataFrame) -> pl.DataFrame:
+    """``run seed value``: one number a run.
+
+    Raises:
+        LabError: a run has several.
+        NothingSelected: nothing is there though everything has run.
+    """
+    rows = select(results, of).filter(pl.col("run").is_in(runs["run"].implode()), pl.col("value").is_not_null())
+    if rows.is_empty() and not runs["status"].has_nulls():
+        raise NothingSelected(why_empty(results, of))
+    if rows["run"].is_duplicated().any():
+        raise LabError(Problem("of", "a run has several numbers", "say which: pin split, statistics, rule or step"))
+    return rows.select("run", "seed", "value")
+
+
+def _numbers(results: Results, of: dict[str, Json], runs: pl.DataFrame) -> dict[int, list[float]]:
+    rows = _rows(results, of, runs).group_by("seed", maintain_order=True).agg("value")
+    return dict(rows.iter_rows())
+
+
+def _differences(
+    results: Results, sides: Sequence[dict[str, Json]], runs: Sequence[pl.DataFrame], changed: list[str]
+) -> dict[int, list[float]]:
+    """By seed, a - b over pairs of runs that agree on every axis that varies on a side, but for what ``to`` names."""
+    places = [_places(results, each, changed) for each in runs]
+    names = sorted(set().union(*({axis for place in each.values() for axis in place} for each in places)))
+    frames = []
+    for of, each, place in zip(sides, runs, places, strict=True):
+        at = {run: json.dumps([known.get(axis) for axis in names]) for run, known in place.items()}
+        rows = _rows(results, of, each)
+        frames.append(rows.with_columns(at=pl.col("run").replace_strict(at, default="", return_dtype=pl.String)))
+    if any(frame.select("seed", "at").is_duplicated().any() for frame in frames):
+        raise LabError(Problem("to", "more than one run is the other of a pair", "let it change what tells them apart"))
+    pairs = frames[0].join(frames[1], on=["seed", "at"], how="inner", suffix="_b", maintain_order="left")
+    differences = pairs.with_columns(value=pl.col("value") - pl.col("value_b"))
+    return dict(differences.group_by("seed", maintain_order=True).agg("value").iter_rows())
+
+
+def _places(results: Results, runs: pl.DataFrame, changed: list[str]) -> dict[str, dict[str, str]]:
+    """Run -> its value of every axis that varies among these runs."""
+    axes = results.axes.filter(pl.col("run").is_in(runs["run"].implode()), ~pl.col("axis").is_in(changed))
+    varying = axes.group_by("axis").agg(pl.col("value").n_unique()).filter(pl.col("value") > 1)["axis"]
+    found: dict[str, dict[str, str]] = {run: {} for run in runs["run"]}
+    for run, axis, value in (
+        axes.filter(pl.col("axis").is_in(varying.implode())).select("run", "axis", "value").iter_rows()
+    ):
+        found[run][axis] = value
+    return found

@@ -1,0 +1,65 @@
+"""``a < b <= c ~ d``: contrasts of neighbours within the seed, all of which must hold (Berger, 1982; Holm, 1979).
+
+On the log scale a contrast is a/b, else a - b. ``<``: the interval lies below 1 (below 0); ``<=``: below the margin;
+``~``: within the margin on both sides. Contradicted if one is wholly wrong after Holm.
+"""
+
+import math
+from dataclasses import replace
+from typing import Literal
+
+from lnlab.analyse.select.reductions import Reduce
+from lnlab.analyse.select.series import Series, series
+from lnlab.claims.claim import Finding, claims
+from lnlab.claims.intersection_union import Member, together
+from lnlab.claims.order_chain import parsed
+from lnlab.claims.region import Region
+from lnlab.claims.sample import N_TRAINED, of_two
+from lnlab.keys import Json
+from lnlab.tables import Results
+
+RELATIVE, NATS = 0.02, 0.05  # default margins: at init, relative; trained, nats per token
+
+
+@claims.register("order")
+def order(
+    results: Results,
+    *,
+    of: dict[str, Json],
+    over: str,
+    order: str,
+    along: str | None = None,
+    reduce: Reduce | None = None,
+    scale: Literal["log", "linear"] | None = None,
+    delta: float | None = None,
+) -> Finding:
+    """``a < b <= c ~ d``: values of ``over`` in the order of their numbers, neighbours paired by seed (Holm, 1979).
+
+    ``order`` writes it down: ``pre < post``. Where each has several numbers, one a layer say, ``reduce`` makes one of
+    them ``along`` that column or path. ``scale`` is by default log at init and linear where training went before;
+    ``delta``, the margin of ``<=`` and ``~``, 0.02 (relative) or 0.05 (of the unit). Where more than 20 % of the seeds
+    of one value failed, the paired sign test is used, a failure ranking as the largest number.
+    """
+    names, signs = parsed(order)
+    found = [series(results, {**of, over: name}, along, reduce) for name in names]
+    log = (scale or ("linear" if any(s.trained for s in found) else "log")) == "log"
+    margin = (RELATIVE if log else NATS) if delta is None else delta
+    members = [_member(names, signs, found, i, margin, log=log) for i in range(len(signs))]
+    if reduce is not None:
+        members = [replace(member, statistic=f"{reduce} of {member.statistic}") for member in members]
+    return together(members, N_TRAINED)
+
+
+def contrast_region(sign: str, margin: float, *, log: bool) -> Region:
+    """Where a/b (or a - b) must lie for ``a sign b``."""
+    none, edge = (1.0, 1 + margin) if log else (0.0, margin)
+    if sign == "<":
+        return Region(high=math.nextafter(none, -math.inf))
+    if sign == "<=":
+        return Region(high=edge)
+    return Region(1 / edge if log else -edge, edge)
+
+
+def _member(names: list[Json], signs: list[str], found: list[Series], i: int, margin: float, *, log: bool) -> Member:
+    statistic = f"{names[i]} {'/' if log else '-'} {names[i + 1]}"
+    return Member(statistic, of_two(found[i], found[i + 1], log=log), contrast_region(signs[i], margin, log=log))

@@ -1,0 +1,142 @@
+"""The exponent of y ~ x^e: the least-squares slope of log y on log x within each seed, Student's interval over seeds.
+
+Never one line through pooled points: the levels of a seed share weights and batches, so they are no replicates. Lack
+of fit: if the interval of the per-seed quadratic coefficient excludes 0 *and* the mean profile leaves the line by more
+than 10 %, there is no power law here and the exponent decides nothing. Except where growth was declared and every seed
+falls from each level to the next, or the reverse: no curve of that kind has an exponent of the declared sign, so the
+interval of the slope (a weighted mean of the slopes between neighbouring levels) decides as usual.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from lnlab.analyse.select.series import Series, quotient, series
+from lnlab.analyse.statistics.intervals import student
+from lnlab.claims.claim import Finding, claims
+from lnlab.claims.intersection_union import Member, together
+from lnlab.claims.levels import numeric, per_seed, unfit, unfitted
+from lnlab.claims.region import Region, printed, region
+from lnlab.claims.sample import N_INIT, N_TRAINED, Sample, counted, notes, obstacle, uncountable
+from lnlab.claims.sites import Each, at, places
+from lnlab.claims.student import measured
+from lnlab.keys import Json
+from lnlab.tables import Results
+
+LEAST_SPAN, WIDE_SPAN = 2.0, 8.0
+LEAVES = 0.1  # the mean profile may leave the line by this share
+SLACK = 0.05  # of the exponent of an O(x^e) statement
+
+
+@claims.register("power_law")
+def power_law(
+    results: Results,
+    *,
+    of: dict[str, Json],
+    over: str,
+    to: dict[str, Json] | None = None,
+    each: Each = None,
+    between: tuple[float, float] | None = None,
+    at_least: float | None = None,
+    at_most: float | None = None,
+    exponent: float | None = None,
+    big_o: float | None = None,
+) -> Finding:
+    """``y ~ x^e``: the slope of log y on log x within each seed (Student, 1908).
+
+    ``exponent: e`` is the region e ± .15, or e ± .10 where x spans at least a factor 8. ``big_o: e`` tests the exponent
+    of y = O(x^e): at most e + .05. At least 4 levels that span at least a factor 2. With ``to``, y is the ratio of the
+    selection to the same with what ``to`` changes, at every x that both have and paired by seed: its exponent is the
+    difference of their exponents. With ``each: [layer, ...]`` it holds for every place that these columns tell apart.
+    """
+    declared = {"between": between, "at_least": at_least, "at_most": at_most}
+    members: list[Member] = []
+    for place in places(results, of, each):
+        found = series(results, {**of, **place}, over)
+        if to is not None:
+            found = quotient(found, series(results, {**of, **to, **place}, over))
+        made = _member(found, over, at("exponent", place), declared, exponent, big_o)
+        if isinstance(made, Finding):
+            return made
+        members.append(made)
+    result = together(members, _least(members[0].sample))
+    if big_o is None or result.estimate is None:
+        return result
+    return replace(result, reason=f"{result.reason}; exponent gap {result.estimate - big_o:+.2g}")
+
+
+def _member(
+    found: Series, over: str, statistic: str, declared: Mapping[str, Any], exponent: float | None, big_o: float | None
+) -> Member | Finding:
+    """The exponents of one series with their region; or, where they can decide nothing, the finding that says why."""
+    x = numeric(found, over, positive=True)
+    about = None if exponent is None else around(exponent, x)
+    order = None if big_o is None else Region(high=big_o + SLACK)
+    allowed = region(**declared, exponent=about, big_o=order)
+    if reason := unfit(found, x, over, LEAST_SPAN):
+        return unfitted(found, statistic, reason, allowed)
+    sample, matrix = per_seed(found, lambda rows: slopes(x, rows), log=False)
+    if obstacle(sample, _least(sample)) is not None:
+        return Member(statistic, sample, allowed)
+    uncounted = bool(counted(sample))
+    reason = uncountable(sample, "has no exponent") if uncounted else lack_of_fit(x, matrix)
+    if reason and not uncounted and (trend := opposite_trend(matrix, allowed)):
+        return Member(statistic, sample, allowed, f"{trend} ({reason})")
+    if reason:
+        return replace(measured(statistic, sample, allowed), reason=reason + notes(sample))
+    return Member(statistic, sample, allowed)
+
+
+def _least(sample: Sample) -> int:
+    return N_TRAINED if sample.trained else N_INIT
+
+
+def around(exponent: float, x: np.ndarray) -> Region:
+    """The default region of an exponent: ± .15, or ± .10 over a span of at least 8."""
+    half = 0.1 if x.size and x[-1] >= WIDE_SPAN * x[0] else 0.15
+    return Region(exponent - half, exponent + half)
+
+
+def slopes(x: np.ndarray, matrix: np.ndarray) -> np.ndarray:
+    """``Σ (u - ū) log y / Σ (u - ū)²`` with u = log x, for each row.
+
+    Args:
+        x: (levels,), positive.
+        matrix: (seeds, levels), positive.
+    """
+    u = np.log(x) - np.log(x).mean()
+    found: np.ndarray = np.log(matrix) @ u / (u @ u)
+    return found
+
+
+def lack_of_fit(x: np.ndarray, matrix: np.ndarray) -> str | None:
+    """Why the profile is no power law, or None; shapes as in ``slopes``."""
+    u, y = np.log(x) - np.log(x).mean(), np.log(matrix)
+    bend = student(np.linalg.lstsq(np.vander(u, 3), y.T, rcond=None)[0][0])
+    mean = y.mean(0)
+    residuals = mean - mean.mean() - slopes(x, np.exp(mean)[None])[0] * u
+    leaves = math.expm1(float(np.abs(residuals).max()))
+    if bend.low <= 0 <= bend.high or leaves <= LEAVES:
+        return None
+    return (
+        f"not a power law here: the mean profile leaves the line by up to {leaves:.0%}, and the quadratic coefficient "
+        f"is {printed(bend.estimate)} ({printed(bend.low)} to {printed(bend.high)})"
+    )
+
+
+def opposite_trend(matrix: np.ndarray, allowed: Region) -> str | None:
+    """That every seed moves from each level to the next against the declared sign of the exponent, in words; or None.
+
+    Args:
+        matrix: (seeds, levels), positive, levels in ascending order.
+        allowed: where the exponent must lie; a region that holds 0 declares no direction.
+    """
+    steps = np.diff(np.log(matrix))
+    if allowed.bottom > 0 and bool((steps < 0).all()):
+        return "growth was declared, and every seed falls from each level to the next"
+    if allowed.top < 0 and bool((steps > 0).all()):
+        return "a fall was declared, and every seed grows from each level to the next"
+    return None

@@ -1,0 +1,70 @@
+"""``log(a/b)`` within the seed, Student's interval over seeds, exponentiated (Student, 1908).
+
+With ``over`` and no ``reduce`` the ratio is for all x: the largest (smallest) within the seed is tested against the
+upper (lower) edge, both edges by intersection-union.
+"""
+
+from dataclasses import replace
+
+import polars as pl
+
+from lnlab.analyse.select.reductions import Reduce
+from lnlab.analyse.select.series import Series, series
+from lnlab.claims.claim import Finding, claims
+from lnlab.claims.intersection_union import Member, together
+from lnlab.claims.region import Region, region
+from lnlab.claims.sample import least, of_two
+from lnlab.claims.student import judged
+from lnlab.errors import LabError, Problem
+from lnlab.keys import Json
+from lnlab.tables import Results
+
+
+@claims.register("ratio")
+def ratio(
+    results: Results,
+    *,
+    of: dict[str, Json],
+    to: dict[str, Json],
+    over: str | None = None,
+    reduce: Reduce | None = None,
+    between: tuple[float, float] | None = None,
+    at_least: float | None = None,
+    at_most: float | None = None,
+    equals: float | None = None,
+    factor: float = 1.25,
+) -> Finding:
+    """``a/b``: the selection ``of`` over the same with what ``to`` changes, paired by seed (Student, 1908).
+
+    ``equals: c`` is the region from c/factor to c·factor. With ``over`` and no ``reduce`` the ratio must lie in the
+    region at every x. Zeros are null and counted. Where more than 20 % of seeds failed, the paired sign test is used,
+    a failure ranking as the largest number.
+    """
+    if factor <= 1:
+        raise LabError(Problem("factor", f"{factor:g} leaves no region", "give a factor above 1"))
+    near = None if equals is None else Region(equals / factor, equals * factor)
+    allowed = region(between, at_least, at_most, positive=True, equals=near)
+    a, b = series(results, of, over, reduce), series(results, {**of, **to}, over, reduce)
+    if over is None or reduce is not None:
+        return judged(f"ratio of {reduce}" if reduce else "ratio", of_two(a, b, log=True), allowed)
+    edges = [("largest", Region(high=allowed.high)), ("smallest", Region(low=allowed.low))]
+    members = [
+        Member(f"{word} ratio over {over}", of_two(*_at(word, a, b), log=True), edge)
+        for word, edge in edges
+        if edge != Region()
+    ]
+    return together(members, least(members[0].sample))
+
+
+def _at(word: str, a: Series, b: Series) -> tuple[Series, Series]:
+    """Both series where the ratio within the seed is largest, or smallest, or where it has no logarithm."""
+    if a.seeds and b.seeds and a.levels != b.levels:
+        raise LabError(
+            Problem("to", "its numbers stand at other places than those of 'of'", "reduce them: reduce: mean")
+        )
+    both = a.numbers.join(b.numbers, on=["seed", "x"], suffix="_b", maintain_order="left")
+    fine, ratio = pl.min_horizontal("value", "value_b") > 0, pl.col("value") / pl.col("value_b")
+    order = both.sort("seed", fine, ratio, descending=[False, False, word == "largest"])
+    at = order.unique("seed", keep="first", maintain_order=True).with_columns(x=pl.lit(None, pl.Float64))
+    of_b = at.select("seed", "x", pl.col("value_b").alias("value"))
+    return replace(a, numbers=at.select("seed", "x", "value")), replace(b, numbers=of_b)

@@ -1,0 +1,166 @@
+"""How runs end: k of n seeds train, and one setting trains on more seeds than another.
+
+    share of seeds: B⁻¹(.025; k, n-k+1) to B⁻¹(.975; k+1, n-k)                       (Clopper & Pearson, 1934)
+    two settings: the same of b among the b + c seeds on which only one of them trains          (McNemar, 1947)
+
+Every seed counts: one that diverged or has no finite number has not trained, and where it cannot be known (time, memory
+or an error ended the run, or a rule before there was a number) it counts against either verdict. 6 of 6 decide, 5 of 5
+do not. This is the one kind of claim that reads runs which a stop rule ended.
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from lnlab.analyse.select.early_stops import STOPPED
+from lnlab.analyse.select.run_status import endings
+from lnlab.analyse.select.select import NothingSelected, Selection
+from lnlab.analyse.select.series import ended, series, varying
+from lnlab.analyse.statistics.intervals import Interval, clopper_pearson
+from lnlab.claims.claim import Finding, claims
+from lnlab.claims.region import Region, decide, region
+from lnlab.claims.sample import single, waiting
+from lnlab.claims.student import HALF
+from lnlab.errors import LabError, Problem
+from lnlab.keys import Json
+from lnlab.tables import Results
+
+N_STATUS = 6
+Ended = Literal["finished", "stopped", "diverged", "failed", "timed_out", "out_of_memory"]
+
+
+@dataclass(frozen=True)
+class Tally:
+    """What became of each seed of one setting.
+
+    Attributes:
+        met: whether it did what the claim counts.
+        unknown: seeds of which that cannot be known, with the reason.
+        pending: seeds that have not run to their end.
+        fates: in words how a seed ended that did not simply finish.
+    """
+
+    met: Mapping[int, bool]
+    unknown: Mapping[int, str]
+    pending: tuple[int, ...]
+    fates: Mapping[int, str]
+
+    @property
+    def total(self) -> int:
+        """Every seed."""
+        return len(self.met) + len(self.unknown) + len(self.pending)
+
+
+@claims.register("status")
+def status(
+    results: Results,
+    *,
+    of: dict[str, Json],
+    to: dict[str, Json] | None = None,
+    status: Ended | list[Ended] | None = None,
+    between: tuple[float, float] | None = None,
+    at_least: float | None = None,
+    at_most: float | None = None,
+    expect: Literal["trains", "fails"] = "trains",
+) -> Finding:
+    """``k of n``: more than half of the seeds train, or more than with what ``to`` changes (Clopper & Pearson, 1934).
+
+    A seed trains if its number lies in the region (``of: {quantity: learned_fraction, ...}, at_least: 0.9``), and no
+    seed that failed does. With ``status`` in place of a region, the seeds are counted whose run ended so (``stopped``:
+    by its rule; ``finished``: after all updates). ``expect: fails``: fewer than half do. With ``to``, only seeds count
+    on which one of the two does and the other does not (McNemar, 1947).
+    """
+    wanted = None if status is None else [status] if isinstance(status, str) else list(status)
+    allowed = None if wanted else region(between, at_least, at_most)
+    if wanted and (between, at_least, at_most) != (None, None, None):
+        raise LabError(Problem("status", "declares both a status and a region", "keep one of them"))
+    told = f"ended {' or '.join(wanted)}" if wanted else f"{of.get('quantity', 'value')} {allowed}"
+    tallies = [_tally(results, each, wanted, allowed) for each in ([of] if to is None else [of, {**of, **to}])]
+    half = Region(low=HALF) if expect == "trains" else Region(high=HALF)
+    return shares(tallies[0], told, half) if to is None else mcnemar(tallies[0], tallies[1], told, half)
+
+
+def _tally(results: Results, of: Selection, wanted: Sequence[Ended] | None, allowed: Region | None) -> Tally:
+    return by_status(results, of, wanted or ()) if allowed is None else by_number(results, of, allowed)
+
+
+def by_number(results: Results, of: Selection, allowed: Region) -> Tally:
+    """Seeds whose number lies in the region."""
+    found = series(results, of, cut=True)
+    met = {seed: number is not None and number in allowed for seed, number in single(found).items()}
+    runs = endings(results, of).filter(status=STOPPED)
+    cut = {seed: ended(STOPPED, why) for seed, why in runs.select("seed", "reason").iter_rows() if seed in met}
+    failed = dict.fromkeys(found.failed, False)
+    return Tally(met | failed, found.lost, found.pending, cut | dict(found.failed) | dict(found.lost))
+
+
+def by_status(results: Results, of: Selection, wanted: Sequence[Ended]) -> Tally:
+    """Seeds whose run ended in one of the ways.
+
+    Raises:
+        NothingSelected: no run is selected.
+        LabError: a seed has several runs.
+    """
+    runs = endings(results, of)
+    if runs.is_empty():
+        raise NothingSelected(Problem("of", "no run has all of it", "lnlab plan prints the runs there are"))
+    if runs["seed"].is_duplicated().any():
+        told = [f"{axis} ({', '.join(labels)})" for axis, labels in varying(results, runs).items() if len(labels) > 1]
+        raise LabError(Problem("of", f"a seed has several runs: {'; '.join(told)}", "select one of each"))
+    met: dict[int, bool] = {}
+    fates: dict[int, str] = {}
+    pending: list[int] = []
+    for seed, word, reason in runs.select("seed", "status", "reason").sort("seed").iter_rows():
+        if word in (None, "interrupted"):
+            pending.append(seed)
+            continue
+        met[seed] = word in wanted
+        if word != "finished":
+            fates[seed] = ended(word, reason)
+    return Tally(met, {}, tuple(pending), fates)
+
+
+def shares(tally: Tally, told: str, half: Region) -> Finding:
+    """Whether more, or fewer, than half of all seeds do it."""
+    k, seeds = sum(tally.met.values()), {seed: float(met) for seed, met in sorted(tally.met.items())}
+    blank = Finding("undecided", "share of seeds", "", inside=k, n=len(tally.met), seeds=seeds)
+    return _ruled(blank, f"{k} of {tally.total} seeds: {told}", len(tally.unknown), half, [tally])
+
+
+def mcnemar(a: Tally, b: Tally, told: str, half: Region) -> Finding:
+    """Of the seeds on which only one of two does it, whether that is more, or less, often the first.
+
+    Each seed is 1 if it is the first, 0 if it is the second, and a half where they do not differ.
+    """
+    both = sorted(a.met.keys() & b.met.keys())
+    seeds = {seed: (1 + a.met[seed] - b.met[seed]) / 2 for seed in both}
+    k, other = (list(seeds.values()).count(x) for x in (1.0, 0.0))
+    unknown = len((a.unknown.keys() | b.unknown.keys()) - {*a.pending, *b.pending})
+    words = f"{told}: only with 'of' on {k} seeds, only with 'to' on {other}, alike on {len(both) - k - other}"
+    blank = Finding("undecided", "share of seeds that differ", "", inside=k, n=k + other, seeds=seeds)
+    return _ruled(blank, words, unknown, half, [a, b])
+
+
+def _ruled(blank: Finding, told: str, unknown: int, half: Region, tallies: Sequence[Tally]) -> Finding:
+    """The finding of a share, seeds of which nothing is known standing on the side that makes its interval wider."""
+    pending = sorted({seed for tally in tallies for seed in tally.pending})
+    total, k, n = max(tally.total for tally in tallies), blank.inside, blank.n + unknown
+    found = replace(blank, n=n, region_low=half.low, region_high=half.high)
+    if n:
+        low, high = clopper_pearson(k, n)[0], clopper_pearson(k + unknown, n)[1]
+        found = replace(found, estimate=k / n, low=low, high=high)
+    if pending:
+        return replace(found, reason=waiting(pending, total) + _ends(tallies))
+    if total < N_STATUS:
+        return replace(found, reason=f"{told}; {total} seeds; a verdict needs {N_STATUS}, by rule" + _ends(tallies))
+    if not n:
+        return replace(found, reason=f"{told}; no seed tells them apart" + _ends(tallies))
+    reason = f"{told}; 95 % interval of the share {low:.2f} to {high:.2f}, to be {half}"
+    return replace(found, verdict=decide(Interval(k / n, low, high, 0.0, n), half), reason=reason + _ends(tallies))
+
+
+def _ends(tallies: Sequence[Tally]) -> str:
+    """How seeds ended that did not simply finish, counted; empty if none did."""
+    counts = Counter(why for tally in tallies for why in tally.fates.values())
+    return "".join(f"; {n} {why}" for why, n in sorted(counts.items()))

@@ -1,0 +1,77 @@
+"""Settings that resolve and yet cannot be: each check looks at one resolved setting and says what contradicts what."""
+
+from collections.abc import Callable
+
+from lnlab.compile.checks.data_checks import DATA_CHECKS
+from lnlab.compile.checks.model_checks import GRAPH_CHECKS
+from lnlab.compile.cost.cost import cost
+from lnlab.compile.resolve.choices import Registries, acting
+from lnlab.compile.setting_paths import INTERVENTIONS
+from lnlab.compile.work import Setting
+from lnlab.errors import nearest
+from lnlab.registry import Flaw
+
+Check = Callable[[Setting, Registries], list[Flaw]]
+
+
+def heads_divide_width(setting: Setting, _: Registries) -> list[Flaw]:
+    """Every head gets the same number of columns."""
+    width, heads = setting["model"].get("d_model"), setting["model"].get("heads")
+    if not isinstance(width, int) or not isinstance(heads, int) or width % heads == 0:
+        return []
+    fitting = ", ".join(str(n) for n in range(1, width + 1) if width % n == 0 and n <= 64)
+    return [Flaw(("model", "heads"), f"{heads} heads do not divide d_model {width}", f"these do: {fitting}")]
+
+
+def training_has_an_optimizer(setting: Setting, registries: Registries) -> list[Flaw]:
+    """A run with steps needs something that takes them."""
+    if setting["train"]["steps"] == 0 or setting["optimizer"] is not None:
+        return []
+    remedy = f"add an optimizer ({nearest('', registries['optimizer'].entries)}), or leave train.steps out"
+    return [Flaw(("train", "steps"), "training needs an optimizer", remedy)]
+
+
+def schedule_has_an_optimizer(setting: Setting, _: Registries) -> list[Flaw]:
+    """A schedule is a factor on an optimizer's rate."""
+    if setting["schedule"] is None or setting["optimizer"] is not None:
+        return []
+    return [Flaw(("schedule",), "there is no optimizer whose rate it could set", "add an optimizer, or remove it")]
+
+
+def update_interventions_have_an_optimizer(setting: Setting, registries: Registries) -> list[Flaw]:
+    """What acts on the update needs something that makes one."""
+    if setting["optimizer"] is not None:
+        return []
+    remedy = "add an optimizer, or choose one that acts on the function"
+    return [
+        Flaw((INTERVENTIONS,), f"'{each['kind']}' acts on the update, and there is no optimizer", remedy)
+        for each in acting("update", setting, registries)
+    ]
+
+
+CHECKS: tuple[Check, ...] = (
+    heads_divide_width,
+    *GRAPH_CHECKS,
+    *DATA_CHECKS,
+    training_has_an_optimizer,
+    schedule_has_an_optimizer,
+    update_interventions_have_an_optimizer,
+)
+
+
+def contradictions(setting: Setting, registries: Registries) -> list[Flaw]:
+    """Everything that contradicts itself in one resolved setting; paths are those of the resolved setting."""
+    return [flaw for check in CHECKS for flaw in check(setting, registries)]
+
+
+def too_large(setting: Setting, registries: Registries, memory: int) -> list[Flaw]:
+    """A setting whose peak is beyond ``memory`` bytes is refused before any work."""
+    peak = cost(setting, (), registries).peak_bytes
+    if peak <= memory:
+        return []
+    what = f"one run needs about {_gigabytes(peak)} at its peak, and this machine has {_gigabytes(memory)}"
+    return [Flaw(("model",), what, "make the model, the vocabulary or the batches smaller")]
+
+
+def _gigabytes(count: int) -> str:
+    return f"{count / 2**30:,.3g} GiB"

@@ -1,0 +1,160 @@
+"""What the pieces ask of the data, read off their signatures and facts, and what the task has.
+
+An init whose builder takes a third thing, batches, looks at data before any update.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from lnlab.compile.resolve.choices import Registries
+from lnlab.compile.setting_paths import stacks_of
+from lnlab.compile.work import DataPass, Setting
+from lnlab.facts import DataFacts
+from lnlab.registry import Choice, Entry, Flaw, names_supplied
+
+
+def asks_for_data(entry: Entry[Any]) -> bool:
+    """Whether an init's builder takes ``(model, draw, batches)``."""
+    return len(names_supplied(entry.build)) > 2
+
+
+def inits_of(choice: Choice, registries: Registries) -> Iterator[tuple[Entry[Any], Choice]]:
+    """The init and those it is made of, with their parameters, the outermost first."""
+    entry = registries["init"][choice["kind"]]
+    yield entry, choice
+    for name in entry.nested:
+        yield from inits_of(choice[name], registries)
+
+
+def data_passes(choices: Iterable[Choice], registries: Registries) -> tuple[DataPass, ...]:
+    """What the inits read, one choice for each distinct initial state, in the order in which they come."""
+    times = Counter(
+        (entry.name, entry.facts.reads(init))
+        for choice in choices
+        for entry, init in inits_of(choice, registries)
+        if asks_for_data(entry)
+    )
+    return tuple(DataPass(name, batches, number) for (name, batches), number in times.items())
+
+
+def init_passes(choice: Choice, registries: Registries) -> float:
+    """Forward passes of one batch that an init is worth."""
+    inits = inits_of(choice, registries)
+    return sum(float(entry.facts.passes(init)) for entry, init in inits if asks_for_data(entry))
+
+
+def inits_say_what_they_read(setting: Setting, registries: Registries) -> list[Flaw]:
+    """What nobody knows the cost of cannot be planned."""
+    silent = [
+        entry.name
+        for entry, _ in inits_of(setting["init"], registries)
+        if asks_for_data(entry) and None in (entry.facts.reads, entry.facts.passes)
+    ]
+    what = "the init '{}' looks at data, and does not say how much"
+    return [Flaw(("init",), what.format(name), "register it with reads= and passes=") for name in silent]
+
+
+def what_is_read_has_an_end(setting: Setting, registries: Registries) -> list[Flaw]:
+    """Every batch of an epoch is no batch of a task that has no epochs."""
+    task = registries["task"][setting["task"]["kind"]]
+    flaws = []
+    for entry, init in inits_of(setting["init"], registries):
+        if task.facts.endless and reads_all(entry, init):
+            what = f"'{entry.name}' reads every training batch, and the task '{task.name}' has no end"
+            flaws.append(Flaw(("init",), what, "choose another init, or a task with a corpus"))
+    return flaws
+
+
+def reads_all(entry: Entry[Any], choice: Choice) -> bool:
+    """Whether an init or a probe reads every batch of an epoch."""
+    return entry.facts.reads is not None and entry.facts.reads(choice) is None
+
+
+def profiles_have_a_placement(setting: Setting, registries: Registries) -> list[Flaw]:
+    """A placement that waits for a profile needs the init that takes it, and the other way round."""
+    taken = {init.facts.profiles: init.name for init, _ in inits_of(setting["init"], registries) if _profiles(init)}
+    waiting = {stack: kind for stack in stacks_of(setting) if (kind := _waits(setting[stack]["placement"], registries))}
+    flaws = [
+        _lacks_profile(stack, setting, registries) for stack, placement in waiting.items() if placement not in taken
+    ]
+    for placement in taken.keys() - set(waiting.values()):
+        word, value = registries["placement"][placement].facts.waits
+        remedy = f"write placement: {{kind: {placement}, {word}: {value}}}, or choose another init"
+        what = f"'{taken[placement]}' writes a profile into placement '{placement}', and in no stack does one wait"
+        flaws.append(Flaw(("init",), what, remedy))
+    return flaws
+
+
+def profiles_come_last(setting: Setting, registries: Registries) -> list[Flaw]:
+    """What a profile found holds for the weights that it saw."""
+    (outer, _), *inner = inits_of(setting["init"], registries)
+    return [
+        Flaw(
+            ("init",),
+            f"'{outer.name}' would change weights after '{entry.name}' has taken their profile",
+            f"write it the other way round: {{kind: {entry.name}, of: {outer.name}}}",
+        )
+        for entry, _ in inner
+        if _profiles(entry)
+    ]
+
+
+def statistics_are_of_several_tokens(setting: Setting, registries: Registries) -> list[Flaw]:
+    """A single token has no variance."""
+    task = setting["task"]
+    tokens = registries["task"][task["kind"]].facts.tokens
+    flaws = []
+    for stack in stacks_of(setting) if tokens is not None and tokens(task) < 2 else ():
+        kind = setting[stack]["norm"]["kind"]
+        if registries["norm"][kind].facts.statistics == "batch":
+            what = f"'{kind}' has statistics of a batch, and a batch of '{task['kind']}' may be a single token"
+            flaws.append(Flaw((stack, "norm"), what, "make the batches larger, or choose a norm of a token"))
+    return flaws
+
+
+def what_is_declared_is_there(setting: Setting, registries: Registries) -> list[Flaw]:
+    """A model is as large as its task declares, without a look at the files that decide it."""
+    task = setting["task"]
+    nested = registries["task"][task["kind"]].nested
+    pieces = [(registry.kind, registry[task[name]["kind"]]) for name, registry in nested.items()]
+    return [
+        Flaw(
+            ("task", word),
+            f"the {kind.replace('_', ' ')} '{entry.name}' has {value}, and {word} is {task[word]}",
+            f"write {word}: {value}",
+        )
+        for kind, entry in pieces
+        if isinstance(entry.facts, DataFacts)
+        for word, value in entry.facts.declares.items()
+        if word in task and task[word] != value
+    ]
+
+
+DATA_CHECKS = (
+    inits_say_what_they_read,
+    what_is_read_has_an_end,
+    profiles_have_a_placement,
+    profiles_come_last,
+    statistics_are_of_several_tokens,
+    what_is_declared_is_there,
+)
+
+
+def _profiles(init: Entry[Any]) -> bool:
+    return init.facts.profiles is not None
+
+
+def _waits(placement: Choice, registries: Registries) -> str | None:
+    """The placement's name if it waits for an init."""
+    word, value = registries["placement"][placement["kind"]].facts.waits or (None, None)
+    return str(placement["kind"]) if word is not None and placement[word] == value else None
+
+
+def _lacks_profile(stack: str, setting: Setting, registries: Registries) -> Flaw:
+    placement, init = setting[stack]["placement"]["kind"], setting["init"]["kind"]
+    word, value = registries["placement"][placement].facts.waits
+    takers = [entry.name for entry in registries["init"] if entry.facts.profiles == placement]
+    what = f"'{placement}' with {word}: {value} needs the profile of a batch, and init '{init}' takes none"
+    remedy = " or ".join(f"write init: {{kind: {name}, of: {init}}}" for name in takers)
+    return Flaw((stack, "placement"), what, f"{remedy}, or give another '{word}'")

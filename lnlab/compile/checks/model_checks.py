@@ -1,0 +1,155 @@
+"""Pieces of a model that do not go together: each check reads what the pieces say of themselves, their facts."""
+
+from lnlab.compile.checks.data_checks import inits_of
+from lnlab.compile.resolve.choices import Registries
+from lnlab.compile.setting_paths import stacks_of
+from lnlab.compile.work import Setting
+from lnlab.registry import Flaw
+
+LAST = {"o", "w2"}
+"""The matrices with which the branches end."""
+MATRICES = {"q", "k", "v", "o", "w1", "w2"}
+
+
+def causal_stacks_see_no_future(setting: Setting, registries: Registries) -> list[Flaw]:
+    """A mean over positions, or over a batch of them, tells a position of later ones: the answer leaks."""
+    causal = registries["model"][setting["model"]["kind"]].facts.causal
+    tokenwise = [entry.name for entry in registries["norm"] if entry.facts.statistics == "token"]
+    flaws = []
+    for stack in stacks_of(setting):
+        kind = setting[stack]["norm"]["kind"]
+        if stack in causal and (over := registries["norm"][kind].facts.statistics) != "token":
+            what = f"'{kind}' has statistics of a {over}, so that the {stack}'s positions would see later tokens"
+            flaws.append(Flaw((stack, "norm"), what, f"in a causal stack, choose from {', '.join(tokenwise)}"))
+    return flaws
+
+
+def averages_tell_sentences_apart(setting: Setting, registries: Registries) -> list[Flaw]:
+    """The mean over a sentence of what was centred over that sentence is the same for every sentence."""
+    model = setting["model"]
+    if not registries["model"][model["kind"]].facts.averages(model):
+        return []
+    flaws = []
+    for stack in stacks_of(setting):
+        norm = setting[stack]["norm"]
+        alone = registries["norm"][norm["kind"]].facts.coordinatewise
+        if alone(norm, model["d_model"]) and _normed(setting[stack], registries) != "nothing":
+            what = f"'{norm['kind']}' centres each coordinate over a sentence, whose mean token then says nothing of it"
+            flaws.append(Flaw((stack, "norm"), what, "choose another norm, or let the model pool otherwise"))
+    return flaws
+
+
+def groups_divide_width(setting: Setting, _: Registries) -> list[Flaw]:
+    """Every group of a norm gets the same number of coordinates."""
+    width = setting["model"].get("d_model")
+    flaws = []
+    for stack in stacks_of(setting):
+        groups = setting[stack]["norm"].get("groups")
+        if isinstance(width, int) and isinstance(groups, int) and width % groups:
+            fitting = ", ".join(str(n) for n in range(1, width + 1) if width % n == 0 and n <= 64)
+            what = f"{groups} groups do not divide d_model {width}"
+            flaws.append(Flaw((stack, "norm", "groups"), what, f"these do: {fitting}"))
+    return flaws
+
+
+def init_suits_placement(setting: Setting, registries: Registries) -> list[Flaw]:
+    """Gains that were made for a normed stream mean nothing where it is never normed, or the other way round."""
+    for init, _ in inits_of(setting["init"], registries):
+        wanted = init.facts.norm_of
+        for stack in stacks_of(setting) if wanted is not None else ():
+            kind, found = setting[stack]["placement"]["kind"], _normed(setting[stack], registries)
+            if found not in (None, wanted) and (found != "both" or wanted == "nothing"):
+                what = f"'{init.name}' is made for {_NORMED[wanted]}, and placement '{kind}' norms {_THE[found]}"
+                remedy = "write norm: none" if wanted == "nothing" else f"choose another placement in the {stack}"
+                return [Flaw(("init",), what, f"choose another init, or {remedy}")]
+    return []
+
+
+def zero_output_has_its_own_table(setting: Setting, registries: Registries) -> list[Flaw]:
+    """An output of zeros cannot share its table with an embedding."""
+    tied = setting["model"].get("tied", "none")
+    zeroed = [init.name for init, _ in inits_of(setting["init"], registries) if "output" in init.facts.zeros]
+    if tied == "none" or not zeroed:
+        return []
+    what = f"'{zeroed[0]}' sets the output to zero, and 'tied: {tied}' makes its table that of an embedding"
+    return [Flaw(("model", "tied"), what, "write tied: none, or choose another init")]
+
+
+def nothing_divides_by_zero(setting: Setting, registries: Registries) -> list[Flaw]:
+    """A matrix of zeros has no direction, and neither has a row of zeros."""
+    kind = setting["model"].get("linear", {}).get("kind")
+    divided = MATRICES if kind and registries["linear"][kind].facts.normalized else set()
+    rows = {"output"} if setting["model"].get("fix_norm", False) else set()
+    flaws = []
+    for init, _ in inits_of(setting["init"], registries):
+        for word, name, whose in (("linear", kind, divided), ("fix_norm", "fix_norm", rows)):
+            if both := sorted(whose & set(init.facts.zeros)):
+                what = f"'{name}' divides by the size of {', '.join(both)}, which init '{init.name}' sets to zero"
+                flaws.append(Flaw(("model", word), what, f"choose another {word}, or another init"))
+    return flaws
+
+
+def closed_gates_have_something_behind_them(setting: Setting, registries: Registries) -> list[Flaw]:
+    """A closed gate before a branch of zeros: neither has a gradient, and nothing in the layer ever moves."""
+    zeroed = {tensor for init, _ in inits_of(setting["init"], registries) for tensor in init.facts.zeros}
+    flaws = []
+    for stack in stacks_of(setting):
+        placement = setting[stack]["placement"]
+        gate = registries["placement"][placement["kind"]].facts.gate
+        if gate is not None and placement[gate] == 0 and zeroed >= LAST:
+            what = "the gates begin at 0, and so do the branches behind them: no layer would ever have a gradient"
+            flaws.append(Flaw((stack, "placement"), what, f"give another '{gate}', or choose another init"))
+    return flaws
+
+
+def bounds_are_in_order(setting: Setting, registries: Registries) -> list[Flaw]:
+    """A law has a lower bound below the upper one."""
+    flaws = []
+    for init, choice in inits_of(setting["init"], registries):
+        low, high = init.facts.bounds or ("", "")
+        if low and choice[low] >= choice[high]:
+            what = f"'{init.name}' would draw between {low} = {choice[low]} and {high} = {choice[high]}"
+            flaws.append(Flaw(("init",), what, f"give a smaller '{low}', or a larger '{high}'"))
+    return flaws
+
+
+def model_suits_task(setting: Setting, registries: Registries) -> list[Flaw]:
+    """A model answers what it is asked: a token at every position of a stack, or a label a sentence."""
+    model, task = (registries[word][setting[word]["kind"]] for word in ("model", "task"))
+    given = model.facts.says
+    asked = task.facts.says(setting["task"]) if task.facts.says is not None else None
+    if given is None or asked is None or given in asked:
+        return []
+    wanted = " or ".join(_answer(word) for word in asked)
+    what = f"'{model.name}' gives {_answer(given)}, and the task '{task.name}' asks for {wanted}"
+    fitting = ", ".join(entry.name for entry in registries["model"] if entry.facts.says in asked)
+    return [Flaw(("model",), what, f"these models do: {fitting}, or choose another task")]
+
+
+GRAPH_CHECKS = (
+    model_suits_task,
+    causal_stacks_see_no_future,
+    averages_tell_sentences_apart,
+    groups_divide_width,
+    init_suits_placement,
+    zero_output_has_its_own_table,
+    nothing_divides_by_zero,
+    closed_gates_have_something_behind_them,
+    bounds_are_in_order,
+)
+
+
+_NORMED = {"stream": "a norm of the stream", "branch": "a norm of the branch", "nothing": "a model without norms"}
+_THE = {"stream": "the stream", "branch": "the branch", "both": "both stream and branch", "nothing": "nothing"}
+
+
+def _normed(stack: Setting, registries: Registries) -> str | None:
+    """What is normed in a stack, or None where its placement does not say."""
+    if registries["norm"][stack["norm"]["kind"]].facts.identity:
+        return "nothing"
+    found: str | None = registries["placement"][stack["placement"]["kind"]].facts.norm_of
+    return found
+
+
+def _answer(says: str) -> str:
+    return "a label for each sentence" if says == "sentence" else f"a token at every position of the {says}"

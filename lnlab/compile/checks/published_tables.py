@@ -1,0 +1,121 @@
+"""Is a published table plausible? Its paths stand in a setting, and every value that it names is one of the spec's.
+
+A word that no run has would be compared with nothing, in silence.
+"""
+
+from collections.abc import Iterator, Mapping
+
+from lnlab.compile.selection.selection import Ground, listed, shown, unknown_key
+from lnlab.compile.source_spans import UNKNOWN
+from lnlab.compile.sweep.methods import methods_of
+from lnlab.compile.sweep.overlay import grids_of
+from lnlab.errors import nearest
+from lnlab.keys import Json
+from lnlab.registry import Flaw, Where
+from lnlab.setting import MISSING, inside, split
+from lnlab.specfile.columns import COLUMNS, METHOD
+from lnlab.specfile.values import matches
+
+
+def flaws_of_tables(choice: Mapping[str, Json], ground: Ground) -> Iterator[Flaw]:
+    """What is wrong with the published tables of a claim or section; paths are below it."""
+    candidates = choice.get("candidates")
+    owners: list[tuple[Where, Json]] = [((), choice)]
+    owners += [(("candidates", i), each) for i, each in enumerate(candidates if isinstance(candidates, list) else ())]
+    for where, owner in owners:
+        cells = owner.get("cells") if isinstance(owner, dict) else None
+        if isinstance(cells, dict):
+            flaws = [flaw.below("cells") for flaw in _flaws_of_cells(cells, ground)]
+            flaws = flaws or list(_flaws_of_guesses(owner.get("guesses") or {}, cells))
+            yield from (flaw.below(*where) for flaw in flaws)
+
+
+def _flaws_of_cells(cells: Mapping[str, Json], ground: Ground) -> Iterator[Flaw]:
+    across = cells["across"]
+    known = _values(across, ground)
+    if known is None:
+        yield unknown_key(across, ground).below("across")
+    for number, table in enumerate(cells["tables"]):
+        for word in table["columns"] if known is not None else ():
+            if not any(matches(value, word) for value in known or ()):
+                what = f"{UNKNOWN} '{word}': not a value of {across}, the axis named in `across`"
+                yield Flaw(("tables", number, "columns", word), what, nearest(word, map(shown, known or ())))
+        for path, wanted in table["where"].items():
+            yield from (flaw.below("tables", number, "where") for flaw in _flaws_of_value(path, wanted, ground))
+
+
+def _flaws_of_value(path: str, wanted: Json, ground: Ground) -> Iterator[Flaw]:
+    if path in COLUMNS:
+        return
+    known = _values(path, ground)
+    if known is None:
+        yield unknown_key(path, ground).below(path)
+        return
+    for each in listed(wanted):
+        if each is not None and not any(matches(value, each) for value in known):
+            yield Flaw((path,), f"no run has {path} = {shown(each)}", nearest(shown(each), map(shown, known)))
+
+
+def _flaws_of_guesses(guesses: Mapping[str, Json], cells: Mapping[str, Json]) -> Iterator[Flaw]:
+    """A trivial rule is about columns of the tables, and names what they name."""
+    known: dict[str, list[Json]] = {cells["across"]: [word for table in cells["tables"] for word in table["columns"]]}
+    for table in cells["tables"]:
+        for path, value in table["where"].items():
+            known.setdefault(path, []).append(value)
+    for name, rules in guesses.items():
+        for number, rule in enumerate(rules):
+            for path, wanted in rule["where"].items():
+                flaw = _flaw_of_guess(path, wanted, known, cells["across"])
+                if flaw is not None:
+                    yield flaw.below("guesses", name, number, "where")
+
+
+def _flaw_of_guess(path: str, wanted: Json, known: Mapping[str, list[Json]], across: str) -> Flaw | None:
+    if path not in known:
+        return Flaw((path,), f"{UNKNOWN} '{path}': no column of the tables says it", nearest(path, known))
+    axis = f"{path}, the axis named in `across`" if path == across else path
+    for each in listed(wanted):
+        if each not in known[path]:
+            what = f"{shown(each)} is not a value of {axis}, in any column of the tables"
+            return Flaw((path,), what, nearest(shown(each), map(shown, known[path])))
+    return None
+
+
+def _values(path: str, ground: Ground) -> list[Json] | None:
+    """What stands at a path in a run of this plan, in one of the spec without profile, or wherever the spec writes it.
+
+    A published table may have columns that only another profile runs. None where nothing stands there.
+    """
+    found: list[Json] = [value for value, _ in ground.variants.at(path)]
+    if (unchanged := ground.unchanged()) is not None:
+        found += [value for value, _ in unchanged.at(path)]
+    found += _written(path, ground.spec)
+    if not found and path not in COLUMNS:
+        return None
+    return list({shown(value): value for value in found}.values())
+
+
+def _written(path: str, spec: Mapping[str, Json]) -> list[Json]:
+    """Every value that the spec, its methods or its profiles write at a path."""
+    methods = methods_of(spec)
+    if path == METHOD:
+        return list(methods)
+    profiles = spec.get("profiles")
+    overlays = [lines for lines in profiles.values() if isinstance(lines, dict)] if isinstance(profiles, dict) else []
+    parts: list[Mapping[str, Json]] = [spec, *overlays, *methods.values()]
+    parts += [methods for each in overlays for methods in methods_of(each).values()]
+    parts += [grid for each in (spec, *overlays) for grid in grids_of(dict(each))]
+    found = [value for part in parts for key in part if (value := _below(part, key, path)) is not MISSING]
+    return [each for value in found for each in listed(value)]
+
+
+def _below(part: Mapping[str, Json], key: str, path: str) -> Json:
+    """What a line of an overlay says of a path: its value, or what lies below that."""
+    if key == path:
+        return part[key]
+    if path.startswith(f"{key}.") and isinstance(part[key], dict):
+        found: Json = part[key]
+        for word in split(path.removeprefix(f"{key}.")):
+            found = inside(found).get(word, MISSING)
+        return found
+    return MISSING

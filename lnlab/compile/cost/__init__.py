@@ -1,0 +1,1 @@
+"""What a run costs: FLOPs, parameters and memory."""

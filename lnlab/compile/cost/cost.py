@@ -1,0 +1,107 @@
+"""What a run costs before it is run: parameters, FLOPs and peak memory.
+
+Parameters and FLOPs are what the registered pieces say of themselves: a model's ``size=``, the ``passes=`` of a probe,
+and of an init that looks at data.
+
+Memory is an estimate, right to within a factor of two: four copies of every parameter (its value, its gradient and two
+of their size), and for each token of a batch what the backward pass keeps: per layer 16 vectors of width ``d_model``
+and 4 of ``d_ff``, and four rows of logits. A probe that may hold more says how much itself, by its fact ``memory``.
+"""
+
+import os
+from collections.abc import Collection
+from dataclasses import dataclass
+from pathlib import Path
+
+from lnlab.compile.checks.data_checks import init_passes
+from lnlab.compile.resolve.choices import Registries
+from lnlab.compile.setting_paths import stacks_of
+from lnlab.compile.work import Measurement, Setting
+
+BYTES = {"float32": 4, "float64": 8}
+COPIES = 4
+GRADIENT = 3
+"""Forward passes that a gradient is worth."""
+WIDE, INNER, LOGITS = 16, 4, 4
+_CGROUP = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"))
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What a trajectory costs.
+
+    Attributes:
+        parameters: trainable elements.
+        flops: of its init, its updates and all its measurements together.
+        peak_bytes: of memory, in one worker, beside the libraries themselves.
+    """
+
+    parameters: int
+    flops: float
+    peak_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """What a fact ``memory`` reckons with, beside the parameters of its probe.
+
+    Attributes:
+        setting: resolved.
+        parameters: trainable elements.
+        tokens: of one batch.
+        number: bytes of one number.
+    """
+
+    setting: Setting
+    parameters: int
+    tokens: int
+    number: int
+
+
+def cost(setting: Setting, measurements: Collection[Measurement], registries: Registries) -> Cost:
+    """The cost of the init and of ``measurements`` on one run of a resolved setting."""
+    parameters, per_token = registries["model"][setting["model"]["kind"]].facts.size(setting)
+    tokens = batch_tokens(setting, registries)
+    looks = init_passes(setting["init"], registries) + sum(passes(each, registries) for each in measurements)
+    looks += GRADIENT * setting["train"]["steps"] * setting["train"]["accumulate"]
+    load = Load(setting, parameters, tokens, BYTES[setting["train"]["precision"]])
+    backward = load.number * tokens * _kept_per_token(setting)
+    most = max(backward, *(held(each, load, registries) for each in measurements), 0)
+    return Cost(parameters, looks * per_token * tokens, load.number * COPIES * parameters + most)
+
+
+def passes(measurement: Measurement, registries: Registries) -> float:
+    """Forward passes of one batch that a measurement is worth (a gradient is three)."""
+    params = {name: value for name, value in measurement.probe.items() if name != "kind"}
+    return float(registries["probe"][measurement.probe["kind"]].facts.passes(params))
+
+
+def held(measurement: Measurement, load: Load, registries: Registries) -> int:
+    """Bytes that a measurement holds beside the state, as the fact ``memory`` of its probe says; 0 without one."""
+    reckon = registries["probe"][measurement.probe["kind"]].facts.memory
+    return int(reckon(measurement.probe, load)) if reckon is not None else 0
+
+
+def batch_tokens(setting: Setting, registries: Registries) -> int:
+    """Tokens of one batch; 0 where the task does not say."""
+    task = setting["task"]
+    return int(registries["task"][task["kind"]].facts.batch_tokens(task))
+
+
+def _kept_per_token(setting: Setting) -> int:
+    """Floats that the backward pass of one token keeps."""
+    model = setting["model"]
+    layers = sum(int(setting[stack]["layers"]) for stack in stacks_of(setting))
+    each = WIDE * int(model.get("d_model") or 0) + INNER * int(model.get("d_ff") or 0)
+    return layers * each + LOGITS * int(setting["task"].get("vocabulary") or 0)
+
+
+def machine_memory() -> int:
+    """Bytes that this process may use: the machine's, or what its control group allows."""
+    limits = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")]
+    for path in _CGROUP:
+        try:
+            limits.append(int(path.read_text()))
+        except (OSError, ValueError):
+            continue
+    return min(limits)

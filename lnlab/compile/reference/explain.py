@@ -1,0 +1,129 @@
+"""A plan in words: what is run, by axis, and how much of it is shared.
+
+Keys and digests are left out, so that the same spec prints the same text whatever the version.
+"""
+
+from collections import Counter
+from collections.abc import Mapping
+
+from lnlab.compile.decisions import Decision, Undecided
+from lnlab.compile.selection.selection import shown
+from lnlab.compile.work import Plan
+from lnlab.keys import Json, canonical
+from lnlab.specfile.values import NONE, is_choices, place
+
+MOST_LINES = 40
+
+
+def explain(plan: Plan) -> list[str]:
+    """The plan, one fact a line: runs, axes, variants, inits that look at data, measurements by probe, claims, pins."""
+    found = [*_rounds(plan), *_runs(plan), *_variants(plan), *_data_passes(plan), *_measurements(plan), *_asked(plan)]
+    return [*found, *(f"pin: {pin}" for pin in plan.pins)]
+
+
+def _rounds(plan: Plan) -> list[str]:
+    """What the runs are to choose, or what was chosen before."""
+    if not plan.undecided:
+        return [f"round 2: {chosen(decision)}" for decision in plan.decisions]
+    path = plan.undecided[0].path
+    first = f"round 1: {counted(len(plan.runs), 'tuning run')}, then {counted(plan.later, 'run')} at the chosen {path}"
+    return [first, *(_question(question) for question in plan.undecided)]
+
+
+def _question(question: Undecided) -> str:
+    values = ", ".join(label(value) for value, _ in question.candidates)
+    return f"to choose{_about(question.about)}: {question.path}, {label(question.rule)} of {values}"
+
+
+def chosen(decision: Decision) -> str:
+    """``optimizer.lr = 0.001 for placement=post: the best of 4 candidates, ... (seeds 101-102)``."""
+    what = f"{decision.path} = {label(decision.value)}{_about(decision.about)}"
+    return f"{what}: {decision.reason} (tuning seeds {spans(decision.seeds)})"
+
+
+def _about(about: Mapping[str, Json]) -> str:
+    return " for " + " ".join(f"{axis}={label(value)}" for axis, value in about.items()) if about else ""
+
+
+def _runs(plan: Plan) -> list[str]:
+    seeds = plan.experiment.seeds
+    several = "1 seed" if len(seeds) == 1 else f"{len(seeds)} seeds"
+    lines = [f"{counted(len(plan.runs), 'run')}: {counted(len(plan.settings), 'variant')} x {several} ({spans(seeds)})"]
+    variants = Counter(run.variant for run in plan.runs)
+    for axis in plan.axes:
+        by_value: Counter[str] = Counter()
+        for variant, runs in variants.items():
+            by_value[label(plan.points[variant][axis])] += runs
+        lines.append(f"axis {axis}: " + ", ".join(f"{value} ({runs})" for value, runs in by_value.items()))
+    return lines
+
+
+def _variants(plan: Plan) -> list[str]:
+    lines = [
+        "variant " + " ".join(f"{axis}={label(value)}" for axis, value in point.items())
+        for point in list(plan.points.values())[:MOST_LINES]
+        if point
+    ]
+    more = len(plan.points) - MOST_LINES
+    return [*lines, f"and {counted(more, 'variant')} more"] if more > 0 else lines
+
+
+def _data_passes(plan: Plan) -> list[str]:
+    """What is read before any update; a state that several trajectories start from counts once."""
+    lines = []
+    for each in plan.data_passes:
+        n = each.batches
+        read = "every training batch" if n is None else f"{n:,} training batch{'' if n == 1 else 'es'}"
+        lines.append(f"init {each.init}: reads {read}, once per initial state, {counted(each.times, 'time')}")
+    return lines
+
+
+def _measurements(plan: Plan) -> list[str]:
+    """Distinct trajectories and measurements; ``needs`` counts a shared one as often as it is needed."""
+    made = Counter((canonical(m.probe), m.step) for t in plan.trajectories for m in t.measurements)
+    asked = Counter((canonical(probe), step) for _, step, probe, _ in plan.needs)
+    probes = {canonical(probe): probe for _, _, probe, _ in plan.needs}
+    lines = [f"{len(plan.trajectories)} trajectories" if len(plan.trajectories) != 1 else "1 trajectory"]
+    for (text, step), needed in asked.items():
+        shared = needed - made[text, step]
+        rest = f", {shared} shared" if shared else ""
+        lines.append(f"probe {label(probes[text])} at step {step}: {counted(made[text, step], 'measurement')}{rest}")
+    return lines
+
+
+def _asked(plan: Plan) -> list[str]:
+    claims = zip(plan.experiment.claims, plan.claims, strict=True)
+    sections = [f"section {choice['kind']}" for choice in plan.sections]
+    return [*(f"claim {c.id}: {choice['kind']}{', primary' if c.primary else ''}" for c, choice in claims), *sections]
+
+
+def label(value: object) -> str:
+    """A value as a reader sees it: a choice that is not all defaults with its parameters."""
+    if isinstance(value, dict) and "kind" in value:
+        params = ", ".join(_param(name, inner) for name, inner in value.items() if name != "kind")
+        return f"{value['kind']}({params})" if params else str(value["kind"])
+    if is_choices(value):
+        return " and ".join(map(label, value)) or NONE  # type: ignore[call-overload]
+    if isinstance(value, dict):
+        return "/".join(label(inner) for inner in value.values())
+    return shown(value)
+
+
+def _param(name: str, value: object) -> str:
+    return place(value) if isinstance(value, dict) and "kind" not in value else f"{name}={label(value)}"
+
+
+def counted(number: int, word: str) -> str:
+    """``1 run``, ``2 runs``."""
+    return f"{number:,} {word}{'' if number == 1 else 's'}"
+
+
+def spans(seeds: tuple[int, ...]) -> str:
+    """Seeds with runs of neighbours in short: ``1-5, 9``."""
+    parts: list[list[int]] = []
+    for seed in sorted(seeds):
+        if parts and seed == parts[-1][1] + 1:
+            parts[-1][1] = seed
+        else:
+            parts.append([seed, seed])
+    return ", ".join(str(first) if first == last else f"{first}-{last}" for first, last in parts)

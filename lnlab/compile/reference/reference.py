@@ -1,0 +1,110 @@
+"""The reference of the spec language, in Markdown, made from the registries: ``specs/README.md`` is this text."""
+
+import json
+from typing import Any
+
+from lnlab.compile.reference.grammar import GRAMMAR
+from lnlab.compile.resolve.choices import Registries
+from lnlab.keys import Json
+from lnlab.registry import Entry, Registry
+
+_HEADINGS = {
+    "task": "Tasks",
+    "corpus": "Corpora",
+    "labelled_corpus": "Corpora of labelled sentences",
+    "tokenizer": "Tokenizers",
+    "model": "Models",
+    "norm": "Norms",
+    "placement": "Placements",
+    "attention": "Attentions",
+    "linear": "Linear maps",
+    "init": "Inits",
+    "optimizer": "Optimizers",
+    "schedule": "Schedules",
+    "stop": "Stop rules",
+    "intervention": "Interventions",
+    "probe": "Probes",
+    "claim": "Claims",
+    "section": "Sections",
+    "quantity": "Derived quantities",
+    "rule": "Rules that choose a value",
+    "convergence": "Rules of convergence",
+}
+
+
+def reference(registries: Registries) -> str:
+    """The grammar in brief, then every kind with its formula, parameters, types and defaults."""
+    known = sorted(registries, key=lambda kind: (list(_HEADINGS).index(kind) if kind in _HEADINGS else 99, kind))
+    return "\n".join([GRAMMAR, *(line for kind in known for line in _kind(registries[kind]))]) + "\n"
+
+
+def _kind(registry: Registry[Any]) -> list[str]:
+    lines = [f"## {_HEADINGS.get(registry.kind, registry.kind)}", ""]
+    entries = list(registry)
+    return [*lines, *(line for entry in entries for line in _entry(entry))] if entries else [*lines, "None yet.", ""]
+
+
+def _entry(entry: Entry[Any]) -> list[str]:
+    """One kind: its first sentence, and a table of what a spec may set."""
+    lines = [f"### `{entry.name}`", ""]
+    lines += [entry.summary, ""] if entry.summary else []
+    if not entry.keywords:
+        return lines
+    cells = [[f"`{name}`", kind.replace("|", "\\|"), given] for name, kind, given in parameters(entry)]
+    rows = [f"| {' | '.join(row)} |" for row in cells]
+    return [*lines, "| parameter | type | default |", "|---|---|---|", *rows, ""]
+
+
+def parameters(entry: Entry[Any]) -> list[tuple[str, str, str]]:
+    """What a spec may set of an entry: name, type in words, and default as a spec would write it, or ``required``."""
+    properties = entry.params.model_json_schema()
+    return [(name, _type(entry, name, properties), _default(entry, name)) for name in entry.keywords]
+
+
+def _default(entry: Entry[Any], name: str) -> str:
+    given = entry.keywords[name].default
+    if given is entry.keywords[name].empty:
+        return "required"
+    if isinstance(given, dict) and list(given) == ["kind"]:
+        given = given["kind"]
+    if name not in entry.nested:
+        given = entry.params.model_json_schema()["properties"][name]["default"]
+    return f"`{given if isinstance(given, str) else json.dumps(given)}`"
+
+
+def _type(entry: Entry[Any], name: str, properties: Json) -> str:
+    if name in entry.nested:
+        return f"a {entry.nested[name].kind}"
+    return in_words(properties["properties"][name], properties.get("$defs", {}))
+
+
+def in_words(given: Json, definitions: Json) -> str:
+    """A JSON Schema as a reader says it: ``integer, at least 1``, ``one of `a`, `b` ``, ``2 numbers``."""
+    if "$ref" in given:
+        return in_words(definitions[given["$ref"].rpartition("/")[2]], definitions)
+    if "anyOf" in given:
+        return " or ".join(in_words(each, definitions) for each in given["anyOf"])
+    if "enum" in given or "const" in given:
+        words = ", ".join(f"`{each}`" for each in given.get("enum", [given.get("const")]))
+        return words if "const" in given else f"one of {words}"
+    if "prefixItems" in given:
+        return f"list of {len(given['prefixItems'])}: " + ", ".join(
+            in_words(e, definitions) for e in given["prefixItems"]
+        )
+    if given.get("type") == "array":
+        return f"list of {in_words(given.get('items', {}), definitions)}"
+    if given.get("type") == "object" and "properties" in given:
+        return f"mapping of {', '.join(f'`{key}`' for key in given['properties'])}"
+    names = {"string": "text", "boolean": "true or false", "object": "mapping", None: "anything"}
+    return str(names.get(given.get("type"), given.get("type"))) + _bounds(given)
+
+
+def _bounds(given: Json) -> str:
+    words = {
+        "minimum": "at least",
+        "exclusiveMinimum": "above",
+        "maximum": "at most",
+        "exclusiveMaximum": "below",
+        "pattern": "like",
+    }
+    return "".join(f", {word} {given[key]}" for key, word in words.items() if key in given)

@@ -1,0 +1,1 @@
+"""From a setting as it is written to the resolved setting, every default explicit."""

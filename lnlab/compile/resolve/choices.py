@@ -1,0 +1,51 @@
+"""A choice as a spec writes it -> the resolved choice. What stands beside a kind's own parameters is known here too."""
+
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+
+from lnlab.compile.source_spans import UNKNOWN
+from lnlab.errors import closest, nearest
+from lnlab.keys import Json, canonical
+from lnlab.registry import Choice, Flaw, Flawed, Registry
+
+Registries = Mapping[str, Registry]  # type: ignore[type-arg]
+
+
+def resolve_choice(registry: Registry, given: Json, fields: Collection[str] = ()) -> Choice:  # type: ignore[type-arg]
+    """The resolved choice; ``fields`` are words that may stand beside its parameters, known to the nearest-word search.
+
+    Raises:
+        Flawed: everything wrong with it, with paths relative to it.
+    """
+    if isinstance(given, dict) and "kind" not in given and (near := closest("kind", given)):
+        raise Flawed(Flaw((near,), f"{UNKNOWN} '{near}'", "did you mean 'kind'?"))
+    try:
+        return registry.resolve(given)
+    except Flawed as error:
+        raise Flawed(*(_with_fields(flaw, registry, given, fields) for flaw in error.flaws)) from error
+
+
+def _with_fields(flaw: Flaw, registry: Registry, given: Json, fields: Collection[str]) -> Flaw:  # type: ignore[type-arg]
+    """An unknown parameter of the choice itself: the nearest word may be one of the fields."""
+    if len(flaw.path) != 1 or "has no parameter" not in flaw.what:
+        return flaw
+    known = [*registry[given if isinstance(given, str) else given["kind"]].keywords, *fields]
+    return replace(flaw, remedy=nearest(str(flaw.path[0]), known))
+
+
+def in_short(registry: Registry, choice: Choice) -> Json:  # type: ignore[type-arg]
+    """The word alone where every parameter is a default, else the resolved choice."""
+    try:
+        plain = registry.resolve(choice["kind"])
+    except Flawed:
+        return choice
+    return choice["kind"] if canonical(plain) == canonical(choice) else choice
+
+
+def acting(on: str, setting: dict[str, Json], registries: Registries) -> list[Choice]:
+    """The interventions of a resolved setting that act on the ``function``, or on the ``update``, in their order.
+
+    One that does not say on what it acts is taken to act on the function, so that its own initial state is measured.
+    """
+    every: list[Choice] = setting["interventions"]
+    return [each for each in every if registries["intervention"][each["kind"]].facts.acts_on == on]

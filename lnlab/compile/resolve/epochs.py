@@ -1,0 +1,93 @@
+"""Passes over the training data as updates: how many an epoch has is the task's to say, which reads its corpus for it.
+
+A spec that counts nothing in epochs never asks. One that does can be checked where its corpus is absent: an epoch then
+passes for a thousand batches, and ``absent`` keeps the error for whoever wants to run it.
+"""
+
+from dataclasses import dataclass, field
+from math import ceil
+from typing import Any
+
+from lnlab.compile.resolve.choices import Registries
+from lnlab.compile.work import Setting
+from lnlab.errors import CorpusError
+from lnlab.keys import Json, canonical
+from lnlab.randomness import Draw
+from lnlab.registry import Entry, Roots
+from lnlab.specfile.moments import UNKNOWN_EPOCH, due
+
+
+@dataclass
+class Epochs:
+    """How long the epochs of tasks are; each is asked once.
+
+    Attributes:
+        registries: of which the task is one.
+        roots: where data are looked for.
+        reading: whether corpora may be read; if not, every epoch passes for a thousand batches.
+        absent: the corpora that are not there, in the order in which they were missed.
+    """
+
+    registries: Registries
+    roots: Roots
+    reading: bool
+    absent: list[CorpusError] = field(default_factory=list)
+    _batches: dict[str, int | None] = field(default_factory=dict)
+    _trains: dict[tuple[str, int], Setting] = field(default_factory=dict)
+
+    def updates(self, setting: Setting) -> float | None:
+        """Updates an epoch of a resolved setting; None where the data have no end."""
+        batches = self._of_task(setting["task"])
+        return None if batches is None else batches / setting["train"]["accumulate"]
+
+    def settled(self, setting: Setting) -> Setting:
+        """The setting with its epochs as steps; equal ones share what stands under ``train``.
+
+        Raises:
+            ValueError: its data have no end.
+        """
+        train = setting["train"]
+        if train.get("epochs") is None:
+            return setting
+        epoch = self.updates(setting)
+        if epoch is None:
+            raise ValueError("the data of this task have no end, so that there are no epochs")
+        steps = ceil(train["epochs"] * epoch)
+        made = self._trains.setdefault((canonical(train), steps), {**train, "steps": steps})
+        return {**setting, "train": made}
+
+    def _of_task(self, task: Json) -> int | None:
+        text = canonical(task)
+        if text not in self._batches:
+            self._batches[text] = self._asked(task) if self.reading else UNKNOWN_EPOCH
+        return self._batches[text]
+
+    def _asked(self, task: Json) -> int | None:
+        try:
+            batches: int | None = self.registries["task"].builder(task)(Draw(1), self.roots).epoch_batches
+        except CorpusError as error:
+            self.absent.append(error)
+            return UNKNOWN_EPOCH
+        return batches
+
+
+def counts_epochs(at: Json) -> bool:
+    """Whether a moment is given in epochs."""
+    return isinstance(at, dict) and "epochs" in at
+
+
+def moments(probe: Entry[Any] | None, at: Json, steps: int, epoch: float | None) -> tuple[int, ...]:
+    """The steps at which a probe looks, or an evaluation without one.
+
+    A probe with the fact ``trained`` sees nothing before the first update: a rule (``{every: k}``) then begins after
+    it.
+
+    Raises:
+        ValueError: a step that the run does not have, or that such a probe has nothing to see at.
+    """
+    found = due(at, steps, epoch)
+    if probe is None or not probe.facts.trained or 0 not in found:
+        return found
+    if not isinstance(at, dict):
+        raise ValueError(f"'{probe.name}' looks at what training did, and at step 0 it has done nothing")
+    return tuple(step for step in found if step)

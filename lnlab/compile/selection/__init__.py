@@ -1,0 +1,1 @@
+"""Which variants a selection takes, and whether what a spec requests can be answered."""

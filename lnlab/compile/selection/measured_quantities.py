@@ -1,0 +1,44 @@
+"""Which quantities an experiment measures or derives, and on which splits, as its probes and its training say."""
+
+from collections.abc import Collection
+from typing import Any
+
+from lnlab.compile.resolve.choices import Registries
+from lnlab.compile.selection.requested import Questions
+from lnlab.registry import Entry
+from lnlab.specfile.columns import EVALUATED, EVALUATION, RECORDED
+
+
+def splits_of(asked: Questions, *, trained: bool) -> dict[str, tuple[str, ...]]:
+    """Quantity of the curve -> its splits: where any run trains what it records, and what evaluations look at."""
+    looked = {probe.choice["split"] for probe in asked.probes if probe.choice["kind"] == EVALUATION}
+    looked |= {"validation"} if trained else set()
+    found: dict[str, tuple[str, ...]] = {name: ("train",) for name in RECORDED if trained}
+    for name, splits in EVALUATED.items():
+        if there := tuple(split for split in splits if split in looked):
+            found[name] = (*found.get(name, ()), *there)
+    return found
+
+
+def quantities_of(
+    asked: Questions, registries: Registries, curves: Collection[str], *, trained: bool
+) -> list[str] | None:
+    """Every quantity there will be, or None where a probe does not say what it measures.
+
+    What is derived from training is there where any run trains.
+    """
+    kinds = [probe.choice["kind"] for probe in asked.probes if probe.choice["kind"] != EVALUATION]
+    probes = [registries["probe"][kind].facts.quantities for kind in kinds]
+    if any(names is None for names in probes):
+        return None
+    measured = [str(quantity) for each in probes for quantity in each or ()] + list(curves)
+    return measured + [entry.name for entry in _derived(registries) if trained or not entry.facts.trained]
+
+
+def stated(registries: Registries, fact: str) -> dict[str, Any]:
+    """Derived quantity -> a fact of it, of those that state it."""
+    return {entry.name: value for entry in _derived(registries) if (value := getattr(entry.facts, fact))}
+
+
+def _derived(registries: Registries) -> list[Entry[Any]]:
+    return list(registries["quantity"]) if "quantity" in registries else []

@@ -1,0 +1,78 @@
+"""All variants of an experiment, indexed by what stands at each path: which of them does a selection take?"""
+
+from collections.abc import Mapping, Sequence
+
+from lnlab.keys import Json, canonical
+from lnlab.setting import Setting
+from lnlab.specfile.columns import COLUMNS, METHOD, TIMES
+from lnlab.specfile.references import REFERENCE
+from lnlab.specfile.values import matches
+
+Members = frozenset[int]
+
+
+class Variants:
+    """The resolved settings of an experiment, and their methods and ``times``, if they have any (paths like others).
+
+    Each path is read once, however many selections name it.
+    """
+
+    def __init__(
+        self, settings: Sequence[dict[str, Json]], methods: Sequence[Json] = (), times: Sequence[Json] = ()
+    ) -> None:
+        for word, values in ((TIMES, times), (METHOD, methods)):
+            if any(value is not None for value in values):
+                settings = [{word: value, **each} for value, each in zip(values, settings, strict=True)]
+        self.settings = settings
+        self.all: Members = frozenset(range(len(settings)))
+        self._at: dict[str, list[tuple[Json, Members]]] = {}
+        self._mixed: dict[str, Members] = {}
+        self._paths: tuple[str, ...] | None = None
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """Every path of any setting."""
+        if self._paths is None:
+            shapes = {
+                tuple(Setting(setting).paths()) for setting in self.settings[:: max(1, len(self.settings) // 1000)]
+            }
+            self._paths = tuple(sorted({path for shape in shapes for path in shape}))
+        return self._paths
+
+    def has(self, path: str) -> bool:
+        """Whether any setting has something at ``path``."""
+        return path in self.paths or bool(self.at(path))
+
+    def at(self, path: str) -> list[tuple[Json, Members]]:
+        """The distinct values at ``path``, each with the variants that have it; those without one are in none."""
+        if path not in self._at:
+            mixed: list[int] = []
+            groups: dict[Json, tuple[Json, list[int]]] = {}
+            for number, setting in enumerate(self.settings):
+                values = Setting(setting).values(path)
+                if len(values) > 1:
+                    mixed.append(number)
+                for value in values if len(values) == 1 else ():
+                    name = canonical(value) if isinstance(value, dict | list) else (type(value), value)
+                    groups.setdefault(name, (value, []))[1].append(number)
+            self._at[path] = [(value, frozenset(members)) for value, members in groups.values()]
+            self._mixed[path] = frozenset(mixed)
+        return self._at[path]
+
+    def having(self, path: str, wanted: Json) -> Members:
+        """The variants whose value at ``path`` is what is wanted; ``null`` is also where nothing stands.
+
+        One whose stacks disagree has no value, and is not without one either.
+        """
+        there = self.at(path)
+        found = frozenset[int]().union(*(members for value, members in there if matches(value, wanted)))
+        absent = self.all.difference(self._mixed[path], *(members for _, members in there))
+        return found | absent if matches(None, wanted) else found
+
+    def taken(self, selection: Mapping[str, Json]) -> Members:
+        """The variants that a selection takes; a column and a reference say nothing about them."""
+        found = self.all
+        for path, wanted in selection.items():
+            if path not in COLUMNS and path != REFERENCE:
+                found &= self.having(path, wanted)
+        return found

@@ -1,0 +1,60 @@
+"""From a flaw in a setting back to the line of the file, or the argument, that it came from."""
+
+import re
+from dataclasses import dataclass, replace
+
+from lnlab.errors import Problem
+from lnlab.registry import Flaw, Where
+from lnlab.specfile.load import Document
+from lnlab.specfile.scalars import hint
+
+_FOUND = re.compile(r"(?:found \"|called ')([^\"']{1,40})[\"']")
+UNKNOWN = "unknown key"
+
+
+@dataclass(frozen=True)
+class Spot:
+    """Where something was written: a path in the document, or an argument of the command line."""
+
+    path: Where = ()
+    argument: str | None = None
+
+    def below(self, rest: Where) -> "Spot":
+        """A spot inside this one."""
+        return replace(self, path=(*self.path, *rest))
+
+
+def about_key(flaw: Flaw) -> bool:
+    """Whether it is the key that is wrong, not what stands behind it."""
+    return UNKNOWN in flaw.what or "has no parameter" in flaw.what
+
+
+def problem(document: Document, spot: Spot, flaw: Flaw) -> Problem:
+    """The flaw as the user reads it; ``flaw.path`` is printed, ``spot`` says where it is written."""
+    where = spot.argument or document.where(spot.path, key=about_key(flaw))
+    path = flaw.path
+    if path[-1:] == ("kind",) and spot.path not in document.marks:  # a bare word was written
+        path = path[:-1]
+    dotted = ".".join(map(str, path))
+    found = _FOUND.search(flaw.what)
+    remedy = "; ".join(part for part in (flaw.remedy, hint(found[1]) if found else "") if part)
+    return Problem(where, f"{dotted}: {flaw.what}" if dotted else flaw.what, remedy)
+
+
+def problems(document: Document, flaws: list[tuple[Spot, Flaw]]) -> list[tuple[Spot, Problem]]:
+    """The flaws as the user reads them. What aliases repeat is one flaw in one place of the file."""
+    first: dict[tuple[str, str, str], tuple[Spot, Problem]] = {}
+    for spot, flaw in flaws:
+        written = problem(document, spot, flaw)
+        first.setdefault((written.where, flaw.what, flaw.remedy), (spot, written))
+    return list(first.values())
+
+
+def in_order(document: Document, problems: list[tuple[Spot, Problem]]) -> list[Problem]:
+    """Each distinct problem once, in the order of the file; those of the command line last."""
+
+    def rank(item: tuple[Spot, Problem]) -> tuple[bool, int, int]:
+        mark = document.mark(item[0].path)
+        return (item[0].argument is not None, mark.line, mark.column)
+
+    return list(dict.fromkeys(found for _, found in sorted(problems, key=rank)))

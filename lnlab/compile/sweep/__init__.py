@@ -1,0 +1,1 @@
+"""From a base, its profile and its grids to the points of a sweep."""

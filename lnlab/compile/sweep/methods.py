@@ -1,0 +1,47 @@
+"""Methods: names that stand for several settings at once.
+
+``methods: {T-Fixup: {norm: none, init: t_fixup}}`` makes ``T-Fixup`` a value of the axis ``method``: a point that has
+it has all that the name stands for. The name itself is part of no setting, and so of no key.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from lnlab.compile.source_spans import Spot
+from lnlab.errors import nearest
+from lnlab.keys import Json, canonical
+from lnlab.registry import Flaw, Flawed, Where
+
+METHODS = "methods"
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """One path that a value of an axis sets, what it becomes, and where both were written."""
+
+    path: str
+    value: Json
+    key: Spot
+    spot: Spot
+
+
+def methods_of(data: Mapping[str, Json]) -> dict[str, dict[str, Json]]:
+    """The methods of a spec by name, without those that are no mapping: the grammar says so of them."""
+    given = data.get(METHODS)
+    named = given if isinstance(given, dict) else {}
+    return {name: overlay for name, overlay in named.items() if isinstance(overlay, dict)}
+
+
+def meaning(name: Json, data: Mapping[str, Json], spot: Callable[[Where], Spot] = Spot) -> tuple[Effect, ...]:
+    """All that a name stands for; ``spot`` tells where a path of the data was written.
+
+    Raises:
+        Flawed: no method has that name.
+    """
+    known = methods_of(data)
+    if not isinstance(name, str) or name not in known:
+        word = f"'{name}'" if isinstance(name, str) else canonical(name)
+        remedy = nearest(word, known) if known else f"give it a meaning under '{METHODS}:'"
+        raise Flawed(Flaw((), f"no method is called {word}", remedy))
+    spots = {path: spot((METHODS, name, path)) for path in known[name]}
+    return tuple(Effect(path, value, spots[path], spots[path]) for path, value in known[name].items())

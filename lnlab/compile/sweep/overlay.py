@@ -1,0 +1,208 @@
+"""Base, then profile, then ``-s`` from left to right: one draft of the spec that knows where each part was written.
+
+At a path that some grid sweeps, a value pins the axis to itself, and a list is the axis's new values.
+"""
+
+import json
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from lnlab.compile.setting_paths import put
+from lnlab.compile.source_spans import Spot
+from lnlab.compile.sweep.methods import methods_of
+from lnlab.errors import nearest
+from lnlab.keys import Json
+from lnlab.registry import Flaw, Flawed, Where
+from lnlab.setting import split
+from lnlab.specfile.columns import METHOD
+from lnlab.specfile.experiment import REPLACEABLE, SETTING, Experiment
+from lnlab.specfile.load import Document
+from lnlab.specfile.override import Override
+
+Found = list[tuple[Spot, Flaw]]
+EXCEPT = "except"
+_NO_METHOD = Flaw((), f"no grid of the sweep has a {METHOD}", "name settings under 'methods:' and sweep them")
+
+
+@dataclass(frozen=True)
+class Change:
+    """One line of an overlay."""
+
+    path: str
+    value: Json
+    spot: Spot
+    by: str
+
+
+@dataclass
+class Draft:
+    """The spec with its overlays applied.
+
+    Attributes:
+        data: what the file would say with every change written into it; the sweep is not yet pinned.
+        changes: what was applied, in order.
+        pins: swept path -> the change that decides its values.
+        touched: whether there is a profile or an override at all.
+        flaws: what was wrong with the overlays.
+    """
+
+    data: dict[str, Json]
+    changes: list[Change] = field(default_factory=list)
+    pins: dict[str, Change] = field(default_factory=dict)
+    flaws: Found = field(default_factory=list)
+    touched: bool = False
+
+    def spot(self, path: Where) -> Spot:
+        """Where the thing at ``path`` of ``data`` was written."""
+        for change in reversed(self.changes):
+            words = split(change.path)
+            if path[: len(words)] == words:
+                return change.spot.below(path[len(words) :])
+        return Spot(path)
+
+
+def draft(document: Document, profile: str | None, overrides: list[Override]) -> Draft:
+    """The draft of ``document`` under one of its profiles and the overrides; flaws of every profile are found."""
+    made = Draft(dict(document.data), touched=profile is not None or bool(overrides))
+    profiles = document.data.get("profiles") or {}
+    profiles = (
+        {name: lines for name, lines in profiles.items() if isinstance(lines, dict)}
+        if isinstance(profiles, dict)
+        else {}
+    )
+    for name, lines in profiles.items():
+        made.flaws += [found for line in _lines(name, lines) if (found := _misplaced(line))]
+    changes: list[Change] = []
+    if profile is not None:
+        if profile not in profiles:
+            made.flaws.append((Spot(argument=f"--profile {profile}"), no_profile(profile, profiles)))
+        changes += _lines(profile, profiles.get(profile, {}))
+    given = [Change(each.path, each.value, Spot(argument=each.where), each.where) for each in overrides]
+    made.flaws += [found for line in given if (found := _misplaced(line))]
+    _apply(made, [change for change in (*changes, *given) if not _misplaced(change)])
+    return made
+
+
+def no_profile(profile: str, profiles: Collection[str]) -> Flaw:
+    """That a spec with these profiles has none of this name."""
+    if not profiles:
+        return Flaw((), "this spec defines no profiles", "leave out --profile")
+    return Flaw((), f"this spec has no profile '{profile}'", nearest(profile, profiles))
+
+
+def _lines(name: str, lines: dict[str, Json]) -> list[Change]:
+    """A profile's changes, shorter paths first: their order in the file must not matter."""
+    found = [Change(path, value, Spot(("profiles", name, path)), f"profile {name}") for path, value in lines.items()]
+    return sorted(found, key=lambda change: len(split(change.path)))
+
+
+def _misplaced(change: Change) -> tuple[Spot, Flaw] | None:
+    """The flaw of a change that sets what cannot be set."""
+    words = split(change.path)
+    if (words[0] in SETTING and all(words)) or change.path in (*REPLACEABLE, METHOD):
+        return None
+    if words[0] in Experiment.model_fields:
+        what = f"'{change.path}' cannot be changed by a profile or -s"
+        return change.spot, Flaw(
+            (), what, f"what can: {', '.join(REPLACEABLE)} (whole), and paths below {', '.join(SETTING)}"
+        )
+    close = nearest(words[0], [*SETTING, *REPLACEABLE])
+    return change.spot, Flaw((), f"unknown key '{change.path}'", close)
+
+
+def _apply(made: Draft, changes: list[Change]) -> None:
+    """Whole replacements first, so that the axes are known; then settings, pinning where an axis is met."""
+    for change in changes:
+        if change.path in REPLACEABLE:
+            made.data[change.path] = change.value
+            made.changes.append(change)
+    made.data |= {"sweep": _of_lists(made.data["sweep"])} if "sweep" in made.data else {}
+    grids = grids_of(made.data)
+    swept = {path for grid in grids for path in grid}
+    moving = [change for change in changes if change.path not in REPLACEABLE]
+    for change in moving:
+        if change.path in swept:
+            made.pins[change.path] = change
+        if change.path == METHOD:
+            made.flaws += [] if METHOD in swept else [(change.spot, _NO_METHOD)]
+        elif change.path not in swept or not isinstance(change.value, list):
+            _set(made, change)
+    made.flaws += [(change.spot, flaw) for change in moving if (flaw := _without_effect(change, made, grids))]
+
+
+def _of_lists(sweep: Json) -> Json:
+    """The sweep, where an axis with a single word, number or truth value has a list of one."""
+    if not isinstance(sweep, list):
+        return sweep
+    single = (str, int, float)  # a bool is an int
+    return [
+        {axis: [values] if isinstance(values, single) and axis != EXCEPT else values for axis, values in grid.items()}
+        if isinstance(grid, dict)
+        else grid
+        for grid in sweep
+    ]
+
+
+def _set(made: Draft, change: Change) -> None:
+    first = split(change.path)[0]
+    try:
+        made.data[first] = put(made.data.get(first), change.path, change.value)
+        made.changes.append(change)
+    except Flawed as error:
+        made.flaws += [(change.spot, flaw.below(change.path)) for flaw in error.flaws]
+
+
+def grids_of(data: dict[str, Json]) -> list[dict[str, Json]]:
+    """The grids of the sweep that are mappings, without their exceptions."""
+    sweep = data.get("sweep")
+    grids = [grid for grid in sweep if isinstance(grid, dict)] if isinstance(sweep, list) else []
+    return [{path: values for path, values in grid.items() if path != EXCEPT} for grid in grids]
+
+
+def _without_effect(change: Change, made: Draft, grids: list[dict[str, Json]]) -> Flaw | None:
+    """The flaw of a change that every point of the sweep sets again, itself or with what stands above it."""
+    always = [set(grid) | _set_by_methods(grid, made) for grid in grids]
+    found = [path for path in _prefixes(change.path) if grids and all(path in each for each in always)]
+    if not found or any(change.path in grid for grid in grids):
+        return None
+    if any(found[0] in grid for grid in grids):
+        what = f"'{change.path}' has no effect, because every grid of the sweep sets {found[0]} whole"
+        return Flaw((), what, f"set {found[0]}, or write the parameter into the sweep")
+    what = f"'{change.path}' has no effect, because every method of the sweep sets {found[0]}"
+    return Flaw((), what, "change the methods, or leave it out of them")
+
+
+def _set_by_methods(grid: Mapping[str, Json], made: Draft) -> set[str]:
+    """The paths that all methods of a grid set; a pin decides which methods these are."""
+    known = methods_of(made.data)
+    names = made.pins[METHOD].value if METHOD in grid and METHOD in made.pins else grid.get(METHOD)
+    overlays = [known.get(str(name), {}) for name in (names if isinstance(names, list) else [names])]
+    return set.intersection(*map(set, overlays)) if overlays else set()
+
+
+def _prefixes(path: str) -> Iterator[str]:
+    """The path and all that it lies below, the shortest first."""
+    words = split(path)
+    return (".".join(words[:n]) for n in range(1, len(words) + 1))
+
+
+def pin_sentences(made: Draft) -> tuple[str, ...]:
+    """What the overlays did to the axes, for ``lnlab plan``."""
+    sentences = []
+    for path, change in made.pins.items():
+        values = change.value if isinstance(change.value, list) else [change.value]
+        written = list(
+            dict.fromkeys(_short(value) for grid in grids_of(made.data) for value in _listed(grid.get(path)))
+        )
+        new = ", ".join(map(_short, values))
+        verb = "takes the values" if isinstance(change.value, list) else "is pinned to"
+        sentences.append(f"{path} {verb} {new} ({change.by}); the sweep says {', '.join(written)}")
+    return tuple(sentences)
+
+
+def _listed(values: Json) -> list[Json]:
+    return values if isinstance(values, list) else []
+
+
+def _short(value: Json) -> str:
+    return value if isinstance(value, str) else json.dumps(value)

@@ -1,0 +1,63 @@
+"""Arms: the settings of a sweep that differ in nothing but the value that is chosen, and what an arm is at another."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from lnlab.compile.resolve.resolve import Resolver
+from lnlab.compile.setting_paths import put
+from lnlab.compile.sweep.expand import Part
+from lnlab.compile.work import Setting
+from lnlab.keys import Json, canonical
+from lnlab.registry import Flaw
+from lnlab.setting import Setting as Reader
+from lnlab.setting import split
+
+
+@dataclass
+class Arm:
+    """One combination of the other axes.
+
+    Attributes:
+        path: what is chosen.
+        method: the name that the spec gives to its settings, or None.
+        first: the number of its first setting in the sweep.
+        setting: that setting.
+        candidates: each value at ``path`` with the number of the setting that has it.
+    """
+
+    path: str
+    method: Json
+    first: int
+    setting: Setting
+    candidates: list[tuple[Json, int]] = field(default_factory=list)
+
+    def number(self, value: Json) -> int | None:
+        """The number of its setting that has this value; None where the sweep has none."""
+        return next((n for held, n in self.candidates if canonical(held) == canonical(value)), None)
+
+    def at(self, value: Json, resolver: Resolver) -> tuple[Setting | None, list[Flaw]]:
+        """The setting of this arm with another value, or None and what is wrong with it."""
+        return resolver.setting({key: Part(raw, canonical(raw)) for key, raw in self._put(value).items()})
+
+    def _put(self, value: Json) -> Setting:
+        made = self.setting
+        for path in Reader(made).long_forms(self.path):
+            key = split(path)[0]
+            made = {**made, key: put(made[key], path, value)}
+        return made
+
+
+def arms(settings: Sequence[Setting], methods: Sequence[Json], path: str) -> list[Arm]:
+    """The arms of a sweep, in its order; equal parts of its settings are one object, as the resolver gives them."""
+    found: dict[tuple[Json, ...], Arm] = {}
+    for number, (setting, method) in enumerate(zip(settings, methods, strict=True)):
+        arm = found.setdefault(_rest(setting, method, path), Arm(path, method, number, setting))
+        arm.candidates.append((Reader(setting).at(path), number))
+    return list(found.values())
+
+
+def _rest(setting: Setting, method: Json, path: str) -> tuple[Json, ...]:
+    """What a setting is beside its value at ``path``."""
+    paths = {split(long)[0]: long for long in Reader(setting).long_forms(path)}
+    parts = (canonical(put(part, paths[key], None)) if key in paths else id(part) for key, part in setting.items())
+    return (method, *parts)

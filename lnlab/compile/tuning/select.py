@@ -1,0 +1,111 @@
+"""``select`` as a spec writes it -> what is chosen, by which rule, on which seeds, and for which runs."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from lnlab.compile.resolve.choices import Registries, resolve_choice
+from lnlab.compile.source_spans import UNKNOWN
+from lnlab.compile.sweep.overlay import Draft, Found, grids_of
+from lnlab.errors import nearest
+from lnlab.keys import Json
+from lnlab.registry import Choice, Flaw, Flawed
+from lnlab.specfile.columns import COLUMNS, METHOD
+from lnlab.specfile.experiment import Experiment, SelectText
+from lnlab.specfile.read import Reading
+
+SELECT = "select"
+
+
+@dataclass(frozen=True)
+class Choosing:
+    """What ``select`` asks for.
+
+    Attributes:
+        path: the axis whose values are the candidates.
+        rule: the resolved rule that chooses one.
+        numbers: whether the rule can only choose among numbers.
+        seeds: the tuning seeds.
+        of: which runs decide; None: each combination of the other axes for itself.
+        by: axes; one decision for each combination of their values.
+        times: the multiples of what was chosen at which runs are judged.
+    """
+
+    path: str
+    rule: Choice
+    numbers: bool
+    seeds: tuple[int, ...]
+    of: Mapping[str, Json] | None
+    by: tuple[str, ...]
+    times: tuple[float, ...]
+
+    @property
+    def alone(self) -> bool:
+        """Whether each combination of the other axes decides for itself."""
+        return self.of is None and not self.by
+
+
+def choosing(reading: Reading, draft: Draft, registries: Registries) -> tuple[Choosing | None, Found]:
+    """What is chosen, or None, and what is wrong with ``select`` whatever the settings are."""
+    text = reading.experiment.select
+    if text is None:
+        return None, []
+    axes = list(dict.fromkeys(path for grid in grids_of(draft.data) for path in grid))
+    flaws = [*_of_paths(text, axes), *_of_fields(text, axes, reading.experiment)]
+    path, given = next(((p, rule) for p, rule in _rules(text).items() if p in axes and p != METHOD), ("", None))
+    rule: Choice = {}
+    if path:
+        flaws += _not_everywhere(path, draft.data["sweep"])
+        try:
+            rule = resolve_choice(registries["rule"], given)
+        except Flawed as error:
+            flaws += [flaw.below(SELECT, path) for flaw in error.flaws]
+    if flaws:
+        return None, [(draft.spot(flaw.path), flaw) for flaw in flaws]
+    numbers = bool(registries["rule"][rule["kind"]].facts.numbers)
+    times = tuple(dict.fromkeys(int(each) if each.is_integer() else each for each in text.times))
+    return Choosing(path, rule, numbers, text.seeds, text.of, text.by, times), []
+
+
+def _rules(text: SelectText) -> dict[str, Json]:
+    """Path -> rule, as the spec writes it."""
+    return dict(text.model_extra or {})
+
+
+def _of_paths(text: SelectText, axes: list[str]) -> Iterator[Flaw]:
+    """Exactly one axis is chosen."""
+    named = list(_rules(text))
+    if not named:
+        yield Flaw((SELECT,), "no axis is chosen", f"add one: {{{next(iter(axes), 'path')}: best}}")
+    for path in named:
+        if path == METHOD:
+            yield Flaw((SELECT, path), "a method is a name, and no value of a setting", "choose a path of the setting")
+        elif path not in axes:
+            what = f"{UNKNOWN} '{path}': it is no axis of the sweep, whose values would be the candidates"
+            yield Flaw((SELECT, path), what, nearest(path, [*axes, *SelectText.model_fields]))
+    for path in [path for path in named if path in axes][1:]:
+        yield Flaw((SELECT, path), "only one axis can be chosen, and this is the second", "keep one of them")
+
+
+def _of_fields(text: SelectText, axes: list[str], experiment: Experiment) -> Iterator[Flaw]:
+    """The fields beside the path."""
+    if both := sorted(set(text.seeds) & set(experiment.seeds)):
+        what = f"seed {both[0]} chooses, and is judged too"
+        yield Flaw((SELECT, "seeds"), what, "tune on seeds that are not judged")
+    others = [axis for axis in axes if axis not in _rules(text)]
+    for number, axis in enumerate(text.by):
+        if axis not in others:
+            what = "is what is chosen" if axis in axes else "is no axis of the sweep"
+            yield Flaw((SELECT, "by", number), f"'{axis}' {what}", nearest(axis, others))
+    for key in text.of or {}:
+        if key in _rules(text):
+            yield Flaw((SELECT, "of", key), f"'{key}' is what is chosen", "pin the other axes")
+        elif key in COLUMNS:
+            yield Flaw((SELECT, "of", key), f"'{key}' is a column, and runs decide", "name paths of the setting")
+
+
+def _not_everywhere(path: str, sweep: Json) -> Iterator[Flaw]:
+    """Grids without candidates: nobody could say whether their runs have what is chosen."""
+    for number, grid in enumerate(sweep):
+        if isinstance(grid, dict) and path not in grid:
+            what = f"this grid has no '{path}', which is chosen"
+            yield Flaw(("sweep", number), what, f"add its candidates: {{{path}: [value, ...]}}")

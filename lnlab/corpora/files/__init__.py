@@ -1,0 +1,1 @@
+"""How text files are located, downloaded, opened and read."""

@@ -1,0 +1,70 @@
+"""``sentence@label``: text files in Latin-1 with a sentence and its label a line, read strictly.
+
+Latin-1 gives every byte a character, so that nothing fails of itself: what is UTF-8 or UTF-16, or holds bytes that
+Latin-1 has no printable character for, is told from it here.
+"""
+
+import re
+from collections.abc import Sequence
+
+from lnlab.corpora.files.archive import Content
+from lnlab.errors import CorpusError, Problem, nearest
+
+MARK = "@"
+UNPRINTED = re.compile(r"[\x00\x80-\x9f]")
+"""NUL, and the controls above ASCII: no text in Latin-1 has them, and that in UTF-16 or of Windows does."""
+
+
+def labelled_lines(content: Content, names: Sequence[str]) -> list[tuple[str, str]]:
+    r"""The sentences and the names of their labels, parted at the last ``@`` of a line; empty lines are left out.
+
+    Raises:
+        CorpusError: it is not Latin-1, a line has no sentence or no label, the label is none of ``names``, or there is
+            no sentence at all.
+    """
+    lines = latin_1(content).split("\n")
+    rows = [_row(line, content.where, number, names) for number, line in enumerate(lines, start=1) if line.strip()]
+    if not rows:
+        raise CorpusError(Problem(content.where, "has no sentence", "the file is empty: get it again"))
+    return rows
+
+
+def latin_1(content: Content) -> str:
+    """The text of a file in Latin-1.
+
+    Raises:
+        CorpusError: it is in another encoding.
+    """
+    text = content.raw.decode("latin-1")
+    found = UNPRINTED.search(text)
+    if not found and (text.isascii() or not _is_utf_8(content.raw)):
+        return text
+    named = "it is UTF-8" if _is_utf_8(content.raw) and "\0" not in text else _what_stands(text, found)
+    remedy = "convert the file back to Latin-1 (ISO 8859-1), or get it again"
+    raise CorpusError(Problem(content.where, f"is not Latin-1 ({named})", remedy))
+
+
+def _is_utf_8(raw: bytes) -> bool:
+    try:
+        raw.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _what_stands(text: str, found: re.Match[str] | None) -> str:
+    """The first character that is none, and its line."""
+    if found is None:
+        return "its bytes are no text"
+    return f"line {text.count(chr(10), 0, found.start()) + 1} holds the byte 0x{ord(found[0]):02x}"
+
+
+def _row(line: str, where: str, number: int, names: Sequence[str]) -> tuple[str, str]:
+    sentence, mark, label = (part.strip() for part in line.rpartition(MARK))
+    if not mark or not label:
+        raise CorpusError(Problem(where, f"line {number} has no label", f"a line is sentence{MARK}label"))
+    if not sentence:
+        raise CorpusError(Problem(where, f"line {number} has no sentence", f"a line is sentence{MARK}label"))
+    if label not in names:
+        raise CorpusError(Problem(where, f"line {number} has the label '{label}'", nearest(label, names)))
+    return sentence, label

@@ -1,0 +1,78 @@
+"""A corpus from pairs of text files, read once a process as long as the files stay as they are."""
+
+import hashlib
+from collections.abc import Iterable
+from functools import lru_cache
+from pathlib import Path
+
+from lnlab.corpora.corpus import Corpus, Pair, Pairs, corpus_of
+from lnlab.corpora.files.fetch import file_digest
+from lnlab.corpora.files.lines import read_pairs
+from lnlab.keys import digest
+
+Sides = tuple[Path, Path]
+"""The files of the source and of the target language."""
+
+States = tuple[tuple[Path, str], ...]
+"""Files with the digests of what they hold."""
+
+ABSENT = "absent"
+"""The fingerprint of text that is not there: its spec can still be checked."""
+
+
+def parallel_corpus(
+    train: Sides, validation: Sides | None = None, test: Sides | None = None, *, held_out: float = 0.0, joined: str = ""
+) -> Corpus:
+    """Real text, never printed. A split without files is held out of the training pairs.
+
+    A pair is held out by the SHA-256 of its source sentence, so that equal sentences stay in one split and adding
+    lines moves none. ``joined`` marks where a word was split into pieces; the pieces are joined again.
+
+    Raises:
+        CorpusError: a file is damaged, is not UTF-8, or two files differ in their numbers of lines.
+    """
+    files = (train, validation, test)
+    states = tuple(sides and states_of(sides) for sides in files)
+    return _read(states, held_out, joined)
+
+
+def real_corpus(train: Pairs, validation: Pairs, test: Pairs) -> Corpus:
+    """Published or private text, never printed: its licence may forbid it."""
+    return corpus_of(train, validation, test, printable=False)
+
+
+@lru_cache(maxsize=4)
+def _read(states: tuple[States | None, ...], held_out: float, joined: str) -> Corpus:
+    """The digests of the files are part of the argument: a changed file is read anew."""
+    given = [_pairs([path for path, _ in state], joined) if state else None for state in states]
+    train, validation, test = given[0] or [], given[1], given[2]
+    places = [place(source) for source, _ in train]
+    width = held_out * (validation is None)
+    if validation is None:
+        validation = [pair for pair, place in zip(train, places, strict=True) if place < width]
+    until = width + held_out * (test is None)
+    if test is None:
+        test = [pair for pair, place in zip(train, places, strict=True) if width <= place < until]
+    kept = [pair for pair, place in zip(train, places, strict=True) if place >= until]
+    return real_corpus(kept, validation, test)
+
+
+def _pairs(sides: list[Path], joined: str) -> list[Pair]:
+    source, target = sides
+    pairs = read_pairs(source, target)
+    return [(s.replace(joined, ""), t.replace(joined, "")) for s, t in pairs] if joined else pairs
+
+
+def place(sentence: str) -> float:
+    """A number in [0, 1) that the sentence alone decides."""
+    return int.from_bytes(hashlib.sha256(sentence.encode()).digest()[:6]) / 2**48
+
+
+def states_of(paths: Iterable[Path]) -> States:
+    """The files as they are now: an argument by which what was read of them can be kept until they change."""
+    return tuple((path, file_digest(path)) for path in paths)
+
+
+def content_of(paths: list[Path] | None) -> str:
+    """The fingerprint of files by their content."""
+    return ABSENT if paths is None else digest([file_digest(path) for path in paths])

@@ -1,0 +1,1 @@
+"""Tokenizers: from sentences to tokens and back."""

@@ -1,0 +1,101 @@
+"""WordPiece: a word is read from its left as the longest pieces that a vocabulary has, those within it marked ``##``.
+
+Text is normalized as by BERT's basic tokenizer: control characters go, Chinese characters stand alone, letters are
+lowered and lose their accents, and every mark of punctuation is a word. A word that cannot be read so, or has more than
+100 characters, is unknown as a whole.
+
+Source: Wu et al. 2016, Google's neural machine translation system; Devlin et al. 2019, BERT, ``tokenization.py``.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+
+from tokenizers import Tokenizer as Model
+from tokenizers import decoders, models, normalizers, pre_tokenizers, trainers
+
+from lnlab.corpora.vocabulary.tokenizers import BOS, EOS, SPECIAL, UNK, Tokenizer, tokenizers
+
+WITHIN = "##"
+LONGEST = 100
+"""Characters of a word that is read in pieces."""
+
+
+class WordPieces:
+    """The greedy reading of words by a vocabulary.
+
+    Attributes:
+        words: every piece with its token.
+        marks: the tokens that begin and end a sentence.
+    """
+
+    def __init__(
+        self, words: Mapping[str, int], special: Sequence[str], unknown: str, marks: tuple[int, int], *, lowercase: bool
+    ) -> None:
+        self.words, self.marks = dict(words), marks
+        reading = models.WordPiece(
+            self.words, unk_token=unknown, max_input_chars_per_word=LONGEST, continuing_subword_prefix=WITHIN
+        )
+        self._model = Model(reading)
+        self._model.normalizer = normalized(lowercase=lowercase)
+        self._model.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+        self._model.decoder = decoders.WordPiece(prefix=WITHIN, cleanup=False)
+        self._model.add_special_tokens(list(special))
+        self._model.encode_special_tokens = True  # or else a text that says "[SEP]" would end there
+
+    def encode(self, texts: Sequence[str]) -> list[list[int]]:
+        """The tokens of each text, without begin and end marks."""
+        return [encoded.ids for encoded in self._model.encode_batch_fast(list(texts), add_special_tokens=False)]
+
+    def decode(self, tokens: Sequence[int]) -> str:
+        """The text of tokens, its words parted by spaces; special ones are left out."""
+        text: str = self._model.decode(list(tokens))
+        return text
+
+
+@tokenizers.register("wordpiece")
+def wordpiece(texts: Iterable[str], size: int, *, lowercase: bool = True) -> Tokenizer:
+    """``the longest piece first``: WordPiece, learned from the text by merging pairs (Schuster and Nakajima, 2012).
+
+    The pieces are learned as the library ``tokenizers`` does it, which merges the most frequent pair; Schuster and
+    Nakajima merge the one that makes the text likeliest. ``size`` is the most tokens there may be, the four special
+    ones included. Every character has two pieces, for the beginning of a word and for within it; words with characters
+    that do not fit are unknown.
+    """
+    words = _words(texts, lowercase=lowercase)
+    alphabet = _alphabet(words, (size - len(SPECIAL)) // 2)
+    known = set(alphabet)
+    read = [word for word in words if known.issuperset(word)]
+    return WordPieces(_pieces(read, alphabet, size), SPECIAL, SPECIAL[UNK], (BOS, EOS), lowercase=lowercase)
+
+
+def normalized(*, lowercase: bool) -> normalizers.Normalizer:
+    """What BERT makes of characters; a cased vocabulary keeps letters and accents."""
+    return normalizers.BertNormalizer(
+        clean_text=True, handle_chinese_chars=True, strip_accents=lowercase, lowercase=lowercase
+    )
+
+
+def _words(texts: Iterable[str], *, lowercase: bool) -> list[str]:
+    text = normalized(lowercase=lowercase).normalize_str(" ".join(texts))
+    return [word for word, _ in pre_tokenizers.BertPreTokenizer().pre_tokenize_str(text)]
+
+
+def _alphabet(words: Sequence[str], room: int) -> list[str]:
+    """The most frequent characters, as many as there is room for; equally frequent ones by their code."""
+    counts = Counter("".join(words))
+    return sorted(sorted(counts), key=counts.__getitem__, reverse=True)[:room]
+
+
+def _pieces(words: Sequence[str], alphabet: Sequence[str], size: int) -> dict[str, int]:
+    """Every piece with its token.
+
+    The trainer would number the characters within words in the order of a hash table, on which merges then depend. It
+    is given them in order, as words of its own that it must keep.
+    """
+    model = Model(models.WordPiece(unk_token=SPECIAL[UNK]))
+    model.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    given = [*SPECIAL, *alphabet, *(WITHIN + letter for letter in alphabet)]
+    trainer = trainers.WordPieceTrainer(vocab_size=size, special_tokens=given, show_progress=False)
+    model.train_from_iterator([" ".join(words)], trainer)
+    found: dict[str, int] = model.get_vocab()
+    return found

@@ -1,0 +1,1 @@
+"""What several probes share; no probe stands here."""

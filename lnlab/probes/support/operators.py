@@ -1,0 +1,70 @@
+"""The curvature of the loss at a state, as operators: the Hessian, the GGN, their difference, in Adam's coordinates."""
+
+from collections.abc import Mapping, Sequence
+from typing import Literal
+
+from torch import Tensor
+
+from lnlab.curvature.difference import Difference
+from lnlab.curvature.ggn import ggn
+from lnlab.curvature.hessian import hessian
+from lnlab.curvature.operators import Operator
+from lnlab.curvature.precision import doubled
+from lnlab.curvature.preconditioned import Preconditioned, adam_diagonal
+from lnlab.probes.probe import State
+from lnlab.probes.rounding import noise, second_moment_roots, without_noise
+from lnlab.probes.support.scopes import Scope, parameters_of
+from lnlab.probes.support.training_state import there
+from lnlab.tasks.task import Batch
+
+Kind = Literal[
+    "hessian",
+    "ggn",
+    "hessian_minus_ggn",
+    "preconditioned_hessian",
+    "preconditioned_ggn",
+    "preconditioned_hessian_minus_ggn",
+]
+PARTS: Mapping[str, int] = {"hessian": 1, "ggn": 1, "hessian_minus_ggn": 2}
+PRODUCT, ANEW = 7, 11
+"""Forward-equivalents of one product through a kept graph, 2.4 gradients of 3, and with it made anew, 3.7."""
+
+
+def plain(kind: Kind) -> str:
+    """The operator before any change of coordinates."""
+    return kind.removeprefix("preconditioned_")
+
+
+def passes(kind: Kind, products: int, *, keep: bool = True) -> float:
+    """Forward-equivalents of so many products with a batch, and of the graph."""
+    return float(PARTS[plain(kind)] * ((PRODUCT if keep else ANEW) * products + 6))
+
+
+def operator_at(
+    state: State, kind: Kind, scope: Scope, batches: Sequence[Batch], *, double: bool, keep: bool
+) -> Operator:
+    """The operator of the mean loss over ``batches`` on a scope, with Adam's v as the optimizer has it.
+
+    Raises:
+        ValueError: what ``Sharded`` and ``Preconditioned`` refuse.
+        LabError: a scope without parameters, or Adam's coordinates where nothing trains.
+    """
+    chosen = parameters_of(state.model, scope)
+    model, mine = doubled(state.model, chosen) if double else (state.model, chosen)
+    makers = [make for name, make in (("hessian", hessian), ("ggn", ggn)) if name in plain(kind)]
+    made = [make(model, state.task.loss, batches, mine, keep=keep) for make in makers]
+    found: Operator = Difference(*made) if len(made) > 1 else made[0]
+    if not kind.startswith("preconditioned"):
+        return found
+    return Preconditioned(found, diagonal_at(state, chosen))
+
+
+def diagonal_at(state: State, chosen: Sequence[Tensor]) -> Tensor:
+    """P of the optimizer, (entries of the parameters,), 0 where there has been no gradient above its rounding noise.
+
+    Raises:
+        ValueError: the optimizer has no second moments of a parameter.
+        LabError: nothing trains.
+    """
+    diagonal = adam_diagonal(there(state.optimizer, "an optimizer"), chosen)
+    return without_noise(diagonal, state, chosen, noise(state.model, second_moment_roots(state)))

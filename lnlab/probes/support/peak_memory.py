@@ -1,0 +1,133 @@
+"""What a probe of curvature holds in memory at its peak, reckoned before it is run.
+
+    a graph    = 3 V + SLACK Σ_stacks (d + Σ_layers ((12 d + 3 h l) A + 4 d + 2 d_ff))
+    graphs     = bytes * tokens of a batch * (one of every batch and operator, or one alone, and the rows together)
+    vectors    = 8 n * (draws together * (steps + WORKING) + MORE)
+
+with V rows of logits (none where a sentence has one answer), h heads, A attentions of a layer, l tokens of a sentence,
+n coordinates of the scope. The numbers of a graph are those that autograd saves a token for a second backward pass
+through Post-LN with LayerNorm, counted: exact but for masks, and the same for the Hessian and the GGN. Other norms,
+placements and attentions save from 0.87 to 1.6 times as much, and SLACK stands in their middle. A row on its way
+through a graph takes about as much again: every activation gathers a gradient that waits for its turn. Before there is
+a row, the second look at a loss holds a forward pass, which is less. What is reckoned was 0.85 to 1.48 of what a
+process grew by, at 30 MB to 1.3 GB (``tests/benchmarks/curvature_memory.py``).
+"""
+
+from collections.abc import Mapping
+
+from lnlab.compile.cost.cost import Load
+from lnlab.compile.setting_paths import stacks_of
+from lnlab.curvature.operators import SMALL, TOGETHER
+from lnlab.curvature.spectrum import DENSE_BELOW
+from lnlab.nn.size import LENGTH
+from lnlab.probes.support.scopes import Scope
+
+LOGITS = 3
+SLACK = 1.15
+WORKING = 10
+"""Vectors of float64 beside the basis: the last two, the product, and what becomes of it."""
+VECTORS = 2**31
+"""Bytes: as many draws advance together as hold their vectors in them, and share the passes."""
+
+
+def together(draws: int, steps: int, size: int) -> int:
+    """How many draws share their passes, so that their vectors take no more than ``VECTORS``."""
+    return min(draws, max(1, VECTORS // (8 * steps * size)))
+
+
+def through(size: int, rows: int, *, basis: bool) -> int:
+    """How many rows go through a graph at once: all columns of a matrix that is small are rows, whatever the draws."""
+    if basis and size < DENSE_BELOW:
+        return min(size, TOGETHER)
+    return min(rows, TOGETHER) if size < SMALL else 1
+
+
+def held(
+    load: Load,
+    operators: int,
+    scope: Scope,
+    *,
+    batches: int,
+    keep: bool,
+    double: bool,
+    steps: int,
+    draws: int = 1,
+    basis: bool = True,
+    more: int = 0,
+) -> int:
+    """Bytes beside the state.
+
+    Args:
+        load: the model and a batch.
+        operators: that have a graph of each batch.
+        scope: whose coordinates vectors have.
+        batches: of one operator.
+        keep: whether the graphs of all batches are held, or each is made anew for each product.
+        double: whether products are in float64.
+        steps: of Lanczos.
+        draws: start vectors.
+        basis: whether every vector is kept, and a small matrix is made whole.
+        more: further vectors in float64.
+    """
+    size, number = coordinates(load, scope), 8 if double else load.number
+    rows = together(draws, steps, size)
+    graphs = operators * batches if keep else 1
+    vectors = 8 * size * (rows * ((steps if basis else 0) + WORKING) + more)
+    twin = number * load.parameters if number != load.number else 0
+    return number * load.tokens * graph(load) * (graphs + through(size, rows, basis=basis)) + vectors + twin
+
+
+def graph(load: Load) -> int:
+    """Numbers a token that the graph of a gradient keeps."""
+    model = load.setting["model"]
+    width, inner = _shape(load)
+    products = 3 * int(model.get("heads") or 1) * _length(load)
+    layers = 0
+    for stack in stacks_of(load.setting):
+        count, attentions = _layers(load, stack)
+        layers += width + count * ((12 * width + products) * attentions + 4 * width + 2 * inner)
+    return int(SLACK * layers) + LOGITS * _rows(load)
+
+
+def coordinates(load: Load, scope: Scope) -> int:
+    """Elements of a scope: of its matrices; norms are small, and what is in no layer is of the tables."""
+    width, inner = _shape(load)
+    shapes = [_layers(load, stack) for stack in stacks_of(load.setting)]
+    attention = 4 * width * (width + 1) * sum(count * attentions for count, attentions in shapes)
+    feed_forward = (2 * width * inner + width + inner) * sum(count for count, _ in shapes)
+    norms = 2 * width * sum(count * (attentions + 1) for count, attentions in shapes)
+    tables = load.parameters - attention - feed_forward - norms
+    sizes: Mapping[str, int] = {
+        "all": load.parameters,
+        "embeddings": tables,
+        "without_embeddings": load.parameters - tables,
+        "attention": attention,
+        "attention_qk": attention // 2,
+        "attention_vo": attention // 2,
+        "feed_forward": feed_forward,
+        "norms": norms,
+    }
+    return max(1, sizes[scope])
+
+
+def _shape(load: Load) -> tuple[int, int]:
+    """d_model and d_ff; 0 where a model has none."""
+    model = load.setting["model"]
+    return int(model.get("d_model") or 0), int(model.get("d_ff") or 0)
+
+
+def _layers(load: Load, stack: str) -> tuple[int, int]:
+    """Layers of a stack, and attentions in each."""
+    return int(load.setting[stack]["layers"]), 2 if load.setting[stack].get("cross_attention") else 1
+
+
+def _rows(load: Load) -> int:
+    """Logits of a token."""
+    task = load.setting["task"]
+    return 0 if task.get("classes") else int(task.get("vocabulary") or 0)
+
+
+def _length(load: Load) -> int:
+    """Tokens of a sentence, padding included, where a task says how many sentences its batches have."""
+    sentences = load.setting["task"].get("sentences") or load.setting["task"].get("batch_sentences")
+    return load.tokens // int(sentences) if sentences else LENGTH

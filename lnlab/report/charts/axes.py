@@ -1,0 +1,121 @@
+"""Axes with round ticks, chosen here and not in the browser, so that page, file and notebook show the same ones."""
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import altair as alt
+
+from lnlab.report.words.wording import number
+
+_STEPS = (
+    (1,),
+    (1, 2, 5),
+    (1, 2, 3, 5, 7),
+    (1, 1.5, 2, 3, 4, 5, 6, 7, 8),
+    tuple(n / 4 for n in range(4, 40)),
+    tuple(n / 10 for n in range(10, 100)),
+    tuple(n / 20 for n in range(20, 200)),
+)
+_LEAST = 1e-300  # below it numbers lose their digits
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One positional axis: its title with unit, what it spans, and where it is ticked."""
+
+    title: str
+    domain: tuple[float, float]
+    ticks: tuple[float, ...]
+    log: bool = False
+
+    @property
+    def scale(self) -> alt.Scale:
+        """The scale in Altair's words."""
+        if self.log:
+            return alt.Scale(type="log", domain=list(self.domain), nice=False)
+        return alt.Scale(type="linear", domain=list(self.domain), nice=False, zero=False)
+
+    @property
+    def axis(self) -> alt.Axis:
+        """The axis in Altair's words; ticks are written as short as they can be, far decades as powers of ten."""
+        if (
+            not self.log
+            and max(map(abs, self.ticks), default=0) >= 10
+            and all(tick == round(tick) for tick in self.ticks)
+        ):
+            return alt.Axis(title=self.title, values=list(self.ticks), format="d")  # the others would write 2e+2
+        if not self.log or all(1e-5 < tick < 1e6 for tick in self.ticks):
+            return alt.Axis(title=self.title, values=list(self.ticks), format="~g")
+        return alt.Axis(title=self.title, values=list(self.ticks), labelExpr=_written(self.ticks))
+
+
+def _written(ticks: Iterable[float]) -> str:
+    """A Vega expression that writes each tick, a far one as ``10⁷`` or ``2 × 10⁷``."""
+    words = {t: f"{t:g}" if 1e-4 <= t < 1e6 else number(t).replace(".00", "").removeprefix("1 × ") for t in ticks}
+    cases = "".join(f"datum.value === {t!r} ? '{word}' : " for t, word in words.items())
+    return f"{cases}''"
+
+
+def logarithmic(title: str, values: Iterable[float]) -> Axis:
+    """An axis over positive values with room at both ends: the roundest ticks of which there are at least three.
+
+    Raises:
+        ValueError: a value is not positive, or there is none.
+    """
+    found = list(values)
+    if not found or min(found) <= 0:
+        raise ValueError("a logarithmic axis needs positive values")
+    low, high = math.log10(min(found)), math.log10(max(found))
+    room = max(0.06 * (high - low), 0.05)
+    low, high = max(low - room, -307.0), min(high + room, 308.0)
+    every = max(1, math.ceil((high - low) / 10))
+    decades = [d for d in range(math.floor(low), math.ceil(high) + 1) if d % every == 0]
+    for steps in _STEPS:
+        ticks = [s * 10.0**d for d in decades for s in steps if low <= math.log10(s) + d <= high]
+        if len(ticks) >= 3:
+            break
+    return Axis(title, (10**low, 10**high), tuple(float(f"{t:.6g}") for t in ticks), log=True)
+
+
+def linear(title: str, values: Iterable[float]) -> Axis:
+    """An axis over any finite values, with about six round ticks.
+
+    Raises:
+        ValueError: there is no value.
+    """
+    found = list(values)
+    if not found:
+        raise ValueError("an axis needs values")
+    low, high = min(found), max(found)
+    span = max((high - low) or abs(high) or 1.0, _LEAST)
+    low, high = low - 0.05 * span, high + 0.05 * span
+    rough = (high - low) / 6
+    power = 10.0 ** math.floor(math.log10(rough))
+    step = next(s * power for s in (1, 2, 5, 10) if s * power >= rough)
+    ticks = [n * step for n in range(math.ceil(low / step), math.floor(high / step) + 1)]
+    return Axis(title, (low, high), tuple(float(f"{t:.12g}") for t in ticks))
+
+
+def levels(title: str, values: Iterable[float], *, log: bool = False, room: float = 0.02) -> Axis:
+    """An axis ticked where there are data (layers, sizes), thinned to twelve ticks.
+
+    Args:
+        title: with unit.
+        values: where there are data.
+        log: whether the axis is logarithmic.
+        room: free space at the right end, as a share of the span.
+
+    Raises:
+        ValueError: there is no value.
+    """
+    found = sorted(set(values))
+    if not found:
+        raise ValueError("an axis needs values")
+    ticks = tuple(found[:: math.ceil(len(found) / 12)])
+    low, high = found[0], found[-1]
+    if log:
+        span = math.log(high / low) or 1.0
+        return Axis(title, (low * math.exp(-0.04 * span), high * math.exp(room * span)), ticks, log=True)
+    span = (high - low) or 1.0
+    return Axis(title, (low - 0.02 * span, high + room * span), ticks)

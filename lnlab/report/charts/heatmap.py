@@ -1,0 +1,68 @@
+"""The shape of a heat map: rows below each other, columns beside each other, one panel a variant, one colour scale.
+
+The scale is even to the eye, so that equal differences look equal, and dark is much.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import altair as alt
+
+from lnlab.keys import Json
+from lnlab.report.charts.theme import HEAT, THEME
+
+WIDTH, GAP, COLUMNS = 780, 28, 3
+
+
+@dataclass(frozen=True)
+class Places:
+    """One direction of a heat map: its title, and how many places there are from ``first`` on."""
+
+    title: str
+    first: int
+    last: int
+
+    @property
+    def scale(self) -> alt.Scale:
+        """A band for each place, without gaps."""
+        return alt.Scale(domain=list(range(self.first, self.last + 1)), padding=0)
+
+    @property
+    def ticks(self) -> list[int]:
+        """About six round places."""
+        every = next(n for n in (1, 2, 3, 4, 6, 12, 24, 48, 96) if (self.last - self.first) / n <= 8)
+        return [n for n in range(self.first, self.last + 1) if n % every == 0]
+
+
+def heat(panels: Sequence[str], across: Places, down: Places, title: str, top: float) -> dict[str, Json]:
+    """Squares coloured by ``estimate``, column ``x`` and row ``line``, from 0 to ``top``; rows count downwards.
+
+    ``points`` holds ``panel series line x estimate low high n``.
+    """
+    side = (WIDTH - GAP * (COLUMNS - 1) - 60) // COLUMNS
+    legend = alt.Legend(
+        title=title, titleFontWeight="normal", titleFontSize=13, gradientLength=240, tickCount=4, offset=14
+    )
+    stops = [top * n / (len(HEAT) - 1) for n in range(len(HEAT))]
+    colour = alt.Scale(range=list(HEAT), domain=stops, interpolate="lab")
+    base = alt.Chart(alt.NamedData("points")).mark_rect()
+    cells = base.encode(
+        x=alt.X("x:O", scale=across.scale, axis=_axis(across)),
+        y=alt.Y("line:O", scale=down.scale, axis=_axis(down)),
+        color=alt.Color("estimate:Q", scale=colour, legend=legend),
+        tooltip=_tips(across, down),
+    ).properties(width=side, height=side)
+    header = alt.Header(labelAnchor="start", labelPadding=30)
+    facet = alt.Facet("panel:N", sort=list(panels), title=None, header=header)
+    spec: dict[str, Json] = cells.facet(facet, columns=COLUMNS, spacing=GAP).to_dict()
+    return {**spec, "config": dict(THEME), "usermeta": {"square": True}}
+
+
+def _axis(places: Places) -> alt.Axis:
+    return alt.Axis(title=places.title, values=places.ticks, labelAngle=0, grid=False)
+
+
+def _tips(across: Places, down: Places) -> list[alt.Tooltip]:
+    at = [alt.Tooltip("panel:N", title="of"), alt.Tooltip("line:O", title=down.title)]
+    at.append(alt.Tooltip("x:O", title=across.title))
+    return at + [alt.Tooltip(f"{name}:Q", title=name, format=".3~r") for name in ("estimate", "low", "high", "n")]

@@ -1,0 +1,79 @@
+"""The shape of histograms over steps: steps to the right, magnitudes upwards in powers of ten, dark is much.
+
+A panel a variant on one scale of colours; the median of each step is a dot with a line through it.
+"""
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+
+import altair as alt
+
+from lnlab.keys import Json
+from lnlab.report.charts.theme import HEAT, THEME
+from lnlab.report.words.wording import number, printable
+
+WIDTH, HEIGHT, GAP, COLUMNS = 780, 280, 28, 3
+MEDIAN = "#D55E00"
+
+
+def ridges(
+    panels: Sequence[str], title: str, rows: tuple[int, int], octaves: int, top: float, medians: Mapping[str, float]
+) -> dict[str, Json]:
+    """Cells of ``points``: column ``x``, row ``line`` from 2^(octaves line) on, shaded by ``estimate`` up to ``top``.
+
+    Args:
+        panels: in order.
+        title: of the magnitudes, with their unit.
+        rows: the first and the last.
+        octaves: in a row.
+        top: the largest share.
+        medians: by ``panel|x``, for each a magnitude as a power of two.
+    """
+    stops = [top * n / (len(HEAT) - 1) for n in range(len(HEAT))]
+    legend = alt.Legend(
+        title="share of the elements", titleFontWeight="normal", titleFontSize=13, gradientLength=240, tickCount=4,
+        format="~%", offset=14,
+    )  # fmt: skip
+    colour = alt.Color("estimate:Q", scale=alt.Scale(range=list(HEAT), domain=stops, interpolate="lab"), legend=legend)
+    across = alt.X(
+        "x:O", axis=alt.Axis(title="update", labelAngle=0, labelOverlap=True, grid=False), scale=alt.Scale(padding=0)
+    )
+    up = alt.Scale(domain=[rows[0], rows[1] + 1], nice=False, zero=False)
+    base = alt.Chart().encode(x=across)
+    tips = [alt.Tooltip("panel:N", title="of"), alt.Tooltip("x:O", title="update")]
+    tips += [alt.Tooltip(f"{name}:Q", title=name, format=".3~r") for name in ("estimate", "low", "high", "n")]
+    cells = base.transform_calculate(end="datum.line + 1").mark_rect()
+    cells = cells.encode(
+        y=alt.Y("line:Q", scale=up, axis=_magnitudes(title, rows, octaves)), y2="end:Q", color=colour, tooltip=tips
+    )
+    places = {printable(key): value / octaves for key, value in medians.items()}
+    found = json.dumps(places, ensure_ascii=False, sort_keys=True)
+    told = (
+        base.transform_aggregate(groupby=["panel", "x"])
+        .transform_calculate(median=f"({found})[datum.panel + '|' + datum.x]")
+        .transform_filter("isValid(datum.median)")
+        .encode(y=alt.Y("median:Q", scale=up))
+    )
+    line = told.mark_line(color=MEDIAN, strokeWidth=1.6, clip=True)
+    dots = told.mark_point(color=MEDIAN, size=22, clip=True)
+    many = min(max(len(panels), 1), COLUMNS)
+    width = (WIDTH - GAP * (many - 1) - 60) // many
+    each = alt.layer(cells, line, dots).properties(width=width, height=HEIGHT, data=alt.NamedData("points"))
+    header = alt.Header(labelAnchor="start", labelPadding=30)
+    facet = alt.Facet("panel:N", sort=list(panels), title=None, header=header)
+    spec: dict[str, Json] = each.facet(facet, columns=COLUMNS, spacing=GAP).to_dict()
+    return {**spec, "config": dict(THEME)}
+
+
+def _magnitudes(title: str, rows: tuple[int, int], octaves: int) -> alt.Axis:
+    """Ticks at about six powers of ten."""
+    low, high = (octaves * row * math.log10(2) for row in (rows[0], rows[1] + 1))
+    every = max(1, math.ceil((high - low) / 6))
+    powers = [k for k in range(math.ceil(low), math.floor(high) + 1) if k % every == 0]
+    places = {k / math.log10(2) / octaves: k for k in powers}
+    words = {
+        place: f"{10.0**k:g}" if -4 <= k < 6 else number(10.0**k).removeprefix("1.00 × ") for place, k in places.items()
+    }
+    cases = "".join(f"datum.value === {place!r} ? '{word}' : " for place, word in words.items())
+    return alt.Axis(title=f"{title} (log scale)", values=list(places), labelExpr=f"{cases}''", grid=False)

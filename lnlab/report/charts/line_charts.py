@@ -1,0 +1,167 @@
+"""The shapes of drawings: names and axes in, Vega-Lite out. What is drawn is read from named data sets."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import altair as alt
+
+from lnlab.keys import Json
+from lnlab.report.charts.axes import Axis
+from lnlab.report.charts.theme import DASHES, INK, QUIET, REGION, THEME, Look
+
+WIDTH, HEIGHT = 780, 350
+_THREE, _SHORTEST = ".3~r", "~r"
+
+
+def profile(
+    panels: Sequence[str], x: Axis, y: Axis, look: Look, laws: Sequence[Mapping[str, Json]] = ()
+) -> dict[str, Json]:
+    """Lines with a band, one a series, over ordered positions; side by side where there are several ``panels``.
+
+    ``points`` holds ``panel series line x estimate low high n``; ``laws``, drawn in every panel, as in ``sizes``.
+    """
+    base = _coloured(None if len(panels) > 1 else "points", x, look)
+    drawn = (*_laws(laws, x, y), _band(base, y), _line(base, look), _marks(base, x, y, look))
+    return _side_by_side(panels, alt.layer(*drawn))
+
+
+def densities(panels: Sequence[str], x: Axis, y: Axis, look: Look) -> dict[str, Json]:
+    """Outlines of histograms with a band, one a series, side by side where there are several ``panels``.
+
+    ``points`` as in ``profile``, x in the middle of each bin; bins are equally wide on the axis.
+    """
+    legend = _legend(look, strokes=True)
+    base = alt.Chart(_data(None if len(panels) > 1 else "points")).encode(x=_x("x", x), color=_colour(look, legend))
+    band = base.mark_area(opacity=0.18, interpolate="step", clip=True).encode(y=_y("low", y), y2="high:Q")
+    dashes = alt.Scale(domain=list(look.series), range=[list(dash) for dash in look.dashes])
+    line = base.mark_line(interpolate="step").encode(
+        y=_y("estimate", y),
+        strokeDash=alt.StrokeDash("series:N", scale=dashes, legend=legend),
+        tooltip=_tips(x, "estimate", "low", "high", "n"),
+    )
+    return _side_by_side(panels, alt.layer(band, line))
+
+
+def _side_by_side(panels: Sequence[str], layers: Any) -> dict[str, Json]:
+    """Each panel has its share of ``points``; a layer with data of its own would have all of them in every panel."""
+    if len(panels) < 2:
+        return _finish(layers.properties(width=WIDTH, height=HEIGHT))
+    each = layers.properties(width=(WIDTH - 80) // min(len(panels), 3), height=HEIGHT, data=alt.NamedData("points"))
+    header = alt.Header(labelAnchor="start")
+    return _finish(each.facet(alt.Facet("panel:N", sort=list(panels), title=None, header=header), columns=3))
+
+
+def sizes(x: Axis, y: Axis, look: Look, laws: Sequence[Mapping[str, Json]]) -> dict[str, Json]:
+    """Means with intervals over sizes, single seeds as faint dots, reference laws as thin grey lines.
+
+    ``points`` as in ``profile``, ``seeds`` holds ``panel series line x seed value``, ``laws`` holds ``law label x y
+    last``.
+    """
+    base = _coloured("points", x, look)
+    bars = base.mark_rule(strokeWidth=2).encode(y=_y("low", y), y2="high:Q")
+    dots = _coloured("seeds", x, look).mark_point(size=16, opacity=0.35)
+    single = dots.encode(y=_y("value", y), tooltip=_tips(x, "seed", "value"))
+    layers = [*_laws(laws, x, y), single, _line(base, look), bars, _marks(base, x, y, look)]
+    return _finish(alt.layer(*layers).properties(width=WIDTH, height=HEIGHT))
+
+
+def fits(x: Axis, y: Axis, look: Look, curves: Sequence[Mapping[str, Json]], laws: Sequence[str]) -> dict[str, Json]:
+    """Means with intervals, and through them each law as fitted to a series: a thin line in its colour, dashed by law.
+
+    ``points`` as in ``profile``, ``curves`` holds ``series law x y``.
+    """
+    base = _coloured("points", x, look)
+    bars = base.mark_rule(strokeWidth=2).encode(y=_y("low", y), y2="high:Q")
+    key = alt.Legend(symbolType="stroke", symbolStrokeWidth=1.4, symbolSize=400, columns=2)
+    dashes = alt.Scale(domain=list(laws), range=[list(dash) for dash in DASHES[: len(laws)]])
+    thin = alt.Chart(alt.InlineData(list(curves))).encode(
+        x=_x("x", x),
+        y=_y("y", y),
+        color=_colour(look, _legend(look)),
+        strokeDash=alt.StrokeDash("law:N", scale=dashes, legend=key),
+    )
+    layers = [thin.mark_line(strokeWidth=1.2, clip=True), bars, _marks(base, x, y, look)]
+    return _finish(alt.layer(*layers).properties(width=WIDTH, height=HEIGHT))
+
+
+def forest(names: Sequence[str], x: Axis) -> dict[str, Json]:
+    """One row a claim: its seeds as dots, its interval as a bar, the declared region behind them.
+
+    ``points`` holds ``series estimate low high from to``, ``seeds`` holds ``series seed value``.
+    """
+    labels = alt.Axis(title=None, labelLimit=220, grid=False, domain=False, ticks=False, labelFontSize=12)
+    row = alt.Y("series:N", sort=list(names), axis=labels)
+    base, dots = (alt.Chart(alt.NamedData(name)).encode(y=row) for name in ("points", "seeds"))
+    region = base.mark_bar(color=REGION, height=20).encode(x=_x("from", x), x2="to:Q")
+    single = dots.mark_point(color=QUIET, size=22, opacity=0.5).encode(x=_x("value", x), tooltip=_tips(None, "value"))
+    bars = base.mark_rule(strokeWidth=2.4, color=INK).encode(x=_x("low", x), x2="high:Q")
+    ends = _tips(None, "estimate", "low", "high")
+    means = base.mark_point(color=INK, shape="diamond", size=80).encode(x=_x("estimate", x), tooltip=ends)
+    return _finish(alt.layer(region, single, bars, means).properties(width=WIDTH - 200, height=30 * len(names)))
+
+
+def _data(name: str | None) -> Any:
+    """A named data set; None for that of the panels."""
+    return alt.Undefined if name is None else alt.NamedData(name)
+
+
+def _coloured(data: str | None, x: Axis, look: Look) -> Any:
+    return alt.Chart(_data(data)).encode(x=_x("x", x), color=_colour(look, _legend(look)))
+
+
+def _colour(look: Look, legend: alt.Legend | None) -> alt.Color:
+    scale = alt.Scale(domain=list(look.series), range=list(look.colours))
+    return alt.Color("series:N", scale=scale, legend=legend)
+
+
+def _legend(look: Look, *, strokes: bool = False) -> alt.Legend | None:
+    """Marks, or with ``strokes`` lines that show their dashes; nothing where there is one series."""
+    if len(look.series) < 2:
+        return None
+    symbol = (
+        {"symbolType": "stroke", "symbolStrokeWidth": 2, "symbolSize": 500} if strokes else {"symbolStrokeWidth": 0}
+    )
+    return alt.Legend(columns=3 if len(look.series) == 3 else 2, symbolOpacity=1, **symbol)
+
+
+def _x(field: str, x: Axis) -> alt.X:
+    return alt.X(f"{field}:Q", scale=x.scale, axis=x.axis)
+
+
+def _y(field: str, y: Axis) -> alt.Y:
+    return alt.Y(f"{field}:Q", scale=y.scale, axis=y.axis)
+
+
+def _band(base: Any, y: Axis) -> Any:
+    return base.mark_area(opacity=0.18).encode(y=_y("low", y), y2="high:Q")
+
+
+def _line(base: Any, look: Look) -> Any:
+    scale = alt.Scale(domain=list(range(len(look.series))), range=[list(dash) for dash in look.dashes])
+    return base.mark_line().encode(y="estimate:Q", strokeDash=alt.StrokeDash("line:O", scale=scale, legend=None))
+
+
+def _marks(base: Any, x: Axis, y: Axis, look: Look) -> Any:
+    scale = alt.Scale(domain=list(look.series), range=list(look.shapes))
+    shape = alt.Shape("series:N", scale=scale, legend=_legend(look))
+    return base.mark_point().encode(y=_y("estimate", y), shape=shape, tooltip=_tips(x, "estimate", "low", "high", "n"))
+
+
+def _tips(x: Axis | None, *fields: str) -> list[alt.Tooltip]:
+    at = [] if x is None else [alt.Tooltip("x:Q", title=x.title.partition(" (")[0], format=_SHORTEST)]
+    numbers = [alt.Tooltip(f"{name}:Q", title=name, format=_THREE) for name in fields]
+    return [alt.Tooltip("series:N", title="of"), *at, *numbers]
+
+
+def _laws(laws: Sequence[Mapping[str, Json]], x: Axis, y: Axis) -> list[Any]:
+    if not laws:
+        return []
+    base = alt.Chart(alt.InlineData(list(laws))).encode(x=_x("x", x), y=_y("y", y), detail="law:N")
+    line = base.mark_line(color="#777777", strokeWidth=1, strokeDash=[3, 3])
+    last = base.transform_filter("datum.last")
+    return [line, last.mark_text(align="left", dx=8, color=QUIET, fontSize=11).encode(text="label:N")]
+
+
+def _finish(chart: Any) -> dict[str, Json]:
+    spec: dict[str, Json] = chart.to_dict()
+    return {**spec, "config": dict(THEME)}

@@ -1,0 +1,84 @@
+"""Vega-Lite to files: SVG, PNG, and PDF on demand, without any network. Equal drawings give equal bytes."""
+
+import json
+import re
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any
+
+import altair as alt
+import vl_convert
+
+from lnlab.errors import Problem, ReportError
+from lnlab.keys import Json
+from lnlab.report.words.wording import printable
+
+VEGA_LITE = ".".join(alt.SCHEMA_VERSION.removeprefix("v").split(".")[:2])
+_ID = re.compile(r'\bid="([^"]*)"')
+
+
+def svg(spec: Mapping[str, Json]) -> str:
+    """The drawing as SVG, on a transparent ground; its ids are numbered from 1 (the converter counts on).
+
+    Raises:
+        ReportError: the drawing is not valid Vega-Lite.
+    """
+    return _renumber(_convert(vl_convert.vegalite_to_svg, spec))
+
+
+def png(spec: Mapping[str, Json], scale: float = 2.0) -> bytes:
+    """The drawing as PNG on white, ``scale`` pixels to the point.
+
+    Raises:
+        ReportError: the drawing is not valid Vega-Lite.
+    """
+    return bytes(_convert(vl_convert.vegalite_to_png, _on_white(spec), scale=scale))
+
+
+def pdf(spec: Mapping[str, Json]) -> bytes:
+    """The drawing as PDF with its fonts. Its bytes differ from one call to the next.
+
+    Raises:
+        ReportError: the drawing is not valid Vega-Lite.
+    """
+    return bytes(_convert(vl_convert.vegalite_to_pdf, spec))
+
+
+def _convert(convert: Any, spec: Mapping[str, Json], **params: float) -> Any:
+    # a control character in a text stops the converter, and with it this process
+    try:
+        return convert(printable(spec), vl_version=VEGA_LITE, allowed_base_urls=[], **params)
+    except (ValueError, OverflowError) as error:
+        what = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+        raise ReportError(Problem("figure", f"cannot be drawn: {what}", "look at the data behind it")) from error
+
+
+def _on_white(spec: Mapping[str, Json]) -> dict[str, Json]:
+    return {**spec, "config": {**spec.get("config", {}), "background": "white"}}
+
+
+def _renumber(text: str) -> str:
+    """Ids of definitions in order of appearance, and every reference to them."""
+    names = {old: f"d{number}" for number, old in enumerate(dict.fromkeys(_ID.findall(text)), 1)}
+    for old, new in names.items():
+        text = text.replace(f'id="{old}"', f'id="{new}"').replace(f"url(#{old})", f"url(#{new})")
+        text = text.replace(f'href="#{old}"', f'href="#{new}"')
+    return text
+
+
+@lru_cache(maxsize=2)
+def bundle(snippet: str) -> str:
+    """One script: Vega, Vega-Lite and Vega-Embed of the version that drew the figures, then ``snippet``.
+
+    Raises:
+        RuntimeError: the script could end the element that holds it.
+    """
+    script = str(vl_convert.javascript_bundle(snippet, vl_version=VEGA_LITE))
+    if "</script" in script.lower() or "<!--" in script:
+        raise RuntimeError("the Vega bundle holds </script or <!--")
+    return script
+
+
+def dump(spec: Mapping[str, Json]) -> str:
+    """The drawing as a JSON file: sorted keys, two spaces, no NaN."""
+    return json.dumps(spec, indent=2, sort_keys=True, ensure_ascii=False, allow_nan=False) + "\n"

@@ -1,0 +1,98 @@
+"""Many small panels on one scale, wrapped to the page: names and axes in, Vega-Lite out."""
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import altair as alt
+
+from lnlab.keys import Json
+from lnlab.report.charts.axes import Axis
+from lnlab.report.charts.theme import INK, QUIET, THEME, ramp
+
+COLUMNS, WIDTH, HEIGHT, GAP = 4, 166, 120, 22
+ACROSS = (-0.03, 1.16)
+"""From the first place, 0, to the last, 1, with room for the name of a line at its end."""
+_HERE = alt.NamedData("points")
+
+
+def multiples(panels: Sequence[str], lines: Sequence[str], y: Axis, notes: Mapping[str, str]) -> dict[str, Json]:
+    """A panel each with all its lines from the first place to the last, the first and the last line named at the end.
+
+    ``points`` holds ``panel series line x estimate low high n``, x from 0 to 1. ``notes`` stand in their panels.
+    """
+    base = _base(lines, y)
+    layers = alt.layer(*_curves(base), *_names(base, lines, y), *_notes(notes))
+    each = layers.properties(width=WIDTH, height=HEIGHT, data=_HERE)
+    header = alt.Header(labelAnchor="start", labelExpr="split(datum.value, ', ')", labelPadding=6, labelFontSize=12)
+    facet = alt.Facet("panel:N", sort=list(panels), title=None, header=header)
+    title = alt.TitleParams(f"{y.title}", anchor="start", fontSize=13, fontWeight="normal", color=INK, offset=10)
+    spec: dict[str, Json] = each.facet(facet, columns=COLUMNS, spacing=GAP).properties(title=title).to_dict()
+    return {**spec, "config": dict(THEME)}
+
+
+def _base(lines: Sequence[str], y: Axis) -> Any:
+    scale = alt.Scale(domain=list(lines), range=list(ramp(len(lines))))
+    columns = len(lines) if len(lines) < 5 else math.ceil(len(lines) / 2)  # a phone is as wide as four
+    legend = alt.Legend(
+        columns=columns,
+        symbolType="stroke",
+        symbolSize=260,
+        symbolStrokeWidth=3,
+        symbolOpacity=1,
+        offset=8,
+        orient="top",
+    )
+    across = alt.Axis(
+        values=[0, 1], labelExpr="datum.value ? 'last' : 'first'", title=None, ticks=True, labelFlush=True
+    )
+    return alt.Chart(_HERE).encode(
+        x=alt.X("x:Q", scale=alt.Scale(domain=list(ACROSS), nice=False), axis=across),
+        y=alt.Y("estimate:Q", scale=y.scale, axis=replace(y, title="").axis),
+        color=alt.Color("series:N", scale=scale, legend=legend),
+    )
+
+
+def _curves(base: Any) -> list[Any]:
+    """Band, line, and at its ends a mark that is not seen and tells its numbers."""
+    tips = [alt.Tooltip("panel:N", title="of"), alt.Tooltip("series:N", title="with")]
+    tips += [alt.Tooltip(f"{name}:Q", title=name, format=".3~r") for name in ("estimate", "low", "high", "n")]
+    return [
+        base.mark_area(opacity=0.16, clip=True).encode(y=alt.Y("low:Q", title=None), y2="high:Q"),
+        base.mark_line(strokeWidth=1.7, clip=True),
+        base.transform_filter("datum.x === 0 || datum.x === 1")
+        .mark_point(size=90, opacity=0, clip=True)
+        .encode(tooltip=tips),
+    ]
+
+
+def _names(base: Any, lines: Sequence[str], y: Axis) -> list[Any]:
+    """The number of the first and of the last line at their right ends, the higher one above."""
+    inside = f"{y.domain[0]!r} <= datum.estimate && datum.estimate <= {y.domain[1]!r}"
+    ends = f"datum.x === 1 && (datum.line === 0 || datum.line === {len(lines) - 1}) && {inside}"
+    level = base.transform_filter(ends).transform_calculate(level="log(datum.estimate)")
+    both = level.transform_joinaggregate(middle="mean(level)", count="count()", groupby=["panel"])
+    above = "datum.count === 1 || datum.level > datum.middle || (datum.level === datum.middle && datum.line > 0)"
+    text = both.transform_calculate(name="split(datum.series, ' ')[0]")
+    return [
+        text.transform_filter(test).mark_text(align="left", dx=3, baseline=baseline, fontSize=10).encode(text="name:N")
+        for test, baseline in ((above, "bottom"), (f"!({above})", "top"))
+    ]
+
+
+def _notes(notes: Mapping[str, str]) -> list[Any]:
+    """What a panel cannot show, in words at its foot."""
+    told = {panel: note for panel, note in notes.items() if note}
+    if not told:
+        return []
+    base = (
+        alt.Chart(_HERE)
+        .transform_aggregate(groupby=["panel"])
+        .transform_calculate(note=f"({json.dumps(told, ensure_ascii=False, sort_keys=True)})[datum.panel]")
+    )
+    text = base.transform_filter("isValid(datum.note)").mark_text(
+        align="right", baseline="bottom", color=QUIET, fontSize=10.5, fontStyle="italic", lineBreak="; "
+    )
+    return [text.encode(x=alt.datum(ACROSS[1]), y=alt.value(HEIGHT - 4), text="note:N")]

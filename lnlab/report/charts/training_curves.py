@@ -1,0 +1,168 @@
+"""The shape of curves over training: lines with bands, runs that diverged, a rule, and a strip of learning rates below.
+
+Colour and the mark at a line's end tell the series apart, dashes the splits; where there is one split, the series.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import altair as alt
+
+from lnlab.keys import Json
+from lnlab.report.charts.axes import Axis
+from lnlab.report.charts.theme import QUIET, THEME, Look
+
+WIDTH, HEIGHT, STRIP, GAP, OFFSET = 780, 340, 84, 56, 16
+SPLITS: Mapping[str, tuple[int, ...]] = {"train": (2, 2), "validation": (1, 0), "test": (8, 3, 2, 3)}
+CROSS = "M-1,-1L1,1M-1,1L1,-1"
+FEW = 600
+"""Points of which each may have a mark that is not seen and tells its numbers."""
+BANDS = 12
+"""Lines, if there are more of which none has a band."""
+Rows = Sequence[Mapping[str, Json]]
+
+
+@dataclass(frozen=True)
+class Beside:
+    """What is drawn beside the lines, as rows.
+
+    Attributes:
+        lost: ``run panel series line x value``: runs that diverged.
+        ends: ``series x value``: where each of them ended.
+        rules: ``y label``: levels to compare with.
+        rates: ``series line x estimate``, for the strip; none without it.
+    """
+
+    lost: Rows = ()
+    ends: Rows = ()
+    rules: Rows = ()
+    rates: Rows = ()
+
+
+def curves(
+    splits: Sequence[str], x: Axis, y: Axis, look: Look, beside: Beside, *, tips: bool, cut: bool
+) -> dict[str, Json]:
+    """Lines over training. ``points`` holds ``panel series line x estimate low high n``, ``panel`` being the split.
+
+    Args:
+        splits: those that are drawn, where there are several.
+        x: updates or epochs.
+        y: of the lines.
+        look: of the series.
+        beside: what else is drawn.
+        tips: whether every point tells its numbers.
+        cut: whether lines leave the axis; to cut off each of many lines takes a drawing as long as all else.
+    """
+    base = _base(alt.NamedData("points"), replace(x, title="") if beside.rates else x, look)
+    dashes = _dashes(splits, look)
+    band = base.mark_area(fillOpacity=0.16, opacity=1, clip=True).encode(y=_up("low", y), y2="high:Q")
+    drawn = [*_rules(beside.rules, x, y), *([band] if bands(len(look.series), splits) else [])]
+    drawn += [base.mark_line(clip=cut).encode(y=_up("estimate", y), strokeDash=dashes)]
+    drawn += [*_lost(beside, x, y, look), *_marks(base, y, look, x, splits, tips=tips)]
+    main = alt.layer(*drawn).properties(width=WIDTH, height=HEIGHT)
+    if not beside.rates:
+        return _finish(main)
+    both = alt.vconcat(main, _strip(beside.rates, x, look), spacing=GAP, bounds="flush")
+    return _finish(both.resolve_scale(strokeDash="independent"), {**THEME["legend"], "offset": OFFSET})
+
+
+def bands(series: int, splits: Sequence[str]) -> bool:
+    """Whether there are so few lines that bands can be told apart."""
+    return series * max(1, len(splits)) <= BANDS
+
+
+def _base(data: Any, x: Axis, look: Look) -> Any:
+    return alt.Chart(data).encode(x=alt.X("x:Q", scale=x.scale, axis=x.axis), color=_colour(look))
+
+
+def _colour(look: Look) -> alt.Color:
+    return alt.Color(
+        "series:N", scale=alt.Scale(domain=list(look.series), range=list(look.colours)), legend=_legend(look)
+    )
+
+
+def _legend(look: Look) -> alt.Legend | None:
+    """Marks in their colours; nothing where there is one series."""
+    if len(look.series) < 2:
+        return None
+    return alt.Legend(columns=3 if len(look.series) == 3 else 2, symbolOpacity=1, symbolStrokeWidth=0)
+
+
+def _dashes(splits: Sequence[str], look: Look) -> alt.StrokeDash:
+    """By split, where there are several; else by series."""
+    if not splits:
+        scale = alt.Scale(domain=list(range(len(look.series))), range=[list(dash) for dash in look.dashes])
+        return alt.StrokeDash("line:O", scale=scale, legend=None)
+    key = alt.Legend(symbolType="stroke", symbolStrokeWidth=2, symbolSize=500, columns=len(splits))
+    scale = alt.Scale(domain=list(splits), range=[list(SPLITS[split]) for split in splits])
+    return alt.StrokeDash("panel:N", scale=scale, legend=key)
+
+
+def _up(field: str, y: Axis) -> alt.Y:
+    return alt.Y(f"{field}:Q", scale=y.scale, axis=y.axis)
+
+
+def _rules(rules: Rows, x: Axis, y: Axis) -> list[Any]:
+    """Level lines with their names above their right ends."""
+    if not rules:
+        return []
+    base = alt.Chart(alt.InlineData(list(rules))).encode(y=_up("y", y))
+    line = base.mark_rule(color="#777777", strokeWidth=1, strokeDash=[3, 3])
+    text = base.mark_text(align="right", baseline="bottom", dy=-3, color=QUIET, fontSize=11)
+    return [line, text.encode(text="label:N", x=alt.datum(x.domain[1], scale=x.scale))]
+
+
+def _lost(beside: Beside, x: Axis, y: Axis, look: Look) -> list[Any]:
+    """Runs that diverged as thin lines, each with a cross where it ended."""
+    x = replace(x, title="") if beside.rates else x
+    thin = _base(alt.InlineData(list(beside.lost)), x, look).mark_line(strokeWidth=1, strokeOpacity=0.75)
+    lines = [thin.encode(y=_up("value", y), detail=["run:N", "panel:N"])] if beside.lost else []
+    if not beside.ends:
+        return lines
+    cross = _base(alt.InlineData(list(beside.ends)), x, look).mark_point(shape=CROSS, filled=False, size=90)
+    tips = [alt.Tooltip("series:N", title="of"), alt.Tooltip("told:N", title="run")]
+    return [*lines, cross.encode(y=_up("value", y), strokeWidth=alt.value(2), tooltip=tips)]
+
+
+def _marks(base: Any, y: Axis, look: Look, x: Axis, splits: Sequence[str], *, tips: bool) -> list[Any]:
+    """The shape of each series at the ends of its lines; where there are few points, each of them tells its numbers."""
+    shape = alt.Shape(
+        "series:N", scale=alt.Scale(domain=list(look.series), range=list(look.shapes)), legend=_legend(look)
+    )
+    told = [alt.Tooltip("series:N", title="of"), *([alt.Tooltip("panel:N", title="split")] if splits else [])]
+    told += [alt.Tooltip("x:Q", title=x.title.partition(" (")[0], format="~r")]
+    told += [alt.Tooltip(f"{name}:Q", title=name, format=".3~r") for name in ("estimate", "low", "high", "n")]
+    last = base.transform_joinaggregate(last="max(x)", groupby=["panel", "series"]).transform_filter(
+        "datum.x === datum.last"
+    )
+    ends = last.mark_point(clip=True).encode(y=_up("estimate", y), shape=shape, tooltip=told)
+    unseen = base.mark_point(size=120, opacity=0, clip=True).encode(y=_up("estimate", y), tooltip=told)
+    return [ends, *([unseen] if tips else [])]
+
+
+def _strip(rates: Rows, x: Axis, look: Look) -> Any:
+    """Learning rates from 0 on, below the lines and on their axis."""
+    top = max(float(row["estimate"]) for row in rates) or 1.0
+    scale = alt.Scale(domain=[0, 1.08 * top], nice=False)
+    axis = alt.Axis(title="learning rate, per update", values=[0, top], format=".2~g", grid=False)
+    base = _base(alt.InlineData(_distinct(rates)), x, look)
+    line = base.mark_line(strokeWidth=1.6).encode(
+        y=alt.Y("estimate:Q", scale=scale, axis=axis), strokeDash=_dashes((), look)
+    )
+    return line.properties(width=WIDTH, height=STRIP)
+
+
+def _distinct(rates: Rows) -> list[Mapping[str, Json]]:
+    """Of series that share all their rates the first."""
+    lines: dict[Json, list[Mapping[str, Json]]] = {}
+    for row in rates:
+        lines.setdefault(row["series"], []).append(row)
+    drawn = {tuple((row["x"], row["estimate"]) for row in line): line for line in reversed(lines.values())}
+    return [row for line in reversed(drawn.values()) for row in line]
+
+
+def _finish(chart: Any, legend: Json = THEME["legend"]) -> dict[str, Json]:
+    """With the theme; above a strip the room for the axis's title is there already, and the legend needs less."""
+    spec: dict[str, Json] = chart.to_dict()
+    return {**spec, "config": {**THEME, "legend": legend}}

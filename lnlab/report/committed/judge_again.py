@@ -1,0 +1,133 @@
+"""The claims of a spec judged on the rows that a report has kept: again, or as they were, or not at all."""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+
+from lnlab.analyse.select.select import NothingSelected, runs_with
+from lnlab.claims.claim import Claim, Finding, Verdict, judge, judge_all, verdict_of
+from lnlab.errors import LabError, Problem
+from lnlab.keys import Json, canonical
+from lnlab.report.committed.held_rows import Selection, covered, known, of_claim, said
+from lnlab.report.committed.matching import Matched
+from lnlab.report.registries import FRAME_REGISTRIES
+from lnlab.tables import Results
+
+TOLD = ("says", "primary", "badge", "source", "published")
+"""Fields of a claim that do not decide its verdict."""
+ROUNDING = 1e-9
+"""Numbers that differ by less, relative to their size, are those of another machine."""
+_ = FRAME_REGISTRIES["claim"]  # importing it is what makes the kinds of claims known
+
+
+@dataclass(frozen=True)
+class Before:
+    """A report as it was judged last.
+
+    Attributes:
+        results: its tables.
+        claims: its claims, resolved, by id.
+        verdicts: by id.
+        kept: which rows the tables hold, see ``coverage.record``.
+    """
+
+    results: Results
+    claims: Mapping[str, Claim]
+    verdicts: Mapping[str, Verdict]
+    kept: Sequence[Mapping[str, Json]]
+
+
+@dataclass(frozen=True)
+class Judged:
+    """Verdicts of the present claims.
+
+    Attributes:
+        verdicts: in the order of the spec.
+        carried: ids of unchanged claims that have the verdict they had, as not all of their rows are there.
+    """
+
+    verdicts: tuple[Verdict, ...]
+    carried: tuple[str, ...]
+
+
+def judge_again(
+    claims: Sequence[Claim], matched: Matched, before: Before, located: Callable[[Problem], Problem]
+) -> Judged:
+    """Judge every claim whose rows are all there; others keep their verdict, or are not testable if they changed.
+
+    A verdict that is the one before but for rounding, which differs between machines, is the one before.
+    """
+    verdicts: list[Verdict] = []
+    carried: list[str] = []
+    there = known(before.kept)
+    for claim in claims:
+        asked, last = of_claim(claim), before.verdicts.get(claim["id"])
+        if reason := _absent(claim, matched):
+            verdicts.append(_untestable(claim, reason))
+        elif covered(asked, there):
+            (verdict,) = judge_all([claim], matched.results, located)
+            verdicts.append(last if last is not None and equal(last, verdict) else verdict)
+        elif last is not None and _unchanged(claim, matched.results, before):
+            carried.append(claim["id"])
+            told = {field: claim[field] for field in ("says", "primary", "badge") if field in claim}
+            verdicts.append(replace(last, **told))
+        else:
+            verdicts.append(_untestable(claim, said(asked)))
+    return Judged(tuple(verdicts), tuple(carried))
+
+
+def follows(claim: Claim, results: Results, verdict: Verdict) -> bool:
+    """Whether a verdict follows from these rows."""
+    try:
+        return equal(judge(claim, results), verdict)
+    except LabError:
+        return False
+
+
+def equal(one: Verdict, other: Verdict) -> bool:
+    """Whether two verdicts are the same in every word and, but for rounding, in every number."""
+    pairs = [
+        (getattr(one, field.name), getattr(other, field.name)) for field in fields(Verdict) if field.name != "seeds"
+    ]
+    if one.seeds.keys() != other.seeds.keys():
+        return False
+    return all(_equal(a, b) for a, b in (*pairs, *((one.seeds[seed], other.seeds[seed]) for seed in one.seeds)))
+
+
+def _equal(a: Json, b: Json) -> bool:
+    if not isinstance(a, float) or not isinstance(b, float):
+        return bool(a == b)
+    return math.isclose(a, b, rel_tol=ROUNDING, abs_tol=ROUNDING) or (math.isnan(a) and math.isnan(b))
+
+
+def _unchanged(claim: Claim, results: Results, before: Before) -> bool:
+    """Whether a claim asks what it asked, of the same runs."""
+    other = before.claims.get(claim["id"])
+    if (
+        other is None
+        or claim["id"] not in before.verdicts
+        or canonical(_decisive(claim)) != canonical(_decisive(other))
+    ):
+        return False
+    return all(_runs(results, each) == _runs(before.results, each) for each in of_claim(claim))
+
+
+def _decisive(claim: Claim) -> dict[str, Json]:
+    return {key: value for key, value in claim.items() if key not in TOLD}
+
+
+def _runs(results: Results, selection: Selection) -> set[str]:
+    try:
+        return set(runs_with(results, selection)["run"])
+    except NothingSelected:
+        return set()
+
+
+def _absent(claim: Claim, matched: Matched) -> str:
+    """Which runs a claim is about that the data lack, in words, or nothing."""
+    asked = [each for each in of_claim(claim) if matched.absent and _runs(matched.results, each) & matched.absent]
+    return said(asked) if asked else ""
+
+
+def _untestable(claim: Claim, reason: str) -> Verdict:
+    return verdict_of(claim, Finding("not testable here", claim["kind"], reason), "none of these runs")

@@ -1,0 +1,1 @@
+"""Data of figures: from results to the rows that a chart draws."""

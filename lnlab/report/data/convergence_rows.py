@@ -1,0 +1,47 @@
+"""The stored rows behind cells of C and N, and which runs of them cannot be judged."""
+
+from collections.abc import Sequence
+
+import polars as pl
+
+from lnlab.analyse.convergence.agreement import Reproduced
+from lnlab.analyse.convergence.curves import PARTS
+from lnlab.report.charts.downsample import thin
+from lnlab.report.data.series import missing
+from lnlab.tables import Results
+
+MOST = 50
+"""Places that a line has at most."""
+
+
+def curve(results: Results, quantity: str, split: str) -> pl.DataFrame:
+    """Every row of one loss."""
+    return results.tables["curves"].filter(pl.col("quantity") == quantity, pl.col("split") == split)
+
+
+def thinned(results: Results) -> pl.DataFrame:
+    """The training losses in at most ``MOST`` places a run, the extremes among them; the same once thinned."""
+    rows = curve(results, "loss", "train").filter(pl.col("value").is_finite()).sort("run", "step")
+    long = pl.len().over("run") > MOST
+    marked = rows.filter(long).with_columns(panel=pl.lit(None, pl.String), series="run")
+    if marked.is_empty():
+        return rows
+    kept = thin(marked, MOST * marked["run"].n_unique())[0].drop("panel", "series")
+    return pl.concat([rows.filter(~long), kept]).sort("run", "step")
+
+
+def rows_behind(results: Results, columns: Sequence[Reproduced]) -> dict[str, pl.DataFrame]:
+    """The stored rows behind it; of the training losses only what is drawn, where means over epochs were recorded."""
+    runs = list({run for column in columns for run in column.runs["run"]})
+    table = results.tables["curves"].filter(pl.col("run").is_in(runs), pl.col("quantity").is_in(PARTS))
+    losses, means = (pl.col("quantity") == word for word in ("loss", "epoch_loss"))
+    recorded = table.filter(means)["run"].unique().implode()
+    whole = table.filter(losses & (pl.col("split") == "train") & ~pl.col("run").is_in(recorded))
+    drawn = thinned(results).filter(pl.col("run").is_in(runs))
+    return {"curves": pl.concat([table.filter(~losses), whole, drawn]).unique(maintain_order=True)}
+
+
+def unjudged(results: Results, columns: Sequence[Reproduced]) -> str:
+    """Which runs are missing, in words; one that diverged is judged by that."""
+    runs = pl.concat([column.runs for column in columns]).unique("run") if columns else results.runs
+    return missing(runs.with_columns(pl.col("status").replace("diverged", "finished")))

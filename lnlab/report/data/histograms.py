@@ -1,0 +1,144 @@
+"""From stored histograms to shares by step and octave: bins regrouped, zeros and what is not finite counted apart.
+
+A stored bin is [2^e (1 + q/4), 2^e (1 + (q + 1)/4)), so four of them make an octave. A drawn row is some octaves.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from lnlab.analyse.select.select import narrowed, runs_with
+from lnlab.analyse.statistics.medians import median
+from lnlab.errors import Problem, ReportError
+from lnlab.keys import Json
+from lnlab.report.charts.downsample import LIMIT
+from lnlab.report.data.labels import series
+from lnlab.report.data.series import SEEDS, missing, points
+from lnlab.tables import Results
+
+STEPS = 24
+"""Columns that a panel has at most."""
+LEAST = 1e-3
+"""A row at either end of which no panel holds as large a share at any step is not drawn."""
+PLACE = ["panel", "seed", "x"]
+
+
+@dataclass(frozen=True)
+class Strata:
+    """Shares of the elements.
+
+    Attributes:
+        seeds: as ``gather.SEEDS``: the share of a run's elements at step ``x`` in row ``line``, from 2^(octaves line).
+        points: means over seeds, as ``gather.POINTS``.
+        medians: ``panel seed x value``: the median element, 0 where more than half are 0.
+        panels: the variants, in order.
+        zeros: by panel, the largest share of elements that are exactly 0, over steps.
+        odd: by panel, the largest share of elements that are not finite; without those that have none.
+        dropped: steps that are not drawn.
+        missing: a sentence about runs that are not there, or nothing.
+        rows: the stored rows behind it.
+    """
+
+    seeds: pl.DataFrame
+    points: pl.DataFrame
+    medians: pl.DataFrame
+    panels: tuple[str, ...]
+    zeros: Mapping[str, float]
+    odd: Mapping[str, float]
+    dropped: int
+    missing: str
+    rows: pl.DataFrame
+
+
+def collect(results: Results, quantity: str, where: Mapping[str, Json], octaves: int) -> Strata:
+    """The histograms of one quantity, all sites that ``where`` leaves of a run taken together.
+
+    Args:
+        results: what an experiment found.
+        quantity: of the table ``histograms``.
+        where: which rows.
+        octaves: in a drawn row.
+
+    Raises:
+        LabError: ``where`` names what is not there.
+        ReportError: more panels than a page can draw.
+    """
+    every = results.tables["histograms"].filter(pl.col("quantity") == quantity)
+    for key, wanted in where.items():
+        every = narrowed(results, every, key, wanted)
+    runs = runs_with(
+        results, {k: w for k, w in where.items() if k not in every.columns or k in ("run", "seed", "variant")}
+    )
+    names, _, labels = series(results, runs, "")
+    labelled = every.join(labels, on="run", maintain_order="left").rename({"series": "panel", "line": "_panel"})
+    rows = labelled.with_columns(_row(octaves).alias("line"), pl.col("step").alias("x"))
+    shown = _columns(rows)
+    kept = rows.filter(pl.col("x").is_in(shown))
+    seeds = _shares(kept)
+    return Strata(
+        seeds,
+        points(seeds, log=False),
+        _medians(kept),
+        tuple(name for name in names if name in set(kept["panel"])),
+        _largest(kept, pl.col("right") == 0),
+        {name: share for name, share in _largest(kept, ~pl.col("right").is_finite()).items() if share},
+        rows["x"].n_unique() - len(shown),
+        missing(runs),
+        kept.select(every.columns),
+    )
+
+
+def _row(octaves: int) -> pl.Expr:
+    """The row of a bin, from its middle; null where it has none."""
+    middle = (pl.col("left") + pl.col("right")) / 2
+    placed = (middle.log(2.0) / octaves).floor().cast(pl.Int32, strict=False)
+    return pl.when((middle > 0) & middle.is_finite()).then(placed)
+
+
+def _columns(rows: pl.DataFrame) -> list[int]:
+    """Steps that are drawn: all, or as many as a page can bear, evenly spread, with the first and the last."""
+    steps = rows["x"].unique().sort().to_list()
+    cells = max(rows["panel"].n_unique() * rows["line"].drop_nulls().n_unique(), 1)
+    most = min(STEPS, LIMIT // cells)
+    if most < 2 <= len(steps):
+        what = f"{cells:,} rows in all panels together, and a page can draw {LIMIT // 2:,}"
+        raise ReportError(Problem("where", what, "select fewer variants, or more octaves in a row"))
+    places = np.linspace(0, len(steps) - 1, most).round().astype(int) if len(steps) > most else range(len(steps))
+    return [steps[place] for place in places]
+
+
+def _total() -> pl.Expr:
+    return pl.col("count").sum().over(PLACE)
+
+
+def _shares(rows: pl.DataFrame) -> pl.DataFrame:
+    """The share of every seed in every row that any seed of its panel and step has, but for nearly empty rows."""
+    shares = rows.with_columns(share=pl.col("count") / _total()).drop_nulls("line")
+    found = shares.group_by("_panel", "panel", "seed", "x", "line").agg(value=pl.col("share").sum())
+    large = found.filter(pl.col("value") >= LEAST)["line"]
+    inside = found.filter(pl.col("line").is_between(large.min(), large.max())) if len(large) else found
+    cells = inside.select("_panel", "panel", "x", "line").unique()
+    grid = cells.join(rows.select(PLACE).unique(), on=["panel", "x"])
+    full = grid.join(found, on=[*PLACE, "line"], how="left").with_columns(pl.col("value").fill_null(0.0))
+    named = full.with_columns(series=pl.col("line").cast(pl.String)).sort("_panel", "line", "x", "seed")
+    return named.select(pl.col(c).cast(t) for c, t in SEEDS.items())
+
+
+def _medians(rows: pl.DataFrame) -> pl.DataFrame:
+    """The median element of each run at each step, within its bin by its logarithm."""
+    ordered = rows.group_by("_panel", *PLACE, "left", "right").agg(pl.col("count").sum()).sort("_panel", *PLACE, "left")
+    found = [
+        (*place, median(*(each[c].to_numpy() for c in ("left", "right", "count"))))
+        for place, each in ordered.group_by(PLACE, maintain_order=True)
+    ]
+    schema = {"panel": pl.String, "seed": pl.Int64, "x": pl.Int64, "value": pl.Float64}
+    return pl.DataFrame(found, schema=schema, orient="row")
+
+
+def _largest(rows: pl.DataFrame, which: pl.Expr) -> dict[str, float]:
+    """By panel the largest share over steps of the elements in certain bins, all seeds together."""
+    inside = pl.col("count").filter(which).sum() / pl.col("count").sum()
+    each = rows.group_by("_panel", "panel", "x").agg(inside.alias("share")).sort("_panel")
+    return dict(each.group_by("panel", maintain_order=True).agg(pl.col("share").max()).iter_rows())

@@ -1,0 +1,173 @@
+"""From a selection to many small profiles: a panel for each method, a line for each depth, and how each line ends.
+
+What a logarithmic axis cannot show is kept: a line that is exactly 0 or not finite is told in its panel and its cell.
+"""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import polars as pl
+
+from lnlab.analyse.select.select import runs_with, select
+from lnlab.analyse.statistics.intervals import Interval, student
+from lnlab.keys import Json
+from lnlab.report.data.series import SEEDS, left_out, missing, points, refuse_several, stored, values_at
+from lnlab.tables import Results
+
+MOST = 24
+"""Steps that a drawn line has at most: a panel is too narrow to show more."""
+ZERO, INFINITE = "exactly 0", "not finite"
+
+
+@dataclass(frozen=True)
+class End:
+    """How a line ends: its last number over its first, within each seed and then over seeds.
+
+    Attributes:
+        ratio: over the seeds that have one; None where none has.
+        why: why there is no ratio, or nothing.
+        seeds: how many there are, with or without a ratio.
+    """
+
+    ratio: Interval | None
+    why: str
+    seeds: int
+
+
+@dataclass(frozen=True)
+class Multiples:
+    """Profiles by panel and line, x from 0 (the first place) to 1 (the last).
+
+    Attributes:
+        panels: names, in order.
+        lines: the names of the lines of each panel, in order.
+        seeds: as ``gather.SEEDS``, long lines thinned; a number that cannot be drawn is null.
+        points: as ``gather.POINTS``.
+        ends: by panel and line.
+        thinned: whether some line is so long that not all its places are in ``seeds`` and ``points``.
+        notes: of a panel, what is not drawn in it.
+        left_out: sentences about all that is not drawn.
+        missing: a sentence about runs that are not there, or nothing.
+        rows: the stored rows behind it, by table.
+    """
+
+    panels: tuple[str, ...]
+    lines: tuple[str, ...]
+    seeds: pl.DataFrame
+    points: pl.DataFrame
+    ends: Mapping[tuple[str, str], End]
+    thinned: bool
+    notes: Mapping[str, str]
+    left_out: tuple[str, ...]
+    missing: str
+    rows: Mapping[str, pl.DataFrame]
+
+
+def collect(results: Results, quantity: str, where: Mapping[str, Json], paths: tuple[str, str], x: str) -> Multiples:
+    """The profiles of one quantity.
+
+    Args:
+        results: what an experiment found.
+        quantity: stored or derived.
+        where: which rows.
+        paths: what makes the panels, and what makes the lines.
+        x: the column along which the profiles go.
+
+    Raises:
+        LabError: ``where`` names what is not there.
+        ReportError: a seed has more than one number at one place of a line.
+    """
+    selection = {"quantity": quantity, **where}
+    taken = select(results, selection, paths).drop_nulls([*paths, x])
+    panels, lines = (values_at(results, taken, path) for path in paths)
+    rows = taken.with_columns(
+        pl.col(paths[0]).replace_strict(panels, default=None, return_dtype=pl.String).alias("panel"),
+        pl.col(paths[1]).replace_strict(lines, default=None, return_dtype=pl.String).alias("series"),
+        pl.col(x).cast(pl.Float64).alias("x"),
+    )
+    refuse_several(rows, x)
+    placed = _placed(rows, tuple(panels.values()), tuple(lines.values()))
+    finite = placed["value"].is_finite()
+    drawable = placed.with_columns(pl.when(finite & (placed["value"] > 0)).then(pl.col("value")).alias("value"))
+    drawn = _thinned(drawable)
+    groups = {(panel, line): each for panel, line, each in _groups(placed)}
+    return Multiples(
+        tuple(panels.values()),
+        tuple(lines.values()),
+        drawn,
+        points(drawn, log=True),
+        {place: _end(each) for place, each in groups.items()},
+        drawn.height < placed.height,
+        {panel: _note({line: groups[panel, line] for p, line in groups if p == panel}) for panel in panels.values()},
+        left_out(int((~finite).sum()), int((finite & (placed["value"] <= 0)).sum())),
+        missing(runs_with(results, selection)),
+        stored(results, quantity, taken),
+    )
+
+
+def _placed(rows: pl.DataFrame, panels: Sequence[str], lines: Sequence[str]) -> pl.DataFrame:
+    """The rows as ``gather.SEEDS``, in the order of panels and lines, x from 0 to 1 along each line."""
+    line, first = ["panel", "series"], pl.col("x").min()
+    span = (pl.col("x").max() - first).over(line)
+    x = pl.when(span > 0).then((pl.col("x") - first.over(line)) / span).otherwise(0.0)
+    order = pl.col("panel").replace_strict(panels, range(len(panels)), return_dtype=pl.Int32)
+    number = pl.col("series").replace_strict(lines, range(len(lines)), return_dtype=pl.Int32)
+    made = rows.with_columns(x, number.alias("line"), order.alias("_panel")).sort("_panel", "line", "x", "seed")
+    return made.select(pl.col(c).cast(t) for c, t in SEEDS.items())
+
+
+def _thinned(placed: pl.DataFrame) -> pl.DataFrame:
+    """Every k-th place of each line and the last one, so that no line has more than ``MOST`` steps by much."""
+    line = ["panel", "series"]
+    place = pl.col("x").rank("dense").over(line).cast(pl.Int64) - 1
+    steps = place.max().over(line)
+    every = ((steps + MOST - 1) // MOST).clip(lower_bound=1)
+    return placed.filter((place % every == 0) | (place == steps))
+
+
+def _groups(placed: pl.DataFrame) -> Iterator[tuple[str, str, pl.DataFrame]]:
+    for (panel, line), each in placed.group_by("panel", "series", maintain_order=True):
+        yield str(panel), str(line), each
+
+
+def _end(rows: pl.DataFrame) -> End:
+    """How one line ends."""
+    ends = rows.sort("seed", "x").group_by("seed", maintain_order=True)
+    pairs = ends.agg(pl.col("value").first().alias("first"), pl.col("value").last().alias("last")).drop("seed").rows()
+    ratios = [last / first for first, last in pairs if _drawable(first) and _drawable(last)]
+    if ratios:
+        return End(student(ratios, log=True), "", len(pairs))
+    if all(value == 0 for pair in pairs for value in pair):
+        return End(None, ZERO, len(pairs))
+    gone = any(not math.isfinite(value) for pair in pairs for value in pair)
+    return End(None, INFINITE if gone else "0 at one end", len(pairs))
+
+
+def _drawable(value: float) -> bool:
+    return math.isfinite(value) and value > 0
+
+
+def _note(lines: Mapping[str, pl.DataFrame]) -> str:
+    """What of a panel's lines is not drawn: ``exactly 0`` if it is so of all, else by line."""
+    told: dict[str, list[str]] = {}
+    for line, rows in lines.items():
+        if why := _state(rows["value"]):
+            told.setdefault(why, []).append(line)
+    if len(told) == 1 and [*lines] == next(iter(told.values())):
+        return next(iter(told))
+    return "; ".join(f"{', '.join(map(_brief, names))}: {why}" for why, names in told.items())
+
+
+def _brief(line: str) -> str:
+    """``16`` for ``16 layers``."""
+    first = line.partition(" ")[0]
+    return first if first.isdigit() else line
+
+
+def _state(values: pl.Series) -> str:
+    """Whether a line, or part of it, is zero or not finite."""
+    for word, gone in ((INFINITE, ~values.is_finite()), (ZERO, values == 0)):
+        if gone.any():
+            return word if gone.all() else f"{word} in part"
+    return ""

@@ -1,0 +1,114 @@
+"""How the runs of a selection ended: how many in which way, and the numbers of each, divergence ranked worst."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from statistics import median
+
+import polars as pl
+
+from lnlab.analyse.quantities.quantity import quantities
+from lnlab.analyse.select.select import MEASURED, reference_of, runs_with, select
+from lnlab.keys import Json
+from lnlab.report.data.labels import series
+from lnlab.report.data.series import stored
+from lnlab.specfile.references import REFERENCE
+from lnlab.tables import Results
+
+Numbers = dict[str, tuple[pl.DataFrame, dict[str, pl.DataFrame]]]
+"""By quantity ``run value``, and the stored rows behind it."""
+
+
+@dataclass(frozen=True)
+class Arm:
+    """The runs of one series.
+
+    Attributes:
+        name: of the series.
+        runs: how many there are.
+        finished: how many came to their end.
+        stopped: how many of these a rule ended before their last update.
+        diverged: the updates after which each diverged run ended, rising; None where it is not known.
+        others: how many ended in another way, or have not run.
+        numbers: by quantity the number of each run that has ended, rising; infinite for one that diverged.
+    """
+
+    name: str
+    runs: int
+    finished: int
+    stopped: int
+    diverged: tuple[int | None, ...]
+    others: int
+    numbers: Mapping[str, tuple[float, ...]]
+
+
+def arms(results: Results, where: Mapping[str, Json]) -> tuple[pl.DataFrame, list[str]]:
+    """The runs of a selection with ``series`` and ``line``, ``ended`` being the updates made, and the names."""
+    runs = runs_with(results, where)
+    names, _, labels = series(results, runs, "")
+    made = pl.col("done") if "done" in runs.columns else pl.lit(None, pl.Int64)
+    return runs.join(labels, on="run", maintain_order="left").with_columns(made.alias("ended")), list(names)
+
+
+def known(results: Results, quantity: str) -> bool:
+    """Whether a quantity is stored or can be derived."""
+    tables = (results.tables[name] for name in MEASURED if name in results.tables)
+    return quantity in quantities.entries or any(quantity in table["quantity"] for table in tables)
+
+
+def last_of(
+    results: Results, runs: pl.DataFrame, quantity: str, where: Mapping[str, Json] | None = None
+) -> tuple[pl.DataFrame, dict[str, pl.DataFrame]]:
+    """The last number of each run, ``run value``, and the stored rows behind it.
+
+    Of a quantity that has no site and, if it is a curve, of the validation split where there is one. ``where`` is the
+    selection of the runs: it says what the quantity is measured against.
+    """
+    named = reference_of({**(where or {}), "quantity": quantity})
+    selection = {"quantity": quantity} if named is None else {"quantity": quantity, REFERENCE: named}
+    rows = select(results, selection).filter(pl.col("run").is_in(runs["run"].implode()))
+    if "split" in rows.columns and "validation" in rows["split"]:
+        rows = rows.filter(pl.col("split") == "validation")
+    ordered = rows.sort("step", maintain_order=True).unique("run", keep="last", maintain_order=True)
+    return ordered.select("run", "value"), stored(results, quantity, ordered)
+
+
+def arm(name: str, runs: pl.DataFrame, numbers: Mapping[str, pl.DataFrame]) -> Arm:
+    """One series.
+
+    Args:
+        name: of the series.
+        runs: its rows of ``arms``.
+        numbers: by quantity ``run value``; an infinite value is the worst.
+    """
+    gone = runs.filter(pl.col("status") == "diverged")
+    whole = runs.filter(pl.col("status") == "finished")
+    early = whole.filter(pl.col("ended") < pl.col("steps")).height
+    found = {}
+    for quantity, values in numbers.items():
+        here = runs.select("run", "status").join(values, on="run", how="left", maintain_order="left")
+        found[quantity] = tuple(sorted(_ranked(here)))
+    steps = tuple(gone["ended"].sort(nulls_last=True))
+    return Arm(name, runs.height, whole.height, early, steps, runs.height - whole.height - gone.height, found)
+
+
+def rows_of(found: Numbers) -> dict[str, pl.DataFrame]:
+    """The stored rows behind all of them, by table, each once."""
+    rows: dict[str, list[pl.DataFrame]] = {}
+    for _, kept in found.values():
+        for name, table in kept.items():
+            rows.setdefault(name, []).append(table)
+    return {name: pl.concat(tables).unique(maintain_order=True) for name, tables in rows.items()}
+
+
+def _ranked(rows: pl.DataFrame) -> list[float]:
+    """The numbers of the runs that have one; what is not a number has failed."""
+    return [math.inf if math.isnan(value) else value for value in rows["value"].drop_nulls()]
+
+
+def middle_of(values: Sequence[float]) -> float | None:
+    """The median; infinite where half of the values are, and None where there are none."""
+    if not values:
+        return None
+    found = median(values)
+    return math.inf if math.isnan(found) else found

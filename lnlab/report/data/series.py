@@ -1,0 +1,217 @@
+"""From a selection to labelled series with intervals: who is drawn, from how many seeds, and what is left out."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import polars as pl
+
+from lnlab.analyse.quantities.quantity import quantities
+from lnlab.analyse.select.select import MEASURED, runs_with, select
+from lnlab.analyse.select.series import heads
+from lnlab.analyse.select.settings import words
+from lnlab.analyse.statistics.intervals import student
+from lnlab.errors import Problem, ReportError
+from lnlab.keys import Json
+from lnlab.report.data.labels import series
+from lnlab.report.words.wording import count, listing, value_of_axis
+from lnlab.tables import ENDED, Results
+
+PANELS = ("stack", "sublayer", "tensor", "index")
+SEEDS = {
+    "panel": pl.String,
+    "series": pl.String,
+    "line": pl.Int32,
+    "x": pl.Float64,
+    "seed": pl.Int64,
+    "value": pl.Float64,
+}
+POINTS = {
+    "panel": pl.String,
+    "series": pl.String,
+    "line": pl.Int32,
+    "x": pl.Float64,
+    "estimate": pl.Float64,
+    "low": pl.Float64,
+    "high": pl.Float64,
+    "n": pl.Int64,
+}
+
+
+@dataclass(frozen=True)
+class Gathered:
+    """Labelled numbers.
+
+    Attributes:
+        seeds: ``panel series line x seed value``: every number drawn.
+        points: ``panel series line x estimate low high n``: over seeds, with the 95 % Student interval.
+        names: the series, in order.
+        families: for each series, the place of its value of the first axis that varies.
+        panels: the panels, in order; none where there is only one.
+        left_out: sentences about numbers that are not drawn.
+        missing: a sentence about runs that are not there, or nothing.
+        rows: the stored rows behind it, by table.
+    """
+
+    seeds: pl.DataFrame
+    points: pl.DataFrame
+    names: tuple[str, ...]
+    families: tuple[int, ...]
+    panels: tuple[str, ...]
+    left_out: tuple[str, ...]
+    missing: str
+    rows: Mapping[str, pl.DataFrame]
+
+
+def gather(results: Results, quantity: str, where: Mapping[str, Json], x: str, *, log: bool, panels: bool) -> Gathered:
+    """The numbers of one quantity along ``x``.
+
+    Args:
+        results: what an experiment found.
+        quantity: stored or derived.
+        where: which rows.
+        x: a column or a path of the setting.
+        log: whether it is drawn on a logarithmic axis, which zeros and negative numbers cannot enter.
+        panels: whether a site column that still varies makes panels; else it is refused.
+
+    Raises:
+        LabError: ``where`` names what is not there.
+        ReportError: a seed has more than one number at one x.
+    """
+    selection = {"quantity": quantity, **where}
+    rows = select(results, selection, [x]).filter(pl.col(x).is_not_null())
+    rows = rows.with_columns(pl.col(x).cast(pl.Float64).alias("x"))
+    column = _panel_column(rows, x) if panels else None
+    panel = pl.lit(None, pl.String) if column is None else pl.col(column).cast(pl.String)
+    runs = runs_with(results, selection, x)
+    names, families, labels = series(results, heads(results, runs, selection), x)
+    rows = rows.with_columns(panel.alias("panel")).join(labels, on="run", how="left", maintain_order="left")
+    refuse_several(rows, x)
+    finite = rows.filter(pl.col("value").is_finite())
+    drawn = finite.filter(pl.col("value") > 0) if log else finite
+    seeds = drawn.select(pl.col(c).cast(t) for c, t in SEEDS.items()).sort("panel", "line", "x", "seed")
+    return Gathered(
+        seeds,
+        points(seeds, log=log),
+        names,
+        families,
+        tuple(rows["panel"].drop_nulls().unique().sort()),
+        left_out(rows.height - finite.height, finite.height - drawn.height),
+        missing(runs),
+        stored(results, quantity, rows),
+    )
+
+
+def _panel_column(rows: pl.DataFrame, x: str) -> str | None:
+    varying = [c for c in PANELS if c in rows.columns and c != x and rows[c].n_unique() > 1]
+    return varying[0] if varying else None
+
+
+def values_at(results: Results, rows: pl.DataFrame, path: str) -> dict[str | float, str]:
+    """What rows have at a column or a path, and how a reader says it: numbers rising, words in the order of the plan.
+
+    Args:
+        results: what an experiment found.
+        rows: with a column for the path.
+        path: of the setting, or a column of the table.
+    """
+    there = rows[path].drop_nulls().unique(maintain_order=True)
+    if there.dtype.is_numeric():
+        return {number: value_of_axis(path, number, "") for number in there.cast(pl.Float64).sort()}
+    at = words(results, path)
+    planned = [at[variant] for variant in results.runs["variant"].unique(maintain_order=True)]
+    held = set(there)
+    order = [str(word) for word in dict.fromkeys([*planned, *there]) if word in held]
+    return {word: value_of_axis(path, {"true": True, "false": False}.get(word, word), word) for word in order}
+
+
+def refuse_several(rows: pl.DataFrame, x: str) -> None:
+    """Refuse to average over anything but seeds: two numbers of one seed at one place are a mistake of ``where``.
+
+    Raises:
+        ReportError: there are two; ``rows`` have columns ``panel series x seed``, and ``x`` is what x is called.
+    """
+    twice = rows.filter(pl.struct("panel", "series", "x", "seed").is_duplicated())
+    if twice.is_empty():
+        return
+    first = twice.filter(pl.struct("panel", "series", "x", "seed") == pl.struct("panel", "series", "x", "seed").first())
+    told = {c: first[c].unique().sort().to_list() for c in (*PANELS, "layer", "step") if c in first.columns}
+    open_ = [f"{c} ({listing(map(str, v))})" for c, v in told.items() if len(v) > 1 and c != x]
+    what = f"seed {first['seed'][0]} has {first.height} numbers at {x} {first['x'][0]:g}: {'; '.join(open_) or 'twice'}"
+    raise ReportError(Problem("where", what, "select one of each"))
+
+
+def points(seeds: pl.DataFrame, *, log: bool) -> pl.DataFrame:
+    """Mean over seeds with the 95 % Student interval at each place: ``panel series line x estimate low high n``.
+
+    A null of ``seeds`` is no number; a place where all are null has n = 0.
+    """
+    rows: list[tuple[object, ...]] = []
+    groups = seeds.group_by("panel", "series", "line", "x", maintain_order=True).agg(pl.col("value").drop_nulls())
+    for *place, values in groups.iter_rows():
+        if not values:
+            rows.append((*place, None, None, None, 0))
+            continue
+        found = student(values, log=log)
+        band = (found.low, found.high) if found.n > 1 else (None, None)
+        rows.append((*place, found.estimate, *band, found.n))
+    return pl.DataFrame(rows, schema=POINTS, orient="row")
+
+
+def medians(seeds: pl.DataFrame) -> pl.DataFrame:
+    """Median, lowest and highest over seeds at each place, as ``points``: null where it is not finite."""
+    value = pl.col("value")
+    found = seeds.group_by("panel", "series", "line", "x", maintain_order=True).agg(
+        estimate=value.median(), low=value.min(), high=value.max(), n=value.count().cast(pl.Int64)
+    )
+    ends = (pl.when(pl.col(c).is_finite()).then(c).alias(c) for c in ("estimate", "low", "high"))
+    return found.with_columns(ends).select(list(POINTS))
+
+
+def replicates(points: pl.DataFrame) -> str:
+    """``n = 10``, or ``n = 3 to 10`` where places differ, without a line break."""
+    numbers = sorted(n for n in points["n"].unique() if n) or [0]
+    return f"n = {numbers[0]}" + (f" to {numbers[-1]}" if len(numbers) > 1 else "")
+
+
+def left_out(not_finite: int, not_positive: int) -> tuple[str, ...]:
+    """What is not drawn, counted."""
+    said = ((not_finite, "not finite"), (not_positive, "not positive, which a logarithmic axis cannot show"))
+    return tuple(f"{count(n, 'number')} {'is' if n == 1 else 'are'} not drawn: {why}." for n, why in said if n)
+
+
+def missing(runs: pl.DataFrame) -> str:
+    """Which of these runs have not finished, counted by status; one that diverged has a result and is not missing."""
+    counts = runs["status"].fill_null("not run yet").value_counts(sort=True).sort("status")
+    others = [(status, f"{n} {status.replace('_', ' ')}") for status, n in counts.iter_rows() if status != "finished"]
+    if not others:
+        return ""
+    said = f"of {count(runs.height, 'run')}, {listing(words for _, words in others)}."
+    return f"O{said[1:]}" if all(status in ENDED for status, _ in others) else f"Missing: {said}"
+
+
+def stored(results: Results, quantity: str, rows: pl.DataFrame) -> dict[str, pl.DataFrame]:
+    """The stored rows that give these rows again: themselves, or those that a derived one is made of.
+
+    Those of these runs, unless it compares a run with others, or is one number of several.
+    """
+    runs = pl.col("run").is_in(rows["run"].unique().implode())
+    if quantity in quantities.entries:
+        facts = quantities[quantity].facts
+        if facts.across or facts.over:  # a run's number follows from those of others
+            runs = pl.lit(value=True)
+        if facts.table is not None:
+            return {facts.table: results.tables[facts.table].filter(runs)}
+        kept = runs if facts.of is None else runs & pl.col("quantity").is_in(facts.of)
+        kinds = (*MEASURED, "histograms")
+        return {name: results.tables[name].filter(kept) for name in kinds if name in results.tables}
+    keys = [c for c in ("run", "step", "split", "stack", "layer", "sublayer", "tensor", "index") if c in rows.columns]
+    taken = rows.select(keys).unique()
+    found = {}
+    for name in MEASURED:
+        if (table := results.tables.get(name)) is not None:
+            on = [c for c in keys if c in table.columns]
+            same = table.filter(pl.col("quantity") == quantity)
+            found[name] = same.join(
+                taken.select(on).unique(), on=on, how="semi", nulls_equal=True, maintain_order="left"
+            )
+    return found

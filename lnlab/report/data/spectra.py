@@ -1,0 +1,129 @@
+"""From stored spectra to labelled ones, and to what is drawn: one curve a replicate, then mean, lowest and highest.
+
+Replicates are seeds, with all draws of a seed as one quadrature. For a look at the estimate itself they are the draws
+of one seed, or the parts of its batches: three bands, which no chart mixes.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import polars as pl
+
+from lnlab.analyse.quantities.spectra import table
+from lnlab.analyse.select.select import narrowed, runs_with
+from lnlab.errors import Problem, ReportError
+from lnlab.keys import Json
+from lnlab.report.data.labels import series
+from lnlab.report.data.series import POINTS, SEEDS, missing
+from lnlab.tables import Results
+
+Band = Literal["seeds", "draws", "parts"]
+
+
+@dataclass(frozen=True)
+class Spectra:
+    """Spectra with the names of their arms.
+
+    Attributes:
+        rows: of the table ``spectra``, with ``series line replicate share size``; shares of a replicate sum to 1.
+        names: the series, in order.
+        families: as in ``gather.Gathered``.
+        missing: a sentence about runs that are not there, or nothing.
+        kept: the stored rows behind it, by table.
+    """
+
+    rows: pl.DataFrame
+    names: tuple[str, ...]
+    families: tuple[int, ...]
+    missing: str
+    kept: Mapping[str, pl.DataFrame]
+
+    def of(self, name: str) -> pl.DataFrame:
+        """The rows of a series."""
+        return self.rows.filter(pl.col("series") == name)
+
+
+def collect(results: Results, where: Mapping[str, Json], operator: str, scope: str, band: Band = "seeds") -> Spectra:
+    """The spectra of one matrix in every arm.
+
+    Args:
+        results: what an experiment found.
+        where: which runs, and which ``step`` where there are several.
+        operator: of the matrix.
+        scope: of the matrix.
+        band: what a replicate is; of draws and parts those of the first seed of each arm.
+
+    Raises:
+        LabError: ``where`` names what is not there.
+        ReportError: a run has two such spectra.
+    """
+    runs = runs_with(results, where)
+    names, families, labels = series(results, runs, "")
+    rows = table(results).filter((pl.col("operator") == operator) & (pl.col("scope") == scope))
+    rows = rows.filter(pl.col("part").is_not_null() if band == "parts" else pl.col("part").is_null())
+    rows = narrowed(results, rows, "step", where["step"]) if "step" in where else rows
+    rows = rows.join(labels, on="run", how="inner", maintain_order="left")
+    _refuse_two(rows)
+    kept = {"spectra": rows.select(table(results).columns)}
+    if band != "seeds":
+        rows = rows.filter(pl.col("seed") == pl.col("seed").min().over("series"))
+    replicate = {"seeds": "seed", "draws": "draw", "parts": "part"}[band]
+    share = pl.col("weight") / pl.col("draw").n_unique().over("series", replicate)
+    found = rows.with_columns(replicate=pl.col(replicate).cast(pl.Int64), share=share)
+    return Spectra(found.sort("line", "replicate", maintain_order=True), names, families, missing(runs), kept)
+
+
+def _refuse_two(rows: pl.DataFrame) -> None:
+    twice = rows.group_by("run", maintain_order=True).agg(
+        pl.col("measurement").n_unique(), steps=pl.col("step").unique().sort()
+    )
+    twice = twice.filter(pl.col("measurement") > 1)
+    if not twice.is_empty():
+        steps = twice["steps"].to_list()[0]
+        several = f"at steps {', '.join(map(str, steps))}" if len(steps) > 1 else "at one step"
+        raise ReportError(Problem("where", f"a run has several spectra of this matrix, {several}", "select one step"))
+
+
+Curve = Callable[[np.ndarray, np.ndarray, float], np.ndarray]
+"""From nodes, shares and size to the values along x."""
+
+
+def curves(found: Spectra, panel: str | None, x: np.ndarray, curve: Curve) -> pl.DataFrame:
+    """A curve a replicate, as ``gather.SEEDS``; without a ``panel`` each series is in its own."""
+    parts = []
+    for (name, line, replicate), rows in found.rows.group_by("series", "line", "replicate", maintain_order=True):
+        values = curve(rows["node"].to_numpy(), rows["share"].to_numpy(), rows["size"][0])
+        lits = {"panel": panel or name, "series": name, "line": line, "seed": replicate}
+        parts.append(pl.DataFrame({"x": x, "value": values}).with_columns(**{k: pl.lit(v) for k, v in lits.items()}))
+    return pl.concat([part.select(pl.col(c).cast(t) for c, t in SEEDS.items()) for part in parts])
+
+
+def ranges(seeds: pl.DataFrame, floor: float) -> pl.DataFrame:
+    """Mean, lowest and highest over replicates, as ``gather.POINTS``: for a logarithmic axis that ends at ``floor``.
+
+    What lies below it is null, and the lower end of a band is drawn to it. One replicate has no band.
+    """
+    value, several = pl.col("value"), pl.len() > 1
+    found = seeds.group_by("panel", "series", "line", "x", maintain_order=True).agg(
+        estimate=value.mean(),
+        low=pl.when(several).then(value.min()),
+        high=pl.when(several).then(value.max()),
+        n=pl.len().cast(pl.Int64),
+    )
+    seen = pl.col("high") > floor
+    return found.with_columns(
+        estimate=pl.when(pl.col("estimate") > floor).then("estimate"),
+        low=pl.when(seen).then(pl.col("low").clip(lower_bound=floor)),
+        high=pl.when(seen).then("high"),
+    ).select(list(POINTS))
+
+
+def said(band: Band, points: pl.DataFrame) -> str:
+    """What a line and its band are, in words."""
+    n = max(points["n"].to_list(), default=0)
+    of = {"seeds": "seeds", "draws": "start vectors of one seed", "parts": "parts of the batches of one seed"}[band]
+    if n == 1:
+        return f"One of the {of}, no band."
+    return f"Lines are means over {n} {of}; the band goes from the lowest to the highest of them."

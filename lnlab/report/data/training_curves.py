@@ -1,0 +1,212 @@
+"""From stored curves to lines over training: means over the runs that went on, and every run that diverged by itself.
+
+Lines are thinned before anything is computed from them, so that a report keeps no rows that its page does not show.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+import polars as pl
+
+from lnlab.analyse.select.select import runs_with, select
+from lnlab.errors import Problem, ReportError
+from lnlab.keys import Json
+from lnlab.report.charts.downsample import thin
+from lnlab.report.data.labels import series
+from lnlab.report.data.series import SEEDS, left_out, missing, points, refuse_several, stored
+from lnlab.specfile.columns import VOCABULARY
+from lnlab.tables import Results
+
+X = Literal["step", "epoch"]
+MOST, LEAST = 50, 8
+"""Places that a line has at most; as many it has however many lines there are."""
+ALL = 2_000
+"""Places that all lines have together at most, and so have all runs that diverged, unless each has ``LEAST``."""
+RUN = {"run": pl.String, **SEEDS}
+RATE = {"series": pl.String, "line": pl.Int32, "x": pl.Float64, "estimate": pl.Float64}
+
+
+@dataclass(frozen=True)
+class Courses:
+    """Lines over training; ``panel`` is the split.
+
+    Attributes:
+        seeds: as ``gather.SEEDS``, of the runs that did not diverge.
+        points: as ``gather.POINTS``, over these seeds.
+        diverged: ``run panel series line x seed value``, of the runs that diverged, up to their last finite number.
+        names: the series, in order.
+        families: as in ``gather.Gathered``.
+        splits: those that are drawn, where there are several.
+        split: the one that all numbers are of, or nothing.
+        lost: by series, how many of its runs diverged, and how many there are.
+        rates: ``series line x estimate``: the learning rate of each series.
+        entropy: the smallest and the largest entropy of the words, over runs; None where it is not known.
+        left_out: sentences about numbers that are not drawn.
+        missing: a sentence about runs that are not there, or nothing.
+        rows: the stored rows behind it, by table.
+    """
+
+    seeds: pl.DataFrame
+    points: pl.DataFrame
+    diverged: pl.DataFrame
+    names: tuple[str, ...]
+    families: tuple[int, ...]
+    splits: tuple[str, ...]
+    split: str
+    lost: Mapping[str, tuple[int, int]]
+    rates: pl.DataFrame
+    entropy: tuple[float, float] | None
+    left_out: tuple[str, ...]
+    missing: str
+    rows: Mapping[str, pl.DataFrame]
+
+
+def collect(
+    results: Results, quantity: str, where: Mapping[str, Json], x: X, *, log: bool, per: float = 1.0
+) -> Courses:
+    """The lines of one quantity.
+
+    Args:
+        results: what an experiment found.
+        quantity: stored at steps, by training or by a probe, or derived.
+        where: which rows.
+        x: against what.
+        log: whether it is drawn on a logarithmic axis, which zeros and negative numbers cannot enter.
+        per: what all numbers are divided by, ln 2 from nats to bits.
+
+    Raises:
+        LabError: ``where`` names what is not there.
+        ReportError: a seed has more than one number at one place, or the runs have no epochs.
+    """
+    selection = {"quantity": quantity, **where}
+    runs = runs_with(results, selection)
+    names, families, labels = series(results, runs, "")
+    named = labels.join(runs.select("run", "status"), on="run", maintain_order="left")
+    taken = select(results, selection).with_columns(pl.col("value") / per)
+    placed, splits = _by_split(_along(results, taken.join(named, on="run", maintain_order="left"), x))
+    refuse_several(placed, x)
+    gone = (pl.col("status") == "diverged").fill_null(value=False)
+    going, lost = placed.filter(~gone), _drawable(placed.filter(gone), log=log)
+    drawn = _drawable(going, log=log)
+    kept, ends = _thinned(drawn), _thinned_runs(lost)
+    seeds = kept.sort("_split", "line", "x", "seed").select(pl.col(c).cast(t) for c, t in SEEDS.items())
+    finite = going.filter(pl.col("value").is_finite()).height
+    rates, behind = _rates(results, labels, x)
+    beside = (
+        behind,
+        *(last_rows(results, word, labels) for word in ("unigram_entropy", "epoch")[: 2 if x == "epoch" else 1]),
+    )
+    entropy = beside[1]["value"].drop_nans() / per
+    hidden = going.join(drawn, on=["run", "step", "panel"], how="anti", nulls_equal=True)
+    return Courses(
+        seeds,
+        points(seeds, log=log),
+        ends.select(pl.col(c).cast(t) for c, t in RUN.items()),
+        names,
+        families,
+        splits if len(splits) > 1 else (),
+        splits[0] if len(splits) == 1 else "",
+        _lost(named),
+        rates,
+        (float(entropy.min()), float(entropy.max())) if len(entropy) else None,  # type: ignore[arg-type]
+        left_out(going.height - finite, finite - drawn.height),
+        missing(runs),
+        _rows(results, quantity, pl.concat([kept, hidden, ends]), beside),
+    )
+
+
+def _along(results: Results, rows: pl.DataFrame, x: X) -> pl.DataFrame:
+    """The rows with their x: the step, or the epoch, of which an update is the same share in all runs of a variant."""
+    if x == "step" or rows.is_empty():
+        return rows.with_columns(pl.col("step").cast(pl.Float64).alias("x"))
+    shares = epochs_an_update(results, rows)
+    if shares.is_empty():
+        raise ReportError(Problem("x", "these runs have no epochs", "write x: step"))
+    joined = rows.join(shares, on="variant", maintain_order="left")
+    return joined.with_columns((pl.col("step") * pl.col("_share")).alias("x"))
+
+
+def epochs_an_update(results: Results, runs: pl.DataFrame) -> pl.DataFrame:
+    """``variant _share``: the share of an epoch that an update is, the mean over runs; none where data have no end."""
+    counted, each = last_rows(results, "epoch", runs).filter(pl.col("step") > 0), pl.col("value") / pl.col("step")
+    return counted.group_by("variant", maintain_order=True).agg(each.mean().alias("_share"))
+
+
+def last_rows(results: Results, quantity: str, runs: pl.DataFrame) -> pl.DataFrame:
+    """Of each run the last row of a quantity of its curve."""
+    curves = results.tables["curves"] if "curves" in results.tables else pl.DataFrame(schema={"quantity": pl.String})
+    if curves.is_empty():
+        return pl.DataFrame(schema={"run": pl.String, "variant": pl.String, "step": pl.Int64, "value": pl.Float64})
+    found = curves.filter((pl.col("quantity") == quantity) & pl.col("run").is_in(runs["run"].unique().implode()))
+    return found.sort("step", maintain_order=True).unique("run", keep="last", maintain_order=True)
+
+
+def _by_split(rows: pl.DataFrame) -> tuple[pl.DataFrame, tuple[str, ...]]:
+    """The rows with their split as ``panel``, and the splits in order; a probe's numbers have none."""
+    known = VOCABULARY["split"]
+    split = pl.col("split") if "split" in rows.columns else pl.lit(None, pl.String)
+    there = set(rows.select(split.alias("split"))["split"].drop_nulls())
+    panel = split if len(there) > 1 else pl.lit(None, pl.String)
+    order = split.replace_strict(known, range(len(known)), default=len(known), return_dtype=pl.Int32).alias("_split")
+    return rows.with_columns(panel.alias("panel"), order), tuple(word for word in known if word in there)
+
+
+def _drawable(rows: pl.DataFrame, *, log: bool) -> pl.DataFrame:
+    finite = rows.filter(pl.col("value").is_finite())
+    return finite.filter(pl.col("value") > 0) if log else finite
+
+
+def _thinned(rows: pl.DataFrame) -> pl.DataFrame:
+    """The rows at no more than ``MOST`` places of each line, where its mean over seeds is extreme."""
+    line = ["panel", "series"]
+    most = _places(rows.select(line).n_unique())
+    means = rows.group_by(*line, "x").agg(pl.col("value").mean().alias("estimate")).sort(*line, "x")
+    kept = [thin(each, most)[0] for _, each in means.group_by(line, maintain_order=True)]
+    places = pl.concat([means.clear(), *kept])
+    return rows.join(places, on=[*line, "x"], how="semi", nulls_equal=True, maintain_order="left")
+
+
+def _places(lines: int) -> int:
+    return max(LEAST, min(MOST, ALL // max(lines, 1)))
+
+
+def _thinned_runs(rows: pl.DataFrame) -> pl.DataFrame:
+    """The rows of runs that diverged, each run thinned by itself."""
+    most = _places(rows.select("run", "panel").n_unique())
+    ordered = rows.sort("line", "run", "_split", "x")
+    parts = ordered.rename({"series": "_series"}).with_columns(pl.lit("").alias("series"))
+    kept = [thin(part, most)[0] for _, part in parts.group_by("run", "panel", maintain_order=True)]
+    return pl.concat([parts.clear(), *kept]).drop("series").rename({"_series": "series"}).select(rows.columns)
+
+
+def _lost(runs: pl.DataFrame) -> dict[str, tuple[int, int]]:
+    gone = (pl.col("status") == "diverged").sum()
+    counts = runs.group_by("series", maintain_order=True).agg(gone.alias("gone"), pl.len())
+    return {name: (gone, size) for name, gone, size in counts.iter_rows()}
+
+
+def _rates(results: Results, labels: pl.DataFrame, x: X) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """The learning rate of each series, and the stored rows behind it."""
+    curves = results.tables.get("curves")
+    if curves is None or curves.is_empty():
+        return pl.DataFrame(schema=RATE), last_rows(results, "learning_rate", labels)
+    rows = curves.filter(pl.col("quantity") == "learning_rate").join(labels, on="run", maintain_order="left")
+    if rows.is_empty():
+        return pl.DataFrame(schema=RATE), rows.select(curves.columns)
+    panel = _along(results, rows, x).filter(pl.col("value").is_finite()).with_columns(panel=pl.lit(None, pl.String))
+    kept = _thinned(panel)
+    means = kept.group_by("series", "line", "x").agg(pl.col("value").mean().alias("estimate")).sort("line", "x")
+    return means.select(pl.col(c).cast(t) for c, t in RATE.items()), kept.select(curves.columns)
+
+
+def _rows(
+    results: Results, quantity: str, drawn: pl.DataFrame, beside: tuple[pl.DataFrame, ...]
+) -> dict[str, pl.DataFrame]:
+    """The stored rows of what is drawn, and those beside it."""
+    found = stored(results, quantity, drawn)
+    curves = results.tables.get("curves")
+    if curves is None:
+        return found
+    others = [rows.select(curves.columns) for rows in beside if not rows.is_empty()]
+    return {**found, "curves": pl.concat([found["curves"], *others]).unique(maintain_order=True)}

@@ -1,0 +1,31 @@
+"""What a loss is a mean over: tokens, and where every task is a classification sentences."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+from lnlab.analyse.select.settings import settings, value_at
+from lnlab.tables import Results
+
+_item: ContextVar[str] = ContextVar("item", default="token")
+
+
+def item_of(results: Results) -> str:
+    """What losses are means over: ``sentence`` where every task has classes, ``token`` where one has none."""
+    classes = [value_at(setting, "task.classes") for setting in settings(results).values()]
+    return "sentence" if classes and all(isinstance(n, int) for n in classes) else "token"
+
+
+@contextmanager
+def mean_over(item: str) -> Iterator[None]:
+    """Inside, units are those of losses that are means over this item; outside, over tokens."""
+    before = _item.set(item)
+    try:
+        yield
+    finally:
+        _item.reset(before)
+
+
+def in_unit(text: str, nats: str = "nats") -> str:
+    """A text of the glossary with its unit: ``{nats}`` as it is called, ``{item}`` what losses are means over here."""
+    return text.format(nats=nats, item=_item.get())

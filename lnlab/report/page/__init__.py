@@ -1,0 +1,1 @@
+"""The page, the notebook and the LaTeX tables."""

@@ -1,0 +1,85 @@
+"""What each named method sets, as a table: the pieces in which the methods of an experiment differ."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from lnlab.analyse.select.settings import Setting, settings, value_at
+from lnlab.keys import Json, canonical
+from lnlab.report.page.methods import leaves
+from lnlab.report.table import Grid
+from lnlab.report.words.wording import listing, plain
+from lnlab.setting import MISSING, SHORT, STACKS
+from lnlab.specfile.columns import METHOD, TIMES
+from lnlab.specfile.values import is_choices
+from lnlab.tables import Results
+
+PIECES = ("placement", "norm", "attention", "model.linear", "init", "optimizer", "schedule")
+"""Choices that have a column of their own; all else that differs stands in the last one."""
+
+
+def named(results: Results) -> Grid | None:
+    """The table, a row a method, without the pieces that all have in common; None where nothing has a name."""
+    variants: dict[str, list[Setting]] = {}
+    for setting in settings(results).values():
+        if METHOD in setting:
+            variants.setdefault(str(setting[METHOD]), []).append(setting)
+    if not variants:
+        return None
+    every: list[Setting] = [_shared(alike) for alike in variants.values()]
+    columns = {piece: [_piece(setting, piece, every) for setting in every] for piece in PIECES}
+    columns["else"] = _others(every)
+    kept = {head: cells for head, cells in columns.items() if len(set(cells)) > 1}
+    rows = zip(variants, *kept.values(), strict=True)
+    heads = ("method", *(head.rpartition(".")[2] for head in kept))
+    return Grid("What each method sets.", heads, tuple(tuple((text, False) for text in row) for row in rows))
+
+
+def _shared(values: Sequence[Json]) -> Json:
+    """What values have in common, however deep, or ``MISSING``: what is swept beside a method is no part of it."""
+    first = values[0]
+    if all(isinstance(value, Mapping) for value in values):
+        each = {key: _shared([value.get(key, MISSING) for value in values]) for key in first}
+        common = {key: value for key, value in each.items() if value is not MISSING}
+        return MISSING if "kind" in first and "kind" not in common else common
+    if is_choices(first) and all(is_choices(value) and len(value) == len(first) for value in values):
+        parts = [_shared(part) for part in zip(*values, strict=True)]
+        return MISSING if MISSING in parts else parts
+    return first if all(canonical(value) == canonical(first) for value in values if value is not MISSING) else MISSING
+
+
+def _piece(setting: Setting, piece: str, every: Sequence[Setting]) -> str:
+    """A choice in words; where the stacks have different ones, each with its stack."""
+    if piece not in SHORT:
+        return _choice(value_at(setting, piece), _all_at(every, [piece]))
+    long = [f"{stack}.{piece}" for stack in STACKS if value_at(setting, f"{stack}.{piece}") is not None]
+    said = {path: _choice(value_at(setting, path), _all_at(every, long)) for path in long}
+    if len(set(said.values())) < 2:
+        return next(iter(said.values()), "–")
+    return listing(f"{text} ({path.partition('.')[0]})" for path, text in said.items())
+
+
+def _all_at(every: Sequence[Setting], paths: Sequence[str]) -> list[Json]:
+    return [value_at(setting, path) for setting in every for path in paths]
+
+
+def _choice(choice: Json, others: Sequence[Json]) -> str:
+    """A choice by its kind, with the parameters in which others of that kind differ from it."""
+    if not isinstance(choice, Mapping):
+        return "–" if choice is None else plain(choice)
+    alike = [other for other in others if isinstance(other, Mapping) and other["kind"] == choice["kind"]]
+    telling = {k: v for k, v in choice.items() if any(canonical(other.get(k)) != canonical(v) for other in alike)}
+    return plain({"kind": choice["kind"], **telling})
+
+
+def _others(every: Sequence[Setting]) -> list[str]:
+    """What else a method has that most have not."""
+    told = [{path: value for path, value in leaves(setting) if not _has_column(path)} for setting in every]
+    counts = Counter((path, canonical(value)) for each in told for path, value in each.items())
+    odd = [[p for p, v in each.items() if 2 * counts[p, canonical(v)] < len(every)] for each in told]
+    return [listing(f"{p} {plain(each[p])}" for p in paths) or "–" for each, paths in zip(told, odd, strict=True)]
+
+
+def _has_column(path: str) -> bool:
+    stack, _, rest = path.partition(".")
+    short = rest if stack in STACKS else path
+    return path in (METHOD, TIMES) or any(short == piece or short.startswith(f"{piece}.") for piece in PIECES)

@@ -1,0 +1,183 @@
+"""The notebook: the same figures from the same tables, outputs inside, runnable with the packages that it names."""
+
+import re
+from collections.abc import Mapping, Sequence
+from io import BytesIO
+from typing import Any
+
+import nbformat
+import polars as pl
+
+from lnlab.claims.claim import Verdict
+from lnlab.claims.verdict_rows import as_frame
+from lnlab.keys import digest
+from lnlab.report.data.series import medians, points
+from lnlab.report.facts import ReportFacts
+from lnlab.report.page.answers import SYMBOLS, answer, statistic
+from lnlab.report.page.figures import Plate, Shown
+from lnlab.report.section import Table
+from lnlab.report.table import Grid, csv
+
+PACKAGES = ("polars", "altair", "vl-convert-python")
+"""All that the notebook needs beside a kernel: the last one draws SVG, so that no script is fetched."""
+_OPENING = '''\
+import json
+import math
+import warnings
+from pathlib import Path
+
+import altair as alt
+import polars as pl
+
+alt.renderers.enable("svg")  # draws here, and asks no network for scripts
+
+
+def t95(n):
+    """Student's t(0.975, n - 1), in closed form (Abramowitz and Stegun, 1964, 26.7.3 and 26.7.4)."""
+
+    def inside(t):  # P(-t < T < t)
+        angle, term, total = math.atan2(t, math.sqrt(n - 1)), 1.0, 0.0
+        odd = (n - 1) % 2
+        for k in range(odd, n - 2, 2):
+            term *= 1 if k == 0 else math.cos(angle) if k == 1 else math.cos(angle) ** 2 * (k - 1) / k
+            total += term
+        return 2 / math.pi * (angle + math.sin(angle) * total) if odd else math.sin(angle) * total
+
+    low, high = 0.0, 13.0
+    for _ in range(60):
+        low, high = ((low + high) / 2, high) if inside((low + high) / 2) < 0.95 else (low, (low + high) / 2)
+    return high
+
+
+def over_seeds(seeds, log):
+    """Mean and 95 % Student interval over seeds, on the logarithmic scale where the figure is."""
+    value = pl.col("value").log() if log else pl.col("value")
+    found = seeds.group_by("panel", "series", "line", "x", maintain_order=True).agg(
+        value.mean().alias("mean"), value.std().alias("sd"), value.count().cast(pl.Int64).alias("n")
+    )
+    quantiles = {n: t95(n) if n > 1 else None for n in found["n"].unique()}
+    if 1 in quantiles:
+        warnings.warn("one seed has no interval: its points have no band", stacklevel=2)
+    half = pl.col("sd") * pl.col("n").replace_strict(quantiles, return_dtype=pl.Float64) / pl.col("n").sqrt()
+    ends = {"estimate": pl.col("mean"), "low": pl.col("mean") - half, "high": pl.col("mean") + half}
+    found = found.with_columns(**{k: e.exp() if log else e for k, e in ends.items()})
+    return found.select("panel", "series", "line", "x", "estimate", "low", "high", "n")'''
+_MEDIANS = '''\
+
+
+def medians(seeds):
+    """Median, lowest and highest over seeds; null where it is not finite, as of runs that diverged."""
+    value = pl.col("value")
+    found = seeds.group_by("panel", "series", "line", "x", maintain_order=True).agg(
+        estimate=value.median(), low=value.min(), high=value.max(), n=value.count().cast(pl.Int64)
+    )
+    ends = (pl.when(pl.col(c).is_finite()).then(c).alias(c) for c in ("estimate", "low", "high"))
+    return found.with_columns(ends).select("panel", "series", "line", "x", "estimate", "low", "high", "n")'''
+_COLUMNS = ("claim", "verdict", "statistic", "estimate", "low", "high", "n", "inside")
+_VERDICTS = f"""\
+verdicts = pl.read_parquet("data/verdicts.parquet")
+verdicts.select({", ".join(f'"{name}"' for name in _COLUMNS)})"""
+_NUMBERS = """\
+seeds = pl.read_parquet("figures/{stem}.parquet")
+points = {points}
+points"""
+_FIGURE = """\
+spec = json.loads(Path("figures/{stem}.vl.json").read_text(encoding="utf-8"))
+spec["datasets"]["points"] = points.to_dicts()
+alt.Chart.from_dict(spec)"""
+_KINDS = {"facet": "FacetChart", "vconcat": "VConcatChart"}
+_FORMAT: Any = nbformat  # it has no types
+_MARKDOWN = re.compile(r"([\\`*_{}\[\]()#+\-.!|~$&<>:])")
+
+
+def notebook(facts: ReportFacts, verdicts: Sequence[Verdict], shown: Sequence[Shown]) -> str:
+    """The notebook as JSON text; equal reports give equal bytes."""
+    cells = [_markdown("title", _title(facts, verdicts)), _opening(shown)]
+    if verdicts:
+        cells.append(_code("verdicts", _VERDICTS, _text(as_frame(verdicts).select(_COLUMNS))))
+    by_id = {v.claim: v for v in verdicts}
+    for each in shown:
+        cells += _section(each, [by_id[c] for c in each.part.claims if c in by_id])
+    kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
+    made = _FORMAT.v4.new_notebook(cells=cells, metadata={"kernelspec": kernel, "language_info": {"name": "python"}})
+    _FORMAT.validate(made)
+    return str(_FORMAT.writes(made)) + "\n"
+
+
+def escape(text: str) -> str:
+    """Text that Markdown shows as it stands, on one line."""
+    return (
+        _MARKDOWN.sub(r"\\\1", " ".join(text.split()))
+        .replace("\\<", "&lt;")
+        .replace("\\>", "&gt;")
+        .replace("\\&", "&amp;")
+    )
+
+
+def _title(facts: ReportFacts, verdicts: Sequence[Verdict]) -> str:
+    cite = f"\n\nPaper: {escape(facts.source['cite'])}" if facts.source.get("cite") else ""
+    question = f"\n\n*{escape(facts.question)}*" if facts.question else ""
+    reads = f"\n\nEvery cell reads the tables beside this notebook. All it needs: `pip install {' '.join(PACKAGES)}`."
+    return f"# {escape(facts.title)}{question}\n\n**{escape(answer(verdicts))}**{cite}{reads}"
+
+
+def _opening(shown: Sequence[Shown]) -> Any:
+    middles = any(plate.chart.statistic == "median" for each in shown for plate in each.plates)
+    return _code("opening", _OPENING + (_MEDIANS if middles else ""))
+
+
+def _section(each: Shown, verdicts: Sequence[Verdict]) -> list[Any]:
+    part = each.part
+    head = escape(part.section.finding) if part.section else "This section could not be made"
+    kicker = f"{escape(part.title)}\n\n" if part.title else ""
+    said = [
+        f"- {SYMBOLS.get(v.verdict, '?')} **{escape(v.verdict)}**: {escape(v.says)} ({escape(statistic(v))})"
+        for v in verdicts
+    ]
+    told = escape(part.error) if part.error else escape(part.section.missing) if part.section else ""
+    body = "\n\n".join(p for p in (f"## {head}", kicker.strip(), told, "\n".join(said)) if p)
+    cells = [_markdown(f"section-{part.number}", body), *(cell for plate in each.plates for cell in _plate(plate))]
+    tables = part.section.tables if part.section else ()
+    return cells + [cell for pair in zip(tables, each.tables, strict=True) for cell in _standing(*pair)]
+
+
+def _plate(plate: Plate) -> list[Any]:
+    log, middles = plate.chart.log, plate.chart.statistic == "median"
+    call = "medians(seeds)" if middles else f"over_seeds(seeds, log={log})"
+    found = medians(plate.chart.seeds) if middles else points(plate.chart.seeds, log=log)
+    caption = f"**Figure {plate.number}.** {escape(plate.chart.caption)}"
+    kind = next((name for key, name in _KINDS.items() if key in plate.spec), "LayerChart")
+    drawn = {"image/svg+xml": plate.svg, "text/plain": f"alt.{kind}(...)"}
+    return [
+        _markdown(f"{plate.stem}-caption", caption),
+        _code(
+            f"{plate.stem}-numbers",
+            _NUMBERS.format(stem=plate.stem, points=call),
+            _text(found),
+        ),
+        _code(f"{plate.stem}-figure", _FIGURE.format(stem=plate.stem), drawn),
+    ]
+
+
+def _standing(table: Table, shown: Grid) -> list[Any]:
+    exact = pl.read_csv(BytesIO(csv(table.rows, table.headings)))
+    caption = _markdown(f"{shown.stem}-caption", escape(shown.caption))
+    return [caption, _code(shown.stem, f'pl.read_csv("{shown.file}")', _text(exact))]
+
+
+def _text(frame: pl.DataFrame) -> dict[str, str]:
+    with pl.Config(restore_defaults=True):
+        return {"text/plain": str(frame)}
+
+
+def _id(name: str) -> str:
+    return digest(["cell", name])[:12]
+
+
+def _markdown(name: str, source: str) -> Any:
+    return _FORMAT.v4.new_markdown_cell(source, id=_id(name))
+
+
+def _code(name: str, source: str, output: Mapping[str, str] | None = None) -> Any:
+    shown = [] if output is None else [_FORMAT.v4.new_output("execute_result", dict(output), execution_count=None)]
+    return _FORMAT.v4.new_code_cell(source, id=_id(name), outputs=shown)

@@ -1,0 +1,94 @@
+"""Where the numbers of a page come from, which runs are missing, and how to make it again."""
+
+import json
+import re
+
+import polars as pl
+
+from lnlab.compile.decisions import Decision, from_json
+from lnlab.report.facts import ReportFacts
+from lnlab.report.page import methods
+from lnlab.report.table import Grid, grid
+from lnlab.report.words.wording import count, listing, plain, short, value_of_axis
+from lnlab.tables import ENDED, Results
+
+
+def missing_runs(results: Results) -> str:
+    """How many runs have no outcome that is a result, by status; nothing if all have. To diverge is a result."""
+    counts = results.runs["status"].fill_null("not run yet").value_counts().sort("status")
+    gone = [f"{n} {status.replace('_', ' ')}" for status, n in counts.iter_rows() if status not in ENDED]
+    return f"This report is partial. Of {count(results.runs.height, 'run')}, {listing(gone)}." if gone else ""
+
+
+def provenance(facts: ReportFacts, results: Results) -> list[tuple[str, str]]:
+    """Where the numbers come from, as pairs of name and value."""
+    runs = results.runs
+    seeds = methods.ranges(runs["seed"].to_list())
+    figure = f", Figure {facts.source['figure']}" if facts.source.get("figure") else ""
+    pairs = [
+        ("Paper", f"{facts.source['cite']}{figure}" if facts.source.get("cite") else ""),
+        ("Spec", facts.path),
+        ("Plan", facts.digest[:16]),
+        ("Profile", facts.profile or "default"),
+        ("Overrides", ", ".join(facts.overrides)),
+        ("Corpus", methods.corpus(results)),
+        ("Seeds", seeds),
+        ("Runs", _runs(runs)),
+        ("Measured by", _machines(runs)),
+        ("Page made by", f"lnlab {facts.version}"),
+    ]
+    return [(name, value) for name, value in pairs if value]
+
+
+def _runs(runs: pl.DataFrame) -> str:
+    finished, diverged = (int((runs["status"] == status).sum()) for status in ENDED)
+    return f"{finished} of {runs.height} finished" + (f", {diverged} diverged" if diverged else "")
+
+
+def _machines(runs: pl.DataFrame) -> str:
+    versions = [json.loads(text) for text in runs["versions"].drop_nulls().unique().sort()]
+    programs = sorted({f"{name} {v[name]}" for v in versions for name in ("lnlab", "torch", "python") if name in v})
+    devices = [str(d) for d in runs["device"].drop_nulls().unique().sort()]
+    return ", ".join(programs) + (f" on {listing(devices)}" if devices else "")
+
+
+def outcomes(results: Results) -> Grid | None:
+    """The runs that did not finish, with their reasons; None if all did."""
+    odd = results.runs.filter(pl.col("status") != "finished").sort("variant", "seed")
+    odd = odd.with_columns(pl.col("variant").str.slice(0, 12), pl.col("status").str.replace_all("_", " "))
+    headings = {"variant": "variant", "seed": "seed", "status": "status", "reason": "reason"}
+    return None if odd.is_empty() else grid(odd, headings, "Runs that did not finish.")
+
+
+def settings_grid(results: Results) -> Grid:
+    """Every path of the resolved settings with the values it takes."""
+    taken = methods.values(methods.settings(results))
+    rows = tuple(((path, False), (listing(map(plain, found), "or"), False)) for path, found in sorted(taken.items()))
+    return Grid("Every setting of every run, defaults included.", ("path", "value"), rows)
+
+
+def decisions(facts: ReportFacts) -> Grid | None:
+    """What was chosen on tuning seeds, and from what; None where nothing was."""
+    if not facts.decisions:
+        return None
+    made = [from_json(given) for given in facts.decisions]
+    rows = tuple(tuple((cell, False) for cell in _decision(each)) for each in made)
+    return Grid("Chosen on tuning seeds.", ("what", "for", "chosen", "why", "candidates", "tuning seeds"), rows)
+
+
+def _decision(made: Decision) -> tuple[str, ...]:
+    """One decision: each candidate with its score, a median over the tuning seeds."""
+    about = listing(value_of_axis(axis, value, plain(value)) for axis, value in made.about.items()) or "every run"
+    tried = ", ".join(f"{plain(t.value)}: {'diverged' if t.score is None else short(t.score)}" for t in made.candidates)
+    why = f"{made.reason[0].upper()}{made.reason[1:]}."
+    return made.path, about, plain(made.value), why, f"{tried} ({made.statistic})", methods.ranges(made.seeds)
+
+
+def commands(facts: ReportFacts) -> str:
+    """What to type to make the report again."""
+    words = " ".join(word if re.fullmatch(r"[\w./:=+@,%-]+", word) else _quoted(word) for word in facts.command)
+    return f"lnlab run {words}\nlnlab report {words}"
+
+
+def _quoted(word: str) -> str:
+    return "'" + word.replace("'", "'\\''") + "'"

@@ -1,0 +1,72 @@
+"""One verdict as a small drawing: the seeds as dots, their interval as a bar, the declared region behind it."""
+
+import math
+from dataclasses import dataclass
+from typing import TypeGuard
+
+from lnlab.claims.claim import Verdict
+from lnlab.report.words.wording import number, plain
+
+WIDTH, EDGE = 200.0, 12.0
+ROUNDING = 1e-5
+"""Numbers nearer to each other than this are one, up to the rounding of single precision."""
+
+
+@dataclass(frozen=True)
+class Dots:
+    """Places along a line of ``WIDTH`` points; an unbounded region ends where the line does."""
+
+    seeds: tuple[float, ...]
+    estimate: float | None
+    bar: tuple[float, float] | None
+    region: tuple[float, float]
+    edges: tuple[tuple[float, str], ...]
+    alt: str
+
+
+def dots(verdict: Verdict) -> Dots | None:
+    """The drawing of a verdict, or None where it has no finite number. Positive numbers lie on a logarithmic line."""
+    seeds = [v for v in verdict.seeds.values() if finite(v)]
+    marks = [m for m in (verdict.estimate, verdict.low, verdict.high) if finite(m)]
+    edges = [e for e in (verdict.region_low, verdict.region_high) if finite(e)]
+    every = seeds + marks + edges
+    if not seeds and not marks:
+        return None
+    log = min(every) > 0
+
+    def along(value: float) -> float:
+        return math.log(value) if log else value / 2  # a half, so that no difference is infinite
+
+    low, high = along(min(every)), along(max(every))
+    span = high - low
+    if span <= ROUNDING * (1.0 if log else max(abs(low), abs(high))):  # one number: in the middle
+        low, span = low - 0.5, 1.0
+
+    def place(value: float) -> float:
+        return round(EDGE + (along(value) - low) / span * (WIDTH - 2 * EDGE), 1)
+
+    bar = (place(verdict.low), place(verdict.high)) if finite(verdict.low) and finite(verdict.high) else None
+    return Dots(
+        tuple(place(v) for v in sorted(seeds)),
+        place(verdict.estimate) if finite(verdict.estimate) else None,
+        bar,
+        (
+            place(verdict.region_low) if finite(verdict.region_low) else 0.0,
+            place(verdict.region_high) if finite(verdict.region_high) else WIDTH,
+        ),
+        tuple((place(edge), plain(edge)) for edge in edges),
+        _alt(seeds, log),
+    )
+
+
+def finite(value: float | None) -> TypeGuard[float]:
+    """Whether there is a number and it is finite."""
+    return value is not None and math.isfinite(value)
+
+
+def _alt(seeds: list[float], log: bool) -> str:
+    scale = " on a logarithmic line" if log else ""
+    if not seeds:
+        return f"The interval and the declared region{scale}; no number of a single seed."
+    spread = f"from {number(min(seeds))} to {number(max(seeds))}"
+    return f"{len(seeds)} seeds, {spread}, their interval and the declared region{scale}."

@@ -1,0 +1,81 @@
+"""Frames as the tables of a page, of a paper and of a spreadsheet: formatted for readers, exact for machines."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from io import BytesIO
+from typing import Any
+
+import polars as pl
+
+from lnlab.report.cell_matrix import Matrix
+from lnlab.report.words.wording import number, plain
+
+SHOWN = 200
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+Cell = tuple[str, bool]
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A table for readers: each cell with whether it is a number; ``file`` is the exact one beside it.
+
+    A page shows ``view`` in its place, where there is one.
+    """
+
+    caption: str
+    headings: tuple[str, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    file: str = ""
+    stem: str = ""
+    view: Matrix | None = None
+
+
+def grid(rows: pl.DataFrame, headings: Mapping[str, str], caption: str, file: str = "", stem: str = "") -> Grid:
+    """The first rows of a frame for readers; the caption says if there are more."""
+    shown = cells(rows.head(SHOWN), headings)
+    more = f" The first {SHOWN} of {rows.height:,} rows." if rows.height > SHOWN else ""
+    return Grid(caption + more, tuple(headings.values()), shown, file, stem)
+
+
+def cells(rows: pl.DataFrame, headings: Mapping[str, str]) -> tuple[tuple[Cell, ...], ...]:
+    """Formatted cells; an estimate and its ends get the digits that its interval leaves meaningful."""
+    return tuple(tuple(_cell(row, name) for name in headings) for row in rows.iter_rows(named=True))
+
+
+def _cell(row: Mapping[str, Any], name: str) -> Cell:
+    value = row[name]
+    if name in ("estimate", "low", "high") and (value is None or isinstance(value, float)):
+        return number(value, row.get("low"), row.get("high")), True
+    if value is None:
+        return "–", False
+    return plain(value), isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def csv(rows: pl.DataFrame, headings: Mapping[str, str]) -> bytes:
+    """Every row at full precision. Text that a spreadsheet would take for a formula gets an apostrophe in front."""
+    texts = [name for name in headings if rows.schema[name] == pl.String]
+    harmless = [
+        pl.when(pl.col(c).str.slice(0, 1).is_in(_FORMULA)).then(pl.lit("'") + pl.col(c)).otherwise(pl.col(c)).alias(c)
+        for c in texts
+    ]
+    table = rows.with_columns(harmless).select(pl.col(name).alias(heading) for name, heading in headings.items())
+    return table.write_csv().encode()
+
+
+def parquet(table: pl.DataFrame) -> bytes:
+    """A frame as Parquet; equal frames give equal bytes."""
+    buffer = BytesIO()
+    table.write_parquet(buffer, compression="zstd", statistics=False)
+    return buffer.getvalue()
+
+
+def width(rows: Sequence[Sequence[object]]) -> int:
+    """The number of columns, the same in every row.
+
+    Raises:
+        ValueError: it is not.
+    """
+    widths = {len(row) for row in rows}
+    if len(widths) != 1:
+        raise ValueError(f"found rows of {sorted(widths)} cells, expected one width")
+    return widths.pop()

@@ -1,0 +1,42 @@
+"""A reference in words: which variants a number is measured against."""
+
+from collections.abc import Mapping
+
+from lnlab.analyse.quantities.quantity import fact
+from lnlab.analyse.select.references import one_kind
+from lnlab.analyse.select.select import reference_of
+from lnlab.keys import Json
+from lnlab.report.words.wording import listing, plain, value_of_axis
+from lnlab.specfile.references import BEST, Among, parsed
+from lnlab.specfile.values import label
+from lnlab.tables import Results
+
+ALL = "all variants"
+
+
+def reference_in_words(selection: Mapping[str, Json]) -> str:
+    """``Post-LN, warm-up``, ``Post-LN or Pre-LN, of the same schedule kind``, ``all variants``.
+
+    Args:
+        selection: with the quantity, and the reference if it names one.
+    """
+    named = reference_of(selection)
+    return listing(map(_among, parsed(BEST if named is None else named)), "or")
+
+
+def measurable(results: Results, where: Mapping[str, Json], quantity: str) -> bool:
+    """Whether a selection says what a quantity is measured against, or need not."""
+    selection = {**where, "quantity": quantity}
+    return fact(selection, "reference") is None or reference_of(selection) is not None or one_kind(results)
+
+
+def _among(among: Among) -> str:
+    said = [_condition(path, value) for path, value in among.conditions.items()]
+    same = [f"of the same {path.replace('.', ' ')}" for path in among.same]
+    return ", ".join((said or [ALL]) + same)
+
+
+def _condition(path: str, value: Json) -> str:
+    if isinstance(value, list | tuple):
+        return listing((_condition(path, each) for each in value), "or")
+    return value_of_axis(path, value, label(value) if value is not None else plain(value))

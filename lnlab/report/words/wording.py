@@ -1,0 +1,242 @@
+"""How numbers, lists, variants and quantities are put into words."""
+
+import math
+import re
+from collections.abc import Iterable, Mapping
+from fractions import Fraction
+
+from lnlab.keys import Json
+from lnlab.report.loss_units import in_unit
+from lnlab.report.words.glossary import QUANTITIES
+from lnlab.report.words.spectral_words import SCOPES
+from lnlab.specfile.columns import TIMES
+from lnlab.specfile.values import NONE, place
+
+MINUS = "−"
+HUNDREDS = 100
+"""An interval as wide leaves no meaning to the units of a number in the thousands."""
+_UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufffe\uffff]+")
+_NUMBER = re.compile(r"(?<= )-?\d+\.\d+(?=[,)])")
+"""A parameter's number in the label of a choice: ``uniform (a -100.0, b 100.0)``."""
+_RAISED = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
+
+_WORDS: Mapping[tuple[str, str], str] = {
+    ("placement", "post"): "Post-LN",
+    ("placement", "pre"): "Pre-LN",
+    ("norm", "layer"): "LayerNorm",
+    ("norm", "batch"): "BatchNorm",
+    ("norm", "rms"): "RMSNorm",
+    ("norm", "none"): "no norm",
+    ("tied", "none"): "untied",
+    ("tied", "target"): "tied output",
+    ("tied", "all"): "all embeddings tied",
+    ("warmup_steps", "0"): "no warm-up",
+    ("anchor", "null"): "literal decay",
+    **{("scope", scope): words for scope, words in SCOPES.items()},
+}
+_BEFORE = {
+    "lr": "learning rate",
+    "warmup_steps": "warm-up",
+    "anchor": "decay from",
+    "batch_sentences": "batch size",
+    "step": "step",
+    "index": "index",
+    "x": "x =",
+}
+"""What stands before a number, of paths whose number is not a count of what they are called."""
+
+
+def number(value: float | None, low: float | None = None, high: float | None = None) -> str:
+    """A number with as many digits as its interval leaves meaningful; three significant ones without an interval."""
+    if value is None:
+        return "–"
+    if not math.isfinite(value):
+        return "not a number" if math.isnan(value) else ("∞" if value > 0 else f"{MINUS}∞")
+    places = _places(value, low, high)
+    if value and not -4 <= math.floor(math.log10(abs(value))) < 6:
+        return _scientific(value, 2)
+    text = f"{value:.{max(places, 0)}f}"
+    return text.replace("-", MINUS) if float(text) else text.lstrip("-")
+
+
+def _scientific(value: float, places: int) -> str:
+    mantissa, _, power = f"{value:.{places}e}".partition("e")
+    return f"{mantissa} × 10{str(int(power)).translate(_RAISED)}".replace("-", MINUS)
+
+
+def _places(value: float, low: float | None, high: float | None) -> int:
+    """Decimal places: two digits of a half width that begins with 1 or 2, else one; at most four digits in all."""
+    half = (high - low) / 2 if low is not None and high is not None else math.nan
+    if not (math.isfinite(half) and half > 0):
+        return 2 - math.floor(math.log10(abs(value))) if value else 0
+    power = math.floor(math.log10(half))
+    most = 3 - math.floor(math.log10(abs(value))) if value else 6
+    return min(-power + (1 if half / 10.0**power < 3 else 0), most)
+
+
+def interval(value: float | None, low: float | None, high: float | None) -> str:
+    """``6.8 [6.1, 7.5]``, or the number alone where there is none; where units say nothing, a power of ten for all."""
+    if low is None or high is None or value is None:
+        return number(value)
+    scale = 10.0 ** math.floor(math.log10(abs(value))) if value and math.isfinite(value) else 1.0
+    far = not 1e-4 <= scale < 1e6 or (scale >= 1e3 and high - low > HUNDREDS)
+    if far and scale > 1e-300 and all(abs(end) < 1e6 * scale for end in (low, high)):
+        power = _scientific(scale, 0).partition("× ")[2]
+        return f"{interval(value / scale, low / scale, high / scale)} × {power}"
+    ends = [_kept(number(end, low, high), end) for end in (value, low, high)]
+    return f"{ends[0]} [{ends[1]}, {ends[2]}]"
+
+
+def _kept(text: str, value: float) -> str:
+    """The text of a number, unless it was rounded to nothing."""
+    return short(value) if value and text == "0" else text
+
+
+def tight(number: str) -> str:
+    """A number or an interval that no line break may split, but before its bracket."""
+    return number.replace(", ", ",\u00a0").replace(" × ", "\u00a0×\u00a0")
+
+
+def region(low: float | None, high: float | None) -> str:
+    """The declared region in words."""
+    if low is None and high is None:
+        return "no region"
+    if low == high:
+        return f"equal to {_edge(low)}"
+    if high is None:
+        return f"at least {_edge(low)}"
+    return f"at most {_edge(high)}" if low is None else f"between {_edge(low)} and {_edge(high)}"
+
+
+def _edge(value: float | None) -> str:
+    """An edge of a region to six digits, which no quotient of two round numbers exceeds."""
+    return plain(None if value is None else float(f"{value:.6g}"))
+
+
+def printable(value: Json) -> Json:
+    """A text on one line without control characters; a list or a mapping with all its texts made so."""
+    if isinstance(value, str):
+        return _UNPRINTABLE.sub(" ", value)
+    if isinstance(value, Mapping):
+        return {printable(key): printable(inner) for key, inner in value.items()}
+    return [printable(inner) for inner in value] if isinstance(value, list | tuple) else value
+
+
+def plain(value: Json) -> str:
+    """A value as its author would write it: no trailing zeros, a true minus sign, words for true, false and null."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int | float):
+        return f"{value:.12g}".replace("-", MINUS) if math.isfinite(value) else number(value)
+    if isinstance(value, list) and not value:
+        return NONE
+    if isinstance(value, Mapping):
+        given = ", ".join(_param(k, v) for k, v in value.items() if k != "kind")
+        kind = str(value.get("kind", ""))
+        return f"{kind} ({given})" if kind and given else kind or given
+    return "none" if value is None else listing(map(plain, value), "and") if isinstance(value, list) else str(value)
+
+
+def _param(name: str, value: Json) -> str:
+    return place(value) if isinstance(value, Mapping) and "kind" not in value else f"{name} {plain(value)}"
+
+
+def short(value: float) -> str:
+    """A number for a heading: two significant digits, and no fewer than stand before the point."""
+    if not math.isfinite(value) or abs(value) >= 100:
+        return number(value)
+    return _scientific(value, 1) if 0 < abs(value) < 1e-4 else plain(float(f"{value:.2g}"))
+
+
+def power(letter: str, exponent: float) -> str:
+    """A power law as a reader knows it: ``constant``, ``1/√L``, ``1/L``, ``L^0.25``."""
+    known = {0.0: "constant", 0.5: f"√{letter}", -0.5: f"1/√{letter}", 1.0: letter, -1.0: f"1/{letter}"}
+    return known.get(exponent, f"{letter}^{plain(exponent)}")
+
+
+def times(ratio: float) -> str:
+    """``grows 7.6×``, ``falls to 0.22×``; a factor that has to be written with a power of ten in words."""
+    said = short(ratio)
+    if said == "1":
+        return "stays level (1×)"
+    if 1e-4 <= ratio < 1e6:
+        return f"{'grows' if ratio > 1 else 'falls to'} {said}×"
+    return f"{'grows' if ratio > 1 else 'falls'} by a factor of {short(max(ratio, 1 / ratio))}"
+
+
+def straight(a: float, b: float, letter: str) -> str:
+    """A straight line as a reader knows it: ``1 + 3l/2``, ``2 − l``, ``1.5``."""
+    if b == 0:
+        return plain(a)
+    top, bottom = Fraction(abs(b)).limit_denominator(12).as_integer_ratio()
+    slope = f"{'' if top == 1 else top}{letter}{'' if bottom == 1 else f'/{bottom}'}"
+    return f"{plain(a)} {MINUS if b < 0 else '+'} {slope}"
+
+
+def listing(words: Iterable[str], last: str = "and") -> str:
+    """``a, b and c``."""
+    found = list(words)
+    return found[0] if len(found) == 1 else f"{', '.join(found[:-1])} {last} {found[-1]}" if found else ""
+
+
+def in_order(values: Iterable[Json]) -> list[Json]:
+    """Numbers first and rising, then all else as it comes."""
+    found = list(values)
+    numbers = [v for v in found if isinstance(v, int | float) and not isinstance(v, bool)]
+    return [*sorted(numbers), *(v for v in found if isinstance(v, bool) or not isinstance(v, int | float))]
+
+
+def article(word: str) -> str:
+    """``a classifier``, ``an encoder``."""
+    return "an" if word[:1].lower() in {"a", "e", "i", "o"} else "a"
+
+
+def count(n: int, word: str) -> str:
+    """``1 seed``, ``3 seeds``."""
+    return f"{n} {word}" if n == 1 else f"{n} {word}s"
+
+
+def value_of_axis(axis: str, value: Json, label: str) -> str:
+    """A value of an axis as a reader says it: ``Post-LN``, ``without cross attention``, ``6 layers``, ``factor 2``."""
+    if axis == TIMES and isinstance(value, int | float):
+        return "as chosen" if value == 1 else f"{plain(value)} × chosen"
+    short = axis.rpartition(".")[2]
+    words = short.replace("_", " ")
+    if axis.startswith("interventions") and isinstance(value, int | float | None | list):
+        return f"{words} {plain(value)}" if isinstance(value, int | float) else label if value else "no intervention"
+    if isinstance(value, bool):
+        return f"{'with' if value else 'without'} {words.replace('cross attention', 'cross-attention')}"
+    kind, bracket, parameters = label.partition(" (")
+    if known := _WORDS.get((short, kind)):
+        return known + bracket + parameters
+    label = kind + bracket + _NUMBER.sub(lambda found: plain(float(found[0])), parameters)
+    if short in _BEFORE and isinstance(value, int | float):
+        return f"{_BEFORE[short]} {plain(value)}"
+    if isinstance(value, int | float):
+        return f"{plain(value)} {words.removesuffix('s') if value == 1 else words}"
+    return label
+
+
+def together(words: Iterable[str]) -> str:
+    """The values of several axes as one name: ``Post-LN without cross-attention``, ``Post-LN, untied``."""
+    name = ""
+    for word in words:
+        name += word if not name else f" {word}" if word.startswith(("with ", "without ")) else f", {word}"
+    return name
+
+
+def quantity(name: str) -> str:
+    """What a quantity is called in a sentence; an unknown one is called by its words."""
+    return QUANTITIES[name][0] if name in QUANTITIES else name.replace("_", " ")
+
+
+def unit(name: str, nats: str = "nats") -> str:
+    """A quantity with its unit, for an axis."""
+    return f"{quantity(name)}, {in_unit(QUANTITIES[name][1], nats)}" if name in QUANTITIES else quantity(name)
+
+
+def definition(name: str, nats: str = "nats") -> str:
+    """A quantity with what it is, to begin a caption."""
+    words = quantity(name)
+    known = f" ({in_unit(', '.join(QUANTITIES[name][:0:-1]), nats)})" if name in QUANTITIES else ""
+    return f"{words[:1].upper()}{words[1:]}{known}"

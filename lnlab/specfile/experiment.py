@@ -1,0 +1,154 @@
+"""The grammar of a spec: every key, closed and strict. What a choice may hold, the registries say."""
+
+import re
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic_core import PydanticCustomError
+
+from lnlab.keys import Json
+from lnlab.registry import Choice
+from lnlab.specfile.moments import At
+from lnlab.specfile.seeds import Seeds
+
+_CLOSED = ConfigDict(extra="forbid", frozen=True, strict=True, validate_default=True, allow_inf_nan=False)
+_OPEN = ConfigDict(**{**_CLOSED, "extra": "allow"})
+
+SETTING = (
+    "task",
+    "model",
+    "norm",
+    "placement",
+    "attention",
+    "encoder",
+    "decoder",
+    "init",
+    "optimizer",
+    "schedule",
+    "train",
+    "interventions",
+)
+"""Top-level keys that determine a run."""
+REPLACEABLE = ("seeds", "methods", "sweep", "select", "probes", "report")
+"""Top-level keys that a profile or ``-s`` may replace whole, though they determine no setting."""
+
+Sentence = Annotated[str, Field(min_length=1)]
+Word = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_]*$", max_length=60)]
+One = Annotated[int, Field(ge=1, le=1)]  # a Literal[1] would take true
+Axis = Annotated[tuple[Any, ...], Field(min_length=1)]
+Overlay = Mapping[str, Any]
+NAME = r"^[^\s<>~=]([^\r\n<>~=]{0,38}[^\s<>~=])?$"
+
+
+def _listed(given: Json) -> Json:
+    """One mapping as a list of one."""
+    return (given,) if isinstance(given, dict) else tuple(given) if isinstance(given, list) else given
+
+
+def _name(given: str) -> str:
+    """A method's name: one that a chart has room for, and without the signs of an order."""
+    if re.fullmatch(NAME, given) is None:
+        raise PydanticCustomError("name", "a name has one line, at most 40 characters, and none of < > ~ =")
+    return given
+
+
+Name = Annotated[str, AfterValidator(_name)]
+
+
+class Source(BaseModel):
+    """The paper that asked first, and where in it."""
+
+    model_config = _CLOSED
+    cite: Sentence
+    figure: str | None = None
+    table: str | None = None
+    section: str | None = None
+    url: str | None = None
+
+
+class Calibration(BaseModel):
+    """The pilot seeds on which a margin was set; they are not judged."""
+
+    model_config = _CLOSED
+    seeds: Seeds
+
+
+class SelectText(BaseModel):
+    """What is chosen on tuning seeds: beside these fields stands the path of an axis, with the rule that chooses."""
+
+    model_config = _OPEN
+    seeds: Seeds
+    of: Mapping[str, Any] | None = None
+    by: tuple[str, ...] = ()
+    times: Annotated[tuple[Annotated[float, Field(gt=0)], ...], Field(min_length=1)] = (1.0,)
+
+
+class ProbeText(BaseModel):
+    """One probe: its kind, when it looks, and the parameters of its kind."""
+
+    model_config = _OPEN
+    kind: str
+    at: At = "init"
+
+
+class SectionText(BaseModel):
+    """One part of the report: its kind, what stands over it, which verdicts beside it; the rest is its kind's."""
+
+    model_config = _OPEN
+    kind: str
+    title: Sentence | None = None
+    claims: tuple[str, ...] = ()
+
+
+class ClaimText(BaseModel):
+    """One falsifiable sentence: the fields every claim has; the rest are the parameters of its kind."""
+
+    model_config = _OPEN
+    id: Word
+    says: Sentence
+    kind: str
+    primary: bool = False
+    requires: Annotated[tuple[dict[str, Any], ...], BeforeValidator(_listed)] = ()
+    source: str | None = None
+    published: Any = None
+    badge: Literal["paper", "regression"] = "paper"
+    calibration: Calibration | None = None
+
+
+class Experiment(BaseModel):
+    """One question: what a spec file says, profile and overrides applied."""
+
+    model_config = _CLOSED
+    lnlab: One
+    title: Sentence
+    question: Sentence | None = None
+    source: Source | None = None
+    differs: tuple[Sentence, ...] = ()
+    note: str | None = None
+    task: Any = None
+    model: Any = None
+    norm: Any = None
+    placement: Any = None
+    init: Any = None
+    attention: Any = None
+    encoder: Any = None
+    decoder: Any = None
+    optimizer: Any = None
+    schedule: Any = None
+    train: Any = None
+    interventions: Any = None
+    seeds: Seeds = (1,)
+    select: SelectText | None = None
+    methods: Mapping[Name, Overlay] = {}
+    sweep: Annotated[tuple[Mapping[str, Axis], ...], Field(min_length=1)] | None = None
+    probes: tuple[ProbeText, ...] = ()
+    report: tuple[SectionText, ...] = ()
+    claims: tuple[ClaimText, ...] = ()
+    profiles: Mapping[Word, Overlay] = {}
+
+
+def own(text: BaseModel) -> Choice:
+    """What a probe, section or claim says beyond the fields they all have: ``kind`` and its parameters."""
+    kind: str = text.kind  # type: ignore[attr-defined]
+    return {"kind": kind, **(text.model_extra or {})}

@@ -1,0 +1,120 @@
+"""Text -> spec: a bounded file becomes plain data that knows the line and column of everything in it."""
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from lnlab.errors import LabError, Problem, SpecError
+from lnlab.keys import Json
+from lnlab.registry import Where
+from lnlab.specfile.nodes import Fault, Faulty, Mark, mark_at, read_nodes
+from lnlab.specfile.walk import Marks, Walk
+from lnlab.userfiles import LARGEST_SPEC, read_user_file
+
+_CONFLICT = re.compile(r"^(<{7}|>{7}|\|{7})( |$)", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Document:
+    """A spec file as plain data with positions.
+
+    Attributes:
+        path: the file, as the user named it.
+        text: its content.
+        data: the mapping it holds.
+        marks: path -> marks of its key and of its value.
+    """
+
+    path: Path
+    text: str
+    data: dict[str, Json]
+    marks: Marks
+
+    def where(self, path: Where, *, key: bool = False) -> str:
+        """``file:line:col`` of the value at ``path`` (or of its key), or of the nearest thing above it."""
+        mark = self.mark(path, key=key)
+        return f"{self.path}:{mark.line}:{mark.column}"
+
+    def mark(self, path: Where, *, key: bool = False) -> Mark:
+        """The mark behind ``where``: of what stands at ``path``, or else of what it would stand in."""
+        found = next(path[:n] for n in range(len(path), -1, -1) if path[:n] in self.marks)
+        return self.marks[found][not key]
+
+
+def load(path: Path) -> Document:
+    """The document in ``path``.
+
+    Raises:
+        SpecError: no such file, not a regular file, too large, not UTF-8, a syntax error (alone), or everything else
+            that a spec may not hold (all at once).
+    """
+    return parse(content(path), path)
+
+
+def parse(text: str, path: Path) -> Document:
+    """The document in ``text``, said to stand in ``path``.
+
+    Raises:
+        SpecError: as ``load``.
+    """
+    document, problems = survey(text, path)
+    if problems:
+        raise SpecError(*problems)
+    return document
+
+
+def survey(text: str, path: Path) -> tuple[Document, list[Problem]]:
+    """What can be made of ``text``, and all that a spec may not hold: a faulty value is null, a first key stays.
+
+    So the rest can be looked at too, and every problem is told at once.
+
+    Raises:
+        SpecError: nothing can be made of it: a syntax error, or no mapping.
+    """
+    data, marks, faults = read_data(text)
+    if not faults and not isinstance(data, dict):
+        what = "the file is empty" if data is None else "a spec is a mapping of keys to values"
+        faults = [Fault(Mark(1, 1), what, "begin with 'lnlab: 1' and 'title: ...'")]
+    problems = [Problem(f"{path}:{f.mark.line}:{f.mark.column}", f.what, f.remedy) for f in sorted(faults)]
+    if not isinstance(data, dict):
+        raise SpecError(*problems)
+    return Document(path, text, data, marks), problems
+
+
+def read_data(text: str) -> tuple[Json, Marks, list[Fault]]:
+    """The data in ``text``, the marks of everything in it, and all that is wrong with it."""
+    walk = Walk()
+    try:
+        if conflict := _CONFLICT.search(text):
+            raise Faulty(
+                Fault(mark_at(text, conflict.start()), "a merge conflict marker", "resolve the conflict first")
+            )
+        root, tags = read_nodes(text)
+        data = walk.data(root) if root else None
+    except Faulty as error:
+        return None, walk.marks, list(error.faults)
+    return data, walk.marks, [*tags, *walk.faults]
+
+
+def content(path: Path) -> str:
+    """The text of a regular file that is not too large.
+
+    Raises:
+        SpecError: no such file, not a regular file, too large, or not UTF-8.
+    """
+    try:
+        return _text(path, read_user_file(path, "YAML file", LARGEST_SPEC))
+    except LabError as error:
+        raise SpecError(*error.problems) from error
+
+
+def _text(path: Path, content: bytes) -> str:
+    """The bytes as UTF-8 (a byte order mark is dropped; so are carriage returns)."""
+    if b"\0" in content:
+        raise SpecError(Problem(str(path), "is not text", "a spec is YAML in UTF-8"))
+    try:
+        return content.decode("utf-8-sig").replace("\r\n", "\n")
+    except UnicodeDecodeError as error:
+        before = content[: error.start]
+        line, column = before.count(b"\n") + 1, error.start - (before.rfind(b"\n") + 1) + 1
+        raise SpecError(Problem(f"{path}:{line}:{column}", "is not UTF-8", "save it as UTF-8")) from error

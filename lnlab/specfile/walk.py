@@ -1,0 +1,78 @@
+"""Nodes -> plain data and the marks of every key and value; everything a spec may not hold is collected."""
+
+from lnlab.keys import Json
+from lnlab.registry import Where
+from lnlab.specfile.nodes import MOST_NODES, Fault, Faulty, Mapping, Mark, Node, Scalar, Sequence
+from lnlab.specfile.scalars import NotPlainData, resolve_plain
+
+Marks = dict[Where, tuple[Mark, Mark]]
+"""Path -> where its key stands, and its value (for an item of a list both are the value's)."""
+
+
+class Walk:
+    """One walk over nodes. What aliases repeat is counted again, so that no bomb is unfolded."""
+
+    def __init__(self) -> None:
+        self.marks: Marks = {}
+        self.faults: list[Fault] = []
+        self.nodes = 0
+
+    def data(self, node: Node, path: Where = (), key: Mark | None = None) -> Json:
+        """The value of ``node``.
+
+        Raises:
+            Faulty: aliases unfold to too many nodes.
+        """
+        self.nodes += 1
+        if self.nodes > MOST_NODES:
+            raise Faulty(Fault(node.mark, f"aliases unfold to more than {MOST_NODES:,} nodes", "write less of it"))
+        self.marks[path] = (key or node.mark, node.mark)
+        if isinstance(node, Scalar):
+            return self._scalar(node)
+        if isinstance(node, Sequence):
+            return [self.data(item, (*path, i)) for i, item in enumerate(node.items)]
+        return self._mapping(node, path)
+
+    def _scalar(self, node: Scalar) -> Json:
+        if any("\ud800" <= letter <= "\udfff" for letter in node.text):
+            self.faults.append(Fault(node.mark, "half a character (a lone surrogate)", "write the character itself"))
+            return ""
+        if not node.plain:
+            return node.text
+        try:
+            return resolve_plain(node.text)
+        except NotPlainData as error:
+            self.faults.append(Fault(node.mark, *error.args))
+            return None
+
+    def _mapping(self, node: Mapping, path: Where) -> Json:
+        made: dict[str, Json] = {}
+        first: dict[str, Mark] = {}
+        for key, value in node.pairs:
+            word = self._word(key)
+            if word is None:
+                continue
+            if word in made:
+                line = first[word].line
+                what = f"'{word}' is given twice; first in line {line}"
+                self.faults.append(Fault(key.mark, what, "keep one of them"))
+                continue
+            first[word] = key.mark
+            made[word] = self.data(value, (*path, word), key.mark)
+        return made
+
+    def _word(self, key: Node) -> str | None:
+        """The key as a word, or None with a fault."""
+        if isinstance(key, Scalar) and key.plain and key.text == "<<":
+            self.faults.append(Fault(key.mark, "merge keys are not read", "write out what was to be merged"))
+            return None
+        known = len(self.faults)
+        found = self._scalar(key) if isinstance(key, Scalar) else None
+        if isinstance(found, str) and found:
+            return found
+        if len(self.faults) == known:
+            written = f" {key.text}" if isinstance(key, Scalar) and key.text else ""
+            self.faults.append(
+                Fault(key.mark, f"the key{written} is not a word", "write a word, or put quotes around it")
+            )
+        return None

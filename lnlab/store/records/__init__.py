@@ -1,0 +1,1 @@
+"""What lies in a store: layout, checksummed files, records, states, and how far they reach."""

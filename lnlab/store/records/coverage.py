@@ -1,0 +1,79 @@
+"""How far the records of a trajectory reach: an unbroken line of stretches from its initial state."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from lnlab.store.records.records import Record
+
+SOUND = ("finished", "diverged", "interrupted")
+"""How a stretch may end whose updates are there; one that failed may lack rows of its last."""
+
+
+@dataclass(frozen=True)
+class Course:
+    """What is known of the updates of a trajectory.
+
+    Attributes:
+        covered: updates whose rows are there, from the first on.
+        end: the record of the trajectory's own end, if it has come to one: it diverged, or its stop rule ended it.
+    """
+
+    covered: int
+    end: Record | None = None
+
+    def ended(self, steps: int) -> Record | None:
+        """The end, if a run of so many updates comes to it; one that had made them all by then does not."""
+        return self.end if self.end is not None and self.end.steps < steps else None
+
+
+def course(records: Sequence[Record]) -> Course:
+    """The course of records in their one order (by first step)."""
+    covered, end = 0, None
+    for record in records:
+        if record.first_step <= covered and record.outcome["status"] in SOUND:
+            covered = max(covered, record.steps)
+            end = end or (record if record.ends else None)
+    return Course(covered, end)
+
+
+def superseded(records: Sequence[Record], damaged: Sequence[Record] = ()) -> list[Record]:
+    """The records without which the others say the same: all their updates and measurements are in others.
+
+    Args:
+        records: intact ones in their one order. One that came to a bad end is always kept: it tells why.
+        damaged: records some of whose rows are lost, in any order.
+    """
+    said = _says(records)
+    kept = list(records)
+    for record in reversed(records) if _overlap(records) else ():
+        others = [each for each in kept if each is not record]
+        if record.outcome["status"] in SOUND and _says(others) == said:
+            kept = others
+    surplus = [record for record in records if record not in kept]
+    return surplus + [r for r in damaged if r.steps <= said.covered and said.taken >= set(r.measurements)]
+
+
+def _overlap(records: Sequence[Record]) -> bool:
+    """Whether an update or a measurement is in two records, or two of them hold nothing: rare, and quick to see."""
+    taken = [key for record in records for key in record.measurements]
+    again = any(one.steps > two.first_step for one, two in pairwise(records))
+    empty = sum(record.steps == record.first_step and not record.measurements for record in records)
+    return again or empty > 1 or len(taken) > len(set(taken))
+
+
+@dataclass(frozen=True)
+class _Says:
+    """What records say together."""
+
+    covered: int
+    end: tuple[int, str] | None
+    taken: frozenset[str]
+    finished: bool
+
+
+def _says(records: Sequence[Record]) -> _Says:
+    made = course(records)
+    end = (made.end.steps, str(made.end.outcome["status"])) if made.end else None
+    taken = frozenset(key for record in records for key in record.measurements)
+    return _Says(made.covered, end, taken, any(record.finished for record in records))

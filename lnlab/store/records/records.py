@@ -1,0 +1,155 @@
+"""What was committed: a stretch of work on a trajectory, with the digest of every file. Readers believe only this."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from lnlab.store.packs import Packs
+from lnlab.store.records.checksummed import Damaged, read_bytes, read_checked, seal, unseal
+from lnlab.store.records.layout import RECORD, in_order, stretches, trajectory_folder
+
+
+@dataclass(frozen=True)
+class Record:
+    """One committed stretch of work.
+
+    Attributes:
+        folder: where its files lie.
+        trajectory: key of the trajectory.
+        first_step: updates done when it began.
+        steps: updates done when it ended.
+        asked: measurements that were to be taken.
+        measurements: measurements that were taken, and are here whole.
+        outcome: its row of ``outcomes``.
+        files: file name -> SHA-256.
+    """
+
+    folder: Path
+    trajectory: str
+    first_step: int
+    steps: int
+    asked: tuple[str, ...]
+    measurements: tuple[str, ...]
+    outcome: Mapping[str, Any]
+    files: Mapping[str, str]
+
+    @property
+    def finished(self) -> bool:
+        """Whether nothing went wrong."""
+        return bool(self.outcome["status"] == "finished")
+
+    @property
+    def ends(self) -> bool:
+        """Whether the trajectory came to its own end here: it diverged, or a rule stopped it, which gives a reason."""
+        return self.outcome["status"] == "diverged" or (self.finished and self.outcome["reason"] is not None)
+
+    def content(self) -> bytes:
+        """The bytes of ``record.json``."""
+        fields = ("trajectory", "first_step", "steps", "asked", "measurements", "outcome", "files")
+        return seal({name: getattr(self, name) for name in fields})
+
+    def read(self, name: str) -> bytes:
+        """One of its files.
+
+        Raises:
+            Damaged: it is not what was committed.
+        """
+        return read_checked(self.folder / Path(name).name, self.files[name])  # never outside its folder
+
+
+@dataclass
+class Found:
+    """What the store holds of one trajectory.
+
+    Attributes:
+        records: the intact ones, in their one order.
+        tables: for each of these, file name -> bytes, verified.
+        damaged: one sentence for each that is not.
+    """
+
+    records: list[Record] = field(default_factory=list)
+    tables: list[dict[str, bytes]] = field(default_factory=list)
+    damaged: list[str] = field(default_factory=list)
+
+    def first(self) -> dict[str, int]:
+        """Measurement -> the number of the first record that holds it: taken twice, it counts once."""
+        order = range(len(self.records) - 1, -1, -1)
+        return {measurement: n for n in order for measurement in self.records[n].measurements}
+
+
+def read_record(folder: Path) -> Record:
+    """The record of a stretch of work.
+
+    Raises:
+        Damaged: it is not what was committed.
+        FileNotFoundError: nothing was committed there.
+    """
+    path = folder / RECORD
+    if folder.is_file():
+        raise Damaged(f"{folder} is a file where a folder belongs")
+    if not path.exists():
+        raise FileNotFoundError(path)
+    return _record(folder, read_bytes(path))
+
+
+def _record(folder: Path, content: bytes) -> Record:
+    path = folder / RECORD
+    held = unseal(content, path)
+    if held["trajectory"] != folder.parent.name:
+        raise Damaged(f"{path} belongs to another trajectory")
+    held["asked"], held["measurements"] = tuple(held["asked"]), tuple(held["measurements"])
+    return Record(folder=folder, **held)
+
+
+def look(root: Path, trajectory: str) -> Found:
+    """Every record of a trajectory, each file read and verified.
+
+    Raises:
+        StoreError: this user may not read it.
+    """
+    return Reader(root).look(trajectory)
+
+
+class Reader:
+    """Reads many trajectories of one store, from folders and packs."""
+
+    def __init__(self, root: Path) -> None:
+        self.root, self.packs = root, Packs(root)
+
+    def each(self, trajectories: Iterable[str]) -> Iterator[tuple[str, Found]]:
+        """What lies in the store of these trajectories, in the order in which they are quickly read.
+
+        Raises:
+            StoreError: this user may not read it.
+        """
+        self.packs.current()
+        for trajectory in sorted(trajectories, key=self.packs.place):
+            yield trajectory, self.look(trajectory)
+
+    def look(self, trajectory: str) -> Found:
+        """Every record of a trajectory, each file read and verified.
+
+        The folder first, then the packs: what is moved meanwhile is found in one of them.
+
+        Raises:
+            StoreError: this user may not read it.
+        """
+        folder = trajectory_folder(self.root, trajectory)
+        intact: dict[str, tuple[Record, dict[str, bytes]]] = {}
+        damaged = {"": f"{folder} is a file where a folder belongs"} if folder.is_file() else {}
+        for stretch in stretches(folder):
+            try:
+                record = read_record(stretch)
+                intact[stretch.name] = record, {name: record.read(name) for name in record.files}
+            except FileNotFoundError:
+                continue
+            except Damaged as error:
+                damaged[stretch.name] = str(error)
+        packed, lost = self.packs.stretches(trajectory)
+        for name in packed.keys() - intact.keys():
+            record = _record(folder / name, packed[name][RECORD])
+            intact[name] = record, {file: packed[name][file] for file in record.files}
+        said = [*(damaged[name] for name in sorted(damaged.keys() - intact.keys())), *lost]
+        ordered = [intact[name] for name in in_order(intact)]
+        return Found([record for record, _ in ordered], [tables for _, tables in ordered], said)

@@ -1,0 +1,84 @@
+"""Saved states of a trajectory: the bytes of ``states/<step>.safetensors``, and ``<step>.json`` with their digest.
+
+The JSON is written last, by rename: a state without it is not there. A damaged one is passed over, for an earlier one
+leads to the same numbers.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from lnlab.errors import StoreError
+from lnlab.keys import Json, digest_bytes
+from lnlab.store import files
+from lnlab.store.records.checksummed import Damaged, read_bytes, read_checked, seal, unseal
+
+FOLDER = "states"
+
+
+@dataclass(frozen=True)
+class Saved:
+    """A state as it lies on the disk.
+
+    Attributes:
+        step: updates made.
+        content: its tensors as safetensors.
+        facts: what is no tensor.
+    """
+
+    step: int
+    content: bytes
+    facts: Json
+
+
+def save(trajectory: Path, state: Saved) -> None:
+    """Write a state under the folder of its trajectory.
+
+    Raises:
+        StoreError: the store cannot be written; the state is not there.
+    """
+    folder = trajectory / FOLDER
+    files.make_way(folder)
+    files.make_folder(folder)
+    files.replace(folder / f"{state.step}.safetensors", state.content)
+    said = {"step": state.step, "sha256": digest_bytes(state.content), "facts": state.facts}
+    files.replace(folder / f"{state.step}.json", seal(said))
+
+
+def latest(trajectory: Path, limit: int) -> Saved | None:
+    """The last intact state of at most ``limit`` updates."""
+    for step in sorted(_steps(trajectory), reverse=True):
+        if step <= limit:
+            try:
+                return _read(trajectory / FOLDER, step)
+            except (Damaged, StoreError):
+                continue
+    return None
+
+
+def forget(trajectory: Path, until: int) -> None:
+    """Remove all states of at most ``until`` updates but the last, and what a killed process left half written.
+
+    Raises:
+        StoreError: a file cannot be removed.
+    """
+    folder, steps = trajectory / FOLDER, list(_steps(trajectory))
+    last = max((step for step in steps if step <= until), default=0)
+    for step in steps:
+        if step < last:
+            files.remove(folder / f"{step}.json")
+            files.remove(folder / f"{step}.safetensors")
+    for part in folder.glob("*.part"):
+        files.remove(part)
+
+
+def _steps(trajectory: Path) -> Iterator[int]:
+    return (int(path.stem) for path in list((trajectory / FOLDER).glob("*.json")) if path.stem.isdecimal())
+
+
+def _read(folder: Path, step: int) -> Saved:
+    path = folder / f"{step}.json"
+    held = unseal(read_bytes(path), path)
+    if held["step"] != step:
+        raise Damaged(f"{path} is of another step")
+    return Saved(step, read_checked(folder / f"{step}.safetensors", held["sha256"]), held["facts"])

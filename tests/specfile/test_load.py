@@ -1,0 +1,134 @@
+"""A spec file is bounded before it is read, and what is wrong with it is one clear message each."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from lnlab.errors import SpecError
+from lnlab.specfile.load import load, parse
+from lnlab.userfiles import LARGEST_SPEC as LARGEST
+
+GOOD = b"lnlab: 1\ntitle: x\n"
+
+
+def problems(path: Path) -> list[str]:
+    with pytest.raises(SpecError) as caught:
+        load(path)
+    return [str(problem) for problem in caught.value.problems]
+
+
+@pytest.fixture
+def spec(tmp_path):
+    def write(content: bytes) -> Path:
+        (tmp_path / "spec.yaml").write_bytes(content)
+        return tmp_path / "spec.yaml"
+
+    return write
+
+
+def test_a_document_knows_the_place_of_everything_in_it(spec):
+    document = load(spec(b"lnlab: 1\nmodel: {kind: a, layers: 6}\nseeds:\n  - 1\n"))
+    assert document.data == {"lnlab": 1, "model": {"kind": "a", "layers": 6}, "seeds": [1]}
+    where = lambda *path, **how: document.where(path, **how).removeprefix(str(document.path))  # noqa: E731
+    assert where("model", "layers") == ":2:26"
+    assert where("model", "layers", key=True) == ":2:18"
+    assert where("seeds", 0) == ":4:5"
+    assert where("model", "heads") == ":2:8"
+    assert where("nowhere", 3) == ":1:1"
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"\xef\xbb\xbf" + GOOD,
+        GOOD.replace(b"\n", b"\r\n"),
+        b"\xef\xbb\xbf" + GOOD.replace(b"\n", b"\r\n"),
+        b"# a comment\n" + GOOD,
+    ],
+    ids=["byte order mark", "carriage returns", "both", "comment"],
+)
+def test_a_mark_at_the_front_or_other_ends_of_lines_change_nothing(spec, content):
+    assert load(spec(content)).data == {"lnlab": 1, "title": "x"}
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "1:1: the file is empty"),
+        (b"# nothing\n", "1:1: the file is empty"),
+        (b"- 1\n", "1:1: a spec is a mapping"),
+        (b"just words\n", "1:1: a spec is a mapping"),
+        (GOOD + b"\0", "is not text"),
+        (GOOD + b"a: \xff\xfe\n", "3:4: is not UTF-8"),
+        ("lnlab: 1".encode("utf-16"), "is not text"),
+        (b"a: 1\n<<<<<<< HEAD\nb: 1\n=======\nb: 2\n>>>>>>> x\n", "2:1: a merge conflict marker"),
+        (b"a:\n\tb: 1\n", "2:1: not YAML"),
+    ],
+)
+def test_a_file_that_is_no_spec_gets_one_message_with_its_place(spec, content, message):
+    path = spec(content)
+    (found,) = problems(path)
+    assert found.startswith(str(path))
+    assert message in found
+
+
+def test_a_folder_a_device_and_an_absent_file_are_named(tmp_path):
+    (tmp_path / "xiong.yaml").write_bytes(GOOD)
+    os.mkfifo(tmp_path / "pipe")
+    assert "is a folder" in problems(tmp_path)[0]
+    assert "is not a regular file" in problems(tmp_path / "pipe")[0]
+    assert "there is no such file; did you mean 'xiong.yaml'?" in problems(tmp_path / "xion.yaml")[0]
+    assert problems(tmp_path / "none" / "a.yaml")[0].endswith("there is no such file")
+    assert "cannot be read" in problems(Path("a\0b"))[0]
+
+
+def test_a_file_without_permission_says_why(spec, monkeypatch):
+    path = spec(GOOD)
+
+    def refuse(*_: object, **__: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "open", refuse)
+    assert problems(path) == [f"{path}: cannot be read (permission denied)"]
+
+
+def test_a_file_that_is_too_large_is_refused_unread(spec):
+    path = spec(b"")
+    os.truncate(path, 10**12)  # all of it a hole: more than any memory holds
+    (found,) = problems(path)
+    assert f"has 1,000,000,000,000 bytes; a YAML file has at most {LARGEST:,}" in found
+
+
+def test_every_fault_of_a_file_is_reported_at_once_in_order(spec):
+    found = problems(spec(b"b: .nan\na: !x 1\na: 2\n1: x\n"))
+    assert [line.split("spec.yaml:")[1].split(":")[0] for line in found] == ["1", "2", "3", "4"]
+
+
+def found(read: Callable[..., object], *given: object) -> list[str]:
+    """The problems that reading gives; any other exception fails the test."""
+    try:
+        read(*given)
+    except SpecError as error:
+        return [str(problem) for problem in error.problems]
+    return []
+
+
+@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(st.binary(max_size=400))
+def test_no_bytes_crash_the_loader(tmp_path_factory, content):
+    path = tmp_path_factory.getbasetemp() / "fuzz.yaml"
+    path.write_bytes(content)
+    assert all("\n" not in problem for problem in found(load, path))
+
+
+ALPHABET = st.text(alphabet="ab: -\n[]{}&*!'\"#|>%?,@`\\ \t01.~<", max_size=120)
+
+
+@settings(max_examples=500, deadline=None)
+@given(ALPHABET)
+def test_no_text_that_looks_like_yaml_crashes_the_loader(text):
+    assert all(problem.startswith("x.yaml:") for problem in found(parse, text, Path("x.yaml")))

@@ -1,0 +1,56 @@
+"""When a probe looks: the forms are closed, and the steps they mean are exact."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic_core import PydanticCustomError
+
+from lnlab.specfile.moments import due, parse_at
+
+
+@pytest.mark.parametrize("at", ["init", "end", [0], [3, 1], {"every": 5}, {"log": 7}, {"epochs": 1}])
+def test_the_forms(at):
+    assert parse_at(at) == at
+
+
+@pytest.mark.parametrize(
+    "at", ["begin", [], [-1], [True], [1.5], {"every": 0}, {"each": 1}, {"every": 1, "log": 2}, {}, 3, None]
+)
+def test_anything_else_is_refused(at):
+    with pytest.raises(PydanticCustomError, match="write init, end"):
+        parse_at(at)
+
+
+@pytest.mark.parametrize(
+    ("at", "steps", "moments"),
+    [
+        ("init", 10, (0,)),
+        ("end", 10, (10,)),
+        ("end", 0, (0,)),
+        ([3, 1, 3], 10, (1, 3)),
+        ({"every": 4}, 10, (0, 4, 8)),
+        ({"every": 4}, 0, (0,)),
+        ({"log": 4}, 1000, (1, 10, 100, 1000)),
+        ({"log": 1}, 1000, (1000,)),
+        ({"log": 50}, 3, (1, 2, 3)),
+    ],
+)
+def test_the_steps_that_each_form_means(at, steps, moments):
+    assert due(at, steps) == moments
+
+
+@pytest.mark.parametrize(
+    ("at", "steps", "why"), [([11], 10, "beyond the end"), ({"epochs": 1}, 10, "epochs"), ({"log": 3}, 0, "has none")]
+)
+def test_moments_that_a_run_does_not_have(at, steps, why):
+    with pytest.raises(ValueError, match=why):
+        due(at, steps)
+
+
+@given(st.integers(1, 40), st.integers(1, 10_000))
+def test_logarithmic_steps_begin_at_one_end_at_the_end_and_rise(number, steps):
+    found = due({"log": number}, steps)
+    assert found[-1] == steps
+    assert found == tuple(sorted(set(found)))
+    assert len(found) <= number
+    assert number == 1 or found[0] == 1
