@@ -125,6 +125,8 @@ JUDGED: dict[str, dict[str, tuple[Any, str]]] = {
         "seeds": (pl.String, "JSON: seed -> its number"),
         "reason": (pl.String, "what decided, in words"),
         "scope": (pl.String, "sizes, corpus, steps, seeds"),
+        "measure": (pl.String, "what its numbers are: value, difference, ratio, exponent, share, steps; or null"),
+        "quantity": (pl.String, "of which quantity they are, or null"),
     },
 }
 

@@ -8,7 +8,7 @@ Nothing here needs scipy, so that stored verdicts print at once.
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Literal
 
 from lnlab.analyse.select.scope import scope
@@ -22,6 +22,9 @@ from lnlab.tables import Results
 
 Claim = Mapping[str, Json]
 Word = Literal["supported", "contradicted", "undecided", "not testable here", "ill-posed"]
+Measure = Literal["value", "difference", "ratio", "exponent", "share", "steps"]
+"""What the numbers of a verdict are: in the unit of their quantity (``value``, ``difference``), or without one: ratios,
+exponents, shares of seeds, and steps of a grid of learning rates."""
 
 
 @dataclass(frozen=True)
@@ -39,6 +42,7 @@ class Finding:
     n: int = 0
     inside: int = 0
     seeds: Mapping[int, float] = field(default_factory=dict)
+    measure: Measure | None = None
 
 
 @dataclass(frozen=True)
@@ -63,6 +67,8 @@ class Verdict:
         seeds: each seed's number.
         reason: what decided, in words.
         scope: sizes, corpus, steps, seeds.
+        measure: what its numbers are; None: it was stored before verdicts said so.
+        quantity: of which quantity they are, or None.
     """
 
     claim: str
@@ -82,6 +88,8 @@ class Verdict:
     seeds: Mapping[int, float]
     reason: str
     scope: str
+    measure: Measure | None = None
+    quantity: str | None = None
 
 
 @dataclass(frozen=True)
@@ -90,9 +98,11 @@ class ClaimFacts(Facts):
 
     Attributes:
         several: whether it takes more than one number per seed.
+        measure: what its numbers are, where a finding does not say otherwise.
     """
 
     several: bool = False
+    measure: Measure = "value"
 
 
 claims: Registry[Callable[..., Finding]] = Registry("claim", ClaimFacts)
@@ -149,6 +159,7 @@ def _judged_at(where: str, claim: Claim, results: Results) -> Verdict:
 
 def verdict_of(claim: Claim, finding: Finding, about: str) -> Verdict:
     """A finding about a claim with the scope in words, as a verdict."""
+    quantity = (claim.get("of") or {}).get("quantity")
     return Verdict(
         claim=claim["id"],
         kind=claim["kind"],
@@ -156,6 +167,7 @@ def verdict_of(claim: Claim, finding: Finding, about: str) -> Verdict:
         primary=claim.get("primary", False),
         badge=claim.get("badge", "paper"),
         scope=about,
+        quantity=quantity if isinstance(quantity, str) else None,
         **{f.name: getattr(finding, f.name) for f in fields(finding)},
     )
 
@@ -181,7 +193,7 @@ def found(claim: Claim, results: Results) -> Finding:
     except Flawed as error:
         raise LabError(*(Problem(".".join(map(str, f.path)), f.what, f.remedy) for f in error.flaws)) from error
     finding: Finding = claims.builder(choice)(results)
-    return finding
+    return replace(finding, measure=finding.measure or claims[choice["kind"]].facts.measure)
 
 
 def selections(claim: Claim) -> list[dict[str, Json]]:

@@ -89,7 +89,8 @@ def signs(statistic: str, sample: Sample, allowed: Region, share: float = HALF) 
     reason += f"to be above {share:.3g}" + (", failures ranked worst" if sample.failed else "")
     reason += (f"; seeds are counted, as {why}" if (why := counted(sample)) else "") + notes(sample)
     blank = replace(blank, statistic=f"share of seeds with {statistic} {allowed}", verdict=verdict, reason=reason)
-    return replace(blank, estimate=k / n, low=low, high=high, region_low=share, region_high=None, n=n, inside=k)
+    blank = replace(blank, estimate=k / n, low=low, high=high, measure="share")
+    return replace(blank, region_low=share, region_high=None, n=n, inside=k)
 
 
 def ranks(sample: Sample, allowed: Region) -> tuple[int, int, int]:

@@ -30,6 +30,8 @@ BASE = Verdict(
     seeds={1: 7.1, 2: 7.5, 3: 7.9},
     reason="",
     scope="",
+    measure="ratio",
+    quantity="gradient_norm",
 )
 WORDS = ("contradicted", "ill-posed", "supported", "undecided", "not testable here")
 
@@ -104,7 +106,7 @@ def test_positive_numbers_lie_on_a_logarithmic_line():
 
 
 def test_the_forest_keeps_exponents_from_ratios_and_says_every_verdict():
-    slope = replace(BASE, claim="slope", statistic="exponent", estimate=0.1, low=-0.1, high=0.3, region_high=0.5)
+    slope = replace(BASE, claim="slope", measure="exponent", estimate=0.1, low=-0.1, high=0.3, region_high=0.5)
     ratios, exponents = forest([BASE, slope]).charts
     assert ratios.points["series"].to_list() == ["✓ a"]
     assert exponents.points["series"].to_list() == ["✓ slope"]
@@ -113,6 +115,37 @@ def test_the_forest_keeps_exponents_from_ratios_and_says_every_verdict():
     assert row["from"] == 2.5
     assert row["to"] > 7.9
     assert forest([]) is None
+
+
+def titles(section):
+    return [chart.spec["layer"][0]["encoding"]["x"]["axis"]["title"] for chart in section.charts]
+
+
+def test_the_forest_has_one_axis_for_each_unit():
+    """Nats, points of BLEU, shares of seeds, steps of a grid and ratios: no two of them on one axis."""
+    nats = replace(BASE, claim="nats", measure="difference", quantity="final_nll")
+    also = replace(BASE, claim="also", measure="difference", quantity="nll")
+    points = replace(BASE, claim="bleu", measure="difference", quantity="bleu")
+    share = replace(BASE, claim="share", measure="share", quantity="final_nll", seeds={1: 1.0, 2: 0.0})
+    steps = replace(BASE, claim="steps", measure="steps", quantity="converged")
+    unknown = replace(BASE, claim="old", measure=None)
+    section = forest([BASE, nats, points, share, steps, also, unknown])
+    assert titles(section) == [
+        "ratio (log scale)",
+        "difference, nats per token",
+        "difference of BLEU, percent",
+        "share of seeds",
+        "mean error, steps of the grid of learning rates",
+        "old: last/first",
+    ]
+    assert section.charts[1].points["series"].to_list() == ["✓ nats", "✓ also"]
+
+
+def test_numbers_of_a_unit_that_lie_far_apart_have_a_logarithmic_axis():
+    near = replace(BASE, measure="value", quantity="final_nll")
+    far = replace(near, claim="far", estimate=750.0, low=710.0, high=790.0, seeds={})
+    assert titles(forest([near])) == ["final nll, nats per token"]
+    assert titles(forest([near, far])) == ["final nll, nats per token (log scale)"]
 
 
 @pytest.mark.parametrize("low", [0.0, -math.inf])

@@ -11,6 +11,9 @@ from typing import Literal
 
 Reduce = Literal["first", "last", "max", "min", "mean", "median", "spread", "variation", "growth", "last/first"]
 
+RATIOS: tuple[Reduce, ...] = ("spread", "variation", "growth", "last/first")
+"""What is left of these is a quotient, whatever the unit of the numbers."""
+
 
 def ratio(above: float, below: float) -> float | None:
     """``above / below``, or None where ``below`` is zero."""

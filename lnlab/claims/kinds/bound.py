@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from lnlab.analyse.select.reductions import Reduce
+from lnlab.analyse.select.reductions import RATIOS, Reduce
 from lnlab.analyse.select.series import series
 from lnlab.claims.claim import Finding, claims
 from lnlab.claims.exact import every_sample
@@ -58,6 +58,7 @@ def bound(
     if probability is not None:
         return _often(members, allowed, probability)
     found = together(members, least(members[0].sample))
+    found = replace(found, measure=found.measure or ("ratio" if reduce in RATIOS else None))
     return replace(found, reason=found.reason + _tightness(found, members[0].sample, allowed))
 
 

@@ -27,7 +27,7 @@ ALIKE = "all equal"
 Holds = Callable[[Sequence[float]], bool]
 
 
-@claims.register("everywhere", several=True)
+@claims.register("everywhere", several=True, measure="share")
 def everywhere(
     results: Results,
     *,

@@ -29,7 +29,7 @@ RESOLVED = 1e-9
 """Log errors below this are rounding, and count as this."""
 
 
-@claims.register("fit")
+@claims.register("fit", measure="ratio")
 def fit(
     results: Results,
     *,

@@ -47,7 +47,8 @@ def order(
     members = [_member(names, signs, found, i, margin, log=log) for i in range(len(signs))]
     if reduce is not None:
         members = [replace(member, statistic=f"{reduce} of {member.statistic}") for member in members]
-    return together(members, N_TRAINED)
+    finding = together(members, N_TRAINED)
+    return replace(finding, measure=finding.measure or ("ratio" if log else "difference"))
 
 
 def contrast_region(sign: str, margin: float, *, log: bool) -> Region:

@@ -31,7 +31,7 @@ LEAVES = 0.1  # the mean profile may leave the line by this share
 SLACK = 0.05  # of the exponent of an O(x^e) statement
 
 
-@claims.register("power_law")
+@claims.register("power_law", measure="exponent")
 def power_law(
     results: Results,
     *,

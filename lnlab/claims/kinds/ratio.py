@@ -20,7 +20,7 @@ from lnlab.keys import Json
 from lnlab.tables import Results
 
 
-@claims.register("ratio")
+@claims.register("ratio", measure="ratio")
 def ratio(
     results: Results,
     *,

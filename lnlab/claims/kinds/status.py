@@ -52,7 +52,7 @@ class Tally:
         return len(self.met) + len(self.unknown) + len(self.pending)
 
 
-@claims.register("status")
+@claims.register("status", measure="share")
 def status(
     results: Results,
     *,

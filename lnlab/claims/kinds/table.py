@@ -41,7 +41,7 @@ STATISTIC = "mean boundary error in grid steps"
 Steps = Annotated[float, Field(ge=0)]
 
 
-@claims.register("table", several=True)
+@claims.register("table", several=True, measure="steps")
 def table(
     results: Results,
     *,

@@ -24,7 +24,7 @@ from lnlab.tables import Results
 P, TAU = 0.025, 0.8
 
 
-@claims.register("trend")
+@claims.register("trend", measure="ratio")
 def trend(
     results: Results, *, of: dict[str, Json], over: str, direction: Literal["up", "down"], at_least: float = 1.1
 ) -> Finding:

@@ -15,6 +15,8 @@ from lnlab.tables import Results
 
 TOLD = ("says", "primary", "badge", "source", "published")
 """Fields of a claim that do not decide its verdict."""
+BESIDE = ("seeds", "measure", "quantity")
+"""Fields of a verdict that are compared apart, or say only what its numbers are."""
 ROUNDING = 1e-9
 """Numbers that differ by less, relative to their size, are those of another machine."""
 _ = FRAME_REGISTRIES["claim"]  # importing it is what makes the kinds of claims known
@@ -87,7 +89,7 @@ def follows(claim: Claim, results: Results, verdict: Verdict) -> bool:
 def equal(one: Verdict, other: Verdict) -> bool:
     """Whether two verdicts are the same in every word and, but for rounding, in every number."""
     pairs = [
-        (getattr(one, field.name), getattr(other, field.name)) for field in fields(Verdict) if field.name != "seeds"
+        (getattr(one, field.name), getattr(other, field.name)) for field in fields(Verdict) if field.name not in BESIDE
     ]
     if one.seeds.keys() != other.seeds.keys():
         return False

@@ -1,38 +1,61 @@
-"""All verdicts side by side: each claim a row with its seeds, its interval and its declared region."""
+"""All verdicts side by side: each claim a row with its seeds, its interval and its declared region.
+
+One drawing for each kind of number: ratios, exponents, shares of seeds, steps of a grid, and, for numbers that have a
+unit, one for each unit. What the numbers of a verdict are, and of which quantity, the verdict says itself.
+"""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 
 import polars as pl
 
-from lnlab.claims.claim import Verdict
+from lnlab.claims.claim import Measure, Verdict
 from lnlab.report.charts import line_charts
 from lnlab.report.charts.axes import Axis, linear, logarithmic
+from lnlab.report.loss_units import in_unit
 from lnlab.report.page.answers import SYMBOLS
 from lnlab.report.page.verdict_strip import finite
 from lnlab.report.section import Chart, Section
+from lnlab.report.words.glossary import QUANTITIES
+from lnlab.report.words.wording import quantity
 
 POINTS = {"series": pl.String, "verdict": pl.String} | dict.fromkeys(
     ("estimate", "low", "high", "from", "to"), pl.Float64
 )
 SEEDS = {"series": pl.String, "seed": pl.Int64, "value": pl.Float64}
 HEADINGS = {"series": "claim", "verdict": "verdict", "estimate": "estimate", "low": "95 % low", "high": "95 % high"}
+WITHOUT_UNIT: Mapping[Measure, str] = {
+    "ratio": "ratio",
+    "exponent": "exponent",
+    "share": "share of seeds",
+    "steps": "mean error, steps of the grid of learning rates",
+}
+WIDE = 20.0
+"""Times the smallest number of a unit: where the largest is further off, their axis is logarithmic, as for ratios."""
+Scale = tuple[Measure | None, str]
 
 
 def forest(verdicts: Sequence[Verdict]) -> Section | None:
-    """One drawing for ratios, on a logarithmic axis, one for exponents and differences; None without numbers."""
-    judged = [v for v in verdicts if numbers(v)]
-    ratios = [v for v in judged if v.statistic != "exponent" and min(numbers(v)) > 0]
-    others = [v for v in judged if v not in ratios]
-    drawn = [
-        _chart(group, axis, title, what)
-        for group, axis, title, what in (
-            (ratios, logarithmic, "ratio (log scale)", "ratios and other positive numbers"),
-            (others, linear, "exponent or difference", "exponents and differences"),
-        )
-        if group
-    ]
+    """A drawing for each scale that the numbers of verdicts have, in order; None without numbers."""
+    groups: dict[Scale, list[Verdict]] = {}
+    for verdict in verdicts:
+        if numbers(verdict):
+            groups.setdefault(scale_of(verdict), []).append(verdict)
+    drawn = [_chart(group, scale) for scale, group in groups.items()]
     return Section("All claims side by side", tuple(drawn)) if drawn else None
+
+
+def scale_of(verdict: Verdict) -> Scale:
+    """What the numbers of a verdict are, and the title of their axis: numbers of one scale share one.
+
+    A verdict that does not say what its numbers are has an axis of its own.
+    """
+    if verdict.measure is None:
+        return None, f"{verdict.claim}: {verdict.statistic}"
+    if verdict.measure in WITHOUT_UNIT:
+        return verdict.measure, WITHOUT_UNIT[verdict.measure]
+    unit = _unit(verdict.quantity)
+    return verdict.measure, f"difference, {unit}" if verdict.measure == "difference" else unit
 
 
 def numbers(verdict: Verdict) -> list[float]:
@@ -41,16 +64,44 @@ def numbers(verdict: Verdict) -> list[float]:
     return [v for v in (*verdict.seeds.values(), *ends) if finite(v)]
 
 
-def _chart(group: Sequence[Verdict], axis: Callable[..., Axis], title: str, what: str) -> Chart:
-    x = axis(title, [n for v in group for n in numbers(v)])
+def _unit(name: str | None) -> str:
+    """The unit of a quantity; of one that the glossary does not know, its name."""
+    if name is None:
+        return "number"
+    return in_unit(QUANTITIES[name][1]) if name in QUANTITIES else quantity(name)
+
+
+def _axis(group: Sequence[Verdict], scale: Scale) -> Axis:
+    """Logarithmic for ratios, and for positive numbers that lie far apart."""
+    measure, title = scale[0], _title(group, scale)
+    found = [n for v in group for n in numbers(v)]
+    positive = min(found) > 0
+    if positive and (measure == "ratio" or (measure == "value" and max(found) > WIDE * min(found))):
+        return logarithmic(f"{title} (log scale)", found)
+    return linear(title, found)
+
+
+def _title(group: Sequence[Verdict], scale: Scale) -> str:
+    """The scale, with the quantity where all numbers with a unit are of one."""
+    measure, unit = scale
+    names = {v.quantity for v in group}
+    if measure not in ("value", "difference") or len(names) > 1 or not (names & QUANTITIES.keys()):
+        return unit
+    (name,) = names
+    words = quantity(str(name))
+    return f"difference of {words}, {_unit(name)}" if measure == "difference" else f"{words}, {unit}"
+
+
+def _chart(group: Sequence[Verdict], scale: Scale) -> Chart:
+    x = _axis(group, scale)
     names = [f"{SYMBOLS.get(v.verdict, '?')} {v.claim}" for v in group]
     rows = [_row(name, v, x) for name, v in zip(names, group, strict=True)]
     seeds = [(name, s, n) for name, v in zip(names, group, strict=True) for s, n in v.seeds.items() if finite(n)]
     points = pl.DataFrame(rows, schema=POINTS, orient="row")
     told = "; ".join(f"{v.claim}: {v.verdict}" for v in group)
     caption = (
-        f"Claims about {what}. Dots are seeds, the bar is the 95 % interval with its estimate, the shaded region is "
-        "what the spec declares; a region without an edge ends with the axis."
+        f"Claims about {_title(group, scale)}. Dots are seeds, the bar is the 95 % interval with its estimate, the "
+        "shaded region is what the spec declares; a region without an edge ends with the axis."
     )
     return Chart(
         line_charts.forest(names, x),

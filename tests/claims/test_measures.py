@@ -1,0 +1,58 @@
+"""Every verdict says what its numbers are, and of which quantity; a stored one says it again."""
+
+import numpy as np
+import pytest
+
+import lnlab.claims.kinds.everywhere
+import lnlab.claims.kinds.status  # noqa: F401 - registers the kinds
+from lnlab.claims.claim import judge
+from lnlab.claims.verdict_rows import as_frame, from_frame
+
+RISING = np.array(
+    [[1.0, 2.1, 4.0, 8.2, 16.1, 32.0], [1.1, 2.0, 4.1, 8.0, 16.0, 33.0], [1.0, 2.0, 4.2, 8.1, 15.9, 31.0]]
+)
+OF = {"quantity": "q", "placement": "post"}
+ONE = {**OF, "layer": 6}
+
+
+@pytest.mark.parametrize(
+    ("claim", "measure"),
+    [
+        ({"kind": "bound", "of": ONE, "at_least": 1}, "value"),
+        ({"kind": "bound", "of": OF, "over": "layer", "reduce": "last/first", "at_least": 1}, "ratio"),
+        ({"kind": "bound", "of": OF, "over": "layer", "reduce": "max", "at_least": 1}, "value"),
+        ({"kind": "bound", "of": OF, "exact": True, "at_least": 0}, "value"),
+        ({"kind": "bound", "of": ONE, "at_least": 1, "probability": 0.5}, "share"),
+        ({"kind": "ratio", "of": ONE, "to": {"placement": "pre"}, "at_least": 1}, "ratio"),
+        ({"kind": "trend", "of": OF, "over": "layer", "direction": "up", "at_least": 2}, "ratio"),
+        ({"kind": "power_law", "of": OF, "over": "layer", "exponent": 2}, "exponent"),
+        ({"kind": "order", "of": {"quantity": "q", "layer": 6}, "over": "placement", "order": "pre < post"}, "ratio"),
+        (
+            {"kind": "order", "of": {"quantity": "q", "layer": 6}, "over": "placement", "order": "pre < post"}
+            | {"scale": "linear"},
+            "difference",
+        ),
+        ({"kind": "status", "of": ONE, "at_least": 1}, "share"),
+        ({"kind": "everywhere", "of": ONE, "at_least": 1}, "share"),
+    ],
+    ids=lambda given: given if isinstance(given, str) else given["kind"],
+)
+def test_what_the_numbers_of_a_verdict_are(experiment, claim, measure):
+    found = judge({"id": "a", "says": "b", **claim}, experiment({"post": RISING, "pre": RISING / 2}))
+    assert (found.measure, found.quantity) == (measure, "q")
+    assert from_frame(as_frame([found])) == [found]
+
+
+def test_a_contrast_that_is_counted_is_a_share(experiment):
+    numbers = {"post": [None if seed < 4 else 2.0 for seed in range(8)], "pre": [1.0] * 8}
+    results = experiment(
+        numbers, step=10, status=lambda arm, seed: "diverged" if arm == "post" and seed < 5 else "finished"
+    )
+    claim = {"kind": "order", "of": {"quantity": "q"}, "over": "placement", "order": "pre < post"}
+    assert judge({"id": "a", "says": "b", **claim}, results).measure == "share"
+
+
+def test_an_earlier_table_of_verdicts_says_nothing_of_it(experiment):
+    found = judge({"id": "a", "says": "b", "kind": "bound", "of": ONE, "at_least": 1}, experiment({"post": RISING}))
+    (earlier,) = from_frame(as_frame([found]).drop("measure", "quantity"))
+    assert (earlier.measure, earlier.quantity, earlier.estimate) == (None, None, found.estimate)
