@@ -4,6 +4,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+import lnlab.catalogue  # noqa: F401  so that every corpus can be named
 from lnlab.corpora import toy_german_english
 from lnlab.randomness import Draw
 from lnlab.tasks import translation
