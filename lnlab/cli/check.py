@@ -1,6 +1,7 @@
 """``lnlab check``: are specs right? Compiles them and builds every distinct model without memory; needs no corpus."""
 
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,6 +13,7 @@ from lnlab.cli.undecidable import note, undecidable
 from lnlab.errors import LabError, Problem
 
 if TYPE_CHECKING:
+    from lnlab.app.claim_sites import Sites
     from lnlab.app.request import Registries
     from lnlab.compile.plan import Plan
     from lnlab.specfile.load import Document
@@ -91,9 +93,10 @@ def checked(request: Request, known: "Registries") -> dict[str, Any]:
     tuning = plan.runs if plan.undecided else ()
     if plan.undecided:
         _build(document, plan, distinct(plan), known)
-        plan, _ = compiled(request, known, [assumed(question) for question in plan.undecided], assume_data=True)
+        plan, document = compiled(request, known, [assumed(question) for question in plan.undecided], assume_data=True)
     models = distinct(plan)
-    _build(document, plan, models, known)
+    sites = _build(document, plan, models, known)
+    _refuse_claims(request, plan, document, sites)
     return {
         "spec": str(request.spec),
         "profile": request.profile,
@@ -105,29 +108,67 @@ def checked(request: Request, known: "Registries") -> dict[str, Any]:
     }
 
 
-def distinct(plan: "Plan", built: Sequence[str] = BUILT) -> list[str]:
-    """One variant for each model that is built differently, or whatever else is built of these parts."""
+def distinct(plan: "Plan", built: Sequence[str] = BUILT) -> list[list[str]]:
+    """The variants of each model that is built differently, or whatever else is built of these parts."""
     from lnlab.keys import canonical
 
     parts = {variant: {part: setting.get(part) for part in built} for variant, setting in plan.settings.items()}
-    return list({canonical(part): variant for variant, part in parts.items()}.values())
+    found: dict[str, list[str]] = {}
+    for variant, part in parts.items():
+        found.setdefault(canonical(part), []).append(variant)
+    return list(found.values())
 
 
-def _build(document: "Document", plan: "Plan", variants: Sequence[str], known: "Registries") -> None:
-    """Build these variants, and all rules; what cannot be built names its line and its variant."""
-    from lnlab.compile.reference.explain import label
+def _build(
+    document: "Document", plan: "Plan", models: Sequence[Sequence[str]], known: "Registries"
+) -> "dict[str, Sites]":
+    """Build these models, and all rules; what cannot be built names its line and its variant.
+
+    Returns:
+        By variant the sites of its model, of the quantities whose probes say where they are measured.
+    """
+    from lnlab.app.claim_sites import sites_of
     from lnlab.execute.meta import build_on_meta, build_rules
 
-    problems = []
-    each_once = [(build_on_meta, variant) for variant in variants]
-    each_once += [(build_rules, variant) for variant in distinct(plan, RULES)]
-    for build, variant in each_once:
-        try:
-            build(plan.settings[variant], known)
-        except LabError as error:
-            point = " ".join(f"{axis}={label(value)}" for axis, value in plan.points[variant].items())
-            for found in error.problems:
-                where = document.where(tuple(found.where.split(".")))
-                problems.append(replace(found, where=": ".join(filter(None, (where, point, found.where)))))
+    sites: dict[str, Sites] = {}
+    problems: list[Problem] = []
+    for variants in models:
+        with _located(document, plan, variants[-1], problems):
+            found = sites_of(build_on_meta(plan.settings[variants[-1]], known), plan, known)
+            sites |= dict.fromkeys(variants, found)
+    for variants in distinct(plan, RULES):
+        with _located(document, plan, variants[-1], problems):
+            build_rules(plan.settings[variants[-1]], known)
     if problems:
         raise LabError(*problems)
+    return sites
+
+
+@contextmanager
+def _located(document: "Document", plan: "Plan", variant: str, problems: list[Problem]) -> Iterator[None]:
+    """Inside, what cannot be built of a variant is added to the problems, with its line and its point in the sweep."""
+    from lnlab.compile.reference.explain import label
+
+    try:
+        yield
+    except LabError as error:
+        point = " ".join(f"{axis}={label(value)}" for axis, value in plan.points[variant].items())
+        for found in error.problems:
+            where = document.where(tuple(found.where.split(".")))
+            problems.append(replace(found, where=": ".join(filter(None, (where, point, found.where)))))
+
+
+def _refuse_claims(request: Request, plan: "Plan", document: "Document", sites: "dict[str, Sites]") -> None:
+    """Refuse claims that read no site, or several where they need one.
+
+    Raises:
+        LabError: every such claim.
+    """
+    from lnlab.app.claim_sites import site_problems
+    from lnlab.app.judging import located
+    from lnlab.app.plan_facts import claims_of
+
+    claims = claims_of(zip(plan.experiment.claims, plan.claims, strict=True))
+    unchanged = not (request.profile or request.overrides)
+    if found := site_problems(plan, claims, sites, absent=unchanged):
+        raise LabError(*(located(problem, document, claims) for problem in found))

@@ -16,8 +16,8 @@ from lnlab.randomness import Draw
 from lnlab.specfile.moments import UNKNOWN_EPOCH
 
 
-def build_on_meta(setting: Setting, registries: Registries) -> None:
-    """Build what a setting names on the meta device, where tensors have a shape and no values.
+def build_on_meta(setting: Setting, registries: Registries) -> nn.Module:
+    """What a setting names, built on the meta device, where tensors have a shape and no values: its model.
 
     Needs no corpus: the number of rows is the declared vocabulary. An init that looks at data is left out.
 
@@ -33,6 +33,8 @@ def build_on_meta(setting: Setting, registries: Registries) -> None:
             init = registries["init"].builder(setting["init"])
             _attempt("init", setting["init"]["kind"], lambda: init(model, draw))
         _attempt("interventions", "interventions", lambda: _intervene(model, setting, registries))
+    built: nn.Module = model
+    return built
 
 
 def build_rules(setting: Setting, registries: Registries) -> None:

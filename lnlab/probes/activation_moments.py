@@ -13,13 +13,20 @@ from pydantic import Field
 from torch import Tensor
 
 from lnlab.probes.probe import State, once, probes
+from lnlab.probes.support.known_sites import everywhere, stream
 from lnlab.probes.support.stream_sums import summed
 from lnlab.tables import Row
 
 QUANTITIES = ("activation_mean", "activation_variance", "token_sigma", "branch_variance_share")
 
 
-@probes.register("activation_moments", table="sites", passes=once, quantities=QUANTITIES)
+@probes.register(
+    "activation_moments",
+    table="sites",
+    passes=once,
+    quantities=QUANTITIES,
+    sites=lambda model, _: everywhere(QUANTITIES[:3], stream(model)),  # the share has none where the sum is constant
+)
 def activation_moments(
     state: State,
     *,

@@ -16,12 +16,14 @@ from typing import Annotated, Literal
 
 import torch
 from pydantic import Field
-from torch import Tensor
+from torch import Tensor, nn
 
-from lnlab.nn.sites import Site, placed, separated
+from lnlab.nn.sites import Site, placed, separated, weights
 from lnlab.probes.probe import State, evaluating, of_next_update, probes, with_gradient
 from lnlab.probes.rounding import noise
+from lnlab.probes.support.known_sites import Known, everywhere
 from lnlab.probes.support.training_state import own_gradient
+from lnlab.registry import Choice
 from lnlab.tables import Row
 
 SAFE = (1e-10, 1e18)
@@ -42,6 +44,14 @@ Measured = tuple[list[Site], dict[str, list[float]], dict[Site, float]]
 _norm = torch.linalg.vector_norm
 
 
+def _sites(model: nn.Module, choice: Choice) -> Known:
+    """Every weight. Rounding decides which biases have a norm, and training which gradients its update uses."""
+    if choice["biases"] or choice["batches"] == "step":
+        return {}
+    measured = QUANTITIES[:5] if choice["batches"] > 1 else QUANTITIES[:3]
+    return everywhere(measured, [site for site, _ in weights(model)])
+
+
 @probes.register(
     "gradient_norm",
     table="sites",
@@ -49,6 +59,7 @@ _norm = torch.linalg.vector_norm
     quantities=QUANTITIES,
     ahead=of_next_update,
     revision=lambda choice: 2 if choice["biases"] else None,
+    sites=_sites,
 )
 def gradient_norm(
     state: State,

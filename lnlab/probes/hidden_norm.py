@@ -11,11 +11,20 @@ from pydantic import Field
 from torch import Tensor
 
 from lnlab.probes.probe import State, once, probes
+from lnlab.probes.support.known_sites import everywhere, stream
 from lnlab.probes.support.stream_sums import summed
 from lnlab.tables import Row
 
+QUANTITIES = ("hidden_norm_sq", "hidden_norm")
 
-@probes.register("hidden_norm", table="sites", passes=once, quantities=("hidden_norm_sq", "hidden_norm"))
+
+@probes.register(
+    "hidden_norm",
+    table="sites",
+    passes=once,
+    quantities=QUANTITIES,
+    sites=lambda model, _: everywhere(QUANTITIES, stream(model)),
+)
 def hidden_norm(
     state: State,
     *,
@@ -29,8 +38,8 @@ def hidden_norm(
     """
     for site, sums in summed(state, batches, split, _terms).items():
         square, norm, tokens = sums.tolist()
-        yield {"quantity": "hidden_norm_sq", **site.row(), "value": square / tokens}
-        yield {"quantity": "hidden_norm", **site.row(), "value": norm / tokens}
+        for quantity, total in zip(QUANTITIES, (square, norm), strict=True):
+            yield {"quantity": quantity, **site.row(), "value": total / tokens}
 
 
 def _terms(x: Tensor, here: Tensor) -> Tensor:

@@ -7,12 +7,19 @@ from collections.abc import Iterator
 
 from lnlab.nn.sites import parameters
 from lnlab.probes.probe import State, probes
+from lnlab.probes.support.known_sites import everywhere
 from lnlab.tables import Row
 
 QUANTITIES = ("parameter_norm", "parameter_rms", "parameter_mean", "parameter_max")
 
 
-@probes.register("parameter_size", table="sites", passes=lambda _: 0.0, quantities=QUANTITIES)
+@probes.register(
+    "parameter_size",
+    table="sites",
+    passes=lambda _: 0.0,
+    quantities=QUANTITIES,
+    sites=lambda model, _: everywhere(QUANTITIES, [site for site, _ in parameters(model)]),
+)
 def parameter_size(state: State) -> Iterator[Row]:
     """``‖p‖, sqrt(E p²), E p, max |p|``: of every matrix, table, bias, scale and gate (Glorot and Bengio, 2010).
 

@@ -17,6 +17,7 @@ from lnlab.errors import LabError, Problem
 from lnlab.facts import Facts, never
 from lnlab.keys import Json
 from lnlab.nn.modes import in_mode
+from lnlab.nn.sites import Site
 from lnlab.randomness import Draw
 from lnlab.registry import Choice, Registry, Roots
 from lnlab.tables import Row
@@ -40,6 +41,9 @@ class ProbeFacts(Facts):
         translates: whether it needs a model and a task that translate.
         revision: of the definition with these parameters, None for the first; it joins the key, so that what is
             measured with other parameters keeps its key as it keeps its numbers.
+        sites: of a model and its parameters: by quantity every site at which it will have a number, so that a claim
+            that reads none or several of them is refused before anything is computed; a quantity that is left out, and
+            every quantity of a probe with None, may have numbers anywhere.
     """
 
     table: Literal["sites", "curves", "lines", "histograms", "spectra", "texts"]
@@ -53,6 +57,7 @@ class ProbeFacts(Facts):
     reads: Callable[[Choice], int | None] | None = None
     translates: bool = False
     revision: Callable[[Choice], int | None] | None = None
+    sites: Callable[[nn.Module, Choice], Mapping[str, Sequence[Site]]] | None = None
 
     def content(self, roots: Roots, choice: Choice) -> str | None:  # noqa: ARG002
         """The revision, if there is one."""

@@ -18,12 +18,19 @@ from torch import Tensor
 
 from lnlab.nn.sites import Site, separated
 from lnlab.probes.probe import State, probes, with_gradient
+from lnlab.probes.support.known_sites import stream
 from lnlab.probes.support.stream_sums import summed
 from lnlab.tables import Row
 from lnlab.tasks.task import Batch
 
 
-@probes.register("stream_gradient", table="sites", passes=with_gradient, quantities=("stream_gradient",))
+@probes.register(
+    "stream_gradient",
+    table="sites",
+    passes=with_gradient,
+    quantities=("stream_gradient",),
+    sites=lambda model, _: {"stream_gradient": [site for site in stream(model) if _reached(site)]},
+)
 def stream_gradient(
     state: State,
     *,
@@ -43,11 +50,15 @@ def stream_gradient(
         yield {"quantity": "stream_gradient", **site.row(), "value": (square / batches).sqrt().item()}
 
 
+def _reached(site: Site) -> bool:
+    return site.tensor != "in"
+
+
 def gradients(
     state: State,
     batch: Batch,
     seen: Mapping[Site, Tensor],
-    at: Callable[[Site], bool] = lambda site: site.tensor != "in",
+    at: Callable[[Site], bool] = _reached,
 ) -> dict[Site, Tensor]:
     """Of the loss per token of a batch: (batch, length, width) by site, ``at`` the sites that are asked for."""
     with torch.enable_grad():

@@ -1,0 +1,218 @@
+"""Claims that read several sites of a probe where they need one, or none, told before anything is computed.
+
+The sites follow from the model, for probes that state the fact ``sites``. Selections are applied to rows of all these
+sites that have no value yet, as they will be to those that are measured. What else a claim reads is left to its
+verdict.
+"""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from lnlab.analyse.quantities.quantity import SITE, quantities
+from lnlab.analyse.select.select import NothingSelected, Selection, listed, select, why_empty
+from lnlab.claims.order_chain import parsed
+from lnlab.errors import LabError, Problem
+from lnlab.keys import Json, canonical
+from lnlab.specfile.columns import COLUMNS
+from lnlab.store.plans import frames
+from lnlab.tables import Results, frame
+
+if TYPE_CHECKING:
+    from torch import nn
+
+    from lnlab.app.request import Registries
+    from lnlab.compile.plan import Plan
+    from lnlab.nn.sites import Site
+
+    Sites = Mapping[str, tuple[Site, ...]]
+
+Claim = Mapping[str, Any]
+OF_STATES = ("step", "seed")
+"""Columns that tell states apart and never sites."""
+SHOWN = 6
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A selection that a claim, or what it requires, reads.
+
+    Attributes:
+        where: how problems name it: ``claims.<id>`` or ``claims.<id>.requires.0``.
+        word: the parameter it stands in, ``of`` or ``to``; ``to`` changes what ``of`` says.
+        changed: the keys of ``to``.
+        selection: all its conditions.
+        x: the column or path along which it may have several numbers.
+        apart: further columns of a site by which its numbers are told apart.
+        single: whether one number is needed per run and x.
+    """
+
+    where: str
+    word: str
+    changed: Collection[str]
+    selection: Selection
+    x: str | None
+    apart: Sequence[str]
+    single: bool
+
+    @property
+    def conditions(self) -> Selection:
+        """The conditions but those on the state, which say nothing of sites."""
+        return {key: wanted for key, wanted in self.selection.items() if key not in OF_STATES}
+
+    @property
+    def decidable(self) -> bool:
+        """Whether sites and settings alone decide which rows are taken."""
+        columns = {*self.selection, *([] if self.x is None else [self.x])} & set(COLUMNS)
+        return columns <= {"quantity", *SITE, *OF_STATES}
+
+    def problem(self, key: str, what: str, remedy: str) -> Problem:
+        """A problem with the value of a key, or with the selection as a whole."""
+        word = self.word if not key or key in self.changed else "of"
+        return Problem(f"{self.where}.{word}.{key}".rstrip("."), what, remedy)
+
+
+def sites_of(model: "nn.Module", plan: "Plan", known: "Registries") -> "Sites":
+    """The sites of each quantity in a model, of those of which every probe of a plan states the same.
+
+    Raises:
+        LabError: a parameter has no address.
+    """
+    found: dict[str, set[tuple[Site, ...] | None]] = {}
+    for choice in {canonical(choice): choice for _, _, choice, _ in plan.needs}.values():
+        facts = known["probe"][choice["kind"]].facts
+        if facts.quantities is None:  # it may measure any of them
+            return {}
+        stated = facts.sites(model, choice) if facts.sites else {}
+        for quantity in facts.quantities:
+            found.setdefault(quantity, set()).add(tuple(stated[quantity]) if quantity in stated else None)
+    agreed = {quantity: next(iter(each)) for quantity, each in found.items() if len(each) == 1}
+    return {quantity: sites for quantity, sites in agreed.items() if sites is not None}
+
+
+def site_problems(
+    plan: "Plan", claims: Sequence[Claim], sites: "Mapping[str, Sites]", *, absent: bool
+) -> list[Problem]:
+    """What is wrong with the sites that claims read; a problem stands at ``claims.<id>.<key>``.
+
+    Args:
+        plan: of the runs that are judged.
+        claims: every claim, resolved.
+        sites: by variant those of its model, as ``sites_of``.
+        absent: whether a selection that no site meets is a problem: what a profile leaves without is none.
+    """
+    found: list[Problem] = []
+    stated = set.intersection(*(set(each) for each in sites.values())) - set(quantities.entries) if sites else set()
+    results: Results | None = None
+    for where, claim in _with_requirements(claims):
+        try:
+            readings = list(_readings(where, claim))
+        except LabError as error:
+            found += [replace(problem, where=f"{where}.{problem.where}") for problem in error.problems]
+            continue
+        problems: dict[str, Problem] = {}
+        for reading in readings:
+            if reading.decidable and _names(reading) and _names(reading) <= stated:
+                results = results or _unmeasured(plan, sites, stated)
+                for problem in _problems(reading, results, absent=absent):
+                    problems.setdefault(problem.what, problem)  # what 'of' leaves open, 'to' does too
+        found += problems.values()
+    return found
+
+
+def _with_requirements(claims: Sequence[Claim]) -> Iterator[tuple[str, Claim]]:
+    for claim in claims:
+        where = f"claims.{claim['id']}"
+        yield where, claim
+        yield from ((f"{where}.requires.{i}", required) for i, required in enumerate(claim.get("requires") or ()))
+
+
+def _readings(where: str, claim: Claim) -> Iterator[Reading]:
+    """The selections of a claim; an order reads the values that it names.
+
+    Raises:
+        LabError: the order cannot be read.
+    """
+    of, to, over, along = (claim.get(word) for word in ("of", "to", "over", "along"))
+    x = along if "order" in claim else over
+    apart = [column for column in SITE if column in (over, along, *(claim.get("each") or ()))]
+    single = not (claim.get("exact") or claim.get("status"))
+    if of is not None:
+        whole = {**of, over: parsed(claim["order"])[0]} if "order" in claim else of
+        yield Reading(where, "of", (), whole, x, apart, single)
+        if to is not None:
+            yield Reading(where, "to", tuple(to), {**whole, **to}, x, apart, single)
+
+
+def _names(reading: Reading) -> set[str]:
+    return {str(name) for name in listed(reading.selection.get("quantity")) if name is not None}
+
+
+def _unmeasured(plan: "Plan", sites: "Mapping[str, Sites]", named: Collection[str]) -> Results:
+    """A run of every variant with a row for every site, without a value."""
+    first = {run.variant: run for run in reversed(plan.runs)}
+    tables = frames(replace(plan, runs=tuple(first.values()), needs=()))
+    models: dict[int, list[str]] = {}
+    for variant, each in sites.items():
+        models.setdefault(id(each), []).append(variant)
+    runs, parts = tables["runs"], [frame("sites", []).drop("measurement", "value")]
+    for variants in models.values():
+        known = sites[variants[0]].items()
+        rows = [{"quantity": name, **site.row()} for name, each in known if name in named for site in each]
+        here = runs.filter(pl.col("variant").is_in(variants)).select("run", "variant", "seed", step=pl.lit(0))
+        parts.append(here.join(frame("sites", rows).drop("measurement", "value"), how="cross"))
+    return Results(runs, tables["axes"], {"sites": pl.concat(parts, how="diagonal")})
+
+
+def _problems(reading: Reading, results: Results, *, absent: bool) -> list[Problem]:
+    path = [reading.x] if reading.x is not None and reading.x not in COLUMNS else []
+    try:
+        taken = select(results, reading.conditions, path)
+    except NothingSelected:  # no setting of these runs has the path
+        return []
+    rows = taken.drop_nulls([*path, *([reading.x] if reading.x in SITE else [])])
+    if rows.is_empty():
+        return [_empty(reading, results, taken)] if absent else []
+    kept = ["variant", "quantity", *reading.apart]
+    several = rows.filter(pl.len().over(kept) > 1)
+    if several.is_empty() or not reading.single:
+        return []
+    first = several.join(several.head(1).select(kept), on=kept, nulls_equal=True, maintain_order="left")
+    return [_ambiguous(reading, first)]
+
+
+def _empty(reading: Reading, results: Results, taken: pl.DataFrame) -> Problem:
+    """That no site meets a selection, or that none of those has an x."""
+    if not taken.is_empty():
+        what = f"no selected site has a {reading.x}"
+        return Problem(f"{reading.where}.over", what, "select sites that have one, or leave it out")
+    why = why_empty(results, reading.conditions)
+    wanted = " or ".join(map(_shown, listed(reading.conditions[why.where])))
+    what = f"no site of '{reading.selection['quantity']}' has {why.where} = {wanted}"
+    return reading.problem(why.where, what, why.remedy)
+
+
+def _ambiguous(reading: Reading, rows: pl.DataFrame) -> Problem:
+    """That several sites are left, the columns in which they differ, and those that would tell them apart."""
+    differing = [column for column in SITE if rows[column].n_unique() > 1]
+    values = {column: rows[column].unique(maintain_order=True).to_list() for column in differing}
+    told = "; ".join(f"{column} ({_some(each)})" for column, each in values.items())
+    at = [f"{column} {_shown(rows[column][0])}" for column in reading.apart]
+    what = f"{' '.join(['leaves', str(rows.height), 'sites', *(['at', ', '.join(at)] if at else [])])}: {told}"
+    telling = list(differing)
+    for column in differing:
+        fewer = [each for each in telling if each != column]
+        if fewer and rows.select(fewer).is_unique().all():
+            telling = fewer
+    added = ", and ".join(" or ".join(f"{column}: {_shown(v)}" for v in values[column][:SHOWN]) for column in telling)
+    return reading.problem("", what, f"add {added}")
+
+
+def _some(values: Sequence[Json]) -> str:
+    return ", ".join([*map(_shown, values[:SHOWN]), *(["..."] if len(values) > SHOWN else [])])
+
+
+def _shown(value: Json) -> str:
+    return value if isinstance(value, str) else canonical(value)

@@ -1,0 +1,158 @@
+"""``lnlab check`` refuses claims that read several sites of a probe where they need one, or none at all."""
+
+import pytest
+
+from lnlab.execute import registry_loader
+from lnlab.probes.probe import probes
+
+PLUGIN = '''
+from lnlab.probes.probe import State, probes
+
+@probes.register("pair", table="sites", passes=lambda params: 1.0, quantities=("paired",))
+def pair(state: State):
+    """``1, 2``: two numbers, of which nobody says beforehand what tells them apart."""
+    for index in (1, 2):
+        yield {"quantity": "paired", "index": index, "value": float(index)}
+'''
+CLAIM = "  - {id: added, says: It holds., CLAIM}\nprofiles:\n"
+
+
+@pytest.fixture
+def claiming(lnlab, tiny):
+    """Check the tiny spec with one more claim, and give what was said of it with the column of a text in its line."""
+    text = tiny.read_text()
+    probe = "  - {kind: gradient_norm, at: init, batches: 1}\n"
+    stream = "  - {kind: hidden_norm, at: init, batches: 1}\n"
+
+    def check(claim, *arguments, probes=probe + stream):
+        tiny.write_text(text.replace(probe, probes).replace("profiles:\n", CLAIM.replace("CLAIM", claim)))
+        lines = tiny.read_text().splitlines()
+        number = next(n for n, line in enumerate(lines, 1) if "id: added" in line)
+        return lnlab(
+            "check", "tiny.yaml", *arguments
+        ), lambda word: f"tiny.yaml:{number}:{lines[number - 1].index(word) + 1}"
+
+    return check
+
+
+W2 = "quantity: gradient_norm, tensor: w2, layer: last"
+
+
+def test_a_claim_that_leaves_a_site_in_each_stack_is_refused_where_it_stands(claiming):
+    said, at = claiming(f"kind: ratio, of: {{{W2}, placement: post}}, to: {{placement: pre}}, at_least: 1")
+    told = "claims.added.of: leaves 2 sites: stack (encoder, decoder); add stack: encoder or stack: decoder\n"
+    assert (said.code, said.err.count("claims.added")) == (2, 1)
+    assert f"{at('{quantity')}: {told}" in said.err
+
+
+def test_the_same_claim_completed_passes(claiming):
+    said, _ = claiming(
+        f"kind: ratio, of: {{stack: decoder, {W2}, placement: post}}, to: {{placement: pre}}, at_least: 1"
+    )
+    assert (said.code, said.err) == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("claim", "told"),
+    [
+        (
+            "kind: bound, of: {OF, tensor: w2}, over: layer, reduce: mean, at_most: 1",
+            "sites at layer 1: stack (encoder",
+        ),
+        ("kind: bound, of: {OF, tensor: table}, at_most: 1", "leaves 3 sites: stack (encoder, decoder, null)"),
+        (
+            "kind: bound, of: {OF, tensor: q, stack: decoder}, each: [layer], at_most: 1",
+            "sublayer (self_attention, cross",
+        ),
+        (
+            "kind: order, of: {OF, tensor: q, layer: 1}, over: stack, order: encoder < decoder",
+            "leaves 2 sites at stack decoder: sublayer (self_attention, cross_attention); add sublayer: self_att",
+        ),
+        ("kind: everywhere, of: {OF, layer: 1, tensor: w2}, at_least: 0", "leaves 2 sites: stack"),
+        (
+            "kind: bound, of: {quantity: paired, placement: post}, "
+            "requires: {kind: bound, of: {OF, tensor: w2, layer: 1}, at_most: 1}, "
+            "at_most: 1",
+            "claims.added.requires.0.of: leaves 2 sites",
+        ),
+    ],
+)
+def test_what_the_claim_varies_over_is_no_ambiguity_and_all_else_is(claiming, plugged, claim, told):
+    of = "quantity: gradient_norm, placement: post"
+    probes = "  - {kind: gradient_norm, at: init, batches: 1}\n  - {kind: pair, at: init}\n"
+    said, _ = claiming(claim.replace("OF", of), "--with", "pair.py", probes=probes)
+    assert said.code == 2
+    assert told in said.err
+
+
+@pytest.mark.parametrize(
+    ("of", "key", "told"),
+    [
+        (
+            "quantity: gradient_norm, stack: encoder, sublayer: cross_attention",
+            "cross_attention",
+            "of.sublayer: no site of 'gradient_norm' has sublayer = cross_attention; "
+            "there is embedding, feed_forward, self_attention",
+        ),
+        (
+            "quantity: gradient_norm, stack: decoder, layer: 1, tensor: scale",
+            "scale",
+            "of.tensor: no site of 'gradient_norm' has tensor = scale; there is k, o, q, v, w1, w2",
+        ),
+        (
+            "quantity: hidden_norm_sq, stack: decoder, sublayer: final_norm, tensor: sum",
+            "sum",
+            "of.tensor: no site of 'hidden_norm_sq' has tensor = sum; there is out",
+        ),
+    ],
+)
+def test_a_site_that_no_model_has_is_refused_and_those_there_are_named(claiming, of, key, told):
+    said, at = claiming(f"kind: bound, of: {{{of}, placement: pre}}, at_most: 1")
+    assert said.code == 2
+    assert f"{at(key)}: claims.added.{told}" in said.err
+
+
+def test_an_x_that_no_selected_site_has_is_refused(claiming):
+    said, _ = claiming(
+        "kind: bound, of: {quantity: gradient_norm, tensor: table, placement: pre}, "
+        "over: layer, reduce: max, at_least: 1"
+    )
+    assert "claims.added.over: no selected site has a layer" in said.err
+
+
+def test_a_profile_may_leave_a_claim_without_sites(claiming, lnlab):
+    claim = (
+        "kind: bound, of: {quantity: gradient_norm, stack: decoder, tensor: w2, layer: 2, placement: post}, at_most: 9"
+    )
+    assert claiming(claim)[0].code == 0
+    assert lnlab("check", "tiny.yaml", "-s", "model.layers=1").code == 0
+
+
+@pytest.mark.parametrize(
+    ("probe", "of"),
+    [
+        ("{kind: pair, at: init}", "quantity: paired"),
+        ("{kind: gradient_norm, at: init, batches: 1, biases: true}", f"{W2}"),
+        ("{kind: gradient_norm, at: init, batches: 1}", f"{W2}, step: 0, value: 3"),
+        ("{kind: gradient_norm, at: init, batches: 1}", "quantity: gradient_growth, tensor: w2, layer: 2"),
+    ],
+)
+def test_what_does_not_follow_from_the_model_is_left_to_the_verdict(claiming, plugged, probe, of):
+    extra = "" if "gradient_norm" in probe else "  - {kind: gradient_norm, at: init, batches: 1}\n"
+    said, _ = claiming(
+        f"kind: bound, of: {{{of}, placement: post}}, at_most: 1", "--with", "pair.py", probes=f"{extra}  - {probe}\n"
+    )
+    assert (said.code, said.err) == (0, "")
+
+
+def test_a_bound_on_every_sample_may_read_any_number_of_sites(claiming):
+    said, _ = claiming("kind: bound, of: {quantity: gradient_norm, placement: post}, exact: true, at_most: 1")
+    assert (said.code, said.err) == (0, "")
+
+
+@pytest.fixture
+def plugged(tiny, monkeypatch):
+    """A probe of somebody else's, which states no sites."""
+    monkeypatch.setattr(probes, "_entries", dict(probes.entries))
+    registry_loader._load_once.cache_clear()
+    tiny.with_name("pair.py").write_text(PLUGIN)
