@@ -2,9 +2,9 @@
 
 Text -> spec -> plan -> live model -> rows -> Parquet -> frames -> verdicts -> pages; never back.
 
-The ground (``errors registry keys randomness tables``) carries the front end (``specfile``, ``compile``), the torch wing
-(``corpora nn optim tasks probes interventions execute``), the store, and the frame wing (``analyse claims report``);
-``app`` holds what the commands do, ``cli`` is the front door.
+The ground (``errors registry keys randomness tables``) carries the front end (``specfile``, ``compile``), the torch
+wing (``corpora nn optim tasks probes interventions execute``), the store, and the frame wing (``analyse claims
+report``); ``app`` holds what the commands do, ``cli`` is the front door. ARCHITECTURE.md is the map.
 """
 
 from importlib import import_module

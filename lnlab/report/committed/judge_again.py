@@ -4,8 +4,10 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 
+from lnlab.analyse.select.reductions import RATIOS
 from lnlab.analyse.select.select import NothingSelected, runs_with
-from lnlab.claims.claim import Claim, Finding, Verdict, judge, judge_all, verdict_of
+from lnlab.claims.claim import Claim, Finding, Measure, Verdict, judge, judge_all, verdict_of
+from lnlab.claims.claim import claims as registered
 from lnlab.errors import LabError, Problem
 from lnlab.keys import Json, canonical
 from lnlab.report.committed.held_rows import Selection, covered, known, of_claim, said
@@ -68,14 +70,35 @@ def judge_again(
             verdicts.append(_untestable(claim, reason))
         elif covered(asked, there):
             (verdict,) = judge_all([claim], matched.results, located)
-            verdicts.append(last if last is not None and equal(last, verdict) else verdict)
+            verdicts.append(_with_rounding_of(last, verdict))
         elif last is not None and _unchanged(claim, matched.results, before):
             carried.append(claim["id"])
             told = {field: claim[field] for field in ("says", "primary", "badge") if field in claim}
-            verdicts.append(replace(last, **told))
+            verdicts.append(replace(last, **told, measure=last.measure or _measure(claim), quantity=_quantity(claim)))
         else:
             verdicts.append(_untestable(claim, said(asked)))
     return Judged(tuple(verdicts), tuple(carried))
+
+
+def _with_rounding_of(last: Verdict | None, verdict: Verdict) -> Verdict:
+    """The last verdict where only rounding is new; what its numbers are is stated as today."""
+    if last is None or not equal(last, verdict):
+        return verdict
+    return replace(last, measure=verdict.measure, quantity=verdict.quantity)
+
+
+def _measure(claim: Claim) -> Measure | None:
+    """What the numbers of a verdict are, as far as its claim alone says it: earlier reports do not."""
+    if claim["kind"] == "bound":
+        return "ratio" if claim.get("reduce") in RATIOS else "value"
+    measure: Measure = registered[claim["kind"]].facts.measure
+    return None if measure == "value" else measure
+
+
+def _quantity(claim: Claim) -> str | None:
+    """The quantity that a claim is about, if it is one."""
+    quantity = of_claim(claim)[0].get("quantity")
+    return quantity if isinstance(quantity, str) else None
 
 
 def follows(claim: Claim, results: Results, verdict: Verdict) -> bool:
