@@ -16,6 +16,7 @@ from lnlab.analyse.select.select import NothingSelected, Selection, listed, sele
 from lnlab.claims.order_chain import parsed
 from lnlab.errors import LabError, Problem
 from lnlab.keys import Json, canonical
+from lnlab.registry import Choice
 from lnlab.specfile.columns import COLUMNS
 from lnlab.store.plans import frames
 from lnlab.tables import Results, frame
@@ -74,14 +75,20 @@ class Reading:
         return Problem(f"{self.where}.{word}.{key}".rstrip("."), what, remedy)
 
 
-def sites_of(model: "nn.Module", plan: "Plan", known: "Registries") -> "Sites":
-    """The sites of each quantity in a model, of those of which every probe of a plan states the same.
+def probes_of(plan: "Plan") -> list[Choice]:
+    """The resolved probes of a plan, each once. A choice is shared by its measurements, which may be thousands."""
+    shared = {id(choice): choice for _, _, choice, _ in plan.needs}
+    return list({canonical(choice): choice for choice in shared.values()}.values())
+
+
+def sites_of(model: "nn.Module", probes: Sequence[Choice], known: "Registries") -> "Sites":
+    """The sites of each quantity in a model, of those of which every probe states the same.
 
     Raises:
         LabError: a parameter has no address.
     """
     found: dict[str, set[tuple[Site, ...] | None]] = {}
-    for choice in {canonical(choice): choice for _, _, choice, _ in plan.needs}.values():
+    for choice in probes:
         facts = known["probe"][choice["kind"]].facts
         if facts.quantities is None:  # it may measure any of them
             return {}

@@ -127,14 +127,15 @@ def _build(
     Returns:
         By variant the sites of its model, of the quantities whose probes say where they are measured.
     """
-    from lnlab.app.claim_sites import sites_of
+    from lnlab.app.claim_sites import probes_of, sites_of
     from lnlab.execute.meta import build_on_meta, build_rules
 
     sites: dict[str, Sites] = {}
     problems: list[Problem] = []
+    probes = probes_of(plan)
     for variants in models:
         with _located(document, plan, variants[-1], problems):
-            found = sites_of(build_on_meta(plan.settings[variants[-1]], known), plan, known)
+            found = sites_of(build_on_meta(plan.settings[variants[-1]], known), probes, known)
             sites |= dict.fromkeys(variants, found)
     for variants in distinct(plan, RULES):
         with _located(document, plan, variants[-1], problems):
