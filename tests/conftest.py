@@ -1,11 +1,17 @@
 """The real corpora, where they are at hand: as the environment names them before any test changes it."""
 
 import os
+import signal
 from pathlib import Path
 
 import pytest
 
 FOLDERS = [Path(folder).absolute() for folder in os.environ.get("LNLAB_DATA", "").split(os.pathsep) if folder]
+
+
+# Children inherit what a parent ignores, and whoever started this may ignore signals that tests send.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 @pytest.fixture(scope="session")

@@ -39,7 +39,10 @@ def columns(frame: "pl.DataFrame") -> "pl.DataFrame":
 
 
 def derived(results: "Results") -> "pl.DataFrame":
-    """``run variant seed step quantity``, site columns and ``value`` of every derived quantity."""
+    """``run variant seed step quantity``, site columns and ``value`` of every derived quantity.
+
+    What is measured against other variants is measured against the best of all, as a query names no reference.
+    """
     import polars as pl
 
     from lnlab.analyse.quantities.quantity import quantities
@@ -47,7 +50,7 @@ def derived(results: "Results") -> "pl.DataFrame":
     from lnlab.report.registries import FRAME_REGISTRIES
 
     assert FRAME_REGISTRIES  # every derived quantity is registered by importing it
-    rows = measured(results, {"quantity": list(quantities.entries)}).filter(
+    rows = measured(results, {"quantity": list(quantities.entries), "reference": "best"}).filter(
         pl.col("quantity").is_in(list(quantities.entries))
     )
     first = [name for name in ("run", "variant", "seed", "step", "quantity") if name in rows.columns]

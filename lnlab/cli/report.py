@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from lnlab.store.store import Store
 
 EXAMPLE = (
-    "Examples: [bold]lnlab report specs/xiong_fig3.yaml --out reports/fig3[/bold]; without a store, from the tables "
+    "Example: [bold]lnlab report specs/xiong_fig3.yaml --out reports/fig3[/bold]; without a store, from the tables "
     "of reports: [bold]lnlab report --from reports/*/real[/bold]"
 )
 

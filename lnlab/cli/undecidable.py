@@ -5,14 +5,14 @@ from typing import TYPE_CHECKING, Any
 
 from lnlab.cli.terminal import count
 from lnlab.keys import Json
-from lnlab.registry import Choice
 
 if TYPE_CHECKING:
     from lnlab.app.request import Registries
     from lnlab.compile.plan import Plan
+    from lnlab.registry import Choice
 
 
-def judged_seeds(made: "Plan", claim: Choice) -> int:
+def judged_seeds(made: "Plan", claim: "Choice") -> int:
     """How many seeds a claim is judged on."""
     asked = (claim.get("of") or {}).get("seed", made.experiment.seeds)
     return len(set(made.experiment.seeds) & set(asked if isinstance(asked, list | tuple) else [asked]))
@@ -54,7 +54,7 @@ def _steps(made: "Plan") -> Mapping[str, set[int]]:
     return found
 
 
-def _trained(claim: Choice, made: "Plan", steps: Mapping[str, set[int]], known: "Registries") -> bool:
+def _trained(claim: "Choice", made: "Plan", steps: Mapping[str, set[int]], known: "Registries") -> bool:
     """Whether it is certain that all that a claim reads was measured after an update."""
     of: Mapping[str, Json] = claim.get("of") or {}
     trains = all(setting["train"]["steps"] for setting in made.settings.values())

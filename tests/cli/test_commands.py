@@ -13,16 +13,23 @@ from lnlab.compile.cost.memory import LIBRARIES, SHARE
 pytestmark = pytest.mark.usefixtures("ran")
 
 
+TOO_FEW = (
+    "note: 1 seed; 2 of 2 claims stay undecided: a verdict on trained runs needs at least 5 (3 at initialization, "
+    "6 on how many runs train)"
+)
+
+
 def test_check_says_ok_once_a_profile(lnlab):
     said = lnlab("check", "tiny.yaml")
     assert said.code == 0
     assert said.out.splitlines() == [
         "tiny.yaml: default: ok: 6 runs, 2 models, 2 claims",
         "tiny.yaml: one: ok: 2 runs, 2 models, 2 claims",
+        f"tiny.yaml: one: {TOO_FEW}",
         "tiny.yaml: real: ok: 6 runs, 2 models, 2 claims",
     ]
     assert lnlab("check", "tiny.yaml", "--profile", "one", "--json").json == [
-        {"spec": "tiny.yaml", "profile": "one", "tuning_runs": 0, "runs": 2, "models": 2, "claims": 2}
+        {"spec": "tiny.yaml", "profile": "one", "tuning_runs": 0, "runs": 2, "models": 2, "claims": 2, "note": TOO_FEW}
     ]
 
 
@@ -50,7 +57,7 @@ def test_several_specs_are_checked_at_once_and_all_their_problems_told(lnlab, tm
     broken.write_text("lnlab: [1")
     said = lnlab("check", broken, wrong, "tiny.yaml")
     assert said.code == 2
-    assert [line.split(": ")[0] for line in said.out.splitlines()] == ["tiny.yaml"] * 3
+    assert [line.split(": ")[0] for line in said.out.splitlines()] == ["tiny.yaml"] * 4  # three profiles and a note
     told = said.err.splitlines()
     assert told[0].startswith(f"{broken}:")
     assert all(line.startswith(f"{wrong}:") for line in told[1:])
@@ -71,7 +78,7 @@ def test_models_that_differ_only_in_what_is_asked_of_them_are_built_once(lnlab, 
     text = Path("tiny.yaml").read_text().replace("placement: [post, pre]", sweep).partition("claims:")[0]
     path.write_text(text)
     assert lnlab("check", path, "-s", "seeds=3", "--json").json == [
-        {"spec": str(path), "profile": None, "tuning_runs": 0, "runs": 12, "models": 2, "claims": 0}
+        {"spec": str(path), "profile": None, "tuning_runs": 0, "runs": 12, "models": 2, "claims": 0, "note": ""}
     ]
 
 

@@ -107,7 +107,8 @@ def test_verdicts_can_be_asked_for(ran, lnlab):
     assert json.loads(lnlab("query", "SELECT seeds FROM verdicts", "--json").json[0]["seeds"]).keys() == {"1", "2", "3"}
 
 
-DEEP = " ".join(["SELECT run FROM runs WHERE seed = 0", *(f"OR seed = {n}" for n in range(30_000))])
+ENDLESS = " ".join(["SELECT run FROM runs WHERE seed = 0", *(f"OR seed = {n}" for n in range(4_000))])
+"""Minutes of work for Polars, whose time grows with the square of the terms; many more of them overflow its stack."""
 
 
 @pytest.mark.parametrize(
@@ -130,12 +131,12 @@ def test_a_query_has_a_bound_on_its_memory(monkeypatch):
 def test_a_query_ends_when_its_time_is_up():
     begun = time.monotonic()
     with pytest.raises(LabError, match=r"no answer within 1 s; .* --timeout"):
-        answer(DEEP, FRAMES, seconds=1)
+        answer(ENDLESS, FRAMES, seconds=1)
     assert time.monotonic() - begun < 10
 
 
 def test_a_query_is_interrupted(ran):
-    command = [sys.executable, "-m", "lnlab", "query", DEEP[:100_000], "--timeout", "600"]
+    command = [sys.executable, "-m", "lnlab", "query", ENDLESS, "--timeout", "600"]
     running = subprocess.Popen(command, stderr=subprocess.DEVNULL, start_new_session=True)
     deadline = time.monotonic() + 60
     while not psutil.Process(running.pid).children() and time.monotonic() < deadline:
