@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext, supp
 from pathlib import Path
 from typing import IO
 
-Step = Callable[[str, Path], AbstractContextManager[None]]
+_Step = Callable[[str, Path], AbstractContextManager[None]]
 """Entered around each operation on the file system, with its name (``write``, ``sync``, ``rename``) and its path."""
 
 
@@ -18,7 +18,7 @@ def unobserved(_operation: str, _path: Path) -> AbstractContextManager[None]:
 
 
 @contextmanager
-def replacing(path: Path, step: Step = unobserved) -> Iterator[IO[bytes]]:
+def replacing(path: Path, step: _Step = unobserved) -> Iterator[IO[bytes]]:
     """A file that takes the name ``path`` when the block ends: readers see the old content or the new one, whole.
 
     If anything fails, ``path`` is as it was and no other file remains. Only the sync of the folder can fail later: then

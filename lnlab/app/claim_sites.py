@@ -30,14 +30,14 @@ if TYPE_CHECKING:
 
     Sites = Mapping[str, tuple[Site, ...]]
 
-Claim = Mapping[str, Any]
+_Claim = Mapping[str, Any]
 OF_STATES = ("step", "seed")
 """Columns that tell states apart and never sites."""
-SHOWN = 6
+_SHOWN = 6
 
 
 @dataclass(frozen=True)
-class Reading:
+class _Reading:
     """A selection that a claim, or what it requires, reads.
 
     Attributes:
@@ -100,7 +100,7 @@ def sites_of(model: "nn.Module", probes: Sequence[Choice], known: "Registries") 
 
 
 def site_problems(
-    plan: "Plan", claims: Sequence[Claim], sites: "Mapping[str, Sites]", *, absent: bool
+    plan: "Plan", claims: Sequence[_Claim], sites: "Mapping[str, Sites]", *, absent: bool
 ) -> list[Problem]:
     """What is wrong with the sites that claims read; a problem stands at ``claims.<id>.<key>``.
 
@@ -129,14 +129,14 @@ def site_problems(
     return found
 
 
-def _with_requirements(claims: Sequence[Claim]) -> Iterator[tuple[str, Claim]]:
+def _with_requirements(claims: Sequence[_Claim]) -> Iterator[tuple[str, _Claim]]:
     for claim in claims:
         where = f"claims.{claim['id']}"
         yield where, claim
         yield from ((f"{where}.requires.{i}", required) for i, required in enumerate(claim.get("requires") or ()))
 
 
-def _readings(where: str, claim: Claim) -> Iterator[Reading]:
+def _readings(where: str, claim: _Claim) -> Iterator[_Reading]:
     """The selections of a claim; an order reads the values that it names.
 
     Raises:
@@ -148,12 +148,12 @@ def _readings(where: str, claim: Claim) -> Iterator[Reading]:
     single = not (claim.get("exact") or claim.get("status"))
     if of is not None:
         whole = {**of, over: parsed(claim["order"])[0]} if "order" in claim else of
-        yield Reading(where, "of", (), whole, x, apart, single)
+        yield _Reading(where, "of", (), whole, x, apart, single)
         if to is not None:
-            yield Reading(where, "to", tuple(to), {**whole, **to}, x, apart, single)
+            yield _Reading(where, "to", tuple(to), {**whole, **to}, x, apart, single)
 
 
-def _names(reading: Reading) -> set[str]:
+def _names(reading: _Reading) -> set[str]:
     return {str(name) for name in listed(reading.selection.get("quantity")) if name is not None}
 
 
@@ -173,7 +173,7 @@ def _unmeasured(plan: "Plan", sites: "Mapping[str, Sites]", named: Collection[st
     return Results(runs, tables["axes"], {"sites": pl.concat(parts, how="diagonal")})
 
 
-def _problems(reading: Reading, results: Results, *, absent: bool) -> list[Problem]:
+def _problems(reading: _Reading, results: Results, *, absent: bool) -> list[Problem]:
     path = [reading.x] if reading.x is not None and reading.x not in COLUMNS else []
     try:
         taken = select(results, reading.conditions, path)
@@ -190,7 +190,7 @@ def _problems(reading: Reading, results: Results, *, absent: bool) -> list[Probl
     return [_ambiguous(reading, first)]
 
 
-def _empty(reading: Reading, results: Results, taken: pl.DataFrame) -> Problem:
+def _empty(reading: _Reading, results: Results, taken: pl.DataFrame) -> Problem:
     """That no site meets a selection, or that none of those has an x."""
     if not taken.is_empty():
         what = f"no selected site has a {reading.x}"
@@ -201,7 +201,7 @@ def _empty(reading: Reading, results: Results, taken: pl.DataFrame) -> Problem:
     return reading.problem(why.where, what, why.remedy)
 
 
-def _ambiguous(reading: Reading, rows: pl.DataFrame) -> Problem:
+def _ambiguous(reading: _Reading, rows: pl.DataFrame) -> Problem:
     """That several sites are left, the columns in which they differ, and those that would tell them apart."""
     differing = [column for column in SITE if rows[column].n_unique() > 1]
     values = {column: rows[column].unique(maintain_order=True).to_list() for column in differing}
@@ -213,12 +213,12 @@ def _ambiguous(reading: Reading, rows: pl.DataFrame) -> Problem:
         fewer = [each for each in telling if each != column]
         if fewer and rows.select(fewer).is_unique().all():
             telling = fewer
-    added = ", and ".join(" or ".join(f"{column}: {_shown(v)}" for v in values[column][:SHOWN]) for column in telling)
+    added = ", and ".join(" or ".join(f"{column}: {_shown(v)}" for v in values[column][:_SHOWN]) for column in telling)
     return reading.problem("", what, f"add {added}")
 
 
 def _some(values: Sequence[Json]) -> str:
-    return ", ".join([*map(_shown, values[:SHOWN]), *(["..."] if len(values) > SHOWN else [])])
+    return ", ".join([*map(_shown, values[:_SHOWN]), *(["..."] if len(values) > _SHOWN else [])])
 
 
 def _shown(value: Json) -> str:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from lnlab.tables import Results
 
-KEYS = ("run", "variant", "trajectory", "measurement")
+_KEYS = ("run", "variant", "trajectory", "measurement")
 _DESCRIBE = re.compile(r"\s*desc(?:ribe)?\s+(?:table\s+)?\"?(\w+)\"?\s*;?\s*", re.IGNORECASE)
 
 
@@ -67,7 +67,7 @@ def results_with_axes(results: "Results") -> "pl.DataFrame":
     parts = [table for name in MEASURED if (table := results.tables.get(name)) is not None]
     rows = pl.concat(parts, how="diagonal_relaxed")
     wide = _axes(results, taken=set(rows.columns))
-    joined = rows.join(wide, on="run", how="left", maintain_order="left").drop(KEYS, strict=False)
+    joined = rows.join(wide, on="run", how="left", maintain_order="left").drop(_KEYS, strict=False)
     axes = [name for name in wide.columns if name != "run"]
     return joined.select(*axes, *(name for name in joined.columns if name not in axes))
 

@@ -107,7 +107,7 @@ class ClaimFacts(Facts):
 
 claims: Registry[Callable[..., Finding]] = Registry("claim", ClaimFacts)
 """Builders ``(results: Results, *, of, over, ...) -> Finding``; ``judge`` adds the common fields."""
-COMMON = ("id", "says", "primary", "requires", "source", "published", "badge", "calibration")
+_COMMON = ("id", "says", "primary", "requires", "source", "published", "badge", "calibration")
 """Fields of every claim; the others are parameters of its kind."""
 
 
@@ -189,7 +189,7 @@ def found(claim: Claim, results: Results) -> Finding:
         LabError: its parameters are wrong, or no rows could answer it.
     """
     try:
-        choice = claims.resolve({key: value for key, value in claim.items() if key not in COMMON})
+        choice = claims.resolve({key: value for key, value in claim.items() if key not in _COMMON})
     except Flawed as error:
         raise LabError(*(Problem(".".join(map(str, f.path)), f.what, f.remedy) for f in error.flaws)) from error
     finding: Finding = claims.builder(choice)(results)

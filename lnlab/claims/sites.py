@@ -7,8 +7,8 @@ from lnlab.analyse.select.select import Selection, select
 from lnlab.keys import Json
 from lnlab.tables import Results
 
-Column = Literal["stack", "layer", "sublayer", "tensor", "index"]
-Each = list[Column] | None
+_Column = Literal["stack", "layer", "sublayer", "tensor", "index"]
+Each = list[_Column] | None
 """Columns; the claim must hold at every combination of their values."""
 
 

@@ -22,7 +22,7 @@ EXAMPLE = "Example: [bold]lnlab check specs/*.yaml[/bold]"
 BUILT = ("task", "model", "encoder", "decoder", "init", "optimizer", "interventions")
 RULES = ("task", "schedule", "train")
 """The parts of a setting that a model is built of."""
-Asked = tuple[Path, str | None]
+_Asked = tuple[Path, str | None]
 
 
 def check(
@@ -43,7 +43,7 @@ def check(
     problems: list[Problem] = []
     for spec, each in _asked(specs, profile, problems, whole=not (profile or overrides)):
         try:
-            found.append(checked(Request(spec, each, tuple(overrides), tuple(plugins)), known))
+            found.append(_checked(Request(spec, each, tuple(overrides), tuple(plugins)), known))
         except LabError as error:
             problems += error.problems
             continue
@@ -56,7 +56,7 @@ def check(
         raise LabError(*dict.fromkeys(problems))
 
 
-def _asked(specs: Sequence[Path], profile: str | None, problems: list[Problem], *, whole: bool) -> Iterator[Asked]:
+def _asked(specs: Sequence[Path], profile: str | None, problems: list[Problem], *, whole: bool) -> Iterator[_Asked]:
     """Each spec with each of its profiles; a file that cannot be read is a problem, and the next is read."""
     from lnlab.specfile.load import content, survey
 
@@ -81,7 +81,7 @@ def _lines(found: dict[str, Any]) -> Iterator[str]:
         yield f"{which}: {found['note']}"
 
 
-def checked(request: Request, known: "Registries") -> dict[str, Any]:
+def _checked(request: Request, known: "Registries") -> dict[str, Any]:
     """What is in a spec that is right.
 
     Raises:
@@ -92,9 +92,9 @@ def checked(request: Request, known: "Registries") -> dict[str, Any]:
     plan, document = compiled(request, known, assume_data=True)
     tuning = plan.runs if plan.undecided else ()
     if plan.undecided:
-        _build(document, plan, distinct(plan), known)
+        _build(document, plan, _distinct(plan), known)
         plan, document = compiled(request, known, [assumed(question) for question in plan.undecided], assume_data=True)
-    models = distinct(plan)
+    models = _distinct(plan)
     sites = _build(document, plan, models, known)
     _refuse_claims(request, plan, document, sites)
     return {
@@ -108,7 +108,7 @@ def checked(request: Request, known: "Registries") -> dict[str, Any]:
     }
 
 
-def distinct(plan: "Plan", built: Sequence[str] = BUILT) -> list[list[str]]:
+def _distinct(plan: "Plan", built: Sequence[str] = BUILT) -> list[list[str]]:
     """The variants of each model that is built differently, or whatever else is built of these parts."""
     from lnlab.keys import canonical
 
@@ -137,7 +137,7 @@ def _build(
         with _located(document, plan, variants[-1], problems):
             found = sites_of(build_on_meta(plan.settings[variants[-1]], known), probes, known)
             sites |= dict.fromkeys(variants, found)
-    for variants in distinct(plan, RULES):
+    for variants in _distinct(plan, RULES):
         with _located(document, plan, variants[-1], problems):
             build_rules(plan.settings[variants[-1]], known)
     if problems:

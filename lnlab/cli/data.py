@@ -53,7 +53,7 @@ def list_corpora(plugins: Plugins, as_json: AsJson = False) -> None:
 
 
 @data.command(epilog="Example: [bold]lnlab data fetch multi30k[/bold]")
-def fetch(
+def _fetch(
     name: Annotated[str, typer.Argument(metavar="NAME", help="The corpus.")],
     plugins: Plugins,
     into: Annotated[

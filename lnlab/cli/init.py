@@ -10,8 +10,8 @@ from lnlab.cli.terminal import err, out
 from lnlab.errors import LabError, Problem, nearest
 
 EXAMPLE = "Example: [bold]lnlab init xiong_fig3[/bold], then [bold]lnlab run xiong_fig3.yaml[/bold]."
-SCHEMA = "experiment.schema.json"
-PACKAGE = Path(lnlab.__file__).parent
+_SCHEMA = "experiment.schema.json"
+_PACKAGE = Path(lnlab.__file__).parent
 
 
 def init(
@@ -33,8 +33,8 @@ def init(
 
 def shipped_specs() -> dict[str, Path]:
     """The specs that come with lnlab by name: inside the package, or beside it in a checkout."""
-    inside = PACKAGE / "shipped_specs"
-    folder = inside if inside.is_dir() else PACKAGE.parent / "specs"
+    inside = _PACKAGE / "shipped_specs"
+    folder = inside if inside.is_dir() else _PACKAGE.parent / "specs"
     return {spec.stem: spec for spec in sorted(folder.glob("*.yaml"))}
 
 
@@ -50,7 +50,7 @@ def copied(spec: Path, folder: Path) -> Path:
             file.write(spec.read_bytes())
     except FileExistsError as error:
         raise LabError(Problem(target.name, "is there already", "move it away, or run it as it is")) from error
-    schema = folder / SCHEMA
+    schema = folder / _SCHEMA
     if not schema.exists():
-        schema.write_bytes((spec.parent / SCHEMA).read_bytes())
+        schema.write_bytes((spec.parent / _SCHEMA).read_bytes())
     return target

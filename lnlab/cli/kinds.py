@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 EXAMPLE = "Example: [bold]lnlab list placement[/bold], then [bold]lnlab list placement admin[/bold]"
 
-SAID = ("licence", "citation", "source")
+_SAID = ("licence", "citation", "source")
 """What a corpus says of itself beside its docstring."""
 
 
@@ -89,7 +89,7 @@ def _show(entry: "Entry[Any]", as_json: bool, measured: str | None) -> None:
 
     text = _paragraphs((getdoc(entry.build) or "").replace("``", "`"))
     if as_json:
-        print_json(described(entry) | {"description": text} | ({"measures": measured} if measured else {}))
+        print_json(_described(entry) | {"description": text} | ({"measures": measured} if measured else {}))
         return
     if measured:
         where = f"measured by probe {entry.name}, in the table {entry.facts.table}"
@@ -103,7 +103,7 @@ def _show(entry: "Entry[Any]", as_json: bool, measured: str | None) -> None:
 
 def _print(entries: "list[Entry[Any]]", as_json: bool) -> None:
     """The entries as a table or as JSON."""
-    rows = [described(entry) for entry in entries]
+    rows = [_described(entry) for entry in entries]
     if as_json:
         print_json(rows)
     else:
@@ -126,7 +126,7 @@ def _paragraphs(text: str) -> str:
     return "\n\n".join(part if "\n    " in part else part.replace("\n", " ") for part in text.split("\n\n"))
 
 
-def described(entry: "Entry[Any]") -> dict[str, Any]:
+def _described(entry: "Entry[Any]") -> dict[str, Any]:
     """One entry as plain values; a parameter without a default is ``required``."""
     parameters = [
         {"name": name, "required": p.default is p.empty} | ({} if p.default is p.empty else {"default": p.default})
@@ -143,7 +143,7 @@ def described(entry: "Entry[Any]") -> dict[str, Any]:
 
 
 def _said(entry: "Entry[Any]") -> dict[str, str]:
-    return {word: value for word in SAID if (value := getattr(entry.facts, word, None))}
+    return {word: value for word in _SAID if (value := getattr(entry.facts, word, None))}
 
 
 def signature(parameters: list[dict[str, Any]]) -> str:

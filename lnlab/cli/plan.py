@@ -50,12 +50,12 @@ def plan(
     made = _next(request, known, store)
     units = [unit for unit, _ in store.pending(made)]
     rate = measured_rate(store, request, units, known) if calibrate and units else past_rate(store, units, known)
-    facts = described(made, store.pending(made), known, rate, workers_here(workers), machine_memory())
+    facts = _described(made, store.pending(made), known, rate, workers_here(workers), machine_memory())
     facts["note"] = _note(request, known, made)
     if as_json:
         print_json(facts)
         return
-    for line in [*explain(made), f"store {store.root}: {held(facts)}", *costs(facts)]:
+    for line in [*explain(made), f"store {store.root}: {_held(facts)}", *costs(facts)]:
         out().print(line)
 
 
@@ -82,7 +82,7 @@ def _next(request: Request, known: "Registries", store: "Store") -> "Plan":
         decisions += found
 
 
-def described(
+def _described(
     made: "Plan",
     pending: "Sequence[tuple[Trajectory, str]]",
     known: "Registries",
@@ -139,7 +139,7 @@ def described(
     }
 
 
-def held(facts: dict[str, Any]) -> str:
+def _held(facts: dict[str, Any]) -> str:
     """What the store has of the plan, and why each miss is a miss."""
     units, measurements = facts["units"], facts["measurements"]
     if not units["missing"]:
@@ -162,12 +162,12 @@ def costs(facts: dict[str, Any]) -> list[str]:
         *([facts["note"]] if facts["note"] else []),
         f"parameters: {least if least == most else f'{least} to {most}'}",
         f"compute: {quantity(flops['missing'], 'FLOP')} to do of {quantity(flops['all'], 'FLOP')}",
-        f"memory: {needed(facts)}",
+        f"memory: {_needed(facts)}",
         f"time: {expected(facts)}",
     ]
 
 
-def needed(facts: dict[str, Any]) -> str:
+def _needed(facts: dict[str, Any]) -> str:
     """What a worker needs at its peak, and what is done to have room for all of them."""
     room, bound = facts["memory"], quantity(facts["memory"]["bound_bytes"], "B")
     said = [f"about {quantity(facts['peak_bytes'], 'B')} a worker at the peak"]

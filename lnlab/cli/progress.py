@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     Show = Callable[[Event], None]
 
 SECONDS_BETWEEN_LINES = 5.0
-ENDED = ("finished", "failed")
+_ENDED = ("finished", "failed")
 STOPPING = "stopping: what has begun is finished and kept; Ctrl-C again stops at once"
 HURRYING = "stopping on {}: training runs keep their state, what else has begun is finished; a second {} stops at once"
 
@@ -53,7 +53,7 @@ class Pace:
         """The clock starts with the first unit: what comes before, reading corpora, is not what the rest will take."""
         if event.kind == "started" and not self.begun:
             self.begun, self.since = True, self.clock()
-        if event.kind in ENDED:
+        if event.kind in _ENDED:
             self.ended[event.status] += 1
             self.spent += event.cost
 
@@ -86,7 +86,7 @@ class Lines:
         self.pace.follow(event)
         if event.kind == "stopping":
             self.console.print(stopping(event.text))
-        if event.kind not in ENDED:
+        if event.kind not in _ENDED:
             return
         now, left = self.pace.elapsed, self.pace.left
         if now - self.last >= SECONDS_BETWEEN_LINES and left is not None:

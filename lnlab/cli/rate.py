@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 PLANS = 5
 """How many of the plans used last are asked."""
-ALIKE = 4.0
+_ALIKE = 4.0
 """Units whose FLOPs differ by no more than this factor are of one size."""
 
 
@@ -60,7 +60,7 @@ def past_rate(store: Store, units: Sequence[Trajectory], known: "Registries") ->
     done: dict[str, float] = {}
     for results in islice(_past(store), PLANS):
         done_so = _done(results, known, training=training)
-        alike = (each for each in done_so if size / ALIKE <= each[1] <= size * ALIKE)
+        alike = (each for each in done_so if size / _ALIKE <= each[1] <= size * _ALIKE)
         done |= {key: flops / seconds for key, flops, seconds in alike if flops}
     which = " that trained" if training else ""
     said = f"from {len(done):,} of about this size{which} that this store already holds"

@@ -133,7 +133,7 @@ def _plain(done: Done, results: "Results", verdicts: "Sequence[Verdict]") -> dic
 
 def _print(done: Done, results: "Results", verdicts: "Sequence[Verdict]") -> None:
     """What was chosen, the verdicts, why any is not supported, what failed and why, and what was done."""
-    for line in chosen(done.stored):
+    for line in _chosen(done.stored):
         out().print(line)
     if verdicts:
         out().print(verdict_table(verdicts))
@@ -147,7 +147,7 @@ def _print(done: Done, results: "Results", verdicts: "Sequence[Verdict]") -> Non
     out().print(summary(done, results))
 
 
-def chosen(stored: "Stored") -> list[str]:
+def _chosen(stored: "Stored") -> list[str]:
     """What was chosen on tuning seeds, a line each."""
     from lnlab.compile.decisions import from_json
     from lnlab.compile.reference.explain import chosen as in_words

@@ -16,7 +16,7 @@ _SCAN = re.compile(r"^\W*\w+ SCAN \[", re.MULTILINE)
 READS = "this statement reads files, and a query may not"
 
 
-def select(request: dict[str, Any]) -> dict[str, Any]:
+def _select(request: dict[str, Any]) -> dict[str, Any]:
     """The answer to a request.
 
     Args:
@@ -56,4 +56,4 @@ if __name__ == "__main__":
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process that asked ends this one
     given = json.load(sys.stdin)
     signal.alarm(given["seconds"] + 5)  # also where nobody is left to end it
-    print(json.dumps(select(given)))
+    print(json.dumps(_select(given)))

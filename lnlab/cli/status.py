@@ -32,7 +32,7 @@ def status(
     store = open_store(folder)
     if spec is not None:
         refuse_absent_profile(spec, profile)
-    found = [_described(store, stored) for stored in chosen(store, spec, profile, every=every)]
+    found = [_described(store, stored) for stored in _chosen(store, spec, profile, every=every)]
     if as_json:
         print_json(found)
     elif not found and spec is not None:
@@ -41,7 +41,7 @@ def status(
         _print_all(store, found)
 
 
-def chosen(store: "Store", spec: Path | None, profile: str | None, *, every: bool) -> "list[Stored]":
+def _chosen(store: "Store", spec: Path | None, profile: str | None, *, every: bool) -> "list[Stored]":
     """The plans asked for, the one used last first; of each question only the newest version, unless all are asked."""
     from lnlab.store.plans import newest_first
 

@@ -13,7 +13,7 @@ from lnlab.cli.terminal import count, table
 if TYPE_CHECKING:
     from lnlab.claims.claim import Verdict
 
-SYMBOLS = {"supported": "✓", "contradicted": "✗", "undecided": "?", "not testable here": "–", "ill-posed": "!"}
+_SYMBOLS = {"supported": "✓", "contradicted": "✗", "undecided": "?", "not testable here": "–", "ill-posed": "!"}
 _STYLES = {
     "supported": "green",
     "contradicted": "bold red",
@@ -27,7 +27,7 @@ def verdict_table(verdicts: "Sequence[Verdict]") -> Table:
     """One row a claim, in the order of the spec; a star marks those that count in the headline."""
     rows: list[list[RenderableType]] = [
         [
-            Text(f"{SYMBOLS[v.verdict]} {v.verdict}", style=_STYLES[v.verdict]),
+            Text(f"{_SYMBOLS[v.verdict]} {v.verdict}", style=_STYLES[v.verdict]),
             f"{v.says}{' *' if v.primary else ''}",
             estimated(v),
             region(v),
@@ -43,14 +43,14 @@ def reasons(verdicts: "Sequence[Verdict]") -> list[str]:
     told: dict[tuple[str, str], list[str]] = {}
     for verdict in verdicts:
         if verdict.verdict != "supported":
-            told.setdefault((SYMBOLS[verdict.verdict], verdict.reason), []).append(verdict.claim)
+            told.setdefault((_SYMBOLS[verdict.verdict], verdict.reason), []).append(verdict.claim)
     return [f"{symbol} {', '.join(claims)}: {reason}" for (symbol, reason), claims in told.items()]
 
 
 def headline(verdicts: "Sequence[Verdict]") -> str:
     """``12 claims: 10 supported, 1 contradicted, 1 undecided``."""
     found = [v.verdict for v in verdicts]
-    parts = [f"{found.count(word)} {word}" for word in SYMBOLS if word in found]
+    parts = [f"{found.count(word)} {word}" for word in _SYMBOLS if word in found]
     return f"{count(len(found), 'claim')}: {', '.join(parts)}"
 
 

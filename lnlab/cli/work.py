@@ -74,7 +74,7 @@ def decided(plan: Plan, store: Store) -> tuple[Decision, ...]:
 
 def _done(store: Store, plan: Plan, stored: Stored, request: Request, known: "Registries", manner: Manner) -> Done:
     """One round: what the store lacks of a plan, computed."""
-    lacking = due(plan, outstanding(store.lacks(stored), retry_failed=manner.retry_failed))
+    lacking = _due(plan, outstanding(store.lacks(stored), retry_failed=manner.retry_failed))
     here = room(lacking, known, workers_here(manner.workers), machine_memory())
     if not here.fits:
         raise LabError(too_small(here))
@@ -94,7 +94,7 @@ def _done(store: Store, plan: Plan, stored: Stored, request: Request, known: "Re
     return Done(stored, len(units), tally.ended.total(), tally.seconds, tally.interrupted)
 
 
-def due(plan: Plan, lacking: Mapping[str, Miss]) -> list[Trajectory]:
+def _due(plan: Plan, lacking: Mapping[str, Miss]) -> list[Trajectory]:
     """The trajectories that lack something, with only the measurements that they lack."""
     missing = {key: set(miss.measurements) for key, miss in lacking.items()}
     return [
@@ -123,10 +123,10 @@ def costs_of(units: Sequence[Trajectory], known: "Registries") -> dict[str, floa
 
 def names(plan: Plan, keys: Collection[str]) -> dict[str, str]:
     """What each of these trajectories is, in words: ``placement=post model.layers=6, seed 3``."""
-    return {run.trajectory: named(plan, run.variant, run.seed) for run in plan.runs if run.trajectory in keys}
+    return {run.trajectory: _named(plan, run.variant, run.seed) for run in plan.runs if run.trajectory in keys}
 
 
-def named(plan: Plan, variant: str, seed: int) -> str:
+def _named(plan: Plan, variant: str, seed: int) -> str:
     """A run in words: the axes that vary, and its seed."""
     point = " ".join(f"{axis}={label(value)}" for axis, value in plan.points[variant].items())
     return f"{point}, seed {seed}" if point else f"seed {seed}"

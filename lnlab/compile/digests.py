@@ -17,8 +17,8 @@ from lnlab.errors import LabError
 from lnlab.keys import Json, digest, digest_bytes
 from lnlab.userfiles import LARGEST_SPEC, read_user_file
 
-PACKAGE = Path(__file__).parents[1]
-BOM = b"\xef\xbb\xbf"
+_PACKAGE = Path(__file__).parents[1]
+_BOM = b"\xef\xbb\xbf"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +34,8 @@ class Input:
 @cache
 def source_digest() -> str:
     """The digest of every Python file of lnlab, with its place in the package."""
-    files = sorted(PACKAGE.rglob("*.py"))
-    return digest([[file.relative_to(PACKAGE).as_posix(), digest_bytes(file.read_bytes())] for file in files])
+    files = sorted(_PACKAGE.rglob("*.py"))
+    return digest([[file.relative_to(_PACKAGE).as_posix(), digest_bytes(file.read_bytes())] for file in files])
 
 
 @cache
@@ -68,7 +68,7 @@ def quick_digest(
         plugins: the digests of the plugin files, in order.
     """
     try:
-        text = read_user_file(spec, "spec", LARGEST_SPEC).removeprefix(BOM).replace(b"\r\n", b"\n")
+        text = read_user_file(spec, "spec", LARGEST_SPEC).removeprefix(_BOM).replace(b"\r\n", b"\n")
     except LabError:
         return None
     return remembered_name(asked(spec.stem, text, profile, overrides, plugins), roots)

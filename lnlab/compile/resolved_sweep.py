@@ -24,7 +24,7 @@ from lnlab.registry import Flaw, Flawed, Where
 from lnlab.setting import STACKS
 from lnlab.specfile.read import Reading
 
-ENOUGH = 200
+_ENOUGH = 200
 """Flawed points after which no further one is looked at."""
 
 
@@ -99,7 +99,7 @@ def _resolve(
             flaws = [flaw for flaw in flaws if not flaw.path or flaw.path[0] in point.parts]
         settled.found += [(point.spot(flaw, draft), flaw) for flaw in flaws]
         flawed += bool(flaws)
-        if flawed == ENOUGH:
+        if flawed == _ENOUGH:
             break
     if not expanded and not settled.found:
         settled.found.append((draft.spot(("sweep",)), Flaw(("sweep",), "no point is left", "except fewer of them")))

@@ -16,7 +16,7 @@ Pair = tuple[str, str]
 Pairs = Sequence[Pair]
 
 SPLITS = ("train", "validation", "test")
-BLOCK = 1 << 14
+_BLOCK = 1 << 14
 
 
 @dataclass(frozen=True)
@@ -76,8 +76,8 @@ def _digest(splits: Mapping[str, Pairs]) -> str:
     state = hashlib.sha256(b"[")
     for place, (name, pairs) in enumerate(splits.items()):
         state.update(f"{',' if place else ''}[{canonical(name)},[".encode())
-        for start in range(0, len(pairs), BLOCK):
-            block = canonical(list(pairs[start : start + BLOCK]))[1:-1]
+        for start in range(0, len(pairs), _BLOCK):
+            block = canonical(list(pairs[start : start + _BLOCK]))[1:-1]
             state.update(f"{',' if start else ''}{block}".encode())
         state.update(b"]]")
     state.update(b"]")

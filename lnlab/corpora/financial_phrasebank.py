@@ -22,14 +22,14 @@ from lnlab.errors import CorpusError, Problem
 from lnlab.keys import digest_bytes
 from lnlab.registry import Choice, Roots
 
-ORIGIN = (
+_ORIGIN = (
     "https://huggingface.co/datasets/takala/financial_phrasebank (data/FinancialPhraseBank-v1.0.zip; "
     "also https://www.researchgate.net/publication/251231364_FinancialPhraseBank-v10)"
 )
 LABELS = ("negative", "neutral", "positive")
-FOLDERS = ("financial_phrasebank", "financial_phrasebank/FinancialPhraseBank-v1.0", "FinancialPhraseBank-v1.0")
+_FOLDERS = ("financial_phrasebank", "financial_phrasebank/FinancialPhraseBank-v1.0", "FinancialPhraseBank-v1.0")
 ARCHIVE = "FinancialPhraseBank-v1.0.zip"
-ARCHIVES = (ARCHIVE, f"financial_phrasebank/{ARCHIVE}", "financial_phrasebank.zip")
+_ARCHIVES = (ARCHIVE, f"financial_phrasebank/{ARCHIVE}", "financial_phrasebank.zip")
 Agreement = Literal["all", "75", "66", "50"]
 NAMES = {
     "all": "Sentences_AllAgree.txt",
@@ -46,7 +46,7 @@ SUMS = {
 def _located(roots: Roots, name: str) -> Path | None:
     """The file, or else an archive that should hold it, of the first root that has either."""
     for root in roots:
-        for place in (*(f"{folder}/{name}" for folder in FOLDERS), *ARCHIVES):
+        for place in (*(f"{folder}/{name}" for folder in _FOLDERS), *_ARCHIVES):
             if path := inside((root,), place):
                 return path
     return None
@@ -64,7 +64,7 @@ def _content(path: Path, name: str) -> Content:
         return read_file(path)
     found = read_zip(path, lambda member: name if member == name else None)
     if name not in found:
-        raise CorpusError(Problem(str(path), f"this archive has no {name}", f"get the one of {ORIGIN}"))
+        raise CorpusError(Problem(str(path), f"this archive has no {name}", f"get the one of {_ORIGIN}"))
     return found[name]
 
 
@@ -86,7 +86,7 @@ def _inputs(roots: Roots, choice: Choice) -> list[Path]:
     "financial_phrasebank",
     licence="CC BY-NC-SA 3.0 (check before redistributing)",
     citation="Malo et al. 2014, Good debt or bad debt: Detecting semantic orientations in economic texts",
-    source=ORIGIN,
+    source=_ORIGIN,
     files={},
     locate=_locate,
     fingerprint=_fingerprint,
@@ -106,8 +106,8 @@ def financial_phrasebank(roots: Roots, *, agreement: Agreement = "all") -> Label
     name = NAMES[agreement]
     path = _located(roots, name)
     if path is None:
-        what = f"no folder '{FOLDERS[0]}' with {name}, and no {ARCHIVE}, in any of {listed(roots)}"
-        remedy = f"lnlab cannot fetch it: get it from {ORIGIN}, and name the folder that holds it in LNLAB_DATA"
+        what = f"no folder '{_FOLDERS[0]}' with {name}, and no {ARCHIVE}, in any of {listed(roots)}"
+        remedy = f"lnlab cannot fetch it: get it from {_ORIGIN}, and name the folder that holds it in LNLAB_DATA"
         raise CorpusError(Problem("financial_phrasebank", what, remedy))
     return _read(states_of([path]), agreement)
 
@@ -120,5 +120,5 @@ def _read(states: States, agreement: str) -> Labelled:
     wanted, found = SUMS.get(agreement), digest_bytes(content.raw)
     if wanted not in (None, found):
         what = f"the SHA-256 of this file should be {wanted} and is {found}"
-        raise CorpusError(Problem(content.where, what, f"get it again from {ORIGIN}"))
+        raise CorpusError(Problem(content.where, what, f"get it again from {_ORIGIN}"))
     return labelled_of(rows, LABELS, printable=False)

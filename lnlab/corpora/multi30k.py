@@ -8,10 +8,10 @@ from lnlab.corpora.files.parallel import parallel_corpus
 from lnlab.keys import digest
 from lnlab.registry import Choice, Roots
 
-ORIGIN = "https://github.com/multi30k/dataset/raw/master/data/task1/raw/"
-FOLDER = "multi30k/"
-PARTS = ("train", "val", "test_2016_flickr")
-SUMS = {
+_ORIGIN = "https://github.com/multi30k/dataset/raw/master/data/task1/raw/"
+_FOLDER = "multi30k/"
+_PARTS = ("train", "val", "test_2016_flickr")
+_SUMS = {
     "train.de.gz": ("726e39b2fa9eb9ffb6dc763fb35a179f80fae06ffc5d28b6ace5faa883de28a6", 637044),
     "train.en.gz": ("d79cfa999dd4c51d2cb42499b6796d5a882c3a8a961923c25a898c90f8bbd56f", 568929),
     "val.de.gz": ("f0cba2f995189cf5770f29a8a9a537a3ad3f51657ad873405082ff6863a5e75a", 24681),
@@ -19,7 +19,7 @@ SUMS = {
     "test_2016_flickr.de.gz": ("9204244e408ccb38d2a55cfcd344df15005fc42a07a6e55ca6c52b6ababb8cc8", 22890),
     "test_2016_flickr.en.gz": ("611d361c6334bc7246101d48097c13cf5c4413c5befc793cc629934359d532d9", 21077),
 }
-FILES = {FOLDER + name: Remote(ORIGIN + name, sha256, size) for name, (sha256, size) in SUMS.items()}
+FILES = {_FOLDER + name: Remote(_ORIGIN + name, sha256, size) for name, (sha256, size) in _SUMS.items()}
 
 
 def _locate(roots: Roots) -> list[Path] | None:
@@ -49,7 +49,7 @@ def multi30k(roots: Roots) -> Corpus:
     """
     paths = {name: find(roots, "multi30k", name, remote.sha256) for name, remote in FILES.items()}
     train, validation, test = (
-        (paths[f"{FOLDER}{part}.de.gz"], paths[f"{FOLDER}{part}.en.gz"])
+        (paths[f"{_FOLDER}{part}.de.gz"], paths[f"{_FOLDER}{part}.en.gz"])
         for part in ("train", "val", "test_2016_flickr")
     )
     return parallel_corpus(train, validation, test)

@@ -11,8 +11,8 @@ from lnlab.corpora.files.parallel import Sides, content_of, parallel_corpus
 from lnlab.errors import CorpusError, Problem
 from lnlab.registry import Choice, Roots
 
-Name = Annotated[str, Field(min_length=1, max_length=1024)]
-Two = Annotated[list[Name], Field(min_length=2, max_length=2)]
+_Name = Annotated[str, Field(min_length=1, max_length=1024)]
+Two = Annotated[list[_Name], Field(min_length=2, max_length=2)]
 
 
 def _named(roots: Roots, choice: Choice) -> list[Path | None]:

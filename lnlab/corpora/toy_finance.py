@@ -15,8 +15,8 @@ from pydantic import Field
 from lnlab.corpora.labelled import Labelled, labelled, labelled_of
 from lnlab.registry import Roots
 
-TEXT = Path(__file__).parent / "generated" / "finance.tsv"
-LABELS = ("negative", "neutral", "positive")
+_TEXT = Path(__file__).parent / "generated" / "finance.tsv"
+_LABELS = ("negative", "neutral", "positive")
 
 
 def _no_files(_roots: Roots) -> list[Path]:
@@ -30,7 +30,7 @@ def _no_files(_roots: Roots) -> list[Path]:
     citation="lnlab: a toy grammar of financial news",
     files={},
     locate=_no_files,
-    declares={"classes": len(LABELS)},
+    declares={"classes": len(_LABELS)},
 )
 def toy_finance(_roots: Roots, *, sentences: Annotated[int, Field(ge=3, le=2_264)] = 2_264) -> Labelled:
     """``grammar -> (sentence, label)``: generated news in the proportions of Financial PhraseBank (Malo et al., 2014).
@@ -44,6 +44,6 @@ def toy_finance(_roots: Roots, *, sentences: Annotated[int, Field(ge=3, le=2_264
 @lru_cache(maxsize=4)
 def _corpus(size: int) -> Labelled:
     """The corpus of this size; cached, as every run of a process needs it."""
-    lines = TEXT.read_text(encoding="utf-8").splitlines()[:size]
+    lines = _TEXT.read_text(encoding="utf-8").splitlines()[:size]
     labels_and_sentences = (line.split("\t") for line in lines)
-    return labelled_of([(sentence, label) for label, sentence in labels_and_sentences], LABELS, printable=True)
+    return labelled_of([(sentence, label) for label, sentence in labels_and_sentences], _LABELS, printable=True)

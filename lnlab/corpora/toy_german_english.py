@@ -16,7 +16,7 @@ from pydantic import Field
 from lnlab.corpora.corpus import Corpus, Pair, corpora, corpus_of
 from lnlab.registry import Roots
 
-TEXT = Path(__file__).parent / "generated"
+_TEXT = Path(__file__).parent / "generated"
 
 
 def _no_files(_roots: Roots) -> list[Path]:
@@ -57,7 +57,7 @@ def _corpus(train: int, validation: int, test: int) -> Corpus:
 
 def _unused(split: str, size: int, used: set[str]) -> Iterator[Pair]:
     """The first ``size`` pairs of a split whose German is in no split before it; adds them to ``used``."""
-    for line in (TEXT / f"german_english.{split}.tsv").read_text(encoding="utf-8").splitlines():
+    for line in (_TEXT / f"german_english.{split}.tsv").read_text(encoding="utf-8").splitlines():
         german, _, english = line.partition("\t")
         if german not in used:
             used.add(german)

@@ -27,11 +27,11 @@ from lnlab.corpora.files.segments import segment_pairs
 from lnlab.errors import CorpusError, Problem
 from lnlab.registry import Choice, Roots
 
-ORIGIN = (
+_ORIGIN = (
     "https://statmt.org/wmt13/training-parallel-europarl-v7.tgz, .../wmt13/training-parallel-commoncrawl.tgz, "
     ".../wmt14/training-parallel-nc-v9.tgz, .../wmt14/dev.tgz and .../wmt14/test-full.tgz"
 )
-FOLDERS = ("wmt14", "wmt14/training", "wmt14/dev", "wmt14/test-full", "wmt14/test")
+_FOLDERS = ("wmt14", "wmt14/training", "wmt14/dev", "wmt14/test-full", "wmt14/test")
 TRAIN = ("europarl-v7.de-en", "commoncrawl.de-en", "news-commentary-v9.de-en")
 PARTS = (
     *(((f"{name}.en", f"{name}.de"), (f"{name}.en.gz", f"{name}.de.gz")) for name in TRAIN),
@@ -39,13 +39,13 @@ PARTS = (
     (("newstest2014-deen-src.en.sgm", "newstest2014-deen-ref.de.sgm"), ("newstest2014.en", "newstest2014.de")),
 )
 """Each part of the corpus in all its forms, English first; the first form that is there is read."""
-LONGEST = 250
+_LONGEST = 250
 
 
 def _part(root: Path, forms: tuple[tuple[str, str], ...]) -> Sides | None:
     """Both files of a part, in its first form of which there are both."""
     for names in forms:
-        found = [next((p for folder in FOLDERS if (p := inside((root,), f"{folder}/{name}"))), None) for name in names]
+        found = [next((p for folder in _FOLDERS if (p := inside((root,), f"{folder}/{name}"))), None) for name in names]
         if found[0] and found[1]:
             return found[0], found[1]
     return None
@@ -72,7 +72,7 @@ def _inputs(roots: Roots, _choice: Choice) -> list[Path]:
     "wmt14",
     licence="research use (the parts of WMT14, each under its own terms)",
     citation="Bojar et al. 2014, Findings of the 2014 Workshop on Statistical Machine Translation",
-    source=ORIGIN,
+    source=_ORIGIN,
     files={},
     locate=_locate,
     fingerprint=_fingerprint,
@@ -101,7 +101,7 @@ def _absent(roots: Roots) -> Problem:
     missing = min(lacks, key=len, default=[forms[0] for forms in PARTS])
     names = ", ".join(name for pair in missing for name in pair)
     what = f"no folder 'wmt14' with {names} in any of {listed(roots)}"
-    remedy = f"lnlab cannot fetch it: get {ORIGIN}, unpack them into a folder wmt14, and name the one above it"
+    remedy = f"lnlab cannot fetch it: get {_ORIGIN}, unpack them into a folder wmt14, and name the one above it"
     return Problem("wmt14", what, f"{remedy} in LNLAB_DATA")
 
 
@@ -116,7 +116,7 @@ def _read(states: States, share: float) -> Corpus:
 def _kept(sides: Sides, share: float) -> Iterator[Pair]:
     """The training pairs of one part."""
     for source, target in line_pairs(*sides):
-        if place(source) < share and fit(source, target, longest=LONGEST):
+        if place(source) < share and fit(source, target, longest=_LONGEST):
             yield source, target
 
 

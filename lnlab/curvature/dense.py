@@ -10,13 +10,13 @@ from torch import Tensor
 from lnlab.curvature.lanczos import Matvec
 from lnlab.curvature.quadrature import Quadrature
 
-AT_ONCE = 256
+_AT_ONCE = 256
 
 
 def dense(matvec: Matvec, size: int, device: torch.device | None = None) -> Tensor:
     """The matrix by its products with the coordinate axes: (size, size), float64, in general not quite symmetric."""
     axes = torch.eye(size, dtype=torch.float64, device=device)
-    return torch.cat([matvec(block).double() for block in torch.split(axes, AT_ONCE)]).T
+    return torch.cat([matvec(block).double() for block in torch.split(axes, _AT_ONCE)]).T
 
 
 def eigenvalues(matrix: Tensor) -> Quadrature:

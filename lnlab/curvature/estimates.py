@@ -58,18 +58,18 @@ def squared_frobenius(spectrum: Spectrum) -> Estimate:
 
 
 @dataclass(frozen=True)
-class End:
+class _End:
     """One end of a spectrum: an eigenvalue lies within ``residual`` of ``value``, and the end is not inside of it."""
 
     value: float
     residual: float
 
 
-def largest(spectrum: Spectrum) -> End:
+def largest(spectrum: Spectrum) -> _End:
     """The largest node of all draws: λ_max from below."""
-    return max((End(float(q.nodes[-1]), float(q.residuals[-1])) for q in spectrum.quadratures), key=lambda e: e.value)
+    return max((_End(float(q.nodes[-1]), float(q.residuals[-1])) for q in spectrum.quadratures), key=lambda e: e.value)
 
 
-def smallest(spectrum: Spectrum) -> End:
+def smallest(spectrum: Spectrum) -> _End:
     """The smallest node of all draws: λ_min from above."""
-    return min((End(float(q.nodes[0]), float(q.residuals[0])) for q in spectrum.quadratures), key=lambda e: e.value)
+    return min((_End(float(q.nodes[0]), float(q.residuals[0])) for q in spectrum.quadratures), key=lambda e: e.value)

@@ -18,7 +18,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 
 FUSED = ("ScaledDotProduct", "CompiledFunction")
 """How nodes of the graph begin whose second derivative is missing, or may be wrong."""
-ROUNDING = 16
+_ROUNDING = 16
 """Two evaluations of one loss may differ by so many units of its last place."""
 
 
@@ -98,5 +98,5 @@ def steady(first: Tensor, second: Tensor) -> None:
     one, two = first.item(), second.item()
     if not math.isfinite(one):
         raise ValueError(f"found the loss {one}, expected a finite one")
-    if abs(one - two) > ROUNDING * torch.finfo(first.dtype).eps * abs(one):
+    if abs(one - two) > _ROUNDING * torch.finfo(first.dtype).eps * abs(one):
         raise ValueError(f"found the losses {one} and {two} of one batch, expected one loss: something in it is random")

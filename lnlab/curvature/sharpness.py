@@ -46,12 +46,12 @@ def sharpness(operator: Operator, generator: Generator, *, steps: int = 100, tol
         ValueError: as ``lanczos``.
     """
     first = start(operator.size, generator)[None].to(operator.device)
-    (run,) = lanczos(operator.matvec, first, steps, until=settled(tolerance))
+    (run,) = lanczos(operator.matvec, first, steps, until=_settled(tolerance))
     found = gauss(run)
     return Sharpness(float(found.nodes[-1]), float(found.residuals[-1]), len(run.alphas))
 
 
-def settled(tolerance: float) -> Until:
+def _settled(tolerance: float) -> Until:
     """Whether the largest Ritz value has a residual of at most ``tolerance`` times itself, and has come to rest."""
 
     def until(found: Tridiagonal) -> bool:

@@ -17,7 +17,7 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 URGENT = (signal.SIGTERM, signal.SIGHUP)
 """Whoever sends these kills soon: there is no time to finish a training run."""
 
-SAME = 1.0
+_SAME = 1.0
 """Seconds within which urgent signals are one request: many senders signal a process and then its group."""
 
 
@@ -40,7 +40,7 @@ class Stops:
 
     count: int = 0
     first: int = 0
-    _last: float = -SAME
+    _last: float = -_SAME
 
     @property
     def urgent(self) -> bool:
@@ -50,7 +50,7 @@ class Stops:
     def add(self, number: int) -> None:
         """Count a signal."""
         now = time.monotonic()
-        if number not in URGENT or now - self._last >= SAME:
+        if number not in URGENT or now - self._last >= _SAME:
             self.count += 1
         self._last = now if number in URGENT else self._last
         self.first = self.first or number

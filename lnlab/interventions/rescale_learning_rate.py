@@ -16,7 +16,7 @@ from lnlab.interventions.intervention import interventions
 from lnlab.interventions.updates import around_steps, chosen, needed
 from lnlab.interventions.where import Weights
 
-Group = dict[str, Any]
+_Group = dict[str, Any]
 
 
 @interventions.register("rescale_learning_rate", acts_on="update")
@@ -43,7 +43,7 @@ def rescale_learning_rate(
         yield
 
 
-def _parts(group: Group, held: set[int], factor: float) -> list[Group]:
+def _parts(group: _Group, held: set[int], factor: float) -> list[_Group]:
     """The rest of a group, and of it what is held, with the scaled rate; neither without weights."""
     rest = {**group, "params": [p for p in group["params"] if id(p) not in held]}
     scaled = {**group, "params": [p for p in group["params"] if id(p) in held], "lr": factor * group["lr"]}

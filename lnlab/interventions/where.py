@@ -45,7 +45,7 @@ class OneOrMore:
         return several
 
 
-class Where(BaseModel):
+class _Where(BaseModel):
     """Sites; a key that is left out takes all."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
@@ -68,13 +68,13 @@ class Where(BaseModel):
         return left
 
 
-class Activations(Where):
+class Activations(_Where):
     """Activations of the stream; which of them must be said."""
 
     tensor: Annotated[tuple[str, ...], OneOrMore(ACTIVATIONS)]
 
 
-class Weights(Where):
+class Weights(_Where):
     """Weights, biases and all else that is trained."""
 
     tensor: Annotated[tuple[str, ...] | None, OneOrMore(WEIGHTS)] = None

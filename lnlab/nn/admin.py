@@ -16,7 +16,7 @@ from torch import Tensor, nn
 
 from lnlab.nn.placements import Place, Sublayer, placements
 
-Start = Literal["log", "constant", "linear", "profiled"]
+_Start = Literal["log", "constant", "linear", "profiled"]
 
 
 @placements.register("admin", norm_of="stream", waits=("start", "profiled"))
@@ -31,7 +31,7 @@ class Admin(nn.Module):
 
     final_norm = False
 
-    def __init__(self, at: Place, *, start: Start = "log") -> None:
+    def __init__(self, at: Place, *, start: _Start = "log") -> None:
         super().__init__()
         self.start = start
         first = first_omega(at.layers * at.sublayers, start)
@@ -45,7 +45,7 @@ class Admin(nn.Module):
         return x
 
 
-def first_omega(branches: int, start: Start) -> float:
+def first_omega(branches: int, start: _Start) -> float:
     """The first value of every omega in a stack with that many residual branches."""
     n = branches
     square = {"log": (n + 1) / math.log(n + 1) - 1, "constant": n, "linear": 1, "profiled": math.nan}

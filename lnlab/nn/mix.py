@@ -8,7 +8,7 @@ from torch import nn
 
 from lnlab.nn.placements import Place, Post, Pre, placements
 
-ROUNDING = 1e-9
+_ROUNDING = 1e-9
 """So that 0.29 of 100 layers, 28.999999999999996, are 29."""
 
 
@@ -18,4 +18,4 @@ def mix(at: Place, *, share: Annotated[float, Field(ge=0, le=1)] = 0.25) -> nn.M
 
     ``share`` is a. The final norm comes after the last layer, unless all layers are Post-LN.
     """
-    return Post(at) if at.layer <= math.floor(share * at.layers + ROUNDING) else Pre(at)
+    return Post(at) if at.layer <= math.floor(share * at.layers + _ROUNDING) else Pre(at)

@@ -27,7 +27,7 @@ Count = Annotated[int, Field(ge=1, le=1_000_000)]
 Rate = Annotated[float, Field(ge=0, lt=1)]
 Linear = Annotated[Callable[..., nn.Module], linears]
 
-Place = Literal["encoder", "decoder", "sentence"]
+_Place = Literal["encoder", "decoder", "sentence"]
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class ModelFacts(Facts):
 
     stacks: tuple[Literal["encoder", "decoder"], ...] = ()
     causal: tuple[Literal["encoder", "decoder"], ...] = ("decoder",)
-    says: Place | None = None
+    says: _Place | None = None
     averages: Callable[[Choice], bool] = never
     size: Callable[[dict[str, Json]], tuple[int, int]] | None = None
     translates: bool = False

@@ -14,7 +14,7 @@ from torch.nn.functional import linear, normalize
 from lnlab.nn.derived import Derived
 from lnlab.nn.linear import linears
 
-Start = Literal["sigma", "one"]
+_Start = Literal["sigma", "one"]
 
 
 @linears.register("sigma_reparam", normalized=True)
@@ -27,7 +27,7 @@ class SigmaLinear(nn.Linear, Derived):
 
     u: Tensor
 
-    def __init__(self, fan_in: int, fan_out: int, *, start: Start = "sigma") -> None:
+    def __init__(self, fan_in: int, fan_out: int, *, start: _Start = "sigma") -> None:
         super().__init__(fan_in, fan_out)
         self.start = start
         self.gain = nn.Parameter(torch.ones(()))

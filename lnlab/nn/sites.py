@@ -17,7 +17,7 @@ from lnlab.nn.placements import placements
 from lnlab.nn.transformer import Layer, Stack
 
 Thing = TypeVar("Thing")
-STACKS = ("encoder", "decoder")
+_STACKS = ("encoder", "decoder")
 PATTERNS = (
     "output.<tensor>",
     "<stack>.layers.<n>.<sublayer>.<tensor>",
@@ -52,7 +52,7 @@ def addressed(model: nn.Module) -> list[tuple[str, Site, nn.Parameter]]:
     if unknown := [name for name, site, _ in uses if site is None]:
         more = f" (and {len(unknown) - 1} more)" if len(unknown) > 1 else ""
         what = f"the parameter '{unknown[0]}'{more} has no address"
-        raise LabError(Problem("model", what, f"name it {', '.join(PATTERNS)}; a stack is {' or '.join(STACKS)}"))
+        raise LabError(Problem("model", what, f"name it {', '.join(PATTERNS)}; a stack is {' or '.join(_STACKS)}"))
     first: dict[Site, tuple[str, nn.Parameter]] = {}
     for name, site, p in known:
         other, tensor = first.setdefault(site, (name, p))
@@ -204,7 +204,7 @@ def _site(model: nn.Module, name: str) -> Site | None:
     match name.split("."):
         case ["output", tensor]:
             return Site(None, None, "output", tensor)
-        case [stack, *_] if stack not in STACKS:
+        case [stack, *_] if stack not in _STACKS:
             return None
         case [stack, "layers", number, "placement", *path] if number.isdecimal() and path:
             return _site_of_placement(model, stack, int(number), path)

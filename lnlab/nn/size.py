@@ -18,7 +18,7 @@ from lnlab.nn.linear import linears
 from lnlab.nn.parts import parts_of
 from lnlab.nn.transformer import Stack
 
-Size = Callable[[dict[str, Json]], tuple[int, int]]
+_Size = Callable[[dict[str, Json]], tuple[int, int]]
 LENGTH = 20
 """Tokens a sentence: between captions (14) and talks (25), with a subword vocabulary."""
 
@@ -31,7 +31,7 @@ def encoder_decoder_size(setting: dict[str, Json]) -> tuple[int, int]:
     return elements + tables * rows * width, flops + 2 * rows * width
 
 
-def one_stack_size(name: str) -> Size:
+def one_stack_size(name: str) -> _Size:
     """The same of a model that is one stack of that name, with a logit for each row of its table."""
 
     def size(setting: dict[str, Json]) -> tuple[int, int]:

@@ -14,7 +14,7 @@ from lnlab.optim.schedules import Factor, Warmup, ramp, schedules
 Floor = Annotated[float, Field(ge=0, le=1)]
 
 
-def progress(t: int, warmup_steps: int, steps: int) -> float:
+def _progress(t: int, warmup_steps: int, steps: int) -> float:
     """p: 0 up to the end of warm-up, 1 from the last update on."""
     start = max(warmup_steps, 1)
     return min(max(t - start, 0) / max(steps - start, 1), 1.0)
@@ -27,7 +27,7 @@ def linear(steps: int, *, warmup_steps: Warmup = 0, floor: Floor = 0.0) -> Facto
     ``floor`` is in units of the rate: the authors' least rate of 1e-9 at lr 3e-4 is 3.3e-6. With a floor of 0 the last
     update moves nothing.
     """
-    return lambda t: ramp(t, warmup_steps) * (1 - (1 - floor) * progress(t, warmup_steps, steps))
+    return lambda t: ramp(t, warmup_steps) * (1 - (1 - floor) * _progress(t, warmup_steps, steps))
 
 
 @schedules.register("cosine")
@@ -38,7 +38,7 @@ def cosine(steps: int, *, warmup_steps: Warmup = 0, floor: Floor = 0.0) -> Facto
     """
 
     def factor(t: int) -> float:
-        wave = (1 + math.cos(math.pi * progress(t, warmup_steps, steps))) / 2
+        wave = (1 + math.cos(math.pi * _progress(t, warmup_steps, steps))) / 2
         return ramp(t, warmup_steps) * (floor + (1 - floor) * wave)
 
     return factor

@@ -7,9 +7,9 @@ from pydantic import Field
 from lnlab.errors import LabError, Problem
 from lnlab.optim.schedules import Factor, Warmup, ramp, schedules
 
-Updates = tuple[Annotated[int, Field(ge=1)], ...]
-Epochs = tuple[Annotated[float, Field(gt=0)], ...]
-ROUNDING = 1e-6
+_Updates = tuple[Annotated[int, Field(ge=1)], ...]
+_Epochs = tuple[Annotated[float, Field(gt=0)], ...]
+_ROUNDING = 1e-6
 """Of an update: three updates of 517 / 3 batches are an epoch, whatever float makes of it."""
 
 
@@ -17,8 +17,8 @@ ROUNDING = 1e-6
 def step(
     epoch: float | None,
     *,
-    at: Updates = (),
-    epochs: Epochs = (),
+    at: _Updates = (),
+    epochs: _Epochs = (),
     factor: Annotated[float, Field(gt=0)] = 0.1,
     warmup_steps: Warmup = 0,
 ) -> Factor:
@@ -36,5 +36,5 @@ def step(
     if epochs and epoch is None:
         what = "this task has no epochs: its data have no end"
         raise LabError(Problem("schedule.epochs", what, "give the drops in updates, as at: [...]"))
-    drops = [*at, *(each * (epoch or 0.0) - ROUNDING for each in epochs)]
+    drops = [*at, *(each * (epoch or 0.0) - _ROUNDING for each in epochs)]
     return lambda t: ramp(t, warmup_steps) * factor ** sum(t - 1 >= drop for drop in drops)

@@ -6,12 +6,12 @@ from pydantic import Field
 
 from lnlab.optim.schedules import Factor, Warmup, ramp, schedules
 
-Count = Annotated[int, Field(ge=1)]
+_Count = Annotated[int, Field(ge=1)]
 
 
 @schedules.register("inverse_sqrt")
 def inverse_sqrt(
-    *, warmup_steps: Warmup = 0, anchor: Count | None = None, form: Literal["literal", "shifted"] = "literal"
+    *, warmup_steps: Warmup = 0, anchor: _Count | None = None, form: Literal["literal", "shifted"] = "literal"
 ) -> Factor:
     """``min(t/T, 1) min(1, sqrt(A/t))``: warm-up, and a decay that begins at its anchor A (Vaswani et al., 2017).
 
@@ -33,7 +33,7 @@ def inverse_sqrt(
 
 
 @schedules.register("noam")
-def noam(*, d_model: Count, warmup_steps: Warmup = 4000, scale: Annotated[float, Field(gt=0)] = 1.0) -> Factor:
+def noam(*, d_model: _Count, warmup_steps: Warmup = 4000, scale: Annotated[float, Field(gt=0)] = 1.0) -> Factor:
     """``scale d^-1/2 min(t^-1/2, t T^-3/2)``: the rate itself, so take ``lr: 1`` (Vaswani et al., 2017).
 
     At its peak, update T, it is scale / sqrt(d T): 7.0e-4 for d = 512 and T = 4,000.

@@ -18,7 +18,7 @@ from lnlab.registry import Registry
 
 Curves = Mapping[tuple[str, str], Sequence[tuple[int, float]]]
 """By split and quantity: (step, value), rising in step."""
-TRAINING = ("train", "loss")
+_TRAINING = ("train", "loss")
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ def broken(curves: Curves) -> Ending | None:
     A rule is asked after every value, so the last ones are enough.
     """
     for (split, quantity), curve in curves.items():
-        judged = (split, quantity) == TRAINING or split != "train"
+        judged = (split, quantity) == _TRAINING or split != "train"
         if judged and curve and not math.isfinite(curve[-1][1]):
             return Ending("diverged", f"{split} {quantity} is {curve[-1][1]} at step {curve[-1][0]}")
     return None
@@ -82,7 +82,7 @@ def loss_above(*, times: Annotated[float, Field(gt=1)] = 2.0, after: Annotated[i
     """
 
     def rule(curves: Curves) -> Ending | None:
-        losses = curves.get(TRAINING)
+        losses = curves.get(_TRAINING)
         if not losses or losses[-1][0] < after or not losses[-1][1] > times * losses[0][1]:
             return None
         (_, first), (step, last) = losses[0], losses[-1]

@@ -17,15 +17,15 @@ from lnlab.probes.support.known_sites import everywhere, stream
 from lnlab.probes.support.stream_sums import summed
 from lnlab.tables import Row
 
-QUANTITIES = ("activation_mean", "activation_variance", "token_sigma", "branch_variance_share")
+_QUANTITIES = ("activation_mean", "activation_variance", "token_sigma", "branch_variance_share")
 
 
 @probes.register(
     "activation_moments",
     table="sites",
     passes=once,
-    quantities=QUANTITIES,
-    sites=lambda model, _: everywhere(QUANTITIES[:3], stream(model)),  # the share has none where the sum is constant
+    quantities=_QUANTITIES,
+    sites=lambda model, _: everywhere(_QUANTITIES[:3], stream(model)),  # the share has none where the sum is constant
 )
 def activation_moments(
     state: State,
@@ -40,10 +40,10 @@ def activation_moments(
     """
     found = {site: _moments(sums) for site, sums in summed(state, batches, split, _terms).items()}
     for site, values in found.items():
-        for quantity, value in zip(QUANTITIES, values, strict=False):
+        for quantity, value in zip(_QUANTITIES, values, strict=False):
             yield {"quantity": quantity, **site.row(), "value": value}
         if site.tensor == "branch" and (whole := found[replace(site, tensor="sum")][1]):
-            yield {"quantity": QUANTITIES[3], **site.row(), "value": values[1] / whole}
+            yield {"quantity": _QUANTITIES[3], **site.row(), "value": values[1] / whole}
 
 
 def _moments(sums: Tensor) -> tuple[float, float, float]:

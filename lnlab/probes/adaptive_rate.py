@@ -22,7 +22,7 @@ from lnlab.probes.rounding import noise, shares, without
 from lnlab.probes.support.training_state import there
 from lnlab.tables import Row
 
-QUANTITIES = (
+_QUANTITIES = (
     "adaptive_rate_median",
     "adaptive_rate_min",
     "adaptive_rate_max",
@@ -31,11 +31,11 @@ QUANTITIES = (
     "total_moment_ratio",
     "adaptive_rate_unresolved_share",
 )
-NEAR = 10
+_NEAR = 10
 """An entry is near ε where sqrt(v̂) is below so many times it."""
 
 
-@probes.register("adaptive_rate", version=2, table="sites", passes=lambda _: 0.0, quantities=QUANTITIES, trained=True)
+@probes.register("adaptive_rate", version=2, table="sites", passes=lambda _: 0.0, quantities=_QUANTITIES, trained=True)
 def adaptive_rate(state: State) -> Iterator[Row]:
     """``1/(sqrt(v̂) + ε), |m̂|/sqrt(v̂)``: Adam's rate of each entry, in units of the rate (Kingma and Ba, 2015).
 
@@ -56,8 +56,8 @@ def adaptive_rate(state: State) -> Iterator[Row]:
             yield {"quantity": quantity, **site.row(), "value": value.item()}
     ratios = torch.cat([moments.ratios for moments in found.values() if moments.mean.dim() > 1])
     if len(ratios):
-        yield {"quantity": QUANTITIES[5], "value": ratios.median().item()}
-    yield from shares(QUANTITIES[6], state.model, masks)
+        yield {"quantity": _QUANTITIES[5], "value": ratios.median().item()}
+    yield from shares(_QUANTITIES[6], state.model, masks)
 
 
 @dataclass(frozen=True)
@@ -107,6 +107,6 @@ def _values(moments: Moments) -> dict[str, Tensor]:
     if not moments.root.numel():
         return {}
     rates, ratios = 1 / (moments.root + moments.eps), moments.ratios
-    near = (moments.root < NEAR * moments.eps).double().mean()
+    near = (moments.root < _NEAR * moments.eps).double().mean()
     values = (rates.median(), rates.min(), rates.max(), near, *([ratios.median()] if len(ratios) else []))
-    return dict(zip(QUANTITIES, values, strict=False))
+    return dict(zip(_QUANTITIES, values, strict=False))

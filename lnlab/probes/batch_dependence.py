@@ -22,7 +22,7 @@ from lnlab.probes.support.float64_copy import doubles
 from lnlab.tables import Row
 from lnlab.tasks.task import Batch
 
-QUANTITIES: Mapping[str, bool] = {"batch_dependence": False, "batch_dependence_in_use": True}
+_QUANTITIES: Mapping[str, bool] = {"batch_dependence": False, "batch_dependence_in_use": True}
 """Whether norms over a batch take what they remember of training."""
 
 
@@ -31,7 +31,7 @@ def _passes(params: dict[str, Any]) -> float:
     return 4.0 * float(params["batches"])
 
 
-@probes.register("batch_dependence", table="sites", passes=_passes, quantities=tuple(QUANTITIES))
+@probes.register("batch_dependence", table="sites", passes=_passes, quantities=tuple(_QUANTITIES))
 @torch.no_grad()
 def batch_dependence(
     state: State,
@@ -45,7 +45,7 @@ def batch_dependence(
     what they remember, as in evaluation. Dropout is off, and everything in float64.
     """
     at, found = doubles(state.model), state.batches(batches, split)
-    for quantity, remembered in QUANTITIES.items():
+    for quantity, remembered in _QUANTITIES.items():
         with in_mode(state.model, training=False, remembered=remembered):
             value = _change(lambda batch: functional_call(state.model, at, (batch,)), found)
         yield {"quantity": quantity, "value": value}

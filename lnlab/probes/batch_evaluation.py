@@ -15,10 +15,10 @@ from lnlab.probes.probe import State, probes
 from lnlab.specfile.columns import EVALUATIONS
 from lnlab.tables import Row
 
-QUANTITIES = dict(zip(("nll", "accuracy"), EVALUATIONS["batch_evaluation"], strict=True))
+_QUANTITIES = dict(zip(("nll", "accuracy"), EVALUATIONS["batch_evaluation"], strict=True))
 
 
-@probes.register("batch_evaluation", table="curves", passes=lambda _: PASSES, quantities=tuple(QUANTITIES.values()))
+@probes.register("batch_evaluation", table="curves", passes=lambda _: PASSES, quantities=tuple(_QUANTITIES.values()))
 @torch.no_grad()
 def batch_evaluation(state: State, *, split: Literal["train", "validation", "test"] = "validation") -> Iterator[Row]:
     """``Σ nll / Σ tokens``: over a split, batch norms with each batch's statistics (Ioffe and Szegedy, 2015).
@@ -27,5 +27,5 @@ def batch_evaluation(state: State, *, split: Literal["train", "validation", "tes
     """
     with in_mode(state.model, training=False):
         for quantity, value in scored(state, split).items():
-            if quantity in QUANTITIES:
-                yield {"split": split, "quantity": QUANTITIES[quantity], "value": value}
+            if quantity in _QUANTITIES:
+                yield {"split": split, "quantity": _QUANTITIES[quantity], "value": value}

@@ -11,10 +11,10 @@ from lnlab.tables import Row
 from lnlab.tasks.bleu import Words, bleu_of, sentence_bleu
 from lnlab.tasks.decoding import Penalty, Search
 
-QUANTITIES = ("bleu", "bleu_precision", "brevity_penalty", "length_ratio", "copy_bleu", "sentence_bleu")
+_QUANTITIES = ("bleu", "bleu_precision", "brevity_penalty", "length_ratio", "copy_bleu", "sentence_bleu")
 
 
-@probes.register("bleu", table="sites", passes=prefixes_read, quantities=QUANTITIES, translates=True)
+@probes.register("bleu", table="sites", passes=prefixes_read, quantities=_QUANTITIES, translates=True)
 def bleu(
     state: State,
     *,

@@ -17,7 +17,7 @@ from lnlab.probes.rounding import last_noise, shares, without
 from lnlab.probes.support.training_state import initial
 from lnlab.tables import Row
 
-QUANTITIES = (
+_QUANTITIES = (
     "displacement",
     "relative_displacement",
     "total_displacement",
@@ -26,7 +26,7 @@ QUANTITIES = (
 )
 
 
-@probes.register("displacement", version=2, table="sites", passes=lambda _: 0.0, quantities=QUANTITIES, trained=True)
+@probes.register("displacement", version=2, table="sites", passes=lambda _: 0.0, quantities=_QUANTITIES, trained=True)
 def displacement(state: State) -> Iterator[Row]:
     """``‖θ_t - θ_0‖, ‖θ_t - θ_0‖/‖θ_0‖``: distance from the initial parameters (Nagarajan and Kolter, 2019).
 
@@ -43,12 +43,12 @@ def displacement(state: State) -> Iterator[Row]:
     moved = {name: (without(p, masks.get(name)), without(start[name], masks.get(name))) for name, p in now.items()}
     found = {name: _norms(*pair) for name, pair in moved.items() if pair[0].numel()}
     for site, norms in placed(state.model, found):
-        for quantity, value in zip(QUANTITIES, _with_ratio(*norms), strict=False):
+        for quantity, value in zip(_QUANTITIES, _with_ratio(*norms), strict=False):
             yield {"quantity": quantity, **site.row(), "value": value}
     total = _with_ratio(*(math.hypot(*column) for column in zip(*found.values(), strict=True)))
-    for quantity, value in zip(QUANTITIES[2:4], total, strict=False):
+    for quantity, value in zip(_QUANTITIES[2:4], total, strict=False):
         yield {"quantity": quantity, "value": value}
-    yield from shares(QUANTITIES[4], state.model, masks)
+    yield from shares(_QUANTITIES[4], state.model, masks)
 
 
 def _norms(now: Tensor, start: Tensor) -> tuple[float, float]:

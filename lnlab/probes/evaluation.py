@@ -13,7 +13,7 @@ from lnlab.probes.probe import State, probes
 from lnlab.specfile.columns import EVALUATED
 from lnlab.tables import Row
 
-ENOUGH = 8
+_ENOUGH = 8
 """Batches of a split without an end that stand for it."""
 PASSES = 20.0
 """What a split is reckoned as, in batches: nobody knows before it is read."""
@@ -38,7 +38,7 @@ def scored(state: State, split: str) -> dict[str, float]:
     model, task = state.model, state.task
     sums: dict[str, float] = {}
     units = 0
-    for batch in islice(task.batches(split, "evaluation"), None if task.epoch_batches else ENOUGH):
+    for batch in islice(task.batches(split, "evaluation"), None if task.epoch_batches else _ENOUGH):
         scores, number = task.scores(model, batch)
         units += number
         for quantity, total in scores.items():

@@ -29,7 +29,7 @@ from lnlab.tables import Row
 SAFE = (1e-10, 1e18)
 """Norms whose squares, and those of all entries that matter, are normal float32 numbers."""
 
-QUANTITIES = (
+_QUANTITIES = (
     "gradient_norm",
     "gradient_norm_mean",
     "gradient_rms",
@@ -48,7 +48,7 @@ def _sites(model: nn.Module, choice: Choice) -> Known:
     """Every weight. Rounding decides which biases have a norm, and training which gradients its update uses."""
     if choice["biases"] or choice["batches"] == "step":
         return {}
-    measured = QUANTITIES[:5] if choice["batches"] > 1 else QUANTITIES[:3]
+    measured = _QUANTITIES[:5] if choice["batches"] > 1 else _QUANTITIES[:3]
     return everywhere(measured, [site for site, _ in weights(model)])
 
 
@@ -56,7 +56,7 @@ def _sites(model: nn.Module, choice: Choice) -> Known:
     "gradient_norm",
     table="sites",
     passes=with_gradient,
-    quantities=QUANTITIES,
+    quantities=_QUANTITIES,
     ahead=of_next_update,
     revision=lambda choice: 2 if choice["biases"] else None,
     sites=_sites,
@@ -87,7 +87,7 @@ def gradient_norm(
             for quantity, value in values.items():
                 yield {"quantity": quantity, **site.row(), "value": value[i]}
     for site, share in shares.items():
-        yield {"quantity": QUANTITIES[5], **site.row(), "value": share}
+        yield {"quantity": _QUANTITIES[5], **site.row(), "value": share}
 
 
 def _measure(state: State, batches: int, split: str, biases: bool) -> Measured:

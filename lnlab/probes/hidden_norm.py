@@ -15,15 +15,15 @@ from lnlab.probes.support.known_sites import everywhere, stream
 from lnlab.probes.support.stream_sums import summed
 from lnlab.tables import Row
 
-QUANTITIES = ("hidden_norm_sq", "hidden_norm")
+_QUANTITIES = ("hidden_norm_sq", "hidden_norm")
 
 
 @probes.register(
     "hidden_norm",
     table="sites",
     passes=once,
-    quantities=QUANTITIES,
-    sites=lambda model, _: everywhere(QUANTITIES, stream(model)),
+    quantities=_QUANTITIES,
+    sites=lambda model, _: everywhere(_QUANTITIES, stream(model)),
 )
 def hidden_norm(
     state: State,
@@ -38,7 +38,7 @@ def hidden_norm(
     """
     for site, sums in summed(state, batches, split, _terms).items():
         square, norm, tokens = sums.tolist()
-        for quantity, total in zip(QUANTITIES, (square, norm), strict=True):
+        for quantity, total in zip(_QUANTITIES, (square, norm), strict=True):
             yield {"quantity": quantity, **site.row(), "value": total / tokens}
 
 

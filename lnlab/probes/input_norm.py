@@ -16,7 +16,7 @@ from lnlab.nn.sites import Site
 from lnlab.probes.probe import State, probes
 from lnlab.tables import Row
 
-QUANTITIES = ("input_norm_max", "input_norm_mean", "input_norm_p99")
+_QUANTITIES = ("input_norm_max", "input_norm_mean", "input_norm_p99")
 
 
 @probes.register(
@@ -24,7 +24,7 @@ QUANTITIES = ("input_norm_max", "input_norm_mean", "input_norm_p99")
     table="sites",
     passes=lambda _: 0.0,
     reads=lambda params: params["batches"],
-    quantities=QUANTITIES,
+    quantities=_QUANTITIES,
 )
 def input_norm(
     state: State,
@@ -44,5 +44,5 @@ def input_norm(
     for stack, parts in found.items():
         norms = torch.cat(parts)
         values = (norms.max(), norms.mean(), norms.kthvalue(math.ceil(0.99 * len(norms))).values)
-        for quantity, value in zip(QUANTITIES, values, strict=True):
+        for quantity, value in zip(_QUANTITIES, values, strict=True):
             yield {"quantity": quantity, **Site(stack, None, "embedding", "out").row(), "value": value.item()}

@@ -22,10 +22,10 @@ from lnlab.randomness import Draw
 from lnlab.tables import Row
 from lnlab.tasks.task import Batch
 
-AT_ONCE = 256
+_AT_ONCE = 256
 
 
-QUANTITIES = ("jacobian_singular_value", "jacobian_mean_square")
+_QUANTITIES = ("jacobian_singular_value", "jacobian_mean_square")
 
 
 def _passes(params: dict[str, Any]) -> float:
@@ -33,7 +33,7 @@ def _passes(params: dict[str, Any]) -> float:
     return float(params["batches"] * (16 if params["draws"] is None else 1))
 
 
-@probes.register("io_jacobian", version=2, table="sites", passes=_passes, quantities=QUANTITIES)
+@probes.register("io_jacobian", version=2, table="sites", passes=_passes, quantities=_QUANTITIES)
 def io_jacobian(
     state: State,
     *,
@@ -70,7 +70,7 @@ def products(start: Tensor, end: Tensor, rows: Tensor) -> Tensor:
     """``vᵀJ`` for each row v: (rows, elements of the end) -> (rows, elements of the start)."""
     found = [
         torch.autograd.grad(end, start, v.view(-1, *end.shape), retain_graph=True, is_grads_batched=True)[0]
-        for v in torch.split(rows, AT_ONCE)
+        for v in torch.split(rows, _AT_ONCE)
     ]
     return torch.cat(found).flatten(1)
 

@@ -22,7 +22,7 @@ from lnlab.probes.probe import State, evaluating, probes, with_gradient
 from lnlab.probes.support.token_masks import present
 from lnlab.tables import Row
 
-QUANTITIES = (
+_QUANTITIES = (
     "norm_gradient_ratio",
     "norm_inverse_sigma",
     "norm_inverse_rms",
@@ -32,7 +32,7 @@ QUANTITIES = (
 )
 
 
-@probes.register("norm_jacobian", table="sites", passes=with_gradient, quantities=QUANTITIES)
+@probes.register("norm_jacobian", table="sites", passes=with_gradient, quantities=_QUANTITIES)
 def norm_jacobian(
     state: State,
     *,
@@ -106,6 +106,6 @@ def _quantities(given: Tensor, returned: Tensor, x: Tensor) -> dict[str, float]:
         return {}
     ratio, sigma, rms = given / returned, x.std(-1, correction=0), x.square().mean(-1).sqrt()
     values = (ratio.mean(), (1 / sigma).mean(), (1 / rms).mean(), (ratio * sigma).mean(), (ratio * sigma).max())
-    found = dict(zip(QUANTITIES, (v.item() for v in values), strict=False))
+    found = dict(zip(_QUANTITIES, (v.item() for v in values), strict=False))
     long = rms > 1
     return found | ({"norm_growth_share": (ratio[long] >= 1).double().mean().item()} if long.any() else {})

@@ -25,10 +25,10 @@ from lnlab.randomness import Draw
 from lnlab.tables import Row
 from lnlab.tasks.task import Batch
 
-Size = Annotated[float, Field(gt=0)] | None
-STEPS = ("random", "random_relative", "gradient", "gradient_relative")
+_Size = Annotated[float, Field(gt=0)] | None
+_STEPS = ("random", "random_relative", "gradient", "gradient_relative")
 MEASURES = ("output_change", "output_change_invariance", "first_order_error")
-QUANTITIES = tuple(f"{measure}_{step}" for step in STEPS for measure in MEASURES)
+_QUANTITIES = tuple(f"{measure}_{step}" for step in _STEPS for measure in MEASURES)
 SMALLER = 3.0
 
 
@@ -43,23 +43,23 @@ class Found:
 
 def _passes(params: dict[str, Any]) -> float:
     """One pass and one a step; of each kind of step one smaller, and six for the remainder; the gradient is three."""
-    asked = [step.partition("_")[0] for step in STEPS if params[step] is not None]
+    asked = [step.partition("_")[0] for step in _STEPS if params[step] is not None]
     steps = asked.count("random") * params["draws"] + asked.count("gradient")
     closely = (1 + 6 * params["first_order"]) * len(asked)
     return float(params["batches"] * (bool(asked) + steps + closely + 3 * ("gradient" in asked)))
 
 
-@probes.register("output_perturbation", version=2, table="sites", passes=_passes, quantities=QUANTITIES)
+@probes.register("output_perturbation", version=2, table="sites", passes=_passes, quantities=_QUANTITIES)
 def output_perturbation(
     state: State,
     *,
     batches: Annotated[int, Field(ge=1)] = 1,
     split: Literal["train", "validation", "test"] = "train",
     stack: Literal["encoder", "decoder"] | None = None,
-    random: Size = 1e-4,
-    random_relative: Size = 1e-3,
-    gradient: Size = 1e-6,
-    gradient_relative: Size = 1e-5,
+    random: _Size = 1e-4,
+    random_relative: _Size = 1e-3,
+    gradient: _Size = 1e-6,
+    gradient_relative: _Size = 1e-5,
     tables: bool = True,
     draws: Annotated[int, Field(ge=1)] = 4,
     first_order: bool = True,
@@ -76,7 +76,7 @@ def output_perturbation(
     Raises:
         LabError: the model has no such stack.
     """
-    given = dict(zip(STEPS, (random, random_relative, gradient, gradient_relative), strict=True))
+    given = dict(zip(_STEPS, (random, random_relative, gradient, gradient_relative), strict=True))
     sizes = {step: size for step, size in given.items() if size is not None}
     following = {step: size for step, size in sizes.items() if step.startswith("gradient")}
     others = {step: size for step, size in sizes.items() if step not in following}

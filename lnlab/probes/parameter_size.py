@@ -10,15 +10,15 @@ from lnlab.probes.probe import State, probes
 from lnlab.probes.support.known_sites import everywhere
 from lnlab.tables import Row
 
-QUANTITIES = ("parameter_norm", "parameter_rms", "parameter_mean", "parameter_max")
+_QUANTITIES = ("parameter_norm", "parameter_rms", "parameter_mean", "parameter_max")
 
 
 @probes.register(
     "parameter_size",
     table="sites",
     passes=lambda _: 0.0,
-    quantities=QUANTITIES,
-    sites=lambda model, _: everywhere(QUANTITIES, [site for site, _ in parameters(model)]),
+    quantities=_QUANTITIES,
+    sites=lambda model, _: everywhere(_QUANTITIES, [site for site, _ in parameters(model)]),
 )
 def parameter_size(state: State) -> Iterator[Row]:
     """``‖p‖, sqrt(E p²), E p, max |p|``: of every matrix, table, bias, scale and gate (Glorot and Bengio, 2010).
@@ -28,5 +28,5 @@ def parameter_size(state: State) -> Iterator[Row]:
     for site, parameter in parameters(state.model):
         p = parameter.detach().double()
         values = (p.norm(), p.square().mean().sqrt(), p.mean(), p.abs().max())
-        for quantity, value in zip(QUANTITIES, values, strict=True):
+        for quantity, value in zip(_QUANTITIES, values, strict=True):
             yield {"quantity": quantity, **site.row(), "value": value.item()}

@@ -24,11 +24,11 @@ from lnlab.randomness import Draw
 from lnlab.rectification import rectification
 from lnlab.tables import Row
 
-Beta = Annotated[float, Field(gt=0, lt=1)]
-FEWEST = 10
+_Beta = Annotated[float, Field(gt=0, lt=1)]
+_FEWEST = 10
 """Trajectories of which a variance is taken."""
 
-QUANTITIES = (
+_QUANTITIES = (
     "psi_variance",
     "psi_variance_of_samples",
     "averaged_gradients",
@@ -39,13 +39,13 @@ QUANTITIES = (
 )
 
 
-@probes.register("psi_variance", table="lines", passes=lambda _: 0.0, quantities=QUANTITIES)
+@probes.register("psi_variance", table="lines", passes=lambda _: 0.0, quantities=_QUANTITIES)
 def psi_variance(
     state: State,
     *,
-    beta2: Beta | Annotated[tuple[Beta, ...], Field(min_length=1)] = 0.999,
+    beta2: _Beta | Annotated[tuple[_Beta, ...], Field(min_length=1)] = 0.999,
     sigma: Annotated[float, Field(gt=0)] = 1.0,
-    trajectories: Annotated[int, Field(ge=FEWEST)] = 5000,
+    trajectories: Annotated[int, Field(ge=_FEWEST)] = 5000,
     steps: Annotated[int, Field(ge=1)] = 6000,
     points: Annotated[int, Field(ge=2)] = 60,
 ) -> Iterator[Row]:
@@ -110,16 +110,16 @@ def _found(t: int, psi: Tensor, betas: list[tuple[int, float]], sigma: float) ->
         values = [sample, rho]
         if r is not None:
             values += [r, r * r * sample, law(rho, sigma), first_order(rho, sigma)]
-        for quantity, value in zip((QUANTITIES[0], *QUANTITIES[2:]), values, strict=False):
+        for quantity, value in zip((_QUANTITIES[0], *_QUANTITIES[2:]), values, strict=False):
             yield quantity, memory, value
     for size, value in of_samples(psi[0]).items():
-        yield QUANTITIES[1], size, value
+        yield _QUANTITIES[1], size, value
 
 
 def of_samples(psi: Tensor) -> dict[int, float]:
     """By the size of a sample the variance in it, the median over as many samples as there are."""
     found, size = {}, len(psi)
-    while size >= FEWEST:
+    while size >= _FEWEST:
         found[size] = psi[: len(psi) // size * size].view(-1, size).var(1).median().item()
         size //= 10
     return found

@@ -26,10 +26,10 @@ from lnlab.probes.probe import State, evaluating, once, probes
 from lnlab.probes.support.token_masks import present
 from lnlab.tables import Row
 
-QUANTITIES = ("residual_dependency", "own_dependency", "own_dependency_inverse_sq")
+_QUANTITIES = ("residual_dependency", "own_dependency", "own_dependency_inverse_sq")
 
 
-@probes.register("residual_dependency", table="sites", passes=once, quantities=QUANTITIES)
+@probes.register("residual_dependency", table="sites", passes=once, quantities=_QUANTITIES)
 def residual_dependency(
     state: State,
     *,

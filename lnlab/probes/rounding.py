@@ -27,7 +27,7 @@ from lnlab.tables import Row
 
 TERMS = 2**16
 """n: the tokens of a large batch; below a batch norm noise was 96 u of the largest matrix."""
-SMALL = 1 / 16
+_SMALL = 1 / 16
 """Of its row: real gradients of biases are about as large, noise was below 0.004 of it."""
 MOMENTS = ("max_exp_avg_sq", "exp_avg_sq", "sum")
 """What optimizers call their mean or sum of squared gradients."""
@@ -64,7 +64,7 @@ def noise(model: nn.Module, sizes: Mapping[str, Tensor]) -> dict[str, Tensor]:
     for name, size in sizes.items():
         partner = sizes.get(f"{name.removesuffix('bias')}weight") if name.endswith("bias") else None
         if partner is not None and size.dim() == 1 and name in limits:
-            masks[name] = (size < limits[name]) & (size < SMALL * _rows(partner, len(size)))
+            masks[name] = (size < limits[name]) & (size < _SMALL * _rows(partner, len(size)))
     return masks
 
 

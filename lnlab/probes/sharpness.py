@@ -27,19 +27,19 @@ from lnlab.tables import Row
 from lnlab.tasks.task import Batch
 
 Coordinates = Literal["own", "adam", "adam_at_rest"]
-NAMES = {"own": "sharpness", "adam": "adam_sharpness", "adam_at_rest": "adam_sharpness_at_rest"}
+_NAMES = {"own": "sharpness", "adam": "adam_sharpness", "adam_at_rest": "adam_sharpness_at_rest"}
 QUANTITIES = (
     *("sharpness", "sharpness_residual", "normalized_sharpness"),
-    *(f"{NAMES[at]}{part}" for at in ("adam", "adam_at_rest") for part in ("", "_residual", "_excluded")),
+    *(f"{_NAMES[at]}{part}" for at in ("adam", "adam_at_rest") for part in ("", "_residual", "_excluded")),
 )
-TYPICAL = 25
+_TYPICAL = 25
 """Products that a tolerance of a hundredth mostly takes."""
 
 
 def _passes(params: dict[str, Any]) -> float:
     """Of the products that it mostly takes, and of the gradients that make v."""
     moments = 3 * params["moments"] if params["coordinates"] == "adam_at_rest" else 0
-    products = min(params["steps"], TYPICAL)
+    products = min(params["steps"], _TYPICAL)
     return float(params["batches"]) * passes("hessian", products, keep=params["keep"]) + moments
 
 
@@ -106,7 +106,7 @@ def sharpness(
             found = largest(operator, generator, steps=steps, tolerance=tolerance)
     except ValueError as error:
         raise LabError(Problem("", f"sharpness: {error}", "measure it at another state")) from error
-    for quantity, value in _values(state, found, operator, NAMES[coordinates]):
+    for quantity, value in _values(state, found, operator, _NAMES[coordinates]):
         yield {"quantity": quantity, "value": value}
 
 

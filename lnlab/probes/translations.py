@@ -11,10 +11,10 @@ from lnlab.tables import Row
 from lnlab.tasks.bleu import Words, bleu_of
 from lnlab.tasks.decoding import Penalty, Search
 
-QUANTITIES = ("source", "reference", "hypothesis", "signature")
+_QUANTITIES = ("source", "reference", "hypothesis", "signature")
 
 
-@probes.register("translations", table="texts", passes=prefixes_read, quantities=QUANTITIES, translates=True)
+@probes.register("translations", table="texts", passes=prefixes_read, quantities=_QUANTITIES, translates=True)
 def translations(
     state: State,
     *,
@@ -36,7 +36,7 @@ def translations(
     search = Search(beam, length_penalty, alpha, (max_len_a, max_len_b))
     examples, said = translations_of(state, split, sentences, search)
     sources, references = zip(*examples.pairs, strict=True)
-    texts = dict(zip(QUANTITIES, (sources, references, said), strict=False))
+    texts = dict(zip(_QUANTITIES, (sources, references, said), strict=False))
     for place, number in enumerate(examples.numbers):
         for quantity, column in texts.items():
             yield {"quantity": quantity, "index": number, "text": column[place] if examples.printable else None}

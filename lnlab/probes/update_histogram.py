@@ -13,14 +13,14 @@ from lnlab.probes.probe import State, probes
 from lnlab.probes.support.training_state import last_update
 from lnlab.tables import Row
 
-QUANTITIES = ("update_over_rate_size", "update_size")
+_QUANTITIES = ("update_over_rate_size", "update_size")
 
 
 @probes.register(
     "update_histogram",
     table="histograms",
     passes=lambda _: 0.0,
-    quantities=QUANTITIES,
+    quantities=_QUANTITIES,
     trained=True,
     update=True,
 )
@@ -37,6 +37,6 @@ def update_histogram(state: State, *, of: Literal["weights", "sites"] = "weights
     update, lr = last_update(state)
     apart = of == "sites"
     if lr:
-        yield from of_weights(QUANTITIES[0], state, {name: u / lr for name, u in update.items()}, apart=apart)
+        yield from of_weights(_QUANTITIES[0], state, {name: u / lr for name, u in update.items()}, apart=apart)
     if rate:
-        yield from of_weights(QUANTITIES[1], state, update, apart=apart)
+        yield from of_weights(_QUANTITIES[1], state, update, apart=apart)

@@ -15,7 +15,7 @@ from lnlab.probes.rounding import last_noise, shares, without
 from lnlab.probes.support.training_state import last_update
 from lnlab.tables import Row
 
-QUANTITIES = ("update_rms", "update_over_rate_rms", "update_to_weight", "update_unresolved_share")
+_QUANTITIES = ("update_rms", "update_over_rate_rms", "update_to_weight", "update_unresolved_share")
 
 
 @probes.register(
@@ -23,7 +23,7 @@ QUANTITIES = ("update_rms", "update_over_rate_rms", "update_to_weight", "update_
     version=2,
     table="sites",
     passes=lambda _: 0.0,
-    quantities=QUANTITIES,
+    quantities=_QUANTITIES,
     trained=True,
     update=True,
 )
@@ -46,14 +46,14 @@ def update_size(state: State) -> Iterator[Row]:
             now = without(weights[site].detach(), mask)
             for quantity, value in _values(delta.double(), now.double(), lr).items():
                 yield {"quantity": quantity, **site.row(), "value": value}
-    yield from shares(QUANTITIES[3], state.model, masks)
+    yield from shares(_QUANTITIES[3], state.model, masks)
 
 
 def _values(delta: Tensor, now: Tensor, lr: float) -> dict[str, float]:
     rms, before = delta.square().mean().sqrt().item(), (now - delta).norm().item()
-    values = {QUANTITIES[0]: rms}
+    values = {_QUANTITIES[0]: rms}
     if lr:
-        values[QUANTITIES[1]] = rms / lr
+        values[_QUANTITIES[1]] = rms / lr
     if before:
-        values[QUANTITIES[2]] = delta.norm().item() / before
+        values[_QUANTITIES[2]] = delta.norm().item() / before
     return values

@@ -12,7 +12,7 @@ WIDTH, HEIGHT, LEFT, BELOW, ABOVE = 320, 150, 34, 18, 8
 """Of a drawing, and of what is left of, below and above its lines."""
 HIGHEST = 2.0
 """Times the largest first loss: no line goes higher than that."""
-Points = Sequence[tuple[int, float]]
+_Points = Sequence[tuple[int, float]]
 
 
 @dataclass(frozen=True)
@@ -25,13 +25,13 @@ class Trace:
         converged: whether the run has.
     """
 
-    points: Points
+    points: _Points
     split: str
     converged: bool
 
 
 @dataclass(frozen=True)
-class Drawing:
+class _Drawing:
     """Lines in points of the drawing, ready for a page.
 
     Attributes:
@@ -54,7 +54,7 @@ class Behind:
     stem: str
     title: str
     says: tuple[str, ...]
-    drawing: Drawing
+    drawing: _Drawing
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ class Matrix:
     behind: tuple[Behind, ...]
 
 
-def draw(traces: Iterable[Trace], entropy: float | None) -> Drawing:
+def draw(traces: Iterable[Trace], entropy: float | None) -> _Drawing:
     """The losses behind a cell, on one scale from 0; what lies above it goes along its upper edge."""
     there = [trace for trace in traces if trace.points]
     starts = [trace.points[0][1] for trace in there] or [1.0]
@@ -103,10 +103,10 @@ def draw(traces: Iterable[Trace], entropy: float | None) -> Drawing:
         return ABOVE + round((1 - min(loss, top) / top) * (HEIGHT - ABOVE - BELOW))
 
     paths = tuple((_style(t), "M" + "L".join(f"{x(step)},{y(loss)}" for step, loss in t.points)) for t in there)
-    return Drawing(paths, None if entropy is None else y(entropy), f"{top:.2g}", f"{last:,}")
+    return _Drawing(paths, None if entropy is None else y(entropy), f"{top:.2g}", f"{last:,}")
 
 
-def finite(points: Points) -> Points:
+def finite(points: _Points) -> _Points:
     """The points up to the first that is not finite."""
     for place, (_, value) in enumerate(points):
         if not math.isfinite(value):

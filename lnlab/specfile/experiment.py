@@ -34,9 +34,9 @@ REPLACEABLE = ("seeds", "methods", "sweep", "select", "probes", "report")
 """Top-level keys that a profile or ``-s`` may replace whole, though they determine no setting."""
 
 Sentence = Annotated[str, Field(min_length=1)]
-Word = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_]*$", max_length=60)]
+_Word = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_]*$", max_length=60)]
 One = Annotated[int, Field(ge=1, le=1)]  # a Literal[1] would take true
-Axis = Annotated[tuple[Any, ...], Field(min_length=1)]
+_Axis = Annotated[tuple[Any, ...], Field(min_length=1)]
 Overlay = Mapping[str, Any]
 NAME = r"^[^\s<>~=]([^\r\n<>~=]{0,38}[^\s<>~=])?$"
 
@@ -53,7 +53,7 @@ def _name(given: str) -> str:
     return given
 
 
-Name = Annotated[str, AfterValidator(_name)]
+_Name = Annotated[str, AfterValidator(_name)]
 
 
 class Source(BaseModel):
@@ -105,7 +105,7 @@ class ClaimText(BaseModel):
     """One falsifiable sentence: the fields every claim has; the rest are the parameters of its kind."""
 
     model_config = _OPEN
-    id: Word
+    id: _Word
     says: Sentence
     kind: str
     primary: bool = False
@@ -140,12 +140,12 @@ class Experiment(BaseModel):
     interventions: Any = None
     seeds: Seeds = (1,)
     select: SelectText | None = None
-    methods: Mapping[Name, Overlay] = {}
-    sweep: Annotated[tuple[Mapping[str, Axis], ...], Field(min_length=1)] | None = None
+    methods: Mapping[_Name, Overlay] = {}
+    sweep: Annotated[tuple[Mapping[str, _Axis], ...], Field(min_length=1)] | None = None
     probes: tuple[ProbeText, ...] = ()
     report: tuple[SectionText, ...] = ()
     claims: tuple[ClaimText, ...] = ()
-    profiles: Mapping[Word, Overlay] = {}
+    profiles: Mapping[_Word, Overlay] = {}
 
 
 def own(text: BaseModel) -> Choice:

@@ -22,7 +22,7 @@ _BY_MEASUREMENT = [table for table, columns in WRITTEN_BY_WORKERS.items() if "me
 
 
 @dataclass
-class Gathered:
+class _Gathered:
     """What was read of many trajectories.
 
     Attributes:
@@ -146,8 +146,8 @@ def wanted(runs: pl.DataFrame, needs: pl.DataFrame) -> dict[str, Wanted]:
     return {key: Wanted(max(by), {k: s for each in by.values() for k, s in each.items()}) for key, by in found}
 
 
-def _gather(root: Path, runs: pl.DataFrame, needs: pl.DataFrame) -> Gathered:
-    gathered = Gathered()
+def _gather(root: Path, runs: pl.DataFrame, needs: pl.DataFrame) -> _Gathered:
+    gathered = _Gathered()
     by_trajectory = _by_steps(runs, needs)
     for trajectory, found in Reader(root).each(by_trajectory):
         by_steps = by_trajectory[trajectory]
@@ -157,7 +157,7 @@ def _gather(root: Path, runs: pl.DataFrame, needs: pl.DataFrame) -> Gathered:
     return gathered
 
 
-def _sort(found: Found, asked: set[str], gathered: Gathered) -> None:
+def _sort(found: Found, asked: set[str], gathered: _Gathered) -> None:
     """Whole files where all they hold counts; else only the rows of measurements that this record holds first."""
     first = found.first()
     for number, (record, tables) in enumerate(zip(found.records, found.tables, strict=True)):

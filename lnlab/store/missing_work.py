@@ -7,7 +7,7 @@ from pathlib import Path
 from lnlab.store.records.coverage import Course, course
 from lnlab.store.records.records import Found, Reader, Record
 
-NEVER = "never measured"
+_NEVER = "never measured"
 
 
 @dataclass(frozen=True)
@@ -75,10 +75,10 @@ def _failed(record: Record) -> bool:
 
 def _why(missing: tuple[str, ...], there: list[str], made: Course, steps: int, *, taken: bool) -> str:
     if made.covered < steps:
-        return f"trained for {made.covered} of {steps} steps" if made.covered else NEVER
+        return f"trained for {made.covered} of {steps} steps" if made.covered else _NEVER
     if taken and missing:
-        return f"{NEVER}: {len(missing)} of {len(there)} measurements are new here"
-    return NEVER
+        return f"{_NEVER}: {len(missing)} of {len(there)} measurements are new here"
+    return _NEVER
 
 
 _VERBS = {

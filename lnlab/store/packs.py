@@ -25,7 +25,7 @@ INDEX, COPY = "index.json", "copy.json"
 HIDDEN = "."
 """How the names of folders begin that are not yet packs, or no longer."""
 
-SCHEMA = pl.Schema({"trajectory": pl.String, "stretch": pl.String, "name": pl.String, "content": pl.Binary})
+_SCHEMA = pl.Schema({"trajectory": pl.String, "stretch": pl.String, "name": pl.String, "content": pl.Binary})
 
 Stretch = dict[str, bytes]
 """The files of one stretch of work: name -> content."""
@@ -127,7 +127,7 @@ class Packs:
 
     def _block(self, pack: Pack, number: int) -> dict[tuple[str, str], Stretch]:
         if self._last is None or self._last[:2] != (pack.folder.name, number):
-            self._last = pack.folder.name, number, decoded(read_block(pack, number))
+            self._last = pack.folder.name, number, _decoded(read_block(pack, number))
         return self._last[2]
 
 
@@ -176,12 +176,12 @@ def read_block(pack: Pack, number: int) -> bytes:
 def encoded(files: list[tuple[str, str, str, bytes]]) -> bytes:
     """A block of files, each with its trajectory, stretch and name."""
     buffer = BytesIO()
-    table = pl.DataFrame(files, schema=SCHEMA, orient="row")
+    table = pl.DataFrame(files, schema=_SCHEMA, orient="row")
     table.write_parquet(buffer, compression="zstd", compression_level=9, statistics=False)
     return buffer.getvalue()
 
 
-def decoded(content: bytes) -> dict[tuple[str, str], Stretch]:
+def _decoded(content: bytes) -> dict[tuple[str, str], Stretch]:
     """The stretches of a block: (trajectory, name of the stretch) -> its files."""
     found: dict[tuple[str, str], Stretch] = {}
     for trajectory, stretch, name, held in pl.read_parquet(BytesIO(content)).iter_rows():

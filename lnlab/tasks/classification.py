@@ -34,7 +34,7 @@ from lnlab.tasks.task import Batch, tasks
 Share = Annotated[float, Field(ge=0, le=1)]
 Fill = Literal["padding", "repeat"]
 Pad = Literal["longest"] | Annotated[int, Field(ge=2, le=10_000)]
-TYPICAL = 48
+_TYPICAL = 48
 """Tokens of the longest of some ten sentences of financial news, at a guess: what a batch is reckoned as."""
 
 
@@ -191,7 +191,7 @@ class Classification:
 
 def _tokens(params: dict[str, Any]) -> int:
     """Tokens of a batch, padding included."""
-    long = min(TYPICAL, params["max_length"]) if params["pad"] == "longest" else params["pad"]
+    long = min(_TYPICAL, params["max_length"]) if params["pad"] == "longest" else params["pad"]
     return int(params["batch_sentences"] * long)
 
 

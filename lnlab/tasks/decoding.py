@@ -25,7 +25,7 @@ from lnlab.tasks.encoded import Sentences
 from lnlab.tasks.task import PAD
 
 Penalty = Literal["gnmt", "power"]
-AT_ONCE = 128
+_AT_ONCE = 128
 """Prefixes that a decoder reads at once: enough to keep a core busy, and little memory."""
 
 
@@ -89,7 +89,7 @@ def translated(model: Translator, source: Sentences, rows: Tensor, search: Searc
     """The translations of the sentences of ``rows``, in their order; the model is used in the mode it is in."""
     order = source.lengths[rows].argsort(stable=True)
     found: dict[int, Hypothesis] = {}
-    for part in torch.split(order, max(1, AT_ONCE // search.beam)):
+    for part in torch.split(order, max(1, _AT_ONCE // search.beam)):
         found.update(zip(part.tolist(), beam_search(model, source.padded(rows[part]), search), strict=True))
     return [found[place] for place in range(len(rows))]
 

@@ -21,8 +21,8 @@ from lnlab.registry import Roots
 from lnlab.tasks.cross_entropy import label_cross_entropy, token_cross_entropy
 from lnlab.tasks.task import Batch, tasks
 
-Law = Literal["distinct", "uniform", "zipf"]
-Count = Annotated[int, Field(ge=1, le=1_000_000)]
+_Law = Literal["distinct", "uniform", "zipf"]
+_Count = Annotated[int, Field(ge=1, le=1_000_000)]
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class RandomTokens:
     size: int
     sentences: int
     length: int
-    law: Law
+    law: _Law
     classes: int | None
 
     @property
@@ -114,9 +114,9 @@ def random_tokens(
     _roots: Roots,
     *,
     vocabulary: Annotated[int, Field(ge=2, le=1_000_000)] = 2_048,
-    sentences: Count = 8,
-    length: Count = 32,
-    law: Law = "distinct",
+    sentences: _Count = 8,
+    length: _Count = 32,
+    law: _Law = "distinct",
     classes: Annotated[int, Field(ge=2, le=1_000_000)] | None = None,
 ) -> RandomTokens:
     """``x_i i.i.d. N(0, I)``: tokens and answers without meaning, for theory's assumptions (Xiong et al., 2020).

@@ -84,7 +84,7 @@ def test_the_zip_gives_what_the_file_gives(phrasebank_root, root):
     assert financial_phrasebank((root,)) == financial_phrasebank((phrasebank_root,))
 
 
-@pytest.mark.parametrize("folder", module.FOLDERS)
+@pytest.mark.parametrize("folder", module._FOLDERS)
 def test_a_folder_by_either_name_is_found(root, folder):
     (root / folder).mkdir(parents=True)
     (root / folder / NAMES["66"]).write_bytes(TEXT)
@@ -92,7 +92,7 @@ def test_a_folder_by_either_name_is_found(root, folder):
     assert (list(corpus.sentences), [corpus.names[i] for i in corpus.labels]) == (ROWS, [*LABELS[::-2], "neutral"])
 
 
-@pytest.mark.parametrize("place", module.ARCHIVES)
+@pytest.mark.parametrize("place", module._ARCHIVES)
 def test_the_zip_is_found_by_any_name(root, place):
     (root / place).parent.mkdir(exist_ok=True)
     zipped(root / place, {f"FinancialPhraseBank-v1.0/{NAMES['75']}": TEXT})

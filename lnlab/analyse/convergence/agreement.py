@@ -27,7 +27,7 @@ from lnlab.analyse.select.settings import settings, value_at
 from lnlab.errors import LabError, Problem
 from lnlab.tables import Results
 
-Cells = Mapping[float, bool]
+_Cells = Mapping[float, bool]
 """By rate, rising: whether it converges."""
 
 
@@ -43,7 +43,7 @@ class Reproduced:
 
     printed: PrintedColumn
     runs: pl.DataFrame
-    seeds: Mapping[int, Cells]
+    seeds: Mapping[int, _Cells]
 
 
 def reproduced(results: Results, printed: Printed, of: Selection) -> list[Reproduced]:
@@ -86,7 +86,7 @@ def whole_seeds(columns: Sequence[Reproduced]) -> list[int]:
     return sorted(set.intersection(*each)) if each else []
 
 
-def boundary_error(found: Cells, printed: Cells) -> float:
+def boundary_error(found: _Cells, printed: _Cells) -> float:
     """``|b - b'|`` in steps of the grid; of a column with gaps the worse of its two readings."""
     cells, there = list(found.values()), boundary(list(printed.values()))
     first = next((place for place, cell in enumerate(cells) if not cell), len(cells))
@@ -159,7 +159,7 @@ def _cells(columns: Sequence[Reproduced], seed: int) -> list[bool]:
     return _flat(column.seeds[seed] for column in columns)
 
 
-def _flat(each: Iterable[Cells]) -> list[bool]:
+def _flat(each: Iterable[_Cells]) -> list[bool]:
     return [cell for cells in each for cell in cells.values()]
 
 

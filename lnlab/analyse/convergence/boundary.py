@@ -23,7 +23,7 @@ _NEEDS = "a loss of every run at two values of optimizer.lr or more"
 
 
 @dataclass(frozen=True)
-class Column:
+class _Column:
     """The runs of a seed that differ in their rate alone, rates rising, by one rule on one loss.
 
     Attributes:
@@ -65,7 +65,7 @@ def gaps(converged: Sequence[bool]) -> int:
     return boundary(converged) - sum(converged)
 
 
-def columns(results: Results) -> list[Column]:
+def _columns(results: Results) -> list[_Column]:
     """Every column of which each run has been judged, in the order of the plan."""
     at = {variant: value_at(setting, RATE) for variant, setting in settings(results).items()}
     group = pl.col("variant").replace_strict(but_for(results, RATE), default=None, return_dtype=pl.String)
@@ -80,14 +80,14 @@ def columns(results: Results) -> list[Column]:
 _TOLD = ("split", "statistics", "rule")
 
 
-def _column(rows: pl.DataFrame) -> Column | None:
+def _column(rows: pl.DataFrame) -> _Column | None:
     if rows.height < rows["_runs"][0] or rows["_rate"].n_unique() < 2:
         return None
     rising = rows.sort("_rate")
     first = rows.select("run", "variant", "seed", "step", *_TOLD).row(0)
-    return Column(first, tuple(rising["_rate"]), tuple(value == 1 for value in rising["value"]))
+    return _Column(first, tuple(rising["_rate"]), tuple(value == 1 for value in rising["value"]))
 
 
-def _over(results: Results, name: str, number: Callable[[Column], float]) -> pl.DataFrame:
+def _over(results: Results, name: str, number: Callable[[_Column], float]) -> pl.DataFrame:
     """The number of every column, as rows of a quantity."""
-    return told([(*column.first, float(number(column))) for column in columns(results)], name)
+    return told([(*column.first, float(number(column))) for column in _columns(results)], name)

@@ -24,14 +24,14 @@ from lnlab.tables import ENDED, Results, schema
 TOLD_BY = ("rule", "split")
 """What a selection of these quantities has to say, as each run has a number for each."""
 PARTS = ("loss", "epoch_loss", "nll", "batch_nll", "unigram_entropy", "epoch")
-NEEDS = "a loss at more than one step, and what it was before any update"
-MOST = 0.9
+_NEEDS = "a loss at more than one step, and what it was before any update"
+_MOST = 0.9
 """Of the drop of a loss, what makes it converged in time."""
 _EVALUATED = (("validation", "running", "nll"), ("train", "running", "nll"), ("validation", "batch", "batch_nll"))
 _STARTS = (("train", "nll"), ("validation", "batch_nll"), ("validation", "nll"))
 """Where the loss before any update is read, the first that was evaluated at step 0. In evaluation mode a fresh batch
 norm is the identity, so a split's nll with the statistics of its batches comes before the one without."""
-Points = list[tuple[int, float]]
+_Points = list[tuple[int, float]]
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class Course:
     curve: Curve
 
 
-@quantities.register("converged", of=PARTS, trained=True, told_by=TOLD_BY, needs=NEEDS)
+@quantities.register("converged", of=PARTS, trained=True, told_by=TOLD_BY, needs=_NEEDS)
 def converged(results: Results) -> pl.DataFrame:
     """``[rule(L)]``: 1 where a run has converged by a ``rule`` on the loss of a ``split``, else 0 (Yu, 2024).
 
@@ -66,7 +66,7 @@ def converged(results: Results) -> pl.DataFrame:
     return _rows(results, "converged", lambda _, judged: float(judged.converged))
 
 
-@quantities.register("time_to_converge", of=PARTS, trained=True, told_by=TOLD_BY, needs=NEEDS)
+@quantities.register("time_to_converge", of=PARTS, trained=True, told_by=TOLD_BY, needs=_NEEDS)
 def time_to_converge(results: Results) -> pl.DataFrame:
     """``min {t : L_t <= L_0 - .9 (L_0 - min L)}``: updates to nine tenths of the drop of a loss (Dahl et al., 2023).
 
@@ -78,7 +78,7 @@ def time_to_converge(results: Results) -> pl.DataFrame:
 def time_of(course: Course) -> float:
     """The updates to nine tenths of the drop of a loss; infinite where it never drops."""
     found = course.curve
-    level = found.start - MOST * (found.start - min(found.means))
+    level = found.start - _MOST * (found.start - min(found.means))
     met = [step for step, mean in zip(course.at, found.means, strict=True) if mean <= level]
     return float(met[0]) if met and level < found.start else math.inf
 
@@ -178,7 +178,7 @@ def _exploded(results: Results) -> set[str]:
     return set(table.filter(losses & ~pl.col("value").is_finite())["run"])
 
 
-def _points(results: Results, quantity: str, split: str) -> dict[str, Points]:
+def _points(results: Results, quantity: str, split: str) -> dict[str, _Points]:
     """By run: (step, value), rising in step."""
     rows = curve(results, quantity, split).group_by("run", maintain_order=True).agg("step", "value")
     return {run: list(zip(steps, values, strict=True)) for run, steps, values in rows.iter_rows()}

@@ -13,7 +13,7 @@ from lnlab.analyse.select.select import listed
 from lnlab.keys import Json
 
 _CLOSED = ConfigDict(extra="forbid", frozen=True, strict=True)
-Rate = Annotated[float, Field(gt=0)]
+_Rate = Annotated[float, Field(gt=0)]
 Letters = Annotated[str, Field(pattern="^[CN]+$")]
 
 
@@ -30,7 +30,7 @@ class Printed(BaseModel):
     """Every table of the source; ``rates`` are those of the letters, in their order."""
 
     model_config = _CLOSED
-    rates: Annotated[tuple[Rate, ...], Field(min_length=2)]
+    rates: Annotated[tuple[_Rate, ...], Field(min_length=2)]
     across: str
     tables: Annotated[tuple[PrintedTable, ...], Field(min_length=1)]
 

@@ -25,13 +25,13 @@ from pydantic import Field
 
 from lnlab.registry import Registry
 
-PARTS = 10
+_PARTS = 10
 """Into how many parts a curve is cut where nobody says how long an epoch is."""
 TWICE = 2.0
 """Times the loss before any update: a run whose mean over an epoch lies above has diverged, even if it comes back."""
-ROOM = 0.1
+_ROOM = 0.1
 """Nats by which an epoch that learns nothing may lie above the loss before any update."""
-Room = Annotated[float, Field(ge=0)]
+_Room = Annotated[float, Field(ge=0)]
 
 Why = Literal["converged", "diverged", "no better", "rising", "stuck", "too slow", "short"]
 
@@ -70,8 +70,8 @@ class Judged:
     reason: str
 
 
-Rule = Callable[[Curve], Judged]
-convergences: Registry[Rule] = Registry("convergence")
+_Rule = Callable[[Curve], Judged]
+convergences: Registry[_Rule] = Registry("convergence")
 """Builders ``(curve: Curve, *, ...) -> Judged``: pure functions of one curve."""
 
 
@@ -91,7 +91,7 @@ def of_batches(
         entropy: as in ``Curve``.
         broke: as in ``Curve``.
     """
-    length = epoch or (points[-1][0] + 1) / PARTS
+    length = epoch or (points[-1][0] + 1) / _PARTS
     parts: dict[int, list[float]] = {}
     for step, loss in points:
         parts.setdefault(int(step // length), []).append(loss)
@@ -107,7 +107,7 @@ def of_evaluations(points: Sequence[tuple[int, float]], entropy: float | None = 
 
 
 @convergences.register("stable")
-def stable(curve: Curve, *, room: Room = ROOM) -> Judged:
+def stable(curve: Curve, *, room: _Room = _ROOM) -> Judged:
     """``ρ(e, L_e) <= 0 and L_n <= L_0 + room``: a loss that does not rise (Spearman, 1904).
 
     A run diverges by a loss that is not finite, or by a mean over an epoch above twice that before any update. ``room``
@@ -138,7 +138,7 @@ def learned(curve: Curve, *, share: Annotated[float, Field(gt=0, lt=1)] = 0.125)
 
 
 @convergences.register("unstuck")
-def unstuck(curve: Curve, *, margin: Annotated[float, Field(ge=0)] = 0.01, room: Room = ROOM) -> Judged:
+def unstuck(curve: Curve, *, margin: Annotated[float, Field(ge=0)] = 0.01, room: _Room = _ROOM) -> Judged:
     """``L_n < H - margin or L_e < L_(e-1) for e > n/2``: learns, or is still at it (after Prechelt, 1998).
 
     Stuck is a run that ends no better than the frequencies of the labels and has stopped falling; one that is slow,
@@ -158,7 +158,7 @@ def unstuck(curve: Curve, *, margin: Annotated[float, Field(ge=0)] = 0.01, room:
 
 
 @convergences.register("settled")
-def settled(curve: Curve, *, room: Room = ROOM) -> Judged:
+def settled(curve: Curve, *, room: _Room = _ROOM) -> Judged:
     """``L_n <= max(L_0, H) + room``: ends finite and no worse than it began, however high in between (Yu, 2024).
 
     ``room`` is in nats. Runs must be let go on while their loss is finite (``stop: non_finite``): of one that another

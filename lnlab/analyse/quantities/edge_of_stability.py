@@ -18,11 +18,11 @@ from lnlab.rectification import ADAPTIVE_ABOVE, rectification
 from lnlab.specfile.references import BEST
 from lnlab.tables import Results
 
-RATE = "learning_rate"
+_RATE = "learning_rate"
 PLAIN, ADAM = "sharpness", "adam_sharpness_at_rest"
 
 
-@quantities.register("rate_times_sharpness", of=(PLAIN, RATE), trained=True)
+@quantities.register("rate_times_sharpness", of=(PLAIN, _RATE), trained=True)
 def rate_times_sharpness(results: Results) -> pl.DataFrame:
     """``lr λ_max``: the next update's rate times the sharpness; plain descent is stable below 2 (Cohen et al., 2021).
 
@@ -31,7 +31,7 @@ def rate_times_sharpness(results: Results) -> pl.DataFrame:
     return as_quantity(_times_rate(results, PLAIN), "rate_times_sharpness")
 
 
-@quantities.register("rate_over_edge", of=(PLAIN, ADAM, RATE), trained=True)
+@quantities.register("rate_over_edge", of=(PLAIN, ADAM, _RATE), trained=True)
 def rate_over_edge(results: Results) -> pl.DataFrame:
     """``lr λ_max / (2 + 2 μ), lr λ_max (1 - β1) / (2 + 2 β1)``: 1 is the edge of stability (Cohen et al., 2022).
 
@@ -111,7 +111,7 @@ def _next_edge(optimizer: Json, step: int, quantity: str) -> float | None:
 
 def _times_rate(results: Results, quantity: str) -> pl.DataFrame:
     """``run variant seed step value``: a stored quantity of states times the rate that they are left with."""
-    states, rates = stored(results, quantity).select(*STATE, "value"), curve(results, RATE, "train")
+    states, rates = stored(results, quantity).select(*STATE, "value"), curve(results, _RATE, "train")
     after = rates.select("run", pl.col("step") - 1, _next="value")
     at = rates.select("run", "step", _last="value")
     for each in (after, at):

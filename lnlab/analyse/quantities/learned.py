@@ -21,7 +21,7 @@ from lnlab.tables import Results
 FAILS, TRAINS = 0.25, 0.9
 BIMODAL = 0.5
 """A variant whose phi spans more over seeds both trains and fails: its seeds are counted, and no mean speaks for it."""
-NEEDS = "the entropy of single tokens, and a reference that beats it"
+_NEEDS = "the entropy of single tokens, and a reference that beats it"
 
 
 @quantities.register(
@@ -29,7 +29,7 @@ NEEDS = "the entropy of single tokens, and a reference that beats it"
     of=("nll", "unigram_entropy"),
     trained=True,
     across=True,
-    needs=NEEDS,
+    needs=_NEEDS,
     reference="best",
     bimodal=BIMODAL,
 )

@@ -26,7 +26,7 @@ _LOSSES, _SHARES = ("nll",), ("nll", "unigram_entropy")
 
 
 @dataclass(frozen=True)
-class Grid:
+class _Grid:
     """The runs of a seed that differ in their rate alone, rates rising.
 
     Attributes:
@@ -71,7 +71,7 @@ def basin_edge(results: Results) -> pl.DataFrame:
 
     There a better rate may lie outside; NaN where every run diverged.
     """
-    return _over(results, "basin_edge", edge)
+    return _over(results, "basin_edge", _edge)
 
 
 @quantities.register("max_stable_lr", of=_SHARES, needs=_NEEDS, reference="best", **_TAGS)
@@ -94,12 +94,12 @@ def lr_sensitivity(results: Results) -> pl.DataFrame:
     return _over(results, "lr_sensitivity", sensitivity)
 
 
-def edge(grid: Grid) -> float:
+def _edge(grid: _Grid) -> float:
     """Whether the best rate is the first or the last."""
     return math.nan if grid.best is None else float(grid.best in (0, len(grid.rates) - 1))
 
 
-def largest_stable(grid: Grid) -> float | None:
+def largest_stable(grid: _Grid) -> float | None:
     """The last rate before the first that does not train, going up from the best one; None where phi is not known."""
     if None in grid.shares:
         return None
@@ -111,7 +111,7 @@ def largest_stable(grid: Grid) -> float | None:
     return found
 
 
-def sensitivity(grid: Grid) -> float | None:
+def sensitivity(grid: _Grid) -> float | None:
     """The mean loss above the best, no loss counting as more than that at the start."""
     if grid.start is None:
         return None
@@ -120,7 +120,7 @@ def sensitivity(grid: Grid) -> float | None:
     return math.fsum(min(loss, grid.start) - grid.losses[grid.best] for loss in grid.losses) / len(grid.losses)
 
 
-def grids(results: Results, learned: pl.DataFrame | None = None) -> list[Grid]:
+def _grids(results: Results, learned: pl.DataFrame | None = None) -> list[_Grid]:
     """Every grid of which each run has a final loss and none was cut short, in the order of the plan.
 
     Args:
@@ -140,12 +140,12 @@ def grids(results: Results, learned: pl.DataFrame | None = None) -> list[Grid]:
     return [found for _, rows in runs.group_by("_group", "seed", maintain_order=True) if (found := _grid(rows))]
 
 
-def _grid(rows: pl.DataFrame) -> Grid | None:
+def _grid(rows: pl.DataFrame) -> _Grid | None:
     if rows["_rate"].n_unique() < 2 or rows["_loss"].has_nulls():
         return None
     first, rising = rows.row(0, named=True), rows.sort("_rate")
     begins = rows["_start"].drop_nulls()
-    return Grid(
+    return _Grid(
         (first["run"], first["variant"], first["seed"], first["steps"]),
         tuple(rising["_rate"]),
         tuple(rising["_loss"]),
@@ -155,9 +155,9 @@ def _grid(rows: pl.DataFrame) -> Grid | None:
 
 
 def _over(
-    results: Results, name: str, number: Callable[[Grid], float | None], learned: pl.DataFrame | None = None
+    results: Results, name: str, number: Callable[[_Grid], float | None], learned: pl.DataFrame | None = None
 ) -> pl.DataFrame:
     """The number of every grid, as rows of a quantity."""
     types = {"run": pl.String, "variant": pl.String, "seed": pl.Int64, "step": pl.Int64, "value": pl.Float64}
-    rows = [(*grid.first, number(grid)) for grid in grids(results, learned)]
+    rows = [(*grid.first, number(grid)) for grid in _grids(results, learned)]
     return as_quantity(pl.DataFrame(rows, schema=types, orient="row").select(*STATE, "value"), name)

@@ -34,7 +34,7 @@ def _residual_at(end: pl.Expr) -> pl.Expr:
     return pl.col("residual").get(end)
 
 
-NUMBERS: Mapping[str, pl.Expr] = {
+_NUMBERS: Mapping[str, pl.Expr] = {
     "largest_eigenvalue": _NODE.max(),
     "smallest_eigenvalue": _NODE.min(),
     "negative_curvature": -_NODE.min(),
@@ -78,7 +78,9 @@ def number(rows: pl.DataFrame, name: str, by: Sequence[str] = AT) -> pl.DataFram
         by: what is a spectrum; with ``draw`` each draw is one, with ``part`` each part.
     """
     share = (pl.col("weight") / pl.col("draw").n_unique().over(by)).alias("share")
-    return rows.with_columns(share).group_by(by, maintain_order=True).agg(NUMBERS[name].cast(pl.Float64).alias("value"))
+    return (
+        rows.with_columns(share).group_by(by, maintain_order=True).agg(_NUMBERS[name].cast(pl.Float64).alias("value"))
+    )
 
 
 def as_quantity(found: pl.DataFrame, name: str) -> pl.DataFrame:

@@ -31,7 +31,7 @@ class Stack(NamedTuple):
     width: int
 
 
-Law = Callable[[Stack, int], float]
+_Law = Callable[[Stack, int], float]
 """From a stack and one of its layers to a divisor."""
 
 
@@ -96,7 +96,7 @@ def _streams(results: Results) -> pl.DataFrame:
     return stored(results, "hidden_norm_sq").filter(ends)
 
 
-def _over(rows: pl.DataFrame, results: Results, name: str, law: Law) -> pl.DataFrame:
+def _over(rows: pl.DataFrame, results: Results, name: str, law: _Law) -> pl.DataFrame:
     """The rows of stacks that the statements are about, each divided by its law."""
     told = [
         (variant, stack, layer, law(at, layer))

@@ -15,14 +15,14 @@ RATIOS: tuple[Reduce, ...] = ("spread", "variation", "growth", "last/first")
 """What is left of these is a quotient, whatever the unit of the numbers."""
 
 
-def ratio(above: float, below: float) -> float | None:
+def _ratio(above: float, below: float) -> float | None:
     """``above / below``, or None where ``below`` is zero."""
     return above / below if below else None
 
 
 def growth(values: Sequence[float]) -> float | None:
     """The median of each value over the one before; None if one of those is zero, or there is only one value."""
-    ratios = [ratio(b, a) for a, b in pairwise(values)]
+    ratios = [_ratio(b, a) for a, b in pairwise(values)]
     present = [r for r in ratios if r is not None]
     return median(present) if present and len(present) == len(ratios) else None
 
@@ -34,8 +34,8 @@ REDUCTIONS: Mapping[Reduce, Callable[[Sequence[float]], float | None]] = {
     "min": min,
     "mean": fmean,
     "median": median,
-    "spread": lambda values: ratio(max(values), min(values)),
-    "variation": lambda values: ratio(pstdev(values), fmean(values)),
+    "spread": lambda values: _ratio(max(values), min(values)),
+    "variation": lambda values: _ratio(pstdev(values), fmean(values)),
     "growth": growth,
-    "last/first": lambda values: ratio(values[-1], values[0]),
+    "last/first": lambda values: _ratio(values[-1], values[0]),
 }

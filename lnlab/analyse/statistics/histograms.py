@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-ALONE = 0.5
+_ALONE = 0.5
 """Half the width that the bins span where all values are the same."""
 
 
@@ -54,7 +54,7 @@ def equal_bins(values: Sequence[float] | np.ndarray, bins: int, *, log: bool) ->
     if not np.isfinite(x).all() or not (placed := _placed(x, log=log)).size:
         raise ValueError(f"found {x.size} values, expected finite ones that have a place on the axis")
     low, high = float(placed.min()), float(placed.max())
-    room = ALONE if low == high else 0.0
+    room = _ALONE if low == high else 0.0
     return Bins(np.linspace(low - room, high + room, bins + 1), log)
 
 

@@ -23,7 +23,7 @@ from lnlab.errors import LabError, Problem
 from lnlab.keys import Json
 from lnlab.tables import Results
 
-ALIKE = "all equal"
+_ALIKE = "all equal"
 Holds = Callable[[Sequence[float]], bool]
 
 
@@ -50,7 +50,7 @@ def everywhere(
     allowed = None if equal else region(between, at_least, at_most)
     holds: Holds = (lambda xs: len(set(xs)) < 2) if allowed is None else (lambda xs: all(x in allowed for x in xs))
     what = "difference" if to is not None else "number"
-    told = f"{of.get('quantity', 'value')} {ALIKE}" if allowed is None else f"every {what} {allowed}"
+    told = f"{of.get('quantity', 'value')} {_ALIKE}" if allowed is None else f"every {what} {allowed}"
     tally = _tally(results, of, to, holds)
     return shares(tally, told, Region(low=HALF) if expect == "holds" else Region(high=HALF))
 

@@ -28,7 +28,7 @@ from lnlab.tables import Results
 
 LEAST_SPAN, WIDE_SPAN = 2.0, 8.0
 LEAVES = 0.1  # the mean profile may leave the line by this share
-SLACK = 0.05  # of the exponent of an O(x^e) statement
+_SLACK = 0.05  # of the exponent of an O(x^e) statement
 
 
 @claims.register("power_law", measure="exponent")
@@ -74,7 +74,7 @@ def _member(
     """The exponents of one series with their region; or, where they can decide nothing, the finding that says why."""
     x = numeric(found, over, positive=True)
     about = None if exponent is None else around(exponent, x)
-    order = None if big_o is None else Region(high=big_o + SLACK)
+    order = None if big_o is None else Region(high=big_o + _SLACK)
     allowed = region(**declared, exponent=about, big_o=order)
     if reason := unfit(found, x, over, LEAST_SPAN):
         return unfitted(found, statistic, reason, allowed)

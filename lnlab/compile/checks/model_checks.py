@@ -6,7 +6,7 @@ from lnlab.compile.setting_paths import stacks_of
 from lnlab.compile.work import Setting
 from lnlab.registry import Flaw
 
-LAST = {"o", "w2"}
+_LAST = {"o", "w2"}
 """The matrices with which the branches end."""
 MATRICES = {"q", "k", "v", "o", "w1", "w2"}
 
@@ -96,7 +96,7 @@ def closed_gates_have_something_behind_them(setting: Setting, registries: Regist
     for stack in stacks_of(setting):
         placement = setting[stack]["placement"]
         gate = registries["placement"][placement["kind"]].facts.gate
-        if gate is not None and placement[gate] == 0 and zeroed >= LAST:
+        if gate is not None and placement[gate] == 0 and zeroed >= _LAST:
             what = "the gates begin at 0, and so do the branches behind them: no layer would ever have a gradient"
             flaws.append(Flaw((stack, "placement"), what, f"give another '{gate}', or choose another init"))
     return flaws

@@ -62,21 +62,21 @@ def cost(setting: Setting, measurements: Collection[Measurement], registries: Re
     """The cost of the init and of ``measurements`` on one run of a resolved setting."""
     parameters, per_token = registries["model"][setting["model"]["kind"]].facts.size(setting)
     tokens = batch_tokens(setting, registries)
-    looks = init_passes(setting["init"], registries) + sum(passes(each, registries) for each in measurements)
+    looks = init_passes(setting["init"], registries) + sum(_passes(each, registries) for each in measurements)
     looks += GRADIENT * setting["train"]["steps"] * setting["train"]["accumulate"]
     load = Load(setting, parameters, tokens, BYTES[setting["train"]["precision"]])
     backward = load.number * tokens * _kept_per_token(setting)
-    most = max(backward, *(held(each, load, registries) for each in measurements), 0)
+    most = max(backward, *(_held(each, load, registries) for each in measurements), 0)
     return Cost(parameters, looks * per_token * tokens, load.number * COPIES * parameters + most)
 
 
-def passes(measurement: Measurement, registries: Registries) -> float:
+def _passes(measurement: Measurement, registries: Registries) -> float:
     """Forward passes of one batch that a measurement is worth (a gradient is three)."""
     params = {name: value for name, value in measurement.probe.items() if name != "kind"}
     return float(registries["probe"][measurement.probe["kind"]].facts.passes(params))
 
 
-def held(measurement: Measurement, load: Load, registries: Registries) -> int:
+def _held(measurement: Measurement, load: Load, registries: Registries) -> int:
     """Bytes that a measurement holds beside the state, as the fact ``memory`` of its probe says; 0 without one."""
     reckon = registries["probe"][measurement.probe["kind"]].facts.memory
     return int(reckon(measurement.probe, load)) if reckon is not None else 0

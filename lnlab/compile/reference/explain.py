@@ -26,7 +26,9 @@ def _rounds(plan: Plan) -> list[str]:
     if not plan.undecided:
         return [f"round 2: {chosen(decision)}" for decision in plan.decisions]
     path = plan.undecided[0].path
-    first = f"round 1: {counted(len(plan.runs), 'tuning run')}, then {counted(plan.later, 'run')} at the chosen {path}"
+    first = (
+        f"round 1: {_counted(len(plan.runs), 'tuning run')}, then {_counted(plan.later, 'run')} at the chosen {path}"
+    )
     return [first, *(_question(question) for question in plan.undecided)]
 
 
@@ -48,7 +50,9 @@ def _about(about: Mapping[str, Json]) -> str:
 def _runs(plan: Plan) -> list[str]:
     seeds = plan.experiment.seeds
     several = "1 seed" if len(seeds) == 1 else f"{len(seeds)} seeds"
-    lines = [f"{counted(len(plan.runs), 'run')}: {counted(len(plan.settings), 'variant')} x {several} ({spans(seeds)})"]
+    lines = [
+        f"{_counted(len(plan.runs), 'run')}: {_counted(len(plan.settings), 'variant')} x {several} ({spans(seeds)})"
+    ]
     variants = Counter(run.variant for run in plan.runs)
     for axis in plan.axes:
         by_value: Counter[str] = Counter()
@@ -65,7 +69,7 @@ def _variants(plan: Plan) -> list[str]:
         if point
     ]
     more = len(plan.points) - MOST_LINES
-    return [*lines, f"and {counted(more, 'variant')} more"] if more > 0 else lines
+    return [*lines, f"and {_counted(more, 'variant')} more"] if more > 0 else lines
 
 
 def _data_passes(plan: Plan) -> list[str]:
@@ -74,7 +78,7 @@ def _data_passes(plan: Plan) -> list[str]:
     for each in plan.data_passes:
         n = each.batches
         read = "every training batch" if n is None else f"{n:,} training batch{'' if n == 1 else 'es'}"
-        lines.append(f"init {each.init}: reads {read}, once per initial state, {counted(each.times, 'time')}")
+        lines.append(f"init {each.init}: reads {read}, once per initial state, {_counted(each.times, 'time')}")
     return lines
 
 
@@ -87,7 +91,7 @@ def _measurements(plan: Plan) -> list[str]:
     for (text, step), needed in asked.items():
         shared = needed - made[text, step]
         rest = f", {shared} shared" if shared else ""
-        lines.append(f"probe {label(probes[text])} at step {step}: {counted(made[text, step], 'measurement')}{rest}")
+        lines.append(f"probe {label(probes[text])} at step {step}: {_counted(made[text, step], 'measurement')}{rest}")
     return lines
 
 
@@ -113,7 +117,7 @@ def _param(name: str, value: object) -> str:
     return place(value) if isinstance(value, dict) and "kind" not in value else f"{name}={label(value)}"
 
 
-def counted(number: int, word: str) -> str:
+def _counted(number: int, word: str) -> str:
     """``1 run``, ``2 runs``."""
     return f"{number:,} {word}{'' if number == 1 else 's'}"
 

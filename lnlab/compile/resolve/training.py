@@ -15,7 +15,7 @@ from lnlab.registry import Choice, Flaw, Flawed, flaws_of
 from lnlab.specfile.experiment import One
 from lnlab.specfile.moments import At
 
-Count = Annotated[int, Field(ge=1, lt=2**53)]
+_Count = Annotated[int, Field(ge=1, lt=2**53)]
 
 
 class Train(BaseModel):
@@ -23,7 +23,7 @@ class Train(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, validate_default=True, allow_inf_nan=False)
     steps: Annotated[int, Field(ge=0, lt=2**53)] = 0
-    accumulate: Count = 1
+    accumulate: _Count = 1
     clip: Annotated[float, Field(gt=0)] | None = None
     evaluate: At | None = None
     precision: Literal["float32", "float64"] = "float32"
@@ -34,7 +34,7 @@ class Train(BaseModel):
 KNOWN = (*Train.model_fields, "stop", "epochs")
 STOP, EVALUATE = "non_finite", "end"
 """The rule that ends a run, and when it is evaluated, where nothing is given."""
-_EPOCHS = TypeAdapter(Count)
+_EPOCHS = TypeAdapter(_Count)
 
 
 def resolve_train(given: Json, registries: Registries) -> dict[str, Any]:

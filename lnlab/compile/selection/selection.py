@@ -12,7 +12,7 @@ from lnlab.specfile.columns import COLUMNS, ENDS, LAST, TIMES, VOCABULARY
 from lnlab.specfile.references import REFERENCE
 from lnlab.specfile.values import NONE, is_choices
 
-Selection = Mapping[str, Json]
+_Selection = Mapping[str, Json]
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class Ground:
         return other is not None and asked(other)
 
 
-def flaws_of_selection(selection: Selection, ground: Ground) -> list[Flaw]:
+def flaws_of_selection(selection: _Selection, ground: Ground) -> list[Flaw]:
     """What is wrong with a selection but for its reference; paths are its keys."""
     selection = {key: wanted for key, wanted in selection.items() if key != REFERENCE}
     flaws = [flaw for key, wanted in selection.items() for flaw in flaws_of_key(key, wanted, ground)]
@@ -67,7 +67,7 @@ def flaws_of_selection(selection: Selection, ground: Ground) -> list[Flaw]:
     return flaws or _flaws_of_quantity(selection, ground)
 
 
-def _flaws_of_quantity(selection: Selection, ground: Ground) -> list[Flaw]:
+def _flaws_of_quantity(selection: _Selection, ground: Ground) -> list[Flaw]:
     """A quantity that is taken over a path which does not vary here; one of the curve on a split that it has not."""
     for name in listed(selection.get("quantity")):
         path = ground.taken_over.get(name) if isinstance(name, str) else None
@@ -92,7 +92,7 @@ def _of_the_curve(name: Json, ground: Ground) -> bool:
     return name in ground.splits and list(ground.quantities or ()).count(name) == 1
 
 
-def open_split(selection: Selection, kept: Collection[str], ground: Ground) -> str | None:
+def open_split(selection: _Selection, kept: Collection[str], ground: Ground) -> str | None:
     """Why a selection leaves a number for each of several splits, or for each rule of convergence; or None."""
     for name in listed(selection.get("quantity")):
         told = ground.told_by.get(name, ()) if isinstance(name, str) else ()
@@ -167,7 +167,7 @@ def _within(layer: int, ground: Ground) -> bool:
     return layer >= 1 and ground.either(lambda vs: any(v >= layer for path in paths for v, _ in vs.at(path)))
 
 
-def ambiguity(selection: Selection, kept: Sequence[str], ground: Ground) -> str | None:
+def ambiguity(selection: _Selection, kept: Sequence[str], ground: Ground) -> str | None:
     """Why a selection does not leave one number per seed and place, or None.
 
     Decided on settings alone. ``kept`` are the paths (a place is what stands there) and columns that the claim keeps

@@ -25,7 +25,7 @@ _NO_METHOD = Flaw((), f"no grid of the sweep has a {METHOD}", "name settings und
 
 
 @dataclass(frozen=True)
-class Change:
+class _Change:
     """One line of an overlay."""
 
     path: str
@@ -47,8 +47,8 @@ class Draft:
     """
 
     data: dict[str, Json]
-    changes: list[Change] = field(default_factory=list)
-    pins: dict[str, Change] = field(default_factory=dict)
+    changes: list[_Change] = field(default_factory=list)
+    pins: dict[str, _Change] = field(default_factory=dict)
     flaws: Found = field(default_factory=list)
     touched: bool = False
 
@@ -72,12 +72,12 @@ def draft(document: Document, profile: str | None, overrides: list[Override]) ->
     )
     for name, lines in profiles.items():
         made.flaws += [found for line in _lines(name, lines) if (found := _misplaced(line))]
-    changes: list[Change] = []
+    changes: list[_Change] = []
     if profile is not None:
         if profile not in profiles:
             made.flaws.append((Spot(argument=f"--profile {profile}"), no_profile(profile, profiles)))
         changes += _lines(profile, profiles.get(profile, {}))
-    given = [Change(each.path, each.value, Spot(argument=each.where), each.where) for each in overrides]
+    given = [_Change(each.path, each.value, Spot(argument=each.where), each.where) for each in overrides]
     made.flaws += [found for line in given if (found := _misplaced(line))]
     _apply(made, [change for change in (*changes, *given) if not _misplaced(change)])
     return made
@@ -90,13 +90,13 @@ def no_profile(profile: str, profiles: Collection[str]) -> Flaw:
     return Flaw((), f"this spec has no profile '{profile}'", nearest(profile, profiles))
 
 
-def _lines(name: str, lines: dict[str, Json]) -> list[Change]:
+def _lines(name: str, lines: dict[str, Json]) -> list[_Change]:
     """A profile's changes, shorter paths first: their order in the file must not matter."""
-    found = [Change(path, value, Spot(("profiles", name, path)), f"profile {name}") for path, value in lines.items()]
+    found = [_Change(path, value, Spot(("profiles", name, path)), f"profile {name}") for path, value in lines.items()]
     return sorted(found, key=lambda change: len(split(change.path)))
 
 
-def _misplaced(change: Change) -> tuple[Spot, Flaw] | None:
+def _misplaced(change: _Change) -> tuple[Spot, Flaw] | None:
     """The flaw of a change that sets what cannot be set."""
     words = split(change.path)
     if (words[0] in SETTING and all(words)) or change.path in (*REPLACEABLE, METHOD):
@@ -110,7 +110,7 @@ def _misplaced(change: Change) -> tuple[Spot, Flaw] | None:
     return change.spot, Flaw((), f"unknown key '{change.path}'", close)
 
 
-def _apply(made: Draft, changes: list[Change]) -> None:
+def _apply(made: Draft, changes: list[_Change]) -> None:
     """Whole replacements first, so that the axes are known; then settings, pinning where an axis is met."""
     for change in changes:
         if change.path in REPLACEABLE:
@@ -143,7 +143,7 @@ def _of_lists(sweep: Json) -> Json:
     ]
 
 
-def _set(made: Draft, change: Change) -> None:
+def _set(made: Draft, change: _Change) -> None:
     first = split(change.path)[0]
     try:
         made.data[first] = put(made.data.get(first), change.path, change.value)
@@ -159,7 +159,7 @@ def grids_of(data: dict[str, Json]) -> list[dict[str, Json]]:
     return [{path: values for path, values in grid.items() if path != EXCEPT} for grid in grids]
 
 
-def _without_effect(change: Change, made: Draft, grids: list[dict[str, Json]]) -> Flaw | None:
+def _without_effect(change: _Change, made: Draft, grids: list[dict[str, Json]]) -> Flaw | None:
     """The flaw of a change that every point of the sweep sets again, itself or with what stands above it."""
     always = [set(grid) | _set_by_methods(grid, made) for grid in grids]
     found = [path for path in _prefixes(change.path) if grids and all(path in each for each in always)]

@@ -38,7 +38,7 @@ class Contest:
 
 
 @dataclass(frozen=True)
-class Judged:
+class _Judged:
     """A setting that is judged: the multiple of what was chosen, and the method of its arm."""
 
     setting: Setting
@@ -59,7 +59,7 @@ class Tuning:
         """How many variants are judged, whatever is chosen."""
         return sum(len(contest.arms) for contest in self.contests) * len(self.choosing.times)
 
-    def judged(self, settings: Sequence[Setting], values: Sequence[Json]) -> list[Judged]:
+    def judged(self, settings: Sequence[Setting], values: Sequence[Json]) -> list[_Judged]:
         """What is judged if this is chosen, a value a contest; in the order of the sweep."""
         resolver = Resolver(self.registries)
         pairs = [(arm, value) for c, value in zip(self.contests, values, strict=True) for arm in c.arms]
@@ -69,15 +69,15 @@ class Tuning:
                 number = arm.number(multiple(value, times))
                 setting = settings[number] if number is not None else arm.at(multiple(value, times), resolver)[0]
                 assert setting is not None, "found a flaw, which the check would have told"
-                found.append(Judged(setting, arm.method, times))
+                found.append(_Judged(setting, arm.method, times))
         return found
 
-    def assumed(self, settings: Sequence[Setting]) -> list[Judged]:
+    def assumed(self, settings: Sequence[Setting]) -> list[_Judged]:
         """What is judged if every first candidate is chosen: what claims are checked against before anything is."""
         return self.judged(settings, [contest.candidates[0][0] for contest in self.contests])
 
 
-def variants_of(judged: Sequence[Judged]) -> Variants:
+def variants_of(judged: Sequence[_Judged]) -> Variants:
     """What claims and sections select from."""
     return Variants([j.setting for j in judged], [j.method for j in judged], [j.times for j in judged])
 

@@ -15,9 +15,9 @@ from pathlib import Path, PurePosixPath
 
 from lnlab.errors import CorpusError, Problem
 
-LARGEST = 1 << 29
+_LARGEST = 1 << 29
 """Bytes that a file, or all that an archive unfolds to, may have."""
-BLOCK = 1 << 16
+_BLOCK = 1 << 16
 DAMAGES = (tarfile.TarError, EOFError, zlib.error, gzip.BadGzipFile, ValueError, OverflowError)
 ZIP_DAMAGES = (zipfile.BadZipFile, EOFError, zlib.error, ValueError, OverflowError, NotImplementedError, RuntimeError)
 """What the standard library raises at archives that are cut off or changed."""
@@ -35,9 +35,9 @@ class _Bounded(RawIOBase):
     """A stream of which no more can be read than is allowed."""
 
     def __init__(self, file: BufferedIOBase, where: str) -> None:
-        self._file, self._where, self._left = file, where, LARGEST
+        self._file, self._where, self._left = file, where, _LARGEST
 
-    def read(self, size: int = BLOCK) -> bytes:
+    def read(self, size: int = _BLOCK) -> bytes:
         """At most ``size`` bytes; none at the end."""
         block = self._file.read(min(size, self._left + 1))
         self._left -= len(block)
@@ -47,7 +47,7 @@ class _Bounded(RawIOBase):
 
 
 def _too_large(where: str) -> Problem:
-    return Problem(where, f"holds more than {LARGEST} bytes", "this is no such corpus: get it again")
+    return Problem(where, f"holds more than {_LARGEST} bytes", "this is no such corpus: get it again")
 
 
 def read_file(path: Path) -> Content:
@@ -57,7 +57,7 @@ def read_file(path: Path) -> Content:
         CorpusError: it cannot be read, or is too large.
     """
     try:
-        if path.stat().st_size > LARGEST:
+        if path.stat().st_size > _LARGEST:
             raise CorpusError(_too_large(str(path)))
         return Content(str(path), path.read_bytes())
     except OSError as error:
@@ -85,7 +85,7 @@ def read_archive(path: Path, wanted: Callable[[str], str | None]) -> dict[str, C
                         if name in found:
                             raise _refused(path, member.name, "stands there twice")
                         found[name] = Content(f"{path}: {name}", _bytes(tar, member, path))
-            while stream.read(BLOCK):  # to the checksum at the end of the file
+            while stream.read(_BLOCK):  # to the checksum at the end of the file
                 pass
     except DAMAGES as error:
         what = f"is not a whole .tgz archive ({error or type(error).__name__})"
@@ -100,7 +100,7 @@ def read_zip(path: Path, wanted: Callable[[str], str | None]) -> dict[str, Conte
     found: dict[str, Content] = {}
     try:
         with zipfile.ZipFile(path) as archive:
-            left = LARGEST
+            left = _LARGEST
             for member in archive.infolist():
                 name = wanted(_inside(member.filename, path).name)
                 if name is not None and not member.is_dir():

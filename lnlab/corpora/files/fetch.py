@@ -22,7 +22,7 @@ from lnlab.registry import Roots
 Progress = Callable[[str, int, int], None]
 """Called with a file's name, the bytes that are here, and the bytes there are."""
 
-BLOCK = 1 << 16
+_BLOCK = 1 << 16
 
 
 def data_roots(spec_folder: Path) -> Roots:
@@ -127,7 +127,7 @@ def _download(corpus: str, path: Path, remote: Remote, progress: Progress) -> No
 def _copy(response: IO[bytes], file: IO[bytes], progress: Callable[[int], None], size: int) -> tuple[str, int]:
     """Copy at most one byte more than there should be, against endless answers; returns the SHA-256 and the bytes."""
     state, here = hashlib.sha256(), 0
-    while here <= size and (block := response.read(min(BLOCK, size + 1 - here))):
+    while here <= size and (block := response.read(min(_BLOCK, size + 1 - here))):
         file.write(block)
         state.update(block)
         here += len(block)

@@ -10,9 +10,9 @@ from pathlib import Path
 from lnlab.corpora.corpus import Pair
 from lnlab.errors import CorpusError, Problem
 
-LARGEST = 1 << 31
+_LARGEST = 1 << 31
 """Bytes of text that are read at most, so that a small compressed file cannot fill the memory."""
-LONGEST = 1 << 20
+_LONGEST = 1 << 20
 """Bytes of one line: more is no sentence."""
 BOM = b"\xef\xbb\xbf"
 NEWLINE = b"\n"
@@ -51,12 +51,12 @@ def lines_in(file: BufferedIOBase, where: str) -> Iterator[str]:
         CorpusError: the file is too large, or is not UTF-8.
     """
     number = here = 0
-    while raw := file.readline(min(LONGEST, LARGEST - here) + 1):
+    while raw := file.readline(min(_LONGEST, _LARGEST - here) + 1):
         number, here = number + 1, here + len(raw)
-        if here > LARGEST:
-            raise CorpusError(Problem(where, f"holds more than {LARGEST} bytes of text", "split it"))
-        if len(raw) > LONGEST:
-            what = f"line {number} has more than {LONGEST} bytes"
+        if here > _LARGEST:
+            raise CorpusError(Problem(where, f"holds more than {_LARGEST} bytes of text", "split it"))
+        if len(raw) > _LONGEST:
+            what = f"line {number} has more than {_LONGEST} bytes"
             raise CorpusError(Problem(where, what, "a line is one sentence"))
         yield decoded(raw.removeprefix(BOM) if number == 1 else raw, where, number).strip()
 

@@ -17,7 +17,7 @@ from lnlab.corpora.files.archive import Content
 from lnlab.corpora.files.lines import BOM, decoded
 from lnlab.errors import CorpusError, Problem
 
-LARGEST = 1 << 26
+_LARGEST = 1 << 26
 """Bytes of such a file; the largest known have half a million."""
 DEEPEST = 32
 BARE = re.compile("&(?!(?:amp|lt|gt|quot|apos|#[0-9]+|#x[0-9a-fA-F]+);)")
@@ -92,8 +92,10 @@ def documents(content: Content, *, sgml: bool = False) -> list[Document]:
         CorpusError: it is empty, too large, not UTF-8, not well-formed, or holds no segments.
     """
     where, raw = content.where, content.raw.removeprefix(BOM)
-    if len(raw) > LARGEST:
-        raise CorpusError(Problem(where, f"holds more than {LARGEST} bytes", "this is no test set: get the file again"))
+    if len(raw) > _LARGEST:
+        raise CorpusError(
+            Problem(where, f"holds more than {_LARGEST} bytes", "this is no test set: get the file again")
+        )
     text = decoded(raw, where)
     if not text.strip():
         raise CorpusError(Problem(where, "is empty", "get the file again"))

@@ -25,8 +25,8 @@ ORIGIN = (
 )
 LICENCE = "CC BY-NC-ND (TED talks)"
 TRAIN = ("train.tags.de-en.de", "train.tags.de-en.en")
-FOLDERS = ("iwslt14/de-en", "iwslt14", "de-en", "iwslt_ted")
-ARCHIVES = ("iwslt14/de-en.tgz", "de-en.tgz")
+_FOLDERS = ("iwslt14/de-en", "iwslt14", "de-en", "iwslt_ted")
+_ARCHIVES = ("iwslt14/de-en.tgz", "de-en.tgz")
 PREFIXES = ("IWSLT14.", "IWSLT16.", "")
 PREFIX = re.compile(r"IWSLT\d\d\.(?=TEDX?\.)")
 
@@ -43,11 +43,11 @@ def set_names(*sets: str) -> tuple[str, ...]:
 def located(roots: Roots, names: Sequence[str]) -> list[Path] | None:
     """All these files of the first folder that has them, or else an archive; None if there is neither."""
     for root in roots:
-        for folder in FOLDERS:
+        for folder in _FOLDERS:
             found = [path for name in names if (path := _named(root, folder, name))]
             if len(found) == len(names):
                 return found
-        for archive in ARCHIVES:
+        for archive in _ARCHIVES:
             if path := inside((root,), archive):
                 return [path]
     return None

@@ -22,7 +22,7 @@ REMOTE = Remote(
     231_508,
 )
 ENTRIES = 30_522
-SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
+_SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 
 
 def _locate(roots: Roots) -> list[Path] | None:
@@ -60,4 +60,4 @@ def bert_base_uncased(_texts: Iterable[str], _size: int, roots: Roots) -> Tokeni
 def _read(path: Path) -> WordPieces:
     """Kept by its path alone, as ``find`` has seen that the content is the pinned one."""
     words = {piece: token for token, piece in enumerate(read_lines(path))}
-    return WordPieces(words, SPECIAL, "[UNK]", (words["[CLS]"], words["[SEP]"]), lowercase=True)
+    return WordPieces(words, _SPECIAL, "[UNK]", (words["[CLS]"], words["[SEP]"]), lowercase=True)

@@ -16,7 +16,7 @@ from tokenizers import decoders, models, normalizers, pre_tokenizers, trainers
 from lnlab.corpora.vocabulary.tokenizers import BOS, EOS, SPECIAL, UNK, Tokenizer, tokenizers
 
 WITHIN = "##"
-LONGEST = 100
+_LONGEST = 100
 """Characters of a word that is read in pieces."""
 
 
@@ -33,7 +33,7 @@ class WordPieces:
     ) -> None:
         self.words, self.marks = dict(words), marks
         reading = models.WordPiece(
-            self.words, unk_token=unknown, max_input_chars_per_word=LONGEST, continuing_subword_prefix=WITHIN
+            self.words, unk_token=unknown, max_input_chars_per_word=_LONGEST, continuing_subword_prefix=WITHIN
         )
         self._model = Model(reading)
         self._model.normalizer = normalized(lowercase=lowercase)

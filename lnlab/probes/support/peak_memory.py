@@ -23,7 +23,7 @@ from lnlab.nn.size import LENGTH
 from lnlab.probes.support.scopes import Scope
 
 LOGITS = 3
-SLACK = 1.15
+_SLACK = 1.15
 WORKING = 10
 """Vectors of float64 beside the basis: the last two, the product, and what becomes of it."""
 VECTORS = 2**31
@@ -86,7 +86,7 @@ def graph(load: Load) -> int:
     for stack in stacks_of(load.setting):
         count, attentions = _layers(load, stack)
         layers += width + count * ((12 * width + products) * attentions + 4 * width + 2 * inner)
-    return int(SLACK * layers) + LOGITS * _rows(load)
+    return int(_SLACK * layers) + LOGITS * _rows(load)
 
 
 def coordinates(load: Load, scope: Scope) -> int:

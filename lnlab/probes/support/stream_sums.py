@@ -10,7 +10,7 @@ from lnlab.probes.probe import State, evaluating
 from lnlab.probes.support.token_masks import present
 from lnlab.tasks.task import Batch
 
-Look = Callable[[State, Batch, Mapping[Site, Tensor]], Mapping[Site, Tensor]]
+_Look = Callable[[State, Batch, Mapping[Site, Tensor]], Mapping[Site, Tensor]]
 
 
 def passed(state: State, batch: Batch, seen: Mapping[Site, Tensor]) -> Mapping[Site, Tensor]:
@@ -21,7 +21,7 @@ def passed(state: State, batch: Batch, seen: Mapping[Site, Tensor]) -> Mapping[S
 
 
 def summed(
-    state: State, batches: int, split: str, parts: Callable[[Tensor, Tensor], Tensor], look: Look = passed
+    state: State, batches: int, split: str, parts: Callable[[Tensor, Tensor], Tensor], look: _Look = passed
 ) -> dict[Site, Tensor]:
     """Σ of ``parts(x, here)`` over batches, by site, in float64; dropout is off.
 

@@ -14,7 +14,7 @@ from lnlab.report.charts.axes import Axis
 from lnlab.report.charts.theme import QUIET, THEME, Look
 
 WIDTH, HEIGHT, STRIP, GAP, OFFSET = 780, 340, 84, 56, 16
-SPLITS: Mapping[str, tuple[int, ...]] = {"train": (2, 2), "validation": (1, 0), "test": (8, 3, 2, 3)}
+_SPLITS: Mapping[str, tuple[int, ...]] = {"train": (2, 2), "validation": (1, 0), "test": (8, 3, 2, 3)}
 CROSS = "M-1,-1L1,1M-1,1L1,-1"
 FEW = 600
 """Points of which each may have a mark that is not seen and tells its numbers."""
@@ -95,7 +95,7 @@ def _dashes(splits: Sequence[str], look: Look) -> alt.StrokeDash:
         scale = alt.Scale(domain=list(range(len(look.series))), range=[list(dash) for dash in look.dashes])
         return alt.StrokeDash("line:O", scale=scale, legend=None)
     key = alt.Legend(symbolType="stroke", symbolStrokeWidth=2, symbolSize=500, columns=len(splits))
-    scale = alt.Scale(domain=list(splits), range=[list(SPLITS[split]) for split in splits])
+    scale = alt.Scale(domain=list(splits), range=[list(_SPLITS[split]) for split in splits])
     return alt.StrokeDash("panel:N", scale=scale, legend=key)
 
 

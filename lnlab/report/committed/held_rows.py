@@ -14,7 +14,7 @@ from lnlab.report.facts import COMMON
 from lnlab.report.registries import FRAME_REGISTRIES
 
 Selection = Mapping[str, Json]
-Section = Mapping[str, Json]
+_Section = Mapping[str, Json]
 WHOLE = ("density", "depth_profile", "heatmap", "law_plot", "size_plot", "small_multiples")
 """Kinds of sections that keep every row of their selection; others thin lines or keep last numbers only."""
 DRAWN = ("lines", "laws", "between", "bins", "inset", "unit", "width", "statistics", "published", "band", *COMMON)
@@ -26,14 +26,14 @@ def of_claim(claim: Claim) -> list[Selection]:
     return [selection for each in (claim, *(claim.get("requires") or ())) for selection in selections(each)]
 
 
-def of_section(section: Section) -> list[Selection]:
+def of_section(section: _Section) -> list[Selection]:
     """The selections that a section draws; none where its kind says in another way what it reads."""
     if isinstance(section.get("quantity"), str) and section["kind"] != "time_to_target":
         return [{"quantity": section["quantity"], **(section.get("where") or {})}]
     return list(selections(section)) if section.get("of") else []
 
 
-def record(claims: Iterable[Claim], sections: Iterable[Section]) -> tuple[Mapping[str, Json], ...]:
+def record(claims: Iterable[Claim], sections: Iterable[_Section]) -> tuple[Mapping[str, Json], ...]:
     """What is written down of the rows that are kept for these claims and sections."""
     found = [{"selection": dict(selection)} for claim in claims for selection in of_claim(claim)]
     found += [{"section": {k: v for k, v in section.items() if k not in COMMON}} for section in sections]
@@ -63,7 +63,7 @@ def _within(inner: Json, outer: Json) -> bool:
     return {canonical(value) for value in listed(inner)} <= {canonical(value) for value in listed(outer)}
 
 
-def drawable(section: Section, kept: Sequence[Mapping[str, Json]]) -> bool:
+def drawable(section: _Section, kept: Sequence[Mapping[str, Json]]) -> bool:
     """Whether the rows of a section are there: those that a section had, or whole selections."""
     if any(_same_rows(section, each["section"]) for each in kept if "section" in each):
         return True
@@ -71,7 +71,7 @@ def drawable(section: Section, kept: Sequence[Mapping[str, Json]]) -> bool:
     return bool(asked) and section["kind"] != "curves" and covered(asked, known(kept))
 
 
-def _same_rows(section: Section, other: Section) -> bool:
+def _same_rows(section: _Section, other: _Section) -> bool:
     """Whether two sections are alike but for how they draw, and the first takes no more than the second."""
     a, b = ({k: v for k, v in _today(each).items() if k not in (*DRAWN, "where")} for each in (section, other))
     return canonical(a) == canonical(b) and narrows(section.get("where") or {}, other.get("where") or {})
@@ -89,7 +89,7 @@ def _word(value: Json) -> str:
     return value if isinstance(value, str) else canonical(value)
 
 
-def _today(section: Section) -> Section:
+def _today(section: _Section) -> _Section:
     """A section with the defaults of today, which an older lnlab may not have written down."""
     try:
         return FRAME_REGISTRIES["section"].resolve({k: v for k, v in section.items() if k not in COMMON})

@@ -19,7 +19,7 @@ TOLD = ("says", "primary", "badge", "source", "published")
 """Fields of a claim that do not decide its verdict."""
 BESIDE = ("seeds", "measure", "quantity")
 """Fields of a verdict that are compared apart, or say only what its numbers are."""
-ROUNDING = 1e-9
+_ROUNDING = 1e-9
 """Numbers that differ by less, relative to their size, are those of another machine."""
 _ = FRAME_REGISTRIES["claim"]  # importing it is what makes the kinds of claims known
 
@@ -42,7 +42,7 @@ class Before:
 
 
 @dataclass(frozen=True)
-class Judged:
+class _Judged:
     """Verdicts of the present claims.
 
     Attributes:
@@ -56,7 +56,7 @@ class Judged:
 
 def judge_again(
     claims: Sequence[Claim], matched: Matched, before: Before, located: Callable[[Problem], Problem]
-) -> Judged:
+) -> _Judged:
     """Judge every claim whose rows are all there; others keep their verdict, or are not testable if they changed.
 
     A verdict that is the one before but for rounding, which differs between machines, is the one before.
@@ -77,7 +77,7 @@ def judge_again(
             verdicts.append(replace(last, **told, measure=last.measure or _measure(claim), quantity=_quantity(claim)))
         else:
             verdicts.append(_untestable(claim, said(asked)))
-    return Judged(tuple(verdicts), tuple(carried))
+    return _Judged(tuple(verdicts), tuple(carried))
 
 
 def _with_rounding_of(last: Verdict | None, verdict: Verdict) -> Verdict:
@@ -122,7 +122,7 @@ def equal(one: Verdict, other: Verdict) -> bool:
 def _equal(a: Json, b: Json) -> bool:
     if not isinstance(a, float) or not isinstance(b, float):
         return bool(a == b)
-    return math.isclose(a, b, rel_tol=ROUNDING, abs_tol=ROUNDING) or (math.isnan(a) and math.isnan(b))
+    return math.isclose(a, b, rel_tol=_ROUNDING, abs_tol=_ROUNDING) or (math.isnan(a) and math.isnan(b))
 
 
 def _unchanged(claim: Claim, results: Results, before: Before) -> bool:

@@ -10,8 +10,8 @@ from lnlab.keys import Json, canonical, digest
 from lnlab.store.plans import axes_of
 from lnlab.tables import Results
 
-Setting = Mapping[str, Json]
-Point = Mapping[str, Json]
+_Setting = Mapping[str, Json]
+_Point = Mapping[str, Json]
 PLANNED = ("run", "trajectory", "steps", "variant", "seed", "setting")
 
 
@@ -32,9 +32,9 @@ class Matched:
 
 def match(
     results: Results,
-    settings: Sequence[tuple[Setting, Point]],
+    settings: Sequence[tuple[_Setting, _Point]],
     seeds: Sequence[int],
-    name: Callable[[Setting], str],
+    name: Callable[[_Setting], str],
 ) -> Matched:
     """Find the run of every setting and seed.
 
@@ -46,7 +46,7 @@ def match(
     """
     known = {name(json.loads(text)): (variant, text) for variant, text in _settings(results)}
     stored = {key: run for *key_, run in results.runs.select("variant", "seed", "run").iter_rows() if (key := (*key_,))}
-    points: dict[str, Point] = {}
+    points: dict[str, _Point] = {}
     planned, absent = [], set()
     for setting, point in settings:
         called = name(setting)

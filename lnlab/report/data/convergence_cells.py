@@ -19,11 +19,11 @@ from lnlab.tables import Results
 
 MARKS = {"agrees": "✓", "differs": "✗", "half": "=", "missing": "–"}
 LETTERS = {True: "C", False: "N", None: "?"}
-WORDS = {True: "converged", False: "not converged", None: "half of them"}
-SAID = {"layer": "LayerNorm", "batch": "BatchNorm", "none": "no norm"}
+_WORDS = {True: "converged", False: "not converged", None: "half of them"}
+_SAID = {"layer": "LayerNorm", "batch": "BatchNorm", "none": "no norm"}
 Place = tuple[str, str, float]
 """A table, a column and a rate."""
-Behind = Mapping[str, tuple[Course, Judged]]
+_Behind = Mapping[str, tuple[Course, Judged]]
 """By run: its loss, and what the rule says of it."""
 
 
@@ -114,7 +114,7 @@ def _order(results: Results, printed: Printed) -> Callable[[Reproduced], tuple[i
     return lambda column: (tables.index(column.printed.table), places.get(column.printed.word, len(places)))
 
 
-def _behind(results: Results, asked: Mapping[str, str]) -> Behind:
+def _behind(results: Results, asked: Mapping[str, str]) -> _Behind:
     rule = convergences.builder(convergences.resolve(asked["rule"]))
     mode = asked.get("statistics")
     every = [c for c in courses(results) if c.split == asked["split"] and mode in (None, c.statistics)]
@@ -122,7 +122,7 @@ def _behind(results: Results, asked: Mapping[str, str]) -> Behind:
     return {run: found for run, found in judged.items() if found[1].why != "short"}
 
 
-def _cells(column: Reproduced, behind: Behind) -> list[Found]:
+def _cells(column: Reproduced, behind: _Behind) -> list[Found]:
     cells, mine = column.printed.cells, majority(column)
     made = []
     for rate in sorted(cells, reverse=True):
@@ -137,17 +137,17 @@ def spoken(cell: Found) -> str:
     """A cell in one sentence, for those who cannot see it."""
     which = f"{cell.table}, {said(cell.word)}, learning rate {plain(cell.rate)}"
     if not cell.judged:
-        return f"{which}: published {WORDS[cell.printed]}, here not run"
+        return f"{which}: published {_WORDS[cell.printed]}, here not run"
     ours = f"here {cell.k} of {cell.n} converged"
-    return f"{which}: published {WORDS[cell.printed]}, {ours}: {cell.state}"
+    return f"{which}: published {_WORDS[cell.printed]}, {ours}: {cell.state}"
 
 
 def told(cell: Found) -> tuple[str, ...]:
     """What is behind a cell, in sentences."""
     if not cell.judged:
-        return (f"Published: {WORDS[cell.printed]}. No run of it has ended here.",)
+        return (f"Published: {_WORDS[cell.printed]}. No run of it has ended here.",)
     low, high = clopper_pearson(cell.k, cell.n)
-    first = f"Published: {WORDS[cell.printed]}. Here {cell.k} of {count(cell.n, 'run')} converged"
+    first = f"Published: {_WORDS[cell.printed]}. Here {cell.k} of {count(cell.n, 'run')} converged"
     first += f" (95 % interval of the share {low:.2f} to {high:.2f}, exact)."
     gone = cell.runs.height - cell.n
     said = [first, f"Median updates to nine tenths of the drop: {number(cell.time)}."]
@@ -158,7 +158,7 @@ def told(cell: Found) -> tuple[str, ...]:
 
 def said(word: str) -> str:
     """A norm as readers call it."""
-    return SAID.get(word, word)
+    return _SAID.get(word, word)
 
 
 def boundaries(columns: Sequence[Reproduced], errors: Mapping[int, float]) -> str:

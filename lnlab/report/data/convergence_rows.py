@@ -10,7 +10,7 @@ from lnlab.report.charts.downsample import thin
 from lnlab.report.data.series import missing
 from lnlab.tables import Results
 
-MOST = 50
+_MOST = 50
 """Places that a line has at most."""
 
 
@@ -22,11 +22,11 @@ def curve(results: Results, quantity: str, split: str) -> pl.DataFrame:
 def thinned(results: Results) -> pl.DataFrame:
     """The training losses in at most ``MOST`` places a run, the extremes among them; the same once thinned."""
     rows = curve(results, "loss", "train").filter(pl.col("value").is_finite()).sort("run", "step")
-    long = pl.len().over("run") > MOST
+    long = pl.len().over("run") > _MOST
     marked = rows.filter(long).with_columns(panel=pl.lit(None, pl.String), series="run")
     if marked.is_empty():
         return rows
-    kept = thin(marked, MOST * marked["run"].n_unique())[0].drop("panel", "series")
+    kept = thin(marked, _MOST * marked["run"].n_unique())[0].drop("panel", "series")
     return pl.concat([rows.filter(~long), kept]).sort("run", "step")
 
 

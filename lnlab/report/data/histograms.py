@@ -22,7 +22,7 @@ STEPS = 24
 """Columns that a panel has at most."""
 LEAST = 1e-3
 """A row at either end of which no panel holds as large a share at any step is not drawn."""
-PLACE = ["panel", "seed", "x"]
+_PLACE = ["panel", "seed", "x"]
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,7 @@ def _columns(rows: pl.DataFrame) -> list[int]:
 
 
 def _total() -> pl.Expr:
-    return pl.col("count").sum().over(PLACE)
+    return pl.col("count").sum().over(_PLACE)
 
 
 def _shares(rows: pl.DataFrame) -> pl.DataFrame:
@@ -120,18 +120,20 @@ def _shares(rows: pl.DataFrame) -> pl.DataFrame:
     large = found.filter(pl.col("value") >= LEAST)["line"]
     inside = found.filter(pl.col("line").is_between(large.min(), large.max())) if len(large) else found
     cells = inside.select("_panel", "panel", "x", "line").unique()
-    grid = cells.join(rows.select(PLACE).unique(), on=["panel", "x"])
-    full = grid.join(found, on=[*PLACE, "line"], how="left").with_columns(pl.col("value").fill_null(0.0))
+    grid = cells.join(rows.select(_PLACE).unique(), on=["panel", "x"])
+    full = grid.join(found, on=[*_PLACE, "line"], how="left").with_columns(pl.col("value").fill_null(0.0))
     named = full.with_columns(series=pl.col("line").cast(pl.String)).sort("_panel", "line", "x", "seed")
     return named.select(pl.col(c).cast(t) for c, t in SEEDS.items())
 
 
 def _medians(rows: pl.DataFrame) -> pl.DataFrame:
     """The median element of each run at each step, within its bin by its logarithm."""
-    ordered = rows.group_by("_panel", *PLACE, "left", "right").agg(pl.col("count").sum()).sort("_panel", *PLACE, "left")
+    ordered = (
+        rows.group_by("_panel", *_PLACE, "left", "right").agg(pl.col("count").sum()).sort("_panel", *_PLACE, "left")
+    )
     found = [
         (*place, median(*(each[c].to_numpy() for c in ("left", "right", "count"))))
-        for place, each in ordered.group_by(PLACE, maintain_order=True)
+        for place, each in ordered.group_by(_PLACE, maintain_order=True)
     ]
     schema = {"panel": pl.String, "seed": pl.Int64, "x": pl.Int64, "value": pl.Float64}
     return pl.DataFrame(found, schema=schema, orient="row")

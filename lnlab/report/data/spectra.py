@@ -86,11 +86,11 @@ def _refuse_two(rows: pl.DataFrame) -> None:
         raise ReportError(Problem("where", f"a run has several spectra of this matrix, {several}", "select one step"))
 
 
-Curve = Callable[[np.ndarray, np.ndarray, float], np.ndarray]
+_Curve = Callable[[np.ndarray, np.ndarray, float], np.ndarray]
 """From nodes, shares and size to the values along x."""
 
 
-def curves(found: Spectra, panel: str | None, x: np.ndarray, curve: Curve) -> pl.DataFrame:
+def curves(found: Spectra, panel: str | None, x: np.ndarray, curve: _Curve) -> pl.DataFrame:
     """A curve a replicate, as ``gather.SEEDS``; without a ``panel`` each series is in its own."""
     parts = []
     for (name, line, replicate), rows in found.rows.group_by("series", "line", "replicate", maintain_order=True):

@@ -21,10 +21,10 @@ from lnlab.tables import Results
 X = Literal["step", "epoch"]
 MOST, LEAST = 50, 8
 """Places that a line has at most; as many it has however many lines there are."""
-ALL = 2_000
+_ALL = 2_000
 """Places that all lines have together at most, and so have all runs that diverged, unless each has ``LEAST``."""
 RUN = {"run": pl.String, **SEEDS}
-RATE = {"series": pl.String, "line": pl.Int32, "x": pl.Float64, "estimate": pl.Float64}
+_RATE = {"series": pl.String, "line": pl.Int32, "x": pl.Float64, "estimate": pl.Float64}
 
 
 @dataclass(frozen=True)
@@ -168,7 +168,7 @@ def _thinned(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _places(lines: int) -> int:
-    return max(LEAST, min(MOST, ALL // max(lines, 1)))
+    return max(LEAST, min(MOST, _ALL // max(lines, 1)))
 
 
 def _thinned_runs(rows: pl.DataFrame) -> pl.DataFrame:
@@ -190,14 +190,14 @@ def _rates(results: Results, labels: pl.DataFrame, x: X) -> tuple[pl.DataFrame, 
     """The learning rate of each series, and the stored rows behind it."""
     curves = results.tables.get("curves")
     if curves is None or curves.is_empty():
-        return pl.DataFrame(schema=RATE), last_rows(results, "learning_rate", labels)
+        return pl.DataFrame(schema=_RATE), last_rows(results, "learning_rate", labels)
     rows = curves.filter(pl.col("quantity") == "learning_rate").join(labels, on="run", maintain_order="left")
     if rows.is_empty():
-        return pl.DataFrame(schema=RATE), rows.select(curves.columns)
+        return pl.DataFrame(schema=_RATE), rows.select(curves.columns)
     panel = _along(results, rows, x).filter(pl.col("value").is_finite()).with_columns(panel=pl.lit(None, pl.String))
     kept = _thinned(panel)
     means = kept.group_by("series", "line", "x").agg(pl.col("value").mean().alias("estimate")).sort("line", "x")
-    return means.select(pl.col(c).cast(t) for c, t in RATE.items()), kept.select(curves.columns)
+    return means.select(pl.col(c).cast(t) for c, t in _RATE.items()), kept.select(curves.columns)
 
 
 def _rows(

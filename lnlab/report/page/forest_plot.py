@@ -19,11 +19,11 @@ from lnlab.report.section import Chart, Section
 from lnlab.report.words.glossary import QUANTITIES
 from lnlab.report.words.wording import quantity
 
-POINTS = {"series": pl.String, "verdict": pl.String} | dict.fromkeys(
+_POINTS = {"series": pl.String, "verdict": pl.String} | dict.fromkeys(
     ("estimate", "low", "high", "from", "to"), pl.Float64
 )
-SEEDS = {"series": pl.String, "seed": pl.Int64, "value": pl.Float64}
-HEADINGS = {"series": "claim", "verdict": "verdict", "estimate": "estimate", "low": "95 % low", "high": "95 % high"}
+_SEEDS = {"series": pl.String, "seed": pl.Int64, "value": pl.Float64}
+_HEADINGS = {"series": "claim", "verdict": "verdict", "estimate": "estimate", "low": "95 % low", "high": "95 % high"}
 WITHOUT_UNIT: Mapping[Measure, str] = {
     "ratio": "ratio",
     "exponent": "exponent",
@@ -97,7 +97,7 @@ def _chart(group: Sequence[Verdict], scale: Scale) -> Chart:
     names = [f"{SYMBOLS.get(v.verdict, '?')} {v.claim}" for v in group]
     rows = [_row(name, v, x) for name, v in zip(names, group, strict=True)]
     seeds = [(name, s, n) for name, v in zip(names, group, strict=True) for s, n in v.seeds.items() if finite(n)]
-    points = pl.DataFrame(rows, schema=POINTS, orient="row")
+    points = pl.DataFrame(rows, schema=_POINTS, orient="row")
     told = "; ".join(f"{v.claim}: {v.verdict}" for v in group)
     caption = (
         f"Claims about {_title(group, scale)}. Dots are seeds, the bar is the 95 % interval with its estimate, the "
@@ -106,8 +106,8 @@ def _chart(group: Sequence[Verdict], scale: Scale) -> Chart:
     return Chart(
         line_charts.forest(names, x),
         points,
-        pl.DataFrame(seeds, schema=SEEDS, orient="row"),
-        HEADINGS,
+        pl.DataFrame(seeds, schema=_SEEDS, orient="row"),
+        _HEADINGS,
         f"Intervals of the claims beside their declared regions. {told}.",
         caption,
         log=x.log,

@@ -28,7 +28,7 @@ _SIZE = re.compile(r'<svg[^>]*? width="(\d+)(?:\.\d+)?" height="(\d+)')
 
 
 @dataclass(frozen=True)
-class Row:
+class _Row:
     """A verdict as the page shows it."""
 
     number: int
@@ -153,8 +153,8 @@ def _hash(text: str) -> str:
     return "sha256-" + base64.b64encode(sha256(text.encode()).digest()).decode()
 
 
-def _row(number: int, verdict: Verdict, facts: ReportFacts) -> Row:
-    return Row(number, verdict, answers.statistic(verdict), _aside(verdict, facts), dots(verdict))
+def _row(number: int, verdict: Verdict, facts: ReportFacts) -> _Row:
+    return _Row(number, verdict, answers.statistic(verdict), _aside(verdict, facts), dots(verdict))
 
 
 def _aside(verdict: Verdict, facts: ReportFacts) -> str:
@@ -166,7 +166,7 @@ def _aside(verdict: Verdict, facts: ReportFacts) -> str:
     return " ".join(f"{s[0].upper()}{s[1:].rstrip('.')}." for s in said if s)
 
 
-def _part(shown: Shown, rows: Mapping[str, Row], *, single: bool) -> dict[str, Any]:
+def _part(shown: Shown, rows: Mapping[str, _Row], *, single: bool) -> dict[str, Any]:
     part, section = shown.part, shown.part.section
     return {
         "number": part.number,

@@ -8,7 +8,7 @@ from lnlab.claims.claim import Verdict
 from lnlab.report.words.wording import number, plain
 
 WIDTH, EDGE = 200.0, 12.0
-ROUNDING = 1e-5
+_ROUNDING = 1e-5
 """Numbers nearer to each other than this are one, up to the rounding of single precision."""
 
 
@@ -39,7 +39,7 @@ def dots(verdict: Verdict) -> Dots | None:
 
     low, high = along(min(every)), along(max(every))
     span = high - low
-    if span <= ROUNDING * (1.0 if log else max(abs(low), abs(high))):  # one number: in the middle
+    if span <= _ROUNDING * (1.0 if log else max(abs(low), abs(high))):  # one number: in the middle
         low, span = low - 0.5, 1.0
 
     def place(value: float) -> float:

@@ -17,7 +17,7 @@ from lnlab.report.words.wording import definition, listing, plain, short, unit
 from lnlab.report.words.wording import quantity as called
 from lnlab.tables import Results
 
-NAMED = 3
+_NAMED = 3
 """Series whose best place a heading has room for."""
 _CALLED = {"lr": "learning rate", "batch_sentences": "batch size"}
 ROW = 0.07
@@ -116,7 +116,7 @@ def _finding(found: Runs, over: str, best: Best) -> str:
     places = {name: place for name in found.names if (place := _best(found, name, best))}
     none = [name for name in found.names if name not in places]
     said = [_told(name, *place, over) for name, place in places.items()]
-    if len(said) > NAMED:
+    if len(said) > _NAMED:
         low, high = (pick(places, key=lambda name: places[name][0]) for pick in (min, max))
         edges = [name for name, (_, _, edge) in places.items() if edge]
         ends = f"the best {_word(over)} goes from {plain(places[low][0])} ({low}) to {plain(places[high][0])} ({high})"
@@ -125,7 +125,7 @@ def _finding(found: Runs, over: str, best: Best) -> str:
         lie = f"{len(edges)} of {len(said)} {'lies' if len(edges) == 1 else 'lie'} on the edge of the grid"
         said = [ends, lie] if edges else [ends]
     if none:
-        who = "" if none == [ALONE] else f" of {listing(none)}" if len(none) <= NAMED else f" of {len(none)} variants"
+        who = "" if none == [ALONE] else f" of {listing(none)}" if len(none) <= _NAMED else f" of {len(none)} variants"
         said.append(f"half of the runs{who} diverged at every {_word(over)}")
     text = "; ".join(said)
     return text[:1].upper() + text[1:]

@@ -20,11 +20,11 @@ from lnlab.report.table import Cell, Grid
 from lnlab.report.words.wording import MINUS, count, interval, plain, short, tight
 from lnlab.tables import Results
 
-FEWEST = 2
+_FEWEST = 2
 """Seeds that an interval needs."""
-SCHEMA = {"candidate": pl.String, "error": pl.Float64, "low": pl.Float64, "high": pl.Float64, "n": pl.Int64}
-SCHEMA |= {"agree": pl.Int64, "cells": pl.Int64, "column": pl.String, "printed": pl.Int64, "here": pl.Float64}
-WORDS = (
+_SCHEMA = {"candidate": pl.String, "error": pl.Float64, "low": pl.Float64, "high": pl.Float64, "n": pl.Int64}
+_SCHEMA |= {"agree": pl.Int64, "cells": pl.Int64, "column": pl.String, "printed": pl.Int64, "here": pl.Float64}
+_WORDS = (
     *("candidate", "mean boundary error in grid steps", "95 % low", "95 % high", "seeds", "cells as published"),
     *("cells", "column", "published boundary", "boundary"),
 )
@@ -120,7 +120,9 @@ def _table(held: Sequence[Held]) -> Table:
     if not all(each.whole for each in held):
         caption += " Those of which fewer columns were run stand last, whatever their distance."
     shown = Grid("", ("candidate", "steps off", "cells", *headings), tuple(_line(each, headings) for each in held))
-    return Table(pl.DataFrame(rows, schema=SCHEMA, orient="row"), dict(zip(SCHEMA, WORDS, strict=True)), caption, shown)
+    return Table(
+        pl.DataFrame(rows, schema=_SCHEMA, orient="row"), dict(zip(_SCHEMA, _WORDS, strict=True)), caption, shown
+    )
 
 
 def _line(held: Held, headings: Sequence[str]) -> tuple[Cell, ...]:
@@ -141,7 +143,7 @@ def _entries(held: Held) -> list[tuple[object, ...]]:
 
 
 def _ends(held: Held) -> tuple[float, float] | tuple[None, None]:
-    if len(held.errors) < FEWEST:
+    if len(held.errors) < _FEWEST:
         return None, None
     found = student(list(held.errors.values()))
     return found.low, found.high

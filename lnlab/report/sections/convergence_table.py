@@ -32,10 +32,10 @@ from lnlab.report.words.wording import listing, plain
 from lnlab.tables import Results
 
 STYLES = {"agrees": "supported", "differs": "contradicted", "half": "undecided", "missing": "not"}
-SHARE = {"low": pl.Float64, "high": pl.Float64}
-SCHEMA = {"table": pl.String, "rate": pl.Float64, "column": pl.String, "published": pl.String, "here": pl.String}
-SCHEMA |= {"k": pl.Int64, "n": pl.Int64, **SHARE, "agreement": pl.String, "time": pl.Float64, "others": pl.String}
-WORDS = (
+_SHARE = {"low": pl.Float64, "high": pl.Float64}
+_SCHEMA = {"table": pl.String, "rate": pl.Float64, "column": pl.String, "published": pl.String, "here": pl.String}
+_SCHEMA |= {"k": pl.Int64, "n": pl.Int64, **_SHARE, "agreement": pl.String, "time": pl.Float64, "others": pl.String}
+_WORDS = (
     *("table", "learning rate", "column", "published", "here", "converged", "runs", "95 % low", "95 % high"),
     *("agreement", "median updates to nine tenths of the drop", "others"),
 )
@@ -150,7 +150,7 @@ def _table(found: Sequence[Found], matrix: Matrix) -> Table:
     caption += "(✓ they do, ✗ they do not, = half of the seeds, – not run). C converged, N did not."
     shown = Grid("", _headings(found), tuple(_lines_of(found)), view=matrix)
     return Table(
-        pl.DataFrame(entries, schema=SCHEMA, orient="row"), dict(zip(SCHEMA, WORDS, strict=True)), caption, shown
+        pl.DataFrame(entries, schema=_SCHEMA, orient="row"), dict(zip(_SCHEMA, _WORDS, strict=True)), caption, shown
     )
 
 

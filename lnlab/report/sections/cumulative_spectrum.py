@@ -18,7 +18,7 @@ from lnlab.tables import Results
 
 DECADES, POINTS = 4, 160
 """Below so many decades under the largest eigenvalue float32 is near its noise; and places on the axis."""
-FEWEST = 0.1
+_FEWEST = 0.1
 SIDES = ("positive, above x", "negative, below −x")
 
 
@@ -56,10 +56,10 @@ def _chart(found: Spectra, name: str, band: Band, finding: str) -> Chart:
     radius = float(found.rows["node"].abs().max() or 1.0)  # type: ignore[arg-type]
     x = np.geomspace(radius * 10.0**-DECADES, radius * 1.02, POINTS)
     seeds = pl.concat([curves(found, side, x, _beyond(x, sign)) for side, sign in zip(SIDES, (1, -1), strict=True)])
-    points = ranges(seeds, FEWEST)
+    points = ranges(seeds, _FEWEST)
     top = max(points.select(pl.max_horizontal("estimate", "high")).to_series().drop_nulls().to_list())
     across = logarithmic(f"x, in {in_unit(LOSS)} (log scale)", [x[0], x[-1]])
-    up = logarithmic("eigenvalues beyond x (log scale)", [FEWEST, top])
+    up = logarithmic("eigenvalues beyond x (log scale)", [_FEWEST, top])
     numbers = {"estimate": "eigenvalues", "low": "lowest", "high": "highest", "n": "curves"}
     return Chart(
         line_charts.densities(SIDES, across, up, theme.look(found.names, found.families)),

@@ -20,11 +20,11 @@ from lnlab.report.words.wording import quantity as called
 from lnlab.report.words.wording import unit as titled
 from lnlab.tables import Results
 
-NAMED = 3
+_NAMED = 3
 """Series whose ends a heading has room for."""
 LOSSES = ("loss", "nll")
 """What the entropy of the words is a level of."""
-ROOM = 0.5
+_ROOM = 0.5
 """How much higher and lower than its lines the axis may go for their bands, as a share of their span."""
 FREQUENCIES = "no better than frequencies alone"
 UPDATES: Mapping[X, str] = {"step": "updates", "epoch": "epochs"}
@@ -131,7 +131,7 @@ def _vertical(found: Courses, title: str, between: tuple[float, float] | None, *
     low, high = min(lines), max(lines)
     if log:
         return logarithmic(title, lines)
-    room = ROOM * (high - low)
+    room = _ROOM * (high - low)
     bands = [v for c in ("low", "high") for v in found.points[c].drop_nulls()]
     return linear(title, [*lines, *(min(max(v, low - room), high + room) for v in bands)])
 
@@ -197,7 +197,7 @@ def _finding(found: Courses, quantity: str) -> str:
     ends = dict(last.select("series", "estimate").iter_rows())
     of = {name: "" if name == ALONE else f" of {name}" for name in found.names}
     lost = [f"{k} of {count(n, 'run')}{of[name]} diverged" for name, (k, n) in found.lost.items() if k]
-    if len(lost) > NAMED:
+    if len(lost) > _NAMED:
         lost = [_counted(found)]
     what = " ".join(filter(None, ("The", "training" if split == "train" else split, called(quantity))))
     said = [f"{what} {_told(ends)}"] if ends else []
@@ -207,7 +207,7 @@ def _finding(found: Courses, quantity: str) -> str:
 def _told(ends: Mapping[str, float]) -> str:
     if list(ends) == [ALONE]:
         return f"ends at {short(ends[ALONE])}"
-    if len(ends) <= NAMED:
+    if len(ends) <= _NAMED:
         return f"ends at {listing(f'{short(end)} in {name}' for name, end in ends.items())}"
     low, high = min(ends, key=lambda name: ends[name]), max(ends, key=lambda name: ends[name])
     least, most = (

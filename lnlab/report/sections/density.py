@@ -22,12 +22,12 @@ from lnlab.report.words.wording import count, definition, listing, short, unit
 from lnlab.report.words.wording import quantity as called
 from lnlab.tables import Results
 
-ENDS = (0.05, 0.95)
+_ENDS = (0.05, 0.95)
 """Between these quantiles lie nine tenths of the values."""
 
 
 @dataclass(frozen=True)
-class Pooled:
+class _Pooled:
     """All values of each line.
 
     Attributes:
@@ -73,7 +73,7 @@ def density(
     return Section(finding, (_chart(pooled, made, quantity, finding),), (), gone, kept)
 
 
-def _pooled(results: Results, rows: pl.DataFrame, selection: dict[str, Json], panels: str | None) -> Pooled:
+def _pooled(results: Results, rows: pl.DataFrame, selection: dict[str, Json], panels: str | None) -> _Pooled:
     names, families, labels = named(results, runs_with(results, selection), panels or "")
     said = {} if panels is None else values_at(results, rows, panels)
     panel = pl.lit(None) if panels is None else pl.col(panels).replace_strict(said, default=None)
@@ -81,10 +81,10 @@ def _pooled(results: Results, rows: pl.DataFrame, selection: dict[str, Json], pa
     joined = finite.join(labels, on="run", how="left", maintain_order="left")
     values = joined.select("panel", "series", "line", "seed", "value")
     shown = tuple(said.values()) if len(said) > 1 else ()
-    return Pooled(values, shown, names, families, rows.height - finite.height)
+    return _Pooled(values, shown, names, families, rows.height - finite.height)
 
 
-def _chart(pooled: Pooled, bins: Bins, quantity: str, finding: str) -> Chart:
+def _chart(pooled: _Pooled, bins: Bins, quantity: str, finding: str) -> Chart:
     seeds = pl.concat([_of_seed(bins, *group) for group in _groups(pooled, "panel", "series", "line", "seed")])
     found = points(seeds, log=False)
     per = "decade" if bins.log else "unit"
@@ -103,7 +103,7 @@ def _chart(pooled: Pooled, bins: Bins, quantity: str, finding: str) -> Chart:
     )
 
 
-def _groups(pooled: Pooled, *by: str) -> Iterator[tuple[tuple[Any, ...], np.ndarray]]:
+def _groups(pooled: _Pooled, *by: str) -> Iterator[tuple[tuple[Any, ...], np.ndarray]]:
     """The values of each group, in the order of panels and lines."""
     every = pooled.values.group_by(*by, maintain_order=True).agg("value").rows()
     order = {panel: place for place, panel in enumerate(pooled.panels)}
@@ -131,7 +131,7 @@ def _upward(title: str, found: pl.DataFrame) -> Axis:
     return replace(axis, domain=(0.0, axis.domain[1]), ticks=tuple(t for t in axis.ticks if t >= 0))
 
 
-def _caption(pooled: Pooled, bins: Bins, quantity: str, n: str) -> str:
+def _caption(pooled: _Pooled, bins: Bins, quantity: str, n: str) -> str:
     width = f"{short(bins.width)} {'decades' if bins.log else 'wide'}"
     lines = "Lines are means over seeds of the share of the values in a bin, over its width"
     band = (
@@ -147,7 +147,7 @@ def _caption(pooled: Pooled, bins: Bins, quantity: str, n: str) -> str:
     return " ".join(said)
 
 
-def _outside(pooled: Pooled) -> list[str]:
+def _outside(pooled: _Pooled) -> list[str]:
     """How many values of each line are not positive."""
     found = []
     for place, values in _groups(pooled, "panel", "series", "line"):
@@ -158,11 +158,11 @@ def _outside(pooled: Pooled) -> list[str]:
     return found
 
 
-def _finding(pooled: Pooled, quantity: str) -> str:
+def _finding(pooled: _Pooled, quantity: str) -> str:
     """Where nine tenths of each line's values lie."""
     said: dict[str | None, list[str]] = {}
     for (panel, series, _), values in _groups(pooled, "panel", "series", "line"):
-        low, high = np.quantile(values, ENDS)
+        low, high = np.quantile(values, _ENDS)
         where = "" if series == ALONE else f" in {series}"
         said.setdefault(panel, []).append(f"from {short(low)} to {short(high)}{where}")
     told = "; ".join(f"{f'({panel}) ' if pooled.panels else ''}{listing(each)}" for panel, each in said.items())

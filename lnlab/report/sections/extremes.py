@@ -22,21 +22,21 @@ from lnlab.report.words.wording import interval, listing, short, tight
 from lnlab.report.words.wording import quantity as called
 from lnlab.tables import Results
 
-ENDS: Mapping[str, str] = {"largest_eigenvalue": "largest_residual", "smallest_eigenvalue": "smallest_residual"}
+_ENDS: Mapping[str, str] = {"largest_eigenvalue": "largest_residual", "smallest_eigenvalue": "smallest_residual"}
 """The ends, and what their residuals are called."""
 MEANS = ("curvature_trace", "frobenius_norm", "negative_mass")
 """What is a mean over start vectors, and so has a standard error."""
 COUNTED = ("outliers", "bulk_radius")
 SEEDS, RESIDUAL, DRAWS, PARTS = "seeds", "residual", "vectors\u00a0±", "batches\u00a0±"
-SCHEMA: dict[str, Any] = dict.fromkeys(("variant", "matrix", "number", "statistic"), pl.String)
-SCHEMA |= {"estimate": pl.Float64, "low": pl.Float64, "high": pl.Float64, "n": pl.Int64}
-HEADINGS = dict(
-    zip(SCHEMA, ("variant", "matrix", "number", "statistic", "value", "95 % low", "95 % high", "n"), strict=True)
+_SCHEMA: dict[str, Any] = dict.fromkeys(("variant", "matrix", "number", "statistic"), pl.String)
+_SCHEMA |= {"estimate": pl.Float64, "low": pl.Float64, "high": pl.Float64, "n": pl.Int64}
+_HEADINGS = dict(
+    zip(_SCHEMA, ("variant", "matrix", "number", "statistic", "value", "95 % low", "95 % high", "n"), strict=True)
 )
 
 
 @dataclass(frozen=True)
-class Entry:
+class _Entry:
     """One number of one matrix in one arm: a mean over seeds with its interval, or a spread."""
 
     variant: str
@@ -88,7 +88,7 @@ def extremes(
     return Section(_finding(entries), (), tables, missing(runs), kept)
 
 
-def _arm(name: str, results: Results, labels: pl.DataFrame) -> Iterator[Entry]:
+def _arm(name: str, results: Results, labels: pl.DataFrame) -> Iterator[_Entry]:
     """Every entry of one arm, matrix by matrix."""
     mine = pl.col("run").is_in(labels.filter(pl.col("series") == name)["run"].implode())
     every, dealt = whole(results).filter(mine), parts(results).filter(mine)
@@ -96,25 +96,25 @@ def _arm(name: str, results: Results, labels: pl.DataFrame) -> Iterator[Entry]:
     for (operator, scope), rows in every.group_by("operator", "scope", maintain_order=True):
         about = (name, matrix(str(operator), str(scope)))
         same = (pl.col("operator") == operator) & (pl.col("scope") == scope)
-        found = {word: number(rows, word)["value"] for word in (*ENDS, *MEANS)}
+        found = {word: number(rows, word)["value"] for word in (*_ENDS, *MEANS)}
         found |= {word: each.filter(same)["value"] for word, each in alone.items()}
         yield from (_over_seeds(*about, word, values) for word, values in found.items() if values.count())
-        for end, residual in ENDS.items():
+        for end, residual in _ENDS.items():
             if (values := number(rows, residual)["value"]).count():
-                yield Entry(*about, end, RESIDUAL, float(values.max()), None, None, values.count())  # type: ignore[arg-type]
+                yield _Entry(*about, end, RESIDUAL, float(values.max()), None, None, values.count())  # type: ignore[arg-type]
         yield from _spreads(about, MEANS, rows, "draw", DRAWS)
-        yield from _spreads(about, (*ENDS, *MEANS), dealt.filter(same), "part", PARTS)
+        yield from _spreads(about, (*_ENDS, *MEANS), dealt.filter(same), "part", PARTS)
 
 
-def _over_seeds(variant: str, of: str, word: str, values: pl.Series) -> Entry:
+def _over_seeds(variant: str, of: str, word: str, values: pl.Series) -> _Entry:
     found = student(values.drop_nulls().to_list())
     low, high = (found.low, found.high) if found.n > 1 else (None, None)
-    return Entry(variant, of, word, SEEDS, found.estimate, low, high, found.n)
+    return _Entry(variant, of, word, SEEDS, found.estimate, low, high, found.n)
 
 
 def _spreads(
     about: tuple[str, str], words: Sequence[str], rows: pl.DataFrame, over: str, statistic: str
-) -> Iterator[Entry]:
+) -> Iterator[_Entry]:
     """Root mean squares over seeds: of the standard error over draws, or the standard deviation over parts."""
     by = [column for column in AT if over == "draw" or column != "measurement"]
     for word in words if not rows.is_empty() else ():
@@ -123,13 +123,13 @@ def _spreads(
         if each.height:
             variance = each["value"] / each["n"] if over == "draw" else each["value"]
             size = math.sqrt(max(0.0, float(variance.mean())))  # type: ignore[arg-type]
-            yield Entry(*about, word, statistic, size, None, None, int(each["n"].max()))  # type: ignore[arg-type]
+            yield _Entry(*about, word, statistic, size, None, None, int(each["n"].max()))  # type: ignore[arg-type]
 
 
-def _table(entries: Sequence[Entry], *, first: bool) -> Table:
+def _table(entries: Sequence[_Entry], *, first: bool) -> Table:
     """Of one matrix."""
     told = {(e.variant, e.statistic, e.number): e.text for e in entries}
-    columns = [word for word in (*ENDS, *MEANS, *COUNTED) if any(e.number == word for e in entries)]
+    columns = [word for word in (*_ENDS, *MEANS, *COUNTED) if any(e.number == word for e in entries)]
     lines: list[tuple[Cell, ...]] = []
     for variant in dict.fromkeys(e.variant for e in entries):
         head = variant
@@ -138,12 +138,12 @@ def _table(entries: Sequence[Entry], *, first: bool) -> Table:
             if any(texts):
                 lines.append(((head, False), (statistic, False), *((text or "–", True) for text in texts)))
                 head = ""
-    rows = pl.DataFrame([tuple(vars(e).values()) for e in entries], schema=SCHEMA, orient="row")
+    rows = pl.DataFrame([tuple(vars(e).values()) for e in entries], schema=_SCHEMA, orient="row")
     shown = Grid("", ("", "", *map(called, columns)), tuple(lines))
-    return Table(rows, HEADINGS, _caption(entries) if first else f"{entries[0].matrix}, in the same way.", shown)
+    return Table(rows, _HEADINGS, _caption(entries) if first else f"{entries[0].matrix}, in the same way.", shown)
 
 
-def _caption(entries: Sequence[Entry]) -> str:
+def _caption(entries: Sequence[_Entry]) -> str:
     by = {
         statistic: max((e.n for e in entries if e.statistic == statistic), default=0)
         for statistic in (SEEDS, DRAWS, PARTS)
@@ -169,7 +169,7 @@ def _caption(entries: Sequence[Entry]) -> str:
     return " ".join(said)
 
 
-def _finding(entries: Sequence[Entry]) -> str:
+def _finding(entries: Sequence[_Entry]) -> str:
     """The largest eigenvalue of the first matrix in each arm, and how far the ends may be off."""
     first = entries[0].matrix
     tops = [e for e in entries if (e.matrix, e.number, e.statistic) == (first, "largest_eigenvalue", SEEDS)]

@@ -19,7 +19,7 @@ from lnlab.report.words.wording import count, definition, listing, short, times,
 from lnlab.report.words.wording import quantity as called
 from lnlab.tables import Results
 
-NAMED = 4
+_NAMED = 4
 """Variants whose medians a heading has room for."""
 
 
@@ -104,7 +104,7 @@ def _finding(found: Strata, quantity: str) -> str:
     said = {name: _change(found.medians.filter(pl.col("panel") == name), steps[0], steps[-1]) for name in found.panels}
     span = f"From update {steps[0]} to update {steps[-1]}" if len(steps) > 1 else f"After {count(steps[0], 'update')}"
     what = f"{span}, the median {called(quantity)}"
-    if len(said) > NAMED:
+    if len(said) > _NAMED:
         verbs = Counter(" ".join(told.split(" ")[: 2 if told.startswith("stays") else 1]) for told in said.values())
         return f"{what} {listing(f'{verb} in {k} of {len(said)} variants' for verb, k in verbs.items())}"
     return f"{what} {listing(told if name == ALONE else f'{told} in {name}' for name, told in said.items())}"

@@ -20,10 +20,10 @@ from lnlab.report.words.wording import definition, listing, unit
 from lnlab.report.words.wording import quantity as called
 from lnlab.tables import Results
 
-Word = Literal["linear", "logarithmic", "exponential"]
-LEAST = 4
+_Word = Literal["linear", "logarithmic", "exponential"]
+_LEAST = 4
 """Sizes that are needed to leave one out."""
-STEPS = 60
+_STEPS = 60
 """Pieces of a drawn curve."""
 
 
@@ -34,7 +34,7 @@ def law_plot(
     quantity: str,
     where: dict[str, Json] | None = None,
     over: str = "model.sublayers",
-    laws: list[Word] | None = None,
+    laws: list[_Word] | None = None,
     scale: Literal["linear", "log"] = "linear",
 ) -> Section:
     """``a + b x and a + b log x`` beside the quantity at x: and by how much each misses what it has not seen.
@@ -53,7 +53,7 @@ def law_plot(
     return Section(finding, (chart,), (), found.missing, found.rows)
 
 
-def _chart(found: Gathered, quantity: str, over: str, words: Sequence[Word], finding: str, *, log: bool) -> Chart:
+def _chart(found: Gathered, quantity: str, over: str, words: Sequence[_Word], finding: str, *, log: bool) -> Chart:
     across = levels(f"{size(over).axis}{' (log scale)' if log else ''}", found.points["x"], log=log)
     drawn = [row for name in found.names for word in words for row in _curve(found, name, word, log=log)]
     ends = [v for c in ("estimate", "low", "high") for v in found.points[c].drop_nulls() if math.isfinite(v)]
@@ -78,33 +78,33 @@ def _complete(found: Gathered, name: str) -> tuple[np.ndarray, np.ndarray]:
     return x.to_numpy(), whole["value"].to_numpy().reshape(-1, len(x))
 
 
-def _curve(found: Gathered, name: str, word: Word, *, log: bool) -> list[dict[str, Json]]:
+def _curve(found: Gathered, name: str, word: _Word, *, log: bool) -> list[dict[str, Json]]:
     """The law as fitted to the geometric means over seeds; nothing where there are too few sizes."""
     x, matrix = _complete(found, name)
-    if x.size < LEAST or not len(matrix):
+    if x.size < _LEAST or not len(matrix):
         return []
-    at = np.geomspace(x[0], x[-1], STEPS + 1) if log else np.linspace(x[0], x[-1], STEPS + 1)
+    at = np.geomspace(x[0], x[-1], _STEPS + 1) if log else np.linspace(x[0], x[-1], _STEPS + 1)
     values = np.exp(predicted(Law(word), x, np.log(matrix).mean(0), at))
     return [{"series": name, "law": word, "x": float(a), "y": float(v)} for a, v in zip(at, values, strict=True)]
 
 
-def misses(found: Gathered, name: str, words: Sequence[Word]) -> dict[Word, float]:
+def _misses(found: Gathered, name: str, words: Sequence[_Word]) -> dict[_Word, float]:
     """By law the median relative error at left-out sizes, over sizes and seeds; empty where there are too few sizes."""
     x, matrix = _complete(found, name)
-    if x.size < LEAST or not len(matrix):
+    if x.size < _LEAST or not len(matrix):
         return {}
     return {word: float(np.median(np.abs(np.expm1(left_out_errors(Law(word), x, matrix))))) for word in words}
 
 
-def _finding(found: Gathered, quantity: str, over: str, words: Sequence[Word]) -> str:
+def _finding(found: Gathered, quantity: str, over: str, words: Sequence[_Word]) -> str:
     said = []
     for name in found.names:
         who = f"the {called(quantity)}" if name == ALONE else name
-        said.append(f"{who} {_said(misses(found, name, words))}")
+        said.append(f"{who} {_said(_misses(found, name, words))}")
     return f"With {size(over).said}, {'; '.join(said)}"
 
 
-def _said(missed: Mapping[Word, float]) -> str:
+def _said(missed: Mapping[_Word, float]) -> str:
     """Which law comes nearest, and by how much each misses a size that is left out."""
     if not missed:
         return "has too few sizes for a law"
@@ -116,7 +116,7 @@ def _said(missed: Mapping[Word, float]) -> str:
     return f"is {best}: a size left out is missed by {missed[best]:.0%}{rest}".replace("%", " %")
 
 
-def _caption(found: Gathered, quantity: str, over: str, words: Sequence[Word]) -> str:
+def _caption(found: Gathered, quantity: str, over: str, words: Sequence[_Word]) -> str:
     n = replicates(found.points)
     bars = f"bars are 95 % Student intervals taken on the logarithmic scale ({n})"
     bars = bars if found.points["low"].count() else "one seed, no bars"

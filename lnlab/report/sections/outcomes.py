@@ -18,7 +18,7 @@ from lnlab.tables import Results
 
 LEARNED, TRAINS = "learned_fraction", 0.9
 """A run that has learned more than this share of what can be learned has trained."""
-NUMBERS = ("final_nll", "best_nll_of_run", "sum_learning_rate")
+_NUMBERS = ("final_nll", "best_nll_of_run", "sum_learning_rate")
 DIVERGED = "diverged"
 SCHEMA = {"variant": pl.String, "what": pl.String, "estimate": pl.Float64, "low": pl.Float64, "high": pl.Float64}
 SCHEMA |= {"n": pl.Int64}
@@ -36,7 +36,7 @@ def outcomes(results: Results, *, where: dict[str, Json] | None = None, numbers:
     """
     runs, names = arms(results, where or {})
     selection = where or {}
-    asked = [q for q in (LEARNED, *(numbers or NUMBERS)) if known(results, q) and measurable(results, selection, q)]
+    asked = [q for q in (LEARNED, *(numbers or _NUMBERS)) if known(results, q) and measurable(results, selection, q)]
     found = {quantity: last_of(results, runs, quantity, selection) for quantity in dict.fromkeys(asked)}
     values = {quantity: each for quantity, (each, _) in found.items()}
     every = [arm(name, runs.filter(pl.col("series") == name), values) for name in names]

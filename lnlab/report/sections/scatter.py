@@ -20,8 +20,8 @@ from lnlab.report.words.wording import definition, interval, listing, plain, pow
 from lnlab.report.words.wording import quantity as called
 from lnlab.tables import Results
 
-PLACE = ["panel", "series", "line", "along"]
-LEAST = 3
+_PLACE = ["panel", "series", "line", "along"]
+_LEAST = 3
 """Places that a seed needs for an exponent."""
 
 
@@ -76,7 +76,7 @@ def paired(across: Gathered, up: Gathered) -> pl.DataFrame:
     ours = up.seeds.rename({"x": "along"})
     others = across.seeds.select("panel", "series", "line", "seed", along="x", x="value")
     joined = ours.join(others, on=key, nulls_equal=True, maintain_order="left")
-    return joined.select(*PLACE, "x", "seed", "value")
+    return joined.select(*_PLACE, "x", "seed", "value")
 
 
 def means(seeds: pl.DataFrame) -> pl.DataFrame:
@@ -86,8 +86,8 @@ def means(seeds: pl.DataFrame) -> pl.DataFrame:
         for value in ("value", "x")
     )
     others = across.select("panel", "series", "line", along="x", x="estimate")
-    both = ups.rename({"x": "along"}).join(others, on=PLACE, nulls_equal=True)
-    return both.select(*PLACE, "x", "estimate", "low", "high", "n").sort("line", "along")
+    both = ups.rename({"x": "along"}).join(others, on=_PLACE, nulls_equal=True)
+    return both.select(*_PLACE, "x", "estimate", "low", "high", "n").sort("line", "along")
 
 
 def _chart(
@@ -140,7 +140,9 @@ def _finding(seeds: pl.DataFrame, names: Sequence[str], x: str, y: str) -> str:
     """The fitted exponent of each series: least squares within each seed, then over seeds."""
     said = []
     for name in names:
-        slopes = log_slopes(seeds.filter(pl.col("series") == name), ["seed"], "x", "value", LEAST)["slope"].drop_nulls()
+        slopes = log_slopes(seeds.filter(pl.col("series") == name), ["seed"], "x", "value", _LEAST)[
+            "slope"
+        ].drop_nulls()
         found = student(slopes.to_numpy()) if len(slopes) else None
         many = found is not None and found.n > 1
         told = interval(found.estimate, *((found.low, found.high) if many else (None, None))) if found else "none"

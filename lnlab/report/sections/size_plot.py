@@ -21,9 +21,9 @@ from lnlab.report.words.wording import definition, interval, listing, plain, pow
 from lnlab.report.words.wording import quantity as called
 from lnlab.tables import Results
 
-Law = float | Literal["x_sqrt_ln_x"]
+_Law = float | Literal["x_sqrt_ln_x"]
 """An exponent, or x √(ln x), the form of a known bound in the width (Xiong et al., 2020, Theorem 1)."""
-MOST = 4
+_MOST = 4
 """Series whose exponents a heading has room for."""
 
 
@@ -34,7 +34,7 @@ def size_plot(
     quantity: str,
     where: dict[str, Json] | None = None,
     over: str = "model.layers",
-    laws: list[Law] | None = None,
+    laws: list[_Law] | None = None,
 ) -> Section:
     """``log(quantity) against log(size)``: seeds, geometric means, 95 % Student intervals and the laws ``size^b``.
 
@@ -49,7 +49,7 @@ def size_plot(
     return Section(finding, (chart,), (), found.missing, found.rows)
 
 
-def _chart(found: Gathered, quantity: str, over: Size, laws: Sequence[Law], finding: str) -> Chart:
+def _chart(found: Gathered, quantity: str, over: Size, laws: Sequence[_Law], finding: str) -> Chart:
     drawn = [row for name in found.names for law in laws for row in _law(found, name, law, over.letter)]
     ends = [v for c in ("low", "high") for v in found.points[c].drop_nulls() if 0 < v < math.inf]
     y = logarithmic(f"{unit(quantity)} (log scale)", [*found.seeds["value"], *ends, *(row["y"] for row in drawn)])
@@ -66,7 +66,7 @@ def _chart(found: Gathered, quantity: str, over: Size, laws: Sequence[Law], find
     )
 
 
-def _law(found: Gathered, name: str, law: Law, letter: str) -> list[dict[str, Json]]:
+def _law(found: Gathered, name: str, law: _Law, letter: str) -> list[dict[str, Json]]:
     """``y = anchor · f(x)/f(x₀)``, through the estimate at the smallest size."""
     line = found.points.filter(pl.col("series") == name).sort("x")
     label, xs, ys = _called(law, letter), line["x"].to_list(), line["estimate"].to_list()
@@ -82,18 +82,18 @@ def _law(found: Gathered, name: str, law: Law, letter: str) -> list[dict[str, Js
     ]
 
 
-def _growth(law: Law, x: float, start: float) -> float:
+def _growth(law: _Law, x: float, start: float) -> float:
     """``f(x) / f(x₀)``."""
     if isinstance(law, str):
         return x / start * math.sqrt(math.log(x) / math.log(start))
     return float((x / start) ** law)
 
 
-def _called(law: Law, letter: str) -> str:
+def _called(law: _Law, letter: str) -> str:
     return f"{letter}√ln {letter}" if isinstance(law, str) else power(letter, law)
 
 
-def _caption(found: Gathered, quantity: str, size: str, laws: Sequence[Law]) -> str:
+def _caption(found: Gathered, quantity: str, size: str, laws: Sequence[_Law]) -> str:
     n = replicates(found.points)
     bars = (
         f"bars are 95 % Student intervals on the logarithmic scale ({n})" if found.points["low"].count() else "no bars"
@@ -104,7 +104,7 @@ def _caption(found: Gathered, quantity: str, size: str, laws: Sequence[Law]) -> 
     return f"{definition(quantity)} against {size}. {marks}{dashed}"
 
 
-def _said(law: Law, size: str) -> str:
+def _said(law: _Law, size: str) -> str:
     if isinstance(law, str):
         return f"{size} times the root of its logarithm"
     return "a constant" if law == 0 else f"{size} to the power {plain(law)}"
@@ -113,7 +113,7 @@ def _said(law: Law, size: str) -> str:
 def _finding(found: Gathered, quantity: str, size: str) -> str:
     """The fitted exponent of each series: least squares within each seed, then over seeds."""
     slopes = {name: exponents(found.seeds.filter(pl.col("series") == name)) for name in found.names}
-    if len(slopes) > MOST and all(slopes.values()):
+    if len(slopes) > _MOST and all(slopes.values()):
         return f"With {size}, {_range({name: fmean(each) for name, each in slopes.items()})}"
     said = [f"{f'the {called(quantity)}' if n == ALONE else n} {_law_of(each)}" for n, each in slopes.items()]
     return f"With {size}, {'; '.join(said)}"

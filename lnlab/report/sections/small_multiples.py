@@ -19,10 +19,10 @@ from lnlab.report.words.wording import definition, interval, listing, short, tig
 from lnlab.report.words.wording import quantity as called
 from lnlab.tables import Results
 
-NEAR = 2.0
+_NEAR = 2.0
 """A line whose ends differ by no more than this factor stays near itself."""
-ENDS = {"panel": pl.String, "line": pl.String, "estimate": pl.Float64, "low": pl.Float64, "high": pl.Float64}
-ENDS |= {"n": pl.Int64, "seeds": pl.Int64, "note": pl.String}
+_ENDS = {"panel": pl.String, "line": pl.String, "estimate": pl.Float64, "low": pl.Float64, "high": pl.Float64}
+_ENDS |= {"n": pl.Int64, "seeds": pl.Int64, "note": pl.String}
 
 
 @sections.register("small_multiples")
@@ -136,7 +136,7 @@ def _table(found: Multiples, quantity: str, words: tuple[str, str, str]) -> Tabl
         ((name, False), *(_cell(found.ends.get((name, each))) for each in found.lines)) for name in found.panels
     )
     shown = Grid("", (panel, *found.lines), body)
-    return Table(pl.DataFrame(entries, schema=ENDS, orient="row"), headings, caption, shown)
+    return Table(pl.DataFrame(entries, schema=_ENDS, orient="row"), headings, caption, shown)
 
 
 def _numbers(end: End) -> tuple[float | None, float | None, float | None, int]:
@@ -162,9 +162,9 @@ def _finding(found: Multiples, quantity: str, place: str, panel: str) -> str:
     last = {name: end for name in found.panels if (end := found.ends.get((name, found.lines[-1])))}
     ratios = {name: end.ratio.estimate for name, end in last.items() if end.ratio is not None}
     said = _extremes(ratios, place)
-    near = [name for name, ratio in ratios.items() if max(ratio, 1 / ratio) <= NEAR]
+    near = [name for name, ratio in ratios.items() if max(ratio, 1 / ratio) <= _NEAR]
     if ratios:
-        said.append(f"it stays within a factor of {short(NEAR)} in {len(near)} of {len(last)} {panel}s")
+        said.append(f"it stays within a factor of {short(_NEAR)} in {len(near)} of {len(last)} {panel}s")
     for why in dict.fromkeys(end.why for end in last.values() if end.why):
         said.append(f"{why} in {listing(name for name, end in last.items() if end.why == why)}")
     return f"With {found.lines[-1]}, the {called(quantity)} {'; '.join(said)}"

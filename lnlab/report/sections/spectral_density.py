@@ -24,7 +24,7 @@ from lnlab.tables import Results
 
 FINEST = 400
 """Kernels that lie side by side on the axis at most: a finer one would be lost on the page."""
-FEWEST = 0.1
+_FEWEST = 0.1
 """Of the height of a single eigenvalue, what is the least that is drawn."""
 
 
@@ -74,7 +74,7 @@ def _chart(found: Spectra, sigma: float, name: str, band: Band) -> Chart:
     grid = np.linspace(left, right, min(1200, max(200, math.ceil(1.5 * (right - left) / sigma))))
     seeds = curves(found, None, grid, lambda nodes, shares, _: on_grid(grid, nodes, shares, sigma))
     largest = found.rows["size"].max()
-    floor = FEWEST / (float(largest or 1) * sigma * math.sqrt(2 * math.pi))  # type: ignore[arg-type]
+    floor = _FEWEST / (float(largest or 1) * sigma * math.sqrt(2 * math.pi))  # type: ignore[arg-type]
     points = ranges(seeds, floor)
     top = max(points.select(pl.max_horizontal("estimate", "high")).to_series().drop_nulls().to_list())
     marks, told = _marks(found)

@@ -16,15 +16,15 @@ from lnlab.report.words.wording import count, definition, interval, listing, pla
 from lnlab.report.words.wording import quantity as called
 from lnlab.tables import Results
 
-SAID: Mapping[Statistic, tuple[str, str]] = {
+_SAID: Mapping[Statistic, tuple[str, str]] = {
     "mean": ("mean", "Student"),
     "geometric_mean": ("geometric mean", "Student on the logarithmic scale"),
     "median": ("median", "between two order statistics"),
 }
 """What a statistic is called, and which interval it has."""
 PUBLISHED = "published"
-NUMBERS = {"estimate": pl.Float64, "low": pl.Float64, "high": pl.Float64, "n": pl.Int64}
-SCHEMA = {"row": pl.String, "column": pl.String, "statistic": pl.String, **NUMBERS}
+_NUMBERS = {"estimate": pl.Float64, "low": pl.Float64, "high": pl.Float64, "n": pl.Int64}
+_SCHEMA = {"row": pl.String, "column": pl.String, "statistic": pl.String, **_NUMBERS}
 
 
 @sections.register("table")
@@ -57,7 +57,7 @@ def table(
 def _table(cells: Cells, quantity: str, asked: Sequence[Statistic]) -> Table:
     """The exact table, one row an entry, and the one that readers see."""
     row, column = map(_short, cells.paths)
-    lines = pl.DataFrame(_entries(cells, asked), schema=SCHEMA, orient="row")
+    lines = pl.DataFrame(_entries(cells, asked), schema=_SCHEMA, orient="row")
     numbers = {"estimate": called(quantity), "low": "95 % low", "high": "95 % high", "n": "seeds"}
     caption = f"{definition(quantity)} by {row} and {column}. {_caption(cells, asked, lines)}"
     shown = Grid("", (row, "", *cells.columns.values()), _lines(cells, asked))
@@ -71,7 +71,7 @@ def _entries(cells: Cells, asked: Sequence[Statistic]) -> list[tuple[object, ...
         names = (_row(cells, place[0]), cells.columns[place[1]])
         for statistic in asked:
             if found := cells.found.get((place, statistic)):
-                made.append((*names, SAID[statistic][0], found.estimate, *_ends(found), found.n))
+                made.append((*names, _SAID[statistic][0], found.estimate, *_ends(found), found.n))
         if place in cells.printed:
             made.append((*names, PUBLISHED, float(cells.printed[place]), None, None, None))
     return made
@@ -82,7 +82,7 @@ def _lines(cells: Cells, asked: Sequence[Statistic]) -> tuple[tuple[Cell, ...], 
     made: list[tuple[Cell, ...]] = []
     for row in cells.rows:
         places = [(row, column) for column in cells.columns]
-        texts = [(SAID[s][0], [_text(cells.found.get((place, s))) for place in places]) for s in asked]
+        texts = [(_SAID[s][0], [_text(cells.found.get((place, s))) for place in places]) for s in asked]
         if any(place in cells.printed for place in places):
             texts.append((PUBLISHED, [cells.printed.get(place, "–") for place in places]))
         for number, (name, said) in enumerate(texts):
@@ -112,7 +112,7 @@ def _row(cells: Cells, label: Label) -> str:
 
 def _caption(cells: Cells, asked: Sequence[Statistic], lines: pl.DataFrame) -> str:
     n = replicates(lines.drop_nulls("n")) if lines["n"].count() else "no seeds"
-    said = [f"Over seeds ({n}), in brackets the 95 % interval: {listing(' ('.join(SAID[s]) + ')' for s in asked)}."]
+    said = [f"Over seeds ({n}), in brackets the 95 % interval: {listing(' ('.join(_SAID[s]) + ')' for s in asked)}."]
     if cells.printed:
         said.append("Published: what the source prints.")
     if cells.strays:
@@ -127,9 +127,9 @@ def _finding(cells: Cells, quantity: str, statistic: Statistic) -> str:
     ours = {place: found for (place, asked), found in cells.found.items() if asked == statistic}
     both = {place: (found, cells.printed[place]) for place, found in ours.items() if place in cells.printed}
     if both:
-        return _compared(cells, both, SAID[statistic][0])
+        return _compared(cells, both, _SAID[statistic][0])
     if not ours:
-        return f"The {called(quantity)} has no {SAID[statistic][0]} in any cell"
+        return f"The {called(quantity)} has no {_SAID[statistic][0]} in any cell"
     ends = [pick(ours, key=lambda place: ours[place].estimate) for pick in (min, max)]
     told = [f"{short(ours[place].estimate)} ({_where(cells, place)})" for place in dict.fromkeys(ends)]
     return (

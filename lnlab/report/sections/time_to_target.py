@@ -20,9 +20,9 @@ from lnlab.report.words.wording import quantity as called
 from lnlab.tables import ENDED, Results
 
 UPDATES, EPOCHS = "time_to_target", "epochs_to_target"
-WORDS = {UPDATES: "updates", EPOCHS: "epochs"}
-NEVER = "not reached"
-NAMED = 4
+_WORDS = {UPDATES: "updates", EPOCHS: "epochs"}
+_NEVER = "not reached"
+_NAMED = 4
 """Variants whose times a heading has room for."""
 
 
@@ -50,7 +50,7 @@ def time_to_target(
 
 def _named(results: Results, runs: pl.DataFrame, where: Mapping[str, Json]) -> Numbers:
     """The quantities that are known."""
-    return {word: last_of(results, runs, word, where) for word in WORDS if known(results, word)}
+    return {word: last_of(results, runs, word, where) for word in _WORDS if known(results, word)}
 
 
 def _first(results: Results, runs: pl.DataFrame, quantity: str, target: float) -> Numbers:
@@ -78,12 +78,12 @@ def _first(results: Results, runs: pl.DataFrame, quantity: str, target: float) -
 def _table(every: Sequence[Arm], words: Sequence[str], level: str, quantity: str) -> Table:
     """Exact, one row an entry, and for readers a row a variant."""
     entries = [
-        (each.name, WORDS[word], middle_of(values), *values[:1], *values[-1:], len(values))
+        (each.name, _WORDS[word], middle_of(values), *values[:1], *values[-1:], len(values))
         for each in every
         for word, values in each.numbers.items()
         if values
     ]
-    heads = ("variant", "reached", *(WORDS[word] for word in words))
+    heads = ("variant", "reached", *(_WORDS[word] for word in words))
     body = tuple(_line(each, words) for each in every)
     caption = (
         f"Updates until the validation {called(quantity)}, straight between evaluations, is first no greater than "
@@ -105,7 +105,7 @@ def _level(target: float | None, where: Mapping[str, Json]) -> str:
 
 
 def _line(each: Arm, words: Sequence[str]) -> tuple[Cell, ...]:
-    spreads = ((spread(each.numbers[word], NEVER), True) for word in words)
+    spreads = ((spread(each.numbers[word], _NEVER), True) for word in words)
     return ((each.name, False), (_reached(each), True), *spreads)
 
 
@@ -123,10 +123,10 @@ def _finding(every: Sequence[Arm]) -> str:
     there = {name: time for name, time in sorted(times.items(), key=lambda pair: pair[1]) if math.isfinite(time)}
     never = [name for name in times if name not in there]
     said = [f"{name} reaches the target after {short(time)} updates" for name, time in there.items()]
-    if len(said) > NAMED:
+    if len(said) > _NAMED:
         said = [
             said[0],
             f"the slowest of {count(len(there), 'variant')} is {said[-1].replace(' reaches the target', '')}",
         ]
-    told = listing(never) if len(never) <= NAMED else count(len(never), "variant")
+    told = listing(never) if len(never) <= _NAMED else count(len(never), "variant")
     return "; ".join([*said, f"{told} {'does' if len(never) == 1 else 'do'} not get there"] if never else said)

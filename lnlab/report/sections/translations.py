@@ -22,9 +22,9 @@ from lnlab.tables import Results
 
 TEXTS = ("source", "reference", "hypothesis")
 SCORE = "sentence_bleu"
-PLACE = ("run", "step", "index")
-SCHEMA = {"sentence": pl.Int64, "line": pl.String, "seed": pl.Int64, "step": pl.Int64, "text": pl.String}
-HEADINGS = {"sentence": "sentence", "line": "of", "seed": "seed", "step": "updates", "text": "text", "bleu": "BLEU"}
+_PLACE = ("run", "step", "index")
+_SCHEMA = {"sentence": pl.Int64, "line": pl.String, "seed": pl.Int64, "step": pl.Int64, "text": pl.String}
+_HEADINGS = {"sentence": "sentence", "line": "of", "seed": "seed", "step": "updates", "text": "text", "bleu": "BLEU"}
 
 
 @dataclass(frozen=True)
@@ -75,9 +75,9 @@ def _chosen(results: Results, where: dict[str, Json], sentences: int) -> tuple[p
     first = rows["index"].drop_nulls().unique().sort().head(sentences)
     rows = rows.filter(pl.col("index").is_in(first.implode()) | pl.col("index").is_null())
     scored = results.tables["sites"].filter(quantity=SCORE)
-    scores = scored.join(rows.select(PLACE).unique(), on=PLACE, how="semi", maintain_order="left")
+    scores = scored.join(rows.select(_PLACE).unique(), on=_PLACE, how="semi", maintain_order="left")
     for table, probe in ((rows, "translations"), (scores, "bleu")):
-        if table.select(*PLACE, "quantity").is_duplicated().any():
+        if table.select(*_PLACE, "quantity").is_duplicated().any():
             what = f"a sentence has several rows at one state: the probe '{probe}' stands there more than once"
             raise ReportError(Problem("probes", what, "ask once, or at different steps"))
     return rows, scores
@@ -90,9 +90,9 @@ def _said(results: Results, texts: pl.DataFrame, scores: pl.DataFrame) -> list[S
     name = dict(labels.select("run", "series").iter_rows())
     found: dict[tuple[Any, ...], dict[str, Any]] = {}
     for row in texts.drop_nulls("index").iter_rows(named=True):
-        place = tuple(row[key] for key in PLACE)
+        place = tuple(row[key] for key in _PLACE)
         found.setdefault(place, {"seed": row["seed"]})[row["quantity"]] = printable(row["text"])
-    for *at, value in scores.select(*PLACE, "value").iter_rows():
+    for *at, value in scores.select(*_PLACE, "value").iter_rows():
         found[tuple(at)]["bleu"] = value
     said = [
         Said(index, name[run], each["seed"], step, *(each.get(word) for word in (*TEXTS, "bleu")))
@@ -105,11 +105,11 @@ def _table(said: Sequence[Said], texts: pl.DataFrame) -> Table:
     lines = [line for sentence in _alike(said) for line in _lines(sentence)]
     kept_back = all(each.hypothesis is None for each in said)
     told = _caption(said, texts) + (" The text of this corpus may not be shown." if kept_back else "")
-    frame = pl.DataFrame(lines, schema={**SCHEMA, "bleu": pl.Float64}, orient="row")
-    columns = [place for place, name in enumerate(HEADINGS) if name in _shown(kept_back)]
+    frame = pl.DataFrame(lines, schema={**_SCHEMA, "bleu": pl.Float64}, orient="row")
+    columns = [place for place, name in enumerate(_HEADINGS) if name in _shown(kept_back)]
     cells = [_cells(line, before) for line, before in zip(lines, [None, *lines], strict=False)]
     rows = tuple(tuple(row[place] for place in columns) for row in cells)
-    return Table(frame, HEADINGS, told, Grid("", tuple(HEADINGS[name] for name in _shown(kept_back)), rows))
+    return Table(frame, _HEADINGS, told, Grid("", tuple(_HEADINGS[name] for name in _shown(kept_back)), rows))
 
 
 def _shown(kept_back: bool) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from lnlab.specfile.references import BEST, Among, parsed
 from lnlab.specfile.values import label
 from lnlab.tables import Results
 
-ALL = "all variants"
+_ALL = "all variants"
 
 
 def reference_in_words(selection: Mapping[str, Json]) -> str:
@@ -33,7 +33,7 @@ def measurable(results: Results, where: Mapping[str, Json], quantity: str) -> bo
 def _among(among: Among) -> str:
     said = [_condition(path, value) for path, value in among.conditions.items()]
     same = [f"of the same {path.replace('.', ' ')}" for path in among.same]
-    return ", ".join((said or [ALL]) + same)
+    return ", ".join((said or [_ALL]) + same)
 
 
 def _condition(path: str, value: Json) -> str:

@@ -13,7 +13,7 @@ from lnlab.keys import Json, digest_bytes
 from lnlab.store import files
 from lnlab.store.records.checksummed import Damaged, read_bytes, read_checked, seal, unseal
 
-FOLDER = "states"
+_FOLDER = "states"
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ def save(trajectory: Path, state: Saved) -> None:
     Raises:
         StoreError: the store cannot be written; the state is not there.
     """
-    folder = trajectory / FOLDER
+    folder = trajectory / _FOLDER
     files.make_way(folder)
     files.make_folder(folder)
     files.replace(folder / f"{state.step}.safetensors", state.content)
@@ -50,7 +50,7 @@ def latest(trajectory: Path, limit: int) -> Saved | None:
     for step in sorted(_steps(trajectory), reverse=True):
         if step <= limit:
             try:
-                return _read(trajectory / FOLDER, step)
+                return _read(trajectory / _FOLDER, step)
             except (Damaged, StoreError):
                 continue
     return None
@@ -62,7 +62,7 @@ def forget(trajectory: Path, until: int) -> None:
     Raises:
         StoreError: a file cannot be removed.
     """
-    folder, steps = trajectory / FOLDER, list(_steps(trajectory))
+    folder, steps = trajectory / _FOLDER, list(_steps(trajectory))
     last = max((step for step in steps if step <= until), default=0)
     for step in steps:
         if step < last:
@@ -73,7 +73,7 @@ def forget(trajectory: Path, until: int) -> None:
 
 
 def _steps(trajectory: Path) -> Iterator[int]:
-    return (int(path.stem) for path in list((trajectory / FOLDER).glob("*.json")) if path.stem.isdecimal())
+    return (int(path.stem) for path in list((trajectory / _FOLDER).glob("*.json")) if path.stem.isdecimal())
 
 
 def _read(folder: Path, step: int) -> Saved:
