@@ -1,4 +1,4 @@
-"""What a basin is drawn of: the runs of a sweep, or, where its values were tried on tuning seeds, the tuning runs."""
+"""The runs of a learning-rate sweep chart: those of the sweep, or the tuning runs where one value was chosen."""
 
 import json
 import math
@@ -13,7 +13,7 @@ from lnlab.compile.decisions import Decision, from_json
 from lnlab.errors import Problem, ReportError
 from lnlab.keys import Json, canonical
 from lnlab.report.data.labels import ALONE
-from lnlab.report.data.labels import series as named
+from lnlab.report.data.labels import series as label_series
 from lnlab.report.data.series import SEEDS, medians, missing, refuse_several, stored
 from lnlab.report.page.methods import ranges
 from lnlab.report.words.wording import together, value_of_axis
@@ -22,21 +22,21 @@ from lnlab.tables import Results
 
 Best = Literal["lowest", "highest"]
 SCORED = "final_nll"
-"""What tuning runs are known by: the last validation NLL."""
+"""The one quantity that tuning runs have: the last validation NLL."""
 
 
 @dataclass(frozen=True)
 class Runs:
-    """Runs that have ended, each at its place.
+    """Runs that have ended, each at its value of the swept path.
 
     Attributes:
-        seeds: as ``gather.SEEDS``; infinitely bad where a run diverged.
-        points: medians, as ``gather.medians``.
+        seeds: as ``SEEDS`` of ``report.data.series``; infinitely bad where a run diverged.
+        points: medians over seeds, as ``medians`` of that module.
         gone: ``series line x gone runs``: how many diverged, where any did.
         names: the series, in order.
-        families: as in ``gather.Gathered``.
-        missing: a sentence about runs that are not there, or nothing.
-        rows: the stored rows behind it, by table.
+        families: for each series, the place of its value of the first axis that varies.
+        missing: a sentence about runs that have not finished, or nothing.
+        rows: the stored rows that were read, by table.
         dots: what a dot is, in words.
         chosen: ``series x y``: the value chosen on tuning seeds, at the median of its tuning runs.
     """
@@ -53,25 +53,26 @@ class Runs:
 
 
 def judged_runs(results: Results, selection: dict[str, Json], over: str, best: Best) -> Runs:
-    """The runs of a plan that a selection takes; one that diverged is infinitely bad."""
+    """The selected runs of a plan; one that diverged is infinitely bad."""
     quantity = selection["quantity"]
-    taken = select(results, selection, [over]).drop_nulls(over)
+    selected_rows = select(results, selection, [over]).drop_nulls(over)
     runs = runs_with(results, selection, over)
-    names, families, labels = named(results, runs, over)
-    placed = taken.with_columns(pl.col(over).cast(pl.Float64).alias("x"), panel=pl.lit(None, pl.String))
+    names, families, labels = label_series(results, runs, over)
+    placed = selected_rows.with_columns(pl.col(over).cast(pl.Float64).alias("x"), panel=pl.lit(None, pl.String))
     refuse_several(placed.join(labels, on="run", maintain_order="left"), over)
-    ended = runs.join(placed.select("run", "value"), on="run", how="left", maintain_order="left")
+    outcomes = runs.join(placed.select("run", "value"), on="run", how="left", maintain_order="left")
     failed = (pl.col("status") == "diverged").fill_null(value=False) | ~pl.col("value").is_finite()
     worst = pl.when(failed & ~((best == "highest") & pl.col("value").is_finite()))
     value = worst.then(math.inf if best == "lowest" else -math.inf).otherwise("value")
-    rows = ended.with_columns(
+    rows = outcomes.with_columns(
         value=value, x=pl.col(over).cast(pl.Float64), panel=pl.lit(None, pl.String), gone=failed.fill_null(value=False)
     ).drop_nulls("value")
     seeds = rows.join(labels, on="run", maintain_order="left").sort("line", "x", "seed")
     counts = seeds.group_by("series", "line", "x", maintain_order=True).agg(pl.col("gone").sum(), runs=pl.len())
     drawn = seeds.select(pl.col(c).cast(t) for c, t in SEEDS.items())
     gone = counts.filter(pl.col("gone") > 0)
-    return Runs(drawn, medians(drawn), gone, names, families, missing(runs), stored(results, str(quantity), taken))
+    source_rows = stored(results, str(quantity), selected_rows)
+    return Runs(drawn, medians(drawn), gone, names, families, missing(runs), source_rows)
 
 
 def tuning_runs(
@@ -80,70 +81,71 @@ def tuning_runs(
     """The tuning runs of the decisions on a path, one series per decision; None where nothing was decided on it.
 
     Each decision had a grid of its own, so that no line joins candidates of two of them. Judged runs have the chosen
-    value alone: they show no basin. Of the decisions, those are taken that a selected judged run follows.
+    value alone: they show no minimum over the grid. Decisions that no selected judged run follows are left out.
 
     Raises:
         ReportError: another quantity than that of the tuning runs is asked for.
     """
-    every = [made for given in decisions if (made := from_json(given)).path == over]
-    if not every:
+    path_decisions = [decision for entry in decisions if (decision := from_json(entry)).path == over]
+    if not path_decisions:
         return None
     if selection["quantity"] != SCORED:
         what = f"{over} was chosen on tuning seeds, whose runs are known by {SCORED} alone"
         raise ReportError(Problem("quantity", what, f"leave it out, or write {SCORED}"))
-    points = _points(results, runs_with(results, {k: v for k, v in selection.items() if k != "quantity"}))
-    taken = [made for made in every if any(_follows(point, made) for point in points)]
-    names = _names(taken)
+    axis_values = _axis_values(results, runs_with(results, {k: v for k, v in selection.items() if k != "quantity"}))
+    relevant = [decision for decision in path_decisions if any(_follows(point, decision) for point in axis_values)]
+    names = _names(relevant)
     rows = [
-        (None, name, number, float(tried.value), seed, math.inf if loss is None else loss)
-        for number, (name, made) in enumerate(zip(names, taken, strict=True))
-        for tried in made.candidates
-        for seed, loss in zip(made.seeds, tried.losses, strict=True)
+        (None, name, line, float(candidate.value), seed, math.inf if loss is None else loss)
+        for line, (name, decision) in enumerate(zip(names, relevant, strict=True))
+        for candidate in decision.candidates
+        for seed, loss in zip(decision.seeds, candidate.losses, strict=True)
     ]
     seeds = pl.DataFrame(rows, schema=SEEDS, orient="row").sort("line", "x", "seed")
+    points = medians(seeds)
     counts = seeds.group_by("series", "line", "x", maintain_order=True).agg(
         gone=pl.col("value").is_infinite().sum(), runs=pl.len()
     )
-    tried_on = ranges(sorted({seed for made in taken for seed in made.seeds}))
+    tuning_seeds = ranges(sorted({seed for decision in relevant for seed in decision.seeds}))
     return Runs(
         seeds=seeds,
-        points=(found := medians(seeds)),
+        points=points,
         gone=counts.filter(pl.col("gone") > 0),
         names=names,
         families=tuple(range(len(names))),
         missing="",
         rows={},
-        dots=f"tuning runs (seeds {tried_on}, which are not judged), rings mark what was chosen",
-        chosen=list(_chosen(zip(names, taken, strict=True), found)),
+        dots=f"tuning runs (seeds {tuning_seeds}, which are not judged), rings mark what was chosen",
+        chosen=list(_chosen(zip(names, relevant, strict=True), points)),
     )
 
 
-def _points(results: Results, runs: pl.DataFrame) -> list[dict[str, Json]]:
+def _axis_values(results: Results, runs: pl.DataFrame) -> list[dict[str, Json]]:
     """The values of the axes of each run."""
     axes = results.axes.filter(pl.col("run").is_in(runs["run"].implode()))
-    found: dict[str, dict[str, Json]] = {run: {} for run in runs["run"]}
+    values_by_run: dict[str, dict[str, Json]] = {run: {} for run in runs["run"]}
     for run, axis, value in axes.select("run", "axis", "value").iter_rows():
-        found[run][axis] = json.loads(value)
-    return list(found.values())
+        values_by_run[run][axis] = json.loads(value)
+    return list(values_by_run.values())
 
 
-def _follows(point: Mapping[str, Json], made: Decision) -> bool:
+def _follows(point: Mapping[str, Json], decision: Decision) -> bool:
     """Whether a run is one of those that a decision was made for."""
-    return all(matches(point.get(axis), value) for axis, value in made.about.items())
+    return all(matches(point.get(axis), value) for axis, value in decision.about.items())
 
 
-def _names(taken: Sequence[Decision]) -> tuple[str, ...]:
+def _names(decisions: Sequence[Decision]) -> tuple[str, ...]:
     """What tells the decisions apart: the values of the axes that vary among them."""
-    axes = list(dict.fromkeys(axis for made in taken for axis in made.about))
-    varying = [axis for axis in axes if len({canonical(made.about.get(axis)) for made in taken}) > 1]
+    axes = list(dict.fromkeys(axis for decision in decisions for axis in decision.about))
+    varying = [axis for axis in axes if len({canonical(decision.about.get(axis)) for decision in decisions}) > 1]
     return tuple(
-        together(value_of_axis(axis, made.about[axis], label(made.about[axis])) for axis in varying) or ALONE
-        for made in taken
+        together(value_of_axis(axis, decision.about[axis], label(decision.about[axis])) for axis in varying) or ALONE
+        for decision in decisions
     )
 
 
-def _chosen(decided: Iterable[tuple[str, Decision]], points: pl.DataFrame) -> Iterator[dict[str, Json]]:
-    """Where the chosen candidates lie; one whose median is infinite lies nowhere."""
-    for name, made in decided:
-        at = points.filter(pl.col("series").eq(name) & pl.col("x").eq(float(made.value))).drop_nulls("estimate")
-        yield from ({"series": name, "x": x, "y": y} for x, y in at.select("x", "estimate").iter_rows())
+def _chosen(named_decisions: Iterable[tuple[str, Decision]], points: pl.DataFrame) -> Iterator[dict[str, Json]]:
+    """The points of the chosen candidates; one whose median is infinite has none."""
+    for name, decision in named_decisions:
+        point = points.filter(pl.col("series").eq(name) & pl.col("x").eq(float(decision.value))).drop_nulls("estimate")
+        yield from ({"series": name, "x": x, "y": y} for x, y in point.select("x", "estimate").iter_rows())

@@ -19,12 +19,12 @@ from lnlab.tables import Results
 
 MARKS = {"agrees": "✓", "differs": "✗", "half": "=", "missing": "–"}
 LETTERS = {True: "C", False: "N", None: "?"}
-_WORDS = {True: "converged", False: "not converged", None: "half of them"}
-_SAID = {"layer": "LayerNorm", "batch": "BatchNorm", "none": "no norm"}
+_OUTCOME_WORDS = {True: "converged", False: "not converged", None: "half of them"}
+_NORM_NAMES = {"layer": "LayerNorm", "batch": "BatchNorm", "none": "no norm"}
 Place = tuple[str, str, float]
 """A table, a column and a rate."""
-_Behind = Mapping[str, tuple[Course, Judged]]
-"""By run: its loss, and what the rule says of it."""
+_JudgedCurves = Mapping[str, tuple[Course, Judged]]
+"""By run: its loss curve and the verdict of the convergence rule."""
 
 
 @dataclass(frozen=True)
@@ -36,8 +36,8 @@ class Found:
         word: its column.
         rate: its row.
         printed: whether the source says that it converged.
-        mine: whether most of our runs do; None where it is half of them, or none was judged.
-        runs: every run of it: ``run variant seed rate status reason value``.
+        mine: whether most of our runs converged; None where half of them did, or none was judged.
+        runs: the runs of this cell: ``run variant seed rate status reason value``.
         judged: those that were judged, by seed.
     """
 
@@ -51,7 +51,7 @@ class Found:
 
     @property
     def place(self) -> Place:
-        """Where it stands."""
+        """Its address: table, column and rate."""
         return self.table, self.word, self.rate
 
     @property
@@ -85,80 +85,80 @@ class Found:
 
 
 def where_of(where: Mapping[str, Json]) -> dict[str, str]:
-    """The rule and the loss that a section asks for.
+    """The convergence rule and the loss that a section names.
 
     Raises:
-        ReportError: there is no such rule, or one of them is not named.
+        ReportError: there is no such rule, or the rule or the split is not named.
     """
-    asked = {word: str(where[word]) for word in ("rule", "split", "statistics") if word in where}
-    if not {"rule", "split"} <= asked.keys():
+    criteria = {word: str(where[word]) for word in ("rule", "split", "statistics") if word in where}
+    if not {"rule", "split"} <= criteria.keys():
         raise ReportError(Problem("where", "names no rule or no split", "write where: {rule: learned, split: train}"))
-    if asked["rule"] not in convergences.entries:
+    if criteria["rule"] not in convergences.entries:
         known = listing(convergences.entries, "or")
-        raise ReportError(Problem("where.rule", f"found '{asked['rule']}'", f"write {known}"))
-    return asked
+        raise ReportError(Problem("where.rule", f"found '{criteria['rule']}'", f"write {known}"))
+    return criteria
 
 
 def found_cells(results: Results, printed: Printed, where: Mapping[str, Json]) -> tuple[list[Reproduced], list[Found]]:
-    """The columns that were run, and their cells, table by table; of the runs that ``where`` takes."""
+    """The columns that were run, and their cells, table by table; of the runs that ``where`` selects."""
     columns = sorted(reproduced(results, printed, where), key=_order(results, printed))
-    behind = _behind(results, where_of(where))
-    return columns, [cell for column in columns for cell in _cells(column, behind)]
+    judged_curves = _judged_curves(results, where_of(where))
+    return columns, [cell for column in columns for cell in _cells(column, judged_curves)]
 
 
 def _order(results: Results, printed: Printed) -> Callable[[Reproduced], tuple[int, int]]:
-    """Tables as they are printed, their columns in the order of the sweep, as the keys of a mapping have none."""
+    """A sort key: tables as they are printed, their columns in the order of the sweep (YAML mappings have none)."""
     tables = [table.name for table in printed.tables]
     labels = results.axes.filter(pl.col("axis") == printed.across)["label"].unique(maintain_order=True).to_list()
     places = {word: place for place, word in enumerate(labels)}
     return lambda column: (tables.index(column.printed.table), places.get(column.printed.word, len(places)))
 
 
-def _behind(results: Results, asked: Mapping[str, str]) -> _Behind:
-    rule = convergences.builder(convergences.resolve(asked["rule"]))
-    mode = asked.get("statistics")
-    every = [c for c in courses(results) if c.split == asked["split"] and mode in (None, c.statistics)]
-    judged = {course.run: (course, rule(course.curve)) for course in every}
-    return {run: found for run, found in judged.items() if found[1].why != "short"}
+def _judged_curves(results: Results, criteria: Mapping[str, str]) -> _JudgedCurves:
+    rule = convergences.builder(convergences.resolve(criteria["rule"]))
+    mode = criteria.get("statistics")
+    matching_courses = [c for c in courses(results) if c.split == criteria["split"] and mode in (None, c.statistics)]
+    judged = {course.run: (course, rule(course.curve)) for course in matching_courses}
+    return {run: (course, judgement) for run, (course, judgement) in judged.items() if judgement.why != "short"}
 
 
-def _cells(column: Reproduced, behind: _Behind) -> list[Found]:
-    cells, mine = column.printed.cells, majority(column)
-    made = []
-    for rate in sorted(cells, reverse=True):
+def _cells(column: Reproduced, judged_curves: _JudgedCurves) -> list[Found]:
+    printed, majorities = column.printed, majority(column)
+    cells = []
+    for rate in sorted(printed.cells, reverse=True):
         runs = column.runs.filter(pl.col("rate") == rate).sort("seed")
-        known = [(seed, *behind[run]) for run, seed in runs.select("run", "seed").iter_rows() if run in behind]
-        here = column.printed
-        made.append(Found(here.table, here.word, rate, cells[rate], mine[rate], runs, known))
-    return made
+        seeds = runs.select("run", "seed").iter_rows()
+        judged = [(seed, *judged_curves[run]) for run, seed in seeds if run in judged_curves]
+        cells.append(Found(printed.table, printed.word, rate, printed.cells[rate], majorities[rate], runs, judged))
+    return cells
 
 
 def spoken(cell: Found) -> str:
-    """A cell in one sentence, for those who cannot see it."""
+    """A cell in one sentence, for screen readers."""
     which = f"{cell.table}, {said(cell.word)}, learning rate {plain(cell.rate)}"
     if not cell.judged:
-        return f"{which}: published {_WORDS[cell.printed]}, here not run"
+        return f"{which}: published {_OUTCOME_WORDS[cell.printed]}, here not run"
     ours = f"here {cell.k} of {cell.n} converged"
-    return f"{which}: published {_WORDS[cell.printed]}, {ours}: {cell.state}"
+    return f"{which}: published {_OUTCOME_WORDS[cell.printed]}, {ours}: {cell.state}"
 
 
 def told(cell: Found) -> tuple[str, ...]:
-    """What is behind a cell, in sentences."""
+    """The numbers behind a cell, in sentences."""
     if not cell.judged:
-        return (f"Published: {_WORDS[cell.printed]}. No run of it has ended here.",)
+        return (f"Published: {_OUTCOME_WORDS[cell.printed]}. No run of it has ended here.",)
     low, high = clopper_pearson(cell.k, cell.n)
-    first = f"Published: {_WORDS[cell.printed]}. Here {cell.k} of {count(cell.n, 'run')} converged"
+    first = f"Published: {_OUTCOME_WORDS[cell.printed]}. Here {cell.k} of {count(cell.n, 'run')} converged"
     first += f" (95 % interval of the share {low:.2f} to {high:.2f}, exact)."
-    gone = cell.runs.height - cell.n
-    said = [first, f"Median updates to nine tenths of the drop: {number(cell.time)}."]
-    said += [f"{count(gone, 'run')} could not be judged."] if gone else []
-    said += [f"Seed {seed}: {judged.reason}." for seed, _, judged in cell.judged]
-    return tuple(said)
+    unjudged = cell.runs.height - cell.n
+    sentences = [first, f"Median updates to nine tenths of the drop: {number(cell.time)}."]
+    sentences += [f"{count(unjudged, 'run')} could not be judged."] if unjudged else []
+    sentences += [f"Seed {seed}: {judged.reason}." for seed, _, judged in cell.judged]
+    return tuple(sentences)
 
 
 def said(word: str) -> str:
     """A norm as readers call it."""
-    return _SAID.get(word, word)
+    return _NORM_NAMES.get(word, word)
 
 
 def boundaries(columns: Sequence[Reproduced], errors: Mapping[int, float]) -> str:

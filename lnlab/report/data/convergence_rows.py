@@ -11,7 +11,7 @@ from lnlab.report.data.series import missing
 from lnlab.tables import Results
 
 _MOST = 50
-"""Places that a line has at most."""
+"""Points that a line has at most."""
 
 
 def curve(results: Results, quantity: str, split: str) -> pl.DataFrame:
@@ -20,18 +20,18 @@ def curve(results: Results, quantity: str, split: str) -> pl.DataFrame:
 
 
 def thinned(results: Results) -> pl.DataFrame:
-    """The training losses in at most ``MOST`` places a run, the extremes among them; the same once thinned."""
+    """The training losses at no more than ``_MOST`` steps a run, the extremes among them; idempotent."""
     rows = curve(results, "loss", "train").filter(pl.col("value").is_finite()).sort("run", "step")
     long = pl.len().over("run") > _MOST
     marked = rows.filter(long).with_columns(panel=pl.lit(None, pl.String), series="run")
     if marked.is_empty():
         return rows
-    kept = thin(marked, _MOST * marked["run"].n_unique())[0].drop("panel", "series")
-    return pl.concat([rows.filter(~long), kept]).sort("run", "step")
+    thinned_rows = thin(marked, _MOST * marked["run"].n_unique())[0].drop("panel", "series")
+    return pl.concat([rows.filter(~long), thinned_rows]).sort("run", "step")
 
 
 def rows_behind(results: Results, columns: Sequence[Reproduced]) -> dict[str, pl.DataFrame]:
-    """The stored rows behind it; of the training losses only what is drawn, where means over epochs were recorded."""
+    """The stored rows behind columns; of training losses only those drawn, where means over epochs were recorded."""
     runs = list({run for column in columns for run in column.runs["run"]})
     table = results.tables["curves"].filter(pl.col("run").is_in(runs), pl.col("quantity").is_in(PARTS))
     losses, means = (pl.col("quantity") == word for word in ("loss", "epoch_loss"))

@@ -21,7 +21,7 @@ from lnlab.tables import Results
 STEPS = 24
 """Columns that a panel has at most."""
 LEAST = 1e-3
-"""A row at either end of which no panel holds as large a share at any step is not drawn."""
+"""Rows at either end whose share is smaller in every panel at every step are not drawn."""
 _PLACE = ["panel", "seed", "x"]
 
 
@@ -30,15 +30,15 @@ class Strata:
     """Shares of the elements.
 
     Attributes:
-        seeds: as ``gather.SEEDS``: the share of a run's elements at step ``x`` in row ``line``, from 2^(octaves line).
-        points: means over seeds, as ``gather.POINTS``.
+        seeds: as ``SEEDS``: the share of a run's elements at step ``x`` in row ``line``, from 2^(octaves line).
+        points: means over seeds, as ``POINTS`` of ``report.data.series``.
         medians: ``panel seed x value``: the median element, 0 where more than half are 0.
         panels: the variants, in order.
         zeros: by panel, the largest share of elements that are exactly 0, over steps.
         odd: by panel, the largest share of elements that are not finite; without those that have none.
         dropped: steps that are not drawn.
-        missing: a sentence about runs that are not there, or nothing.
-        rows: the stored rows behind it.
+        missing: a sentence about runs that have not finished, or nothing.
+        rows: the stored rows that were read.
     """
 
     seeds: pl.DataFrame
@@ -53,40 +53,40 @@ class Strata:
 
 
 def collect(results: Results, quantity: str, where: Mapping[str, Json], octaves: int) -> Strata:
-    """The histograms of one quantity, all sites that ``where`` leaves of a run taken together.
+    """The histograms of one quantity, those of all selected sites of a run added up.
 
     Args:
-        results: what an experiment found.
+        results: of an experiment.
         quantity: of the table ``histograms``.
         where: which rows.
         octaves: in a drawn row.
 
     Raises:
-        LabError: ``where`` names what is not there.
+        LabError: ``where`` selects nothing.
         ReportError: more panels than a page can draw.
     """
-    every = results.tables["histograms"].filter(pl.col("quantity") == quantity)
-    for key, wanted in where.items():
-        every = narrowed(results, every, key, wanted)
+    histograms = results.tables["histograms"].filter(pl.col("quantity") == quantity)
+    for key, condition in where.items():
+        histograms = narrowed(results, histograms, key, condition)
     runs = runs_with(
-        results, {k: w for k, w in where.items() if k not in every.columns or k in ("run", "seed", "variant")}
+        results, {k: w for k, w in where.items() if k not in histograms.columns or k in ("run", "seed", "variant")}
     )
     names, _, labels = series(results, runs, "")
-    labelled = every.join(labels, on="run", maintain_order="left").rename({"series": "panel", "line": "_panel"})
+    labelled = histograms.join(labels, on="run", maintain_order="left").rename({"series": "panel", "line": "_panel"})
     rows = labelled.with_columns(_row(octaves).alias("line"), pl.col("step").alias("x"))
-    shown = _columns(rows)
-    kept = rows.filter(pl.col("x").is_in(shown))
-    seeds = _shares(kept)
+    drawn_steps = _drawn_steps(rows)
+    drawn_rows = rows.filter(pl.col("x").is_in(drawn_steps))
+    seeds = _shares(drawn_rows)
     return Strata(
         seeds,
         points(seeds, log=False),
-        _medians(kept),
-        tuple(name for name in names if name in set(kept["panel"])),
-        _largest(kept, pl.col("right") == 0),
-        {name: share for name, share in _largest(kept, ~pl.col("right").is_finite()).items() if share},
-        rows["x"].n_unique() - len(shown),
+        _medians(drawn_rows),
+        tuple(name for name in names if name in set(drawn_rows["panel"])),
+        _largest_shares(drawn_rows, pl.col("right") == 0),
+        {name: share for name, share in _largest_shares(drawn_rows, ~pl.col("right").is_finite()).items() if share},
+        rows["x"].n_unique() - len(drawn_steps),
         missing(runs),
-        kept.select(every.columns),
+        drawn_rows.select(histograms.columns),
     )
 
 
@@ -97,8 +97,8 @@ def _row(octaves: int) -> pl.Expr:
     return pl.when((middle > 0) & middle.is_finite()).then(placed)
 
 
-def _columns(rows: pl.DataFrame) -> list[int]:
-    """Steps that are drawn: all, or as many as a page can bear, evenly spread, with the first and the last."""
+def _drawn_steps(rows: pl.DataFrame) -> list[int]:
+    """The steps that are drawn: all, or as many as fit on a page, evenly spread, with the first and the last."""
     steps = rows["x"].unique().sort().to_list()
     cells = max(rows["panel"].n_unique() * rows["line"].drop_nulls().n_unique(), 1)
     most = min(STEPS, LIMIT // cells)
@@ -116,12 +116,12 @@ def _total() -> pl.Expr:
 def _shares(rows: pl.DataFrame) -> pl.DataFrame:
     """The share of every seed in every row that any seed of its panel and step has, but for nearly empty rows."""
     shares = rows.with_columns(share=pl.col("count") / _total()).drop_nulls("line")
-    found = shares.group_by("_panel", "panel", "seed", "x", "line").agg(value=pl.col("share").sum())
-    large = found.filter(pl.col("value") >= LEAST)["line"]
-    inside = found.filter(pl.col("line").is_between(large.min(), large.max())) if len(large) else found
+    sums = shares.group_by("_panel", "panel", "seed", "x", "line").agg(value=pl.col("share").sum())
+    large = sums.filter(pl.col("value") >= LEAST)["line"]
+    inside = sums.filter(pl.col("line").is_between(large.min(), large.max())) if len(large) else sums
     cells = inside.select("_panel", "panel", "x", "line").unique()
     grid = cells.join(rows.select(_PLACE).unique(), on=["panel", "x"])
-    full = grid.join(found, on=[*_PLACE, "line"], how="left").with_columns(pl.col("value").fill_null(0.0))
+    full = grid.join(sums, on=[*_PLACE, "line"], how="left").with_columns(pl.col("value").fill_null(0.0))
     named = full.with_columns(series=pl.col("line").cast(pl.String)).sort("_panel", "line", "x", "seed")
     return named.select(pl.col(c).cast(t) for c, t in SEEDS.items())
 
@@ -131,16 +131,16 @@ def _medians(rows: pl.DataFrame) -> pl.DataFrame:
     ordered = (
         rows.group_by("_panel", *_PLACE, "left", "right").agg(pl.col("count").sum()).sort("_panel", *_PLACE, "left")
     )
-    found = [
-        (*place, median(*(each[c].to_numpy() for c in ("left", "right", "count"))))
-        for place, each in ordered.group_by(_PLACE, maintain_order=True)
+    medians = [
+        (*place, median(*(bins[c].to_numpy() for c in ("left", "right", "count"))))
+        for place, bins in ordered.group_by(_PLACE, maintain_order=True)
     ]
     schema = {"panel": pl.String, "seed": pl.Int64, "x": pl.Int64, "value": pl.Float64}
-    return pl.DataFrame(found, schema=schema, orient="row")
+    return pl.DataFrame(medians, schema=schema, orient="row")
 
 
-def _largest(rows: pl.DataFrame, which: pl.Expr) -> dict[str, float]:
+def _largest_shares(rows: pl.DataFrame, which: pl.Expr) -> dict[str, float]:
     """By panel the largest share over steps of the elements in certain bins, all seeds together."""
     inside = pl.col("count").filter(which).sum() / pl.col("count").sum()
-    each = rows.group_by("_panel", "panel", "x").agg(inside.alias("share")).sort("_panel")
-    return dict(each.group_by("panel", maintain_order=True).agg(pl.col("share").max()).iter_rows())
+    shares = rows.group_by("_panel", "panel", "x").agg(inside.alias("share")).sort("_panel")
+    return dict(shares.group_by("panel", maintain_order=True).agg(pl.col("share").max()).iter_rows())

@@ -16,35 +16,35 @@ def series(results: Results, runs: pl.DataFrame, x: str) -> tuple[tuple[str, ...
     """The series of every run.
 
     Args:
-        results: what an experiment found.
-        runs: those that are drawn.
+        results: of an experiment.
+        runs: the runs that are drawn.
         x: the column or path along which they are drawn.
 
     Returns:
         The names in order; for each its family, the place of its value of the first axis that varies; and a frame
         ``run series line``.
     """
-    every = results.axes.filter(pl.col("run").is_in(runs["run"].implode()))
-    led = (*axes_said_by(x), *_led_by(every, x, numbers=True), *_led_by(every, "method"))
-    here = every.filter(~pl.col("axis").is_in(led))
-    counts = here.group_by("axis", maintain_order=True).agg(pl.col("value").n_unique())
+    axes = results.axes.filter(pl.col("run").is_in(runs["run"].implode()))
+    implied = (*axes_said_by(x), *_implied_by(axes, x, numbers=True), *_implied_by(axes, "method"))
+    free_axes = axes.filter(~pl.col("axis").is_in(implied))
+    counts = free_axes.group_by("axis", maintain_order=True).agg(pl.col("value").n_unique())
     varying = counts.filter(pl.col("value") > 1)["axis"].to_list()
-    told: dict[str, list[tuple[int, str]]] = {run: [] for run in runs["run"]}
+    values_by_run: dict[str, list[tuple[int, str]]] = {run: [] for run in runs["run"]}
     for axis in varying:
         order = results.axes.filter(pl.col("axis") == axis)["value"].unique(maintain_order=True).to_list()
-        called = labels(results, axis)
-        for run, value, label in here.filter(pl.col("axis") == axis).select("run", "value", "label").iter_rows():
-            told[run].append((order.index(value), value_of_axis(axis, json.loads(value), called[label])))
-    table = [(run, together(word for _, word in words) or ALONE) for run, words in told.items()]
-    places = {name: [place for place, _ in told[run]] for run, name in table}
+        axis_labels = labels(results, axis)
+        for run, value, label in free_axes.filter(pl.col("axis") == axis).select("run", "value", "label").iter_rows():
+            values_by_run[run].append((order.index(value), value_of_axis(axis, json.loads(value), axis_labels[label])))
+    table = [(run, together(word for _, word in words) or ALONE) for run, words in values_by_run.items()]
+    places = {name: [place for place, _ in values_by_run[run]] for run, name in table}
     names = sorted(places, key=lambda name: places[name])
-    found = pl.DataFrame(table, schema={"run": pl.String, "series": pl.String}, orient="row")
+    frame = pl.DataFrame(table, schema={"run": pl.String, "series": pl.String}, orient="row")
     line = pl.col("series").replace_strict(names, range(len(names)), return_dtype=pl.Int32).alias("line")
-    return tuple(names), tuple((places[name] or [0])[0] for name in names), found.with_columns(line)
+    return tuple(names), tuple((places[name] or [0])[0] for name in names), frame.with_columns(line)
 
 
-def _led_by(axes: pl.DataFrame, leader: str, *, numbers: bool = False) -> list[str]:
-    """The axes that have one value wherever another has one: what its own name says already.
+def _implied_by(axes: pl.DataFrame, leader: str, *, numbers: bool = False) -> list[str]:
+    """The axes that are a function of another one, so that its value names theirs already.
 
     Args:
         axes: of the runs that are drawn.
@@ -54,6 +54,6 @@ def _led_by(axes: pl.DataFrame, leader: str, *, numbers: bool = False) -> list[s
     at = axes.filter(pl.col("axis") == leader).select("run", pl.col("value").alias("at"))
     others = axes.filter(pl.col("axis") != leader).join(at, on="run")
     values = others.group_by("axis", "at").agg(pl.col("value").n_unique(), pl.col("number").null_count())
-    led = values.group_by("axis").agg(pl.col("value").max() == 1, pl.col("number").max() == 0)
+    implied = values.group_by("axis").agg(pl.col("value").max() == 1, pl.col("number").max() == 0)
     allowed = pl.col("number") | pl.lit(leader).str.starts_with(pl.col("axis") + ".")
-    return led.filter(pl.col("value") & (allowed if numbers else True))["axis"].to_list()
+    return implied.filter(pl.col("value") & (allowed if numbers else True))["axis"].to_list()

@@ -1,6 +1,6 @@
 """From a selection to many small profiles: a panel for each method, a line for each depth, and how each line ends.
 
-What a logarithmic axis cannot show is kept: a line that is exactly 0 or not finite is told in its panel and its cell.
+A line that is exactly 0 or not finite, which a logarithmic axis cannot show, is stated in its panel and its cell.
 """
 
 import math
@@ -42,14 +42,14 @@ class Multiples:
     Attributes:
         panels: names, in order.
         lines: the names of the lines of each panel, in order.
-        seeds: as ``gather.SEEDS``, long lines thinned; a number that cannot be drawn is null.
-        points: as ``gather.POINTS``.
+        seeds: as ``SEEDS`` of ``report.data.series``, long lines thinned; a number that cannot be drawn is null.
+        points: as ``POINTS`` of that module.
         ends: by panel and line.
-        thinned: whether some line is so long that not all its places are in ``seeds`` and ``points``.
+        thinned: whether some line is so long that not all its points are in ``seeds`` and ``points``.
         notes: of a panel, what is not drawn in it.
         left_out: sentences about all that is not drawn.
-        missing: a sentence about runs that are not there, or nothing.
-        rows: the stored rows behind it, by table.
+        missing: a sentence about runs that have not finished, or nothing.
+        rows: the stored rows that were read, by table.
     """
 
     panels: tuple[str, ...]
@@ -68,20 +68,20 @@ def collect(results: Results, quantity: str, where: Mapping[str, Json], paths: t
     """The profiles of one quantity.
 
     Args:
-        results: what an experiment found.
+        results: of an experiment.
         quantity: stored or derived.
         where: which rows.
         paths: what makes the panels, and what makes the lines.
         x: the column along which the profiles go.
 
     Raises:
-        LabError: ``where`` names what is not there.
-        ReportError: a seed has more than one number at one place of a line.
+        LabError: ``where`` selects nothing.
+        ReportError: a seed has more than one number at one point of a line.
     """
     selection = {"quantity": quantity, **where}
-    taken = select(results, selection, paths).drop_nulls([*paths, x])
-    panels, lines = (values_at(results, taken, path) for path in paths)
-    rows = taken.with_columns(
+    selected_rows = select(results, selection, paths).drop_nulls([*paths, x])
+    panels, lines = (values_at(results, selected_rows, path) for path in paths)
+    rows = selected_rows.with_columns(
         pl.col(paths[0]).replace_strict(panels, default=None, return_dtype=pl.String).alias("panel"),
         pl.col(paths[1]).replace_strict(lines, default=None, return_dtype=pl.String).alias("series"),
         pl.col(x).cast(pl.Float64).alias("x"),
@@ -91,57 +91,58 @@ def collect(results: Results, quantity: str, where: Mapping[str, Json], paths: t
     finite = placed["value"].is_finite()
     drawable = placed.with_columns(pl.when(finite & (placed["value"] > 0)).then(pl.col("value")).alias("value"))
     drawn = _thinned(drawable)
-    groups = {(panel, line): each for panel, line, each in _groups(placed)}
+    groups = {(panel, line): line_rows for panel, line, line_rows in _groups(placed)}
     return Multiples(
         tuple(panels.values()),
         tuple(lines.values()),
         drawn,
         points(drawn, log=True),
-        {place: _end(each) for place, each in groups.items()},
+        {place: _end(line_rows) for place, line_rows in groups.items()},
         drawn.height < placed.height,
         {panel: _note({line: groups[panel, line] for p, line in groups if p == panel}) for panel in panels.values()},
         left_out(int((~finite).sum()), int((finite & (placed["value"] <= 0)).sum())),
         missing(runs_with(results, selection)),
-        stored(results, quantity, taken),
+        stored(results, quantity, selected_rows),
     )
 
 
 def _placed(rows: pl.DataFrame, panels: Sequence[str], lines: Sequence[str]) -> pl.DataFrame:
-    """The rows as ``gather.SEEDS``, in the order of panels and lines, x from 0 to 1 along each line."""
+    """The rows as ``SEEDS``, in the order of panels and lines, x from 0 to 1 along each line."""
     line, first = ["panel", "series"], pl.col("x").min()
     span = (pl.col("x").max() - first).over(line)
     x = pl.when(span > 0).then((pl.col("x") - first.over(line)) / span).otherwise(0.0)
     order = pl.col("panel").replace_strict(panels, range(len(panels)), return_dtype=pl.Int32)
     number = pl.col("series").replace_strict(lines, range(len(lines)), return_dtype=pl.Int32)
-    made = rows.with_columns(x, number.alias("line"), order.alias("_panel")).sort("_panel", "line", "x", "seed")
-    return made.select(pl.col(c).cast(t) for c, t in SEEDS.items())
+    ordered = rows.with_columns(x, number.alias("line"), order.alias("_panel")).sort("_panel", "line", "x", "seed")
+    return ordered.select(pl.col(c).cast(t) for c, t in SEEDS.items())
 
 
 def _thinned(placed: pl.DataFrame) -> pl.DataFrame:
-    """Every k-th place of each line and the last one, so that no line has more than ``MOST`` steps by much."""
+    """Every k-th point of each line and the last one, so that no line has more than about ``MOST`` points."""
     line = ["panel", "series"]
     place = pl.col("x").rank("dense").over(line).cast(pl.Int64) - 1
     steps = place.max().over(line)
-    every = ((steps + MOST - 1) // MOST).clip(lower_bound=1)
-    return placed.filter((place % every == 0) | (place == steps))
+    stride = ((steps + MOST - 1) // MOST).clip(lower_bound=1)
+    return placed.filter((place % stride == 0) | (place == steps))
 
 
 def _groups(placed: pl.DataFrame) -> Iterator[tuple[str, str, pl.DataFrame]]:
-    for (panel, line), each in placed.group_by("panel", "series", maintain_order=True):
-        yield str(panel), str(line), each
+    for (panel, line), line_rows in placed.group_by("panel", "series", maintain_order=True):
+        yield str(panel), str(line), line_rows
 
 
 def _end(rows: pl.DataFrame) -> End:
     """How one line ends."""
-    ends = rows.sort("seed", "x").group_by("seed", maintain_order=True)
-    pairs = ends.agg(pl.col("value").first().alias("first"), pl.col("value").last().alias("last")).drop("seed").rows()
+    by_seed = rows.sort("seed", "x").group_by("seed", maintain_order=True)
+    numbers = pl.col("value")
+    pairs = by_seed.agg(numbers.first().alias("first"), numbers.last().alias("last")).drop("seed").rows()
     ratios = [last / first for first, last in pairs if _drawable(first) and _drawable(last)]
     if ratios:
         return End(student(ratios, log=True), "", len(pairs))
     if all(value == 0 for pair in pairs for value in pair):
         return End(None, ZERO, len(pairs))
-    gone = any(not math.isfinite(value) for pair in pairs for value in pair)
-    return End(None, INFINITE if gone else "0 at one end", len(pairs))
+    infinite = any(not math.isfinite(value) for pair in pairs for value in pair)
+    return End(None, INFINITE if infinite else "0 at one end", len(pairs))
 
 
 def _drawable(value: float) -> bool:
@@ -150,13 +151,13 @@ def _drawable(value: float) -> bool:
 
 def _note(lines: Mapping[str, pl.DataFrame]) -> str:
     """What of a panel's lines is not drawn: ``exactly 0`` if it is so of all, else by line."""
-    told: dict[str, list[str]] = {}
+    lines_by_state: dict[str, list[str]] = {}
     for line, rows in lines.items():
         if why := _state(rows["value"]):
-            told.setdefault(why, []).append(line)
-    if len(told) == 1 and [*lines] == next(iter(told.values())):
-        return next(iter(told))
-    return "; ".join(f"{', '.join(map(_brief, names))}: {why}" for why, names in told.items())
+            lines_by_state.setdefault(why, []).append(line)
+    if len(lines_by_state) == 1 and [*lines] == next(iter(lines_by_state.values())):
+        return next(iter(lines_by_state))
+    return "; ".join(f"{', '.join(map(_brief, names))}: {why}" for why, names in lines_by_state.items())
 
 
 def _brief(line: str) -> str:
@@ -167,7 +168,7 @@ def _brief(line: str) -> str:
 
 def _state(values: pl.Series) -> str:
     """Whether a line, or part of it, is zero or not finite."""
-    for word, gone in ((INFINITE, ~values.is_finite()), (ZERO, values == 0)):
-        if gone.any():
-            return word if gone.all() else f"{word} in part"
+    for word, mask in ((INFINITE, ~values.is_finite()), (ZERO, values == 0)):
+        if mask.any():
+            return word if mask.all() else f"{word} in part"
     return ""

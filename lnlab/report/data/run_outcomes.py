@@ -16,7 +16,7 @@ from lnlab.specfile.references import REFERENCE
 from lnlab.tables import Results
 
 Numbers = dict[str, tuple[pl.DataFrame, dict[str, pl.DataFrame]]]
-"""By quantity ``run value``, and the stored rows behind it."""
+"""By quantity: a frame ``run value``, and the stored rows that it was computed from, by table."""
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Arm:
     Attributes:
         name: of the series.
         runs: how many there are.
-        finished: how many came to their end.
+        finished: how many finished.
         stopped: how many of these a rule ended before their last update.
         diverged: the updates after which each diverged run ended, rising; None where it is not known.
         others: how many ended in another way, or have not run.
@@ -46,8 +46,8 @@ def arms(results: Results, where: Mapping[str, Json]) -> tuple[pl.DataFrame, lis
     """The runs of a selection with ``series`` and ``line``, ``ended`` being the updates made, and the names."""
     runs = runs_with(results, where)
     names, _, labels = series(results, runs, "")
-    made = pl.col("done") if "done" in runs.columns else pl.lit(None, pl.Int64)
-    return runs.join(labels, on="run", maintain_order="left").with_columns(made.alias("ended")), list(names)
+    updates = pl.col("done") if "done" in runs.columns else pl.lit(None, pl.Int64)
+    return runs.join(labels, on="run", maintain_order="left").with_columns(updates.alias("ended")), list(names)
 
 
 def known(results: Results, quantity: str) -> bool:
@@ -59,13 +59,13 @@ def known(results: Results, quantity: str) -> bool:
 def last_of(
     results: Results, runs: pl.DataFrame, quantity: str, where: Mapping[str, Json] | None = None
 ) -> tuple[pl.DataFrame, dict[str, pl.DataFrame]]:
-    """The last number of each run, ``run value``, and the stored rows behind it.
+    """The last number of each run, ``run value``, and the stored rows that it was computed from, by table.
 
     Of a quantity that has no site and, if it is a curve, of the validation split where there is one. ``where`` is the
-    selection of the runs: it says what the quantity is measured against.
+    selection of the runs: it names the reference of the quantity, if it has one.
     """
-    named = reference_of({**(where or {}), "quantity": quantity})
-    selection = {"quantity": quantity} if named is None else {"quantity": quantity, REFERENCE: named}
+    reference = reference_of({**(where or {}), "quantity": quantity})
+    selection = {"quantity": quantity} if reference is None else {"quantity": quantity, REFERENCE: reference}
     rows = select(results, selection).filter(pl.col("run").is_in(runs["run"].implode()))
     if "split" in rows.columns and "validation" in rows["split"]:
         rows = rows.filter(pl.col("split") == "validation")
@@ -81,28 +81,36 @@ def arm(name: str, runs: pl.DataFrame, numbers: Mapping[str, pl.DataFrame]) -> A
         runs: its rows of ``arms``.
         numbers: by quantity ``run value``; an infinite value is the worst.
     """
-    gone = runs.filter(pl.col("status") == "diverged")
-    whole = runs.filter(pl.col("status") == "finished")
-    early = whole.filter(pl.col("ended") < pl.col("steps")).height
-    found = {}
+    diverged = runs.filter(pl.col("status") == "diverged")
+    finished = runs.filter(pl.col("status") == "finished")
+    stopped = finished.filter(pl.col("ended") < pl.col("steps")).height
+    ranked = {}
     for quantity, values in numbers.items():
-        here = runs.select("run", "status").join(values, on="run", how="left", maintain_order="left")
-        found[quantity] = tuple(sorted(_ranked(here)))
-    steps = tuple(gone["ended"].sort(nulls_last=True))
-    return Arm(name, runs.height, whole.height, early, steps, runs.height - whole.height - gone.height, found)
+        values_with_status = runs.select("run", "status").join(values, on="run", how="left", maintain_order="left")
+        ranked[quantity] = tuple(sorted(_ranked(values_with_status)))
+    divergence_steps = tuple(diverged["ended"].sort(nulls_last=True))
+    return Arm(
+        name=name,
+        runs=runs.height,
+        finished=finished.height,
+        stopped=stopped,
+        diverged=divergence_steps,
+        others=runs.height - finished.height - diverged.height,
+        numbers=ranked,
+    )
 
 
-def rows_of(found: Numbers) -> dict[str, pl.DataFrame]:
-    """The stored rows behind all of them, by table, each once."""
+def rows_of(numbers: Numbers) -> dict[str, pl.DataFrame]:
+    """The stored rows behind all quantities, by table, each row once."""
     rows: dict[str, list[pl.DataFrame]] = {}
-    for _, kept in found.values():
-        for name, table in kept.items():
+    for _, source_rows in numbers.values():
+        for name, table in source_rows.items():
             rows.setdefault(name, []).append(table)
     return {name: pl.concat(tables).unique(maintain_order=True) for name, tables in rows.items()}
 
 
 def _ranked(rows: pl.DataFrame) -> list[float]:
-    """The numbers of the runs that have one; what is not a number has failed."""
+    """The numbers of the runs that have one; NaN counts as infinite, the worst."""
     return [math.inf if math.isnan(value) else value for value in rows["value"].drop_nulls()]
 
 
@@ -110,5 +118,5 @@ def middle_of(values: Sequence[float]) -> float | None:
     """The median; infinite where half of the values are, and None where there are none."""
     if not values:
         return None
-    found = median(values)
-    return math.inf if math.isnan(found) else found
+    middle = median(values)
+    return math.inf if math.isnan(middle) else middle

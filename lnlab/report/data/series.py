@@ -1,4 +1,4 @@
-"""From a selection to labelled series with intervals: who is drawn, from how many seeds, and what is left out."""
+"""From a selection to labelled series with intervals over seeds, and sentences about numbers that are not drawn."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -48,8 +48,8 @@ class Gathered:
         families: for each series, the place of its value of the first axis that varies.
         panels: the panels, in order; none where there is only one.
         left_out: sentences about numbers that are not drawn.
-        missing: a sentence about runs that are not there, or nothing.
-        rows: the stored rows behind it, by table.
+        missing: a sentence about runs that have not finished, or nothing.
+        rows: the stored rows that were read, by table.
     """
 
     seeds: pl.DataFrame
@@ -66,7 +66,7 @@ def gather(results: Results, quantity: str, where: Mapping[str, Json], x: str, *
     """The numbers of one quantity along ``x``.
 
     Args:
-        results: what an experiment found.
+        results: of an experiment.
         quantity: stored or derived.
         where: which rows.
         x: a column or a path of the setting.
@@ -74,7 +74,7 @@ def gather(results: Results, quantity: str, where: Mapping[str, Json], x: str, *
         panels: whether a site column that still varies makes panels; else it is refused.
 
     Raises:
-        LabError: ``where`` names what is not there.
+        LabError: ``where`` selects nothing.
         ReportError: a seed has more than one number at one x.
     """
     selection = {"quantity": quantity, **where}
@@ -107,20 +107,20 @@ def _panel_column(rows: pl.DataFrame, x: str) -> str | None:
 
 
 def values_at(results: Results, rows: pl.DataFrame, path: str) -> dict[str | float, str]:
-    """What rows have at a column or a path, and how a reader says it: numbers rising, words in the order of the plan.
+    """The distinct values of rows at a column or a path, with their labels: numbers rising, words in the plan's order.
 
     Args:
-        results: what an experiment found.
+        results: of an experiment.
         rows: with a column for the path.
         path: of the setting, or a column of the table.
     """
-    there = rows[path].drop_nulls().unique(maintain_order=True)
-    if there.dtype.is_numeric():
-        return {number: value_of_axis(path, number, "") for number in there.cast(pl.Float64).sort()}
-    at = words(results, path)
-    planned = [at[variant] for variant in results.runs["variant"].unique(maintain_order=True)]
-    held = set(there)
-    order = [str(word) for word in dict.fromkeys([*planned, *there]) if word in held]
+    distinct = rows[path].drop_nulls().unique(maintain_order=True)
+    if distinct.dtype.is_numeric():
+        return {number: value_of_axis(path, number, "") for number in distinct.cast(pl.Float64).sort()}
+    words_by_variant = words(results, path)
+    planned = [words_by_variant[variant] for variant in results.runs["variant"].unique(maintain_order=True)]
+    present = set(distinct)
+    order = [str(word) for word in dict.fromkeys([*planned, *distinct]) if word in present]
     return {word: value_of_axis(path, {"true": True, "false": False}.get(word, word), word) for word in order}
 
 
@@ -128,14 +128,14 @@ def refuse_several(rows: pl.DataFrame, x: str) -> None:
     """Refuse to average over anything but seeds: two numbers of one seed at one place are a mistake of ``where``.
 
     Raises:
-        ReportError: there are two; ``rows`` have columns ``panel series x seed``, and ``x`` is what x is called.
+        ReportError: there are two; ``rows`` have columns ``panel series x seed``, and ``x`` is the name of x.
     """
     twice = rows.filter(pl.struct("panel", "series", "x", "seed").is_duplicated())
     if twice.is_empty():
         return
     first = twice.filter(pl.struct("panel", "series", "x", "seed") == pl.struct("panel", "series", "x", "seed").first())
-    told = {c: first[c].unique().sort().to_list() for c in (*PANELS, "layer", "step") if c in first.columns}
-    open_ = [f"{c} ({listing(map(str, v))})" for c, v in told.items() if len(v) > 1 and c != x]
+    values = {c: first[c].unique().sort().to_list() for c in (*PANELS, "layer", "step") if c in first.columns}
+    open_ = [f"{c} ({listing(map(str, v))})" for c, v in values.items() if len(v) > 1 and c != x]
     what = f"seed {first['seed'][0]} has {first.height} numbers at {x} {first['x'][0]:g}: {'; '.join(open_) or 'twice'}"
     raise ReportError(Problem("where", what, "select one of each"))
 
@@ -151,20 +151,20 @@ def points(seeds: pl.DataFrame, *, log: bool) -> pl.DataFrame:
         if not values:
             rows.append((*place, None, None, None, 0))
             continue
-        found = student(values, log=log)
-        band = (found.low, found.high) if found.n > 1 else (None, None)
-        rows.append((*place, found.estimate, *band, found.n))
+        interval = student(values, log=log)
+        band = (interval.low, interval.high) if interval.n > 1 else (None, None)
+        rows.append((*place, interval.estimate, *band, interval.n))
     return pl.DataFrame(rows, schema=POINTS, orient="row")
 
 
 def medians(seeds: pl.DataFrame) -> pl.DataFrame:
     """Median, lowest and highest over seeds at each place, as ``points``: null where it is not finite."""
     value = pl.col("value")
-    found = seeds.group_by("panel", "series", "line", "x", maintain_order=True).agg(
+    summaries = seeds.group_by("panel", "series", "line", "x", maintain_order=True).agg(
         estimate=value.median(), low=value.min(), high=value.max(), n=value.count().cast(pl.Int64)
     )
-    ends = (pl.when(pl.col(c).is_finite()).then(c).alias(c) for c in ("estimate", "low", "high"))
-    return found.with_columns(ends).select(list(POINTS))
+    finite = (pl.when(pl.col(c).is_finite()).then(c).alias(c) for c in ("estimate", "low", "high"))
+    return summaries.with_columns(finite).select(list(POINTS))
 
 
 def replicates(points: pl.DataFrame) -> str:
@@ -174,25 +174,25 @@ def replicates(points: pl.DataFrame) -> str:
 
 
 def left_out(not_finite: int, not_positive: int) -> tuple[str, ...]:
-    """What is not drawn, counted."""
-    said = ((not_finite, "not finite"), (not_positive, "not positive, which a logarithmic axis cannot show"))
-    return tuple(f"{count(n, 'number')} {'is' if n == 1 else 'are'} not drawn: {why}." for n, why in said if n)
+    """Sentences that count the numbers that are not drawn."""
+    causes = ((not_finite, "not finite"), (not_positive, "not positive, which a logarithmic axis cannot show"))
+    return tuple(f"{count(n, 'number')} {'is' if n == 1 else 'are'} not drawn: {why}." for n, why in causes if n)
 
 
 def missing(runs: pl.DataFrame) -> str:
-    """Which of these runs have not finished, counted by status; one that diverged has a result and is not missing."""
+    """Which of these runs have not finished, as a sentence; one that diverged has a result and is not missing."""
     counts = runs["status"].fill_null("not run yet").value_counts(sort=True).sort("status")
     others = [(status, f"{n} {status.replace('_', ' ')}") for status, n in counts.iter_rows() if status != "finished"]
     if not others:
         return ""
-    said = f"of {count(runs.height, 'run')}, {listing(words for _, words in others)}."
-    return f"O{said[1:]}" if all(status in ENDED for status, _ in others) else f"Missing: {said}"
+    sentence = f"of {count(runs.height, 'run')}, {listing(words for _, words in others)}."
+    return f"O{sentence[1:]}" if all(status in ENDED for status, _ in others) else f"Missing: {sentence}"
 
 
 def stored(results: Results, quantity: str, rows: pl.DataFrame) -> dict[str, pl.DataFrame]:
-    """The stored rows that give these rows again: themselves, or those that a derived one is made of.
+    """The stored rows that these rows follow from, by table: themselves, or those that a derived quantity reads.
 
-    Those of these runs, unless it compares a run with others, or is one number of several.
+    Only rows of these runs, unless the quantity compares a run with others, or is one number of several runs.
     """
     runs = pl.col("run").is_in(rows["run"].unique().implode())
     if quantity in quantities.entries:
@@ -201,17 +201,17 @@ def stored(results: Results, quantity: str, rows: pl.DataFrame) -> dict[str, pl.
             runs = pl.lit(value=True)
         if facts.table is not None:
             return {facts.table: results.tables[facts.table].filter(runs)}
-        kept = runs if facts.of is None else runs & pl.col("quantity").is_in(facts.of)
+        condition = runs if facts.of is None else runs & pl.col("quantity").is_in(facts.of)
         kinds = (*MEASURED, "histograms")
-        return {name: results.tables[name].filter(kept) for name in kinds if name in results.tables}
+        return {name: results.tables[name].filter(condition) for name in kinds if name in results.tables}
     keys = [c for c in ("run", "step", "split", "stack", "layer", "sublayer", "tensor", "index") if c in rows.columns]
-    taken = rows.select(keys).unique()
-    found = {}
+    places = rows.select(keys).unique()
+    tables = {}
     for name in MEASURED:
         if (table := results.tables.get(name)) is not None:
             on = [c for c in keys if c in table.columns]
-            same = table.filter(pl.col("quantity") == quantity)
-            found[name] = same.join(
-                taken.select(on).unique(), on=on, how="semi", nulls_equal=True, maintain_order="left"
+            matching = table.filter(pl.col("quantity") == quantity)
+            tables[name] = matching.join(
+                places.select(on).unique(), on=on, how="semi", nulls_equal=True, maintain_order="left"
             )
-    return found
+    return tables

@@ -1,7 +1,7 @@
 """From stored spectra to labelled ones, and to what is drawn: one curve a replicate, then mean, lowest and highest.
 
-Replicates are seeds, with all draws of a seed as one quadrature. For a look at the estimate itself they are the draws
-of one seed, or the parts of its batches: three bands, which no chart mixes.
+Replicates are seeds, with all draws of a seed as one quadrature. To judge the estimate itself they are the draws of one
+seed, or the parts of its batches: three bands, which no chart mixes.
 """
 
 from collections.abc import Callable, Mapping
@@ -24,14 +24,14 @@ Band = Literal["seeds", "draws", "parts"]
 
 @dataclass(frozen=True)
 class Spectra:
-    """Spectra with the names of their arms.
+    """Spectra with the names of their series.
 
     Attributes:
         rows: of the table ``spectra``, with ``series line replicate share size``; shares of a replicate sum to 1.
         names: the series, in order.
-        families: as in ``gather.Gathered``.
-        missing: a sentence about runs that are not there, or nothing.
-        kept: the stored rows behind it, by table.
+        families: for each series, the place of its value of the first axis that varies.
+        missing: a sentence about runs that have not finished, or nothing.
+        kept: the stored rows that were read, by table.
     """
 
     rows: pl.DataFrame
@@ -46,17 +46,17 @@ class Spectra:
 
 
 def collect(results: Results, where: Mapping[str, Json], operator: str, scope: str, band: Band = "seeds") -> Spectra:
-    """The spectra of one matrix in every arm.
+    """The spectra of one matrix in every series.
 
     Args:
-        results: what an experiment found.
+        results: of an experiment.
         where: which runs, and which ``step`` where there are several.
         operator: of the matrix.
         scope: of the matrix.
-        band: what a replicate is; of draws and parts those of the first seed of each arm.
+        band: what a replicate is; draws and parts are those of the first seed of each series.
 
     Raises:
-        LabError: ``where`` names what is not there.
+        LabError: ``where`` selects nothing.
         ReportError: a run has two such spectra.
     """
     runs = runs_with(results, where)
@@ -66,13 +66,14 @@ def collect(results: Results, where: Mapping[str, Json], operator: str, scope: s
     rows = narrowed(results, rows, "step", where["step"]) if "step" in where else rows
     rows = rows.join(labels, on="run", how="inner", maintain_order="left")
     _refuse_two(rows)
-    kept = {"spectra": rows.select(table(results).columns)}
+    source_rows = {"spectra": rows.select(table(results).columns)}
     if band != "seeds":
         rows = rows.filter(pl.col("seed") == pl.col("seed").min().over("series"))
     replicate = {"seeds": "seed", "draws": "draw", "parts": "part"}[band]
     share = pl.col("weight") / pl.col("draw").n_unique().over("series", replicate)
-    found = rows.with_columns(replicate=pl.col(replicate).cast(pl.Int64), share=share)
-    return Spectra(found.sort("line", "replicate", maintain_order=True), names, families, missing(runs), kept)
+    replicates = rows.with_columns(replicate=pl.col(replicate).cast(pl.Int64), share=share)
+    ordered = replicates.sort("line", "replicate", maintain_order=True)
+    return Spectra(ordered, names, families, missing(runs), source_rows)
 
 
 def _refuse_two(rows: pl.DataFrame) -> None:
@@ -90,10 +91,10 @@ _Curve = Callable[[np.ndarray, np.ndarray, float], np.ndarray]
 """From nodes, shares and size to the values along x."""
 
 
-def curves(found: Spectra, panel: str | None, x: np.ndarray, curve: _Curve) -> pl.DataFrame:
-    """A curve a replicate, as ``gather.SEEDS``; without a ``panel`` each series is in its own."""
+def curves(spectra: Spectra, panel: str | None, x: np.ndarray, curve: _Curve) -> pl.DataFrame:
+    """One curve per replicate, as ``SEEDS`` of ``report.data.series``; without ``panel`` each series has its own."""
     parts = []
-    for (name, line, replicate), rows in found.rows.group_by("series", "line", "replicate", maintain_order=True):
+    for (name, line, replicate), rows in spectra.rows.group_by("series", "line", "replicate", maintain_order=True):
         values = curve(rows["node"].to_numpy(), rows["share"].to_numpy(), rows["size"][0])
         lits = {"panel": panel or name, "series": name, "line": line, "seed": replicate}
         parts.append(pl.DataFrame({"x": x, "value": values}).with_columns(**{k: pl.lit(v) for k, v in lits.items()}))
@@ -101,22 +102,22 @@ def curves(found: Spectra, panel: str | None, x: np.ndarray, curve: _Curve) -> p
 
 
 def ranges(seeds: pl.DataFrame, floor: float) -> pl.DataFrame:
-    """Mean, lowest and highest over replicates, as ``gather.POINTS``: for a logarithmic axis that ends at ``floor``.
+    """Mean, lowest and highest over replicates, as ``POINTS``: for a logarithmic axis that ends at ``floor``.
 
-    What lies below it is null, and the lower end of a band is drawn to it. One replicate has no band.
+    Means below it are null, and the lower end of a band is clipped to it. One replicate has no band.
     """
     value, several = pl.col("value"), pl.len() > 1
-    found = seeds.group_by("panel", "series", "line", "x", maintain_order=True).agg(
+    summaries = seeds.group_by("panel", "series", "line", "x", maintain_order=True).agg(
         estimate=value.mean(),
         low=pl.when(several).then(value.min()),
         high=pl.when(several).then(value.max()),
         n=pl.len().cast(pl.Int64),
     )
-    seen = pl.col("high") > floor
-    return found.with_columns(
+    visible = pl.col("high") > floor
+    return summaries.with_columns(
         estimate=pl.when(pl.col("estimate") > floor).then("estimate"),
-        low=pl.when(seen).then(pl.col("low").clip(lower_bound=floor)),
-        high=pl.when(seen).then("high"),
+        low=pl.when(visible).then(pl.col("low").clip(lower_bound=floor)),
+        high=pl.when(visible).then("high"),
     ).select(list(POINTS))
 
 

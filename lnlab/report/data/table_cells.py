@@ -30,16 +30,16 @@ ESTIMATES: Mapping[Statistic, Callable[[Sequence[float]], Interval]] = {
 
 @dataclass(frozen=True)
 class Cells:
-    """What stands where; a place is (row, column).
+    """The cells of a table; a place is (row, column).
 
     Attributes:
         paths: what makes the rows, and the columns.
-        rows: the values there, in order, and how a reader says them.
-        columns: the same.
-        found: each statistic of each place that has numbers, and that has such a statistic.
+        rows: the values of the first path, in order, with their labels.
+        columns: those of the second path.
+        found: the interval of each statistic at each place that has numbers, if it is defined for them.
         printed: what the source prints, as it is written.
-        strays: numbers of the source that have no place here.
-        dropped: numbers that are not finite.
+        strays: how many numbers of the source have no place in this table.
+        dropped: how many numbers are not finite.
     """
 
     paths: tuple[str, str]
@@ -52,55 +52,65 @@ class Cells:
 
 
 def collect(
-    results: Results, taken: pl.DataFrame, paths: tuple[str, str], asked: Sequence[Statistic], published: Published
+    results: Results,
+    selected_rows: pl.DataFrame,
+    paths: tuple[str, str],
+    statistics: Sequence[Statistic],
+    published: Published,
 ) -> Cells:
     """The cells of selected rows.
 
     Args:
-        results: what an experiment found.
-        taken: the rows, with a column for each path.
+        results: of an experiment.
+        selected_rows: with a column for each path.
         paths: what makes the rows of the table, and its columns; columns of the rows or paths of the setting.
-        asked: the statistics.
+        statistics: those that the section shows.
         published: ``{column: {row: number}}``.
 
     Raises:
         ReportError: a seed has more than one number in a cell.
     """
-    _refuse_several(results, taken, paths)
-    finite = taken.filter(pl.col("value").is_finite())
+    _refuse_several(results, selected_rows, paths)
+    finite = selected_rows.filter(pl.col("value").is_finite())
     groups = finite.group_by(*paths, maintain_order=True).agg("value")
-    found = {
+    intervals = {
         ((row, column), statistic): ESTIMATES[statistic](values)
         for row, column, values in groups.iter_rows()
-        for statistic in asked
+        for statistic in statistics
         if statistic != "geometric_mean" or min(values) > 0
     }
-    rows, columns = (values_at(results, taken, path) for path in paths)
-    names = {(_word(row), _word(column)): (row, column) for row in rows for column in columns}
-    told = {(row, column): str(number) for column, each in published.items() for row, number in each.items()}
-    printed = {names[place]: number for place, number in told.items() if place in names}
-    return Cells(paths, rows, columns, found, printed, len(told) - len(printed), taken.height - finite.height)
+    rows, columns = (values_at(results, selected_rows, path) for path in paths)
+    names = {(_spec_text(row), _spec_text(column)): (row, column) for row in rows for column in columns}
+    published_numbers = {
+        (row, column): str(number)
+        for column, numbers_by_row in published.items()
+        for row, number in numbers_by_row.items()
+    }
+    printed = {names[place]: number for place, number in published_numbers.items() if place in names}
+    strays, dropped = len(published_numbers) - len(printed), selected_rows.height - finite.height
+    return Cells(paths, rows, columns, intervals, printed, strays, dropped)
 
 
-def agrees(found: Interval, printed: str) -> bool:
-    """Whether the interval holds the printed number, as far as its digits go: 0.81 is 0.805 to 0.815."""
+def agrees(interval: Interval, printed: str) -> bool:
+    """Whether the interval contains the printed number, as far as its digits go: 0.81 is 0.805 to 0.815."""
     half = 0.5 * 10.0 ** -len(printed.partition(".")[2])
-    return found.low - half <= float(printed) <= found.high + half
+    return interval.low - half <= float(printed) <= interval.high + half
 
 
-def _word(label: Label) -> str:
+def _spec_text(label: Label) -> str:
     """How a spec writes a value."""
     return label if isinstance(label, str) else f"{label:g}"
 
 
-def _refuse_several(results: Results, taken: pl.DataFrame, paths: tuple[str, str]) -> None:
+def _refuse_several(results: Results, selected_rows: pl.DataFrame, paths: tuple[str, str]) -> None:
     """Refuse to average over anything but seeds."""
     place = pl.struct(*paths, "seed")
-    twice = taken.filter(place.is_duplicated())
+    twice = selected_rows.filter(place.is_duplicated())
     if twice.is_empty():
         return
     first = twice.filter(place == place.first())
-    told = [f"{k} ({listing(v)})" for k, v in varying(results, first).items() if len(v) > 1 and k not in paths]
+    differing = [f"{k} ({listing(v)})" for k, v in varying(results, first).items() if len(v) > 1 and k not in paths]
     row, column, seed = first.select(*paths, "seed").row(0)
-    what = f"seed {seed} has {first.height} numbers at {_word(row)}, {_word(column)}: {'; '.join(told) or 'twice'}"
+    place_text = f"{_spec_text(row)}, {_spec_text(column)}"
+    what = f"seed {seed} has {first.height} numbers at {place_text}: {'; '.join(differing) or 'twice'}"
     raise ReportError(Problem("where", what, "select one of each"))

@@ -1,6 +1,6 @@
-"""From stored curves to lines over training: means over the runs that went on, and every run that diverged by itself.
+"""From stored curves to training curves: means over runs that did not diverge, and every run that did by itself.
 
-Lines are thinned before anything is computed from them, so that a report keeps no rows that its page does not show.
+Curves are thinned before anything is computed from them, so that a report keeps no rows that its page does not show.
 """
 
 from collections.abc import Mapping
@@ -20,31 +20,31 @@ from lnlab.tables import Results
 
 X = Literal["step", "epoch"]
 MOST, LEAST = 50, 8
-"""Places that a line has at most; as many it has however many lines there are."""
+"""Points that a line has at most; and at least, however many lines there are."""
 _ALL = 2_000
-"""Places that all lines have together at most, and so have all runs that diverged, unless each has ``LEAST``."""
+"""Points that all lines have together at most, and so have all runs that diverged, unless each has ``LEAST``."""
 RUN = {"run": pl.String, **SEEDS}
 _RATE = {"series": pl.String, "line": pl.Int32, "x": pl.Float64, "estimate": pl.Float64}
 
 
 @dataclass(frozen=True)
 class Courses:
-    """Lines over training; ``panel`` is the split.
+    """Training curves; ``panel`` is the split.
 
     Attributes:
-        seeds: as ``gather.SEEDS``, of the runs that did not diverge.
-        points: as ``gather.POINTS``, over these seeds.
+        seeds: as ``SEEDS`` of ``report.data.series``, of the runs that did not diverge.
+        points: as ``POINTS`` of that module, over these seeds.
         diverged: ``run panel series line x seed value``, of the runs that diverged, up to their last finite number.
         names: the series, in order.
-        families: as in ``gather.Gathered``.
+        families: for each series, the place of its value of the first axis that varies.
         splits: those that are drawn, where there are several.
         split: the one that all numbers are of, or nothing.
         lost: by series, how many of its runs diverged, and how many there are.
         rates: ``series line x estimate``: the learning rate of each series.
         entropy: the smallest and the largest entropy of the words, over runs; None where it is not known.
         left_out: sentences about numbers that are not drawn.
-        missing: a sentence about runs that are not there, or nothing.
-        rows: the stored rows behind it, by table.
+        missing: a sentence about runs that have not finished, or nothing.
+        rows: the stored rows that were read, by table.
     """
 
     seeds: pl.DataFrame
@@ -68,55 +68,55 @@ def collect(
     """The lines of one quantity.
 
     Args:
-        results: what an experiment found.
+        results: of an experiment.
         quantity: stored at steps, by training or by a probe, or derived.
         where: which rows.
-        x: against what.
+        x: the horizontal axis.
         log: whether it is drawn on a logarithmic axis, which zeros and negative numbers cannot enter.
         per: what all numbers are divided by, ln 2 from nats to bits.
 
     Raises:
-        LabError: ``where`` names what is not there.
-        ReportError: a seed has more than one number at one place, or the runs have no epochs.
+        LabError: ``where`` selects nothing.
+        ReportError: a seed has more than one number at one point, or the runs have no epochs.
     """
     selection = {"quantity": quantity, **where}
     runs = runs_with(results, selection)
     names, families, labels = series(results, runs, "")
-    named = labels.join(runs.select("run", "status"), on="run", maintain_order="left")
-    taken = select(results, selection).with_columns(pl.col("value") / per)
-    placed, splits = _by_split(_along(results, taken.join(named, on="run", maintain_order="left"), x))
+    labelled_runs = labels.join(runs.select("run", "status"), on="run", maintain_order="left")
+    selected_rows = select(results, selection).with_columns(pl.col("value") / per)
+    placed, splits = _by_split(_with_x(results, selected_rows.join(labelled_runs, on="run", maintain_order="left"), x))
     refuse_several(placed, x)
-    gone = (pl.col("status") == "diverged").fill_null(value=False)
-    going, lost = placed.filter(~gone), _drawable(placed.filter(gone), log=log)
-    drawn = _drawable(going, log=log)
-    kept, ends = _thinned(drawn), _thinned_runs(lost)
-    seeds = kept.sort("_split", "line", "x", "seed").select(pl.col(c).cast(t) for c, t in SEEDS.items())
-    finite = going.filter(pl.col("value").is_finite()).height
-    rates, behind = _rates(results, labels, x)
-    beside = (
-        behind,
+    diverged = (pl.col("status") == "diverged").fill_null(value=False)
+    surviving, diverged_rows = placed.filter(~diverged), _drawable(placed.filter(diverged), log=log)
+    drawn = _drawable(surviving, log=log)
+    thinned, diverged_curves = _thinned(drawn), _thinned_runs(diverged_rows)
+    seeds = thinned.sort("_split", "line", "x", "seed").select(pl.col(c).cast(t) for c, t in SEEDS.items())
+    finite = surviving.filter(pl.col("value").is_finite()).height
+    rates, rate_rows = _rates(results, labels, x)
+    supporting_rows = (
+        rate_rows,
         *(last_rows(results, word, labels) for word in ("unigram_entropy", "epoch")[: 2 if x == "epoch" else 1]),
     )
-    entropy = beside[1]["value"].drop_nans() / per
-    hidden = going.join(drawn, on=["run", "step", "panel"], how="anti", nulls_equal=True)
+    entropy = supporting_rows[1]["value"].drop_nans() / per
+    hidden = surviving.join(drawn, on=["run", "step", "panel"], how="anti", nulls_equal=True)
     return Courses(
         seeds,
         points(seeds, log=log),
-        ends.select(pl.col(c).cast(t) for c, t in RUN.items()),
+        diverged_curves.select(pl.col(c).cast(t) for c, t in RUN.items()),
         names,
         families,
         splits if len(splits) > 1 else (),
         splits[0] if len(splits) == 1 else "",
-        _lost(named),
+        _divergence_counts(labelled_runs),
         rates,
         (float(entropy.min()), float(entropy.max())) if len(entropy) else None,  # type: ignore[arg-type]
-        left_out(going.height - finite, finite - drawn.height),
+        left_out(surviving.height - finite, finite - drawn.height),
         missing(runs),
-        _rows(results, quantity, pl.concat([kept, hidden, ends]), beside),
+        _source_rows(results, quantity, pl.concat([thinned, hidden, diverged_curves]), supporting_rows),
     )
 
 
-def _along(results: Results, rows: pl.DataFrame, x: X) -> pl.DataFrame:
+def _with_x(results: Results, rows: pl.DataFrame, x: X) -> pl.DataFrame:
     """The rows with their x: the step, or the epoch, of which an update is the same share in all runs of a variant."""
     if x == "step" or rows.is_empty():
         return rows.with_columns(pl.col("step").cast(pl.Float64).alias("x"))
@@ -129,8 +129,9 @@ def _along(results: Results, rows: pl.DataFrame, x: X) -> pl.DataFrame:
 
 def epochs_an_update(results: Results, runs: pl.DataFrame) -> pl.DataFrame:
     """``variant _share``: the share of an epoch that an update is, the mean over runs; none where data have no end."""
-    counted, each = last_rows(results, "epoch", runs).filter(pl.col("step") > 0), pl.col("value") / pl.col("step")
-    return counted.group_by("variant", maintain_order=True).agg(each.mean().alias("_share"))
+    epochs = last_rows(results, "epoch", runs).filter(pl.col("step") > 0)
+    share = (pl.col("value") / pl.col("step")).mean().alias("_share")
+    return epochs.group_by("variant", maintain_order=True).agg(share)
 
 
 def last_rows(results: Results, quantity: str, runs: pl.DataFrame) -> pl.DataFrame:
@@ -138,18 +139,18 @@ def last_rows(results: Results, quantity: str, runs: pl.DataFrame) -> pl.DataFra
     curves = results.tables["curves"] if "curves" in results.tables else pl.DataFrame(schema={"quantity": pl.String})
     if curves.is_empty():
         return pl.DataFrame(schema={"run": pl.String, "variant": pl.String, "step": pl.Int64, "value": pl.Float64})
-    found = curves.filter((pl.col("quantity") == quantity) & pl.col("run").is_in(runs["run"].unique().implode()))
-    return found.sort("step", maintain_order=True).unique("run", keep="last", maintain_order=True)
+    rows = curves.filter((pl.col("quantity") == quantity) & pl.col("run").is_in(runs["run"].unique().implode()))
+    return rows.sort("step", maintain_order=True).unique("run", keep="last", maintain_order=True)
 
 
 def _by_split(rows: pl.DataFrame) -> tuple[pl.DataFrame, tuple[str, ...]]:
     """The rows with their split as ``panel``, and the splits in order; a probe's numbers have none."""
     known = VOCABULARY["split"]
     split = pl.col("split") if "split" in rows.columns else pl.lit(None, pl.String)
-    there = set(rows.select(split.alias("split"))["split"].drop_nulls())
-    panel = split if len(there) > 1 else pl.lit(None, pl.String)
+    present = set(rows.select(split.alias("split"))["split"].drop_nulls())
+    panel = split if len(present) > 1 else pl.lit(None, pl.String)
     order = split.replace_strict(known, range(len(known)), default=len(known), return_dtype=pl.Int32).alias("_split")
-    return rows.with_columns(panel.alias("panel"), order), tuple(word for word in known if word in there)
+    return rows.with_columns(panel.alias("panel"), order), tuple(word for word in known if word in present)
 
 
 def _drawable(rows: pl.DataFrame, *, log: bool) -> pl.DataFrame:
@@ -158,32 +159,32 @@ def _drawable(rows: pl.DataFrame, *, log: bool) -> pl.DataFrame:
 
 
 def _thinned(rows: pl.DataFrame) -> pl.DataFrame:
-    """The rows at no more than ``MOST`` places of each line, where its mean over seeds is extreme."""
+    """The rows at no more than ``MOST`` points of each line, those at which its mean over seeds is extreme."""
     line = ["panel", "series"]
-    most = _places(rows.select(line).n_unique())
+    most = _points_per_line(rows.select(line).n_unique())
     means = rows.group_by(*line, "x").agg(pl.col("value").mean().alias("estimate")).sort(*line, "x")
-    kept = [thin(each, most)[0] for _, each in means.group_by(line, maintain_order=True)]
-    places = pl.concat([means.clear(), *kept])
+    thinned_lines = [thin(line_means, most)[0] for _, line_means in means.group_by(line, maintain_order=True)]
+    places = pl.concat([means.clear(), *thinned_lines])
     return rows.join(places, on=[*line, "x"], how="semi", nulls_equal=True, maintain_order="left")
 
 
-def _places(lines: int) -> int:
+def _points_per_line(lines: int) -> int:
     return max(LEAST, min(MOST, _ALL // max(lines, 1)))
 
 
 def _thinned_runs(rows: pl.DataFrame) -> pl.DataFrame:
     """The rows of runs that diverged, each run thinned by itself."""
-    most = _places(rows.select("run", "panel").n_unique())
+    most = _points_per_line(rows.select("run", "panel").n_unique())
     ordered = rows.sort("line", "run", "_split", "x")
     parts = ordered.rename({"series": "_series"}).with_columns(pl.lit("").alias("series"))
-    kept = [thin(part, most)[0] for _, part in parts.group_by("run", "panel", maintain_order=True)]
-    return pl.concat([parts.clear(), *kept]).drop("series").rename({"_series": "series"}).select(rows.columns)
+    thinned_runs = [thin(part, most)[0] for _, part in parts.group_by("run", "panel", maintain_order=True)]
+    return pl.concat([parts.clear(), *thinned_runs]).drop("series").rename({"_series": "series"}).select(rows.columns)
 
 
-def _lost(runs: pl.DataFrame) -> dict[str, tuple[int, int]]:
-    gone = (pl.col("status") == "diverged").sum()
-    counts = runs.group_by("series", maintain_order=True).agg(gone.alias("gone"), pl.len())
-    return {name: (gone, size) for name, gone, size in counts.iter_rows()}
+def _divergence_counts(runs: pl.DataFrame) -> dict[str, tuple[int, int]]:
+    diverged = (pl.col("status") == "diverged").sum()
+    counts = runs.group_by("series", maintain_order=True).agg(diverged.alias("gone"), pl.len())
+    return {name: (diverged, size) for name, diverged, size in counts.iter_rows()}
 
 
 def _rates(results: Results, labels: pl.DataFrame, x: X) -> tuple[pl.DataFrame, pl.DataFrame]:
@@ -194,19 +195,19 @@ def _rates(results: Results, labels: pl.DataFrame, x: X) -> tuple[pl.DataFrame, 
     rows = curves.filter(pl.col("quantity") == "learning_rate").join(labels, on="run", maintain_order="left")
     if rows.is_empty():
         return pl.DataFrame(schema=_RATE), rows.select(curves.columns)
-    panel = _along(results, rows, x).filter(pl.col("value").is_finite()).with_columns(panel=pl.lit(None, pl.String))
-    kept = _thinned(panel)
-    means = kept.group_by("series", "line", "x").agg(pl.col("value").mean().alias("estimate")).sort("line", "x")
-    return means.select(pl.col(c).cast(t) for c, t in _RATE.items()), kept.select(curves.columns)
+    panel = _with_x(results, rows, x).filter(pl.col("value").is_finite()).with_columns(panel=pl.lit(None, pl.String))
+    thinned = _thinned(panel)
+    means = thinned.group_by("series", "line", "x").agg(pl.col("value").mean().alias("estimate")).sort("line", "x")
+    return means.select(pl.col(c).cast(t) for c, t in _RATE.items()), thinned.select(curves.columns)
 
 
-def _rows(
-    results: Results, quantity: str, drawn: pl.DataFrame, beside: tuple[pl.DataFrame, ...]
+def _source_rows(
+    results: Results, quantity: str, drawn: pl.DataFrame, supporting_rows: tuple[pl.DataFrame, ...]
 ) -> dict[str, pl.DataFrame]:
-    """The stored rows of what is drawn, and those beside it."""
-    found = stored(results, quantity, drawn)
+    """The stored rows of the drawn quantity and of those that support it (rates, entropies, epochs), by table."""
+    tables = stored(results, quantity, drawn)
     curves = results.tables.get("curves")
     if curves is None:
-        return found
-    others = [rows.select(curves.columns) for rows in beside if not rows.is_empty()]
-    return {**found, "curves": pl.concat([found["curves"], *others]).unique(maintain_order=True)}
+        return tables
+    others = [rows.select(curves.columns) for rows in supporting_rows if not rows.is_empty()]
+    return {**tables, "curves": pl.concat([tables["curves"], *others]).unique(maintain_order=True)}
