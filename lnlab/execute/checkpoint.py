@@ -16,13 +16,13 @@ from lnlab.probes.probe import State
 
 
 def to_bytes(state: State) -> tuple[bytes, Json]:
-    """The tensors of a state as safetensors, and the rest of it as a JSON value."""
+    """The tensors of a state as safetensors, and everything else of it as a JSON value."""
     tensors = {f"model.{name}": tensor for name, tensor in _tensors(state.model)}
     facts: dict[str, Any] = {"step": state.step}
     if state.optimizer is not None:
-        held = state.optimizer.state_dict()
-        facts |= {"groups": held["param_groups"], "numbers": {}}
-        for number, values in held["state"].items():
+        optimizer_state = state.optimizer.state_dict()
+        facts |= {"groups": optimizer_state["param_groups"], "numbers": {}}
+        for number, values in optimizer_state["state"].items():
             for name, value in values.items():
                 if isinstance(value, Tensor):
                     tensors[f"optimizer.{number}.{name}"] = value

@@ -1,6 +1,6 @@
 """Requests to stop: Ctrl-C, and what batch systems send before they kill (SIGTERM) or a lost terminal (SIGHUP).
 
-While units run the requests are counted: after one, what is in flight finishes or keeps its state; after two it stops
+While units run the requests are counted: after one, what is in flight finishes or saves its state; after two it stops
 at once. Elsewhere SIGTERM and SIGHUP raise ``Stopped``, so that everything is left as after an error.
 """
 
@@ -87,7 +87,7 @@ def signal_name(number: int) -> str:
 
 
 def listen() -> None:
-    """Hear SIGTERM and SIGHUP, which the process that workers come from blocks."""
+    """Unblock SIGTERM and SIGHUP, which the process that workers are forked from blocks."""
     signal.pthread_sigmask(signal.SIG_UNBLOCK, URGENT)
 
 
@@ -97,8 +97,8 @@ def _handling(numbers: Sequence[signal.Signals], handler: Callable[[int, object]
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    heard = [n for n in numbers if n not in URGENT or signal.getsignal(n) is not signal.SIG_IGN]
-    before = {number: signal.signal(number, handler) for number in heard}
+    handled = [n for n in numbers if n not in URGENT or signal.getsignal(n) is not signal.SIG_IGN]
+    before = {number: signal.signal(number, handler) for number in handled}
     try:
         yield
     finally:

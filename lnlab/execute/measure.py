@@ -1,4 +1,4 @@
-"""Apply a probe to a state and see to it that it leaves no trace."""
+"""Apply a probe to a state and make sure that it leaves no trace."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -32,14 +32,14 @@ def measure(state: State, measurement: Measurement, registries: Registries) -> t
 
 @contextmanager
 def no_trace(model: nn.Module, probe: str) -> Iterator[None]:
-    """Inside, a probe may do as it likes to gradients, modes and the default generator: they are put back.
+    """Inside, a probe may change gradients, modes and the default generator: they are restored on leaving.
 
     Raises:
-        LabError: it changed a parameter or a buffer, which cannot be put back.
+        LabError: it changed a parameter or a buffer, which is not restored.
     """
     before = {name: tensor.clone() for name, tensor in _tensors(model).items()}
     gradients = {p: p.grad for p in model.parameters()}
-    kept = {p: g.clone() for p, g in gradients.items() if g is not None}
+    saved_gradients = {p: g.clone() for p, g in gradients.items() if g is not None}
     modes = {module: module.training for module in model.modules()}
     required = {p: p.requires_grad for p in model.parameters()}
     with torch.random.fork_rng(devices=[]):
@@ -50,7 +50,7 @@ def no_trace(model: nn.Module, probe: str) -> Iterator[None]:
                 module.training = mode
             for parameter, gradient in gradients.items():
                 parameter.requires_grad_(required[parameter])
-                parameter.grad = gradient if gradient is None else gradient.copy_(kept[parameter])
+                parameter.grad = gradient if gradient is None else gradient.copy_(saved_gradients[parameter])
     if changed := sorted(name for name, tensor in _tensors(model).items() if not _same(tensor, before.get(name))):
         what = f"the probe '{probe}' changed the state: {', '.join(changed[:3])}"
         raise LabError(Problem("", what, "a probe may look and not touch; mend the probe"))
@@ -61,7 +61,7 @@ def _tensors(model: nn.Module) -> dict[str, Tensor]:
 
 
 def _same(tensor: Tensor, before: Tensor | None) -> bool:
-    """Bit by bit, so that a NaN equals itself. A copy and a look cost a tenth of a digest."""
+    """Bit by bit, so that a NaN equals itself. A copy and a comparison cost a tenth of a digest."""
     if before is None or (tensor.shape, tensor.dtype) != (before.shape, before.dtype):
         return False
     return torch.equal(_bits(tensor), _bits(before))

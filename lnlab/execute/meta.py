@@ -1,4 +1,4 @@
-"""Build a model without memory: what cannot be built is found by ``lnlab check``, before any work."""
+"""Build a model without memory, so that ``lnlab check`` reports what cannot be built, before any work."""
 
 from collections.abc import Callable
 from functools import partial
@@ -17,9 +17,9 @@ from lnlab.specfile.moments import UNKNOWN_EPOCH
 
 
 def build_on_meta(setting: Setting, registries: Registries) -> nn.Module:
-    """What a setting names, built on the meta device, where tensors have a shape and no values: its model.
+    """The model of a setting on the meta device, where tensors have a shape and no values.
 
-    Needs no corpus: the number of rows is the declared vocabulary. An init that looks at data is left out.
+    Needs no corpus: the number of rows is the declared vocabulary. An init that reads data is left out.
 
     Raises:
         LabError: what cannot be built, and why.
@@ -53,7 +53,7 @@ def build_rules(setting: Setting, registries: Registries) -> None:
 
 
 def _intervene(model: nn.Module, setting: Setting, registries: Registries) -> None:
-    """Every intervention finds what it acts on."""
+    """Enter every intervention of a setting once, so that one without anything to act on raises."""
     chosen = setting["optimizer"]
     optimizer = None if chosen is None else build_optimizer(model, chosen, registries)
     with intervened(model, optimizer, setting, registries):
@@ -66,5 +66,5 @@ def _attempt(key: str, kind: str, build: Callable[[], Any]) -> Any:
     except LabError:
         raise
     except Exception as error:
-        said = " ".join(str(error).split()) or type(error).__name__
-        raise LabError(Problem(key, f"'{kind}' cannot be built: {said}", "change the setting")) from error
+        message = " ".join(str(error).split()) or type(error).__name__
+        raise LabError(Problem(key, f"'{kind}' cannot be built: {message}", "change the setting")) from error

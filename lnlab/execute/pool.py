@@ -38,7 +38,7 @@ def cores() -> int:
 
 def warm() -> None:
     """Start the process from which workers come: it imports torch while this one goes on. Once is enough."""
-    with _environment(), _deaf():
+    with _environment(), _signals_blocked():
         get_context("forkserver").set_forkserver_preload(PRELOADED)
         forkserver.ensure_running()
 
@@ -58,10 +58,10 @@ def _environment() -> Iterator[None]:
 
 
 @contextmanager
-def _deaf() -> Iterator[None]:
-    """What is started inside never hears SIGTERM and SIGHUP, which may go to the whole group; this process, later.
+def _signals_blocked() -> Iterator[None]:
+    """Processes started inside have SIGTERM and SIGHUP blocked, as these may go to the whole group.
 
-    Workers hear them again once they have begun (``listen``).
+    Workers unblock them once they have begun (``listen``); this process gets what arrived meanwhile on leaving.
     """
     before = signal.pthread_sigmask(signal.SIG_BLOCK, URGENT)
     try:
@@ -72,7 +72,7 @@ def _deaf() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _open(count: int) -> ProcessPool:
+def _open_pool(count: int) -> ProcessPool:
     warm()
     return ProcessPool(max_workers=count, context=get_context("forkserver"), initializer=listen)
 
@@ -85,24 +85,24 @@ class Workers:
     _pool: ProcessPool = field(init=False)
 
     def __post_init__(self) -> None:
-        self._pool = _open(self.count)
+        self._pool = _open_pool(self.count)
 
-    def submit(self, task: Callable[[Any], Any], given: Any, timeout: float | None = None) -> Any:
-        """Hand ``given`` to a worker; the future of its answer."""
+    def submit(self, task: Callable[[Any], Any], argument: Any, timeout: float | None = None) -> Any:
+        """Have a worker call ``task(argument)``; the future of its answer."""
         try:
-            return self._pool.schedule(task, args=[given], timeout=timeout)
+            return self._pool.schedule(task, args=[argument], timeout=timeout)
         except (RuntimeError, BrokenProcessPool):
             self.stop()
-            self._pool = _open(self.count)
-            return self._pool.schedule(task, args=[given], timeout=timeout)
+            self._pool = _open_pool(self.count)
+            return self._pool.schedule(task, args=[argument], timeout=timeout)
 
-    def hurry(self) -> None:
-        """Ask those that work to keep their states and end; idle ones just end."""
+    def terminate(self) -> None:
+        """SIGTERM to every worker: those that work save their states and end; idle ones just end."""
         for process in active_children():
             process.terminate()
 
     def stop(self) -> None:
-        """End them, whatever they do."""
+        """Kill them, whatever they do."""
         for process in active_children():  # one that works counts SIGTERM and goes on
             process.kill()
         self._pool.stop()  # type: ignore[no-untyped-call]

@@ -51,20 +51,20 @@ def build(trajectory: Trajectory, registries: Registries, roots: Roots = ()) -> 
 
 
 def initial_parameters(trajectory: Trajectory, registries: Registries, roots: Roots) -> dict[str, Tensor]:
-    """The parameters of a trajectory's initial state by name, made anew."""
+    """The parameters of a trajectory's initial state by name, from a fresh build."""
     return {name: p.detach() for name, p in build(trajectory, registries, roots).model.named_parameters()}
 
 
 def build_optimizer(model: nn.Module, choice: Choice, registries: Registries) -> Optimizer:
-    """The optimizer of a model. Gates, which begin where their placement wants them, are not decayed."""
+    """The optimizer of a model. Gates, whose first values their placement chooses, are not decayed."""
     named = dict(model.named_parameters())
     gates = [p for name, p in named.items() if name.rpartition(".")[2] in GATES]
-    rest = [p for name, p in named.items() if name.rpartition(".")[2] not in GATES]
-    groups: list[dict[str, Any]] = [{"params": rest}, *([{"params": gates, "weight_decay": 0.0}] if gates else [])]
-    made: Optimizer = registries["optimizer"].builder(choice)(groups)
-    for group in made.param_groups:
+    decayed = [p for name, p in named.items() if name.rpartition(".")[2] not in GATES]
+    groups: list[dict[str, Any]] = [{"params": decayed}, *([{"params": gates, "weight_decay": 0.0}] if gates else [])]
+    optimizer: Optimizer = registries["optimizer"].builder(choice)(groups)
+    for group in optimizer.param_groups:
         group["initial_lr"] = group["lr"]  # the schedule's factor is on this one, also after a resumption
-    return made
+    return optimizer
 
 
 def build_schedule(
@@ -75,7 +75,8 @@ def build_schedule(
     Args:
         setting: the resolved setting.
         registries: of which the schedule is one.
-        epoch: how many updates an epoch has, None where the data have no end; asked only if the schedule wants to know.
+        epoch: how many updates an epoch has, None where the data have no end; called only if the schedule has it as a
+            parameter.
 
     Raises:
         LabError: the schedule cannot be built from its parameters.
@@ -84,9 +85,9 @@ def build_schedule(
         return lambda _: 1.0
     entry = registries["schedule"][setting["schedule"]["kind"]]
     known: dict[str, Callable[[], float | None]] = {"steps": lambda: setting["train"]["steps"], "epoch": epoch}
-    given = [known[name]() for name in names_supplied(entry.build)]
-    made: Callable[[int], float] = registries["schedule"].builder(setting["schedule"])(*given)
-    return made
+    arguments = [known[name]() for name in names_supplied(entry.build)]
+    factor: Callable[[int], float] = registries["schedule"].builder(setting["schedule"])(*arguments)
+    return factor
 
 
 def updates_an_epoch(setting: Setting, task: Task) -> float | None:
@@ -95,7 +96,7 @@ def updates_an_epoch(setting: Setting, task: Task) -> float | None:
 
 
 def initializer(choice: Choice, inits: Registry[Any], batches: Batches) -> Callable[[nn.Module, Draw], None]:
-    """A resolved init as ``(model, draw) -> None``: if it asks for data, or one inside it does, it has the batches."""
+    """A resolved init as ``(model, draw) -> None``: if it reads data, or one inside it does, it has the batches."""
     entry = inits[choice["kind"]]
     inner = {name: initializer(choice[name], inits, batches) for name, r in entry.nested.items() if r is inits}
     build = partial(inits.builder(choice), **inner)
@@ -104,20 +105,20 @@ def initializer(choice: Choice, inits: Registry[Any], batches: Batches) -> Calla
 
 def precision(setting: Setting) -> torch.dtype:
     """The number format of a setting; initial values are drawn in float32 and then cast, so that they are the same."""
-    word = (setting.get("train") or {}).get("precision", "float32")
-    return {"float32": torch.float32, "float64": torch.float64}[word]
+    name = (setting.get("train") or {}).get("precision", "float32")
+    return {"float32": torch.float32, "float64": torch.float64}[name]
 
 
 def build_model(setting: Setting, registries: Registries, task: Task) -> nn.Module:
-    """The model of a setting, before its init; the task says how many rows its tables have, and its output.
+    """The model of a setting, before its init; the task has the number of rows of its tables and of its output.
 
     Raises:
         LabError: a parameter of the model has no address, or two have one.
     """
     entry = registries["model"][setting["model"]["kind"]]
     parts = {stack: _parts(setting[stack], registries) for stack in entry.facts.stacks}
-    given = (task.labels,) if len(names_supplied(entry.build)) > 2 else ()
-    model: nn.Module = registries["model"].builder(setting["model"])(task.size, parts, *given)
+    labels = (task.labels,) if len(names_supplied(entry.build)) > 2 else ()
+    model: nn.Module = registries["model"].builder(setting["model"])(task.size, parts, *labels)
     addressed(model)
     return model
 
@@ -131,12 +132,12 @@ def intervened(
     Those on the update have nothing to act on where there is no optimizer.
 
     Raises:
-        LabError: one of them finds nothing that it could act on.
+        LabError: one of them has nothing that it could act on.
     """
-    with ExitStack() as entered:
+    with ExitStack() as interventions:
         for on in ("function", "update") if optimizer is not None else ("function",):
             for choice in acting(on, setting, registries):
-                entered.enter_context(registries["intervention"].builder(choice)(model, optimizer))
+                interventions.enter_context(registries["intervention"].builder(choice)(model, optimizer))
         yield
 
 

@@ -1,4 +1,4 @@
-"""How far a sweep is, and how it tells its reader."""
+"""How far a sweep is, reported as events."""
 
 import time
 from collections import Counter
@@ -42,39 +42,39 @@ class Tally:
 
 @dataclass
 class Teller:
-    """Keeps the tally of ``total`` units on ``workers`` workers, and tells of each change."""
+    """Counts the ends of ``total`` units on ``workers`` workers, and reports each change as an event."""
 
     total: int
     workers: int
     on_event: OnEvent
-    tally: Tally = field(default_factory=Tally)
+    summary: Tally = field(default_factory=Tally)
     clock: Callable[[], float] = time.monotonic
-    begun: float = 0.0
-    worked: float = 0.0
+    started_at: float = 0.0
+    worker_seconds: float = 0.0
 
     def begin(self) -> None:
         """The first unit is about to be handed out."""
-        self.begun = self.clock()
+        self.started_at = self.clock()
 
     def ended(self, flight: Flight, answer: Answer) -> None:
-        """Count a unit that has ended, and tell of it."""
+        """Count a unit that has ended, and report it."""
         finished = answer.status == "finished"
-        self.tally.ended[answer.status] += 1
-        self.worked += answer.seconds
+        self.summary.ended[answer.status] += 1
+        self.worker_seconds += answer.seconds
         if not finished:
-            self.tally.problems.append((answer.key, answer.status, answer.text))
-        self.tell("finished" if finished else "failed", flight, answer)
+            self.summary.problems.append((answer.key, answer.status, answer.text))
+        self.report("finished" if finished else "failed", flight, answer)
 
     def stopping(self, number: int) -> None:
-        """A signal has asked to stop: say so, the first time."""
-        if not self.tally.interrupted:
-            self.tally.interrupted = number
-            self.tell("stopping", text=signal_name(number))
+        """A signal has asked to stop: report the first one."""
+        if not self.summary.interrupted:
+            self.summary.interrupted = number
+            self.report("stopping", text=signal_name(number))
 
-    def tell(self, kind: str, flight: Flight | None = None, answer: Answer | None = None, text: str = "") -> None:
-        """Tell the reader."""
-        self.tally.seconds = self.clock() - self.begun if self.begun else 0.0
-        self.tally.busy = min(1.0, self.worked / (self.workers * self.tally.seconds or 1.0))
+    def report(self, kind: str, flight: Flight | None = None, answer: Answer | None = None, text: str = "") -> None:
+        """Call ``on_event`` with an event of this kind and the totals so far."""
+        self.summary.seconds = self.clock() - self.started_at if self.started_at else 0.0
+        self.summary.busy = min(1.0, self.worker_seconds / (self.workers * self.summary.seconds or 1.0))
         self.on_event(
             Event(
                 kind,
@@ -84,8 +84,8 @@ class Teller:
                 text=answer.text if answer else text,
                 seconds=answer.seconds if answer else 0.0,
                 cost=flight.cost if flight else 0.0,
-                done=self.tally.ended.total(),
+                done=self.summary.ended.total(),
                 total=self.total,
-                busy=self.tally.busy,
+                busy=self.summary.busy,
             )
         )

@@ -1,4 +1,4 @@
-"""The units that nobody works on yet: dearest first, so that no long one is left for the end; some must wait."""
+"""The units that nobody works on yet: costliest first, so that no long one is left for the end; some must wait."""
 
 import time
 from collections import deque
@@ -20,7 +20,7 @@ class Queue:
     Attributes:
         ready: may be handed out now.
         waiting: (not before this time, unit): another process works on them.
-        costs: key -> cost; one that is not there costs 1.
+        costs: key -> cost; a key without one costs 1.
     """
 
     ready: deque[Trajectory]
@@ -30,7 +30,7 @@ class Queue:
 
     @classmethod
     def of(cls, units: Sequence[Trajectory], costs: Mapping[str, float]) -> "Queue":
-        """The queue of these units; equally dear ones in their given order."""
+        """The queue of these units; equally costly ones in the order of ``units``."""
         queue = cls(deque(), costs)
         queue.ready.extend(sorted(units, key=queue.cost, reverse=True))
         return queue
@@ -43,7 +43,7 @@ class Queue:
         return self.costs.get(unit.key, 1.0)
 
     def next(self) -> Trajectory | None:
-        """The next unit: of those whose time has come, one that nobody held comes first."""
+        """The next unit that may be handed out, one that never waited first; None if all must wait."""
         if self.ready:
             return self.ready.popleft()
         if self.waiting and self.waiting[0][0] <= self.clock():
@@ -57,7 +57,7 @@ class Queue:
         else:
             self.ready.appendleft(unit)
 
-    def rest(self) -> float:
+    def wait_time(self) -> float:
         """Seconds until a unit may be handed out."""
         if self.ready or not self.waiting:
             return 0.0

@@ -1,4 +1,4 @@
-"""Every registered piece, as a worker finds it: lnlab's own, installed packages', and the user's own files."""
+"""Every registered piece, as a worker needs it: lnlab's own, installed packages', and the user's own files."""
 
 from dataclasses import dataclass
 from functools import cache

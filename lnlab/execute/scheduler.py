@@ -31,7 +31,7 @@ DEATHS = 3
 """A unit that has killed this many workers has failed."""
 
 TICK = 0.1
-"""Seconds between looks at requests to stop and at units that another process holds."""
+"""Seconds between two checks for requests to stop and for units that another process holds."""
 
 _BROKEN = (BrokenProcessPool, CancelledError, RuntimeError)
 
@@ -54,149 +54,155 @@ def sweep(
         units: trajectories with only the measurements that they lack.
         open_unit: the store's.
         load: brings the registries into a worker.
-        roots: where data are looked for.
+        roots: folders that are searched for data.
         workers: processes; as many as cores by default.
         costs: key -> cost, in any unit: the dearest is handed out first.
         timeout: seconds after which a unit is stopped.
-        save_every: seconds of training between two kept states.
-        on_event: told what happens, in this thread.
+        save_every: seconds of training between two saved states.
+        on_event: called with every event, in this thread.
 
     Raises:
         CorpusError: a corpus is absent or damaged; before any unit is handed out, as a rule.
-        StoreError: the store cannot be written; what was committed before is kept.
+        StoreError: the store cannot be written; what was committed before stays.
     """
     if not units:
         return Tally()
     assignments = {unit.key: Assignment(unit, open_unit, load, roots, save_every) for unit in units}
     count = min(workers or cores(), len(units))
     with counting_stops() as stops:
-        teller = Teller(len(units), count, on_event)
-        hall = _Hall(assignments, Queue.of(units, costs or {}), Workers(count), teller, stops, timeout)
+        reporter = Teller(len(units), count, on_event)
+        scheduler = _Scheduler(assignments, Queue.of(units, costs or {}), Workers(count), reporter, stops, timeout)
         try:
-            hall.prepare()
-            hall.run()
+            scheduler.prepare()
+            scheduler.run()
         finally:
-            hall.workers.stop()
-    return teller.tally
+            scheduler.workers.stop()
+    return reporter.summary
 
 
 @dataclass
-class _Hall:
-    """A sweep in progress: who holds which unit."""
+class _Scheduler:
+    """A sweep in progress: which worker holds which unit, and what waits.
+
+    Attributes:
+        in_flight: by future the unit that a worker has.
+        deaths: by key how many workers died of a unit.
+        fatal: the first answer that concerns every unit: an absent corpus, or a store that cannot be written.
+    """
 
     assignments: Mapping[str, Assignment]
     queue: Queue
     workers: Workers
-    teller: Teller
+    reporter: Teller
     stops: Stops
     timeout: float | None
-    flying: dict[Any, Flight] = field(default_factory=dict)
+    in_flight: dict[Any, Flight] = field(default_factory=dict)
     deaths: Counter[str] = field(default_factory=Counter)
-    refused: Answer | None = None
-    _hurried: bool = False
+    fatal: Answer | None = None
+    _terminated: bool = False
 
     def prepare(self) -> None:
         """Have every distinct corpus read before any work, at once in as many workers as there are."""
-        self.teller.tell("preparing")
-        every = self.assignments.values()
-        distinct = list({canonical(each.trajectory.setting["task"]): each for each in every}.values())
-        rounds = max(len(distinct), self.workers.count)
-        futures = {self.workers.submit(prepare, distinct[n % len(distinct)]) for n in range(rounds)}
+        self.reporter.report("preparing")
+        assignments = self.assignments.values()
+        distinct = list({canonical(a.trajectory.setting["task"]): a for a in assignments}.values())
+        count = max(len(distinct), self.workers.count)
+        futures = {self.workers.submit(prepare, distinct[n % len(distinct)]) for n in range(count)}
         while futures and not self.stops.count:
             done, futures = wait(futures, TICK, FIRST_COMPLETED)
             for future in done:
                 with suppress(ProcessExpired, *_BROKEN):
-                    _raise_if_refused(future.result())
-        self.teller.begin()
+                    _raise_if_fatal(future.result())
+        self.reporter.begin()
 
     def run(self) -> None:
-        """Until every unit has ended, or the user or the store says stop."""
-        while self.flying or (self.queue and not self._stopping):
-            self._hand_out()
-            if self.flying:
-                for future in wait(self.flying, TICK, FIRST_COMPLETED).done:
-                    self._settle(future, self.flying.pop(future))
+        """Work until every unit has ended, or a signal or a fatal answer stops the sweep."""
+        while self.in_flight or (self.queue and not self._stopping):
+            self._dispatch()
+            if self.in_flight:
+                for future in wait(self.in_flight, TICK, FIRST_COMPLETED).done:
+                    self._handle_result(future, self.in_flight.pop(future))
             elif self.queue:
-                time.sleep(min(TICK, self.queue.rest()))
-            self._heed()
-        self._heed()
-        if self.refused is not None:
-            _raise_if_refused(self.refused)
+                time.sleep(min(TICK, self.queue.wait_time()))
+            self._handle_stop_requests()
+        self._handle_stop_requests()
+        if self.fatal is not None:
+            _raise_if_fatal(self.fatal)
 
     @property
     def _stopping(self) -> bool:
-        return bool(self.stops.count) or self.refused is not None
+        return bool(self.stops.count) or self.fatal is not None
 
-    def _heed(self) -> None:
-        """Do what a request to stop asks: say so, hurry the workers where time is short, or end them."""
+    def _handle_stop_requests(self) -> None:
+        """Act on requests to stop: report them, have the workers end early where time is short, or kill them."""
         if self.stops.count and (self.queue or self.stops.urgent):
-            self.teller.stopping(self.stops.first)
-        if self.stops.urgent and not self._hurried:
-            self._hurried = True
-            self.workers.hurry()
-        if self.stops.count > 1 and self.flying:
+            self.reporter.stopping(self.stops.first)
+        if self.stops.urgent and not self._terminated:
+            self._terminated = True
+            self.workers.terminate()
+        if self.stops.count > 1 and self.in_flight:
             self._stop_now()
 
-    def _hand_out(self) -> None:
-        """A unit to every idle worker; none once somebody says stop."""
-        free = sorted({*range(1, self.workers.count + 1)} - {flight.slot for flight in self.flying.values()})
+    def _dispatch(self) -> None:
+        """A unit to every idle worker; none once the sweep is stopping."""
+        free = sorted({*range(1, self.workers.count + 1)} - {flight.slot for flight in self.in_flight.values()})
         while free and not self._stopping and (unit := self.queue.next()):
             flight = Flight(unit, free.pop(0), self.queue.cost(unit))
-            self.flying[self.workers.submit(work, self.assignments[unit.key], self.timeout)] = flight
-            self.teller.tell("started", flight)
+            self.in_flight[self.workers.submit(work, self.assignments[unit.key], self.timeout)] = flight
+            self.reporter.report("started", flight)
 
-    def _settle(self, future: Any, flight: Flight) -> None:
-        """What became of a unit that was handed out."""
+    def _handle_result(self, future: Any, flight: Flight) -> None:
+        """Take in the answer of a unit that was handed out."""
         try:
             answer: Answer = future.result()
         except TimeoutError:
             reason = f"stopped after {self.timeout:g} s"
             answer = self._record(flight.unit, "timed_out", reason, self.timeout or 0.0)
-        except ProcessExpired as death:
-            answer = self._bury(flight, f"its worker died ({cause_of(death.exitcode)})")
+        except ProcessExpired as expired:
+            answer = self._handle_worker_death(flight, f"its worker died ({cause_of(expired.exitcode)})")
         except _BROKEN:
             answer = Answer(flight.unit.key, BUSY, "the pool of workers broke")
         if answer.status == BUSY:
             self.queue.put_back(flight.unit, DELAY)
-            self.teller.tell("returned", flight, answer)
+            self.reporter.report("returned", flight, answer)
         elif answer.status in (STORE, CORPUS):
-            self.refused = self.refused or answer
+            self.fatal = self.fatal or answer
         else:
-            self.teller.ended(flight, answer)
+            self.reporter.ended(flight, answer)
 
-    def _bury(self, flight: Flight, death: str) -> Answer:
-        """A worker died of this unit: it is handed out again, or has failed."""
+    def _handle_worker_death(self, flight: Flight, cause: str) -> Answer:
+        """A worker died of this unit: it is queued again, or has failed."""
         self.deaths[flight.unit.key] += 1
         if self.deaths[flight.unit.key] < DEATHS:
-            return Answer(flight.unit.key, BUSY, death)
-        return self._record(flight.unit, "failed", f"{DEATHS} times {death}")
+            return Answer(flight.unit.key, BUSY, cause)
+        return self._record(flight.unit, "failed", f"{DEATHS} times {cause}")
 
     def _record(self, unit: Trajectory, status: str, reason: str, seconds: float = 0.0) -> Answer:
-        """Record the end of a unit whose worker no longer can; the lease there is a dead process's."""
+        """Record the end of a unit whose worker no longer can; its lease is a dead process's."""
         try:
-            opened = self.assignments[unit.key].open_unit(unit.key)
-            if opened is not None:
-                opened.missing([each.key for each in unit.measurements])
-                resumed = opened.resume(unit.steps) if unit.steps else None  # the last of its stretches, in their order
+            writer = self.assignments[unit.key].open_unit(unit.key)
+            if writer is not None:
+                writer.missing([m.key for m in unit.measurements])
+                resumed = writer.resume(unit.steps) if unit.steps else None  # its segments in order, the last one's
                 reached = resumed.step if resumed else 0
-                opened.commit([], outcome(unit, status, reason, steps=reached) | {"seconds": seconds})
+                writer.commit([], outcome(unit, status, reason, steps=reached) | {"seconds": seconds})
         except StoreError as error:
             return Answer(unit.key, STORE, problems=error.problems)
         return Answer(unit.key, status, reason, seconds)
 
     def _stop_now(self) -> None:
         """End the workers where they are; what they held is recorded as interrupted."""
-        self.teller.stopping(self.stops.first)
+        self.reporter.stopping(self.stops.first)
         self.workers.stop()
-        for flight in self.flying.values():
+        for flight in self.in_flight.values():
             answer = self._record(flight.unit, "interrupted", f"stopped by {signal_name(self.stops.first)}")
             if answer.status == "interrupted":
-                self.teller.ended(flight, answer)
-        self.flying.clear()
+                self.reporter.ended(flight, answer)
+        self.in_flight.clear()
 
 
-def _raise_if_refused(answer: Answer) -> None:
-    """An absent corpus and a store that refuses concern every unit: said once."""
+def _raise_if_fatal(answer: Answer) -> None:
+    """An absent corpus and a store that cannot be written concern every unit: raised once."""
     if answer.status == CORPUS:
         raise CorpusError(*answer.problems)
     if answer.status == STORE:

@@ -1,12 +1,12 @@
-"""Along a trajectory: from a state to the last step that is asked for, with what is measured on the way.
+"""The training loop: from a state of a trajectory to its target step, with the measurements that are due on the way.
 
-At each state the measurements due there are taken; then the gradient of the next update is computed, its loss recorded
-at this state, and the update made. After each loss and each evaluation the stop rule looks at the curves so far. Where
-it ends a run may depend on nothing that is not in the key of the trajectory: it sees what training recorded, and if it
-has the fact ``evaluations`` those that ``train.evaluate`` asks for, never what other probes happened to look at.
+At each state its measurements are made; then the gradient of the next update is computed, its loss recorded at this
+state, and the update applied. After each loss and each evaluation the stop rule reads the curves so far. Where it ends
+a run may depend on nothing that is not in the key of the trajectory: it sees what training recorded, and if it has the
+fact ``evaluations`` those that ``train.evaluate`` requests, never what other probes happened to measure.
 
-A long walk is cut into stretches: their rows and a state are kept every now and then, so that a killed one goes on from
-there, and ends with the same numbers to the last bit.
+A long run is cut into segments: rows and a state are saved from time to time, so that a killed run goes on from the
+last of them, and ends with the same numbers to the last bit.
 """
 
 import time
@@ -32,7 +32,7 @@ from lnlab.tables import Row
 
 WORTH_KEEPING = 5.0
 """Seconds of training that are worth a state at their end, from which more steps would go on; fewer where states are
-kept more often."""
+saved more often."""
 
 Explained = tuple[str, str]
 """A status, and its reason in words."""
@@ -40,22 +40,22 @@ Explained = tuple[str, str]
 
 @dataclass
 class Walk:
-    """A walk in progress.
+    """One training run in progress.
 
     Attributes:
-        state: where it is; moves.
+        state: the current one; it moves.
         trajectory: whose key its rows have.
         target: the step where it ends, if nothing ends it before.
-        due: step -> measurements to take there.
-        unit: where rows and states go.
+        due: step -> measurements of that state.
+        unit: writes rows and states.
         registries: of probes and stop rules.
-        partial: the outcome of a stretch that goes on, given its last step and last finite loss.
-        explain: makes a status and a reason of an error.
-        save_every: seconds between two kept states.
-        stops: requests to stop; after one, the walk keeps its state and ends as interrupted.
+        partial: the outcome of a segment that goes on, from its last step and last finite loss.
+        explain: the status and the reason of an error.
+        save_every: seconds between two saved states.
+        stops: requests to stop; after one, the run saves its state and ends as interrupted.
         curves: (split, quantity) -> (step, value), as far as recorded and as the stop rule may see it.
-        taken: measurements that this stretch holds.
-        missed: how measurements failed that could not be taken.
+        measured: keys of the measurements in this segment.
+        failures: status and reason of each measurement that failed.
         last_finite_loss: of the training batches.
     """
 
@@ -70,60 +70,63 @@ class Walk:
     save_every: float = SAVE_EVERY
     stops: Stops = field(default_factory=Stops)
     curves: dict[tuple[str, str], list[tuple[int, float]]] = field(default_factory=dict)
-    taken: list[str] = field(default_factory=list)
-    missed: list[Explained] = field(default_factory=list)
+    measured: list[str] = field(default_factory=list)
+    failures: list[Explained] = field(default_factory=list)
     last_finite_loss: float | None = None
     _rows: list[Row] = field(default_factory=list)
-    _told: int | None = None
-    _saved: float = field(default_factory=time.monotonic)
+    _epoch_recorded_at: int | None = None
+    _saved_at: float = field(default_factory=time.monotonic)
 
     def __post_init__(self) -> None:
         train = self.trajectory.setting["train"]
-        self._from = self.state.step
-        asked = chain.from_iterable(self.due.values())
-        self._trained = self.target > 0 or any(looks_ahead(self.registries["probe"], m.probe) for m in asked)
-        self._updates = Updates(self.state, self.trajectory.setting) if self._trained else None
+        self._segment_start = self.state.step
+        measurements = chain.from_iterable(self.due.values())
+        looks = any(looks_ahead(self.registries["probe"], m.probe) for m in measurements)
+        self._computes_gradients = self.target > 0 or looks
+        self._updates = Updates(self.state, self.trajectory.setting) if self._computes_gradients else None
         self._rule: Callable[[Any], Ending | None] = lambda _: None
         self._evaluated: tuple[int, ...] = ()
-        if self._trained and train["stop"] is not None:
+        if self._computes_gradients and train["stop"] is not None:
             self._rule = self.registries["stop"].builder(train["stop"])()
             if self.registries["stop"][train["stop"]["kind"]].facts.evaluations:
                 self._evaluated = due(train["evaluate"], train["steps"], self._epoch())
 
-    def go(self) -> Ending | None:
-        """Walk to the end; what ended the walk before its target, or None."""
-        begun = time.monotonic()
+    def run(self) -> Ending | None:
+        """Run to the end; what ended the run before its target, or None."""
+        started_at = time.monotonic()
         try:
-            if self._trained and self.state.step == 0:
-                self._begin()
-            ending = self._to_target() if self._updates else self._look()
+            if self._computes_gradients and self.state.step == 0:
+                self._record_unigram_entropy()
+            ending = self._to_target() if self._updates else self._measure_due()
         finally:
             self._flush()
-        if self.state.step and ending is None and time.monotonic() - begun > min(self.save_every, WORTH_KEEPING):
-            self._keep_state()
+        if self.state.step and ending is None and time.monotonic() - started_at > min(self.save_every, WORTH_KEEPING):
+            self._save_state()
         return ending
 
-    def remember(self, rows: Sequence[Row]) -> None:
-        """Take in the curves that were recorded before the state that this walk begins with."""
+    def restore_curves(self, rows: Sequence[Row]) -> None:
+        """Take in the curves that were recorded before the state that this run begins with."""
         for row in rows:
-            ahead = row["split"] == "train" and row["quantity"] in ("loss", "global_gradient_norm")
-            if row["step"] + ahead <= self.state.step and self._shown(row["step"], row["split"], row["quantity"]):
-                self.curves.setdefault((row["split"], row["quantity"]), []).append((row["step"], row["value"]))
+            step, split, quantity = row["step"], row["split"], row["quantity"]
+            # Recorded at a state by the update after it, which this run makes again.
+            by_next_update = split == "train" and quantity in ("loss", "global_gradient_norm")
+            if step + by_next_update <= self.state.step and self._visible_to_rule(step, split, quantity):
+                self.curves.setdefault((split, quantity), []).append((step, row["value"]))
         losses = [value for _, value in self.curves.get(("train", "loss"), ()) if isfinite(value)]
         self.last_finite_loss = losses[-1] if losses else None
 
     def _to_target(self) -> Ending | None:
         updates = self._updates
         if updates is None:
-            raise ValueError("a walk with a target has updates")
+            raise ValueError("a run with a target has updates")
         while True:
-            if ending := self._look():
+            if ending := self._measure_due():
                 return ending
             if self.state.step == self.target:
                 return None
             if self.stops.count:
                 return self._interrupted()
-            self._save_now_and_then()
+            self._save_if_due()
             gradient = updates.gradient()
             self._record(self.state.step, "train", loss=gradient.loss, global_gradient_norm=float(gradient.norm))
             if isfinite(gradient.loss):
@@ -135,32 +138,32 @@ class Walk:
             self._record_epoch_loss()
 
     def _update(self, updates: Updates) -> None:
-        """Make an update; keep what it added where a probe of the next state will ask."""
-        coming = self.due.get(self.state.step + 1, ())
-        watched = any(self.registries["probe"][m.probe["kind"]].facts.update for m in coming)
+        """Apply an update; remember what it added where a probe of the next state reads it."""
+        measurements = self.due.get(self.state.step + 1, ())
+        watched = any(self.registries["probe"][m.probe["kind"]].facts.update for m in measurements)
         parameters = dict(self.state.model.named_parameters()) if watched else {}
         before = {name: p.detach().clone() for name, p in parameters.items()}
-        rate = updates.make()
+        rate = updates.apply_update()
         self.state.last_rate = rate
         self.state.last_update = {name: p.detach() - before[name] for name, p in parameters.items()} or None
         self._record(self.state.step, "train", learning_rate=rate)
 
-    def _look(self) -> Ending | None:
-        """Take what is due at this state, one after another; one that fails does not keep the others from it."""
-        seen = sum(map(len, self.curves.values()))
+    def _measure_due(self) -> Ending | None:
+        """Make the measurements of this state, one after another; one that fails does not stop the others."""
+        recorded = sum(map(len, self.curves.values()))
         for measurement in self.due.get(self.state.step, ()):
             if self.stops.count and not self._updates:
                 return self._interrupted()
             try:
-                self._take(measurement)
+                self._measure(measurement)
             except (CorpusError, StoreError):
                 raise
             except (Exception, SystemExit) as error:
                 status, reason = self.explain(error)
-                self.missed.append((status, f"{measurement.probe['kind']}: {reason}"))
-        return self._rule(self.curves) if sum(map(len, self.curves.values())) > seen else None
+                self.failures.append((status, f"{measurement.probe['kind']}: {reason}"))
+        return self._rule(self.curves) if sum(map(len, self.curves.values())) > recorded else None
 
-    def _take(self, measurement: Measurement) -> None:
+    def _measure(self, measurement: Measurement) -> None:
         table, rows = measure(self.state, measurement, self.registries)
         if table == "curves":
             for row in rows:
@@ -168,23 +171,23 @@ class Walk:
             self._record_epoch()
         else:
             self.unit.write(table, rows)
-        self.taken.append(measurement.key)
+        self.measured.append(measurement.key)
 
-    def _begin(self) -> None:
-        """What is known before the first update: what a model scores that knows frequencies alone."""
+    def _record_unigram_entropy(self) -> None:
+        """Record before the first update what a model scores that knows frequencies alone."""
         entropy = self.state.task.unigram_entropy()
         if entropy is not None:
             self._record(0, "train", unigram_entropy=entropy)
 
     def _record_epoch(self) -> None:
-        """How far into the data the state is, once a state."""
-        epoch, step = self._epoch() if self._trained else None, self.state.step
-        if epoch and self._told != step:
+        """Record how far into the data the state is, once a state."""
+        epoch, step = self._epoch() if self._computes_gradients else None, self.state.step
+        if epoch and self._epoch_recorded_at != step:
             self._record(step, "train", epoch=step / epoch)
-            self._told = step
+            self._epoch_recorded_at = step
 
     def _record_epoch_loss(self) -> None:
-        """Where an epoch ends, the mean of its training losses over what they are means of, each at its own state."""
+        """Where an epoch ends, record the mean of its training losses, weighed by the tokens of their updates."""
         epoch, step = self._epoch(), self.state.step
         if not epoch or step // epoch == (step - 1) // epoch:
             return
@@ -199,31 +202,31 @@ class Walk:
 
     def _record(self, step: int, split: str, **values: float) -> None:
         for quantity, value in values.items():
-            if self._shown(step, split, quantity):
+            if self._visible_to_rule(step, split, quantity):
                 self.curves.setdefault((split, quantity), []).append((step, value))
             row = {"trajectory": self.trajectory.key, "step": step, "split": split}
             self._rows.append({**row, "quantity": quantity, "value": float(value)})
 
-    def _shown(self, step: int, split: str, quantity: str) -> bool:
-        """Whether the stop rule may see a value: the key of the trajectory says that it is there."""
+    def _visible_to_rule(self, step: int, split: str, quantity: str) -> bool:
+        """Whether the stop rule may see a value: only what the key of the trajectory determines."""
         if split == "train":
             return quantity in RECORDED and quantity != "epoch"
         return split == "validation" and step in self._evaluated
 
-    def _save_now_and_then(self) -> None:
-        if time.monotonic() - self._saved > self.save_every and self.state.step > self._from:
-            self._keep_state()
+    def _save_if_due(self) -> None:
+        if time.monotonic() - self._saved_at > self.save_every and self.state.step > self._segment_start:
+            self._save_state()
             self._flush()
-            self.unit.go_on(self.taken, self.partial(self.state.step, self.last_finite_loss))
-            self.taken, self._saved, self._from = [], time.monotonic(), self.state.step
+            self.unit.go_on(self.measured, self.partial(self.state.step, self.last_finite_loss))
+            self.measured, self._saved_at, self._segment_start = [], time.monotonic(), self.state.step
 
     def _interrupted(self) -> Ending:
-        """Keep the state, as every measurement due here is taken and the rule was asked: a later walk begins here."""
-        if self.state.step > self._from:
-            self._keep_state()
+        """Save the state, where all measurements are made and the rule has judged: a later run begins with it."""
+        if self.state.step > self._segment_start:
+            self._save_state()
         return Ending("interrupted", f"stopped by {signal_name(self.stops.first)} at step {self.state.step}")
 
-    def _keep_state(self) -> None:
+    def _save_state(self) -> None:
         self.unit.save(self.state.step, *to_bytes(self.state))
 
     def _flush(self) -> None:

@@ -1,4 +1,4 @@
-"""The seams of execution: where a worker puts what it found, what it answers, and what the sweep tells its reader."""
+"""The interfaces of execution: what a worker writes to, what it answers, and the events that a sweep reports."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,10 +16,10 @@ Load = Callable[[], Registries]
 """Brings the registries into a worker; must survive pickling."""
 
 SAVE_EVERY = 60.0
-"""Seconds of training between two kept states."""
+"""Seconds of training between two saved states."""
 
 BUSY, CORPUS, STORE = "busy", "corpus", "store"
-"""Answers that are no status: another process works on the unit; its corpus is absent; the store refuses."""
+"""Answers that are no status: another process works on the unit; its corpus is absent; the store cannot be written."""
 
 
 class Unit(Sink, Protocol):
@@ -27,11 +27,11 @@ class Unit(Sink, Protocol):
 
     @property
     def output(self) -> Path:
-        """Where what the worker prints may go; the last lines are kept."""
+        """The file for what the worker prints; its last lines are stored."""
         ...
 
     def missing(self, measurements: Sequence[str]) -> list[str]:
-        """Which of these nobody has taken yet."""
+        """Which of these measurements nobody has made yet."""
         ...
 
     def settled(self, steps: int = 0) -> bool:
@@ -39,15 +39,15 @@ class Unit(Sink, Protocol):
         ...
 
     def resume(self, limit: int) -> Resumed | None:
-        """The last saved state of at most ``limit`` updates that recorded rows lead to; this stretch begins there."""
+        """The last saved state of at most ``limit`` updates that recorded rows lead to; this segment begins there."""
         ...
 
     def save(self, step: int, content: bytes, facts: Json) -> None:
-        """Keep a state."""
+        """Save a state."""
         ...
 
     def go_on(self, measurements: Sequence[str], outcome: Row) -> None:
-        """Make visible what was written so far, and go on with the next stretch."""
+        """Commit what was written so far as one segment, and go on with the next."""
         ...
 
     def abandon(self) -> None:
@@ -72,14 +72,14 @@ class Assignment:
 
 @dataclass(frozen=True)
 class Answer:
-    """What a worker says in the end: little, as the rows are in the store.
+    """What a worker returns: little, as the rows are in the store.
 
     Attributes:
         key: of the trajectory.
         status: of the run; or busy, corpus, store.
         text: one line.
         seconds: that the worker was busy with it.
-        problems: for an absent corpus and a store that refuses.
+        problems: for an absent corpus and a store that cannot be written.
     """
 
     key: str
@@ -91,11 +91,11 @@ class Answer:
 
 @dataclass(frozen=True)
 class Event:
-    """Something a reader may want to see.
+    """A change in the progress of a sweep.
 
     Attributes:
         kind: ``preparing`` (corpora are read), ``started``, ``finished``, ``failed`` (any other end), ``returned``
-            (handed back: its worker died, or another lnlab works on it), ``stopping`` (after a signal,
+            (queued again: its worker died, or another lnlab works on it), ``stopping`` (after a signal,
             whose name is the text).
         worker: a name that stays with one worker, or nothing.
         unit: key of the trajectory, or nothing.
@@ -121,4 +121,4 @@ class Event:
 
 
 def ignore(event: Event) -> None:
-    """A reader who wants to see nothing."""
+    """Report nothing."""

@@ -28,14 +28,14 @@ class Gradient:
         norm: of all parameters' gradients together, a tensor without dimensions.
         tokens: that the loss is the mean of.
         parts: by parameter; None where the loss does not depend on it.
-        remembered: what modules remember of the batches (running statistics), by buffer; it is theirs with the update.
+        buffers: the buffers after the batches (running statistics); the update sets them.
     """
 
     loss: float
     norm: Tensor
     tokens: int
     parts: list[Tensor | None] = field(repr=False)
-    remembered: list[Tensor] = field(repr=False)
+    buffers: list[Tensor] = field(repr=False)
 
 
 class Updates:
@@ -52,43 +52,43 @@ class Updates:
         self._parameters, self._buffers = list(state.model.parameters()), list(state.model.buffers())
         self._train = switch(state.model)
         self._stream = stream(state.task, state.step * self.accumulate)
-        self._coming: list[Batch] = []
-        self._ahead: Gradient | None = None
+        self._next_batches: list[Batch] = []
+        self._next_gradient: Gradient | None = None
         state.next_gradient, state.next_batches = self._named_gradient, self.batches
 
     def batches(self) -> list[Batch]:
         """The micro-batches of the next update; they are read once."""
-        self._coming = self._coming or list(islice(self._stream, self.accumulate))
-        return self._coming
+        self._next_batches = self._next_batches or list(islice(self._stream, self.accumulate))
+        return self._next_batches
 
     def gradient(self) -> Gradient:
         """The gradient of the next update; it is computed once."""
-        if self._ahead is None:
-            self._ahead = self._computed(self.batches())
-        return self._ahead
+        if self._next_gradient is None:
+            self._next_gradient = self._compute_gradient(self.batches())
+        return self._next_gradient
 
-    def make(self) -> float:
-        """Make the next update.
+    def apply_update(self) -> float:
+        """Apply the next update.
 
         Returns:
             Its learning rate.
         """
-        ahead = self.gradient()
-        for parameter, part in zip(self._parameters, ahead.parts, strict=True):
+        gradient = self.gradient()
+        for parameter, part in zip(self._parameters, gradient.parts, strict=True):
             parameter.grad = part
-        self._remember(ahead.remembered)
+        self._set_buffers(gradient.buffers)
         if self.clip is not None:
-            clip_grads_with_norm_(self._parameters, self.clip, ahead.norm)
+            clip_grads_with_norm_(self._parameters, self.clip, gradient.norm)
         factor = self.schedule(self.state.step + 1)
         for group, rate in zip(self.optimizer.param_groups, self.rates, strict=True):
             group["lr"] = rate * factor
         self.optimizer.step()
-        self._forget()
-        self._ahead, self._coming = None, []
+        self._clear_gradients()
+        self._next_gradient, self._next_batches = None, []
         self.state.step += 1
         return float(self.rates[0] * factor)
 
-    def _computed(self, batches: list[Batch]) -> Gradient:
+    def _compute_gradient(self, batches: list[Batch]) -> Gradient:
         model, task = self.state.model, self.state.task
         losses, tokens, before = [], 0, [buffer.clone() for buffer in self._buffers]
         self._train(True)
@@ -101,26 +101,26 @@ class Updates:
                 tokens += units
         self._train(False)
         parts = [p.grad for p in self._parameters]
-        self._forget()
-        remembered = [buffer.clone() for buffer in self._buffers]
-        self._remember(before)
-        there = [part for part in parts if part is not None]
-        torch._foreach_div_(there, tokens)
-        return Gradient(float(torch.stack(losses).sum()) / tokens, get_total_norm(there), tokens, parts, remembered)
+        self._clear_gradients()
+        buffers = [buffer.clone() for buffer in self._buffers]
+        self._set_buffers(before)
+        present = [part for part in parts if part is not None]
+        torch._foreach_div_(present, tokens)
+        return Gradient(float(torch.stack(losses).sum()) / tokens, get_total_norm(present), tokens, parts, buffers)
 
-    def _forget(self) -> None:
-        """No parameter has a gradient."""
+    def _clear_gradients(self) -> None:
+        """Leave no parameter a gradient."""
         for parameter in self._parameters:
             parameter.grad = None
 
-    def _remember(self, values: list[Tensor]) -> None:
+    def _set_buffers(self, values: list[Tensor]) -> None:
         for buffer, value in zip(self._buffers, values, strict=True):
             buffer.copy_(value)
 
     def _named_gradient(self) -> dict[str, Tensor]:
         names = [name for name, _ in self.state.model.named_parameters()]
-        found = zip(names, self._parameters, self.gradient().parts, strict=True)
-        return {name: torch.zeros_like(p) if part is None else part for name, p, part in found}
+        entries = zip(names, self._parameters, self.gradient().parts, strict=True)
+        return {name: torch.zeros_like(p) if part is None else part for name, p, part in entries}
 
 
 def stream(task: Task, start: int) -> Iterator[Batch]:

@@ -1,6 +1,6 @@
 """One unit of work in a worker process. It never raises: it answers with a status and a line of text.
 
-Rows go from here to the store; to the parent go a few bytes.
+Rows go to the store; to the parent go a few bytes.
 """
 
 import json
@@ -24,6 +24,7 @@ from lnlab.execute.program import build, intervened, parameters
 from lnlab.execute.trainer import Walk
 from lnlab.execute.unit import BUSY, CORPUS, STORE, Answer, Assignment, Registries, Unit
 from lnlab.execute.worker_process import output_to, settle
+from lnlab.optim.stops import Ending
 from lnlab.randomness import Draw
 from lnlab.tables import Resumed, Row
 
@@ -31,7 +32,7 @@ _MEMORY = ("not enough memory", "can't allocate memory", "out of memory")
 
 
 def prepare(assignment: Assignment) -> Answer:
-    """Read the corpus of an assignment, so that an absent one is found before any work, and is at hand for it."""
+    """Read the corpus of an assignment: an absent one is an error before any work, and workers have it in memory."""
     settle()
     key, setting = assignment.trajectory.key, assignment.trajectory.setting
     try:
@@ -40,8 +41,8 @@ def prepare(assignment: Assignment) -> Answer:
             list(islice(build_task(Draw(assignment.trajectory.seed), assignment.roots).batches("train", "probe"), 1))
     except CorpusError as error:
         return Answer(key, CORPUS, problems=error.problems)
-    except (Exception, SystemExit) as error:  # whatever else is wrong, the units will say of themselves
-        return Answer(key, "failed", _line(error))
+    except (Exception, SystemExit) as error:  # whatever else is wrong, the units themselves will report
+        return Answer(key, "failed", _one_line(error))
     return Answer(key, "finished")
 
 
@@ -53,29 +54,29 @@ def work(assignment: Assignment) -> Answer:
 
 
 def _work(assignment: Assignment, stops: Stops) -> Answer:
-    laps, key = Laps(), assignment.trajectory.key
+    timer, key = Laps(), assignment.trajectory.key
     try:
         unit = assignment.open_unit(key)
         if unit is None:
             return Answer(key, BUSY, "another process works on it")
-        status, text = _do(assignment, unit, laps, stops)
+        status, text = _complete(assignment, unit, timer, stops)
     except StoreError as error:
         return Answer(key, STORE, problems=error.problems)
     except CorpusError as error:
         return Answer(key, CORPUS, problems=error.problems)
     except Exception as error:  # nothing may break the pool
-        return Answer(key, STORE, problems=(Problem("", f"the store failed: {_line(error)}"),))
-    return Answer(key, status, text, laps.whole())
+        return Answer(key, STORE, problems=(Problem("", f"the store failed: {_one_line(error)}"),))
+    return Answer(key, status, text, timer.total())
 
 
 class Laps:
-    """A clock: seconds since it was made, and since it was last asked for a lap."""
+    """A timer: seconds since its construction, and since its last lap."""
 
     def __init__(self) -> None:
         self._begun = self._lap = time.perf_counter()
 
-    def whole(self) -> float:
-        """Seconds since it was made."""
+    def total(self) -> float:
+        """Seconds since its construction."""
         return time.perf_counter() - self._begun
 
     def lap(self) -> float:
@@ -84,30 +85,30 @@ class Laps:
         return self._lap - before
 
 
-def _do(assignment: Assignment, unit: Unit, laps: Laps, stops: Stops) -> tuple[str, str]:
+def _complete(assignment: Assignment, unit: Unit, timer: Laps, stops: Stops) -> tuple[str, str]:
     trajectory = assignment.trajectory
-    keys = [each.key for each in trajectory.measurements]
-    missing, settled = set(unit.missing(keys)), unit.settled(trajectory.steps)
-    if not missing and (settled or (keys and not trajectory.steps)):
+    keys = [m.key for m in trajectory.measurements]
+    missing, complete = set(unit.missing(keys)), unit.settled(trajectory.steps)
+    if not missing and (complete or (keys and not trajectory.steps)):
         unit.abandon()
         return "finished", "another process finished it"
-    due = [each for each in trajectory.measurements if each.key in missing]
-    target = max([each.step for each in due] + ([] if settled else [trajectory.steps]), default=0)
+    due = [m for m in trajectory.measurements if m.key in missing]
+    target = max([m.step for m in due] + ([] if complete else [trajectory.steps]), default=0)
     try:
-        resumed = unit.resume(_latest(due, target, assignment.load())) if target else None
+        resumed = unit.resume(_latest_resume_step(due, target, assignment.load())) if target else None
         with output_to(unit.output):
-            taken, row = _run(assignment, due, target, unit, resumed, laps, stops)
+            measured, row = _run(assignment, due, target, unit, resumed, timer, stops)
     except BaseException:
         unit.abandon()
         raise
-    unit.commit(taken, row | {"seconds": laps.lap()})
+    unit.commit(measured, row | {"seconds": timer.lap()})
     return row["status"], row["reason"] or ""
 
 
-def _latest(due: Sequence[Measurement], target: int, registries: Registries) -> int:
-    """The last step from which all that is due can still be measured; an update is seen by making it."""
+def _latest_resume_step(due: Sequence[Measurement], target: int, registries: Registries) -> int:
+    """The last step from which all that is due can still be measured; to see an update, a run must apply it."""
     probes = registries["probe"]
-    return min([target, *(each.step - bool(probes[each.probe["kind"]].facts.update) for each in due)])
+    return min([target, *(m.step - bool(probes[m.probe["kind"]].facts.update) for m in due)])
 
 
 def _run(
@@ -116,68 +117,85 @@ def _run(
     target: int,
     unit: Unit,
     resumed: Resumed | None,
-    laps: Laps,
+    timer: Laps,
     stops: Stops,
 ) -> tuple[list[str], dict[str, Any]]:
-    """The measurements taken, and the row of outcomes."""
-    trajectory, elements = assignment.trajectory, None
-    walk: Walk | None = None
-    with ExitStack() as acting:
+    """The keys of the measurements made, and the row of outcomes."""
+    trajectory, parameter_count = assignment.trajectory, None
+    trainer: Walk | None = None
+    with ExitStack() as interventions:
         try:
             registries = assignment.load()
             state = build(trajectory, registries, assignment.roots)
-            elements = parameters(state.model)
-            acting.enter_context(intervened(state.model, state.optimizer, trajectory.setting, registries))
+            parameter_count = parameters(state.model)
+            interventions.enter_context(intervened(state.model, state.optimizer, trajectory.setting, registries))
             if resumed is not None:
                 from_bytes(state, resumed.content, resumed.facts)
 
             def partial(steps: int, loss: float | None) -> Row:
-                row = outcome(trajectory, "interrupted", f"kept at step {steps}", elements, steps, loss)
-                return row | {"seconds": laps.lap()}
+                row = outcome(trajectory, "interrupted", f"kept at step {steps}", parameter_count, steps, loss)
+                return row | {"seconds": timer.lap()}
 
-            going = target, _by_step(due), unit, registries, partial, _end
-            walk = Walk(state, trajectory, *going, save_every=assignment.save_every, stops=stops)
-            walk.remember(resumed.curves if resumed else ())
-            ending = walk.go()
+            trainer = Walk(
+                state,
+                trajectory,
+                target=target,
+                due=_by_step(due),
+                unit=unit,
+                registries=registries,
+                partial=partial,
+                explain=_status_of_error,
+                save_every=assignment.save_every,
+                stops=stops,
+            )
+            trainer.restore_curves(resumed.curves if resumed else ())
+            ending = trainer.run()
         except (CorpusError, StoreError):
             raise
         except (Exception, SystemExit) as error:
-            taken, done, loss = (walk.taken, state.step, walk.last_finite_loss) if walk else ([], 0, None)
-            return taken, outcome(trajectory, *_end(error), elements, done, loss)
-    status, said = (walk.missed[0][0], "; ".join(reason for _, reason in walk.missed)) if walk.missed else (None, None)
-    if status is None:
-        status, said = (ending.status, ending.reason) if ending else ("finished", None)
-    return walk.taken, outcome(trajectory, status, said, elements, state.step, walk.last_finite_loss)
+            ended = _status_of_error(error)
+            if trainer is None:
+                return [], outcome(trajectory, *ended, parameter_count)
+            return trainer.measured, outcome(trajectory, *ended, parameter_count, state.step, trainer.last_finite_loss)
+    status, reason = _status_of_run(trainer, ending)
+    return trainer.measured, outcome(trajectory, status, reason, parameter_count, state.step, trainer.last_finite_loss)
+
+
+def _status_of_run(trainer: Walk, ending: Ending | None) -> tuple[str, str | None]:
+    """Status and reason: the failed measurements, else what ended the run early, else finished."""
+    if trainer.failures:
+        return trainer.failures[0][0], "; ".join(reason for _, reason in trainer.failures)
+    return (ending.status, ending.reason) if ending else ("finished", None)
 
 
 def _by_step(due: Sequence[Measurement]) -> dict[int, list[Measurement]]:
-    found: dict[int, list[Measurement]] = {}
-    for each in due:
-        found.setdefault(each.step, []).append(each)
-    return found
+    by_step: dict[int, list[Measurement]] = {}
+    for measurement in due:
+        by_step.setdefault(measurement.step, []).append(measurement)
+    return by_step
 
 
-def _end(error: BaseException) -> tuple[str, str]:
-    """Status and reason; what a user cannot put right leaves its traceback in the output that is kept."""
+def _status_of_error(error: BaseException) -> tuple[str, str]:
+    """Status and reason; an error that no user can correct leaves its traceback in the stored output."""
     if not isinstance(error, LabError):
         traceback.print_exception(error)
-    lacking = isinstance(error, MemoryError) or any(words in str(error) for words in _MEMORY)
-    return "out_of_memory" if lacking else "failed", _line(error)
+    out_of_memory = isinstance(error, MemoryError) or any(words in str(error) for words in _MEMORY)
+    return "out_of_memory" if out_of_memory else "failed", _one_line(error)
 
 
-def _line(error: BaseException) -> str:
+def _one_line(error: BaseException) -> str:
     """An error in one line."""
-    said = " ".join(str(error).split())
+    message = " ".join(str(error).split())
     if isinstance(error, LabError):
-        return said
-    return f"{type(error).__name__}: {said}" if said else type(error).__name__
+        return message
+    return f"{type(error).__name__}: {message}" if message else type(error).__name__
 
 
 def outcome(
     trajectory: Trajectory,
     status: str,
     reason: str | None,
-    elements: int | None = None,
+    parameter_count: int | None = None,
     steps: int = 0,
     loss: float | None = None,
 ) -> dict[str, Any]:
@@ -188,7 +206,7 @@ def outcome(
         "status": status,
         "reason": reason,
         "last_finite_loss": loss,
-        "parameters": elements,
+        "parameters": parameter_count,
         "seconds": 0.0,
         "device": f"cpu ({platform.processor() or platform.machine()})",
         "versions": json.dumps(

@@ -22,7 +22,7 @@ def settle() -> None:
 
 
 def _die_with(sentinel: int) -> None:
-    """Wait until the parent is gone, then go at once: whatever is not committed is as if it had never been."""
+    """Wait until the parent has ended, then exit at once: whatever is not committed is lost, as after a crash."""
     connection.wait([sentinel])
     os._exit(1)
 
@@ -40,6 +40,6 @@ def output_to(path: Path) -> Iterator[None]:
                 yield
         finally:
             faulthandler.disable()
-            for stream, before in zip((1, 2), saved, strict=True):
-                os.dup2(before, stream)
-                os.close(before)
+            for stream, original in zip((1, 2), saved, strict=True):
+                os.dup2(original, stream)
+                os.close(original)

@@ -64,11 +64,11 @@ class Lab:
         going = 1, due, Nowhere(), REGISTRIES, lambda *_: {}, lambda error: ("failed", repr(error))
         self.walk = Walk(self.state, trajectory, *going, save_every=1e9)
 
-    def go(self) -> None:
+    def run(self) -> None:
         self.walk.target = self.state.step + self.block
         ending = self.walk._to_target()
-        if ending or self.walk.missed:
-            raise RuntimeError(f"{ending} {self.walk.missed}")
+        if ending or self.walk.failures:
+            raise RuntimeError(f"{ending} {self.walk.failures}")
 
 
 class Bare:
@@ -80,7 +80,7 @@ class Bare:
         self.batches = stream(self.state.task, 0)
         self.losses: list[float] = []
 
-    def go(self) -> None:
+    def run(self) -> None:
         model = self.state.model.train()
         for batch in islice(self.batches, self.block):
             self.optimizer.zero_grad(set_to_none=True)
@@ -95,7 +95,7 @@ class Bare:
 
 def timed(work: Lab | Bare) -> float:
     start = perf_counter()
-    work.go()
+    work.run()
     return perf_counter() - start
 
 
@@ -136,10 +136,10 @@ def padding() -> None:
 def peak(task: dict, steps: int, answer: object) -> None:
     """What training added to the peak memory of a fresh process, and what the plan expected."""
     trajectory = trajectory_of(steps, task=task, model={**MODEL, "d_model": 256, "d_ff": 1024})
-    Lab(trajectory_of(1, model={**MODEL, "d_model": 16}), 1).go()
+    Lab(trajectory_of(1, model={**MODEL, "d_model": 16}), 1).run()
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     lab = Lab(trajectory, steps)
-    lab.go()
+    lab.run()
     grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024
     answer.put((grown, cost(trajectory.setting, (), REGISTRIES).peak_bytes))  # type: ignore[attr-defined]
 

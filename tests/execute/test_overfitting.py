@@ -40,7 +40,7 @@ def test_a_small_model_says_200_captions_again(multi30k_root, tmp_path):
     state = build(Trajectory("tests", 1, setting, steps, ()), REGISTRIES, (tmp_path,))
     updates = Updates(state, setting)
     for _ in range(steps):
-        updates.make()
+        updates.apply_update()
     assert before < 5
     assert bleu(state) > 90
     assert bleu(state, beam=4, alpha=0.6) > 90

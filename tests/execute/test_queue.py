@@ -15,7 +15,7 @@ def test_the_dearest_unit_comes_first_and_equal_ones_in_their_order(unit_of):
     queue = Queue.of([a, b, c, d], {b.key: 9.0, d.key: 0.5})
     assert [queue.next() for _ in range(5)] == [b, a, c, d, None]
     assert not queue
-    assert queue.rest() == 0
+    assert queue.wait_time() == 0
 
 
 def test_a_unit_that_came_back_waits_its_time_behind_the_others(unit_of):
@@ -24,12 +24,12 @@ def test_a_unit_that_came_back_waits_its_time_behind_the_others(unit_of):
     queue.clock = clock = Clock()
     queue.put_back(queue.next(), 0.5)
     assert queue
-    assert queue.rest() == 0.0
+    assert queue.wait_time() == 0.0
     assert queue.next() is b
     assert queue.next() is None
-    assert queue.rest() == 0.5
+    assert queue.wait_time() == 0.5
     clock.now = 0.6
-    assert queue.rest() == 0.0
+    assert queue.wait_time() == 0.0
     assert queue.next() is a
     queue.put_back(a)
     assert queue.next() is a

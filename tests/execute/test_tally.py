@@ -10,7 +10,7 @@ def test_units_share_and_busy_time(unit_of):
     now[0] = 100.0
     teller.begin()
     one, two = Flight(unit_of(1), 1, 5.0), Flight(unit_of(2), 2, 2.0)
-    teller.tell("started", one)
+    teller.report("started", one)
     now[0] = 110.0
     teller.ended(one, Answer(one.unit.key, "finished", seconds=10.0))
     teller.ended(two, Answer(two.unit.key, "timed_out", "stopped after 8 s", 8.0))
@@ -20,7 +20,7 @@ def test_units_share_and_busy_time(unit_of):
     assert (told[1].kind, told[1].busy, told[1].done, told[1].seconds) == ("finished", 0.5, 1, 10.0)
     assert (told[2].kind, told[2].busy, told[2].text, told[2].cost) == ("failed", 0.9, "stopped after 8 s", 2.0)
     assert [event.kind for event in told[3:]] == ["stopping"]
-    assert teller.tally.ended == {"finished": 1, "timed_out": 1}
-    assert teller.tally.problems == [(two.unit.key, "timed_out", "stopped after 8 s")]
-    assert (teller.tally.interrupted, told[3].text) == (15, "SIGTERM")
-    assert (teller.tally.seconds, teller.tally.busy) == (10.0, 0.9)
+    assert teller.summary.ended == {"finished": 1, "timed_out": 1}
+    assert teller.summary.problems == [(two.unit.key, "timed_out", "stopped after 8 s")]
+    assert (teller.summary.interrupted, told[3].text) == (15, "SIGTERM")
+    assert (teller.summary.seconds, teller.summary.busy) == (10.0, 0.9)

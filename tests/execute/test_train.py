@@ -86,7 +86,7 @@ def walk(trajectory, unit, state=None, target=None, **more):
 def trained(trajectory, **more):
     unit = Notes()
     made, state = walk(trajectory, unit, **more)
-    return unit, state, made.go(), made
+    return unit, state, made.run(), made
 
 
 def parameters(state):
@@ -190,7 +190,7 @@ def test_an_evaluation_is_the_mean_over_all_tokens_of_the_split_and_leaves_no_tr
     sums = [cross_entropy(x.flatten(0, 1), b.target_out.flatten(), ignore_index=0, reduction="sum") for x, b in logits]
     mean = sum(float(s.detach()) for s in sums) / sum(b.tokens for _, b in logits)
     assert unit.curve("nll", "validation")[4] == pytest.approx(mean, rel=1e-6)
-    assert made.taken == ["m0", "m1", "m2"]
+    assert made.measured == ["m0", "m1", "m2"]
 
 
 OPTIMIZERS = sorted(REGISTRIES["optimizer"].entries)
@@ -212,15 +212,15 @@ def test_cut_anywhere_and_resumed_it_ends_the_same_to_the_last_bit(kind, cut):
     whole, state, _, _ = trained(trajectory)
     first = Notes()
     start, halfway = walk(trajectory, first, target=cut)
-    start.go()
+    start.run()
     content, facts = to_bytes(halfway)
     fresh = build(trajectory, REGISTRIES)
     from_bytes(fresh, content, json.loads(json.dumps(facts)))
     second = Notes()
     rest, _ = walk(trajectory, second, state=fresh)
     rest.due = {step: due for step, due in rest.due.items() if step > cut}
-    rest.remember(first.rows["curves"])
-    rest.go()
+    rest.restore_curves(first.rows["curves"])
+    rest.run()
     alike(parameters(fresh), parameters(state))
     rows = {(r["step"], r["split"], r["quantity"]): r["value"] for r in first.rows["curves"] + second.rows["curves"]}
     assert rows == {(r["step"], r["split"], r["quantity"]): r["value"] for r in whole.rows["curves"]}
@@ -236,7 +236,7 @@ def test_states_are_kept_on_the_way_and_each_leads_to_the_same_end():
         from_bytes(fresh, content, facts)
         assert fresh.step == step
         made, _ = walk(replace(trajectory, measurements=()), Notes(), state=fresh)
-        made.go()
+        made.run()
         alike(parameters(fresh), parameters(state))
 
 
@@ -303,7 +303,7 @@ def test_the_next_gradient_is_the_one_that_the_update_uses_and_costs_no_second_p
     real = build(trajectory, REGISTRIES)
     real.model.register_forward_hook(lambda *_: calls.append(1))
     made, _ = walk(trajectory, Notes(), state=real)
-    made.go()
+    made.run()
     assert len(calls) == 3
 
 
@@ -314,7 +314,7 @@ def test_what_the_next_update_will_do_is_seen_where_a_walk_ends_before_its_run(p
     whole, _, _, made = trained(run)
     short, state, ending, again = trained(run, target=at)
     table = REGISTRIES["probe"][probe["kind"]].facts.table
-    assert (made.missed, again.missed, ending, state.step) == ([], [], None, at)
+    assert (made.failures, again.failures, ending, state.step) == ([], [], None, at)
     assert short.rows[table] == whole.rows[table] != []
 
 
@@ -359,7 +359,7 @@ def test_resumed_curves_end_before_what_the_next_update_will_record():
     state.step = 2
     rows = [{"step": s, "split": "train", "quantity": "loss", "value": 1.0 + s} for s in range(4)]
     rows += [{"step": 2, "split": "validation", "quantity": "nll", "value": 7.0}]
-    made.remember(rows)
+    made.restore_curves(rows)
     assert made.curves == {("train", "loss"): [(0, 1.0), (1, 2.0)]}  # its rule sees no evaluations
     assert made.last_finite_loss == 2.0
     assert isinstance(Resumed(1, b"", {}, rows).curves, list)

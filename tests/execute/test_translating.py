@@ -34,7 +34,7 @@ def test_held_out_sentences_are_translated():
     state = build(Trajectory("tests", 1, setting, STEPS, ()), REGISTRIES)
     updates = Updates(state, setting)
     for _ in range(STEPS):
-        updates.make()
+        updates.apply_update()
     rows = probes.builder(probes.resolve({"kind": "bleu", "split": "test"}))(state)
     found = {row["quantity"]: row["value"] for row in rows if row["quantity"] in ("bleu", "copy_bleu")}
     assert found["bleu"] > 3
