@@ -40,7 +40,7 @@ class Candidate(BaseModel):
 
 
 @dataclass(frozen=True)
-class Held:
+class CandidateScore:
     """A candidate against the print.
 
     Attributes:
@@ -69,7 +69,7 @@ class Held:
     def agreeing(self) -> tuple[int, int]:
         """How many cells are as printed by the majority of seeds, of how many."""
         pairs = [p for c in self.columns for p in zip(c.printed.cells.values(), majority(c).values(), strict=True)]
-        return sum(cell is mine for cell, mine in pairs), len(pairs)
+        return sum(cell is ours for cell, ours in pairs), len(pairs)
 
 
 @sections.register("candidates")
@@ -82,78 +82,79 @@ def candidates(
     average and one by one. Those of which not every column was run come last, as their means are over fewer. The
     heading counts the candidates within ``at_most`` steps.
     """
-    every = [_held(results, each) for each in candidates]
-    columns = [column for each in every for column in each.columns]
-    gone, rows = unjudged(results, columns), rows_behind(results, columns)
-    judged = sorted((each for each in every if each.errors), key=lambda each: (not each.whole, each.error))
-    if not judged:
-        return Section("No candidate has been judged yet", missing=gone, rows=rows)
-    return Section(_finding(judged, at_most), (), (_table(judged),), gone, rows)
+    scores = [_score(results, candidate) for candidate in candidates]
+    columns = [column for score in scores for column in score.columns]
+    missing_runs, rows = unjudged(results, columns), rows_behind(results, columns)
+    ranked = sorted((score for score in scores if score.errors), key=lambda score: (not score.whole, score.error))
+    if not ranked:
+        return Section("No candidate has been judged yet", missing=missing_runs, rows=rows)
+    return Section(_finding(ranked, at_most), (), (_table(ranked),), missing_runs, rows)
 
 
-def _held(results: Results, candidate: Candidate) -> Held:
+def _score(results: Results, candidate: Candidate) -> CandidateScore:
     columns, _ = found_cells(results, candidate.cells, candidate.where)
-    return Held(candidate.name, columns, errors(columns), len(columns_of(candidate.cells)))
+    return CandidateScore(candidate.name, columns, errors(columns), len(columns_of(candidate.cells)))
 
 
-def _finding(held: Sequence[Held], at_most: float) -> str:
-    every = [each for each in held if each.whole] or held
-    near, first = sum(each.error <= at_most for each in every), every[0]
-    many = (
-        "No candidate is" if not near else f"{near} of {count(len(every), 'candidate')} {'is' if near == 1 else 'are'}"
-    )
-    how = f"nearest comes “{first.name}” with {short(first.error)}"
-    return f"{many} within {plain(at_most)} steps of the grid of the published boundaries; {how}"
+def _finding(scores: Sequence[CandidateScore], at_most: float) -> str:
+    complete = [score for score in scores if score.whole] or scores
+    near, nearest = sum(score.error <= at_most for score in complete), complete[0]
+    verb = "is" if near == 1 else "are"
+    how_many = f"{near} of {count(len(complete), 'candidate')} {verb}" if near else "No candidate is"
+    closest = f"nearest comes “{nearest.name}” with {short(nearest.error)}"
+    return f"{how_many} within {plain(at_most)} steps of the grid of the published boundaries; {closest}"
 
 
-def _table(held: Sequence[Held]) -> Table:
-    headings = list(dict.fromkeys(_heading(column.printed) for each in held for column in each.columns))
-    rows = [row for each in held for row in _entries(each)]
-    seeds = sorted({len(each.errors) for each in held})
-    over = f"n = {seeds[0]}" + (f" to {seeds[-1]}" if len(seeds) > 1 else "")
+def _table(scores: Sequence[CandidateScore]) -> Table:
+    headings = list(dict.fromkeys(_heading(column.printed) for score in scores for column in score.columns))
+    rows = [row for score in scores for row in _entries(score)]
+    seeds = sorted({len(score.errors) for score in scores})
+    n_text = f"n = {seeds[0]}" + (f" to {seeds[-1]}" if len(seeds) > 1 else "")
     caption = (
         "Candidates, the nearest first: how far their boundaries of convergence lie from the published ones, in steps "
-        f"of the grid of learning rates, as a mean over columns and seeds ({over}; in brackets the 95 % interval, "
+        f"of the grid of learning rates, as a mean over columns and seeds ({n_text}; in brackets the 95 % interval, "
         "Student); cells that are as published by the majority of seeds; and of each column how many steps its "
         f"boundary lies above (+) or below ({MINUS}) the published one, as a mean over seeds."
     )
-    if not all(each.whole for each in held):
+    if not all(score.whole for score in scores):
         caption += " Those of which fewer columns were run stand last, whatever their distance."
-    shown = Grid("", ("candidate", "steps off", "cells", *headings), tuple(_line(each, headings) for each in held))
+    grid = Grid("", ("candidate", "steps off", "cells", *headings), tuple(_line(score, headings) for score in scores))
     return Table(
-        pl.DataFrame(rows, schema=_SCHEMA, orient="row"), dict(zip(_SCHEMA, _WORDS, strict=True)), caption, shown
+        pl.DataFrame(rows, schema=_SCHEMA, orient="row"), dict(zip(_SCHEMA, _WORDS, strict=True)), caption, grid
     )
 
 
-def _line(held: Held, headings: Sequence[str]) -> tuple[Cell, ...]:
-    agree, cells = held.agreeing
-    shifts = {_heading(column.printed): _here(column) - _printed(column) for column in held.columns}
-    told = (_shift(shifts[word]) if word in shifts else "–" for word in headings)
+def _line(score: CandidateScore, headings: Sequence[str]) -> tuple[Cell, ...]:
+    agree, cells = score.agreeing
+    shifts = {
+        _heading(column.printed): _mean_boundary(column) - _published_boundary(column) for column in score.columns
+    }
+    texts = (_shift(shifts[heading]) if heading in shifts else "–" for heading in headings)
     return (
-        (held.name, False),
-        (tight(interval(held.error, *_ends(held))), True),
+        (score.name, False),
+        (tight(interval(score.error, *_bounds(score))), True),
         (f"{agree} of {cells}".replace(" ", "\u00a0"), True),
-        *((text, True) for text in told),
+        *((text, True) for text in texts),
     )
 
 
-def _entries(held: Held) -> list[tuple[object, ...]]:
-    about = (held.name, held.error, *_ends(held), len(held.errors), *held.agreeing)
-    return [(*about, _heading(c.printed), _printed(c), _here(c)) for c in held.columns]
+def _entries(score: CandidateScore) -> list[tuple[object, ...]]:
+    leading = (score.name, score.error, *_bounds(score), len(score.errors), *score.agreeing)
+    return [(*leading, _heading(c.printed), _published_boundary(c), _mean_boundary(c)) for c in score.columns]
 
 
-def _ends(held: Held) -> tuple[float, float] | tuple[None, None]:
-    if len(held.errors) < _FEWEST:
+def _bounds(score: CandidateScore) -> tuple[float, float] | tuple[None, None]:
+    if len(score.errors) < _FEWEST:
         return None, None
-    found = student(list(held.errors.values()))
-    return found.low, found.high
+    student_interval = student(list(score.errors.values()))
+    return student_interval.low, student_interval.high
 
 
-def _printed(column: Reproduced) -> int:
+def _published_boundary(column: Reproduced) -> int:
     return boundary(list(column.printed.cells.values()))
 
 
-def _here(column: Reproduced) -> float:
+def _mean_boundary(column: Reproduced) -> float:
     return fmean(boundary(list(cells.values())) for cells in column.seeds.values())
 
 
@@ -164,10 +165,10 @@ def _shift(steps: float) -> str:
 
 def _heading(column: PrintedColumn) -> str:
     """``1 layer, BatchNorm``: what tells a column from the others, whatever its table is called."""
-    among = [f"{plain(v)} {_counted(path, v)}" for path, v in column.where.items() if isinstance(v, int | float)]
+    among = [f"{plain(v)} {_counted_noun(path, v)}" for path, v in column.where.items() if isinstance(v, int | float)]
     return ", ".join((*among, said(column.word)))
 
 
-def _counted(path: str, value: Json) -> str:
+def _counted_noun(path: str, value: Json) -> str:
     word = path.rpartition(".")[2].replace("_", " ")
     return word.removesuffix("s") if value == 1 else word

@@ -56,30 +56,30 @@ def convergence_table(
     are the printed tables, ``guesses`` trivial rules, whose right cells stand beside ours. ``curves: false`` leaves out
     the losses.
     """
-    asked = where_of(where)
-    columns, found = found_cells(results, cells, where)
+    criterion = where_of(where)
+    columns, reproduced_cells = found_cells(results, cells, where)
     rows = rows_behind(results, columns)
-    if not any(cell.judged for cell in found):
+    if not any(cell.judged for cell in reproduced_cells):
         return Section("No run of these tables has ended yet", missing=unjudged(results, columns), rows=rows)
-    words = re.findall(r"\w+", " ".join(str(value).lower() for value in {**asked, **where}.values()))
-    stems = {cell.place: f"cell-{'-'.join(words)}-{n}" for n, cell in enumerate(found, 1)} if curves else {}
-    blocks = tuple(_block(name, each, stems) for name, each in _by_table(found))
-    behind = tuple(_behind(results, found, stems)) if curves else ()
-    matrix = Matrix(blocks, tuple(_notes(columns, cells, guesses, asked)), behind)
-    finding = _finding(columns, found)
-    return Section(finding, (), (_table(found, matrix),), unjudged(results, columns), rows)
+    words = re.findall(r"\w+", " ".join(str(value).lower() for value in {**criterion, **where}.values()))
+    stems = {cell.place: f"cell-{'-'.join(words)}-{n}" for n, cell in enumerate(reproduced_cells, 1)} if curves else {}
+    blocks = tuple(_block(name, table_cells, stems) for name, table_cells in _by_table(reproduced_cells))
+    details = tuple(_details(results, reproduced_cells, stems)) if curves else ()
+    matrix = Matrix(blocks, tuple(_notes(columns, cells, guesses, criterion)), details)
+    finding = _finding(columns, reproduced_cells)
+    return Section(finding, (), (_table(reproduced_cells, matrix),), unjudged(results, columns), rows)
 
 
-def _by_table(found: Sequence[Found]) -> list[tuple[str, list[Found]]]:
-    return [(name, list(each)) for name, each in groupby(found, key=lambda cell: cell.table)]
+def _by_table(cells: Sequence[Found]) -> list[tuple[str, list[Found]]]:
+    return [(name, list(group)) for name, group in groupby(cells, key=lambda cell: cell.table)]
 
 
-def _block(name: str, found: Sequence[Found], stems: Mapping[Place, str]) -> Block:
-    words = list(dict.fromkeys(cell.word for cell in found))
-    at = {(cell.rate, cell.word): cell for cell in found}
-    rates = sorted({cell.rate for cell in found}, reverse=True)
-    rows = ((plain(rate), tuple(_cell(at[rate, word], stems) for word in words)) for rate in rates)
-    return Block(name, tuple(map(said, words)), tuple(rows))
+def _block(name: str, cells: Sequence[Found], stems: Mapping[Place, str]) -> Block:
+    columns = list(dict.fromkeys(cell.word for cell in cells))
+    by_place = {(cell.rate, cell.word): cell for cell in cells}
+    rates = sorted({cell.rate for cell in cells}, reverse=True)
+    rows = ((plain(rate), tuple(_cell(by_place[rate, column], stems) for column in columns)) for rate in rates)
+    return Block(name, tuple(map(said, columns)), tuple(rows))
 
 
 def _cell(cell: Found, stems: Mapping[Place, str]) -> MatrixCell:
@@ -94,63 +94,66 @@ def _cell(cell: Found, stems: Mapping[Place, str]) -> MatrixCell:
     )
 
 
-def _behind(results: Results, found: Sequence[Found], stems: Mapping[Place, str]) -> list[Behind]:
+def _details(results: Results, cells: Sequence[Found], stems: Mapping[Place, str]) -> list[Behind]:
     """The losses of every cell: of the training batches, thinned, and of the validation split."""
     traces = {"train": _lines(thinned(results)), "validation": _lines(curve(results, "nll", "validation"))}
-    made = []
-    for cell in found:
-        fates = {course.run: judged.converged for _, course, judged in cell.judged}
+    details = []
+    for cell in cells:
+        outcomes = {course.run: judged.converged for _, course, judged in cell.judged}
         lines = [
             Trace(finite(traces[name].get(run, [])), name, converged)
-            for run, converged in fates.items()
+            for run, converged in outcomes.items()
             for name in traces
         ]
         entropies = [course.curve.entropy for _, course, _ in cell.judged if course.curve.entropy is not None]
         title = f"{cell.table}, {said(cell.word)}, learning rate {plain(cell.rate)}"
         drawing = draw(lines, max(entropies, default=None))
-        made.append(Behind(stems[cell.place], title, told(cell), drawing))
-    return made
+        details.append(Behind(stems[cell.place], title, told(cell), drawing))
+    return details
 
 
 def _lines(rows: pl.DataFrame) -> dict[str, list[tuple[int, float]]]:
-    each = rows.sort("step", maintain_order=True).group_by("run", maintain_order=True).agg("step", "value")
-    return {run: list(zip(steps, values, strict=True)) for run, steps, values in each.iter_rows()}
+    groups = rows.sort("step", maintain_order=True).group_by("run", maintain_order=True).agg("step", "value")
+    return {run: list(zip(steps, values, strict=True)) for run, steps, values in groups.iter_rows()}
 
 
-def _notes(columns: Sequence[Reproduced], cells: Printed, guesses: Guesses, asked: Mapping[str, str]) -> list[str]:
+def _notes(columns: Sequence[Reproduced], cells: Printed, guesses: Guesses, criterion: Mapping[str, str]) -> list[str]:
     """The score, what trivial rules score, and the rule itself."""
-    printed = [column.printed for column in columns]
-    here, total = (sum(len(column.cells) for column in each) for each in (printed, columns_of(cells)))
-    said = [f"Agreement: {'; '.join(agreement(columns))}."]
+    reproduced = [column.printed for column in columns]
+    n_run = sum(len(column.cells) for column in reproduced)
+    n_printed = sum(len(column.cells) for column in columns_of(cells))
+    notes = [f"Agreement: {'; '.join(agreement(columns))}."]
     if guesses:
-        scores = sorted((right(printed, rules), name) for name, rules in guesses.items())
-        each = listing(f"“{name}” {score}" for score, name in scores)
-        which = f"all {total} printed cells" if here == total else f"the {here} printed cells that were run, of {total}"
-        said.append(f"Of {which}, trivial rules get right: {each}.")
-    entry = convergences[asked["rule"]]
+        scores = sorted((right(reproduced, rules), name) for name, rules in guesses.items())
+        score_list = listing(f"“{name}” {score}" for score, name in scores)
+        some = f"the {n_run} printed cells that were run, of {n_printed}"
+        which = f"all {n_printed} printed cells" if n_run == n_printed else some
+        notes.append(f"Of {which}, trivial rules get right: {score_list}.")
+    entry = convergences[criterion["rule"]]
     formula = entry.summary.replace("``", "").rstrip(".")
-    mode = f", {asked['statistics']} statistics" if "statistics" in asked else ""
-    given = ", ".join(f"{name} {plain(p.default)}" for name, p in entry.keywords.items())
-    said.append(
-        f"The rule, “{entry.name}”, on the {asked['split']} loss{mode}: {formula}; {given}. L_e is the loss of epoch e "
-        "of n, L_0 the first, H the entropy of the labels, in nats; C is the majority of the seeds, each judged alone."
+    mode = f", {criterion['statistics']} statistics" if "statistics" in criterion else ""
+    parameters = ", ".join(f"{name} {plain(p.default)}" for name, p in entry.keywords.items())
+    notes.append(
+        f"The rule, “{entry.name}”, on the {criterion['split']} loss{mode}: {formula}; {parameters}. L_e is the "
+        "loss of epoch e of n, L_0 the first, H the entropy of the labels, in nats; C is the majority of the seeds, "
+        "each judged alone."
     )
-    return said
+    return notes
 
 
-def _finding(columns: Sequence[Reproduced], found: Sequence[Found]) -> str:
-    agree = sum(cell.state == "agrees" for cell in found)
-    parts = [f"{agree} of {len(found)} cells are as published", boundaries(columns, errors(columns))]
+def _finding(columns: Sequence[Reproduced], cells: Sequence[Found]) -> str:
+    agree = sum(cell.state == "agrees" for cell in cells)
+    parts = [f"{agree} of {len(cells)} cells are as published", boundaries(columns, errors(columns))]
     return "; ".join(filter(None, parts))
 
 
-def _table(found: Sequence[Found], matrix: Matrix) -> Table:
-    entries = [_entry(cell) for cell in found]
+def _table(cells: Sequence[Found], matrix: Matrix) -> Table:
+    entries = [_entry(cell) for cell in cells]
     caption = "Published, then here by the majority of runs, how many of the seeds converge, and whether both agree "
     caption += "(✓ they do, ✗ they do not, = half of the seeds, – not run). C converged, N did not."
-    shown = Grid("", _headings(found), tuple(_lines_of(found)), view=matrix)
+    grid = Grid("", _headings(cells), tuple(_grid_rows(cells)), view=matrix)
     return Table(
-        pl.DataFrame(entries, schema=_SCHEMA, orient="row"), dict(zip(_SCHEMA, _WORDS, strict=True)), caption, shown
+        pl.DataFrame(entries, schema=_SCHEMA, orient="row"), dict(zip(_SCHEMA, _WORDS, strict=True)), caption, grid
     )
 
 
@@ -160,24 +163,24 @@ def _entry(cell: Found) -> tuple[object, ...]:
     return (cell.table, cell.rate, cell.word, *letters, cell.k, cell.n, low, high, cell.state, cell.time, cell.reasons)
 
 
-def _headings(found: Sequence[Found]) -> tuple[str, ...]:
-    return ("table", "learning rate", *map(said, dict.fromkeys(cell.word for cell in found)))
+def _headings(cells: Sequence[Found]) -> tuple[str, ...]:
+    return ("table", "learning rate", *map(said, dict.fromkeys(cell.word for cell in cells)))
 
 
-def _lines_of(found: Sequence[Found]) -> list[tuple[Cell, ...]]:
+def _grid_rows(cells: Sequence[Found]) -> list[tuple[Cell, ...]]:
     """For papers: a row for each rate of each table, in each column all of a cell."""
-    words = list(dict.fromkeys(cell.word for cell in found))
-    made: list[tuple[Cell, ...]] = []
-    for name, each in _by_table(found):
-        at = {(cell.rate, cell.word): cell for cell in each}
-        for place, rate in enumerate(sorted({cell.rate for cell in each}, reverse=True)):
-            texts = [_text(at.get((rate, word))) for word in words]
-            made.append((("" if place else name, False), (plain(rate), True), *((text, False) for text in texts)))
-    return made
+    columns = list(dict.fromkeys(cell.word for cell in cells))
+    rows: list[tuple[Cell, ...]] = []
+    for name, group in _by_table(cells):
+        by_place = {(cell.rate, cell.word): cell for cell in group}
+        for index, rate in enumerate(sorted({cell.rate for cell in group}, reverse=True)):
+            texts = [_text(by_place.get((rate, column))) for column in columns]
+            rows.append((("" if index else name, False), (plain(rate), True), *((text, False) for text in texts)))
+    return rows
 
 
 def _text(cell: Found | None) -> str:
     if cell is None:
         return "–"
-    here = f"{LETTERS[cell.mine]} {cell.k}/{cell.n} " if cell.judged else ""
-    return f"{LETTERS[cell.printed]}, {here}{MARKS[cell.state]}"
+    ours = f"{LETTERS[cell.mine]} {cell.k}/{cell.n} " if cell.judged else ""
+    return f"{LETTERS[cell.printed]}, {ours}{MARKS[cell.state]}"

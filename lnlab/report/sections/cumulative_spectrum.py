@@ -36,38 +36,38 @@ def cumulative_spectrum(
     As most eigenvalues are near 0, the usual distribution function is a step there; counted from its ends it shows
     both. It has no kernel, and its steps are those of the quadrature. ``band`` is as in ``spectral_density``.
     """
-    found = collect(results, where or {}, operator, scope, band)
+    spectra = collect(results, where or {}, operator, scope, band)
     name = matrix(operator, scope)
-    if found.rows.is_empty() or not found.rows["node"].abs().max():
-        return Section(f"No spectrum of the {name} has been measured yet", missing=found.missing, rows=found.kept)
-    finding = _finding(found, name)
-    return Section(finding, (_chart(found, name, band, finding),), (), found.missing, found.kept)
+    if spectra.rows.is_empty() or not spectra.rows["node"].abs().max():
+        return Section(f"No spectrum of the {name} has been measured yet", missing=spectra.missing, rows=spectra.kept)
+    finding = _finding(spectra, name)
+    return Section(finding, (_chart(spectra, name, band, finding),), (), spectra.missing, spectra.kept)
 
 
 def _beyond(x: np.ndarray, sign: int) -> Callable[[np.ndarray, np.ndarray, float], np.ndarray]:
     def counts(nodes: np.ndarray, shares: np.ndarray, size: float) -> np.ndarray:
-        found: np.ndarray = size * ((sign * nodes)[None, :] > x[:, None]) @ shares
-        return found
+        tail_counts: np.ndarray = size * ((sign * nodes)[None, :] > x[:, None]) @ shares
+        return tail_counts
 
     return counts
 
 
-def _chart(found: Spectra, name: str, band: Band, finding: str) -> Chart:
-    radius = float(found.rows["node"].abs().max() or 1.0)  # type: ignore[arg-type]
+def _chart(spectra: Spectra, name: str, band: Band, finding: str) -> Chart:
+    radius = float(spectra.rows["node"].abs().max() or 1.0)  # type: ignore[arg-type]
     x = np.geomspace(radius * 10.0**-DECADES, radius * 1.02, POINTS)
-    seeds = pl.concat([curves(found, side, x, _beyond(x, sign)) for side, sign in zip(SIDES, (1, -1), strict=True)])
+    seeds = pl.concat([curves(spectra, side, x, _beyond(x, sign)) for side, sign in zip(SIDES, (1, -1), strict=True)])
     points = ranges(seeds, _FEWEST)
     top = max(points.select(pl.max_horizontal("estimate", "high")).to_series().drop_nulls().to_list())
     across = logarithmic(f"x, in {in_unit(LOSS)} (log scale)", [x[0], x[-1]])
     up = logarithmic("eigenvalues beyond x (log scale)", [_FEWEST, top])
     numbers = {"estimate": "eigenvalues", "low": "lowest", "high": "highest", "n": "curves"}
     return Chart(
-        line_charts.densities(SIDES, across, up, theme.look(found.names, found.families)),
+        line_charts.densities(SIDES, across, up, theme.look(spectra.names, spectra.families)),
         points,
         seeds,
         {"panel": "side", "series": "variant", "x": "x", **numbers},
         f"Numbers of eigenvalues of the {name} beyond x, on both sides, on logarithmic axes, for "
-        f"{listing(found.names)}. {finding}.",
+        f"{listing(spectra.names)}. {finding}.",
         f"How many eigenvalues of the {name} lie above x, and how many below −x: P times the weight of the quadrature "
         f"there, without a kernel. {said(band, points)} Below a tenth of an eigenvalue nothing is drawn. "
         f"{thin(points)[1]}".strip(),
@@ -75,20 +75,22 @@ def _chart(found: Spectra, name: str, band: Band, finding: str) -> Chart:
     )
 
 
-def _finding(found: Spectra, name: str) -> str:
+def _finding(spectra: Spectra, name: str) -> str:
     """How many eigenvalues the wider arms have where the narrowest one ends."""
     reach = {}
-    for arm in found.names:
-        nodes = found.of(arm)["node"].abs()
+    for variant in spectra.names:
+        nodes = spectra.of(variant)["node"].abs()
         if nodes.len():
-            reach[arm] = float(nodes.max())  # type: ignore[arg-type]
-    narrow = min(reach, key=reach.__getitem__)
-    beyond = pl.col("size") * pl.col("share") * (pl.col("node").abs() > reach[narrow])
-    told = []
-    for arm in (each for each in reach if each != narrow):
-        counts = found.of(arm).group_by("replicate", maintain_order=True).agg(beyond.sum().alias("count"))["count"]
-        told.append(f"{number(float(counts.mean()))} in {arm}")  # type: ignore[arg-type]
-    if not told:
-        return f"No eigenvalue of the {name} lies beyond ±{short(reach[narrow])}"
-    where = f"Beyond ±{short(reach[narrow])}, where the {name} ends in {narrow}"
-    return f"{where}, the number of eigenvalues is {listing(told)}"
+            reach[variant] = float(nodes.max())  # type: ignore[arg-type]
+    narrowest = min(reach, key=reach.__getitem__)
+    beyond = pl.col("size") * pl.col("share") * (pl.col("node").abs() > reach[narrowest])
+    parts = []
+    for variant in (other for other in reach if other != narrowest):
+        counts = (
+            spectra.of(variant).group_by("replicate", maintain_order=True).agg(beyond.sum().alias("count"))["count"]
+        )
+        parts.append(f"{number(float(counts.mean()))} in {variant}")  # type: ignore[arg-type]
+    if not parts:
+        return f"No eigenvalue of the {name} lies beyond ±{short(reach[narrowest])}"
+    where = f"Beyond ±{short(reach[narrowest])}, where the {name} ends in {narrowest}"
+    return f"{where}, the number of eigenvalues is {listing(parts)}"

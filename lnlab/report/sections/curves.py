@@ -51,24 +51,24 @@ def curves(
     """
     if unit == "bits" and "nats" not in titled(quantity):
         raise ReportError(Problem("unit", f"the {called(quantity)} is not in nats", "leave it out"))
-    found = collect(results, quantity, where or {}, x, log=scale == "log", per=math.log(2) if unit == "bits" else 1.0)
-    if found.seeds.is_empty() and found.diverged.is_empty():
+    curves = collect(results, quantity, where or {}, x, log=scale == "log", per=math.log(2) if unit == "bits" else 1.0)
+    if curves.seeds.is_empty() and curves.diverged.is_empty():
         finding = f"Nothing of the {called(quantity)} has been measured yet"
-        return Section(finding, missing=" ".join((found.missing, *found.left_out)).strip(), rows=found.rows)
-    levels = _levels(found, quantity) | (lines or {})
-    chart = _chart(found, (quantity, x, unit), levels, between, log=scale == "log", inset=inset)
-    return Section(_finding(found, quantity), (chart,), (), found.missing, found.rows)
+        return Section(finding, missing=" ".join((curves.missing, *curves.left_out)).strip(), rows=curves.rows)
+    levels = _levels(curves, quantity) | (lines or {})
+    chart = _chart(curves, (quantity, x, unit), levels, between, log=scale == "log", inset=inset)
+    return Section(_finding(curves, quantity), (chart,), (), curves.missing, curves.rows)
 
 
-def _levels(found: Courses, quantity: str) -> dict[str, float]:
+def _levels(curves: Courses, quantity: str) -> dict[str, float]:
     """The entropy of the words, where all runs have the same."""
-    if quantity not in LOSSES or found.entropy is None or found.entropy[1] > 1.05 * found.entropy[0]:
+    if quantity not in LOSSES or curves.entropy is None or curves.entropy[1] > 1.05 * curves.entropy[0]:
         return {}
-    return {FREQUENCIES: sum(found.entropy) / 2}
+    return {FREQUENCIES: sum(curves.entropy) / 2}
 
 
 def _chart(
-    found: Courses,
+    curves: Courses,
     words: tuple[str, X, str],
     levels: Mapping[str, float],
     between: tuple[float, float] | None,
@@ -78,69 +78,69 @@ def _chart(
 ) -> Chart:
     quantity, x, unit = words
     title = titled(quantity, unit)
-    y = _vertical(found, f"{title} (log scale)" if log else title, between, log=log)
-    across = _across(found, x, inset=inset)
-    shown = {name: level for name, level in levels.items() if y.domain[0] <= level <= y.domain[1]}
-    look = theme.look(found.names, range(len(found.names)) if found.splits else found.families)
-    beside = _beside(found, y, shown, inset=inset)
-    split = {"panel": "split"} if found.splits else {}
+    y = _vertical(curves, f"{title} (log scale)" if log else title, between, log=log)
+    across = _across(curves, x, inset=inset)
+    visible = {name: level for name, level in levels.items() if y.domain[0] <= level <= y.domain[1]}
+    look = theme.look(curves.names, range(len(curves.names)) if curves.splits else curves.families)
+    overlays = _overlays(curves, y, visible, inset=inset)
+    split = {"panel": "split"} if curves.splits else {}
     numbers = {"estimate": called(quantity), "low": "95 % low", "high": "95 % high", "n": "seeds"}
-    caption = _caption(found, (quantity, x, unit), shown, log=log, inset=bool(beside.rates))
+    caption = _caption(curves, (quantity, x, unit), visible, log=log, inset=bool(overlays.rates))
     return Chart(
         training_curves.curves(
-            found.splits,
+            curves.splits,
             across,
             y,
             look,
-            beside,
-            tips=found.points.height <= training_curves.FEW,
+            overlays,
+            tips=curves.points.height <= training_curves.FEW,
             cut=between is not None,
         ),
-        found.points,
-        found.seeds,
+        curves.points,
+        curves.seeds,
         {**split, "series": "variant", "x": across.title, **numbers},
-        f"Line chart of the {title}, against {across.title}. {_finding(found, quantity)}.",
-        " ".join((caption, *found.left_out)),
+        f"Line chart of the {title}, against {across.title}. {_finding(curves, quantity)}.",
+        " ".join((caption, *curves.left_out)),
         log,
     )
 
 
-def _across(found: Courses, x: X, *, inset: bool) -> Axis:
+def _across(curves: Courses, x: X, *, inset: bool) -> Axis:
     """From the first place to the last, learning rates included where they are drawn, with little room."""
-    values = [*found.points["x"], *found.diverged["x"], *(found.rates["x"] if inset else ())]
+    values = [*curves.points["x"], *curves.diverged["x"], *(curves.rates["x"] if inset else ())]
     span = (max(values) - min(values)) or 1.0
     return replace(linear(UPDATES[x], values), domain=(min(values) - 0.015 * span, max(values) + 0.02 * span))
 
 
-def _vertical(found: Courses, title: str, between: tuple[float, float] | None, *, log: bool) -> Axis:
+def _vertical(curves: Courses, title: str, between: tuple[float, float] | None, *, log: bool) -> Axis:
     """An axis over the lines, most of their bands, and where runs that diverged began.
 
     Raises:
         ReportError: its ends are in the wrong order, or not positive on a logarithmic one.
     """
-    made = logarithmic if log else linear
+    make_axis = logarithmic if log else linear
     if between is not None:
         if not between[0] < between[1] or (log and between[0] <= 0):
             what = "two positive numbers" if log else "two numbers"
             raise ReportError(Problem("between", f"found {list(between)}", f"write {what}, the lower one first"))
-        axis = made(title, between)
+        axis = make_axis(title, between)
         ticks = tuple(tick for tick in axis.ticks if between[0] <= tick <= between[1])
         return replace(axis, domain=between, ticks=ticks)
-    starts = found.diverged.group_by("run", "panel", maintain_order=True).first()["value"]
-    lines = [*found.points["estimate"], *starts]
+    starts = curves.diverged.group_by("run", "panel", maintain_order=True).first()["value"]
+    lines = [*curves.points["estimate"], *starts]
     low, high = min(lines), max(lines)
     if log:
         return logarithmic(title, lines)
     room = _ROOM * (high - low)
-    bands = [v for c in ("low", "high") for v in found.points[c].drop_nulls()]
+    bands = [v for c in ("low", "high") for v in curves.points[c].drop_nulls()]
     return linear(title, [*lines, *(min(max(v, low - room), high + room) for v in bands)])
 
 
-def _beside(found: Courses, y: Axis, levels: Mapping[str, float], *, inset: bool) -> training_curves.Beside:
+def _overlays(curves: Courses, y: Axis, levels: Mapping[str, float], *, inset: bool) -> training_curves.Beside:
     """Lines and crosses of runs that diverged, no further than the axis goes; levels; and the learning rates."""
     low, high = y.domain
-    ends = found.diverged.sort("x", maintain_order=True).group_by("run", "series", maintain_order=True).last()
-    ends = ends.with_columns(
+    last_points = curves.diverged.sort("x", maintain_order=True).group_by("run", "series", maintain_order=True).last()
+    last_points = last_points.with_columns(
         pl.format("seed {}, {} {}", "seed", pl.lit(y.title.partition(",")[0]), pl.col("value").round_sig_figs(3)).alias(
             "told"
         ),
@@ -148,70 +148,70 @@ def _beside(found: Courses, y: Axis, levels: Mapping[str, float], *, inset: bool
     )
     outside = ~pl.col("value").is_between(low, high)
     before = outside.cum_sum().shift(1, fill_value=0).over("run", "panel")
-    lost = found.diverged.filter(before == 0).with_columns(pl.col("value").clip(low, high))
+    diverged_lines = curves.diverged.filter(before == 0).with_columns(pl.col("value").clip(low, high))
     return training_curves.Beside(
-        lost.drop("seed").to_dicts(),
-        ends.select("series", "x", "value", "told").to_dicts(),
+        diverged_lines.drop("seed").to_dicts(),
+        last_points.select("series", "x", "value", "told").to_dicts(),
         [{"y": level, "label": name} for name, level in levels.items()],
-        found.rates.to_dicts() if inset else (),
+        curves.rates.to_dicts() if inset else (),
     )
 
 
-def _caption(found: Courses, words: tuple[str, X, str], levels: Mapping[str, float], *, log: bool, inset: bool) -> str:
+def _caption(curves: Courses, words: tuple[str, X, str], levels: Mapping[str, float], *, log: bool, inset: bool) -> str:
     quantity, x, unit = words
-    mean, taken = ("geometric means", " on the logarithmic scale") if log else ("means", "")
-    band = f"the band is their 95 % Student interval{taken} ({replicates(found.points)})"
-    band = band if training_curves.bands(len(found.names), found.splits) else "too many lines for bands"
-    band = band if found.points["low"].count() else "one seed, no band"
-    of = f" of the {found.split} split" if found.split else ""
-    said = [f"{definition(quantity, unit)}{of}, against {UPDATES[x]}."]
-    said.append(f"Lines join {mean} over the seeds whose runs did not diverge; {band}.")
-    if found.splits:
-        said.append(f"Colours tell the variants apart, dashes the splits ({listing(found.splits)}).")
-    if any(gone for gone, _ in found.lost.values()):
-        said.append(
-            f"{_counted(found)}: thin lines, each with a cross at its last finite number, or at the axis's end."
+    mean, scale_note = ("geometric means", " on the logarithmic scale") if log else ("means", "")
+    band = f"the band is their 95 % Student interval{scale_note} ({replicates(curves.points)})"
+    band = band if training_curves.bands(len(curves.names), curves.splits) else "too many lines for bands"
+    band = band if curves.points["low"].count() else "one seed, no band"
+    of_split = f" of the {curves.split} split" if curves.split else ""
+    sentences = [f"{definition(quantity, unit)}{of_split}, against {UPDATES[x]}."]
+    sentences.append(f"Lines join {mean} over the seeds whose runs did not diverge; {band}.")
+    if curves.splits:
+        sentences.append(f"Colours tell the variants apart, dashes the splits ({listing(curves.splits)}).")
+    if any(diverged for diverged, _ in curves.lost.values()):
+        sentences.append(
+            f"{_diverged_count(curves)}: thin lines, each with a cross at its last finite number, or at the axis's end."
         )
     if levels:
-        said.append(f"Level lines: {listing(f'{name} ({short(level)})' for name, level in levels.items())}.")
-    if _longest(found) > MOST // 2:
-        said.append(f"A line is drawn in at most {MOST} places, its extremes among them.")
-    return " ".join([*said, "Below, the learning rate of each update."] if inset else said)
+        sentences.append(f"Level lines: {listing(f'{name} ({short(level)})' for name, level in levels.items())}.")
+    if _longest(curves) > MOST // 2:
+        sentences.append(f"A line is drawn in at most {MOST} places, its extremes among them.")
+    return " ".join([*sentences, "Below, the learning rate of each update."] if inset else sentences)
 
 
-def _longest(found: Courses) -> int:
+def _longest(curves: Courses) -> int:
     """Places of the line that has most."""
-    return max(found.points.group_by("panel", "series").len()["len"].to_list(), default=0)
+    return max(curves.points.group_by("panel", "series").len()["len"].to_list(), default=0)
 
 
-def _counted(found: Courses) -> str:
-    gone, every = (sum(pair[i] for pair in found.lost.values()) for i in (0, 1))
-    return f"{gone} of {count(every, 'run')} diverged"
+def _diverged_count(curves: Courses) -> str:
+    diverged, total = (sum(pair[i] for pair in curves.lost.values()) for i in (0, 1))
+    return f"{diverged} of {count(total, 'run')} diverged"
 
 
-def _finding(found: Courses, quantity: str) -> str:
+def _finding(curves: Courses, quantity: str) -> str:
     """Where each line ends, and how many runs of which series diverged."""
-    split = found.split or ("validation" if "validation" in found.splits else next(iter(found.splits), ""))
-    panel = pl.col("panel").eq_missing(pl.lit(split if found.splits else None, pl.String))
-    last = found.points.filter(panel).sort("line", "x").group_by("series", maintain_order=True).last()
-    ends = dict(last.select("series", "estimate").iter_rows())
-    of = {name: "" if name == ALONE else f" of {name}" for name in found.names}
-    lost = [f"{k} of {count(n, 'run')}{of[name]} diverged" for name, (k, n) in found.lost.items() if k]
-    if len(lost) > _NAMED:
-        lost = [_counted(found)]
-    what = " ".join(filter(None, ("The", "training" if split == "train" else split, called(quantity))))
-    said = [f"{what} {_told(ends)}"] if ends else []
-    return "; ".join([*said, listing(lost)] if lost else said)
+    split = curves.split or ("validation" if "validation" in curves.splits else next(iter(curves.splits), ""))
+    panel = pl.col("panel").eq_missing(pl.lit(split if curves.splits else None, pl.String))
+    last = curves.points.filter(panel).sort("line", "x").group_by("series", maintain_order=True).last()
+    final_values = dict(last.select("series", "estimate").iter_rows())
+    of = {name: "" if name == ALONE else f" of {name}" for name in curves.names}
+    diverged = [f"{k} of {count(n, 'run')}{of[name]} diverged" for name, (k, n) in curves.lost.items() if k]
+    if len(diverged) > _NAMED:
+        diverged = [_diverged_count(curves)]
+    subject = " ".join(filter(None, ("The", "training" if split == "train" else split, called(quantity))))
+    clauses = [f"{subject} {_final_text(final_values)}"] if final_values else []
+    return "; ".join([*clauses, listing(diverged)] if diverged else clauses)
 
 
-def _told(ends: Mapping[str, float]) -> str:
-    if list(ends) == [ALONE]:
-        return f"ends at {short(ends[ALONE])}"
-    if len(ends) <= _NAMED:
-        return f"ends at {listing(f'{short(end)} in {name}' for name, end in ends.items())}"
-    low, high = min(ends, key=lambda name: ends[name]), max(ends, key=lambda name: ends[name])
+def _final_text(final_values: Mapping[str, float]) -> str:
+    if list(final_values) == [ALONE]:
+        return f"ends at {short(final_values[ALONE])}"
+    if len(final_values) <= _NAMED:
+        return f"ends at {listing(f'{short(value)} in {name}' for name, value in final_values.items())}"
+    low, high = min(final_values, key=final_values.__getitem__), max(final_values, key=final_values.__getitem__)
     least, most = (
-        f"{short(ends[low])} in {low}, the lowest of {len(ends)}",
-        f"{short(ends[high])} in {high}, the highest",
+        f"{short(final_values[low])} in {low}, the lowest of {len(final_values)}",
+        f"{short(final_values[high])} in {high}, the highest",
     )
     return f"ends at {least}, and at {most}"

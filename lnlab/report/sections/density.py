@@ -22,7 +22,7 @@ from lnlab.report.words.wording import count, definition, listing, short, unit
 from lnlab.report.words.wording import quantity as called
 from lnlab.tables import Results
 
-_ENDS = (0.05, 0.95)
+_QUANTILES = (0.05, 0.95)
 """Between these quantiles lie nine tenths of the values."""
 
 
@@ -34,7 +34,7 @@ class _Pooled:
         values: ``panel series line seed value``, finite.
         panels: in order; none where there is only one.
         names: the series, in order.
-        families: as in ``gather.Gathered``.
+        families: as in ``data.series.Gathered``.
         dropped: numbers that are not finite.
     """
 
@@ -62,71 +62,71 @@ def density(
     """
     selection, log = {"quantity": quantity, **(where or {})}, scale == "log"
     rows = select(results, selection, [panels] if panels else [])
-    gone = missing(runs_with(results, selection))
+    missing_runs = missing(runs_with(results, selection))
     pooled = _pooled(results, rows, selection, panels)
-    kept = stored(results, quantity, rows)
-    placed = pooled.values.filter(pl.col("value") > 0) if log else pooled.values
-    if placed.is_empty():
-        return Section(f"Nothing of the {called(quantity)} can be drawn yet", missing=gone, rows=kept)
-    made = equal_bins(placed["value"].to_numpy(), bins, log=log)
+    stored_rows = stored(results, quantity, rows)
+    binned = pooled.values.filter(pl.col("value") > 0) if log else pooled.values
+    if binned.is_empty():
+        return Section(f"Nothing of the {called(quantity)} can be drawn yet", missing=missing_runs, rows=stored_rows)
+    equal_width_bins = equal_bins(binned["value"].to_numpy(), bins, log=log)
     finding = _finding(pooled, quantity)
-    return Section(finding, (_chart(pooled, made, quantity, finding),), (), gone, kept)
+    return Section(finding, (_chart(pooled, equal_width_bins, quantity, finding),), (), missing_runs, stored_rows)
 
 
-def _pooled(results: Results, rows: pl.DataFrame, selection: dict[str, Json], panels: str | None) -> _Pooled:
-    names, families, labels = named(results, runs_with(results, selection), panels or "")
-    said = {} if panels is None else values_at(results, rows, panels)
-    panel = pl.lit(None) if panels is None else pl.col(panels).replace_strict(said, default=None)
+def _pooled(results: Results, rows: pl.DataFrame, selection: dict[str, Json], panel_path: str | None) -> _Pooled:
+    names, families, labels = named(results, runs_with(results, selection), panel_path or "")
+    panel_names = {} if panel_path is None else values_at(results, rows, panel_path)
+    panel = pl.lit(None) if panel_path is None else pl.col(panel_path).replace_strict(panel_names, default=None)
     finite = rows.filter(pl.col("value").is_finite()).with_columns(panel.cast(pl.String).alias("panel"))
     joined = finite.join(labels, on="run", how="left", maintain_order="left")
     values = joined.select("panel", "series", "line", "seed", "value")
-    shown = tuple(said.values()) if len(said) > 1 else ()
-    return _Pooled(values, shown, names, families, rows.height - finite.height)
+    panels = tuple(panel_names.values()) if len(panel_names) > 1 else ()
+    return _Pooled(values, panels, names, families, rows.height - finite.height)
 
 
 def _chart(pooled: _Pooled, bins: Bins, quantity: str, finding: str) -> Chart:
     seeds = pl.concat([_of_seed(bins, *group) for group in _groups(pooled, "panel", "series", "line", "seed")])
-    found = points(seeds, log=False)
+    estimates = points(seeds, log=False)
     per = "decade" if bins.log else "unit"
     axis, title = (logarithmic, f"{unit(quantity)} (log scale)") if bins.log else (linear, unit(quantity))
-    x, y = axis(title, bins.middles), _upward(f"share of the values per {per}", found)
+    x, y = axis(title, bins.middles), _upward(f"share of the values per {per}", estimates)
     panel = {"panel": "panel"} if pooled.panels else {}
     numbers = {"estimate": f"share per {per}", "low": "95 % low", "high": "95 % high", "n": "seeds"}
     return Chart(
         line_charts.densities(pooled.panels, x, y, theme.look(pooled.names, pooled.families)),
-        found,
+        estimates,
         seeds,
         {**panel, "series": "variant", "x": f"{called(quantity)}, middle of the bin", **numbers},
         f"Histogram of the {title}, as outlines. {finding}.",
-        " ".join((_caption(pooled, bins, quantity, replicates(found)), thin(found)[1])).strip(),
+        " ".join((_caption(pooled, bins, quantity, replicates(estimates)), thin(estimates)[1])).strip(),
         log=False,
     )
 
 
 def _groups(pooled: _Pooled, *by: str) -> Iterator[tuple[tuple[Any, ...], np.ndarray]]:
     """The values of each group, in the order of panels and lines."""
-    every = pooled.values.group_by(*by, maintain_order=True).agg("value").rows()
+    rows = pooled.values.group_by(*by, maintain_order=True).agg("value").rows()
     order = {panel: place for place, panel in enumerate(pooled.panels)}
-    for *place, values in sorted(every, key=lambda row: (order.get(row[0], 0), *row[2:-1])):
+    for *place, values in sorted(rows, key=lambda row: (order.get(row[0], 0), *row[2:-1])):
         yield tuple(place), np.array(values)
 
 
 def _of_seed(bins: Bins, place: tuple[Any, ...], values: np.ndarray) -> pl.DataFrame:
-    """The histogram of one seed, as ``gather.SEEDS``."""
+    """The histogram of one seed, as ``data.series.SEEDS``."""
     panel, series, line, seed = place
-    found = {"x": bins.middles, "value": bins.density(values)}
-    lits = {"panel": panel, "series": series, "line": line, "seed": seed}
+    columns = {"x": bins.middles, "value": bins.density(values)}
+    labels = {"panel": panel, "series": series, "line": line, "seed": seed}
     return (
-        pl.DataFrame(found)
-        .with_columns(**{k: pl.lit(v) for k, v in lits.items()})
+        pl.DataFrame(columns)
+        .with_columns(**{k: pl.lit(v) for k, v in labels.items()})
         .select(pl.col(c).cast(t) for c, t in SEEDS.items())
     )
 
 
-def _upward(title: str, found: pl.DataFrame) -> Axis:
+def _upward(title: str, estimates: pl.DataFrame) -> Axis:
     """An axis from 0; a band that is much higher than its line is cut off."""
-    top = max(found["estimate"].to_list())
-    highest = max(found["high"].fill_null(0.0).to_list())
+    top = max(estimates["estimate"].to_list())
+    highest = max(estimates["high"].fill_null(0.0).to_list())
     axis = linear(title, [0.0, min(1.5 * top, max(top, highest))])
     return replace(axis, domain=(0.0, axis.domain[1]), ticks=tuple(t for t in axis.ticks if t >= 0))
 
@@ -139,31 +139,33 @@ def _caption(pooled: _Pooled, bins: Bins, quantity: str, n: str) -> str:
         if pooled.values["seed"].n_unique() > 1
         else "one seed, no band"
     )
-    said = [f"{definition(quantity)} in {bins.edges.size - 1} bins of {width}. {lines}; {band}."]
+    sentences = [f"{definition(quantity)} in {bins.edges.size - 1} bins of {width}. {lines}; {band}."]
     if bins.log and (outside := _outside(pooled)):
-        said.append(f"Values that are not positive stand in no bin, but count as values: {listing(outside)}.")
+        sentences.append(f"Values that are not positive stand in no bin, but count as values: {listing(outside)}.")
     if pooled.dropped:
-        said.append(f"{count(pooled.dropped, 'number')} {'is' if pooled.dropped == 1 else 'are'} left out: not finite.")
-    return " ".join(said)
+        sentences.append(
+            f"{count(pooled.dropped, 'number')} {'is' if pooled.dropped == 1 else 'are'} left out: not finite."
+        )
+    return " ".join(sentences)
 
 
 def _outside(pooled: _Pooled) -> list[str]:
     """How many values of each line are not positive."""
-    found = []
+    texts = []
     for place, values in _groups(pooled, "panel", "series", "line"):
-        if gone := int((values <= 0).sum()):
+        if outside := int((values <= 0).sum()):
             panel, series, _ = place
             who = "" if series == ALONE else f" of {series}"
-            found.append(f"{gone:,} of {values.size:,}{who}{f' ({panel})' if pooled.panels else ''}")
-    return found
+            texts.append(f"{outside:,} of {values.size:,}{who}{f' ({panel})' if pooled.panels else ''}")
+    return texts
 
 
 def _finding(pooled: _Pooled, quantity: str) -> str:
     """Where nine tenths of each line's values lie."""
-    said: dict[str | None, list[str]] = {}
+    ranges: dict[str | None, list[str]] = {}
     for (panel, series, _), values in _groups(pooled, "panel", "series", "line"):
-        low, high = np.quantile(values, _ENDS)
+        low, high = np.quantile(values, _QUANTILES)
         where = "" if series == ALONE else f" in {series}"
-        said.setdefault(panel, []).append(f"from {short(low)} to {short(high)}{where}")
-    told = "; ".join(f"{f'({panel}) ' if pooled.panels else ''}{listing(each)}" for panel, each in said.items())
-    return f"Nine tenths of the {called(quantity)}s lie {told}"
+        ranges.setdefault(panel, []).append(f"from {short(low)} to {short(high)}{where}")
+    text = "; ".join(f"{f'({panel}) ' if pooled.panels else ''}{listing(texts)}" for panel, texts in ranges.items())
+    return f"Nine tenths of the {called(quantity)}s lie {text}"

@@ -35,34 +35,34 @@ def depth_profile(
     ``lines`` are pairs [a, b]: straight lines a + b x, bounds for example, to compare with.
     """
     log = scale == "log"
-    found = gather(results, quantity, where or {}, x, log=log, panels=True)
-    if found.seeds.is_empty():
+    series = gather(results, quantity, where or {}, x, log=log, panels=True)
+    if series.seeds.is_empty():
         finding = f"Nothing of the {called(quantity)} has been measured yet"
-        return Section(finding, missing=" ".join((found.missing, *found.left_out)).strip(), rows=found.rows)
-    finding = _finding(found, quantity, x, where or {}, log=log)
-    chart = _chart(found, quantity, x, finding, lines or [], log=log)
-    return Section(finding, (chart,), (), found.missing, found.rows)
+        return Section(finding, missing=" ".join((series.missing, *series.left_out)).strip(), rows=series.rows)
+    finding = _finding(series, quantity, x, where or {}, log=log)
+    chart = _chart(series, quantity, x, finding, lines or [], log=log)
+    return Section(finding, (chart,), (), series.missing, series.rows)
 
 
 def _chart(
-    found: Gathered, quantity: str, x: str, finding: str, lines: Sequence[tuple[float, float]], *, log: bool
+    series: Gathered, quantity: str, x: str, finding: str, lines: Sequence[tuple[float, float]], *, log: bool
 ) -> Chart:
-    drawn = [row for line in lines for row in _line(found, line, "l" if x == "layer" else "x")]
-    spans = [v for c in ("estimate", "low", "high") for v in found.points[c].drop_nulls() if math.isfinite(v)]
-    spans += [row["y"] for row in drawn]
+    line_rows = [row for line in lines for row in _line(series, line, "l" if x == "layer" else "x")]
+    values = [v for c in ("estimate", "low", "high") for v in series.points[c].drop_nulls() if math.isfinite(v)]
+    values += [row["y"] for row in line_rows]
     title = unit(quantity)
-    y = logarithmic(f"{title} (log scale)", [v for v in spans if v > 0]) if log else linear(title, spans)
-    ground = "layer (1 = next to the input)" if x == "layer" else _short(x)
-    across = levels(ground, found.points["x"], room=0.12 if drawn else 0.02)
-    panel = {"panel": "panel"} if found.panels else {}
+    y = logarithmic(f"{title} (log scale)", [v for v in values if v > 0]) if log else linear(title, values)
+    x_title = "layer (1 = next to the input)" if x == "layer" else _short(x)
+    across = levels(x_title, series.points["x"], room=0.12 if line_rows else 0.02)
+    panel = {"panel": "panel"} if series.panels else {}
     band = {"estimate": called(quantity), "low": "95 % low", "high": "95 % high", "n": "seeds"}
     return Chart(
-        line_charts.profile(found.panels, across, y, theme.look(found.names, found.families), drawn),
-        found.points,
-        found.seeds,
+        line_charts.profile(series.panels, across, y, theme.look(series.names, series.families), line_rows),
+        series.points,
+        series.seeds,
         {**panel, "series": "variant", "x": _short(x), **band},
         f"Line chart of the {title}, against the {across.title}. {finding}.",
-        " ".join((_caption(found, quantity, x, lines, log=log), *found.left_out, thin(found.points)[1])).strip(),
+        " ".join((_caption(series, quantity, x, lines, log=log), *series.left_out, thin(series.points)[1])).strip(),
         log,
     )
 
@@ -71,54 +71,60 @@ def _short(x: str) -> str:
     return x.rpartition(".")[2].replace("_", " ")
 
 
-def _line(found: Gathered, line: tuple[float, float], letter: str) -> list[dict[str, Json]]:
+def _line(series: Gathered, line: tuple[float, float], letter: str) -> list[dict[str, Json]]:
     """``y = a + b x`` at every x that is drawn."""
     label = straight(*line, letter)
-    xs = found.points["x"].unique().sort().to_list()
+    xs = series.points["x"].unique().sort().to_list()
     return [{"law": label, "label": label, "x": x, "y": line[0] + line[1] * x, "last": x == xs[-1]} for x in xs]
 
 
-def _caption(found: Gathered, quantity: str, x: str, lines: Sequence[tuple[float, float]], *, log: bool) -> str:
-    mean, taken = ("geometric mean", " on the logarithmic scale") if log else ("mean", "")
-    n = replicates(found.points)
-    band = f"the band is its 95 % Student interval{taken} ({n})" if found.points["low"].count() else "one seed, no band"
+def _caption(series: Gathered, quantity: str, x: str, lines: Sequence[tuple[float, float]], *, log: bool) -> str:
+    mean, scale_note = ("geometric mean", " on the logarithmic scale") if log else ("mean", "")
+    n = replicates(series.points)
+    band = (
+        f"the band is its 95 % Student interval{scale_note} ({n})"
+        if series.points["low"].count()
+        else "one seed, no band"
+    )
     letter = "l" if x == "layer" else "x"
-    said = listing(straight(a, b, letter) for a, b in lines)
-    dashed = f" {'Thin dashed lines are' if len(lines) > 1 else 'The thin dashed line is'} {said}." if lines else ""
+    formulas = listing(straight(a, b, letter) for a, b in lines)
+    dashed = f" {'Thin dashed lines are' if len(lines) > 1 else 'The thin dashed line is'} {formulas}." if lines else ""
     return f"{definition(quantity)} by {_short(x)}. Lines join the {mean} over seeds; {band}.{dashed}"
 
 
-def _finding(found: Gathered, quantity: str, x: str, where: Mapping[str, Json], *, log: bool) -> str:
+def _finding(series: Gathered, quantity: str, x: str, where: Mapping[str, Json], *, log: bool) -> str:
     """What each line does from its first to its last position, in words; the first says from where to where."""
     place = f"{where['stack']} {x}" if isinstance(where.get("stack"), str) and x == "layer" else _short(x)
-    first, last = (plain(end) for end in (found.seeds["x"].min(), found.seeds["x"].max()))
-    ends = "from the first to the last" if log else "between the first and the last"
-    span, said = f" from {first} to {last} {place}" if "." in x else f" {ends} {place}", []
-    for panel in found.panels or (None,):
-        for name in found.names:
+    first, last = (plain(position) for position in (series.seeds["x"].min(), series.seeds["x"].max()))
+    stretch = "from the first to the last" if log else "between the first and the last"
+    span, clauses = f" from {first} to {last} {place}" if "." in x else f" {stretch} {place}", []
+    for panel in series.panels or (None,):
+        for name in series.names:
             who = (f"the {called(quantity)}" if name == ALONE else name) + (f" ({panel})" if panel else "")
-            pairs = _ends(found, panel, name)
-            said.append(f"{who} {_change(pairs, log=log)}{span}" if pairs else f"{who} has no two positions measured")
+            pairs = _end_pairs(series, panel, name)
+            clauses.append(
+                f"{who} {_change(pairs, log=log)}{span}" if pairs else f"{who} has no two positions measured"
+            )
             span = "" if pairs else span
-    text = "; ".join(said)
+    text = "; ".join(clauses)
     return text[:1].upper() + text[1:]
 
 
-def _ends(found: Gathered, panel: str | None, name: str) -> list[tuple[float, float]]:
+def _end_pairs(series: Gathered, panel: str | None, name: str) -> list[tuple[float, float]]:
     """The first and the last number of each seed that has both."""
-    line = found.seeds.filter(pl.col("panel").eq_missing(pl.lit(panel, pl.String)) & (pl.col("series") == name))
+    line = series.seeds.filter(pl.col("panel").eq_missing(pl.lit(panel, pl.String)) & (pl.col("series") == name))
     if line["x"].n_unique() < 2:
         return []
-    ends = line.filter(pl.col("x").is_in([line["x"].min(), line["x"].max()])).sort("seed", "x")
-    pairs = ends.group_by("seed", maintain_order=True).agg(pl.col("value"))["value"].to_list()
+    end_rows = line.filter(pl.col("x").is_in([line["x"].min(), line["x"].max()])).sort("seed", "x")
+    pairs = end_rows.group_by("seed", maintain_order=True).agg(pl.col("value"))["value"].to_list()
     return [(pair[0], pair[1]) for pair in pairs if len(pair) == 2]
 
 
 def _change(pairs: Sequence[tuple[float, float]], *, log: bool) -> str:
     """From first to last, within each seed and then over seeds; a direction only where the interval leaves no other."""
-    found = student([last / first if log else last - first for first, last in pairs], log=log)
-    level = found.n > 1 and found.low <= (1 if log else 0) <= found.high
+    change = student([last / first if log else last - first for first, last in pairs], log=log)
+    level = change.n > 1 and change.low <= (1 if log else 0) <= change.high
     if log:
-        return f"stays level ({short(found.estimate)}×)" if level else times(found.estimate)
-    first, last = (number(fmean(ends)) for ends in zip(*pairs, strict=True))
-    return f"stays level ({last})" if level else f"{'rises' if found.estimate > 0 else 'falls'} from {first} to {last}"
+        return f"stays level ({short(change.estimate)}×)" if level else times(change.estimate)
+    first, last = (number(fmean(values)) for values in zip(*pairs, strict=True))
+    return f"stays level ({last})" if level else f"{'rises' if change.estimate > 0 else 'falls'} from {first} to {last}"

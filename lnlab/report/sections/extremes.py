@@ -37,7 +37,7 @@ _HEADINGS = dict(
 
 @dataclass(frozen=True)
 class _Entry:
-    """One number of one matrix in one arm: a mean over seeds with its interval, or a spread."""
+    """One number of one matrix in one variant: a mean over seeds with its interval, or a spread."""
 
     variant: str
     matrix: str
@@ -71,108 +71,113 @@ def extremes(
     over parts of the batches, where they were measured. ``operators`` and ``scopes`` are all that there are, if nothing
     is said.
     """
-    given = where or {}
-    runs = runs_with(results, given)
+    selection = where or {}
+    runs = runs_with(results, selection)
     names, _, labels = series(results, runs, "")
     rows = table(results).join(labels, on="run", how="inner", maintain_order="left")
-    rows = narrowed(results, rows, "step", given["step"]) if "step" in given else rows
-    for column, wanted in (("operator", operators), ("scope", scopes)):
-        rows = rows if wanted is None else rows.filter(pl.col(column).is_in(wanted))
-    kept = {"spectra": rows.select(table(results).columns)}
+    rows = narrowed(results, rows, "step", selection["step"]) if "step" in selection else rows
+    for column, chosen in (("operator", operators), ("scope", scopes)):
+        rows = rows if chosen is None else rows.filter(pl.col(column).is_in(chosen))
+    stored_rows = {"spectra": rows.select(table(results).columns)}
     if rows.is_empty():
-        return Section("No spectrum has been measured yet", missing=missing(runs), rows=kept)
-    here = Results(results.runs, results.axes, {**results.tables, "spectra": rows.drop("series", "line")})
-    entries = [each for name in names for each in _arm(name, here, labels)]
-    every = dict.fromkeys(e.matrix for e in entries)
-    tables = tuple(_table([e for e in entries if e.matrix == of], first=not n) for n, of in enumerate(every))
-    return Section(_finding(entries), (), tables, missing(runs), kept)
+        return Section("No spectrum has been measured yet", missing=missing(runs), rows=stored_rows)
+    selected = Results(results.runs, results.axes, {**results.tables, "spectra": rows.drop("series", "line")})
+    entries = [entry for name in names for entry in _variant_entries(name, selected, labels)]
+    of_matrix = ([e for e in entries if e.matrix == name] for name in dict.fromkeys(e.matrix for e in entries))
+    tables = tuple(_table(group, first=not index) for index, group in enumerate(of_matrix))
+    return Section(_finding(entries), (), tables, missing(runs), stored_rows)
 
 
-def _arm(name: str, results: Results, labels: pl.DataFrame) -> Iterator[_Entry]:
-    """Every entry of one arm, matrix by matrix."""
-    mine = pl.col("run").is_in(labels.filter(pl.col("series") == name)["run"].implode())
-    every, dealt = whole(results).filter(mine), parts(results).filter(mine)
-    alone = {"outliers": outliers(results).filter(mine), "bulk_radius": bulk_radius(results).filter(mine)}
-    for (operator, scope), rows in every.group_by("operator", "scope", maintain_order=True):
-        about = (name, matrix(str(operator), str(scope)))
-        same = (pl.col("operator") == operator) & (pl.col("scope") == scope)
-        found = {word: number(rows, word)["value"] for word in (*_ENDS, *MEANS)}
-        found |= {word: each.filter(same)["value"] for word, each in alone.items()}
-        yield from (_over_seeds(*about, word, values) for word, values in found.items() if values.count())
+def _variant_entries(variant: str, results: Results, labels: pl.DataFrame) -> Iterator[_Entry]:
+    """Every entry of one variant, matrix by matrix."""
+    in_variant = pl.col("run").is_in(labels.filter(pl.col("series") == variant)["run"].implode())
+    whole_spectra, spectra_of_parts = whole(results).filter(in_variant), parts(results).filter(in_variant)
+    outlier_numbers = {
+        "outliers": outliers(results).filter(in_variant),
+        "bulk_radius": bulk_radius(results).filter(in_variant),
+    }
+    for (operator, scope), rows in whole_spectra.group_by("operator", "scope", maintain_order=True):
+        place = (variant, matrix(str(operator), str(scope)))
+        of_matrix = (pl.col("operator") == operator) & (pl.col("scope") == scope)
+        values_by_quantity = {quantity: number(rows, quantity)["value"] for quantity in (*_ENDS, *MEANS)}
+        values_by_quantity |= {name: frame.filter(of_matrix)["value"] for name, frame in outlier_numbers.items()}
+        for quantity, values in values_by_quantity.items():
+            if values.count():
+                yield _over_seeds(*place, quantity, values)
         for end, residual in _ENDS.items():
             if (values := number(rows, residual)["value"]).count():
-                yield _Entry(*about, end, RESIDUAL, float(values.max()), None, None, values.count())  # type: ignore[arg-type]
-        yield from _spreads(about, MEANS, rows, "draw", DRAWS)
-        yield from _spreads(about, (*_ENDS, *MEANS), dealt.filter(same), "part", PARTS)
+                yield _Entry(*place, end, RESIDUAL, float(values.max()), None, None, values.count())  # type: ignore[arg-type]
+        yield from _spreads(place, MEANS, rows, "draw", DRAWS)
+        yield from _spreads(place, (*_ENDS, *MEANS), spectra_of_parts.filter(of_matrix), "part", PARTS)
 
 
-def _over_seeds(variant: str, of: str, word: str, values: pl.Series) -> _Entry:
-    found = student(values.drop_nulls().to_list())
-    low, high = (found.low, found.high) if found.n > 1 else (None, None)
-    return _Entry(variant, of, word, SEEDS, found.estimate, low, high, found.n)
+def _over_seeds(variant: str, matrix_name: str, quantity: str, values: pl.Series) -> _Entry:
+    mean = student(values.drop_nulls().to_list())
+    low, high = (mean.low, mean.high) if mean.n > 1 else (None, None)
+    return _Entry(variant, matrix_name, quantity, SEEDS, mean.estimate, low, high, mean.n)
 
 
 def _spreads(
-    about: tuple[str, str], words: Sequence[str], rows: pl.DataFrame, over: str, statistic: str
+    place: tuple[str, str], quantities: Sequence[str], rows: pl.DataFrame, over: str, statistic: str
 ) -> Iterator[_Entry]:
     """Root mean squares over seeds: of the standard error over draws, or the standard deviation over parts."""
     by = [column for column in AT if over == "draw" or column != "measurement"]
-    for word in words if not rows.is_empty() else ():
-        each = number(rows, word, (*by, over)).group_by(by, maintain_order=True).agg(pl.col("value").var(), n=pl.len())
-        each = each.drop_nulls("value")
-        if each.height:
-            variance = each["value"] / each["n"] if over == "draw" else each["value"]
+    for quantity in quantities if not rows.is_empty() else ():
+        groups = number(rows, quantity, (*by, over)).group_by(by, maintain_order=True)
+        variances = groups.agg(pl.col("value").var(), n=pl.len()).drop_nulls("value")
+        if variances.height:
+            variance = variances["value"] / variances["n"] if over == "draw" else variances["value"]
             size = math.sqrt(max(0.0, float(variance.mean())))  # type: ignore[arg-type]
-            yield _Entry(*about, word, statistic, size, None, None, int(each["n"].max()))  # type: ignore[arg-type]
+            yield _Entry(*place, quantity, statistic, size, None, None, int(variances["n"].max()))  # type: ignore[arg-type]
 
 
 def _table(entries: Sequence[_Entry], *, first: bool) -> Table:
     """Of one matrix."""
-    told = {(e.variant, e.statistic, e.number): e.text for e in entries}
-    columns = [word for word in (*_ENDS, *MEANS, *COUNTED) if any(e.number == word for e in entries)]
-    lines: list[tuple[Cell, ...]] = []
+    texts_by_entry = {(e.variant, e.statistic, e.number): e.text for e in entries}
+    columns = [quantity for quantity in (*_ENDS, *MEANS, *COUNTED) if any(e.number == quantity for e in entries)]
+    grid_rows: list[tuple[Cell, ...]] = []
     for variant in dict.fromkeys(e.variant for e in entries):
         head = variant
         for statistic in (SEEDS, RESIDUAL, DRAWS, PARTS):
-            texts = [told.get((variant, statistic, word)) for word in columns]
+            texts = [texts_by_entry.get((variant, statistic, quantity)) for quantity in columns]
             if any(texts):
-                lines.append(((head, False), (statistic, False), *((text or "–", True) for text in texts)))
+                grid_rows.append(((head, False), (statistic, False), *((text or "–", True) for text in texts)))
                 head = ""
     rows = pl.DataFrame([tuple(vars(e).values()) for e in entries], schema=_SCHEMA, orient="row")
-    shown = Grid("", ("", "", *map(called, columns)), tuple(lines))
-    return Table(rows, _HEADINGS, _caption(entries) if first else f"{entries[0].matrix}, in the same way.", shown)
+    grid = Grid("", ("", "", *map(called, columns)), tuple(grid_rows))
+    return Table(rows, _HEADINGS, _caption(entries) if first else f"{entries[0].matrix}, in the same way.", grid)
 
 
 def _caption(entries: Sequence[_Entry]) -> str:
-    by = {
+    n = {
         statistic: max((e.n for e in entries if e.statistic == statistic), default=0)
         for statistic in (SEEDS, DRAWS, PARTS)
     }
-    said = [
+    sentences = [
         f"{entries[0].matrix}: ends and moments in {in_unit(LOSS)}; the negative mass is the "
-        f"share of eigenvalues below zero, float32's rounding left out. Seeds (n\u00a0=\u00a0{by[SEEDS]}): means with "
+        f"share of eigenvalues below zero, float32's rounding left out. Seeds (n\u00a0=\u00a0{n[SEEDS]}): means with "
         "Student's 95 % interval, the only one that judges a difference between arms."
     ]
     if any(e.statistic == RESIDUAL for e in entries):
-        said.append("Residual: an eigenvalue lies within it of the end; the largest over seeds.")
-    if by[DRAWS]:
-        said.append(
-            f"Vectors: the standard error over {by[DRAWS]} start vectors within a seed, an error of the estimate."
+        sentences.append("Residual: an eigenvalue lies within it of the end; the largest over seeds.")
+    if n[DRAWS]:
+        sentences.append(
+            f"Vectors: the standard error over {n[DRAWS]} start vectors within a seed, an error of the estimate."
         )
-    if by[PARTS]:
-        said.append(f"Batches: the standard deviation over {by[PARTS]} parts of the data within a seed.")
+    if n[PARTS]:
+        sentences.append(f"Batches: the standard deviation over {n[PARTS]} parts of the data within a seed.")
     if any(e.number == "outliers" for e in entries):
-        said.append(
+        sentences.append(
             "Outliers stand alone at either end, at least so many, and the bulk radius is how far all else reaches; "
             "neither is told of a run whose vectors were not kept orthogonal, as ghosts would be counted."
         )
-    return " ".join(said)
+    return " ".join(sentences)
 
 
 def _finding(entries: Sequence[_Entry]) -> str:
     """The largest eigenvalue of the first matrix in each arm, and how far the ends may be off."""
     first = entries[0].matrix
     tops = [e for e in entries if (e.matrix, e.number, e.statistic) == (first, "largest_eigenvalue", SEEDS)]
-    said = f"The largest eigenvalue of the {first} is {listing(f'{short(e.estimate)} in {e.variant}' for e in tops)}"
+    finding = f"The largest eigenvalue of the {first} is {listing(f'{short(e.estimate)} in {e.variant}' for e in tops)}"
     residuals = [e.estimate for e in entries if (e.matrix, e.statistic) == (first, RESIDUAL)]
-    return said + (f"; an eigenvalue lies within {short(max(residuals))} of each end" if residuals else "")
+    return finding + (f"; an eigenvalue lies within {short(max(residuals))} of each end" if residuals else "")

@@ -25,18 +25,20 @@ def heatmap(results: Results, *, quantity: str, where: dict[str, Json] | None = 
     Sublayers of one stack are numbered from 1 in the order of the stream. All panels share one colour scale from 0.
     """
     selection = {"quantity": quantity, **(where or {})}
-    taken = select(results, selection)
+    selected = select(results, selection)
     runs = runs_with(results, selection)
-    kept, gone = stored(results, quantity, taken), missing(runs)
+    stored_rows, missing_runs = stored(results, quantity, selected), missing(runs)
     names, _, labels = series(results, runs, "")
-    cells = _cells(taken, labels)
+    cells = _cells(selected, labels)
     if cells.is_empty():
-        return Section(f"Nothing of the {called(quantity)} has been measured yet", missing=gone, rows=kept)
-    drawn = points(cells.sort("panel", "line", "x", "seed"), log=False)
-    _refuse_crowds(drawn)
-    finding = _finding(drawn, quantity, names)
-    left = left_out(taken.height - cells.height, 0)
-    return Section(finding, (_chart(cells, drawn, quantity, names, finding, left),), (), gone, kept)
+        finding = f"Nothing of the {called(quantity)} has been measured yet"
+        return Section(finding, missing=missing_runs, rows=stored_rows)
+    estimates = points(cells.sort("panel", "line", "x", "seed"), log=False)
+    _refuse_too_many_cells(estimates)
+    finding = _finding(estimates, quantity, names)
+    dropped = left_out(selected.height - cells.height, 0)
+    chart = _chart(cells, estimates, quantity, names, finding, dropped)
+    return Section(finding, (chart,), (), missing_runs, stored_rows)
 
 
 def _cells(rows: pl.DataFrame, labels: pl.DataFrame) -> pl.DataFrame:
@@ -47,69 +49,74 @@ def _cells(rows: pl.DataFrame, labels: pl.DataFrame) -> pl.DataFrame:
     """
     placed = numbered(rows.filter(pl.col("index").is_not_null()))
     if placed["stack"].n_unique() > 1:
-        told = listing(placed["stack"].unique().sort())
-        raise ReportError(Problem("where", f"rows of {told}", "select one stack: where: {stack: encoder}"))
-    named = placed.join(labels, on="run", how="left", maintain_order="left").rename({"series": "panel"})
-    word = pl.col("i").cast(pl.String).alias("series")
-    laid = named.with_columns(word, pl.col("line").alias("_order"), pl.col("i").alias("line"), x="index")
+        stacks = listing(placed["stack"].unique().sort())
+        raise ReportError(Problem("where", f"rows of {stacks}", "select one stack: where: {stack: encoder}"))
+    labelled = placed.join(labels, on="run", how="left", maintain_order="left").rename({"series": "panel"})
+    sublayer = pl.col("i").cast(pl.String).alias("series")
+    laid = labelled.with_columns(sublayer, pl.col("line").alias("_order"), pl.col("i").alias("line"), x="index")
     refuse_several(laid, "index")
     finite = laid.filter(pl.col("value").is_finite()).sort("_order", "line", "x", "seed")
     return finite.select(pl.col(c).cast(t) for c, t in SEEDS.items())
 
 
-def _refuse_crowds(drawn: pl.DataFrame) -> None:
+def _refuse_too_many_cells(estimates: pl.DataFrame) -> None:
     """Refuse more cells than a page can draw: with some of them left out it would be another picture."""
-    if drawn.height > LIMIT:
-        what = f"{drawn.height:,} cells, and a page can draw {LIMIT:,}"
+    if estimates.height > LIMIT:
+        what = f"{estimates.height:,} cells, and a page can draw {LIMIT:,}"
         raise ReportError(Problem("where", what, "select fewer variants or layers"))
 
 
 def _chart(
-    cells: pl.DataFrame, drawn: pl.DataFrame, quantity: str, names: Sequence[str], finding: str, gone: Sequence[str]
+    cells: pl.DataFrame,
+    estimates: pl.DataFrame,
+    quantity: str,
+    names: Sequence[str],
+    finding: str,
+    dropped: Sequence[str],
 ) -> Chart:
-    (first, left), (last, right), top = _corners(drawn)
+    (first, left), (last, right), top = _corners(estimates)
     down, across = Places("sublayer i", first, last), Places("branch j (0 is the input)", left, right)
     numbers = {"estimate": called(quantity), "low": "95 % low", "high": "95 % high", "n": "seeds"}
     return Chart(
         heat(names, across, down, unit(quantity), top),
-        drawn,
+        estimates,
         cells,
         {"panel": "variant", "line": "sublayer i", "x": "branch j", **numbers},
         f"Heat map of the {unit(quantity)}, by sublayer and branch, for {listing(names)}. {finding}.",
-        " ".join((_caption(drawn, quantity), *gone)),
+        " ".join((_caption(estimates, quantity), *dropped)),
         log=False,
     )
 
 
-def _corners(drawn: pl.DataFrame) -> tuple[tuple[int, int], tuple[int, int], float]:
+def _corners(estimates: pl.DataFrame) -> tuple[tuple[int, int], tuple[int, int], float]:
     """The first row and column, the last row and column, and the largest number."""
-    ends = drawn.select(pl.col("line", "x").min().name.suffix("_0"), pl.col("line", "x", "estimate").max())
-    row, column, last, right, top = ends.row(0)
+    corners = estimates.select(pl.col("line", "x").min().name.suffix("_0"), pl.col("line", "x", "estimate").max())
+    row, column, last, right, top = corners.row(0)
     return (int(row), int(column)), (int(last), int(right)), float(top)
 
 
-def _caption(drawn: pl.DataFrame, quantity: str) -> str:
+def _caption(estimates: pl.DataFrame, quantity: str) -> str:
     return (
-        f"{definition(quantity)}: mean over seeds ({replicates(drawn)}). A row is the stream after a sublayer, the "
+        f"{definition(quantity)}: mean over seeds ({replicates(estimates)}). A row is the stream after a sublayer, the "
         "first at the top; its columns are the input of the stack, 0, and the branches so far, of which the last is "
         "the sublayer's own. Darker is more, on one scale for all panels."
     )
 
 
-def _finding(drawn: pl.DataFrame, quantity: str, names: Sequence[str]) -> str:
+def _finding(estimates: pl.DataFrame, quantity: str, names: Sequence[str]) -> str:
     """How much of its own branch a sublayer's stream holds, in the first and in the last third of the sublayers."""
-    x, i, panels = pl.col("x"), pl.col("line"), dict.fromkeys(drawn["panel"])
-    own = drawn.filter(x == i).with_columns(pl.col("line").max().over("panel").alias("last"))
+    x, i, panels = pl.col("x"), pl.col("line"), dict.fromkeys(estimates["panel"])
+    own = estimates.filter(x == i).with_columns(pl.col("line").max().over("panel").alias("last"))
     if own["panel"].n_unique() < len(panels):
-        ends = drawn.group_by("panel").agg(low=pl.col("estimate").min(), high=pl.col("estimate").max())
-        said = [f"{short(low)} to {short(high)} in {name}" for name, low, high in _in_order(ends, names)]
-        return f"The {called(quantity)} goes from {listing(said)}"
+        ranges = estimates.group_by("panel").agg(low=pl.col("estimate").min(), high=pl.col("estimate").max())
+        texts = [f"{short(low)} to {short(high)} in {name}" for name, low, high in _in_order(ranges, names)]
+        return f"The {called(quantity)} goes from {listing(texts)}"
     mean, last = pl.col("estimate").mean, pl.col("last")
     first, final = own.filter(i * 3 <= last), own.filter(i * 3 > 2 * last)
     both = first.group_by("panel").agg(first=mean()).join(final.group_by("panel").agg(final=mean()), on="panel")
-    said = [f"{short(one)} and {short(other)} in {name}" for name, one, other in _in_order(both, names)]
+    texts = [f"{short(one)} and {short(other)} in {name}" for name, one, other in _in_order(both, names)]
     where = "In the first and the last third of the sublayers"
-    return f"{where}, the {called(quantity)} on their own branch is {listing(said)}"
+    return f"{where}, the {called(quantity)} on their own branch is {listing(texts)}"
 
 
 def _in_order(rows: pl.DataFrame, names: Sequence[str]) -> list[tuple[str, float, float]]:

@@ -36,34 +36,36 @@ def histogram(
     Of a quantity in the table of histograms; the elements of all sites that ``where`` leaves are taken together. The
     four stored bins of an octave are joined, and ``octaves`` of them make a row. The line is the median element.
     """
-    found = collect(results, quantity, where or {}, octaves)
-    if found.seeds.is_empty():
+    histograms = collect(results, quantity, where or {}, octaves)
+    if histograms.seeds.is_empty():
         finding = f"Nothing of the {called(quantity)} has been measured yet"
-        return Section(finding, missing=found.missing, rows={"histograms": found.rows})
-    finding = _finding(found, quantity)
-    chart = _chart(found, quantity, octaves, finding)
-    return Section(finding, (chart,), (), found.missing, {"histograms": found.rows})
+        return Section(finding, missing=histograms.missing, rows={"histograms": histograms.rows})
+    finding = _finding(histograms, quantity)
+    chart = _chart(histograms, quantity, octaves, finding)
+    return Section(finding, (chart,), (), histograms.missing, {"histograms": histograms.rows})
 
 
-def _chart(found: Strata, quantity: str, octaves: int, finding: str) -> Chart:
-    ends = found.points.select(low=pl.col("line").min(), high=pl.col("line").max(), top=pl.col("estimate").max()).row(0)
-    drawn = ridges(found.panels, unit(quantity), ends[:2], octaves, ends[2], _places(found))
+def _chart(histograms: Strata, quantity: str, octaves: int, finding: str) -> Chart:
+    bounds = histograms.points.select(
+        low=pl.col("line").min(), high=pl.col("line").max(), top=pl.col("estimate").max()
+    ).row(0)
+    spec = ridges(histograms.panels, unit(quantity), bounds[:2], octaves, bounds[2], _log_medians(histograms))
     numbers = {"estimate": "share of the elements", "low": "95 % low", "high": "95 % high", "n": "seeds"}
     row = f"row, from 2 to the power of {octaves} times it" if octaves > 1 else "row, from 2 to that power"
     return Chart(
-        drawn,
-        found.points,
-        found.seeds,
+        spec,
+        histograms.points,
+        histograms.seeds,
         {"panel": "variant", "line": row, "x": "update", **numbers},
-        f"Histograms of the {unit(quantity)}, by update, for {listing(found.panels)}. {finding}.",
-        _caption(found, quantity, octaves),
+        f"Histograms of the {unit(quantity)}, by update, for {listing(histograms.panels)}. {finding}.",
+        _caption(histograms, quantity, octaves),
         log=False,
     )
 
 
-def _places(found: Strata) -> dict[str, float]:
+def _log_medians(histograms: Strata) -> dict[str, float]:
     """By ``panel|x`` the logarithm to base 2 of the geometric mean over seeds of the median."""
-    groups = found.medians.group_by("panel", "x", maintain_order=True).agg("value")
+    groups = histograms.medians.group_by("panel", "x", maintain_order=True).agg("value")
     positive = ((panel, x, values) for panel, x, values in groups.iter_rows() if _drawable(values))
     return {f"{panel}|{x}": sum(map(math.log2, values)) / len(values) for panel, x, values in positive}
 
@@ -72,53 +74,55 @@ def _drawable(values: list[float]) -> bool:
     return all(value > 0 and math.isfinite(value) for value in values)
 
 
-def _caption(found: Strata, quantity: str, octaves: int) -> str:
+def _caption(histograms: Strata, quantity: str, octaves: int) -> str:
     high = "an octave, a factor of 2" if octaves == 1 else f"{octaves} octaves, a factor of {2**octaves}"
-    said = [
+    sentences = [
         f"{definition(quantity)}. A column is the state after so many updates, a row {high} (four stored bins each "
-        f"octave); shades are means over seeds ({replicates(found.points)}) of the share of all elements, on one "
+        f"octave); shades are means over seeds ({replicates(histograms.points)}) of the share of all elements, on one "
         "scale. The line joins medians, geometric means over seeds."
     ]
-    said += [f"Exactly 0, and in no row: {_shares(found.zeros)}." if any(found.zeros.values()) else "No element is 0."]
-    if found.odd:
-        said.append(f"Not finite, and in no row: {_shares(found.odd)}.")
-    said.append(f"Rows at either end that hold less than {LEAST:.1%} everywhere are not drawn.".replace("%", " %"))
-    if found.dropped:
-        said.append(
-            f"{count(found.dropped, 'step')} between those drawn {'is' if found.dropped == 1 else 'are'} left out."
-        )
-    return " ".join(said)
+    zeros = any(histograms.zeros.values())
+    sentences.append(f"Exactly 0, and in no row: {_shares(histograms.zeros)}." if zeros else "No element is 0.")
+    if histograms.odd:
+        sentences.append(f"Not finite, and in no row: {_shares(histograms.odd)}.")
+    sentences.append(f"Rows at either end that hold less than {LEAST:.1%} everywhere are not drawn.".replace("%", " %"))
+    if histograms.dropped:
+        verb = "is" if histograms.dropped == 1 else "are"
+        sentences.append(f"{count(histograms.dropped, 'step')} between those drawn {verb} left out.")
+    return " ".join(sentences)
 
 
 def _shares(shares: Mapping[str, float]) -> str:
     """``at most 10 % of the elements in Post-LN``."""
-    told = {name: f"at most {short(100 * share)} %" for name, share in shares.items() if share}
-    if len(set(told.values())) == 1 and len(told) == len(shares):
-        return f"{next(iter(told.values()))} of the elements of a step"
-    return listing(f"{share} in {name}" for name, share in told.items())
+    texts = {name: f"at most {short(100 * share)} %" for name, share in shares.items() if share}
+    if len(set(texts.values())) == 1 and len(texts) == len(shares):
+        return f"{next(iter(texts.values()))} of the elements of a step"
+    return listing(f"{share} in {name}" for name, share in texts.items())
 
 
-def _finding(found: Strata, quantity: str) -> str:
+def _finding(histograms: Strata, quantity: str) -> str:
     """What the median does from the first step to the last, in each variant."""
-    steps = found.medians["x"].unique().sort().to_list()
-    said = {name: _change(found.medians.filter(pl.col("panel") == name), steps[0], steps[-1]) for name in found.panels}
+    steps = histograms.medians["x"].unique().sort().to_list()
+    by_panel = {name: histograms.medians.filter(pl.col("panel") == name) for name in histograms.panels}
+    changes = {name: _change(medians, steps[0], steps[-1]) for name, medians in by_panel.items()}
     span = f"From update {steps[0]} to update {steps[-1]}" if len(steps) > 1 else f"After {count(steps[0], 'update')}"
     what = f"{span}, the median {called(quantity)}"
-    if len(said) > _NAMED:
-        verbs = Counter(" ".join(told.split(" ")[: 2 if told.startswith("stays") else 1]) for told in said.values())
-        return f"{what} {listing(f'{verb} in {k} of {len(said)} variants' for verb, k in verbs.items())}"
-    return f"{what} {listing(told if name == ALONE else f'{told} in {name}' for name, told in said.items())}"
+    if len(changes) > _NAMED:
+        words = (change.split(" ") for change in changes.values())
+        verbs = Counter(" ".join(split[: 2 if split[0] == "stays" else 1]) for split in words)
+        return f"{what} {listing(f'{verb} in {k} of {len(changes)} variants' for verb, k in verbs.items())}"
+    return f"{what} {listing(change if name == ALONE else f'{change} in {name}' for name, change in changes.items())}"
 
 
 def _change(medians: pl.DataFrame, first: int, last: int) -> str:
     """From first to last within each seed and then over seeds; a direction only where the interval leaves no other."""
     values = {x: dict(medians.filter(pl.col("x") == x).select("seed", "value").iter_rows()) for x in (first, last)}
-    both = [(values[first][seed], values[last][seed]) for seed in values[first] if seed in values[last]]
-    if not both or not all(_drawable([*pair]) for pair in both):
-        return "is 0" if both and all(end == 0 for _, end in both) else "has no finite ratio"
+    pairs = [(values[first][seed], values[last][seed]) for seed in values[first] if seed in values[last]]
+    if not pairs or not all(_drawable([*pair]) for pair in pairs):
+        return "is 0" if pairs and all(end == 0 for _, end in pairs) else "has no finite ratio"
     if first == last:
-        return f"is {short(student([end for _, end in both], log=True).estimate)}"
-    found = student([end / start for start, end in both], log=True)
-    if found.n > 1 and found.low <= 1 <= found.high:
-        return f"stays level ({short(found.estimate)}×)"
-    return times(found.estimate)
+        return f"is {short(student([end for _, end in pairs], log=True).estimate)}"
+    change = student([end / start for start, end in pairs], log=True)
+    if change.n > 1 and change.low <= 1 <= change.high:
+        return f"stays level ({short(change.estimate)}×)"
+    return times(change.estimate)

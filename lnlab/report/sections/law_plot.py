@@ -20,7 +20,7 @@ from lnlab.report.words.wording import definition, listing, unit
 from lnlab.report.words.wording import quantity as called
 from lnlab.tables import Results
 
-_Word = Literal["linear", "logarithmic", "exponential"]
+_LawName = Literal["linear", "logarithmic", "exponential"]
 _LEAST = 4
 """Sizes that are needed to leave one out."""
 _STEPS = 60
@@ -34,7 +34,7 @@ def law_plot(
     quantity: str,
     where: dict[str, Json] | None = None,
     over: str = "model.sublayers",
-    laws: list[_Word] | None = None,
+    laws: list[_LawName] | None = None,
     scale: Literal["linear", "log"] = "linear",
 ) -> Section:
     """``a + b x and a + b log x`` beside the quantity at x: and by how much each misses what it has not seen.
@@ -43,85 +43,91 @@ def law_plot(
     are linear and logarithmic if nothing is said, fitted in log y: drawn through the means, and judged as by the claim
     ``fit``, by levels left out within each seed.
     """
-    found = gather(results, quantity, where or {}, over, log=True, panels=False)
-    if found.seeds.is_empty():
+    series = gather(results, quantity, where or {}, over, log=True, panels=False)
+    if series.seeds.is_empty():
         finding = f"Nothing of the {called(quantity)} has been measured yet"
-        return Section(finding, missing=" ".join((found.missing, *found.left_out)).strip(), rows=found.rows)
-    words = laws or ["linear", "logarithmic"]
-    finding = _finding(found, quantity, over, words)
-    chart = _chart(found, quantity, over, words, finding, log=scale == "log")
-    return Section(finding, (chart,), (), found.missing, found.rows)
+        return Section(finding, missing=" ".join((series.missing, *series.left_out)).strip(), rows=series.rows)
+    law_names = laws or ["linear", "logarithmic"]
+    finding = _finding(series, quantity, over, law_names)
+    chart = _chart(series, quantity, over, law_names, finding, log=scale == "log")
+    return Section(finding, (chart,), (), series.missing, series.rows)
 
 
-def _chart(found: Gathered, quantity: str, over: str, words: Sequence[_Word], finding: str, *, log: bool) -> Chart:
-    across = levels(f"{size(over).axis}{' (log scale)' if log else ''}", found.points["x"], log=log)
-    drawn = [row for name in found.names for word in words for row in _curve(found, name, word, log=log)]
-    ends = [v for c in ("estimate", "low", "high") for v in found.points[c].drop_nulls() if math.isfinite(v)]
-    y = linear(unit(quantity), [0.0, *ends])
+def _chart(
+    series: Gathered, quantity: str, over: str, law_names: Sequence[_LawName], finding: str, *, log: bool
+) -> Chart:
+    across = levels(f"{size(over).axis}{' (log scale)' if log else ''}", series.points["x"], log=log)
+    curves = (_curve(series, name, law_name, log=log) for name in series.names for law_name in law_names)
+    curve_rows = [row for curve in curves for row in curve]
+    values = [v for c in ("estimate", "low", "high") for v in series.points[c].drop_nulls() if math.isfinite(v)]
+    y = linear(unit(quantity), [0.0, *values])
     numbers = {"estimate": called(quantity), "low": "95 % low", "high": "95 % high", "n": "seeds"}
     return Chart(
-        line_charts.fits(across, y, theme.look(found.names, found.families), drawn, words),
-        found.points,
-        found.seeds,
+        line_charts.fits(across, y, theme.look(series.names, series.families), curve_rows, law_names),
+        series.points,
+        series.seeds,
         {"series": "variant", "x": size(over).axis, **numbers},
         f"{unit(quantity)}, against {size(over).said}. {finding}.",
-        " ".join((_caption(found, quantity, over, words), *found.left_out)),
+        " ".join((_caption(series, quantity, over, law_names), *series.left_out)),
         log=True,
     )
 
 
-def _complete(found: Gathered, name: str) -> tuple[np.ndarray, np.ndarray]:
+def _complete(series: Gathered, name: str) -> tuple[np.ndarray, np.ndarray]:
     """The sizes of a series, and its numbers (seeds, sizes) of the seeds that have all of them."""
-    line = found.seeds.filter(pl.col("series") == name)
+    line = series.seeds.filter(pl.col("series") == name)
     x = line["x"].unique().sort()
     whole = line.filter(pl.len().over("seed") == len(x)).sort("seed", "x")
     return x.to_numpy(), whole["value"].to_numpy().reshape(-1, len(x))
 
 
-def _curve(found: Gathered, name: str, word: _Word, *, log: bool) -> list[dict[str, Json]]:
+def _curve(series: Gathered, name: str, law_name: _LawName, *, log: bool) -> list[dict[str, Json]]:
     """The law as fitted to the geometric means over seeds; nothing where there are too few sizes."""
-    x, matrix = _complete(found, name)
+    x, matrix = _complete(series, name)
     if x.size < _LEAST or not len(matrix):
         return []
     at = np.geomspace(x[0], x[-1], _STEPS + 1) if log else np.linspace(x[0], x[-1], _STEPS + 1)
-    values = np.exp(predicted(Law(word), x, np.log(matrix).mean(0), at))
-    return [{"series": name, "law": word, "x": float(a), "y": float(v)} for a, v in zip(at, values, strict=True)]
+    values = np.exp(predicted(Law(law_name), x, np.log(matrix).mean(0), at))
+    return [{"series": name, "law": law_name, "x": float(a), "y": float(v)} for a, v in zip(at, values, strict=True)]
 
 
-def _misses(found: Gathered, name: str, words: Sequence[_Word]) -> dict[_Word, float]:
+def _median_errors(series: Gathered, name: str, law_names: Sequence[_LawName]) -> dict[_LawName, float]:
     """By law the median relative error at left-out sizes, over sizes and seeds; empty where there are too few sizes."""
-    x, matrix = _complete(found, name)
+    x, matrix = _complete(series, name)
     if x.size < _LEAST or not len(matrix):
         return {}
-    return {word: float(np.median(np.abs(np.expm1(left_out_errors(Law(word), x, matrix))))) for word in words}
+    return {
+        law_name: float(np.median(np.abs(np.expm1(left_out_errors(Law(law_name), x, matrix)))))
+        for law_name in law_names
+    }
 
 
-def _finding(found: Gathered, quantity: str, over: str, words: Sequence[_Word]) -> str:
-    said = []
-    for name in found.names:
+def _finding(series: Gathered, quantity: str, over: str, law_names: Sequence[_LawName]) -> str:
+    clauses = []
+    for name in series.names:
         who = f"the {called(quantity)}" if name == ALONE else name
-        said.append(f"{who} {_said(_misses(found, name, words))}")
-    return f"With {size(over).said}, {'; '.join(said)}"
+        clauses.append(f"{who} {_nearest_law(_median_errors(series, name, law_names))}")
+    return f"With {size(over).said}, {'; '.join(clauses)}"
 
 
-def _said(missed: Mapping[_Word, float]) -> str:
+def _nearest_law(errors: Mapping[_LawName, float]) -> str:
     """Which law comes nearest, and by how much each misses a size that is left out."""
-    if not missed:
+    if not errors:
         return "has too few sizes for a law"
-    best, *others = sorted(missed, key=lambda word: missed[word])
-    if missed[best] > CLOSE:
-        told = listing(f"{word} by {missed[word]:.0%}" for word in missed)
-        return f"follows no law: a size left out is missed {told}".replace("%", " %")
-    rest = f", {listing(f'{word} by {missed[word]:.0%}' for word in others)}" if others else ""
-    return f"is {best}: a size left out is missed by {missed[best]:.0%}{rest}".replace("%", " %")
+    best, *others = sorted(errors, key=lambda law_name: errors[law_name])
+    if errors[best] > CLOSE:
+        texts = listing(f"{law_name} by {errors[law_name]:.0%}" for law_name in errors)
+        return f"follows no law: a size left out is missed {texts}".replace("%", " %")
+    others_text = f", {listing(f'{law_name} by {errors[law_name]:.0%}' for law_name in others)}" if others else ""
+    return f"is {best}: a size left out is missed by {errors[best]:.0%}{others_text}".replace("%", " %")
 
 
-def _caption(found: Gathered, quantity: str, over: str, words: Sequence[_Word]) -> str:
-    n = replicates(found.points)
+def _caption(series: Gathered, quantity: str, over: str, law_names: Sequence[_LawName]) -> str:
+    n = replicates(series.points)
     bars = f"bars are 95 % Student intervals taken on the logarithmic scale ({n})"
-    bars = bars if found.points["low"].count() else "one seed, no bars"
+    bars = bars if series.points["low"].count() else "one seed, no bars"
     return (
         f"{definition(quantity)} against {size(over).said}, on a linear axis. Marks are geometric means over seeds; "
-        f"{bars}. Thin lines are the {listing(words)} law as fitted to the means, in the colour of their series. The "
-        "heading tells the median error of each law, over seeds, at a size that it was not fitted to."
+        f"{bars}. Thin lines are the {listing(law_names)} law as fitted to the means, in the colour of their series. "
+        "The heading tells the median error of each law, over seeds, at a size that it was not fitted to."
     )

@@ -36,88 +36,100 @@ def outcomes(results: Results, *, where: dict[str, Json] | None = None, numbers:
     """
     runs, names = arms(results, where or {})
     selection = where or {}
-    asked = [q for q in (LEARNED, *(numbers or _NUMBERS)) if known(results, q) and measurable(results, selection, q)]
-    found = {quantity: last_of(results, runs, quantity, selection) for quantity in dict.fromkeys(asked)}
-    values = {quantity: each for quantity, (each, _) in found.items()}
-    every = [arm(name, runs.filter(pl.col("series") == name), values) for name in names]
-    rows = rows_of(found)
+    names_of_numbers = (LEARNED, *(numbers or _NUMBERS))
+    quantities = [q for q in names_of_numbers if known(results, q) and measurable(results, selection, q)]
+    measured = {quantity: last_of(results, runs, quantity, selection) for quantity in dict.fromkeys(quantities)}
+    values = {quantity: frame for quantity, (frame, _) in measured.items()}
+    variants = [arm(name, runs.filter(pl.col("series") == name), values) for name in names]
+    rows = rows_of(measured)
     if runs["status"].null_count() == runs.height:
         return Section("No run has ended yet", missing=missing(runs), rows=rows)
-    shown = [q for q in asked if q != LEARNED and any(each.numbers[q] for each in every)]
-    return Section(_finding(every, asked), (), (_table(every, asked, shown, selection),), missing(runs), rows)
+    columns = [q for q in quantities if q != LEARNED and any(variant.numbers[q] for variant in variants)]
+    table = _table(variants, quantities, columns, selection)
+    return Section(_finding(variants, quantities), (), (table,), missing(runs), rows)
 
 
-def _table(every: Sequence[Arm], asked: Sequence[str], shown: Sequence[str], where: Mapping[str, Json]) -> Table:
+def _table(
+    variants: Sequence[Arm], quantities: Sequence[str], columns: Sequence[str], where: Mapping[str, Json]
+) -> Table:
     """Exact, one row an entry, and for readers a row a variant."""
-    learned = ("learned",) if LEARNED in asked else ()
-    heads = ("variant", "finished", "diverged", *learned, *map(called, shown), "missing")
-    body = tuple(_line(each, learned=bool(learned), shown=shown) for each in every)
-    entries = [(each.name, *entry) for each in every for entry in _entries(each, asked)]
+    learned = ("learned",) if LEARNED in quantities else ()
+    heads = ("variant", "finished", "diverged", *learned, *map(called, columns), "missing")
+    body = tuple(_line(variant, learned=bool(learned), columns=columns) for variant in variants)
+    entries = [(variant.name, *entry) for variant in variants for entry in _entries(variant, quantities)]
     return Table(
         pl.DataFrame(entries, schema=SCHEMA, orient="row"),
         HEADINGS,
-        _caption(asked, shown, where),
+        _caption(quantities, columns, where),
         Grid("", heads, body),
     )
 
 
-def _line(each: Arm, *, learned: bool, shown: Sequence[str]) -> tuple[Cell, ...]:
-    steps = ", ".join("?" if step is None else f"{step:,}" for step in each.diverged)
-    gone = f"{len(each.diverged)}/{each.runs}" + (f" at step {steps}" if steps else "")
-    whole = f"{each.finished}/{each.runs}" + (f", {each.stopped} stopped early" if each.stopped else "")
-    share = ((f"{_learned(each)}/{each.runs}", True),) if learned else ()
-    spreads = ((spread(each.numbers[quantity]), True) for quantity in shown)
-    rest = (str(each.others) if each.others else "–", True)
-    return ((each.name, False), (whole, False), (gone, False), *share, *spreads, rest)
+def _line(variant: Arm, *, learned: bool, columns: Sequence[str]) -> tuple[Cell, ...]:
+    steps = ", ".join("?" if step is None else f"{step:,}" for step in variant.diverged)
+    diverged = f"{len(variant.diverged)}/{variant.runs}" + (f" at step {steps}" if steps else "")
+    finished = f"{variant.finished}/{variant.runs}" + (f", {variant.stopped} stopped early" if variant.stopped else "")
+    share = ((f"{_learned(variant)}/{variant.runs}", True),) if learned else ()
+    spreads = ((spread(variant.numbers[quantity]), True) for quantity in columns)
+    others = (str(variant.others) if variant.others else "–", True)
+    return ((variant.name, False), (finished, False), (diverged, False), *share, *spreads, others)
 
 
 def spread(values: Sequence[float], infinite: str = DIVERGED, say: Callable[[float], str] = number) -> str:
     """``2.31 [2.28, 2.40]``: the median between the lowest and the highest; one number where all are the same."""
     if not values:
         return "–"
-    ends = (middle_of(values) or 0.0, values[0], values[-1])
-    told = [infinite if value == math.inf else say(value) for value in ends]
-    return told[0] if len(set(values)) < 2 else tight(f"{told[0]} [{told[1]}, {told[2]}]")
+    summary = (middle_of(values) or 0.0, values[0], values[-1])
+    texts = [infinite if value == math.inf else say(value) for value in summary]
+    return texts[0] if len(set(values)) < 2 else tight(f"{texts[0]} [{texts[1]}, {texts[2]}]")
 
 
-def _learned(each: Arm) -> int:
-    return sum(value > TRAINS for value in each.numbers[LEARNED])
+def _learned(variant: Arm) -> int:
+    return sum(value > TRAINS for value in variant.numbers[LEARNED])
 
 
-def _entries(each: Arm, asked: Sequence[str]) -> list[tuple[object, ...]]:
-    counts = {"finished": each.finished, "diverged": len(each.diverged), "missing": each.others}
-    counts |= {"learned": _learned(each)} if LEARNED in asked else {}
-    told: list[tuple[object, ...]] = [(what, float(k), None, None, each.runs) for what, k in counts.items()]
-    for quantity, values in each.numbers.items():
-        told.append(
+def _entries(variant: Arm, quantities: Sequence[str]) -> list[tuple[object, ...]]:
+    counts = {"finished": variant.finished, "diverged": len(variant.diverged), "missing": variant.others}
+    counts |= {"learned": _learned(variant)} if LEARNED in quantities else {}
+    entries: list[tuple[object, ...]] = [(what, float(k), None, None, variant.runs) for what, k in counts.items()]
+    for quantity, values in variant.numbers.items():
+        entries.append(
             (called(quantity), middle_of(values), *(values[:1] or (None,)), *(values[-1:] or (None,)), len(values))
         )
-    return told
+    return entries
 
 
-def _caption(asked: Sequence[str], shown: Sequence[str], where: Mapping[str, Json]) -> str:
-    said = ["How the runs of each variant ended: how many of all finished, how many diverged and after which update."]
-    if LEARNED in asked:
+def _caption(quantities: Sequence[str], columns: Sequence[str], where: Mapping[str, Json]) -> str:
+    sentences = [
+        "How the runs of each variant ended: how many of all finished, how many diverged and after which update."
+    ]
+    if LEARNED in quantities:
         best = reference_in_words({**where, "quantity": LEARNED})
-        told = f"0 is the entropy of the tokens' frequencies or worse, 1 the lowest median final nll among {best}"
-        said.append(f"A run has learned if its learned fraction is above 0.9: {told}.")
-    if shown:
-        what = "; ".join(map(titled, shown))
-        said.append(f"Medians over runs [lowest, highest]: {what}. A run that diverged ranks worst.")
-    return " ".join(said)
+        scale = f"0 is the entropy of the tokens' frequencies or worse, 1 the lowest median final nll among {best}"
+        sentences.append(f"A run has learned if its learned fraction is above 0.9: {scale}.")
+    if columns:
+        what = "; ".join(map(titled, columns))
+        sentences.append(f"Medians over runs [lowest, highest]: {what}. A run that diverged ranks worst.")
+    return " ".join(sentences)
 
 
-def _finding(every: Sequence[Arm], asked: Sequence[str]) -> str:
+def _finding(variants: Sequence[Arm], quantities: Sequence[str]) -> str:
     """How many of all runs came to which end, and whose diverged."""
-    total, finished = sum(each.runs for each in every), sum(each.finished for each in every)
-    gone, others = sum(len(each.diverged) for each in every), sum(each.others for each in every)
-    parts = [f"{finished} finished"] + ([f"{gone} diverged{_whose(every)}"] if gone else [])
+    total = sum(variant.runs for variant in variants)
+    finished = sum(variant.finished for variant in variants)
+    diverged = sum(len(variant.diverged) for variant in variants)
+    others = sum(variant.others for variant in variants)
+    parts = [f"{finished} finished"] + ([f"{diverged} diverged{_whose(variants)}"] if diverged else [])
     parts += [f"{others} {'is' if others == 1 else 'are'} missing"] if others else []
-    said = f"All {count(total, 'run')} finished" if finished == total else f"Of {count(total, 'run')}, {listing(parts)}"
-    return said + (f"; {sum(map(_learned, every))} learned" if LEARNED in asked else "")
+    finding = (
+        f"All {count(total, 'run')} finished" if finished == total else f"Of {count(total, 'run')}, {listing(parts)}"
+    )
+    return finding + (f"; {sum(map(_learned, variants))} learned" if LEARNED in quantities else "")
 
 
-def _whose(every: Sequence[Arm]) -> str:
-    lost: Mapping[str, str] = {each.name: f"{len(each.diverged)} of {each.runs}" for each in every if each.diverged}
-    told = listing(f"{k} of {name}" for name, k in lost.items())
-    return f" ({told})" if len(every) > 1 and len(lost) <= 3 else ""
+def _whose(variants: Sequence[Arm]) -> str:
+    diverged: Mapping[str, str] = {
+        variant.name: f"{len(variant.diverged)} of {variant.runs}" for variant in variants if variant.diverged
+    }
+    text = listing(f"{k} of {name}" for name, k in diverged.items())
+    return f" ({text})" if len(variants) > 1 and len(diverged) <= 3 else ""

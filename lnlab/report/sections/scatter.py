@@ -39,20 +39,20 @@ def scatter(
     ``of`` selects y, its quantity included; ``to`` says what is different for x, its quantity at least. They are paired
     by run and by ``over``, a column or a path of the setting.
     """
-    up, across = (_gathered(results, selection, over) for selection in (of, {**of, **to}))
+    up, across = (_collect(results, selection, over) for selection in (of, {**of, **to}))
     x, y = str({**of, **to}["quantity"]), str(of["quantity"])
     seeds = paired(across, up)
-    rows = _of_both(up.rows, across.rows)
+    rows = _rows_of_both(up.rows, across.rows)
     if seeds.is_empty():
         finding = f"Nothing of the {called(y)} has been measured together with the {called(x)}"
         return Section(finding, missing=" ".join((up.missing, *up.left_out, *across.left_out)).strip(), rows=rows)
-    said = (_caption(seeds, x, y, over, laws or []), *across.left_out, *up.left_out, thin(seeds)[1])
+    sentences = (_caption(seeds, x, y, over, laws or []), *across.left_out, *up.left_out, thin(seeds)[1])
     finding = _finding(seeds, up.names, x, y)
-    chart = _chart(seeds, up, (x, y, over), laws or [], finding, " ".join(said).strip())
+    chart = _chart(seeds, up, (x, y, over), laws or [], finding, " ".join(sentences).strip())
     return Section(finding, (chart,), (), up.missing, rows)
 
 
-def _gathered(results: Results, selection: Mapping[str, Json], over: str) -> Gathered:
+def _collect(results: Results, selection: Mapping[str, Json], over: str) -> Gathered:
     """The numbers of a selection that names one quantity.
 
     Raises:
@@ -64,9 +64,9 @@ def _gathered(results: Results, selection: Mapping[str, Json], over: str) -> Gat
     return gather(results, quantity, where, over, log=True, panels=False)
 
 
-def _of_both(up: Mapping[str, pl.DataFrame], across: Mapping[str, pl.DataFrame]) -> dict[str, pl.DataFrame]:
+def _rows_of_both(up: Mapping[str, pl.DataFrame], across: Mapping[str, pl.DataFrame]) -> dict[str, pl.DataFrame]:
     """The stored rows behind either quantity, each once; one may have a table that the other has not."""
-    tables = {name: [each[name] for each in (up, across) if name in each] for name in {**up, **across}}
+    tables = {name: [rows[name] for rows in (up, across) if name in rows] for name in {**up, **across}}
     return {name: pl.concat(parts).unique(maintain_order=True) for name, parts in tables.items()}
 
 
@@ -91,17 +91,17 @@ def means(seeds: pl.DataFrame) -> pl.DataFrame:
 
 
 def _chart(
-    seeds: pl.DataFrame, up: Gathered, asked: tuple[str, str, str], laws: Sequence[float], finding: str, caption: str
+    seeds: pl.DataFrame, up: Gathered, names: tuple[str, str, str], laws: Sequence[float], finding: str, caption: str
 ) -> Chart:
-    x, y, over = asked
+    x, y, over = names
     marks = means(seeds)
-    drawn = [row for law in laws for row in _law(marks, law)]
-    ends = [v for c in ("low", "high") for v in marks[c].drop_nulls() if 0 < v < math.inf]
-    tall = logarithmic(f"{unit(y)} (log scale)", [*seeds["value"], *ends, *(row["y"] for row in drawn)])
-    wide = logarithmic(f"{unit(x)} (log scale)", seeds["x"])
+    law_rows = [row for law in laws for row in _law(marks, law)]
+    bounds = [v for c in ("low", "high") for v in marks[c].drop_nulls() if 0 < v < math.inf]
+    y_axis = logarithmic(f"{unit(y)} (log scale)", [*seeds["value"], *bounds, *(row["y"] for row in law_rows)])
+    x_axis = logarithmic(f"{unit(x)} (log scale)", seeds["x"])
     numbers = {"x": called(x), "estimate": called(y), "low": "95 % low", "high": "95 % high", "n": "seeds"}
     return Chart(
-        line_charts.sizes(wide, tall, theme.look(up.names, up.families), drawn),
+        line_charts.sizes(x_axis, y_axis, theme.look(up.names, up.families), law_rows),
         marks,
         seeds,
         {"series": "variant", "along": _place(over), **numbers},
@@ -115,10 +115,10 @@ def _law(marks: pl.DataFrame, exponent: float) -> list[dict[str, Json]]:
     """``y = ȳ (x/x̄)^exponent``, through the geometric middle of all marks."""
     xs, ys = marks["x"].to_list(), marks["estimate"].to_list()
     middle, label = geometric_mean(xs), power("x", exponent)
-    ends = ((min(xs), False), (max(xs), True))
+    end_points = ((min(xs), False), (max(xs), True))
     return [
         {"law": label, "label": label, "x": x, "y": geometric_mean(ys) * (x / middle) ** exponent, "last": last}
-        for x, last in ends
+        for x, last in end_points
     ]
 
 
@@ -127,24 +127,23 @@ def _place(over: str) -> str:
 
 
 def _caption(seeds: pl.DataFrame, x: str, y: str, over: str, laws: Sequence[float]) -> str:
-    said = listing("a constant" if b == 0 else f"x to the power {plain(b)}" for b in laws)
-    dashed = f" Thin dashed lines are {said}, through the middle of all marks." if laws else ""
+    law_texts = listing("a constant" if b == 0 else f"x to the power {plain(b)}" for b in laws)
+    dashed = f" Thin dashed lines are {law_texts}, through the middle of all marks." if laws else ""
     marks = f"Small dots are single seeds at one {_place(over)}, large marks geometric means over seeds"
-    drawn = means(seeds)
-    bars = f"bars are 95 % Student intervals on the logarithmic scale ({replicates(drawn)})"
-    bars = bars if drawn["low"].count() else "one seed, no bars"
+    estimates = means(seeds)
+    bars = f"bars are 95 % Student intervals on the logarithmic scale ({replicates(estimates)})"
+    bars = bars if estimates["low"].count() else "one seed, no bars"
     return f"{definition(y)} against {definition(x)[:1].lower()}{definition(x)[1:]}. {marks}; {bars}.{dashed}"
 
 
 def _finding(seeds: pl.DataFrame, names: Sequence[str], x: str, y: str) -> str:
     """The fitted exponent of each series: least squares within each seed, then over seeds."""
-    said = []
+    exponents = []
     for name in names:
-        slopes = log_slopes(seeds.filter(pl.col("series") == name), ["seed"], "x", "value", _LEAST)[
-            "slope"
-        ].drop_nulls()
-        found = student(slopes.to_numpy()) if len(slopes) else None
-        many = found is not None and found.n > 1
-        told = interval(found.estimate, *((found.low, found.high) if many else (None, None))) if found else "none"
-        said.append(told if name == ALONE else f"{told} ({name})")
-    return f"The {called(y)} follows the {called(x)} with the exponent {listing(said)}"
+        line = seeds.filter(pl.col("series") == name)
+        slopes = log_slopes(line, ["seed"], "x", "value", _LEAST)["slope"].drop_nulls()
+        exponent = student(slopes.to_numpy()) if len(slopes) else None
+        bounds = (exponent.low, exponent.high) if exponent and exponent.n > 1 else (None, None)
+        text = interval(exponent.estimate, *bounds) if exponent else "none"
+        exponents.append(text if name == ALONE else f"{text} ({name})")
+    return f"The {called(y)} follows the {called(x)} with the exponent {listing(exponents)}"
