@@ -63,6 +63,6 @@ def closest(word: str, known: Iterable[str]) -> str | None:
     order only.
     """
     words = sorted(set(known))
-    exchanged = {word[:i] + word[i + 1] + word[i] + word[i + 2 :] for i in range(len(word) - 1)} - {word}
-    near = [each for each in words if each in exchanged] or get_close_matches(word, words, n=1)
-    return near[0] if near else None
+    transposed = {word[:i] + word[i + 1] + word[i] + word[i + 2 :] for i in range(len(word) - 1)} - {word}
+    candidates = [candidate for candidate in words if candidate in transposed] or get_close_matches(word, words, n=1)
+    return candidates[0] if candidates else None

@@ -53,7 +53,7 @@ class SectionFacts(Facts):
     """What a section says of itself.
 
     Attributes:
-        implied: derived quantities that it shows without being told to, where what they are measured against is clear.
+        implied: derived quantities that it shows without naming them, where what they are measured against is clear.
     """
 
     implied: tuple[str, ...] = ()
@@ -64,33 +64,33 @@ def never(*_: object) -> bool:
     return False
 
 
-def facts_of(kind: str, name: str, facts: type[Stated], given: Mapping[str, Any]) -> Stated:
+def facts_of(kind: str, name: str, facts: type[Stated], stated: Mapping[str, Any]) -> Stated:
     """The facts that a piece states, as an instance of the dataclass of its registry.
 
     Raises:
         LabError: every word that is no fact, required fact that is missing, and value of a wrong type.
     """
     validators = _validators(facts)  # type: ignore[arg-type]  # a class is hashable
-    owner, known = f"{kind} '{name}'", {each.name: each for each in fields(facts)}
+    owner, known = f"{kind} '{name}'", {fact.name: fact for fact in fields(facts)}
     problems = [
         Problem(owner, f"no fact is called '{word}'", nearest(word, known) if known else f"register the {kind} without")
-        for word in given
+        for word in stated
         if word not in known
     ]
-    for word, each in known.items():
-        if word not in given:
-            if _required(each):
+    for word, fact in known.items():
+        if word not in stated:
+            if _required(fact):
                 problems.append(Problem(owner, f"the fact '{word}' is missing", f"register it with {word}=..."))
             continue
         try:
-            validators[word].validate_python(given[word])
+            validators[word].validate_python(stated[word])
         except ValidationError as error:
             cause = error.errors(include_url=False)[0]["msg"]
             remedy = cause[0].lower() + cause[1:]
-            problems.append(Problem(owner, f"the fact '{word}' is {given[word]!r}", remedy))
+            problems.append(Problem(owner, f"the fact '{word}' is {stated[word]!r}", remedy))
     if problems:
         raise LabError(*problems)
-    return facts(**given)
+    return facts(**stated)
 
 
 def _required(fact: Field[Any]) -> bool:

@@ -27,17 +27,17 @@ def replacing(path: Path, step: _Step = unobserved) -> Iterator[IO[bytes]]:
     Raises:
         OSError: an operation failed; or what ``step`` raises in its place.
     """
-    fresh = path.with_name(f".{path.name}.{secrets.token_hex(8)}.part")
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}.part")
     try:
-        with step("write", fresh), fresh.open("xb") as file:
+        with step("write", temporary), temporary.open("xb") as file:
             yield file
-        with step("sync", fresh):
-            sync(fresh, os.O_RDWR)
+        with step("sync", temporary):
+            sync(temporary, os.O_RDWR)
         with step("rename", path):
-            fresh.replace(path)
+            temporary.replace(path)
     finally:
         with suppress(OSError):
-            fresh.unlink(missing_ok=True)
+            temporary.unlink(missing_ok=True)
     with step("sync", path.parent):
         sync(path.parent)
 

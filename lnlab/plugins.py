@@ -35,32 +35,32 @@ def origin() -> Origin:
 def registering(origin: Origin) -> Iterator[None]:
     """Everything registered inside belongs to ``origin``."""
     global _origin  # noqa: PLW0603 - a decorator has no other way to know whose module it stands in
-    before, _origin = _origin, origin
+    previous, _origin = _origin, origin
     try:
         yield
     finally:
-        _origin = before
+        _origin = previous
 
 
-def load_package(point: EntryPoint) -> None:
+def load_package(entry_point: EntryPoint) -> None:
     """Load what an installed package registers under the entry-point group ``lnlab.<kind>``.
 
     Raises:
         LabError: it fails.
     """
-    name = point.dist.name if point.dist else point.name
+    name = entry_point.dist.name if entry_point.dist else entry_point.name
     with registering(Origin(name)):
         try:
-            point.load()
+            entry_point.load()
         except LabError as error:
-            problems = (replace(each, where=f"package {name}: {each.where}") for each in error.problems)
+            problems = (replace(problem, where=f"package {name}: {problem.where}") for problem in error.problems)
             raise LabError(*problems) from error
         except Exception as error:
-            what = f"fails while it registers '{point.name}' in {point.group}: {error!r}"
+            what = f"fails while it registers '{entry_point.name}' in {entry_point.group}: {error!r}"
             raise LabError(Problem(f"package {name}", what, "mend it, or uninstall it")) from error
 
 
-class _Loaded(SourceFileLoader):
+class _ContentLoader(SourceFileLoader):
     """Runs the content that was read, whose digest joins keys, and reads nothing again."""
 
     def __init__(self, name: str, path: str, content: bytes) -> None:
@@ -80,13 +80,13 @@ def load_plugin(path: Path) -> str:
     content = read_user_file(path, "plugin")
     if path.suffix != ".py":
         raise LabError(Problem(str(path), "is not a Python file", "give --with a file that ends in .py"))
-    loader = _Loaded(f"lnlab_plugin_{digest_bytes(content)[:12]}", str(path), content)
+    loader = _ContentLoader(f"lnlab_plugin_{digest_bytes(content)[:12]}", str(path), content)
     module = importlib.util.module_from_spec(ModuleSpec(loader.name, loader, origin=loader.path))
     with registering(Origin(path.name, digest_bytes(content))):
         try:
             loader.exec_module(module)
         except LabError as error:
-            problems = (replace(each, where=f"{_line(path, error)}: {each.where}") for each in error.problems)
+            problems = (replace(problem, where=f"{_line(path, error)}: {problem.where}") for problem in error.problems)
             raise LabError(*problems) from error
         except Exception as error:
             raise LabError(

@@ -47,11 +47,11 @@ class Flawed(Exception):
     """A choice is wrong; ``flaws`` names every mistake in it."""
 
     def __init__(self, *flaws: Flaw) -> None:
-        super().__init__("; ".join(f"{'.'.join(map(str, f.path))}: {f.what}" for f in flaws))
+        super().__init__("; ".join(f"{'.'.join(map(str, flaw.path))}: {flaw.what}" for flaw in flaws))
         self.flaws = flaws
 
 
-@cache  # asked of every setting of a plan
+@cache  # called for every setting of a plan
 def names_supplied(build: Callable[..., Any]) -> tuple[str, ...]:
     """The names of what the lab supplies to a builder: its positional parameters."""
     return tuple(name for name, p in signature(build).parameters.items() if p.kind < Parameter.VAR_POSITIONAL)
@@ -81,23 +81,21 @@ class Entry(Generic[Build]):
     @cached_property
     def keywords(self) -> dict[str, Parameter]:
         """What a spec may set: the keyword-only parameters, annotations evaluated."""
-        every = signature(self.build, eval_str=True).parameters.values()
-        return {p.name: p for p in every if p.kind is Parameter.KEYWORD_ONLY}
+        parameters = signature(self.build, eval_str=True).parameters.values()
+        return {parameter.name: parameter for parameter in parameters if parameter.kind is Parameter.KEYWORD_ONLY}
 
     @cached_property
     def nested(self) -> dict[str, "Registry[Any]"]:
         """The parameters that are choices themselves, with the registry that serves each."""
-        found = {
-            name: [a for a in get_args(p.annotation) if isinstance(a, Registry)] for name, p in self.keywords.items()
-        }
-        return {name: registries[0] for name, registries in found.items() if registries}
+        arguments = ((p.name, argument) for p in self.keywords.values() for argument in get_args(p.annotation))
+        return {name: argument for name, argument in arguments if isinstance(argument, Registry)}
 
     @cached_property
     def params(self) -> type[BaseModel]:
         """A closed, strict model of the parameters that are plain values."""
         fields: dict[str, Any] = {
-            name: (p.annotation, ... if p.default is Parameter.empty else p.default)
-            for name, p in self.keywords.items()
+            name: (parameter.annotation, ... if parameter.default is Parameter.empty else parameter.default)
+            for name, parameter in self.keywords.items()
             if name not in self.nested
         }
         return create_model(self.name, __base__=Parameters, **fields)
@@ -126,7 +124,7 @@ class Registry(Generic[Build]):
             raise ValueError(f"{self.kind} '{name}' is registered already, by {self._entries[name].origin.name}")
         stated = facts_of(self.kind, name, self.facts, facts)
 
-        def keep(build: Build) -> Build:
+        def add_entry(build: Build) -> Build:
             for word, parameter in signature(build).parameters.items():
                 if parameter.kind is Parameter.KEYWORD_ONLY and (
                     word.startswith("_") or hasattr(BaseModel, word) or word == "kind"
@@ -135,7 +133,7 @@ class Registry(Generic[Build]):
             self._entries[name] = Entry(self.kind, name, build, version, origin(), stated)
             return build
 
-        return keep
+        return add_entry
 
     def __getitem__(self, name: str) -> Entry[Build]:
         if name not in self.entries:
@@ -158,31 +156,32 @@ class Registry(Generic[Build]):
             self._discovered = True
         return self._entries
 
-    def resolve(self, given: Json) -> Choice:
+    def resolve(self, raw: Json) -> Choice:
         """The choice with every default explicit: ``{"kind": ..., **params}``. Idempotent.
 
         Raises:
             Flawed: the kind is unknown or a parameter is; every flaw at once, with paths relative to the choice.
         """
-        if isinstance(given, str):
-            given = {"kind": given}
-        if not isinstance(given, Mapping) or not isinstance(given.get("kind"), str):
-            what = f"expected {_a(self.kind)}, found {json.dumps(given, default=str)}"
+        if isinstance(raw, str):
+            raw = {"kind": raw}
+        if not isinstance(raw, Mapping) or not isinstance(raw.get("kind"), str):
+            what = f"expected {_with_article(self.kind)}, found {json.dumps(raw, default=str)}"
             raise Flawed(Flaw((), what, f"write a word or {{kind: word, ...}} ({nearest('', self.entries)})"))
-        entry = self[given["kind"]]
-        plain, flaws = _plain(entry, {k: v for k, v in given.items() if k != "kind" and k not in entry.nested})
+        entry = self[raw["kind"]]
+        own = {name: value for name, value in raw.items() if name != "kind" and name not in entry.nested}
+        plain, flaws = _validate_plain(entry, own)
         parts: Choice = {}
         for name, registry in entry.nested.items():
-            missing = name not in given and entry.keywords[name].default is Parameter.empty
+            missing = name not in raw and entry.keywords[name].default is Parameter.empty
             try:
                 parts[name] = registry.resolve(
-                    given[name] if name in given else None if missing else entry.keywords[name].default
+                    raw[name] if name in raw else None if missing else entry.keywords[name].default
                 )
             except Flawed as error:
                 flaws += (
                     [Flaw((), f"'{name}' is required", nearest("", registry.entries))]
                     if missing
-                    else [f.below(name) for f in error.flaws]
+                    else [flaw.below(name) for flaw in error.flaws]
                 )
         if flaws:
             raise Flawed(*flaws)
@@ -195,7 +194,8 @@ class Registry(Generic[Build]):
         plain = {name: choice[name] for name in entry.keywords if name not in entry.nested}
         checked = entry.params.model_validate_json(json.dumps(plain))
         bound = {name: getattr(checked, name) for name in plain}
-        return partial(entry.build, **bound, **{name: r.builder(choice[name]) for name, r in entry.nested.items()})
+        parts = {name: registry.builder(choice[name]) for name, registry in entry.nested.items()}
+        return partial(entry.build, **bound, **parts)
 
     def key(self, choice: Choice, roots: Roots = ()) -> str:
         """The content key of a *resolved* choice: kind, name, version, parameters, and the keys of nested choices.
@@ -203,15 +203,16 @@ class Registry(Generic[Build]):
         Facts may add what the parameters cannot say: the digest of the files that they name.
         """
         entry = self[choice["kind"]]
-        params = {n: r.key(choice[n], roots) if (r := entry.nested.get(n)) else choice[n] for n in entry.keywords}
+        keys = {name: registry.key(choice[name], roots) for name, registry in entry.nested.items()}
+        params = {name: keys.get(name, choice[name]) for name in entry.keywords}
         content = entry.facts.content(roots, choice)
         return digest([self.kind, entry.name, entry.version, entry.origin.digest, params, content])
 
 
-def _plain(entry: Entry[Any], given: Choice) -> tuple[Choice, list[Flaw]]:
+def _validate_plain(entry: Entry[Any], parameters: Choice) -> tuple[Choice, list[Flaw]]:
     """The plain parameters, validated as strict JSON with defaults explicit, and what is wrong with them."""
     try:
-        model = entry.params.model_validate_json(json.dumps(_integers(given), default=str))
+        model = entry.params.model_validate_json(json.dumps(_integers(parameters), default=str))
     except ValidationError as error:
         return {}, flaws_of(error, entry.keywords, f"{entry.kind} '{entry.name}'")
     return json.loads(model.model_dump_json()), []
@@ -220,18 +221,18 @@ def _plain(entry: Entry[Any], given: Choice) -> tuple[Choice, list[Flaw]]:
 def flaws_of(error: ValidationError, known: Mapping[str, Any], owner: str) -> list[Flaw]:
     """A pydantic error as flaws: unknown keys get the nearest known word, the rest pydantic's own sentence."""
     flaws = []
-    for item in error.errors(include_url=False):
-        path = tuple(item["loc"])
-        if item["type"] == "extra_forbidden" and len(path) > 1:
+    for detail in error.errors(include_url=False):
+        path = tuple(detail["loc"])
+        if detail["type"] == "extra_forbidden" and len(path) > 1:
             flaws.append(Flaw(path, f"'{path[-2]}' has no key '{path[-1]}'", "remove it"))
-        elif item["type"] == "extra_forbidden":
+        elif detail["type"] == "extra_forbidden":
             flaws.append(Flaw(path, f"{owner} has no parameter '{path[-1]}'", nearest(str(path[-1]), known)))
-        elif item["type"] == "missing":
+        elif detail["type"] == "missing":
             flaws.append(Flaw(path[:-1], f"{owner} needs '{path[-1]}'", f"add '{path[-1]}: ...'"))
         else:
-            message = item["msg"].removeprefix("Value error, ")
-            said = message[0].lower() + message[1:]
-            flaws.append(Flaw(path, f"found {json.dumps(item['input'], default=str)}", said))
+            message = detail["msg"].removeprefix("Value error, ")
+            remedy = message[0].lower() + message[1:]
+            flaws.append(Flaw(path, f"found {json.dumps(detail['input'], default=str)}", remedy))
     return flaws
 
 
@@ -240,10 +241,10 @@ def _integers(value: Json) -> Json:
     if isinstance(value, float) and value.is_integer():
         return int(value)
     if isinstance(value, dict):
-        return {k: _integers(v) for k, v in value.items()}
-    return [_integers(v) for v in value] if isinstance(value, list) else value
+        return {key: _integers(inner) for key, inner in value.items()}
+    return [_integers(inner) for inner in value] if isinstance(value, list) else value
 
 
-def _a(kind: str) -> str:
+def _with_article(kind: str) -> str:
     """The kind with its article."""
     return f"{'an' if kind[0] in 'aeiou' else 'a'} {kind}"

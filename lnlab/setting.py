@@ -34,7 +34,7 @@ DEPTHS: Mapping[str, tuple[str, ...]] = {
     **{f"{stack}.sublayers": axes for stack, axes in _LAYERS.items()},
     "model.sublayers": tuple(dict.fromkeys(axis for axes in _LAYERS.values() for axis in axes)),
 }
-"""Each depth with the axes that it says in another way."""
+"""Each depth with the axes whose value it determines."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +55,8 @@ class Setting:
         value = _descend(self.parts, split(path))
         if value is not MISSING:
             return [value]
-        each = [_descend(self.parts, split(long)) for long in self.long_forms(path) if long != path]
-        present = [value for value in each if value is not MISSING]
+        stack_values = [_descend(self.parts, split(long)) for long in self.long_forms(path) if long != path]
+        present = [value for value in stack_values if value is not MISSING]
         return present if len(present) < 2 else list({canonical(value): value for value in present}.values())
 
     def at(self, path: str) -> Json:
@@ -83,7 +83,7 @@ class Setting:
 
     def _depth(self, path: str) -> int | None:
         owner = path.partition(".")[0]
-        stacks = [self.parts[s] for s in ((owner,) if owner in STACKS else STACKS) if s in self.parts]
+        stacks = [self.parts[stack] for stack in ((owner,) if owner in STACKS else STACKS) if stack in self.parts]
         return sum(map(_branches, stacks)) or None
 
 
@@ -111,14 +111,14 @@ def inside(value: Json) -> Mapping[str, Json]:
     """What each next word of a path leads to: in a list of choices, a kind to the only choice of that kind."""
     if isinstance(value, Mapping):
         return value
-    each = [choice for choice in value if isinstance(choice, Mapping)] if isinstance(value, list | tuple) else []
-    return {choice["kind"]: choice for choice in each if len(members(value, choice["kind"])) == 1}
+    choices = [choice for choice in value if isinstance(choice, Mapping)] if isinstance(value, list | tuple) else []
+    return {choice["kind"]: choice for choice in choices if len(members(value, choice["kind"])) == 1}
 
 
 def members(value: Json, kind: str) -> list[int]:
     """The places of the choices of that kind in a list; none in what is no list of choices."""
-    each = value if isinstance(value, list | tuple) else ()
-    return [i for i, choice in enumerate(each) if isinstance(choice, Mapping) and choice.get("kind") == kind]
+    choices = value if isinstance(value, list | tuple) else ()
+    return [i for i, choice in enumerate(choices) if isinstance(choice, Mapping) and choice.get("kind") == kind]
 
 
 def _descend(value: Json, words: tuple[str, ...]) -> Json:

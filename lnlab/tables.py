@@ -145,11 +145,11 @@ def frame(table: str, rows: Iterable[Row]) -> pl.DataFrame:
         ValueError: a row has a column that the table lacks.
     """
     names = TABLES[table].keys()
-    listed = list(rows)
-    for row in listed:
+    all_rows = list(rows)
+    for row in all_rows:
         if unknown := row.keys() - names:
             raise ValueError(f"table '{table}' has no column {sorted(unknown)}")
-    columns = {name: [row.get(name) for row in listed] for name in names}
+    columns = {name: [row.get(name) for row in all_rows] for name in names}
     return pl.DataFrame(columns, schema=schema(table))
 
 

@@ -25,21 +25,21 @@ def read_user_file(path: Path, what: str, largest: int = LARGEST) -> bytes:
         LabError: no such file, a folder, a pipe or device, too large, or not readable.
     """
     try:
-        facts = path.stat()
-        if stat.S_ISDIR(facts.st_mode):
+        status = path.stat()
+        if stat.S_ISDIR(status.st_mode):
             raise LabError(Problem(str(path), "is a folder", f"name the {what} in it"))
-        if not stat.S_ISREG(facts.st_mode):
+        if not stat.S_ISREG(status.st_mode):
             raise LabError(Problem(str(path), "is not a regular file", f"name a {what}"))
-        if facts.st_size > largest:
-            size = f"has {facts.st_size:,} bytes; a {what} has at most {largest:,}"
+        if status.st_size > largest:
+            size = f"has {status.st_size:,} bytes; a {what} has at most {largest:,}"
             raise LabError(Problem(str(path), size, "make it smaller, or name another file"))
         with path.open("rb") as file:
-            return file.read(facts.st_size)
+            return file.read(status.st_size)
     except FileNotFoundError as error:
-        raise LabError(Problem(str(path), "there is no such file", _beside(path))) from error
+        raise LabError(Problem(str(path), "there is no such file", _nearest_file(path))) from error
     except (OSError, ValueError) as error:
-        why = getattr(error, "strerror", None) or str(error)
-        raise LabError(Problem(str(path), f"cannot be read ({why.lower()})")) from error
+        cause = getattr(error, "strerror", None) or str(error)
+        raise LabError(Problem(str(path), f"cannot be read ({cause.lower()})")) from error
 
 
 def user_path(text: str) -> Path:
@@ -54,8 +54,8 @@ def user_path(text: str) -> Path:
     return path
 
 
-def _beside(path: Path) -> str:
+def _nearest_file(path: Path) -> str:
     """The nearest name in the same folder, of files with such an ending; of specs where there is none."""
     pattern = f"*{path.suffix}" if path.suffix and path.suffix not in (".yaml", ".yml") else "*.y*ml"
-    names = [each.name for each in path.parent.glob(pattern)]
+    names = [file.name for file in path.parent.glob(pattern)]
     return nearest(path.name, names) if names else ""

@@ -34,26 +34,26 @@ REPLACEABLE = ("seeds", "methods", "sweep", "select", "probes", "report")
 """Top-level keys that a profile or ``-s`` may replace whole, though they determine no setting."""
 
 Sentence = Annotated[str, Field(min_length=1)]
-_Word = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_]*$", max_length=60)]
+_Identifier = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_]*$", max_length=60)]
 One = Annotated[int, Field(ge=1, le=1)]  # a Literal[1] would take true
-_Axis = Annotated[tuple[Any, ...], Field(min_length=1)]
+_AxisValues = Annotated[tuple[Any, ...], Field(min_length=1)]
 Overlay = Mapping[str, Any]
 NAME = r"^[^\s<>~=]([^\r\n<>~=]{0,38}[^\s<>~=])?$"
 
 
-def _listed(given: Json) -> Json:
+def _as_tuple(value: Json) -> Json:
     """One mapping as a list of one."""
-    return (given,) if isinstance(given, dict) else tuple(given) if isinstance(given, list) else given
+    return (value,) if isinstance(value, dict) else tuple(value) if isinstance(value, list) else value
 
 
-def _name(given: str) -> str:
+def _method_name(name: str) -> str:
     """A method's name: one that a chart has room for, and without the signs of an order."""
-    if re.fullmatch(NAME, given) is None:
+    if re.fullmatch(NAME, name) is None:
         raise PydanticCustomError("name", "a name has one line, at most 40 characters, and none of < > ~ =")
-    return given
+    return name
 
 
-_Name = Annotated[str, AfterValidator(_name)]
+_MethodName = Annotated[str, AfterValidator(_method_name)]
 
 
 class Source(BaseModel):
@@ -105,11 +105,11 @@ class ClaimText(BaseModel):
     """One falsifiable sentence: the fields every claim has; the rest are the parameters of its kind."""
 
     model_config = _OPEN
-    id: _Word
+    id: _Identifier
     says: Sentence
     kind: str
     primary: bool = False
-    requires: Annotated[tuple[dict[str, Any], ...], BeforeValidator(_listed)] = ()
+    requires: Annotated[tuple[dict[str, Any], ...], BeforeValidator(_as_tuple)] = ()
     source: str | None = None
     published: Any = None
     badge: Literal["paper", "regression"] = "paper"
@@ -140,12 +140,12 @@ class Experiment(BaseModel):
     interventions: Any = None
     seeds: Seeds = (1,)
     select: SelectText | None = None
-    methods: Mapping[_Name, Overlay] = {}
-    sweep: Annotated[tuple[Mapping[str, _Axis], ...], Field(min_length=1)] | None = None
+    methods: Mapping[_MethodName, Overlay] = {}
+    sweep: Annotated[tuple[Mapping[str, _AxisValues], ...], Field(min_length=1)] | None = None
     probes: tuple[ProbeText, ...] = ()
     report: tuple[SectionText, ...] = ()
     claims: tuple[ClaimText, ...] = ()
-    profiles: Mapping[_Word, Overlay] = {}
+    profiles: Mapping[_Identifier, Overlay] = {}
 
 
 def own(text: BaseModel) -> Choice:

@@ -11,7 +11,7 @@ from lnlab.specfile.nodes import Fault, Faulty, Mark, mark_at, read_nodes
 from lnlab.specfile.walk import Marks, Walk
 from lnlab.userfiles import LARGEST_SPEC, read_user_file
 
-_CONFLICT = re.compile(r"^(<{7}|>{7}|\|{7})( |$)", re.MULTILINE)
+_CONFLICT_MARKER = re.compile(r"^(<{7}|>{7}|\|{7})( |$)", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -37,8 +37,8 @@ class Document:
 
     def mark(self, path: Where, *, key: bool = False) -> Mark:
         """The mark behind ``where``: of what stands at ``path``, or else of what it would stand in."""
-        found = next(path[:n] for n in range(len(path), -1, -1) if path[:n] in self.marks)
-        return self.marks[found][not key]
+        ancestor = next(path[:n] for n in range(len(path), -1, -1) if path[:n] in self.marks)
+        return self.marks[ancestor][not key]
 
 
 def load(path: Path) -> Document:
@@ -52,7 +52,7 @@ def load(path: Path) -> Document:
 
 
 def parse(text: str, path: Path) -> Document:
-    """The document in ``text``, said to stand in ``path``.
+    """The document in ``text``, the content of ``path``.
 
     Raises:
         SpecError: as ``load``.
@@ -66,7 +66,7 @@ def parse(text: str, path: Path) -> Document:
 def survey(text: str, path: Path) -> tuple[Document, list[Problem]]:
     """What can be made of ``text``, and all that a spec may not hold: a faulty value is null, a first key stays.
 
-    So the rest can be looked at too, and every problem is told at once.
+    So the rest can be checked too, and every problem is reported at once.
 
     Raises:
         SpecError: nothing can be made of it: a syntax error, or no mapping.
@@ -83,17 +83,17 @@ def survey(text: str, path: Path) -> tuple[Document, list[Problem]]:
 
 def read_data(text: str) -> tuple[Json, Marks, list[Fault]]:
     """The data in ``text``, the marks of everything in it, and all that is wrong with it."""
-    walk = Walk()
+    converter = Walk()
     try:
-        if conflict := _CONFLICT.search(text):
+        if conflict := _CONFLICT_MARKER.search(text):
             raise Faulty(
                 Fault(mark_at(text, conflict.start()), "a merge conflict marker", "resolve the conflict first")
             )
         root, tags = read_nodes(text)
-        data = walk.data(root) if root else None
+        data = converter.data(root) if root else None
     except Faulty as error:
-        return None, walk.marks, list(error.faults)
-    return data, walk.marks, [*tags, *walk.faults]
+        return None, converter.marks, list(error.faults)
+    return data, converter.marks, [*tags, *converter.faults]
 
 
 def content(path: Path) -> str:
@@ -115,6 +115,6 @@ def _text(path: Path, content: bytes) -> str:
     try:
         return content.decode("utf-8-sig").replace("\r\n", "\n")
     except UnicodeDecodeError as error:
-        before = content[: error.start]
-        line, column = before.count(b"\n") + 1, error.start - (before.rfind(b"\n") + 1) + 1
+        preceding = content[: error.start]
+        line, column = preceding.count(b"\n") + 1, error.start - (preceding.rfind(b"\n") + 1) + 1
         raise SpecError(Problem(f"{path}:{line}:{column}", "is not UTF-8", "save it as UTF-8")) from error

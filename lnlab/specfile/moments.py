@@ -33,24 +33,24 @@ _SCHEMA: Json = {
 }
 
 
-def _count(given: Json, least: int) -> bool:
-    return isinstance(given, int) and not isinstance(given, bool) and least <= given < 2**53
+def _is_count(value: Json, minimum: int) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and minimum <= value < 2**53
 
 
-def parse_at(given: Json) -> Json:
-    """``given`` unchanged where it is one of the forms.
+def parse_at(at: Json) -> Json:
+    """``at`` unchanged where it is one of the forms.
 
     Raises:
         PydanticCustomError: it is none of them.
     """
-    if given in ("init", "end"):
-        return given
-    if isinstance(given, list | tuple) and given and all(_count(step, 0) for step in given):
-        return list(given)
-    if isinstance(given, dict) and len(given) == 1:
-        ((rule, number),) = given.items()
-        if rule in _RULES and _count(number, 1):
-            return given
+    if at in ("init", "end"):
+        return at
+    if isinstance(at, list | tuple) and at and all(_is_count(step, 0) for step in at):
+        return list(at)
+    if isinstance(at, dict) and len(at) == 1:
+        ((rule, number),) = at.items()
+        if rule in _RULES and _is_count(number, 1):
+            return at
     raise PydanticCustomError("at", "{sentence}", {"sentence": _EXPECTED})
 
 

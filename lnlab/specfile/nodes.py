@@ -21,7 +21,7 @@ from ruamel.yaml.events import (
 )
 
 MOST_NODES, MOST_ALIASES, DEEPEST = 20_000, 100, 32
-_DEEP = re.compile(rf"(?:[\[{{][ \n]*){{{DEEPEST + 1}}}")  # the scanner is slow inside them, before any event
+_TOO_DEEP = re.compile(rf"(?:[\[{{][ \n]*){{{DEEPEST + 1}}}")  # the scanner is slow inside them, before any event
 
 
 @dataclass(frozen=True, order=True, slots=True)
@@ -83,16 +83,16 @@ def read_nodes(text: str) -> tuple[Node | None, list[Fault]]:
     Raises:
         Faulty: a syntax error, a directive, a second document, an unknown alias, or a limit is passed.
     """
-    if deep := _DEEP.search(text):
-        raise Faulty(_too_deep(mark_at(text, deep.start())))
-    reader = _Reader(text)
+    if match := _TOO_DEEP.search(text):
+        raise Faulty(_too_deep(mark_at(text, match.start())))
+    builder = _NodeBuilder(text)
     try:
-        root = reader.read()
+        root = builder.read()
     except MarkedYAMLError as error:
         raise Faulty(_syntax(error)) from error
     except (YAMLError, ValueError, OverflowError, IndexError) as error:
-        raise Faulty(Fault(reader.last, f"cannot be read as YAML: {str(error).splitlines()[0]}")) from error
-    return root, reader.tags
+        raise Faulty(Fault(builder.last, f"cannot be read as YAML: {str(error).splitlines()[0]}")) from error
+    return root, builder.tags
 
 
 def mark_at(text: str, index: int) -> Mark:
@@ -104,20 +104,20 @@ def _too_deep(mark: Mark) -> Fault:
     return Fault(mark, f"nested deeper than {DEEPEST} levels", "a spec is flatter than that")
 
 
-def _mark(of: Any) -> Mark:
-    return Mark(of.line + 1, of.column + 1)
+def _mark(position: Any) -> Mark:
+    return Mark(position.line + 1, position.column + 1)
 
 
 def _syntax(error: MarkedYAMLError) -> Fault:
     """A syntax error in one line; a tab has its own remedy."""
     mark = error.problem_mark or error.context_mark
     what = ", ".join(part for part in (error.context, error.problem) if part)
-    tabbed = "'\\t'" in what
-    remedy = "indent with spaces; YAML allows no tabs there" if tabbed else "mend the YAML; nothing after it was read"
+    has_tab = "'\\t'" in what
+    remedy = "indent with spaces; YAML allows no tabs there" if has_tab else "mend the YAML; nothing after it was read"
     return Fault(_mark(mark) if mark else Mark(1, 1), f"not YAML: {what}", remedy)
 
 
-class _Reader:
+class _NodeBuilder:
     """Builds nodes from events. The counts are of what is written; an alias is one node here."""
 
     def __init__(self, text: str) -> None:
@@ -151,15 +151,15 @@ class _Reader:
             return self.alias(event)
         if event.tag is not None:
             self.tags.append(Fault(mark, f"the tag {event.tag} is not read", "remove it; a spec holds plain data"))
-        made: Node
+        node: Node
         if isinstance(event, ScalarEvent):
-            made = Scalar(mark, event.value, event.style is None)
-            self.anchor(event, made)
-            return made
+            node = Scalar(mark, event.value, event.style is None)
+            self.anchor(event, node)
+            return node
         self.anchor(event, None)
-        made = self.sequence(mark, depth) if isinstance(event, SequenceStartEvent) else self.mapping(mark, depth)
-        self.anchor(event, made)
-        return made
+        node = self.sequence(mark, depth) if isinstance(event, SequenceStartEvent) else self.mapping(mark, depth)
+        self.anchor(event, node)
+        return node
 
     def count(self, event: NodeEvent, depth: int) -> None:
         self.nodes += 1
@@ -171,26 +171,27 @@ class _Reader:
         if self.aliases > MOST_ALIASES:
             raise Faulty(Fault(self.last, f"more than {MOST_ALIASES} aliases", "write some of them out"))
 
-    def anchor(self, event: Any, made: Node | None) -> None:
+    def anchor(self, event: Any, node: Node | None) -> None:
         if event.anchor is not None:
-            self.anchors[event.anchor] = made
+            self.anchors[event.anchor] = node
 
     def alias(self, event: AliasEvent) -> Node:
-        if (found := self.anchors.get(event.anchor)) is None:
-            inside = event.anchor in self.anchors
-            what = f"the alias *{event.anchor} stands inside what it names" if inside else f"no anchor &{event.anchor}"
+        if (target := self.anchors.get(event.anchor)) is None:
+            what = f"no anchor &{event.anchor}"
+            if event.anchor in self.anchors:  # its node is not complete yet
+                what = f"the alias *{event.anchor} stands inside what it names"
             raise Faulty(Fault(self.last, what, "an alias repeats something written above it"))
-        return found
+        return target
 
     def sequence(self, mark: Mark, depth: int) -> Sequence:
-        made = Sequence(mark)
+        sequence = Sequence(mark)
         while not isinstance(event := next(self.events), SequenceEndEvent):
-            made.items.append(self.node(event, depth + 1))
-        return made
+            sequence.items.append(self.node(event, depth + 1))
+        return sequence
 
     def mapping(self, mark: Mark, depth: int) -> Mapping:
-        made = Mapping(mark)
+        mapping = Mapping(mark)
         while not isinstance(event := next(self.events), MappingEndEvent):
             key = self.node(event, depth + 1)
-            made.pairs.append((key, self.node(next(self.events), depth + 1)))
-        return made
+            mapping.pairs.append((key, self.node(next(self.events), depth + 1)))
+        return mapping

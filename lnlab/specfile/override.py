@@ -7,7 +7,7 @@ from lnlab.keys import Json
 from lnlab.specfile.load import read_data
 from lnlab.userfiles import LARGEST_SPEC
 
-_LONGEST = 60
+_MAX_SHOWN = 60
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ def parse_override(argument: str) -> Override:
     Raises:
         SpecError: no ``=``, no path, or a value that a spec may not hold; problems name the argument.
     """
-    where = f"-s {argument if len(argument) <= _LONGEST else argument[:_LONGEST] + '...'}"
+    where = f"-s {argument if len(argument) <= _MAX_SHOWN else argument[:_MAX_SHOWN] + '...'}"
     path, equals, text = argument.partition("=")
     path = path.strip()
     if not equals or not all(path.split(".")):

@@ -39,15 +39,15 @@ def parsed(reference: Json) -> tuple[Among, ...]:
     """
     if reference == BEST:
         return (Among({}),)
-    given = list(reference) if isinstance(reference, list | tuple) else [reference]
-    if not given or not all(isinstance(each, Mapping) and each for each in given):
+    mappings = list(reference) if isinstance(reference, list | tuple) else [reference]
+    if not mappings or not all(isinstance(mapping, Mapping) and mapping for mapping in mappings):
         raise ValueError("a reference is 'best', a mapping of conditions, or a list of such mappings")
-    return tuple(map(_among, given))
+    return tuple(map(_parse_group, mappings))
 
 
-def _among(given: Mapping[str, Json]) -> Among:
-    same = given.get(SAME, ())
+def _parse_group(mapping: Mapping[str, Json]) -> Among:
+    same = mapping.get(SAME, ())
     paths = (same,) if isinstance(same, str) else tuple(same) if isinstance(same, list | tuple) else (None,)
     if not all(isinstance(path, str) for path in paths):
         raise ValueError(f"'{SAME}' is a path, or a list of paths")
-    return Among({path: value for path, value in given.items() if path != SAME}, paths)
+    return Among({path: value for path, value in mapping.items() if path != SAME}, paths)

@@ -10,8 +10,8 @@ _INTEGERS = ((re.compile(r"[-+]?[0-9]+"), 10), (re.compile(r"0o[0-7]+"), 8), (re
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
 _NOT_FINITE = re.compile(r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)")
 _DATE = re.compile(r"\d{4}-\d{1,2}-\d{1,2}([Tt\s].*)?")
-_BOOLEANS_OF_OLD = {"yes": "true", "on": "true", "y": "true", "no": "false", "off": "false", "n": "false"}
-_LONGEST = 400
+_YAML_1_1_BOOLEANS = {"yes": "true", "on": "true", "y": "true", "no": "false", "off": "false", "n": "false"}
+_MAX_DIGITS = 400
 
 
 class NotPlainData(ValueError):
@@ -39,7 +39,7 @@ def resolve_plain(text: str) -> Json:
 
 
 def _integer(text: str, base: int) -> int:
-    value = int(text, base) if len(text) < _LONGEST else 2**63
+    value = int(text, base) if len(text) < _MAX_DIGITS else 2**63
     if not -(2**63) <= value < 2**63:
         raise NotPlainData("an integer beyond 64 bits", "write it as 1e30, or in quotes")
     return value
@@ -52,14 +52,14 @@ def _float(text: str) -> float:
     return value
 
 
-def hint(found: Json) -> str:
+def hint(value: Json) -> str:
     """What may have been meant by text that YAML 1.2 does not take for a number or a truth value; else empty."""
-    if not isinstance(found, str):
+    if not isinstance(value, str):
         return ""
-    if meant := _BOOLEANS_OF_OLD.get(found.lower()):
-        return f"'{found}' is text in YAML 1.2; if a truth value was meant, write {meant}"
-    if _FLOAT.fullmatch(found):
-        return f"'{found}' is text; if a number was meant, remove the quotes"
-    if _FLOAT.fullmatch(bare := found.replace("_", "").replace(",", "")):
-        return f"'{found}' is text; if a number was meant, write {bare}"
+    if boolean := _YAML_1_1_BOOLEANS.get(value.lower()):
+        return f"'{value}' is text in YAML 1.2; if a truth value was meant, write {boolean}"
+    if _FLOAT.fullmatch(value):
+        return f"'{value}' is text; if a number was meant, remove the quotes"
+    if _FLOAT.fullmatch(digits := value.replace("_", "").replace(",", "")):
+        return f"'{value}' is text; if a number was meant, write {digits}"
     return ""

@@ -23,49 +23,49 @@ _SCHEMA: Json = {
 }
 
 
-def _refused(sentence: str) -> PydanticCustomError:
+def _seed_error(sentence: str) -> PydanticCustomError:
     return PydanticCustomError("seeds", "{sentence}", {"sentence": sentence})
 
 
-def _whole(given: Json) -> int | None:
-    """``given`` as a seed, or None where it is not a whole number from 0 on."""
-    if isinstance(given, bool) or not isinstance(given, int | float) or not float(given).is_integer():
+def _whole_number(value: Json) -> int | None:
+    """``value`` as an integer, or None where it is not a whole number from 0 on."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not float(value).is_integer():
         return None
-    return int(given) if 0 <= given < 2**53 else None
+    return int(value) if 0 <= value < 2**53 else None
 
 
-def _range(given: Json) -> range:
+def _seed_range(value: Json) -> range:
     """The seeds of one item of a list, or of a bare range."""
-    if (seed := _whole(given)) is not None:
+    if (seed := _whole_number(value)) is not None:
         return range(seed, seed + 1)
-    found = _RANGE.fullmatch(given.strip()) if isinstance(given, str) else None
-    if not found:
-        raise _refused(_EXPECTED)
-    first, last = int(found[1]), int(found[2])
+    match = _RANGE.fullmatch(value.strip()) if isinstance(value, str) else None
+    if not match:
+        raise _seed_error(_EXPECTED)
+    first, last = int(match[1]), int(match[2])
     if first > last:
-        raise _refused(f"the range {first}-{last} is empty; write {last}-{first}")
+        raise _seed_error(f"the range {first}-{last} is empty; write {last}-{first}")
     if last - first >= MOST:
-        raise _refused(f"at most {MOST:,} seeds")
+        raise _seed_error(f"at most {MOST:,} seeds")
     return range(first, last + 1)
 
 
-def parse_seeds(given: Json) -> tuple[int, ...]:
-    """Every seed in the order given.
+def parse_seeds(value: Json) -> tuple[int, ...]:
+    """Every seed, in the order of the spec.
 
     Raises:
-        PydanticCustomError: none of the three forms, an empty range, or a seed given twice.
+        PydanticCustomError: none of the three forms, an empty range, or a seed that occurs twice.
     """
-    if isinstance(given, list | tuple):
-        ranges = [_range(item) for item in given]
-    elif (count := _whole(given)) is not None:
+    if isinstance(value, list | tuple):
+        ranges = [_seed_range(item) for item in value]
+    elif (count := _whole_number(value)) is not None:
         ranges = [range(1, count + 1)]
     else:
-        ranges = [_range(given)]
+        ranges = [_seed_range(value)]
     if not 0 < sum(map(len, ranges)) <= MOST:
-        raise _refused(f"at least one seed is needed, and at most {MOST:,}")
-    seeds = tuple(seed for each in ranges for seed in each)
+        raise _seed_error(f"at least one seed is needed, and at most {MOST:,}")
+    seeds = tuple(seed for interval in ranges for seed in interval)
     if len(set(seeds)) < len(seeds):
-        raise _refused(f"seed {Counter(seeds).most_common(1)[0][0]} is given twice")
+        raise _seed_error(f"seed {Counter(seeds).most_common(1)[0][0]} is given twice")
     return seeds
 
 

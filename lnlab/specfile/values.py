@@ -1,4 +1,4 @@
-"""Values of a resolved setting: when one is what a selection wants, and how a reader sees it."""
+"""Values of a resolved setting: whether one meets the condition of a selection, and how it is printed."""
 
 import json
 from collections.abc import Mapping
@@ -10,36 +10,37 @@ NONE = "none"
 """The empty list of choices, as a spec writes it."""
 
 
-def matches(value: Json, wanted: Json) -> bool:
-    """Whether a value is what was asked for: one of a list, a choice of that kind, or the same scalar.
+def matches(value: Json, condition: Json) -> bool:
+    """Whether a value meets the condition of a selection: one of a list, a choice of that kind, or the same scalar.
 
-    A mapping asks for its own keys only; of a list of choices, a word asks for one of that kind, and ``none`` for an
-    empty one; ``true`` is not 1.
+    A mapping restricts its own keys only; a list of choices meets a word if it has one of that kind, and ``none`` if it
+    is empty; ``true`` is not 1.
     """
-    if isinstance(wanted, list | tuple):
-        return (isinstance(value, list | tuple) and list(value) == list(wanted)) or any(
-            matches(value, each) for each in wanted
+    if isinstance(condition, list | tuple):
+        return (isinstance(value, list | tuple) and list(value) == list(condition)) or any(
+            matches(value, alternative) for alternative in condition
         )
-    if isinstance(value, Mapping) and isinstance(wanted, Mapping):
-        return all(key in value and matches(value[key], each) for key, each in wanted.items())
+    if isinstance(value, Mapping) and isinstance(condition, Mapping):
+        return all(key in value and matches(value[key], inner) for key, inner in condition.items())
     if isinstance(value, Mapping):
-        return "kind" in value and matches(value["kind"], wanted)
-    if isinstance(value, list | tuple) and isinstance(wanted, str):
-        return wanted == NONE if not value else bool(members(value, wanted))
-    if isinstance(value, bool) or isinstance(wanted, bool):
-        return value is wanted
-    return bool(value == wanted)
+        return "kind" in value and matches(value["kind"], condition)
+    if isinstance(value, list | tuple) and isinstance(condition, str):
+        return condition == NONE if not value else bool(members(value, condition))
+    if isinstance(value, bool) or isinstance(condition, bool):
+        return value is condition
+    return bool(value == condition)
 
 
 def is_choices(value: Json) -> bool:
     """Whether it is a list of choices, the empty one included."""
-    return isinstance(value, list | tuple) and all(isinstance(each, Mapping) and "kind" in each for each in value)
+    return isinstance(value, list | tuple) and all(isinstance(choice, Mapping) and "kind" in choice for choice in value)
 
 
 def place(where: Mapping[str, Json]) -> str:
     """Sites as a reader says them: ``decoder last feed_forward sum``; several words of one key with a stroke."""
-    given = [each if isinstance(each, list | tuple) else [each] for each in where.values() if each is not None]
-    return " ".join("/".join(map(str, words)) for words in given) or "everywhere"
+    present = [words for words in where.values() if words is not None]
+    word_lists = [words if isinstance(words, list | tuple) else [words] for words in present]
+    return " ".join("/".join(map(str, words)) for words in word_lists) or "everywhere"
 
 
 def label(value: Json) -> str:
@@ -47,12 +48,12 @@ def label(value: Json) -> str:
     if isinstance(value, str):
         return value
     if isinstance(value, Mapping) and "kind" in value:
-        params = ", ".join(_param(name, inner) for name, inner in value.items() if name != "kind")
-        return f"{value['kind']} ({params})" if params else str(value["kind"])
+        parameters = ", ".join(_parameter_label(name, inner) for name, inner in value.items() if name != "kind")
+        return f"{value['kind']} ({parameters})" if parameters else str(value["kind"])
     if is_choices(value):
         return " and ".join(map(label, value)) or NONE
     return json.dumps(value, ensure_ascii=False)
 
 
-def _param(name: str, value: Json) -> str:
+def _parameter_label(name: str, value: Json) -> str:
     return place(value) if isinstance(value, Mapping) and "kind" not in value else f"{name} {label(value)}"

@@ -34,7 +34,7 @@ class Walk:
         return self._mapping(node, path)
 
     def _scalar(self, node: Scalar) -> Json:
-        if any("\ud800" <= letter <= "\udfff" for letter in node.text):
+        if any("\ud800" <= character <= "\udfff" for character in node.text):
             self.faults.append(Fault(node.mark, "half a character (a lone surrogate)", "write the character itself"))
             return ""
         if not node.plain:
@@ -46,31 +46,31 @@ class Walk:
             return None
 
     def _mapping(self, node: Mapping, path: Where) -> Json:
-        made: dict[str, Json] = {}
-        first: dict[str, Mark] = {}
+        values: dict[str, Json] = {}
+        first_marks: dict[str, Mark] = {}
         for key, value in node.pairs:
             word = self._word(key)
             if word is None:
                 continue
-            if word in made:
-                line = first[word].line
+            if word in values:
+                line = first_marks[word].line
                 what = f"'{word}' is given twice; first in line {line}"
                 self.faults.append(Fault(key.mark, what, "keep one of them"))
                 continue
-            first[word] = key.mark
-            made[word] = self.data(value, (*path, word), key.mark)
-        return made
+            first_marks[word] = key.mark
+            values[word] = self.data(value, (*path, word), key.mark)
+        return values
 
     def _word(self, key: Node) -> str | None:
         """The key as a word, or None with a fault."""
         if isinstance(key, Scalar) and key.plain and key.text == "<<":
             self.faults.append(Fault(key.mark, "merge keys are not read", "write out what was to be merged"))
             return None
-        known = len(self.faults)
-        found = self._scalar(key) if isinstance(key, Scalar) else None
-        if isinstance(found, str) and found:
-            return found
-        if len(self.faults) == known:
+        fault_count = len(self.faults)
+        word = self._scalar(key) if isinstance(key, Scalar) else None
+        if isinstance(word, str) and word:
+            return word
+        if len(self.faults) == fault_count:
             written = f" {key.text}" if isinstance(key, Scalar) and key.text else ""
             self.faults.append(
                 Fault(key.mark, f"the key{written} is not a word", "write a word, or put quotes around it")
