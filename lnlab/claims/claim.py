@@ -29,7 +29,7 @@ exponents, shares of seeds, and steps of a grid of learning rates."""
 
 @dataclass(frozen=True)
 class Finding:
-    """What a kind of claim found. Fields as in ``Verdict``."""
+    """The outcome of one kind of claim. Fields as in ``Verdict``."""
 
     verdict: Word
     statistic: str
@@ -67,7 +67,7 @@ class Verdict:
         seeds: each seed's number.
         reason: what decided, in words.
         scope: sizes, corpus, steps, seeds.
-        measure: what its numbers are; None: it was stored before verdicts said so.
+        measure: what its numbers are; None: it was stored before verdicts had a measure.
         quantity: of which quantity they are, or None.
     """
 
@@ -107,26 +107,26 @@ class ClaimFacts(Facts):
 
 claims: Registry[Callable[..., Finding]] = Registry("claim", ClaimFacts)
 """Builders ``(results: Results, *, of, over, ...) -> Finding``; ``judge`` adds the common fields."""
-_COMMON = ("id", "says", "primary", "requires", "source", "published", "badge", "calibration")
+_COMMON_FIELDS = ("id", "says", "primary", "requires", "source", "published", "badge", "calibration")
 """Fields of every claim; the others are parameters of its kind."""
 
 
 def judge_all(
-    given: Iterable[Claim], results: Results, located: Callable[[Problem], Problem] = lambda problem: problem
+    declared: Iterable[Claim], results: Results, locate: Callable[[Problem], Problem] = lambda problem: problem
 ) -> list[Verdict]:
     """The verdicts of claims, in order. A claim that no rows could answer is ill-posed; the others are judged.
 
     Args:
-        given: claims, as for ``judge``.
+        declared: claims, as for ``judge``.
         results: what the experiment measured.
-        located: puts the file, line and column in front of where a problem lies.
+        locate: puts the file, line and column in front of where a problem lies.
     """
     verdicts: list[Verdict] = []
-    for claim in given:
+    for claim in declared:
         try:
             verdicts.append(judge(claim, results))
         except LabError as error:
-            reason = "; ".join(str(located(problem)) for problem in error.problems)
+            reason = "; ".join(str(locate(problem)) for problem in error.problems)
             verdicts.append(verdict_of(claim, Finding("ill-posed", claim["kind"], reason), ""))
     return verdicts
 
@@ -136,28 +136,28 @@ def judge(claim: Claim, results: Results) -> Verdict:
 
     Args:
         claim: the common fields and the parameters of its kind, resolved or not.
-        results: what the experiment found.
+        results: what the experiment measured.
 
     Raises:
         LabError: no rows could answer it, or its calibration seeds are among the judged ones.
     """
-    return _judged_at(f"claims.{claim['id']}", claim, results)
+    return _verdict_at(f"claims.{claim['id']}", claim, results)
 
 
-def _judged_at(where: str, claim: Claim, results: Results) -> Verdict:
+def _verdict_at(where: str, claim: Claim, results: Results) -> Verdict:
     """The verdict of a claim, or of what one requires, which stands there."""
     try:
         claim = comparing(claim)
-        finding, about = _judged(claim, results)
+        finding, scope_text = _finding_and_scope(claim, results)
         _refuse_calibrated(claim, finding)
-        return verdict_of(claim, finding, about)
+        return verdict_of(claim, finding, scope_text)
     except LabError as error:
         raise LabError(
             *(Problem(f"{where}.{p.where}".rstrip("."), p.what, p.remedy) for p in error.problems)
         ) from error
 
 
-def verdict_of(claim: Claim, finding: Finding, about: str) -> Verdict:
+def verdict_of(claim: Claim, finding: Finding, scope_text: str) -> Verdict:
     """A finding about a claim with the scope in words, as a verdict."""
     quantity = (claim.get("of") or {}).get("quantity")
     return Verdict(
@@ -166,16 +166,16 @@ def verdict_of(claim: Claim, finding: Finding, about: str) -> Verdict:
         says=claim.get("says", ""),
         primary=claim.get("primary", False),
         badge=claim.get("badge", "paper"),
-        scope=about,
+        scope=scope_text,
         quantity=quantity if isinstance(quantity, str) else None,
         **{f.name: getattr(finding, f.name) for f in fields(finding)},
     )
 
 
-def _judged(claim: Claim, results: Results) -> tuple[Finding, str]:
+def _finding_and_scope(claim: Claim, results: Results) -> tuple[Finding, str]:
     """What a claim finds, its requirements first, and the scope in words."""
     try:
-        finding = _untestable(claim, results) or found(claim, results)
+        finding = _unmet_requirement(claim, results) or found(claim, results)
         return finding, scope_of(claim, results, finding.n)
     except NothingSelected as error:
         reason = "; ".join(map(str, error.problems))
@@ -189,7 +189,7 @@ def found(claim: Claim, results: Results) -> Finding:
         LabError: its parameters are wrong, or no rows could answer it.
     """
     try:
-        choice = claims.resolve({key: value for key, value in claim.items() if key not in _COMMON})
+        choice = claims.resolve({key: value for key, value in claim.items() if key not in _COMMON_FIELDS})
     except Flawed as error:
         raise LabError(*(Problem(".".join(map(str, f.path)), f.what, f.remedy) for f in error.flaws)) from error
     finding: Finding = claims.builder(choice)(results)
@@ -213,23 +213,23 @@ def scope_of(claim: Claim, results: Results, seeds: int) -> str:
     return scope(results, variants, steps, seeds)
 
 
-def _untestable(claim: Claim, results: Results) -> Finding | None:
+def _unmet_requirement(claim: Claim, results: Results) -> Finding | None:
     """What keeps a claim from being tested: a requirement that is contradicted, or not decided."""
     for number, required in enumerate(claim.get("requires") or (), 1):
-        verdict = _judged_at(f"requires.{number - 1}", {"id": claim["id"], **required}, results)
-        told = (
+        verdict = _verdict_at(f"requires.{number - 1}", {"id": claim["id"], **required}, results)
+        reason = (
             f"requirement {number} ({required.get('says') or required['kind']}) is {verdict.verdict}: {verdict.reason}"
         )
         if verdict.verdict in ("contradicted", "not testable here"):
-            return Finding("not testable here", verdict.statistic, told)
+            return Finding("not testable here", verdict.statistic, reason)
         if verdict.verdict == "undecided":
-            return Finding("undecided", verdict.statistic, told)
+            return Finding("undecided", verdict.statistic, reason)
     return None
 
 
 def _refuse_calibrated(claim: Claim, finding: Finding) -> None:
     """A margin set on pilot seeds is judged on others."""
     pilot = set((claim.get("calibration") or {}).get("seeds") or ())
-    if both := sorted(pilot & set(finding.seeds)):
-        what = f"seeds {', '.join(map(str, both))} set the margin and are judged by it"
+    if overlap := sorted(pilot & set(finding.seeds)):
+        what = f"seeds {', '.join(map(str, overlap))} set the margin and are judged by it"
         raise LabError(Problem("calibration.seeds", what, "judge other seeds: of: {seed: [...]}"))

@@ -19,11 +19,12 @@ def comparing(claim: Mapping[str, Any]) -> Mapping[str, Any]:
     of, to, over = claim.get("of") or {}, claim.get("to"), claim.get("over")
     if REFERENCE in of or fact(of, "reference") != "compared":
         return claim
-    sides: list[dict[str, Json]] = [about_settings(each) for each in ([of] if to is None else [of, {**of, **to}])]
+    selections = [of] if to is None else [of, {**of, **to}]
+    sides: list[dict[str, Json]] = [about_settings(selection) for selection in selections]
     if isinstance(over, str) and over not in COLUMNS:
         if "order" in claim:
             sides = [{**sides[0], over: parsed(claim["order"])[0]}]
         elif to is not None:
-            sides = [{**each, SAME: over} for each in sides]
-    named = [each for each in sides if each]
-    return {**claim, "of": {**of, REFERENCE: named}} if named else claim
+            sides = [{**side, SAME: over} for side in sides]
+    references = [side for side in sides if side]
+    return {**claim, "of": {**of, REFERENCE: references}} if references else claim

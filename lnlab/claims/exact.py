@@ -20,7 +20,7 @@ def every_sample(
     """The finding of an exact bound; each seed shows the sample furthest beyond (or nearest to) an edge.
 
     Args:
-        results: what an experiment found.
+        results: of an experiment.
         of: which samples; all of them count, none is averaged. Those of a run that a stop rule ended count at step 0.
         over: rows that have nothing in this column drop out.
         allowed: the bound.
@@ -30,28 +30,28 @@ def every_sample(
         NothingSelected: nothing is selected though everything has run.
     """
     runs = endings(results, of, over)
-    cut = runs.filter(pl.col("status") == STOPPED)["run"].implode()
-    rows = select(results, of, [over] if over else []).filter(pl.col("step").eq(0) | ~pl.col("run").is_in(cut))
+    stopped_runs = runs.filter(pl.col("status") == STOPPED)["run"].implode()
+    rows = select(results, of, [over] if over else []).filter(pl.col("step").eq(0) | ~pl.col("run").is_in(stopped_runs))
     rows = rows.drop_nulls([over, "value"] if over else ["value"])
     unfinished = runs.filter(pl.col("status").is_null() | (pl.col("status") != "finished"))
     if rows.is_empty() and unfinished.is_empty():
         raise NothingSelected(why_empty(results, of))
-    wide = Region(_moved(allowed.low, -tolerance), _moved(allowed.high, tolerance))
-    broken = sum(x not in wide for x in rows["value"])
-    waiting = unfinished["seed"].n_unique()
+    tolerated = Region(_shifted(allowed.low, -tolerance), _shifted(allowed.high, tolerance))
+    n_violations = sum(x not in tolerated for x in rows["value"])
+    n_unfinished = unfinished["seed"].n_unique()
     by_seed = rows.sort("seed").group_by("seed", maintain_order=True).agg("value").iter_rows()
     worst = {seed: max(values, key=lambda x: beyond(x, allowed)) for seed, values in by_seed}
-    verdict: Word = "contradicted" if broken else "undecided" if waiting else "supported"
-    reason = f"{broken} of {len(rows)} samples break the bound ({allowed}; tolerance {tolerance:g})"
+    verdict: Word = "contradicted" if n_violations else "undecided" if n_unfinished else "supported"
+    reason = f"{n_violations} of {len(rows)} samples break the bound ({allowed}; tolerance {tolerance:g})"
     return Finding(
         verdict,
         "worst sample",
-        reason + (f"; {waiting} seeds have not finished" if waiting else ""),
+        reason + (f"; {n_unfinished} seeds have not finished" if n_unfinished else ""),
         estimate=max(worst.values(), key=lambda x: beyond(x, allowed), default=None),
         region_low=allowed.low,
         region_high=allowed.high,
         n=len(worst),
-        inside=sum(x in wide for x in worst.values()),
+        inside=sum(x in tolerated for x in worst.values()),
         seeds=worst,
     )
 
@@ -62,5 +62,5 @@ def beyond(value: float, allowed: Region) -> float:
     return math.inf if math.isnan(gap) else gap
 
 
-def _moved(edge: float | None, by: float) -> float | None:
-    return None if edge is None else edge + by * (abs(edge) or 1.0)
+def _shifted(edge: float | None, relative: float) -> float | None:
+    return None if edge is None else edge + relative * (abs(edge) or 1.0)

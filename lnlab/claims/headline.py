@@ -42,10 +42,10 @@ class Headline:
 def headline(verdicts: Iterable[Verdict]) -> Headline:
     """The counts of a page's header and, after Holm over the primary claims, of a gallery."""
     primary = [v for v in verdicts if v.primary]
-    kept = holm([p_value(v) for v in primary], LEVEL)
+    rejected = holm([p_value(v) for v in primary], LEVEL)
     words = [v.verdict for v in primary]
-    after = [w if sure or w not in DECISIVE else "undecided" for w, sure in zip(words, kept, strict=True)]
-    return Headline(len(primary), LEVEL * len(primary), _counted(words), _counted(after))
+    after = [word if rejected[i] or word not in DECISIVE else "undecided" for i, word in enumerate(words)]
+    return Headline(len(primary), LEVEL * len(primary), _counts(words), _counts(after))
 
 
 def p_value(verdict: Verdict) -> float:
@@ -58,47 +58,47 @@ def p_value(verdict: Verdict) -> float:
         return 1.0
     if verdict.low is None:
         return 0.0  # an exact bound leaves nothing to chance
-    allowed, numbers = _tested(verdict), list(verdict.seeds.values())
+    allowed, numbers = _tested_region(verdict), list(verdict.seeds.values())
     if verdict.kind in OF_SHARES:
-        return 2 * _counted_against(verdict, allowed)
+        return 2 * _share_p(verdict, allowed)
     if numbers and math.isclose(verdict.estimate, fmean(numbers), rel_tol=1e-9, abs_tol=1e-12):
-        return 2 * _student(verdict.verdict, numbers, allowed.bottom, allowed.top)
-    if _geometric(verdict.estimate, numbers):
+        return 2 * _student_p(verdict.verdict, numbers, allowed.bottom, allowed.top)
+    if _is_geometric_mean(verdict.estimate, numbers):
         edges = (math.log(e) if e > 0 else -math.inf for e in (allowed.bottom, allowed.top))
-        return 2 * _student(verdict.verdict, [math.log(x) for x in numbers], *edges)
-    return 2 * _binomial(verdict.inside, verdict.n, allowed.bottom, more=verdict.verdict == "supported")
+        return 2 * _student_p(verdict.verdict, [math.log(x) for x in numbers], *edges)
+    return 2 * _binomial_p(verdict.inside, verdict.n, allowed.bottom, more=verdict.verdict == "supported")
 
 
-def _tested(verdict: Verdict) -> Region:
+def _tested_region(verdict: Verdict) -> Region:
     """The region whose edge decided: a fit is contradicted only below the inverse of the edge that supports it."""
     if verdict.kind == "fit" and verdict.verdict == "contradicted" and verdict.region_low:
         return Region(low=1 / verdict.region_low)
     return Region(verdict.region_low, verdict.region_high)
 
 
-def _geometric(estimate: float, numbers: Sequence[float]) -> bool:
+def _is_geometric_mean(estimate: float, numbers: Sequence[float]) -> bool:
     if not numbers or min(numbers) <= 0:
         return False
     return math.isclose(math.log(estimate), fmean(map(math.log, numbers)), rel_tol=1e-9, abs_tol=1e-12)
 
 
-def _student(word: Word, numbers: Sequence[float], low: float, high: float) -> float:
+def _student_p(word: Word, numbers: Sequence[float], low: float, high: float) -> float:
     """One-sided p of a mean so far inside the region, or beyond it."""
-    found = student(numbers)
-    inside = min(found.estimate - low, high - found.estimate)
-    return tail(inside if word == "supported" else -inside, found.sd, found.n)
+    interval = student(numbers)
+    inside = min(interval.estimate - low, high - interval.estimate)
+    return tail(inside if word == "supported" else -inside, interval.sd, interval.n)
 
 
-def _counted_against(verdict: Verdict, allowed: Region) -> float:
+def _share_p(verdict: Verdict, allowed: Region) -> float:
     """One-sided p of a share of seeds that is above the lower edge, or below the upper one; or not at all."""
     above, share = (True, allowed.bottom) if verdict.region_high is None else (False, allowed.top)
-    return _binomial(verdict.inside, verdict.n, share, more=above == (verdict.verdict == "supported"))
+    return _binomial_p(verdict.inside, verdict.n, share, more=above == (verdict.verdict == "supported"))
 
 
-def _binomial(k: int, n: int, share: float, *, more: bool) -> float:
+def _binomial_p(k: int, n: int, share: float, *, more: bool) -> float:
     """One-sided p of so many (or so few) seeds of all against a share."""
     return float(bdtr(n - k, n, 1 - share) if more else bdtr(k, n, share))
 
 
-def _counted(words: Sequence[Word]) -> dict[Word, int]:
+def _counts(words: Sequence[Word]) -> dict[Word, int]:
     return {word: words.count(word) for word in dict.fromkeys(words)}

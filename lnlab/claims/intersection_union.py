@@ -35,25 +35,27 @@ def together(members: Sequence[Member], n_min: int) -> Finding:
     else the one nearest to its edge.
     """
     if len(members) == 1:
-        return _judged(members[0], n_min)
+        return _member_finding(members[0], n_min)
     reasons = [reason + notes(m.sample) for m in members if (reason := obstacle(m.sample, n_min))]
     if reasons:
         return replace(measured(members[0].statistic, members[0].sample, members[0].allowed), reason=reasons[0])
-    found = [_judged(member, n_min) for member in members]
-    wrong = [wholly_wrong(m) for m in members]
-    if any(holm(wrong, ALPHA)):
-        shown = min(range(len(found)), key=wrong.__getitem__)
-        return replace(found[shown], verdict="contradicted", reason=_told(found, shown, sure=True))
-    short = [i for i, finding in enumerate(found) if finding.verdict != "supported"]
-    shown = short[0] if short else min(range(len(found)), key=wrong.__getitem__)
-    word: Word = "undecided" if short else "supported"
-    return replace(found[shown], verdict=word, reason=_told(found, shown, sure=False))
+    findings = [_member_finding(member, n_min) for member in members]
+    p_values = [wholly_wrong(m) for m in members]
+    if any(holm(p_values, ALPHA)):
+        deciding = min(range(len(findings)), key=p_values.__getitem__)
+        reason = _deciding_reason(findings, deciding, significant=True)
+        return replace(findings[deciding], verdict="contradicted", reason=reason)
+    unsupported = [i for i, finding in enumerate(findings) if finding.verdict != "supported"]
+    deciding = unsupported[0] if unsupported else min(range(len(findings)), key=p_values.__getitem__)
+    word: Word = "undecided" if unsupported else "supported"
+    reason = _deciding_reason(findings, deciding, significant=False)
+    return replace(findings[deciding], verdict=word, reason=reason)
 
 
-def _judged(member: Member, n_min: int) -> Finding:
+def _member_finding(member: Member, n_min: int) -> Finding:
     """The finding of one statement alone, with its remark."""
-    found = judged(member.statistic, member.sample, member.allowed, n_min)
-    return replace(found, reason=f"{found.reason}; {member.remark}") if member.remark else found
+    finding = judged(member.statistic, member.sample, member.allowed, n_min)
+    return replace(finding, reason=f"{finding.reason}; {member.remark}") if member.remark else finding
 
 
 def wholly_wrong(member: Member) -> float:
@@ -62,20 +64,21 @@ def wholly_wrong(member: Member) -> float:
     if counted(sample):
         k, n, unranked = ranks(sample, allowed)
         return at_most_half(k + unranked, n)
-    found = interval_of(sample)
-    mean, low, high = (_scaled(x, log=sample.log) for x in (found.estimate, allowed.bottom, allowed.top))
-    return tail(max(mean - high, low - mean), found.sd, found.n)
+    interval = interval_of(sample)
+    mean, low, high = (_on_scale(x, log=sample.log) for x in (interval.estimate, allowed.bottom, allowed.top))
+    return tail(max(mean - high, low - mean), interval.sd, interval.n)
 
 
-def _scaled(x: float, *, log: bool) -> float:
+def _on_scale(x: float, *, log: bool) -> float:
     if not log or x == math.inf:
         return x
     return math.log(x) if x > 0 else -math.inf
 
 
-def _told(found: Sequence[Finding], shown: int, *, sure: bool) -> str:
+def _deciding_reason(findings: Sequence[Finding], deciding: int, *, significant: bool) -> str:
     """The deciding member's reason, and how many of all hold."""
-    hold = sum(finding.verdict == "supported" for finding in found)
-    told = f"{found[shown].statistic}: {found[shown].reason}; {hold} of {len(found)} statements hold"
-    doubted = found[shown].verdict == "contradicted" and not sure
-    return f"{told}; this one is not wrong beyond doubt after Holm over {len(found)}" if doubted else told
+    n_supported = sum(member.verdict == "supported" for member in findings)
+    finding = findings[deciding]
+    reason = f"{finding.statistic}: {finding.reason}; {n_supported} of {len(findings)} statements hold"
+    uncertain = finding.verdict == "contradicted" and not significant
+    return f"{reason}; this one is not wrong beyond doubt after Holm over {len(findings)}" if uncertain else reason

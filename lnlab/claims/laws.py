@@ -22,19 +22,19 @@ STEPS, ENOUGH = 200, 1e-11
 
 @dataclass(frozen=True)
 class Law:
-    """A law by its word; ``exponent`` is the p of a power."""
+    """A law by its name; ``exponent`` is the p of a power."""
 
-    word: Word
+    name: Word
     exponent: float | None = None
 
     def __str__(self) -> str:
-        return self.word if self.exponent is None else f"{self.word} {self.exponent:g}"
+        return self.name if self.exponent is None else f"{self.name} {self.exponent:g}"
 
     def coordinate(self, x: np.ndarray) -> np.ndarray:
         """g(x), in which the law is a straight line of y, or of log y."""
         if self.exponent is not None:
             return cast(np.ndarray, x**self.exponent)
-        return np.log(x) if self.word == "logarithmic" else x
+        return np.log(x) if self.name == "logarithmic" else x
 
 
 def left_out_errors(law: Law, x: np.ndarray, matrix: np.ndarray) -> np.ndarray:
@@ -53,27 +53,27 @@ def left_out_errors(law: Law, x: np.ndarray, matrix: np.ndarray) -> np.ndarray:
     return cast(np.ndarray, np.clip(np.stack(guesses, -1) - z, -WORST, WORST))
 
 
-def predicted(law: Law, x: np.ndarray, z: np.ndarray, at: np.ndarray) -> np.ndarray:
-    """Log y of the law at ``at``, fitted to ``z`` at ``x``.
+def predicted(law: Law, x: np.ndarray, z: np.ndarray, new_x: np.ndarray) -> np.ndarray:
+    """Log y of the law at ``new_x``, fitted to ``z`` at ``x``.
 
     Args:
         law: its parameters are fitted by least squares in log y.
         x: (levels,), positive and rising; at least 3.
         z: (..., levels): log y.
-        at: (places,), positive.
+        new_x: (places,), positive.
 
     Returns:
         (..., places); hardly above minus infinity where the law is not positive.
     """
-    g, wanted = law.coordinate(x), law.coordinate(at)
+    g, g_new = law.coordinate(x), law.coordinate(new_x)
     width = g[-1] - g[0]
     a, b = (end[..., None] for end in fitted(law, (g - g[0]) / width, z))
-    s = (wanted - g[0]) / width
-    if law.word == "exponential":
+    s = (g_new - g[0]) / width
+    if law.name == "exponential":
         return cast(np.ndarray, (1 - s) * a + s * b)
     top = np.maximum(a, b)
-    value = (1 - s) * np.exp(a - top) + s * np.exp(b - top)
-    return cast(np.ndarray, top + np.log(np.maximum(value, np.finfo(float).tiny)))
+    scaled = (1 - s) * np.exp(a - top) + s * np.exp(b - top)
+    return cast(np.ndarray, top + np.log(np.maximum(scaled, np.finfo(float).tiny)))
 
 
 def fitted(law: Law, s: np.ndarray, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -87,7 +87,7 @@ def fitted(law: Law, s: np.ndarray, z: np.ndarray) -> tuple[np.ndarray, np.ndarr
     a, b = z[..., 0].copy(), z[..., -1].copy()
     for _ in range(STEPS):
         curve = _log_curve(law, s, a, b)
-        w = s if law.word == "exponential" else _share(s, b, curve)
+        w = s if law.name == "exponential" else _share(s, b, curve)
         da, db = _step(w, z - curve)
         a, b = a + da, b + db
         if max(np.abs(da).max(initial=0), np.abs(db).max(initial=0)) < ENOUGH:
@@ -98,7 +98,7 @@ def fitted(law: Law, s: np.ndarray, z: np.ndarray) -> tuple[np.ndarray, np.ndarr
 def _log_curve(law: Law, s: np.ndarray, a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """Log ŷ (..., levels) from the logarithms of its ends (...)."""
     a, b = a[..., None], b[..., None]
-    if law.word == "exponential":
+    if law.name == "exponential":
         return cast(np.ndarray, (1 - s) * a + s * b)
     with np.errstate(divide="ignore"):
         return cast(np.ndarray, np.logaddexp(a + np.log1p(-s), b + np.log(s)))

@@ -33,10 +33,10 @@ def fewest(claim: Choice, *, trained: bool) -> int:
     if kind != "bound" or claim["exact"]:
         return 1
     if claim["probability"] is not None:
-        return _of_chance(claim["probability"])
+        return _least_for_share(claim["probability"])
     return by_training if claim["scale"] == "log" else N_TRAINED
 
 
-def _of_chance(share: float) -> int:
+def _least_for_share(share: float) -> int:
     """Seeds that, all inside or all outside, put the exact interval on one side of a share."""
     return next(n for n in count(1) if clopper_pearson(n, n)[0] >= share or clopper_pearson(0, n)[1] < share)

@@ -13,25 +13,25 @@ from lnlab.errors import LabError, Problem
 LEAST_LEVELS = 4
 
 
-def numeric(found: Series, over: str, *, positive: bool) -> np.ndarray:
+def numeric(series: Series, over: str, *, positive: bool) -> np.ndarray:
     """The levels as numbers.
 
     Raises:
         LabError: they are words, or one must be positive and is not.
     """
-    words = [x for x in found.levels if not isinstance(x, float) or (positive and x <= 0)]
+    words = [x for x in series.levels if not isinstance(x, float) or (positive and x <= 0)]
     if words:
         kind = "positive numbers" if positive else "numbers"
         raise LabError(Problem("over", f"{over} is {words[0]!r} here", f"this kind of claim needs {kind}"))
-    return np.array(found.levels, dtype=float)
+    return np.array(series.levels, dtype=float)
 
 
-def unfit(found: Series, levels: np.ndarray, over: str, span: float = 1.0, least: int = LEAST_LEVELS) -> str | None:
+def unfit(series: Series, levels: np.ndarray, over: str, span: float = 1.0, least: int = LEAST_LEVELS) -> str | None:
     """Why the levels do not carry a claim, or None: ``least`` of them, and from first to last a factor ``span``."""
-    if found.pending:
-        return waiting(found.pending, found.total)
-    if not found.seeds:
-        return f"no seed of {found.total} has all its numbers"
+    if series.pending:
+        return waiting(series.pending, series.total)
+    if not series.seeds:
+        return f"no seed of {series.total} has all its numbers"
     if len(levels) < least:
         return f"{len(levels)} levels of {over}; this needs {least}, by rule"
     if span > 1 and levels[-1] < span * levels[0]:
@@ -39,20 +39,21 @@ def unfit(found: Series, levels: np.ndarray, over: str, span: float = 1.0, least
     return None
 
 
-def unfitted(found: Series, statistic: str, reason: str, allowed: Region) -> Finding:
+def unfitted(series: Series, statistic: str, reason: str, allowed: Region) -> Finding:
     """The finding where the levels do not carry a claim."""
-    told = reason + notes(of_one(found, {}, log=True))
-    n = len(found.seeds)
-    return Finding("undecided", statistic, told, region_low=allowed.low, region_high=allowed.high, n=n)
+    full_reason = reason + notes(of_one(series, {}, log=True))
+    n = len(series.seeds)
+    return Finding("undecided", statistic, full_reason, region_low=allowed.low, region_high=allowed.high, n=n)
 
 
-def per_seed(found: Series, number: Callable[[np.ndarray], np.ndarray], *, log: bool) -> tuple[Sample, np.ndarray]:
-    """What ``number`` makes of each seed's row, and the rows (seeds, levels) that it was made of.
+def per_seed(series: Series, statistic: Callable[[np.ndarray], np.ndarray], *, log: bool) -> tuple[Sample, np.ndarray]:
+    """The ``statistic`` of each seed's row of numbers, and the usable rows (seeds, levels).
 
-    A seed is kept only if it is positive at every level; the others are counted as lost.
+    A seed is usable if it is positive at every level; the others are counted as excluded.
     """
-    matrix = found.matrix
+    matrix = series.matrix
     usable: np.ndarray = np.all(matrix > 0, axis=1)
-    values = iter(number(matrix[usable]).tolist())
-    numbers = {seed: next(values) if fine else None for seed, fine in zip(found.seeds, usable.tolist(), strict=True)}
-    return of_one(found, numbers, log=log), matrix[usable]
+    values = iter(statistic(matrix[usable]).tolist())
+    is_usable = dict(zip(series.seeds, usable.tolist(), strict=True))
+    numbers = {seed: next(values) if is_usable[seed] else None for seed in series.seeds}
+    return of_one(series, numbers, log=log), matrix[usable]

@@ -15,8 +15,8 @@ def parsed(text: str) -> tuple[list[Json], list[str]]:
     Raises:
         LabError: fewer than two names, or one is empty.
     """
-    first, *rest = _SIGN.split(text.strip())
-    names, signs = [first, *rest[1::2]], rest[::2]
+    first, *pieces = _SIGN.split(text.strip())
+    names, signs = [first, *pieces[1::2]], pieces[::2]
     if not signs or not all(names):
         raise LabError(Problem("order", f"found '{text}'", "write two or more values with <, <= or ~ between them"))
     return [_scalar(name) for name in names], signs
@@ -24,7 +24,7 @@ def parsed(text: str) -> tuple[list[Json], list[str]]:
 
 def _scalar(name: str) -> Json:
     try:
-        found = json.loads(name)
+        scalar = json.loads(name)
     except ValueError:
         return name
-    return found if isinstance(found, bool | int | float) else name
+    return scalar if isinstance(scalar, bool | int | float) else name

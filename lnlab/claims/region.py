@@ -35,7 +35,7 @@ class Region:
 
     @property
     def edges(self) -> tuple[float | None, float | None]:
-        """Both edges as they are told: a number next to 0, which leaves 0 out, is 0."""
+        """Both edges as they are printed: a number next to 0, which leaves 0 out, is 0."""
         low, high = (None if e is None else 0.0 if abs(e) < sys.float_info.min else e for e in (self.low, self.high))
         return low, high
 
@@ -72,21 +72,21 @@ def region(
     Raises:
         LabError: none or more than one is declared, or the edges are in the wrong order or not positive.
     """
-    declared = {
+    options = {
         "between": Region(*between) if between else None,
         "at_least": None if at_least is None else Region(low=at_least),
         "at_most": None if at_most is None else Region(high=at_most),
     } | others
-    given = {word: found for word, found in declared.items() if found}
-    if len(given) != 1:
-        what = f"declares {' and '.join(given) or 'no region'}"
-        raise LabError(Problem("", what, f"give one of {', '.join(declared)}"))
-    ((word, found),) = given.items()
-    if found.bottom > found.top:
-        raise LabError(Problem(word, f"{found.low:g} is above {found.high:g}", "write the lower edge first"))
-    if positive and min(x for x in (found.low, found.high) if x is not None) <= 0:
-        raise LabError(Problem(word, "an edge that is not positive", "on the log scale every edge is above zero"))
-    return found
+    declared = {name: option for name, option in options.items() if option}
+    if len(declared) != 1:
+        what = f"declares {' and '.join(declared) or 'no region'}"
+        raise LabError(Problem("", what, f"give one of {', '.join(options)}"))
+    ((name, allowed),) = declared.items()
+    if allowed.bottom > allowed.top:
+        raise LabError(Problem(name, f"{allowed.low:g} is above {allowed.high:g}", "write the lower edge first"))
+    if positive and min(x for x in (allowed.low, allowed.high) if x is not None) <= 0:
+        raise LabError(Problem(name, "an edge that is not positive", "on the log scale every edge is above zero"))
+    return allowed
 
 
 def decide(interval: Interval, allowed: Region) -> Word:

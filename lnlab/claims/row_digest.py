@@ -1,4 +1,4 @@
-"""The digest under which a verdict is kept: of the claim, and of every row and outcome that it reads.
+"""The digest under which a verdict is stored: of the claim, and of every row and outcome that it reads.
 
 Quick and without scipy, so that a rerun can tell that nothing changed before it judges anything.
 """
@@ -11,7 +11,7 @@ from lnlab.keys import Json, digest, digest_bytes
 from lnlab.tables import Results
 
 _SITE = ("stack", "layer", "sublayer", "tensor", "index", "operator", "scope")
-_TOLD = ("variant", "seed", "step", "split", "statistics", "rule", "quantity", *_SITE, "value")
+_COLUMNS = ("variant", "seed", "step", "split", "statistics", "rule", "quantity", *_SITE, "value")
 
 
 def rows_digest(claim: Claim, results: Results) -> str:
@@ -20,20 +20,22 @@ def rows_digest(claim: Claim, results: Results) -> str:
     Raises:
         LabError: a key of its selections is unknown.
     """
-    every = [claim, *(claim.get("requires") or ())]
-    parts: list[Json] = [_of_selection(results, s, c.get("over")) for c in every for s in selections(c)]
+    statements = [claim, *(claim.get("requires") or ())]
+    parts: list[Json] = [
+        _selection_digests(results, s, statement.get("over")) for statement in statements for s in selections(statement)
+    ]
     return digest([dict(claim), *parts])
 
 
-def _of_selection(results: Results, selection: Selection, over: str | None) -> list[str]:
+def _selection_digests(results: Results, selection: Selection, over: str | None) -> list[str]:
     rows = select(results, selection)
     runs = runs_with(results, selection, over)
     runs = runs.select(c for c in ("variant", "seed", "status", "reason", "steps", "done") if c in runs.columns)
-    told = [c for c in _TOLD if c in rows.columns] + (["x"] if "x" in rows.columns and rows["x"].count() else [])
-    return [_of_frame(rows.select(told)), _of_frame(runs)]
+    columns = [c for c in _COLUMNS if c in rows.columns] + (["x"] if "x" in rows.columns and rows["x"].count() else [])
+    return [_frame_digest(rows.select(columns)), _frame_digest(runs)]
 
 
-def _of_frame(frame: pl.DataFrame) -> str:
+def _frame_digest(frame: pl.DataFrame) -> str:
     """Of its text, lines sorted: numbers are written so that they read back as the same bits."""
     lines = frame.write_csv().splitlines()
     return digest_bytes("\n".join([lines[0], *sorted(lines[1:])]).encode())

@@ -23,7 +23,7 @@ class Sample:
         failed: seeds that diverged or have a number that is not finite, with the reason in words.
         worst: what a failed seed's number is if failures rank worst; a seed is absent where both sides failed. None:
             a failure counts against every verdict.
-        lost: seeds without a number for another reason, with it.
+        excluded: seeds without a number for another reason, with it.
         pending: seeds that have not run to their end.
         failing: the share of seeds that failed, of the side where it is largest.
         bimodal: how far the numbers of a variant span over seeds, where no mean speaks for them; else None.
@@ -34,7 +34,7 @@ class Sample:
     trained: bool
     failed: Mapping[int, str] = field(default_factory=dict)
     worst: Mapping[int, float] | None = None
-    lost: Mapping[int, str] = field(default_factory=dict)
+    excluded: Mapping[int, str] = field(default_factory=dict)
     pending: tuple[int, ...] = ()
     failing: float = 0.0
     bimodal: float | None = None
@@ -42,25 +42,25 @@ class Sample:
     @property
     def total(self) -> int:
         """Every seed that the claim is about."""
-        return len(self.numbers) + len(self.failed) + len(self.lost) + len(self.pending)
+        return len(self.numbers) + len(self.failed) + len(self.excluded) + len(self.pending)
 
 
-def of_one(found: Series, numbers: Mapping[int, float | None], *, log: bool) -> Sample:
+def of_one(series: Series, numbers: Mapping[int, float | None], *, log: bool) -> Sample:
     """The sample of a claim about one series; ``numbers`` are what the claim made of its complete seeds.
 
-    On the log scale a zero is null, and so is a negative number: both are counted as lost.
+    On the log scale a zero is null, and so is a negative number: both are counted as excluded.
     """
-    kept = {seed: x for seed, x in numbers.items() if x is not None and (x > 0 or not log)}
-    lost = dict.fromkeys(numbers.keys() - kept.keys(), NO_LOGARITHM)
+    usable = {seed: x for seed, x in numbers.items() if x is not None and (x > 0 or not log)}
+    excluded = dict.fromkeys(numbers.keys() - usable.keys(), NO_LOGARITHM)
     return Sample(
-        kept,
+        usable,
         log,
-        found.trained,
-        failed=found.failed,
-        lost=dict(found.lost) | lost,
-        pending=found.pending,
-        failing=_share(found),
-        bimodal=found.bimodal,
+        series.trained,
+        failed=series.failed,
+        excluded=dict(series.excluded) | excluded,
+        pending=series.pending,
+        failing=_failed_share(series),
+        bimodal=series.bimodal,
     )
 
 
@@ -72,42 +72,42 @@ def of_two(a: Series, b: Series, *, log: bool) -> Sample:
     """
     left, right = single(a), single(b)
     pending = {*a.pending, *b.pending}
-    lost = {s: why for s, why in (dict(a.lost) | dict(b.lost)).items() if s not in pending}
-    failed = {s: why for s, why in (dict(a.failed) | dict(b.failed)).items() if s not in pending and s not in lost}
+    excluded = {s: why for s, why in (dict(a.excluded) | dict(b.excluded)).items() if s not in pending}
+    failed = {s: why for s, why in (dict(a.failed) | dict(b.failed)).items() if s not in pending and s not in excluded}
     numbers = {s: _contrast(left[s], right[s], log=log) for s in sorted(left.keys() & right.keys())}
-    kept = {s: x for s, x in numbers.items() if x is not None}
-    lost |= dict.fromkeys(numbers.keys() - kept.keys(), NO_LOGARITHM)
+    contrasts = {s: x for s, x in numbers.items() if x is not None}
+    excluded |= dict.fromkeys(numbers.keys() - contrasts.keys(), NO_LOGARITHM)
     worst = {s: math.inf if s in a.failed else 0.0 if log else -math.inf for s in failed}
     ranked = {s: x for s, x in worst.items() if not (s in a.failed and s in b.failed)}
     if (bimodal := widest(a.bimodal, b.bimodal)) is not None and log:
-        nothing = {s: left[s] == 0 for s in lost if s in numbers and (left[s] == 0) != (right[s] == 0)}
-        ranked |= {s: 0.0 if first else math.inf for s, first in nothing.items()}
-        failed |= dict.fromkeys(nothing, "its number is 0")
-        lost = {s: why for s, why in lost.items() if s not in nothing}
-    failing = max(_share(a), _share(b))
+        zeros = {s: left[s] == 0 for s in excluded if s in numbers and (left[s] == 0) != (right[s] == 0)}
+        ranked |= {s: 0.0 if first_is_zero else math.inf for s, first_is_zero in zeros.items()}
+        failed |= dict.fromkeys(zeros, "its number is 0")
+        excluded = {s: why for s, why in excluded.items() if s not in zeros}
+    failing = max(_failed_share(a), _failed_share(b))
     return Sample(
-        kept,
+        contrasts,
         log,
         a.trained or b.trained,
         failed=failed,
         worst=ranked,
-        lost=lost,
+        excluded=excluded,
         pending=tuple(sorted(pending)),
         failing=failing,
         bimodal=bimodal,
     )
 
 
-def single(found: Series) -> dict[int, float | None]:
+def single(series: Series) -> dict[int, float | None]:
     """Each complete seed's number, of a series that has one a seed.
 
     Raises:
         LabError: it has several.
     """
-    if len(found.levels) > 1:
-        what = f"leaves {len(found.levels)} numbers a seed where one is needed"
+    if len(series.levels) > 1:
+        what = f"leaves {len(series.levels)} numbers a seed where one is needed"
         raise LabError(Problem("reduce", what, "say which one: reduce: last, say"))
-    return dict(found.numbers.select("seed", "value").iter_rows())
+    return dict(series.numbers.select("seed", "value").iter_rows())
 
 
 def least(sample: Sample) -> int:
@@ -120,10 +120,10 @@ def obstacle(sample: Sample, n_min: int) -> str | None:
     n, total = len(sample.numbers), sample.total
     if sample.pending:
         return waiting(sample.pending, total)
-    if len(sample.lost) > TOO_MANY * total:
-        return f"{len(sample.lost)} of {total} seeds have no number ({_because(sample.lost)})"
+    if len(sample.excluded) > TOO_MANY * total:
+        return f"{len(sample.excluded)} of {total} seeds have no number ({_distinct_reasons(sample.excluded)})"
     ranked = len(sample.failed if sample.worst is None else sample.worst) if counted(sample) else 0
-    return None if n + ranked >= n_min else f"{_count(n)}; a verdict needs {n_min}, by rule"
+    return None if n + ranked >= n_min else f"{_seed_count(n)}; a verdict needs {n_min}, by rule"
 
 
 def counted(sample: Sample) -> str:
@@ -142,23 +142,23 @@ def uncountable(sample: Sample, fails: str) -> str:
 
 def waiting(pending: Sequence[int], total: int) -> str:
     """That seeds have yet to run: stopping to look whenever one has finished would make false verdicts likely."""
-    shown = ", ".join(map(str, pending[:5])) + (", ..." if len(pending) > 5 else "")
-    return f"{len(pending)} of {total} seeds have not run to their end ({shown}); a verdict waits for all"
+    examples = ", ".join(map(str, pending[:5])) + (", ..." if len(pending) > 5 else "")
+    return f"{len(pending)} of {total} seeds have not run to their end ({examples}); a verdict waits for all"
 
 
 def notes(sample: Sample) -> str:
     """What a reader must know of the seeds left out, to stand behind a reason; empty if there is none."""
     parts = []
     if sample.failed:
-        parts.append(f"{len(sample.failed)} of {sample.total} seeds failed ({_because(sample.failed)})")
-    if sample.lost:
-        parts.append(f"{len(sample.lost)} of {sample.total} seeds left out ({_because(sample.lost)})")
+        parts.append(f"{len(sample.failed)} of {sample.total} seeds failed ({_distinct_reasons(sample.failed)})")
+    if sample.excluded:
+        parts.append(f"{len(sample.excluded)} of {sample.total} seeds left out ({_distinct_reasons(sample.excluded)})")
     return "".join(f"; {part}" for part in parts)
 
 
-def _share(found: Series) -> float:
+def _failed_share(series: Series) -> float:
     """The share of seeds that failed."""
-    return len(found.failed) / found.total if found.total else 0.0
+    return len(series.failed) / series.total if series.total else 0.0
 
 
 def _contrast(a: float | None, b: float | None, *, log: bool) -> float | None:
@@ -169,9 +169,9 @@ def _contrast(a: float | None, b: float | None, *, log: bool) -> float | None:
     return a / b if a > 0 and b > 0 else None
 
 
-def _because(seeds: Mapping[int, str]) -> str:
+def _distinct_reasons(seeds: Mapping[int, str]) -> str:
     return ", ".join(sorted(set(seeds.values())))
 
 
-def _count(n: int) -> str:
+def _seed_count(n: int) -> str:
     return f"{n} seed" if n == 1 else f"{n} seeds"

@@ -1,4 +1,4 @@
-"""A claim about every place alike: one statement for each site that a selection takes."""
+"""A claim about several sites: one statement for each site that a selection takes."""
 
 from collections.abc import Sequence
 from typing import Literal
@@ -12,19 +12,19 @@ Each = list[_Column] | None
 """Columns; the claim must hold at every combination of their values."""
 
 
-def places(results: Results, of: Selection, each: Sequence[str] | None) -> list[dict[str, Json]]:
+def places(results: Results, of: Selection, columns: Sequence[str] | None) -> list[dict[str, Json]]:
     """What narrows ``of`` to each of its places, in order; one that narrows nothing where none is asked for.
 
     Before anything is measured there are no places to tell apart.
     """
-    if not each:
+    if not columns:
         return [{}]
-    taken = select(results, of).select(each).unique().sort(each, nulls_last=True)
-    return taken.to_dicts() or [{}]
+    sites = select(results, of).select(columns).unique().sort(columns, nulls_last=True)
+    return sites.to_dicts() or [{}]
 
 
-def at(statistic: str, place: dict[str, Json]) -> str:
+def at(statistic: str, site: dict[str, Json]) -> str:
     """The statistic with its place: ``exponent at encoder, layer 2, feed_forward``."""
-    given = {key: word for key, word in place.items() if word is not None}
-    words = [f"{key} {word}" if key in ("layer", "index") else str(word) for key, word in given.items()]
+    known = {key: word for key, word in site.items() if word is not None}
+    words = [f"{key} {word}" if key in ("layer", "index") else str(word) for key, word in known.items()]
     return f"{statistic} at {', '.join(words)}" if words else statistic

@@ -26,13 +26,13 @@ def judged(statistic: str, sample: Sample, allowed: Region, n_min: int | None = 
         allowed: the declared region, on the scale of the numbers.
         n_min: the fewest seeds for a verdict; by default 3 at init on the log scale, else 5.
     """
-    found = measured(statistic, sample, allowed)
+    finding = measured(statistic, sample, allowed)
     if reason := obstacle(sample, least(sample) if n_min is None else n_min):
-        return replace(found, reason=reason + notes(sample))
+        return replace(finding, reason=reason + notes(sample))
     if counted(sample):
         return signs(statistic, sample, allowed)
     verdict, reason = ruling(interval_of(sample), allowed, log=sample.log)
-    return replace(found, verdict=verdict, reason=reason + notes(sample))
+    return replace(finding, verdict=verdict, reason=reason + notes(sample))
 
 
 def interval_of(sample: Sample) -> Interval:
@@ -44,35 +44,38 @@ def measured(statistic: str, sample: Sample, allowed: Region) -> Finding:
     """What was measured, before any verdict: estimate, interval (from two seeds on), seeds inside the region."""
     inside = sum(number in allowed for number in sample.numbers.values())
     low, high = allowed.edges
-    blank = Finding("undecided", statistic, "", region_low=low, region_high=high)
-    blank = replace(blank, n=len(sample.numbers), inside=inside, seeds=dict(sample.numbers))
+    finding = Finding("undecided", statistic, "", region_low=low, region_high=high)
+    finding = replace(finding, n=len(sample.numbers), inside=inside, seeds=dict(sample.numbers))
     if not sample.numbers:
-        return blank
-    found = interval_of(sample)
-    blank = replace(blank, estimate=found.estimate)
-    return replace(blank, low=found.low, high=found.high) if found.n > 1 else blank
+        return finding
+    interval = interval_of(sample)
+    finding = replace(finding, estimate=interval.estimate)
+    return replace(finding, low=interval.low, high=interval.high) if interval.n > 1 else finding
 
 
-def ruling(found: Interval, allowed: Region, *, log: bool) -> tuple[Word, str]:
+def ruling(interval: Interval, allowed: Region, *, log: bool) -> tuple[Word, str]:
     """The verdict of an interval and the sentence that says why."""
-    verdict = decide(found, allowed)
-    ends = f"the 95 % interval {printed(found.low)} to {printed(found.high)}"
+    verdict = decide(interval, allowed)
+    interval_text = f"the 95 % interval {printed(interval.low)} to {printed(interval.high)}"
     if verdict == "supported":
-        return verdict, f"{ends} lies in the region ({allowed})"
+        return verdict, f"{interval_text} lies in the region ({allowed})"
     if verdict == "contradicted":
-        return verdict, f"{ends} lies outside the region ({allowed})"
-    return verdict, f"{ends} reaches across an edge of the region ({allowed}); {more_seeds(found, allowed, log=log)}"
+        return verdict, f"{interval_text} lies outside the region ({allowed})"
+    return (
+        verdict,
+        f"{interval_text} reaches across an edge of the region ({allowed}); {more_seeds(interval, allowed, log=log)}",
+    )
 
 
-def more_seeds(found: Interval, allowed: Region, *, log: bool) -> str:
+def more_seeds(interval: Interval, allowed: Region, *, log: bool) -> str:
     """How many seeds would decide: the smallest n whose half-width is below the distance to the nearest edge.
 
     As a range, with the standard deviation at its 20 and 80 % chi-square limits.
     """
-    gap = distance(found.estimate, allowed, log=log)
-    if (needed := seeds_needed(found.sd, gap)) is None:
+    gap = distance(interval.estimate, allowed, log=log)
+    if (needed := seeds_needed(interval.sd, gap)) is None:
         return "on the edge: more than 100 seeds would be needed"
-    low, high = (seeds_needed(sd, gap) for sd in sd_range(found.sd, found.n))
+    low, high = (seeds_needed(sd, gap) for sd in sd_range(interval.sd, interval.n))
     return f"about {needed} seeds would decide ({low} to {high or 'more than 100'})"
 
 
@@ -81,16 +84,16 @@ def signs(statistic: str, sample: Sample, allowed: Region, share: float = HALF) 
 
     Where failures have no rank they count as outside to support, and as inside to contradict.
     """
-    blank = measured(statistic, sample, allowed)
+    finding = measured(statistic, sample, allowed)
     k, n, unranked = ranks(sample, allowed)
     low, high = clopper_pearson(k, n)[0], clopper_pearson(k + unranked, n)[1]
     verdict: Word = "supported" if low >= share else "contradicted" if high < share else "undecided"
     reason = f"{k} of {n} seeds in the region ({allowed}); 95 % interval of the share {low:.2f} to {high:.2f}, "
     reason += f"to be above {share:.3g}" + (", failures ranked worst" if sample.failed else "")
     reason += (f"; seeds are counted, as {why}" if (why := counted(sample)) else "") + notes(sample)
-    blank = replace(blank, statistic=f"share of seeds with {statistic} {allowed}", verdict=verdict, reason=reason)
-    blank = replace(blank, estimate=k / n, low=low, high=high, measure="share")
-    return replace(blank, region_low=share, region_high=None, n=n, inside=k)
+    finding = replace(finding, statistic=f"share of seeds with {statistic} {allowed}", verdict=verdict, reason=reason)
+    finding = replace(finding, estimate=k / n, low=low, high=high, measure="share")
+    return replace(finding, region_low=share, region_high=None, n=n, inside=k)
 
 
 def ranks(sample: Sample, allowed: Region) -> tuple[int, int, int]:

@@ -25,9 +25,9 @@ def as_frame(verdicts: Iterable[Verdict]) -> pl.DataFrame:
 def from_row(row: Mapping[str, Any]) -> Verdict:
     """The verdict of a row."""
     seeds = {int(seed): number for seed, number in json.loads(row["seeds"]).items()}
-    later = {name: row.get(name) for name in ("measure", "quantity")}  # earlier reports do not say
-    there = {field.name: row[field.name] for field in fields(Verdict) if field.name not in later}
-    return Verdict(**{**there, **later, "seeds": seeds})
+    optional = {name: row.get(name) for name in ("measure", "quantity")}  # earlier reports do not say
+    stored = {field.name: row[field.name] for field in fields(Verdict) if field.name not in optional}
+    return Verdict(**{**stored, **optional, "seeds": seeds})
 
 
 def from_frame(table: pl.DataFrame) -> Sequence[Verdict]:

@@ -172,7 +172,7 @@ def test_a_run_that_did_not_end_by_itself_is_not_judged(made):
         {("post", 0.1, 1): Run(), ("post", 0.1, 2): Run(status="timed_out"), ("post", 0.1, 3): Run(status=None)}
     )
     found = series(results, {"quantity": "converged", "rule": "learned", "split": "train"})
-    assert (found.seeds, list(found.lost), found.pending) == ([1], [2], (3,))
+    assert (found.seeds, list(found.excluded), found.pending) == ([1], [2], (3,))
 
 
 def test_a_loss_that_was_measured_once_has_neither_converged_nor_not(made):
@@ -215,7 +215,7 @@ def test_a_column_with_a_hole_has_no_boundary(made):
     runs = {("post", rate, seed): Run() for rate in RATES for seed in (1, 2)}
     results = made(runs | {("post", 1.0, 2): Run(status="timed_out")})
     found = series(results, {"quantity": "convergence_boundary", "rule": "learned", "split": "train"})
-    assert (found.numbers["value"].to_list(), list(found.lost)) == ([3.0], [2])
+    assert (found.numbers["value"].to_list(), list(found.excluded)) == ([3.0], [2])
     with pytest.raises(LabError, match="is taken over it"):
         select(results, {"quantity": "convergence_boundary", "optimizer.lr": 0.1})
 

@@ -59,7 +59,7 @@ def test_a_run_that_a_rule_cut_short_sets_no_reference(arms):
 def test_where_nothing_is_learned_there_is_no_fraction_but_that_of_what_diverged(arms):
     results = arms(a=(6.5, 6.2, 6.1), b=(7.0, None, 7.0))
     assert numbers(results, "learned_fraction") == {("b", 2): 0.0}
-    assert "a reference that beats it" in series(results, {"quantity": "learned_fraction", "variant": "b"}).lost[1]
+    assert "a reference that beats it" in series(results, {"quantity": "learned_fraction", "variant": "b"}).excluded[1]
     with pytest.raises(NothingSelected, match="not there for these runs; it needs the entropy of single tokens"):
         series(results, {"quantity": "learned_fraction", "variant": "a"})
 

@@ -86,7 +86,7 @@ def test_a_run_that_diverged_is_an_answer_and_one_number_is_left_per_seed(swept)
     results = swept(post={1: POST, 2: POST}, pre={1: PRE, 2: PRE})
     found = series(results, {"quantity": "max_stable_lr", "reference": "best", "placement": "post"})
     assert found.numbers["value"].to_list() == [1e-2, 1e-2]
-    assert (found.failed, found.lost, found.pending, found.trained) == ({}, {}, (), True)
+    assert (found.failed, found.excluded, found.pending, found.trained) == ({}, {}, (), True)
     over = series(results, {"quantity": "max_stable_lr", "reference": "best"}, "placement")
     assert (over.levels, over.matrix.tolist()) == (["post", "pre"], [[1e-2, 1e-3]] * 2)
 
@@ -107,7 +107,7 @@ def test_a_grid_with_a_hole_has_no_number_yet(swept, word, fate, why):
     if fate == "pending":
         assert (found.seeds, found.pending) == ([], (1, 2))
     else:
-        assert (found.seeds, found.lost) == ([2], {1: why})
+        assert (found.seeds, found.excluded) == ([2], {1: why})
 
 
 def test_before_anything_has_run_nothing_is_ambiguous(swept):

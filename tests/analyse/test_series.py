@@ -103,13 +103,13 @@ def test_other_ends_are_lost_and_runs_to_come_are_pending(setting, experiment):
     found = fates(
         setting, experiment, {1: "none", 2: "none", 3: "none"}.get, {1: "out_of_memory", 2: None, 3: "interrupted"}.get
     )
-    assert (found.lost, found.pending, found.total) == ({1: "out_of_memory"}, (2, 3), 3)
+    assert (found.excluded, found.pending, found.total) == ({1: "out_of_memory"}, (2, 3), 3)
     assert found.matrix.shape == (0, 0)
 
 
 def test_a_finished_seed_without_a_number_is_lost(setting, experiment):
     found = fates(setting, experiment, {1: None, 2: 1.0, 3: 1.0}.get, lambda s: "finished")
-    assert found.lost == {1: "not measured"}
+    assert found.excluded == {1: "not measured"}
 
 
 def test_a_seed_is_complete_only_with_every_level_of_the_plan(setting, experiment):

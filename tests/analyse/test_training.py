@@ -49,7 +49,7 @@ def test_seeds_are_sorted_by_how_they_ended(ended):
     found = series(ended, {"quantity": "final_nll"})
     assert found.numbers.select("seed", "value").rows() == [(1, 4.0)]
     assert found.failed == {2: "loss is not finite", 3: "its number is not finite"}
-    assert found.lost == {4: "stopped at step 40 by its rule", 5: "timed_out"}
+    assert found.excluded == {4: "stopped at step 40 by its rule", 5: "timed_out"}
     assert found.pending == (6,)
     assert found.trained
     assert series(ended, {"quantity": "final_nll"}, cut=True).numbers["seed"].to_list() == [1, 4]
@@ -58,15 +58,15 @@ def test_seeds_are_sorted_by_how_they_ended(ended):
 def test_what_a_stopped_run_was_at_step_0_counts(ended):
     of = {"quantity": "nll", "split": "validation"}
     assert series(ended, of | {"step": 0}).seeds == [1, 2, 3, 4, 5]
-    assert series(ended, of | {"step": 40}).lost[4] == "stopped at step 40 by its rule"
-    assert series(ended, of, "step").lost[4] == "stopped at step 40 by its rule"
+    assert series(ended, of | {"step": 40}).excluded[4] == "stopped at step 40 by its rule"
+    assert series(ended, of, "step").excluded[4] == "stopped at step 40 by its rule"
 
 
 def test_the_last_step_is_that_of_runs_that_come_to_their_end(ended):
     of = {"quantity": "nll", "step": "last"}
     assert numbers(ended, "nll", step="last", seed=[1, 2]) == {("a", 1): 4.0}
     found = series(ended, of)
-    assert (found.seeds, set(found.failed), set(found.lost), found.pending) == ([1], {2, 3}, {4, 5}, (6,))
+    assert (found.seeds, set(found.failed), set(found.excluded), found.pending) == ([1], {2, 3}, {4, 5}, (6,))
     assert select(ended, {"quantity": "nll", "seed": 2, "step": [0, "last"]})["step"].to_list() == [0]
     assert select(ended, {"quantity": "unigram_entropy", "step": "last"})["step"].to_list() == [0] * 6
 

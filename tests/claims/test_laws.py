@@ -42,7 +42,7 @@ def test_fits_are_the_least_squares_of_log_errors(law, curve):
     for _ in range(20):
         z = rng.choice([-1, 1]) * rng.uniform(0, 6) * np.linspace(0, 1, 7) + rng.normal(scale=0.3, size=7)
         a, b = (math.exp(value) for value in fitted(law, s, z))
-        end = np.log(a) * (1 - s) + np.log(b) * s if law.word == "exponential" else np.log(a * (1 - s) + b * s)
+        end = np.log(a) * (1 - s) + np.log(b) * s if law.name == "exponential" else np.log(a * (1 - s) + b * s)
         cost = np.square(end - z).sum()
         assert cost <= 2 * by_scipy(curve, X, np.exp(z)).cost * (1 + 1e-6) + 1e-12
 

@@ -1,9 +1,9 @@
 """A series: one number per seed, or one per seed and x, and what became of the seeds that have none.
 
 A seed counts only if it has a finite number at every x. One that diverged, or whose number is NaN or infinite, has
-*failed* (it ranks worst); one stopped for another reason is *lost*, and so is one that a stop rule ended early, whose
-numbers after step 0 are those of a cut run; one that has not run yet is *pending*. Over ``step`` one that diverged has
-failed, too, if a look was to come, though it has a number wherever any seed has one.
+*failed* (it ranks worst); one stopped for another reason is *excluded*, and so is one that a stop rule ended early, as
+its numbers after step 0 are those of a cut run; one that has not run yet is *pending*. Over ``step`` one that diverged
+has failed, too, if a measurement was still to come, though it has a number wherever any seed has one.
 """
 
 from collections.abc import Mapping
@@ -35,7 +35,7 @@ class Series:
         numbers: ``seed x value``, sorted; complete seeds only. ``x`` is null without ``over`` or after a reduction, a
             number or a word. ``value`` is null where a ratio had a zero below.
         failed: seeds that diverged or have a number that is not finite, with the reason in words.
-        lost: seeds that stopped for another reason (time, memory, an error, a stop rule), with it.
+        excluded: seeds that stopped for another reason (time, memory, an error, a stop rule), with it.
         pending: seeds that have not run to their end yet.
         trained: whether anything was measured after step 0.
         bimodal: how far the numbers of one variant span over seeds, where that is further than a mean can speak for;
@@ -44,7 +44,7 @@ class Series:
 
     numbers: pl.DataFrame
     failed: Mapping[int, str]
-    lost: Mapping[int, str]
+    excluded: Mapping[int, str]
     pending: tuple[int, ...]
     trained: bool
     bimodal: float | None = None
@@ -57,7 +57,7 @@ class Series:
     @property
     def total(self) -> int:
         """How many seeds there are, complete or not."""
-        return len(self.seeds) + len(self.failed) + len(self.lost) + len(self.pending)
+        return len(self.seeds) + len(self.failed) + len(self.excluded) + len(self.pending)
 
     @property
     def levels(self) -> list[float | str | None]:
@@ -139,10 +139,12 @@ def quotient(a: Series, b: Series) -> Series:
     pairs = a.numbers.join(b.numbers, on=["seed", "x"], nulls_equal=True, maintain_order="left")
     ratio = pl.when(pl.col("value_right") != 0).then(pl.col("value") / pl.col("value_right"))
     pending = {*a.pending, *b.pending}
-    lost = {seed: why for seed, why in {**a.lost, **b.lost}.items() if seed not in pending}
-    failed = {seed: why for seed, why in {**a.failed, **b.failed}.items() if seed not in pending | lost.keys()}
+    excluded = {seed: why for seed, why in {**a.excluded, **b.excluded}.items() if seed not in pending}
+    failed = {seed: why for seed, why in {**a.failed, **b.failed}.items() if seed not in pending | excluded.keys()}
     numbers = pairs.select("seed", "x", value=ratio)
-    return Series(numbers, failed, lost, tuple(sorted(pending)), a.trained or b.trained, widest(a.bimodal, b.bimodal))
+    return Series(
+        numbers, failed, excluded, tuple(sorted(pending)), a.trained or b.trained, widest(a.bimodal, b.bimodal)
+    )
 
 
 def widest(*spans: float | None) -> float | None:
@@ -204,7 +206,7 @@ def _sorted_out(
     return Series(
         numbers if reduce is None else _reduced(numbers, reduce),
         {seed: why for seed, (fate, why) in fates.items() if fate == "failed"},
-        {seed: why for seed, (fate, why) in fates.items() if fate == "lost"},
+        {seed: why for seed, (fate, why) in fates.items() if fate == "excluded"},
         tuple(seed for seed, (fate, _) in fates.items() if fate == "pending"),
         bool((rows["step"] > 0).any()),
     )
@@ -226,7 +228,7 @@ def _reduced(numbers: pl.DataFrame, reduce: Reduce) -> pl.DataFrame:
 
 
 def _fate(rows: pl.DataFrame, runs: pl.DataFrame, needs: str | None) -> tuple[str, str]:
-    """What became of a seed without all its numbers: ``failed``, ``pending`` or ``lost``, and why."""
+    """What became of a seed without all its numbers: ``failed``, ``pending`` or ``excluded``, and why."""
     told = dict(runs.select("status", "reason").iter_rows())
     if "diverged" in told:
         return "failed", told["diverged"] or "diverged"
@@ -235,7 +237,7 @@ def _fate(rows: pl.DataFrame, runs: pl.DataFrame, needs: str | None) -> tuple[st
     if unfinished(runs):
         return "pending", "has not run to its end"
     ends = [ended(status, reason) for status, reason in told.items() if status != "finished"]
-    return "lost", "; ".join(ends) or ("not measured" if needs is None else f"not measured: it needs {needs}")
+    return "excluded", "; ".join(ends) or ("not measured" if needs is None else f"not measured: it needs {needs}")
 
 
 def ended(status: str, reason: str | None) -> str:

@@ -51,19 +51,19 @@ def bound(
         return every_sample(results, of, over, allowed, tolerance)
     log = scale == "log" and probability is None
     members = [
-        _member(results, {**of, **place}, over, word, edge, place, log=log)
-        for place in places(results, of, each)
-        for word, edge in _parts(over, reduce, allowed)
+        _member(results, {**of, **site}, over, reduction, edge, site, log=log)
+        for site in places(results, of, each)
+        for reduction, edge in _reductions(over, reduce, allowed)
     ]
     if probability is not None:
-        return _often(members, allowed, probability)
-    found = together(members, least(members[0].sample))
-    found = replace(found, measure=found.measure or ("ratio" if reduce in RATIOS else None))
-    return replace(found, reason=found.reason + _tightness(found, members[0].sample, allowed))
+        return _probable(members, allowed, probability)
+    finding = together(members, least(members[0].sample))
+    finding = replace(finding, measure=finding.measure or ("ratio" if reduce in RATIOS else None))
+    return replace(finding, reason=finding.reason + _tightness(finding, members[0].sample, allowed))
 
 
-def _parts(over: str | None, reduce: Reduce | None, allowed: Region) -> list[tuple[Reduce | None, Region]]:
-    """What is reduced how, and held to which edges."""
+def _reductions(over: str | None, reduce: Reduce | None, allowed: Region) -> list[tuple[Reduce | None, Region]]:
+    """The reductions along x, each with the edges that it is tested against."""
     if over is None or reduce is not None:
         return [(reduce, allowed)]
     upper: list[tuple[Reduce | None, Region]] = [] if allowed.high is None else [("max", Region(high=allowed.high))]
@@ -74,17 +74,18 @@ def _member(
     results: Results,
     of: dict[str, Json],
     over: str | None,
-    word: Reduce | None,
+    reduction: Reduce | None,
     edge: Region,
-    place: dict[str, Json],
+    site: dict[str, Json],
     *,
     log: bool,
 ) -> Member:
-    found = series(results, of, over, word)
-    return Member(at(f"{word} over {over}" if word else "value", place), of_one(found, single(found), log=log), edge)
+    observed = series(results, of, over, reduction)
+    statistic = at(f"{reduction} over {over}" if reduction else "value", site)
+    return Member(statistic, of_one(observed, single(observed), log=log), edge)
 
 
-def _often(members: list[Member], allowed: Region, probability: float) -> Finding:
+def _probable(members: list[Member], allowed: Region, probability: float) -> Finding:
     """Whether seeds keep the bound with at least that probability; a seed that breaks it shows the number that does."""
     first = members[0]
     worst = {
@@ -97,9 +98,9 @@ def _often(members: list[Member], allowed: Region, probability: float) -> Findin
     return signs(first.statistic, sample, allowed, probability)
 
 
-def _tightness(found: Finding, sample: Sample, allowed: Region) -> str:
+def _tightness(finding: Finding, sample: Sample, allowed: Region) -> str:
     """Measured over bound, where there is one edge and both are positive: else their ratio means nothing."""
     edges = [edge for edge in (allowed.low, allowed.high) if edge]
-    if len(edges) != 1 or found.estimate is None or min(found.estimate, *edges) <= 0 or counted(sample):
+    if len(edges) != 1 or finding.estimate is None or min(finding.estimate, *edges) <= 0 or counted(sample):
         return ""
-    return f"; tightness (measured/bound) {found.estimate / edges[0]:.3g}"
+    return f"; tightness (measured/bound) {finding.estimate / edges[0]:.3g}"

@@ -23,7 +23,7 @@ from lnlab.errors import LabError, Problem
 from lnlab.keys import Json
 from lnlab.tables import Results
 
-_ALIKE = "all equal"
+_ALL_EQUAL = "all equal"
 Holds = Callable[[Sequence[float]], bool]
 
 
@@ -50,32 +50,33 @@ def everywhere(
     allowed = None if equal else region(between, at_least, at_most)
     holds: Holds = (lambda xs: len(set(xs)) < 2) if allowed is None else (lambda xs: all(x in allowed for x in xs))
     what = "difference" if to is not None else "number"
-    told = f"{of.get('quantity', 'value')} {_ALIKE}" if allowed is None else f"every {what} {allowed}"
+    statement = f"{of.get('quantity', 'value')} {_ALL_EQUAL}" if allowed is None else f"every {what} {allowed}"
     tally = _tally(results, of, to, holds)
-    return shares(tally, told, Region(low=HALF) if expect == "holds" else Region(high=HALF))
+    return shares(tally, statement, Region(low=HALF) if expect == "holds" else Region(high=HALF))
 
 
 def _tally(results: Results, of: dict[str, Json], to: dict[str, Json] | None, holds: Holds) -> Tally:
     """What became of each seed."""
     sides = [of] if to is None else [of, {**of, **to}]
-    every = pl.concat([_runs(results, each) for each in sides]).sort("seed")
-    runs = [heads(results, endings(results, each), each) for each in sides]
+    all_runs = pl.concat([_runs(results, side) for side in sides]).sort("seed")
+    runs = [heads(results, endings(results, side), side) for side in sides]
     numbers = _numbers(results, of, runs[0]) if to is None else _differences(results, sides, runs, list(to))
     expected = dict(runs[0].group_by("seed").len().iter_rows())
     met: dict[int, bool] = {}
     unknown: dict[int, str] = {}
     pending: list[int] = []
-    for seed in every["seed"].unique().sort():
-        values, here = numbers.get(seed, []), every.filter(seed=seed)
-        if here["status"].is_null().any() or "interrupted" in here["status"]:
+    for seed in all_runs["seed"].unique().sort():
+        values, seed_runs = numbers.get(seed, []), all_runs.filter(seed=seed)
+        if seed_runs["status"].is_null().any() or "interrupted" in seed_runs["status"]:
             pending.append(seed)
         elif len(values) == expected.get(seed):
             met[seed] = holds(values)
-        elif "diverged" in here["status"]:
+        elif "diverged" in seed_runs["status"]:
             met[seed] = False
         else:
-            gone = [ended(s, r) for s, r in here.select("status", "reason").unique().iter_rows() if s != "finished"]
-            unknown[seed] = "; ".join(sorted(gone)) or "not measured"
+            fates = seed_runs.select("status", "reason").unique().iter_rows()
+            reasons = [ended(status, reason) for status, reason in fates if status != "finished"]
+            unknown[seed] = "; ".join(sorted(reasons)) or "not measured"
     return Tally(met, unknown, tuple(pending), unknown)
 
 
@@ -111,13 +112,13 @@ def _differences(
     results: Results, sides: Sequence[dict[str, Json]], runs: Sequence[pl.DataFrame], changed: list[str]
 ) -> dict[int, list[float]]:
     """By seed, a - b over pairs of runs that agree on every axis that varies on a side, but for what ``to`` names."""
-    places = [_places(results, each, changed) for each in runs]
-    names = sorted(set().union(*({axis for place in each.values() for axis in place} for each in places)))
+    coordinates = [_coordinates(results, side_runs, changed) for side_runs in runs]
+    names = sorted(set().union(*({axis for values in by_run.values() for axis in values} for by_run in coordinates)))
     frames = []
-    for of, each, place in zip(sides, runs, places, strict=True):
-        at = {run: json.dumps([known.get(axis) for axis in names]) for run, known in place.items()}
-        rows = _rows(results, of, each)
-        frames.append(rows.with_columns(at=pl.col("run").replace_strict(at, default="", return_dtype=pl.String)))
+    for of, side_runs, by_run in zip(sides, runs, coordinates, strict=True):
+        position = {run: json.dumps([values.get(axis) for axis in names]) for run, values in by_run.items()}
+        rows = _rows(results, of, side_runs)
+        frames.append(rows.with_columns(at=pl.col("run").replace_strict(position, default="", return_dtype=pl.String)))
     if any(frame.select("seed", "at").is_duplicated().any() for frame in frames):
         raise LabError(Problem("to", "more than one run is the other of a pair", "let it change what tells them apart"))
     pairs = frames[0].join(frames[1], on=["seed", "at"], how="inner", suffix="_b", maintain_order="left")
@@ -125,13 +126,13 @@ def _differences(
     return dict(differences.group_by("seed", maintain_order=True).agg("value").iter_rows())
 
 
-def _places(results: Results, runs: pl.DataFrame, changed: list[str]) -> dict[str, dict[str, str]]:
+def _coordinates(results: Results, runs: pl.DataFrame, changed: list[str]) -> dict[str, dict[str, str]]:
     """Run -> its value of every axis that varies among these runs."""
     axes = results.axes.filter(pl.col("run").is_in(runs["run"].implode()), ~pl.col("axis").is_in(changed))
     varying = axes.group_by("axis").agg(pl.col("value").n_unique()).filter(pl.col("value") > 1)["axis"]
-    found: dict[str, dict[str, str]] = {run: {} for run in runs["run"]}
+    coordinates: dict[str, dict[str, str]] = {run: {} for run in runs["run"]}
     for run, axis, value in (
         axes.filter(pl.col("axis").is_in(varying.implode())).select("run", "axis", "value").iter_rows()
     ):
-        found[run][axis] = value
-    return found
+        coordinates[run][axis] = value
+    return coordinates

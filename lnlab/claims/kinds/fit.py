@@ -45,20 +45,20 @@ def fit(
     a exp(b x). At least 6 levels that span a factor 16, and 5 seeds.
     """
     one, other = _laws(law, against, exponent)
-    found, allowed = series(results, of, over), Region(low=CLEARLY)
-    x = numeric(found, over, positive=True)
+    observed, allowed = series(results, of, over), Region(low=CLEARLY)
+    x = numeric(observed, over, positive=True)
     statistic = f"error of {other} over error of {one}"
-    if reason := unfit(found, x, over, LEAST_SPAN, LEAST_LEVELS):
-        return unfitted(found, statistic, reason, allowed)
-    sample, matrix = per_seed(found, lambda rows: error_ratios(*both_errors(one, other, x, rows)), log=True)
-    blank = measured(statistic, sample, allowed)
-    rule = obstacle(sample, N_TRAINED)
-    if not rule and counted(sample):
-        rule = uncountable(sample, "follows no law")
-    if rule:
-        return replace(blank, reason=rule + notes(sample))
-    verdict, words = ruled(sample, (str(one), str(other)), both_errors(one, other, x, matrix))
-    return replace(blank, verdict=verdict, reason=words + notes(sample))
+    if reason := unfit(observed, x, over, LEAST_SPAN, LEAST_LEVELS):
+        return unfitted(observed, statistic, reason, allowed)
+    sample, matrix = per_seed(observed, lambda rows: error_ratios(*both_errors(one, other, x, rows)), log=True)
+    finding = measured(statistic, sample, allowed)
+    undecided = obstacle(sample, N_TRAINED)
+    if not undecided and counted(sample):
+        undecided = uncountable(sample, "follows no law")
+    if undecided:
+        return replace(finding, reason=undecided + notes(sample))
+    verdict, reason = ruled(sample, (str(one), str(other)), both_errors(one, other, x, matrix))
+    return replace(finding, verdict=verdict, reason=reason + notes(sample))
 
 
 def both_errors(one: Law, other: Law, x: np.ndarray, matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -69,8 +69,8 @@ def both_errors(one: Law, other: Law, x: np.ndarray, matrix: np.ndarray) -> tupl
 def error_ratios(ours: np.ndarray, others: np.ndarray) -> np.ndarray:
     """``RMSE_B / RMSE_A`` of each row of log errors (seeds, levels)."""
     a, b = (np.maximum(np.sqrt(np.square(errors).mean(-1)), RESOLVED) for errors in (ours, others))
-    found: np.ndarray = b / a
-    return found
+    ratios: np.ndarray = b / a
+    return ratios
 
 
 def ruled(sample: Sample, names: tuple[str, str], errors: tuple[np.ndarray, np.ndarray]) -> tuple[Verdict, str]:
@@ -81,26 +81,26 @@ def ruled(sample: Sample, names: tuple[str, str], errors: tuple[np.ndarray, np.n
         names: the two laws.
         errors: of the two laws, (seeds, levels) each.
     """
-    found = interval_of(sample)
+    interval = interval_of(sample)
     ours, others = (float(np.median(np.abs(np.expm1(e)))) for e in errors)
-    told = f"the 95 % interval {printed(found.low)} to {printed(found.high)}"
+    interval_text = f"the 95 % interval {printed(interval.low)} to {printed(interval.high)}"
     medians = f"median error {ours:.0%} {names[0]}, {others:.0%} {names[1]}"
     if min(ours, others) > CLOSE:
-        return "undecided", f"neither law describes the numbers: {medians} (needs {CLOSE:.0%}); {told}"
-    if found.low > CLEARLY:
-        word: Verdict = "supported" if ours <= CLOSE else "undecided"
-        but = "" if ours <= CLOSE else f", but {names[0]} errs by more than {CLOSE:.0%}"
-        return word, f"{told} lies above {CLEARLY:g}{but}; {medians}"
-    if found.high < 1 / CLEARLY:
-        return "contradicted", f"{told} lies below 1/{CLEARLY:g}: {names[1]} is nearer; {medians}"
-    return "undecided", f"{told} does not tell the laws apart; {_more(found)}; {medians}"
+        return "undecided", f"neither law describes the numbers: {medians} (needs {CLOSE:.0%}); {interval_text}"
+    if interval.low > CLEARLY:
+        verdict: Verdict = "supported" if ours <= CLOSE else "undecided"
+        caveat = "" if ours <= CLOSE else f", but {names[0]} errs by more than {CLOSE:.0%}"
+        return verdict, f"{interval_text} lies above {CLEARLY:g}{caveat}; {medians}"
+    if interval.high < 1 / CLEARLY:
+        return "contradicted", f"{interval_text} lies below 1/{CLEARLY:g}: {names[1]} is nearer; {medians}"
+    return "undecided", f"{interval_text} does not tell the laws apart; {_more_seeds(interval)}; {medians}"
 
 
-def _more(found: Interval) -> str:
+def _more_seeds(interval: Interval) -> str:
     """How many seeds would decide, towards the nearer edge; between the edges none would."""
-    if 1 / CLEARLY <= found.estimate <= CLEARLY:
+    if 1 / CLEARLY <= interval.estimate <= CLEARLY:
         return f"they err alike, within a factor {CLEARLY:g}"
-    return more_seeds(found, Region(low=CLEARLY) if found.estimate > 1 else Region(high=1 / CLEARLY), log=True)
+    return more_seeds(interval, Region(low=CLEARLY) if interval.estimate > 1 else Region(high=1 / CLEARLY), log=True)
 
 
 def _laws(law: Word, against: Word, exponent: float | None) -> tuple[Law, Law]:

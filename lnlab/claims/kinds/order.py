@@ -40,27 +40,30 @@ def order(
     ``delta``, the margin of ``<=`` and ``~``, 0.02 (relative) or 0.05 (of the unit). Where more than 20 % of the seeds
     of one value failed, the paired sign test is used, a failure ranking as the largest number.
     """
-    names, signs = parsed(order)
-    found = [series(results, {**of, over: name}, along, reduce) for name in names]
-    log = (scale or ("linear" if any(s.trained for s in found) else "log")) == "log"
+    names, relations = parsed(order)
+    observed = [series(results, {**of, over: name}, along, reduce) for name in names]
+    log = (scale or ("linear" if any(s.trained for s in observed) else "log")) == "log"
     margin = (RELATIVE if log else NATS) if delta is None else delta
-    members = [_member(names, signs, found, i, margin, log=log) for i in range(len(signs))]
+    members = [_member(names, relations, observed, i, margin, log=log) for i in range(len(relations))]
     if reduce is not None:
         members = [replace(member, statistic=f"{reduce} of {member.statistic}") for member in members]
     finding = together(members, N_TRAINED)
     return replace(finding, measure=finding.measure or ("ratio" if log else "difference"))
 
 
-def contrast_region(sign: str, margin: float, *, log: bool) -> Region:
-    """Where a/b (or a - b) must lie for ``a sign b``."""
-    none, edge = (1.0, 1 + margin) if log else (0.0, margin)
-    if sign == "<":
-        return Region(high=math.nextafter(none, -math.inf))
-    if sign == "<=":
+def contrast_region(relation: str, margin: float, *, log: bool) -> Region:
+    """Where a/b (or a - b) must lie for ``a relation b``."""
+    null, edge = (1.0, 1 + margin) if log else (0.0, margin)
+    if relation == "<":
+        return Region(high=math.nextafter(null, -math.inf))
+    if relation == "<=":
         return Region(high=edge)
     return Region(1 / edge if log else -edge, edge)
 
 
-def _member(names: list[Json], signs: list[str], found: list[Series], i: int, margin: float, *, log: bool) -> Member:
+def _member(
+    names: list[Json], relations: list[str], observed: list[Series], i: int, margin: float, *, log: bool
+) -> Member:
     statistic = f"{names[i]} {'/' if log else '-'} {names[i + 1]}"
-    return Member(statistic, of_two(found[i], found[i + 1], log=log), contrast_region(signs[i], margin, log=log))
+    allowed = contrast_region(relations[i], margin, log=log)
+    return Member(statistic, of_two(observed[i], observed[i + 1], log=log), allowed)

@@ -28,7 +28,7 @@ from lnlab.tables import Results
 
 LEAST_SPAN, WIDE_SPAN = 2.0, 8.0
 LEAVES = 0.1  # the mean profile may leave the line by this share
-_SLACK = 0.05  # of the exponent of an O(x^e) statement
+_BIG_O_SLACK = 0.05  # of the exponent of an O(x^e) statement
 
 
 @claims.register("power_law", measure="exponent")
@@ -54,50 +54,55 @@ def power_law(
     """
     declared = {"between": between, "at_least": at_least, "at_most": at_most}
     members: list[Member] = []
-    for place in places(results, of, each):
-        found = series(results, {**of, **place}, over)
+    for site in places(results, of, each):
+        observed = series(results, {**of, **site}, over)
         if to is not None:
-            found = quotient(found, series(results, {**of, **to, **place}, over))
-        made = _member(found, over, at("exponent", place), declared, exponent, big_o)
-        if isinstance(made, Finding):
-            return made
-        members.append(made)
-    result = together(members, _least(members[0].sample))
-    if big_o is None or result.estimate is None:
-        return result
-    return replace(result, reason=f"{result.reason}; exponent gap {result.estimate - big_o:+.2g}")
+            observed = quotient(observed, series(results, {**of, **to, **site}, over))
+        member = _member(observed, over, at("exponent", site), declared, exponent, big_o)
+        if isinstance(member, Finding):
+            return member
+        members.append(member)
+    finding = together(members, _least_seeds(members[0].sample))
+    if big_o is None or finding.estimate is None:
+        return finding
+    return replace(finding, reason=f"{finding.reason}; exponent gap {finding.estimate - big_o:+.2g}")
 
 
 def _member(
-    found: Series, over: str, statistic: str, declared: Mapping[str, Any], exponent: float | None, big_o: float | None
+    observed: Series,
+    over: str,
+    statistic: str,
+    declared: Mapping[str, Any],
+    exponent: float | None,
+    big_o: float | None,
 ) -> Member | Finding:
     """The exponents of one series with their region; or, where they can decide nothing, the finding that says why."""
-    x = numeric(found, over, positive=True)
-    about = None if exponent is None else around(exponent, x)
-    order = None if big_o is None else Region(high=big_o + _SLACK)
-    allowed = region(**declared, exponent=about, big_o=order)
-    if reason := unfit(found, x, over, LEAST_SPAN):
-        return unfitted(found, statistic, reason, allowed)
-    sample, matrix = per_seed(found, lambda rows: slopes(x, rows), log=False)
-    if obstacle(sample, _least(sample)) is not None:
+    x = numeric(observed, over, positive=True)
+    near = None if exponent is None else around(exponent, x)
+    at_most_order = None if big_o is None else Region(high=big_o + _BIG_O_SLACK)
+    allowed = region(**declared, exponent=near, big_o=at_most_order)
+    if reason := unfit(observed, x, over, LEAST_SPAN):
+        return unfitted(observed, statistic, reason, allowed)
+    sample, matrix = per_seed(observed, lambda rows: slopes(x, rows), log=False)
+    if obstacle(sample, _least_seeds(sample)) is not None:
         return Member(statistic, sample, allowed)
-    uncounted = bool(counted(sample))
-    reason = uncountable(sample, "has no exponent") if uncounted else lack_of_fit(x, matrix)
-    if reason and not uncounted and (trend := opposite_trend(matrix, allowed)):
+    by_count = bool(counted(sample))
+    reason = uncountable(sample, "has no exponent") if by_count else lack_of_fit(x, matrix)
+    if reason and not by_count and (trend := opposite_trend(matrix, allowed)):
         return Member(statistic, sample, allowed, f"{trend} ({reason})")
     if reason:
         return replace(measured(statistic, sample, allowed), reason=reason + notes(sample))
     return Member(statistic, sample, allowed)
 
 
-def _least(sample: Sample) -> int:
+def _least_seeds(sample: Sample) -> int:
     return N_TRAINED if sample.trained else N_INIT
 
 
 def around(exponent: float, x: np.ndarray) -> Region:
     """The default region of an exponent: ± .15, or ± .10 over a span of at least 8."""
-    half = 0.1 if x.size and x[-1] >= WIDE_SPAN * x[0] else 0.15
-    return Region(exponent - half, exponent + half)
+    half_width = 0.1 if x.size and x[-1] >= WIDE_SPAN * x[0] else 0.15
+    return Region(exponent - half_width, exponent + half_width)
 
 
 def slopes(x: np.ndarray, matrix: np.ndarray) -> np.ndarray:
@@ -108,22 +113,22 @@ def slopes(x: np.ndarray, matrix: np.ndarray) -> np.ndarray:
         matrix: (seeds, levels), positive.
     """
     u = np.log(x) - np.log(x).mean()
-    found: np.ndarray = np.log(matrix) @ u / (u @ u)
-    return found
+    exponents: np.ndarray = np.log(matrix) @ u / (u @ u)
+    return exponents
 
 
 def lack_of_fit(x: np.ndarray, matrix: np.ndarray) -> str | None:
     """Why the profile is no power law, or None; shapes as in ``slopes``."""
     u, y = np.log(x) - np.log(x).mean(), np.log(matrix)
-    bend = student(np.linalg.lstsq(np.vander(u, 3), y.T, rcond=None)[0][0])
+    quadratic = student(np.linalg.lstsq(np.vander(u, 3), y.T, rcond=None)[0][0])
     mean = y.mean(0)
     residuals = mean - mean.mean() - slopes(x, np.exp(mean)[None])[0] * u
-    leaves = math.expm1(float(np.abs(residuals).max()))
-    if bend.low <= 0 <= bend.high or leaves <= LEAVES:
+    deviation = math.expm1(float(np.abs(residuals).max()))
+    if quadratic.low <= 0 <= quadratic.high or deviation <= LEAVES:
         return None
     return (
-        f"not a power law here: the mean profile leaves the line by up to {leaves:.0%}, and the quadratic coefficient "
-        f"is {printed(bend.estimate)} ({printed(bend.low)} to {printed(bend.high)})"
+        f"not a power law here: the mean profile leaves the line by up to {deviation:.0%}, and the quadratic "
+        f"coefficient is {printed(quadratic.estimate)} ({printed(quadratic.low)} to {printed(quadratic.high)})"
     )
 
 

@@ -49,22 +49,22 @@ def ratio(
         return judged(f"ratio of {reduce}" if reduce else "ratio", of_two(a, b, log=True), allowed)
     edges = [("largest", Region(high=allowed.high)), ("smallest", Region(low=allowed.low))]
     members = [
-        Member(f"{word} ratio over {over}", of_two(*_at(word, a, b), log=True), edge)
-        for word, edge in edges
+        Member(f"{extreme} ratio over {over}", of_two(*_at_extreme(extreme, a, b), log=True), edge)
+        for extreme, edge in edges
         if edge != Region()
     ]
     return together(members, least(members[0].sample))
 
 
-def _at(word: str, a: Series, b: Series) -> tuple[Series, Series]:
+def _at_extreme(extreme: str, a: Series, b: Series) -> tuple[Series, Series]:
     """Both series where the ratio within the seed is largest, or smallest, or where it has no logarithm."""
     if a.seeds and b.seeds and a.levels != b.levels:
         raise LabError(
             Problem("to", "its numbers stand at other places than those of 'of'", "reduce them: reduce: mean")
         )
-    both = a.numbers.join(b.numbers, on=["seed", "x"], suffix="_b", maintain_order="left")
-    fine, ratio = pl.min_horizontal("value", "value_b") > 0, pl.col("value") / pl.col("value_b")
-    order = both.sort("seed", fine, ratio, descending=[False, False, word == "largest"])
-    at = order.unique("seed", keep="first", maintain_order=True).with_columns(x=pl.lit(None, pl.Float64))
-    of_b = at.select("seed", "x", pl.col("value_b").alias("value"))
-    return replace(a, numbers=at.select("seed", "x", "value")), replace(b, numbers=of_b)
+    pairs = a.numbers.join(b.numbers, on=["seed", "x"], suffix="_b", maintain_order="left")
+    has_ratio, ratio = pl.min_horizontal("value", "value_b") > 0, pl.col("value") / pl.col("value_b")
+    order = pairs.sort("seed", has_ratio, ratio, descending=[False, False, extreme == "largest"])
+    extremes = order.unique("seed", keep="first", maintain_order=True).with_columns(x=pl.lit(None, pl.Float64))
+    denominators = extremes.select("seed", "x", pl.col("value_b").alias("value"))
+    return replace(a, numbers=extremes.select("seed", "x", "value")), replace(b, numbers=denominators)

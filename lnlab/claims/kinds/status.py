@@ -71,31 +71,33 @@ def status(
     by its rule; ``finished``: after all updates). ``expect: fails``: fewer than half do. With ``to``, only seeds count
     on which one of the two does and the other does not (McNemar, 1947).
     """
-    wanted = None if status is None else [status] if isinstance(status, str) else list(status)
-    allowed = None if wanted else region(between, at_least, at_most)
-    if wanted and (between, at_least, at_most) != (None, None, None):
+    statuses = None if status is None else [status] if isinstance(status, str) else list(status)
+    allowed = None if statuses else region(between, at_least, at_most)
+    if statuses and (between, at_least, at_most) != (None, None, None):
         raise LabError(Problem("status", "declares both a status and a region", "keep one of them"))
-    told = f"ended {' or '.join(wanted)}" if wanted else f"{of.get('quantity', 'value')} {allowed}"
-    tallies = [_tally(results, each, wanted, allowed) for each in ([of] if to is None else [of, {**of, **to}])]
+    statement = f"ended {' or '.join(statuses)}" if statuses else f"{of.get('quantity', 'value')} {allowed}"
+    sides = [of] if to is None else [of, {**of, **to}]
+    tallies = [_tally(results, side, statuses, allowed) for side in sides]
     half = Region(low=HALF) if expect == "trains" else Region(high=HALF)
-    return shares(tallies[0], told, half) if to is None else mcnemar(tallies[0], tallies[1], told, half)
+    return shares(tallies[0], statement, half) if to is None else mcnemar(tallies[0], tallies[1], statement, half)
 
 
-def _tally(results: Results, of: Selection, wanted: Sequence[Ended] | None, allowed: Region | None) -> Tally:
-    return by_status(results, of, wanted or ()) if allowed is None else by_number(results, of, allowed)
+def _tally(results: Results, of: Selection, statuses: Sequence[Ended] | None, allowed: Region | None) -> Tally:
+    return by_status(results, of, statuses or ()) if allowed is None else by_number(results, of, allowed)
 
 
 def by_number(results: Results, of: Selection, allowed: Region) -> Tally:
     """Seeds whose number lies in the region."""
-    found = series(results, of, cut=True)
-    met = {seed: number is not None and number in allowed for seed, number in single(found).items()}
+    observed = series(results, of, cut=True)
+    met = {seed: number is not None and number in allowed for seed, number in single(observed).items()}
     runs = endings(results, of).filter(status=STOPPED)
-    cut = {seed: ended(STOPPED, why) for seed, why in runs.select("seed", "reason").iter_rows() if seed in met}
-    failed = dict.fromkeys(found.failed, False)
-    return Tally(met | failed, found.lost, found.pending, cut | dict(found.failed) | dict(found.lost))
+    stopped = {seed: ended(STOPPED, why) for seed, why in runs.select("seed", "reason").iter_rows() if seed in met}
+    failed = dict.fromkeys(observed.failed, False)
+    fates = stopped | dict(observed.failed) | dict(observed.excluded)
+    return Tally(met | failed, observed.excluded, observed.pending, fates)
 
 
-def by_status(results: Results, of: Selection, wanted: Sequence[Ended]) -> Tally:
+def by_status(results: Results, of: Selection, statuses: Sequence[Ended]) -> Tally:
     """Seeds whose run ended in one of the ways.
 
     Raises:
@@ -106,29 +108,31 @@ def by_status(results: Results, of: Selection, wanted: Sequence[Ended]) -> Tally
     if runs.is_empty():
         raise NothingSelected(Problem("of", "no run has all of it", "lnlab plan prints the runs there are"))
     if runs["seed"].is_duplicated().any():
-        told = [f"{axis} ({', '.join(labels)})" for axis, labels in varying(results, runs).items() if len(labels) > 1]
-        raise LabError(Problem("of", f"a seed has several runs: {'; '.join(told)}", "select one of each"))
+        differing = [
+            f"{axis} ({', '.join(labels)})" for axis, labels in varying(results, runs).items() if len(labels) > 1
+        ]
+        raise LabError(Problem("of", f"a seed has several runs: {'; '.join(differing)}", "select one of each"))
     met: dict[int, bool] = {}
     fates: dict[int, str] = {}
     pending: list[int] = []
-    for seed, word, reason in runs.select("seed", "status", "reason").sort("seed").iter_rows():
-        if word in (None, "interrupted"):
+    for seed, run_status, reason in runs.select("seed", "status", "reason").sort("seed").iter_rows():
+        if run_status in (None, "interrupted"):
             pending.append(seed)
             continue
-        met[seed] = word in wanted
-        if word != "finished":
-            fates[seed] = ended(word, reason)
+        met[seed] = run_status in statuses
+        if run_status != "finished":
+            fates[seed] = ended(run_status, reason)
     return Tally(met, {}, tuple(pending), fates)
 
 
-def shares(tally: Tally, told: str, half: Region) -> Finding:
+def shares(tally: Tally, statement: str, half: Region) -> Finding:
     """Whether more, or fewer, than half of all seeds do it."""
     k, seeds = sum(tally.met.values()), {seed: float(met) for seed, met in sorted(tally.met.items())}
-    blank = Finding("undecided", "share of seeds", "", inside=k, n=len(tally.met), seeds=seeds)
-    return _ruled(blank, f"{k} of {tally.total} seeds: {told}", len(tally.unknown), half, [tally])
+    finding = Finding("undecided", "share of seeds", "", inside=k, n=len(tally.met), seeds=seeds)
+    return _share_verdict(finding, f"{k} of {tally.total} seeds: {statement}", len(tally.unknown), half, [tally])
 
 
-def mcnemar(a: Tally, b: Tally, told: str, half: Region) -> Finding:
+def mcnemar(a: Tally, b: Tally, statement: str, half: Region) -> Finding:
     """Of the seeds on which only one of two does it, whether that is more, or less, often the first.
 
     Each seed is 1 if it is the first, 0 if it is the second, and a half where they do not differ.
@@ -137,30 +141,33 @@ def mcnemar(a: Tally, b: Tally, told: str, half: Region) -> Finding:
     seeds = {seed: (1 + a.met[seed] - b.met[seed]) / 2 for seed in both}
     k, other = (list(seeds.values()).count(x) for x in (1.0, 0.0))
     unknown = len((a.unknown.keys() | b.unknown.keys()) - {*a.pending, *b.pending})
-    words = f"{told}: only with 'of' on {k} seeds, only with 'to' on {other}, alike on {len(both) - k - other}"
-    blank = Finding("undecided", "share of seeds that differ", "", inside=k, n=k + other, seeds=seeds)
-    return _ruled(blank, words, unknown, half, [a, b])
+    contrast = f"{statement}: only with 'of' on {k} seeds, only with 'to' on {other}, alike on {len(both) - k - other}"
+    finding = Finding("undecided", "share of seeds that differ", "", inside=k, n=k + other, seeds=seeds)
+    return _share_verdict(finding, contrast, unknown, half, [a, b])
 
 
-def _ruled(blank: Finding, told: str, unknown: int, half: Region, tallies: Sequence[Tally]) -> Finding:
+def _share_verdict(counts: Finding, statement: str, unknown: int, half: Region, tallies: Sequence[Tally]) -> Finding:
     """The finding of a share, seeds of which nothing is known standing on the side that makes its interval wider."""
     pending = sorted({seed for tally in tallies for seed in tally.pending})
-    total, k, n = max(tally.total for tally in tallies), blank.inside, blank.n + unknown
-    found = replace(blank, n=n, region_low=half.low, region_high=half.high)
+    total, k, n = max(tally.total for tally in tallies), counts.inside, counts.n + unknown
+    endings_text = _ending_counts(tallies)
+    finding = replace(counts, n=n, region_low=half.low, region_high=half.high)
     if n:
         low, high = clopper_pearson(k, n)[0], clopper_pearson(k + unknown, n)[1]
-        found = replace(found, estimate=k / n, low=low, high=high)
+        finding = replace(finding, estimate=k / n, low=low, high=high)
     if pending:
-        return replace(found, reason=waiting(pending, total) + _ends(tallies))
+        return replace(finding, reason=waiting(pending, total) + endings_text)
     if total < N_STATUS:
-        return replace(found, reason=f"{told}; {total} seeds; a verdict needs {N_STATUS}, by rule" + _ends(tallies))
+        reason = f"{statement}; {total} seeds; a verdict needs {N_STATUS}, by rule"
+        return replace(finding, reason=reason + endings_text)
     if not n:
-        return replace(found, reason=f"{told}; no seed tells them apart" + _ends(tallies))
-    reason = f"{told}; 95 % interval of the share {low:.2f} to {high:.2f}, to be {half}"
-    return replace(found, verdict=decide(Interval(k / n, low, high, 0.0, n), half), reason=reason + _ends(tallies))
+        return replace(finding, reason=f"{statement}; no seed tells them apart" + endings_text)
+    reason = f"{statement}; 95 % interval of the share {low:.2f} to {high:.2f}, to be {half}"
+    verdict = decide(Interval(k / n, low, high, 0.0, n), half)
+    return replace(finding, verdict=verdict, reason=reason + endings_text)
 
 
-def _ends(tallies: Sequence[Tally]) -> str:
+def _ending_counts(tallies: Sequence[Tally]) -> str:
     """How seeds ended that did not simply finish, counted; empty if none did."""
-    counts = Counter(why for tally in tallies for why in tally.fates.values())
-    return "".join(f"; {n} {why}" for why, n in sorted(counts.items()))
+    n_by_ending = Counter(why for tally in tallies for why in tally.fates.values())
+    return "".join(f"; {n} {why}" for why, n in sorted(n_by_ending.items()))

@@ -3,7 +3,7 @@
     theta_s = mean over columns of |b - b'|, in steps of the grid of learning rates
 
 Supported where the 95 % Student interval of theta over seeds lies at or below half a step, contradicted where it lies
-above a whole one. The share of equal cells is told beside those of trivial rules, Cohen's kappa, and the ceiling: how
+above a whole one. The share of equal cells is reported with those of trivial rules, Cohen's kappa, and the ceiling: how
 far our own seeds agree among themselves.
 """
 
@@ -55,7 +55,7 @@ def table(
 
     ``of`` is ``{quantity: converged, rule: ..., split: ...}``; ``cells`` are the printed tables, and the boundary of a
     column is its largest converging rate. Supported with the interval over seeds at or below ``at_most``, contradicted
-    with it above ``beyond``. ``guesses`` are trivial rules whose right cells are told beside ours.
+    with it above ``beyond``. ``guesses`` are trivial rules whose right cells are reported beside ours.
     """
     if of.get("quantity") != "converged":
         raise LabError(Problem("of.quantity", f"found {of.get('quantity')!r}", "write quantity: converged"))
@@ -65,12 +65,12 @@ def table(
     if not columns:
         raise NothingSelected(Problem("cells", "no run has what a column says", "lnlab plan prints the runs there are"))
     sample, allowed = _sample(columns), Region(high=at_most)
-    found = measured(STATISTIC, sample, allowed)
-    told = _told(columns, cells, guesses)
+    finding = measured(STATISTIC, sample, allowed)
+    remarks = _remarks(columns, cells, guesses)
     if reason := obstacle(sample, N_TRAINED):
-        return replace(found, reason="; ".join((reason + notes(sample), *told)))
-    verdict, reason = _ruling(sample, allowed, beyond)
-    return replace(found, verdict=verdict, reason="; ".join((reason + notes(sample), *told)))
+        return replace(finding, reason="; ".join((reason + notes(sample), *remarks)))
+    verdict, reason = _verdict(sample, allowed, beyond)
+    return replace(finding, verdict=verdict, reason="; ".join((reason + notes(sample), *remarks)))
 
 
 def _sample(columns: Sequence[Reproduced]) -> Sample:
@@ -81,51 +81,56 @@ def _sample(columns: Sequence[Reproduced]) -> Sample:
             if value is None and fates.get(seed, "") is not None:
                 waits = status in (None, "interrupted")
                 fates[seed] = None if waits else ended(status, reason) if status != "finished" else "not measured"
-    lost = {seed: why for seed, why in fates.items() if why is not None}
+    excluded = {seed: why for seed, why in fates.items() if why is not None}
     pending = tuple(sorted(seed for seed, why in fates.items() if why is None))
-    return Sample(errors(columns), log=False, trained=True, lost=lost, pending=pending)
+    return Sample(errors(columns), log=False, trained=True, excluded=excluded, pending=pending)
 
 
-def _ruling(sample: Sample, allowed: Region, beyond: float) -> tuple[Word, str]:
-    found = interval_of(sample)
-    ends = f"the 95 % interval {printed(found.low)} to {printed(found.high)}"
-    if found.high <= allowed.top:
-        return "supported", f"{ends} lies in the region ({allowed})"
-    if found.low > beyond:
-        return "contradicted", f"{ends} lies above {beyond:g}"
-    if found.low > allowed.top:
-        return "undecided", f"{ends} lies outside the region ({allowed}), and not wholly above {beyond:g}"
-    return "undecided", f"{ends} reaches across the edge ({allowed}); {more_seeds(found, allowed, log=False)}"
+def _verdict(sample: Sample, allowed: Region, beyond: float) -> tuple[Word, str]:
+    interval = interval_of(sample)
+    interval_text = f"the 95 % interval {printed(interval.low)} to {printed(interval.high)}"
+    if interval.high <= allowed.top:
+        return "supported", f"{interval_text} lies in the region ({allowed})"
+    if interval.low > beyond:
+        return "contradicted", f"{interval_text} lies above {beyond:g}"
+    if interval.low > allowed.top:
+        return "undecided", f"{interval_text} lies outside the region ({allowed}), and not wholly above {beyond:g}"
+    reason = f"{interval_text} reaches across the edge ({allowed}); {more_seeds(interval, allowed, log=False)}"
+    return "undecided", reason
 
 
-def _told(columns: Sequence[Reproduced], cells: Printed, guesses: Guesses) -> list[str]:
-    """What stands beside the verdict, in words."""
-    every = len(columns_of(cells))
-    said = [] if len(columns) == every else [f"only {len(columns)} of {every} columns were run"]
-    said += agreement(columns)
+def _remarks(columns: Sequence[Reproduced], cells: Printed, guesses: Guesses) -> list[str]:
+    """The remarks that follow the reason of the verdict."""
+    n_columns = len(columns_of(cells))
+    remarks = [] if len(columns) == n_columns else [f"only {len(columns)} of {n_columns} columns were run"]
+    remarks += agreement(columns)
     if guesses:
         total = sum(len(column.printed.cells) for column in columns)
-        said.append(f"trivial rules: {_listed(columns, guesses)}, of {total}")
-    return said
+        remarks.append(f"trivial rules: {_guess_scores(columns, guesses)}, of {total}")
+    return remarks
 
 
 def agreement(columns: Sequence[Reproduced]) -> list[str]:
     """How many cells agree, how well boundaries are ranked, and how far our own seeds agree, as far as it is known."""
-    pairs = [p for c in columns for p in zip(c.printed.cells.values(), majority(c).values(), strict=True)]
-    said = [f"{sum(cell is mine for cell, mine in pairs)} of {len(pairs)} cells agree by majority of seeds"]
-    if len(each := list(shares(columns).values())) > 1:
-        found = student(each)
-        said.append(f"{found.estimate:.1%} of the cells of a seed [{found.low:.1%}, {found.high:.1%}]")
-    if (most := ceiling(columns)) is not None:
-        said.append(f"two of our own seeds agree on {most:.1%}")
+    pairs = [
+        pair
+        for column in columns
+        for pair in zip(column.printed.cells.values(), majority(column).values(), strict=True)
+    ]
+    remarks = [f"{sum(cell is ours for cell, ours in pairs)} of {len(pairs)} cells agree by majority of seeds"]
+    if len(seed_shares := list(shares(columns).values())) > 1:
+        interval = student(seed_shares)
+        remarks.append(f"{interval.estimate:.1%} of the cells of a seed [{interval.low:.1%}, {interval.high:.1%}]")
+    if (ceiling_share := ceiling(columns)) is not None:
+        remarks.append(f"two of our own seeds agree on {ceiling_share:.1%}")
     numbers = {"kappa": kappa(columns), "tau-b of the boundaries": rank_agreement(columns)}
-    said += [f"{name} {number:.2f}" for name, number in numbers.items() if number is not None]
+    remarks += [f"{name} {number:.2f}" for name, number in numbers.items() if number is not None]
     if whole_seeds(columns):
-        said.append(f"{open_columns(columns):.2g} columns of a seed are not closed downwards")
-    return said
+        remarks.append(f"{open_columns(columns):.2g} columns of a seed are not closed downwards")
+    return remarks
 
 
-def _listed(columns: Sequence[Reproduced], guesses: Guesses) -> str:
+def _guess_scores(columns: Sequence[Reproduced], guesses: Guesses) -> str:
     """What trivial rules score on the cells that were run."""
     printed = [column.printed for column in columns]
     scores = sorted((right(printed, rules), name) for name, rules in guesses.items())

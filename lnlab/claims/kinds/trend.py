@@ -32,20 +32,20 @@ def trend(
 
     ``at_least`` is the smallest ratio that counts: last/first for ``up``, first/last for ``down``. At least 4 levels.
     """
-    found, allowed = series(results, of, over), region(at_least=at_least, positive=True)
+    observed, allowed = series(results, of, over), region(at_least=at_least, positive=True)
     up = direction == "up"
     statistic = f"{'last/first' if up else 'first/last'} over {over}"
-    if reason := unfit(found, numeric(found, over, positive=False), over):
-        return unfitted(found, statistic, reason, allowed)
-    sample, matrix = per_seed(found, lambda rows: (rows[:, -1] / rows[:, 0]) ** (1 if up else -1), log=True)
-    blank = measured(statistic, sample, allowed)
-    rule = obstacle(sample, N_TRAINED if sample.trained else N_INIT)
-    if not rule and counted(sample):
-        rule = uncountable(sample, "has no trend")
-    if rule:
-        return replace(blank, reason=rule + notes(sample))
-    verdict, words = ruled(sample, matrix if up else matrix[:, ::-1], allowed)
-    return replace(blank, verdict=verdict, reason=words + notes(sample))
+    if reason := unfit(observed, numeric(observed, over, positive=False), over):
+        return unfitted(observed, statistic, reason, allowed)
+    sample, matrix = per_seed(observed, lambda rows: (rows[:, -1] / rows[:, 0]) ** (1 if up else -1), log=True)
+    finding = measured(statistic, sample, allowed)
+    undecided = obstacle(sample, N_TRAINED if sample.trained else N_INIT)
+    if not undecided and counted(sample):
+        undecided = uncountable(sample, "has no trend")
+    if undecided:
+        return replace(finding, reason=undecided + notes(sample))
+    verdict, reason = ruled(sample, matrix if up else matrix[:, ::-1], allowed)
+    return replace(finding, verdict=verdict, reason=reason + notes(sample))
 
 
 def ruled(sample: Sample, matrix: np.ndarray, allowed: Region) -> tuple[Word, str]:
@@ -56,12 +56,12 @@ def ruled(sample: Sample, matrix: np.ndarray, allowed: Region) -> tuple[Word, st
         matrix: (seeds, levels), levels in the order in which the numbers should rise.
         allowed: where the ratio must lie.
     """
-    along, against = page(matrix)
+    p_along, p_against = page(matrix)
     tau = float(np.median(kendall(matrix)))
-    verdict, words = ruling(interval_of(sample), allowed, log=True)
-    if against <= P:
-        return "contradicted", f"Page's test says the opposite, p = {against:.2g}; {words}"
-    order = f"Page's test p = {along:.2g}, median tau {tau:.2f}"
-    if verdict == "supported" and (along > P or tau < TAU):
-        return "undecided", f"{words}, but the order is not clear: {order} (needs {P:g} and {TAU:g})"
-    return verdict, f"{words}; {order}"
+    verdict, reason = ruling(interval_of(sample), allowed, log=True)
+    if p_against <= P:
+        return "contradicted", f"Page's test says the opposite, p = {p_against:.2g}; {reason}"
+    order_text = f"Page's test p = {p_along:.2g}, median tau {tau:.2f}"
+    if verdict == "supported" and (p_along > P or tau < TAU):
+        return "undecided", f"{reason}, but the order is not clear: {order_text} (needs {P:g} and {TAU:g})"
+    return verdict, f"{reason}; {order_text}"
