@@ -47,10 +47,10 @@ class Axis:
             return alt.Axis(title=self.title, values=list(self.ticks), format="d")  # the others would write 2e+2
         if not self.log or all(1e-5 < tick < 1e6 for tick in self.ticks):
             return alt.Axis(title=self.title, values=list(self.ticks), format="~g")
-        return alt.Axis(title=self.title, values=list(self.ticks), labelExpr=_written(self.ticks))
+        return alt.Axis(title=self.title, values=list(self.ticks), labelExpr=_tick_labels(self.ticks))
 
 
-def _written(ticks: Iterable[float]) -> str:
+def _tick_labels(ticks: Iterable[float]) -> str:
     """A Vega expression that writes each tick, a far one as ``10⁷`` or ``2 × 10⁷``."""
     words = {t: f"{t:g}" if 1e-4 <= t < 1e6 else number(t).replace(".00", "").removeprefix("1 × ") for t in ticks}
     cases = "".join(f"datum.value === {t!r} ? '{word}' : " for t, word in words.items())
@@ -63,14 +63,14 @@ def logarithmic(title: str, values: Iterable[float]) -> Axis:
     Raises:
         ValueError: a value is not positive, or there is none.
     """
-    found = list(values)
-    if not found or min(found) <= 0:
+    numbers = list(values)
+    if not numbers or min(numbers) <= 0:
         raise ValueError("a logarithmic axis needs positive values")
-    low, high = math.log10(min(found)), math.log10(max(found))
+    low, high = math.log10(min(numbers)), math.log10(max(numbers))
     room = max(0.06 * (high - low), 0.05)
     low, high = max(low - room, -307.0), min(high + room, 308.0)
-    every = max(1, math.ceil((high - low) / 10))
-    decades = [d for d in range(math.floor(low), math.ceil(high) + 1) if d % every == 0]
+    stride = max(1, math.ceil((high - low) / 10))
+    decades = [d for d in range(math.floor(low), math.ceil(high) + 1) if d % stride == 0]
     for steps in _STEPS:
         ticks = [s * 10.0**d for d in decades for s in steps if low <= math.log10(s) + d <= high]
         if len(ticks) >= 3:
@@ -84,10 +84,10 @@ def linear(title: str, values: Iterable[float]) -> Axis:
     Raises:
         ValueError: there is no value.
     """
-    found = list(values)
-    if not found:
+    numbers = list(values)
+    if not numbers:
         raise ValueError("an axis needs values")
-    low, high = min(found), max(found)
+    low, high = min(numbers), max(numbers)
     span = max((high - low) or abs(high) or 1.0, _LEAST)
     low, high = low - 0.05 * span, high + 0.05 * span
     rough = (high - low) / 6
@@ -109,11 +109,11 @@ def levels(title: str, values: Iterable[float], *, log: bool = False, room: floa
     Raises:
         ValueError: there is no value.
     """
-    found = sorted(set(values))
-    if not found:
+    places = sorted(set(values))
+    if not places:
         raise ValueError("an axis needs values")
-    ticks = tuple(found[:: math.ceil(len(found) / 12)])
-    low, high = found[0], found[-1]
+    ticks = tuple(places[:: math.ceil(len(places) / 12)])
+    low, high = places[0], places[-1]
     if log:
         span = math.log(high / low) or 1.0
         return Axis(title, (low * math.exp(-0.04 * span), high * math.exp(room * span)), ticks, log=True)

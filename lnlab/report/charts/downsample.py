@@ -21,12 +21,14 @@ def thin(points: pl.DataFrame, limit: int = LIMIT) -> tuple[pl.DataFrame, str]:
     lines = ["panel", "series"]
     groups = points.select(lines).n_unique()
     stretches = max(1, (limit // groups - 2) // 2)
-    at, size = pl.int_range(pl.len()).over(lines), pl.len().over(lines)
-    marked = points.with_columns((at * stretches // size).alias("_stretch"), at.alias("_at"), size.alias("_size"))
-    here = [*lines, "_stretch"]
-    extreme = (pl.col("_at") == pl.col("_at").sort_by(value).first().over(here)) | (
-        pl.col("_at") == pl.col("_at").sort_by(value).last().over(here)
+    position, size = pl.int_range(pl.len()).over(lines), pl.len().over(lines)
+    marked = points.with_columns(
+        (position * stretches // size).alias("_stretch"), position.alias("_at"), size.alias("_size")
     )
-    ends = (pl.col("_at") == 0) | (pl.col("_at") == pl.col("_size") - 1)
-    kept = marked.filter(extreme | ends).drop("_stretch", "_at", "_size")
-    return kept, f"{kept.height:,} of {points.height:,} points are drawn; the extremes are kept."
+    stretch = [*lines, "_stretch"]
+    extreme = (pl.col("_at") == pl.col("_at").sort_by(value).first().over(stretch)) | (
+        pl.col("_at") == pl.col("_at").sort_by(value).last().over(stretch)
+    )
+    end_points = (pl.col("_at") == 0) | (pl.col("_at") == pl.col("_size") - 1)
+    thinned = marked.filter(extreme | end_points).drop("_stretch", "_at", "_size")
+    return thinned, f"{thinned.height:,} of {points.height:,} points are drawn; the extremes are kept."

@@ -30,8 +30,8 @@ class Places:
     @property
     def ticks(self) -> list[int]:
         """About six round places."""
-        every = next(n for n in (1, 2, 3, 4, 6, 12, 24, 48, 96) if (self.last - self.first) / n <= 8)
-        return [n for n in range(self.first, self.last + 1) if n % every == 0]
+        stride = next(n for n in (1, 2, 3, 4, 6, 12, 24, 48, 96) if (self.last - self.first) / n <= 8)
+        return [n for n in range(self.first, self.last + 1) if n % stride == 0]
 
 
 def heat(panels: Sequence[str], across: Places, down: Places, title: str, top: float) -> dict[str, Json]:

@@ -48,29 +48,29 @@ def ridges(
         y=alt.Y("line:Q", scale=up, axis=_magnitudes(title, rows, octaves)), y2="end:Q", color=colour, tooltip=tips
     )
     places = {printable(key): value / octaves for key, value in medians.items()}
-    found = json.dumps(places, ensure_ascii=False, sort_keys=True)
-    told = (
+    medians_json = json.dumps(places, ensure_ascii=False, sort_keys=True)
+    medians_base = (
         base.transform_aggregate(groupby=["panel", "x"])
-        .transform_calculate(median=f"({found})[datum.panel + '|' + datum.x]")
+        .transform_calculate(median=f"({medians_json})[datum.panel + '|' + datum.x]")
         .transform_filter("isValid(datum.median)")
         .encode(y=alt.Y("median:Q", scale=up))
     )
-    line = told.mark_line(color=MEDIAN, strokeWidth=1.6, clip=True)
-    dots = told.mark_point(color=MEDIAN, size=22, clip=True)
-    many = min(max(len(panels), 1), COLUMNS)
-    width = (WIDTH - GAP * (many - 1) - 60) // many
-    each = alt.layer(cells, line, dots).properties(width=width, height=HEIGHT, data=alt.NamedData("points"))
+    line = medians_base.mark_line(color=MEDIAN, strokeWidth=1.6, clip=True)
+    dots = medians_base.mark_point(color=MEDIAN, size=22, clip=True)
+    columns = min(max(len(panels), 1), COLUMNS)
+    width = (WIDTH - GAP * (columns - 1) - 60) // columns
+    panel = alt.layer(cells, line, dots).properties(width=width, height=HEIGHT, data=alt.NamedData("points"))
     header = alt.Header(labelAnchor="start", labelPadding=30)
     facet = alt.Facet("panel:N", sort=list(panels), title=None, header=header)
-    spec: dict[str, Json] = each.facet(facet, columns=COLUMNS, spacing=GAP).to_dict()
+    spec: dict[str, Json] = panel.facet(facet, columns=COLUMNS, spacing=GAP).to_dict()
     return {**spec, "config": dict(THEME)}
 
 
 def _magnitudes(title: str, rows: tuple[int, int], octaves: int) -> alt.Axis:
     """Ticks at about six powers of ten."""
     low, high = (octaves * row * math.log10(2) for row in (rows[0], rows[1] + 1))
-    every = max(1, math.ceil((high - low) / 6))
-    powers = [k for k in range(math.ceil(low), math.floor(high) + 1) if k % every == 0]
+    stride = max(1, math.ceil((high - low) / 6))
+    powers = [k for k in range(math.ceil(low), math.floor(high) + 1) if k % stride == 0]
     places = {k / math.log10(2) / octaves: k for k in powers}
     words = {
         place: f"{10.0**k:g}" if -4 <= k < 6 else number(10.0**k).removeprefix("1.00 × ") for place, k in places.items()

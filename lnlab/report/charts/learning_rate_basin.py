@@ -17,13 +17,13 @@ def basin(
     x: Axis,
     y: Axis,
     look: Look,
-    gone: Sequence[Mapping[str, Json]],
+    diverged: Sequence[Mapping[str, Json]],
     chosen: Sequence[Mapping[str, Json]] = (),
 ) -> dict[str, Json]:
     """Lines join medians, dots are runs. ``points`` and ``seeds`` as in ``charts.profile``.
 
-    ``gone`` holds ``series x y label``: at an x, how many of how many runs diverged. ``chosen`` holds ``series x y``,
-    which get a ring.
+    ``diverged`` holds ``series x y label``: at an x, how many of how many runs diverged. ``chosen`` holds ``series x
+    y``: points with a ring.
     """
     legend = alt.Legend(columns=2, symbolOpacity=1, symbolStrokeWidth=0) if len(look.series) > 1 else None
     colour = alt.Color("series:N", scale=alt.Scale(domain=list(look.series), range=list(look.colours)), legend=legend)
@@ -33,30 +33,30 @@ def basin(
         scale=alt.Scale(domain=list(range(len(look.series))), range=[list(dash) for dash in look.dashes]),
         legend=None,
     )
-    drawn: list[Any] = []
+    layers: list[Any] = []
     for name in ("seeds", "points"):
         base = alt.Chart(alt.NamedData(name)).encode(x=alt.X("x:Q", scale=x.scale, axis=x.axis), color=colour)
         up = alt.Y("value:Q" if name == "seeds" else "estimate:Q", scale=y.scale, axis=y.axis)
         if name == "seeds":
             tips = [alt.Tooltip("series:N", title="of"), alt.Tooltip("seed:Q"), alt.Tooltip("value:Q", format=".3~r")]
-            drawn.append(base.mark_point(size=18, opacity=0.45).encode(y=up, tooltip=tips))
+            layers.append(base.mark_point(size=18, opacity=0.45).encode(y=up, tooltip=tips))
         else:
             tips = [alt.Tooltip("series:N", title="of"), alt.Tooltip("x:Q", title=x.title, format="~r")]
             tips += [
                 alt.Tooltip(f"{field}:Q", title=field, format=".3~r") for field in ("estimate", "low", "high", "n")
             ]
-            drawn.append(base.mark_line().encode(y=up, strokeDash=dash))
-            drawn.append(base.mark_point().encode(y=up, shape=shape, tooltip=tips))
-    place: dict[str, Any] = {
+            layers.append(base.mark_line().encode(y=up, strokeDash=dash))
+            layers.append(base.mark_point().encode(y=up, shape=shape, tooltip=tips))
+    position: dict[str, Any] = {
         "x": alt.X("x:Q", scale=x.scale, axis=x.axis),
         "y": alt.Y("y:Q", scale=y.scale, axis=y.axis),
     }
     if chosen:
-        base = alt.Chart(alt.InlineData(list(chosen))).encode(**place, color=colour)
-        drawn.append(base.mark_point(shape="circle", filled=False, size=260, strokeWidth=2))
-    if gone:
-        base = alt.Chart(alt.InlineData(list(gone))).encode(**place, color=colour)
+        base = alt.Chart(alt.InlineData(list(chosen))).encode(**position, color=colour)
+        layers.append(base.mark_point(shape="circle", filled=False, size=260, strokeWidth=2))
+    if diverged:
+        base = alt.Chart(alt.InlineData(list(diverged))).encode(**position, color=colour)
         cross = base.mark_point(shape=CROSS, filled=False, size=70)
-        drawn += [cross.encode(strokeWidth=alt.value(2)), base.mark_text(align="left", dx=8).encode(text="label:N")]
-    spec: dict[str, Json] = alt.layer(*drawn).properties(width=WIDTH, height=HEIGHT).to_dict()
+        layers += [cross.encode(strokeWidth=alt.value(2)), base.mark_text(align="left", dx=8).encode(text="label:N")]
+    spec: dict[str, Json] = alt.layer(*layers).properties(width=WIDTH, height=HEIGHT).to_dict()
     return {**spec, "config": dict(THEME)}

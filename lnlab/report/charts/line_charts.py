@@ -21,8 +21,8 @@ def profile(
     ``points`` holds ``panel series line x estimate low high n``; ``laws``, drawn in every panel, as in ``sizes``.
     """
     base = _coloured(None if len(panels) > 1 else "points", x, look)
-    drawn = (*_laws(laws, x, y), _band(base, y), _line(base, look), _marks(base, x, y, look))
-    return _side_by_side(panels, alt.layer(*drawn))
+    layers = (*_laws(laws, x, y), _band(base, y), _line(base, look), _marks(base, x, y, look))
+    return _side_by_side(panels, alt.layer(*layers))
 
 
 def densities(panels: Sequence[str], x: Axis, y: Axis, look: Look) -> dict[str, Json]:
@@ -46,9 +46,9 @@ def _side_by_side(panels: Sequence[str], layers: Any) -> dict[str, Json]:
     """Each panel has its share of ``points``; a layer with data of its own would have all of them in every panel."""
     if len(panels) < 2:
         return _finish(layers.properties(width=WIDTH, height=HEIGHT))
-    each = layers.properties(width=(WIDTH - 80) // min(len(panels), 3), height=HEIGHT, data=alt.NamedData("points"))
+    panel = layers.properties(width=(WIDTH - 80) // min(len(panels), 3), height=HEIGHT, data=alt.NamedData("points"))
     header = alt.Header(labelAnchor="start")
-    return _finish(each.facet(alt.Facet("panel:N", sort=list(panels), title=None, header=header), columns=3))
+    return _finish(panel.facet(alt.Facet("panel:N", sort=list(panels), title=None, header=header), columns=3))
 
 
 def sizes(x: Axis, y: Axis, look: Look, laws: Sequence[Mapping[str, Json]]) -> dict[str, Json]:
@@ -95,8 +95,8 @@ def forest(names: Sequence[str], x: Axis) -> dict[str, Json]:
     region = base.mark_bar(color=REGION, height=20).encode(x=_x("from", x), x2="to:Q")
     single = dots.mark_point(color=QUIET, size=22, opacity=0.5).encode(x=_x("value", x), tooltip=_tips(None, "value"))
     bars = base.mark_rule(strokeWidth=2.4, color=INK).encode(x=_x("low", x), x2="high:Q")
-    ends = _tips(None, "estimate", "low", "high")
-    means = base.mark_point(color=INK, shape="diamond", size=80).encode(x=_x("estimate", x), tooltip=ends)
+    tips = _tips(None, "estimate", "low", "high")
+    means = base.mark_point(color=INK, shape="diamond", size=80).encode(x=_x("estimate", x), tooltip=tips)
     return _finish(alt.layer(region, single, bars, means).properties(width=WIDTH - 200, height=30 * len(names)))
 
 

@@ -15,7 +15,7 @@ from lnlab.report.charts.theme import INK, QUIET, THEME, ramp
 COLUMNS, WIDTH, HEIGHT, GAP = 4, 166, 120, 22
 ACROSS = (-0.03, 1.16)
 """From the first place, 0, to the last, 1, with room for the name of a line at its end."""
-_HERE = alt.NamedData("points")
+_POINTS = alt.NamedData("points")
 
 
 def multiples(panels: Sequence[str], lines: Sequence[str], y: Axis, notes: Mapping[str, str]) -> dict[str, Json]:
@@ -25,11 +25,11 @@ def multiples(panels: Sequence[str], lines: Sequence[str], y: Axis, notes: Mappi
     """
     base = _base(lines, y)
     layers = alt.layer(*_curves(base), *_names(base, lines, y), *_notes(notes))
-    each = layers.properties(width=WIDTH, height=HEIGHT, data=_HERE)
+    panel = layers.properties(width=WIDTH, height=HEIGHT, data=_POINTS)
     header = alt.Header(labelAnchor="start", labelExpr="split(datum.value, ', ')", labelPadding=6, labelFontSize=12)
     facet = alt.Facet("panel:N", sort=list(panels), title=None, header=header)
     title = alt.TitleParams(f"{y.title}", anchor="start", fontSize=13, fontWeight="normal", color=INK, offset=10)
-    spec: dict[str, Json] = each.facet(facet, columns=COLUMNS, spacing=GAP).properties(title=title).to_dict()
+    spec: dict[str, Json] = panel.facet(facet, columns=COLUMNS, spacing=GAP).properties(title=title).to_dict()
     return {**spec, "config": dict(THEME)}
 
 
@@ -48,7 +48,7 @@ def _base(lines: Sequence[str], y: Axis) -> Any:
     across = alt.Axis(
         values=[0, 1], labelExpr="datum.value ? 'last' : 'first'", title=None, ticks=True, labelFlush=True
     )
-    return alt.Chart(_HERE).encode(
+    return alt.Chart(_POINTS).encode(
         x=alt.X("x:Q", scale=alt.Scale(domain=list(ACROSS), nice=False), axis=across),
         y=alt.Y("estimate:Q", scale=y.scale, axis=replace(y, title="").axis),
         color=alt.Color("series:N", scale=scale, legend=legend),
@@ -71,8 +71,8 @@ def _curves(base: Any) -> list[Any]:
 def _names(base: Any, lines: Sequence[str], y: Axis) -> list[Any]:
     """The number of the first and of the last line at their right ends, the higher one above."""
     inside = f"{y.domain[0]!r} <= datum.estimate && datum.estimate <= {y.domain[1]!r}"
-    ends = f"datum.x === 1 && (datum.line === 0 || datum.line === {len(lines) - 1}) && {inside}"
-    level = base.transform_filter(ends).transform_calculate(level="log(datum.estimate)")
+    at_ends = f"datum.x === 1 && (datum.line === 0 || datum.line === {len(lines) - 1}) && {inside}"
+    level = base.transform_filter(at_ends).transform_calculate(level="log(datum.estimate)")
     both = level.transform_joinaggregate(middle="mean(level)", count="count()", groupby=["panel"])
     above = "datum.count === 1 || datum.level > datum.middle || (datum.level === datum.middle && datum.line > 0)"
     text = both.transform_calculate(name="split(datum.series, ' ')[0]")
@@ -84,13 +84,13 @@ def _names(base: Any, lines: Sequence[str], y: Axis) -> list[Any]:
 
 def _notes(notes: Mapping[str, str]) -> list[Any]:
     """What a panel cannot show, in words at its foot."""
-    told = {panel: note for panel, note in notes.items() if note}
-    if not told:
+    filled_notes = {panel: note for panel, note in notes.items() if note}
+    if not filled_notes:
         return []
     base = (
-        alt.Chart(_HERE)
+        alt.Chart(_POINTS)
         .transform_aggregate(groupby=["panel"])
-        .transform_calculate(note=f"({json.dumps(told, ensure_ascii=False, sort_keys=True)})[datum.panel]")
+        .transform_calculate(note=f"({json.dumps(filled_notes, ensure_ascii=False, sort_keys=True)})[datum.panel]")
     )
     text = base.transform_filter("isValid(datum.note)").mark_text(
         align="right", baseline="bottom", color=QUIET, fontSize=10.5, fontStyle="italic", lineBreak="; "

@@ -1,4 +1,4 @@
-"""The shape of spectra: a panel an arm on one pair of axes, a line with its band, and a rug of single eigenvalues."""
+"""The shape of spectra: a panel a variant on one pair of axes, a line with its band, and a rug of eigenvalues."""
 
 import altair as alt
 
@@ -25,11 +25,11 @@ def spectra(x: Axis, y: Axis, look: Look) -> dict[str, Json]:
     rug = base.transform_filter("datum.marks > 0").mark_tick(orient="vertical", thickness=1.4, size=11, clip=True)
     layers = alt.layer(band, line, rug.encode(y=alt.value(HEIGHT - 6), tooltip=tips))
     single = len(look.series) == 1
-    each = layers.properties(width=2 * WIDTH + GAP if single else WIDTH, height=HEIGHT, data=alt.NamedData("points"))
+    panel = layers.properties(width=2 * WIDTH + GAP if single else WIDTH, height=HEIGHT, data=alt.NamedData("points"))
     header = alt.Header(labelAnchor="start")
     facet = alt.Facet("panel:N", sort=list(look.series), title=None, header=header)
-    made = each if single else each.facet(facet, columns=COLUMNS, spacing=GAP)
-    spec: dict[str, Json] = made.to_dict()
+    chart = panel if single else panel.facet(facet, columns=COLUMNS, spacing=GAP)
+    spec: dict[str, Json] = chart.to_dict()
     return {**spec, "config": dict(THEME)}
 
 

@@ -25,23 +25,23 @@ Rows = Sequence[Mapping[str, Json]]
 
 @dataclass(frozen=True)
 class Beside:
-    """What is drawn beside the lines, as rows.
+    """What is drawn over the lines and below them, as rows.
 
     Attributes:
-        lost: ``run panel series line x value``: runs that diverged.
-        ends: ``series x value``: where each of them ended.
+        diverged: ``run panel series line x value``: runs that diverged.
+        crosses: ``series x value``: where each of them ended.
         rules: ``y label``: levels to compare with.
         rates: ``series line x estimate``, for the strip; none without it.
     """
 
-    lost: Rows = ()
-    ends: Rows = ()
+    diverged: Rows = ()
+    crosses: Rows = ()
     rules: Rows = ()
     rates: Rows = ()
 
 
 def curves(
-    splits: Sequence[str], x: Axis, y: Axis, look: Look, beside: Beside, *, tips: bool, cut: bool
+    splits: Sequence[str], x: Axis, y: Axis, look: Look, overlays: Beside, *, tips: bool, cut: bool
 ) -> dict[str, Json]:
     """Lines over training. ``points`` holds ``panel series line x estimate low high n``, ``panel`` being the split.
 
@@ -50,21 +50,21 @@ def curves(
         x: updates or epochs.
         y: of the lines.
         look: of the series.
-        beside: what else is drawn.
+        overlays: what else is drawn.
         tips: whether every point tells its numbers.
         cut: whether lines leave the axis; to cut off each of many lines takes a drawing as long as all else.
     """
-    base = _base(alt.NamedData("points"), replace(x, title="") if beside.rates else x, look)
+    base = _base(alt.NamedData("points"), replace(x, title="") if overlays.rates else x, look)
     dashes = _dashes(splits, look)
     band = base.mark_area(fillOpacity=0.16, opacity=1, clip=True).encode(y=_up("low", y), y2="high:Q")
-    drawn = [*_rules(beside.rules, x, y), *([band] if bands(len(look.series), splits) else [])]
-    drawn += [base.mark_line(clip=cut).encode(y=_up("estimate", y), strokeDash=dashes)]
-    drawn += [*_lost(beside, x, y, look), *_marks(base, y, look, x, splits, tips=tips)]
-    main = alt.layer(*drawn).properties(width=WIDTH, height=HEIGHT)
-    if not beside.rates:
+    layers = [*_rules(overlays.rules, x, y), *([band] if bands(len(look.series), splits) else [])]
+    layers += [base.mark_line(clip=cut).encode(y=_up("estimate", y), strokeDash=dashes)]
+    layers += [*_diverged(overlays, x, y, look), *_marks(base, y, look, x, splits, tips=tips)]
+    main = alt.layer(*layers).properties(width=WIDTH, height=HEIGHT)
+    if not overlays.rates:
         return _finish(main)
-    both = alt.vconcat(main, _strip(beside.rates, x, look), spacing=GAP, bounds="flush")
-    return _finish(both.resolve_scale(strokeDash="independent"), {**THEME["legend"], "offset": OFFSET})
+    chart = alt.vconcat(main, _strip(overlays.rates, x, look), spacing=GAP, bounds="flush")
+    return _finish(chart.resolve_scale(strokeDash="independent"), {**THEME["legend"], "offset": OFFSET})
 
 
 def bands(series: int, splits: Sequence[str]) -> bool:
@@ -113,14 +113,14 @@ def _rules(rules: Rows, x: Axis, y: Axis) -> list[Any]:
     return [line, text.encode(text="label:N", x=alt.datum(x.domain[1], scale=x.scale))]
 
 
-def _lost(beside: Beside, x: Axis, y: Axis, look: Look) -> list[Any]:
+def _diverged(overlays: Beside, x: Axis, y: Axis, look: Look) -> list[Any]:
     """Runs that diverged as thin lines, each with a cross where it ended."""
-    x = replace(x, title="") if beside.rates else x
-    thin = _base(alt.InlineData(list(beside.lost)), x, look).mark_line(strokeWidth=1, strokeOpacity=0.75)
-    lines = [thin.encode(y=_up("value", y), detail=["run:N", "panel:N"])] if beside.lost else []
-    if not beside.ends:
+    x = replace(x, title="") if overlays.rates else x
+    thin = _base(alt.InlineData(list(overlays.diverged)), x, look).mark_line(strokeWidth=1, strokeOpacity=0.75)
+    lines = [thin.encode(y=_up("value", y), detail=["run:N", "panel:N"])] if overlays.diverged else []
+    if not overlays.crosses:
         return lines
-    cross = _base(alt.InlineData(list(beside.ends)), x, look).mark_point(shape=CROSS, filled=False, size=90)
+    cross = _base(alt.InlineData(list(overlays.crosses)), x, look).mark_point(shape=CROSS, filled=False, size=90)
     tips = [alt.Tooltip("series:N", title="of"), alt.Tooltip("told:N", title="run")]
     return [*lines, cross.encode(y=_up("value", y), strokeWidth=alt.value(2), tooltip=tips)]
 
@@ -130,15 +130,15 @@ def _marks(base: Any, y: Axis, look: Look, x: Axis, splits: Sequence[str], *, ti
     shape = alt.Shape(
         "series:N", scale=alt.Scale(domain=list(look.series), range=list(look.shapes)), legend=_legend(look)
     )
-    told = [alt.Tooltip("series:N", title="of"), *([alt.Tooltip("panel:N", title="split")] if splits else [])]
-    told += [alt.Tooltip("x:Q", title=x.title.partition(" (")[0], format="~r")]
-    told += [alt.Tooltip(f"{name}:Q", title=name, format=".3~r") for name in ("estimate", "low", "high", "n")]
+    tooltips = [alt.Tooltip("series:N", title="of"), *([alt.Tooltip("panel:N", title="split")] if splits else [])]
+    tooltips += [alt.Tooltip("x:Q", title=x.title.partition(" (")[0], format="~r")]
+    tooltips += [alt.Tooltip(f"{name}:Q", title=name, format=".3~r") for name in ("estimate", "low", "high", "n")]
     last = base.transform_joinaggregate(last="max(x)", groupby=["panel", "series"]).transform_filter(
         "datum.x === datum.last"
     )
-    ends = last.mark_point(clip=True).encode(y=_up("estimate", y), shape=shape, tooltip=told)
-    unseen = base.mark_point(size=120, opacity=0, clip=True).encode(y=_up("estimate", y), tooltip=told)
-    return [ends, *([unseen] if tips else [])]
+    end_marks = last.mark_point(clip=True).encode(y=_up("estimate", y), shape=shape, tooltip=tooltips)
+    hover_points = base.mark_point(size=120, opacity=0, clip=True).encode(y=_up("estimate", y), tooltip=tooltips)
+    return [end_marks, *([hover_points] if tips else [])]
 
 
 def _strip(rates: Rows, x: Axis, look: Look) -> Any:

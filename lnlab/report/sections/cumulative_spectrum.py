@@ -76,7 +76,7 @@ def _chart(spectra: Spectra, name: str, band: Band, finding: str) -> Chart:
 
 
 def _finding(spectra: Spectra, name: str) -> str:
-    """How many eigenvalues the wider arms have where the narrowest one ends."""
+    """How many eigenvalues the wider spectra have where the narrowest one ends."""
     reach = {}
     for variant in spectra.names:
         nodes = spectra.of(variant)["node"].abs()

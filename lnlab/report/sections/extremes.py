@@ -66,10 +66,10 @@ def extremes(
 ) -> Section:
     """``λ_max, λ_min, tr H, ‖H‖_F``: with Ritz residuals and three kinds of spread, never mixed (Student, 1908).
 
-    A table for each matrix, its arms below each other: means over seeds with their 95 % interval; how far an end may
-    lie from an eigenvalue; the standard error over start vectors, of what is a mean over them; the standard deviation
-    over parts of the batches, where they were measured. ``operators`` and ``scopes`` are all that there are, if nothing
-    is said.
+    A table for each matrix, its variants below each other: means over seeds with their 95 % interval; how far an end
+    may lie from an eigenvalue; the standard error over start vectors, of what is a mean over them; the standard
+    deviation over parts of the batches, where they were measured. ``operators`` and ``scopes`` are all that there are,
+    if nothing is said.
     """
     selection = where or {}
     runs = runs_with(results, selection)
@@ -175,7 +175,7 @@ def _caption(entries: Sequence[_Entry]) -> str:
 
 
 def _finding(entries: Sequence[_Entry]) -> str:
-    """The largest eigenvalue of the first matrix in each arm, and how far the ends may be off."""
+    """The largest eigenvalue of the first matrix in each variant, and how far the ends may be off."""
     first = entries[0].matrix
     tops = [e for e in entries if (e.matrix, e.number, e.statistic) == (first, "largest_eigenvalue", SEEDS)]
     finding = f"The largest eigenvalue of the {first} is {listing(f'{short(e.estimate)} in {e.variant}' for e in tops)}"

@@ -40,36 +40,36 @@ def size_plot(
 
     A law is its exponent, or ``x_sqrt_ln_x`` for size √(ln size); each goes through the mean at the smallest size.
     """
-    found = gather(results, quantity, where or {}, over, log=True, panels=False)
-    if found.seeds.is_empty():
+    series = gather(results, quantity, where or {}, over, log=True, panels=False)
+    if series.seeds.is_empty():
         finding = f"Nothing of the {called(quantity)} has been measured yet"
-        return Section(finding, missing=" ".join((found.missing, *found.left_out)).strip(), rows=found.rows)
-    finding = _finding(found, quantity, size(over).said)
-    chart = _chart(found, quantity, size(over), laws or [], finding)
-    return Section(finding, (chart,), (), found.missing, found.rows)
+        return Section(finding, missing=" ".join((series.missing, *series.left_out)).strip(), rows=series.rows)
+    finding = _finding(series, quantity, size(over).said)
+    chart = _chart(series, quantity, size(over), laws or [], finding)
+    return Section(finding, (chart,), (), series.missing, series.rows)
 
 
-def _chart(found: Gathered, quantity: str, over: Size, laws: Sequence[_Law], finding: str) -> Chart:
-    drawn = [row for name in found.names for law in laws for row in _law(found, name, law, over.letter)]
-    ends = [v for c in ("low", "high") for v in found.points[c].drop_nulls() if 0 < v < math.inf]
-    y = logarithmic(f"{unit(quantity)} (log scale)", [*found.seeds["value"], *ends, *(row["y"] for row in drawn)])
-    x = levels(f"{over.axis} (log scale)", found.points["x"], log=True, room=0.16)
+def _chart(series: Gathered, quantity: str, over: Size, laws: Sequence[_Law], finding: str) -> Chart:
+    law_rows = [row for name in series.names for law in laws for row in _law(series, name, law, over.letter)]
+    bounds = [v for c in ("low", "high") for v in series.points[c].drop_nulls() if 0 < v < math.inf]
+    y = logarithmic(f"{unit(quantity)} (log scale)", [*series.seeds["value"], *bounds, *(row["y"] for row in law_rows)])
+    x = levels(f"{over.axis} (log scale)", series.points["x"], log=True, room=0.16)
     numbers = {"estimate": called(quantity), "low": "95 % low", "high": "95 % high", "n": "seeds"}
     return Chart(
-        line_charts.sizes(x, y, theme.look(found.names, found.families), drawn),
-        found.points,
-        found.seeds,
+        line_charts.sizes(x, y, theme.look(series.names, series.families), law_rows),
+        series.points,
+        series.seeds,
         {"series": "variant", "x": over.axis, **numbers},
         f"{unit(quantity)}, against {over.said}. {finding}.",
-        " ".join((_caption(found, quantity, over.said, laws), *found.left_out, thin(found.seeds)[1])).strip(),
+        " ".join((_caption(series, quantity, over.said, laws), *series.left_out, thin(series.seeds)[1])).strip(),
         log=True,
     )
 
 
-def _law(found: Gathered, name: str, law: _Law, letter: str) -> list[dict[str, Json]]:
+def _law(series: Gathered, name: str, law: _Law, letter: str) -> list[dict[str, Json]]:
     """``y = anchor · f(x)/f(x₀)``, through the estimate at the smallest size."""
-    line = found.points.filter(pl.col("series") == name).sort("x")
-    label, xs, ys = _called(law, letter), line["x"].to_list(), line["estimate"].to_list()
+    line = series.points.filter(pl.col("series") == name).sort("x")
+    label, xs, ys = _law_label(law, letter), line["x"].to_list(), line["estimate"].to_list()
     return [
         {
             "law": f"{name} {law}",
@@ -89,52 +89,53 @@ def _growth(law: _Law, x: float, start: float) -> float:
     return float((x / start) ** law)
 
 
-def _called(law: _Law, letter: str) -> str:
+def _law_label(law: _Law, letter: str) -> str:
     return f"{letter}√ln {letter}" if isinstance(law, str) else power(letter, law)
 
 
-def _caption(found: Gathered, quantity: str, size: str, laws: Sequence[_Law]) -> str:
-    n = replicates(found.points)
+def _caption(series: Gathered, quantity: str, size_name: str, laws: Sequence[_Law]) -> str:
+    n = replicates(series.points)
     bars = (
-        f"bars are 95 % Student intervals on the logarithmic scale ({n})" if found.points["low"].count() else "no bars"
+        f"bars are 95 % Student intervals on the logarithmic scale ({n})" if series.points["low"].count() else "no bars"
     )
     marks = f"Small dots are single seeds, large marks geometric means over seeds; {bars}."
-    said = listing(_said(law, size) for law in laws)
-    dashed = f" Thin dashed lines are {said}, through the mean at the smallest size." if laws else ""
-    return f"{definition(quantity)} against {size}. {marks}{dashed}"
+    law_texts = listing(_law_text(law, size_name) for law in laws)
+    dashed = f" Thin dashed lines are {law_texts}, through the mean at the smallest size." if laws else ""
+    return f"{definition(quantity)} against {size_name}. {marks}{dashed}"
 
 
-def _said(law: _Law, size: str) -> str:
+def _law_text(law: _Law, size_name: str) -> str:
     if isinstance(law, str):
-        return f"{size} times the root of its logarithm"
-    return "a constant" if law == 0 else f"{size} to the power {plain(law)}"
+        return f"{size_name} times the root of its logarithm"
+    return "a constant" if law == 0 else f"{size_name} to the power {plain(law)}"
 
 
-def _finding(found: Gathered, quantity: str, size: str) -> str:
+def _finding(series: Gathered, quantity: str, size_name: str) -> str:
     """The fitted exponent of each series: least squares within each seed, then over seeds."""
-    slopes = {name: exponents(found.seeds.filter(pl.col("series") == name)) for name in found.names}
+    slopes = {name: exponents(series.seeds.filter(pl.col("series") == name)) for name in series.names}
     if len(slopes) > _MOST and all(slopes.values()):
-        return f"With {size}, {_range({name: fmean(each) for name, each in slopes.items()})}"
-    said = [f"{f'the {called(quantity)}' if n == ALONE else n} {_law_of(each)}" for n, each in slopes.items()]
-    return f"With {size}, {'; '.join(said)}"
+        return f"With {size_name}, {_exponent_range({name: fmean(values) for name, values in slopes.items()})}"
+    subjects = {name: f"the {called(quantity)}" if name == ALONE else name for name in slopes}
+    clauses = (f"{subjects[name]} {_exponent_text(values)}" for name, values in slopes.items())
+    return f"With {size_name}, {'; '.join(clauses)}"
 
 
-def _range(means: Mapping[str, float]) -> str:
+def _exponent_range(means: Mapping[str, float]) -> str:
     """Many series at once: the smallest and the largest exponent."""
     low, high = min(means, key=lambda name: means[name]), max(means, key=lambda name: means[name])
-    ends = (f"{plain(round(means[name], 2) + 0.0)} ({name})" for name in (low, high))
-    return f"{len(means)} exponents from {' to '.join(ends)}"
+    extremes = (f"{plain(round(means[name], 2) + 0.0)} ({name})" for name in (low, high))
+    return f"{len(means)} exponents from {' to '.join(extremes)}"
 
 
-def _law_of(slopes: Sequence[float]) -> str:
+def _exponent_text(slopes: Sequence[float]) -> str:
     """What the exponent says: a direction only where its interval leaves no other."""
     if not slopes:
         return "has too few sizes for an exponent"
-    found = student(slopes)
-    if found.n < 2:
-        return f"has the exponent {interval(found.estimate, None, None)} in its only seed"
-    verb = "stays level" if found.low <= 0 <= found.high else "rises" if found.estimate > 0 else "falls"
-    return f"{verb} (exponent {interval(found.estimate, found.low, found.high)})"
+    exponent = student(slopes)
+    if exponent.n < 2:
+        return f"has the exponent {interval(exponent.estimate, None, None)} in its only seed"
+    verb = "stays level" if exponent.low <= 0 <= exponent.high else "rises" if exponent.estimate > 0 else "falls"
+    return f"{verb} (exponent {interval(exponent.estimate, exponent.low, exponent.high)})"
 
 
 def exponents(seeds: pl.DataFrame) -> list[float]:

@@ -8,7 +8,7 @@ import polars as pl
 
 from lnlab.errors import Problem, ReportError
 from lnlab.keys import Json
-from lnlab.report.charts import small_multiples as drawn
+from lnlab.report.charts import small_multiples as panel_charts
 from lnlab.report.charts.axes import Axis, logarithmic
 from lnlab.report.charts.downsample import thin
 from lnlab.report.data.profiles import MOST, End, Multiples, collect
@@ -21,8 +21,8 @@ from lnlab.tables import Results
 
 _NEAR = 2.0
 """A line whose ends differ by no more than this factor stays near itself."""
-_ENDS = {"panel": pl.String, "line": pl.String, "estimate": pl.Float64, "low": pl.Float64, "high": pl.Float64}
-_ENDS |= {"n": pl.Int64, "seeds": pl.Int64, "note": pl.String}
+_SCHEMA = {"panel": pl.String, "line": pl.String, "estimate": pl.Float64, "low": pl.Float64, "high": pl.Float64}
+_SCHEMA |= {"n": pl.Int64, "seeds": pl.Int64, "note": pl.String}
 
 
 @sections.register("small_multiples")
@@ -41,15 +41,15 @@ def small_multiples(
     Means are geometric over seeds, with 95 % Student intervals. What a logarithmic axis cannot show is told in words;
     so is how far a line goes that leaves the axis where ``between`` ends it, so that one panel does not flatten all.
     """
-    found = collect(results, quantity, where or {}, (panels, lines), x)
-    if found.points["estimate"].count() == 0:
+    profiles = collect(results, quantity, where or {}, (panels, lines), x)
+    if profiles.points["estimate"].count() == 0:
         finding = f"Nothing of the {called(quantity)} can be drawn yet"
-        return Section(finding, missing=" ".join((found.missing, *found.left_out)).strip(), rows=found.rows)
+        return Section(finding, missing=" ".join((profiles.missing, *profiles.left_out)).strip(), rows=profiles.rows)
     place = f"{where['stack']} {x}" if where and isinstance(where.get("stack"), str) and x == "layer" else _short(x)
-    finding = _finding(found, quantity, place, _short(panels))
-    chart = _chart(found, quantity, (_short(panels), _short(lines), place), finding, between)
-    table = _table(found, quantity, (_short(panels), _short(lines), place))
-    return Section(finding, (chart,), (table,), found.missing, found.rows)
+    finding = _finding(profiles, quantity, place, _short(panels))
+    chart = _chart(profiles, quantity, (_short(panels), _short(lines), place), finding, between)
+    table = _table(profiles, quantity, (_short(panels), _short(lines), place))
+    return Section(finding, (chart,), (table,), profiles.missing, profiles.rows)
 
 
 def _short(path: str) -> str:
@@ -57,34 +57,34 @@ def _short(path: str) -> str:
 
 
 def _chart(
-    found: Multiples, quantity: str, words: tuple[str, str, str], finding: str, between: tuple[float, float] | None
+    profiles: Multiples, quantity: str, words: tuple[str, str, str], finding: str, between: tuple[float, float] | None
 ) -> Chart:
     panel, line, place = words
-    y = _axis(found, f"{unit(quantity)} (log scale)", between)
+    y = _axis(profiles, f"{unit(quantity)} (log scale)", between)
     numbers = {"estimate": called(quantity), "low": "95 % low", "high": "95 % high", "n": "seeds"}
-    beyond = _beyond(found.points, y.domain)
-    notes = {name: "; ".join(filter(None, (found.notes[name], beyond.get(name)))) for name in found.panels}
-    said = (_caption(found, quantity, words, cut=bool(beyond)), *found.left_out, thin(found.points)[1])
+    beyond = _beyond(profiles.points, y.domain)
+    notes = {name: "; ".join(filter(None, (profiles.notes[name], beyond.get(name)))) for name in profiles.panels}
+    sentences = (_caption(profiles, quantity, words, cut=bool(beyond)), *profiles.left_out, thin(profiles.points)[1])
     return Chart(
-        drawn.multiples(found.panels, found.lines, y, notes),
-        found.points,
-        found.seeds,
+        panel_charts.multiples(profiles.panels, profiles.lines, y, notes),
+        profiles.points,
+        profiles.seeds,
         {"panel": panel, "series": line, "x": f"{place}, from 0 (first) to 1 (last)", **numbers},
         f"Small line charts of the {unit(quantity)}, one per {panel}, from the first to the last {place}. {finding}.",
-        " ".join(said).strip(),
+        " ".join(sentences).strip(),
         log=True,
     )
 
 
-def _axis(found: Multiples, title: str, between: tuple[float, float] | None) -> Axis:
+def _axis(profiles: Multiples, title: str, between: tuple[float, float] | None) -> Axis:
     """An axis over every number, or one that ends where the spec says.
 
     Raises:
         ReportError: its ends are not positive, or in the wrong order.
     """
     if between is None:
-        ends = (found.points[c].drop_nulls().to_list() for c in ("estimate", "low", "high"))
-        return logarithmic(title, [v for values in ends for v in values if 0 < v < math.inf])
+        columns = (profiles.points[c].drop_nulls().to_list() for c in ("estimate", "low", "high"))
+        return logarithmic(title, [v for values in columns for v in values if 0 < v < math.inf])
     if not 0 < between[0] < between[1]:
         raise ReportError(
             Problem("between", f"found {list(between)}", "write two positive numbers, the lower one first")
@@ -94,57 +94,61 @@ def _axis(found: Multiples, title: str, between: tuple[float, float] | None) -> 
 
 def _beyond(points: pl.DataFrame, domain: tuple[float, float]) -> dict[str, str]:
     """How far the lines of a panel go beyond the axis."""
-    ends = (
+    ranges = (
         points.drop_nulls("estimate")
         .group_by("panel")
         .agg(pl.col("estimate").min().alias("low"), pl.col("estimate").max().alias("high"))
     )
-    said = {}
-    for panel, low, high in ends.iter_rows():
+    texts = {}
+    for panel, low, high in ranges.iter_rows():
         down = f"down to {short(low)}" if low < domain[0] else ""
         up = f"up to {short(high)}" if high > domain[1] else ""
-        said[panel] = ", ".join(filter(None, (down, up)))
-    return {panel: text for panel, text in said.items() if text}
+        texts[panel] = ", ".join(filter(None, (down, up)))
+    return {panel: text for panel, text in texts.items() if text}
 
 
-def _caption(found: Multiples, quantity: str, words: tuple[str, str, str], *, cut: bool) -> str:
+def _caption(profiles: Multiples, quantity: str, words: tuple[str, str, str], *, cut: bool) -> str:
     panel, _, place = words
-    n = replicates(found.points)
+    n = replicates(profiles.points)
     band = (
-        f"bands are 95 % Student intervals on that scale ({n})" if found.points["low"].count() else "one seed, no band"
+        f"bands are 95 % Student intervals on that scale ({n})"
+        if profiles.points["low"].count()
+        else "one seed, no band"
     )
-    lines = f"coloured in order from {found.lines[0]} to {found.lines[-1]}" if len(found.lines) > 1 else found.lines[0]
+    first, last = profiles.lines[0], profiles.lines[-1]
+    lines = f"coloured in order from {first} to {last}" if len(profiles.lines) > 1 else first
     beyond = " A panel whose lines leave the scale says how far they go." if cut else ""
-    beyond += f" Long lines are drawn in at most {MOST + 1} places." if found.thinned else ""
+    beyond += f" Long lines are drawn in at most {MOST + 1} places." if profiles.thinned else ""
     return (
         f"{definition(quantity)} from the first to the last {place}, one panel per {panel}, all on one logarithmic "
         f"scale. Lines join geometric means over seeds, {lines}; {band}.{beyond}"
     )
 
 
-def _table(found: Multiples, quantity: str, words: tuple[str, str, str]) -> Table:
+def _table(profiles: Multiples, quantity: str, words: tuple[str, str, str]) -> Table:
     """Last over first of every line: exact, one row a line, and for readers a panel a row."""
     panel, line, place = words
-    entries = [(*key, *_numbers(end), end.seeds, end.why or None) for key, end in found.ends.items()]
+    entries = [(*key, *_numbers(end), end.seeds, end.why or None) for key, end in profiles.ends.items()]
     headings = {"panel": panel, "line": line, "estimate": "last/first", "low": "95 % low", "high": "95 % high"}
     headings |= {"n": "seeds with a ratio", "seeds": "seeds", "note": "note"}
     caption = (
         f"The {called(quantity)} of the last {place} over that of the first, by {panel} and {line}: geometric mean "
-        f"over seeds and its 95 % Student interval ({replicates(found.points)})."
+        f"over seeds and its 95 % Student interval ({replicates(profiles.points)})."
     )
     body = tuple(
-        ((name, False), *(_cell(found.ends.get((name, each))) for each in found.lines)) for name in found.panels
+        ((name, False), *(_cell(profiles.ends.get((name, line_name))) for line_name in profiles.lines))
+        for name in profiles.panels
     )
-    shown = Grid("", (panel, *found.lines), body)
-    return Table(pl.DataFrame(entries, schema=_ENDS, orient="row"), headings, caption, shown)
+    grid = Grid("", (panel, *profiles.lines), body)
+    return Table(pl.DataFrame(entries, schema=_SCHEMA, orient="row"), headings, caption, grid)
 
 
 def _numbers(end: End) -> tuple[float | None, float | None, float | None, int]:
     """Estimate, interval (from two seeds on) and how many seeds have a ratio."""
     if end.ratio is None:
         return None, None, None, 0
-    ends = (end.ratio.low, end.ratio.high) if end.ratio.n > 1 else (None, None)
-    return end.ratio.estimate, *ends, end.ratio.n
+    bounds = (end.ratio.low, end.ratio.high) if end.ratio.n > 1 else (None, None)
+    return end.ratio.estimate, *bounds, end.ratio.n
 
 
 def _cell(end: End | None) -> Cell:
@@ -157,25 +161,26 @@ def _cell(end: End | None) -> Cell:
     return tight(interval(estimate, low, high)) + of, True
 
 
-def _finding(found: Multiples, quantity: str, place: str, panel: str) -> str:
+def _finding(profiles: Multiples, quantity: str, place: str, panel: str) -> str:
     """What the line with the last name does in each panel: which grows most, which falls most, which stay near."""
-    last = {name: end for name in found.panels if (end := found.ends.get((name, found.lines[-1])))}
-    ratios = {name: end.ratio.estimate for name, end in last.items() if end.ratio is not None}
-    said = _extremes(ratios, place)
+    line = profiles.lines[-1]
+    line_ends = {name: profiles.ends[name, line] for name in profiles.panels if (name, line) in profiles.ends}
+    ratios = {name: end.ratio.estimate for name, end in line_ends.items() if end.ratio is not None}
+    clauses = _extremes(ratios, place)
     near = [name for name, ratio in ratios.items() if max(ratio, 1 / ratio) <= _NEAR]
     if ratios:
-        said.append(f"it stays within a factor of {short(_NEAR)} in {len(near)} of {len(last)} {panel}s")
-    for why in dict.fromkeys(end.why for end in last.values() if end.why):
-        said.append(f"{why} in {listing(name for name, end in last.items() if end.why == why)}")
-    return f"With {found.lines[-1]}, the {called(quantity)} {'; '.join(said)}"
+        clauses.append(f"it stays within a factor of {short(_NEAR)} in {len(near)} of {len(line_ends)} {panel}s")
+    for why in dict.fromkeys(end.why for end in line_ends.values() if end.why):
+        clauses.append(f"{why} in {listing(name for name, end in line_ends.items() if end.why == why)}")
+    return f"With {line}, the {called(quantity)} {'; '.join(clauses)}"
 
 
 def _extremes(ratios: Mapping[str, float], place: str) -> list[str]:
     """Who grows most and who falls most from the first place to the last."""
-    span, said = f" from the first to the last {place}", []
+    span, clauses = f" from the first to the last {place}", []
     if ratios and ratios[top := max(ratios, key=lambda name: ratios[name])] > 1:
-        said.append(f"grows most in {top} (by a factor of {tight(short(ratios[top]))}{span})")
+        clauses.append(f"grows most in {top} (by a factor of {tight(short(ratios[top]))}{span})")
         span = ""
     if ratios and ratios[low := min(ratios, key=lambda name: ratios[name])] < 1:
-        said.append(f"falls most in {low} (to {tight(short(ratios[low]))} of itself{span})")
-    return said
+        clauses.append(f"falls most in {low} (to {tight(short(ratios[low]))} of itself{span})")
+    return clauses

@@ -11,10 +11,9 @@ from pydantic import Field
 from lnlab.analyse.quantities.outliers import marked
 from lnlab.analyse.statistics.spectral_density import REACH, on_grid, papyan_width
 from lnlab.keys import Json
-from lnlab.report.charts import theme
+from lnlab.report.charts import spectrum, theme
 from lnlab.report.charts.axes import linear, logarithmic
 from lnlab.report.charts.downsample import thin
-from lnlab.report.charts.spectrum import spectra
 from lnlab.report.data.spectra import Band, Spectra, collect, curves, ranges, said
 from lnlab.report.loss_units import in_unit
 from lnlab.report.section import Chart, Section, sections
@@ -38,78 +37,78 @@ def spectral_density(
     width: Annotated[float, Field(gt=0)] | None = None,
     band: Band = "seeds",
 ) -> Section:
-    """``p(t) = Σ_j w_j N(t; θ_j, σ²)``: log-density, a panel an arm, one σ for all (Ghorbani et al., 2019).
+    """``p(t) = Σ_j w_j N(t; θ_j, σ²)``: log-density, a panel a variant, one σ for all (Ghorbani et al., 2019).
 
     ``width`` is σ, in units of the eigenvalues; if nothing is said it is Papyan's (2018) of the narrowest spectrum, but
     no less than a 400th of the widest. Ticks below are outliers where they can be told, else both ends. ``band`` is
     over seeds, over the start vectors of one seed (``draws``), or over the ``parts`` of its batches.
     """
-    found = collect(results, where or {}, operator, scope, band)
+    spectra = collect(results, where or {}, operator, scope, band)
     name = matrix(operator, scope)
-    if found.rows.is_empty():
-        return Section(f"No spectrum of the {name} has been measured yet", missing=found.missing)
-    sigma = width or _width(found)
-    chart = _chart(found, sigma, name, band)
-    return Section(f"The {name} {_finding(found)}", (chart,), (), found.missing, found.kept)
+    if spectra.rows.is_empty():
+        return Section(f"No spectrum of the {name} has been measured yet", missing=spectra.missing)
+    sigma = width or _width(spectra)
+    chart = _chart(spectra, sigma, name, band)
+    return Section(f"The {name} {_finding(spectra)}", (chart,), (), spectra.missing, spectra.kept)
 
 
-def _width(found: Spectra) -> float:
-    """One for all arms, by the narrowest of their spectra."""
-    ends = found.rows.group_by("series", "replicate", maintain_order=True).agg(
+def _width(spectra: Spectra) -> float:
+    """One for all variants, by the narrowest of their spectra."""
+    bounds = spectra.rows.group_by("series", "replicate", maintain_order=True).agg(
         low=pl.col("node").min(), high=pl.col("node").max(), steps=pl.len() // pl.col("draw").n_unique()
     )
-    low, high = _ends(found.rows)
-    widths = [papyan_width(a, b, max(2, min(m, 100))) for a, b, m in ends.select("low", "high", "steps").iter_rows()]
+    low, high = _bounds(spectra.rows)
+    widths = [papyan_width(a, b, max(2, min(m, 100))) for a, b, m in bounds.select("low", "high", "steps").iter_rows()]
     return max(min(widths), (high - low) / FINEST) or 1.0
 
 
-def _ends(rows: pl.DataFrame) -> tuple[float, float]:
+def _bounds(rows: pl.DataFrame) -> tuple[float, float]:
     low, high = rows.select(low=pl.col("node").min(), high=pl.col("node").max()).row(0)
     return float(low), float(high)
 
 
-def _chart(found: Spectra, sigma: float, name: str, band: Band) -> Chart:
-    low, high = _ends(found.rows)
+def _chart(spectra: Spectra, sigma: float, name: str, band: Band) -> Chart:
+    low, high = _bounds(spectra.rows)
     left, right = low - REACH * sigma, high + REACH * sigma
     grid = np.linspace(left, right, min(1200, max(200, math.ceil(1.5 * (right - left) / sigma))))
-    seeds = curves(found, None, grid, lambda nodes, shares, _: on_grid(grid, nodes, shares, sigma))
-    largest = found.rows["size"].max()
+    seeds = curves(spectra, None, grid, lambda nodes, shares, _: on_grid(grid, nodes, shares, sigma))
+    largest = spectra.rows["size"].max()
     floor = _FEWEST / (float(largest or 1) * sigma * math.sqrt(2 * math.pi))  # type: ignore[arg-type]
     points = ranges(seeds, floor)
     top = max(points.select(pl.max_horizontal("estimate", "high")).to_series().drop_nulls().to_list())
-    marks, told = _marks(found)
-    points = points.with_columns(_counted(marks, points, grid))
+    marks, marks_text = _marks(spectra)
+    points = points.with_columns(_counts_of_marks(marks, points, grid))
     x = linear(f"eigenvalue, in {in_unit(LOSS)}", [left, right])
     y = logarithmic("density (log scale)", [floor, top])
     numbers = {"estimate": "density", "low": "lowest", "high": "highest", "n": "curves", "marks": "ticks"}
     return Chart(
-        spectra(x, y, theme.look(found.names, found.families)),
+        spectrum.spectra(x, y, theme.look(spectra.names, spectra.families)),
         points,
         seeds,
         {"panel": "variant", "x": "eigenvalue", **numbers},
-        f"Densities of the eigenvalues of the {name}, on a logarithmic scale, for {listing(found.names)}. "
-        f"{name} {_finding(found)}.",
-        " ".join((_caption(found, sigma, name, band, points), told, thin(points)[1])).strip(),
+        f"Densities of the eigenvalues of the {name}, on a logarithmic scale, for {listing(spectra.names)}. "
+        f"{name} {_finding(spectra)}.",
+        " ".join((_caption(spectra, sigma, name, band, points), marks_text, thin(points)[1])).strip(),
         log=False,
     )
 
 
-def _marks(found: Spectra) -> tuple[pl.DataFrame, str]:
+def _marks(spectra: Spectra) -> tuple[pl.DataFrame, str]:
     """The eigenvalues that are marked, ``series node``, and what they are."""
-    alone = marked(found.rows).filter(pl.col("outlier") != 0)
-    if not alone.is_empty():
-        return alone.select("series", "node"), (
+    outlying = marked(spectra.rows).filter(pl.col("outlier") != 0)
+    if not outlying.is_empty():
+        return outlying.select("series", "node"), (
             "Ticks below mark outliers: Ritz values from either end inward whose residual is at most a tenth of the "
             "distance to the next, of every draw."
         )
-    ends = found.rows.group_by("series", "replicate", maintain_order=True).agg(
+    bounds = spectra.rows.group_by("series", "replicate", maintain_order=True).agg(
         low=pl.col("node").min(), high=pl.col("node").max()
     )
-    rows = ends.unpivot(index="series", on=["low", "high"], value_name="node").select("series", "node")
+    rows = bounds.unpivot(index="series", on=["low", "high"], value_name="node").select("series", "node")
     return rows, "Ticks below mark both ends of each spectrum."
 
 
-def _counted(marks: pl.DataFrame, points: pl.DataFrame, grid: np.ndarray) -> pl.Series:
+def _counts_of_marks(marks: pl.DataFrame, points: pl.DataFrame, grid: np.ndarray) -> pl.Series:
     """How many of them lie nearest to each place, which is less than a kernel away."""
     step = grid[1] - grid[0]
     places = ((marks["node"] - grid[0]) / step).round().cast(pl.Int64)
@@ -118,34 +117,35 @@ def _counted(marks: pl.DataFrame, points: pl.DataFrame, grid: np.ndarray) -> pl.
     return pl.Series("marks", [counts[place] for place in zip(points["series"], at, strict=True)], dtype=pl.Int64)
 
 
-def _caption(found: Spectra, sigma: float, name: str, band: Band, points: pl.DataFrame) -> str:
-    draws, nodes = found.rows.select(pl.col("draw").n_unique(), pl.len()).row(0)
-    replicates = found.rows.select("series", "replicate").n_unique()
-    size = sorted(found.rows["size"].unique().to_list())
-    of = f"{size[0]:,}" if len(size) == 1 else f"{size[0]:,} to {size[-1]:,}"
+def _caption(spectra: Spectra, sigma: float, name: str, band: Band, points: pl.DataFrame) -> str:
+    draws, nodes = spectra.rows.select(pl.col("draw").n_unique(), pl.len()).row(0)
+    replicates = spectra.rows.select("series", "replicate").n_unique()
+    sizes = sorted(spectra.rows["size"].unique().to_list())
+    size = f"{sizes[0]:,}" if len(sizes) == 1 else f"{sizes[0]:,} to {sizes[-1]:,}"
     exact = (
-        found.rows.group_by("series", "replicate", maintain_order=True)
+        spectra.rows.group_by("series", "replicate", maintain_order=True)
         .agg(whole=pl.len() == pl.col("size").first())["whole"]
         .all()
     )
-    by = "every eigenvalue" if exact else f"{count(draws, 'start vector')}, {round(nodes / replicates)} nodes in all,"
+    nodes_text = f"{count(draws, 'start vector')}, {round(nodes / replicates)} nodes in all,"
+    source = "every eigenvalue" if exact else nodes_text
     return (
-        f"Density of the {of} eigenvalues of the {name}, from {by} smoothed by normal kernels whose standard deviation "
-        f"is {short(sigma)} in every panel: nothing narrower can be seen. {said(band, points)} Below a tenth of the "
-        "height of a single eigenvalue nothing is drawn."
+        f"Density of the {size} eigenvalues of the {name}, from {source} smoothed by normal kernels whose standard "
+        f"deviation is {short(sigma)} in every panel: nothing narrower can be seen. {said(band, points)} Below a "
+        "tenth of the height of a single eigenvalue nothing is drawn."
     )
 
 
-def _finding(found: Spectra) -> str:
-    """From where to where each arm's spectrum goes, means over replicates."""
-    told = []
-    for name in found.names:
-        ends = (
-            found.of(name)
+def _finding(spectra: Spectra) -> str:
+    """From where to where each variant's spectrum goes, means over replicates."""
+    texts = []
+    for name in spectra.names:
+        bounds = (
+            spectra.of(name)
             .group_by("replicate", maintain_order=True)
             .agg(low=pl.col("node").min(), high=pl.col("node").max())
         )
-        if not ends.is_empty():
-            low, high = ends.select(pl.col("low").mean(), pl.col("high").mean()).row(0)
-            told.append(f"from {short(low)} to {short(high)}" + (f" in {name}" if len(found.names) > 1 else ""))
-    return f"reaches {listing(told)}"
+        if not bounds.is_empty():
+            low, high = bounds.select(pl.col("low").mean(), pl.col("high").mean()).row(0)
+            texts.append(f"from {short(low)} to {short(high)}" + (f" in {name}" if len(spectra.names) > 1 else ""))
+    return f"reaches {listing(texts)}"

@@ -16,7 +16,7 @@ from lnlab.report.words.wording import count, definition, interval, listing, pla
 from lnlab.report.words.wording import quantity as called
 from lnlab.tables import Results
 
-_SAID: Mapping[Statistic, tuple[str, str]] = {
+_STATISTIC_NAMES: Mapping[Statistic, tuple[str, str]] = {
     "mean": ("mean", "Student"),
     "geometric_mean": ("geometric mean", "Student on the logarithmic scale"),
     "median": ("median", "between two order statistics"),
@@ -44,61 +44,62 @@ def table(
     holds what a source prints, ``{column: {row: number}}``, rows and columns called by their values; a number in
     quotes keeps its digits.
     """
-    selection, asked = {"quantity": quantity, **(where or {})}, statistics or ["mean"]
-    taken = select(results, selection, [rows, columns]).drop_nulls([rows, columns])
-    gone = missing(runs_with(results, selection))
-    if taken.is_empty():
-        return Section(f"Nothing of the {called(quantity)} has been measured yet", missing=gone)
-    cells = collect(results, taken, (rows, columns), asked, published or {})
-    made = _table(cells, quantity, asked)
-    return Section(_finding(cells, quantity, asked[0]), (), (made,), gone, stored(results, quantity, taken))
+    selection, requested = {"quantity": quantity, **(where or {})}, statistics or ["mean"]
+    selected = select(results, selection, [rows, columns]).drop_nulls([rows, columns])
+    missing_runs = missing(runs_with(results, selection))
+    if selected.is_empty():
+        return Section(f"Nothing of the {called(quantity)} has been measured yet", missing=missing_runs)
+    cells = collect(results, selected, (rows, columns), requested, published or {})
+    standing = _table(cells, quantity, requested)
+    finding = _finding(cells, quantity, requested[0])
+    return Section(finding, (), (standing,), missing_runs, stored(results, quantity, selected))
 
 
-def _table(cells: Cells, quantity: str, asked: Sequence[Statistic]) -> Table:
+def _table(cells: Cells, quantity: str, statistics: Sequence[Statistic]) -> Table:
     """The exact table, one row an entry, and the one that readers see."""
     row, column = map(_short, cells.paths)
-    lines = pl.DataFrame(_entries(cells, asked), schema=_SCHEMA, orient="row")
+    lines = pl.DataFrame(_entries(cells, statistics), schema=_SCHEMA, orient="row")
     numbers = {"estimate": called(quantity), "low": "95 % low", "high": "95 % high", "n": "seeds"}
-    caption = f"{definition(quantity)} by {row} and {column}. {_caption(cells, asked, lines)}"
-    shown = Grid("", (row, "", *cells.columns.values()), _lines(cells, asked))
-    return Table(lines, {"row": row, "column": column, "statistic": "statistic", **numbers}, caption, shown)
+    caption = f"{definition(quantity)} by {row} and {column}. {_caption(cells, statistics, lines)}"
+    grid = Grid("", (row, "", *cells.columns.values()), _grid_rows(cells, statistics))
+    return Table(lines, {"row": row, "column": column, "statistic": "statistic", **numbers}, caption, grid)
 
 
-def _entries(cells: Cells, asked: Sequence[Statistic]) -> list[tuple[object, ...]]:
+def _entries(cells: Cells, statistics: Sequence[Statistic]) -> list[tuple[object, ...]]:
     """Every estimate and every printed number, row by row."""
-    made: list[tuple[object, ...]] = []
+    entries: list[tuple[object, ...]] = []
     for place in [(row, column) for row in cells.rows for column in cells.columns]:
         names = (_row(cells, place[0]), cells.columns[place[1]])
-        for statistic in asked:
-            if found := cells.found.get((place, statistic)):
-                made.append((*names, _SAID[statistic][0], found.estimate, *_ends(found), found.n))
+        for statistic in statistics:
+            if ci := cells.found.get((place, statistic)):
+                entries.append((*names, _STATISTIC_NAMES[statistic][0], ci.estimate, *_bounds(ci), ci.n))
         if place in cells.printed:
-            made.append((*names, PUBLISHED, float(cells.printed[place]), None, None, None))
-    return made
+            entries.append((*names, PUBLISHED, float(cells.printed[place]), None, None, None))
+    return entries
 
 
-def _lines(cells: Cells, asked: Sequence[Statistic]) -> tuple[tuple[Cell, ...], ...]:
+def _grid_rows(cells: Cells, statistics: Sequence[Statistic]) -> tuple[tuple[Cell, ...], ...]:
     """A line for each statistic of each row, and one for what is printed there."""
-    made: list[tuple[Cell, ...]] = []
+    rows: list[tuple[Cell, ...]] = []
     for row in cells.rows:
         places = [(row, column) for column in cells.columns]
-        texts = [(_SAID[s][0], [_text(cells.found.get((place, s))) for place in places]) for s in asked]
+        texts = [(_STATISTIC_NAMES[s][0], [_text(cells.found.get((place, s))) for place in places]) for s in statistics]
         if any(place in cells.printed for place in places):
             texts.append((PUBLISHED, [cells.printed.get(place, "–") for place in places]))
-        for number, (name, said) in enumerate(texts):
-            head = "" if number else _row(cells, row)
-            made.append(((head, False), (name, False), *((text, True) for text in said)))
-    return tuple(made)
+        for index, (name, row_texts) in enumerate(texts):
+            head = "" if index else _row(cells, row)
+            rows.append(((head, False), (name, False), *((text, True) for text in row_texts)))
+    return tuple(rows)
 
 
-def _text(found: Interval | None) -> str:
-    return "–" if found is None else tight(interval(found.estimate, *_ends(found)))
+def _text(ci: Interval | None) -> str:
+    return "–" if ci is None else tight(interval(ci.estimate, *_bounds(ci)))
 
 
-def _ends(found: Interval) -> tuple[float | None, float | None]:
+def _bounds(ci: Interval) -> tuple[float | None, float | None]:
     """The ends of the interval, where it has any."""
-    bounded = math.isfinite(found.low) and math.isfinite(found.high) and found.n > 1
-    return (found.low, found.high) if bounded else (None, None)
+    bounded = math.isfinite(ci.low) and math.isfinite(ci.high) and ci.n > 1
+    return (ci.low, ci.high) if bounded else (None, None)
 
 
 def _short(path: str) -> str:
@@ -110,42 +111,45 @@ def _row(cells: Cells, label: Label) -> str:
     return cells.rows[label] if isinstance(label, str) else plain(label)
 
 
-def _caption(cells: Cells, asked: Sequence[Statistic], lines: pl.DataFrame) -> str:
+def _caption(cells: Cells, statistics: Sequence[Statistic], lines: pl.DataFrame) -> str:
     n = replicates(lines.drop_nulls("n")) if lines["n"].count() else "no seeds"
-    said = [f"Over seeds ({n}), in brackets the 95 % interval: {listing(' ('.join(_SAID[s]) + ')' for s in asked)}."]
+    names = listing(f"{name} ({kind})" for name, kind in (_STATISTIC_NAMES[statistic] for statistic in statistics))
+    sentences = [f"Over seeds ({n}), in brackets the 95 % interval: {names}."]
     if cells.printed:
-        said.append("Published: what the source prints.")
+        sentences.append("Published: what the source prints.")
     if cells.strays:
-        said.append(f"{count(cells.strays, 'published number')} {'has' if cells.strays == 1 else 'have'} no cell here.")
+        verb = "has" if cells.strays == 1 else "have"
+        sentences.append(f"{count(cells.strays, 'published number')} {verb} no cell here.")
     if cells.dropped:
-        said.append(f"{count(cells.dropped, 'number')} {'is' if cells.dropped == 1 else 'are'} left out: not finite.")
-    return " ".join(said)
+        verb = "is" if cells.dropped == 1 else "are"
+        sentences.append(f"{count(cells.dropped, 'number')} {verb} left out: not finite.")
+    return " ".join(sentences)
 
 
 def _finding(cells: Cells, quantity: str, statistic: Statistic) -> str:
     """How the printed numbers compare with ours, or, where nothing is printed, from where to where ours go."""
-    ours = {place: found for (place, asked), found in cells.found.items() if asked == statistic}
-    both = {place: (found, cells.printed[place]) for place, found in ours.items() if place in cells.printed}
+    ours = {place: ci for (place, name), ci in cells.found.items() if name == statistic}
+    both = {place: (ci, cells.printed[place]) for place, ci in ours.items() if place in cells.printed}
     if both:
-        return _compared(cells, both, _SAID[statistic][0])
+        return _compared(cells, both, _STATISTIC_NAMES[statistic][0])
     if not ours:
-        return f"The {called(quantity)} has no {_SAID[statistic][0]} in any cell"
-    ends = [pick(ours, key=lambda place: ours[place].estimate) for pick in (min, max)]
-    told = [f"{short(ours[place].estimate)} ({_where(cells, place)})" for place in dict.fromkeys(ends)]
-    return (
-        f"The {called(quantity)} goes from {' to '.join(told)}" if len(told) > 1 else f"{called(quantity)}: {told[0]}"
-    )
+        return f"The {called(quantity)} has no {_STATISTIC_NAMES[statistic][0]} in any cell"
+    extremes = [pick(ours, key=lambda place: ours[place].estimate) for pick in (min, max)]
+    texts = [f"{short(ours[place].estimate)} ({_where(cells, place)})" for place in dict.fromkeys(extremes)]
+    if len(texts) == 1:
+        return f"{called(quantity)}: {texts[0]}"
+    return f"The {called(quantity)} goes from {' to '.join(texts)}"
 
 
 def _compared(cells: Cells, both: Mapping[Place, tuple[Interval, str]], name: str) -> str:
     inside = sum(agrees(*pair) for pair in both.values())
-    whole = f"Of {count(len(both), 'published number')}, {inside} {'lies' if inside == 1 else 'lie'}"
-    said = f"{whole} within the 95 % interval of our {name}"
+    how_many = f"Of {count(len(both), 'published number')}, {inside} {'lies' if inside == 1 else 'lie'}"
+    within = f"{how_many} within the 95 % interval of our {name}"
     ratios = {p: f.estimate / float(t) for p, (f, t) in both.items() if f.estimate > 0 and float(t) > 0}
     if not ratios:
-        return said
+        return within
     worst = max(ratios, key=lambda place: abs(math.log(ratios[place])))
-    return f"{said}; the furthest is {_where(cells, worst)}, where ours is {short(ratios[worst])} times the published"
+    return f"{within}; the furthest is {_where(cells, worst)}, where ours is {short(ratios[worst])} times the published"
 
 
 def _where(cells: Cells, place: Place) -> str:

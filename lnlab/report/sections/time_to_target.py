@@ -37,54 +37,57 @@ def time_to_target(
     that diverged, or never gets there, takes longer than all others.
     """
     runs, names = arms(results, where or {})
-    found = _named(results, runs, where or {}) if target is None else _first(results, runs, quantity, target)
-    values = {word: each for word, (each, _) in found.items()}
-    every = [arm(name, runs.filter(pl.col("series") == name), values) for name in names]
-    gone, rows = missing(runs), rows_of(found)
-    if not any(each.numbers.get(UPDATES) for each in every):
-        return Section("No run has a time to the target yet", missing=gone, rows=rows)
-    return Section(
-        _finding(every), (), (_table(every, list(found), _level(target, where or {}), quantity),), gone, rows
-    )
+    if target is None:
+        numbers = _derived(results, runs, where or {})
+    else:
+        numbers = _crossing_times(results, runs, quantity, target)
+    values = {word: frame for word, (frame, _) in numbers.items()}
+    variants = [arm(name, runs.filter(pl.col("series") == name), values) for name in names]
+    missing_runs, rows = missing(runs), rows_of(numbers)
+    if not any(variant.numbers.get(UPDATES) for variant in variants):
+        return Section("No run has a time to the target yet", missing=missing_runs, rows=rows)
+    table = _table(variants, list(numbers), _level(target, where or {}), quantity)
+    return Section(_finding(variants), (), (table,), missing_runs, rows)
 
 
-def _named(results: Results, runs: pl.DataFrame, where: Mapping[str, Json]) -> Numbers:
+def _derived(results: Results, runs: pl.DataFrame, where: Mapping[str, Json]) -> Numbers:
     """The quantities that are known."""
     return {word: last_of(results, runs, word, where) for word in _WORDS if known(results, word)}
 
 
-def _first(results: Results, runs: pl.DataFrame, quantity: str, target: float) -> Numbers:
+def _crossing_times(results: Results, runs: pl.DataFrame, quantity: str, target: float) -> Numbers:
     """The updates after which the quantity, straight between evaluations, is at the target; infinite where never."""
-    mine = pl.col("run").is_in(runs["run"].implode())
-    rows = select(results, {"quantity": quantity}).filter(mine)
+    in_runs = pl.col("run").is_in(runs["run"].implode())
+    rows = select(results, {"quantity": quantity}).filter(in_runs)
     if "split" in rows.columns and "validation" in rows["split"]:
         rows = rows.filter(pl.col("split") == "validation")
-    there = crossings(rows.sort("run", "step").with_columns(_goal=pl.lit(target))).rename({"_at": "at"})
+    reached = crossings(rows.sort("run", "step").with_columns(_goal=pl.lit(target))).rename({"_at": "at"})
     ended = runs.filter(pl.col("status").is_in(ENDED) & pl.col("run").is_in(rows["run"].implode()))
-    gone = (pl.col("status") == "diverged") | pl.col("at").is_null()
-    joined = ended.join(there, on="run", how="left", maintain_order="left").join(
+    unreached = (pl.col("status") == "diverged") | pl.col("at").is_null()
+    joined = ended.join(reached, on="run", how="left", maintain_order="left").join(
         epochs_an_update(results, runs), on="variant", how="left", maintain_order="left"
     )
-    steps = joined.select("run", value=pl.when(gone).then(math.inf).otherwise(pl.col("at").cast(pl.Float64)))
-    found: Numbers = {UPDATES: (steps, stored(results, quantity, rows))}
+    steps = joined.select("run", value=pl.when(unreached).then(math.inf).otherwise(pl.col("at").cast(pl.Float64)))
+    numbers: Numbers = {UPDATES: (steps, stored(results, quantity, rows))}
     shares = joined.filter(pl.col("_share").is_not_null())
     if not shares.is_empty():
-        epochs = shares.select("run", value=pl.when(gone).then(math.inf).otherwise(pl.col("at") * pl.col("_share")))
-        behind = last_rows(results, "epoch", runs).select(results.tables["curves"].columns)
-        found[EPOCHS] = (epochs, {"curves": behind})
-    return found
+        time = pl.col("at") * pl.col("_share")
+        epochs = shares.select("run", value=pl.when(unreached).then(math.inf).otherwise(time))
+        epoch_rows = last_rows(results, "epoch", runs).select(results.tables["curves"].columns)
+        numbers[EPOCHS] = (epochs, {"curves": epoch_rows})
+    return numbers
 
 
-def _table(every: Sequence[Arm], words: Sequence[str], level: str, quantity: str) -> Table:
+def _table(variants: Sequence[Arm], words: Sequence[str], level: str, quantity: str) -> Table:
     """Exact, one row an entry, and for readers a row a variant."""
     entries = [
-        (each.name, _WORDS[word], middle_of(values), *values[:1], *values[-1:], len(values))
-        for each in every
-        for word, values in each.numbers.items()
+        (variant.name, _WORDS[word], middle_of(values), *values[:1], *values[-1:], len(values))
+        for variant in variants
+        for word, values in variant.numbers.items()
         if values
     ]
     heads = ("variant", "reached", *(_WORDS[word] for word in words))
-    body = tuple(_line(each, words) for each in every)
+    body = tuple(_line(variant, words) for variant in variants)
     caption = (
         f"Updates until the validation {called(quantity)}, straight between evaluations, is first no greater than "
         f"{level}: medians over runs between the lowest and the highest; a run that diverged or never gets there takes "
@@ -104,29 +107,31 @@ def _level(target: float | None, where: Mapping[str, Json]) -> str:
     )
 
 
-def _line(each: Arm, words: Sequence[str]) -> tuple[Cell, ...]:
-    spreads = ((spread(each.numbers[word], _NEVER), True) for word in words)
-    return ((each.name, False), (_reached(each), True), *spreads)
+def _line(variant: Arm, words: Sequence[str]) -> tuple[Cell, ...]:
+    spreads = ((spread(variant.numbers[word], _NEVER), True) for word in words)
+    return ((variant.name, False), (_reached(variant), True), *spreads)
 
 
-def _reached(each: Arm) -> str:
+def _reached(variant: Arm) -> str:
     """``4/5``: of the runs that have ended."""
-    times = each.numbers[UPDATES]
+    times = variant.numbers[UPDATES]
     return f"{sum(map(math.isfinite, times))}/{len(times)}"
 
 
-def _finding(every: Sequence[Arm]) -> str:
+def _finding(variants: Sequence[Arm]) -> str:
     """Who gets there after how many updates, the quickest first."""
     times: Mapping[str, float] = {
-        each.name: middle for each in every if (middle := middle_of(each.numbers[UPDATES])) is not None
+        variant.name: middle for variant in variants if (middle := middle_of(variant.numbers[UPDATES])) is not None
     }
-    there = {name: time for name, time in sorted(times.items(), key=lambda pair: pair[1]) if math.isfinite(time)}
-    never = [name for name in times if name not in there]
-    said = [f"{name} reaches the target after {short(time)} updates" for name, time in there.items()]
-    if len(said) > _NAMED:
-        said = [
-            said[0],
-            f"the slowest of {count(len(there), 'variant')} is {said[-1].replace(' reaches the target', '')}",
+    reached = {name: time for name, time in sorted(times.items(), key=lambda pair: pair[1]) if math.isfinite(time)}
+    never = [name for name in times if name not in reached]
+    clauses = [f"{name} reaches the target after {short(time)} updates" for name, time in reached.items()]
+    if len(clauses) > _NAMED:
+        clauses = [
+            clauses[0],
+            f"the slowest of {count(len(reached), 'variant')} is {clauses[-1].replace(' reaches the target', '')}",
         ]
-    told = listing(never) if len(never) <= _NAMED else count(len(never), "variant")
-    return "; ".join([*said, f"{told} {'does' if len(never) == 1 else 'do'} not get there"] if never else said)
+    never_text = listing(never) if len(never) <= _NAMED else count(len(never), "variant")
+    if never:
+        clauses.append(f"{never_text} {'does' if len(never) == 1 else 'do'} not get there")
+    return "; ".join(clauses)

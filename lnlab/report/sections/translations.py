@@ -28,7 +28,7 @@ _HEADINGS = {"sentence": "sentence", "line": "of", "seed": "seed", "step": "upda
 
 
 @dataclass(frozen=True)
-class Said:
+class Translation:
     """What one model makes of one sentence; texts that may not be shown are None, as is a BLEU nobody measured."""
 
     sentence: int
@@ -56,20 +56,21 @@ def translations(
     Raises:
         ReportError: a state has several translations or scores of one sentence.
     """
-    gone = missing(runs_with(results, where or {}))
-    texts, scores = _chosen(results, where or {}, sentences)
-    said = _said(results, texts, scores)
-    if not said:
-        return Section("No translation has been kept yet", missing=gone)
+    missing_runs = missing(runs_with(results, where or {}))
+    texts, scores = _selected_rows(results, where or {}, sentences)
+    translated = _translations_of(results, texts, scores)
+    if not translated:
+        return Section("No translation has been kept yet", missing=missing_runs)
     rows = {"texts": texts, "sites": scores}
-    return Section(_finding(said), (), (_table(said, texts),), gone, {n: r for n, r in rows.items() if r.height})
+    stored_rows = {name: frame for name, frame in rows.items() if frame.height}
+    return Section(_finding(translated), (), (_table(translated, texts),), missing_runs, stored_rows)
 
 
-def _chosen(results: Results, where: dict[str, Json], sentences: int) -> tuple[pl.DataFrame, pl.DataFrame]:
+def _selected_rows(results: Results, where: dict[str, Json], sentences: int) -> tuple[pl.DataFrame, pl.DataFrame]:
     """The rows of ``texts`` that are shown, and the scores of the same sentences."""
     rows = results.tables["texts"]
-    for key, wanted in where.items():
-        rows = narrowed(results, rows, key, wanted)
+    for key, condition in where.items():
+        rows = narrowed(results, rows, key, condition)
     rows = rows.filter(pl.col("step") == pl.col("step").max().over("run"))
     rows = rows.filter(pl.col("seed") == pl.col("seed").min().over("variant"))
     first = rows["index"].drop_nulls().unique().sort().head(sentences)
@@ -83,59 +84,60 @@ def _chosen(results: Results, where: dict[str, Json], sentences: int) -> tuple[p
     return rows, scores
 
 
-def _said(results: Results, texts: pl.DataFrame, scores: pl.DataFrame) -> list[Said]:
+def _translations_of(results: Results, texts: pl.DataFrame, scores: pl.DataFrame) -> list[Translation]:
     """By sentence and in the order of the plan."""
     runs = results.runs.filter(pl.col("run").is_in(texts["run"].unique().implode()))
     names, _, labels = series(results, runs, "")
     name = dict(labels.select("run", "series").iter_rows())
-    found: dict[tuple[Any, ...], dict[str, Any]] = {}
+    texts_by_state: dict[tuple[Any, ...], dict[str, Any]] = {}
     for row in texts.drop_nulls("index").iter_rows(named=True):
         place = tuple(row[key] for key in _PLACE)
-        found.setdefault(place, {"seed": row["seed"]})[row["quantity"]] = printable(row["text"])
+        texts_by_state.setdefault(place, {"seed": row["seed"]})[row["quantity"]] = printable(row["text"])
     for *at, value in scores.select(*_PLACE, "value").iter_rows():
-        found[tuple(at)]["bleu"] = value
-    said = [
-        Said(index, name[run], each["seed"], step, *(each.get(word) for word in (*TEXTS, "bleu")))
-        for (run, step, index), each in found.items()
+        texts_by_state[tuple(at)]["bleu"] = value
+    translated = [
+        Translation(index, name[run], entry["seed"], step, *(entry.get(word) for word in (*TEXTS, "bleu")))
+        for (run, step, index), entry in texts_by_state.items()
     ]
-    return sorted(said, key=lambda each: (each.sentence, names.index(each.name)))
+    return sorted(translated, key=lambda translation: (translation.sentence, names.index(translation.name)))
 
 
-def _table(said: Sequence[Said], texts: pl.DataFrame) -> Table:
-    lines = [line for sentence in _alike(said) for line in _lines(sentence)]
-    kept_back = all(each.hypothesis is None for each in said)
-    told = _caption(said, texts) + (" The text of this corpus may not be shown." if kept_back else "")
+def _table(translated: Sequence[Translation], texts: pl.DataFrame) -> Table:
+    lines = [line for sentence in _by_sentence(translated) for line in _lines(sentence)]
+    withheld = all(translation.hypothesis is None for translation in translated)
+    caption = _caption(translated, texts) + (" The text of this corpus may not be shown." if withheld else "")
     frame = pl.DataFrame(lines, schema={**_SCHEMA, "bleu": pl.Float64}, orient="row")
-    columns = [place for place, name in enumerate(_HEADINGS) if name in _shown(kept_back)]
+    columns = [place for place, name in enumerate(_HEADINGS) if name in _columns(withheld)]
     cells = [_cells(line, before) for line, before in zip(lines, [None, *lines], strict=False)]
     rows = tuple(tuple(row[place] for place in columns) for row in cells)
-    return Table(frame, _HEADINGS, told, Grid("", tuple(_HEADINGS[name] for name in _shown(kept_back)), rows))
+    return Table(frame, _HEADINGS, caption, Grid("", tuple(_HEADINGS[name] for name in _columns(withheld)), rows))
 
 
-def _shown(kept_back: bool) -> tuple[str, ...]:
-    return ("sentence", "line", "bleu") if kept_back else ("sentence", "line", "text", "bleu")
+def _columns(withheld: bool) -> tuple[str, ...]:
+    return ("sentence", "line", "bleu") if withheld else ("sentence", "line", "text", "bleu")
 
 
-def _alike(said: Sequence[Said]) -> list[list[Said]]:
+def _by_sentence(translated: Sequence[Translation]) -> list[list[Translation]]:
     """Translations of the same sentence; variants with another corpus have another one of the same number."""
-    found: dict[tuple[Any, ...], list[Said]] = {}
-    for each in said:
-        found.setdefault((each.sentence, each.source, each.reference), []).append(each)
-    return list(found.values())
+    by_sentence: dict[tuple[Any, ...], list[Translation]] = {}
+    for translation in translated:
+        key = (translation.sentence, translation.source, translation.reference)
+        by_sentence.setdefault(key, []).append(translation)
+    return list(by_sentence.values())
 
 
-def _lines(said: Sequence[Said]) -> list[tuple[Any, ...]]:
+def _lines(translated: Sequence[Translation]) -> list[tuple[Any, ...]]:
     """Source and reference, where they may be shown, and a line for each model; the columns are those of the table."""
-    first = said[0]
-    given = (("source", first.source), ("reference", first.reference))
+    first = translated[0]
+    originals = (("source", first.source), ("reference", first.reference))
     lines: list[tuple[Any, ...]] = [
-        (first.sentence, word, None, None, text, None) for word, text in given if text is not None
+        (first.sentence, word, None, None, text, None) for word, text in originals if text is not None
     ]
-    return lines + [(s.sentence, _name(s), s.seed, s.step, s.hypothesis, s.bleu) for s in said]
+    return lines + [(s.sentence, _name(s), s.seed, s.step, s.hypothesis, s.bleu) for s in translated]
 
 
-def _name(said: Said) -> str:
-    return "translation" if said.name == ALONE else said.name
+def _name(translation: Translation) -> str:
+    return "translation" if translation.name == ALONE else translation.name
 
 
 def _cells(line: tuple[Any, ...], before: tuple[Any, ...] | None) -> tuple[Cell, ...]:
@@ -146,21 +148,23 @@ def _cells(line: tuple[Any, ...], before: tuple[Any, ...] | None) -> tuple[Cell,
     return (head, False), (word, False), (str(seed), True), (str(step), True), (text or "–", False), (score, True)
 
 
-def _caption(said: Sequence[Said], texts: pl.DataFrame) -> str:
-    steps, seeds = ({getattr(each, word) for each in said} for word in ("step", "seed"))
+def _caption(translated: Sequence[Translation], texts: pl.DataFrame) -> str:
+    steps, seeds = ({getattr(translation, word) for translation in translated} for word in ("step", "seed"))
     after = f"after {listing(map(str, sorted(steps)))} updates, seed {listing(map(str, sorted(seeds)))}"
     signatures = texts.filter(quantity="signature")["text"].drop_nulls().unique().sort()
     scored = f" (sacreBLEU {listing(printable(text) for text in signatures)})" if len(signatures) else ""
     return f"Sentences by their number in the split, {after}. BLEU is of each sentence alone, from 0 to 100{scored}."
 
 
-def _finding(said: Sequence[Said]) -> str:
+def _finding(translated: Sequence[Translation]) -> str:
     """How many are translated as the reference has it, or, where texts may not be shown, how good they are."""
-    of = {_name(each): [s for s in said if s.name == each.name] for each in said}
-    many = count(len({each.sentence for each in said}), "sentence")
-    if any(each.hypothesis is not None for each in said):
-        right = {name: sum(s.hypothesis == s.reference for s in each) for name, each in of.items()}
-        return f"Of {many}, said as the reference says it: {listing(f'{n} ({name})' for name, n in right.items())}"
-    scored = {name: [s.bleu for s in each if s.bleu is not None] for name, each in of.items()}
-    means = [f"{short(sum(each) / len(each))} ({name})" for name, each in scored.items() if each]
+    by_name: dict[str, list[Translation]] = {}
+    for translation in translated:
+        by_name.setdefault(_name(translation), []).append(translation)
+    many = count(len({translation.sentence for translation in translated}), "sentence")
+    if any(translation.hypothesis is not None for translation in translated):
+        exact = {name: sum(s.hypothesis == s.reference for s in group) for name, group in by_name.items()}
+        return f"Of {many}, said as the reference says it: {listing(f'{n} ({name})' for name, n in exact.items())}"
+    scored = {name: [s.bleu for s in group if s.bleu is not None] for name, group in by_name.items()}
+    means = [f"{short(sum(scores) / len(scores))} ({name})" for name, scores in scored.items() if scores]
     return f"Mean BLEU of {many}, one by one: {listing(means)}" if means else f"{many} of a text that may not be shown"
