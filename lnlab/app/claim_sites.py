@@ -1,8 +1,7 @@
-"""Claims that read several sites of a probe where they need one, or none, told before anything is computed.
+"""Claims that read several sites of a probe where they need one, or none, reported before anything is computed.
 
 The sites follow from the model, for probes that state the fact ``sites``. Selections are applied to rows of all these
-sites that have no value yet, as they will be to those that are measured. What else a claim reads is left to its
-verdict.
+sites that have no value yet, as they will be to measured rows. Whatever else a claim reads is left to its verdict.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -32,8 +31,8 @@ if TYPE_CHECKING:
 
 _Claim = Mapping[str, Any]
 OF_STATES = ("step", "seed")
-"""Columns that tell states apart and never sites."""
-_SHOWN = 6
+"""Columns that distinguish states and never sites."""
+_MAX_SHOWN = 6
 
 
 @dataclass(frozen=True)
@@ -42,16 +41,16 @@ class _Reading:
 
     Attributes:
         where: how problems name it: ``claims.<id>`` or ``claims.<id>.requires.0``.
-        word: the parameter it stands in, ``of`` or ``to``; ``to`` changes what ``of`` says.
+        parameter: of the claim, ``of`` or ``to``; ``to`` changes what ``of`` says.
         changed: the keys of ``to``.
         selection: all its conditions.
         x: the column or path along which it may have several numbers.
-        apart: further columns of a site by which its numbers are told apart.
+        apart: further columns of a site that distinguish its numbers.
         single: whether one number is needed per run and x.
     """
 
     where: str
-    word: str
+    parameter: str
     changed: Collection[str]
     selection: Selection
     x: str | None
@@ -60,19 +59,19 @@ class _Reading:
 
     @property
     def conditions(self) -> Selection:
-        """The conditions but those on the state, which say nothing of sites."""
-        return {key: wanted for key, wanted in self.selection.items() if key not in OF_STATES}
+        """The conditions except those on the state, which say nothing of sites."""
+        return {key: condition for key, condition in self.selection.items() if key not in OF_STATES}
 
     @property
     def decidable(self) -> bool:
-        """Whether sites and settings alone decide which rows are taken."""
+        """Whether sites and settings alone decide which rows are selected."""
         columns = {*self.selection, *([] if self.x is None else [self.x])} & set(COLUMNS)
         return columns <= {"quantity", *SITE, *OF_STATES}
 
     def problem(self, key: str, what: str, remedy: str) -> Problem:
         """A problem with the value of a key, or with the selection as a whole."""
-        word = self.word if not key or key in self.changed else "of"
-        return Problem(f"{self.where}.{word}.{key}".rstrip("."), what, remedy)
+        parameter = self.parameter if not key or key in self.changed else "of"
+        return Problem(f"{self.where}.{parameter}.{key}".rstrip("."), what, remedy)
 
 
 def probes_of(plan: "Plan") -> list[Choice]:
@@ -87,15 +86,15 @@ def sites_of(model: "nn.Module", probes: Sequence[Choice], known: "Registries") 
     Raises:
         LabError: a parameter has no address.
     """
-    found: dict[str, set[tuple[Site, ...] | None]] = {}
+    stated_sites: dict[str, set[tuple[Site, ...] | None]] = {}
     for choice in probes:
         facts = known["probe"][choice["kind"]].facts
         if facts.quantities is None:  # it may measure any of them
             return {}
-        stated = facts.sites(model, choice) if facts.sites else {}
+        sites = facts.sites(model, choice) if facts.sites else {}
         for quantity in facts.quantities:
-            found.setdefault(quantity, set()).add(tuple(stated[quantity]) if quantity in stated else None)
-    agreed = {quantity: next(iter(each)) for quantity, each in found.items() if len(each) == 1}
+            stated_sites.setdefault(quantity, set()).add(tuple(sites[quantity]) if quantity in sites else None)
+    agreed = {name: next(iter(alternatives)) for name, alternatives in stated_sites.items() if len(alternatives) == 1}
     return {quantity: sites for quantity, sites in agreed.items() if sites is not None}
 
 
@@ -110,23 +109,24 @@ def site_problems(
         sites: by variant those of its model, as ``sites_of``.
         absent: whether a selection that no site meets is a problem: what a profile leaves without is none.
     """
-    found: list[Problem] = []
-    stated = set.intersection(*(set(each) for each in sites.values())) - set(quantities.entries) if sites else set()
+    all_problems: list[Problem] = []
+    measured = set.intersection(*(set(variant_sites) for variant_sites in sites.values())) if sites else set()
+    stated = measured - set(quantities.entries)
     results: Results | None = None
     for where, claim in _with_requirements(claims):
         try:
             readings = list(_readings(where, claim))
         except LabError as error:
-            found += [replace(problem, where=f"{where}.{problem.where}") for problem in error.problems]
+            all_problems += [replace(problem, where=f"{where}.{problem.where}") for problem in error.problems]
             continue
-        problems: dict[str, Problem] = {}
+        problems_by_text: dict[str, Problem] = {}
         for reading in readings:
             if reading.decidable and _names(reading) and _names(reading) <= stated:
                 results = results or _unmeasured(plan, sites, stated)
                 for problem in _problems(reading, results, absent=absent):
-                    problems.setdefault(problem.what, problem)  # what 'of' leaves open, 'to' does too
-        found += problems.values()
-    return found
+                    problems_by_text.setdefault(problem.what, problem)  # what 'of' leaves open, 'to' does too
+        all_problems += problems_by_text.values()
+    return all_problems
 
 
 def _with_requirements(claims: Sequence[_Claim]) -> Iterator[tuple[str, _Claim]]:
@@ -162,64 +162,69 @@ def _unmeasured(plan: "Plan", sites: "Mapping[str, Sites]", named: Collection[st
     first = {run.variant: run for run in reversed(plan.runs)}
     tables = frames(replace(plan, runs=tuple(first.values()), needs=()))
     models: dict[int, list[str]] = {}
-    for variant, each in sites.items():
-        models.setdefault(id(each), []).append(variant)
+    for variant, variant_sites in sites.items():
+        models.setdefault(id(variant_sites), []).append(variant)
     runs, parts = tables["runs"], [frame("sites", []).drop("measurement", "value")]
     for variants in models.values():
-        known = sites[variants[0]].items()
-        rows = [{"quantity": name, **site.row()} for name, each in known if name in named for site in each]
-        here = runs.filter(pl.col("variant").is_in(variants)).select("run", "variant", "seed", step=pl.lit(0))
-        parts.append(here.join(frame("sites", rows).drop("measurement", "value"), how="cross"))
+        model_sites = sites[variants[0]].items()
+        rows = [
+            {"quantity": name, **site.row()}
+            for name, quantity_sites in model_sites
+            if name in named
+            for site in quantity_sites
+        ]
+        run_rows = runs.filter(pl.col("variant").is_in(variants)).select("run", "variant", "seed", step=pl.lit(0))
+        parts.append(run_rows.join(frame("sites", rows).drop("measurement", "value"), how="cross"))
     return Results(runs, tables["axes"], {"sites": pl.concat(parts, how="diagonal")})
 
 
 def _problems(reading: _Reading, results: Results, *, absent: bool) -> list[Problem]:
     path = [reading.x] if reading.x is not None and reading.x not in COLUMNS else []
     try:
-        taken = select(results, reading.conditions, path)
+        selected_rows = select(results, reading.conditions, path)
     except NothingSelected:  # no setting of these runs has the path
         return []
-    rows = taken.drop_nulls([*path, *([reading.x] if reading.x in SITE else [])])
+    rows = selected_rows.drop_nulls([*path, *([reading.x] if reading.x in SITE else [])])
     if rows.is_empty():
-        return [_empty(reading, results, taken)] if absent else []
-    kept = ["variant", "quantity", *reading.apart]
-    several = rows.filter(pl.len().over(kept) > 1)
+        return [_empty(reading, results, selected_rows)] if absent else []
+    site_key = ["variant", "quantity", *reading.apart]
+    several = rows.filter(pl.len().over(site_key) > 1)
     if several.is_empty() or not reading.single:
         return []
-    first = several.join(several.head(1).select(kept), on=kept, nulls_equal=True, maintain_order="left")
+    first = several.join(several.head(1).select(site_key), on=site_key, nulls_equal=True, maintain_order="left")
     return [_ambiguous(reading, first)]
 
 
-def _empty(reading: _Reading, results: Results, taken: pl.DataFrame) -> Problem:
-    """That no site meets a selection, or that none of those has an x."""
-    if not taken.is_empty():
+def _empty(reading: _Reading, results: Results, selected_rows: pl.DataFrame) -> Problem:
+    """The problem that no site meets a selection, or that none of those has an x."""
+    if not selected_rows.is_empty():
         what = f"no selected site has a {reading.x}"
         return Problem(f"{reading.where}.over", what, "select sites that have one, or leave it out")
     why = why_empty(results, reading.conditions)
-    wanted = " or ".join(map(_shown, listed(reading.conditions[why.where])))
-    what = f"no site of '{reading.selection['quantity']}' has {why.where} = {wanted}"
+    values = " or ".join(map(_text, listed(reading.conditions[why.where])))
+    what = f"no site of '{reading.selection['quantity']}' has {why.where} = {values}"
     return reading.problem(why.where, what, why.remedy)
 
 
 def _ambiguous(reading: _Reading, rows: pl.DataFrame) -> Problem:
-    """That several sites are left, the columns in which they differ, and those that would tell them apart."""
+    """The problem that several sites are left, with their differences and the conditions that would tell them apart."""
     differing = [column for column in SITE if rows[column].n_unique() > 1]
     values = {column: rows[column].unique(maintain_order=True).to_list() for column in differing}
-    told = "; ".join(f"{column} ({_some(each)})" for column, each in values.items())
-    at = [f"{column} {_shown(rows[column][0])}" for column in reading.apart]
-    what = f"{' '.join(['leaves', str(rows.height), 'sites', *(['at', ', '.join(at)] if at else [])])}: {told}"
+    differences = "; ".join(f"{column} ({_first_texts(distinct)})" for column, distinct in values.items())
+    at = [f"{column} {_text(rows[column][0])}" for column in reading.apart]
+    what = f"{' '.join(['leaves', str(rows.height), 'sites', *(['at', ', '.join(at)] if at else [])])}: {differences}"
     telling = list(differing)
     for column in differing:
-        fewer = [each for each in telling if each != column]
+        fewer = [other for other in telling if other != column]
         if fewer and rows.select(fewer).is_unique().all():
             telling = fewer
-    added = ", and ".join(" or ".join(f"{column}: {_shown(v)}" for v in values[column][:_SHOWN]) for column in telling)
-    return reading.problem("", what, f"add {added}")
+    choices = (" or ".join(f"{column}: {_text(v)}" for v in values[column][:_MAX_SHOWN]) for column in telling)
+    return reading.problem("", what, f"add {', and '.join(choices)}")
 
 
-def _some(values: Sequence[Json]) -> str:
-    return ", ".join([*map(_shown, values[:_SHOWN]), *(["..."] if len(values) > _SHOWN else [])])
+def _first_texts(values: Sequence[Json]) -> str:
+    return ", ".join([*map(_text, values[:_MAX_SHOWN]), *(["..."] if len(values) > _MAX_SHOWN else [])])
 
 
-def _shown(value: Json) -> str:
+def _text(value: Json) -> str:
     return value if isinstance(value, str) else canonical(value)

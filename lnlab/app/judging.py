@@ -1,4 +1,4 @@
-"""Verdicts of a plan: as they are kept, where the rows behind them are the same; judged and kept where not."""
+"""Verdicts of a plan: read from the store where the rows behind them are the same, judged and stored where not."""
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -28,15 +28,15 @@ def judged(store: "Store", stored: "Stored", results: "Results", plugins: Sequen
 
     claims: list[Claim] = stored.facts["claims"]
     names = [(claim["id"], _rows(claim, results)) for claim in claims]
-    kept = {(row["claim"], row["rows"]): row for row in store.verdicts(stored.digest).iter_rows(named=True)}
-    new = [claim for claim, name in zip(claims, names, strict=True) if name not in kept]
+    stored_rows = {(row["claim"], row["rows"]): row for row in store.verdicts(stored.digest).iter_rows(named=True)}
+    new = [claim for claim, name in zip(claims, names, strict=True) if name not in stored_rows]
     if new:
-        kept |= _judge(store, stored, results, new, [name for name in names if name not in kept])
-    return [from_row(kept[name]) for name in names]
+        stored_rows |= _judge(store, stored, results, new, [name for name in names if name not in stored_rows])
+    return [from_row(stored_rows[name]) for name in names]
 
 
 def _rows(claim: "Claim", results: "Results") -> str:
-    """The digest of what a claim reads; of what reads nothing, nothing."""
+    """The digest of the rows that a claim reads; empty where it reads none."""
     from lnlab.claims.row_digest import rows_digest
 
     try:
@@ -48,7 +48,7 @@ def _rows(claim: "Claim", results: "Results") -> str:
 def _judge(
     store: "Store", stored: "Stored", results: "Results", claims: "Sequence[Claim]", names: list[tuple[str, str]]
 ) -> dict[tuple[str, str], dict[str, Any]]:
-    """Judge claims, keep their verdicts where the store can be written, and give them as rows."""
+    """Judge claims, store their verdicts where the store can be written, and return them as rows."""
     from lnlab.claims.claim import judge_all
     from lnlab.claims.verdict_rows import as_row
     from lnlab.errors import StoreError
@@ -56,24 +56,24 @@ def _judge(
     from lnlab.tables import frame
 
     _ = FRAME_REGISTRIES["claim"]  # importing it is what makes the kinds of claims known
-    verdicts = judge_all(claims, results, _located(stored))
+    verdicts = judge_all(claims, results, _claim_locator(stored))
     rows = [as_row(verdict, name[1]) for verdict, name in zip(verdicts, names, strict=True)]
     with suppress(StoreError):
         store.keep_verdicts(stored.digest, frame("verdicts", [row for row in rows if row["rows"]]))
     return dict(zip(names, rows, strict=True))
 
 
-def _located(stored: "Stored") -> Callable[[Problem], Problem]:
-    """As ``located``, in the plan's spec, which is read where there is a problem."""
+def _claim_locator(stored: "Stored") -> Callable[[Problem], Problem]:
+    """``located`` for the plan's spec, which is read only when there is a problem."""
 
-    def told(problem: Problem) -> Problem:
+    def locate(problem: Problem) -> Problem:
         from lnlab.specfile.load import survey
 
         report = stored.facts["report"]
         document, _ = survey(report["spec"], Path(report["path"]))
         return located(problem, document, stored.facts["claims"])
 
-    return told
+    return locate
 
 
 def located(problem: Problem, document: "Document", claims: "Sequence[Claim]") -> Problem:

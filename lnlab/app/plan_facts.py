@@ -1,4 +1,4 @@
-"""What is kept with a plan beside its tables, so that verdicts and reports need neither the compiler nor torch."""
+"""Metadata stored with a plan next to its tables, so that verdicts and reports need neither the compiler nor torch."""
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def facts_of(request: Request, plan: Plan, document: Document, known: "Registries") -> Json:
-    """``{"report": what a page says beside its numbers, "claims": every claim, resolved}``."""
+    """``{"report": the metadata of a page, "claims": every claim, resolved}``."""
     return {
         "report": to_json(_report(request, plan, document, known)),
         "claims": claims_of(zip(plan.experiment.claims, plan.claims, strict=True)),
@@ -26,12 +26,12 @@ def facts_of(request: Request, plan: Plan, document: Document, known: "Registrie
 
 
 def claims_of(claims: Iterable[tuple[ClaimText, Choice]]) -> list[dict[str, Json]]:
-    """Every claim with its common fields, given the resolved parameters of its kind."""
+    """Every claim: its common fields and the resolved parameters of its kind."""
     return [{**_common(text), **choice} for text, choice in claims]
 
 
 def asked_of(experiment: Experiment, sections: Iterable[Choice]) -> dict[str, Any]:
-    """The fields of ``ReportFacts`` that say what the experiment asks, and how it is shown."""
+    """The fields of ``ReportFacts`` that state the question of the experiment and its sections."""
     pairs = zip(experiment.report, sections, strict=True)
     return {
         "title": experiment.title,

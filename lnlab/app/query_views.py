@@ -1,4 +1,4 @@
-"""Tables that a query may name beside the stored ones; each is built only if the query names it.
+"""Tables that a query may name in addition to the stored ones; a view is built only if the query names it.
 
 ``derived`` holds the derived quantities of all runs; ``results`` holds every measured number with the axes of the
 sweep as columns and without keys.
@@ -18,7 +18,7 @@ _DESCRIBE = re.compile(r"\s*desc(?:ribe)?\s+(?:table\s+)?\"?(\w+)\"?\s*;?\s*", r
 
 
 def views(statement: str, results: "Results") -> "dict[str, pl.DataFrame]":
-    """The views that a statement names: it is enough that the word stands in it; SHOW TABLES lists their names."""
+    """The views that a statement names: those whose word occurs in it; all of them for SHOW TABLES."""
     listing = re.match(r"\s*show\s+tables", statement, re.IGNORECASE)
     named = {name for name in VIEWS if listing or re.search(rf"\b{name}\b", statement, re.IGNORECASE)}
     return {name: VIEWS[name](results) for name in VIEWS if name in named}
@@ -26,8 +26,8 @@ def views(statement: str, results: "Results") -> "dict[str, pl.DataFrame]":
 
 def described(statement: str) -> str | None:
     """The table of a DESCRIBE, or None for any other statement."""
-    found = _DESCRIBE.fullmatch(statement)
-    return None if found is None else found[1]
+    match = _DESCRIBE.fullmatch(statement)
+    return None if match is None else match[1]
 
 
 def columns(frame: "pl.DataFrame") -> "pl.DataFrame":
@@ -66,22 +66,24 @@ def results_with_axes(results: "Results") -> "pl.DataFrame":
 
     parts = [table for name in MEASURED if (table := results.tables.get(name)) is not None]
     rows = pl.concat(parts, how="diagonal_relaxed")
-    wide = _axes(results, taken=set(rows.columns))
+    wide = _axes(results, column_names=set(rows.columns))
     joined = rows.join(wide, on="run", how="left", maintain_order="left").drop(_KEYS, strict=False)
     axes = [name for name in wide.columns if name != "run"]
     return joined.select(*axes, *(name for name in joined.columns if name not in axes))
 
 
-def _axes(results: "Results", taken: set[str]) -> "pl.DataFrame":
-    """``run`` and one column per axis, numbers where all its values are; a name that a column has gets ``axis.``."""
+def _axes(results: "Results", column_names: set[str]) -> "pl.DataFrame":
+    """``run`` and one column per axis, numeric where its values are; prefixed ``axis.`` where the name is in use."""
     import polars as pl
 
     wide = results.runs.select("run")
     for axis in results.axes["axis"].unique(maintain_order=True):
-        here = results.axes.filter(pl.col("axis") == axis)
-        value = "label" if here["number"].null_count() else "number"
-        name = f"axis.{axis}" if axis in taken else axis
-        wide = wide.join(here.select("run", pl.col(value).alias(name)), on="run", how="left", maintain_order="left")
+        axis_rows = results.axes.filter(pl.col("axis") == axis)
+        value = "label" if axis_rows["number"].null_count() else "number"
+        name = f"axis.{axis}" if axis in column_names else axis
+        wide = wide.join(
+            axis_rows.select("run", pl.col(value).alias(name)), on="run", how="left", maintain_order="left"
+        )
     return wide
 
 

@@ -1,4 +1,4 @@
-"""What a command was asked, and the ways from there to a plan: compiled anew, or as the store remembers it."""
+"""The request of a command, and the ways from there to a plan: compiled anew, or read from the store."""
 
 import shlex
 from collections.abc import Mapping, Sequence
@@ -38,7 +38,7 @@ class Request:
     plugins: tuple[Path, ...] = ()
 
     def command(self, verb: str) -> str:
-        """What to type to ask the same with another command."""
+        """The command line of another command for the same request."""
         profile = ["--profile", self.profile] if self.profile else []
         overrides = [word for override in self.overrides for word in ("-s", override)]
         plugins = [word for plugin in self.plugins for word in ("--with", str(plugin))]
@@ -79,12 +79,12 @@ def registries(plugins: Sequence[Path]) -> "Registries":
 def compiled(
     request: Request, known: "Registries", decisions: "Sequence[Decision]" = (), *, assume_data: bool = False
 ) -> "tuple[Plan, Document]":
-    """The plan of what was asked, given what was decided so far, with the document it was made of.
+    """The plan of a request under the decisions so far, with the document that it was compiled from.
 
     Args:
-        request: what was asked.
+        request: spec, profile, overrides and plugins.
         known: the registries of both wings.
-        decisions: what was chosen on tuning seeds so far.
+        decisions: choices made on tuning seeds so far.
         assume_data: whether a corpus that says how long an epoch is may be absent.
 
     Raises:
@@ -106,7 +106,7 @@ def compiled(
             decisions=decisions,
             assume_data=assume_data,
         )
-    except SpecError as error:  # a faulty value is told once, as what it is
+    except SpecError as error:  # a faulty value is reported once, as what it is
         raise SpecError(*faults, *(problem for problem in error.problems if problem.where not in places)) from error
     if faults:
         raise SpecError(*faults)

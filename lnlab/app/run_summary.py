@@ -1,4 +1,4 @@
-"""What one run did, in numbers."""
+"""The summary of one run."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -9,19 +9,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Done:
-    """What one run did.
+    """The summary of one run.
 
     Attributes:
-        stored: the plan, as it is kept.
-        handed: units that were to be computed.
-        units: units that ended, one way or another.
-        seconds: that it took.
+        stored: the plan, as stored.
+        scheduled: units that were to be computed.
+        units: units that ended with any status.
+        seconds: wall-clock time.
         interrupted: the signal that ended it early, or 0.
-        tuned: units that ended in the rounds before, in which a value was chosen.
+        tuned: units that ended in the tuning stages before, in which values were chosen.
     """
 
     stored: "Stored"
-    handed: int = 0
+    scheduled: int = 0
     units: int = 0
     seconds: float = 0.0
     interrupted: int = 0

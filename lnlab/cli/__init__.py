@@ -28,8 +28,8 @@ app = typer.Typer(
 )
 
 
-def _show_version(asked: bool) -> None:
-    if asked:
+def _show_version(version: bool) -> None:
+    if version:
         typer.echo(f"lnlab {__version__}")
         raise typer.Exit
 
@@ -74,11 +74,11 @@ app.add_typer(data.data, name="data")
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code. A user's mistake is one line on standard error, no traceback."""
-    given = list(sys.argv[1:] if arguments is None else arguments)
+    words = list(sys.argv[1:] if arguments is None else arguments)
     tolerate_encoding()
     try:
         with raising_stops():
-            return app([word for word in given if word != "--traceback"], prog_name="lnlab", standalone_mode=False) or 0
+            return app([word for word in words if word != "--traceback"], prog_name="lnlab", standalone_mode=False) or 0
     except BrokenPipeError:
         leave_pipe()
         return BROKEN_PIPE
@@ -88,7 +88,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (KeyboardInterrupt, typer.Abort):
         return INTERRUPTED
     except (LabError, typer.TyperException, OSError) as error:
-        if "--traceback" in given or (isinstance(error, OSError) and error.filename is None):
+        if "--traceback" in words or (isinstance(error, OSError) and error.filename is None):
             raise
         for line in _lines(error):
             print(one_line(line), file=sys.stderr)
@@ -104,8 +104,8 @@ def _lines(error: Exception) -> list[str]:
     context = getattr(error, "ctx", None)
     command = context.command_path if context else "lnlab"
     close = " or ".join(getattr(error, "possibilities", None) or ())
-    said = error.format_message() if isinstance(error, typer.TyperException) and not close else str(error)
-    message = f"{said}; did you mean {close}?" if close else said
+    text = error.format_message() if isinstance(error, typer.TyperException) and not close else str(error)
+    message = f"{text}; did you mean {close}?" if close else text
     if not message:  # a group without a command has printed its help
         return []
     sentence = (message[:1].lower() + message[1:].rstrip(".")).replace(". Did you mean", "; did you mean")

@@ -35,16 +35,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Redraw:
-    """What is to be made again.
+    """The reports that are to be made again, and how.
 
     Attributes:
-        given: folders of reports; behind a single one its spec may stand.
-        target: where to write; None: into the same folder.
+        paths: folders of reports; a single one may be followed by its spec.
+        target: the folder to write to; None: the same folder.
         plugins: files that register pieces.
-        as_judged: whether the spec and the verdicts stay what they are.
+        as_judged: whether the spec and the verdicts stay unchanged.
     """
 
-    given: tuple[Path, ...]
+    paths: tuple[Path, ...]
     target: Path | None
     plugins: tuple[Path, ...] = ()
     as_judged: bool = False
@@ -52,7 +52,7 @@ class Redraw:
     @property
     def folders(self) -> tuple[Path, ...]:
         """The reports."""
-        return self.given[:1] + tuple(path for path in self.given[1:] if not path.is_file())
+        return self.paths[:1] + tuple(path for path in self.paths[1:] if not path.is_file())
 
     @property
     def spec(self) -> Path | None:
@@ -61,67 +61,67 @@ class Redraw:
         Raises:
             ReportError: several are named, or one beside several reports, or with ``as_judged``.
         """
-        specs = [path for path in self.given[1:] if path.is_file()]
-        if specs and (len(self.given) > 2 or self.as_judged):
+        specs = [path for path in self.paths[1:] if path.is_file()]
+        if specs and (len(self.paths) > 2 or self.as_judged):
             what = f"{specs[0]} would be the spec of {'no report' if self.as_judged else 'several reports'}"
             raise ReportError(Problem("lnlab report --from", what, "name one report with one spec"))
         return specs[0] if specs else None
 
 
-def redraw(asked: Redraw, how: Drawing) -> int:
-    """Make every report again, one line each, and give the exit code. One that cannot be made keeps no other back.
+def redraw(request: Redraw, drawing: Drawing) -> int:
+    """Make every report again, one line each, and return the exit code. A failure does not stop the other reports.
 
     Raises:
         LabError: what is wrong with the command, or, in the end, with each report that could not be made.
     """
-    spec, several = asked.spec, len(asked.folders) > 1
-    if several and asked.target is not None:
-        what = f"{len(asked.folders)} reports would be written into {asked.target}"
+    spec, several = request.spec, len(request.folders) > 1
+    if several and request.target is not None:
+        what = f"{len(request.folders)} reports would be written into {request.target}"
         raise ReportError(Problem("lnlab report --from", what, "leave --out away, or name one report"))
     problems: list[Problem] = []
     files: list[Path] = []
     unmade = False
-    for folder in asked.folders:
+    for folder in request.folders:
         try:
-            made = _redrawn(folder, spec, asked, how)
+            report = _redraw_one(folder, spec, request, drawing)
         except LabError as error:
             problems += error.problems
             continue
-        files += made.files
-        unmade = unmade or bool(made.unmade)
-    if how.as_json:
+        files += report.files
+        unmade = unmade or bool(report.unmade)
+    if drawing.as_json:
         print_json([file.as_posix() for file in files])
     if problems:
         raise LabError(*problems)
     return FAILED if unmade else 0
 
 
-def _redrawn(folder: Path, spec: Path | None, asked: Redraw, how: Drawing) -> "Report":
+def _redraw_one(folder: Path, spec: Path | None, request: Redraw, drawing: Drawing) -> "Report":
     """One report made again."""
-    into = asked.target or folder
+    into = request.target or folder
     facts, results, verdicts = read_folder(folder)
-    refuse_without_plugins(facts.plugins, asked.plugins)
-    template_folders(how.templates)
-    known = registries(asked.plugins)
-    if asked.as_judged:
+    refuse_without_plugins(facts.plugins, request.plugins)
+    template_folders(drawing.templates)
+    known = registries(request.plugins)
+    if request.as_judged:
         save_folder(into, facts, results, verdicts)
-        beside, path = "", facts.path
+        note, path = "", facts.path
     else:
         judged = judge_tables(folder, into, spec, known)
-        beside, path = judged.told, judged.path
-    made = render(into, **how.options)
-    print_report(made, into, path, how, beside)
-    return made
+        note, path = judged.summary, judged.path
+    report = render(into, **drawing.options)
+    print_report(report, into, path, drawing, note)
+    return report
 
 
 @dataclass(frozen=True)
 class Again:
-    """What was done with the verdicts of a report.
+    """The summary of judging a report again.
 
     Attributes:
         path: the spec, as the page names it.
         judged: how many claims were judged on the tables of the report.
-        carried: how many unchanged claims have the verdict they had, as not all of their rows are in the tables.
+        carried: how many unchanged claims keep their verdict, as not all of their rows are in the tables.
         absent: how many runs the spec asks for that the tables lack.
     """
 
@@ -131,21 +131,21 @@ class Again:
     absent: int
 
     @property
-    def told(self) -> str:
-        """All of it in words, for the end of a line."""
-        said = [f"{self.path}: {count(self.judged, 'claim')} judged"]
-        said += [f"{self.carried} unchanged, whose rows are not in the tables"] if self.carried else []
-        said += [f"{count(self.absent, 'run')} not in the tables"] if self.absent else []
-        return f"; {', '.join(said)}"
+    def summary(self) -> str:
+        """The summary in words, for the end of a line."""
+        parts = [f"{self.path}: {count(self.judged, 'claim')} judged"]
+        parts += [f"{self.carried} unchanged, whose rows are not in the tables"] if self.carried else []
+        parts += [f"{count(self.absent, 'run')} not in the tables"] if self.absent else []
+        return f"; {', '.join(parts)}"
 
 
-def judge_tables(folder: Path, into: Path, given: Path | None, known: "Registries") -> Again:
-    """Judge the claims of a spec on the tables of a report, and write the tables with what it asks into a folder.
+def judge_tables(folder: Path, into: Path, spec: Path | None, known: "Registries") -> Again:
+    """Judge the claims of a spec on the tables of a report, and write tables, verdicts and spec into a folder.
 
     Args:
         folder: the report.
         into: where the tables are written; the same folder, or another.
-        given: the spec; None: the file that the report names, or else the text in the report.
+        spec: its path; None: the file that the report names, or else the text in the report.
         known: the registries of both wings.
 
     Raises:
@@ -154,8 +154,8 @@ def judge_tables(folder: Path, into: Path, given: Path | None, known: "Registrie
         LabError: claims that no rows could answer, or something is chosen that these runs did not decide.
     """
     facts, results, verdicts = read_folder(folder)
-    path, document = _document(folder, facts, given)
-    decisions = [decision(each) for each in facts.decisions]
+    path, document = _document(folder, facts, spec)
+    decisions = [decision(entry) for entry in facts.decisions]
     front = compile_front(document, known, profile=facts.profile, overrides=facts.overrides, decisions=decisions)
     matched = match(results, front.settings, front.experiment.seeds, naming(known))
     if matched.dropped and into.resolve() == folder.resolve():
@@ -165,23 +165,23 @@ def judge_tables(folder: Path, into: Path, given: Path | None, known: "Registrie
         results,
         claims=_claims_before(facts, known),
         verdicts={verdict.claim: verdict for verdict in verdicts},
-        kept=facts.kept,
+        kept_rows=facts.kept,
     )
     claims = claims_of(zip(front.experiment.claims, front.claims, strict=True))
     judged = judge_again(claims, matched, before, lambda problem: located(problem, document, claims))
-    told = asked_of(front.experiment, front.sections)
-    told["sections"] = tuple(_marked(section, facts.kept) for section in told["sections"])
-    new = replace(facts, **told, **_named(facts, document, path, results.runs["run"]))
+    fields = asked_of(front.experiment, front.sections)
+    fields["sections"] = tuple(_with_absence(section, facts.kept) for section in fields["sections"])
+    new = replace(facts, **fields, **_text_fields(facts, document, path, results.runs["run"]))
     save_folder(into, new, matched.results, judged.verdicts)
     return Again(
         path, len(judged.verdicts) - len(judged.carried), carried=len(judged.carried), absent=len(matched.absent)
     )
 
 
-def _document(folder: Path, facts: ReportFacts, given: Path | None) -> "tuple[str, Document]":
-    """The spec and how the page names it."""
-    if given is not None:
-        return given.as_posix(), load(given)
+def _document(folder: Path, facts: ReportFacts, spec: Path | None) -> "tuple[str, Document]":
+    """The path of the spec as the page names it, and the spec."""
+    if spec is not None:
+        return spec.as_posix(), load(spec)
     for place in (Path(), *folder.resolve().parents):
         if (place / facts.path).is_file():
             return facts.path, parse(content(place / facts.path), place / facts.path)
@@ -195,13 +195,13 @@ def _claims_before(facts: ReportFacts, known: "Registries") -> "Mapping[str, Cla
     return {claim["id"]: claim for claim in claims}
 
 
-def _marked(section: dict[str, Json], kept: Sequence[Mapping[str, Json]]) -> dict[str, Json]:
-    """A section, with the reason why its rows are not there."""
-    return section if drawable(section, kept) else {**section, "absent": said(of_section(section))}
+def _with_absence(section: dict[str, Json], kept_rows: Sequence[Mapping[str, Json]]) -> dict[str, Json]:
+    """A section, with the reason where the data lack its rows."""
+    return section if drawable(section, kept_rows) else {**section, "absent": said(of_section(section))}
 
 
-def _named(facts: ReportFacts, document: "Document", path: str, runs: Any) -> dict[str, Any]:
-    """The text and the digest; of a text that is what it was, the digest stays."""
+def _text_fields(facts: ReportFacts, document: "Document", path: str, runs: Any) -> dict[str, Any]:
+    """The fields of the spec's text: path, text and digest; the digest of an unchanged text stays."""
     if document.text == facts.spec:
         return {"path": path}
     question = asked(facts.name, document.text.encode(), facts.profile, facts.overrides, ())

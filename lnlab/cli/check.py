@@ -20,9 +20,10 @@ if TYPE_CHECKING:
 
 EXAMPLE = "Example: [bold]lnlab check specs/*.yaml[/bold]"
 BUILT = ("task", "model", "encoder", "decoder", "init", "optimizer", "interventions")
-RULES = ("task", "schedule", "train")
 """The parts of a setting that a model is built of."""
-_Asked = tuple[Path, str | None]
+RULES = ("task", "schedule", "train")
+"""The parts of a setting that schedules and stopping rules are built of."""
+_SpecProfile = tuple[Path, str | None]
 
 
 def check(
@@ -39,24 +40,26 @@ def check(
     needed.
     """
     known = registries(plugins)
-    found = []
+    summaries = []
     problems: list[Problem] = []
-    for spec, each in _asked(specs, profile, problems, whole=not (profile or overrides)):
+    for spec, name in _spec_profiles(specs, profile, problems, whole=not (profile or overrides)):
         try:
-            found.append(_checked(Request(spec, each, tuple(overrides), tuple(plugins)), known))
+            summaries.append(_summary_of(Request(spec, name, tuple(overrides), tuple(plugins)), known))
         except LabError as error:
             problems += error.problems
             continue
         if not as_json:
-            for line in _lines(found[-1]):
+            for line in _lines(summaries[-1]):
                 out().print(line)
     if as_json:
-        print_json(found)
+        print_json(summaries)
     if problems:
         raise LabError(*dict.fromkeys(problems))
 
 
-def _asked(specs: Sequence[Path], profile: str | None, problems: list[Problem], *, whole: bool) -> Iterator[_Asked]:
+def _spec_profiles(
+    specs: Sequence[Path], profile: str | None, problems: list[Problem], *, whole: bool
+) -> Iterator[_SpecProfile]:
     """Each spec with each of its profiles; a file that cannot be read is a problem, and the next is read."""
     from lnlab.specfile.load import content, survey
 
@@ -71,18 +74,18 @@ def _asked(specs: Sequence[Path], profile: str | None, problems: list[Problem], 
         yield from ((spec, name) for name, lines in named if isinstance(lines, dict))
 
 
-def _lines(found: dict[str, Any]) -> Iterator[str]:
-    """What is in a spec that is right, for people, and what its seeds cannot decide."""
-    runs, models, claims = (count(found[word], word[:-1]) for word in ("runs", "models", "claims"))
-    tuning = f"{count(found['tuning_runs'], 'tuning run')}, " if found["tuning_runs"] else ""
-    which = f"{found['spec']}: {found['profile'] or 'default'}"
+def _lines(summary: dict[str, Any]) -> Iterator[str]:
+    """The summary of a correct spec, a line each, and the note on claims that its seeds cannot decide."""
+    runs, models, claims = (count(summary[word], word[:-1]) for word in ("runs", "models", "claims"))
+    tuning = f"{count(summary['tuning_runs'], 'tuning run')}, " if summary["tuning_runs"] else ""
+    which = f"{summary['spec']}: {summary['profile'] or 'default'}"
     yield f"{which}: ok: {tuning}{runs}, {models}, {claims}"
-    if found["note"]:
-        yield f"{which}: {found['note']}"
+    if summary["note"]:
+        yield f"{which}: {summary['note']}"
 
 
-def _checked(request: Request, known: "Registries") -> dict[str, Any]:
-    """What is in a spec that is right.
+def _summary_of(request: Request, known: "Registries") -> dict[str, Any]:
+    """Compile a spec, build its models, check its claims, and return the counts of its parts.
 
     Raises:
         LabError: what is wrong with it, or cannot be built.
@@ -92,9 +95,9 @@ def _checked(request: Request, known: "Registries") -> dict[str, Any]:
     plan, document = compiled(request, known, assume_data=True)
     tuning = plan.runs if plan.undecided else ()
     if plan.undecided:
-        _build(document, plan, _distinct(plan), known)
+        _build(document, plan, _variants_by_parts(plan), known)
         plan, document = compiled(request, known, [assumed(question) for question in plan.undecided], assume_data=True)
-    models = _distinct(plan)
+    models = _variants_by_parts(plan)
     sites = _build(document, plan, models, known)
     _refuse_claims(request, plan, document, sites)
     return {
@@ -108,15 +111,15 @@ def _checked(request: Request, known: "Registries") -> dict[str, Any]:
     }
 
 
-def _distinct(plan: "Plan", built: Sequence[str] = BUILT) -> list[list[str]]:
+def _variants_by_parts(plan: "Plan", built: Sequence[str] = BUILT) -> list[list[str]]:
     """The variants of each model that is built differently, or whatever else is built of these parts."""
     from lnlab.keys import canonical
 
     parts = {variant: {part: setting.get(part) for part in built} for variant, setting in plan.settings.items()}
-    found: dict[str, list[str]] = {}
+    variants_by_parts: dict[str, list[str]] = {}
     for variant, part in parts.items():
-        found.setdefault(canonical(part), []).append(variant)
-    return list(found.values())
+        variants_by_parts.setdefault(canonical(part), []).append(variant)
+    return list(variants_by_parts.values())
 
 
 def _build(
@@ -135,9 +138,9 @@ def _build(
     probes = probes_of(plan)
     for variants in models:
         with _located(document, plan, variants[-1], problems):
-            found = sites_of(build_on_meta(plan.settings[variants[-1]], known), probes, known)
-            sites |= dict.fromkeys(variants, found)
-    for variants in _distinct(plan, RULES):
+            model_sites = sites_of(build_on_meta(plan.settings[variants[-1]], known), probes, known)
+            sites |= dict.fromkeys(variants, model_sites)
+    for variants in _variants_by_parts(plan, RULES):
         with _located(document, plan, variants[-1], problems):
             build_rules(plan.settings[variants[-1]], known)
     if problems:
@@ -154,9 +157,9 @@ def _located(document: "Document", plan: "Plan", variant: str, problems: list[Pr
         yield
     except LabError as error:
         point = " ".join(f"{axis}={label(value)}" for axis, value in plan.points[variant].items())
-        for found in error.problems:
-            where = document.where(tuple(found.where.split(".")))
-            problems.append(replace(found, where=": ".join(filter(None, (where, point, found.where)))))
+        for problem in error.problems:
+            where = document.where(tuple(problem.where.split(".")))
+            problems.append(replace(problem, where=": ".join(filter(None, (where, point, problem.where)))))
 
 
 def _refuse_claims(request: Request, plan: "Plan", document: "Document", sites: "dict[str, Sites]") -> None:
@@ -171,5 +174,5 @@ def _refuse_claims(request: Request, plan: "Plan", document: "Document", sites: 
 
     claims = claims_of(zip(plan.experiment.claims, plan.claims, strict=True))
     unchanged = not (request.profile or request.overrides)
-    if found := site_problems(plan, claims, sites, absent=unchanged):
-        raise LabError(*(located(problem, document, claims) for problem in found))
+    if site_mistakes := site_problems(plan, claims, sites, absent=unchanged):
+        raise LabError(*(located(problem, document, claims) for problem in site_mistakes))

@@ -1,4 +1,4 @@
-"""``lnlab data``: which corpora there are, and how they get here."""
+"""``lnlab data``: list corpora and fetch them."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -34,25 +34,25 @@ def list_corpora(plugins: Plugins, as_json: AsJson = False) -> None:
     from lnlab.corpora.files.fetch import data_roots
     from lnlab.corpora.listing import listing
 
-    found = listing(data_roots(Path()))
+    corpora = listing(data_roots(Path()))
     if as_json:
-        print_json([asdict(each) for each in found])
+        print_json([asdict(corpus) for corpus in corpora])
         return
     rows = [
         [
-            each.name,
-            "absent, can be fetched" if each.state == "absent" and each.fetchable else each.state,
-            quantity(each.size, "B") if each.size else "",
-            each.licence,
-            each.citation,
-            each.folder or "",
+            corpus.name,
+            "absent, can be fetched" if corpus.state == "absent" and corpus.fetchable else corpus.state,
+            quantity(corpus.size, "B") if corpus.size else "",
+            corpus.licence,
+            corpus.citation,
+            corpus.folder or "",
         ]
-        for each in found
+        for corpus in corpora
     ]
     out().print(table(["corpus", "state", "size", "licence", "citation", "folder"], rows, numeric=["size"]))
 
 
-@data.command(epilog="Example: [bold]lnlab data fetch multi30k[/bold]")
+@data.command("fetch", epilog="Example: [bold]lnlab data fetch multi30k[/bold]")
 def _fetch(
     name: Annotated[str, typer.Argument(metavar="NAME", help="The corpus.")],
     plugins: Plugins,
@@ -82,9 +82,9 @@ def _downloads(*, quiet: bool) -> "Iterator[Report]":
     with Progress(*columns, console=console, disable=quiet or not console.is_terminal) as bars:
         tasks = {}
 
-        def report(name: str, here: int, size: int) -> None:
+        def report(name: str, received: int, size: int) -> None:
             if name not in tasks:
                 tasks[name] = bars.add_task(name, total=size)
-            bars.update(tasks[name], completed=here)
+            bars.update(tasks[name], completed=received)
 
         yield report

@@ -1,4 +1,4 @@
-"""How a report is drawn, and what is said of one that was."""
+"""The options of drawing a report, and the lines that are printed about one."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +17,7 @@ class Drawing:
     Attributes:
         single_file: put scripts into the page.
         pdf: draw every figure as PDF as well.
-        templates: a folder whose templates are asked first.
+        templates: a folder whose templates come before those of lnlab.
         as_json: print the names of the files as JSON.
         quiet: print the page only.
     """
@@ -30,16 +30,16 @@ class Drawing:
 
     @property
     def options(self) -> dict[str, Any]:
-        """What the report writer takes."""
+        """The keyword arguments of the report writer."""
         return {"single_file": self.single_file, "pdf": self.pdf, "templates": self.templates}
 
 
-def print_report(made: "Report", into: Path, spec: str, how: Drawing, beside: str = "") -> None:
-    """Print the page, how many files were written with what is to be said beside it, and what could not be made."""
-    if not how.as_json:
-        out().print(made.files[0].as_posix())
-    if not (how.quiet or how.as_json):
-        err().print(one_line(f"{count(len(made.files), 'file')} in {into.as_posix()}{beside}"))
-    for part in made.unmade:
+def print_report(report: "Report", into: Path, spec: str, drawing: Drawing, note: str = "") -> None:
+    """Print the path of the page, the number of files with a note, and the sections that could not be made."""
+    if not drawing.as_json:
+        out().print(report.files[0].as_posix())
+    if not (drawing.quiet or drawing.as_json):
+        err().print(one_line(f"{count(len(report.files), 'file')} in {into.as_posix()}{note}"))
+    for part in report.unmade:
         called = f"section {part.number} “{part.title}”" if part.title else f"section {part.number}"
         err().print(one_line(f"{spec}: {called} could not be made: {part.error}"))

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 EXAMPLE = "Example: [bold]lnlab list placement[/bold], then [bold]lnlab list placement admin[/bold]"
 
-_SAID = ("licence", "citation", "source")
-"""What a corpus says of itself beside its docstring."""
+_ATTRIBUTION_FIELDS = ("licence", "citation", "source")
+"""Facts of a corpus that are shown after its docstring."""
 
 
 def list_kinds(
@@ -48,7 +48,8 @@ def list_kinds(
         entry = _entry(known, kind, name)
         _show(entry, as_json, measured=name if kind == "quantity" and entry.kind == "probe" else None)
     else:
-        _print([entry for each in ([kind] if kind else known) for entry in _registry(known, each)], as_json)
+        kinds = [kind] if kind else known
+        _print([entry for selected_kind in kinds for entry in _registry(known, selected_kind)], as_json)
 
 
 def _registry(known: "Mapping[str, Registry[Any]]", kind: str) -> "Registry[Any]":
@@ -95,9 +96,9 @@ def _show(entry: "Entry[Any]", as_json: bool, measured: str | None) -> None:
         where = f"measured by probe {entry.name}, in the table {entry.facts.table}"
         out().print(f"quantity {measured}: {_unit(measured)}{where}", "")
     out().print(f"{entry.kind} {entry.name}, version {entry.version}, by {entry.origin.name}", text, sep="\n\n")
-    if said := [f"{word}: {value}" for word, value in _said(entry).items()]:
-        out().print("", *said, sep="\n")
-    if rows := [(name, kind, given.strip("`")) for name, kind, given in parameters(entry)]:
+    if attribution := [f"{word}: {value}" for word, value in _attribution(entry).items()]:
+        out().print("", *attribution, sep="\n")
+    if rows := [(name, kind, default.strip("`")) for name, kind, default in parameters(entry)]:
         out().print("", table(["parameter", "type", "default"], rows))
 
 
@@ -139,11 +140,11 @@ def _described(entry: "Entry[Any]") -> dict[str, Any]:
         "version": entry.version,
         "origin": entry.origin.name,
         "parameters": parameters,
-    } | _said(entry)
+    } | _attribution(entry)
 
 
-def _said(entry: "Entry[Any]") -> dict[str, str]:
-    return {word: value for word in _SAID if (value := getattr(entry.facts, word, None))}
+def _attribution(entry: "Entry[Any]") -> dict[str, str]:
+    return {word: value for word in _ATTRIBUTION_FIELDS if (value := getattr(entry.facts, word, None))}
 
 
 def signature(parameters: list[dict[str, Any]]) -> str:

@@ -10,9 +10,9 @@ from lnlab.errors import Problem, ReportError
 from lnlab.userfiles import user_path
 
 
-def every_plugin(context: typer.Context, given: Sequence[Path]) -> list[Path]:
+def every_plugin(context: typer.Context, plugins: Sequence[Path]) -> list[Path]:
     """``--with`` may stand before the command as well as behind it: both lists together, in order."""
-    return [*(context.find_root().params.get("_plugins") or ()), *given]
+    return [*(context.find_root().params.get("_plugins") or ()), *plugins]
 
 
 Spec = Annotated[Path, typer.Argument(metavar="SPEC", parser=user_path, help="The YAML file that asks the question.")]
@@ -65,12 +65,12 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for other prog
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print results only: no progress, no hints.")]
 
 
-def refuse_without_plugins(used: Sequence[str], given: Sequence[Path]) -> None:
-    """What was made with a plugin is reported with it: its claims and sections may be the plugin's.
+def refuse_without_plugins(used: Sequence[str], plugins: Sequence[Path]) -> None:
+    """Refuse to report results of plugins without plugins, as claims and sections may be theirs.
 
     Raises:
-        ReportError: plugins were used, and none is given.
+        ReportError: the run used plugins, and the command names none.
     """
-    if used and not given:
+    if used and not plugins:
         flags = " ".join(f"--with {path}" for path in used)
         raise ReportError(Problem("lnlab report", f"this run was made with {', '.join(used)}", f"add {flags}"))

@@ -1,4 +1,4 @@
-"""``lnlab plan``: what a run would do and what it costs, like a database's EXPLAIN; does nothing itself."""
+"""``lnlab plan``: what a run would compute and what it would cost, like a database's EXPLAIN; it computes nothing."""
 
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -47,43 +47,43 @@ def plan(
 
     request, store = Request(spec, profile, tuple(overrides), tuple(plugins)), open_store(folder)
     known = registries(plugins)
-    made = _next(request, known, store)
-    units = [unit for unit, _ in store.pending(made)]
+    next_plan = _next(request, known, store)
+    units = [unit for unit, _ in store.pending(next_plan)]
     rate = measured_rate(store, request, units, known) if calibrate and units else past_rate(store, units, known)
-    facts = _described(made, store.pending(made), known, rate, workers_here(workers), machine_memory())
-    facts["note"] = _note(request, known, made)
+    facts = _described(next_plan, store.pending(next_plan), known, rate, workers_here(workers), machine_memory())
+    facts["note"] = _note(request, known, next_plan)
     if as_json:
         print_json(facts)
         return
-    for line in [*explain(made), f"store {store.root}: {_held(facts)}", *costs(facts)]:
+    for line in [*explain(next_plan), f"store {store.root}: {_store_line(facts)}", *costs(facts)]:
         out().print(line)
 
 
-def _note(request: Request, known: "Registries", made: "Plan") -> str:
+def _note(request: Request, known: "Registries", plan: "Plan") -> str:
     """What the seeds of the judged runs cannot decide."""
     from lnlab.compile.decisions import assumed
 
-    judged = made
-    if made.undecided:
-        judged, _ = compiled(request, known, [*made.decisions, *map(assumed, made.undecided)])
+    judged = plan
+    if plan.undecided:
+        judged, _ = compiled(request, known, [*plan.decisions, *map(assumed, plan.undecided)])
     return note(undecidable(judged, known), len(judged.claims))
 
 
 def _next(request: Request, known: "Registries", store: "Store") -> "Plan":
-    """The plan of the first round that is not done, or of the last."""
+    """The plan of the first stage (tuning or judged) that is not complete, or of the last."""
     from lnlab.cli.work import decided
 
     decisions: tuple[Decision, ...] = ()
     while True:
-        made, _ = compiled(request, known, decisions)
-        found = decided(made, store)
-        if not found:
-            return made
-        decisions += found
+        plan, _ = compiled(request, known, decisions)
+        new_decisions = decided(plan, store)
+        if not new_decisions:
+            return plan
+        decisions += new_decisions
 
 
 def _described(
-    made: "Plan",
+    plan: "Plan",
     pending: "Sequence[tuple[Trajectory, str]]",
     known: "Registries",
     rate: "Rate | None",
@@ -96,63 +96,64 @@ def _described(
     from lnlab.compile.decisions import as_json
 
     units = [unit for unit, _ in pending]
-    here = room(units or made.trajectories, known, workers, memory)
-    every = [cost(each.setting, each.measurements, known) for each in made.trajectories]
-    to_do = [cost(each.setting, each.measurements, known) for each in units]
+    memory_plan = room(units or plan.trajectories, known, workers, memory)
+    all_costs = [cost(unit.setting, unit.measurements, known) for unit in plan.trajectories]
+    missing_costs = [cost(unit.setting, unit.measurements, known) for unit in units]
+    parameters = [c.parameters for c in all_costs]
     return {
-        "name": made.name,
-        "profile": made.profile,
-        "runs": len(made.runs),
-        "variants": len(made.settings),
-        "seeds": list(made.experiment.seeds),
-        "undecided": [asdict(question) for question in made.undecided],
-        "decisions": as_json(made.decisions),
-        "later_runs": made.later,
-        "units": {"all": len(made.trajectories), "missing": len(units)},
+        "name": plan.name,
+        "profile": plan.profile,
+        "runs": len(plan.runs),
+        "variants": len(plan.settings),
+        "seeds": list(plan.experiment.seeds),
+        "undecided": [asdict(question) for question in plan.undecided],
+        "decisions": as_json(plan.decisions),
+        "later_runs": plan.later,
+        "units": {"all": len(plan.trajectories), "missing": len(units)},
         "measurements": {
-            "needed": len(made.needs),
-            "distinct": sum(len(each.measurements) for each in made.trajectories),
-            "missing": sum(len(each.measurements) for each in units),
+            "needed": len(plan.needs),
+            "distinct": sum(len(unit.measurements) for unit in plan.trajectories),
+            "missing": sum(len(unit.measurements) for unit in units),
         },
-        "data_passes": [asdict(each) for each in made.data_passes],
+        "data_passes": [asdict(data_pass) for data_pass in plan.data_passes],
         "why": dict(grouped(reason for _, reason in pending)),
-        "pins": list(made.pins),
-        "parameters": [min(each.parameters for each in every), max(each.parameters for each in every)],
-        "flops": {"all": sum(each.flops for each in every), "missing": sum(each.flops for each in to_do)},
-        "peak_bytes": here.peak,
+        "pins": list(plan.pins),
+        "parameters": [min(parameters), max(parameters)],
+        "flops": {"all": sum(c.flops for c in all_costs), "missing": sum(c.flops for c in missing_costs)},
+        "peak_bytes": memory_plan.peak,
         "memory": {
-            "machine_bytes": here.memory,
-            "bound_bytes": here.bound,
-            "fits": here.fits,
-            "keep_graphs": here.could - here.frugal,
-            "make_graphs_anew": here.frugal,
-            "workers_spared": workers - here.workers,
+            "machine_bytes": memory_plan.memory,
+            "bound_bytes": memory_plan.bound,
+            "fits": memory_plan.fits,
+            "keep_graphs": memory_plan.could - memory_plan.frugal,
+            "make_graphs_anew": memory_plan.frugal,
+            "workers_spared": workers - memory_plan.workers,
         },
-        "workers": here.workers,
-        "seconds": rate.seconds(here.units, known, here.workers) if rate and units else None,
+        "workers": memory_plan.workers,
+        "seconds": rate.seconds(memory_plan.units, known, memory_plan.workers) if rate and units else None,
         "seconds_known": rate.source if rate else None,
         "trains": any(unit.steps for unit in units),
         "claims": [
-            {"id": text.id, "kind": choice["kind"], "primary": text.primary, "n": judged_seeds(made, choice)}
-            for text, choice in zip(made.experiment.claims, made.claims, strict=True)
+            {"id": text.id, "kind": choice["kind"], "primary": text.primary, "n": judged_seeds(plan, choice)}
+            for text, choice in zip(plan.experiment.claims, plan.claims, strict=True)
         ],
     }
 
 
-def _held(facts: dict[str, Any]) -> str:
-    """What the store has of the plan, and why each miss is a miss."""
+def _store_line(facts: dict[str, Any]) -> str:
+    """How much of the plan the store has, and the reasons for what is missing."""
     units, measurements = facts["units"], facts["measurements"]
     if not units["missing"]:
         return "holds everything; a run would compute nothing"
-    have = measurements["distinct"] - measurements["missing"]
-    lacks = (
-        f"holds {have:,} of {count(measurements['distinct'], 'measurement')}; {count(units['missing'], 'unit')} to do"
+    stored = measurements["distinct"] - measurements["missing"]
+    line = (
+        f"holds {stored:,} of {count(measurements['distinct'], 'measurement')}; {count(units['missing'], 'unit')} to do"
     )
-    return "\n".join([lacks, *(f"  {count(number, 'unit')}: {why}" for why, number in facts["why"].items())])
+    return "\n".join([line, *(f"  {count(number, 'unit')}: {why}" for why, number in facts["why"].items())])
 
 
 def costs(facts: dict[str, Any]) -> list[str]:
-    """What the plan costs, a line each, and how many seeds its claims are judged on."""
+    """The costs of the plan, a line each, and the number of seeds that its claims are judged on."""
     least, most = (quantity(number, "") for number in facts["parameters"])
     flops = facts["flops"]
     seeds = sorted({claim["n"] for claim in facts["claims"]})
@@ -162,30 +163,30 @@ def costs(facts: dict[str, Any]) -> list[str]:
         *([facts["note"]] if facts["note"] else []),
         f"parameters: {least if least == most else f'{least} to {most}'}",
         f"compute: {quantity(flops['missing'], 'FLOP')} to do of {quantity(flops['all'], 'FLOP')}",
-        f"memory: {_needed(facts)}",
+        f"memory: {_memory_line(facts)}",
         f"time: {expected(facts)}",
     ]
 
 
-def _needed(facts: dict[str, Any]) -> str:
-    """What a worker needs at its peak, and what is done to have room for all of them."""
-    room, bound = facts["memory"], quantity(facts["memory"]["bound_bytes"], "B")
-    said = [f"about {quantity(facts['peak_bytes'], 'B')} a worker at the peak"]
-    if room["make_graphs_anew"]:
-        of = count(room["make_graphs_anew"] + room["keep_graphs"], "measurement")
-        said.append(f"graphs of {room['make_graphs_anew']:,} of {of} recomputed")
-        said += [f"to stay within {bound}"] if room["fits"] else []
-    elif room["keep_graphs"]:
-        said.append(f"graphs kept, within {bound}")
-    if not room["fits"]:
-        said.append(f"more than the {quantity(room['machine_bytes'], 'B')} of this machine")
-    elif room["workers_spared"]:
-        said.append(f"{count(facts['workers'], 'worker')} at once, as memory is for no more")
-    return ", ".join(said)
+def _memory_line(facts: dict[str, Any]) -> str:
+    """The peak memory of a worker, and the measures taken so that all workers fit."""
+    memory, bound = facts["memory"], quantity(facts["memory"]["bound_bytes"], "B")
+    parts = [f"about {quantity(facts['peak_bytes'], 'B')} a worker at the peak"]
+    if memory["make_graphs_anew"]:
+        of = count(memory["make_graphs_anew"] + memory["keep_graphs"], "measurement")
+        parts.append(f"graphs of {memory['make_graphs_anew']:,} of {of} recomputed")
+        parts += [f"to stay within {bound}"] if memory["fits"] else []
+    elif memory["keep_graphs"]:
+        parts.append(f"graphs kept, within {bound}")
+    if not memory["fits"]:
+        parts.append(f"more than the {quantity(memory['machine_bytes'], 'B')} of this machine")
+    elif memory["workers_spared"]:
+        parts.append(f"{count(facts['workers'], 'worker')} at once, as memory is for no more")
+    return ", ".join(parts)
 
 
 def expected(facts: dict[str, Any]) -> str:
-    """How long a run would take, and how that is known."""
+    """How long a run would take, and the source of the estimate."""
     if not facts["units"]["missing"]:
         return "none"
     if facts["seconds"] is None:

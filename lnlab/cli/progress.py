@@ -1,7 +1,6 @@
-"""What a long run shows while it works: bars on a terminal, a plain line every few seconds anywhere else.
+"""The progress display of a run: bars on a terminal, a plain line every few seconds anywhere else.
 
-The clock is the plan's: each unit advances the overall bar by its cost, so that the time left is right although units
-differ in size.
+Each unit advances the overall bar by its cost, so that the time left is right although units differ in size.
 """
 
 import time
@@ -30,7 +29,7 @@ HURRYING = "stopping on {}: training runs keep their state, what else has begun 
 
 
 def stopping(name: str) -> str:
-    """What is done about a signal, in one line."""
+    """The line that answers a signal."""
     return STOPPING if name == "Ctrl-C" else HURRYING.format(name, name)
 
 
@@ -50,7 +49,7 @@ class Pace:
         self.since = self.clock()
 
     def follow(self, event: "Event") -> None:
-        """The clock starts with the first unit: what comes before, reading corpora, is not what the rest will take."""
+        """Count an event. The clock starts with the first unit, as reading corpora says nothing of the time left."""
         if event.kind == "started" and not self.begun:
             self.begun, self.since = True, self.clock()
         if event.kind in _ENDED:
@@ -64,7 +63,7 @@ class Pace:
 
     @property
     def left(self) -> float | None:
-        """Seconds that the rest will take at the rate so far; None before anything has ended."""
+        """Seconds left at the rate so far; None before anything has ended."""
         return self.elapsed * (self.cost - self.spent) / self.spent if self.spent else None
 
     def __str__(self) -> str:
@@ -82,7 +81,7 @@ class Lines:
     last: float = 0.0
 
     def __call__(self, event: "Event") -> None:
-        """Count a unit that has ended, and say so if the last line is old enough."""
+        """Count a unit that has ended, and print a line if the last one is old enough."""
         self.pace.follow(event)
         if event.kind == "stopping":
             self.console.print(stopping(event.text))
@@ -113,8 +112,8 @@ class Bars:
             self._begin(event)
         elif event.worker in self.lines:
             self.workers.update(self.lines[event.worker], visible=False)
-        said = "reading corpora" if event.kind == "preparing" else str(self.pace)
-        self.overall.update(self.overall.task_ids[0], completed=self.pace.spent, description=said)
+        description = "reading corpora" if event.kind == "preparing" else str(self.pace)
+        self.overall.update(self.overall.task_ids[0], completed=self.pace.spent, description=description)
 
     def _begin(self, event: "Event") -> None:
         if event.worker not in self.lines:
@@ -123,7 +122,7 @@ class Bars:
 
 
 def _silent(event: "Event") -> None:
-    """Nothing at all, for ``--quiet``; but who asks to stop wants an answer."""
+    """Print nothing, for ``--quiet``, except the answer to a signal."""
     if event.kind == "stopping":
         err().print(stopping(event.text))
 

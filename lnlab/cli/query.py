@@ -61,15 +61,15 @@ def query(
     results = store.results(stored.digest)
     frames = {"runs": results.runs, "axes": results.axes, **results.tables}
     tables = {**frames, "verdicts": store.verdicts(stored.digest), **views(statement, results)}
-    found, more = answer(statement, tables, seconds=seconds, limit=limit)
+    selected, more = answer(statement, tables, seconds=seconds, limit=limit)
     if as_json:
-        print_json(found.to_dicts())
+        print_json(selected.to_dicts())
     elif as_csv:
-        out().out(found.write_csv(), end="", highlight=False)
+        out().out(selected.write_csv(), end="", highlight=False)
     else:
-        rows = [[_cell(value) for value in row] for row in found.iter_rows()]
-        numeric = [name for name, kind in found.schema.items() if kind.is_numeric()]
-        out().print(table(found.columns, rows, numeric=numeric))
+        rows = [[_cell(value) for value in row] for row in selected.iter_rows()]
+        numeric = [name for name, kind in selected.schema.items() if kind.is_numeric()]
+        out().print(table(selected.columns, rows, numeric=numeric))
     if more:
         err().print(f"the first {count(limit, 'row')}; there are more: --limit ROWS prints them")
 
@@ -99,7 +99,7 @@ def answer(
 def _selected(
     statement: str, frames: "Mapping[str, pl.DataFrame]", folder: Path, seconds: int, limit: int | None, tables: str
 ) -> "tuple[pl.DataFrame, bool]":
-    """What a process of its own selects, which is killed when time is up or the user interrupts."""
+    """The rows that a separate process selects, which is killed when time is up or the user interrupts."""
     import polars as pl
 
     paths = {name: str(folder / f"{number}.arrow") for number, name in enumerate(frames)}
@@ -121,10 +121,10 @@ def _selected(
         raise LabError(Problem(WHERE, what, "simplify the statement, or select fewer rows"))
     if done.returncode:
         raise RuntimeError(done.stderr)
-    found = json.loads(done.stdout)
-    if "error" in found:
-        raise LabError(Problem(WHERE, found["error"], tables))
-    return pl.read_ipc(result), found["more"]
+    reply = json.loads(done.stdout)
+    if "error" in reply:
+        raise LabError(Problem(WHERE, reply["error"], tables))
+    return pl.read_ipc(result), reply["more"]
 
 
 def _cell(value: object) -> str:

@@ -1,4 +1,4 @@
-"""How fast this machine is, from what it did: FLOPs and seconds of units that the store holds, or of one measured now.
+"""How fast this machine is: FLOPs a second of units that the store has, or of one measured now.
 
     seconds of a plan = sum of its units' FLOPs / (median FLOPs a second of units of that size) / workers
 
@@ -30,26 +30,26 @@ if TYPE_CHECKING:
     from lnlab.app.request import Registries, Request
 
 PLANS = 5
-"""How many of the plans used last are asked."""
-_ALIKE = 4.0
+"""How many of the plans used last are read."""
+_SAME_SIZE = 4.0
 """Units whose FLOPs differ by no more than this factor are of one size."""
 
 
 @dataclass(frozen=True)
 class Rate:
-    """FLOPs a second of one worker, and how it is known, in words."""
+    """FLOPs a second of one worker, and where the figure comes from, in words."""
 
     flops: float
     source: str
 
     def seconds(self, units: Sequence[Trajectory], known: "Registries", workers: int) -> float:
         """How long these units take on so many workers."""
-        every = costs_of(units, known).values()
-        return max(sum(every) / min(workers, len(every)), *every) / self.flops if every else 0.0
+        costs = costs_of(units, known).values()
+        return max(sum(costs) / min(workers, len(costs)), *costs) / self.flops if costs else 0.0
 
 
 def past_rate(store: Store, units: Sequence[Trajectory], known: "Registries") -> Rate | None:
-    """The rate of the units of this size that the store holds; None where it holds none.
+    """The rate of the units of this size that the store has; None where it has none.
 
     If any of these units trains, that of units that trained, as training takes most of the time.
     """
@@ -57,18 +57,18 @@ def past_rate(store: Store, units: Sequence[Trajectory], known: "Registries") ->
         return None
     training = any(unit.steps for unit in units)
     size = median(costs_of([unit for unit in units if bool(unit.steps) == training], known).values())
-    done: dict[str, float] = {}
+    rates: dict[str, float] = {}
     for results in islice(_past(store), PLANS):
-        done_so = _done(results, known, training=training)
-        alike = (each for each in done_so if size / _ALIKE <= each[1] <= size * _ALIKE)
-        done |= {key: flops / seconds for key, flops, seconds in alike if flops}
+        finished = _finished_units(results, known, training=training)
+        similar = (unit for unit in finished if size / _SAME_SIZE <= unit[1] <= size * _SAME_SIZE)
+        rates |= {key: flops / seconds for key, flops, seconds in similar if flops}
     which = " that trained" if training else ""
-    said = f"from {len(done):,} of about this size{which} that this store already holds"
-    return Rate(median(done.values()), said) if done else None
+    source = f"from {len(rates):,} of about this size{which} that this store already holds"
+    return Rate(median(rates.values()), source) if rates else None
 
 
 def _past(store: Store) -> Iterator[Results]:
-    """What the plans of a store found, those used last first."""
+    """The results of the plans of a store, those used last first."""
     for stored in newest_first(store.root):
         try:
             yield store.results(stored.digest)
@@ -76,7 +76,7 @@ def _past(store: Store) -> Iterator[Results]:
             continue
 
 
-def _done(results: Results, known: "Registries", *, training: bool) -> Iterator[tuple[str, float, float]]:
+def _finished_units(results: Results, known: "Registries", *, training: bool) -> Iterator[tuple[str, float, float]]:
     """Key, FLOPs and seconds of each finished trajectory that trained (or did not) and whose pieces are known."""
     needs: dict[str, list[Measurement]] = {}
     for run, step, probe, key in results.tables["needs"].select("run", "step", "probe", "measurement").iter_rows():
@@ -91,12 +91,12 @@ def _done(results: Results, known: "Registries", *, training: bool) -> Iterator[
 
 
 def measured_rate(store: Store, request: "Request", units: Sequence[Trajectory], known: "Registries") -> Rate | None:
-    """Do one unit of middle size, keep what it finds, and take the rate from it; None where it does not finish."""
+    """Compute one unit of median size, store its rows, and measure the rate on it; None where it does not finish."""
     costs = costs_of(units, known)
-    middle = sorted(units, key=lambda each: costs[each.key])[len(units) // 2]
-    (unit,) = room([middle], known, 1, machine_memory()).units
-    ends: list[Event] = []
-    sweep([unit], store.open_unit, Pieces(request.plugins), roots=request.roots, workers=1, on_event=ends.append)
-    seconds = [event.seconds for event in ends if event.kind == "finished"]
+    middle_unit = sorted(units, key=lambda unit: costs[unit.key])[len(units) // 2]
+    (unit,) = room([middle_unit], known, 1, machine_memory()).units
+    events: list[Event] = []
+    sweep([unit], store.open_unit, Pieces(request.plugins), roots=request.roots, workers=1, on_event=events.append)
+    seconds = [event.seconds for event in events if event.kind == "finished"]
     flops = costs_of([unit], known)[unit.key]
     return Rate(flops / seconds[0], "from one measured just now") if seconds and flops else None

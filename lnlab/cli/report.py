@@ -28,7 +28,7 @@ def report(
     overrides: Overrides,
     folder: Folder,
     plugins: Plugins,
-    given: Annotated[
+    paths: Annotated[
         list[Path] | None,
         typer.Argument(
             metavar="[SPEC]",
@@ -65,34 +65,34 @@ def report(
 
     Exit codes: 0 done; 1 a section could not be made, and the page says why in its place; 2 the command is wrong.
     """
-    how = Drawing(single_file=single_file, pdf=pdf, templates=templates, as_json=as_json, quiet=quiet)
+    drawing = Drawing(single_file=single_file, pdf=pdf, templates=templates, as_json=as_json, quiet=quiet)
     if source is not None:
         if profile or overrides:
             what = "--profile and -s are those of the report"
             raise ReportError(Problem("lnlab report --from", what, "leave them out"))
         from lnlab.cli.again import Redraw, redraw
 
-        asked = Redraw((source, *(given or ())), target, tuple(plugins), as_judged=as_judged)
-        raise typer.Exit(redraw(asked, how))
-    if as_judged or len(given or ()) > 1:
+        request = Redraw((source, *(paths or ())), target, tuple(plugins), as_judged=as_judged)
+        raise typer.Exit(redraw(request, drawing))
+    if as_judged or len(paths or ()) > 1:
         what = "--as-judged goes with --from" if as_judged else "one report is of one spec"
         raise ReportError(Problem("lnlab report", what, "name one spec, or reports with --from"))
-    spec = given[0] if given else None
+    spec = paths[0] if paths else None
     store = open_store(folder)
     if spec is None and (profile or overrides):
         raise ReportError(Problem("lnlab report", "--profile and -s go with a spec", "name the spec"))
     stored = kept(store, Request(spec, profile, tuple(overrides), tuple(plugins))) if spec else last(store)
     _refuse_undecided(stored)
     refuse_without_plugins(stored.facts["report"]["plugins"], plugins)
-    made, into = _written(store, stored, target, plugins, how)
-    print_report(made, into, str(spec or stored.spec), how)
+    written_report, into = _written(store, stored, target, plugins, drawing)
+    print_report(written_report, into, str(spec or stored.spec), drawing)
     if as_json:
-        print_json([file.as_posix() for file in made.files])
-    raise typer.Exit(FAILED if made.unmade else 0)
+        print_json([file.as_posix() for file in written_report.files])
+    raise typer.Exit(FAILED if written_report.unmade else 0)
 
 
 def _written(
-    store: "Store", stored: "Stored", target: Path | None, plugins: list[Path], how: Drawing
+    store: "Store", stored: "Stored", target: Path | None, plugins: list[Path], drawing: Drawing
 ) -> "tuple[Report, Path]":
     """The report of a plan, and its folder."""
     from lnlab.app.judging import judged
@@ -103,7 +103,7 @@ def _written(
     verdicts = judged(store, stored, results, plugins)
     facts = from_json(stored.facts["report"], stored.spec)
     into = target or report_folder(Path("reports"), stored.name, stored.profile)
-    return write_report(into, facts, results, verdicts, claims=stored.facts["claims"], **how.options), into
+    return write_report(into, facts, results, verdicts, claims=stored.facts["claims"], **drawing.options), into
 
 
 def _refuse_undecided(stored: "Stored") -> None:

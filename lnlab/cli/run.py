@@ -1,4 +1,4 @@
-"""``lnlab run``: do what is missing, judge the claims, print the verdicts."""
+"""``lnlab run``: compute what is missing, judge the claims, print the verdicts."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -85,10 +85,10 @@ def run(
 
 @contextmanager
 def _packing(store: "Store", done: Done) -> Iterator[None]:
-    """Inside, what was computed is packed in the background; after an error nobody waits for it."""
+    """Pack new units in the background of the block; after an error nobody waits for it."""
 
     def pack() -> None:
-        with suppress(StoreError):  # a convenience: the results lie there as they are
+        with suppress(StoreError):  # a convenience: the results are complete without it
             store.pack()
 
     thread = Thread(target=pack, name="lnlab packing", daemon=True)
@@ -100,7 +100,7 @@ def _packing(store: "Store", done: Done) -> Iterator[None]:
 
 
 def _reused(store: "Store", request: Request, *, retry_failed: bool) -> Done | None:
-    """The kept plan, if there is nothing to do; found without the compiler and without torch."""
+    """The stored plan, if there is nothing to compute; read without the compiler and without torch."""
     stored = remembered(store, request)
     if stored is None or outstanding(store.lacks(stored), retry_failed=retry_failed):
         return None
@@ -118,7 +118,7 @@ def exit_code(done: Done, results: "Results", verdicts: "Sequence[Verdict]", fai
 
 
 def _plain(done: Done, results: "Results", verdicts: "Sequence[Verdict]") -> dict[str, object]:
-    """Everything that was printed, as plain values."""
+    """Everything that is printed, as plain values."""
     counts = {"computed": done.units, "reused": _reused_units(done, results), "runs": statuses(results)}
     return {
         "plan": done.stored.digest,
@@ -132,7 +132,7 @@ def _plain(done: Done, results: "Results", verdicts: "Sequence[Verdict]") -> dic
 
 
 def _print(done: Done, results: "Results", verdicts: "Sequence[Verdict]") -> None:
-    """What was chosen, the verdicts, why any is not supported, what failed and why, and what was done."""
+    """Print choices, verdicts with the reasons of those not supported, failures with theirs, and the summary."""
     for line in _chosen(done.stored):
         out().print(line)
     if verdicts:
@@ -148,7 +148,7 @@ def _print(done: Done, results: "Results", verdicts: "Sequence[Verdict]") -> Non
 
 
 def _chosen(stored: "Stored") -> list[str]:
-    """What was chosen on tuning seeds, a line each."""
+    """The choices made on tuning seeds, a line each."""
     from lnlab.compile.decisions import from_json
     from lnlab.compile.reference.explain import chosen as in_words
 
@@ -166,13 +166,13 @@ def hints(done: Done, results: "Results", request: Request) -> list[str]:
 
 def summary(done: Done, results: "Results") -> str:
     """``280 runs: 278 finished, 2 diverged; 12 units computed in 3.1 s, 268 reused``."""
-    found = ", ".join(f"{number} {status.replace('_', ' ')}" for status, number in statuses(results).items())
-    took = f" in {duration(done.seconds)}" if done.units else ""
-    units = f"{count(done.units, 'unit')} computed{took}, {_reused_units(done, results)} reused"
+    status_counts = ", ".join(f"{number} {status.replace('_', ' ')}" for status, number in statuses(results).items())
+    elapsed = f" in {duration(done.seconds)}" if done.units else ""
+    units = f"{count(done.units, 'unit')} computed{elapsed}, {_reused_units(done, results)} reused"
     tuned = f", after {count(done.tuned, 'tuning unit')}" if done.tuned else ""
     what = "tuning run" if done.stored.undecided else "run"
-    return f"{count(results.runs.height, what)}: {found}; {units}{tuned}"
+    return f"{count(results.runs.height, what)}: {status_counts}; {units}{tuned}"
 
 
 def _reused_units(done: Done, results: "Results") -> int:
-    return results.runs["trajectory"].n_unique() - done.handed
+    return results.runs["trajectory"].n_unique() - done.scheduled

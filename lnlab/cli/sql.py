@@ -1,4 +1,4 @@
-"""The process in which Polars runs a query: one that may be ended at any moment, whatever it is doing.
+"""The process in which Polars runs a query: one that can be killed at any moment.
 
 Run as a program: a request as JSON on standard input, an answer as JSON on standard output, tables as Arrow files.
 """
@@ -53,7 +53,7 @@ def _bound(memory: int) -> None:
 
 
 if __name__ == "__main__":
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process that asked ends this one
-    given = json.load(sys.stdin)
-    signal.alarm(given["seconds"] + 5)  # also where nobody is left to end it
-    print(json.dumps(_select(given)))
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent process ends this one
+    request = json.load(sys.stdin)
+    signal.alarm(request["seconds"] + 5)  # also where nobody is left to end it
+    print(json.dumps(_select(request)))

@@ -22,7 +22,7 @@ def status(
     folder: Folder,
     spec: MaybeSpec = None,
     profile: Profile = None,
-    every: Annotated[bool, typer.Option("--all", help="Older versions of each experiment as well.")] = False,
+    all_versions: Annotated[bool, typer.Option("--all", help="Older versions of each experiment as well.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Show what the store holds.
@@ -32,27 +32,28 @@ def status(
     store = open_store(folder)
     if spec is not None:
         refuse_absent_profile(spec, profile)
-    found = [_described(store, stored) for stored in _chosen(store, spec, profile, every=every)]
+    plans = _selected_plans(store, spec, profile, all_versions=all_versions)
+    experiments = [_described(store, stored) for stored in plans]
     if as_json:
-        print_json(found)
-    elif not found and spec is not None:
+        print_json(experiments)
+    elif not experiments and spec is not None:
         raise LabError(Problem(str(spec), f"was never run in the store {store.root}", f"lnlab run {spec} first"))
     else:
-        _print_all(store, found)
+        _print_all(store, experiments)
 
 
-def _chosen(store: "Store", spec: Path | None, profile: str | None, *, every: bool) -> "list[Stored]":
-    """The plans asked for, the one used last first; of each question only the newest version, unless all are asked."""
+def _selected_plans(store: "Store", spec: Path | None, profile: str | None, *, all_versions: bool) -> "list[Stored]":
+    """The selected plans, the one used last first; without ``all_versions`` only the newest of each experiment."""
     from lnlab.store.plans import newest_first
 
-    found: dict[object, Stored] = {}
+    newest: dict[object, Stored] = {}
     for stored in newest_first(store.root):
         if spec is not None and Path(stored.spec).resolve() != spec.resolve():
             continue
         if profile is None or stored.profile == profile:
-            question = stored.digest if every else (stored.spec, stored.profile, stored.overrides)
-            found.setdefault(question, stored)
-    return list(found.values())
+            question = stored.digest if all_versions else (stored.spec, stored.profile, stored.overrides)
+            newest.setdefault(question, stored)
+    return list(newest.values())
 
 
 def _described(store: "Store", stored: "Stored") -> dict[str, Any]:
@@ -72,26 +73,26 @@ def _described(store: "Store", stored: "Stored") -> dict[str, Any]:
     }
 
 
-def _print_all(store: "Store", found: list[dict[str, Any]]) -> None:
+def _print_all(store: "Store", experiments: list[dict[str, Any]]) -> None:
     """Every experiment, what cannot be read at all, and how large the store is."""
     damage = store.damage()
-    for each in found:
-        _print(each)
+    for experiment in experiments:
+        _print(experiment)
     for sentence in damage:
         out().print(f"damaged: {sentence}; run its spec again: what is finished is kept")
     number, size = store.size()
-    held = f"{count(number, 'file')}, {quantity(size, 'B')}" if found or damage else "empty"
-    out().print(f"{store.root}: {held}")
+    contents = f"{count(number, 'file')}, {quantity(size, 'B')}" if experiments or damage else "empty"
+    out().print(f"{store.root}: {contents}")
 
 
-def _print(each: dict[str, Any]) -> None:
+def _print(experiment: dict[str, Any]) -> None:
     """One experiment: a line of counts, then every failure and every reason for what is missing."""
-    asked = [f"--profile {each['profile']}" if each["profile"] else "", *(f"-s {word}" for word in each["overrides"])]
-    name = " ".join(word for word in [each["name"], *asked] if word)
-    found = ", ".join(f"{number} {word.replace('_', ' ')}" for word, number in each["runs"].items())
-    what = "tuning run" if each["undecided"] else "run"
-    out().print(f"{name}: {count(sum(each['runs'].values()), what)}: {found}")
-    for failure in each["failures"]:
+    profile = [f"--profile {experiment['profile']}"] if experiment["profile"] else []
+    name = " ".join([experiment["name"], *profile, *(f"-s {override}" for override in experiment["overrides"])])
+    counts = ", ".join(f"{number} {word.replace('_', ' ')}" for word, number in experiment["runs"].items())
+    what = "tuning run" if experiment["undecided"] else "run"
+    out().print(f"{name}: {count(sum(experiment['runs'].values()), what)}: {counts}")
+    for failure in experiment["failures"]:
         out().print(f"  {failure['run']}: {failure['status'].replace('_', ' ')}: {failure['reason']}")
-    for reason, number in each["missing"].items():
+    for reason, number in experiment["missing"].items():
         out().print(f"  {count(number, 'unit')}: {reason}")

@@ -12,52 +12,52 @@ if TYPE_CHECKING:
     from lnlab.registry import Choice
 
 
-def judged_seeds(made: "Plan", claim: "Choice") -> int:
+def judged_seeds(plan: "Plan", claim: "Choice") -> int:
     """How many seeds a claim is judged on."""
-    asked = (claim.get("of") or {}).get("seed", made.experiment.seeds)
-    return len(set(made.experiment.seeds) & set(asked if isinstance(asked, list | tuple) else [asked]))
+    seeds = (claim.get("of") or {}).get("seed", plan.experiment.seeds)
+    return len(set(plan.experiment.seeds) & set(seeds if isinstance(seeds, list | tuple) else [seeds]))
 
 
-def undecidable(made: "Plan", known: "Registries") -> list[int]:
+def undecidable(plan: "Plan", known: "Registries") -> list[int]:
     """The seeds of each claim of a plan that has too few for any verdict, in the order of the spec."""
     from lnlab.claims.least_seeds import fewest
 
-    steps = _steps(made)
-    found = []
-    for claim in made.claims:
-        n = judged_seeds(made, claim)
-        if n < fewest(claim, trained=_trained(claim, made, steps, known)):
-            found.append(n)
-    return found
+    steps = _steps(plan)
+    too_few = []
+    for claim in plan.claims:
+        n = judged_seeds(plan, claim)
+        if n < fewest(claim, trained=_trained(claim, plan, steps, known)):
+            too_few.append(n)
+    return too_few
 
 
-def note(few: list[int], claims: int) -> str:
+def note(too_few: list[int], claims: int) -> str:
     """``2 seeds; 4 of 6 claims stay undecided, as ...``; nothing where every claim can be decided."""
     from lnlab.claims.least_seeds import N_SHARES
     from lnlab.claims.sample import N_INIT, N_TRAINED
 
-    if not few:
+    if not too_few:
         return ""
-    seeds = count(few[0], "seed") if len(set(few)) == 1 else f"{min(few)} to {max(few)} seeds"
-    which = "the claim stays" if claims == 1 else f"{len(few)} of {claims} claims stay"
-    if 1 == len(few) < claims:
+    seeds = count(too_few[0], "seed") if len(set(too_few)) == 1 else f"{min(too_few)} to {max(too_few)} seeds"
+    which = "the claim stays" if claims == 1 else f"{len(too_few)} of {claims} claims stay"
+    if 1 == len(too_few) < claims:
         which = f"1 of {claims} claims stays"
     rule = f"a verdict on trained runs needs at least {N_TRAINED} ({N_INIT} at initialization, {N_SHARES} on how many"
     return f"note: {seeds}; {which} undecided: {rule} runs train)"
 
 
-def _steps(made: "Plan") -> Mapping[str, set[int]]:
-    """Kind of probe -> the steps at which it looks at any run."""
-    found: dict[str, set[int]] = {}
-    for _, step, probe, _ in made.needs:
-        found.setdefault(probe["kind"], set()).add(step)
-    return found
+def _steps(plan: "Plan") -> Mapping[str, set[int]]:
+    """Kind of probe -> the steps at which it measures any run."""
+    steps_by_kind: dict[str, set[int]] = {}
+    for _, step, probe, _ in plan.needs:
+        steps_by_kind.setdefault(probe["kind"], set()).add(step)
+    return steps_by_kind
 
 
-def _trained(claim: "Choice", made: "Plan", steps: Mapping[str, set[int]], known: "Registries") -> bool:
-    """Whether it is certain that all that a claim reads was measured after an update."""
+def _trained(claim: "Choice", plan: "Plan", steps: Mapping[str, set[int]], known: "Registries") -> bool:
+    """Whether everything that a claim reads was certainly measured after an update."""
     of: Mapping[str, Json] = claim.get("of") or {}
-    trains = all(setting["train"]["steps"] for setting in made.settings.values())
+    trains = all(setting["train"]["steps"] for setting in plan.settings.values())
     pinned = of.get("step")
     if pinned == "last" or not isinstance(pinned, int):
         return trains and all(_after_updates(name, pinned, steps, known) for name in _names(of))
@@ -65,11 +65,14 @@ def _trained(claim: "Choice", made: "Plan", steps: Mapping[str, set[int]], known
 
 
 def _after_updates(name: Json, pinned: Json, steps: Mapping[str, set[int]], known: "Registries") -> bool:
-    """Whether no probe that measures a quantity looks at initial states alone; what no probe measures is a curve."""
+    """Whether no probe of a quantity measures initial states alone; a quantity without a probe is a curve."""
     entries = known["quantity"].entries
     sources = set(entries[name].facts.of or ()) | {name} if name in entries else {name}
-    looking = [each for kind, each in steps.items() if sources & set(known["probe"][kind].facts.quantities or sources)]
-    return all(max(each) > 0 if pinned == "last" else any(each) for each in looking)
+    probes = known["probe"]
+    step_sets = [
+        probe_steps for kind, probe_steps in steps.items() if sources & set(probes[kind].facts.quantities or sources)
+    ]
+    return all(max(probe_steps) > 0 if pinned == "last" else any(probe_steps) for probe_steps in step_sets)
 
 
 def _names(of: Mapping[str, Json]) -> Iterable[Any]:

@@ -39,19 +39,19 @@ def verdict_table(verdicts: "Sequence[Verdict]") -> Table:
 
 
 def reasons(verdicts: "Sequence[Verdict]") -> list[str]:
-    """Why the claims that are not supported are not: one line a reason."""
-    told: dict[tuple[str, str], list[str]] = {}
+    """The reasons of claims that are not supported, a line each."""
+    claims_by_reason: dict[tuple[str, str], list[str]] = {}
     for verdict in verdicts:
         if verdict.verdict != "supported":
-            told.setdefault((_SYMBOLS[verdict.verdict], verdict.reason), []).append(verdict.claim)
-    return [f"{symbol} {', '.join(claims)}: {reason}" for (symbol, reason), claims in told.items()]
+            claims_by_reason.setdefault((_SYMBOLS[verdict.verdict], verdict.reason), []).append(verdict.claim)
+    return [f"{symbol} {', '.join(claims)}: {reason}" for (symbol, reason), claims in claims_by_reason.items()]
 
 
 def headline(verdicts: "Sequence[Verdict]") -> str:
     """``12 claims: 10 supported, 1 contradicted, 1 undecided``."""
-    found = [v.verdict for v in verdicts]
-    parts = [f"{found.count(word)} {word}" for word in _SYMBOLS if word in found]
-    return f"{count(len(found), 'claim')}: {', '.join(parts)}"
+    outcomes = [v.verdict for v in verdicts]
+    parts = [f"{outcomes.count(word)} {word}" for word in _SYMBOLS if word in outcomes]
+    return f"{count(len(outcomes), 'claim')}: {', '.join(parts)}"
 
 
 def estimated(verdict: "Verdict") -> str:

@@ -1,4 +1,4 @@
-"""Do what a plan still lacks, on all cores, with a display: between the spec and the verdicts."""
+"""Compute what the store lacks of a plan, on all cores, with a progress display: between the spec and the verdicts."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -30,13 +30,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Manner:
-    """How a run is to be done; it changes no number.
+    """The options of a run that change no number.
 
     Attributes:
         workers: processes, fewer where memory allows no more; None: as many as cores.
-        retry_failed: whether what failed before is tried again.
-        quiet: whether progress is kept to itself.
-        save_every: seconds of training between two kept states.
+        retry_failed: whether failed units are tried again.
+        quiet: whether no progress is shown.
+        save_every: seconds of training between two checkpoints.
     """
 
     workers: int | None
@@ -46,7 +46,7 @@ class Manner:
 
 
 def computed(store: Store, request: Request, manner: Manner) -> Done:
-    """Compile what was asked, keep the plan, and compute what the store lacks of it; decide, until nothing is open.
+    """Compile a request, store the plan, compute what the store lacks of it, and decide, until no choice is open.
 
     Raises:
         SpecError: every problem of the spec.
@@ -59,26 +59,28 @@ def computed(store: Store, request: Request, manner: Manner) -> Done:
     while True:
         plan, document = compiled(request, known, decisions)
         stored = store.save_plan(plan, request.spec, facts_of(request, plan, document, known))
-        done = _done(store, plan, stored, request, known, manner)
-        found = decided(plan, store)
-        if done.interrupted or not found:
+        done = _compute_round(store, plan, stored, request, known, manner)
+        new_decisions = decided(plan, store)
+        if done.interrupted or not new_decisions:
             return replace(done, tuned=tuned)
-        decisions, tuned = (*decisions, *found), tuned + done.units
+        decisions, tuned = (*decisions, *new_decisions), tuned + done.units
 
 
 def decided(plan: Plan, store: Store) -> tuple[Decision, ...]:
-    """What a plan leaves open, decided; nothing while one of its runs has not come to an end of its own."""
+    """The decisions on the open choices of a plan; none while one of its runs has not ended by itself."""
     results = store.found(plan) if plan.undecided else None
     return decide(plan.undecided, results) if results and results.ended else ()
 
 
-def _done(store: Store, plan: Plan, stored: Stored, request: Request, known: "Registries", manner: Manner) -> Done:
-    """One round: what the store lacks of a plan, computed."""
-    lacking = _due(plan, outstanding(store.lacks(stored), retry_failed=manner.retry_failed))
-    here = room(lacking, known, workers_here(manner.workers), machine_memory())
-    if not here.fits:
-        raise LabError(too_small(here))
-    units, costs = here.units, costs_of(here.units, known)
+def _compute_round(
+    store: Store, plan: Plan, stored: Stored, request: Request, known: "Registries", manner: Manner
+) -> Done:
+    """Compute what the store lacks of the plan of one stage."""
+    lacking = _missing_trajectories(plan, outstanding(store.lacks(stored), retry_failed=manner.retry_failed))
+    memory_plan = room(lacking, known, workers_here(manner.workers), machine_memory())
+    if not memory_plan.fits:
+        raise LabError(too_small(memory_plan))
+    units, costs = memory_plan.units, costs_of(memory_plan.units, known)
     with progress(names(plan, costs), sum(costs.values()), quiet=manner.quiet) as show:
         load, roots = Pieces(request.plugins), request.roots
         tally = sweep(
@@ -86,7 +88,7 @@ def _done(store: Store, plan: Plan, stored: Stored, request: Request, known: "Re
             store.open_unit,
             load,
             roots=roots,
-            workers=here.workers,
+            workers=memory_plan.workers,
             costs=costs,
             save_every=manner.save_every,
             on_event=show,
@@ -94,25 +96,25 @@ def _done(store: Store, plan: Plan, stored: Stored, request: Request, known: "Re
     return Done(stored, len(units), tally.ended.total(), tally.seconds, tally.interrupted)
 
 
-def _due(plan: Plan, lacking: Mapping[str, Miss]) -> list[Trajectory]:
+def _missing_trajectories(plan: Plan, lacking: Mapping[str, Miss]) -> list[Trajectory]:
     """The trajectories that lack something, with only the measurements that they lack."""
     missing = {key: set(miss.measurements) for key, miss in lacking.items()}
     return [
-        replace(each, measurements=tuple(m for m in each.measurements if m.key in missing[each.key]))
-        for each in plan.trajectories
-        if each.key in missing
+        replace(trajectory, measurements=tuple(m for m in trajectory.measurements if m.key in missing[trajectory.key]))
+        for trajectory in plan.trajectories
+        if trajectory.key in missing
     ]
 
 
-def workers_here(given: int | None) -> int:
+def workers_here(workers: int | None) -> int:
     """How many workers a run would have, were there memory for all."""
-    return given or cores()
+    return workers or cores()
 
 
-def too_small(here: Room) -> Problem:
-    """A machine whose memory not even one unit alone would find enough."""
-    needed, there = quantity(here.peak + LIBRARIES, "B"), quantity(here.memory, "B")
-    what = f"one unit needs about {needed} at its peak, and this machine has {there}"
+def too_small(memory_plan: Room) -> Problem:
+    """The problem that this machine has too little memory for even one unit."""
+    needed, available = quantity(memory_plan.peak + LIBRARIES, "B"), quantity(memory_plan.memory, "B")
+    what = f"one unit needs about {needed} at its peak, and this machine has {available}"
     return Problem("", what, "take fewer steps, draws or batches, or a smaller model")
 
 

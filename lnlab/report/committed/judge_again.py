@@ -1,4 +1,4 @@
-"""The claims of a spec judged on the rows that a report has kept: again, or as they were, or not at all."""
+"""The claims of a spec judged on the tables of a report: again, or with their last verdict, or not testable."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -32,22 +32,22 @@ class Before:
         results: its tables.
         claims: its claims, resolved, by id.
         verdicts: by id.
-        kept: which rows the tables hold, see ``coverage.record``.
+        kept_rows: which rows the tables contain, see ``held_rows.record``.
     """
 
     results: Results
     claims: Mapping[str, Claim]
     verdicts: Mapping[str, Verdict]
-    kept: Sequence[Mapping[str, Json]]
+    kept_rows: Sequence[Mapping[str, Json]]
 
 
 @dataclass(frozen=True)
-class _Judged:
+class _JudgedClaims:
     """Verdicts of the present claims.
 
     Attributes:
         verdicts: in the order of the spec.
-        carried: ids of unchanged claims that have the verdict they had, as not all of their rows are there.
+        carried: ids of unchanged claims that keep their verdict, as not all of their rows are in the tables.
     """
 
     verdicts: tuple[Verdict, ...]
@@ -56,28 +56,29 @@ class _Judged:
 
 def judge_again(
     claims: Sequence[Claim], matched: Matched, before: Before, located: Callable[[Problem], Problem]
-) -> _Judged:
-    """Judge every claim whose rows are all there; others keep their verdict, or are not testable if they changed.
+) -> _JudgedClaims:
+    """Judge every claim whose rows are complete; others keep their verdict, or are not testable if they changed.
 
     A verdict that is the one before but for rounding, which differs between machines, is the one before.
     """
     verdicts: list[Verdict] = []
     carried: list[str] = []
-    there = known(before.kept)
+    available = known(before.kept_rows)
     for claim in claims:
-        asked, last = of_claim(claim), before.verdicts.get(claim["id"])
-        if reason := _absent(claim, matched):
+        required, last = of_claim(claim), before.verdicts.get(claim["id"])
+        if reason := _absent_rows(claim, matched):
             verdicts.append(_untestable(claim, reason))
-        elif covered(asked, there):
+        elif covered(required, available):
             (verdict,) = judge_all([claim], matched.results, located)
             verdicts.append(_with_rounding_of(last, verdict))
         elif last is not None and _unchanged(claim, matched.results, before):
             carried.append(claim["id"])
-            told = {field: claim[field] for field in ("says", "primary", "badge") if field in claim}
-            verdicts.append(replace(last, **told, measure=last.measure or _measure(claim), quantity=_quantity(claim)))
+            descriptive = {field: claim[field] for field in ("says", "primary", "badge") if field in claim}
+            measure = last.measure or _measure(claim)
+            verdicts.append(replace(last, **descriptive, measure=measure, quantity=_quantity(claim)))
         else:
-            verdicts.append(_untestable(claim, said(asked)))
-    return _Judged(tuple(verdicts), tuple(carried))
+            verdicts.append(_untestable(claim, said(required)))
+    return _JudgedClaims(tuple(verdicts), tuple(carried))
 
 
 def _with_rounding_of(last: Verdict | None, verdict: Verdict) -> Verdict:
@@ -88,7 +89,7 @@ def _with_rounding_of(last: Verdict | None, verdict: Verdict) -> Verdict:
 
 
 def _measure(claim: Claim) -> Measure | None:
-    """What the numbers of a verdict are, as far as its claim alone says it: earlier reports do not."""
+    """What the numbers of a verdict are, as far as its claim alone determines it: earlier reports do not state it."""
     if claim["kind"] == "bound":
         return "ratio" if claim.get("reduce") in RATIOS else "value"
     measure: Measure = registered[claim["kind"]].facts.measure
@@ -126,7 +127,7 @@ def _equal(a: Json, b: Json) -> bool:
 
 
 def _unchanged(claim: Claim, results: Results, before: Before) -> bool:
-    """Whether a claim asks what it asked, of the same runs."""
+    """Whether a claim is the one that was judged before, on the same runs."""
     other = before.claims.get(claim["id"])
     if (
         other is None
@@ -134,7 +135,7 @@ def _unchanged(claim: Claim, results: Results, before: Before) -> bool:
         or canonical(_decisive(claim)) != canonical(_decisive(other))
     ):
         return False
-    return all(_runs(results, each) == _runs(before.results, each) for each in of_claim(claim))
+    return all(_runs(results, selection) == _runs(before.results, selection) for selection in of_claim(claim))
 
 
 def _decisive(claim: Claim) -> dict[str, Json]:
@@ -148,10 +149,12 @@ def _runs(results: Results, selection: Selection) -> set[str]:
         return set()
 
 
-def _absent(claim: Claim, matched: Matched) -> str:
+def _absent_rows(claim: Claim, matched: Matched) -> str:
     """Which runs a claim is about that the data lack, in words, or nothing."""
-    asked = [each for each in of_claim(claim) if matched.absent and _runs(matched.results, each) & matched.absent]
-    return said(asked) if asked else ""
+    if not matched.absent:
+        return ""
+    missing = [selection for selection in of_claim(claim) if _runs(matched.results, selection) & matched.absent]
+    return said(missing) if missing else ""
 
 
 def _untestable(claim: Claim, reason: str) -> Verdict:

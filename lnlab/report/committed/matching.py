@@ -39,23 +39,24 @@ def match(
     """Find the run of every setting and seed.
 
     Args:
-        results: what the data hold.
+        results: the tables of the report.
         settings: resolved, each with the values of its axes.
         seeds: of every setting.
         name: of a resolved setting; equal settings have equal names.
     """
     known = {name(json.loads(text)): (variant, text) for variant, text in _settings(results)}
-    stored = {key: run for *key_, run in results.runs.select("variant", "seed", "run").iter_rows() if (key := (*key_,))}
+    runs_of_data = results.runs.select("variant", "seed", "run").iter_rows()
+    stored = {(variant, seed): run for variant, seed, run in runs_of_data}
     points: dict[str, _Point] = {}
     planned, absent = [], set()
     for setting, point in settings:
-        called = name(setting)
-        variant, text = known.get(called) or (digest(["absent", called]), canonical(setting))
+        setting_name = name(setting)
+        variant, text = known.get(setting_name) or (digest(["absent", setting_name]), canonical(setting))
         points[variant] = point
         for seed in seeds:
             run = stored.get((variant, seed))
             if run is None:
-                run = digest(["absent", called, seed])
+                run = digest(["absent", setting_name, seed])
                 absent.add(run)
             planned.append((run, run, setting["train"]["steps"], variant, seed, text))
     runs = _runs(results.runs, planned)
@@ -79,5 +80,5 @@ def _runs(stored: pl.DataFrame, planned: Sequence[tuple[Json, ...]]) -> pl.DataF
 def _tables(results: Results, runs: pl.DataFrame, dropped: int) -> Mapping[str, pl.DataFrame]:
     if not dropped:
         return results.tables
-    kept = pl.col("run").is_in(runs["run"].implode())
-    return {name: table.filter(kept) for name, table in results.tables.items()}
+    in_plan = pl.col("run").is_in(runs["run"].implode())
+    return {name: table.filter(in_plan) for name, table in results.tables.items()}

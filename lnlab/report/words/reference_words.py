@@ -11,7 +11,7 @@ from lnlab.specfile.references import BEST, Among, parsed
 from lnlab.specfile.values import label
 from lnlab.tables import Results
 
-_ALL = "all variants"
+_ALL_VARIANTS = "all variants"
 
 
 def reference_in_words(selection: Mapping[str, Json]) -> str:
@@ -21,7 +21,7 @@ def reference_in_words(selection: Mapping[str, Json]) -> str:
         selection: with the quantity, and the reference if it names one.
     """
     named = reference_of(selection)
-    return listing(map(_among, parsed(BEST if named is None else named)), "or")
+    return listing(map(_in_words, parsed(BEST if named is None else named)), "or")
 
 
 def measurable(results: Results, where: Mapping[str, Json], quantity: str) -> bool:
@@ -30,13 +30,13 @@ def measurable(results: Results, where: Mapping[str, Json], quantity: str) -> bo
     return fact(selection, "reference") is None or reference_of(selection) is not None or one_kind(results)
 
 
-def _among(among: Among) -> str:
-    said = [_condition(path, value) for path, value in among.conditions.items()]
+def _in_words(among: Among) -> str:
+    conditions = [_condition(path, value) for path, value in among.conditions.items()]
     same = [f"of the same {path.replace('.', ' ')}" for path in among.same]
-    return ", ".join((said or [_ALL]) + same)
+    return ", ".join((conditions or [_ALL_VARIANTS]) + same)
 
 
 def _condition(path: str, value: Json) -> str:
     if isinstance(value, list | tuple):
-        return listing((_condition(path, each) for each in value), "or")
+        return listing((_condition(path, alternative) for alternative in value), "or")
     return value_of_axis(path, value, label(value) if value is not None else plain(value))

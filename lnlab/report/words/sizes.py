@@ -1,4 +1,4 @@
-"""What the sizes of a model are called: in a sentence, on an axis, and by a letter in a law."""
+"""The names of the sizes of a model: in a sentence, on an axis, and as a letter in a formula."""
 
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -22,10 +22,9 @@ _OWNERS = {("layers", "model"): " of each stack", ("sublayers", "model"): " of a
 
 
 def size(path: str) -> Size:
-    """The size at a path of the setting; an unknown one is called by its words."""
+    """The names of the size at a path of the setting; those of an unknown one are its words."""
     owner, _, word = path.rpartition(".")
-    said, letter = _WORDS.get(word, (word.replace("_", " "), "x"))
-    counted = word in ("layers", "sublayers") and owner
-    return Size(
-        said, said.removeprefix("the ") + (_OWNERS.get((word, owner), f" of the {owner}") if counted else ""), letter
-    )
+    phrase, letter = _WORDS.get(word, (word.replace("_", " "), "x"))
+    per_stack = word in ("layers", "sublayers") and owner
+    owner_phrase = _OWNERS.get((word, owner), f" of the {owner}") if per_stack else ""
+    return Size(phrase, phrase.removeprefix("the ") + owner_phrase, letter)

@@ -75,26 +75,26 @@ def _places(value: float, low: float | None, high: float | None) -> int:
 
 
 def interval(value: float | None, low: float | None, high: float | None) -> str:
-    """``6.8 [6.1, 7.5]``, or the number alone where there is none; where units say nothing, a power of ten for all."""
+    """``6.8 [6.1, 7.5]``, or the number alone without an interval; far from 1, one power of ten for all three."""
     if low is None or high is None or value is None:
         return number(value)
     scale = 10.0 ** math.floor(math.log10(abs(value))) if value and math.isfinite(value) else 1.0
     far = not 1e-4 <= scale < 1e6 or (scale >= 1e3 and high - low > HUNDREDS)
-    if far and scale > 1e-300 and all(abs(end) < 1e6 * scale for end in (low, high)):
+    if far and scale > 1e-300 and all(abs(bound) < 1e6 * scale for bound in (low, high)):
         power = _scientific(scale, 0).partition("× ")[2]
         return f"{interval(value / scale, low / scale, high / scale)} × {power}"
-    ends = [_kept(number(end, low, high), end) for end in (value, low, high)]
-    return f"{ends[0]} [{ends[1]}, {ends[2]}]"
+    texts = [_nonzero(number(bound, low, high), bound) for bound in (value, low, high)]
+    return f"{texts[0]} [{texts[1]}, {texts[2]}]"
 
 
-def _kept(text: str, value: float) -> str:
-    """The text of a number, unless it was rounded to nothing."""
+def _nonzero(text: str, value: float) -> str:
+    """The text of a number, or two significant digits where it was rounded to 0."""
     return short(value) if value and text == "0" else text
 
 
-def tight(number: str) -> str:
+def tight(text: str) -> str:
     """A number or an interval that no line break may split, but before its bracket."""
-    return number.replace(", ", ",\u00a0").replace(" × ", "\u00a0×\u00a0")
+    return text.replace(", ", ",\u00a0").replace(" × ", "\u00a0×\u00a0")
 
 
 def region(low: float | None, high: float | None) -> str:
@@ -102,13 +102,15 @@ def region(low: float | None, high: float | None) -> str:
     if low is None and high is None:
         return "no region"
     if low == high:
-        return f"equal to {_edge(low)}"
+        return f"equal to {_region_bound(low)}"
     if high is None:
-        return f"at least {_edge(low)}"
-    return f"at most {_edge(high)}" if low is None else f"between {_edge(low)} and {_edge(high)}"
+        return f"at least {_region_bound(low)}"
+    return (
+        f"at most {_region_bound(high)}" if low is None else f"between {_region_bound(low)} and {_region_bound(high)}"
+    )
 
 
-def _edge(value: float | None) -> str:
+def _region_bound(value: float | None) -> str:
     """An edge of a region to six digits, which no quotient of two round numbers exceeds."""
     return plain(None if value is None else float(f"{value:.6g}"))
 
@@ -131,13 +133,13 @@ def plain(value: Json) -> str:
     if isinstance(value, list) and not value:
         return NONE
     if isinstance(value, Mapping):
-        given = ", ".join(_param(k, v) for k, v in value.items() if k != "kind")
+        parameters = ", ".join(_parameter(k, v) for k, v in value.items() if k != "kind")
         kind = str(value.get("kind", ""))
-        return f"{kind} ({given})" if kind and given else kind or given
+        return f"{kind} ({parameters})" if kind and parameters else kind or parameters
     return "none" if value is None else listing(map(plain, value), "and") if isinstance(value, list) else str(value)
 
 
-def _param(name: str, value: Json) -> str:
+def _parameter(name: str, value: Json) -> str:
     return place(value) if isinstance(value, Mapping) and "kind" not in value else f"{name} {plain(value)}"
 
 
@@ -156,11 +158,11 @@ def power(letter: str, exponent: float) -> str:
 
 def times(ratio: float) -> str:
     """``grows 7.6×``, ``falls to 0.22×``; a factor that has to be written with a power of ten in words."""
-    said = short(ratio)
-    if said == "1":
+    factor = short(ratio)
+    if factor == "1":
         return "stays level (1×)"
     if 1e-4 <= ratio < 1e6:
-        return f"{'grows' if ratio > 1 else 'falls to'} {said}×"
+        return f"{'grows' if ratio > 1 else 'falls to'} {factor}×"
     return f"{'grows' if ratio > 1 else 'falls'} by a factor of {short(max(ratio, 1 / ratio))}"
 
 
@@ -175,15 +177,15 @@ def straight(a: float, b: float, letter: str) -> str:
 
 def listing(words: Iterable[str], last: str = "and") -> str:
     """``a, b and c``."""
-    found = list(words)
-    return found[0] if len(found) == 1 else f"{', '.join(found[:-1])} {last} {found[-1]}" if found else ""
+    parts = list(words)
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} {last} {parts[-1]}" if parts else ""
 
 
 def in_order(values: Iterable[Json]) -> list[Json]:
     """Numbers first and rising, then all else as it comes."""
-    found = list(values)
-    numbers = [v for v in found if isinstance(v, int | float) and not isinstance(v, bool)]
-    return [*sorted(numbers), *(v for v in found if isinstance(v, bool) or not isinstance(v, int | float))]
+    all_values = list(values)
+    numbers = [v for v in all_values if isinstance(v, int | float) and not isinstance(v, bool)]
+    return [*sorted(numbers), *(v for v in all_values if isinstance(v, bool) or not isinstance(v, int | float))]
 
 
 def article(word: str) -> str:
@@ -200,18 +202,18 @@ def value_of_axis(axis: str, value: Json, label: str) -> str:
     """A value of an axis as a reader says it: ``Post-LN``, ``without cross attention``, ``6 layers``, ``factor 2``."""
     if axis == TIMES and isinstance(value, int | float):
         return "as chosen" if value == 1 else f"{plain(value)} × chosen"
-    short = axis.rpartition(".")[2]
-    words = short.replace("_", " ")
+    name = axis.rpartition(".")[2]
+    words = name.replace("_", " ")
     if axis.startswith("interventions") and isinstance(value, int | float | None | list):
         return f"{words} {plain(value)}" if isinstance(value, int | float) else label if value else "no intervention"
     if isinstance(value, bool):
         return f"{'with' if value else 'without'} {words.replace('cross attention', 'cross-attention')}"
     kind, bracket, parameters = label.partition(" (")
-    if known := _WORDS.get((short, kind)):
+    if known := _WORDS.get((name, kind)):
         return known + bracket + parameters
-    label = kind + bracket + _NUMBER.sub(lambda found: plain(float(found[0])), parameters)
-    if short in _BEFORE and isinstance(value, int | float):
-        return f"{_BEFORE[short]} {plain(value)}"
+    label = kind + bracket + _NUMBER.sub(lambda match: plain(float(match[0])), parameters)
+    if name in _BEFORE and isinstance(value, int | float):
+        return f"{_BEFORE[name]} {plain(value)}"
     if isinstance(value, int | float):
         return f"{plain(value)} {words.removesuffix('s') if value == 1 else words}"
     return label
@@ -226,7 +228,7 @@ def together(words: Iterable[str]) -> str:
 
 
 def quantity(name: str) -> str:
-    """What a quantity is called in a sentence; an unknown one is called by its words."""
+    """The name of a quantity in a sentence; that of an unknown one is its words."""
     return QUANTITIES[name][0] if name in QUANTITIES else name.replace("_", " ")
 
 
