@@ -1,4 +1,4 @@
-"""Everything that can be wrong with a spec, found before anything is done: the front of the compiler."""
+"""Every check of a spec before anything is run: the front end of the compiler."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -32,36 +32,36 @@ from lnlab.specfile.read import Reading, read_experiment
 
 MOST_RUNS = 1_000_000
 GLANCE = 100
-"""Points of a profile that is not chosen that are looked at all the same."""
+"""Points that are checked of each profile that is not chosen."""
 
 
 @dataclass
 class Checked:
-    """A spec that was looked at from all sides. It is sound where ``problems`` is empty."""
+    """A checked spec with what was derived on the way. It is valid where ``problems`` is empty."""
 
     document: Document
-    draft: Draft
+    merged: Draft
     experiment: Experiment
-    settled: Settled
-    questions: Questions
+    sweep: Settled
+    requests: Questions
     axes: Axes
-    identities: Identities
+    content_keys: Identities
     tuning: Tuning | None = None
     problems: list[Problem] = field(default_factory=list)
 
     @property
     def settings(self) -> list[Setting]:
         """The resolved settings, each once, in the order of the sweep."""
-        return self.settled.settings
+        return self.sweep.settings
 
     def point(self, number: int) -> dict[str, Json]:
         """The values of the axes at a setting, by its number."""
-        return self.axes.point(self.settings[number], self.settled.methods[number])
+        return self.axes.point(self.settings[number], self.sweep.methods[number])
 
     @property
     def inputs(self) -> tuple[Input, ...]:
         """The files whose content the plan depends on."""
-        return self.settled.inputs
+        return self.sweep.inputs
 
 
 def check(
@@ -74,145 +74,146 @@ def check(
     memory: int | None = None,
     files: bool = True,
 ) -> Checked:
-    """Look at everything; ``problems`` of the result are in the order of the file, those of arguments last.
+    """Check everything; ``problems`` of the result are in the order of the file, those of arguments last.
 
-    Without ``files`` no corpus is looked at, and nothing that depends on one: how long an epoch is, who has memory.
+    Without ``files`` no corpus is read, and what depends on one is not checked: the length of an epoch, peak memory.
     """
-    given, arguments = _overrides(overrides)
-    made = draft(document, profile, given)
-    reading = read_experiment(made.data)
-    identities = Identities(registries, roots)
-    available = machine_memory() if memory is None else memory
-    settled = settle(reading, made, identities, available if files else None)
-    asked = questions(reading, made, registries)
-    axes = Axes(settled.axes, registries)
-    checked = Checked(document, made, reading.experiment, settled, asked, axes, identities)
-    found: Found = made.flaws + [(made.spot(flaw.path), flaw) for flaw in reading.flaws] + settled.found + asked.found
-    found += looks(asked, settled, made, registries) if files and not settled.partial else []
-    checked.tuning, wrong = _tuning(reading, made, settled, axes)
-    found += wrong + _whole(reading, checked) + _others(document, profile, identities)
-    if not made.flaws and not settled.found and not wrong and not any(_shapes(flaw) for flaw in reading.flaws):
-        flaws = (*reading.flaws, *(flaw for _, flaw in asked.found))
+    changes, argument_problems = _parse_overrides(overrides)
+    merged = draft(document, profile, changes)
+    reading = read_experiment(merged.data)
+    content_keys = Identities(registries, roots)
+    available_memory = machine_memory() if memory is None else memory
+    sweep = settle(reading, merged, content_keys, available_memory if files else None)
+    requests = questions(reading, merged, registries)
+    axes = Axes(sweep.axes, registries)
+    checked = Checked(document, merged, reading.experiment, sweep, requests, axes, content_keys)
+    issues: Found = [*merged.issues, *merged.located(reading.flaws), *sweep.issues, *requests.issues]
+    issues += looks(requests, sweep, merged, registries) if files and not sweep.partial else []
+    checked.tuning, tuning_issues = _resolve_tuning(reading, merged, sweep, axes)
+    issues += [*tuning_issues, *_issues_of_experiment(reading, checked)]
+    issues += _issues_of_other_profiles(document, profile, content_keys)
+    if not (merged.issues or sweep.issues or tuning_issues or any(map(_hides_runs, reading.flaws))):
+        flaws = (*reading.flaws, *(flaw for _, flaw in requests.issues))
         every_probe = not any(flaw.path[:1] == ("probes",) for flaw in flaws)
-        found += implausible(asked, _ground(checked, every_probe=every_probe), made)
-    checked.problems = in_order(document, arguments + problems(document, found))
+        issues += implausible(requests, _selection_context(checked, every_probe=every_probe), merged)
+    checked.problems = in_order(document, argument_problems + problems(document, issues))
     return checked
 
 
-def _overrides(arguments: Sequence[str]) -> tuple[list[Override], list[tuple[Spot, Problem]]]:
+def _parse_overrides(arguments: Sequence[str]) -> tuple[list[Override], list[tuple[Spot, Problem]]]:
     """The overrides that can be read, and what is wrong with the others."""
-    given: list[Override] = []
-    wrong: list[tuple[Spot, Problem]] = []
+    overrides: list[Override] = []
+    unreadable: list[tuple[Spot, Problem]] = []
     for argument in arguments:
         try:
-            given.append(parse_override(argument))
+            overrides.append(parse_override(argument))
         except SpecError as error:
-            wrong += [(Spot(argument=each.where), each) for each in error.problems]
-    return given, wrong
+            unreadable += [(Spot(argument=problem.where), problem) for problem in error.problems]
+    return overrides, unreadable
 
 
-def _shapes(flaw: Flaw) -> bool:
-    """Whether a flaw of the grammar hides part of the runs, so that a selection may find nothing because of it."""
+def _hides_runs(flaw: Flaw) -> bool:
+    """Whether a flaw of the grammar hides some runs, so that a selection may select none because of it."""
     return bool(flaw.path) and flaw.path[0] in (*SETTING, METHODS, SELECT, "sweep", "seeds")
 
 
-def _others(document: Document, chosen: str | None, identities: Identities) -> Found:
+def _issues_of_other_profiles(document: Document, chosen: str | None, content_keys: Identities) -> Found:
     """What is wrong with the lines of the profiles that are not chosen, as far as their first points show it."""
     profiles = document.data.get("profiles")
-    found: Found = []
+    issues: Found = []
     for name in profiles if isinstance(profiles, dict) else ():
         if name != chosen:
-            made = draft(document, name, [])
-            reading = read_experiment(made.data)
-            flaws = made.flaws + [(made.spot(flaw.path), flaw) for flaw in reading.flaws]
-            flaws += settle(reading, made, identities, None, most=GLANCE).found
-            flaws += questions(reading, made, identities.registries).found
-            flaws += choosing(reading, made, identities.registries)[1]
-            found += [(spot, flaw) for spot, flaw in flaws if spot.path[:2] == ("profiles", name)]
-    return found
+            merged = draft(document, name, [])
+            reading = read_experiment(merged.data)
+            profile_issues = [*merged.issues, *merged.located(reading.flaws)]
+            profile_issues += settle(reading, merged, content_keys, None, limit=GLANCE).issues
+            profile_issues += questions(reading, merged, content_keys.registries).issues
+            profile_issues += choosing(reading, merged, content_keys.registries)[1]
+            issues += [(location, flaw) for location, flaw in profile_issues if location.path[:2] == ("profiles", name)]
+    return issues
 
 
-def _tuning(reading: Reading, made: Draft, settled: Settled, axes: Axes) -> tuple[Tuning | None, Found]:
+def _resolve_tuning(reading: Reading, merged: Draft, sweep: Settled, axes: Axes) -> tuple[Tuning | None, Found]:
     """What is to be decided before anything is judged, and what is wrong with it."""
-    chosen, found = choosing(reading, made, axes.registries)
-    if chosen is None or settled.found or settled.partial or made.flaws:
-        return None, found
+    select, issues = choosing(reading, merged, axes.registries)
+    if select is None or sweep.issues or sweep.partial or merged.issues:
+        return None, issues
     try:
-        return tuning(chosen, settled, axes), []
+        return tuning(select, sweep, axes), []
     except Flawed as error:
-        return None, [(made.spot(flaw.path), flaw) for flaw in error.flaws]
+        return None, merged.located(error.flaws)
 
 
-def _whole(reading: Reading, checked: Checked) -> Found:
+def _issues_of_experiment(reading: Reading, checked: Checked) -> Found:
     """What is wrong with the experiment as a whole."""
-    found: Found = []
-    settled, made = checked.settled, checked.draft
-    runs = len(settled.settings) * len(reading.experiment.seeds)
+    issues: Found = []
+    sweep, merged = checked.sweep, checked.merged
+    runs = len(sweep.settings) * len(reading.experiment.seeds)
     if checked.tuning is not None:
-        tried = sum(len(contest.candidates) for contest in checked.tuning.contests)
-        runs = tried * len(checked.tuning.choosing.seeds)
+        candidates = sum(len(tuning_problem.candidates) for tuning_problem in checked.tuning.problems)
+        runs = candidates * len(checked.tuning.select.seeds)
         runs += checked.tuning.judged_variants * len(reading.experiment.seeds)
     if runs > MOST_RUNS:
         flaw = Flaw(("seeds",), f"{runs:,} runs; at most {MOST_RUNS:,}", "sweep fewer values, or take fewer seeds")
-        found.append((made.spot(("seeds",)), flaw))
-    trains = any(setting["train"]["steps"] for setting in settled.settings)
-    if "probes" not in made.data and settled.settings and not (trains or settled.partial):
-        found.append((made.spot(()), Flaw((), "nothing would be measured", "add probes: [{kind: ...}]")))
-    return found
+        issues.append((merged.location(("seeds",)), flaw))
+    trains = any(setting["train"]["steps"] for setting in sweep.settings)
+    if "probes" not in merged.data and sweep.settings and not (trains or sweep.partial):
+        issues.append((merged.location(()), Flaw((), "nothing would be measured", "add probes: [{kind: ...}]")))
+    return issues
 
 
-def _ground(checked: Checked, *, every_probe: bool) -> Ground:
+def _selection_context(checked: Checked, *, every_probe: bool) -> Ground:
     """What selections are checked against; of quantities nothing unless every probe is sound."""
     memo: list[Variants | None] = []
 
     def unchanged() -> Variants | None:
         if not memo:
-            memo.append(_unchanged(checked) if checked.draft.touched else None)
+            memo.append(_unchanged_variants(checked) if checked.merged.touched else None)
         return memo[0]
 
-    ground = _ungrounded(checked, unchanged)
-    trained = any(steps for steps, _ in ground.variants.at("train.steps"))
-    trained = trained or (checked.draft.touched and _names_training(checked.document.data))
-    splits = splits_of(checked.questions, trained=trained)
+    context = _context_without_quantities(checked, unchanged)
+    trained = any(steps for steps, _ in context.variants.at("train.steps"))
+    trained = trained or (checked.merged.touched and _names_training(checked.document.data))
+    splits = splits_of(checked.requests, trained=trained)
     quantities = None
     if every_probe:
-        quantities = quantities_of(checked.questions, checked.identities.registries, splits, trained=trained)
-    return replace(ground, quantities=quantities, splits=splits, spec=checked.document.data)
+        quantities = quantities_of(checked.requests, checked.content_keys.registries, splits, trained=trained)
+    return replace(context, quantities=quantities, splits=splits, spec=checked.document.data)
 
 
-def _ungrounded(checked: Checked, unchanged: Callable[[], Variants | None]) -> Ground:
+def _context_without_quantities(checked: Checked, unchanged: Callable[[], Variants | None]) -> Ground:
     """What selections are checked against, but for the quantities."""
-    registries = checked.identities.registries
-    facts: dict[str, Any] = {
+    registries = checked.content_keys.registries
+    quantity_facts: dict[str, Any] = {
         "taken_over": stated(registries, "over"),
         "told_by": stated(registries, "told_by"),
         "against": stated(registries, "reference"),
     }
     rules = list(registries["convergence"].entries) if "convergence" in registries else None
-    seeds, tuned = checked.experiment.seeds, checked.tuning
-    if tuned is None:
-        variants = Variants(checked.settings, checked.settled.methods)
-        return Ground(variants, checked.point, unchanged, seeds, None, rules=rules, **facts)
-    judged, path = tuned.assumed(checked.settings), tuned.choosing.path
+    seeds, tuning_plan = checked.experiment.seeds, checked.tuning
+    if tuning_plan is None:
+        variants = Variants(checked.settings, checked.sweep.methods)
+        return Ground(variants, checked.point, unchanged, seeds, None, rules=rules, **quantity_facts)
+    judged, path = tuning_plan.assumed(checked.settings), tuning_plan.select.path
 
     def point(number: int) -> dict[str, Json]:
         """The axes that a claim may pin; what is chosen is none of them."""
-        found = checked.axes.point(judged[number].setting, judged[number].method)
-        return {axis: value for axis, value in found.items() if axis != path} | {TIMES: judged[number].times}
+        values = checked.axes.point(judged[number].setting, judged[number].method)
+        return {axis: value for axis, value in values.items() if axis != path} | {TIMES: judged[number].times}
 
-    ground = Ground(variants_of(judged), point, unchanged, seeds, None, rules=rules, **facts)
-    return replace(ground, chosen=path)
+    context = Ground(variants_of(judged), point, unchanged, seeds, None, rules=rules, **quantity_facts)
+    return replace(context, chosen=path)
 
 
-def _unchanged(checked: Checked) -> Variants | None:
+def _unchanged_variants(checked: Checked) -> Variants | None:
     """The variants of the spec without profile and overrides; None where it has none of its own."""
-    plain = draft(checked.document, None, [])
-    reading = read_experiment(plain.data)
-    settled = settle(reading, plain, checked.identities, memory=None)
-    tuned, found = _tuning(reading, plain, settled, Axes(settled.axes, checked.identities.registries))
-    if settled.found or found:
+    base = draft(checked.document, None, [])
+    reading = read_experiment(base.data)
+    sweep = settle(reading, base, checked.content_keys, memory=None)
+    tuning_plan, issues = _resolve_tuning(reading, base, sweep, Axes(sweep.axes, checked.content_keys.registries))
+    if sweep.issues or issues:
         return None
-    return variants_of(tuned.assumed(settled.settings)) if tuned else Variants(settled.settings, settled.methods)
+    return variants_of(tuning_plan.assumed(sweep.settings)) if tuning_plan else Variants(sweep.settings, sweep.methods)
 
 
 def _names_training(data: Json) -> bool:

@@ -14,9 +14,9 @@ from lnlab.compile.work import Setting
 from lnlab.keys import Json, canonical, digest
 from lnlab.registry import Choice, Entry, Roots, names_supplied
 
-_NUMBERS = ("precision", "device", "threads")
+_NUMBER_FORMAT = ("precision", "device", "threads")
 _MOVING = ("optimizer", "schedule", "train", "interventions")
-_MOVES = ("accumulate", "clip")
+_UPDATE_PARAMETERS = ("accumulate", "clip")
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class Identity:
         variant: key of the setting.
         start: what the initial state depends on, but for its seed.
         movement: all that moves it, or None where nothing does (no steps).
-        steps: updates asked for.
+        steps: updates of the run.
     """
 
     variant: str
@@ -50,9 +50,9 @@ class Identities:
     def __init__(self, registries: Registries, roots: Roots) -> None:
         self.registries = registries
         self.roots = roots
-        self._keys: dict[tuple[str, str], str] = {}
-        self._same: dict[tuple[str, int], tuple[Json, str]] = {}
-        self._moves: dict[tuple[int, ...], tuple[Setting, str]] = {}
+        self._by_text: dict[tuple[str, str], str] = {}
+        self._by_object: dict[tuple[str, int], tuple[Json, str]] = {}
+        self._movements: dict[tuple[int, ...], tuple[Setting, str]] = {}
 
     def of(self, setting: Setting) -> Identity:
         """The identity of a resolved setting.
@@ -61,45 +61,50 @@ class Identities:
             LabError: a file that a choice names, and whose content its key holds, cannot be read.
         """
         train = setting["train"]
-        stacks = [[name, self._once(setting[name], self._stack)] for name in stacks_of(setting)]
-        numbers = [train[word] for word in _NUMBERS]
+        stacks = [[name, self._cached_key(setting[name], self._stack)] for name in stacks_of(setting)]
+        numbers = [train[word] for word in _NUMBER_FORMAT]
         start = [self.choice("task", setting["task"]), self.choice("model", setting["model"]), stacks]
         start += [self.choice("init", setting["init"]), numbers]
-        cut = self._interventions("function", setting)
-        initial = digest(["start", *start, *([cut] if cut else [])])
-        steps, moves = train["steps"], tuple(id(setting[word]) for word in _MOVING)
-        if moves not in self._moves:
-            self._moves[moves] = setting, self._movement(setting)
-        movement = self._moves[moves][1]
+        interventions = self._interventions("function", setting)
+        initial = digest(["start", *start, *([interventions] if interventions else [])])
+        steps, object_ids = train["steps"], tuple(id(setting[word]) for word in _MOVING)
+        if object_ids not in self._movements:
+            self._movements[object_ids] = setting, self._movement(setting)
+        movement = self._movements[object_ids][1]
         return Identity(digest(["variant", initial, movement, steps]), initial, movement if steps else None, steps)
 
     def choice(self, kind: str, choice: Choice | None) -> str | None:
         """The key of a resolved choice."""
-        return None if choice is None else self._once(choice, lambda c: self.registries[kind].key(c, self.roots), kind)
+        if choice is None:
+            return None
+        return self._cached_key(choice, lambda c: self.registries[kind].key(c, self.roots), kind)
 
-    def _once(self, value: Json, key: Any, kind: str = "") -> str:
-        """``key(value)``, asked once for each text; once more for free where it is the same object."""
-        held = self._same.get((kind, id(value)))
-        if held is None:  # what is held is alive, so its id is nobody else's
+    def _cached_key(self, value: Json, make_key: Any, kind: str = "") -> str:
+        """``make_key(value)``, computed once for each text, and looked up by ``id`` where it is the same object."""
+        entry = self._by_object.get((kind, id(value)))
+        if entry is None:  # the entry keeps the object alive, so no other object gets its id
             text = (kind, canonical(value))
-            if text not in self._keys:
-                self._keys[text] = key(value)
-            held = self._same[kind, id(value)] = (value, self._keys[text])
-        return held[1]
+            if text not in self._by_text:
+                self._by_text[text] = make_key(value)
+            entry = self._by_object[kind, id(value)] = (value, self._by_text[text])
+        return entry[1]
 
     def _stack(self, stack: Json) -> str:
         parts = {word: self.choice(word, stack[word]) for word in SHORT}
         return digest(["stack", {**stack, **parts}])
 
     def _interventions(self, on: str, setting: Setting) -> list[Json]:
-        return [self.choice("intervention", each) for each in acting(on, setting, self.registries)]
+        return [self.choice("intervention", intervention) for intervention in acting(on, setting, self.registries)]
 
     def _movement(self, setting: Setting) -> str:
         train, schedule = setting["train"], setting["schedule"]
-        moves: dict[str, Json] = {word: train[word] for word in _MOVES}
+        moves: dict[str, Json] = {word: train[word] for word in _UPDATE_PARAMETERS}
         moves["stop"] = self.choice("stop", train["stop"])
         if train["stop"] and self.registries["stop"][train["stop"]["kind"]].facts.evaluations:
-            moves["evaluate"] = [train["evaluate"], train["steps"]]  # what such a rule sees depends on when it looks
+            moves["evaluate"] = [
+                train["evaluate"],
+                train["steps"],
+            ]  # what the rule sees
         moves["optimizer"] = self.choice("optimizer", setting["optimizer"])
         moves["schedule"] = self.choice("schedule", schedule)
         moves["interventions"] = self._interventions("update", setting)

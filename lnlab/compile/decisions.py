@@ -32,7 +32,7 @@ class Undecided:
 
 @dataclass(frozen=True, slots=True)
 class Tried:
-    """A candidate as its tuning runs found it.
+    """A candidate with the results of its tuning runs.
 
     Attributes:
         value: what was tried.
@@ -56,12 +56,12 @@ class Decision:
         rule: as in the question.
         seeds: as in the question.
         value: what was chosen.
-        met: whether any candidate is what the rule looks for; else it names what to go on with.
+        met: whether any candidate satisfies the rule; else ``value`` is what the experiment goes on with.
         statistic: what the scores are.
         reason: what decided, in words.
         candidates: what was tried.
         rows: the digest of the rows behind it.
-        look: how often it was looked at; tuning runs are looked at once, when all have ended.
+        look: which evaluation of the results this is; tuning runs are evaluated once, when all have ended.
     """
 
     key: str
@@ -83,14 +83,24 @@ def as_json(decisions: Sequence[Decision]) -> list[Json]:
     return [asdict(decision) for decision in decisions]
 
 
-def from_json(given: Mapping[str, Json]) -> Decision:
-    """The decision again."""
-    tried = tuple(Tried(each["value"], each["score"], tuple(each["losses"])) for each in given["candidates"])
-    return Decision(**{**given, "seeds": tuple(given["seeds"]), "candidates": tried})
+def from_json(record: Mapping[str, Json]) -> Decision:
+    """The decision of which ``as_json`` made ``record``."""
+    candidates = tuple(Tried(c["value"], c["score"], tuple(c["losses"])) for c in record["candidates"])
+    return Decision(**{**record, "seeds": tuple(record["seeds"]), "candidates": candidates})
 
 
 def assumed(question: Undecided) -> Decision:
     """What would be decided if the first candidate were chosen: whatever is chosen, as many runs follow."""
-    value = question.candidates[0][0]
-    given = (question.key, question.path, question.about, question.rule, question.seeds)
-    return Decision(*given, value, met=True, statistic="", reason="assumed", candidates=(), rows="")
+    return Decision(
+        key=question.key,
+        path=question.path,
+        about=question.about,
+        rule=question.rule,
+        seeds=question.seeds,
+        value=question.candidates[0][0],
+        met=True,
+        statistic="",
+        reason="assumed",
+        candidates=(),
+        rows="",
+    )

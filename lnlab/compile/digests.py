@@ -41,13 +41,13 @@ def source_digest() -> str:
 @cache
 def third_parties() -> str:
     """The digest of the entry points that register pieces, with the versions of what provides them."""
-    found = [
+    registrations = [
         [point.group, point.name, point.value, distribution.version]
         for distribution in distributions()
         for point in distribution.entry_points
         if point.group.startswith("lnlab.")
     ]
-    return digest(sorted(found))
+    return digest(sorted(registrations))
 
 
 def quick_digest(
@@ -75,19 +75,19 @@ def quick_digest(
 
 
 def asked(name: str, text: bytes, profile: str | None, overrides: Sequence[str], plugins: Sequence[str]) -> list[Json]:
-    """What was asked, and of which code: the part that both digests of a plan share."""
-    given = [name, digest_bytes(text), profile, list(overrides), list(plugins)]
-    return ["plan", *given, source_digest(), third_parties()]
+    """The spec, its overlays and the code: the part that both digests of a plan share."""
+    overlay = [profile, list(overrides), list(plugins)]
+    return ["plan", name, digest_bytes(text), *overlay, source_digest(), third_parties()]
 
 
-def remembered_name(question: list[Json], roots: Sequence[Path]) -> str:
-    """The quick digest: the question and where data are looked for."""
-    return digest([*question, "roots", [str(root.absolute()) for root in roots]])
+def remembered_name(identity: list[Json], roots: Sequence[Path]) -> str:
+    """The quick digest: the identity of the plan and where data are looked for."""
+    return digest([*identity, "roots", [str(root.absolute()) for root in roots]])
 
 
-def plan_digest(question: list[Json], inputs: Iterable[Input]) -> str:
-    """The digest of a plan: the question and the content of its inputs, wherever they lie."""
-    return digest([*question, "inputs", sorted({given.sha256 for given in inputs})])
+def plan_digest(identity: list[Json], inputs: Iterable[Input]) -> str:
+    """The digest of a plan: its identity and the content of its inputs, wherever they lie."""
+    return digest([*identity, "inputs", sorted({file.sha256 for file in inputs})])
 
 
 def input_of(path: Path) -> Input:
@@ -96,23 +96,23 @@ def input_of(path: Path) -> Input:
     Raises:
         OSError: it cannot be read.
     """
-    facts = path.stat()
+    status = path.stat()
     with path.open("rb") as file:
-        content = hashlib.file_digest(file, "sha256").hexdigest()
-    return Input(str(path.absolute()), facts.st_size, facts.st_mtime_ns, content)
+        sha256 = hashlib.file_digest(file, "sha256").hexdigest()
+    return Input(str(path.absolute()), status.st_size, status.st_mtime_ns, sha256)
 
 
 def unchanged(inputs: Iterable[Input]) -> bool:
     """Whether every file is what it was. Only one whose time of change moved is read again."""
-    return all(map(_same, inputs))
+    return all(map(_is_unchanged, inputs))
 
 
-def _same(given: Input) -> bool:
-    path = Path(given.path)
+def _is_unchanged(file: Input) -> bool:
+    path = Path(file.path)
     try:
-        facts = path.stat()
-        if (facts.st_size, facts.st_mtime_ns) == (given.size, given.mtime_ns):
+        status = path.stat()
+        if (status.st_size, status.st_mtime_ns) == (file.size, file.mtime_ns):
             return True
-        return facts.st_size == given.size and input_of(path).sha256 == given.sha256
+        return status.st_size == file.size and input_of(path).sha256 == file.sha256
     except OSError:
         return False

@@ -1,4 +1,4 @@
-"""The front half of the compiler: what a spec asks of runs that are there already. No corpus is looked at.
+"""The front half of the compiler: what a spec asks of runs that exist already. No corpus is read.
 
 What only a corpus knows, how many updates an epoch has, is left to the runs themselves.
 """
@@ -26,8 +26,8 @@ class Front:
 
     Attributes:
         experiment: after profile and overrides.
-        settings: resolved, each with the values of its axes, in the order of the sweep; of one that is given in epochs
-            the steps mean nothing.
+        settings: resolved, each with the values of its axes, in the order of the sweep; steps that
+            follow from epochs mean nothing.
         claims: resolved parameters of each claim's kind, in the order of the spec.
         sections: the same of each section.
     """
@@ -55,12 +55,12 @@ def compile_front(
     checked = _checked(document, registries, profile, overrides)
     if checked.problems:
         raise SpecError(*checked.problems)
-    asked = checked.questions
+    requests = checked.requests
     return Front(
         checked.experiment,
         last_round(checked, decisions).settings,
-        claims=tuple(claim.choice for claim in asked.claims),
-        sections=tuple(section.choice for section in asked.sections),
+        claims=tuple(claim.choice for claim in requests.claims),
+        sections=tuple(section.choice for section in requests.sections),
     )
 
 
@@ -70,7 +70,7 @@ def sound_claims(
     """Every claim that can be resolved with its resolved parameters, whatever is wrong with the others."""
     checked = _checked(document, registries, profile, overrides)
     texts = {claim.id: claim for claim in checked.experiment.claims}
-    return [(texts[str(claim.name[1])], claim.choice) for claim in checked.questions.claims]
+    return [(texts[str(claim.name[1])], claim.choice) for claim in checked.requests.claims]
 
 
 def _checked(document: Document, registries: Registries, profile: str | None, overrides: Sequence[str]) -> Checked:
@@ -84,9 +84,9 @@ def naming(registries: Registries) -> Callable[[Mapping[str, Json]], str]:
     def name(setting: Mapping[str, Json]) -> str:
         train = setting["train"]
         if train.get("epochs") is not None:
-            train = {word: value for word, value in train.items() if word != "steps"}
-        given = {**setting, "train": train}
-        made, _ = resolver.setting({key: Part(raw, canonical(raw)) for key, raw in given.items()})
-        return canonical(given if made is None else made)
+            train = {key: value for key, value in train.items() if key != "steps"}
+        parts = {**setting, "train": train}
+        resolved, _ = resolver.setting({key: Part(raw, canonical(raw)) for key, raw in parts.items()})
+        return canonical(parts if resolved is None else resolved)
 
     return name

@@ -15,7 +15,7 @@ def files_of(registry: Registry[Any], choice: Choice, roots: Roots) -> Iterator[
     """The files that a resolved choice and the choices in it name.
 
     Raises:
-        LabError: one of them is not there.
+        LabError: one of them does not exist.
     """
     entry = registry[choice["kind"]]
     if isinstance(entry.facts, DataFacts) and entry.facts.inputs is not None:

@@ -59,38 +59,38 @@ def compile_plan(
     checked = check(document, registries, roots, profile=profile, overrides=overrides, memory=memory)
     if checked.problems:
         raise SpecError(*checked.problems)
-    if checked.settled.epochs.absent and not assume_data:
-        raise checked.settled.epochs.absent[0]
+    if checked.sweep.epochs.absent and not assume_data:
+        raise checked.sweep.epochs.absent[0]
     document = checked.document
-    question = asked(document.path.stem, document.text.encode(), profile, overrides, plugins)
-    return _planned(checked, next_round(checked, decisions), question, roots, profile, tuple(overrides))
+    identity = asked(document.path.stem, document.text.encode(), profile, overrides, plugins)
+    return _plan_of_stage(checked, next_round(checked, decisions), identity, roots, profile, tuple(overrides))
 
 
-def _planned(
-    checked: Checked, this: Round, question: list[Json], roots: Roots, profile: str | None, overrides: tuple[str, ...]
+def _plan_of_stage(
+    checked: Checked, stage: Round, identity: list[Json], roots: Roots, profile: str | None, overrides: tuple[str, ...]
 ) -> Plan:
-    """The plan of one round of a spec that is sound. Only the last round is found again by its question."""
-    document, asked_here = checked.document, Questions() if this.undecided else checked.questions
-    work = gather(checked, this)
+    """The plan of one stage of a valid spec. Only that of the last stage is remembered by its identity."""
+    document, requests = checked.document, Questions() if stage.undecided else checked.requests
+    builder = gather(checked, stage)
     return Plan(
         name=document.path.stem,
-        digest=plan_digest([*question, *this.name], checked.inputs),
-        quick=remembered_name([*question, *(this.name if this.undecided else [])], roots),
-        experiment=this.experiment,
+        digest=plan_digest([*identity, *stage.name], checked.inputs),
+        quick=remembered_name([*identity, *(stage.name if stage.undecided else [])], roots),
+        experiment=stage.experiment,
         profile=profile,
         overrides=overrides,
-        axes=this.axes,
-        settings=work.settings,
-        points=work.points,
-        runs=tuple(work.runs),
-        trajectories=work.trajectories(),
-        needs=tuple(work.needs),
-        pins=pin_sentences(checked.draft),
-        claims=tuple(claim.choice for claim in asked_here.claims),
-        sections=tuple(section.choice for section in asked_here.sections),
+        axes=stage.axes,
+        settings=builder.settings,
+        points=builder.points,
+        runs=tuple(builder.runs),
+        trajectories=builder.trajectories(),
+        needs=tuple(builder.needs),
+        pins=pin_sentences(checked.merged),
+        claims=tuple(claim.choice for claim in requests.claims),
+        sections=tuple(section.choice for section in requests.sections),
         inputs=checked.inputs,
-        data_passes=data_passes(work.inits.values(), checked.identities.registries),
-        undecided=this.undecided,
-        decisions=this.decisions,
-        later=this.later,
+        data_passes=data_passes(builder.inits.values(), checked.content_keys.registries),
+        undecided=stage.undecided,
+        decisions=stage.decisions,
+        later=stage.later,
     )

@@ -14,12 +14,12 @@ from lnlab.registry import Choice
 from lnlab.specfile.columns import EVALUATION
 
 Due = dict[int, list[tuple[str, Choice, bool]]]
-"""Step -> the probes due there: key, choice, and whether it looks ahead at what moves the state."""
+"""Step -> the probes due at it: key, choice, and whether the probe needs the next update, which moves the state."""
 
 
 @dataclass(slots=True)
-class _Growing:
-    """A trajectory while runs are still joining it."""
+class _TrajectoryBuilder:
+    """A trajectory to which runs and measurements are still added."""
 
     seed: int
     setting: Setting
@@ -29,84 +29,87 @@ class _Growing:
 
 @dataclass
 class Work:
-    """What there is to do, as it is gathered; ``inits`` has each distinct initial state with the init it comes from."""
+    """Collects what is to be run; ``inits`` has each distinct initial state with the init it comes from."""
 
     settings: dict[str, Setting] = field(default_factory=dict)
     points: dict[str, dict[str, Json]] = field(default_factory=dict)
     runs: list[Run] = field(default_factory=list)
     needs: list[tuple[str, int, Choice, str]] = field(default_factory=list)
     inits: dict[str, Choice] = field(default_factory=dict)
-    _growing: dict[str, _Growing] = field(default_factory=dict)
-    _known: set[str] = field(default_factory=set)
+    _trajectories: dict[str, _TrajectoryBuilder] = field(default_factory=dict)
+    _measured: set[str] = field(default_factory=set)
 
-    def add(self, setting: Setting, point: dict[str, Json], identity: Identity, due: Due, seeds: Iterable[int]) -> None:
+    def add(
+        self, setting: Setting, point: dict[str, Json], variant_keys: Identity, due: Due, seeds: Iterable[int]
+    ) -> None:
         """One variant with all its seeds."""
-        self.settings[identity.variant] = setting
-        self.points[identity.variant] = point
+        self.settings[variant_keys.variant] = setting
+        self.points[variant_keys.variant] = point
         for seed in seeds:
-            state = identity.state(seed)
+            state = variant_keys.state(seed)
             self.inits[state] = setting["init"]
-            key = identity.trajectory(state)
-            run = Run(digest(["run", key, identity.steps]), key, identity.steps, identity.variant, seed)
+            key = variant_keys.trajectory(state)
+            run = Run(digest(["run", key, variant_keys.steps]), key, variant_keys.steps, variant_keys.variant, seed)
             self.runs.append(run)
-            self._measure(run, state, self._grow(run, setting), due)
+            self._measure(run, state, self._extend_trajectory(run, setting), due)
 
-    def _grow(self, run: Run, setting: Setting) -> _Growing:
+    def _extend_trajectory(self, run: Run, setting: Setting) -> _TrajectoryBuilder:
         """The trajectory of a run; the longest run on it decides its steps."""
-        growing = self._growing.setdefault(run.trajectory, _Growing(run.seed, setting, run.steps))
-        if run.steps > growing.steps:
-            growing.setting, growing.steps = setting, run.steps
-        return growing
+        trajectory = self._trajectories.setdefault(run.trajectory, _TrajectoryBuilder(run.seed, setting, run.steps))
+        if run.steps > trajectory.steps:
+            trajectory.setting, trajectory.steps = setting, run.steps
+        return trajectory
 
-    def _measure(self, run: Run, state: str, growing: _Growing, due: Due) -> None:
-        """What the run needs; what nobody measured yet is measured on its trajectory."""
+    def _measure(self, run: Run, state: str, trajectory: _TrajectoryBuilder, due: Due) -> None:
+        """What the run needs; what no earlier run measures is measured on its trajectory."""
         for step, probes in due.items():
             for probe_key, probe, ahead in probes:
-                at = state if step == 0 and not ahead else run.trajectory
-                key = digest(["measurement", at, step, probe_key])
+                state_key = state if step == 0 and not ahead else run.trajectory
+                key = digest(["measurement", state_key, step, probe_key])
                 self.needs.append((run.key, step, probe, key))
-                if key not in self._known:
-                    self._known.add(key)
-                    growing.measurements.append(Measurement(key, step, probe))
+                if key not in self._measured:
+                    self._measured.add(key)
+                    trajectory.measurements.append(Measurement(key, step, probe))
 
     def trajectories(self) -> tuple[Trajectory, ...]:
         """The trajectories in the order of their first runs; measurements by step."""
         return tuple(
             Trajectory(key, t.seed, t.setting, t.steps, tuple(sorted(t.measurements, key=lambda m: m.step)))
-            for key, t in self._growing.items()
+            for key, t in self._trajectories.items()
         )
 
 
-def gather(checked: Checked, this: Round) -> Work:
-    """The work that one round of a checked spec asks for; runs that choose are not measured."""
-    work, identities = Work(), checked.identities
-    probes = [] if this.undecided else checked.questions.probes
+def gather(checked: Checked, stage: Round) -> Work:
+    """The runs of one stage of a checked spec; tuning runs are not measured."""
+    builder, content_keys = Work(), checked.content_keys
+    probes = [] if stage.undecided else checked.requests.probes
     schedules: dict[tuple[int, float | None, str], Due] = {}
-    for setting, point in this.settings:
-        identity, looks = identities.of(setting), _looks(probes, setting, identities)
-        epoch = checked.settled.epochs.updates(setting) if any(counts_epochs(at) for _, at in looks) else None
-        name = (identity.steps, epoch, canonical(setting["train"]["evaluate"]))
-        if name not in schedules:
-            schedules[name] = _due(looks, identity.steps, epoch, identities)
-        work.add(setting, point, identity, schedules[name], this.experiment.seeds)
-    return work
+    for setting, point in stage.settings:
+        variant_keys = content_keys.of(setting)
+        timed_probes = _probes_of_run(probes, setting, content_keys)
+        epoch = checked.sweep.epochs.updates(setting) if any(counts_epochs(at) for _, at in timed_probes) else None
+        schedule_key = (variant_keys.steps, epoch, canonical(setting["train"]["evaluate"]))
+        if schedule_key not in schedules:
+            schedules[schedule_key] = _due(timed_probes, variant_keys.steps, epoch, content_keys)
+        builder.add(setting, point, variant_keys, schedules[schedule_key], stage.experiment.seeds)
+    return builder
 
 
-def _looks(asked: Iterable[Asked], setting: Setting, identities: Identities) -> list[tuple[Choice, Json]]:
-    """The probes that look at a run, and when; a run that trains is evaluated too."""
-    looks = [(probe.choice, probe.at) for probe in asked]
-    probes, train = identities.registries["probe"], setting["train"]
-    if train["steps"] and EVALUATION in probes.entries:
-        looks.insert(0, (probes.resolve(EVALUATION), train["evaluate"]))
-    return looks
+def _probes_of_run(requests: Iterable[Asked], setting: Setting, content_keys: Identities) -> list[tuple[Choice, Json]]:
+    """The probes of a run, and when each is applied; a run that trains is evaluated too."""
+    timed_probes = [(request.choice, request.at) for request in requests]
+    registry, train = content_keys.registries["probe"], setting["train"]
+    if train["steps"] and EVALUATION in registry.entries:
+        timed_probes.insert(0, (registry.resolve(EVALUATION), train["evaluate"]))
+    return timed_probes
 
 
-def _due(looks: list[tuple[Choice, Json]], steps: int, epoch: float | None, identities: Identities) -> Due:
-    """Which probes look at a run of ``steps`` updates, by step; one that is listed twice looks once."""
-    found: dict[int, dict[str, tuple[str, Choice, bool]]] = {}
-    for choice, at in looks:
-        entry, key = identities.registries["probe"][choice["kind"]], str(identities.choice("probe", choice))
-        ahead = looks_ahead(identities.registries["probe"], choice)
+def _due(timed_probes: list[tuple[Choice, Json]], steps: int, epoch: float | None, content_keys: Identities) -> Due:
+    """The probes of a run of ``steps`` updates, by step; one that is listed twice is applied once."""
+    probes_by_step: dict[int, dict[str, tuple[str, Choice, bool]]] = {}
+    for choice, at in timed_probes:
+        entry, key = content_keys.registries["probe"][choice["kind"]], str(content_keys.choice("probe", choice))
+        ahead = looks_ahead(content_keys.registries["probe"], choice)
         for step in moments(entry, at, steps, epoch):
-            found.setdefault(step, {})[key] = key, choice, ahead
-    return {step: list(probes.values()) for step, probes in sorted(found.items())}
+            probes_by_step.setdefault(step, {})[key] = key, choice, ahead
+    return {step: list(probes.values()) for step, probes in sorted(probes_by_step.items())}

@@ -1,4 +1,4 @@
-"""The sweep settled: every point resolved, equal ones merged, and what contradicts itself found."""
+"""The sweep resolved: every point becomes a setting, equal ones are merged, and contradictions are reported."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -24,8 +24,8 @@ from lnlab.registry import Flaw, Flawed, Where
 from lnlab.setting import STACKS
 from lnlab.specfile.read import Reading
 
-_ENOUGH = 200
-"""Flawed points after which no further one is looked at."""
+_MAX_FLAWED_POINTS = 200
+"""Flawed points after which no further one is checked."""
 
 
 @dataclass
@@ -39,7 +39,7 @@ class Settled:
         inputs: files whose content joins the keys.
         epochs: how long those of their tasks are.
         partial: whether flaws hide part of the sweep or of the methods, so that settings lack what these would set.
-        found: what is wrong.
+        issues: what is wrong.
     """
 
     epochs: Epochs
@@ -49,73 +49,73 @@ class Settled:
     methods: list[Json] = field(default_factory=list)
     inputs: tuple[Input, ...] = ()
     partial: bool = False
-    found: Found = field(default_factory=list)
+    issues: Found = field(default_factory=list)
 
 
 def settle(
-    reading: Reading, draft: Draft, identities: Identities, memory: int | None, most: int | None = None
+    reading: Reading, merged: Draft, content_keys: Identities, memory: int | None, limit: int | None = None
 ) -> Settled:
     """Expand, resolve and check.
 
     Args:
         reading: the experiment.
-        draft: where each part of it was written.
-        identities: keys; a file that one of them needs must be there.
-        memory: what one run may need at its peak, in bytes; None: no matter, and no file is looked at.
-        most: points to look at; None: all.
+        merged: the spec that it was read from, which knows where each part was written.
+        content_keys: of settings; a file that one of them needs must exist.
+        memory: what one run may need at its peak, in bytes; None: unlimited, and no file is read.
+        limit: number of points to check; None: all.
     """
-    made, found = grids(reading, draft)
-    axes = dict.fromkeys(path for grid in grids_of(draft.data) for path in grid)
-    epochs = Epochs(identities.registries, identities.roots, reading=memory is not None)
-    partial = bool(found) or any(flaw.path[:1] in (("sweep",), (METHODS,)) for flaw in reading.flaws)
-    settled = Settled(epochs, tuple(axes), partial=partial, found=found)
-    _resolve(settled, draft, islice(points(draft, made, settled.found), most), identities, memory)
-    settled.found += _overwritten(draft, made, identities.registries)
-    return settled
+    sweep_grids, issues = grids(reading, merged)
+    axes = dict.fromkeys(path for grid in grids_of(merged.data) for path in grid)
+    epochs = Epochs(content_keys.registries, content_keys.roots, reading=memory is not None)
+    partial = bool(issues) or any(flaw.path[:1] in (("sweep",), (METHODS,)) for flaw in reading.flaws)
+    sweep = Settled(epochs, tuple(axes), partial=partial, issues=issues)
+    _resolve(sweep, merged, islice(points(merged, sweep_grids, sweep.issues), limit), content_keys, memory)
+    sweep.issues += _flaws_of_overwritten(merged, sweep_grids, content_keys.registries)
+    return sweep
 
 
 def _resolve(
-    settled: Settled, draft: Draft, found: Iterable[Point], identities: Identities, memory: int | None
+    sweep: Settled, merged: Draft, sweep_points: Iterable[Point], content_keys: Identities, memory: int | None
 ) -> None:
-    resolver = Resolver(identities.registries)
-    inspector = _Inspector(identities, memory)
-    known: dict[tuple[int, ...], Json] = {}
-    flawed = expanded = 0
-    for point in found:
-        expanded += 1
+    resolver = Resolver(content_keys.registries)
+    inspector = _Inspector(content_keys, memory)
+    methods_by_parts: dict[tuple[int, ...], Json] = {}
+    flawed_points = expanded_points = 0
+    for point in sweep_points:
+        expanded_points += 1
         setting, flaws = resolver.setting(point.parts)
         if setting is not None:
-            setting, flaws = _in_steps(setting, settled.epochs)
+            setting, flaws = _in_steps(setting, sweep.epochs)
         if setting is not None:
-            name = tuple(map(id, setting.values()))  # the resolver gives equal parts as one object
-            if name in known:
-                settled.found += _two_names(known[name], point.method)
+            part_ids = tuple(map(id, setting.values()))  # the resolver gives equal parts as one object
+            if part_ids in methods_by_parts:
+                sweep.issues += _name_conflict(methods_by_parts[part_ids], point.method)
                 continue
-            known[name] = point.method
-            settled.settings.append(setting)
-            settled.methods.append(point.method)
-            flaws = [_written(flaw, point.parts) for flaw in inspector.flaws(setting, partial=settled.partial)]
-        if settled.partial:
+            methods_by_parts[part_ids] = point.method
+            sweep.settings.append(setting)
+            sweep.methods.append(point.method)
+            flaws = [_as_written(flaw, point.parts) for flaw in inspector.flaws(setting, partial=sweep.partial)]
+        if sweep.partial:
             flaws = [flaw for flaw in flaws if not flaw.path or flaw.path[0] in point.parts]
-        settled.found += [(point.spot(flaw, draft), flaw) for flaw in flaws]
-        flawed += bool(flaws)
-        if flawed == _ENOUGH:
+        sweep.issues += [(point.location(flaw, merged), flaw) for flaw in flaws]
+        flawed_points += bool(flaws)
+        if flawed_points == _MAX_FLAWED_POINTS:
             break
-    if not expanded and not settled.found:
-        settled.found.append((draft.spot(("sweep",)), Flaw(("sweep",), "no point is left", "except fewer of them")))
-    settled.inputs = inspector.inputs()
+    if not expanded_points and not sweep.issues:
+        sweep.issues.append((merged.location(("sweep",)), Flaw(("sweep",), "no point is left", "except fewer of them")))
+    sweep.inputs = inspector.inputs()
 
 
 def _in_steps(setting: Setting, epochs: Epochs) -> tuple[Setting | None, list[Flaw]]:
     """The setting with its epochs as steps."""
     try:
-        return epochs.settled(setting), []
+        return epochs.in_steps(setting), []
     except ValueError as error:
         return None, [Flaw(("train", "epochs"), str(error), "give train.steps")]
 
 
-def _two_names(first: Json, second: Json) -> Found:
-    """That a setting has two names, so that nobody could say which of them its numbers belong to."""
+def _name_conflict(first: Json, second: Json) -> Found:
+    """The issue of a setting with two names: its numbers would belong to either."""
     if first == second:
         return []
     return [
@@ -123,75 +123,78 @@ def _two_names(first: Json, second: Json) -> Found:
     ]
 
 
-def _overwritten(draft: Draft, made: list[Grid], registries: Registries) -> Found:
+def _flaws_of_overwritten(merged: Draft, sweep_grids: list[Grid], registries: Registries) -> Found:
     """Choices of the base that every grid replaces: a mistake in one moves nothing, and is one all the same."""
-    found: Found = []
-    swept = [{axis.path for axis in grid.axes} for grid in made]
-    for key in set.intersection(*swept) & draft.data.keys() & registries.keys() - {"model"}:
+    issues: Found = []
+    swept = [{axis.path for axis in grid.axes} for grid in sweep_grids]
+    for key in set.intersection(*swept) & merged.data.keys() & registries.keys() - {"model"}:
         try:
-            if draft.data[key] is not None or key not in NULLABLE:
-                resolve_choice(registries[key], draft.data[key])
+            if merged.data[key] is not None or key not in NULLABLE:
+                resolve_choice(registries[key], merged.data[key])
         except Flawed as error:
-            found += [(draft.spot((key, *flaw.path)), flaw.below(key)) for flaw in error.flaws]
-    return found
+            issues += [(merged.location((key, *flaw.path)), flaw.below(key)) for flaw in error.flaws]
+    return issues
 
 
-def _written(flaw: Flaw, parts: Mapping[str, Part]) -> Flaw:
+def _as_written(flaw: Flaw, parts: Mapping[str, Part]) -> Flaw:
     """A flaw of a resolved setting at the path at which the spec writes it: in the short form, where that was used."""
-    stack, *rest = flaw.path
-    long = parts[str(stack)].raw if stack in STACKS and stack in parts else {}
-    if stack not in STACKS or not rest or rest[0] in long:
+    stack, *tail = flaw.path
+    raw_stack = parts[str(stack)].raw if stack in STACKS and stack in parts else {}
+    if stack not in STACKS or not tail or tail[0] in raw_stack:
         return flaw
-    short: Where = ("model", "layers") if rest[0] == "layers" else tuple(rest) if rest[0] in SHORT else flaw.path
-    return Flaw(short, flaw.what, flaw.remedy)
+    path: Where = ("model", "layers") if tail[0] == "layers" else tuple(tail) if tail[0] in SHORT else flaw.path
+    return Flaw(path, flaw.what, flaw.remedy)
 
 
 class _Inspector:
-    """Looks at resolved settings; what many share is looked at once."""
+    """Checks resolved settings; what many share is checked once."""
 
-    def __init__(self, identities: Identities, memory: int | None) -> None:
-        self.identities = identities
+    def __init__(self, content_keys: Identities, memory: int | None) -> None:
+        self.content_keys = content_keys
         self.memory = memory
         self.files: dict[str, Input] = {}
-        self._done: dict[tuple[str, tuple[int, ...]], list[Flaw]] = {}
+        self._cache: dict[tuple[str, tuple[int, ...]], list[Flaw]] = {}
 
     def flaws(self, setting: Setting, *, partial: bool) -> list[Flaw]:
-        """What is wrong with a setting; where it lacks parts, nothing of how its parts go together."""
-        registries = self.identities.registries
+        """What is wrong with a setting; where it lacks parts, contradictions between parts are not checked."""
+        registries = self.content_keys.registries
         shape = [value for key, value in setting.items() if key in ("task", "model", *STACKS)]
-        untold = self._once("facts", [setting["model"]], lambda: _untold(setting, registries))
-        found = untold + ([] if partial else contradictions(setting, registries))
+        size_flaws = self._cached("facts", [setting["model"]], lambda: _missing_size(setting, registries))
+        flaws = size_flaws + ([] if partial else contradictions(setting, registries))
         memory = self.memory
         if memory is None:
-            return found
-        if not found:
-            found = self._once("size", shape, lambda: too_large(setting, registries, memory))
-        return found + self._once("task", [setting["task"]], lambda: self._content(setting))
+            return flaws
+        if not flaws:
+            flaws = self._cached("size", shape, lambda: too_large(setting, registries, memory))
+        return flaws + self._cached("task", [setting["task"]], lambda: self._unreadable_files(setting))
 
-    def _once(self, what: str, values: list[object], look: Callable[[], list[Flaw]]) -> list[Flaw]:
-        name = (what, tuple(map(id, values)))
-        if name not in self._done:
-            self._done[name] = look()
-        return self._done[name]
+    def _cached(self, check: str, values: list[object], find_flaws: Callable[[], list[Flaw]]) -> list[Flaw]:
+        key = (check, tuple(map(id, values)))
+        if key not in self._cache:
+            self._cache[key] = find_flaws()
+        return self._cache[key]
 
-    def _content(self, setting: Setting) -> list[Flaw]:
-        """Files that the task names must be there; their content joins the key."""
+    def _unreadable_files(self, setting: Setting) -> list[Flaw]:
+        """Files that the task names must be readable; their content joins the key."""
         task = setting["task"]
         try:
-            for path in files_of(self.identities.registries["task"], task, self.identities.roots):
+            for path in files_of(self.content_keys.registries["task"], task, self.content_keys.roots):
                 self.files.setdefault(str(path), input_of(path))
-            self.identities.choice("task", task)
+            self.content_keys.choice("task", task)
         except LabError as error:
-            return [Flaw(("task",), f"{p.where}: {p.what}" if p.where else p.what, p.remedy) for p in error.problems]
+            return [
+                Flaw(("task",), f"{problem.where}: {problem.what}" if problem.where else problem.what, problem.remedy)
+                for problem in error.problems
+            ]
         except OSError as error:
             return [Flaw(("task",), f"{error.filename}: {(error.strerror or str(error)).lower()}")]
         return []
 
     def inputs(self) -> tuple[Input, ...]:
-        return tuple(sorted(self.files.values(), key=lambda given: given.path))
+        return tuple(sorted(self.files.values(), key=lambda file: file.path))
 
 
-def _untold(setting: Setting, registries: Registries) -> list[Flaw]:
+def _missing_size(setting: Setting, registries: Registries) -> list[Flaw]:
     """A model that does not say how large it is cannot be planned."""
     kind = setting["model"]["kind"]
     if registries["model"][kind].facts.size is not None:

@@ -11,46 +11,46 @@ INTERVENTIONS = "interventions"
 """The key that holds a list of choices."""
 
 
-def put(given: Json, path: str, value: Json) -> Json:
+def put(part: Json, path: str, value: Json) -> Json:
     """What stands under the first word of ``path``, with ``value`` at the rest of it.
 
     Raises:
         Flawed: as in ``assign``.
     """
-    first, *rest = split(path)
-    return assign(several(given) if rest and first == INTERVENTIONS else given, tuple(rest), value)
+    first, *tail = split(path)
+    return assign(several(part) if tail and first == INTERVENTIONS else part, tuple(tail), value)
 
 
-def several(given: Json) -> list[Json]:
+def several(raw: Json) -> list[Json]:
     """A list of choices as a spec writes it: ``none``, one choice, or a list."""
-    return given if isinstance(given, list) else [] if given in (None, NONE) else [given]
+    return raw if isinstance(raw, list) else [] if raw in (None, NONE) else [raw]
 
 
-def assign(given: Json, path: tuple[str, ...], value: Json) -> Json:
-    """``given`` with ``value`` at ``path``; nothing is changed in place. A bare word becomes a mapping first.
+def assign(base: Json, path: tuple[str, ...], value: Json) -> Json:
+    """``base`` with ``value`` at ``path``; nothing is changed in place. A bare word becomes a mapping first.
 
     Raises:
         Flawed: the path leads into a number, or into a list in which not exactly one choice is of that kind.
     """
     if not path:
         return value
-    if isinstance(given, list) and any(isinstance(each, str | dict) for each in given):
-        return _assign_in(given, path, value)
-    if isinstance(given, str):
-        given = {"kind": given}
-    if given is not None and not isinstance(given, dict):
+    if isinstance(base, list) and any(isinstance(choice, str | dict) for choice in base):
+        return _assign_in(base, path, value)
+    if isinstance(base, str):
+        base = {"kind": base}
+    if base is not None and not isinstance(base, dict):
         raise Flawed(Flaw((), f"'{path[0]}' cannot be set inside a value that is no mapping", "set the whole of it"))
-    made = given or {}
-    return {**made, path[0]: assign(made.get(path[0]), path[1:], value)}
+    mapping = base or {}
+    return {**mapping, path[0]: assign(mapping.get(path[0]), path[1:], value)}
 
 
-def _assign_in(given: list[Json], path: tuple[str, ...], value: Json) -> Json:
-    choices = [{"kind": each} if isinstance(each, str) else each for each in given]
-    places = members(choices, path[0])
-    if len(places) != 1:
-        what = f"{'none' if not places else 'more than one'} of the list is of kind '{path[0]}'"
+def _assign_in(base: list[Json], path: tuple[str, ...], value: Json) -> Json:
+    choices = [{"kind": choice} if isinstance(choice, str) else choice for choice in base]
+    positions = members(choices, path[0])
+    if len(positions) != 1:
+        what = f"{'none' if not positions else 'more than one'} of the list is of kind '{path[0]}'"
         raise Flawed(Flaw((), what, "set the whole of it"))
-    choices[places[0]] = assign(choices[places[0]], path[1:], value)
+    choices[positions[0]] = assign(choices[positions[0]], path[1:], value)
     return choices
 
 

@@ -8,7 +8,7 @@ from lnlab.registry import Flaw, Where
 from lnlab.specfile.load import Document
 from lnlab.specfile.scalars import hint
 
-_FOUND = re.compile(r"(?:found \"|called ')([^\"']{1,40})[\"']")
+_QUOTED = re.compile(r"(?:found \"|called ')([^\"']{1,40})[\"']")
 UNKNOWN = "unknown key"
 
 
@@ -19,9 +19,9 @@ class Spot:
     path: Where = ()
     argument: str | None = None
 
-    def below(self, rest: Where) -> "Spot":
-        """A spot inside this one."""
-        return replace(self, path=(*self.path, *rest))
+    def below(self, tail: Where) -> "Spot":
+        """A location inside this one."""
+        return replace(self, path=(*self.path, *tail))
 
 
 def about_key(flaw: Flaw) -> bool:
@@ -29,25 +29,25 @@ def about_key(flaw: Flaw) -> bool:
     return UNKNOWN in flaw.what or "has no parameter" in flaw.what
 
 
-def problem(document: Document, spot: Spot, flaw: Flaw) -> Problem:
-    """The flaw as the user reads it; ``flaw.path`` is printed, ``spot`` says where it is written."""
-    where = spot.argument or document.where(spot.path, key=about_key(flaw))
+def problem(document: Document, location: Spot, flaw: Flaw) -> Problem:
+    """The flaw as the user reads it; ``flaw.path`` is printed, ``location`` says where it is written."""
+    where = location.argument or document.where(location.path, key=about_key(flaw))
     path = flaw.path
-    if path[-1:] == ("kind",) and spot.path not in document.marks:  # a bare word was written
+    if path[-1:] == ("kind",) and location.path not in document.marks:  # a bare word was written
         path = path[:-1]
     dotted = ".".join(map(str, path))
-    found = _FOUND.search(flaw.what)
-    remedy = "; ".join(part for part in (flaw.remedy, hint(found[1]) if found else "") if part)
+    match = _QUOTED.search(flaw.what)
+    remedy = "; ".join(part for part in (flaw.remedy, hint(match[1]) if match else "") if part)
     return Problem(where, f"{dotted}: {flaw.what}" if dotted else flaw.what, remedy)
 
 
 def problems(document: Document, flaws: list[tuple[Spot, Flaw]]) -> list[tuple[Spot, Problem]]:
     """The flaws as the user reads them. What aliases repeat is one flaw in one place of the file."""
-    first: dict[tuple[str, str, str], tuple[Spot, Problem]] = {}
-    for spot, flaw in flaws:
-        written = problem(document, spot, flaw)
-        first.setdefault((written.where, flaw.what, flaw.remedy), (spot, written))
-    return list(first.values())
+    unique: dict[tuple[str, str, str], tuple[Spot, Problem]] = {}
+    for location, flaw in flaws:
+        rendered = problem(document, location, flaw)
+        unique.setdefault((rendered.where, flaw.what, flaw.remedy), (location, rendered))
+    return list(unique.values())
 
 
 def in_order(document: Document, problems: list[tuple[Spot, Problem]]) -> list[Problem]:
@@ -57,4 +57,4 @@ def in_order(document: Document, problems: list[tuple[Spot, Problem]]) -> list[P
         mark = document.mark(item[0].path)
         return (item[0].argument is not None, mark.line, mark.column)
 
-    return list(dict.fromkeys(found for _, found in sorted(problems, key=rank)))
+    return list(dict.fromkeys(problem for _, problem in sorted(problems, key=rank)))

@@ -45,7 +45,7 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class DataPass:
-    """An init that looks at data: how many batches it reads (None: every one of an epoch), and how often."""
+    """An init that reads data: how many batches (None: every one of an epoch), and how often."""
 
     init: str
     batches: int | None
@@ -99,5 +99,5 @@ class Plan:
 
 
 def looks_ahead(probes: Registry[Any], choice: Choice) -> bool:
-    """Whether a probe looks at the next update, so that there must be one."""
+    """Whether a probe needs the next update, so that the run must have one."""
     return bool(probes[choice["kind"]].facts.ahead(choice))

@@ -19,16 +19,16 @@ def test_later_layers_win_and_the_order_of_a_profile_does_not_matter(base, docum
     assert made.data["norm"] == {"kind": "rms", "eps": 2}
     assert made.data["model"]["layers"] == 6
     assert made.data["seeds"] == 3
-    assert made.flaws == []
+    assert made.issues == []
 
 
 def test_every_part_knows_where_it_was_written(base, document):
     made = drafted(document, base + PROFILE, "p", "norm.eps=2")
-    assert made.spot(("norm", "eps")) == Spot((), "-s norm.eps=2")
-    assert made.spot(("norm", "kind")) == Spot(("profiles", "p", "norm", "kind"))
-    assert made.spot(("model", "layers")) == Spot(("profiles", "p", "model.layers"))
-    assert made.spot(("model", "kind")) == Spot(("model", "kind"))
-    assert made.spot(("seeds",)) == Spot(("profiles", "p", "seeds"))
+    assert made.location(("norm", "eps")) == Spot((), "-s norm.eps=2")
+    assert made.location(("norm", "kind")) == Spot(("profiles", "p", "norm", "kind"))
+    assert made.location(("model", "layers")) == Spot(("profiles", "p", "model.layers"))
+    assert made.location(("model", "kind")) == Spot(("model", "kind"))
+    assert made.location(("seeds",)) == Spot(("profiles", "p", "seeds"))
 
 
 SWEEP = "sweep: [{placement: [post, pre], norm: [layer]}, {placement: [post]}]\n"
@@ -63,18 +63,18 @@ def test_a_replaced_sweep_decides_what_is_an_axis(base, document):
     ],
 )
 def test_what_cannot_be_set_is_refused(base, document, argument, what):
-    ((spot, flaw),) = drafted(document, base + SWEEP, None, argument).flaws
+    ((spot, flaw),) = drafted(document, base + SWEEP, None, argument).issues
     assert spot.argument == f"-s {argument}"
     assert what in flaw.what
 
 
 def test_flaws_of_a_profile_that_is_not_chosen_are_found_too(base, document):
     made = drafted(document, base + "profiles: {p: {titel: 1}, q: 3}\n")
-    assert [spot.path for spot, _ in made.flaws] == [("profiles", "p", "titel")]
-    assert drafted(document, base + "profiles: 3\n").flaws == []
+    assert [spot.path for spot, _ in made.issues] == [("profiles", "p", "titel")]
+    assert drafted(document, base + "profiles: 3\n").issues == []
 
 
 def test_an_unknown_profile_gets_the_nearest_name(base, document):
-    ((spot, flaw),) = drafted(document, base + PROFILE, "pp").flaws
+    ((spot, flaw),) = drafted(document, base + PROFILE, "pp").issues
     assert spot.argument == "--profile pp"
     assert "did you mean 'p'?" in flaw.remedy

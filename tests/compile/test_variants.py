@@ -28,7 +28,7 @@ SETTINGS = [
     ids=str,
 )
 def test_null_takes_what_has_nothing_there_before_the_run_as_after_it(selection, expected):
-    assert Variants(SETTINGS).taken(selection) == expected
+    assert Variants(SETTINGS).selected(selection) == expected
     rows = [{"run": str(i), "variant": str(i), "seed": 1, "setting": canonical(s)} for i, s in enumerate(SETTINGS)]
     runs = pl.DataFrame(rows, schema_overrides={k: v for k, v in schema("runs").items() if k in rows[0]})
     assert {int(v) for v in variants_with(Results(runs, frame("axes", [])), selection)} == expected

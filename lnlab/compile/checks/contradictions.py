@@ -44,8 +44,8 @@ def update_interventions_have_an_optimizer(setting: Setting, registries: Registr
         return []
     remedy = "add an optimizer, or choose one that acts on the function"
     return [
-        Flaw((INTERVENTIONS,), f"'{each['kind']}' acts on the update, and there is no optimizer", remedy)
-        for each in acting("update", setting, registries)
+        Flaw((INTERVENTIONS,), f"'{intervention['kind']}' acts on the update, and there is no optimizer", remedy)
+        for intervention in acting("update", setting, registries)
     ]
 
 

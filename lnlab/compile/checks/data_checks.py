@@ -73,15 +73,17 @@ def reads_all(entry: Entry[Any], choice: Choice) -> bool:
 
 def profiles_have_a_placement(setting: Setting, registries: Registries) -> list[Flaw]:
     """A placement that waits for a profile needs the init that takes it, and the other way round."""
-    taken = {init.facts.profiles: init.name for init, _ in inits_of(setting["init"], registries) if _profiles(init)}
-    waiting = {stack: kind for stack in stacks_of(setting) if (kind := _waits(setting[stack]["placement"], registries))}
+    inits = (init for init, _ in inits_of(setting["init"], registries) if _takes_profile(init))
+    profilers = {init.facts.profiles: init.name for init in inits}
+    placements = {stack: _awaits_profile(setting[stack]["placement"], registries) for stack in stacks_of(setting)}
+    waiting = {stack: placement for stack, placement in placements.items() if placement}
     flaws = [
-        _lacks_profile(stack, setting, registries) for stack, placement in waiting.items() if placement not in taken
+        _lacks_profile(stack, setting, registries) for stack, placement in waiting.items() if placement not in profilers
     ]
-    for placement in taken.keys() - set(waiting.values()):
+    for placement in profilers.keys() - set(waiting.values()):
         word, value = registries["placement"][placement].facts.waits
         remedy = f"write placement: {{kind: {placement}, {word}: {value}}}, or choose another init"
-        what = f"'{taken[placement]}' writes a profile into placement '{placement}', and in no stack does one wait"
+        what = f"'{profilers[placement]}' writes a profile into placement '{placement}', and in no stack does one wait"
         flaws.append(Flaw(("init",), what, remedy))
     return flaws
 
@@ -96,7 +98,7 @@ def profiles_come_last(setting: Setting, registries: Registries) -> list[Flaw]:
             f"write it the other way round: {{kind: {entry.name}, of: {outer.name}}}",
         )
         for entry, _ in inner
-        if _profiles(entry)
+        if _takes_profile(entry)
     ]
 
 
@@ -141,11 +143,11 @@ DATA_CHECKS = (
 )
 
 
-def _profiles(init: Entry[Any]) -> bool:
+def _takes_profile(init: Entry[Any]) -> bool:
     return init.facts.profiles is not None
 
 
-def _waits(placement: Choice, registries: Registries) -> str | None:
+def _awaits_profile(placement: Choice, registries: Registries) -> str | None:
     """The placement's name if it waits for an init."""
     word, value = registries["placement"][placement["kind"]].facts.waits or (None, None)
     return str(placement["kind"]) if word is not None and placement[word] == value else None
@@ -154,7 +156,7 @@ def _waits(placement: Choice, registries: Registries) -> str | None:
 def _lacks_profile(stack: str, setting: Setting, registries: Registries) -> Flaw:
     placement, init = setting[stack]["placement"]["kind"], setting["init"]["kind"]
     word, value = registries["placement"][placement].facts.waits
-    takers = [entry.name for entry in registries["init"] if entry.facts.profiles == placement]
+    inits = [entry.name for entry in registries["init"] if entry.facts.profiles == placement]
     what = f"'{placement}' with {word}: {value} needs the profile of a batch, and init '{init}' takes none"
-    remedy = " or ".join(f"write init: {{kind: {name}, of: {init}}}" for name in takers)
+    remedy = " or ".join(f"write init: {{kind: {name}, of: {init}}}" for name in inits)
     return Flaw((stack, "placement"), what, f"{remedy}, or give another '{word}'")

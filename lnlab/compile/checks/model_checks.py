@@ -6,7 +6,7 @@ from lnlab.compile.setting_paths import stacks_of
 from lnlab.compile.work import Setting
 from lnlab.registry import Flaw
 
-_LAST = {"o", "w2"}
+_BRANCH_OUTPUTS = {"o", "w2"}
 """The matrices with which the branches end."""
 MATRICES = {"q", "k", "v", "o", "w1", "w2"}
 
@@ -32,8 +32,8 @@ def averages_tell_sentences_apart(setting: Setting, registries: Registries) -> l
     flaws = []
     for stack in stacks_of(setting):
         norm = setting[stack]["norm"]
-        alone = registries["norm"][norm["kind"]].facts.coordinatewise
-        if alone(norm, model["d_model"]) and _normed(setting[stack], registries) != "nothing":
+        coordinatewise = registries["norm"][norm["kind"]].facts.coordinatewise
+        if coordinatewise(norm, model["d_model"]) and _normed_part(setting[stack], registries) != "nothing":
             what = f"'{norm['kind']}' centres each coordinate over a sentence, whose mean token then says nothing of it"
             flaws.append(Flaw((stack, "norm"), what, "choose another norm, or let the model pool otherwise"))
     return flaws
@@ -55,12 +55,13 @@ def groups_divide_width(setting: Setting, _: Registries) -> list[Flaw]:
 def init_suits_placement(setting: Setting, registries: Registries) -> list[Flaw]:
     """Gains that were made for a normed stream mean nothing where it is never normed, or the other way round."""
     for init, _ in inits_of(setting["init"], registries):
-        wanted = init.facts.norm_of
-        for stack in stacks_of(setting) if wanted is not None else ():
-            kind, found = setting[stack]["placement"]["kind"], _normed(setting[stack], registries)
-            if found not in (None, wanted) and (found != "both" or wanted == "nothing"):
-                what = f"'{init.name}' is made for {_NORMED[wanted]}, and placement '{kind}' norms {_THE[found]}"
-                remedy = "write norm: none" if wanted == "nothing" else f"choose another placement in the {stack}"
+        required = init.facts.norm_of
+        for stack in stacks_of(setting) if required is not None else ():
+            kind, normed = setting[stack]["placement"]["kind"], _normed_part(setting[stack], registries)
+            if normed not in (None, required) and (normed != "both" or required == "nothing"):
+                needs = f"'{init.name}' is made for {_NORMED_PHRASES[required]}"
+                what = f"{needs}, and placement '{kind}' norms {_NORMED_PARTS[normed]}"
+                remedy = "write norm: none" if required == "nothing" else f"choose another placement in the {stack}"
                 return [Flaw(("init",), what, f"choose another init, or {remedy}")]
     return []
 
@@ -82,8 +83,8 @@ def nothing_divides_by_zero(setting: Setting, registries: Registries) -> list[Fl
     rows = {"output"} if setting["model"].get("fix_norm", False) else set()
     flaws = []
     for init, _ in inits_of(setting["init"], registries):
-        for word, name, whose in (("linear", kind, divided), ("fix_norm", "fix_norm", rows)):
-            if both := sorted(whose & set(init.facts.zeros)):
+        for word, name, tensors in (("linear", kind, divided), ("fix_norm", "fix_norm", rows)):
+            if both := sorted(tensors & set(init.facts.zeros)):
                 what = f"'{name}' divides by the size of {', '.join(both)}, which init '{init.name}' sets to zero"
                 flaws.append(Flaw(("model", word), what, f"choose another {word}, or another init"))
     return flaws
@@ -96,7 +97,7 @@ def closed_gates_have_something_behind_them(setting: Setting, registries: Regist
     for stack in stacks_of(setting):
         placement = setting[stack]["placement"]
         gate = registries["placement"][placement["kind"]].facts.gate
-        if gate is not None and placement[gate] == 0 and zeroed >= _LAST:
+        if gate is not None and placement[gate] == 0 and zeroed >= _BRANCH_OUTPUTS:
             what = "the gates begin at 0, and so do the branches behind them: no layer would ever have a gradient"
             flaws.append(Flaw((stack, "placement"), what, f"give another '{gate}', or choose another init"))
     return flaws
@@ -116,13 +117,13 @@ def bounds_are_in_order(setting: Setting, registries: Registries) -> list[Flaw]:
 def model_suits_task(setting: Setting, registries: Registries) -> list[Flaw]:
     """A model answers what it is asked: a token at every position of a stack, or a label a sentence."""
     model, task = (registries[word][setting[word]["kind"]] for word in ("model", "task"))
-    given = model.facts.says
-    asked = task.facts.says(setting["task"]) if task.facts.says is not None else None
-    if given is None or asked is None or given in asked:
+    output = model.facts.says
+    accepted = task.facts.says(setting["task"]) if task.facts.says is not None else None
+    if output is None or accepted is None or output in accepted:
         return []
-    wanted = " or ".join(_answer(word) for word in asked)
-    what = f"'{model.name}' gives {_answer(given)}, and the task '{task.name}' asks for {wanted}"
-    fitting = ", ".join(entry.name for entry in registries["model"] if entry.facts.says in asked)
+    requested = " or ".join(_output_phrase(word) for word in accepted)
+    what = f"'{model.name}' gives {_output_phrase(output)}, and the task '{task.name}' asks for {requested}"
+    fitting = ", ".join(entry.name for entry in registries["model"] if entry.facts.says in accepted)
     return [Flaw(("model",), what, f"these models do: {fitting}, or choose another task")]
 
 
@@ -139,17 +140,21 @@ GRAPH_CHECKS = (
 )
 
 
-_NORMED = {"stream": "a norm of the stream", "branch": "a norm of the branch", "nothing": "a model without norms"}
-_THE = {"stream": "the stream", "branch": "the branch", "both": "both stream and branch", "nothing": "nothing"}
+_NORMED_PHRASES = {
+    "stream": "a norm of the stream",
+    "branch": "a norm of the branch",
+    "nothing": "a model without norms",
+}
+_NORMED_PARTS = {"stream": "the stream", "branch": "the branch", "both": "both stream and branch", "nothing": "nothing"}
 
 
-def _normed(stack: Setting, registries: Registries) -> str | None:
+def _normed_part(stack: Setting, registries: Registries) -> str | None:
     """What is normed in a stack, or None where its placement does not say."""
     if registries["norm"][stack["norm"]["kind"]].facts.identity:
         return "nothing"
-    found: str | None = registries["placement"][stack["placement"]["kind"]].facts.norm_of
-    return found
+    norm_of: str | None = registries["placement"][stack["placement"]["kind"]].facts.norm_of
+    return norm_of
 
 
-def _answer(says: str) -> str:
-    return "a label for each sentence" if says == "sentence" else f"a token at every position of the {says}"
+def _output_phrase(output: str) -> str:
+    return "a label for each sentence" if output == "sentence" else f"a token at every position of the {output}"

@@ -1,4 +1,4 @@
-"""Probes that could not look: at moments a run does not have, at data without an end, at models that say nothing."""
+"""Probes that cannot be applied: at steps a run does not have, to endless data, to models that cannot translate."""
 
 from typing import Any
 
@@ -14,51 +14,52 @@ from lnlab.keys import Json
 from lnlab.registry import Entry, Flaw, Where
 
 
-def looks(asked: Questions, settled: Settled, made: Draft, registries: Registries) -> Found:
-    """Everything that is wrong with where and when the probes look."""
-    return [flaw for check in (_moments, _endless, _mute) for flaw in check(asked, settled, made, registries)]
+def looks(requests: Questions, sweep: Settled, merged: Draft, registries: Registries) -> Found:
+    """Everything that is wrong with where and when the probes are applied."""
+    checks = (_absent_steps, _unbounded_reads, _absent_translations)
+    return [issue for check in checks for issue in check(requests, sweep, merged, registries)]
 
 
-def _moments(asked: Questions, settled: Settled, made: Draft, registries: Registries) -> Found:
-    """Probes, and evaluations, that look at moments a run does not have."""
-    found: dict[tuple[Where, str], tuple[Spot, Flaw]] = {}
-    for setting in settled.settings:
+def _absent_steps(requests: Questions, sweep: Settled, merged: Draft, registries: Registries) -> Found:
+    """Probes, and evaluations, at steps that a run does not have."""
+    issues: dict[tuple[Where, str], tuple[Spot, Flaw]] = {}
+    for setting in sweep.settings:
         train = setting["train"]
-        due: list[tuple[Where, Json, Entry[Any] | None]] = [
-            ((*probe.path, "at"), probe.at, registries["probe"][probe.choice["kind"]]) for probe in asked.probes
+        timed_probes: list[tuple[Where, Json, Entry[Any] | None]] = [
+            ((*probe.path, "at"), probe.at, registries["probe"][probe.choice["kind"]]) for probe in requests.probes
         ]
-        due += [(("train", "evaluate"), train["evaluate"], None)] if train["steps"] else []
-        for path, at, entry in due:
+        timed_probes += [(("train", "evaluate"), train["evaluate"], None)] if train["steps"] else []
+        for path, at, entry in timed_probes:
             try:
-                moments(entry, at, train["steps"], settled.epochs.updates(setting) if counts_epochs(at) else None)
+                moments(entry, at, train["steps"], sweep.epochs.updates(setting) if counts_epochs(at) else None)
             except ValueError as error:
                 flaw = Flaw(path, str(error), "write init, end, or steps that the run has")
-                found[path, str(error)] = (made.spot(path), flaw)
-    return list(found.values())
+                issues[path, str(error)] = (merged.location(path), flaw)
+    return list(issues.values())
 
 
-def _endless(asked: Questions, settled: Settled, made: Draft, registries: Registries) -> Found:
+def _unbounded_reads(requests: Questions, sweep: Settled, merged: Draft, registries: Registries) -> Found:
     """Probes that would read every batch of a task that has no end."""
-    tasks = [registries["task"][kind] for kind in sorted({setting["task"]["kind"] for setting in settled.settings})]
-    found: Found = []
-    for probe in asked.probes:
+    tasks = [registries["task"][kind] for kind in sorted({setting["task"]["kind"] for setting in sweep.settings})]
+    issues: Found = []
+    for probe in requests.probes:
         entry = registries["probe"][probe.choice["kind"]]
         for task in tasks:
             if task.facts.endless and reads_all(entry, probe.choice):
                 path, what = (*probe.path, "batches"), f"'{task.name}' has no end, and '{entry.name}' reads all of it"
-                found.append((made.spot(path), Flaw(path, what, "give a number of batches")))
-    return found
+                issues.append((merged.location(path), Flaw(path, what, "give a number of batches")))
+    return issues
 
 
-def _mute(asked: Questions, settled: Settled, made: Draft, registries: Registries) -> Found:
-    """Probes that ask for translations where a model or a task has none."""
-    found: Found = []
-    for probe in asked.probes:
+def _absent_translations(requests: Questions, sweep: Settled, merged: Draft, registries: Registries) -> Found:
+    """Probes of translations where a model or a task has none."""
+    issues: Found = []
+    for probe in requests.probes:
         if not registries["probe"][probe.choice["kind"]].facts.translates:
             continue
         for part in ("model", "task"):
-            able = [entry.name for entry in registries[part] if entry.facts.translates]
-            for kind in sorted({setting[part]["kind"] for setting in settled.settings} - set(able)):
+            translating = [entry.name for entry in registries[part] if entry.facts.translates]
+            for kind in sorted({setting[part]["kind"] for setting in sweep.settings} - set(translating)):
                 path, what = (*probe.path, "kind"), f"the {part} '{kind}' translates nothing"
-                found.append((made.spot(path), Flaw(path, what, nearest("", able))))
-    return found
+                issues.append((merged.location(path), Flaw(path, what, nearest("", translating))))
+    return issues

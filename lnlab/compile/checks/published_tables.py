@@ -17,43 +17,45 @@ from lnlab.specfile.columns import COLUMNS, METHOD
 from lnlab.specfile.values import matches
 
 
-def flaws_of_tables(choice: Mapping[str, Json], ground: Ground) -> Iterator[Flaw]:
+def flaws_of_tables(choice: Mapping[str, Json], context: Ground) -> Iterator[Flaw]:
     """What is wrong with the published tables of a claim or section; paths are below it."""
     candidates = choice.get("candidates")
     owners: list[tuple[Where, Json]] = [((), choice)]
-    owners += [(("candidates", i), each) for i, each in enumerate(candidates if isinstance(candidates, list) else ())]
+    for number, candidate in enumerate(candidates if isinstance(candidates, list) else ()):
+        owners.append((("candidates", number), candidate))
     for where, owner in owners:
         cells = owner.get("cells") if isinstance(owner, dict) else None
         if isinstance(cells, dict):
-            flaws = [flaw.below("cells") for flaw in _flaws_of_cells(cells, ground)]
+            flaws = [flaw.below("cells") for flaw in _flaws_of_cells(cells, context)]
             flaws = flaws or list(_flaws_of_guesses(owner.get("guesses") or {}, cells))
             yield from (flaw.below(*where) for flaw in flaws)
 
 
-def _flaws_of_cells(cells: Mapping[str, Json], ground: Ground) -> Iterator[Flaw]:
+def _flaws_of_cells(cells: Mapping[str, Json], context: Ground) -> Iterator[Flaw]:
     across = cells["across"]
-    known = _values(across, ground)
+    known = _values(across, context)
     if known is None:
-        yield unknown_key(across, ground).below("across")
+        yield unknown_key(across, context).below("across")
     for number, table in enumerate(cells["tables"]):
         for word in table["columns"] if known is not None else ():
             if not any(matches(value, word) for value in known or ()):
                 what = f"{UNKNOWN} '{word}': not a value of {across}, the axis named in `across`"
                 yield Flaw(("tables", number, "columns", word), what, nearest(word, map(shown, known or ())))
-        for path, wanted in table["where"].items():
-            yield from (flaw.below("tables", number, "where") for flaw in _flaws_of_value(path, wanted, ground))
+        for path, condition in table["where"].items():
+            yield from (flaw.below("tables", number, "where") for flaw in _flaws_of_value(path, condition, context))
 
 
-def _flaws_of_value(path: str, wanted: Json, ground: Ground) -> Iterator[Flaw]:
+def _flaws_of_value(path: str, condition: Json, context: Ground) -> Iterator[Flaw]:
     if path in COLUMNS:
         return
-    known = _values(path, ground)
+    known = _values(path, context)
     if known is None:
-        yield unknown_key(path, ground).below(path)
+        yield unknown_key(path, context).below(path)
         return
-    for each in listed(wanted):
-        if each is not None and not any(matches(value, each) for value in known):
-            yield Flaw((path,), f"no run has {path} = {shown(each)}", nearest(shown(each), map(shown, known)))
+    for alternative in listed(condition):
+        if alternative is not None and not any(matches(value, alternative) for value in known):
+            word = shown(alternative)
+            yield Flaw((path,), f"no run has {path} = {word}", nearest(word, map(shown, known)))
 
 
 def _flaws_of_guesses(guesses: Mapping[str, Json], cells: Mapping[str, Json]) -> Iterator[Flaw]:
@@ -64,38 +66,38 @@ def _flaws_of_guesses(guesses: Mapping[str, Json], cells: Mapping[str, Json]) ->
             known.setdefault(path, []).append(value)
     for name, rules in guesses.items():
         for number, rule in enumerate(rules):
-            for path, wanted in rule["where"].items():
-                flaw = _flaw_of_guess(path, wanted, known, cells["across"])
+            for path, condition in rule["where"].items():
+                flaw = _flaw_of_guess(path, condition, known, cells["across"])
                 if flaw is not None:
                     yield flaw.below("guesses", name, number, "where")
 
 
-def _flaw_of_guess(path: str, wanted: Json, known: Mapping[str, list[Json]], across: str) -> Flaw | None:
+def _flaw_of_guess(path: str, condition: Json, known: Mapping[str, list[Json]], across: str) -> Flaw | None:
     if path not in known:
         return Flaw((path,), f"{UNKNOWN} '{path}': no column of the tables says it", nearest(path, known))
     axis = f"{path}, the axis named in `across`" if path == across else path
-    for each in listed(wanted):
-        if each not in known[path]:
-            what = f"{shown(each)} is not a value of {axis}, in any column of the tables"
-            return Flaw((path,), what, nearest(shown(each), map(shown, known[path])))
+    for alternative in listed(condition):
+        if alternative not in known[path]:
+            what = f"{shown(alternative)} is not a value of {axis}, in any column of the tables"
+            return Flaw((path,), what, nearest(shown(alternative), map(shown, known[path])))
     return None
 
 
-def _values(path: str, ground: Ground) -> list[Json] | None:
-    """What stands at a path in a run of this plan, in one of the spec without profile, or wherever the spec writes it.
+def _values(path: str, context: Ground) -> list[Json] | None:
+    """The values at a path in a run of this plan, in one of the spec without profile, or wherever the spec writes it.
 
     A published table may have columns that only another profile runs. None where nothing stands there.
     """
-    found: list[Json] = [value for value, _ in ground.variants.at(path)]
-    if (unchanged := ground.unchanged()) is not None:
-        found += [value for value, _ in unchanged.at(path)]
-    found += _written(path, ground.spec)
-    if not found and path not in COLUMNS:
+    values: list[Json] = [value for value, _ in context.variants.at(path)]
+    if (unchanged := context.unchanged()) is not None:
+        values += [value for value, _ in unchanged.at(path)]
+    values += _written_values(path, context.spec)
+    if not values and path not in COLUMNS:
         return None
-    return list({shown(value): value for value in found}.values())
+    return list({shown(value): value for value in values}.values())
 
 
-def _written(path: str, spec: Mapping[str, Json]) -> list[Json]:
+def _written_values(path: str, spec: Mapping[str, Json]) -> list[Json]:
     """Every value that the spec, its methods or its profiles write at a path."""
     methods = methods_of(spec)
     if path == METHOD:
@@ -103,10 +105,10 @@ def _written(path: str, spec: Mapping[str, Json]) -> list[Json]:
     profiles = spec.get("profiles")
     overlays = [lines for lines in profiles.values() if isinstance(lines, dict)] if isinstance(profiles, dict) else []
     parts: list[Mapping[str, Json]] = [spec, *overlays, *methods.values()]
-    parts += [methods for each in overlays for methods in methods_of(each).values()]
-    parts += [grid for each in (spec, *overlays) for grid in grids_of(dict(each))]
-    found = [value for part in parts for key in part if (value := _below(part, key, path)) is not MISSING]
-    return [each for value in found for each in listed(value)]
+    parts += [methods for overlay in overlays for methods in methods_of(overlay).values()]
+    parts += [grid for overlay in (spec, *overlays) for grid in grids_of(dict(overlay))]
+    values = [value for part in parts for key in part if (value := _below(part, key, path)) is not MISSING]
+    return [alternative for value in values for alternative in listed(value)]
 
 
 def _below(part: Mapping[str, Json], key: str, path: str) -> Json:
@@ -114,8 +116,8 @@ def _below(part: Mapping[str, Json], key: str, path: str) -> Json:
     if key == path:
         return part[key]
     if path.startswith(f"{key}.") and isinstance(part[key], dict):
-        found: Json = part[key]
+        value: Json = part[key]
         for word in split(path.removeprefix(f"{key}.")):
-            found = inside(found).get(word, MISSING)
-        return found
+            value = inside(value).get(word, MISSING)
+        return value
     return MISSING

@@ -5,7 +5,7 @@ and of an init that looks at data.
 
 Memory is an estimate, right to within a factor of two: four copies of every parameter (its value, its gradient and two
 of their size), and for each token of a batch what the backward pass keeps: per layer 16 vectors of width ``d_model``
-and 4 of ``d_ff``, and four rows of logits. A probe that may hold more says how much itself, by its fact ``memory``.
+and 4 of ``d_ff``, and four rows of logits. A probe that may need more states how much, by its fact ``memory``.
 """
 
 import os
@@ -43,7 +43,7 @@ class Cost:
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """What a fact ``memory`` reckons with, beside the parameters of its probe.
+    """The arguments of a fact ``memory``, besides the parameters of its probe.
 
     Attributes:
         setting: resolved.
@@ -62,12 +62,13 @@ def cost(setting: Setting, measurements: Collection[Measurement], registries: Re
     """The cost of the init and of ``measurements`` on one run of a resolved setting."""
     parameters, per_token = registries["model"][setting["model"]["kind"]].facts.size(setting)
     tokens = batch_tokens(setting, registries)
-    looks = init_passes(setting["init"], registries) + sum(_passes(each, registries) for each in measurements)
-    looks += GRADIENT * setting["train"]["steps"] * setting["train"]["accumulate"]
+    passes = init_passes(setting["init"], registries)
+    passes += sum(_passes(measurement, registries) for measurement in measurements)
+    passes += GRADIENT * setting["train"]["steps"] * setting["train"]["accumulate"]
     load = Load(setting, parameters, tokens, BYTES[setting["train"]["precision"]])
-    backward = load.number * tokens * _kept_per_token(setting)
-    most = max(backward, *(_held(each, load, registries) for each in measurements), 0)
-    return Cost(parameters, looks * per_token * tokens, load.number * COPIES * parameters + most)
+    backward = load.number * tokens * _activations_per_token(setting)
+    working_memory = max([backward, *(_probe_memory(measurement, load, registries) for measurement in measurements)])
+    return Cost(parameters, passes * per_token * tokens, load.number * COPIES * parameters + working_memory)
 
 
 def _passes(measurement: Measurement, registries: Registries) -> float:
@@ -76,10 +77,10 @@ def _passes(measurement: Measurement, registries: Registries) -> float:
     return float(registries["probe"][measurement.probe["kind"]].facts.passes(params))
 
 
-def _held(measurement: Measurement, load: Load, registries: Registries) -> int:
-    """Bytes that a measurement holds beside the state, as the fact ``memory`` of its probe says; 0 without one."""
-    reckon = registries["probe"][measurement.probe["kind"]].facts.memory
-    return int(reckon(measurement.probe, load)) if reckon is not None else 0
+def _probe_memory(measurement: Measurement, load: Load, registries: Registries) -> int:
+    """Bytes that a measurement needs besides the state, by the fact ``memory`` of its probe; 0 without one."""
+    memory = registries["probe"][measurement.probe["kind"]].facts.memory
+    return int(memory(measurement.probe, load)) if memory is not None else 0
 
 
 def batch_tokens(setting: Setting, registries: Registries) -> int:
@@ -88,12 +89,12 @@ def batch_tokens(setting: Setting, registries: Registries) -> int:
     return int(registries["task"][task["kind"]].facts.batch_tokens(task))
 
 
-def _kept_per_token(setting: Setting) -> int:
-    """Floats that the backward pass of one token keeps."""
+def _activations_per_token(setting: Setting) -> int:
+    """Floats that are stored of one token for the backward pass."""
     model = setting["model"]
     layers = sum(int(setting[stack]["layers"]) for stack in stacks_of(setting))
-    each = WIDE * int(model.get("d_model") or 0) + INNER * int(model.get("d_ff") or 0)
-    return layers * each + LOGITS * int(setting["task"].get("vocabulary") or 0)
+    per_layer = WIDE * int(model.get("d_model") or 0) + INNER * int(model.get("d_ff") or 0)
+    return layers * per_layer + LOGITS * int(setting["task"].get("vocabulary") or 0)
 
 
 def machine_memory() -> int:

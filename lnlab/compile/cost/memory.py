@@ -1,11 +1,11 @@
-"""Room for several runs at once: how many workers a machine has memory for, and what a measurement does with less.
+"""Memory for several runs at once: how many workers a machine has memory for, and which measurements use less.
 
     bound = SHARE * memory / workers - LIBRARIES
 
 A measurement that would hold more than the bound takes the parameters in its probe's fact ``frugal``, which trade time
 for memory and change no bit of a number, so that they are in no key: the graphs of a curvature are made anew for each
 product. What does not fit even so is done by fewer workers at once. All of it follows from the bound, and nothing from
-how full a machine is at the time.
+how much memory is free at the time.
 """
 
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ LIBRARIES = 400 * 2**20
 
 @dataclass(frozen=True)
 class Room:
-    """How units are to be done on a machine.
+    """How units are run within the memory of a machine.
 
     Attributes:
         memory: bytes of the machine.
@@ -31,8 +31,8 @@ class Room:
         bound: bytes that each may need for its units.
         peak: that the largest of them needs.
         units: with the parameters that keep them within the bound.
-        frugal: how many of their measurements do with less.
-        could: how many of them can.
+        frugal: how many of their measurements take the parameters that need less memory.
+        could: how many of them have such parameters.
     """
 
     memory: int
@@ -45,40 +45,42 @@ class Room:
 
     @property
     def fits(self) -> bool:
-        """Whether the machine has memory for the largest unit, one worker alone and nothing spared."""
+        """Whether the machine has memory for the largest unit with one worker and no share left free."""
         return self.peak + LIBRARIES <= self.memory
 
 
 def room(units: Sequence[Trajectory], registries: Registries, workers: int, memory: int) -> Room:
-    """The room for units on a machine with ``memory`` bytes, by at most so many workers."""
-    least = max((_peak(_within(unit, registries, 0), registries) for unit in units), default=0)
-    at_once = max(1, min(workers, int(SHARE * memory) // (least + LIBRARIES)))
+    """The memory plan of units on a machine with ``memory`` bytes, for at most so many workers."""
+    smallest_peak = max((_peak(_bounded(unit, registries, 0), registries) for unit in units), default=0)
+    at_once = max(1, min(workers, int(SHARE * memory) // (smallest_peak + LIBRARIES)))
     bound = int(SHARE * memory) // max(1, min(at_once, len(units))) - LIBRARIES
-    made = tuple(_within(unit, registries, bound) for unit in units)
-    given, chosen = ([m for unit in some for m in unit.measurements] for some in (units, made))
+    bounded = tuple(_bounded(unit, registries, bound) for unit in units)
+    original = [measurement for unit in units for measurement in unit.measurements]
+    chosen = [measurement for unit in bounded for measurement in unit.measurements]
     return Room(
         memory=memory,
         workers=at_once,
         bound=bound,
-        peak=max((_peak(unit, registries) for unit in made), default=0),
-        units=made,
-        frugal=sum(old.probe != new.probe for old, new in zip(given, chosen, strict=True)),
-        could=sum(_frugal(old, registries).probe != old.probe for old in given),
+        peak=max((_peak(unit, registries) for unit in bounded), default=0),
+        units=bounded,
+        frugal=sum(old.probe != new.probe for old, new in zip(original, chosen, strict=True)),
+        could=sum(_low_memory(old, registries).probe != old.probe for old in original),
     )
 
 
-def _within(unit: Trajectory, registries: Registries, bound: int) -> Trajectory:
-    """A unit each of whose measurements stays within the bound, or does with as little as it can."""
-    return replace(unit, measurements=tuple(_chosen(each, unit, registries, bound) for each in unit.measurements))
+def _bounded(unit: Trajectory, registries: Registries, bound: int) -> Trajectory:
+    """A unit whose measurements stay within the bound, or take as little memory as they can."""
+    bounded = (_bounded_measurement(measurement, unit, registries, bound) for measurement in unit.measurements)
+    return replace(unit, measurements=tuple(bounded))
 
 
-def _chosen(measurement: Measurement, unit: Trajectory, registries: Registries, bound: int) -> Measurement:
-    least = _frugal(measurement, registries)
-    free = least.probe == measurement.probe or cost(unit.setting, [measurement], registries).peak_bytes <= bound
-    return measurement if free else least
+def _bounded_measurement(measurement: Measurement, unit: Trajectory, registries: Registries, bound: int) -> Measurement:
+    low_memory = _low_memory(measurement, registries)
+    fits = low_memory.probe == measurement.probe or cost(unit.setting, [measurement], registries).peak_bytes <= bound
+    return measurement if fits else low_memory
 
 
-def _frugal(measurement: Measurement, registries: Registries) -> Measurement:
+def _low_memory(measurement: Measurement, registries: Registries) -> Measurement:
     """The same measurement, by its key too, with the parameters that take least memory."""
     probe = measurement.probe
     return replace(measurement, probe={**probe, **registries["probe"][probe["kind"]].facts.frugal})

@@ -17,11 +17,11 @@ MOST_LINES = 40
 
 def explain(plan: Plan) -> list[str]:
     """The plan, one fact a line: runs, axes, variants, inits that look at data, measurements by probe, claims, pins."""
-    found = [*_rounds(plan), *_runs(plan), *_variants(plan), *_data_passes(plan), *_measurements(plan), *_asked(plan)]
-    return [*found, *(f"pin: {pin}" for pin in plan.pins)]
+    sections = (_stages, _runs, _variants, _data_passes, _measurements, _requests)
+    return [*(line for section in sections for line in section(plan)), *(f"pin: {pin}" for pin in plan.pins)]
 
 
-def _rounds(plan: Plan) -> list[str]:
+def _stages(plan: Plan) -> list[str]:
     """What the runs are to choose, or what was chosen before."""
     if not plan.undecided:
         return [f"round 2: {chosen(decision)}" for decision in plan.decisions]
@@ -29,10 +29,10 @@ def _rounds(plan: Plan) -> list[str]:
     first = (
         f"round 1: {_counted(len(plan.runs), 'tuning run')}, then {_counted(plan.later, 'run')} at the chosen {path}"
     )
-    return [first, *(_question(question) for question in plan.undecided)]
+    return [first, *(_candidate_line(question) for question in plan.undecided)]
 
 
-def _question(question: Undecided) -> str:
+def _candidate_line(question: Undecided) -> str:
     values = ", ".join(label(value) for value, _ in question.candidates)
     return f"to choose{_about(question.about)}: {question.path}, {label(question.rule)} of {values}"
 
@@ -49,9 +49,9 @@ def _about(about: Mapping[str, Json]) -> str:
 
 def _runs(plan: Plan) -> list[str]:
     seeds = plan.experiment.seeds
-    several = "1 seed" if len(seeds) == 1 else f"{len(seeds)} seeds"
+    seed_count = "1 seed" if len(seeds) == 1 else f"{len(seeds)} seeds"
     lines = [
-        f"{_counted(len(plan.runs), 'run')}: {_counted(len(plan.settings), 'variant')} x {several} ({spans(seeds)})"
+        f"{_counted(len(plan.runs), 'run')}: {_counted(len(plan.settings), 'variant')} x {seed_count} ({spans(seeds)})"
     ]
     variants = Counter(run.variant for run in plan.runs)
     for axis in plan.axes:
@@ -75,30 +75,31 @@ def _variants(plan: Plan) -> list[str]:
 def _data_passes(plan: Plan) -> list[str]:
     """What is read before any update; a state that several trajectories start from counts once."""
     lines = []
-    for each in plan.data_passes:
-        n = each.batches
+    for data_pass in plan.data_passes:
+        n, times = data_pass.batches, _counted(data_pass.times, "time")
         read = "every training batch" if n is None else f"{n:,} training batch{'' if n == 1 else 'es'}"
-        lines.append(f"init {each.init}: reads {read}, once per initial state, {_counted(each.times, 'time')}")
+        lines.append(f"init {data_pass.init}: reads {read}, once per initial state, {times}")
     return lines
 
 
 def _measurements(plan: Plan) -> list[str]:
     """Distinct trajectories and measurements; ``needs`` counts a shared one as often as it is needed."""
-    made = Counter((canonical(m.probe), m.step) for t in plan.trajectories for m in t.measurements)
-    asked = Counter((canonical(probe), step) for _, step, probe, _ in plan.needs)
+    measured = Counter((canonical(m.probe), m.step) for t in plan.trajectories for m in t.measurements)
+    needs = Counter((canonical(probe), step) for _, step, probe, _ in plan.needs)
     probes = {canonical(probe): probe for _, _, probe, _ in plan.needs}
     lines = [f"{len(plan.trajectories)} trajectories" if len(plan.trajectories) != 1 else "1 trajectory"]
-    for (text, step), needed in asked.items():
-        shared = needed - made[text, step]
-        rest = f", {shared} shared" if shared else ""
-        lines.append(f"probe {label(probes[text])} at step {step}: {_counted(made[text, step], 'measurement')}{rest}")
+    for (text, step), count in needs.items():
+        shared = count - measured[text, step]
+        suffix = f", {shared} shared" if shared else ""
+        measurements = _counted(measured[text, step], "measurement")
+        lines.append(f"probe {label(probes[text])} at step {step}: {measurements}{suffix}")
     return lines
 
 
-def _asked(plan: Plan) -> list[str]:
+def _requests(plan: Plan) -> list[str]:
     claims = zip(plan.experiment.claims, plan.claims, strict=True)
-    sections = [f"section {choice['kind']}" for choice in plan.sections]
-    return [*(f"claim {c.id}: {choice['kind']}{', primary' if c.primary else ''}" for c, choice in claims), *sections]
+    lines = [f"claim {claim.id}: {choice['kind']}{', primary' if claim.primary else ''}" for claim, choice in claims]
+    return [*lines, *(f"section {choice['kind']}" for choice in plan.sections)]
 
 
 def label(value: object) -> str:

@@ -34,8 +34,8 @@ _HEADINGS = {
 
 def reference(registries: Registries) -> str:
     """The grammar in brief, then every kind with its formula, parameters, types and defaults."""
-    known = sorted(registries, key=lambda kind: (list(_HEADINGS).index(kind) if kind in _HEADINGS else 99, kind))
-    return "\n".join([GRAMMAR, *(line for kind in known for line in _kind(registries[kind]))]) + "\n"
+    kinds = sorted(registries, key=lambda kind: (list(_HEADINGS).index(kind) if kind in _HEADINGS else 99, kind))
+    return "\n".join([GRAMMAR, *(line for kind in kinds for line in _kind(registries[kind]))]) + "\n"
 
 
 def _kind(registry: Registry[Any]) -> list[str]:
@@ -50,7 +50,7 @@ def _entry(entry: Entry[Any]) -> list[str]:
     lines += [entry.summary, ""] if entry.summary else []
     if not entry.keywords:
         return lines
-    cells = [[f"`{name}`", kind.replace("|", "\\|"), given] for name, kind, given in parameters(entry)]
+    cells = [[f"`{name}`", kind.replace("|", "\\|"), default] for name, kind, default in parameters(entry)]
     rows = [f"| {' | '.join(row)} |" for row in cells]
     return [*lines, "| parameter | type | default |", "|---|---|---|", *rows, ""]
 
@@ -62,14 +62,14 @@ def parameters(entry: Entry[Any]) -> list[tuple[str, str, str]]:
 
 
 def _default(entry: Entry[Any], name: str) -> str:
-    given = entry.keywords[name].default
-    if given is entry.keywords[name].empty:
+    default = entry.keywords[name].default
+    if default is entry.keywords[name].empty:
         return "required"
-    if isinstance(given, dict) and list(given) == ["kind"]:
-        given = given["kind"]
+    if isinstance(default, dict) and list(default) == ["kind"]:
+        default = default["kind"]
     if name not in entry.nested:
-        given = entry.params.model_json_schema()["properties"][name]["default"]
-    return f"`{given if isinstance(given, str) else json.dumps(given)}`"
+        default = entry.params.model_json_schema()["properties"][name]["default"]
+    return f"`{default if isinstance(default, str) else json.dumps(default)}`"
 
 
 def _type(entry: Entry[Any], name: str, properties: Json) -> str:
@@ -78,28 +78,28 @@ def _type(entry: Entry[Any], name: str, properties: Json) -> str:
     return in_words(properties["properties"][name], properties.get("$defs", {}))
 
 
-def in_words(given: Json, definitions: Json) -> str:
-    """A JSON Schema as a reader says it: ``integer, at least 1``, ``one of `a`, `b` ``, ``2 numbers``."""
-    if "$ref" in given:
-        return in_words(definitions[given["$ref"].rpartition("/")[2]], definitions)
-    if "anyOf" in given:
-        return " or ".join(in_words(each, definitions) for each in given["anyOf"])
-    if "enum" in given or "const" in given:
-        words = ", ".join(f"`{each}`" for each in given.get("enum", [given.get("const")]))
-        return words if "const" in given else f"one of {words}"
-    if "prefixItems" in given:
-        return f"list of {len(given['prefixItems'])}: " + ", ".join(
-            in_words(e, definitions) for e in given["prefixItems"]
+def in_words(schema: Json, definitions: Json) -> str:
+    """A JSON Schema in words: ``integer, at least 1``, ``one of `a`, `b` ``, ``2 numbers``."""
+    if "$ref" in schema:
+        return in_words(definitions[schema["$ref"].rpartition("/")[2]], definitions)
+    if "anyOf" in schema:
+        return " or ".join(in_words(option, definitions) for option in schema["anyOf"])
+    if "enum" in schema or "const" in schema:
+        words = ", ".join(f"`{word}`" for word in schema.get("enum", [schema.get("const")]))
+        return words if "const" in schema else f"one of {words}"
+    if "prefixItems" in schema:
+        return f"list of {len(schema['prefixItems'])}: " + ", ".join(
+            in_words(item, definitions) for item in schema["prefixItems"]
         )
-    if given.get("type") == "array":
-        return f"list of {in_words(given.get('items', {}), definitions)}"
-    if given.get("type") == "object" and "properties" in given:
-        return f"mapping of {', '.join(f'`{key}`' for key in given['properties'])}"
+    if schema.get("type") == "array":
+        return f"list of {in_words(schema.get('items', {}), definitions)}"
+    if schema.get("type") == "object" and "properties" in schema:
+        return f"mapping of {', '.join(f'`{key}`' for key in schema['properties'])}"
     names = {"string": "text", "boolean": "true or false", "object": "mapping", None: "anything"}
-    return str(names.get(given.get("type"), given.get("type"))) + _bounds(given)
+    return str(names.get(schema.get("type"), schema.get("type"))) + _bounds(schema)
 
 
-def _bounds(given: Json) -> str:
+def _bounds(schema: Json) -> str:
     words = {
         "minimum": "at least",
         "exclusiveMinimum": "above",
@@ -107,4 +107,4 @@ def _bounds(given: Json) -> str:
         "exclusiveMaximum": "below",
         "pattern": "like",
     }
-    return "".join(f", {word} {given[key]}" for key, word in words.items() if key in given)
+    return "".join(f", {word} {schema[key]}" for key, word in words.items() if key in schema)

@@ -41,7 +41,7 @@ _BELOW = r"^({})(\.[A-Za-z][A-Za-z0-9_]*)+$"
 
 def schema(registries: Registries) -> dict[str, Json]:
     """The JSON Schema of a spec, of what ``registries`` hold."""
-    grammar = _of(Experiment)
+    grammar = _model_schema(Experiment)
     definitions: dict[str, Json] = grammar.pop("$defs")
     texts: list[type[BaseModel]] = [*_TEXTS.values(), SelectText]
     for text in texts:
@@ -53,14 +53,14 @@ def schema(registries: Registries) -> dict[str, Json]:
         "title": "An lnlab experiment",
         "description": "One question of Transformer training. The reference of the language: lnlab list --reference.",
         "type": "object",
-        "properties": grammar["properties"] | _setting(definitions) | _asked(definitions) | _overlays(),
+        "properties": grammar["properties"] | _setting(definitions) | _requests(definitions) | _overlays(),
         "required": ["lnlab", "title", "task", "model"],
         "additionalProperties": False,
         "$defs": definitions,
     }
 
 
-def _of(model: type[BaseModel]) -> dict[str, Json]:
+def _model_schema(model: type[BaseModel]) -> dict[str, Json]:
     return model.model_json_schema(ref_template=_REFERENCE)
 
 
@@ -75,7 +75,7 @@ def _choice(registries: Registries, kind: str, definitions: dict[str, Json]) -> 
         return _NOT_YET
     words = [entry.name for entry in entries if kind not in _TEXTS and _stands_alone(registries, entry)]
     bare = (
-        [{"enum": words, "description": "; ".join(f"{w}: {registries[kind][w].summary}" for w in words)}]
+        [{"enum": words, "description": "; ".join(f"{word}: {registries[kind][word].summary}" for word in words)}]
         if words
         else []
     )
@@ -109,8 +109,8 @@ def _mapping(entry: Entry[Any], kind: str, definitions: dict[str, Json]) -> Json
 
 
 def _with_default(entry: Entry[Any], name: str, kind: str) -> Json:
-    given = entry.keywords[name].default
-    return _ref(kind) if given is entry.keywords[name].empty else {**_ref(kind), "default": given}
+    default = entry.keywords[name].default
+    return _ref(kind) if default is entry.keywords[name].empty else {**_ref(kind), "default": default}
 
 
 def _fields(kind: str) -> tuple[dict[str, Json], list[str]]:
@@ -119,7 +119,7 @@ def _fields(kind: str) -> tuple[dict[str, Json], list[str]]:
         return {"layers": _LAYERS}, []
     if kind not in _TEXTS:
         return {}, []
-    text = _of(_TEXTS[kind])
+    text = _model_schema(_TEXTS[kind])
     fields = {name: value for name, value in text["properties"].items() if name != "kind"}
     if kind == "claim":
         needed = {"type": "object", "required": ["kind"]}
@@ -129,26 +129,26 @@ def _fields(kind: str) -> tuple[dict[str, Json], list[str]]:
 
 def _setting(definitions: dict[str, Json]) -> dict[str, Json]:
     """The top-level keys that determine a run."""
-    made: dict[str, Json] = {key: _ref(key) for key in SETTING if key in definitions}
+    settings: dict[str, Json] = {key: _ref(key) for key in SETTING if key in definitions}
     for key in ("optimizer", "schedule"):
-        made[key] = {"anyOf": [_ref(key), {"type": "null"}]}
+        settings[key] = {"anyOf": [_ref(key), {"type": "null"}]}
     for stack in STACKS:
         properties = {"layers": _LAYERS, **{word: _ref(word) for word in SHORT}}
         properties |= {"cross_attention": {"type": "boolean", "default": True}} if stack == "decoder" else {}
-        made[stack] = {"type": "object", "properties": properties, "additionalProperties": False}
-    train = _of(Train)
+        settings[stack] = {"type": "object", "properties": properties, "additionalProperties": False}
+    train = _model_schema(Train)
     train["properties"] |= {"stop": _ref("stop"), "epochs": {"type": "integer", "minimum": 1}}
-    several = {"type": "array", "items": _ref("intervention")}
-    return made | {"train": train, INTERVENTIONS: {"anyOf": [{"const": NONE}, _ref("intervention"), several]}}
+    interventions = {"type": "array", "items": _ref("intervention")}
+    return settings | {"train": train, INTERVENTIONS: {"anyOf": [{"const": NONE}, _ref("intervention"), interventions]}}
 
 
-def _asked(definitions: dict[str, Json]) -> dict[str, Json]:
+def _requests(definitions: dict[str, Json]) -> dict[str, Json]:
     """Probes, sections and claims; and what is chosen on tuning seeds, by a rule."""
     lists = {key: {"type": "array", "items": _ref(kind)} for key, kind in _LISTS.items()}
-    text = _of(SelectText)
+    text = _model_schema(SelectText)
     rule = _ref("rule") if "rule" in definitions else _NOT_YET
-    chosen = {**_by_path(rule, **text["properties"]), "required": text["required"], "minProperties": 2}
-    return {**lists, "select": {"anyOf": [chosen, {"type": "null"}], "description": text["description"]}}
+    select = {**_by_path(rule, **text["properties"]), "required": text["required"], "minProperties": 2}
+    return {**lists, "select": {"anyOf": [select, {"type": "null"}], "description": text["description"]}}
 
 
 def _overlays() -> dict[str, Json]:

@@ -1,4 +1,4 @@
-"""A choice as a spec writes it -> the resolved choice. What stands beside a kind's own parameters is known here too."""
+"""A choice as a spec writes it -> the resolved choice; fields besides a kind's own parameters are known too."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import replace
@@ -11,25 +11,25 @@ from lnlab.registry import Choice, Flaw, Flawed, Registry
 Registries = Mapping[str, Registry]  # type: ignore[type-arg]
 
 
-def resolve_choice(registry: Registry, given: Json, fields: Collection[str] = ()) -> Choice:  # type: ignore[type-arg]
+def resolve_choice(registry: Registry, raw: Json, fields: Collection[str] = ()) -> Choice:  # type: ignore[type-arg]
     """The resolved choice; ``fields`` are words that may stand beside its parameters, known to the nearest-word search.
 
     Raises:
         Flawed: everything wrong with it, with paths relative to it.
     """
-    if isinstance(given, dict) and "kind" not in given and (near := closest("kind", given)):
+    if isinstance(raw, dict) and "kind" not in raw and (near := closest("kind", raw)):
         raise Flawed(Flaw((near,), f"{UNKNOWN} '{near}'", "did you mean 'kind'?"))
     try:
-        return registry.resolve(given)
+        return registry.resolve(raw)
     except Flawed as error:
-        raise Flawed(*(_with_fields(flaw, registry, given, fields) for flaw in error.flaws)) from error
+        raise Flawed(*(_suggest_fields(flaw, registry, raw, fields) for flaw in error.flaws)) from error
 
 
-def _with_fields(flaw: Flaw, registry: Registry, given: Json, fields: Collection[str]) -> Flaw:  # type: ignore[type-arg]
+def _suggest_fields(flaw: Flaw, registry: Registry, raw: Json, fields: Collection[str]) -> Flaw:  # type: ignore[type-arg]
     """An unknown parameter of the choice itself: the nearest word may be one of the fields."""
     if len(flaw.path) != 1 or "has no parameter" not in flaw.what:
         return flaw
-    known = [*registry[given if isinstance(given, str) else given["kind"]].keywords, *fields]
+    known = [*registry[raw if isinstance(raw, str) else raw["kind"]].keywords, *fields]
     return replace(flaw, remedy=nearest(str(flaw.path[0]), known))
 
 
@@ -47,5 +47,5 @@ def acting(on: str, setting: dict[str, Json], registries: Registries) -> list[Ch
 
     One that does not say on what it acts is taken to act on the function, so that its own initial state is measured.
     """
-    every: list[Choice] = setting["interventions"]
-    return [each for each in every if registries["intervention"][each["kind"]].facts.acts_on == on]
+    registry = registries["intervention"]
+    return [choice for choice in setting["interventions"] if registry[choice["kind"]].facts.acts_on == on]

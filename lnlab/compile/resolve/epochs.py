@@ -1,7 +1,7 @@
-"""Passes over the training data as updates: how many an epoch has is the task's to say, which reads its corpus for it.
+"""Passes over the training data as updates: the task says how many an epoch has, and reads its corpus for it.
 
-A spec that counts nothing in epochs never asks. One that does can be checked where its corpus is absent: an epoch then
-passes for a thousand batches, and ``absent`` keeps the error for whoever wants to run it.
+A spec that counts nothing in epochs needs none. One that does can be checked where its corpus is absent: an epoch is
+then taken for a thousand batches, and ``absent`` has the error that running it would raise.
 """
 
 from dataclasses import dataclass, field
@@ -19,12 +19,12 @@ from lnlab.specfile.moments import UNKNOWN_EPOCH, due
 
 @dataclass
 class Epochs:
-    """How long the epochs of tasks are; each is asked once.
+    """How long the epochs of tasks are; each is read once.
 
     Attributes:
         registries: of which the task is one.
         roots: where data are looked for.
-        reading: whether corpora may be read; if not, every epoch passes for a thousand batches.
+        reading: whether corpora may be read; if not, every epoch is taken for a thousand batches.
         absent: the corpora that are not there, in the order in which they were missed.
     """
 
@@ -40,7 +40,7 @@ class Epochs:
         batches = self._of_task(setting["task"])
         return None if batches is None else batches / setting["train"]["accumulate"]
 
-    def settled(self, setting: Setting) -> Setting:
+    def in_steps(self, setting: Setting) -> Setting:
         """The setting with its epochs as steps; equal ones share what stands under ``train``.
 
         Raises:
@@ -53,16 +53,16 @@ class Epochs:
         if epoch is None:
             raise ValueError("the data of this task have no end, so that there are no epochs")
         steps = ceil(train["epochs"] * epoch)
-        made = self._trains.setdefault((canonical(train), steps), {**train, "steps": steps})
-        return {**setting, "train": made}
+        resolved = self._trains.setdefault((canonical(train), steps), {**train, "steps": steps})
+        return {**setting, "train": resolved}
 
     def _of_task(self, task: Json) -> int | None:
         text = canonical(task)
         if text not in self._batches:
-            self._batches[text] = self._asked(task) if self.reading else UNKNOWN_EPOCH
+            self._batches[text] = self._read_epoch_batches(task) if self.reading else UNKNOWN_EPOCH
         return self._batches[text]
 
-    def _asked(self, task: Json) -> int | None:
+    def _read_epoch_batches(self, task: Json) -> int | None:
         try:
             batches: int | None = self.registries["task"].builder(task)(Draw(1), self.roots).epoch_batches
         except CorpusError as error:
@@ -77,7 +77,7 @@ def counts_epochs(at: Json) -> bool:
 
 
 def moments(probe: Entry[Any] | None, at: Json, steps: int, epoch: float | None) -> tuple[int, ...]:
-    """The steps at which a probe looks, or an evaluation without one.
+    """The steps at which a probe is applied, or an evaluation where ``probe`` is None.
 
     A probe with the fact ``trained`` sees nothing before the first update: a rule (``{every: k}``) then begins after
     it.
@@ -85,9 +85,9 @@ def moments(probe: Entry[Any] | None, at: Json, steps: int, epoch: float | None)
     Raises:
         ValueError: a step that the run does not have, or that such a probe has nothing to see at.
     """
-    found = due(at, steps, epoch)
-    if probe is None or not probe.facts.trained or 0 not in found:
-        return found
+    all_steps = due(at, steps, epoch)
+    if probe is None or not probe.facts.trained or 0 not in all_steps:
+        return all_steps
     if not isinstance(at, dict):
         raise ValueError(f"'{probe.name}' looks at what training did, and at step 0 it has done nothing")
-    return tuple(step for step in found if step)
+    return tuple(step for step in all_steps if step)

@@ -1,7 +1,7 @@
 """``train``: what moves a run and has no registry.
 
-A run is given in updates (``steps``) or in passes over the training data (``epochs``), which become updates once the
-task has said how many an epoch has. What cannot be chosen yet has one value, and the key says so.
+The length of a run is in updates (``steps``) or in passes over the training data (``epochs``), which become updates
+once the task has said how many an epoch has. What cannot be chosen yet has one value, and the key says so.
 """
 
 import json
@@ -33,48 +33,48 @@ class Train(BaseModel):
 
 KNOWN = (*Train.model_fields, "stop", "epochs")
 STOP, EVALUATE = "non_finite", "end"
-"""The rule that ends a run, and when it is evaluated, where nothing is given."""
+"""The default rule that ends a run, and the default of when it is evaluated."""
 _EPOCHS = TypeAdapter(_Count)
 
 
-def resolve_train(given: Json, registries: Registries) -> dict[str, Any]:
+def resolve_train(raw: Json, registries: Registries) -> dict[str, Any]:
     """``train`` with every default explicit.
 
     Raises:
         Flawed: everything wrong with it, with paths relative to it.
     """
-    if not isinstance(given, dict):
-        raise Flawed(Flaw((), f"found {json.dumps(given)}", "write a mapping, as in {steps: 100}"))
-    flaws, epochs = _epochs(given)
-    trained = bool(given.get("steps")) or epochs is not None
-    wrong, stop = _stop(given.get("stop") or (STOP if trained else None), registries)
-    flaws += wrong
+    if not isinstance(raw, dict):
+        raise Flawed(Flaw((), f"found {json.dumps(raw)}", "write a mapping, as in {steps: 100}"))
+    flaws, epochs = _epochs(raw)
+    trains = bool(raw.get("steps")) or epochs is not None
+    stop_flaws, stop = _stop(raw.get("stop") or (STOP if trains else None), registries)
+    flaws += stop_flaws
     try:
-        plain = Train.model_validate_json(json.dumps({k: v for k, v in given.items() if k not in ("stop", "epochs")}))
+        plain = Train.model_validate_json(json.dumps({key: raw[key] for key in raw if key not in ("stop", "epochs")}))
     except ValidationError as error:
         flaws += flaws_of(error, dict.fromkeys(KNOWN), "train")
     if flaws:
         raise Flawed(*flaws)
-    made = {**plain.model_dump(mode="json"), "stop": stop}
-    if trained and made["evaluate"] is None:
-        made["evaluate"] = EVALUATE
-    return made if epochs is None else {**made, "epochs": epochs}
+    resolved = {**plain.model_dump(mode="json"), "stop": stop}
+    if trains and resolved["evaluate"] is None:
+        resolved["evaluate"] = EVALUATE
+    return resolved if epochs is None else {**resolved, "epochs": epochs}
 
 
-def _epochs(given: Json) -> tuple[list[Flaw], int | None]:
-    """The number of epochs, if the run is given in epochs."""
-    if given.get("epochs") is None:
+def _epochs(raw: Json) -> tuple[list[Flaw], int | None]:
+    """The number of epochs, if the spec counts the run in epochs."""
+    if raw.get("epochs") is None:
         return [], None
-    if "steps" in given:
+    if "steps" in raw:
         return [Flaw(("epochs",), "a run is given in steps or in epochs", "remove one of them")], None
     try:
-        return [], _EPOCHS.validate_json(json.dumps(given["epochs"]))
+        return [], _EPOCHS.validate_json(json.dumps(raw["epochs"]))
     except ValidationError as error:
         return [flaw.below("epochs") for flaw in flaws_of(error, {}, "train")], None
 
 
-def _stop(given: Json, registries: Registries) -> tuple[list[Flaw], Choice | None]:
+def _stop(raw: Json, registries: Registries) -> tuple[list[Flaw], Choice | None]:
     try:
-        return [], None if given is None else resolve_choice(registries["stop"], given)
+        return [], None if raw is None else resolve_choice(registries["stop"], raw)
     except Flawed as error:
         return [flaw.below("stop") for flaw in error.flaws], None

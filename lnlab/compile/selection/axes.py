@@ -25,24 +25,27 @@ class Axes:
 
     def _value(self, setting: Setting, path: str) -> Json:
         reader = Reader(setting)
-        found = reader.at(path)
-        if found is not MISSING:
-            return self._shown(setting, path, found)
+        value = reader.at(path)
+        if value is not MISSING:
+            return self._shortened(setting, path, value)
         long = reader.long_forms(path)
         if long == [path]:
             return None
-        each = {form: reader.at(form) for form in long}
-        return {split(f)[0]: None if v is MISSING else self._shown(setting, f, v) for f, v in each.items()}
+        by_stack: dict[str, Json] = {}
+        for form in long:
+            value = reader.at(form)
+            by_stack[split(form)[0]] = None if value is MISSING else self._shortened(setting, form, value)
+        return by_stack
 
-    def _shown(self, setting: Setting, path: str, value: Json) -> Json:
+    def _shortened(self, setting: Setting, path: str, value: Json) -> Json:
         """A choice in short; anything else as it is."""
         if not isinstance(value, dict) or "kind" not in value:
             return value
-        held = self._short.get((path, id(value)))
-        if held is None:  # what is held is alive, so its id is nobody else's
+        entry = self._short.get((path, id(value)))
+        if entry is None:  # the entry keeps the object alive, so no other object gets its id
             registry = self._registry(setting, split(path))
-            held = self._short[path, id(value)] = (value, in_short(registry, value) if registry else value)
-        return held[1]
+            entry = self._short[path, id(value)] = (value, in_short(registry, value) if registry else value)
+        return entry[1]
 
     def _registry(self, setting: Setting, words: tuple[str, ...]) -> Registry | None:  # type: ignore[type-arg]
         """The registry that serves the choice at a path."""

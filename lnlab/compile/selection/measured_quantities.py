@@ -9,29 +9,29 @@ from lnlab.registry import Entry
 from lnlab.specfile.columns import EVALUATED, EVALUATION, RECORDED
 
 
-def splits_of(asked: Questions, *, trained: bool) -> dict[str, tuple[str, ...]]:
+def splits_of(requests: Questions, *, trained: bool) -> dict[str, tuple[str, ...]]:
     """Quantity of the curve -> its splits: where any run trains what it records, and what evaluations look at."""
-    looked = {probe.choice["split"] for probe in asked.probes if probe.choice["kind"] == EVALUATION}
-    looked |= {"validation"} if trained else set()
-    found: dict[str, tuple[str, ...]] = {name: ("train",) for name in RECORDED if trained}
+    evaluated = {probe.choice["split"] for probe in requests.probes if probe.choice["kind"] == EVALUATION}
+    evaluated |= {"validation"} if trained else set()
+    splits_by_quantity: dict[str, tuple[str, ...]] = {name: ("train",) for name in RECORDED if trained}
     for name, splits in EVALUATED.items():
-        if there := tuple(split for split in splits if split in looked):
-            found[name] = (*found.get(name, ()), *there)
-    return found
+        if measured := tuple(split for split in splits if split in evaluated):
+            splits_by_quantity[name] = (*splits_by_quantity.get(name, ()), *measured)
+    return splits_by_quantity
 
 
 def quantities_of(
-    asked: Questions, registries: Registries, curves: Collection[str], *, trained: bool
+    requests: Questions, registries: Registries, curves: Collection[str], *, trained: bool
 ) -> list[str] | None:
     """Every quantity there will be, or None where a probe does not say what it measures.
 
     What is derived from training is there where any run trains.
     """
-    kinds = [probe.choice["kind"] for probe in asked.probes if probe.choice["kind"] != EVALUATION]
+    kinds = [probe.choice["kind"] for probe in requests.probes if probe.choice["kind"] != EVALUATION]
     probes = [registries["probe"][kind].facts.quantities for kind in kinds]
     if any(names is None for names in probes):
         return None
-    measured = [str(quantity) for each in probes for quantity in each or ()] + list(curves)
+    measured = [str(quantity) for names in probes for quantity in names or ()] + list(curves)
     return measured + [entry.name for entry in _derived(registries) if trained or not entry.facts.trained]
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import product
 
 from lnlab.compile.selection.variants import Members, Variants
 from lnlab.compile.source_spans import UNKNOWN
@@ -23,15 +24,15 @@ class Ground:
         variants: of this plan.
         point: of a variant by its number, the values of the axes.
         unchanged: the variants of the spec without profile and overrides, where that is another plan: what is there
-            is no mistake of the spec, only not among these runs. None where nothing was changed or it cannot be told.
+            is no mistake of the spec, only not among these runs. None where nothing was changed or it cannot be known.
         seeds: of the experiment.
         splits: quantity of the curve -> the splits on which it is measured here.
         quantities: every name that is measured or derived, or None where a probe does not say what it measures.
         against: derived quantity -> what it is measured against where no reference is named: ``best`` of all, or what
             is ``compared``; of those that are measured against a reference.
         taken_over: derived quantity -> the path that it is taken over, of those that are.
-        told_by: derived quantity -> the columns that tell its several numbers of a run apart, of those that have some.
-        rules: every rule of convergence, or None where nobody says which there are.
+        told_by: derived quantity -> the columns that distinguish its several numbers of a run, of those that have some.
+        rules: every rule of convergence, or None where the registry is absent.
         chosen: a path whose value is chosen on tuning seeds, so that no selection can know it.
         spec: what the file says, every profile included.
     """
@@ -49,149 +50,155 @@ class Ground:
     chosen: str | None = None
     spec: Mapping[str, Json] = field(default_factory=dict)
 
-    def either(self, asked: Callable[[Variants], bool]) -> bool:
+    def either(self, predicate: Callable[[Variants], bool]) -> bool:
         """Whether it holds for this plan or for the spec unchanged."""
-        if asked(self.variants):
+        if predicate(self.variants):
             return True
         other = self.unchanged()
-        return other is not None and asked(other)
+        return other is not None and predicate(other)
 
 
-def flaws_of_selection(selection: _Selection, ground: Ground) -> list[Flaw]:
+def flaws_of_selection(selection: _Selection, context: Ground) -> list[Flaw]:
     """What is wrong with a selection but for its reference; paths are its keys."""
-    selection = {key: wanted for key, wanted in selection.items() if key != REFERENCE}
-    flaws = [flaw for key, wanted in selection.items() for flaw in flaws_of_key(key, wanted, ground)]
-    if not flaws and not ground.either(lambda variants: bool(variants.taken(selection))):
+    selection = {key: condition for key, condition in selection.items() if key != REFERENCE}
+    flaws = [flaw for key, condition in selection.items() for flaw in flaws_of_key(key, condition, context)]
+    if not flaws and not context.either(lambda variants: bool(variants.selected(selection))):
         settings = ", ".join(f"{key} = {shown(value)}" for key, value in selection.items() if key not in COLUMNS)
         flaws.append(Flaw((), f"no run has all of {settings}", "lnlab plan prints the runs there are"))
-    return flaws or _flaws_of_quantity(selection, ground)
+    return flaws or _flaws_of_quantity(selection, context)
 
 
-def _flaws_of_quantity(selection: _Selection, ground: Ground) -> list[Flaw]:
+def _flaws_of_quantity(selection: _Selection, context: Ground) -> list[Flaw]:
     """A quantity that is taken over a path which does not vary here; one of the curve on a split that it has not."""
     for name in listed(selection.get("quantity")):
-        path = ground.taken_over.get(name) if isinstance(name, str) else None
+        path = context.taken_over.get(name) if isinstance(name, str) else None
         if path and path in selection:
             return [Flaw((path,), f"'{name}' is taken over it", "leave it out")]
-        if path and not ground.either(lambda vs, path=path: _varies(vs, vs.taken(selection), path)):  # type: ignore[misc]
+        if path and not context.either(lambda vs, path=path: _varies(vs, vs.selected(selection), path)):  # type: ignore[misc]
             what = f"'{name}' is taken over {path}, of which these runs have not two values"
             return [Flaw(("quantity",), what, f"sweep {path}")]
         split = selection.get("split")
-        if _of_the_curve(name, ground) and isinstance(split, str) and split not in ground.splits[name]:
+        if _of_the_curve(name, context) and isinstance(split, str) and split not in context.splits[name]:
             what = f"'{name}' is not measured on split = {split}"
-            return [Flaw(("split",), what, f"there is {' and '.join(ground.splits[name])}")]
+            return [Flaw(("split",), what, f"there is {' and '.join(context.splits[name])}")]
     return []
 
 
-def _varies(variants: Variants, taken: Members, path: str) -> bool:
-    return sum(bool(members & taken) for _, members in variants.at(path)) > 1
+def _varies(variants: Variants, selected: Members, path: str) -> bool:
+    return sum(bool(members & selected) for _, members in variants.at(path)) > 1
 
 
-def _of_the_curve(name: Json, ground: Ground) -> bool:
+def _of_the_curve(name: Json, context: Ground) -> bool:
     """Whether a quantity is measured along the curve and nowhere else."""
-    return name in ground.splits and list(ground.quantities or ()).count(name) == 1
+    return name in context.splits and list(context.quantities or ()).count(name) == 1
 
 
-def open_split(selection: _Selection, kept: Collection[str], ground: Ground) -> str | None:
+def open_split(selection: _Selection, claim_axes: Collection[str], context: Ground) -> str | None:
     """Why a selection leaves a number for each of several splits, or for each rule of convergence; or None."""
     for name in listed(selection.get("quantity")):
-        told = ground.told_by.get(name, ()) if isinstance(name, str) else ()
-        if several := [column for column in told if column not in (*selection, *kept)]:
+        columns = context.told_by.get(name, ()) if isinstance(name, str) else ()
+        if several := [column for column in columns if column not in (*selection, *claim_axes)]:
             return f"'{name}' is there for every {' and '.join(several)}; pin {', '.join(several)}"
-        if _of_the_curve(name, ground) and "split" not in (*selection, *kept) and len(ground.splits[name]) > 1:
-            return f"'{name}' is measured on {' and '.join(ground.splits[name])}; pin split"
+        if _of_the_curve(name, context) and "split" not in (*selection, *claim_axes) and len(context.splits[name]) > 1:
+            return f"'{name}' is measured on {' and '.join(context.splits[name])}; pin split"
     return None
 
 
-def flaws_of_key(key: str, wanted: Json, ground: Ground) -> list[Flaw]:
+def flaws_of_key(key: str, condition: Json, context: Ground) -> list[Flaw]:
     """What is wrong with one condition; its path begins with the key."""
     if key in COLUMNS:
-        return [flaw for each in listed(wanted) for flaw in _flaws_of_column(key, each, ground)]
-    if key == ground.chosen:
-        known = ", ".join(shown(value) for value, _ in ground.variants.at(TIMES))
+        return [flaw for value in listed(condition) for flaw in _flaws_of_column(key, value, context)]
+    if key == context.chosen:
+        known = ", ".join(shown(value) for value, _ in context.variants.at(TIMES))
         what = "is chosen on tuning seeds, and nobody knows it before"
         return [Flaw((key,), what, f"leave it out, or write {TIMES}: what was chosen times {known}")]
-    if not ground.either(lambda variants: variants.has(key)):
-        return [unknown_key(key, ground).below(key)]
+    if not context.either(lambda variants: variants.has(key)):
+        return [unknown_key(key, context).below(key)]
+    known_values = [value for value, _ in context.variants.at(key)]
     return [
-        Flaw((key,), f"no run has {key} = {shown(each)}", _known(each, [v for v, _ in ground.variants.at(key)]))
-        for each in listed(wanted)
-        if not ground.either(lambda variants, each=each: bool(variants.having(key, each)))  # type: ignore[misc]
+        Flaw((key,), f"no run has {key} = {shown(value)}", _nearest_value(value, known_values))
+        for value in listed(condition)
+        if not context.either(lambda variants, value=value: bool(variants.having(key, value)))  # type: ignore[misc]
     ]
 
 
-def unknown_key(key: str, ground: Ground) -> Flaw:
+def unknown_key(key: str, context: Ground) -> Flaw:
     """A key that nothing has. There are too many known ones to list them all."""
-    close = closest(key, [*COLUMNS, *ground.variants.paths])
+    close = closest(key, [*COLUMNS, *context.variants.paths])
     remedy = f"did you mean '{close}'?" if close else f"columns: {', '.join(COLUMNS)}; paths as in model.layers"
     return Flaw((), f"{UNKNOWN} '{key}': neither a column nor a path of any setting", remedy)
 
 
-def _known(wanted: Json, there: list[Json]) -> str:
+def _nearest_value(condition: Json, known: list[Json]) -> str:
     """What stands at a path, the nearest word first."""
-    return nearest(wanted if isinstance(wanted, str) else "", {shown(value) for value in there})
+    return nearest(condition if isinstance(condition, str) else "", {shown(value) for value in known})
 
 
-def _flaws_of_column(key: str, wanted: Json, ground: Ground) -> list[Flaw]:
+def _flaws_of_column(key: str, condition: Json, context: Ground) -> list[Flaw]:
     """One value of a column with closed words, or whose values the plan knows."""
     known: Collection[Json] | None = VOCABULARY.get(key)
     if key == "quantity":
-        known = ground.quantities
+        known = context.quantities
     if key == "seed":
-        known = ground.seeds
+        known = context.seeds
     if key == "rule":
-        known = ground.rules
-    if key == "stack" and wanted in VOCABULARY[key] and not ground.either(lambda vs: vs.has(f"{wanted}.layers")):
-        there = [stack for stack in VOCABULARY[key] if ground.variants.has(f"{stack}.layers")]
-        return [Flaw((key,), f"no model has a stack '{wanted}'", f"there is {' and '.join(there)}")]
-    if key == "layer" and not isinstance(wanted, str):
-        fits = isinstance(wanted, int) and not isinstance(wanted, bool) and _within(wanted, ground)
-        return [] if wanted is None or fits else [_wrong(key, wanted, "count layers from 1, or write first or last")]
+        known = context.rules
+    if key == "stack" and condition in VOCABULARY[key] and not context.either(lambda vs: vs.has(f"{condition}.layers")):
+        stacks = [stack for stack in VOCABULARY[key] if context.variants.has(f"{stack}.layers")]
+        return [Flaw((key,), f"no model has a stack '{condition}'", f"there is {' and '.join(stacks)}")]
+    if key == "layer" and not isinstance(condition, str):
+        fits = isinstance(condition, int) and not isinstance(condition, bool) and _layer_exists(condition, context)
+        if condition is None or fits:
+            return []
+        return [_no_such_row(key, condition, "count layers from 1, or write first or last")]
     if key == "layer":
         known = ENDS
-    if key == "step" and wanted is not None:
-        counted = isinstance(wanted, int) and not isinstance(wanted, bool) and wanted >= 0
-        return [] if wanted == LAST or counted else [_wrong(key, wanted, "count updates from 0, or write last")]
-    if known is None or wanted is None or wanted in known:
+    if key == "step" and condition is not None:
+        counted = isinstance(condition, int) and not isinstance(condition, bool) and condition >= 0
+        if condition == LAST or counted:
+            return []
+        return [_no_such_row(key, condition, "count updates from 0, or write last")]
+    if known is None or condition is None or condition in known:
         return []
-    return [_wrong(key, wanted, _known(wanted, list(known)))]
+    return [_no_such_row(key, condition, _nearest_value(condition, list(known)))]
 
 
-def _wrong(key: str, wanted: Json, remedy: str) -> Flaw:
-    return Flaw((key,), f"no row has {key} = {shown(wanted)}", remedy)
+def _no_such_row(key: str, condition: Json, remedy: str) -> Flaw:
+    return Flaw((key,), f"no row has {key} = {shown(condition)}", remedy)
 
 
-def _within(layer: int, ground: Ground) -> bool:
+def _layer_exists(layer: int, context: Ground) -> bool:
     """Whether any stack of any run has that many layers."""
     paths = ("encoder.layers", "decoder.layers")
-    return layer >= 1 and ground.either(lambda vs: any(v >= layer for path in paths for v, _ in vs.at(path)))
+    return layer >= 1 and context.either(lambda vs: any(v >= layer for path in paths for v, _ in vs.at(path)))
 
 
-def ambiguity(selection: _Selection, kept: Sequence[str], ground: Ground) -> str | None:
-    """Why a selection does not leave one number per seed and place, or None.
+def ambiguity(selection: _Selection, claim_axes: Sequence[str], context: Ground) -> str | None:
+    """Why a selection does not leave one number per seed and value of the claim's axes, or None.
 
-    Decided on settings alone. ``kept`` are the paths (a place is what stands there) and columns that the claim keeps
-    apart or reduces; where there is none it needs one number.
+    Decided on settings alone. ``claim_axes`` are the paths and columns that the claim distinguishes or reduces; where
+    there is none it needs one number.
     """
-    groups: list[tuple[str, Members]] = [("", ground.variants.taken(selection))]
-    for path in kept:
+    groups: list[tuple[str, Members]] = [("", context.variants.selected(selection))]
+    for path in claim_axes:
         if path not in COLUMNS:
-            at = ground.variants.at(path)
-            groups = [(f"{where} at {path} = {shown(x)}", here & found) for where, here in groups for x, found in at]
+            values = context.variants.at(path)
+            pairs = product(groups, values)
+            groups = [(f"{where} at {path} = {shown(x)}", members & having) for (where, members), (x, having) in pairs]
     for where, members in groups:
         if len(members) > 1:
-            axes = ", ".join(_varying(members, ground)) or "the selection"
+            axes = ", ".join(_varying(members, context)) or "the selection"
             return f"takes {len(members)} variants{where}; pin {axes}"
     return None
 
 
-def _varying(members: Members, ground: Ground) -> list[str]:
+def _varying(members: Members, context: Ground) -> list[str]:
     """The axes in which the members differ, each with what stands there."""
-    found: dict[str, dict[str, None]] = {}
+    values_by_axis: dict[str, dict[str, None]] = {}
     for number in sorted(members):
-        for axis, value in ground.point(number).items():
-            found.setdefault(axis, {})[shown(value)] = None
-    return [f"{axis} ({' or '.join(values)})" for axis, values in found.items() if len(values) > 1]
+        for axis, value in context.point(number).items():
+            values_by_axis.setdefault(axis, {})[shown(value)] = None
+    return [f"{axis} ({' or '.join(values)})" for axis, values in values_by_axis.items() if len(values) > 1]
 
 
 def listed(value: Json) -> list[Json]:

@@ -1,4 +1,4 @@
-"""All variants of an experiment, indexed by what stands at each path: which of them does a selection take?"""
+"""All variants of an experiment, indexed by the values at each path: which of them does a selection select?"""
 
 from collections.abc import Mapping, Sequence
 
@@ -22,7 +22,7 @@ class Variants:
     ) -> None:
         for word, values in ((TIMES, times), (METHOD, methods)):
             if any(value is not None for value in values):
-                settings = [{word: value, **each} for value, each in zip(values, settings, strict=True)]
+                settings = [{word: value, **setting} for value, setting in zip(values, settings, strict=True)]
         self.settings = settings
         self.all: Members = frozenset(range(len(settings)))
         self._at: dict[str, list[tuple[Json, Members]]] = {}
@@ -59,20 +59,20 @@ class Variants:
             self._mixed[path] = frozenset(mixed)
         return self._at[path]
 
-    def having(self, path: str, wanted: Json) -> Members:
-        """The variants whose value at ``path`` is what is wanted; ``null`` is also where nothing stands.
+    def having(self, path: str, condition: Json) -> Members:
+        """The variants whose value at ``path`` meets a condition; ``null`` also selects those that have none.
 
         One whose stacks disagree has no value, and is not without one either.
         """
-        there = self.at(path)
-        found = frozenset[int]().union(*(members for value, members in there if matches(value, wanted)))
-        absent = self.all.difference(self._mixed[path], *(members for _, members in there))
-        return found | absent if matches(None, wanted) else found
+        groups = self.at(path)
+        matching = frozenset[int]().union(*(members for value, members in groups if matches(value, condition)))
+        absent = self.all.difference(self._mixed[path], *(members for _, members in groups))
+        return matching | absent if matches(None, condition) else matching
 
-    def taken(self, selection: Mapping[str, Json]) -> Members:
-        """The variants that a selection takes; a column and a reference say nothing about them."""
-        found = self.all
-        for path, wanted in selection.items():
+    def selected(self, selection: Mapping[str, Json]) -> Members:
+        """The variants that a selection selects; a column and a reference say nothing about them."""
+        selected = self.all
+        for path, condition in selection.items():
             if path not in COLUMNS and path != REFERENCE:
-                found &= self.having(path, wanted)
-        return found
+                selected &= self.having(path, condition)
+        return selected

@@ -43,36 +43,41 @@ class Point:
         pairs = zip(self.grid.axes, self.chosen, strict=True)
         return next((axis.values[number] for axis, number in pairs if axis.path == METHOD), None)
 
-    def spot(self, flaw: Flaw, draft: Draft) -> Spot:
+    def location(self, flaw: Flaw, merged: Draft) -> Spot:
         """Where what is wrong with the point's setting was written: an axis, a method, an overlay or the file."""
         path = flaw.path
         covering = [
-            (words, each)
+            (words, effect)
             for axis, number in zip(self.grid.axes, self.chosen, strict=True)
-            for each in axis.effects[number]
-            if path[: len(words := split(each.path))] == words
+            for effect in axis.effects[number]
+            if path[: len(words := split(effect.path))] == words
         ]
         if not covering:
-            return draft.spot(path)
-        words, effect = max(covering, key=lambda found: len(found[0]))
-        return effect.key if words == path and about_key(flaw) else effect.spot.below(path[len(words) :])
+            return merged.location(path)
+        words, effect = max(covering, key=lambda pair: len(pair[0]))
+        return effect.key if words == path and about_key(flaw) else effect.location.below(path[len(words) :])
 
 
-def points(draft: Draft, made: Sequence[Grid], found: Found) -> Iterator[Point]:
+def points(merged: Draft, sweep_grids: Sequence[Grid], issues: Found) -> Iterator[Point]:
     """Every point of every grid, in the order of the file, the last axis fastest.
 
-    An axis that leads into a number or a list is put into ``found``, and moves nothing.
+    An axis that leads into a number or a list is added to ``issues``, and has no effect.
     """
-    base = {key: _part(draft.data[key]) for key in SETTING if key in draft.data}
-    for grid in made:
-        tables = [_table(base, key, numbers, grid, found) for key, numbers in _by_key(grid).items()]
+    base = {key: _part(merged.data[key]) for key in SETTING if key in merged.data}
+    for grid in sweep_grids:
+        tables = [_table(base, key, numbers, grid, issues) for key, numbers in _by_key(grid).items()]
         for chosen in product(*(range(len(axis.values)) for axis in grid.axes)):
-            if grid.without and any(all(chosen[a] in values for a, values in w.items()) for w in grid.without):
+            if grid.without and _is_excepted(chosen, grid):
                 continue
             parts = dict(base)
             for pick, table in tables:
                 parts |= table[pick(chosen)]
             yield Point(parts, grid, chosen)
+
+
+def _is_excepted(chosen: Sequence[int], grid: Grid) -> bool:
+    """Whether the point with these value numbers is left out."""
+    return any(all(chosen[axis] in numbers for axis, numbers in exception.items()) for exception in grid.without)
 
 
 def _part(raw: Json) -> Part:
@@ -81,35 +86,36 @@ def _part(raw: Json) -> Part:
 
 def _by_key(grid: Grid) -> dict[str, list[int]]:
     """Top-level key -> numbers of the axes with a value that sets something under it."""
-    found: dict[str, list[int]] = {}
+    axes_by_key: dict[str, list[int]] = {}
     for number, axis in enumerate(grid.axes):
-        for key in dict.fromkeys(split(each.path)[0] for effects in axis.effects for each in effects):
-            found.setdefault(key, []).append(number)
-    return found
+        for key in dict.fromkeys(split(effect.path)[0] for effects in axis.effects for effect in effects):
+            axes_by_key.setdefault(key, []).append(number)
+    return axes_by_key
 
 
 def _table(
-    base: Mapping[str, Part], key: str, numbers: list[int], grid: Grid, found: Found
+    base: Mapping[str, Part], key: str, numbers: list[int], grid: Grid, issues: Found
 ) -> tuple["itemgetter[Json]", dict[Json, dict[str, Part]]]:
     """What stands under ``key``, if anything does, for each combination of the values of its axes."""
     axes = [grid.axes[number] for number in numbers]
     table: dict[Json, dict[str, Part]] = {}
-    wrong: dict[str, tuple[Spot, Flaw]] = {}
+    issue_by_path: dict[str, tuple[Spot, Flaw]] = {}
     for combination in product(*(range(len(axis.values)) for axis in axes)):
         raw = base[key].raw if key in base else None
         effects = _effects(axes, combination, key)
-        for each in effects:
+        for effect in effects:
             try:
-                raw = put(raw, each.path, each.value)
+                raw = put(raw, effect.path, effect.value)
             except Flawed as error:
-                wrong.setdefault(each.path, (each.spot, error.flaws[0].below(each.path)))
-        there = {key: _part(raw)} if effects or key in base else {}
-        table[combination if len(combination) > 1 else combination[0]] = there
-    found += wrong.values()
+                issue_by_path.setdefault(effect.path, (effect.location, error.flaws[0].below(effect.path)))
+        part = {key: _part(raw)} if effects or key in base else {}
+        table[combination if len(combination) > 1 else combination[0]] = part
+    issues += issue_by_path.values()
     return itemgetter(*numbers), table
 
 
 def _effects(axes: Sequence[Axis], combination: Sequence[int], key: str) -> list[Effect]:
     """What these values set under ``key``, shorter paths first."""
-    every = (each for axis, number in zip(axes, combination, strict=True) for each in axis.effects[number])
-    return sorted((e for e in every if split(e.path)[0] == key), key=lambda e: len(split(e.path)))
+    effects = (effect for axis, number in zip(axes, combination, strict=True) for effect in axis.effects[number])
+    below_key = (effect for effect in effects if split(effect.path)[0] == key)
+    return sorted(below_key, key=lambda effect: len(split(effect.path)))

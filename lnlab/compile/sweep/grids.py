@@ -26,7 +26,7 @@ class Axis:
     """An axis of one grid: where it was written, its values, and what each of them sets."""
 
     path: str
-    spot: Spot
+    location: Spot
     values: tuple[Json, ...]
     effects: tuple[tuple[Effect, ...], ...]
 
@@ -39,119 +39,121 @@ class Grid:
     without: tuple[Mapping[int, frozenset[int]], ...] = ()
 
 
-def grids(reading: Reading, draft: Draft) -> tuple[list[Grid], Found]:
+def grids(reading: Reading, merged: Draft) -> tuple[list[Grid], Found]:
     """The grids with pins applied, and what is wrong with them. Without a sweep, one grid without axes."""
     sweep = reading.experiment.sweep
     if sweep is None:
         return [Grid(())], []
-    found: Found = []
-    made = [_grid(given, reading.path(("sweep", number)), draft, found) for number, given in enumerate(sweep)]
-    for number, given in enumerate(sweep):
-        if METHOD not in given and any(METHOD in other for other in sweep):
-            place = reading.path(("sweep", number))
-            flaw = Flaw(place, f"this grid has no {METHOD}, and another has one", f"add it: {{{METHOD}: [name, ...]}}")
-            found.append((draft.spot(place), flaw))
-    size = sum(prod(len(axis.values) for axis in grid.axes) for grid in made)
+    issues: Found = []
+    sweep_grids = [_grid(grid, reading.path(("sweep", number)), merged, issues) for number, grid in enumerate(sweep)]
+    for number, grid in enumerate(sweep):
+        if METHOD not in grid and any(METHOD in other for other in sweep):
+            where = reading.path(("sweep", number))
+            flaw = Flaw(where, f"this grid has no {METHOD}, and another has one", f"add it: {{{METHOD}: [name, ...]}}")
+            issues.append((merged.location(where), flaw))
+    size = sum(prod(len(axis.values) for axis in grid.axes) for grid in sweep_grids)
     if size > MOST_POINTS:
         flaw = Flaw(("sweep",), f"{size:,} points; at most {MOST_POINTS:,}", "sweep fewer values")
-        return [Grid(())], [*found, (draft.spot(("sweep",)), flaw)]
-    return made, found
+        return [Grid(())], [*issues, (merged.location(("sweep",)), flaw)]
+    return sweep_grids, issues
 
 
-def _grid(given: Mapping[str, Sequence[Json]], place: Where, draft: Draft, found: Found) -> Grid:
+def _grid(grid: Mapping[str, Sequence[Json]], where: Where, merged: Draft, issues: Found) -> Grid:
     """One grid, of those of its axes that can be set."""
-    written = {path: values for path, values in given.items() if path != EXCEPT}
-    axes = [axis for path, values in written.items() if (axis := _axis(path, values, place, draft, found))]
-    found += _set_twice(axes)
+    written = {path: values for path, values in grid.items() if path != EXCEPT}
+    axes = [axis for path, values in written.items() if (axis := _axis(path, values, where, merged, issues))]
+    issues += _set_twice(axes)
     if not written:
-        found.append((draft.spot(place), Flaw(place, "a grid without axes", "write {path: [value, ...]}")))
+        issues.append((merged.location(where), Flaw(where, "a grid without axes", "write {path: [value, ...]}")))
     without = []
-    for number, partial in enumerate(given.get(EXCEPT, ())):
-        wrong = _wrong_exception(partial, written, (*place, EXCEPT, number), draft)
-        found += wrong
-        without += [] if wrong else [_numbers(partial, axes)]
+    for number, partial in enumerate(grid.get(EXCEPT, ())):
+        exception_issues = _issues_of_exception(partial, written, (*where, EXCEPT, number), merged)
+        issues += exception_issues
+        without += [] if exception_issues else [_value_numbers(partial, axes)]
     return Grid(tuple(axes), tuple(without))
 
 
-def _axis(path: str, values: Sequence[Json], place: Where, draft: Draft, found: Found) -> Axis | None:
-    """The axis with the values that the file or a pin gives it, or None; what is wrong is put into ``found``."""
-    key, spots = draft.spot((*place, path)), [draft.spot((*place, path, i)) for i in range(len(values))]
-    if (pin := draft.pins.get(path)) is not None:
+def _axis(path: str, values: Sequence[Json], where: Where, merged: Draft, issues: Found) -> Axis | None:
+    """The axis with its values by the file or a pin, or None; what is wrong is added to ``issues``."""
+    key, locations = merged.location((*where, path)), [merged.location((*where, path, i)) for i in range(len(values))]
+    if (pin := merged.pins.get(path)) is not None:
         several = isinstance(pin.value, list)
-        key, values = pin.spot, pin.value if several else [pin.value]
-        spots = [pin.spot.below((i,)) if several else pin.spot for i in range(len(values))]
-    if path != METHOD and (remedy := _unknown(path)):
-        found.append((key, Flaw((), f"unknown key '{path}' in the sweep", remedy)))
+        key, values = pin.location, pin.value if several else [pin.value]
+        locations = [pin.location.below((i,)) if several else pin.location for i in range(len(values))]
+    if path != METHOD and (remedy := _remedy_of_path(path)):
+        issues.append((key, Flaw((), f"unknown key '{path}' in the sweep", remedy)))
         return None
     if not values:
-        found.append((key, Flaw((), f"the axis '{path}' is empty", "give at least one value")))
+        issues.append((key, Flaw((), f"the axis '{path}' is empty", "give at least one value")))
     if path == METHOD:
-        return _of_names(values, spots, key, draft, found)
-    effects = [(Effect(path, value, key, spot),) for value, spot in zip(values, spots, strict=True)]
+        return _method_axis(values, locations, key, merged, issues)
+    effects = [(Effect(path, value, key, location),) for value, location in zip(values, locations, strict=True)]
     return Axis(path, key, tuple(values), tuple(effects)) if values else None
 
 
-def _of_names(names: Sequence[Json], spots: Sequence[Spot], key: Spot, draft: Draft, found: Found) -> Axis:
+def _method_axis(names: Sequence[Json], locations: Sequence[Spot], key: Spot, merged: Draft, issues: Found) -> Axis:
     """The axis of those names that stand for something, without what cannot be set."""
-    known: dict[Json, tuple[Effect, ...]] = {}
-    for name, spot in zip(names, spots, strict=True):
+    effects_by_name: dict[Json, tuple[Effect, ...]] = {}
+    for name, location in zip(names, locations, strict=True):
         try:
-            effects = meaning(name, draft.data, draft.spot)
+            effects = meaning(name, merged.data, merged.location)
         except Flawed as error:
-            found += [(spot, flaw) for flaw in error.flaws]
+            issues += [(location, flaw) for flaw in error.flaws]
             continue
-        for each in effects:
-            if remedy := _unknown(each.path):
-                found.append((each.key, Flaw((), f"unknown key '{each.path}' in the method '{name}'", remedy)))
-        known[name] = tuple(each for each in effects if not _unknown(each.path))
-    return Axis(METHOD, key, tuple(known), tuple(known.values()))
+        for effect in effects:
+            if remedy := _remedy_of_path(effect.path):
+                issues.append((effect.key, Flaw((), f"unknown key '{effect.path}' in the method '{name}'", remedy)))
+        effects_by_name[name] = tuple(effect for effect in effects if not _remedy_of_path(effect.path))
+    return Axis(METHOD, key, tuple(effects_by_name), tuple(effects_by_name.values()))
 
 
 def _set_twice(axes: Sequence[Axis]) -> Found:
     """Paths that a grid sweeps although one of its methods sets them."""
-    swept = {axis.path: axis.spot for axis in axes}
+    swept = {axis.path: axis.location for axis in axes}
     return [
-        (swept[each.path], Flaw((), f"'{each.path}' is swept, and the method '{name}' sets it", "keep one of them"))
+        (swept[effect.path], Flaw((), f"'{effect.path}' is swept, and the method '{name}' sets it", "keep one of them"))
         for axis in axes
         if axis.path == METHOD
         for name, effects in zip(axis.values, axis.effects, strict=True)
-        for each in effects
-        if each.path in swept
+        for effect in effects
+        if effect.path in swept
     ]
 
 
-def _unknown(path: str) -> str | None:
+def _remedy_of_path(path: str) -> str | None:
     """What to write instead of a path that sets nothing; None where it is one that does."""
     words = split(path)
     return None if words[0] in SETTING and all(words) else nearest(words[0], SETTING)
 
 
-def _wrong_exception(partial: Json, written: Mapping[str, Sequence[Json]], here: Where, draft: Draft) -> Found:
+def _issues_of_exception(partial: Json, written: Mapping[str, Sequence[Json]], where: Where, merged: Draft) -> Found:
     """What is wrong with an exception: it must name axes of its grid, and values that they have in the file."""
     if not isinstance(partial, dict) or not partial:
-        return [(draft.spot(here), Flaw(here, "an exception is a partial point", "write {path: value}"))]
-    found: Found = []
+        return [(merged.location(where), Flaw(where, "an exception is a partial point", "write {path: value}"))]
+    issues: Found = []
     for path, value in partial.items():
-        spot = draft.spot((*here, path))
+        location = merged.location((*where, path))
         if path not in written:
-            flaw = Flaw((*here, path), f"{UNKNOWN} '{path}'; it is no axis of this grid", nearest(path, written))
-            found.append((spot, flaw))
-        elif not any(_excepted(each, value) for each in written[path]):
+            flaw = Flaw((*where, path), f"{UNKNOWN} '{path}'; it is no axis of this grid", nearest(path, written))
+            issues.append((location, flaw))
+        elif not any(_is_excepted(axis_value, value) for axis_value in written[path]):
             known = ", ".join(map(canonical, written[path]))
-            found.append((spot, Flaw((*here, path), f"the axis has no value {canonical(value)}", f"it has {known}")))
-    return found
+            issues.append(
+                (location, Flaw((*where, path), f"the axis has no value {canonical(value)}", f"it has {known}"))
+            )
+    return issues
 
 
-def _excepted(value: Json, excepted: Json) -> bool:
+def _is_excepted(value: Json, exception: Json) -> bool:
     """Whether this value of an axis is what an exception names (or one of a list that it names)."""
-    wanted = excepted if isinstance(excepted, list) else [excepted]
-    return canonical(value) in {canonical(each) for each in [*wanted, excepted]}
+    values = exception if isinstance(exception, list) else [exception]
+    return canonical(value) in {canonical(candidate) for candidate in [*values, exception]}
 
 
-def _numbers(partial: Mapping[str, Json], axes: Sequence[Axis]) -> dict[int, frozenset[int]]:
+def _value_numbers(partial: Mapping[str, Json], axes: Sequence[Axis]) -> dict[int, frozenset[int]]:
     """An exception as value numbers of axis numbers; a value that was pinned away is none of them."""
     return {
-        number: frozenset(i for i, each in enumerate(axis.values) if _excepted(each, partial[axis.path]))
+        number: frozenset(i for i, value in enumerate(axis.values) if _is_excepted(value, partial[axis.path]))
         for number, axis in enumerate(axes)
         if axis.path in partial
     }

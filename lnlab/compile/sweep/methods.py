@@ -22,18 +22,18 @@ class Effect:
     path: str
     value: Json
     key: Spot
-    spot: Spot
+    location: Spot
 
 
 def methods_of(data: Mapping[str, Json]) -> dict[str, dict[str, Json]]:
     """The methods of a spec by name, without those that are no mapping: the grammar says so of them."""
-    given = data.get(METHODS)
-    named = given if isinstance(given, dict) else {}
+    methods = data.get(METHODS)
+    named = methods if isinstance(methods, dict) else {}
     return {name: overlay for name, overlay in named.items() if isinstance(overlay, dict)}
 
 
-def meaning(name: Json, data: Mapping[str, Json], spot: Callable[[Where], Spot] = Spot) -> tuple[Effect, ...]:
-    """All that a name stands for; ``spot`` tells where a path of the data was written.
+def meaning(name: Json, data: Mapping[str, Json], location: Callable[[Where], Spot] = Spot) -> tuple[Effect, ...]:
+    """All that a name stands for; ``location`` maps a path of the data to where it was written.
 
     Raises:
         Flawed: no method has that name.
@@ -43,5 +43,5 @@ def meaning(name: Json, data: Mapping[str, Json], spot: Callable[[Where], Spot] 
         word = f"'{name}'" if isinstance(name, str) else canonical(name)
         remedy = nearest(word, known) if known else f"give it a meaning under '{METHODS}:'"
         raise Flawed(Flaw((), f"no method is called {word}", remedy))
-    spots = {path: spot((METHODS, name, path)) for path in known[name]}
-    return tuple(Effect(path, value, spots[path], spots[path]) for path, value in known[name].items())
+    locations = {path: location((METHODS, name, path)) for path in known[name]}
+    return tuple(Effect(path, value, locations[path], locations[path]) for path, value in known[name].items())

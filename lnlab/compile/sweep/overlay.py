@@ -1,10 +1,10 @@
-"""Base, then profile, then ``-s`` from left to right: one draft of the spec that knows where each part was written.
+"""Base, then profile, then ``-s`` from left to right: one merged spec that knows where each part was written.
 
 At a path that some grid sweeps, a value pins the axis to itself, and a list is the axis's new values.
 """
 
 import json
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from lnlab.compile.setting_paths import put
@@ -30,7 +30,7 @@ class _Change:
 
     path: str
     value: Json
-    spot: Spot
+    location: Spot
     by: str
 
 
@@ -43,27 +43,31 @@ class Draft:
         changes: what was applied, in order.
         pins: swept path -> the change that decides its values.
         touched: whether there is a profile or an override at all.
-        flaws: what was wrong with the overlays.
+        issues: what is wrong with the overlays.
     """
 
     data: dict[str, Json]
     changes: list[_Change] = field(default_factory=list)
     pins: dict[str, _Change] = field(default_factory=dict)
-    flaws: Found = field(default_factory=list)
+    issues: Found = field(default_factory=list)
     touched: bool = False
 
-    def spot(self, path: Where) -> Spot:
+    def location(self, path: Where) -> Spot:
         """Where the thing at ``path`` of ``data`` was written."""
         for change in reversed(self.changes):
             words = split(change.path)
             if path[: len(words)] == words:
-                return change.spot.below(path[len(words) :])
+                return change.location.below(path[len(words) :])
         return Spot(path)
+
+    def located(self, flaws: Iterable[Flaw]) -> Found:
+        """Flaws whose paths are those of ``data``, each with where it was written."""
+        return [(self.location(flaw.path), flaw) for flaw in flaws]
 
 
 def draft(document: Document, profile: str | None, overrides: list[Override]) -> Draft:
-    """The draft of ``document`` under one of its profiles and the overrides; flaws of every profile are found."""
-    made = Draft(dict(document.data), touched=profile is not None or bool(overrides))
+    """``document`` merged with one of its profiles and the overrides; the flaws of every profile are reported."""
+    merged = Draft(dict(document.data), touched=profile is not None or bool(overrides))
     profiles = document.data.get("profiles") or {}
     profiles = (
         {name: lines for name, lines in profiles.items() if isinstance(lines, dict)}
@@ -71,29 +75,31 @@ def draft(document: Document, profile: str | None, overrides: list[Override]) ->
         else {}
     )
     for name, lines in profiles.items():
-        made.flaws += [found for line in _lines(name, lines) if (found := _misplaced(line))]
+        merged.issues += [issue for line in _profile_changes(name, lines) if (issue := _misplaced(line))]
     changes: list[_Change] = []
     if profile is not None:
         if profile not in profiles:
-            made.flaws.append((Spot(argument=f"--profile {profile}"), no_profile(profile, profiles)))
-        changes += _lines(profile, profiles.get(profile, {}))
-    given = [_Change(each.path, each.value, Spot(argument=each.where), each.where) for each in overrides]
-    made.flaws += [found for line in given if (found := _misplaced(line))]
-    _apply(made, [change for change in (*changes, *given) if not _misplaced(change)])
-    return made
+            merged.issues.append((Spot(argument=f"--profile {profile}"), no_profile(profile, profiles)))
+        changes += _profile_changes(profile, profiles.get(profile, {}))
+    from_overrides = [
+        _Change(override.path, override.value, Spot(argument=override.where), override.where) for override in overrides
+    ]
+    merged.issues += [issue for line in from_overrides if (issue := _misplaced(line))]
+    _apply_changes(merged, [change for change in (*changes, *from_overrides) if not _misplaced(change)])
+    return merged
 
 
 def no_profile(profile: str, profiles: Collection[str]) -> Flaw:
-    """That a spec with these profiles has none of this name."""
+    """The flaw of a profile that is not among those of the spec."""
     if not profiles:
         return Flaw((), "this spec defines no profiles", "leave out --profile")
     return Flaw((), f"this spec has no profile '{profile}'", nearest(profile, profiles))
 
 
-def _lines(name: str, lines: dict[str, Json]) -> list[_Change]:
+def _profile_changes(name: str, lines: dict[str, Json]) -> list[_Change]:
     """A profile's changes, shorter paths first: their order in the file must not matter."""
-    found = [_Change(path, value, Spot(("profiles", name, path)), f"profile {name}") for path, value in lines.items()]
-    return sorted(found, key=lambda change: len(split(change.path)))
+    changes = [_Change(path, value, Spot(("profiles", name, path)), f"profile {name}") for path, value in lines.items()]
+    return sorted(changes, key=lambda change: len(split(change.path)))
 
 
 def _misplaced(change: _Change) -> tuple[Spot, Flaw] | None:
@@ -103,34 +109,34 @@ def _misplaced(change: _Change) -> tuple[Spot, Flaw] | None:
         return None
     if words[0] in Experiment.model_fields:
         what = f"'{change.path}' cannot be changed by a profile or -s"
-        return change.spot, Flaw(
+        return change.location, Flaw(
             (), what, f"what can: {', '.join(REPLACEABLE)} (whole), and paths below {', '.join(SETTING)}"
         )
-    close = nearest(words[0], [*SETTING, *REPLACEABLE])
-    return change.spot, Flaw((), f"unknown key '{change.path}'", close)
+    remedy = nearest(words[0], [*SETTING, *REPLACEABLE])
+    return change.location, Flaw((), f"unknown key '{change.path}'", remedy)
 
 
-def _apply(made: Draft, changes: list[_Change]) -> None:
+def _apply_changes(merged: Draft, changes: list[_Change]) -> None:
     """Whole replacements first, so that the axes are known; then settings, pinning where an axis is met."""
     for change in changes:
         if change.path in REPLACEABLE:
-            made.data[change.path] = change.value
-            made.changes.append(change)
-    made.data |= {"sweep": _of_lists(made.data["sweep"])} if "sweep" in made.data else {}
-    grids = grids_of(made.data)
+            merged.data[change.path] = change.value
+            merged.changes.append(change)
+    merged.data |= {"sweep": _with_list_axes(merged.data["sweep"])} if "sweep" in merged.data else {}
+    grids = grids_of(merged.data)
     swept = {path for grid in grids for path in grid}
     moving = [change for change in changes if change.path not in REPLACEABLE]
     for change in moving:
         if change.path in swept:
-            made.pins[change.path] = change
+            merged.pins[change.path] = change
         if change.path == METHOD:
-            made.flaws += [] if METHOD in swept else [(change.spot, _NO_METHOD)]
+            merged.issues += [] if METHOD in swept else [(change.location, _NO_METHOD)]
         elif change.path not in swept or not isinstance(change.value, list):
-            _set(made, change)
-    made.flaws += [(change.spot, flaw) for change in moving if (flaw := _without_effect(change, made, grids))]
+            _set_value(merged, change)
+    merged.issues += [(change.location, flaw) for change in moving if (flaw := _without_effect(change, merged, grids))]
 
 
-def _of_lists(sweep: Json) -> Json:
+def _with_list_axes(sweep: Json) -> Json:
     """The sweep, where an axis with a single word, number or truth value has a list of one."""
     if not isinstance(sweep, list):
         return sweep
@@ -143,13 +149,13 @@ def _of_lists(sweep: Json) -> Json:
     ]
 
 
-def _set(made: Draft, change: _Change) -> None:
+def _set_value(merged: Draft, change: _Change) -> None:
     first = split(change.path)[0]
     try:
-        made.data[first] = put(made.data.get(first), change.path, change.value)
-        made.changes.append(change)
+        merged.data[first] = put(merged.data.get(first), change.path, change.value)
+        merged.changes.append(change)
     except Flawed as error:
-        made.flaws += [(change.spot, flaw.below(change.path)) for flaw in error.flaws]
+        merged.issues += [(change.location, flaw.below(change.path)) for flaw in error.flaws]
 
 
 def grids_of(data: dict[str, Json]) -> list[dict[str, Json]]:
@@ -159,23 +165,23 @@ def grids_of(data: dict[str, Json]) -> list[dict[str, Json]]:
     return [{path: values for path, values in grid.items() if path != EXCEPT} for grid in grids]
 
 
-def _without_effect(change: _Change, made: Draft, grids: list[dict[str, Json]]) -> Flaw | None:
+def _without_effect(change: _Change, merged: Draft, grids: list[dict[str, Json]]) -> Flaw | None:
     """The flaw of a change that every point of the sweep sets again, itself or with what stands above it."""
-    always = [set(grid) | _set_by_methods(grid, made) for grid in grids]
-    found = [path for path in _prefixes(change.path) if grids and all(path in each for each in always)]
-    if not found or any(change.path in grid for grid in grids):
+    set_by_grids = [set(grid) | _set_by_methods(grid, merged) for grid in grids]
+    covering = [path for path in _prefixes(change.path) if grids and all(path in paths for paths in set_by_grids)]
+    if not covering or any(change.path in grid for grid in grids):
         return None
-    if any(found[0] in grid for grid in grids):
-        what = f"'{change.path}' has no effect, because every grid of the sweep sets {found[0]} whole"
-        return Flaw((), what, f"set {found[0]}, or write the parameter into the sweep")
-    what = f"'{change.path}' has no effect, because every method of the sweep sets {found[0]}"
+    if any(covering[0] in grid for grid in grids):
+        what = f"'{change.path}' has no effect, because every grid of the sweep sets {covering[0]} whole"
+        return Flaw((), what, f"set {covering[0]}, or write the parameter into the sweep")
+    what = f"'{change.path}' has no effect, because every method of the sweep sets {covering[0]}"
     return Flaw((), what, "change the methods, or leave it out of them")
 
 
-def _set_by_methods(grid: Mapping[str, Json], made: Draft) -> set[str]:
+def _set_by_methods(grid: Mapping[str, Json], merged: Draft) -> set[str]:
     """The paths that all methods of a grid set; a pin decides which methods these are."""
-    known = methods_of(made.data)
-    names = made.pins[METHOD].value if METHOD in grid and METHOD in made.pins else grid.get(METHOD)
+    known = methods_of(merged.data)
+    names = merged.pins[METHOD].value if METHOD in grid and METHOD in merged.pins else grid.get(METHOD)
     overlays = [known.get(str(name), {}) for name in (names if isinstance(names, list) else [names])]
     return set.intersection(*map(set, overlays)) if overlays else set()
 
@@ -186,15 +192,15 @@ def _prefixes(path: str) -> Iterator[str]:
     return (".".join(words[:n]) for n in range(1, len(words) + 1))
 
 
-def pin_sentences(made: Draft) -> tuple[str, ...]:
+def pin_sentences(merged: Draft) -> tuple[str, ...]:
     """What the overlays did to the axes, for ``lnlab plan``."""
     sentences = []
-    for path, change in made.pins.items():
+    for path, change in merged.pins.items():
         values = change.value if isinstance(change.value, list) else [change.value]
         written = list(
-            dict.fromkeys(_short(value) for grid in grids_of(made.data) for value in _listed(grid.get(path)))
+            dict.fromkeys(_value_text(value) for grid in grids_of(merged.data) for value in _listed(grid.get(path)))
         )
-        new = ", ".join(map(_short, values))
+        new = ", ".join(map(_value_text, values))
         verb = "takes the values" if isinstance(change.value, list) else "is pinned to"
         sentences.append(f"{path} {verb} {new} ({change.by}); the sweep says {', '.join(written)}")
     return tuple(sentences)
@@ -204,5 +210,5 @@ def _listed(values: Json) -> list[Json]:
     return values if isinstance(values, list) else []
 
 
-def _short(value: Json) -> str:
+def _value_text(value: Json) -> str:
     return value if isinstance(value, str) else json.dumps(value)

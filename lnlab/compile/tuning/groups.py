@@ -1,4 +1,4 @@
-"""Arms: the settings of a sweep that differ in nothing but the value that is chosen, and what an arm is at another."""
+"""Tuning groups: the settings of a sweep that differ in the chosen value alone; a group's setting at another value."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -33,31 +33,31 @@ class Arm:
 
     def number(self, value: Json) -> int | None:
         """The number of its setting that has this value; None where the sweep has none."""
-        return next((n for held, n in self.candidates if canonical(held) == canonical(value)), None)
+        return next((n for candidate, n in self.candidates if canonical(candidate) == canonical(value)), None)
 
     def at(self, value: Json, resolver: Resolver) -> tuple[Setting | None, list[Flaw]]:
-        """The setting of this arm with another value, or None and what is wrong with it."""
+        """The setting of this group with another value, or None and what is wrong with it."""
         return resolver.setting({key: Part(raw, canonical(raw)) for key, raw in self._put(value).items()})
 
     def _put(self, value: Json) -> Setting:
-        made = self.setting
-        for path in Reader(made).long_forms(self.path):
+        setting = self.setting
+        for path in Reader(setting).long_forms(self.path):
             key = split(path)[0]
-            made = {**made, key: put(made[key], path, value)}
-        return made
+            setting = {**setting, key: put(setting[key], path, value)}
+        return setting
 
 
 def arms(settings: Sequence[Setting], methods: Sequence[Json], path: str) -> list[Arm]:
-    """The arms of a sweep, in its order; equal parts of its settings are one object, as the resolver gives them."""
-    found: dict[tuple[Json, ...], Arm] = {}
+    """The groups of a sweep, in its order; equal parts of its settings are one object, as the resolver returns them."""
+    groups: dict[tuple[Json, ...], Arm] = {}
     for number, (setting, method) in enumerate(zip(settings, methods, strict=True)):
-        arm = found.setdefault(_rest(setting, method, path), Arm(path, method, number, setting))
-        arm.candidates.append((Reader(setting).at(path), number))
-    return list(found.values())
+        group = groups.setdefault(_group_key(setting, method, path), Arm(path, method, number, setting))
+        group.candidates.append((Reader(setting).at(path), number))
+    return list(groups.values())
 
 
-def _rest(setting: Setting, method: Json, path: str) -> tuple[Json, ...]:
-    """What a setting is beside its value at ``path``."""
+def _group_key(setting: Setting, method: Json, path: str) -> tuple[Json, ...]:
+    """What identifies a setting besides its value at ``path``."""
     paths = {split(long)[0]: long for long in Reader(setting).long_forms(path)}
     parts = (canonical(put(part, paths[key], None)) if key in paths else id(part) for key, part in setting.items())
     return (method, *parts)

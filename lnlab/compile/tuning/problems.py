@@ -1,7 +1,8 @@
 """Which runs choose, from which candidates, for which runs; and which runs are judged once it is chosen.
 
-An arm is one combination of the other axes. A contest is one decision: the candidates of one arm, chosen for it alone,
-or (``of``, ``by``) for all arms, or all that agree in some axes. Its arms are judged at the multiples of the winner.
+A tuning group is one combination of the other axes. A tuning problem is one decision: the candidates of one group,
+chosen for it alone, or (``of``, ``by``) for all groups, or all that agree in some axes. Its groups are judged at the
+multiples of the chosen value.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -29,17 +30,17 @@ class Contest:
     Attributes:
         about: the axes of the runs that it is for.
         candidates: each value with the number of the setting that tries it.
-        arms: for which it decides.
+        groups: for which it decides.
     """
 
     about: dict[str, Json]
     candidates: tuple[tuple[Json, int], ...]
-    arms: tuple[Arm, ...]
+    groups: tuple[Arm, ...]
 
 
 @dataclass(frozen=True)
-class _Judged:
-    """A setting that is judged: the multiple of what was chosen, and the method of its arm."""
+class _JudgedVariant:
+    """A setting that is judged: the multiple of what was chosen, and the method of its group."""
 
     setting: Setting
     method: Json
@@ -50,34 +51,35 @@ class _Judged:
 class Tuning:
     """All decisions of an experiment."""
 
-    choosing: Choosing
-    contests: tuple[Contest, ...]
+    select: Choosing
+    problems: tuple[Contest, ...]
     registries: Registries
 
     @property
     def judged_variants(self) -> int:
         """How many variants are judged, whatever is chosen."""
-        return sum(len(contest.arms) for contest in self.contests) * len(self.choosing.times)
+        return sum(len(problem.groups) for problem in self.problems) * len(self.select.times)
 
-    def judged(self, settings: Sequence[Setting], values: Sequence[Json]) -> list[_Judged]:
-        """What is judged if this is chosen, a value a contest; in the order of the sweep."""
+    def judged(self, settings: Sequence[Setting], values: Sequence[Json]) -> list[_JudgedVariant]:
+        """What is judged if these values are chosen, one a problem; in the order of the sweep."""
         resolver = Resolver(self.registries)
-        pairs = [(arm, value) for c, value in zip(self.contests, values, strict=True) for arm in c.arms]
-        found = []
-        for arm, value in sorted(pairs, key=lambda pair: pair[0].first):
-            for times in self.choosing.times:
-                number = arm.number(multiple(value, times))
-                setting = settings[number] if number is not None else arm.at(multiple(value, times), resolver)[0]
-                assert setting is not None, "found a flaw, which the check would have told"
-                found.append(_Judged(setting, arm.method, times))
-        return found
+        decided = zip(self.problems, values, strict=True)
+        pairs = [(group, value) for problem, value in decided for group in problem.groups]
+        judged = []
+        for group, value in sorted(pairs, key=lambda pair: pair[0].first):
+            for times in self.select.times:
+                number = group.number(multiple(value, times))
+                setting = settings[number] if number is not None else group.at(multiple(value, times), resolver)[0]
+                assert setting is not None, "a flaw, which the check reports"
+                judged.append(_JudgedVariant(setting, group.method, times))
+        return judged
 
-    def assumed(self, settings: Sequence[Setting]) -> list[_Judged]:
-        """What is judged if every first candidate is chosen: what claims are checked against before anything is."""
-        return self.judged(settings, [contest.candidates[0][0] for contest in self.contests])
+    def assumed(self, settings: Sequence[Setting]) -> list[_JudgedVariant]:
+        """What is judged if every first candidate is chosen: claims are checked against it beforehand."""
+        return self.judged(settings, [problem.candidates[0][0] for problem in self.problems])
 
 
-def variants_of(judged: Sequence[_Judged]) -> Variants:
+def variants_of(judged: Sequence[_JudgedVariant]) -> Variants:
     """What claims and sections select from."""
     return Variants([j.setting for j in judged], [j.method for j in judged], [j.times for j in judged])
 
@@ -87,23 +89,27 @@ def multiple(value: Json, times: float) -> Json:
     return value if times == 1 else value * times
 
 
-def tuning(chosen: Choosing, settled: Settled, axes: Axes) -> Tuning:
+def tuning(select: Choosing, sweep: Settled, axes: Axes) -> Tuning:
     """The decisions that ``select`` asks for.
 
     Raises:
         Flawed: what is wrong with it, now that the settings are known.
     """
-    every = arms(settled.settings, settled.methods, chosen.path)
-    points = _in_short({arm.first: _beside(axes.point(arm.setting, arm.method), chosen.path) for arm in every})
-    contests = tuple(_alone(every, points) if chosen.alone else _shared(chosen, every, points, settled))
-    flaws = [*_of_candidates(chosen, contests, settled), *_of_multiples(chosen, contests, axes.registries)]
+    groups = arms(sweep.settings, sweep.methods, select.path)
+    others = {group.first: _other_axes(axes.point(group.setting, group.method), select.path) for group in groups}
+    points = _in_short(others)
+    if select.alone:
+        problems = tuple(_separate_problems(groups, points))
+    else:
+        problems = tuple(_shared_problems(select, groups, points, sweep))
+    flaws = [*_flaws_of_candidates(select, problems, sweep), *_flaws_of_multiples(select, problems, axes.registries)]
     if flaws:
         raise Flawed(*dict.fromkeys(flaws))
-    return Tuning(chosen, contests, axes.registries)
+    return Tuning(select, problems, axes.registries)
 
 
-def _beside(point: Mapping[str, Json], path: str) -> dict[str, Json]:
-    """The axes beside the one that is chosen; a choice that holds what is chosen, without it."""
+def _other_axes(point: Mapping[str, Json], path: str) -> dict[str, Json]:
+    """The axes besides the one that is chosen; a choice that contains the chosen parameter is without it."""
     words = split(path)
     return {
         axis: _without(value, words[len(split(axis)) :]) if words[: len(split(axis))] == split(axis) else value
@@ -118,7 +124,7 @@ def _in_short(points: Mapping[int, dict[str, Json]]) -> dict[int, dict[str, Json
     for point in points.values():
         for axis, value in point.items():
             values.setdefault(axis, {})[canonical(value)] = value
-    short = {axis for axis, each in values.items() if len({shown(value) for value in each.values()}) == len(each)}
+    short = {axis for axis, distinct in values.items() if len(set(map(shown, distinct.values()))) == len(distinct)}
     return {
         number: {
             axis: value["kind"] if axis in short and isinstance(value, dict) and "kind" in value else value
@@ -132,47 +138,47 @@ def _without(value: Json, words: Sequence[str]) -> Json:
     """A value without what stands at a path inside it."""
     if not isinstance(value, dict) or not words or words[0] not in value:
         return value
-    rest = {key: inner for key, inner in value.items() if key != words[0]}
-    return rest if len(words) == 1 else {**rest, words[0]: _without(value[words[0]], words[1:])}
+    remaining = {key: inner for key, inner in value.items() if key != words[0]}
+    return remaining if len(words) == 1 else {**remaining, words[0]: _without(value[words[0]], words[1:])}
 
 
-def _alone(every: Sequence[Arm], points: Mapping[int, dict[str, Json]]) -> Iterator[Contest]:
-    """Each arm decides for itself."""
-    return (Contest(points[arm.first], tuple(arm.candidates), (arm,)) for arm in every)
+def _separate_problems(groups: Sequence[Arm], points: Mapping[int, dict[str, Json]]) -> Iterator[Contest]:
+    """Each group decides for itself."""
+    return (Contest(points[group.first], tuple(group.candidates), (group,)) for group in groups)
 
 
-def _shared(
-    chosen: Choosing, every: Sequence[Arm], points: Mapping[int, dict[str, Json]], settled: Settled
+def _shared_problems(
+    select: Choosing, groups: Sequence[Arm], points: Mapping[int, dict[str, Json]], sweep: Settled
 ) -> list[Contest]:
-    """One contest for each combination of the values of ``by``: the arm that ``of`` leaves decides for all of it."""
-    deciding = _deciding(chosen, settled)
-    groups: dict[str, list[Arm]] = {}
-    for arm in every:
-        groups.setdefault(canonical([points[arm.first][axis] for axis in chosen.by]), []).append(arm)
-    contests, flaws = [], []
-    for group in groups.values():
-        about = {axis: points[group[0].first][axis] for axis in chosen.by}
-        left = [arm for arm in group if arm.first in deciding]
-        if len(left) == 1:
-            contests.append(Contest(about, tuple(left[0].candidates), tuple(group)))
+    """One problem for each combination of the values of ``by``: the group that ``of`` selects decides for all of it."""
+    selected = _deciding(select, sweep)
+    agreeing: dict[str, list[Arm]] = {}
+    for group in groups:
+        agreeing.setdefault(canonical([points[group.first][axis] for axis in select.by]), []).append(group)
+    problems, flaws = [], []
+    for members in agreeing.values():
+        about = {axis: points[members[0].first][axis] for axis in select.by}
+        deciding = [group for group in members if group.first in selected]
+        if len(deciding) == 1:
+            problems.append(Contest(about, tuple(deciding[0].candidates), tuple(members)))
         else:
-            flaws.append(_undecided(about, [points[arm.first] for arm in left]))
+            flaws.append(_flaw_of_undecided(about, [points[group.first] for group in deciding]))
     if flaws:
         raise Flawed(*flaws)
-    return contests
+    return problems
 
 
-def _deciding(chosen: Choosing, settled: Settled) -> Members:
-    """The numbers of the settings that ``of`` takes."""
-    variants, of = Variants(settled.settings, settled.methods), chosen.of or {}
-    ground = Ground(variants, lambda _: {}, lambda: None, chosen.seeds, None)
-    if flaws := flaws_of_selection(of, ground):
+def _deciding(select: Choosing, sweep: Settled) -> Members:
+    """The numbers of the settings that ``of`` selects."""
+    variants, of = Variants(sweep.settings, sweep.methods), select.of or {}
+    context = Ground(variants, lambda _: {}, lambda: None, select.seeds, None)
+    if flaws := flaws_of_selection(of, context):
         raise Flawed(*(flaw.below(SELECT, "of") for flaw in flaws))
-    return variants.taken(of)
+    return variants.selected(of)
 
 
-def _undecided(about: Mapping[str, Json], points: Sequence[Mapping[str, Json]]) -> Flaw:
-    """That no arm decides for these runs, or several do."""
+def _flaw_of_undecided(about: Mapping[str, Json], points: Sequence[Mapping[str, Json]]) -> Flaw:
+    """The flaw where no group decides for these runs, or several do."""
     where = " for " + ", ".join(f"{axis} = {shown(value)}" for axis, value in about.items()) if about else ""
     if not points:
         return Flaw((SELECT, "of"), f"leaves no run that decides{where}", "pin what these runs have")
@@ -182,30 +188,30 @@ def _undecided(about: Mapping[str, Json], points: Sequence[Mapping[str, Json]]) 
     return Flaw((SELECT, "of"), what, f"pin {axes}, or name it in by")
 
 
-def _of_candidates(chosen: Choosing, contests: Sequence[Contest], settled: Settled) -> Iterator[Flaw]:
+def _flaws_of_candidates(select: Choosing, problems: Sequence[Contest], sweep: Settled) -> Iterator[Flaw]:
     """Candidates that have no order or no multiples, and runs that learn nothing."""
-    tried = [(value, number) for contest in contests for value, number in contest.candidates]
-    for value, _ in tried:
+    candidates = [(value, number) for problem in problems for value, number in problem.candidates]
+    for value, _ in candidates:
         number = isinstance(value, int | float) and not isinstance(value, bool)
-        if chosen.numbers and not number:
-            flaw = f"'{chosen.rule['kind']}' asks for the smallest of some numbers, and {shown(value)} is none"
-            yield Flaw((SELECT, chosen.path), flaw, "write best")
-        if chosen.times != (1,) and (not number or value == 0):
+        if select.numbers and not number:
+            flaw = f"'{select.rule['kind']}' asks for the smallest of some numbers, and {shown(value)} is none"
+            yield Flaw((SELECT, select.path), flaw, "write best")
+        if select.times != (1,) and (not number or value == 0):
             yield Flaw((SELECT, "times"), f"{shown(value)} has no multiples", "leave times out")
-    if any(not settled.settings[number]["train"]["steps"] for _, number in tried):
+    if any(not sweep.settings[number]["train"]["steps"] for _, number in candidates):
         yield Flaw((SELECT,), "nothing is trained, so no loss could choose", "give train.steps")
 
 
-def _of_multiples(chosen: Choosing, contests: Sequence[Contest], registries: Registries) -> Iterator[Flaw]:
+def _flaws_of_multiples(select: Choosing, problems: Sequence[Contest], registries: Registries) -> Iterator[Flaw]:
     """Everything that may be judged must be a setting."""
     resolver = Resolver(registries)
-    for contest in contests:
-        numbers = [value for value, _ in contest.candidates if isinstance(value, int | float)]
-        values = [multiple(v, t) for v in numbers for t in chosen.times if t != 1]
-        values += [value for value, _ in contest.candidates]
-        for arm in contest.arms:
-            for value in (value for value in values if arm.number(value) is None):
-                setting, flaws = arm.at(value, resolver)
+    for problem in problems:
+        numbers = [value for value, _ in problem.candidates if isinstance(value, int | float)]
+        values = [multiple(number, times) for number in numbers for times in select.times if times != 1]
+        values += [value for value, _ in problem.candidates]
+        for group in problem.groups:
+            for value in (value for value in values if group.number(value) is None):
+                setting, flaws = group.at(value, resolver)
                 for flaw in flaws if setting is None else contradictions(setting, registries):
-                    what = f"{chosen.path} = {shown(value)} would be judged, and {flaw.what}"
-                    yield Flaw((SELECT, "times" if chosen.times != (1,) else chosen.path), what, flaw.remedy)
+                    what = f"{select.path} = {shown(value)} would be judged, and {flaw.what}"
+                    yield Flaw((SELECT, "times" if select.times != (1,) else select.path), what, flaw.remedy)

@@ -44,25 +44,26 @@ class Choosing:
         return self.of is None and not self.by
 
 
-def choosing(reading: Reading, draft: Draft, registries: Registries) -> tuple[Choosing | None, Found]:
+def choosing(reading: Reading, merged: Draft, registries: Registries) -> tuple[Choosing | None, Found]:
     """What is chosen, or None, and what is wrong with ``select`` whatever the settings are."""
     text = reading.experiment.select
     if text is None:
         return None, []
-    axes = list(dict.fromkeys(path for grid in grids_of(draft.data) for path in grid))
-    flaws = [*_of_paths(text, axes), *_of_fields(text, axes, reading.experiment)]
-    path, given = next(((p, rule) for p, rule in _rules(text).items() if p in axes and p != METHOD), ("", None))
+    axes = list(dict.fromkeys(path for grid in grids_of(merged.data) for path in grid))
+    flaws = [*_flaws_of_paths(text, axes), *_flaws_of_fields(text, axes, reading.experiment)]
+    rules = _rules(text)
+    path = next((path for path in rules if path in axes and path != METHOD), "")
     rule: Choice = {}
     if path:
-        flaws += _not_everywhere(path, draft.data["sweep"])
+        flaws += _flaws_of_grids(path, merged.data["sweep"])
         try:
-            rule = resolve_choice(registries["rule"], given)
+            rule = resolve_choice(registries["rule"], rules[path])
         except Flawed as error:
             flaws += [flaw.below(SELECT, path) for flaw in error.flaws]
     if flaws:
-        return None, [(draft.spot(flaw.path), flaw) for flaw in flaws]
+        return None, merged.located(flaws)
     numbers = bool(registries["rule"][rule["kind"]].facts.numbers)
-    times = tuple(dict.fromkeys(int(each) if each.is_integer() else each for each in text.times))
+    times = tuple(dict.fromkeys(int(factor) if factor.is_integer() else factor for factor in text.times))
     return Choosing(path, rule, numbers, text.seeds, text.of, text.by, times), []
 
 
@@ -71,7 +72,7 @@ def _rules(text: SelectText) -> dict[str, Json]:
     return dict(text.model_extra or {})
 
 
-def _of_paths(text: SelectText, axes: list[str]) -> Iterator[Flaw]:
+def _flaws_of_paths(text: SelectText, axes: list[str]) -> Iterator[Flaw]:
     """Exactly one axis is chosen."""
     named = list(_rules(text))
     if not named:
@@ -86,8 +87,8 @@ def _of_paths(text: SelectText, axes: list[str]) -> Iterator[Flaw]:
         yield Flaw((SELECT, path), "only one axis can be chosen, and this is the second", "keep one of them")
 
 
-def _of_fields(text: SelectText, axes: list[str], experiment: Experiment) -> Iterator[Flaw]:
-    """The fields beside the path."""
+def _flaws_of_fields(text: SelectText, axes: list[str], experiment: Experiment) -> Iterator[Flaw]:
+    """What is wrong with the fields besides the path."""
     if both := sorted(set(text.seeds) & set(experiment.seeds)):
         what = f"seed {both[0]} chooses, and is judged too"
         yield Flaw((SELECT, "seeds"), what, "tune on seeds that are not judged")
@@ -103,7 +104,7 @@ def _of_fields(text: SelectText, axes: list[str], experiment: Experiment) -> Ite
             yield Flaw((SELECT, "of", key), f"'{key}' is a column, and runs decide", "name paths of the setting")
 
 
-def _not_everywhere(path: str, sweep: Json) -> Iterator[Flaw]:
+def _flaws_of_grids(path: str, sweep: Json) -> Iterator[Flaw]:
     """Grids without candidates: nobody could say whether their runs have what is chosen."""
     for number, grid in enumerate(sweep):
         if isinstance(grid, dict) and path not in grid:
