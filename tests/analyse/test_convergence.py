@@ -189,7 +189,7 @@ def test_a_rule_does_not_depend_on_the_first_batch():
 
 
 def test_what_a_rule_ended_while_finite_is_not_known_to_settle():
-    curve = Curve(1.2, (0.9, 150.0), H, "train loss is 150 at step 60", cut=True)
+    curve = Curve(1.2, (0.9, 150.0), H, "train loss is 150 at step 60", censored=True)
     assert {name: each.why for name, each in judged(curve).items()} == {
         **dict.fromkeys(("stable", "learned", "unstuck"), "diverged"),
         "settled": "short",

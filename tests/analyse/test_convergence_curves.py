@@ -119,7 +119,7 @@ def test_a_batch_norm_may_fail_in_one_mode_only(made):
 def test_recorded_means_over_epochs_are_those_of_the_batches(made):
     runs = {("post", 0.1, s): Run(recorded=s == 1) for s in (1, 2)}
     first, second = (c for c in courses(made(runs)) if c.split == "train")
-    assert (first.at, second.at) == ((10, 20, 30, 40),) * 2
+    assert (first.steps, second.steps) == ((10, 20, 30, 40),) * 2
     assert first.curve.means == pytest.approx(GOOD)
     assert second.curve.means == pytest.approx((0.8 + (1.2 - 0.8) / 10 + 0.0045, *GOOD[1:]))
     assert (first.curve.start, second.curve.start, first.curve.entropy) == (1.2, 1.2, H)
@@ -164,7 +164,7 @@ def test_a_run_that_diverged_has_not_converged_though_it_was_never_evaluated(mad
     for split in ("train", "validation"):
         found = series(results, {"quantity": "converged", "rule": "learned", "split": split})
         assert (found.numbers["value"].to_list(), found.failed) == ([1.0, 0.0], {})
-    assert [c.curve.broke for c in courses(results) if c.seed == 2] == ["loss is nan at step 12"] * 2
+    assert [c.curve.divergence for c in courses(results) if c.seed == 2] == ["loss is nan at step 12"] * 2
 
 
 def test_a_run_that_did_not_end_by_itself_is_not_judged(made):

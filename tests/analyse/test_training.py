@@ -52,7 +52,7 @@ def test_seeds_are_sorted_by_how_they_ended(ended):
     assert found.excluded == {4: "stopped at step 40 by its rule", 5: "timed_out"}
     assert found.pending == (6,)
     assert found.trained
-    assert series(ended, {"quantity": "final_nll"}, cut=True).numbers["seed"].to_list() == [1, 4]
+    assert series(ended, {"quantity": "final_nll"}, include_stopped=True).numbers["seed"].to_list() == [1, 4]
 
 
 def test_what_a_stopped_run_was_at_step_0_counts(ended):

@@ -5,8 +5,8 @@ r"""How far a reproduced table of C and N agrees with the printed one.
     ranks:   Kendall's tau-b of the boundaries over columns
 
 Most cells of such a table are right by any rule that knows that small rates converge, so a share of cells shows nothing
-by itself: it stands beside those of trivial rules, and below the agreement of our own seeds among themselves. A column
-that is not closed downwards has no one boundary; the worse of its two readings counts, the largest rate that converges
+by itself: it is read against those of trivial rules, and the agreement of our own seeds among themselves. A column that
+is not closed downwards has no one boundary; the worse of its two readings counts, the largest rate that converges
 and the last before the first that does not.
 """
 
@@ -33,7 +33,7 @@ _Cells = Mapping[float, bool]
 
 @dataclass(frozen=True)
 class Reproduced:
-    """A printed column with what was found of it here.
+    """A printed column and its reproduction.
 
     Attributes:
         printed: the column, at the rates that were run here.
@@ -50,7 +50,7 @@ def reproduced(results: Results, printed: Printed, of: Selection) -> list[Reprod
     """Every printed column of which there are runs.
 
     Args:
-        results: what an experiment found.
+        results: of an experiment.
         printed: the tables of the source.
         of: what selects ``converged``: its rule, the split of its loss, and of which runs.
 
@@ -60,37 +60,37 @@ def reproduced(results: Results, printed: Printed, of: Selection) -> list[Reprod
     values = select(results, {**of, "quantity": "converged"}).select("run", "value")
     if values["run"].is_duplicated().any():
         raise LabError(Problem("of", "a run has several numbers", "say which: pin rule, split or statistics"))
-    at = {variant: value_at(setting, RATE) for variant, setting in settings(results).items()}
-    rate = pl.col("variant").replace_strict(at, default=None, return_dtype=pl.Float64)
-    every = runs_with(results, of).select("run", "variant", "seed", "status", "reason", rate=rate)
-    every = every.join(values, on="run", how="left", maintain_order="left")
-    found = (_reproduced(every, column, variants_with(results, column.where)) for column in columns_of(printed))
-    return [each for each in found if each is not None]
+    rates = {variant: value_at(setting, RATE) for variant, setting in settings(results).items()}
+    rate = pl.col("variant").replace_strict(rates, default=None, return_dtype=pl.Float64)
+    all_runs = runs_with(results, of).select("run", "variant", "seed", "status", "reason", rate=rate)
+    all_runs = all_runs.join(values, on="run", how="left", maintain_order="left")
+    columns = (_reproduced(all_runs, column, variants_with(results, column.where)) for column in columns_of(printed))
+    return [column for column in columns if column is not None]
 
 
-def _reproduced(every: pl.DataFrame, column: PrintedColumn, variants: Sequence[str]) -> Reproduced | None:
-    runs = every.filter(pl.col("variant").is_in(list(variants)), pl.col("rate").is_in(list(column.cells)))
+def _reproduced(all_runs: pl.DataFrame, column: PrintedColumn, variants: Sequence[str]) -> Reproduced | None:
+    runs = all_runs.filter(pl.col("variant").is_in(list(variants)), pl.col("rate").is_in(list(column.cells)))
     rates = sorted(set(runs["rate"]))
     if not rates:
         return None
-    here = PrintedColumn(column.table, column.word, column.where, {rate: column.cells[rate] for rate in rates})
+    restricted = PrintedColumn(column.table, column.word, column.where, {rate: column.cells[rate] for rate in rates})
     by_seed: dict[int, dict[float, bool]] = {}
-    for seed, at, value in runs.drop_nulls("value").sort("seed", "rate").select("seed", "rate", "value").iter_rows():
-        by_seed.setdefault(seed, {})[at] = value == 1
-    return Reproduced(here, runs, {seed: cells for seed, cells in by_seed.items() if list(cells) == rates})
+    for seed, rate, value in runs.drop_nulls("value").sort("seed", "rate").select("seed", "rate", "value").iter_rows():
+        by_seed.setdefault(seed, {})[rate] = value == 1
+    return Reproduced(restricted, runs, {seed: cells for seed, cells in by_seed.items() if list(cells) == rates})
 
 
 def whole_seeds(columns: Sequence[Reproduced]) -> list[int]:
     """The seeds that have all cells of all columns."""
-    each = [set(column.seeds) for column in columns]
-    return sorted(set.intersection(*each)) if each else []
+    seed_sets = [set(column.seeds) for column in columns]
+    return sorted(set.intersection(*seed_sets)) if seed_sets else []
 
 
-def boundary_error(found: _Cells, printed: _Cells) -> float:
+def boundary_error(ours: _Cells, printed: _Cells) -> float:
     """``|b - b'|`` in steps of the grid; of a column with gaps the worse of its two readings."""
-    cells, there = list(found.values()), boundary(list(printed.values()))
-    first = next((place for place, cell in enumerate(cells) if not cell), len(cells))
-    return float(max(abs(boundary(cells) - there), abs(first - there)))
+    cells, printed_boundary = list(ours.values()), boundary(list(printed.values()))
+    first_failure = next((index for index, cell in enumerate(cells) if not cell), len(cells))
+    return float(max(abs(boundary(cells) - printed_boundary), abs(first_failure - printed_boundary)))
 
 
 def errors(columns: Sequence[Reproduced]) -> dict[int, float]:
@@ -103,14 +103,14 @@ def errors(columns: Sequence[Reproduced]) -> dict[int, float]:
 
 def shares(columns: Sequence[Reproduced]) -> dict[int, float]:
     """Each whole seed's share of cells that are as printed."""
-    printed = _flat(column.printed.cells for column in columns)
-    return {seed: _equal(_cells(columns, seed), printed) for seed in whole_seeds(columns)}
+    printed = _flatten(column.printed.cells for column in columns)
+    return {seed: _equal_share(_cells(columns, seed), printed) for seed in whole_seeds(columns)}
 
 
 def ceiling(columns: Sequence[Reproduced]) -> float | None:
     """The mean share of equal cells between two of our own seeds, beyond which no agreement can be expected."""
-    each = [_cells(columns, seed) for seed in whole_seeds(columns)]
-    return fmean(_equal(a, b) for a, b in combinations(each, 2)) if len(each) > 1 else None
+    seed_cells = [_cells(columns, seed) for seed in whole_seeds(columns)]
+    return fmean(_equal_share(a, b) for a, b in combinations(seed_cells, 2)) if len(seed_cells) > 1 else None
 
 
 def open_columns(columns: Sequence[Reproduced]) -> float:
@@ -121,20 +121,20 @@ def open_columns(columns: Sequence[Reproduced]) -> float:
 
 def majority(column: Reproduced) -> dict[float, bool | None]:
     """Whether more than half of the runs at each rate converge; None where it is just half, or none was judged."""
-    found: dict[float, bool | None] = {}
+    majorities: dict[float, bool | None] = {}
     for rate in column.printed.cells:
         values = column.runs.filter(pl.col("rate") == rate)["value"].drop_nulls()
         mean = values.mean()
-        found[rate] = None if mean is None or mean == 0.5 else bool(mean > 0.5)  # type: ignore[operator]
-    return found
+        majorities[rate] = None if mean is None or mean == 0.5 else bool(mean > 0.5)  # type: ignore[operator]
+    return majorities
 
 
 def kappa(columns: Sequence[Reproduced]) -> float | None:
     """Cohen's (1960) agreement beyond chance of the majorities with the print, over cells where there is one."""
     pairs = [
-        (cell, mine) for c in columns for cell, mine in zip(c.printed.cells.values(), majority(c).values(), strict=True)
+        (cell, ours) for c in columns for cell, ours in zip(c.printed.cells.values(), majority(c).values(), strict=True)
     ]
-    known = [(cell, mine) for cell, mine in pairs if mine is not None]
+    known = [(cell, ours) for cell, ours in pairs if ours is not None]
     if not known:
         return None
     p, q = (fmean(pair[i] for pair in known) for i in (0, 1))
@@ -156,12 +156,12 @@ def rank_agreement(columns: Sequence[Reproduced]) -> float | None:
 
 
 def _cells(columns: Sequence[Reproduced], seed: int) -> list[bool]:
-    return _flat(column.seeds[seed] for column in columns)
+    return _flatten(column.seeds[seed] for column in columns)
 
 
-def _flat(each: Iterable[_Cells]) -> list[bool]:
-    return [cell for cells in each for cell in cells.values()]
+def _flatten(columns: Iterable[_Cells]) -> list[bool]:
+    return [cell for cells in columns for cell in cells.values()]
 
 
-def _equal(a: Sequence[bool], b: Sequence[bool]) -> float:
+def _equal_share(a: Sequence[bool], b: Sequence[bool]) -> float:
     return fmean(x is y for x, y in zip(a, b, strict=True))

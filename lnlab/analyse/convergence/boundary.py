@@ -40,24 +40,24 @@ class _Column:
 @quantities.register("convergence_boundary", needs=_NEEDS, **_TAGS)
 def convergence_boundary(results: Results) -> pl.DataFrame:
     """``max {i : lr_i converges}``: the largest converging rate of the grid by its place, 0 for none (Yu, 2024)."""
-    return _over(results, "convergence_boundary", lambda column: boundary(column.converged))
+    return _column_rows(results, "convergence_boundary", lambda column: boundary(column.converged))
 
 
 @quantities.register("max_converged_lr", needs=_NEEDS, **_TAGS)
 def max_converged_lr(results: Results) -> pl.DataFrame:
     """``max {lr : converges}``: the largest converging rate of the grid, 0 where none converges (Yu, 2024)."""
-    return _over(results, "max_converged_lr", lambda column: (0.0, *column.rates)[boundary(column.converged)])
+    return _column_rows(results, "max_converged_lr", lambda column: (0.0, *column.rates)[boundary(column.converged)])
 
 
 @quantities.register("convergence_gaps", needs=_NEEDS, **_TAGS)
 def convergence_gaps(results: Results) -> pl.DataFrame:
     """``#{lr_i < max : lr_i does not converge}``: 0 where a column is closed downwards (Yu, 2024)."""
-    return _over(results, "convergence_gaps", lambda column: gaps(column.converged))
+    return _column_rows(results, "convergence_gaps", lambda column: gaps(column.converged))
 
 
 def boundary(converged: Sequence[bool]) -> int:
     """The place, from 1, of the last rate that converges, rates rising; 0 where none does."""
-    return max((place for place, each in enumerate(converged, 1) if each), default=0)
+    return max((position for position, converges in enumerate(converged, 1) if converges), default=0)
 
 
 def gaps(converged: Sequence[bool]) -> int:
@@ -67,27 +67,27 @@ def gaps(converged: Sequence[bool]) -> int:
 
 def _columns(results: Results) -> list[_Column]:
     """Every column of which each run has been judged, in the order of the plan."""
-    at = {variant: value_at(setting, RATE) for variant, setting in settings(results).items()}
+    rates = {variant: value_at(setting, RATE) for variant, setting in settings(results).items()}
     group = pl.col("variant").replace_strict(but_for(results, RATE), default=None, return_dtype=pl.String)
-    rate = pl.col("variant").replace_strict(at, default=None, return_dtype=pl.Float64)
+    rate = pl.col("variant").replace_strict(rates, default=None, return_dtype=pl.Float64)
     runs = results.runs.filter(pl.col("steps") > 0).select("run", "variant", "seed", _group=group, _rate=rate)
     runs = runs.drop_nulls("_rate").with_columns(_runs=pl.len().over("_group", "seed"))
-    judged = runs.join(converged(results).select("run", "step", *_TOLD, "value"), on="run", maintain_order="left")
-    by = ("_group", "seed", *_TOLD)
-    return [found for _, rows in judged.group_by(by, maintain_order=True) if (found := _column(rows))]
+    judged = runs.join(converged(results).select("run", "step", *_LOSS_KEYS, "value"), on="run", maintain_order="left")
+    by = ("_group", "seed", *_LOSS_KEYS)
+    return [column for _, rows in judged.group_by(by, maintain_order=True) if (column := _column(rows))]
 
 
-_TOLD = ("split", "statistics", "rule")
+_LOSS_KEYS = ("split", "statistics", "rule")
 
 
 def _column(rows: pl.DataFrame) -> _Column | None:
     if rows.height < rows["_runs"][0] or rows["_rate"].n_unique() < 2:
         return None
     rising = rows.sort("_rate")
-    first = rows.select("run", "variant", "seed", "step", *_TOLD).row(0)
+    first = rows.select("run", "variant", "seed", "step", *_LOSS_KEYS).row(0)
     return _Column(first, tuple(rising["_rate"]), tuple(value == 1 for value in rising["value"]))
 
 
-def _over(results: Results, name: str, number: Callable[[_Column], float]) -> pl.DataFrame:
+def _column_rows(results: Results, name: str, statistic: Callable[[_Column], float]) -> pl.DataFrame:
     """The number of every column, as rows of a quantity."""
-    return told([(*column.first, float(number(column))) for column in _columns(results)], name)
+    return told([(*column.first, float(statistic(column))) for column in _columns(results)], name)

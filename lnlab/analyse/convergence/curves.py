@@ -1,13 +1,13 @@
 """``[rule(L) says converged]``: which runs have converged, by every rule and of every loss that was recorded.
 
-A loss is told by its ``split``, and by whose ``statistics`` norms over the batch take: in training those of the batch
-at hand, in an evaluation the running ones. A batch norm may fail in one of the two only (Wang et al., 2022).
+A loss is identified by its ``split`` and by the ``statistics`` that norms over the batch use: in training those of the
+batch at hand, in an evaluation the running ones. A batch norm may fail in one of the two only (Wang et al., 2022).
 
     train, batch          the losses of the training batches, as means over epochs; what they began at is the nll of a
                           whole split before any update (``_STARTS``), or else the entropy of the labels
     validation, running   the nll at each evaluation
-    train, running        the same of the training split, where ``evaluation`` looks at it
-    validation, batch     with the statistics of validation batches, where ``batch_evaluation`` looks at it
+    train, running        the same of the training split, where ``evaluation`` measures it
+    validation, batch     with the statistics of validation batches, where ``batch_evaluation`` measures it
 """
 
 import math
@@ -25,7 +25,7 @@ TOLD_BY = ("rule", "split")
 """What a selection of these quantities has to say, as each run has a number for each."""
 PARTS = ("loss", "epoch_loss", "nll", "batch_nll", "unigram_entropy", "epoch")
 _NEEDS = "a loss at more than one step, and what it was before any update"
-_MOST = 0.9
+_DROP_SHARE = 0.9
 """Of the drop of a loss, what makes it converged in time."""
 _EVALUATED = (("validation", "running", "nll"), ("train", "running", "nll"), ("validation", "batch", "batch_nll"))
 _STARTS = (("train", "nll"), ("validation", "batch_nll"), ("validation", "nll"))
@@ -43,7 +43,7 @@ class Course:
         step: the last one.
         split: of the loss.
         statistics: that norms over the batch took.
-        at: the updates made at each of the curve's means.
+        steps: the updates made at each of the curve's means.
         curve: as rules see it.
     """
 
@@ -53,7 +53,7 @@ class Course:
     step: int
     split: str
     statistics: str
-    at: tuple[int, ...]
+    steps: tuple[int, ...]
     curve: Curve
 
 
@@ -77,10 +77,10 @@ def time_to_converge(results: Results) -> pl.DataFrame:
 
 def time_of(course: Course) -> float:
     """The updates to nine tenths of the drop of a loss; infinite where it never drops."""
-    found = course.curve
-    level = found.start - _MOST * (found.start - min(found.means))
-    met = [step for step, mean in zip(course.at, found.means, strict=True) if mean <= level]
-    return float(met[0]) if met and level < found.start else math.inf
+    loss_curve = course.curve
+    level = loss_curve.start - _DROP_SHARE * (loss_curve.start - min(loss_curve.means))
+    reached = [step for step, mean in zip(course.steps, loss_curve.means, strict=True) if mean <= level]
+    return float(reached[0]) if reached and level < loss_curve.start else math.inf
 
 
 def courses(results: Results) -> list[Course]:
@@ -89,24 +89,25 @@ def courses(results: Results) -> list[Course]:
     Of a run that diverged before a loss was recorded that others have, nothing but that it diverged.
     """
     ended = results.runs.filter(pl.col("steps") > 0, pl.col("status").is_in(ENDED))
-    entropy = {run: found[0][1] for run, found in _points(results, "unigram_entropy", "train").items()}
+    entropy = {run: points[0][1] for run, points in _points(results, "unigram_entropy", "train").items()}
     exploded = _exploded(results)
-    found: list[Course] = []
-    for split, statistics, each in _losses(results):
+    records: list[Course] = []
+    for split, statistics, by_run in _losses(results):
         for run, variant, seed, status, reason in ended.select(*STATE[:3], "status", "reason").iter_rows():
-            broke = (reason or "it diverged") if status == "diverged" else ""
-            at, start, means = each.get(run, ((), math.nan, ()))
-            if broke or run in each:
-                made = Curve(start, means, entropy.get(run), broke, bool(broke) and run not in exploded)
-                found.append(Course(run, variant, seed, at[-1] if at else 0, split, statistics, at, made))
-    return found
+            divergence = (reason or "it diverged") if status == "diverged" else ""
+            steps, start, means = by_run.get(run, ((), math.nan, ()))
+            if divergence or run in by_run:
+                loss_curve = Curve(start, means, entropy.get(run), divergence, bool(divergence) and run not in exploded)
+                last = steps[-1] if steps else 0
+                records.append(Course(run, variant, seed, last, split, statistics, steps, loss_curve))
+    return records
 
 
 def judgements(results: Results) -> Iterator[tuple[Course, str, Judged]]:
     """Every loss of every run by every rule that can tell: none can of a loss that was measured once."""
-    known = {entry.name: convergences.builder(convergences.resolve(entry.name)) for entry in convergences}
+    rules = {entry.name: convergences.builder(convergences.resolve(entry.name)) for entry in convergences}
     for course in courses(results):
-        for name, rule in known.items():
+        for name, rule in rules.items():
             if (judged := rule(course.curve)).why != "short":
                 yield course, name, judged
 
@@ -116,18 +117,16 @@ def told(rows: list[tuple[object, ...]], name: str) -> pl.DataFrame:
     types = {"run": pl.String, "variant": pl.String, "seed": pl.Int64, "step": pl.Int64}
     types |= {"split": pl.String, "statistics": pl.String, "rule": pl.String, "value": pl.Float64}
     sites = [pl.lit(None, schema("sites")[column]).alias(column) for column in SITE]
-    found = pl.DataFrame(rows, schema=types, orient="row").drop_nulls("value")
-    return found.select(*STATE, pl.lit(name).alias("quantity"), *sites, "split", "statistics", "rule", "value")
+    frame = pl.DataFrame(rows, schema=types, orient="row").drop_nulls("value")
+    return frame.select(*STATE, pl.lit(name).alias("quantity"), *sites, "split", "statistics", "rule", "value")
 
 
-def _rows(results: Results, name: str, number: Callable[[Course, Judged], float]) -> pl.DataFrame:
-    return told(
-        [
-            (c.run, c.variant, c.seed, c.step, c.split, c.statistics, rule, number(c, judged))
-            for c, rule, judged in judgements(results)
-        ],
-        name,
-    )
+def _rows(results: Results, name: str, statistic: Callable[[Course, Judged], float]) -> pl.DataFrame:
+    rows: list[tuple[object, ...]] = []
+    for course, rule, judged in judgements(results):
+        state = (course.run, course.variant, course.seed, course.step)
+        rows.append((*state, course.split, course.statistics, rule, statistic(course, judged)))
+    return told(rows, name)
 
 
 _Loss = dict[str, tuple[tuple[int, ...], float, tuple[float, ...]]]
@@ -136,39 +135,44 @@ _Loss = dict[str, tuple[tuple[int, ...], float, tuple[float, ...]]]
 
 def _losses(results: Results) -> Iterator[tuple[str, str, _Loss]]:
     """Each loss that any run has, by split and statistics."""
-    if batches := _of_batches(results):
+    if batches := _batch_losses(results):
         yield "train", "batch", batches
     for split, statistics, quantity in _EVALUATED:
         if points := _points(results, quantity, split):
-            made = {run: (each, of_evaluations(each)) for run, each in points.items()}
-            yield split, statistics, {r: (tuple(t for t, _ in p[1:]), c.start, c.means) for r, (p, c) in made.items()}
+            losses: _Loss = {}
+            for run, run_points in points.items():
+                loss_curve = of_evaluations(run_points)
+                losses[run] = tuple(step for step, _ in run_points[1:]), loss_curve.start, loss_curve.means
+            yield split, statistics, losses
 
 
-def _of_batches(results: Results) -> _Loss:
+def _batch_losses(results: Results) -> _Loss:
     """Of training batches: the means over epochs that training recorded, else made of its losses."""
     losses, recorded = _points(results, "loss", "train"), _points(results, "epoch_loss", "train")
     starts = _starts(results)
-    lengths = {run: t / n for run, each in _points(results, "epoch", "train").items() for t, n in each[-1:] if n}
-    found: _Loss = {}
-    for run, points in ((run, each) for run, each in losses.items() if run in starts):
+    lengths = {run: t / n for run, epochs in _points(results, "epoch", "train").items() for t, n in epochs[-1:] if n}
+    batch_losses: _Loss = {}
+    for run, points in losses.items():
+        if run not in starts:
+            continue
         if run in recorded:
-            at, means = zip(*recorded[run], strict=True)
-            found[run] = at, starts[run], means
+            steps, means = zip(*recorded[run], strict=True)
+            batch_losses[run] = steps, starts[run], means
         else:
-            made, last = of_batches(points, lengths.get(run), starts[run]), points[-1][0] + 1
-            length = lengths.get(run) or last / len(made.means)
-            ends = (min(math.ceil(n * length), last) for n in range(1, len(made.means)))
-            found[run] = (*ends, last), made.start, made.means
-    return found
+            loss_curve, last = of_batches(points, lengths.get(run), starts[run]), points[-1][0] + 1
+            length = lengths.get(run) or last / len(loss_curve.means)
+            epoch_ends = (min(math.ceil(n * length), last) for n in range(1, len(loss_curve.means)))
+            batch_losses[run] = (*epoch_ends, last), loss_curve.start, loss_curve.means
+    return batch_losses
 
 
 def _starts(results: Results) -> dict[str, float]:
     """The loss before any update, by run: of a whole split, or else the entropy of the labels."""
-    found = {run: each[0][1] for run, each in _points(results, "unigram_entropy", "train").items()}
+    starts = {run: points[0][1] for run, points in _points(results, "unigram_entropy", "train").items()}
     for split, quantity in reversed(_STARTS):
-        at_once = {run: each[0] for run, each in _points(results, quantity, split).items()}
-        found |= {run: loss for run, (step, loss) in at_once.items() if step == 0}
-    return found
+        first_points = {run: points[0] for run, points in _points(results, quantity, split).items()}
+        starts |= {run: loss for run, (step, loss) in first_points.items() if step == 0}
+    return starts
 
 
 def _exploded(results: Results) -> set[str]:

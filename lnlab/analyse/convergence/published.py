@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from lnlab.analyse.select.select import listed
 from lnlab.keys import Json
 
-_CLOSED = ConfigDict(extra="forbid", frozen=True, strict=True)
+_STRICT = ConfigDict(extra="forbid", frozen=True, strict=True)
 _Rate = Annotated[float, Field(gt=0)]
 Letters = Annotated[str, Field(pattern="^[CN]+$")]
 
@@ -20,7 +20,7 @@ Letters = Annotated[str, Field(pattern="^[CN]+$")]
 class PrintedTable(BaseModel):
     """One table of the source: what its models have in common, and a column of letters for each value of ``across``."""
 
-    model_config = _CLOSED
+    model_config = _STRICT
     name: str
     where: dict[str, Json]
     columns: dict[str, Letters]
@@ -29,7 +29,7 @@ class PrintedTable(BaseModel):
 class Printed(BaseModel):
     """Every table of the source; ``rates`` are those of the letters, in their order."""
 
-    model_config = _CLOSED
+    model_config = _STRICT
     rates: Annotated[tuple[_Rate, ...], Field(min_length=2)]
     across: str
     tables: Annotated[tuple[PrintedTable, ...], Field(min_length=1)]
@@ -49,7 +49,7 @@ class Printed(BaseModel):
 class Guess(BaseModel):
     """What a trivial rule says of the columns that have ``where``: converged up to this rate, and not above."""
 
-    model_config = _CLOSED
+    model_config = _STRICT
     where: dict[str, Json] = {}
     at_most: float
 
@@ -91,9 +91,9 @@ def columns_of(printed: Printed) -> list[PrintedColumn]:
 
 def guessed(column: PrintedColumn, guesses: tuple[Guess, ...]) -> dict[float, bool]:
     """What a trivial rule says of a column; nothing converges where none of its guesses fits."""
-    fits = (g for g in guesses if all(column.where.get(path) in listed(v) for path, v in g.where.items()))
-    found = next(fits, None)
-    return {rate: found is not None and rate <= found.at_most for rate in column.cells}
+    fits = (guess for guess in guesses if all(column.where.get(path) in listed(v) for path, v in guess.where.items()))
+    guess = next(fits, None)
+    return {rate: guess is not None and rate <= guess.at_most for rate in column.cells}
 
 
 def right(columns: Iterable[PrintedColumn], guesses: tuple[Guess, ...]) -> int:

@@ -11,7 +11,7 @@ entropy of the labels, the loss of a model that knows their frequencies and noth
 learning rates, so none can be fitted to a table of them. Nothing says which rule a table of C and N was made by:
 ``stable`` passes whatever ends no higher than it began, frozen models too; ``learned`` fails whatever is too slow for
 its epochs; ``unstuck`` fails only what has given up, and calls a run that is slow and still falling converged;
-``settled`` looks at the end alone, and lets pass what was thrown up however high and came back to frequencies alone.
+``settled`` judges the end alone, and lets pass what was thrown up however high and came back to frequencies alone.
 """
 
 import math
@@ -25,7 +25,7 @@ from pydantic import Field
 
 from lnlab.registry import Registry
 
-_PARTS = 10
+_DEFAULT_EPOCHS = 10
 """Into how many parts a curve is cut where nobody says how long an epoch is."""
 TWICE = 2.0
 """Times the loss before any update: a run whose mean over an epoch lies above has diverged, even if it comes back."""
@@ -44,15 +44,15 @@ class Curve:
         start: before any update, in nats: of a whole split, or what stands for it.
         means: over each epoch in turn, or at each evaluation after the start, in nats.
         entropy: of the labels, in nats; None where it is not known.
-        broke: how the run diverged, in words; empty where it did not.
-        cut: whether a rule ended it while its loss was finite, so that nobody knows where it would have ended.
+        divergence: how the run diverged, in words; empty where it did not.
+        censored: whether a rule ended it while its loss was finite, so that nobody knows where it would have ended.
     """
 
     start: float
     means: tuple[float, ...]
     entropy: float | None = None
-    broke: str = ""
-    cut: bool = False
+    divergence: str = ""
+    censored: bool = False
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ def of_batches(
     epoch: float | None,
     start: float,
     entropy: float | None = None,
-    broke: str = "",
+    divergence: str = "",
 ) -> Curve:
     """The curve of losses of single batches: means over epochs; half an epoch that is left over is one more.
 
@@ -89,21 +89,21 @@ def of_batches(
         epoch: updates an epoch; None: a tenth of the run.
         start: as in ``Curve``; the loss of the first batch is none.
         entropy: as in ``Curve``.
-        broke: as in ``Curve``.
+        divergence: as in ``Curve``.
     """
-    length = epoch or (points[-1][0] + 1) / _PARTS
-    parts: dict[int, list[float]] = {}
+    epoch_length = epoch or (points[-1][0] + 1) / _DEFAULT_EPOCHS
+    epochs: dict[int, list[float]] = {}
     for step, loss in points:
-        parts.setdefault(int(step // length), []).append(loss)
-    losses = list(parts.values())
+        epochs.setdefault(int(step // epoch_length), []).append(loss)
+    losses = list(epochs.values())
     if len(losses) > 1 and 2 * len(losses[-1]) < len(losses[-2]):
         losses[-2:] = [losses[-2] + losses[-1]]
-    return Curve(start, tuple(map(_mean, losses)), entropy, broke)
+    return Curve(start, tuple(map(_mean, losses)), entropy, divergence)
 
 
-def of_evaluations(points: Sequence[tuple[int, float]], entropy: float | None = None, broke: str = "") -> Curve:
+def of_evaluations(points: Sequence[tuple[int, float]], entropy: float | None = None, divergence: str = "") -> Curve:
     """The curve of evaluations, of which the first is the start."""
-    return Curve(points[0][1], tuple(loss for _, loss in points[1:]), entropy, broke)
+    return Curve(points[0][1], tuple(loss for _, loss in points[1:]), entropy, divergence)
 
 
 @convergences.register("stable")
@@ -113,8 +113,8 @@ def stable(curve: Curve, *, room: _Room = _ROOM) -> Judged:
     A run diverges by a loss that is not finite, or by a mean over an epoch above twice that before any update. ``room``
     is in nats. What does not learn anything may be stable.
     """
-    if early := diverged(curve) or _worse(curve, room):
-        return early
+    if failure := diverged(curve) or _no_better(curve, room):
+        return failure
     if _spearman_sign(curve.means) > 0:
         return Judged(False, "rising", f"its loss rises over epochs, to {curve.means[-1]:.4g}")
     return Judged(True, "converged", f"its loss falls from {curve.start:.4g} to {curve.means[-1]:.4g}")
@@ -127,8 +127,8 @@ def learned(curve: Curve, *, share: Annotated[float, Field(gt=0, lt=1)] = 0.125)
     An eighth of the .9157 nats of Financial PhraseBank makes .80. What came before the last epoch does not matter, if
     it was finite.
     """
-    if broken := _broken(curve):
-        return broken
+    if failure := _unusable(curve):
+        return failure
     if curve.entropy is None:
         return Judged(False, "short", "the entropy of its labels is not known")
     last, level = curve.means[-1], (1 - share) * curve.entropy
@@ -145,13 +145,13 @@ def unstuck(curve: Curve, *, margin: Annotated[float, Field(ge=0)] = 0.01, room:
     falls in each epoch of the second half and ends no higher than it began is not. ``margin`` is in nats. Runs diverge,
     and have ``room``, as in ``stable``.
     """
-    if early := diverged(curve):
-        return early
+    if failure := diverged(curve):
+        return failure
     last = curve.means[-1]
     if curve.entropy is not None and last < curve.entropy - margin:
         return Judged(True, "converged", f"its loss ends at {last:.4g}, below the entropy {curve.entropy:.4g}")
-    if early := _worse(curve, room):
-        return early
+    if failure := _no_better(curve, room):
+        return failure
     if _still_falls(curve):
         return Judged(True, "converged", f"its loss still falls, to {last:.4g}")
     return Judged(False, "stuck", f"its loss is stuck at {last:.4g}")
@@ -164,10 +164,10 @@ def settled(curve: Curve, *, room: _Room = _ROOM) -> Judged:
     ``room`` is in nats. Runs must be let go on while their loss is finite (``stop: non_finite``): of one that another
     rule ended nobody knows whether it would have settled.
     """
-    if curve.cut:
+    if curve.censored:
         return Judged(False, "short", "a stop rule ended it while its loss was finite")
-    if early := _broken(replace(curve, means=curve.means[-1:])):
-        return early
+    if failure := _unusable(replace(curve, means=curve.means[-1:])):
+        return failure
     last, level = curve.means[-1], max(curve.start, curve.entropy or 0.0) + room
     if last <= level:
         return Judged(True, "converged", f"its loss ends at {last:.4g}, no more than {level:.4g}")
@@ -176,27 +176,27 @@ def settled(curve: Curve, *, room: _Room = _ROOM) -> Judged:
 
 def diverged(curve: Curve) -> Judged | None:
     """That a curve is broken, or that its mean over an epoch lies above twice its start; None if neither."""
-    if broken := _broken(curve):
-        return broken
-    for number, mean in enumerate(curve.means, 1):
+    if failure := _unusable(curve):
+        return failure
+    for epoch, mean in enumerate(curve.means, 1):
         if mean > TWICE * curve.start:
-            what = f"its mean loss in epoch {number} is {mean:.4g}, above twice that at the start, {curve.start:.4g}"
-            return Judged(False, "diverged", what)
+            reason = f"its mean loss in epoch {epoch} is {mean:.4g}, above twice that at the start, {curve.start:.4g}"
+            return Judged(False, "diverged", reason)
     return None
 
 
-def _broken(curve: Curve) -> Judged | None:
+def _unusable(curve: Curve) -> Judged | None:
     """That it diverged, has a number that is not finite, or hardly began."""
-    if curve.broke:
-        return Judged(False, "diverged", curve.broke)
+    if curve.divergence:
+        return Judged(False, "diverged", curve.divergence)
     if not all(map(isfinite, (curve.start, *curve.means))):
         return Judged(False, "diverged", "its loss is not finite")
     return None if curve.means else Judged(False, "short", "nothing was measured after its start")
 
 
-def _worse(curve: Curve, margin: float) -> Judged | None:
+def _no_better(curve: Curve, room: float) -> Judged | None:
     last = curve.means[-1]
-    if last <= curve.start + margin:
+    if last <= curve.start + room:
         return None
     return Judged(False, "no better", f"its loss ends at {last:.4g}, above that at the start, {curve.start:.4g}")
 
@@ -215,7 +215,7 @@ def _still_falls(curve: Curve) -> bool:
 def _spearman_sign(values: Sequence[float]) -> float:
     """A number with the sign of Spearman's rho against the order; equal values share their rank."""
     middle = (len(values) - 1) / 2
-    return fsum((place - middle) * _rank(value, values) for place, value in enumerate(values))
+    return fsum((position - middle) * _rank(value, values) for position, value in enumerate(values))
 
 
 def _rank(value: float, among: Sequence[float]) -> float:

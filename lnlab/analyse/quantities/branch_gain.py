@@ -18,9 +18,9 @@ def branch_gain(results: Results) -> pl.DataFrame:
     At the ``branch``. Of a feed-forward network with d_ff = d it is 1/2, half of the squared norm passing the ReLU.
     """
     squares = stored(results, "hidden_norm_sq")
-    given = squares.filter(pl.col("tensor") == "in")
+    inputs = squares.filter(pl.col("tensor") == "in")
     branches = squares.filter(pl.col("tensor") == "branch")
-    return product(branches, given, "branch_gain", at=("stack", "layer", "sublayer"), power=-1.0)
+    return product(branches, inputs, "branch_gain", at=("stack", "layer", "sublayer"), power=-1.0)
 
 
 @quantities.register("attention_gain_times_length", of=("hidden_norm_sq",))
@@ -30,9 +30,9 @@ def attention_gain_times_length(results: Results) -> pl.DataFrame:
     1 if it is the mean of n independent tokens. Only where the task's sentences all have the same ``length``.
     """
     lengths = {variant: value_at(setting, "task.length") for variant, setting in settings(results).items()}
-    known = [(variant, float(n)) for variant, n in lengths.items() if isinstance(n, int)]
-    told = pl.DataFrame(known, schema={"variant": pl.String, "_n": pl.Float64}, orient="row")
+    rows = [(variant, float(n)) for variant, n in lengths.items() if isinstance(n, int)]
+    sentence_lengths = pl.DataFrame(rows, schema={"variant": pl.String, "_n": pl.Float64}, orient="row")
     gains = branch_gain(results).filter(pl.col("sublayer") == "self_attention")
-    joined = gains.join(told, on="variant", how="inner", maintain_order="left")
+    joined = gains.join(sentence_lengths, on="variant", how="inner", maintain_order="left")
     name = pl.lit("attention_gain_times_length").alias("quantity")
     return joined.select(*STATE, name, *SITE, pl.col("value") * pl.col("_n"))

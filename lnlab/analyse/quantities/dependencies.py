@@ -38,8 +38,8 @@ def dependency_thirds(results: Results) -> pl.DataFrame:
     x, size = pl.col("i"), pl.col("i").max().over(_STACK)
     first, last = (_squares(results).filter(third) for third in (x * 3 <= size, x * 3 > 2 * size))
     means = [rows.group_by(_STACK, maintain_order=True).agg(pl.col("value").mean()) for rows in (first, last)]
-    both = means[1].join(means[0], on=_STACK, nulls_equal=True, maintain_order="left")
-    return _quantity(both.with_columns(pl.col("value") / pl.col("value_right")), "dependency_thirds")
+    thirds = means[1].join(means[0], on=_STACK, nulls_equal=True, maintain_order="left")
+    return _quantity(thirds.with_columns(pl.col("value") / pl.col("value_right")), "dependency_thirds")
 
 
 @quantities.register("inverse_dependency_slope", of=("own_dependency_inverse_sq",))
@@ -63,18 +63,18 @@ def dependency_over_prediction(results: Results) -> pl.DataFrame:
 
     c = 2r / (1 + r)² with r = d_ff / d, for Xavier's matrices. Only of Post-LN with an init whose c is known.
     """
-    found = [
+    rows = [
         (variant, stack, constants[1])
         for variant, setting in settings(results).items()
         for stack in STACKS
         if value_at(setting, f"{stack}.placement.kind") == "post" and (constants := gains(setting)) is not None
     ]
-    told = pl.DataFrame(found, schema={"variant": pl.String, "stack": pl.String, "c": pl.Float64}, orient="row")
+    schema = {"variant": pl.String, "stack": pl.String, "c": pl.Float64}
+    added_variances = pl.DataFrame(rows, schema=schema, orient="row")
     own = _squares(results).filter(pl.col("sublayer") == "feed_forward")
-    joined = own.join(told, on=["variant", "stack"], how="inner", maintain_order="left")
-    return _quantity(
-        joined.with_columns(pl.col("value") * (1 + pl.col("c")) / pl.col("c")), "dependency_over_prediction"
-    )
+    joined = own.join(added_variances, on=["variant", "stack"], how="inner", maintain_order="left")
+    ratios = joined.with_columns(pl.col("value") * (1 + pl.col("c")) / pl.col("c"))
+    return _quantity(ratios, "dependency_over_prediction")
 
 
 def _squares(results: Results) -> pl.DataFrame:
@@ -89,11 +89,11 @@ def _inverses(results: Results) -> pl.DataFrame:
 
 def _quantity(rows: pl.DataFrame, name: str) -> pl.DataFrame:
     """Rows of a quantity; site columns that they lack are null, and the tensor of a whole stack is ``out``."""
-    lacking = {
+    defaults = {
         "layer": pl.lit(None, pl.Int32),
         "sublayer": pl.lit(None, pl.String),
         "tensor": pl.lit("out"),
         "index": pl.lit(None, pl.Int32),
     }
-    added = [value.alias(column) for column, value in lacking.items() if column not in rows.columns]
-    return rows.with_columns(*added, quantity=pl.lit(name)).select(*STATE, "quantity", *SITE, "value")
+    missing = [value.alias(column) for column, value in defaults.items() if column not in rows.columns]
+    return rows.with_columns(*missing, quantity=pl.lit(name)).select(*STATE, "quantity", *SITE, "value")

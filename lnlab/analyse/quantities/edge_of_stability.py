@@ -65,13 +65,13 @@ def sharpness_at_equal_nll(results: Results) -> pl.DataFrame:
     states = with_task(results, stored(results, PLAIN).select(*STATE, "value")).filter(pl.col("value") > 0)
     states = states.join(losses, on=["run", "step"], maintain_order="left").sort("step", maintain_order=True)
     states = states.join(level, on=["_task", "seed"], maintain_order="left")
-    here = states.with_columns(_sharp=pl.col("value").log()).with_columns(
+    segments = states.with_columns(_sharp=pl.col("value").log()).with_columns(
         _before=pl.col("_nll").shift().over("run"), _was=pl.col("_sharp").shift().over("run")
     )
-    first = here.filter(pl.col("_nll") <= pl.col("_level")).group_by("run", maintain_order=True).first()
+    first = segments.filter(pl.col("_nll") <= pl.col("_level")).group_by("run", maintain_order=True).first()
     share = (pl.col("_level") - pl.col("_nll")) / (pl.col("_before") - pl.col("_nll"))
-    between = pl.col("_sharp") + share * (pl.col("_was") - pl.col("_sharp"))
-    value = pl.when(pl.col("_before").is_null()).then("_sharp").otherwise(between).exp()
+    interpolated = pl.col("_sharp") + share * (pl.col("_was") - pl.col("_sharp"))
+    value = pl.when(pl.col("_before").is_null()).then("_sharp").otherwise(interpolated).exp()
     return as_quantity(first.with_columns(value=value), "sharpness_at_equal_nll")
 
 
@@ -91,31 +91,34 @@ def factor(optimizer: Setting, update: int) -> float | None:
     """What an optimizer multiplies its rate by at an update >= 1: RAdam r_t, or None where it is not adaptive yet."""
     if optimizer["kind"] != "radam":
         return 1.0
-    found = rectification(update, float(optimizer["beta2"]))
-    return found.r_t if found.rho_t > ADAPTIVE_ABOVE else None
+    radam = rectification(update, float(optimizer["beta2"]))
+    return radam.r_t if radam.rho_t > ADAPTIVE_ABOVE else None
 
 
 def _edges(results: Results, states: pl.DataFrame, quantity: str) -> pl.DataFrame:
     """``variant step _edge``: the ``lr λ_max`` from which on the update after a state is unstable, where one is."""
-    known = settings(results)
-    places = states.select("variant", "step").unique(maintain_order=True).rows()
-    rows = [(variant, step, _next_edge(known[variant].get("optimizer"), step, quantity)) for variant, step in places]
+    by_variant = settings(results)
+    variant_steps = states.select("variant", "step").unique(maintain_order=True).rows()
+    rows = [
+        (variant, step, _next_edge(by_variant[variant].get("optimizer"), step, quantity))
+        for variant, step in variant_steps
+    ]
     return pl.DataFrame(rows, {"variant": pl.String, "step": pl.Int64, "_edge": pl.Float64}, orient="row")
 
 
 def _next_edge(optimizer: Json, step: int, quantity: str) -> float | None:
     bound = edge(optimizer, quantity) if isinstance(optimizer, dict) else None
-    times = factor(optimizer, step + 1) if isinstance(optimizer, dict) else None
-    return None if bound is None or times is None else bound / times
+    multiplier = factor(optimizer, step + 1) if isinstance(optimizer, dict) else None
+    return None if bound is None or multiplier is None else bound / multiplier
 
 
 def _times_rate(results: Results, quantity: str) -> pl.DataFrame:
     """``run variant seed step value``: a stored quantity of states times the rate that they are left with."""
     states, rates = stored(results, quantity).select(*STATE, "value"), curve(results, _RATE, "train")
-    after = rates.select("run", pl.col("step") - 1, _next="value")
-    at = rates.select("run", "step", _last="value")
-    for each in (after, at):
-        states = states.join(each, on=["run", "step"], how="left", maintain_order="left")
+    next_rates = rates.select("run", pl.col("step") - 1, _next="value")
+    last_rates = rates.select("run", "step", _last="value")
+    for neighbours in (next_rates, last_rates):
+        states = states.join(neighbours, on=["run", "step"], how="left", maintain_order="left")
     return states.select(*STATE, value=pl.col("value") * pl.coalesce("_next", "_last"))
 
 

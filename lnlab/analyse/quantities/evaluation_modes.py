@@ -19,5 +19,5 @@ def evaluation_gap(results: Results) -> pl.DataFrame:
     Wherever both were taken; 0 of a model without norms over a batch.
     """
     batch = curve(results, "batch_nll", "validation").select(*STATE, _batch="value")
-    both = curve(results, "nll", "validation").join(batch, on=STATE, how="inner", maintain_order="left")
-    return as_quantity(both.with_columns(pl.col("value") - pl.col("_batch")), "evaluation_gap")
+    joined = curve(results, "nll", "validation").join(batch, on=STATE, how="inner", maintain_order="left")
+    return as_quantity(joined.with_columns(pl.col("value") - pl.col("_batch")), "evaluation_gap")

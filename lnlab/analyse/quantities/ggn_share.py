@@ -20,7 +20,7 @@ from lnlab.analyse.quantities.spectra import as_quantity, number, whole
 from lnlab.analyse.select.settings import but_for, words
 from lnlab.tables import Results
 
-_PLACE = (*STATE, "scope")
+_SCOPE_KEYS = (*STATE, "scope")
 _PLACEMENT: dict[str, Any] = {
     **SPECTRA,
     "across": True,
@@ -62,34 +62,35 @@ def ggn_share_of_extra_frobenius(results: Results) -> pl.DataFrame:
     return _share_of_extra(results, "ggn_share_of_extra_frobenius", "frobenius_norm", 2)
 
 
-def _of(results: Results, operator: str, name: str) -> pl.DataFrame:
+def _operator_number(results: Results, operator: str, name: str) -> pl.DataFrame:
     """A number of one operator: ``run variant seed step scope value``."""
     rows = whole(results).filter(pl.col("operator") == operator)
-    return number(rows, name).select(*_PLACE, "value")
+    return number(rows, name).select(*_SCOPE_KEYS, "value")
 
 
-def _both(results: Results, operator: str, name: str) -> pl.DataFrame:
+def _with_hessian(results: Results, operator: str, name: str) -> pl.DataFrame:
     """A number of an operator as ``value``, and that of the Hessian as ``of_hessian``."""
-    hessian = _of(results, "hessian", name).rename({"value": "of_hessian"})
-    return _of(results, operator, name).join(hessian, on=_PLACE, how="inner", maintain_order="left")
+    hessian = _operator_number(results, "hessian", name).rename({"value": "of_hessian"})
+    return _operator_number(results, operator, name).join(hessian, on=_SCOPE_KEYS, how="inner", maintain_order="left")
 
 
 def _share(results: Results, quantity: str, name: str, operator: str) -> pl.DataFrame:
-    found = _both(results, operator, name).with_columns(pl.col("value") / pl.col("of_hessian"))
-    return as_quantity(found.with_columns(operator=pl.lit("hessian")), quantity)
+    shares = _with_hessian(results, operator, name).with_columns(pl.col("value") / pl.col("of_hessian"))
+    return as_quantity(shares.with_columns(operator=pl.lit("hessian")), quantity)
 
 
 def _share_of_extra(results: Results, quantity: str, name: str, power: int) -> pl.DataFrame:
     """Of every pair of runs; the row is that of the first run of the pair in the plan."""
     group = pl.col("variant").replace_strict(but_for(results, "placement"), return_dtype=pl.String)
     placement = pl.col("variant").replace_strict(words(results, "placement"), return_dtype=pl.String)
-    order = {run: place for place, run in enumerate(results.runs["run"])}
+    order = {run: position for position, run in enumerate(results.runs["run"])}
     first = pl.col("run").replace_strict(order, return_dtype=pl.Int64)
-    found = _both(results, "ggn", name).with_columns(_group=group, _placement=placement, _first=first)
+    pairs = _with_hessian(results, "ggn", name).with_columns(_group=group, _placement=placement, _first=first)
     rows = []
-    for _, pair in found.sort("_first").group_by("_group", "seed", "step", "scope", maintain_order=True):
-        at = {row["_placement"]: row for row in pair.iter_rows(named=True)}
-        if pair.height == 2 and at.keys() == {"post", "pre"}:
-            extra = [at["post"][c] ** power - at["pre"][c] ** power for c in ("value", "of_hessian")]
+    for _, pair in pairs.sort("_first").group_by("_group", "seed", "step", "scope", maintain_order=True):
+        by_placement = {row["_placement"]: row for row in pair.iter_rows(named=True)}
+        if pair.height == 2 and by_placement.keys() == {"post", "pre"}:
+            post, pre = by_placement["post"], by_placement["pre"]
+            extra = [post[column] ** power - pre[column] ** power for column in ("value", "of_hessian")]
             rows.append(pair.row(0, named=True) | {"value": extra[0] / extra[1] if extra[1] > 0 else math.nan})
-    return as_quantity(pl.DataFrame(rows, schema=found.schema).with_columns(operator=pl.lit("hessian")), quantity)
+    return as_quantity(pl.DataFrame(rows, schema=pairs.schema).with_columns(operator=pl.lit("hessian")), quantity)

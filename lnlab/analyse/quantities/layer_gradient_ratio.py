@@ -18,8 +18,8 @@ LAYER = ("stack", "layer")
 @quantities.register("layer_gradient_ratio")
 def layer_gradient_ratio(results: Results) -> pl.DataFrame:
     """``‖dL/dx_(l-1)‖ / ‖dL/dx_l‖``: gradient of the stream below a layer over that above it (Xiong et al., 2020)."""
-    ends = _outs(results).filter(pl.col("sublayer") == "feed_forward")
-    return product(_below_layers(results), ends, "layer_gradient_ratio", at=LAYER, power=-1.0)
+    layer_outputs = _sublayer_outputs(results).filter(pl.col("sublayer") == "feed_forward")
+    return product(_below_layers(results), layer_outputs, "layer_gradient_ratio", at=LAYER, power=-1.0)
 
 
 @quantities.register("layer_gradient_over_prediction")
@@ -28,18 +28,18 @@ def layer_gradient_over_prediction(results: Results) -> pl.DataFrame:
 
     For stacks in Post-LN: σ is that of the sums, and g the gains of the branches, as measured.
     """
-    here = (*LAYER, "sublayer")
+    sublayer_keys = (*LAYER, "sublayer")
     sums = stored(results, "stream_gradient").filter(pl.col("tensor") == "sum")
-    kept = product(sums, _outs(results), "kept", at=here, power=-1.0)
+    gains = product(sums, _sublayer_outputs(results), "gain", at=sublayer_keys, power=-1.0)
     sigmas = stored(results, "norm_inverse_sigma").filter(pl.col("tensor") == "scale")
-    over = product(kept, sigmas, "layer_gradient_over_prediction", at=here, power=-1.0)
-    layers = over.group_by(*STATE, "quantity", *LAYER, maintain_order=True).agg(pl.col("value").product())
-    null = {name: pl.lit(None, kept.schema[name]) for name in ("sublayer", "tensor", "index")}
-    found = layers.join(_post(results), on=["variant", "stack"], how="semi", maintain_order="left").with_columns(**null)
-    return found.select(*STATE, "quantity", *SITE, "value")
+    ratios = product(gains, sigmas, "layer_gradient_over_prediction", at=sublayer_keys, power=-1.0)
+    layers = ratios.group_by(*STATE, "quantity", *LAYER, maintain_order=True).agg(pl.col("value").product())
+    null = {name: pl.lit(None, gains.schema[name]) for name in ("sublayer", "tensor", "index")}
+    post_layers = layers.join(_post_ln_stacks(results), on=["variant", "stack"], how="semi", maintain_order="left")
+    return post_layers.with_columns(**null).select(*STATE, "quantity", *SITE, "value")
 
 
-def _outs(results: Results) -> pl.DataFrame:
+def _sublayer_outputs(results: Results) -> pl.DataFrame:
     """‖dL/dx‖ of the stream as it goes on after each sublayer."""
     inside = pl.col("layer").is_not_null(), pl.col("tensor") == "out"
     return stored(results, "stream_gradient").filter(*inside)
@@ -47,14 +47,14 @@ def _outs(results: Results) -> pl.DataFrame:
 
 def _below_layers(results: Results) -> pl.DataFrame:
     """‖dL/dx_(l-1)‖ at the address of layer l: after the layer before it, or after the embedding."""
-    every = stored(results, "stream_gradient")
-    first = every.filter(pl.col("sublayer") == "embedding").with_columns(layer=pl.lit(1, every.schema["layer"]))
-    before = _outs(results).filter(pl.col("sublayer") == "feed_forward").with_columns(pl.col("layer") + 1)
-    null = {name: pl.lit(None, every.schema[name]) for name in ("sublayer", "tensor")}
+    gradients = stored(results, "stream_gradient")
+    first = gradients.filter(pl.col("sublayer") == "embedding").with_columns(layer=pl.lit(1, gradients.schema["layer"]))
+    before = _sublayer_outputs(results).filter(pl.col("sublayer") == "feed_forward").with_columns(pl.col("layer") + 1)
+    null = {name: pl.lit(None, gradients.schema[name]) for name in ("sublayer", "tensor")}
     return pl.concat([first, before]).with_columns(**null)
 
 
-def _post(results: Results) -> pl.DataFrame:
+def _post_ln_stacks(results: Results) -> pl.DataFrame:
     """``variant stack`` of every stack in Post-LN."""
     rows = [
         (variant, stack)

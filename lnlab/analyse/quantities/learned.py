@@ -47,9 +47,10 @@ def fractions(results: Results, reference: Json = None) -> pl.DataFrame:
     """``run variant seed step value cut``: phi of every run that trained to an end; null where it is not defined."""
     losses = final_losses(results)
     entropy = curve(results, "unigram_entropy", "train").group_by("run", maintain_order=True).first()
-    middle = medians(losses)
+    median_losses = medians(losses)
     lowest = {
-        v: min((middle[u] for u in us if u in middle), default=None) for v, us in references(results, reference).items()
+        variant: min((median_losses[other] for other in others if other in median_losses), default=None)
+        for variant, others in references(results, reference).items()
     }
     best = pl.col("variant").replace_strict(lowest, default=None, return_dtype=pl.Float64)
     joined = losses.join(entropy.select("run", _h="value"), on="run", how="left", maintain_order="left")
@@ -69,6 +70,6 @@ def with_task(results: Results, rows: pl.DataFrame) -> pl.DataFrame:
 
 def medians(rows: pl.DataFrame) -> dict[str, float]:
     """Variant -> its median over seeds; a run that a rule cut short counts as the worst, infinitely large."""
-    whole = rows.drop_nulls("value").with_columns(pl.when("cut").then(math.inf).otherwise("value").alias("value"))
-    groups = whole.group_by("variant", maintain_order=True).agg("value")
+    ranked = rows.drop_nulls("value").with_columns(pl.when("cut").then(math.inf).otherwise("value").alias("value"))
+    groups = ranked.group_by("variant", maintain_order=True).agg("value")
     return {variant: median(values) for variant, values in groups.iter_rows()}

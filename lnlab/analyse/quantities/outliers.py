@@ -4,7 +4,7 @@ A Ritz value is *isolated* if its residual is at most a tenth of its distance to
 the residual (Paige, 1971), so that those of two isolated values are two. *Outliers* are the isolated ones from either
 end inward up to the first that is not; all else is bulk. More steps isolate more, so that a count is a lower bound.
 
-Ghosts would be counted, and are excluded: only runs are looked at whose vectors were kept orthogonal, to 1e-8. Nor is a
+Ghosts would be counted, and are excluded: only runs count whose vectors stayed orthogonal, to 1e-8. Nor is a
 matrix that was diagonalized, where every eigenvalue is known and none is more isolated than the next by this rule.
 """
 
@@ -21,13 +21,13 @@ _DRAW = (*AT, "part", "draw")
 
 
 def marked(rows: pl.DataFrame) -> pl.DataFrame:
-    """The rows of the table ``spectra`` that can be told apart so, sorted, with ``outlier``: above 1, below -1, else 0.
+    """The rows of the table ``spectra`` that the rule applies to, sorted, with ``outlier``: above 1, below -1, else 0.
 
     A draw of a single node has none.
     """
     nodes = pl.len().over(_DRAW)
-    sound = rows.filter((pl.col("orthogonality_loss") <= ORTHOGONAL) & (nodes < pl.col("size")) & (nodes > 1))
-    ordered = sound.sort(*_DRAW, "node", maintain_order=True)
+    eligible = rows.filter((pl.col("orthogonality_loss") <= ORTHOGONAL) & (nodes < pl.col("size")) & (nodes > 1))
+    ordered = eligible.sort(*_DRAW, "node", maintain_order=True)
     gap = pl.col("node").diff()
     nearest = pl.min_horizontal(gap, gap.shift(-1))
     isolated = (pl.col("residual") <= ISOLATED * nearest).cast(pl.Int8)
@@ -39,13 +39,13 @@ def marked(rows: pl.DataFrame) -> pl.DataFrame:
 def outliers(results: Results) -> pl.DataFrame:
     """``#{θ isolated at an end}``: at least so many eigenvalues stand alone; most of any draw (Sagun et al., 2017)."""
     counts = marked(whole(results)).group_by(*AT, "draw", maintain_order=True).agg(value=(pl.col("outlier") != 0).sum())
-    most = counts.group_by(AT, maintain_order=True).agg(pl.col("value").max().cast(pl.Float64))
-    return as_quantity(most, "outliers")
+    largest = counts.group_by(AT, maintain_order=True).agg(pl.col("value").max().cast(pl.Float64))
+    return as_quantity(largest, "outliers")
 
 
 @quantities.register("bulk_radius", **SPECTRA)
 def bulk_radius(results: Results) -> pl.DataFrame:
     """``max |θ| of what is no outlier``: how far the bulk reaches at most; least of any draw (Sagun et al., 2017)."""
     bulk = marked(whole(results)).filter(pl.col("outlier") == 0)
-    reach = bulk.group_by(*AT, "draw", maintain_order=True).agg(value=pl.col("node").abs().max())
-    return as_quantity(reach.group_by(AT, maintain_order=True).agg(pl.col("value").min()), "bulk_radius")
+    radii = bulk.group_by(*AT, "draw", maintain_order=True).agg(value=pl.col("node").abs().max())
+    return as_quantity(radii.group_by(AT, maintain_order=True).agg(pl.col("value").min()), "bulk_radius")

@@ -50,12 +50,12 @@ STATE = ("run", "variant", "seed", "step")
 SITE = ("stack", "layer", "sublayer", "tensor", "index")
 
 
-def fact(selection: Mapping[str, Any], word: str) -> Any:
+def fact(selection: Mapping[str, Any], fact_name: str) -> Any:
     """A fact of the derived quantity that a selection names, or None; of several, the first that states it."""
-    asked = selection.get("quantity")
-    names = asked if isinstance(asked, list | tuple) else [asked]
-    found = (getattr(quantities.entries[name].facts, word) for name in names if name in quantities.entries)
-    return next((value for value in found if value), None)
+    quantity = selection.get("quantity")
+    names = quantity if isinstance(quantity, list | tuple) else [quantity]
+    values = (getattr(quantities.entries[name].facts, fact_name) for name in names if name in quantities.entries)
+    return next((value for value in values if value), None)
 
 
 def stored(results: Results, quantity: str) -> pl.DataFrame:
@@ -96,9 +96,9 @@ def scaled_gradient_norm(results: Results) -> pl.DataFrame:
 @quantities.register("gradient_growth", of=("gradient_norm",))
 def gradient_growth(results: Results) -> pl.DataFrame:
     """``‖E g_l‖_F / ‖E g_(l-1)‖_F``: a weight's gradient norm over that of the layer before (Xiong et al., 2020)."""
-    here = stored(results, "gradient_norm").filter(pl.col("layer").is_not_null())
-    before = here.with_columns(pl.col("layer") + 1)
-    return product(here, before, "gradient_growth", power=-1.0)
+    norms = stored(results, "gradient_norm").filter(pl.col("layer").is_not_null())
+    before = norms.with_columns(pl.col("layer") + 1)
+    return product(norms, before, "gradient_growth", power=-1.0)
 
 
 @quantities.register("isometry_gap", of=("jacobian_mean_square",))

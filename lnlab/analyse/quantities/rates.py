@@ -46,8 +46,8 @@ class _Grid:
     @property
     def best(self) -> int | None:
         """The place of the lowest loss, or None where every run diverged."""
-        place = min(range(len(self.losses)), key=self.losses.__getitem__)
-        return place if math.isfinite(self.losses[place]) else None
+        index = min(range(len(self.losses)), key=self.losses.__getitem__)
+        return index if math.isfinite(self.losses[index]) else None
 
 
 @quantities.register("best_lr", of=_LOSSES, needs=_NEEDS, **_TAGS)
@@ -56,13 +56,13 @@ def best_lr(results: Results) -> pl.DataFrame:
 
     NaN where every run diverged.
     """
-    return _over(results, "best_lr", lambda g: math.nan if g.best is None else g.rates[g.best])
+    return _grid_rows(results, "best_lr", lambda g: math.nan if g.best is None else g.rates[g.best])
 
 
 @quantities.register("best_lr_nll", of=_LOSSES, needs=_NEEDS, **_TAGS)
 def best_lr_nll(results: Results) -> pl.DataFrame:
     """``min_lr L(lr)``: the final nll at the best rate, infinite where every run diverged (Wortsman et al., 2023)."""
-    return _over(results, "best_lr_nll", lambda g: min(g.losses))
+    return _grid_rows(results, "best_lr_nll", lambda g: min(g.losses))
 
 
 @quantities.register("basin_edge", of=_LOSSES, needs=_NEEDS, **_TAGS)
@@ -71,7 +71,7 @@ def basin_edge(results: Results) -> pl.DataFrame:
 
     There a better rate may lie outside; NaN where every run diverged.
     """
-    return _over(results, "basin_edge", _edge)
+    return _grid_rows(results, "basin_edge", _best_at_edge)
 
 
 @quantities.register("max_stable_lr", of=_SHARES, needs=_NEEDS, reference="best", **_TAGS)
@@ -81,7 +81,7 @@ def max_stable_lr(results: Results, reference: Json = None) -> pl.DataFrame:
     phi is the learned fraction, of what ``reference`` has learned, or ``best`` of all. 0 where not even the best rate
     trains. Smaller rates need not train: they may be too slow for so many updates.
     """
-    return _over(results, "max_stable_lr", largest_stable, fractions(results, reference))
+    return _grid_rows(results, "max_stable_lr", largest_stable, fractions(results, reference))
 
 
 @quantities.register("lr_sensitivity", of=_LOSSES, needs=f"{_NEEDS}, and the validation loss at step 0", **_TAGS)
@@ -91,10 +91,10 @@ def lr_sensitivity(results: Results) -> pl.DataFrame:
     L_0 is the validation nll before any update, beyond which nothing counts, L* the lowest of the grid. NaN where every
     run diverged. Let ``train.evaluate`` begin at step 0.
     """
-    return _over(results, "lr_sensitivity", sensitivity)
+    return _grid_rows(results, "lr_sensitivity", sensitivity)
 
 
-def _edge(grid: _Grid) -> float:
+def _best_at_edge(grid: _Grid) -> float:
     """Whether the best rate is the first or the last."""
     return math.nan if grid.best is None else float(grid.best in (0, len(grid.rates) - 1))
 
@@ -103,12 +103,12 @@ def largest_stable(grid: _Grid) -> float | None:
     """The last rate before the first that does not train, going up from the best one; None where phi is not known."""
     if None in grid.shares:
         return None
-    found = 0.0
+    largest = 0.0
     for rate, share in list(zip(grid.rates, grid.shares, strict=True))[grid.best or 0 :]:
         if share is None or share <= TRAINS:
             break
-        found = rate
-    return found
+        largest = rate
+    return largest
 
 
 def sensitivity(grid: _Grid) -> float | None:
@@ -124,8 +124,8 @@ def _grids(results: Results, learned: pl.DataFrame | None = None) -> list[_Grid]
     """Every grid of which each run has a final loss and none was cut short, in the order of the plan.
 
     Args:
-        results: what an experiment found.
-        learned: the learned fraction of every run, where it is asked for.
+        results: of an experiment.
+        learned: the learned fraction of every run, where it is needed.
     """
     rates = {variant: value_at(setting, RATE) for variant, setting in settings(results).items()}
     group = pl.col("variant").replace_strict(but_for(results, RATE), default=None, return_dtype=pl.String)
@@ -137,27 +137,27 @@ def _grids(results: Results, learned: pl.DataFrame | None = None) -> list[_Grid]
     for rows, name in ((losses, "_loss"), (shares, "_share")):
         runs = runs.join(rows.select("run", pl.col("value").alias(name)), on="run", how="left", maintain_order="left")
     runs = runs.join(start, on="run", how="left", maintain_order="left").drop_nulls("_rate")
-    return [found for _, rows in runs.group_by("_group", "seed", maintain_order=True) if (found := _grid(rows))]
+    return [grid for _, rows in runs.group_by("_group", "seed", maintain_order=True) if (grid := _grid(rows))]
 
 
 def _grid(rows: pl.DataFrame) -> _Grid | None:
     if rows["_rate"].n_unique() < 2 or rows["_loss"].has_nulls():
         return None
     first, rising = rows.row(0, named=True), rows.sort("_rate")
-    begins = rows["_start"].drop_nulls()
+    starts = rows["_start"].drop_nulls()
     return _Grid(
         (first["run"], first["variant"], first["seed"], first["steps"]),
         tuple(rising["_rate"]),
         tuple(rising["_loss"]),
         tuple(rising["_share"]),
-        begins[0] if len(begins) else None,
+        starts[0] if len(starts) else None,
     )
 
 
-def _over(
-    results: Results, name: str, number: Callable[[_Grid], float | None], learned: pl.DataFrame | None = None
+def _grid_rows(
+    results: Results, name: str, statistic: Callable[[_Grid], float | None], learned: pl.DataFrame | None = None
 ) -> pl.DataFrame:
     """The number of every grid, as rows of a quantity."""
     types = {"run": pl.String, "variant": pl.String, "seed": pl.Int64, "step": pl.Int64, "value": pl.Float64}
-    rows = [(*grid.first, number(grid)) for grid in _grids(results, learned)]
+    rows = [(*grid.first, statistic(grid)) for grid in _grids(results, learned)]
     return as_quantity(pl.DataFrame(rows, schema=types, orient="row").select(*STATE, "value"), name)

@@ -17,7 +17,7 @@ from lnlab.analyse.quantities.quantity import SITE, STATE
 from lnlab.tables import Results, schema
 
 AT = (*STATE, "measurement", "operator", "scope")
-"""One spectrum. Two probes of one matrix are kept apart, so that whoever reads a number is told that there are two."""
+"""One spectrum. Two probes of one matrix are kept apart, so that nobody averages over the two unawares."""
 NOISE = 1e-6
 """Float32 products are rounding below so many times the spectral radius: a node there has no sign."""
 
@@ -26,7 +26,7 @@ _RADIUS = _NODE.abs().max()
 _SQUARES = (_SHARE * _NODE**2).sum()
 
 
-def _of_the_negative(term: pl.Expr) -> pl.Expr:
+def _negative_sum(term: pl.Expr) -> pl.Expr:
     return term.filter(_NODE < -NOISE * _RADIUS).sum()
 
 
@@ -43,8 +43,8 @@ _NUMBERS: Mapping[str, pl.Expr] = {
     "end_residual": pl.max_horizontal(_residual_at(_NODE.arg_max()), _residual_at(_NODE.arg_min())) / _RADIUS,
     "curvature_trace": _SIZE * (_SHARE * _NODE).sum(),
     "frobenius_norm": (_SIZE * _SQUARES).sqrt(),
-    "negative_mass": _of_the_negative(_SHARE),
-    "negative_share": _of_the_negative(_SHARE * _NODE**2) / _SQUARES,
+    "negative_mass": _negative_sum(_SHARE),
+    "negative_share": _negative_sum(_SHARE * _NODE**2) / _SQUARES,
     "end_symmetry": -_NODE.min() / _NODE.max(),
     "effective_rank": _SIZE * _SQUARES**2 / (_SHARE * _NODE**4).sum(),
     "relative_sharpness": _NODE.max() * pl.col("squared_norm").first(),
@@ -65,8 +65,8 @@ def parts(results: Results) -> pl.DataFrame:
 def table(results: Results) -> pl.DataFrame:
     """The table ``spectra``; empty where nobody wrote it."""
     columns = {name: kind for name, kind in schema("spectra").items() if name not in AT}
-    front: dict[str, Any] = {name: pl.Int64 if name in ("seed", "step") else pl.String for name in AT}
-    return results.tables.get("spectra", pl.DataFrame(schema=front | columns))
+    key_types: dict[str, Any] = {name: pl.Int64 if name in ("seed", "step") else pl.String for name in AT}
+    return results.tables.get("spectra", pl.DataFrame(schema=key_types | columns))
 
 
 def number(rows: pl.DataFrame, name: str, by: Sequence[str] = AT) -> pl.DataFrame:
@@ -83,9 +83,9 @@ def number(rows: pl.DataFrame, name: str, by: Sequence[str] = AT) -> pl.DataFram
     )
 
 
-def as_quantity(found: pl.DataFrame, name: str) -> pl.DataFrame:
-    """Rows of a derived quantity with ``operator`` and ``scope`` beside its columns; it stands at no site."""
+def as_quantity(rows: pl.DataFrame, name: str) -> pl.DataFrame:
+    """Rows of a derived quantity with ``operator`` and ``scope`` as further columns; it has no site."""
     columns = schema("sites")
-    nowhere = (pl.lit(None, columns[column]).alias(column) for column in SITE)
-    rest = [column for column in ("x", "value") if column in found.columns]
-    return found.select(*STATE, pl.lit(name).alias("quantity"), *nowhere, "operator", "scope", *rest)
+    null_sites = (pl.lit(None, columns[column]).alias(column) for column in SITE)
+    value_columns = [column for column in ("x", "value") if column in rows.columns]
+    return rows.select(*STATE, pl.lit(name).alias("quantity"), *null_sites, "operator", "scope", *value_columns)

@@ -45,8 +45,8 @@ def epochs_to_target(results: Results, reference: Json = None) -> pl.DataFrame:
     epochs = curve(results, "epoch", "train")
     share = pl.when(pl.col("step") > 0).then(pl.col("value") / pl.col("step")).fill_null(1.0)
     shares = epochs.group_by("run", maintain_order=True).last().select("run", _share=share)  # 1 where it ended at once
-    found = reached(results, reference).join(shares, on="run", maintain_order="left")
-    return as_quantity(found.with_columns(value=pl.col("value") * pl.col("_share")), "epochs_to_target")
+    times = reached(results, reference).join(shares, on="run", maintain_order="left")
+    return as_quantity(times.with_columns(value=pl.col("value") * pl.col("_share")), "epochs_to_target")
 
 
 def reached(results: Results, reference: Json) -> pl.DataFrame:
@@ -56,8 +56,8 @@ def reached(results: Results, reference: Json) -> pl.DataFrame:
     runs = runs.with_columns(_goal=goal).drop_nulls("_goal")
     evaluated = curve(results, "nll", "validation").join(runs.select("run", "_goal"), on="run", maintain_order="left")
     joined = runs.join(crossings(evaluated), on="run", how="left", maintain_order="left")
-    at = pl.when(pl.col("value").is_finite()).then("_at").fill_null(math.inf)
-    return joined.select(*STATE, at.alias("value"))
+    time = pl.when(pl.col("value").is_finite()).then("_at").fill_null(math.inf)
+    return joined.select(*STATE, time.alias("value"))
 
 
 def crossings(evaluated: pl.DataFrame) -> pl.DataFrame:
@@ -67,12 +67,12 @@ def crossings(evaluated: pl.DataFrame) -> pl.DataFrame:
         evaluated: ``run step value _goal``, steps rising within a run.
     """
     before, loss = (pl.col(column).shift(1).over("run") for column in ("step", "value"))
-    met = evaluated.with_columns(_t=before, _loss=loss).filter(pl.col("value") <= pl.col("_goal"))
-    first = met.group_by("run", maintain_order=True).first()
+    reached_rows = evaluated.with_columns(_t=before, _loss=loss).filter(pl.col("value") <= pl.col("_goal"))
+    first = reached_rows.group_by("run", maintain_order=True).first()
     share = (pl.col("_loss") - pl.col("_goal")) / (pl.col("_loss") - pl.col("value"))
-    between = pl.col("_t") + share * (pl.col("step") - pl.col("_t"))
-    at = pl.when(pl.col("_loss").is_finite()).then(between).otherwise(pl.col("step").cast(pl.Float64))
-    return first.select("run", at.alias("_at"))
+    interpolated = pl.col("_t") + share * (pl.col("step") - pl.col("_t"))
+    crossing = pl.when(pl.col("_loss").is_finite()).then(interpolated).otherwise(pl.col("step").cast(pl.Float64))
+    return first.select("run", crossing.alias("_at"))
 
 
 def targets(results: Results, reference: Json) -> dict[str, float]:
@@ -80,8 +80,8 @@ def targets(results: Results, reference: Json) -> dict[str, float]:
     losses = medians(final_losses(results))
     shares = medians(fractions(results, reference).with_columns(value=-pl.col("value")))  # cut short: infinitely worse
     learned = {v for v, share in shares.items() if -share >= FAILS and math.isfinite(losses.get(v, math.inf))}
-    found = {}
+    by_variant = {}
     for variant, others in references(results, reference).items():
-        if worst := [losses[other] for other in others if other in learned]:
-            found[variant] = CLOSE * max(worst)
-    return found
+        if learned_losses := [losses[other] for other in others if other in learned]:
+            by_variant[variant] = CLOSE * max(learned_losses)
+    return by_variant

@@ -31,7 +31,7 @@ class Stack(NamedTuple):
     width: int
 
 
-_Law = Callable[[Stack, int], float]
+_Divisor = Callable[[Stack, int], float]
 """From a stack and one of its layers to a divisor."""
 
 
@@ -41,7 +41,7 @@ def gradient_over_theorem(results: Results) -> pl.DataFrame:
 
     In Post-LN the form is d √ln d. Other placements have no row.
     """
-    return _over(_last(stored(results, "gradient_norm"), results), results, "gradient_over_theorem", theorem)
+    return _divided(_last_w2(stored(results, "gradient_norm"), results), results, "gradient_over_theorem", theorem)
 
 
 @quantities.register("gradient_over_sharp_law", of=("gradient_norm",))
@@ -50,7 +50,7 @@ def gradient_over_sharp_law(results: Results) -> pl.DataFrame:
 
     In Post-LN the law is √d. Other placements have no row.
     """
-    return _over(_last(stored(results, "gradient_norm"), results), results, "gradient_over_sharp_law", sharp_law)
+    return _divided(_last_w2(stored(results, "gradient_norm"), results), results, "gradient_over_sharp_law", sharp_law)
 
 
 @quantities.register("stream_over_lower_bound", of=("hidden_norm_sq",))
@@ -59,7 +59,8 @@ def stream_over_lower_bound(results: Results) -> pl.DataFrame:
 
     In Post-LN the stream before its last norm, over 3/2. Other placements have no row.
     """
-    return _over(_streams(results), results, "stream_over_lower_bound", lambda at, layer: lemma_2(at, layer)[0])
+    streams = _streams(results)
+    return _divided(streams, results, "stream_over_lower_bound", lambda shape, layer: lemma_2(shape, layer)[0])
 
 
 @quantities.register("stream_over_upper_bound", of=("hidden_norm_sq",))
@@ -68,63 +69,64 @@ def stream_over_upper_bound(results: Results) -> pl.DataFrame:
 
     In Post-LN the stream before its last norm, over 3/2. Other placements have no row.
     """
-    return _over(_streams(results), results, "stream_over_upper_bound", lambda at, layer: lemma_2(at, layer)[1])
+    streams = _streams(results)
+    return _divided(streams, results, "stream_over_upper_bound", lambda shape, layer: lemma_2(shape, layer)[1])
 
 
-def theorem(at: Stack, _layer: int) -> float:
+def theorem(shape: Stack, _layer: int) -> float:
     """``d √ln d`` in Post-LN, ``d √(ln d / L)`` in Pre-LN."""
-    return at.width * math.sqrt(math.log(at.width) / _depth(at))
+    return shape.width * math.sqrt(math.log(shape.width) / _depth(shape))
 
 
-def sharp_law(at: Stack, _layer: int) -> float:
+def sharp_law(shape: Stack, _layer: int) -> float:
     """``√d`` in Post-LN, ``√(d / L)`` in Pre-LN."""
-    return math.sqrt(at.width / _depth(at))
+    return math.sqrt(shape.width / _depth(shape))
 
 
-def lemma_2(at: Stack, layer: int) -> tuple[float, float]:
+def lemma_2(shape: Stack, layer: int) -> tuple[float, float]:
     """The bounds on E‖x_l‖²/d; in Post-LN they are one number."""
-    return (1.5, 1.5) if at.placement == "post" else (1 + layer / 2, 1 + 3 * layer / 2)
+    return (1.5, 1.5) if shape.placement == "post" else (1 + layer / 2, 1 + 3 * layer / 2)
 
 
-def _depth(at: Stack) -> int:
-    return 1 if at.placement == "post" else at.layers
+def _depth(shape: Stack) -> int:
+    return 1 if shape.placement == "post" else shape.layers
 
 
 def _streams(results: Results) -> pl.DataFrame:
     """The stream after the last addition of every layer."""
-    ends = (pl.col("sublayer") == "feed_forward") & (pl.col("tensor") == "sum")
-    return stored(results, "hidden_norm_sq").filter(ends)
+    last_additions = (pl.col("sublayer") == "feed_forward") & (pl.col("tensor") == "sum")
+    return stored(results, "hidden_norm_sq").filter(last_additions)
 
 
-def _over(rows: pl.DataFrame, results: Results, name: str, law: _Law) -> pl.DataFrame:
-    """The rows of stacks that the statements are about, each divided by its law."""
-    told = [
-        (variant, stack, layer, law(at, layer))
-        for variant, stack, at in _stacks(results)
-        for layer in range(1, at.layers + 1)
+def _divided(rows: pl.DataFrame, results: Results, name: str, divisor: _Divisor) -> pl.DataFrame:
+    """The rows of stacks that the statements are about, each over its divisor."""
+    divisor_rows = [
+        (variant, stack, layer, divisor(shape, layer))
+        for variant, stack, shape in _stacks(results)
+        for layer in range(1, shape.layers + 1)
     ]
-    schema = {"variant": pl.String, "stack": pl.String, "layer": pl.Int32, "_law": pl.Float64}
-    laws = pl.DataFrame(told, schema=schema, orient="row")
-    joined = rows.join(laws, on=["variant", "stack", "layer"], how="inner", maintain_order="left")
-    return joined.select(*STATE, pl.lit(name).alias("quantity"), *SITE, pl.col("value") / pl.col("_law"))
+    schema = {"variant": pl.String, "stack": pl.String, "layer": pl.Int32, "_divisor": pl.Float64}
+    divisors = pl.DataFrame(divisor_rows, schema=schema, orient="row")
+    joined = rows.join(divisors, on=["variant", "stack", "layer"], how="inner", maintain_order="left")
+    return joined.select(*STATE, pl.lit(name).alias("quantity"), *SITE, pl.col("value") / pl.col("_divisor"))
 
 
-def _last(rows: pl.DataFrame, results: Results) -> pl.DataFrame:
+def _last_w2(rows: pl.DataFrame, results: Results) -> pl.DataFrame:
     """The rows of w2 in the last layer of their stack."""
     schema = {"variant": pl.String, "stack": pl.String, "layer": pl.Int32}
-    last = [(variant, stack, at.layers) for variant, stack, at in _stacks(results)]
-    ends = pl.DataFrame(last, schema=schema, orient="row")
+    stack_depths = [(variant, stack, shape.layers) for variant, stack, shape in _stacks(results)]
+    last_layers = pl.DataFrame(stack_depths, schema=schema, orient="row")
     matrices = rows.filter(pl.col("tensor") == "w2")
-    return matrices.join(ends, on=["variant", "stack", "layer"], how="semi", maintain_order="left")
+    return matrices.join(last_layers, on=["variant", "stack", "layer"], how="semi", maintain_order="left")
 
 
 def _stacks(results: Results) -> Iterator[tuple[str, str, Stack]]:
     """Every stack, of Post-LN or Pre-LN and without cross-attention, of every variant."""
     for variant, setting in settings(results).items():
         for name in STACKS:
-            at = _stack(setting, name)
-            if at is not None:
-                yield variant, name, at
+            shape = _stack(setting, name)
+            if shape is not None:
+                yield variant, name, shape
 
 
 def _stack(setting: Setting, name: str) -> Stack | None:

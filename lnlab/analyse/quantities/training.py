@@ -42,7 +42,7 @@ def final_losses(results: Results) -> pl.DataFrame:
     last = evaluated.group_by("run", maintain_order=True).last()
     first = evaluated.filter(pl.col("step") == 0).select("run", _start="value")
     runs = results.runs.filter(pl.col("steps") > 0, pl.col("status").is_in(ENDED))
-    made = pl.col("done") if "done" in runs.columns else pl.lit(None, pl.Int64)
+    n_done = pl.col("done") if "done" in runs.columns else pl.lit(None, pl.Int64)
     joined = runs.with_columns(cut=stopped(runs)).join(
         last.select("run", "step", "value").join(first, on="run", how="left"),
         on="run",
@@ -51,11 +51,11 @@ def final_losses(results: Results) -> pl.DataFrame:
     )
     exploded = pl.col("value") > EXPLODED * pl.col("_start")
     failed = pl.col("status").eq("diverged") | ~pl.col("value").is_finite() | exploded.fill_null(value=False)
-    found = joined.with_columns(
+    losses = joined.with_columns(
         value=pl.when(failed.fill_null(value=False)).then(math.inf).otherwise("value"),
-        step=pl.when(pl.col("status") == "diverged").then(pl.coalesce(made, "step", "steps")).otherwise("step"),
+        step=pl.when(pl.col("status") == "diverged").then(pl.coalesce(n_done, "step", "steps")).otherwise("step"),
     )
-    return found.drop_nulls("value").select(*STATE, "value", "cut")
+    return losses.drop_nulls("value").select(*STATE, "value", "cut")
 
 
 @quantities.register("final_nll", of=("nll",), trained=True)
@@ -74,10 +74,10 @@ def best_nll_of_run(results: Results) -> pl.DataFrame:
     Infinite where it diverged, or ends above twice what it began with.
     """
     finite = curve(results, "nll", "validation").filter(pl.col("value").is_finite())
-    least = finite.group_by("run", maintain_order=True).agg(_least=pl.col("value").min())
-    found = final_losses(results).join(least, on="run", how="left", maintain_order="left")
+    lowest = finite.group_by("run", maintain_order=True).agg(_least=pl.col("value").min())
+    final = final_losses(results).join(lowest, on="run", how="left", maintain_order="left")
     worst = pl.col("value").is_infinite()
-    return as_quantity(found.with_columns(value=pl.when(worst).then("value").otherwise("_least")), "best_nll_of_run")
+    return as_quantity(final.with_columns(value=pl.when(worst).then("value").otherwise("_least")), "best_nll_of_run")
 
 
 @quantities.register("sum_learning_rate", of=("learning_rate",), trained=True)

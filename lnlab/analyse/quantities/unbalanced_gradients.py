@@ -1,6 +1,6 @@
 """``‖dL/dW_q‖ / ‖dL/dW_v‖``: gradients of queries and keys against those of values, and what makes them small.
 
-Where the tokens that attention is given are all alike, it makes no difference to which of them a query attends: the
+Where all tokens at the input of attention are equal, it makes no difference to which of them a query attends: the
 gradients of q and k vanish in proportion to 1 - cos, those of v do not (Noci et al., 2022). Norms are roots of the
 unbiased estimates of ‖E g‖², since the noise of mini-batches makes up more of a gradient that is nearly 0.
 """
@@ -28,17 +28,17 @@ def q_to_v_gradient(results: Results) -> pl.DataFrame:
 @quantities.register("qk_to_v_gradient", of=("gradient_norm_unbiased_sq",))
 def qk_to_v_gradient(results: Results) -> pl.DataFrame:
     """``median(‖dL/dW_q‖, ‖dL/dW_k‖) / median ‖dL/dW_v‖``: over the layers of a stack (Liu et al., 2020)."""
-    values, place = pl.col("tensor") == "v", [*STATE, "stack", "sublayer"]
+    values, stack_keys = pl.col("tensor") == "v", [*STATE, "stack", "sublayer"]
     median = pl.col("value").filter(~values).median() / pl.col("value").filter(values).median()
-    medians = _norms(results).group_by(place, maintain_order=True).agg(median.alias("value"))
+    medians = _norms(results).group_by(stack_keys, maintain_order=True).agg(median.alias("value"))
     return _of_stack(medians, "value", "qk_to_v_gradient")
 
 
 @quantities.register("token_difference", of=("token_cosine",))
 def token_difference(results: Results) -> pl.DataFrame:
     """``1 - E cos(x_i, x_j)``: of two tokens of a sentence, as self-attention is given them (Noci et al., 2022)."""
-    given = pl.col("sublayer") == "self_attention", pl.col("tensor") == "in"
-    rows = stored(results, "token_cosine").filter(*given)
+    attention_input = pl.col("sublayer") == "self_attention", pl.col("tensor") == "in"
+    rows = stored(results, "token_cosine").filter(*attention_input)
     name = pl.lit("token_difference").alias("quantity")
     return rows.select(*STATE, name, *SITE, (1 - pl.col("value")).alias("value"))
 
@@ -49,11 +49,11 @@ def qk_collapse_exponent(results: Results) -> pl.DataFrame:
 
     By least squares within the run. Null where a layer has no ratio, or tokens that do not differ.
     """
-    here = [*STATE, "stack", "layer", "sublayer"]
-    differences = token_difference(results).select(*here, _x="value")
-    pairs = q_to_v_gradient(results).join(differences, on=here, how="inner", maintain_order="left")
-    place = [*STATE, "stack", "sublayer"]
-    return _of_stack(log_slopes(pairs, place, "_x", "value", LEAST_LAYERS), "slope", "qk_collapse_exponent")
+    sublayer_keys = [*STATE, "stack", "layer", "sublayer"]
+    differences = token_difference(results).select(*sublayer_keys, _x="value")
+    pairs = q_to_v_gradient(results).join(differences, on=sublayer_keys, how="inner", maintain_order="left")
+    stack_keys = [*STATE, "stack", "sublayer"]
+    return _of_stack(log_slopes(pairs, stack_keys, "_x", "value", LEAST_LAYERS), "slope", "qk_collapse_exponent")
 
 
 def _norms(results: Results) -> pl.DataFrame:

@@ -1,9 +1,9 @@
-"""``Var x_l / Var x_(l-1) = (1 + v ρ)(1 + c)``: the growth of a stack without norms, from how alike its tokens are.
+"""``Var x_l / Var x_(l-1) = (1 + v ρ)(1 + c)``: the growth of a stack without norms, from how similar its tokens are.
 
 Attention that averages over all n tokens of a sentence gives each their mean x̄, times matrices of gain v, so that it
-adds v ρ of the stream's variance, ρ = ‖x̄‖² / (‖X‖²/n), which is 1 where all tokens are alike. Of the stored numbers,
-ρ = 1 - r², with r = ‖X - 1 x̄ᵀ‖ / ‖X‖ the rank-one residual of what attention is given. The feed-forward network adds
-the share c of what it is given (Zhang, Dauphin and Ma, 2019, for any residual network; v and c by the init).
+adds v ρ of the stream's variance, ρ = ‖x̄‖² / (‖X‖²/n), which is 1 where all tokens are equal. Of the stored numbers,
+ρ = 1 - r², with r = ‖X - 1 x̄ᵀ‖ / ‖X‖ the rank-one residual of the input of attention. The feed-forward network adds
+the share c of its own input (Zhang, Dauphin and Ma, 2019, for any residual network; v and c by the init).
 """
 
 import polars as pl
@@ -16,9 +16,9 @@ from lnlab.tables import Results
 @quantities.register("variance_over_input", of=("activation_variance",))
 def variance_over_input(results: Results) -> pl.DataFrame:
     """``Var x_l / Var x_0``: variance in a layer over that of the stack's embedding (Zhang, Dauphin and Ma, 2019)."""
-    every = stored(results, "activation_variance")
-    inputs = every.filter(pl.col("sublayer") == "embedding")
-    inside = every.filter(pl.col("layer").is_not_null())
+    variances = stored(results, "activation_variance")
+    inputs = variances.filter(pl.col("sublayer") == "embedding")
+    inside = variances.filter(pl.col("layer").is_not_null())
     return product(inside, inputs, "variance_over_input", at=("stack",), power=-1.0)
 
 
@@ -28,14 +28,16 @@ def growth_over_prediction(results: Results) -> pl.DataFrame:
 
     For encoders without norms, of which every layer is ``x + f(x)`` twice, and inits whose v and c are known.
     """
-    here = ("stack", "layer")
-    given = pl.col("sublayer") == "self_attention", pl.col("tensor") == "in"
-    after = pl.col("sublayer") == "feed_forward", pl.col("tensor") == "sum", pl.col("stack") == "encoder"
+    layer_keys = ("stack", "layer")
+    attention_input = pl.col("sublayer") == "self_attention", pl.col("tensor") == "in"
+    layer_output = pl.col("sublayer") == "feed_forward", pl.col("tensor") == "sum", pl.col("stack") == "encoder"
     variances = stored(results, "activation_variance")
-    growth = product(variances.filter(*after), variances.filter(*given), "growth", at=here, power=-1.0)
-    residuals = stored(results, "rank_one_residual").filter(*given)
-    likened = growth.join(residuals.select(*STATE, *here, _r="value"), on=[*STATE, *here], maintain_order="left")
-    known = likened.join(_constants(results), on="variant", maintain_order="left")
+    outputs, inputs = variances.filter(*layer_output), variances.filter(*attention_input)
+    growth = product(outputs, inputs, "growth", at=layer_keys, power=-1.0)
+    residuals = stored(results, "rank_one_residual").filter(*attention_input)
+    residuals = residuals.select(*STATE, *layer_keys, _r="value")
+    with_residuals = growth.join(residuals, on=[*STATE, *layer_keys], maintain_order="left")
+    known = with_residuals.join(_constants(results), on="variant", maintain_order="left")
     predicted = (1 + pl.col("v") * (1 - pl.col("_r") ** 2)) * (1 + pl.col("c"))
     value = pl.col("value").log() / predicted.log()
     return known.select(*STATE, pl.lit("growth_over_prediction").alias("quantity"), *SITE, value.alias("value"))
@@ -45,15 +47,15 @@ def _constants(results: Results) -> pl.DataFrame:
     """``variant v c`` of every variant whose encoder has no norm, and whose init is known."""
     rows = []
     for variant, setting in settings(results).items():
-        if _plain(setting) and (found := gains(setting)):
-            rows.append((variant, *found))
+        if _is_plain(setting) and (constants := gains(setting)):
+            rows.append((variant, *constants))
     return pl.DataFrame(rows, schema={"variant": pl.String, "v": pl.Float64, "c": pl.Float64}, orient="row")
 
 
-def _plain(setting: Setting) -> bool:
+def _is_plain(setting: Setting) -> bool:
     """Whether an encoder's layer is ``x + f(x)`` twice, with matrices as the init drew them."""
-    words = [value_at(setting, f"{path}.kind") for path in ("encoder.norm", "encoder.placement", "model.linear")]
-    return words[0] == "none" and words[1] in ("pre", "post") and words[2] in ("plain", None)
+    kinds = [value_at(setting, f"{path}.kind") for path in ("encoder.norm", "encoder.placement", "model.linear")]
+    return kinds[0] == "none" and kinds[1] in ("pre", "post") and kinds[2] in ("plain", None)
 
 
 def gains(setting: Setting) -> tuple[float, float] | None:

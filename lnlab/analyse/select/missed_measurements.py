@@ -1,7 +1,7 @@
 """Which seeds were to be looked at again when they diverged.
 
 A median over the states that a run came to says nothing of those that it did not come to: one that explodes at once
-would be judged by its first state alone, beside runs with all of theirs.
+would be judged by its first state alone, against runs with all of theirs.
 """
 
 import json
@@ -21,18 +21,18 @@ def missed(results: Results, of: Selection, rows: pl.DataFrame, runs: pl.DataFra
     """The seeds of which a run diverged before the last step at which it was to have a number, with how it did.
 
     Args:
-        results: what an experiment found.
-        of: the selection; its ``step`` says which steps are asked for.
+        results: of an experiment.
+        of: the selection; its ``step`` says which steps count.
         rows: the rows that it takes.
         runs: the runs that it is about, with their ``status``.
     """
     diverged = runs.filter(pl.col("status") == "diverged").select("run", "seed", "reason")
-    came_to = rows.group_by("run").agg(_last=pl.col("step").max())
-    later = diverged.join(_planned(results, of, rows), on="run").join(came_to, on="run", how="left")
+    last_steps = rows.group_by("run").agg(_last=pl.col("step").max())
+    later = diverged.join(_planned(results, of, rows), on="run").join(last_steps, on="run", how="left")
     later = later.filter(pl.col("step") > pl.col("_last").fill_null(-1))
     if "step" in of:
-        asked = [step for step in later["step"].unique().to_list() if matches(step, of["step"])]
-        later = later.filter(pl.col("step").is_in(asked))
+        steps = [step for step in later["step"].unique().to_list() if matches(step, of["step"])]
+        later = later.filter(pl.col("step").is_in(steps))
     return {seed: reason or "diverged" for seed, reason in later.select("seed", "reason").unique().iter_rows()}
 
 
@@ -55,9 +55,9 @@ def _planned(results: Results, of: Selection, rows: pl.DataFrame) -> pl.DataFram
 
 
 def _at_sites(results: Results, needs: pl.DataFrame, names: Sequence[Json], table: str | None) -> list[str]:
-    """The probes that found these quantities at sites or along lines, or the table that they are made of."""
+    """The probes that measured these quantities at sites or along lines, or the table that they are made of."""
     tables = [results.tables[name] for name in MEASURED if name != "curves" and name in results.tables]
-    found = [rows.filter(pl.col("quantity").is_in(names))["measurement"] for rows in tables]
+    measurements = [rows.filter(pl.col("quantity").is_in(names))["measurement"] for rows in tables]
     if table is not None and table in results.tables:
-        found.append(results.tables[table]["measurement"])
-    return needs.filter(pl.col("measurement").is_in(pl.concat(found).implode()))["probe"].unique().to_list()
+        measurements.append(results.tables[table]["measurement"])
+    return needs.filter(pl.col("measurement").is_in(pl.concat(measurements).implode()))["probe"].unique().to_list()

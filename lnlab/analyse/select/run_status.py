@@ -20,9 +20,11 @@ def endings(results: Results, selection: Selection, over: str | None = None) -> 
     """
     runs = runs_with(results, selection, over)
     if "done" in runs.columns:
-        told = pl.format("stopped at step {} by its rule", "done")
-        words = {"status": pl.lit(STOPPED), "reason": told}
-        runs = runs.with_columns(pl.when(stopped(runs)).then(word).otherwise(c).alias(c) for c, word in words.items())
+        reason = pl.format("stopped at step {} by its rule", "done")
+        early = pl.when(stopped(runs))
+        runs = runs.with_columns(
+            status=early.then(pl.lit(STOPPED)).otherwise("status"), reason=early.then(reason).otherwise("reason")
+        )
     if fact(selection, "over"):
         runs = runs.with_columns(pl.col("status").replace("diverged", "finished"))
     if fact(selection, "across") and unfinished(results.runs):

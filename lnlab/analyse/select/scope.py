@@ -12,19 +12,19 @@ def scope(results: Results, variants: Iterable[str], steps: Iterable[int], seeds
     """``6-6 ... 14-14, d_model 128, toy_german_english, at init, 10 seeds``.
 
     Args:
-        results: what an experiment found.
+        results: of an experiment.
         variants: keys of the variants concerned.
         steps: the steps at which something was measured; none if nothing was.
         seeds: how many replicates.
     """
-    known = settings(results)
-    here = [known[variant] for variant in dict.fromkeys(variants)]
-    widths = _distinct(value_at(setting, "model.d_model") for setting in here)
+    by_variant = settings(results)
+    selected = [by_variant[variant] for variant in dict.fromkeys(variants)]
+    widths = _distinct(value_at(setting, "model.d_model") for setting in selected)
     parts = [
-        _range(sorted({_size(setting) for setting in here})),
+        _sizes_text(sorted({_size(setting) for setting in selected})),
         f"d_model {', '.join(map(str, widths))}" if widths else "",
-        ", ".join(map(str, _distinct(value_at(setting, "task.corpus.kind") for setting in here))),
-        _when(sorted(set(steps))),
+        ", ".join(map(str, _distinct(value_at(setting, "task.corpus.kind") for setting in selected))),
+        _steps_text(sorted(set(steps))),
         f"{seeds} seed" if seeds == 1 else f"{seeds} seeds",
     ]
     return ", ".join(part for part in parts if part)
@@ -32,23 +32,23 @@ def scope(results: Results, variants: Iterable[str], steps: Iterable[int], seeds
 
 def _size(setting: Setting) -> tuple[int, ...]:
     """Layers of each stack that there is."""
-    found = (value_at(setting, f"{stack}.layers") for stack in STACKS)
-    return tuple(n for n in found if isinstance(n, int))
+    layers = (value_at(setting, f"{stack}.layers") for stack in STACKS)
+    return tuple(n for n in layers if isinstance(n, int))
 
 
-def _range(sizes: Sequence[tuple[int, ...]]) -> str:
+def _sizes_text(sizes: Sequence[tuple[int, ...]]) -> str:
     """``6-6``, ``6-6, 8-8`` or, for more, ``6-6 ... 14-14``; a lone stack has ``6 layers``."""
-    words = [_written(size) for size in sizes if size]
-    return ", ".join(words) if len(words) < 3 else f"{words[0]} ... {words[-1]}"
+    texts = [_size_text(size) for size in sizes if size]
+    return ", ".join(texts) if len(texts) < 3 else f"{texts[0]} ... {texts[-1]}"
 
 
-def _written(size: tuple[int, ...]) -> str:
+def _size_text(size: tuple[int, ...]) -> str:
     if len(size) > 1:
         return "-".join(map(str, size))
     return "1 layer" if size == (1,) else f"{size[0]} layers"
 
 
-def _when(steps: Sequence[int]) -> str:
+def _steps_text(steps: Sequence[int]) -> str:
     if not steps:
         return "not measured yet"
     if steps[-1] == 0:

@@ -3,8 +3,8 @@
 Values are a word, a number, a bool, ``null``, or a list of these. A word against a choice compares its kind; a short
 form (``placement``, ``model.layers``) takes runs whose stacks agree; ``layer`` may be ``first`` or ``last``, counted in
 the stack of that row, and ``step`` may be ``last``, where a run that comes to its end is measured last. A quantity
-that is measured at sites and along the curve is told apart by ``split``, which is null at sites. What is measured along
-a line of its own has its place there as ``x``. ``reference`` is no condition: it names what a derived number is
+that is measured at sites and along the curve needs ``split``, which is null at sites. What is measured along a line
+of its own has its place there as ``x``. ``reference`` is no condition: it names what a derived number is
 measured against (``lnlab.specfile.references``).
 """
 
@@ -37,9 +37,9 @@ def select(results: Results, selection: Selection, columns: Sequence[str] = ()) 
     """The rows that a selection takes: ``run variant seed step``, the columns of their table, ``quantity``, ``value``.
 
     Args:
-        results: what an experiment found.
+        results: of an experiment.
         selection: ``quantity`` (stored or derived) and any further conditions; an empty one takes everything.
-        columns: paths of the setting to add as columns, named as given: numbers where all are numbers, else words.
+        columns: paths of the setting to add as columns of that name: numbers where all are numbers, else words.
 
     Raises:
         NothingSelected: a key is neither a column nor a path of any setting, or what its quantity is taken over.
@@ -48,18 +48,18 @@ def select(results: Results, selection: Selection, columns: Sequence[str] = ()) 
         what = f"'{selection['quantity']}' is taken over it"
         raise NothingSelected(Problem(path, what, "leave it out"))
     rows = measured(results, selection)
-    for key, wanted in _steps_first(selection):
-        rows = narrowed(results, rows, key, wanted)
+    for key, condition in _steps_first(selection):
+        rows = narrowed(results, rows, key, condition)
     return with_paths(results, rows, columns)
 
 
 def measured(results: Results, selection: Selection) -> pl.DataFrame:
     """Every row of the quantities that a selection names, stored and derived, before any other condition."""
-    asked = [q for q in listed(selection["quantity"]) if isinstance(q, str)] if "quantity" in selection else None
     parts = [table for name in MEASURED if (table := results.tables.get(name)) is not None]
-    if asked is not None:
-        parts = [table.filter(pl.col("quantity").is_in(asked)) for table in parts]
-        parts += [_derived(results, q, selection) for q in asked if q in quantities.entries]
+    if "quantity" in selection:
+        names = [name for name in listed(selection["quantity"]) if isinstance(name, str)]
+        parts = [table.filter(pl.col("quantity").is_in(names)) for table in parts]
+        parts += [_derived(results, name, selection) for name in names if name in quantities.entries]
     return pl.concat(parts, how="diagonal_relaxed")
 
 
@@ -93,23 +93,23 @@ def reference_of(selection: Selection) -> Json:
 
 def about_settings(selection: Selection) -> dict[str, Json]:
     """The conditions on the setting alone."""
-    apart = {*COLUMNS, *OF_RUNS, REFERENCE}
-    return {path: wanted for path, wanted in selection.items() if path not in apart}
+    other_keys = {*COLUMNS, *OF_RUNS, REFERENCE}
+    return {path: condition for path, condition in selection.items() if path not in other_keys}
 
 
-def narrowed(results: Results, rows: pl.DataFrame, key: str, wanted: Json) -> pl.DataFrame:
+def narrowed(results: Results, rows: pl.DataFrame, key: str, condition: Json) -> pl.DataFrame:
     """The rows that meet one condition."""
     if key == "layer":
-        return _layers(results, rows, listed(wanted))
-    if key == "step" and LAST in listed(wanted):
-        return _steps(results, rows, listed(wanted))
+        return _layers(results, rows, listed(condition))
+    if key == "step" and LAST in listed(condition):
+        return _steps(results, rows, listed(condition))
     if key in rows.columns:
-        kept = [value for value in rows[key].unique().to_list() if matches(value, wanted)]
-        return rows.filter(pl.col(key).is_in(pl.Series(kept, dtype=rows.schema[key]).implode(), nulls_equal=True))
+        matching = [value for value in rows[key].unique().to_list() if matches(value, condition)]
+        return rows.filter(pl.col(key).is_in(pl.Series(matching, dtype=rows.schema[key]).implode(), nulls_equal=True))
     if key == "status":
-        ended = narrowed(results, results.runs, key, wanted)
-        return rows.filter(pl.col("run").is_in(ended["run"].implode()))
-    return rows.filter(pl.col("variant").is_in(variants_with(results, {key: wanted})))
+        runs = narrowed(results, results.runs, key, condition)
+        return rows.filter(pl.col("run").is_in(runs["run"].implode()))
+    return rows.filter(pl.col("variant").is_in(variants_with(results, {key: condition})))
 
 
 def variants_with(results: Results, conditions: Selection) -> list[str]:
@@ -118,15 +118,15 @@ def variants_with(results: Results, conditions: Selection) -> list[str]:
     Raises:
         NothingSelected: no setting has one of the paths.
     """
-    known = settings(results)
+    by_variant = settings(results)
     problems = []
     for path in conditions:
-        if known and not any(found_at(setting, path) for setting in known.values()):
-            near = nearest(path, set().union(*map(paths, known.values())))
+        if by_variant and not any(found_at(setting, path) for setting in by_variant.values()):
+            near = nearest(path, set().union(*map(paths, by_variant.values())))
             problems.append(Problem(path, "neither a column of the table nor a path of any setting", near))
     if problems:
         raise NothingSelected(*problems)
-    return [v for v, setting in known.items() if all(has_value(setting, p, w) for p, w in conditions.items())]
+    return [v for v, setting in by_variant.items() if all(has_value(setting, p, w) for p, w in conditions.items())]
 
 
 def runs_with(results: Results, selection: Selection, over: str | None = None) -> pl.DataFrame:
@@ -134,13 +134,14 @@ def runs_with(results: Results, selection: Selection, over: str | None = None) -
 
     Where ``over`` is a path of the setting, only runs that have a value there.
     """
-    known = set(COLUMNS).union(*(results.tables[name].columns for name in MEASURED if name in results.tables))
-    taken = variants_with(results, {k: w for k, w in selection.items() if k not in {*known, *OF_RUNS, REFERENCE}})
-    runs = results.runs.filter(pl.col("variant").is_in(taken))
+    row_columns = set(COLUMNS).union(*(results.tables[name].columns for name in MEASURED if name in results.tables))
+    no_path = {*row_columns, *OF_RUNS, REFERENCE}
+    conditions = {path: condition for path, condition in selection.items() if path not in no_path}
+    runs = results.runs.filter(pl.col("variant").is_in(variants_with(results, conditions)))
     for key in OF_RUNS:
         if key in selection:
             runs = narrowed(results, runs, key, selection[key])
-    if over is not None and over not in known:
+    if over is not None and over not in row_columns:
         runs = with_paths(results, runs, [over]).drop_nulls(over)
     return runs
 
@@ -154,10 +155,10 @@ def with_paths(results: Results, rows: pl.DataFrame, columns: Iterable[str]) -> 
     for path in columns:
         if path not in rows.columns:
             variants_with(results, {path: None})
-            found = words(results, path)
-            kind = pl.Float64 if any(isinstance(v, float) for v in found.values()) else pl.String
-            at = pl.DataFrame({"variant": list(found), path: pl.Series(list(found.values()), dtype=kind)})
-            rows = rows.join(at.cast({"variant": pl.String}), on="variant", how="left", maintain_order="left")
+            values = words(results, path)
+            kind = pl.Float64 if any(isinstance(v, float) for v in values.values()) else pl.String
+            by_variant = pl.DataFrame({"variant": list(values), path: pl.Series(list(values.values()), dtype=kind)})
+            rows = rows.join(by_variant.cast({"variant": pl.String}), on="variant", how="left", maintain_order="left")
     return rows
 
 
@@ -167,14 +168,14 @@ def why_empty(results: Results, selection: Selection) -> Problem:
     if (needs := fact(selection, "needs")) and not runs_with(results, selection).is_empty():
         return Problem("quantity", f"'{selection['quantity']}' is not there for these runs", f"it needs {needs}")
     if rows.is_empty():
-        every = [results.tables[name]["quantity"].unique().to_list() for name in MEASURED if name in results.tables]
-        return _nothing_called(selection, {q for names in every for q in names})
-    for key, wanted in _steps_first(selection):
-        before, rows = rows, narrowed(results, rows, key, wanted)
+        tables = [results.tables[name] for name in MEASURED if name in results.tables]
+        return _nothing_called(selection, {name for table in tables for name in table["quantity"].unique()})
+    for key, condition in _steps_first(selection):
+        before, rows = rows, narrowed(results, rows, key, condition)
         if rows.is_empty():
-            at = with_paths(results, before, [key])[key].unique().to_list()
-            there = sorted({f"{v:g}" if isinstance(v, float) else str(v) for v in at if v is not None})
-            return Problem(key, f"no row has {wanted!r}", f"there is {', '.join(there) or 'nothing but null'}")
+            values = with_paths(results, before, [key])[key].unique().to_list()
+            present = sorted({f"{v:g}" if isinstance(v, float) else str(v) for v in values if v is not None})
+            return Problem(key, f"no row has {condition!r}", f"there is {', '.join(present) or 'nothing but null'}")
     raise ValueError("found rows, expected an empty selection")
 
 
@@ -200,7 +201,7 @@ def listed(value: Json) -> list[Json]:
     return list(value) if isinstance(value, list | tuple) else [value]
 
 
-def _steps(results: Results, rows: pl.DataFrame, wanted: list[Json]) -> pl.DataFrame:
+def _steps(results: Results, rows: pl.DataFrame, steps: list[Json]) -> pl.DataFrame:
     """Steps by number, or as ``last``: where a run of so many updates that came to its end is measured last.
 
     So a run that diverged has no such row: its own last one would come from before it did.
@@ -208,13 +209,13 @@ def _steps(results: Results, rows: pl.DataFrame, wanted: list[Json]) -> pl.DataF
     runs = results.runs
     whole = pl.col("status").eq("finished").fill_null(value=False) & ~stopped(runs)
     rows = rows.join(runs.select("run", _end="steps", _whole=whole), on="run", how="left", maintain_order="left")
-    alike = [column for column in ("_end", "quantity", "split") if column in rows.columns]
-    last = pl.coalesce(pl.col("step").filter(pl.col("_whole")).max().over(alike), "_end")
-    numbers = [w for w in wanted if isinstance(w, int | float) and not isinstance(w, bool)]
+    group = [column for column in ("_end", "quantity", "split") if column in rows.columns]
+    last = pl.coalesce(pl.col("step").filter(pl.col("_whole")).max().over(group), "_end")
+    numbers = [step for step in steps if isinstance(step, int | float) and not isinstance(step, bool)]
     return rows.filter(pl.col("step").is_in(numbers) | (pl.col("step") == last)).drop("_end", "_whole")
 
 
-def _layers(results: Results, rows: pl.DataFrame, wanted: list[Json]) -> pl.DataFrame:
+def _layers(results: Results, rows: pl.DataFrame, layers: list[Json]) -> pl.DataFrame:
     """Layers by number, by ``null``, or as ``first`` and ``last`` of the row's own stack (not the final norm)."""
     counts = [
         (variant, stack, value_at(setting, f"{stack}.layers"))
@@ -225,13 +226,13 @@ def _layers(results: Results, rows: pl.DataFrame, wanted: list[Json]) -> pl.Data
     rows = rows.join(
         pl.DataFrame(counts, schema=schema, orient="row"), on=["variant", "stack"], how="left", maintain_order="left"
     )
-    at = pl.col("layer")
-    numbers = [w for w in wanted if isinstance(w, int | float) and not isinstance(w, bool)]
-    taken = at.is_in(numbers)
-    if "first" in wanted:
-        taken = taken | (at == 1)
-    if "last" in wanted:
-        taken = taken | (at == pl.col("_last"))
-    if None in wanted:
-        taken = taken.fill_null(value=False) | at.is_null()
-    return rows.filter(taken).drop("_last")
+    layer = pl.col("layer")
+    numbers = [number for number in layers if isinstance(number, int | float) and not isinstance(number, bool)]
+    mask = layer.is_in(numbers)
+    if "first" in layers:
+        mask = mask | (layer == 1)
+    if "last" in layers:
+        mask = mask | (layer == pl.col("_last"))
+    if None in layers:
+        mask = mask.fill_null(value=False) | layer.is_null()
+    return rows.filter(mask).drop("_last")

@@ -24,7 +24,7 @@ from lnlab.tables import Results
 
 _SITE = ("stack", "layer", "sublayer", "tensor", "index", "operator", "scope")
 _IDENTITY = ("quantity", "step", "split", "statistics", "rule", *_SITE)
-_PLACE = "place"
+_LINE_PLACE = "place"
 
 
 @dataclass(frozen=True)
@@ -72,16 +72,21 @@ class Series:
 
 
 def series(
-    results: Results, of: Selection, over: str | None = None, reduce: Reduce | None = None, *, cut: bool = False
+    results: Results,
+    of: Selection,
+    over: str | None = None,
+    reduce: Reduce | None = None,
+    *,
+    include_stopped: bool = False,
 ) -> Series:
     """The series that a selection leaves.
 
     Args:
-        results: what an experiment found.
+        results: of an experiment.
         of: which rows.
         over: the column or path of the setting that is x; rows that have none (``layer`` outside layers) drop out.
         reduce: makes one number per seed of the numbers along x.
-        cut: whether the numbers of a run that a stop rule ended count all the same.
+        include_stopped: whether the numbers of a run that a stop rule ended count all the same.
 
     Raises:
         NothingSelected: a key is unknown, or nothing is selected though everything has run.
@@ -91,19 +96,20 @@ def series(
         raise LabError(Problem("reduce", f"'{reduce}' of what?", "say over which column or path: over: layer"))
     runs = endings(results, of, over)
     rows = select(results, of, [over] if over else [])
-    rows = rows.clear() if _waits(of, runs) else rows
-    if rows.is_empty() and _over(runs):
+    rows = rows.clear() if _may_still_move(of, runs) else rows
+    if rows.is_empty() and _all_ended(runs):
         raise NothingSelected(why_empty(results, of))
     rows, runs = _with_x(rows, over), _with_x(runs, over if over in runs.columns else None)
-    if rows.is_empty() and _over(runs):
+    if rows.is_empty() and _all_ended(runs):
         raise NothingSelected(
             Problem("over", f"no selected row has a {over}", "select rows that have one, or leave it out")
         )
-    _refuse_open(results, heads(results, runs, of) if rows.is_empty() else rows, over)
+    _refuse_ambiguous(results, heads(results, runs, of) if rows.is_empty() else rows, over)
     levels = pl.concat([rows["x"], runs["x"].cast(rows["x"].dtype)]).drop_nulls().n_unique() if over else 1
-    taken = runs.with_columns(pl.col("status").replace(STOPPED, "finished")) if cut else runs
-    found = replace(_sorted_out(rows, taken, levels, reduce, fact(of, "needs")), bimodal=_bimodal(rows, of))
-    return _without(found, missed(results, of, rows, runs)) if over == "step" else found
+    ended_runs = runs.with_columns(pl.col("status").replace(STOPPED, "finished")) if include_stopped else runs
+    observed = _complete_series(rows, ended_runs, levels, reduce, fact(of, "needs"))
+    observed = replace(observed, bimodal=_bimodal(rows, of))
+    return _with_failures(observed, missed(results, of, rows, runs)) if over == "step" else observed
 
 
 def _bimodal(rows: pl.DataFrame, of: Selection) -> float | None:
@@ -116,12 +122,12 @@ def _bimodal(rows: pl.DataFrame, of: Selection) -> float | None:
     return widest if widest > limit else None
 
 
-def _over(runs: pl.DataFrame) -> bool:
+def _all_ended(runs: pl.DataFrame) -> bool:
     """Whether all has run, and something to its end if there is anything: a number that is not there will never be."""
     return not unfinished(runs) and (runs.is_empty() or "finished" in runs["status"])
 
 
-def _waits(of: Selection, runs: pl.DataFrame) -> bool:
+def _may_still_move(of: Selection, runs: pl.DataFrame) -> bool:
     """Whether the numbers may still move though some are there, as they compare a run with others to come."""
     return bool(fact(of, "across")) and unfinished(runs)
 
@@ -155,27 +161,28 @@ def widest(*spans: float | None) -> float | None:
 def _with_x(frame: pl.DataFrame, over: str | None) -> pl.DataFrame:
     """The rows that have an x, with it: a number where the column is one, else a word; null without ``over``.
 
-    The place on a line, which is called x too, is kept as ``_PLACE``.
+    The place on a line, which is called x too, goes to ``_LINE_PLACE``.
     """
     if "x" in frame.columns:
-        frame = frame.with_columns(pl.col("x").alias(_PLACE))
+        frame = frame.with_columns(pl.col("x").alias(_LINE_PLACE))
     if over is None:
         return frame.with_columns(x=pl.lit(None, dtype=pl.Float64))
     frame = frame.drop_nulls(over)
     return frame.with_columns(x=pl.col(over).cast(pl.Float64 if frame.schema[over].is_numeric() else pl.String))
 
 
-def _refuse_open(results: Results, rows: pl.DataFrame, over: str | None) -> None:
+def _refuse_ambiguous(results: Results, rows: pl.DataFrame, over: str | None) -> None:
     """Refuse two numbers of one seed at one x, and name what still tells them apart."""
-    twice = rows.filter(pl.struct("seed", "x").is_duplicated())
-    if twice.is_empty():
+    duplicates = rows.filter(pl.struct("seed", "x").is_duplicated())
+    if duplicates.is_empty():
         return
-    seed, x = twice.row(0, named=True)["seed"], twice.row(0, named=True)["x"]
-    twice = twice.filter(pl.col("seed").eq(seed) & pl.col("x").eq_missing(pl.lit(x, dtype=twice.schema["x"])))
-    told = [f"{k} ({', '.join(v)})" for k, v in varying(results, twice).items() if len(v) > 1 and k != over]
-    count = f"seed {seed} has {len(twice)} numbers" + ("" if over is None else f" at {over} {x}")
-    if told:
-        raise LabError(Problem("of", f"{count}: {'; '.join(told)}", "select one of each, or name one as 'over'"))
+    seed, x = duplicates.row(0, named=True)["seed"], duplicates.row(0, named=True)["x"]
+    same_x = pl.col("x").eq_missing(pl.lit(x, dtype=duplicates.schema["x"]))
+    duplicates = duplicates.filter(pl.col("seed").eq(seed) & same_x)
+    differing = [f"{k} ({', '.join(v)})" for k, v in varying(results, duplicates).items() if len(v) > 1 and k != over]
+    count = f"seed {seed} has {len(duplicates)} numbers" + ("" if over is None else f" at {over} {x}")
+    if differing:
+        raise LabError(Problem("of", f"{count}: {'; '.join(differing)}", "select one of each, or name one as 'over'"))
     raise LabError(Problem("of", f"{count} of the same quantity and site", "two probes measured it; keep one of them"))
 
 
@@ -184,20 +191,20 @@ def varying(results: Results, rows: pl.DataFrame) -> dict[str, list[str]]:
     axes = (
         results.axes.filter(pl.col("run").is_in(rows["run"].implode())).group_by("axis").agg(pl.col("label").unique())
     )
-    found = {axis: sorted(labels) for axis, labels in axes.sort("axis").iter_rows()}
-    columns = {name: name for name in _IDENTITY} | {"x": _PLACE}
-    there = {word: rows[name].unique() for word, name in columns.items() if name in rows.columns}
-    return found | {word: sorted(map(str, values.to_list())) for word, values in there.items()}
+    axis_labels = {axis: sorted(labels) for axis, labels in axes.sort("axis").iter_rows()}
+    columns = {name: name for name in _IDENTITY} | {"x": _LINE_PLACE}
+    site_values = {label: rows[column].unique() for label, column in columns.items() if column in rows.columns}
+    return axis_labels | {label: sorted(map(str, values.to_list())) for label, values in site_values.items()}
 
 
-def _sorted_out(
+def _complete_series(
     rows: pl.DataFrame, runs: pl.DataFrame, levels: int, reduce: Reduce | None, needs: str | None
 ) -> Series:
     """Complete seeds with their numbers, the others with what became of them."""
     finite = rows.filter(pl.col("value").is_finite())
     counts = finite.group_by("seed").agg(pl.len(), late=pl.col("step").max() > 0)
-    ended = runs.filter(pl.col("status") == STOPPED)["seed"].implode()
-    complete = counts.filter(pl.col("len").eq(levels) & ~(pl.col("late") & pl.col("seed").is_in(ended)))["seed"]
+    stopped_seeds = runs.filter(pl.col("status") == STOPPED)["seed"].implode()
+    complete = counts.filter(pl.col("len").eq(levels) & ~(pl.col("late") & pl.col("seed").is_in(stopped_seeds)))["seed"]
     numbers = finite.filter(pl.col("seed").is_in(complete.implode())).select("seed", "x", "value").sort("seed", "x")
     others = sorted(set(runs["seed"]) - set(complete))
     fates = {
@@ -212,11 +219,11 @@ def _sorted_out(
     )
 
 
-def _without(found: Series, missed: Mapping[int, str]) -> Series:
+def _with_failures(observed: Series, missed: Mapping[int, str]) -> Series:
     """The same, these seeds failed, which have been trained."""
-    numbers = found.numbers.filter(~pl.col("seed").is_in(list(missed)))
-    failed = dict(sorted({**found.failed, **missed}.items()))
-    return replace(found, numbers=numbers, failed=failed, trained=found.trained or bool(missed))
+    numbers = observed.numbers.filter(~pl.col("seed").is_in(list(missed)))
+    failed = dict(sorted({**observed.failed, **missed}.items()))
+    return replace(observed, numbers=numbers, failed=failed, trained=observed.trained or bool(missed))
 
 
 def _reduced(numbers: pl.DataFrame, reduce: Reduce) -> pl.DataFrame:
@@ -229,15 +236,17 @@ def _reduced(numbers: pl.DataFrame, reduce: Reduce) -> pl.DataFrame:
 
 def _fate(rows: pl.DataFrame, runs: pl.DataFrame, needs: str | None) -> tuple[str, str]:
     """What became of a seed without all its numbers: ``failed``, ``pending`` or ``excluded``, and why."""
-    told = dict(runs.select("status", "reason").iter_rows())
-    if "diverged" in told:
-        return "failed", told["diverged"] or "diverged"
+    reasons = dict(runs.select("status", "reason").iter_rows())
+    if "diverged" in reasons:
+        return "failed", reasons["diverged"] or "diverged"
     if (~rows["value"].is_finite()).any():
         return "failed", "its number is not finite"
     if unfinished(runs):
         return "pending", "has not run to its end"
-    ends = [ended(status, reason) for status, reason in told.items() if status != "finished"]
-    return "excluded", "; ".join(ends) or ("not measured" if needs is None else f"not measured: it needs {needs}")
+    ending_texts = [ended(status, reason) for status, reason in reasons.items() if status != "finished"]
+    return "excluded", "; ".join(ending_texts) or (
+        "not measured" if needs is None else f"not measured: it needs {needs}"
+    )
 
 
 def ended(status: str, reason: str | None) -> str:

@@ -19,28 +19,27 @@ Setting = Mapping[str, Json]
 def settings(results: Results) -> dict[str, Setting]:
     """The resolved setting of each variant, in the order of the plan; its ``method`` and ``times``, if it has any."""
     unique = results.runs.select("variant", "setting").unique("variant", keep="first", maintain_order=True)
-    beside = _beside(results)
+    axis_values = _axis_values(results)
     return {
-        variant: {**_parsed(text), **beside[variant]} if variant in beside else _parsed(text)
+        variant: {**_parsed(text), **axis_values[variant]} if variant in axis_values else _parsed(text)
         for variant, text in unique.iter_rows()
     }
 
 
-def _beside(results: Results) -> dict[str, dict[str, Json]]:
+def _axis_values(results: Results) -> dict[str, dict[str, Json]]:
     """What the axes that are part of no setting say of each variant."""
-    here = results.axes.filter(pl.col("axis").is_in([METHOD, TIMES])).join(
-        results.runs.select("run", "variant"), on="run"
-    )
-    found: dict[str, dict[str, Json]] = {}
-    for variant, axis, value in here.select("variant", "axis", "value").iter_rows():
-        found.setdefault(variant, {})[axis] = json.loads(value)
-    return found
+    axes = results.axes.filter(pl.col("axis").is_in([METHOD, TIMES]))
+    rows = axes.join(results.runs.select("run", "variant"), on="run")
+    by_variant: dict[str, dict[str, Json]] = {}
+    for variant, axis, value in rows.select("variant", "axis", "value").iter_rows():
+        by_variant.setdefault(variant, {})[axis] = json.loads(value)
+    return by_variant
 
 
 @lru_cache(maxsize=8192)
 def _parsed(text: str) -> Setting:
-    found: Setting = json.loads(text)
-    return found
+    setting: Setting = json.loads(text)
+    return setting
 
 
 def found_at(setting: Setting, path: str) -> list[Json]:
@@ -57,10 +56,10 @@ def value_at(setting: Setting, path: str) -> Json:
     return values[0] if len(values) == 1 else None
 
 
-def has_value(setting: Setting, path: str, wanted: Json) -> bool:
+def has_value(setting: Setting, path: str, condition: Json) -> bool:
     """Whether the value at a path is what a selection asks for; ``null`` asks for nothing there."""
     values = found_at(setting, path)
-    return len(values) < 2 and matches(values[0] if values else None, wanted)
+    return len(values) < 2 and matches(values[0] if values else None, condition)
 
 
 def but_for(results: Results, path: str) -> dict[str, str]:
@@ -69,22 +68,22 @@ def but_for(results: Results, path: str) -> dict[str, str]:
     With a short form, which is of every stack, the name of a method goes too: it may stand for what is left out.
     """
     long = key_of_stack(path)
-    gone = (path,) if long is None else (METHOD, *(f"{stack}.{long}" for stack in STACKS))
-    found = {}
+    removed = (path,) if long is None else (METHOD, *(f"{stack}.{long}" for stack in STACKS))
+    texts = {}
     for variant, setting in settings(results).items():
-        rest = setting
-        for each in gone:
-            rest = _without(rest, each)
-        found[variant] = canonical(rest)
-    return found
+        remaining = setting
+        for removed_path in removed:
+            remaining = _remove(remaining, removed_path)
+        texts[variant] = canonical(remaining)
+    return texts
 
 
-def _without(setting: Setting, path: str) -> Setting:
-    word, _, rest = path.partition(".")
-    if not rest:
-        return {key: value for key, value in setting.items() if key != word}
-    inner = setting.get(word)
-    return {**setting, word: _without(inner, rest)} if isinstance(inner, Mapping) else setting
+def _remove(setting: Setting, path: str) -> Setting:
+    head, _, tail = path.partition(".")
+    if not tail:
+        return {key: value for key, value in setting.items() if key != head}
+    inner = setting.get(head)
+    return {**setting, head: _remove(inner, tail)} if isinstance(inner, Mapping) else setting
 
 
 def paths(setting: Setting) -> list[str]:
@@ -95,18 +94,18 @@ def paths(setting: Setting) -> list[str]:
 def words(results: Results, path: str) -> dict[str, str | float | None]:
     """What each variant has at a path: numbers if all are numbers, else words; None where it has nothing.
 
-    A choice is its kind; where two kinds alike differ in their parameters, its label or the whole choice.
+    A choice is its kind; where two of one kind differ in their parameters, its label or the whole choice.
     """
     values = {variant: value_at(setting, path) for variant, setting in settings(results).items()}
     present = [v for v in values.values() if v is not None]
     if present and all(isinstance(v, int | float) and not isinstance(v, bool) for v in present):
         return {variant: None if v is None else float(v) for variant, v in values.items()}
-    bare = {canonical(v): _word(v) for v in present}
-    if len(set(bare.values())) == len(bare):
-        return {variant: None if v is None else bare[canonical(v)] for variant, v in values.items()}
-    short = labels(results, path)
-    told = {variant: short[word] for variant, word in _labelled(results, path).items()}
-    return {variant: None if v is None else told.get(variant, canonical(v)) for variant, v in values.items()}
+    kinds = {canonical(v): _kind_text(v) for v in present}
+    if len(set(kinds.values())) == len(kinds):
+        return {variant: None if v is None else kinds[canonical(v)] for variant, v in values.items()}
+    shortened = labels(results, path)
+    short_labels = {variant: shortened[text] for variant, text in _axis_labels(results, path).items()}
+    return {variant: None if v is None else short_labels.get(variant, canonical(v)) for variant, v in values.items()}
 
 
 def labels(results: Results, axis: str) -> dict[str, str]:
@@ -115,32 +114,33 @@ def labels(results: Results, axis: str) -> dict[str, str]:
     One that spells out a choice keeps of its parameters those in which some variant's of its kind differs, or all where
     none does. One that is the kind alone, as all its parameters are the defaults, gets the numbers among those.
     """
-    known, called = settings(results), _labelled(results, axis)
-    at = {variant: value_at(known[variant], axis) for variant in called}
-    distinct = {canonical(v): v for v in at.values() if isinstance(v, Mapping) and "kind" in v}
-    every = results.axes.filter(pl.col("axis") == axis)["label"].unique()
-    return {w: w for w in every} | {w: _called(at[v], w, distinct.values()) for v, w in called.items()}
+    by_variant, axis_labels = settings(results), _axis_labels(results, axis)
+    choices = {variant: value_at(by_variant[variant], axis) for variant in axis_labels}
+    distinct = {canonical(v): v for v in choices.values() if isinstance(v, Mapping) and "kind" in v}
+    all_labels = results.axes.filter(pl.col("axis") == axis)["label"].unique()
+    shortened = {w: _short_label(choices[variant], w, distinct.values()) for variant, w in axis_labels.items()}
+    return {text: text for text in all_labels} | shortened
 
 
-def _labelled(results: Results, axis: str) -> dict[str, str]:
+def _axis_labels(results: Results, axis: str) -> dict[str, str]:
     """The label of each variant on an axis."""
-    here = results.axes.filter(pl.col("axis") == axis).join(results.runs.select("run", "variant"), on="run")
-    return dict(here.select("variant", "label").iter_rows())
+    rows = results.axes.filter(pl.col("axis") == axis).join(results.runs.select("run", "variant"), on="run")
+    return dict(rows.select("variant", "label").iter_rows())
 
 
-def _called(choice: Json, word: str, among: Iterable[Mapping[str, Json]]) -> str:
-    if not isinstance(choice, Mapping) or "kind" not in choice or word not in (label(choice), choice["kind"]):
-        return word
-    alike = [other for other in among if other["kind"] == choice["kind"]]
-    telling = {k: v for k, v in choice.items() if any(canonical(other.get(k)) != canonical(v) for other in alike)}
-    if word == choice["kind"]:
+def _short_label(choice: Json, text: str, among: Iterable[Mapping[str, Json]]) -> str:
+    if not isinstance(choice, Mapping) or "kind" not in choice or text not in (label(choice), choice["kind"]):
+        return text
+    same_kind = [other for other in among if other["kind"] == choice["kind"]]
+    telling = {k: v for k, v in choice.items() if any(canonical(other.get(k)) != canonical(v) for other in same_kind)}
+    if text == choice["kind"]:
         telling = {k: v for k, v in telling.items() if isinstance(v, int | float) and not isinstance(v, bool)}
-    return label({"kind": choice["kind"], **telling}) if telling else word
+    return label({"kind": choice["kind"], **telling}) if telling else text
 
 
-def _word(value: Json) -> str:
+def _kind_text(value: Json) -> str:
     """A choice by its kind, a list of choices by their kinds."""
-    if isinstance(value, list) and all(isinstance(each, Mapping) for each in value):
-        return " and ".join(map(_word, value)) or NONE
+    if isinstance(value, list) and all(isinstance(choice, Mapping) for choice in value):
+        return " and ".join(map(_kind_text, value)) or NONE
     kind = value.get("kind") if isinstance(value, Mapping) else value
     return kind if isinstance(kind, str) else canonical(value)

@@ -12,6 +12,6 @@ def numbered(rows: pl.DataFrame) -> pl.DataFrame:
         rows: with columns ``run step stack layer sublayer``; rows that are at no sublayer of a layer drop out.
     """
     inside = rows.filter(pl.col("layer").is_not_null() & pl.col("sublayer").is_in(ORDER))
-    turn = pl.col("sublayer").replace_strict(ORDER, range(len(ORDER)), return_dtype=pl.Int32)
-    place = (pl.col("layer") * len(ORDER) + turn).rank("dense").over("run", "step", "stack")
-    return inside.with_columns(place.cast(pl.Int32).alias("i")).sort("i", maintain_order=True)
+    order = pl.col("sublayer").replace_strict(ORDER, range(len(ORDER)), return_dtype=pl.Int32)
+    number = (pl.col("layer") * len(ORDER) + order).rank("dense").over("run", "step", "stack")
+    return inside.with_columns(number.cast(pl.Int32).alias("i")).sort("i", maintain_order=True)

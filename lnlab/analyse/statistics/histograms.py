@@ -30,9 +30,9 @@ class Bins:
     def middles(self) -> np.ndarray:
         """The middle of each bin as a value, with one empty bin more at either end."""
         inner = (self.edges[1:] + self.edges[:-1]) / 2
-        every = np.concatenate(([inner[0] - self.width], inner, [inner[-1] + self.width]))
-        found: np.ndarray = 10**every if self.log else every
-        return found
+        positions = np.concatenate(([inner[0] - self.width], inner, [inner[-1] + self.width]))
+        values: np.ndarray = 10**positions if self.log else positions
+        return values
 
     def density(self, values: Sequence[float] | np.ndarray) -> np.ndarray:
         """The share of the values in each bin over its width, as ``middles``; what is not positive is in no bin.
@@ -40,7 +40,7 @@ class Bins:
         With such values it integrates to less than 1.
         """
         x = np.asarray(values, dtype=float)
-        counts, _ = np.histogram(_placed(x, log=self.log), self.edges)
+        counts, _ = np.histogram(_positions(x, log=self.log), self.edges)
         return np.concatenate(([0.0], counts / (x.size * self.width), [0.0]))
 
 
@@ -51,14 +51,14 @@ def equal_bins(values: Sequence[float] | np.ndarray, bins: int, *, log: bool) ->
         ValueError: there is no such value, or one is not finite.
     """
     x = np.asarray(values, dtype=float)
-    if not np.isfinite(x).all() or not (placed := _placed(x, log=log)).size:
+    if not np.isfinite(x).all() or not (positions := _positions(x, log=log)).size:
         raise ValueError(f"found {x.size} values, expected finite ones that have a place on the axis")
-    low, high = float(placed.min()), float(placed.max())
-    room = _ALONE if low == high else 0.0
-    return Bins(np.linspace(low - room, high + room, bins + 1), log)
+    low, high = float(positions.min()), float(positions.max())
+    margin = _ALONE if low == high else 0.0
+    return Bins(np.linspace(low - margin, high + margin, bins + 1), log)
 
 
-def _placed(x: np.ndarray, *, log: bool) -> np.ndarray:
+def _positions(x: np.ndarray, *, log: bool) -> np.ndarray:
     """Where the values lie on the axis, those that lie anywhere."""
-    found: np.ndarray = np.log10(x[x > 0]) if log else x
-    return found
+    positions: np.ndarray = np.log10(x[x > 0]) if log else x
+    return positions

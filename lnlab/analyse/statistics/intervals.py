@@ -49,10 +49,10 @@ def student(values: Sequence[float] | np.ndarray, *, log: bool = False, level: f
     x = np.log(x) if log else x
     n, mean = x.size, float(x.mean())
     sd = float(x.std(ddof=1)) if n > 1 else math.inf
-    half = quantile(n - 1, level) * sd / math.sqrt(n) if n > 1 else math.inf
-    ends = np.array([mean, mean - half, mean + half])
+    half_width = quantile(n - 1, level) * sd / math.sqrt(n) if n > 1 else math.inf
+    bounds = np.array([mean, mean - half_width, mean + half_width])
     with np.errstate(over="ignore"):
-        estimate, low, high = map(float, np.exp(ends) if log else ends)
+        estimate, low, high = map(float, np.exp(bounds) if log else bounds)
     return Interval(estimate, low, high, sd, n)
 
 
@@ -93,9 +93,9 @@ def clopper_pearson(k: int, n: int, level: float = 0.95) -> tuple[float, float]:
     """
     if n < 1 or not 0 <= k <= n:
         raise ValueError(f"found {k} of {n}, expected 0 <= k <= n")
-    rest = (1 - level) / 2
-    low = float(betaincinv(k, n - k + 1, rest)) if k else 0.0
-    high = float(betaincinv(k + 1, n - k, 1 - rest)) if k < n else 1.0
+    tail_level = (1 - level) / 2
+    low = float(betaincinv(k, n - k + 1, tail_level)) if k else 0.0
+    high = float(betaincinv(k + 1, n - k, 1 - tail_level)) if k < n else 1.0
     return low, high
 
 
@@ -114,8 +114,8 @@ def seeds_needed(sd: float, distance: float) -> int | None:
 def _half_widths() -> np.ndarray:
     """``t(.975, n-1)/√n`` for n = 2 ... 100."""
     n = np.arange(2, MOST_SEEDS + 1)
-    found: np.ndarray = stdtrit(n - 1, 0.975) / np.sqrt(n)
-    return found
+    half_widths: np.ndarray = stdtrit(n - 1, 0.975) / np.sqrt(n)
+    return half_widths
 
 
 def sd_range(sd: float, n: int) -> tuple[float, float]:

@@ -32,25 +32,25 @@ def median_update_over_rate(results: Results) -> pl.DataFrame:
 
 def median(left: np.ndarray, right: np.ndarray, count: np.ndarray) -> float:
     """The median of what rising bins hold: within its bin by the logarithm; the end of one from 0 or to infinity."""
-    upto = np.cumsum(count)
-    half = upto[-1] / 2
-    at = int(np.searchsorted(upto, half))
-    if left[at] <= 0 or not np.isfinite(right[at]):
-        return float(right[at])
-    share = (half - (upto[at] - count[at])) / count[at]
-    return float(left[at] * (right[at] / left[at]) ** share)
+    cumulative = np.cumsum(count)
+    half = cumulative[-1] / 2
+    index = int(np.searchsorted(cumulative, half))
+    if left[index] <= 0 or not np.isfinite(right[index]):
+        return float(right[index])
+    share = (half - (cumulative[index] - count[index])) / count[index]
+    return float(left[index] * (right[index] / left[index]) ** share)
 
 
 def _medians(results: Results, stored: str, name: str) -> pl.DataFrame:
     """One row for each histogram that holds anything but zeros."""
-    place = (*STATE, *SITE)
-    front: dict[str, Any] = {column: results.runs.schema.get(column, pl.Int64) for column in STATE}
-    schema = front | {column: tables.schema("histograms")[column] for column in SITE} | {"value": pl.Float64}
+    keys = (*STATE, *SITE)
+    key_types: dict[str, Any] = {column: results.runs.schema.get(column, pl.Int64) for column in STATE}
+    schema = key_types | {column: tables.schema("histograms")[column] for column in SITE} | {"value": pl.Float64}
     table = results.tables.get("histograms", pl.DataFrame(schema=schema))
     rows = []
     if not table.is_empty():
         bins = table.filter(pl.col("quantity") == stored, pl.col("right") > 0).sort("left")
-        for where, each in bins.group_by(place, maintain_order=True):
-            rows.append((*where, median(*(each[column].to_numpy() for column in ("left", "right", "count")))))
-    found = pl.DataFrame(rows, schema=schema, orient="row").sort(place)
-    return found.select(*STATE, pl.lit(name).alias("quantity"), *SITE, "value")
+        for key, histogram in bins.group_by(keys, maintain_order=True):
+            rows.append((*key, median(*(histogram[column].to_numpy() for column in ("left", "right", "count")))))
+    medians = pl.DataFrame(rows, schema=schema, orient="row").sort(keys)
+    return medians.select(*STATE, pl.lit(name).alias("quantity"), *SITE, "value")

@@ -28,33 +28,33 @@ def page(matrix: np.ndarray) -> tuple[float, float]:
         sd = math.sqrt(n * k**2 * (k + 1) ** 2 * (k - 1) / 144)
         z = (total - n * k * (k + 1) ** 2 / 4) / sd
         return float(ndtr(-z)), float(ndtr(z))
-    chances = _block(k)
+    chances = _null_distribution(k)
     null = np.ones(1)
     for _ in range(n):
         null = np.convolve(null, chances)
-    least = n * _least(k)
-    return float(null[math.floor(total) - least :].sum()), float(null[: math.ceil(total) - least + 1].sum())
+    minimum = n * _minimum(k)
+    return float(null[math.floor(total) - minimum :].sum()), float(null[: math.ceil(total) - minimum + 1].sum())
 
 
-def _least(k: int) -> int:
+def _minimum(k: int) -> int:
     """L of one block whose ranks fall all the way."""
     return k * (k + 1) * (k + 2) // 6
 
 
 @lru_cache
-def _block(k: int) -> np.ndarray:
+def _null_distribution(k: int) -> np.ndarray:
     """The chances of L = least, ..., most for one block of k levels in random order."""
-    most = k * (k + 1) * (2 * k + 1) // 6
+    maximum = k * (k + 1) * (2 * k + 1) // 6
     masks = np.arange(2**k)
-    taken = np.array([mask.bit_count() for mask in range(2**k)])
-    before, counts = masks[:1], np.zeros((1, most + 1))
+    n_taken = np.array([mask.bit_count() for mask in range(2**k)])
+    smaller, counts = masks[:1], np.zeros((1, maximum + 1))
     counts[0, 0] = 1
     for level in range(1, k + 1):
-        here = masks[taken == level]
-        grown = np.zeros((len(here), most + 1))
+        subsets = masks[n_taken == level]
+        new_counts = np.zeros((len(subsets), maximum + 1))
         for rank in range(1, k + 1):
-            free = (before >> (rank - 1)) & 1 == 0
-            into = np.searchsorted(here, before[free] | 1 << (rank - 1))
-            grown[into, level * rank :] += counts[free, : most + 1 - level * rank]
-        before, counts = here, grown
-    return counts[0, _least(k) :] / math.factorial(k)
+            free = (smaller >> (rank - 1)) & 1 == 0
+            index = np.searchsorted(subsets, smaller[free] | 1 << (rank - 1))
+            new_counts[index, level * rank :] += counts[free, : maximum + 1 - level * rank]
+        smaller, counts = subsets, new_counts
+    return counts[0, _minimum(k) :] / math.factorial(k)

@@ -17,5 +17,5 @@ def log_slopes(rows: pl.DataFrame, by: Sequence[str], x: str, y: str, least: int
     """
     u, z = pl.col(x).log(), pl.col(y).log()
     usable = (pl.col(x) > 0) & (pl.col(y) > 0)
-    sound = usable.fill_null(value=False).all() & (pl.len() >= least) & (u.var() > 0)
-    return rows.group_by(by, maintain_order=True).agg(pl.when(sound).then(pl.cov(u, z) / u.var()).alias("slope"))
+    is_defined = usable.fill_null(value=False).all() & (pl.len() >= least) & (u.var() > 0)
+    return rows.group_by(by, maintain_order=True).agg(pl.when(is_defined).then(pl.cov(u, z) / u.var()).alias("slope"))

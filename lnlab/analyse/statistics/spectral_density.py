@@ -1,6 +1,6 @@
 """``p_σ(t) = Σ_j w_j N(t; θ_j, σ²)``: the density of a spectrum, smoothed from its nodes and weights.
 
-The standard deviation σ is a choice, and a curve says nothing below it: it is always given, and kept beside the curve.
+The standard deviation σ is a choice, and a curve says nothing below it: it is always explicit, and part of the curve.
 Curves that are laid over each other need one σ, so that the two customary ones, which follow the range of their own
 spectrum, are for a spectrum alone (Ghorbani et al., 2019; Papyan, 2018). What needs no σ is the weight outside a bound.
 """
@@ -48,7 +48,7 @@ def smoothed(nodes: ArrayLike, weights: ArrayLike, width: float, *, points: int 
 
 
 def on_grid(grid: np.ndarray, nodes: ArrayLike, weights: ArrayLike, width: float) -> np.ndarray:
-    """The density at given places, per unit of the axis."""
+    """The density at the places of the grid, per unit of the axis."""
     values = np.zeros(len(grid))
     for node, weight in zip(np.asarray(nodes, dtype=float), np.asarray(weights, dtype=float), strict=True):
         values += weight * np.exp(-0.5 * ((grid - node) / width) ** 2)

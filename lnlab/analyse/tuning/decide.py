@@ -16,7 +16,7 @@ from lnlab.tables import Results
 
 
 @dataclass(frozen=True)
-class _End:
+class _Ending:
     """How a run ended: its status, the final validation NLL (infinite if it diverged) and the entropy of targets."""
 
     status: str
@@ -27,42 +27,45 @@ class _End:
         return [self.status, self.loss if isfinite(self.loss) else None, self.entropy]
 
 
-_Ends = dict[tuple[str, int], _End]
+_Endings = dict[tuple[str, int], _Ending]
 
 
-def decide(asked: Sequence[Undecided], results: Results) -> tuple[Decision, ...]:
+def decide(questions: Sequence[Undecided], results: Results) -> tuple[Decision, ...]:
     """The decision on each question.
 
     Args:
-        asked: what the runs of a plan are to choose.
+        questions: what the runs of a plan are to choose.
         results: of that plan; every run has ended.
 
     Raises:
         LabError: a run has no validation NLL, or what a rule needs.
     """
-    ends = _ends(results)
+    endings = _endings(results)
     tasks = {variant: canonical(setting.get("task")) for variant, setting in settings(results).items()}
     lowest: dict[str, float] = {}
-    for question in asked:
+    for question in questions:
         for _, variant in question.candidates:
-            found = median(ends[variant, seed].loss for seed in question.seeds)
-            lowest[tasks[variant]] = min(lowest.get(tasks[variant], inf), found)
-    references = (min(lowest[tasks[variant]] for _, variant in question.candidates) for question in asked)
-    return tuple(_decided(question, ends, reference) for question, reference in zip(asked, references, strict=True))
+            median_loss = median(endings[variant, seed].loss for seed in question.seeds)
+            lowest[tasks[variant]] = min(lowest.get(tasks[variant], inf), median_loss)
+    decisions = []
+    for question in questions:
+        reference = min(lowest[tasks[variant]] for _, variant in question.candidates)
+        decisions.append(_decision(question, endings, reference))
+    return tuple(decisions)
 
 
-def _decided(question: Undecided, ends: _Ends, reference: float) -> Decision:
-    found = [[ends[variant, seed] for seed in question.seeds] for _, variant in question.candidates]
+def _decision(question: Undecided, endings: _Endings, reference: float) -> Decision:
+    candidate_endings = [[endings[variant, seed] for seed in question.seeds] for _, variant in question.candidates]
     values = [value for value, _ in question.candidates]
     trials = [
-        Trial(value, tuple(e.loss for e in each), tuple(e.entropy for e in each))
-        for value, each in zip(values, found, strict=True)
+        Trial(value, tuple(ending.loss for ending in seed_endings), tuple(ending.entropy for ending in seed_endings))
+        for value, seed_endings in zip(values, candidate_endings, strict=True)
     ]
     chosen = rules.builder(dict(question.rule))(trials, reference)
     rows: list[Json] = [
-        [variant, seed, *end.as_json()]
-        for (_, variant), each in zip(question.candidates, found, strict=True)
-        for seed, end in zip(question.seeds, each, strict=True)
+        [variant, seed, *ending.as_json()]
+        for (_, variant), seed_endings in zip(question.candidates, candidate_endings, strict=True)
+        for seed, ending in zip(question.seeds, seed_endings, strict=True)
     ]
     return Decision(
         key=question.key,
@@ -82,7 +85,7 @@ def _decided(question: Undecided, ends: _Ends, reference: float) -> Decision:
     )
 
 
-def _ends(results: Results) -> _Ends:
+def _endings(results: Results) -> _Endings:
     """How each run ended, by variant and seed.
 
     Raises:
@@ -90,14 +93,14 @@ def _ends(results: Results) -> _Ends:
     """
     losses = _last(results.tables["curves"], "validation", "nll")
     entropies = _last(results.tables["curves"], "train", "unigram_entropy")
-    found: _Ends = {}
+    endings: _Endings = {}
     for run, variant, seed, status in results.runs.select("run", "variant", "seed", "status").iter_rows():
         loss = inf if status == "diverged" else losses.get(run)
         if loss is None:
             what = f"seed {seed} of variant {variant[:12]} has no validation NLL"
             raise LabError(Problem("select", what, "the task must have validation sentences"))
-        found[variant, seed] = _End(status, loss if isfinite(loss) else inf, entropies.get(run))
-    return found
+        endings[variant, seed] = _Ending(status, loss if isfinite(loss) else inf, entropies.get(run))
+    return endings
 
 
 def _last(curves: pl.DataFrame, split: str, quantity: str) -> dict[str, float]:

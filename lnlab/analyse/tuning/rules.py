@@ -44,7 +44,7 @@ class Chosen:
 
     Attributes:
         number: of the candidate.
-        met: whether any candidate is what the rule looks for.
+        met: whether any candidate is what the rule aims at.
         statistic: what the scores are.
         scores: of each candidate.
         reason: what decided, in words.
@@ -85,7 +85,7 @@ def best(trials: Sequence[Trial], reference: float) -> Chosen:  # noqa: ARG001 -
         reason = f"all {len(trials)} candidates diverged; the first goes on"
         return Chosen(number, False, "validation NLL", scores, reason)
     reason = f"the best of {len(trials)} candidates, median validation NLL {scores[number]:.4g} nats"
-    return Chosen(number, True, "validation NLL", scores, reason + _edge(trials, number))
+    return Chosen(number, True, "validation NLL", scores, reason + _edge_remark(trials, number))
 
 
 @rules.register("failing", numbers=True)
@@ -103,8 +103,8 @@ def failing(trials: Sequence[Trial], reference: float, *, below: Annotated[float
     rising = sorted(range(len(trials)), key=lambda number: trials[number].value)
     failed = [number for number in rising if scores[number] < below]
     if failed:
-        said = f"the smallest of {len(trials)} candidates that fails, median learned fraction {scores[failed[0]]:.2g}"
-        return Chosen(failed[0], True, "learned fraction", scores, f"{said} < {below:g}")
+        reason = f"the smallest of {len(trials)} candidates that fails, median learned fraction {scores[failed[0]]:.2g}"
+        return Chosen(failed[0], True, "learned fraction", scores, f"{reason} < {below:g}")
     least = f"the lowest median learned fraction is {min(scores):.2g}, not below {below:g}"
     return Chosen(
         rising[-1], False, "learned fraction", scores, f"none of the candidates fails: {least}; the largest goes on"
@@ -125,11 +125,11 @@ def _phi(loss: float, h1: float | None, reference: float) -> float:
     return (h1 - loss) / (h1 - reference) if h1 > reference else 0.0
 
 
-def _edge(trials: Sequence[Trial], number: int) -> str:
+def _edge_remark(trials: Sequence[Trial], number: int) -> str:
     """That the optimum is the smallest or the largest of several numbers."""
     values = [trial.value for trial in trials]
     if len(values) == 1 or not all(isinstance(value, int | float) for value in values):
         return ""
-    ends = {min(values): "smallest", max(values): "largest"}
-    at = ends.get(values[number])
-    return f"; it is the {at} one, so the optimum may lie beyond" if at else ""
+    extremes = {min(values): "smallest", max(values): "largest"}
+    extreme = extremes.get(values[number])
+    return f"; it is the {extreme} one, so the optimum may lie beyond" if extreme else ""

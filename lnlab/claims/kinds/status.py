@@ -88,7 +88,7 @@ def _tally(results: Results, of: Selection, statuses: Sequence[Ended] | None, al
 
 def by_number(results: Results, of: Selection, allowed: Region) -> Tally:
     """Seeds whose number lies in the region."""
-    observed = series(results, of, cut=True)
+    observed = series(results, of, include_stopped=True)
     met = {seed: number is not None and number in allowed for seed, number in single(observed).items()}
     runs = endings(results, of).filter(status=STOPPED)
     stopped = {seed: ended(STOPPED, why) for seed, why in runs.select("seed", "reason").iter_rows() if seed in met}
