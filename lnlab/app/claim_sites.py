@@ -211,14 +211,14 @@ def _ambiguous(reading: _Reading, rows: pl.DataFrame) -> Problem:
     differing = [column for column in SITE if rows[column].n_unique() > 1]
     values = {column: rows[column].unique(maintain_order=True).to_list() for column in differing}
     differences = "; ".join(f"{column} ({_first_texts(distinct)})" for column, distinct in values.items())
-    at = [f"{column} {_text(rows[column][0])}" for column in reading.apart]
-    what = f"{' '.join(['leaves', str(rows.height), 'sites', *(['at', ', '.join(at)] if at else [])])}: {differences}"
-    telling = list(differing)
+    places = ", ".join(f"{column} {_text(rows[column][0])}" for column in reading.apart)
+    what = f"leaves {rows.height} sites{f' at {places}' if places else ''}: {differences}"
+    distinguishing = list(differing)
     for column in differing:
-        fewer = [other for other in telling if other != column]
-        if fewer and rows.select(fewer).is_unique().all():
-            telling = fewer
-    choices = (" or ".join(f"{column}: {_text(v)}" for v in values[column][:_MAX_SHOWN]) for column in telling)
+        without_column = [other for other in distinguishing if other != column]
+        if without_column and rows.select(without_column).is_unique().all():
+            distinguishing = without_column
+    choices = (" or ".join(f"{column}: {_text(v)}" for v in values[column][:_MAX_SHOWN]) for column in distinguishing)
     return reading.problem("", what, f"add {', and '.join(choices)}")
 
 

@@ -29,9 +29,9 @@ def judged(store: "Store", stored: "Stored", results: "Results", plugins: Sequen
     claims: list[Claim] = stored.facts["claims"]
     names = [(claim["id"], _rows(claim, results)) for claim in claims]
     stored_rows = {(row["claim"], row["rows"]): row for row in store.verdicts(stored.digest).iter_rows(named=True)}
-    new = [claim for claim, name in zip(claims, names, strict=True) if name not in stored_rows]
-    if new:
-        stored_rows |= _judge(store, stored, results, new, [name for name in names if name not in stored_rows])
+    unjudged = [claim for claim, name in zip(claims, names, strict=True) if name not in stored_rows]
+    if unjudged:
+        stored_rows |= _judge(store, stored, results, unjudged, [name for name in names if name not in stored_rows])
     return [from_row(stored_rows[name]) for name in names]
 
 

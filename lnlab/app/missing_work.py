@@ -9,9 +9,9 @@ if TYPE_CHECKING:
     from lnlab.tables import Results
 
 
-def outstanding(lacking: "Mapping[str, Miss]", *, retry_failed: bool) -> "dict[str, Miss]":
+def outstanding(misses: "Mapping[str, Miss]", *, retry_failed: bool) -> "dict[str, Miss]":
     """What a run has to do. How a unit ended is a result: it is tried again when it was interrupted, or when asked."""
-    return {key: miss for key, miss in lacking.items() if retry_failed or not settled(miss)}
+    return {key: miss for key, miss in misses.items() if retry_failed or not settled(miss)}
 
 
 def settled(miss: "Miss") -> bool:
@@ -26,7 +26,7 @@ def grouped(reasons: Iterable[str]) -> list[tuple[str, int]]:
 
 def failures(results: "Results") -> list[dict[str, object]]:
     """Every run that came to another end than finished: what it is, its status and the reason."""
-    odd = results.runs.filter(results.runs["status"] != "finished").select("run", "seed", "status", "reason")
+    unfinished = results.runs.filter(results.runs["status"] != "finished").select("run", "seed", "status", "reason")
     points: dict[str, list[str]] = {}
     for run, axis, label in results.axes.select("run", "axis", "label").iter_rows():
         points.setdefault(run, []).append(f"{axis}={label}")
@@ -36,7 +36,7 @@ def failures(results: "Results") -> list[dict[str, object]]:
             "status": status,
             "reason": reason,
         }
-        for run, seed, status, reason in odd.iter_rows()
+        for run, seed, status, reason in unfinished.iter_rows()
     ]
 
 

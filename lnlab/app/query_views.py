@@ -20,8 +20,8 @@ _DESCRIBE = re.compile(r"\s*desc(?:ribe)?\s+(?:table\s+)?\"?(\w+)\"?\s*;?\s*", r
 def views(statement: str, results: "Results") -> "dict[str, pl.DataFrame]":
     """The views that a statement names: those whose word occurs in it; all of them for SHOW TABLES."""
     listing = re.match(r"\s*show\s+tables", statement, re.IGNORECASE)
-    named = {name for name in VIEWS if listing or re.search(rf"\b{name}\b", statement, re.IGNORECASE)}
-    return {name: VIEWS[name](results) for name in VIEWS if name in named}
+    requested = {name for name in VIEWS if listing or re.search(rf"\b{name}\b", statement, re.IGNORECASE)}
+    return {name: VIEWS[name](results) for name in VIEWS if name in requested}
 
 
 def described(statement: str) -> str | None:

@@ -93,7 +93,7 @@ def _summary_of(request: Request, known: "Registries") -> dict[str, Any]:
     from lnlab.compile.decisions import assumed
 
     plan, document = compiled(request, known, assume_data=True)
-    tuning = plan.runs if plan.undecided else ()
+    tuning_runs = plan.runs if plan.undecided else ()
     if plan.undecided:
         _build(document, plan, _variants_by_parts(plan), known)
         plan, document = compiled(request, known, [assumed(question) for question in plan.undecided], assume_data=True)
@@ -103,7 +103,7 @@ def _summary_of(request: Request, known: "Registries") -> dict[str, Any]:
     return {
         "spec": str(request.spec),
         "profile": request.profile,
-        "tuning_runs": len(tuning),
+        "tuning_runs": len(tuning_runs),
         "runs": len(plan.runs),
         "models": len(models),
         "claims": len(plan.claims),
@@ -111,14 +111,14 @@ def _summary_of(request: Request, known: "Registries") -> dict[str, Any]:
     }
 
 
-def _variants_by_parts(plan: "Plan", built: Sequence[str] = BUILT) -> list[list[str]]:
+def _variants_by_parts(plan: "Plan", part_names: Sequence[str] = BUILT) -> list[list[str]]:
     """The variants of each model that is built differently, or whatever else is built of these parts."""
     from lnlab.keys import canonical
 
-    parts = {variant: {part: setting.get(part) for part in built} for variant, setting in plan.settings.items()}
     variants_by_parts: dict[str, list[str]] = {}
-    for variant, part in parts.items():
-        variants_by_parts.setdefault(canonical(part), []).append(variant)
+    for variant, setting in plan.settings.items():
+        parts = {name: setting.get(name) for name in part_names}
+        variants_by_parts.setdefault(canonical(parts), []).append(variant)
     return list(variants_by_parts.values())
 
 

@@ -41,5 +41,5 @@ def print_report(report: "Report", into: Path, spec: str, drawing: Drawing, note
     if not (drawing.quiet or drawing.as_json):
         err().print(one_line(f"{count(len(report.files), 'file')} in {into.as_posix()}{note}"))
     for part in report.unmade:
-        called = f"section {part.number} “{part.title}”" if part.title else f"section {part.number}"
-        err().print(one_line(f"{spec}: {called} could not be made: {part.error}"))
+        section_name = f"section {part.number} “{part.title}”" if part.title else f"section {part.number}"
+        err().print(one_line(f"{spec}: {section_name} could not be made: {part.error}"))

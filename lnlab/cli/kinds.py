@@ -63,7 +63,7 @@ def _entry(known: "Mapping[str, Registry[Any]]", kind: str, name: str) -> "Entry
     if name not in entries and kind == "quantity" and (probe := _probe_of(known, name)):
         return probe
     if name not in entries:
-        raise LabError(Problem("lnlab list", f"no {kind} is called '{name}'", nearest(name, _words(known, kind))))
+        raise LabError(Problem("lnlab list", f"no {kind} is called '{name}'", nearest(name, _names(known, kind))))
     return entries[name]
 
 
@@ -72,10 +72,10 @@ def _probe_of(known: "Mapping[str, Registry[Any]]", quantity: str) -> "Entry[Any
     return next((e for e in known["probe"].entries.values() if quantity in (e.facts.quantities or ())), None)
 
 
-def _words(known: "Mapping[str, Registry[Any]]", kind: str) -> "list[str]":
+def _names(known: "Mapping[str, Registry[Any]]", kind: str) -> "list[str]":
     """Every name of a kind; of quantities the measured ones, too."""
-    measured = [q for e in known["probe"].entries.values() for q in e.facts.quantities or ()]
-    return [*known[kind].entries, *(measured if kind == "quantity" else ())]
+    measured_quantities = [q for e in known["probe"].entries.values() for q in e.facts.quantities or ()]
+    return [*known[kind].entries, *(measured_quantities if kind == "quantity" else ())]
 
 
 def _show(entry: "Entry[Any]", as_json: bool, measured: str | None) -> None:
@@ -90,7 +90,7 @@ def _show(entry: "Entry[Any]", as_json: bool, measured: str | None) -> None:
 
     text = _paragraphs((getdoc(entry.build) or "").replace("``", "`"))
     if as_json:
-        print_json(_described(entry) | {"description": text} | ({"measures": measured} if measured else {}))
+        print_json(_entry_facts(entry) | {"description": text} | ({"measures": measured} if measured else {}))
         return
     if measured:
         where = f"measured by probe {entry.name}, in the table {entry.facts.table}"
@@ -104,7 +104,7 @@ def _show(entry: "Entry[Any]", as_json: bool, measured: str | None) -> None:
 
 def _print(entries: "list[Entry[Any]]", as_json: bool) -> None:
     """The entries as a table or as JSON."""
-    rows = [_described(entry) for entry in entries]
+    rows = [_entry_facts(entry) for entry in entries]
     if as_json:
         print_json(rows)
     else:
@@ -127,7 +127,7 @@ def _paragraphs(text: str) -> str:
     return "\n\n".join(part if "\n    " in part else part.replace("\n", " ") for part in text.split("\n\n"))
 
 
-def _described(entry: "Entry[Any]") -> dict[str, Any]:
+def _entry_facts(entry: "Entry[Any]") -> dict[str, Any]:
     """One entry as plain values; a parameter without a default is ``required``."""
     parameters = [
         {"name": name, "required": p.default is p.empty} | ({} if p.default is p.empty else {"default": p.default})

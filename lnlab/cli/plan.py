@@ -47,11 +47,11 @@ def plan(
 
     request, store = Request(spec, profile, tuple(overrides), tuple(plugins)), open_store(folder)
     known = registries(plugins)
-    next_plan = _next(request, known, store)
+    next_plan = _next_plan(request, known, store)
     units = [unit for unit, _ in store.pending(next_plan)]
     rate = measured_rate(store, request, units, known) if calibrate and units else past_rate(store, units, known)
-    facts = _described(next_plan, store.pending(next_plan), known, rate, workers_here(workers), machine_memory())
-    facts["note"] = _note(request, known, next_plan)
+    facts = _plan_facts(next_plan, store.pending(next_plan), known, rate, workers_here(workers), machine_memory())
+    facts["note"] = _undecidable_note(request, known, next_plan)
     if as_json:
         print_json(facts)
         return
@@ -59,17 +59,17 @@ def plan(
         out().print(line)
 
 
-def _note(request: Request, known: "Registries", plan: "Plan") -> str:
+def _undecidable_note(request: Request, known: "Registries", plan: "Plan") -> str:
     """What the seeds of the judged runs cannot decide."""
     from lnlab.compile.decisions import assumed
 
-    judged = plan
+    judged_plan = plan
     if plan.undecided:
-        judged, _ = compiled(request, known, [*plan.decisions, *map(assumed, plan.undecided)])
-    return note(undecidable(judged, known), len(judged.claims))
+        judged_plan, _ = compiled(request, known, [*plan.decisions, *map(assumed, plan.undecided)])
+    return note(undecidable(judged_plan, known), len(judged_plan.claims))
 
 
-def _next(request: Request, known: "Registries", store: "Store") -> "Plan":
+def _next_plan(request: Request, known: "Registries", store: "Store") -> "Plan":
     """The plan of the first stage (tuning or judged) that is not complete, or of the last."""
     from lnlab.cli.work import decided
 
@@ -82,7 +82,7 @@ def _next(request: Request, known: "Registries", store: "Store") -> "Plan":
         decisions += new_decisions
 
 
-def _described(
+def _plan_facts(
     plan: "Plan",
     pending: "Sequence[tuple[Trajectory, str]]",
     known: "Registries",

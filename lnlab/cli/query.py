@@ -93,10 +93,10 @@ def answer(
     if reads := _READER.search(statement):
         raise LabError(Problem(WHERE, f"'{reads[0]}' reads files, and a query may not", tables))
     with TemporaryDirectory(prefix="lnlab-query-") as folder:
-        return _selected(statement, frames, Path(folder), seconds, limit, tables)
+        return _select_in_process(statement, frames, Path(folder), seconds, limit, tables)
 
 
-def _selected(
+def _select_in_process(
     statement: str, frames: "Mapping[str, pl.DataFrame]", folder: Path, seconds: int, limit: int | None, tables: str
 ) -> "tuple[pl.DataFrame, bool]":
     """The rows that a separate process selects, which is killed when time is up or the user interrupts."""
@@ -110,18 +110,18 @@ def _selected(
     request |= {"seconds": seconds, "memory": MEMORY}
     command = [sys.executable, "-P", str(Path(__file__).with_name("sql.py"))]
     try:
-        done = subprocess.run(  # noqa: S603 - this interpreter, and a file of this package
+        completed = subprocess.run(  # noqa: S603 - this interpreter, and a file of this package
             command, input=json.dumps(request), capture_output=True, text=True, timeout=seconds, check=False
         )
     except subprocess.TimeoutExpired as error:
         what, remedy = f"no answer within {seconds} s", "simplify the statement, or give more time with --timeout"
         raise LabError(Problem(WHERE, what, remedy)) from error
-    if done.returncode < 0:  # Polars aborts where memory is refused, and a stack that is too deep is a fault
+    if completed.returncode < 0:  # Polars aborts where memory is refused, and a stack that is too deep is a fault
         what = f"it needs more than {quantity(MEMORY, 'B')} of memory, or is nested too deep"
         raise LabError(Problem(WHERE, what, "simplify the statement, or select fewer rows"))
-    if done.returncode:
-        raise RuntimeError(done.stderr)
-    reply = json.loads(done.stdout)
+    if completed.returncode:
+        raise RuntimeError(completed.stderr)
+    reply = json.loads(completed.stdout)
     if "error" in reply:
         raise LabError(Problem(WHERE, reply["error"], tables))
     return pl.read_ipc(result), reply["more"]

@@ -58,16 +58,16 @@ def past_rate(store: Store, units: Sequence[Trajectory], known: "Registries") ->
     training = any(unit.steps for unit in units)
     size = median(costs_of([unit for unit in units if bool(unit.steps) == training], known).values())
     rates: dict[str, float] = {}
-    for results in islice(_past(store), PLANS):
+    for results in islice(_past_results(store), PLANS):
         finished = _finished_units(results, known, training=training)
         similar = (unit for unit in finished if size / _SAME_SIZE <= unit[1] <= size * _SAME_SIZE)
         rates |= {key: flops / seconds for key, flops, seconds in similar if flops}
-    which = " that trained" if training else ""
-    source = f"from {len(rates):,} of about this size{which} that this store already holds"
+    suffix = " that trained" if training else ""
+    source = f"from {len(rates):,} of about this size{suffix} that this store already holds"
     return Rate(median(rates.values()), source) if rates else None
 
 
-def _past(store: Store) -> Iterator[Results]:
+def _past_results(store: Store) -> Iterator[Results]:
     """The results of the plans of a store, those used last first."""
     for stored in newest_first(store.root):
         try:

@@ -84,14 +84,14 @@ def report(
     stored = kept(store, Request(spec, profile, tuple(overrides), tuple(plugins))) if spec else last(store)
     _refuse_undecided(stored)
     refuse_without_plugins(stored.facts["report"]["plugins"], plugins)
-    written_report, into = _written(store, stored, target, plugins, drawing)
+    written_report, into = _write_plan_report(store, stored, target, plugins, drawing)
     print_report(written_report, into, str(spec or stored.spec), drawing)
     if as_json:
         print_json([file.as_posix() for file in written_report.files])
     raise typer.Exit(FAILED if written_report.unmade else 0)
 
 
-def _written(
+def _write_plan_report(
     store: "Store", stored: "Stored", target: Path | None, plugins: list[Path], drawing: Drawing
 ) -> "tuple[Report, Path]":
     """The report of a plan, and its folder."""

@@ -63,7 +63,7 @@ def run(
     from lnlab.app.judging import judged
 
     request, store = Request(spec, profile, tuple(overrides), tuple(plugins)), open_store(folder)
-    done = _reused(store, request, retry_failed=retry_failed)
+    done = _complete_plan(store, request, retry_failed=retry_failed)
     if done is None:
         from lnlab.execute.pool import warm
 
@@ -75,7 +75,7 @@ def run(
         results = store.results(done.stored.digest)
         verdicts = [] if done.interrupted else judged(store, done.stored, results, request.plugins)
         if as_json:
-            print_json(_plain(done, results, verdicts))
+            print_json(_as_plain(done, results, verdicts))
         else:
             _print(done, results, verdicts)
             if not quiet:
@@ -99,7 +99,7 @@ def _packing(store: "Store", done: Done) -> Iterator[None]:
         thread.join()
 
 
-def _reused(store: "Store", request: Request, *, retry_failed: bool) -> Done | None:
+def _complete_plan(store: "Store", request: Request, *, retry_failed: bool) -> Done | None:
     """The stored plan, if there is nothing to compute; read without the compiler and without torch."""
     stored = remembered(store, request)
     if stored is None or outstanding(store.lacks(stored), retry_failed=retry_failed):
@@ -117,7 +117,7 @@ def exit_code(done: Done, results: "Results", verdicts: "Sequence[Verdict]", fai
     return CONTRADICTED if fail_on and any(v.verdict == fail_on for v in verdicts) else 0
 
 
-def _plain(done: Done, results: "Results", verdicts: "Sequence[Verdict]") -> dict[str, object]:
+def _as_plain(done: Done, results: "Results", verdicts: "Sequence[Verdict]") -> dict[str, object]:
     """Everything that is printed, as plain values."""
     counts = {"computed": done.units, "reused": _reused_units(done, results), "runs": statuses(results)}
     return {
@@ -133,7 +133,7 @@ def _plain(done: Done, results: "Results", verdicts: "Sequence[Verdict]") -> dic
 
 def _print(done: Done, results: "Results", verdicts: "Sequence[Verdict]") -> None:
     """Print choices, verdicts with the reasons of those not supported, failures with theirs, and the summary."""
-    for line in _chosen(done.stored):
+    for line in _choice_lines(done.stored):
         out().print(line)
     if verdicts:
         out().print(verdict_table(verdicts))
@@ -147,7 +147,7 @@ def _print(done: Done, results: "Results", verdicts: "Sequence[Verdict]") -> Non
     out().print(summary(done, results))
 
 
-def _chosen(stored: "Stored") -> list[str]:
+def _choice_lines(stored: "Stored") -> list[str]:
     """The choices made on tuning seeds, a line each."""
     from lnlab.compile.decisions import from_json
     from lnlab.compile.reference.explain import chosen as in_words
@@ -157,10 +157,10 @@ def _chosen(stored: "Stored") -> list[str]:
 
 def hints(done: Done, results: "Results", request: Request) -> list[str]:
     """What to do next."""
-    again = request.command("run")
-    lines = [f"interrupted: {again} goes on from here"] if done.interrupted else []
+    command = request.command("run")
+    lines = [f"interrupted: {command} goes on from here"] if done.interrupted else []
     if any(failure["status"] != "diverged" for failure in failures(results)):
-        lines.append(f"to try again what failed: {again} --retry-failed")
+        lines.append(f"to try again what failed: {command} --retry-failed")
     return lines if done.stored.undecided else [*lines, f"next: {request.command('report')}"]
 
 

@@ -33,7 +33,7 @@ def status(
     if spec is not None:
         refuse_absent_profile(spec, profile)
     plans = _selected_plans(store, spec, profile, all_versions=all_versions)
-    experiments = [_described(store, stored) for stored in plans]
+    experiments = [_experiment_facts(store, stored) for stored in plans]
     if as_json:
         print_json(experiments)
     elif not experiments and spec is not None:
@@ -56,7 +56,7 @@ def _selected_plans(store: "Store", spec: Path | None, profile: str | None, *, a
     return list(newest.values())
 
 
-def _described(store: "Store", stored: "Stored") -> dict[str, Any]:
+def _experiment_facts(store: "Store", stored: "Stored") -> dict[str, Any]:
     """One experiment as plain values."""
     results = store.results(stored.digest)
     lacking = store.lacks(stored).values()

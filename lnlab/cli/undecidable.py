@@ -58,13 +58,13 @@ def _trained(claim: "Choice", plan: "Plan", steps: Mapping[str, set[int]], known
     """Whether everything that a claim reads was certainly measured after an update."""
     of: Mapping[str, Json] = claim.get("of") or {}
     trains = all(setting["train"]["steps"] for setting in plan.settings.values())
-    pinned = of.get("step")
-    if pinned == "last" or not isinstance(pinned, int):
-        return trains and all(_after_updates(name, pinned, steps, known) for name in _names(of))
-    return pinned > 0
+    step = of.get("step")
+    if step == "last" or not isinstance(step, int):
+        return trains and all(_after_updates(name, step, steps, known) for name in _names(of))
+    return step > 0
 
 
-def _after_updates(name: Json, pinned: Json, steps: Mapping[str, set[int]], known: "Registries") -> bool:
+def _after_updates(name: Json, step: Json, steps: Mapping[str, set[int]], known: "Registries") -> bool:
     """Whether no probe of a quantity measures initial states alone; a quantity without a probe is a curve."""
     entries = known["quantity"].entries
     sources = set(entries[name].facts.of or ()) | {name} if name in entries else {name}
@@ -72,7 +72,7 @@ def _after_updates(name: Json, pinned: Json, steps: Mapping[str, set[int]], know
     step_sets = [
         probe_steps for kind, probe_steps in steps.items() if sources & set(probes[kind].facts.quantities or sources)
     ]
-    return all(max(probe_steps) > 0 if pinned == "last" else any(probe_steps) for probe_steps in step_sets)
+    return all(max(probe_steps) > 0 if step == "last" else any(probe_steps) for probe_steps in step_sets)
 
 
 def _names(of: Mapping[str, Json]) -> Iterable[Any]:

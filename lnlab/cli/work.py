@@ -76,33 +76,33 @@ def _compute_round(
     store: Store, plan: Plan, stored: Stored, request: Request, known: "Registries", manner: Manner
 ) -> Done:
     """Compute what the store lacks of the plan of one stage."""
-    lacking = _missing_trajectories(plan, outstanding(store.lacks(stored), retry_failed=manner.retry_failed))
-    memory_plan = room(lacking, known, workers_here(manner.workers), machine_memory())
+    due_units = _missing_trajectories(plan, outstanding(store.lacks(stored), retry_failed=manner.retry_failed))
+    memory_plan = room(due_units, known, workers_here(manner.workers), machine_memory())
     if not memory_plan.fits:
         raise LabError(too_small(memory_plan))
     units, costs = memory_plan.units, costs_of(memory_plan.units, known)
     with progress(names(plan, costs), sum(costs.values()), quiet=manner.quiet) as show:
-        load, roots = Pieces(request.plugins), request.roots
-        tally = sweep(
+        load_registries, roots = Pieces(request.plugins), request.roots
+        summary = sweep(
             units,
             store.open_unit,
-            load,
+            load_registries,
             roots=roots,
             workers=memory_plan.workers,
             costs=costs,
             save_every=manner.save_every,
             on_event=show,
         )
-    return Done(stored, len(units), tally.ended.total(), tally.seconds, tally.interrupted)
+    return Done(stored, len(units), summary.ended.total(), summary.seconds, summary.interrupted)
 
 
-def _missing_trajectories(plan: Plan, lacking: Mapping[str, Miss]) -> list[Trajectory]:
+def _missing_trajectories(plan: Plan, misses: Mapping[str, Miss]) -> list[Trajectory]:
     """The trajectories that lack something, with only the measurements that they lack."""
-    missing = {key: set(miss.measurements) for key, miss in lacking.items()}
+    missing_keys = {key: set(miss.measurements) for key, miss in misses.items()}
     return [
-        replace(trajectory, measurements=tuple(m for m in trajectory.measurements if m.key in missing[trajectory.key]))
-        for trajectory in plan.trajectories
-        if trajectory.key in missing
+        replace(unit, measurements=tuple(m for m in unit.measurements if m.key in missing_keys[unit.key]))
+        for unit in plan.trajectories
+        if unit.key in missing_keys
     ]
 
 
@@ -125,10 +125,10 @@ def costs_of(units: Sequence[Trajectory], known: "Registries") -> dict[str, floa
 
 def names(plan: Plan, keys: Collection[str]) -> dict[str, str]:
     """What each of these trajectories is, in words: ``placement=post model.layers=6, seed 3``."""
-    return {run.trajectory: _named(plan, run.variant, run.seed) for run in plan.runs if run.trajectory in keys}
+    return {run.trajectory: _run_name(plan, run.variant, run.seed) for run in plan.runs if run.trajectory in keys}
 
 
-def _named(plan: Plan, variant: str, seed: int) -> str:
+def _run_name(plan: Plan, variant: str, seed: int) -> str:
     """A run in words: the axes that vary, and its seed."""
     point = " ".join(f"{axis}={label(value)}" for axis, value in plan.points[variant].items())
     return f"{point}, seed {seed}" if point else f"seed {seed}"

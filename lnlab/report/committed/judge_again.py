@@ -65,17 +65,17 @@ def judge_again(
     carried: list[str] = []
     available = known(before.kept_rows)
     for claim in claims:
-        required, last = of_claim(claim), before.verdicts.get(claim["id"])
+        required, last_verdict = of_claim(claim), before.verdicts.get(claim["id"])
         if reason := _absent_rows(claim, matched):
             verdicts.append(_untestable(claim, reason))
         elif covered(required, available):
             (verdict,) = judge_all([claim], matched.results, located)
-            verdicts.append(_with_rounding_of(last, verdict))
-        elif last is not None and _unchanged(claim, matched.results, before):
+            verdicts.append(_with_rounding_of(last_verdict, verdict))
+        elif last_verdict is not None and _unchanged(claim, matched.results, before):
             carried.append(claim["id"])
             descriptive = {field: claim[field] for field in ("says", "primary", "badge") if field in claim}
-            measure = last.measure or _measure(claim)
-            verdicts.append(replace(last, **descriptive, measure=measure, quantity=_quantity(claim)))
+            measure = last_verdict.measure or _measure(claim)
+            verdicts.append(replace(last_verdict, **descriptive, measure=measure, quantity=_quantity(claim)))
         else:
             verdicts.append(_untestable(claim, said(required)))
     return _JudgedClaims(tuple(verdicts), tuple(carried))

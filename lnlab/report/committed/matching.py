@@ -44,17 +44,17 @@ def match(
         seeds: of every setting.
         name: of a resolved setting; equal settings have equal names.
     """
-    known = {name(json.loads(text)): (variant, text) for variant, text in _settings(results)}
+    variants_by_name = {name(json.loads(text)): (variant, text) for variant, text in _settings(results)}
     runs_of_data = results.runs.select("variant", "seed", "run").iter_rows()
-    stored = {(variant, seed): run for variant, seed, run in runs_of_data}
+    runs_by_variant = {(variant, seed): run for variant, seed, run in runs_of_data}
     points: dict[str, _Point] = {}
     planned, absent = [], set()
     for setting, point in settings:
         setting_name = name(setting)
-        variant, text = known.get(setting_name) or (digest(["absent", setting_name]), canonical(setting))
+        variant, text = variants_by_name.get(setting_name) or (digest(["absent", setting_name]), canonical(setting))
         points[variant] = point
         for seed in seeds:
-            run = stored.get((variant, seed))
+            run = runs_by_variant.get((variant, seed))
             if run is None:
                 run = digest(["absent", setting_name, seed])
                 absent.add(run)

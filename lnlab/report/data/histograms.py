@@ -118,12 +118,12 @@ def _shares(rows: pl.DataFrame) -> pl.DataFrame:
     shares = rows.with_columns(share=pl.col("count") / _total()).drop_nulls("line")
     sums = shares.group_by("_panel", "panel", "seed", "x", "line").agg(value=pl.col("share").sum())
     large = sums.filter(pl.col("value") >= LEAST)["line"]
-    inside = sums.filter(pl.col("line").is_between(large.min(), large.max())) if len(large) else sums
-    cells = inside.select("_panel", "panel", "x", "line").unique()
+    central = sums.filter(pl.col("line").is_between(large.min(), large.max())) if len(large) else sums
+    cells = central.select("_panel", "panel", "x", "line").unique()
     grid = cells.join(rows.select(_PLACE).unique(), on=["panel", "x"])
-    full = grid.join(sums, on=[*_PLACE, "line"], how="left").with_columns(pl.col("value").fill_null(0.0))
-    named = full.with_columns(series=pl.col("line").cast(pl.String)).sort("_panel", "line", "x", "seed")
-    return named.select(pl.col(c).cast(t) for c, t in SEEDS.items())
+    complete = grid.join(sums, on=[*_PLACE, "line"], how="left").with_columns(pl.col("value").fill_null(0.0))
+    labelled = complete.with_columns(series=pl.col("line").cast(pl.String)).sort("_panel", "line", "x", "seed")
+    return labelled.select(pl.col(c).cast(t) for c, t in SEEDS.items())
 
 
 def _medians(rows: pl.DataFrame) -> pl.DataFrame:

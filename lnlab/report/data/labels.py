@@ -51,8 +51,8 @@ def _implied_by(axes: pl.DataFrame, leader: str, *, numbers: bool = False) -> li
         leader: the axis that leads.
         numbers: only numbers (d_ff = d), and the choice that the leader is a parameter of.
     """
-    at = axes.filter(pl.col("axis") == leader).select("run", pl.col("value").alias("at"))
-    others = axes.filter(pl.col("axis") != leader).join(at, on="run")
+    leader_values = axes.filter(pl.col("axis") == leader).select("run", pl.col("value").alias("at"))
+    others = axes.filter(pl.col("axis") != leader).join(leader_values, on="run")
     values = others.group_by("axis", "at").agg(pl.col("value").n_unique(), pl.col("number").null_count())
     implied = values.group_by("axis").agg(pl.col("value").max() == 1, pl.col("number").max() == 0)
     allowed = pl.col("number") | pl.lit(leader).str.starts_with(pl.col("axis") + ".")

@@ -130,13 +130,15 @@ def refuse_several(rows: pl.DataFrame, x: str) -> None:
     Raises:
         ReportError: there are two; ``rows`` have columns ``panel series x seed``, and ``x`` is the name of x.
     """
-    twice = rows.filter(pl.struct("panel", "series", "x", "seed").is_duplicated())
-    if twice.is_empty():
+    place = pl.struct("panel", "series", "x", "seed")
+    duplicates = rows.filter(place.is_duplicated())
+    if duplicates.is_empty():
         return
-    first = twice.filter(pl.struct("panel", "series", "x", "seed") == pl.struct("panel", "series", "x", "seed").first())
+    first = duplicates.filter(place == place.first())
     values = {c: first[c].unique().sort().to_list() for c in (*PANELS, "layer", "step") if c in first.columns}
-    open_ = [f"{c} ({listing(map(str, v))})" for c, v in values.items() if len(v) > 1 and c != x]
-    what = f"seed {first['seed'][0]} has {first.height} numbers at {x} {first['x'][0]:g}: {'; '.join(open_) or 'twice'}"
+    varying = [f"{c} ({listing(map(str, v))})" for c, v in values.items() if len(v) > 1 and c != x]
+    seed, at = first["seed"][0], f"{x} {first['x'][0]:g}"
+    what = f"seed {seed} has {first.height} numbers at {at}: {'; '.join(varying) or 'twice'}"
     raise ReportError(Problem("where", what, "select one of each"))
 
 

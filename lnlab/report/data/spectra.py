@@ -77,12 +77,12 @@ def collect(results: Results, where: Mapping[str, Json], operator: str, scope: s
 
 
 def _refuse_two(rows: pl.DataFrame) -> None:
-    twice = rows.group_by("run", maintain_order=True).agg(
+    ambiguous = rows.group_by("run", maintain_order=True).agg(
         pl.col("measurement").n_unique(), steps=pl.col("step").unique().sort()
     )
-    twice = twice.filter(pl.col("measurement") > 1)
-    if not twice.is_empty():
-        steps = twice["steps"].to_list()[0]
+    ambiguous = ambiguous.filter(pl.col("measurement") > 1)
+    if not ambiguous.is_empty():
+        steps = ambiguous["steps"].to_list()[0]
         several = f"at steps {', '.join(map(str, steps))}" if len(steps) > 1 else "at one step"
         raise ReportError(Problem("where", f"a run has several spectra of this matrix, {several}", "select one step"))
 

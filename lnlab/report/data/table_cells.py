@@ -105,10 +105,10 @@ def _spec_text(label: Label) -> str:
 def _refuse_several(results: Results, selected_rows: pl.DataFrame, paths: tuple[str, str]) -> None:
     """Refuse to average over anything but seeds."""
     place = pl.struct(*paths, "seed")
-    twice = selected_rows.filter(place.is_duplicated())
-    if twice.is_empty():
+    duplicates = selected_rows.filter(place.is_duplicated())
+    if duplicates.is_empty():
         return
-    first = twice.filter(place == place.first())
+    first = duplicates.filter(place == place.first())
     differing = [f"{k} ({listing(v)})" for k, v in varying(results, first).items() if len(v) > 1 and k not in paths]
     row, column, seed = first.select(*paths, "seed").row(0)
     place_text = f"{_spec_text(row)}, {_spec_text(column)}"

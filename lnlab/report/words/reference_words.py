@@ -20,8 +20,8 @@ def reference_in_words(selection: Mapping[str, Json]) -> str:
     Args:
         selection: with the quantity, and the reference if it names one.
     """
-    named = reference_of(selection)
-    return listing(map(_in_words, parsed(BEST if named is None else named)), "or")
+    reference = reference_of(selection)
+    return listing(map(_in_words, parsed(BEST if reference is None else reference)), "or")
 
 
 def measurable(results: Results, where: Mapping[str, Json], quantity: str) -> bool:

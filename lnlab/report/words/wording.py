@@ -34,7 +34,7 @@ _WORDS: Mapping[tuple[str, str], str] = {
     ("anchor", "null"): "literal decay",
     **{("scope", scope): words for scope, words in SCOPES.items()},
 }
-_BEFORE = {
+_PREFIXES = {
     "lr": "learning rate",
     "warmup_steps": "warm-up",
     "anchor": "decay from",
@@ -52,7 +52,7 @@ def number(value: float | None, low: float | None = None, high: float | None = N
         return "–"
     if not math.isfinite(value):
         return "not a number" if math.isnan(value) else ("∞" if value > 0 else f"{MINUS}∞")
-    places = _places(value, low, high)
+    places = _decimal_places(value, low, high)
     if value and not -4 <= math.floor(math.log10(abs(value))) < 6:
         return _scientific(value, 2)
     text = f"{value:.{max(places, 0)}f}"
@@ -64,7 +64,7 @@ def _scientific(value: float, places: int) -> str:
     return f"{mantissa} × 10{str(int(power)).translate(_RAISED)}".replace("-", MINUS)
 
 
-def _places(value: float, low: float | None, high: float | None) -> int:
+def _decimal_places(value: float, low: float | None, high: float | None) -> int:
     """Decimal places: two digits of a half width that begins with 1 or 2, else one; at most four digits in all."""
     half = (high - low) / 2 if low is not None and high is not None else math.nan
     if not (math.isfinite(half) and half > 0):
@@ -79,8 +79,8 @@ def interval(value: float | None, low: float | None, high: float | None) -> str:
     if low is None or high is None or value is None:
         return number(value)
     scale = 10.0 ** math.floor(math.log10(abs(value))) if value and math.isfinite(value) else 1.0
-    far = not 1e-4 <= scale < 1e6 or (scale >= 1e3 and high - low > HUNDREDS)
-    if far and scale > 1e-300 and all(abs(bound) < 1e6 * scale for bound in (low, high)):
+    use_power = not 1e-4 <= scale < 1e6 or (scale >= 1e3 and high - low > HUNDREDS)
+    if use_power and scale > 1e-300 and all(abs(bound) < 1e6 * scale for bound in (low, high)):
         power = _scientific(scale, 0).partition("× ")[2]
         return f"{interval(value / scale, low / scale, high / scale)} × {power}"
     texts = [_nonzero(number(bound, low, high), bound) for bound in (value, low, high)]
@@ -212,8 +212,8 @@ def value_of_axis(axis: str, value: Json, label: str) -> str:
     if known := _WORDS.get((name, kind)):
         return known + bracket + parameters
     label = kind + bracket + _NUMBER.sub(lambda match: plain(float(match[0])), parameters)
-    if name in _BEFORE and isinstance(value, int | float):
-        return f"{_BEFORE[name]} {plain(value)}"
+    if name in _PREFIXES and isinstance(value, int | float):
+        return f"{_PREFIXES[name]} {plain(value)}"
     if isinstance(value, int | float):
         return f"{plain(value)} {words.removesuffix('s') if value == 1 else words}"
     return label
