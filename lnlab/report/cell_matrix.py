@@ -49,7 +49,7 @@ class _Drawing:
 
 @dataclass(frozen=True)
 class Behind:
-    """What is behind a cell: ``says`` in sentences, ``title`` which cell it is."""
+    """The losses and judgements of a cell: ``says`` in sentences, ``title`` which cell it is."""
 
     stem: str
     title: str
@@ -62,7 +62,7 @@ class MatrixCell:
     """A cell: the letter that is printed, ours, of how many seeds, whether they agree, all of it said, and a link."""
 
     printed: str
-    found: str
+    ours: str
     seeds: str
     mark: str
     style: str
@@ -81,20 +81,20 @@ class Block:
 
 @dataclass(frozen=True)
 class Matrix:
-    """All printed tables, what is below them in sentences, and what is behind their cells."""
+    """All printed tables, what is below them in sentences, and the details of their cells."""
 
     blocks: tuple[Block, ...]
     notes: tuple[str, ...]
-    behind: tuple[Behind, ...]
+    details: tuple[Behind, ...]
 
 
 def draw(traces: Iterable[Trace], entropy: float | None) -> _Drawing:
     """The losses behind a cell, on one scale from 0; what lies above it goes along its upper edge."""
-    there = [trace for trace in traces if trace.points]
-    starts = [trace.points[0][1] for trace in there] or [1.0]
-    highest = max((y for trace in there for _, y in trace.points), default=1.0)
+    drawable = [trace for trace in traces if trace.points]
+    starts = [trace.points[0][1] for trace in drawable] or [1.0]
+    highest = max((y for trace in drawable for _, y in trace.points), default=1.0)
     top = max(min(highest, HIGHEST * max(starts)), 1.2 * (entropy or 0.0)) or 1.0
-    last = max((trace.points[-1][0] for trace in there), default=0) or 1
+    last = max((trace.points[-1][0] for trace in drawable), default=0) or 1
 
     def x(step: int) -> int:
         return LEFT + round(step / last * (WIDTH - LEFT - 4))
@@ -102,7 +102,7 @@ def draw(traces: Iterable[Trace], entropy: float | None) -> _Drawing:
     def y(loss: float) -> int:
         return ABOVE + round((1 - min(loss, top) / top) * (HEIGHT - ABOVE - BELOW))
 
-    paths = tuple((_style(t), "M" + "L".join(f"{x(step)},{y(loss)}" for step, loss in t.points)) for t in there)
+    paths = tuple((_style(t), "M" + "L".join(f"{x(step)},{y(loss)}" for step, loss in t.points)) for t in drawable)
     return _Drawing(paths, None if entropy is None else y(entropy), f"{top:.2g}", f"{last:,}")
 
 

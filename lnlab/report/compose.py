@@ -43,7 +43,7 @@ class Part:
 def build_parts(facts: ReportFacts, results: Results) -> list[Part]:
     """Every section that the facts name, in order, without those that have nothing to show yet."""
     supplied = {"results": results, "decisions": facts.decisions}
-    built = [_part(given, supplied) for given in facts.sections]
+    built = [_part(section_spec, supplied) for section_spec in facts.sections]
     return [replace(part, number=number) for number, part in enumerate(filter(_shows, built), 1)]
 
 
@@ -52,16 +52,16 @@ def _shows(part: Part) -> bool:
     return part.section is None or bool(part.section.charts or part.section.tables)
 
 
-def _part(given: Mapping[str, Json], supplied: Mapping[str, Any]) -> Part:
-    title, claims = str(given.get("title") or ""), tuple(given.get("claims") or ())
+def _part(section_spec: Mapping[str, Json], supplied: Mapping[str, Any]) -> Part:
+    title, claims = str(section_spec.get("title") or ""), tuple(section_spec.get("claims") or ())
     registry = FRAME_REGISTRIES["section"]
-    if absent := given.get("absent"):
+    if absent := section_spec.get("absent"):
         return Part(0, title, claims, None, absent)
     try:
-        choice = registry.resolve({k: v for k, v in given.items() if k not in COMMON})
-        wanted = names_supplied(registry[choice["kind"]].build)
+        choice = registry.resolve({k: v for k, v in section_spec.items() if k not in COMMON})
+        supplied_names = names_supplied(registry[choice["kind"]].build)
         with mean_over(item_of(supplied["results"])):
-            return Part(0, title, claims, registry.builder(choice)(*(supplied[name] for name in wanted)))
+            return Part(0, title, claims, registry.builder(choice)(*(supplied[name] for name in supplied_names)))
     except Exception as error:
         return Part(0, title, claims, None, reason(error))
 
@@ -70,8 +70,8 @@ def reason(error: Exception) -> str:
     """An exception as one line for the page: no address, no traceback."""
     if isinstance(error, LabError | Flawed):
         return str(error)
-    told = str(error).strip().partition("\n")[0]
-    return f"{type(error).__name__}: {told}" if told else type(error).__name__
+    message = str(error).strip().partition("\n")[0]
+    return f"{type(error).__name__}: {message}" if message else type(error).__name__
 
 
 def rows_used(parts: Sequence[Part], claims: Iterable[Claim], results: Results) -> dict[str, pl.DataFrame]:
@@ -80,8 +80,8 @@ def rows_used(parts: Sequence[Part], claims: Iterable[Claim], results: Results) 
     read += [rows for claim in claims for selection in of_claim(claim) for rows in _rows_of(selection, results)]
     used = {name: table.clear() for name, table in results.tables.items()}
     for name, table in results.tables.items():
-        if found := [rows[name] for rows in read if name in rows]:
-            rows = pl.concat(found).unique(maintain_order=True)
+        if frames := [rows[name] for rows in read if name in rows]:
+            rows = pl.concat(frames).unique(maintain_order=True)
             used[name] = table.join(rows, on=table.columns, how="semi", nulls_equal=True, maintain_order="left")
     return used
 

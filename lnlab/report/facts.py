@@ -74,13 +74,14 @@ def from_json(data: Mapping[str, Json], where: str) -> ReportFacts:
     Raises:
         ReportError: ``data`` are of a later format, lack a field or have one too many; ``where`` names the file.
     """
-    given = _migrated(data)
-    if (number := given.pop("format")) != FORMAT:
+    migrated = _migrated(data)
+    if (number := migrated.pop("format")) != FORMAT:
         raise ReportError(Problem(where, f"is of format {number}, and this lnlab reads {FORMAT}", "update lnlab"))
     names = {f.name for f in fields(ReportFacts)}
-    if odd := ", ".join(sorted(given.keys() ^ names)):
-        raise ReportError(Problem(where, f"unknown or missing fields: {odd}", "write the report again from the store"))
-    values: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in given.items()}
+    if unexpected := ", ".join(sorted(migrated.keys() ^ names)):
+        what = f"unknown or missing fields: {unexpected}"
+        raise ReportError(Problem(where, what, "write the report again from the store"))
+    values: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in migrated.items()}
     return ReportFacts(**values)
 
 
@@ -88,5 +89,6 @@ def _migrated(data: Mapping[str, Json]) -> dict[str, Json]:
     """Facts of format 1 have no number; nothing may be decided in them, and their tables are for the sections alone."""
     if "format" in data:
         return dict(data)
-    kept = [{"section": {k: v for k, v in each.items() if k not in COMMON}} for each in data.get("sections", ())]
-    return {"format": 2, "decisions": [], "kept": kept, **data}
+    scopes = ({k: v for k, v in section.items() if k not in COMMON} for section in data.get("sections", ()))
+    records = [{"section": scope} for scope in scopes]
+    return {"format": 2, "decisions": [], "kept": records, **data}

@@ -38,12 +38,12 @@ def write_folder(
     Raises:
         ReportError: the folder cannot be written.
     """
-    kept = rows_used(build_parts(facts, results), claims, results)
-    whole = Results(results.runs, results.axes, kept)
+    tables = rows_used(build_parts(facts, results), claims, results)
+    whole = Results(results.runs, results.axes, tables)
     sound = [claim for claim, verdict in zip(claims, verdicts, strict=False) if follows(claim, whole, verdict)]
     runs = results.runs.with_columns(pl.lit(None, results.runs.schema[c]).alias(c) for c in UNSTABLE)
-    known = replace(facts, kept=record(sound, facts.sections))
-    return save_folder(out, known, Results(runs, results.axes, kept), verdicts)
+    complete_facts = replace(facts, kept=record(sound, facts.sections))
+    return save_folder(out, complete_facts, Results(runs, results.axes, tables), verdicts)
 
 
 def save_folder(out: Path, facts: ReportFacts, results: Results, verdicts: Sequence[Verdict]) -> list[Path]:
@@ -93,9 +93,9 @@ def empty(name: str) -> pl.Schema:
     return pl.Schema(columns)
 
 
-def _read(path: Path, otherwise: pl.Schema | None) -> pl.DataFrame:
-    if otherwise is not None and not path.exists():
-        return pl.DataFrame(schema=otherwise)
+def _read(path: Path, empty_schema: pl.Schema | None) -> pl.DataFrame:
+    if empty_schema is not None and not path.exists():
+        return pl.DataFrame(schema=empty_schema)
     try:
         return pl.read_parquet(path)
     except (OSError, pl.exceptions.PolarsError) as error:

@@ -19,11 +19,11 @@ def item_of(results: Results) -> str:
 @contextmanager
 def mean_over(item: str) -> Iterator[None]:
     """Inside, units are those of losses that are means over this item; outside, over tokens."""
-    before = _item.set(item)
+    previous = _item.set(item)
     try:
         yield
     finally:
-        _item.reset(before)
+        _item.reset(previous)
 
 
 def in_unit(text: str, nats: str = "nats") -> str:

@@ -45,18 +45,18 @@ class Table:
         rows: exact, for machines: one row an entry.
         headings: as in ``Chart``.
         caption: what, units, the statistic and its n.
-        shown: how readers see it (its caption is not read), where that is not ``rows`` as they are.
+        grid: how readers see it (its caption is not read), where that is not ``rows`` as they are.
     """
 
     rows: pl.DataFrame
     headings: Mapping[str, str]
     caption: str
-    shown: Grid | None = None
+    grid: Grid | None = None
 
 
 @dataclass(frozen=True)
 class Section:
-    """What a section found.
+    """The content of a section: its finding, figures and tables.
 
     Attributes:
         finding: one sentence computed from the numbers; the heading.

@@ -32,9 +32,9 @@ class Grid:
 
 def grid(rows: pl.DataFrame, headings: Mapping[str, str], caption: str, file: str = "", stem: str = "") -> Grid:
     """The first rows of a frame for readers; the caption says if there are more."""
-    shown = cells(rows.head(SHOWN), headings)
+    first_rows = cells(rows.head(SHOWN), headings)
     more = f" The first {SHOWN} of {rows.height:,} rows." if rows.height > SHOWN else ""
-    return Grid(caption + more, tuple(headings.values()), shown, file, stem)
+    return Grid(caption + more, tuple(headings.values()), first_rows, file, stem)
 
 
 def cells(rows: pl.DataFrame, headings: Mapping[str, str]) -> tuple[tuple[Cell, ...], ...]:

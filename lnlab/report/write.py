@@ -3,6 +3,7 @@
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 import polars as pl
@@ -85,8 +86,8 @@ def write_report(
     """
     html.template_folders(templates)
     data = write_folder(out, facts, results, verdicts, claims)
-    made = render(out, single_file=single_file, pdf=pdf, templates=templates)
-    return Report([*made.files, *data], made.unmade)
+    report = render(out, single_file=single_file, pdf=pdf, templates=templates)
+    return Report([*report.files, *data], report.unmade)
 
 
 def render(out: Path, *, single_file: bool = False, pdf: bool = False, templates: Path | None = None) -> Report:
@@ -98,18 +99,18 @@ def render(out: Path, *, single_file: bool = False, pdf: bool = False, templates
     facts, results, verdicts = read_folder(out)
     parts = build_parts(facts, results)
     section = forest(verdicts)
-    every = figures.draw([*parts, *([Part(len(parts) + 1, "", (), section)] if section else [])])
-    shown, overview = every[: len(parts)], every[-1] if section else None
+    forest_part = [Part(len(parts) + 1, "", (), section)] if section else []
+    drawn_parts = figures.draw([*parts, *forest_part])
+    sections, overview = drawn_parts[: len(parts)], drawn_parts[-1] if section else None
     shared = None if single_file else _share(_assets(out, facts), html.script(folders))
     path = None if shared is None else Path(os.path.relpath(shared, out)).as_posix()
-    page = html.page(folders, facts, results, verdicts, shown, overview, shared=path)
-    files = {"index.html": page.encode(), "notebook.ipynb": notebook(facts, verdicts, shown).encode()}
-    files |= {
-        name: content for s in every for plate in s.plates for name, content in figures.files(plate, pdf=pdf).items()
-    }
-    files |= _tables(every, verdicts)
+    page = html.page(folders, facts, results, verdicts, sections, overview, shared=path)
+    files = {"index.html": page.encode(), "notebook.ipynb": notebook(facts, verdicts, sections).encode()}
+    for figure in chain.from_iterable(drawn.figures for drawn in drawn_parts):
+        files |= figures.files(figure, pdf=pdf)
+    files |= _tables(drawn_parts, verdicts)
     written = write_files(out, files, ("figures", "tables"))
-    unmade = [each.part for each in every if each.part.error]
+    unmade = [drawn.part for drawn in drawn_parts if drawn.part.error]
     return Report(written if shared is None else [*written, shared], unmade)
 
 
@@ -124,20 +125,20 @@ def _share(assets: Path, script: str) -> Path:
     return path
 
 
-def _tables(shown: Sequence[Shown], verdicts: Sequence[Verdict]) -> dict[str, bytes]:
+def _tables(drawn_parts: Sequence[Shown], verdicts: Sequence[Verdict]) -> dict[str, bytes]:
     """The tables for papers (TeX) and spreadsheets (CSV)."""
-    made = {}
-    for each in shown:
-        for plate in each.plates:
-            made[f"tables/{plate.stem}.tex"] = booktabs(plate.table, f"tab:{plate.stem}").encode()
-        standing = each.part.section.tables if each.part.section else ()
-        for table, view in zip(standing, each.tables, strict=True):
-            made[f"tables/{view.stem}.csv"] = csv(table.rows, table.headings)
-            made[f"tables/{view.stem}.tex"] = booktabs(view, f"tab:{view.stem}").encode()
+    files = {}
+    for drawn in drawn_parts:
+        for figure in drawn.figures:
+            files[f"tables/{figure.stem}.tex"] = booktabs(figure.table, f"tab:{figure.stem}").encode()
+        standing = drawn.part.section.tables if drawn.part.section else ()
+        for table, view in zip(standing, drawn.tables, strict=True):
+            files[f"tables/{view.stem}.csv"] = csv(table.rows, table.headings)
+            files[f"tables/{view.stem}.tex"] = booktabs(view, f"tab:{view.stem}").encode()
     if verdicts:
         frame = as_frame(verdicts)
         marked = pl.col("verdict").replace_strict(SYMBOLS, default="?") + " " + pl.col("verdict")
         readable = grid(frame.with_columns(marked.alias("verdict")), VERDICTS, "Claims and verdicts.")
-        made["tables/verdicts.csv"] = csv(frame, VERDICTS)
-        made["tables/verdicts.tex"] = booktabs(readable, "tab:verdicts").encode()
-    return made
+        files["tables/verdicts.csv"] = csv(frame, VERDICTS)
+        files["tables/verdicts.tex"] = booktabs(readable, "tab:verdicts").encode()
+    return files

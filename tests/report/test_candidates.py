@@ -22,7 +22,7 @@ def section(results, *given, **more):
 
 
 def lines(found):
-    return [[text.replace("\u00a0", " ") for text, _ in row] for row in found.tables[0].shown.rows]
+    return [[text.replace("\u00a0", " ") for text, _ in row] for row in found.tables[0].grid.rows]
 
 
 def printed(**letters):
@@ -31,7 +31,7 @@ def printed(**letters):
 
 def test_the_nearest_comes_first_with_the_shift_of_each_boundary(results):
     here = section(results, ("as printed", FIRST, CELLS), ("as found", FIRST, printed(layer="NC", batch="CC")))
-    assert here.tables[0].shown.headings[3:] == ("1 layer, LayerNorm", "1 layer, BatchNorm")
+    assert here.tables[0].grid.headings[3:] == ("1 layer, LayerNorm", "1 layer, BatchNorm")
     assert lines(here) == [["as found", "0", "4 of 4", "0", "0"], ["as printed", "0.500", "3 of 4", "0", "+1"]]
     assert here.finding.startswith("2 of 2 candidates are within 0.5 steps")
     assert "nearest comes “as found” with 0" in here.finding

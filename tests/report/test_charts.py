@@ -78,7 +78,7 @@ def test_a_chart_that_cannot_be_drawn_breaks_its_own_section_only(facts, results
     shown = draw([replace(good, section=replace(good.section, charts=(broken,))), other])
     assert "cannot be drawn" in shown[0].part.error
     assert shown[0].part.section is None
-    assert [plate.number for plate in shown[1].plates] == [1]
+    assert [plate.number for plate in shown[1].figures] == [1]
 
 
 def test_the_script_of_a_page_cannot_end_its_element():

@@ -49,9 +49,9 @@ def test_each_cell_counts_its_seeds_and_agrees_or_not(results):
 
 
 def test_the_order_is_that_of_the_sweep_and_each_mark_has_a_symbol(results):
-    (block,) = section(results).tables[0].shown.view.blocks
+    (block,) = section(results).tables[0].grid.view.blocks
     assert block.headings == ("LayerNorm", "BatchNorm")
-    assert [(rate, [(c.printed, c.found, c.seeds, c.mark, c.style) for c in cells]) for rate, cells in block.rows] == [
+    assert [(rate, [(c.printed, c.ours, c.seeds, c.mark, c.style) for c in cells]) for rate, cells in block.rows] == [
         ("1", [("N", "N", "0/3", "✓", "supported"), ("N", "C", "2/3", "✗", "contradicted")]),
         ("0.1", [("C", "C", "3/3", "✓", "supported"), ("C", "?", "1/2", "=", "undecided")]),
     ]
@@ -60,19 +60,19 @@ def test_the_order_is_that_of_the_sweep_and_each_mark_has_a_symbol(results):
 def test_only_the_runs_that_where_takes_are_in_a_cell(results):
     only = section(results, where={**CHOICE["where"], "seed": [1, 2]}).tables[0]
     assert only.rows.select("k", "n").rows() == [(0, 2), (2, 2), (2, 2), (1, 2)]
-    assert len({cell.target for _, cells in only.shown.view.blocks[0].rows for cell in cells}) == 4
-    whole = section(results).tables[0].shown.view
-    assert not {each.stem for each in only.shown.view.behind} & {each.stem for each in whole.behind}
+    assert len({cell.target for _, cells in only.grid.view.blocks[0].rows for cell in cells}) == 4
+    whole = section(results).tables[0].grid.view
+    assert not {each.stem for each in only.grid.view.details} & {each.stem for each in whole.details}
 
 
 def test_scores_of_trivial_rules_and_the_rule_itself_stand_below(results):
-    notes = " ".join(section(results).tables[0].shown.view.notes)
+    notes = " ".join(section(results).tables[0].grid.view.notes)
     assert "2 of 4 cells agree by majority of seeds" in notes
     assert "Of all 4 printed cells, trivial rules get right: “nothing” 2 and “up to .1” 4" in notes
     rates = [*RATES, 0.01]
     tables = [{**CELLS["tables"][0], "columns": {"layer": "NCC", "batch": "NCC"}}]
     more = section(results, cells={**CELLS, "rates": rates, "tables": tables})
-    assert "Of the 4 printed cells that were run, of 6, trivial" in " ".join(more.tables[0].shown.view.notes)
+    assert "Of the 4 printed cells that were run, of 6, trivial" in " ".join(more.tables[0].grid.view.notes)
     assert "“learned”, on the train loss: L_n < (1 - share) H" in notes
     assert "share 0.125" in notes
 
@@ -83,19 +83,19 @@ def test_unconverged_runs_are_infinite_in_medians(results):
 
 
 def test_behind_each_cell_are_the_losses_of_each_seed_and_their_fate(results):
-    view = section(results).tables[0].shown.view
+    view = section(results).tables[0].grid.view
     links = {cell.target for block in view.blocks for _, cells in block.rows for cell in cells}
-    assert links == {each.stem for each in view.behind}
-    first = view.behind[0]
+    assert links == {each.stem for each in view.details}
+    first = view.details[0]
     assert first.title == "1 layer, LayerNorm, learning rate 1"
     assert "Seed 1: loss is nan." in first.says
     assert [style for style, _ in first.drawing.paths].count("train lost") == 3
-    assert section(results, curves=False).tables[0].shown.view.behind == ()
+    assert section(results, curves=False).tables[0].grid.view.details == ()
 
 
 def test_no_line_has_more_than_fifty_places_and_extremes_stay(results):
-    view = section(results).tables[0].shown.view
-    (path,) = [d for style, d in view.behind[1].drawing.paths if style == "train kept"][:1]
+    view = section(results).tables[0].grid.view
+    (path,) = [d for style, d in view.details[1].drawing.paths if style == "train kept"][:1]
     assert len(path.split("L")) <= 50
     kept = section(results).rows["curves"]
     whole = results.tables["curves"].filter(quantity="loss", run="layer0.1-1")["value"]
@@ -109,9 +109,9 @@ def test_a_long_line_is_thinned_though_many_short_ones_stand_beside_it():
         (pl.col("quantity") != "loss") | pl.col("run").eq("layer0.1-1") | (pl.col("step") < 5)
     )
     results = Results(few.runs, few.axes, few.tables | {"curves": short})
-    view = section(results).tables[0].shown.view
+    view = section(results).tables[0].grid.view
     lengths = [
-        len(d.split("L")) for each in view.behind for style, d in each.drawing.paths if style.startswith("train")
+        len(d.split("L")) for each in view.details for style, d in each.drawing.paths if style.startswith("train")
     ]
     assert max(lengths) <= 50
     assert 5 in lengths

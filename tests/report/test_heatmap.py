@@ -110,7 +110,7 @@ def lightness(colour: str) -> float:
 
 def test_page_paper_and_notebook_show_the_same_cells(section):
     (shown,) = draw([Part(1, "", (), section)])
-    (plate,) = shown.plates
+    (plate,) = shown.figures
     assert svg(filled(plate.chart)).count("<path") >= plate.chart.points.height
     assert png(plate.spec).startswith(b"\x89PNG")
     assert len(plate.table.rows) == plate.chart.points.height

@@ -65,7 +65,7 @@ def test_a_method_that_is_exactly_0_keeps_its_panel_and_says_so(methods):
     told = chart.points.filter(panel=PRE, series="14 layers")
     assert (told["estimate"].null_count(), set(told["n"])) == (14, {0})
     assert "6, 14: exactly 0" in svg(filled(chart)).replace("</tspan>", "")
-    cells = {row[0][0]: [text for text, _ in row[1:]] for row in table.shown.rows}
+    cells = {row[0][0]: [text for text, _ in row[1:]] for row in table.grid.rows}
     assert (cells[PRE][0], cells[PRE][4]) == ("exactly 0", "exactly 0")
     assert table.rows.filter(panel=PRE, line="6 layers").row(0)[2:] == (None, None, None, 0, 10, "exactly 0")
     assert section.finding.endswith(f"exactly 0 in {PRE}")
@@ -83,7 +83,7 @@ ASKED = {"quantity": "gradient_norm", "where": W2}
 def test_what_is_not_finite_is_a_result(methods, value):
     gone = variant("pre", 14) | (variant("pre", 12) & (pl.col("layer") > 6))
     section = small_multiples(spoiled(methods, pl.lit(value), gone), **ASKED)
-    cells = {row[0][0]: [text for text, _ in row[1:]] for row in section.tables[0].shown.rows}
+    cells = {row[0][0]: [text for text, _ in row[1:]] for row in section.tables[0].grid.rows}
     assert cells[PRE][3:] == ["not finite", "not finite"]
     drawn = svg(filled(section.charts[0]))
     assert "12: not finite in part" in drawn
@@ -96,12 +96,10 @@ def test_a_seed_without_a_ratio_is_counted(methods):
     one = variant("post", 6) & (pl.col("seed") == 3) & (pl.col("layer") == 6)
     for value, why in ((0.0, "exactly 0 in part"), (math.nan, "not finite in part")):
         section = small_multiples(spoiled(methods, pl.lit(value), one), **ASKED)
-        assert section.tables[0].shown.rows[0][1][0].endswith(" (9 of 10 seeds)")
+        assert section.tables[0].grid.rows[0][1][0].endswith(" (9 of 10 seeds)")
         assert f"6: {why}" in svg(filled(section.charts[0]))
     first = variant("post", 6) & (pl.col("layer") == 1)
-    assert (
-        small_multiples(spoiled(methods, pl.lit(0.0), first), **ASKED).tables[0].shown.rows[0][1][0] == "0 at one end"
-    )
+    assert small_multiples(spoiled(methods, pl.lit(0.0), first), **ASKED).tables[0].grid.rows[0][1][0] == "0 at one end"
 
 
 def test_the_heading_names_the_extremes_of_the_last_line(methods):
@@ -193,7 +191,7 @@ def test_one_seed_has_no_band_and_no_interval(methods):
     one = {**methods.tables, "sites": methods.tables["sites"].filter(seed=1)}
     section = small_multiples(Results(methods.runs.filter(seed=1), methods.axes, one), **ASKED)
     assert "one seed, no band" in section.charts[0].caption
-    assert all("[" not in text for row in section.tables[0].shown.rows for text, _ in row[1:])
+    assert all("[" not in text for row in section.tables[0].grid.rows for text, _ in row[1:])
     assert svg(filled(section.charts[0]))
 
 

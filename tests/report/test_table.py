@@ -32,7 +32,7 @@ def changed(results, expression, where):
 
 
 def texts(section):
-    return [[text for text, _ in line] for line in section.tables[0].shown.rows]
+    return [[text for text, _ in line] for line in section.tables[0].grid.rows]
 
 
 @pytest.fixture(scope="module")
@@ -57,7 +57,7 @@ def test_every_cell_is_an_estimate_over_seeds_with_its_interval(results, three):
 
 
 def test_readers_see_a_line_a_statistic_in_the_order_of_the_plan(three):
-    shown = three.tables[0].shown
+    shown = three.tables[0].grid
     assert shown.headings == ("layers", "", "Post-LN", "Pre-LN")
     assert [line[0] for line in texts(three)] == ["6", "", "", "8", "", "", "10", "", "", "12", "", "", "14", "", ""]
     assert [line[1] for line in texts(three)][:4] == ["mean", "geometric mean", "median", "mean"]
@@ -107,7 +107,7 @@ def test_two_numbers_of_a_seed_in_a_cell_are_refused_with_what_tells_them_apart(
 def test_words_make_rows_and_columns_of_sites_too(results):
     where = {"layer": 6, "model.layers": 6, "decoder.cross_attention": True, "model.tied": "target", "tensor": "w2"}
     section = table(results, quantity="gradient_norm", rows="placement", columns="stack", where=where)
-    assert section.tables[0].shown.headings == ("placement", "", "encoder", "decoder")
+    assert section.tables[0].grid.headings == ("placement", "", "encoder", "decoder")
     assert [line[0] for line in texts(section)] == ["Post-LN", "Pre-LN"]
 
 

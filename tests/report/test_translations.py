@@ -39,12 +39,12 @@ def told(results, steps=(0, 40), shown=True, hypothesis=None, scored=True):
 
 
 def lines(section):
-    return [[text for text, _ in row] for row in section.tables[0].shown.rows]
+    return [[text for text, _ in row] for row in section.tables[0].grid.rows]
 
 
 def test_source_and_reference_stand_above_what_each_variant_says(results):
     section = translations(told(results), where=SIX)
-    assert section.tables[0].shown.headings == ("sentence", "of", "text", "BLEU")
+    assert section.tables[0].grid.headings == ("sentence", "of", "text", "BLEU")
     assert lines(section)[:8] == [
         ["1", "source", "Satz 1", ""],
         ["", "reference", "the dog sleeps .", ""],
@@ -83,7 +83,7 @@ def test_where_picks_seeds_and_steps_and_sentences_are_counted(results):
 
 def test_text_that_may_not_be_shown_is_not_there_but_its_scores_are(results):
     section = translations(told(results, shown=False), where=SIX)
-    assert section.tables[0].shown.headings == ("sentence", "of", "BLEU")
+    assert section.tables[0].grid.headings == ("sentence", "of", "BLEU")
     assert lines(section) == [
         ["1", "Post-LN", "100"],
         ["", "Pre-LN", "100"],

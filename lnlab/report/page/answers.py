@@ -17,8 +17,8 @@ def answer(verdicts: Sequence[Verdict]) -> str:
     primary = [v for v in verdicts if v.primary]
     if len(primary) in (0, len(verdicts)):
         return f"{_tally(verdicts, 'claim')}."
-    every = f"of all {len(verdicts)}: {', '.join(f'{k} {word}' for word, k in _counts(verdicts))}"
-    return f"{_tally(primary, 'primary claim')}; {every}."
+    all_counts = f"of all {len(verdicts)}: {', '.join(f'{k} {word}' for word, k in _counts(verdicts))}"
+    return f"{_tally(primary, 'primary claim')}; {all_counts}."
 
 
 def _tally(verdicts: Sequence[Verdict], what: str) -> str:
@@ -37,8 +37,8 @@ def headline(verdicts: Sequence[Verdict]) -> list[Verdict]:
     """What a reader must not miss: every contradicted claim first, then the other primary ones (all, where none is)."""
     order = ["contradicted", "ill-posed", "supported", "undecided", "not testable here"]
     mixed = any(v.primary for v in verdicts)
-    shown = [v for v in verdicts if v.primary or v.verdict == "contradicted" or not mixed]
-    return sorted(shown, key=lambda v: (order.index(v.verdict) if v.verdict in order else len(order), not v.primary))
+    selected = [v for v in verdicts if v.primary or v.verdict == "contradicted" or not mixed]
+    return sorted(selected, key=lambda v: (order.index(v.verdict) if v.verdict in order else len(order), not v.primary))
 
 
 def statistic(verdict: Verdict) -> str:

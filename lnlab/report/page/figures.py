@@ -32,42 +32,42 @@ class Plate:
 
 @dataclass(frozen=True)
 class Shown:
-    """A part with its plates and standing tables, or with the reason why it has none."""
+    """A part with its figures and numbered tables, or with the reason why it has none."""
 
     part: Part
-    plates: tuple[Plate, ...] = ()
+    figures: tuple[Plate, ...] = ()
     tables: tuple[Grid, ...] = ()
 
 
 def draw(parts: Sequence[Part]) -> list[Shown]:
     """Every part with its drawings; figures and tables are numbered across the page."""
-    shown: list[Shown] = []
+    drawn: list[Shown] = []
     for part in parts:
-        figures = sum(len(s.plates) for s in shown)
-        tables = sum(len(s.tables) for s in shown)
+        n_figures = sum(len(s.figures) for s in drawn)
+        n_tables = sum(len(s.tables) for s in drawn)
         try:
-            shown.append(_shown(part, figures, tables))
+            drawn.append(_drawn_part(part, n_figures, n_tables))
         except (LabError, ValueError, TypeError, KeyError, pl.exceptions.PolarsError) as error:
-            shown.append(Shown(replace(part, section=None, error=reason(error))))
-    return shown
+            drawn.append(Shown(replace(part, section=None, error=reason(error))))
+    return drawn
 
 
-def _shown(part: Part, figures: int, tables: int) -> Shown:
+def _drawn_part(part: Part, n_figures: int, n_tables: int) -> Shown:
     if part.section is None:
         return Shown(part)
-    plates = tuple(_plate(n, chart) for n, chart in enumerate(part.section.charts, figures + 1))
-    standing = tuple(_standing(n, table) for n, table in enumerate(part.section.tables, tables + 1))
-    return Shown(part, plates, standing)
+    figures = tuple(_figure(n, chart) for n, chart in enumerate(part.section.charts, n_figures + 1))
+    numbered_tables = tuple(_numbered_table(n, table) for n, table in enumerate(part.section.tables, n_tables + 1))
+    return Shown(part, figures, numbered_tables)
 
 
-def _standing(number: int, table: Table) -> Grid:
+def _numbered_table(number: int, table: Table) -> Grid:
     stem, caption = f"table-{number}", f"Table {number}. {table.caption}"
-    if table.shown is None:
+    if table.grid is None:
         return grid(table.rows, table.headings, caption, f"tables/{stem}.csv", stem)
-    return replace(table.shown, caption=caption, file=f"tables/{stem}.csv", stem=stem)
+    return replace(table.grid, caption=caption, file=f"tables/{stem}.csv", stem=stem)
 
 
-def _plate(number: int, chart: Chart) -> Plate:
+def _figure(number: int, chart: Chart) -> Plate:
     stem = f"figure-{number}"
     spec = filled(chart)
     caption = f"What figure {number} shows."
@@ -77,10 +77,10 @@ def _plate(number: int, chart: Chart) -> Plate:
 
 def filled(chart: Chart) -> dict[str, Json]:
     """The drawing with its data inside, thinned to what a page can bear; numbers that are not finite become null."""
-    named = {"points": chart.points, "seeds": chart.seeds}
-    asked = {layer.get("data", {}).get("name") for layer in _layers(chart.spec)}
-    data = {name: _values(thin(rows)[0]) for name, rows in named.items() if name in asked}
-    datasets = {**chart.spec.get("datasets", {}), **data}
+    frames = {"points": chart.points, "seeds": chart.seeds}
+    names_read = {layer.get("data", {}).get("name") for layer in _layers(chart.spec)}
+    datasets_read = {name: _values(thin(rows)[0]) for name, rows in frames.items() if name in names_read}
+    datasets = {**chart.spec.get("datasets", {}), **datasets_read}
     spec: dict[str, Json] = printable({**chart.spec, "description": chart.alt, "datasets": datasets})
     return spec
 
@@ -98,14 +98,14 @@ def _values(rows: pl.DataFrame) -> list[dict[str, Json]]:
     return finite.to_dicts()
 
 
-def files(plate: Plate, *, pdf: bool = False) -> dict[str, bytes]:
+def files(figure: Plate, *, pdf: bool = False) -> dict[str, bytes]:
     """The files of a figure: SVG, PNG, the Vega-Lite source, the data, and PDF on demand."""
-    stem = f"figures/{plate.stem}"
-    made = {
-        f"{stem}.svg": plate.svg.encode(),
-        f"{stem}.png": render.png(plate.spec),
-        f"{stem}.vl.json": render.dump(plate.spec).encode(),
-        f"{stem}.parquet": parquet(plate.chart.seeds),
-        f"tables/{plate.stem}.csv": csv(plate.chart.points, plate.chart.headings),
+    stem = f"figures/{figure.stem}"
+    contents = {
+        f"{stem}.svg": figure.svg.encode(),
+        f"{stem}.png": render.png(figure.spec),
+        f"{stem}.vl.json": render.dump(figure.spec).encode(),
+        f"{stem}.parquet": parquet(figure.chart.seeds),
+        f"tables/{figure.stem}.csv": csv(figure.chart.points, figure.chart.headings),
     }
-    return made | ({f"{stem}.pdf": render.pdf(plate.spec)} if pdf else {})
+    return contents | ({f"{stem}.pdf": render.pdf(figure.spec)} if pdf else {})

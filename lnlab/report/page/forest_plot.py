@@ -41,8 +41,8 @@ def forest(verdicts: Sequence[Verdict]) -> Section | None:
     for verdict in verdicts:
         if numbers(verdict):
             groups.setdefault(scale_of(verdict), []).append(verdict)
-    drawn = [_chart(group, scale) for scale, group in groups.items()]
-    return Section("All claims side by side", tuple(drawn)) if drawn else None
+    charts = [_chart(group, scale) for scale, group in groups.items()]
+    return Section("All claims side by side", tuple(charts)) if charts else None
 
 
 def scale_of(verdict: Verdict) -> Scale:
@@ -60,8 +60,8 @@ def scale_of(verdict: Verdict) -> Scale:
 
 def numbers(verdict: Verdict) -> list[float]:
     """Every finite number of a verdict: seeds, interval and region."""
-    ends = (verdict.estimate, verdict.low, verdict.high, verdict.region_low, verdict.region_high)
-    return [v for v in (*verdict.seeds.values(), *ends) if finite(v)]
+    bounds = (verdict.estimate, verdict.low, verdict.high, verdict.region_low, verdict.region_high)
+    return [v for v in (*verdict.seeds.values(), *bounds) if finite(v)]
 
 
 def _unit(name: str | None) -> str:
@@ -74,11 +74,11 @@ def _unit(name: str | None) -> str:
 def _axis(group: Sequence[Verdict], scale: Scale) -> Axis:
     """Logarithmic for ratios, and for positive numbers that lie far apart."""
     measure, title = scale[0], _title(group, scale)
-    found = [n for v in group for n in numbers(v)]
-    positive = min(found) > 0
-    if positive and (measure == "ratio" or (measure == "value" and max(found) > WIDE * min(found))):
-        return logarithmic(f"{title} (log scale)", found)
-    return linear(title, found)
+    values = [n for v in group for n in numbers(v)]
+    positive = min(values) > 0
+    if positive and (measure == "ratio" or (measure == "value" and max(values) > WIDE * min(values))):
+        return logarithmic(f"{title} (log scale)", values)
+    return linear(title, values)
 
 
 def _title(group: Sequence[Verdict], scale: Scale) -> str:
@@ -98,7 +98,7 @@ def _chart(group: Sequence[Verdict], scale: Scale) -> Chart:
     rows = [_row(name, v, x) for name, v in zip(names, group, strict=True)]
     seeds = [(name, s, n) for name, v in zip(names, group, strict=True) for s, n in v.seeds.items() if finite(n)]
     points = pl.DataFrame(rows, schema=_POINTS, orient="row")
-    told = "; ".join(f"{v.claim}: {v.verdict}" for v in group)
+    verdict_texts = "; ".join(f"{v.claim}: {v.verdict}" for v in group)
     caption = (
         f"Claims about {_title(group, scale)}. Dots are seeds, the bar is the 95 % interval with its estimate, the "
         "shaded region is what the spec declares; a region without an edge ends with the axis."
@@ -108,17 +108,17 @@ def _chart(group: Sequence[Verdict], scale: Scale) -> Chart:
         points,
         pl.DataFrame(seeds, schema=_SEEDS, orient="row"),
         _HEADINGS,
-        f"Intervals of the claims beside their declared regions. {told}.",
+        f"Intervals of the claims beside their declared regions. {verdict_texts}.",
         caption,
         log=x.log,
     )
 
 
 def _row(name: str, verdict: Verdict, x: Axis) -> tuple[object, ...]:
-    ends = [_inside(v, x) for v in (verdict.estimate, verdict.low, verdict.high)]
+    estimate_and_bounds = [_inside(v, x) for v in (verdict.estimate, verdict.low, verdict.high)]
     low = verdict.region_low if finite(verdict.region_low) else x.domain[0]
     high = verdict.region_high if finite(verdict.region_high) else x.domain[1]
-    return (name, verdict.verdict, *ends, low, high)
+    return (name, verdict.verdict, *estimate_and_bounds, low, high)
 
 
 def _inside(value: float | None, x: Axis) -> float | None:

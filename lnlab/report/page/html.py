@@ -38,34 +38,34 @@ class _Row:
     dots: Dots | None
 
 
-def template_folders(given: Path | None = None) -> tuple[Path, ...]:
-    """Where each template is looked for: the folder given, then inside the package or beside it (a checkout).
+def template_folders(user_folder: Path | None = None) -> tuple[Path, ...]:
+    """Where each template is looked for: the folder of the user, then inside the package or beside it (a checkout).
 
     Raises:
-        ReportError: the folder given is not there, or no ``page.html.j2`` is.
+        ReportError: the folder of the user is not there, or no ``page.html.j2`` is.
     """
     package = Path(lnlab.__file__).parent
     places = (package / "templates", package.parent / "templates")
     shipped = tuple(place for place in places if (place / "page.html.j2").is_file())[:1]
-    if given is not None and not given.is_dir():
-        raise ReportError(Problem(str(given), "is no folder", "name a folder of templates with --templates"))
-    if not shipped and (given is None or not (given / "page.html.j2").is_file()):
+    if user_folder is not None and not user_folder.is_dir():
+        raise ReportError(Problem(str(user_folder), "is no folder", "name a folder of templates with --templates"))
+    if not shipped and (user_folder is None or not (user_folder / "page.html.j2").is_file()):
         where = listing(map(str, places), "or")
         raise ReportError(Problem(where, "holds no page.html.j2", "name a folder of templates with --templates"))
-    return (*(() if given is None else (given,)), *shipped)
+    return (*(() if user_folder is None else (user_folder,)), *shipped)
 
 
 def environment(folders: Sequence[Path]) -> Environment:
     """Jinja as every template is rendered: escaped, and refusing names that do not exist."""
-    made = Environment(
+    jinja = Environment(
         loader=FunctionLoader(lambda name: template(folders, name)),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.policies["json.dumps_kwargs"] = {"sort_keys": True, "allow_nan": False, "ensure_ascii": False}
-    return made
+    jinja.policies["json.dumps_kwargs"] = {"sort_keys": True, "allow_nan": False, "ensure_ascii": False}
+    return jinja
 
 
 def template(folders: Sequence[Path], name: str) -> str | None:
@@ -94,7 +94,7 @@ def page(
     facts: ReportFacts,
     results: Results,
     verdicts: Sequence[Verdict],
-    shown: Sequence[Shown],
+    drawn_parts: Sequence[Shown],
     overview: Shown | None,
     *,
     shared: str | None,
@@ -106,16 +106,16 @@ def page(
         facts: what no table says.
         results: for methods, provenance and missing runs.
         verdicts: in the order of the spec.
-        shown: the sections, drawn.
+        drawn_parts: the sections, drawn.
         overview: all verdicts side by side, drawn.
         shared: the path of the shared script as the page names it; None puts everything into one file.
     """
-    made = environment(folders)
-    style = made.get_template("style.css").render()
+    jinja = environment(folders)
+    style = jinja.get_template("style.css").render()
     inline = None if shared else script(folders)
     rows = {v.claim: _row(n, v, facts) for n, v in enumerate(verdicts, 1)}
-    beside = [c for s in shown for c in s.part.claims]
-    return made.get_template("page.html.j2").render(
+    claims_in_sections = [c for s in drawn_parts for c in s.part.claims]
+    return jinja.get_template("page.html.j2").render(
         facts=facts,
         policy=policy(style, inline),
         script_path=shared,
@@ -127,11 +127,11 @@ def page(
         classes=answers.CLASSES,
         missing_runs=provenance.missing_runs(results),
         provenance=provenance.provenance(facts, results),
-        parts=[_part(s, rows, single=shared is None) for s in shown],
+        parts=[_part(s, rows, single=shared is None) for s in drawn_parts],
         overview=None if overview is None else _part(overview, rows, single=shared is None),
-        rest=[row for claim, row in rows.items() if claim not in beside],
+        remaining=[row for claim, row in rows.items() if claim not in claims_in_sections],
         methods=methods.prose(facts, results),
-        named=named(results),
+        method_table=named(results),
         decisions=provenance.decisions(facts),
         outcomes=provenance.outcomes(results),
         settings=provenance.settings_grid(results),
@@ -160,37 +160,37 @@ def _row(number: int, verdict: Verdict, facts: ReportFacts) -> _Row:
 def _aside(verdict: Verdict, facts: ReportFacts) -> str:
     """What decided, where it holds, and where the claim comes from, as sentences."""
     source = facts.sources.get(verdict.claim)
-    said = (verdict.reason, verdict.scope, f"Source: {source}" if source else "")
+    sentences = (verdict.reason, verdict.scope, f"Source: {source}" if source else "")
     if verdict.verdict == "ill-posed":  # its reason begins with the name of a file
         return f"{verdict.reason}."
-    return " ".join(f"{s[0].upper()}{s[1:].rstrip('.')}." for s in said if s)
+    return " ".join(f"{s[0].upper()}{s[1:].rstrip('.')}." for s in sentences if s)
 
 
-def _part(shown: Shown, rows: Mapping[str, _Row], *, single: bool) -> dict[str, Any]:
-    part, section = shown.part, shown.part.section
+def _part(drawn: Shown, rows: Mapping[str, _Row], *, single: bool) -> dict[str, Any]:
+    part, section = drawn.part, drawn.part.section
     return {
         "number": part.number,
         "title": part.title,
         "error": part.error,
         "finding": section.finding if section else "",
         "missing": section.missing if section else "",
-        "plates": [_plate(plate, single=single) for plate in shown.plates],
-        "tables": shown.tables,
+        "figures": [_figure(figure, single=single) for figure in drawn.figures],
+        "tables": drawn.tables,
         "verdicts": [rows[claim] for claim in part.claims if claim in rows],
     }
 
 
-def _plate(plate: Plate, *, single: bool) -> dict[str, Any]:
-    size = _SIZE.search(plate.svg)
+def _figure(figure: Plate, *, single: bool) -> dict[str, Any]:
+    size = _SIZE.search(figure.svg)
     width, height = size.groups() if size else ("", "")
-    inside = "data:image/svg+xml;base64," + base64.b64encode(plate.svg.encode()).decode()
+    data_uri = "data:image/svg+xml;base64," + base64.b64encode(figure.svg.encode()).decode()
     return {
-        "number": plate.number,
-        "stem": plate.stem,
-        "chart": plate.chart,
-        "table": plate.table,
-        "spec": plate.spec,
-        "source": inside if single else f"figures/{plate.stem}.svg",
+        "number": figure.number,
+        "stem": figure.stem,
+        "chart": figure.chart,
+        "table": figure.table,
+        "spec": figure.spec,
+        "source": data_uri if single else f"figures/{figure.stem}.svg",
         "width": width,
         "height": height,
     }

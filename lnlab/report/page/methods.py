@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 
 from lnlab.keys import Json, canonical
 from lnlab.report.facts import ReportFacts
@@ -29,13 +30,13 @@ def leaves(setting: Mapping[str, Json], prefix: str = "") -> Iterator[tuple[str,
             yield path, value
 
 
-def values(found: Sequence[Mapping[str, Json]]) -> dict[str, list[Json]]:
+def values(variant_settings: Sequence[Mapping[str, Json]]) -> dict[str, list[Json]]:
     """For each path, the values it takes over the settings: numbers rise, others stand in order of appearance."""
-    taken: dict[str, dict[str, Json]] = {}
-    for setting in found:
+    distinct_values: dict[str, dict[str, Json]] = {}
+    for setting in variant_settings:
         for path, value in leaves(setting):
-            taken.setdefault(path, {}).setdefault(canonical(value), value)
-    return {path: in_order(distinct.values()) for path, distinct in taken.items()}
+            distinct_values.setdefault(path, {}).setdefault(canonical(value), value)
+    return {path: in_order(by_key.values()) for path, by_key in distinct_values.items()}
 
 
 def corpus(results: Results) -> str:
@@ -45,137 +46,144 @@ def corpus(results: Results) -> str:
 
 def prose(facts: ReportFacts, results: Results) -> list[str]:
     """Paragraphs: what was built, on what data, how it started, what was measured, how often."""
-    taken = values(settings(results))
-    if not taken:
+    by_path = values(settings(results))
+    if not by_path:
         return ["The plan holds no run."]
-    named = METHOD in results.axes["axis"]
-    data = _data(taken, item_of(results))
-    told = (_model(taken, named=named), data, _training(taken, named=named), _interventions(taken))
-    return [p for p in (*told, _measured(facts), _replicates(results)) if p]
+    by_method = METHOD in results.axes["axis"]
+    paragraphs = (
+        _model(by_path, by_method=by_method),
+        _data(by_path, item_of(results)),
+        _training(by_path, by_method=by_method),
+        _interventions(by_path),
+        _measured(facts),
+        _replicates(results),
+    )
+    return [paragraph for paragraph in paragraphs if paragraph]
 
 
-def _say(taken: Mapping[str, list[Json]], path: str) -> str:
+def _values_in_words(by_path: Mapping[str, list[Json]], path: str) -> str:
     """The values of a path as a reader says them; two readings of one axis are joined by *or*."""
-    return listing((value_of_axis(path, v, plain(v)) for v in taken.get(path, [])), "or")
+    return listing((value_of_axis(path, v, plain(v)) for v in by_path.get(path, [])), "or")
 
 
-def _plain(taken: Mapping[str, list[Json]], path: str) -> str:
-    return listing((plain(v) for v in taken.get(path, [])), "or")
+def _plain_values(by_path: Mapping[str, list[Json]], path: str) -> str:
+    return listing((plain(v) for v in by_path.get(path, [])), "or")
 
 
-def _params(taken: Mapping[str, list[Json]], owner: str, leave: Sequence[str] = ()) -> str:
+def _params(by_path: Mapping[str, list[Json]], owner: str, leave: Sequence[str] = ()) -> str:
     """The parameters of a choice: ``d_model 128, heads 4``."""
-    inside = [p for p in taken if p.startswith(f"{owner}.") and p not in leave and not _below_choice(taken, owner, p)]
-    return ", ".join(f"{p.removeprefix(owner + '.')} {_plain(taken, p)}" for p in inside)
+    inside = (p for p in by_path if p.startswith(f"{owner}.") and p not in leave)
+    own = (p for p in inside if not _below_choice(by_path, owner, p))
+    return ", ".join(f"{p.removeprefix(owner + '.')} {_plain_values(by_path, p)}" for p in own)
 
 
-def _below_choice(taken: Mapping[str, list[Json]], owner: str, path: str) -> bool:
+def _below_choice(by_path: Mapping[str, list[Json]], owner: str, path: str) -> bool:
     parent = path.rpartition(".")[0]
-    return parent != owner and parent in taken
+    return parent != owner and parent in by_path
 
 
-def _model(taken: Mapping[str, list[Json]], *, named: bool) -> str:
+def _model(by_path: Mapping[str, list[Json]], *, by_method: bool) -> str:
     """The model and its stacks; of stacks that differ by method, a table says the rest."""
-    describe = _layers if named else _stack
-    stacks = {stack: describe(taken, stack) for stack in ("encoder", "decoder") if f"{stack}.layers" in taken}
-    if "model" not in taken:
+    describe = _layers if by_method else _stack
+    stacks = {stack: describe(by_path, stack) for stack in ("encoder", "decoder") if f"{stack}.layers" in by_path}
+    if "model" not in by_path:
         return ""
     if len(stacks) > 1 and len(set(stacks.values())) == 1:
-        each = f"Each stack has {stacks['encoder']}."
+        stacks_text = f"Each stack has {stacks['encoder']}."
     else:
-        each = " ".join(f"The {stack} has {what}." for stack, what in stacks.items())
-    if named:
-        each += " What a layer is made of and how its weights start is the method's, as the table says."
-    cross = "" if named else _say(taken, "decoder.cross_attention")
-    across = f" The decoder comes {cross}." if cross else ""
-    kind = _plain(taken, "model").replace("_", "-")
-    return f"The model is {article(kind)} {kind} ({_params(taken, 'model')}). {each}{across}"
+        stacks_text = " ".join(f"The {stack} has {what}." for stack, what in stacks.items())
+    if by_method:
+        stacks_text += " What a layer is made of and how its weights start is the method's, as the table says."
+    cross = "" if by_method else _values_in_words(by_path, "decoder.cross_attention")
+    cross_text = f" The decoder comes {cross}." if cross else ""
+    kind = _plain_values(by_path, "model").replace("_", "-")
+    return f"The model is {article(kind)} {kind} ({_params(by_path, 'model')}). {stacks_text}{cross_text}"
 
 
-def _layers(taken: Mapping[str, list[Json]], stack: str) -> str:
-    depths = taken[f"{stack}.layers"]
+def _layers(by_path: Mapping[str, list[Json]], stack: str) -> str:
+    depths = by_path[f"{stack}.layers"]
     return f"{listing(map(plain, depths), 'or')} {'layer' if depths == [1] else 'layers'}"
 
 
-def _stack(taken: Mapping[str, list[Json]], stack: str) -> str:
-    norm = f"{_norm(taken.get(f'{stack}.norm', []))}{_bracket(_params(taken, f'{stack}.norm'))}"
-    attention = f"{_plain(taken, f'{stack}.attention')} attention{_bracket(_params(taken, f'{stack}.attention'))}"
-    return f"{_layers(taken, stack)}, {attention} and {norm}, placed as {_say(taken, f'{stack}.placement')}"
+def _stack(by_path: Mapping[str, list[Json]], stack: str) -> str:
+    norm = f"{_norm(by_path.get(f'{stack}.norm', []))}{_bracket(_params(by_path, f'{stack}.norm'))}"
+    kind, parameters = _plain_values(by_path, f"{stack}.attention"), _params(by_path, f"{stack}.attention")
+    placement = _values_in_words(by_path, f"{stack}.placement")
+    return f"{_layers(by_path, stack)}, {kind} attention{_bracket(parameters)} and {norm}, placed as {placement}"
 
 
 def _norm(kinds: Sequence[Json]) -> str:
     """``layer or rms norm``, ``layer norm or no norm``."""
-    named = [plain(kind) for kind in kinds if kind != "none"]
-    said = [f"{listing(named, 'or')} norm"] if named else []
-    return listing([*said, "no norm"] if len(named) < len(kinds) else said, "or")
+    norms = [plain(kind) for kind in kinds if kind != "none"]
+    texts = [f"{listing(norms, 'or')} norm"] if norms else []
+    return listing([*texts, "no norm"] if len(norms) < len(kinds) else texts, "or")
 
 
-def _choice(taken: Mapping[str, list[Json]], path: str) -> str:
+def _choice(by_path: Mapping[str, list[Json]], path: str) -> str:
     """A choice with its parameters: ``adam (lr 0.001)``."""
-    return f"{_plain(taken, path)}{_bracket(_params(taken, path))}"
+    return f"{_plain_values(by_path, path)}{_bracket(_params(by_path, path))}"
 
 
 def _bracket(text: str) -> str:
     return f" ({text})" if text else ""
 
 
-def _data(taken: Mapping[str, list[Json]], over: str) -> str:
-    if "task" not in taken:
+def _data(by_path: Mapping[str, list[Json]], over: str) -> str:
+    if "task" not in by_path:
         return ""
-    corpus = f" on the corpus {_choice(taken, 'task.corpus')}" if "task.corpus" in taken else ""
-    tokens = f", tokenized by {_choice(taken, 'task.tokenizer')}" if "task.tokenizer" in taken else ""
-    given = _params(taken, "task", ("task.corpus", "task.tokenizer"))
-    kind = _plain(taken, "task")
-    return f"The task is {kind}{_bracket(given)}{corpus}{tokens}. The loss is a mean over {over}s, in nats."
+    corpus = f" on the corpus {_choice(by_path, 'task.corpus')}" if "task.corpus" in by_path else ""
+    tokens = f", tokenized by {_choice(by_path, 'task.tokenizer')}" if "task.tokenizer" in by_path else ""
+    parameters = _params(by_path, "task", ("task.corpus", "task.tokenizer"))
+    kind = _plain_values(by_path, "task")
+    return f"The task is {kind}{_bracket(parameters)}{corpus}{tokens}. The loss is a mean over {over}s, in nats."
 
 
-def _training(taken: Mapping[str, list[Json]], *, named: bool) -> str:
-    start = f"Weights start as {_choice(taken, 'init')}." if "init" in taken and not named else ""
-    if taken.get("train.precision", ["float32"]) != ["float32"]:
-        start += f" Everything is computed in {_plain(taken, 'train.precision')}."
-    steps = taken.get("train.steps", [0])
+def _training(by_path: Mapping[str, list[Json]], *, by_method: bool) -> str:
+    start = f"Weights start as {_choice(by_path, 'init')}." if "init" in by_path and not by_method else ""
+    if by_path.get("train.precision", ["float32"]) != ["float32"]:
+        start += f" Everything is computed in {_plain_values(by_path, 'train.precision')}."
+    steps = by_path.get("train.steps", [0])
     if steps == [0]:
         return f"{start} Nothing is trained: every number is measured at initialization.".strip()
     updates = [n for n in steps if n]
-    rate = f" by {_chosen(taken, 'optimizer')}" if "optimizer" in taken else ""
-    factor = _chosen(taken, "schedule")
+    rate = f" by {_chosen(by_path, 'optimizer')}" if "optimizer" in by_path else ""
+    factor = _chosen(by_path, "schedule")
     length = f"{listing(map(plain, updates), 'or')} {'update' if updates == [1] else 'updates'}"
     schedule = f", with the learning-rate schedule {factor}" if factor else ", at a constant learning rate"
     others = "" if len(updates) == len(steps) else " Other variants are measured at initialization and not trained."
     return f"{start} Training takes {length}{rate}{schedule}.{others}".strip()
 
 
-def _chosen(taken: Mapping[str, list[Json]], path: str) -> str:
+def _chosen(by_path: Mapping[str, list[Json]], path: str) -> str:
     """A choice with its parameters, of the variants that have one; or nothing."""
-    kinds = [kind for kind in taken.get(path, []) if kind is not None]
-    return f"{listing(map(plain, kinds), 'or')}{_bracket(_params(taken, path))}" if kinds else ""
+    kinds = [kind for kind in by_path.get(path, []) if kind is not None]
+    return f"{listing(map(plain, kinds), 'or')}{_bracket(_params(by_path, path))}" if kinds else ""
 
 
-def _interventions(taken: Mapping[str, list[Json]]) -> str:
+def _interventions(by_path: Mapping[str, list[Json]]) -> str:
     """What acts where, with the values of each parameter over all variants."""
     groups: dict[tuple[str, str], list[dict[str, Json]]] = {}
-    for each in (choice for choices in taken.get("interventions", []) for choice in choices):
-        rest = {name: value for name, value in each.items() if name not in ("kind", "where")}
-        groups.setdefault((each["kind"], place(each.get("where", {}))), []).append(rest)
-    said = [
-        f"{kind} at {where}{_bracket(', '.join(f'{p} {_plain(given, p)}' for p in given))}"
-        for (kind, where), every in groups.items()
-        for given in [values(every)]
-    ]
-    return f"In some variants an intervention cuts an arrow: {'; '.join(said)}." if said else ""
+    for choice in chain.from_iterable(by_path.get("interventions", [])):
+        parameters = {name: value for name, value in choice.items() if name not in ("kind", "where")}
+        groups.setdefault((choice["kind"], place(choice.get("where", {}))), []).append(parameters)
+    texts = []
+    for (kind, where), settings_of_choice in groups.items():
+        by_name = values(settings_of_choice)
+        texts.append(f"{kind} at {where}{_bracket(', '.join(f'{p} {_plain_values(by_name, p)}' for p in by_name))}")
+    return f"In some variants an intervention cuts an arrow: {'; '.join(texts)}." if texts else ""
 
 
 def _measured(facts: ReportFacts) -> str:
     if not facts.probes:
         return ""
-    said = [_probe(probe) for probe in facts.probes]
-    return f"Measured: {listing(said)}. Dropout is off while measuring unless a probe says otherwise."
+    probes = [_probe(probe) for probe in facts.probes]
+    return f"Measured: {listing(probes)}. Dropout is off while measuring unless a probe says otherwise."
 
 
 def _probe(probe: Mapping[str, Json]) -> str:
-    given = ", ".join(f"{k} {plain(v)}" for k, v in probe.items() if k not in ("kind", "at"))
+    parameters = ", ".join(f"{k} {plain(v)}" for k, v in probe.items() if k not in ("kind", "at"))
     at = f" at {plain(probe['at'])}" if "at" in probe else ""
-    return f"{probe.get('kind', '')}{at}{_bracket(given)}"
+    return f"{probe.get('kind', '')}{at}{_bracket(parameters)}"
 
 
 def _replicates(results: Results) -> str:

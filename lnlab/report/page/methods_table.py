@@ -25,12 +25,12 @@ def named(results: Results) -> Grid | None:
             variants.setdefault(str(setting[METHOD]), []).append(setting)
     if not variants:
         return None
-    every: list[Setting] = [_shared(alike) for alike in variants.values()]
-    columns = {piece: [_piece(setting, piece, every) for setting in every] for piece in PIECES}
-    columns["else"] = _others(every)
-    kept = {head: cells for head, cells in columns.items() if len(set(cells)) > 1}
-    rows = zip(variants, *kept.values(), strict=True)
-    heads = ("method", *(head.rpartition(".")[2] for head in kept))
+    methods: list[Setting] = [_shared(same_method) for same_method in variants.values()]
+    columns = {piece: [_piece(setting, piece, methods) for setting in methods] for piece in PIECES}
+    columns["else"] = _others(methods)
+    telling_columns = {head: cells for head, cells in columns.items() if len(set(cells)) > 1}
+    rows = zip(variants, *telling_columns.values(), strict=True)
+    heads = ("method", *(head.rpartition(".")[2] for head in telling_columns))
     return Grid("What each method sets.", heads, tuple(tuple((text, False) for text in row) for row in rows))
 
 
@@ -38,8 +38,8 @@ def _shared(values: Sequence[Json]) -> Json:
     """What values have in common, however deep, or ``MISSING``: what is swept beside a method is no part of it."""
     first = values[0]
     if all(isinstance(value, Mapping) for value in values):
-        each = {key: _shared([value.get(key, MISSING) for value in values]) for key in first}
-        common = {key: value for key, value in each.items() if value is not MISSING}
+        shared = {key: _shared([value.get(key, MISSING) for value in values]) for key in first}
+        common = {key: value for key, value in shared.items() if value is not MISSING}
         return MISSING if "kind" in first and "kind" not in common else common
     if is_choices(first) and all(is_choices(value) and len(value) == len(first) for value in values):
         parts = [_shared(part) for part in zip(*values, strict=True)]
@@ -47,39 +47,40 @@ def _shared(values: Sequence[Json]) -> Json:
     return first if all(canonical(value) == canonical(first) for value in values if value is not MISSING) else MISSING
 
 
-def _piece(setting: Setting, piece: str, every: Sequence[Setting]) -> str:
+def _piece(setting: Setting, piece: str, methods: Sequence[Setting]) -> str:
     """A choice in words; where the stacks have different ones, each with its stack."""
     if piece not in SHORT:
-        return _choice(value_at(setting, piece), _all_at(every, [piece]))
+        return _choice(value_at(setting, piece), _all_at(methods, [piece]))
     long = [f"{stack}.{piece}" for stack in STACKS if value_at(setting, f"{stack}.{piece}") is not None]
-    said = {path: _choice(value_at(setting, path), _all_at(every, long)) for path in long}
-    if len(set(said.values())) < 2:
-        return next(iter(said.values()), "–")
-    return listing(f"{text} ({path.partition('.')[0]})" for path, text in said.items())
+    texts = {path: _choice(value_at(setting, path), _all_at(methods, long)) for path in long}
+    if len(set(texts.values())) < 2:
+        return next(iter(texts.values()), "–")
+    return listing(f"{text} ({path.partition('.')[0]})" for path, text in texts.items())
 
 
-def _all_at(every: Sequence[Setting], paths: Sequence[str]) -> list[Json]:
-    return [value_at(setting, path) for setting in every for path in paths]
+def _all_at(methods: Sequence[Setting], paths: Sequence[str]) -> list[Json]:
+    return [value_at(setting, path) for setting in methods for path in paths]
 
 
 def _choice(choice: Json, others: Sequence[Json]) -> str:
     """A choice by its kind, with the parameters in which others of that kind differ from it."""
     if not isinstance(choice, Mapping):
         return "–" if choice is None else plain(choice)
-    alike = [other for other in others if isinstance(other, Mapping) and other["kind"] == choice["kind"]]
-    telling = {k: v for k, v in choice.items() if any(canonical(other.get(k)) != canonical(v) for other in alike)}
+    same_kind = [other for other in others if isinstance(other, Mapping) and other["kind"] == choice["kind"]]
+    telling = {k: v for k, v in choice.items() if any(canonical(other.get(k)) != canonical(v) for other in same_kind)}
     return plain({"kind": choice["kind"], **telling})
 
 
-def _others(every: Sequence[Setting]) -> list[str]:
+def _others(methods: Sequence[Setting]) -> list[str]:
     """What else a method has that most have not."""
-    told = [{path: value for path, value in leaves(setting) if not _has_column(path)} for setting in every]
-    counts = Counter((path, canonical(value)) for each in told for path, value in each.items())
-    odd = [[p for p, v in each.items() if 2 * counts[p, canonical(v)] < len(every)] for each in told]
-    return [listing(f"{p} {plain(each[p])}" for p in paths) or "–" for each, paths in zip(told, odd, strict=True)]
+    others = [{path: value for path, value in leaves(setting) if not _has_column(path)} for setting in methods]
+    counts = Counter((path, canonical(value)) for other in others for path, value in other.items())
+    uncommon = [[p for p, v in other.items() if 2 * counts[p, canonical(v)] < len(methods)] for other in others]
+    pairs = zip(others, uncommon, strict=True)
+    return [listing(f"{path} {plain(other[path])}" for path in paths) or "–" for other, paths in pairs]
 
 
 def _has_column(path: str) -> bool:
-    stack, _, rest = path.partition(".")
-    short = rest if stack in STACKS else path
+    stack, _, below_stack = path.partition(".")
+    short = below_stack if stack in STACKS else path
     return path in (METHOD, TIMES) or any(short == piece or short.startswith(f"{piece}.") for piece in PIECES)

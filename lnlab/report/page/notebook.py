@@ -90,18 +90,19 @@ _FORMAT: Any = nbformat  # it has no types
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]()#+\-.!|~$&<>:])")
 
 
-def notebook(facts: ReportFacts, verdicts: Sequence[Verdict], shown: Sequence[Shown]) -> str:
+def notebook(facts: ReportFacts, verdicts: Sequence[Verdict], drawn_parts: Sequence[Shown]) -> str:
     """The notebook as JSON text; equal reports give equal bytes."""
-    cells = [_markdown("title", _title(facts, verdicts)), _opening(shown)]
+    cells = [_markdown("title", _title(facts, verdicts)), _opening(drawn_parts)]
     if verdicts:
         cells.append(_code("verdicts", _VERDICTS, _text(as_frame(verdicts).select(_COLUMNS))))
     by_id = {v.claim: v for v in verdicts}
-    for each in shown:
-        cells += _section(each, [by_id[c] for c in each.part.claims if c in by_id])
+    for drawn in drawn_parts:
+        cells += _section(drawn, [by_id[c] for c in drawn.part.claims if c in by_id])
     kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
-    made = _FORMAT.v4.new_notebook(cells=cells, metadata={"kernelspec": kernel, "language_info": {"name": "python"}})
-    _FORMAT.validate(made)
-    return str(_FORMAT.writes(made)) + "\n"
+    metadata = {"kernelspec": kernel, "language_info": {"name": "python"}}
+    document = _FORMAT.v4.new_notebook(cells=cells, metadata=metadata)
+    _FORMAT.validate(document)
+    return str(_FORMAT.writes(document)) + "\n"
 
 
 def escape(text: str) -> str:
@@ -121,48 +122,51 @@ def _title(facts: ReportFacts, verdicts: Sequence[Verdict]) -> str:
     return f"# {escape(facts.title)}{question}\n\n**{escape(answer(verdicts))}**{cite}{reads}"
 
 
-def _opening(shown: Sequence[Shown]) -> Any:
-    middles = any(plate.chart.statistic == "median" for each in shown for plate in each.plates)
+def _opening(drawn_parts: Sequence[Shown]) -> Any:
+    middles = any(figure.chart.statistic == "median" for drawn in drawn_parts for figure in drawn.figures)
     return _code("opening", _OPENING + (_MEDIANS if middles else ""))
 
 
-def _section(each: Shown, verdicts: Sequence[Verdict]) -> list[Any]:
-    part = each.part
+def _section(drawn: Shown, verdicts: Sequence[Verdict]) -> list[Any]:
+    part = drawn.part
     head = escape(part.section.finding) if part.section else "This section could not be made"
     kicker = f"{escape(part.title)}\n\n" if part.title else ""
-    said = [
+    claim_items = [
         f"- {SYMBOLS.get(v.verdict, '?')} **{escape(v.verdict)}**: {escape(v.says)} ({escape(statistic(v))})"
         for v in verdicts
     ]
-    told = escape(part.error) if part.error else escape(part.section.missing) if part.section else ""
-    body = "\n\n".join(p for p in (f"## {head}", kicker.strip(), told, "\n".join(said)) if p)
-    cells = [_markdown(f"section-{part.number}", body), *(cell for plate in each.plates for cell in _plate(plate))]
+    note = escape(part.error) if part.error else escape(part.section.missing) if part.section else ""
+    body = "\n\n".join(p for p in (f"## {head}", kicker.strip(), note, "\n".join(claim_items)) if p)
+    cells = [
+        _markdown(f"section-{part.number}", body),
+        *(cell for figure in drawn.figures for cell in _figure_cells(figure)),
+    ]
     tables = part.section.tables if part.section else ()
-    return cells + [cell for pair in zip(tables, each.tables, strict=True) for cell in _standing(*pair)]
+    return cells + [cell for pair in zip(tables, drawn.tables, strict=True) for cell in _table_cells(*pair)]
 
 
-def _plate(plate: Plate) -> list[Any]:
-    log, middles = plate.chart.log, plate.chart.statistic == "median"
+def _figure_cells(figure: Plate) -> list[Any]:
+    log, middles = figure.chart.log, figure.chart.statistic == "median"
     call = "medians(seeds)" if middles else f"over_seeds(seeds, log={log})"
-    found = medians(plate.chart.seeds) if middles else points(plate.chart.seeds, log=log)
-    caption = f"**Figure {plate.number}.** {escape(plate.chart.caption)}"
-    kind = next((name for key, name in _KINDS.items() if key in plate.spec), "LayerChart")
-    drawn = {"image/svg+xml": plate.svg, "text/plain": f"alt.{kind}(...)"}
+    estimates = medians(figure.chart.seeds) if middles else points(figure.chart.seeds, log=log)
+    caption = f"**Figure {figure.number}.** {escape(figure.chart.caption)}"
+    kind = next((name for key, name in _KINDS.items() if key in figure.spec), "LayerChart")
+    drawn = {"image/svg+xml": figure.svg, "text/plain": f"alt.{kind}(...)"}
     return [
-        _markdown(f"{plate.stem}-caption", caption),
+        _markdown(f"{figure.stem}-caption", caption),
         _code(
-            f"{plate.stem}-numbers",
-            _NUMBERS.format(stem=plate.stem, points=call),
-            _text(found),
+            f"{figure.stem}-numbers",
+            _NUMBERS.format(stem=figure.stem, points=call),
+            _text(estimates),
         ),
-        _code(f"{plate.stem}-figure", _FIGURE.format(stem=plate.stem), drawn),
+        _code(f"{figure.stem}-figure", _FIGURE.format(stem=figure.stem), drawn),
     ]
 
 
-def _standing(table: Table, shown: Grid) -> list[Any]:
+def _table_cells(table: Table, grid: Grid) -> list[Any]:
     exact = pl.read_csv(BytesIO(csv(table.rows, table.headings)))
-    caption = _markdown(f"{shown.stem}-caption", escape(shown.caption))
-    return [caption, _code(shown.stem, f'pl.read_csv("{shown.file}")', _text(exact))]
+    caption = _markdown(f"{grid.stem}-caption", escape(grid.caption))
+    return [caption, _code(grid.stem, f'pl.read_csv("{grid.file}")', _text(exact))]
 
 
 def _text(frame: pl.DataFrame) -> dict[str, str]:
@@ -179,5 +183,5 @@ def _markdown(name: str, source: str) -> Any:
 
 
 def _code(name: str, source: str, output: Mapping[str, str] | None = None) -> Any:
-    shown = [] if output is None else [_FORMAT.v4.new_output("execute_result", dict(output), execution_count=None)]
-    return _FORMAT.v4.new_code_cell(source, id=_id(name), outputs=shown)
+    outputs = [] if output is None else [_FORMAT.v4.new_output("execute_result", dict(output), execution_count=None)]
+    return _FORMAT.v4.new_code_cell(source, id=_id(name), outputs=outputs)

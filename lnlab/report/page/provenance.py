@@ -16,8 +16,10 @@ from lnlab.tables import ENDED, Results
 def missing_runs(results: Results) -> str:
     """How many runs have no outcome that is a result, by status; nothing if all have. To diverge is a result."""
     counts = results.runs["status"].fill_null("not run yet").value_counts().sort("status")
-    gone = [f"{n} {status.replace('_', ' ')}" for status, n in counts.iter_rows() if status not in ENDED]
-    return f"This report is partial. Of {count(results.runs.height, 'run')}, {listing(gone)}." if gone else ""
+    unfinished = [f"{n} {status.replace('_', ' ')}" for status, n in counts.iter_rows() if status not in ENDED]
+    if not unfinished:
+        return ""
+    return f"This report is partial. Of {count(results.runs.height, 'run')}, {listing(unfinished)}."
 
 
 def provenance(facts: ReportFacts, results: Results) -> list[tuple[str, str]]:
@@ -62,8 +64,9 @@ def outcomes(results: Results) -> Grid | None:
 
 def settings_grid(results: Results) -> Grid:
     """Every path of the resolved settings with the values it takes."""
-    taken = methods.values(methods.settings(results))
-    rows = tuple(((path, False), (listing(map(plain, found), "or"), False)) for path, found in sorted(taken.items()))
+    by_path = methods.values(methods.settings(results))
+    texts = ((path, listing(map(plain, values), "or")) for path, values in sorted(by_path.items()))
+    rows = tuple(((path, False), (text, False)) for path, text in texts)
     return Grid("Every setting of every run, defaults included.", ("path", "value"), rows)
 
 
@@ -71,17 +74,18 @@ def decisions(facts: ReportFacts) -> Grid | None:
     """What was chosen on tuning seeds, and from what; None where nothing was."""
     if not facts.decisions:
         return None
-    made = [from_json(given) for given in facts.decisions]
-    rows = tuple(tuple((cell, False) for cell in _decision(each)) for each in made)
+    choices = [from_json(entry) for entry in facts.decisions]
+    rows = tuple(tuple((cell, False) for cell in _decision(decision)) for decision in choices)
     return Grid("Chosen on tuning seeds.", ("what", "for", "chosen", "why", "candidates", "tuning seeds"), rows)
 
 
-def _decision(made: Decision) -> tuple[str, ...]:
+def _decision(decision: Decision) -> tuple[str, ...]:
     """One decision: each candidate with its score, a median over the tuning seeds."""
-    about = listing(value_of_axis(axis, value, plain(value)) for axis, value in made.about.items()) or "every run"
-    tried = ", ".join(f"{plain(t.value)}: {'diverged' if t.score is None else short(t.score)}" for t in made.candidates)
-    why = f"{made.reason[0].upper()}{made.reason[1:]}."
-    return made.path, about, plain(made.value), why, f"{tried} ({made.statistic})", methods.ranges(made.seeds)
+    about = listing(value_of_axis(axis, value, plain(value)) for axis, value in decision.about.items()) or "every run"
+    scores = ((c.value, "diverged" if c.score is None else short(c.score)) for c in decision.candidates)
+    candidates = f"{', '.join(f'{plain(value)}: {score}' for value, score in scores)} ({decision.statistic})"
+    why = f"{decision.reason[0].upper()}{decision.reason[1:]}."
+    return decision.path, about, plain(decision.value), why, candidates, methods.ranges(decision.seeds)
 
 
 def commands(facts: ReportFacts) -> str:

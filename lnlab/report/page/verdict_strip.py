@@ -29,15 +29,15 @@ def dots(verdict: Verdict) -> Dots | None:
     seeds = [v for v in verdict.seeds.values() if finite(v)]
     marks = [m for m in (verdict.estimate, verdict.low, verdict.high) if finite(m)]
     edges = [e for e in (verdict.region_low, verdict.region_high) if finite(e)]
-    every = seeds + marks + edges
+    numbers = seeds + marks + edges
     if not seeds and not marks:
         return None
-    log = min(every) > 0
+    log = min(numbers) > 0
 
     def along(value: float) -> float:
         return math.log(value) if log else value / 2  # a half, so that no difference is infinite
 
-    low, high = along(min(every)), along(max(every))
+    low, high = along(min(numbers)), along(max(numbers))
     span = high - low
     if span <= _ROUNDING * (1.0 if log else max(abs(low), abs(high))):  # one number: in the middle
         low, span = low - 0.5, 1.0

@@ -54,13 +54,13 @@ def grid(trained):
 
 
 def texts(section):
-    return {line[0][0]: [text for text, _ in line] for line in section.tables[0].shown.rows}
+    return {line[0][0]: [text for text, _ in line] for line in section.tables[0].grid.rows}
 
 
 def test_every_run_is_counted_once(grid):
     section = outcomes(grid, numbers=[END])
     table = section.tables[0]
-    heads = table.shown.headings
+    heads = table.grid.headings
     lost, well = (texts(section)[f"{name}, learning rate 0.003"] for name in ("Post-LN", "Pre-LN"))
     assert lost[heads.index("finished")] == "2/5"
     assert lost[heads.index("diverged")] == "3/5 at step 60, 60, 60"
@@ -82,7 +82,7 @@ def test_a_run_that_diverged_ranks_worst(grid, course):
 
 def test_what_nobody_measured_has_no_column_and_no_run_is_a_sentence(grid, trained):
     bare = outcomes(grid, numbers=["no_such_quantity"])
-    assert not any("such" in head for head in bare.tables[0].shown.headings)
+    assert not any("such" in head for head in bare.tables[0].grid.headings)
     none = trained(seeds=(1,), missing=lambda *_: True)
     assert outcomes(none, numbers=[END]).finding == "No run has ended yet"
 
