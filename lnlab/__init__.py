@@ -14,7 +14,7 @@ __version__ = "0.1.0"
 
 
 def __getattr__(name: str) -> Any:
-    """``lnlab.results(spec)`` reads the joined frames of an experiment; its room is loaded when first asked."""
+    """``lnlab.results(spec)`` reads the joined frames of an experiment; its package is imported on first use."""
     if name == "results":
         return import_module("lnlab.store.read").results
     raise AttributeError(f"module 'lnlab' has no attribute '{name}'")

@@ -1,4 +1,4 @@
-"""What a user can put right: where it is, what was found there, and what would do instead."""
+"""What a user can put right: where the mistake is, what it is, and its remedy."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -43,7 +43,7 @@ class StoreError(LabError):
 
 
 class ReportError(LabError):
-    """A report cannot be made from what is there."""
+    """A report cannot be made from what is stored."""
 
 
 def nearest(word: str, known: Iterable[str]) -> str:

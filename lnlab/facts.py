@@ -1,4 +1,4 @@
-"""Facts of a registered piece: what it says of itself that no spec can set, such as a norm's statistics.
+"""Facts of a registered piece: its properties that no spec can set, such as a norm's statistics.
 
 Each registry has a frozen dataclass of the facts that its pieces may state, with their types and defaults. What
 ``register`` is called with must be such facts: a misspelt word would else leave the default, which may be wrong.
@@ -24,7 +24,7 @@ class Facts:
     """The facts of a registry whose pieces have none; the base of all others."""
 
     def content(self, roots: tuple[Path, ...], choice: dict[str, Json]) -> str | None:  # noqa: ARG002
-        """What joins the key of a choice beside its parameters; of data and revisions alone."""
+        """What joins the key of a choice besides its parameters; only data and revisions have it."""
         return None
 
 
@@ -50,7 +50,7 @@ class DataFacts(Facts):
 
 @dataclass(frozen=True)
 class SectionFacts(Facts):
-    """What a section says of itself.
+    """Facts of a section.
 
     Attributes:
         implied: derived quantities that it shows without naming them, where what they are measured against is clear.

@@ -1,4 +1,4 @@
-"""Files that appear whole or not at all: written beside their place, synced, renamed, and their folder synced."""
+"""Files that appear whole or not at all: written under another name, synced, renamed, and their folder synced."""
 
 import errno
 import os

@@ -32,7 +32,7 @@ Roots = tuple[Path, ...]
 
 @dataclass(frozen=True)
 class Flaw:
-    """A mistake inside a choice; ``path`` is relative to it. Whoever knows the file turns it into a ``Problem``."""
+    """A mistake inside a choice; ``path`` is relative to it. With its place in the file it becomes a ``Problem``."""
 
     path: Where
     what: str
@@ -64,7 +64,7 @@ def default(kind: str, **params: Json) -> Any:
 
 @dataclass(frozen=True)
 class Entry(Generic[Build]):
-    """One registered builder. ``facts`` is what it says of itself that a spec cannot set (a probe's table, say)."""
+    """One registered builder. ``facts`` are its properties that a spec cannot set (a probe's table, say)."""
 
     kind: str
     name: str
@@ -145,7 +145,7 @@ class Registry(Generic[Build]):
 
     @property
     def entries(self) -> dict[str, Entry[Build]]:
-        """Every entry by name, third parties' included (their entry points are loaded when first asked).
+        """Every entry by name, third parties' included (their entry points are loaded on first use).
 
         Raises:
             LabError: a package fails while it registers its piece.

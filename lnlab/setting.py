@@ -19,7 +19,7 @@ from typing import Final
 from lnlab.keys import Json, canonical
 
 MISSING: Final = object()
-"""Nothing stands at that path, or the stacks disagree there."""
+"""There is no value at that path, or the stacks disagree there."""
 STACKS = ("encoder", "decoder")
 SHORT: Mapping[str, str] = {
     "placement": "placement",
@@ -48,7 +48,7 @@ class Setting:
     parts: Mapping[str, Json]
 
     def values(self, path: str) -> list[Json]:
-        """The distinct values at a path: none where nothing stands, one for each different stack of a short form."""
+        """The distinct values at a path: none where it has no value, several where stacks disagree at a short form."""
         if path in DEPTHS:
             depth = self._depth(path)
             return [] if depth is None else [depth]
@@ -60,7 +60,7 @@ class Setting:
         return present if len(present) < 2 else list({canonical(value): value for value in present}.values())
 
     def at(self, path: str) -> Json:
-        """The value at a path, or ``MISSING`` where nothing stands or the stacks disagree."""
+        """The value at a path, or ``MISSING`` where there is none or the stacks disagree."""
         values = self.values(path)
         return values[0] if len(values) == 1 else MISSING
 
@@ -70,7 +70,7 @@ class Setting:
         return [path] if below is None else [f"{stack}.{below}" for stack in STACKS if stack in self.parts]
 
     def paths(self) -> list[str]:
-        """Every path at which something stands, each once, short forms and depths included."""
+        """Every path that has a value, each once, short forms and depths included."""
         long = list(_paths(self.parts))
         short = [
             head + path.removeprefix(f"{stack}.{key}")

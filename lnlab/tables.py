@@ -13,7 +13,7 @@ import polars as pl
 Row = Mapping[str, Any]
 
 ENDED = ("finished", "diverged")
-"""The statuses of runs that ended by themselves, which is a result; any other says nothing of what was asked."""
+"""The statuses of runs that ended by themselves, which is a result; any other is no result."""
 
 _SITE = {
     "measurement": (pl.String, "key of the measurement: (state, probe)"),
@@ -154,7 +154,7 @@ def frame(table: str, rows: Iterable[Row]) -> pl.DataFrame:
 
 
 class Sink(Protocol):
-    """Where a worker puts what it found. Nothing is visible to readers before ``commit``."""
+    """Where a worker writes its rows. Nothing is visible to readers before ``commit``."""
 
     def write(self, table: str, rows: Iterable[Row]) -> None:
         """Add rows to one of ``WRITTEN_BY_WORKERS``."""
@@ -182,15 +182,15 @@ class Resumed:
 
 @dataclass(frozen=True)
 class Results:
-    """What an experiment found, joined for sections and claims. A missing run has a row in ``runs`` with a null status.
+    """The results of an experiment, joined for sections and claims. A missing run has a null status in ``runs``.
 
     Attributes:
         runs: one row a run: ``run trajectory steps variant seed setting`` of the plan, ``status reason done seconds
             parameters last_finite_loss device versions`` of the outcome (null where it has not run); ``done`` are the
-            updates that were made, fewer than ``steps`` where it came to an end of its own before.
+            updates that were made, fewer than ``steps`` where the run ended by itself before.
         axes: the table ``axes``.
         tables: every other table by name, rows with ``run variant seed step`` in front (``curves`` has its own step).
-            A table nobody wrote is there, empty.
+            A table without rows is present and empty.
         derived: rows of quantities that follow from these tables, by name, each built once.
     """
 

@@ -1,4 +1,4 @@
-"""The one door to files that a user names: kind and size are looked at before a byte is read."""
+"""The one reader of files that a user names: kind and size are checked before a byte is read."""
 
 import stat
 from pathlib import Path
@@ -18,7 +18,7 @@ def read_user_file(path: Path, what: str, largest: int = LARGEST) -> bytes:
 
     Args:
         path: as the user named it.
-        what: what it is taken for, as in ``spec``.
+        what: its role in messages, as in ``spec``.
         largest: bytes.
 
     Raises:
@@ -46,7 +46,7 @@ def user_path(text: str) -> Path:
     """A path as the user wrote it on the command line.
 
     Raises:
-        LabError: it ends in a slash, and what stands before that is no folder.
+        LabError: it ends in a slash, and the path before that is no folder.
     """
     path = Path(text)
     if text.endswith("/") and path.exists() and not path.is_dir():

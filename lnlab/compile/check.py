@@ -217,7 +217,7 @@ def _unchanged_variants(checked: Checked) -> Variants | None:
 
 
 def _names_training(data: Json) -> bool:
-    """Whether a spec says anything of training, whatever a profile makes of it."""
+    """Whether the file of a spec sets anything of training, in the base or in a grid."""
     grids = data.get("sweep")
     swept = [key for grid in (grids if isinstance(grids, list) else ()) if isinstance(grid, dict) for key in grid]
     return "train" in data or any(key.startswith("train.") for key in swept)

@@ -64,7 +64,7 @@ def quick_digest(
         spec: the spec's file.
         profile: its profile.
         overrides: the arguments of ``-s``, in order.
-        roots: where data are looked for.
+        roots: folders of data, searched in order.
         plugins: the digests of the plugin files, in order.
     """
     try:
@@ -81,7 +81,7 @@ def asked(name: str, text: bytes, profile: str | None, overrides: Sequence[str],
 
 
 def remembered_name(identity: list[Json], roots: Sequence[Path]) -> str:
-    """The quick digest: the identity of the plan and where data are looked for."""
+    """The quick digest: the identity of the plan and the folders that are searched for data."""
     return digest([*identity, "roots", [str(root.absolute()) for root in roots]])
 
 

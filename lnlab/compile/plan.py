@@ -1,8 +1,7 @@
-"""A document -> its plan: expand, resolve, look for contradictions, and give everything its key.
+"""A document -> its plan: expand, resolve, check for contradictions, and compute all keys.
 
-Every problem of the spec is found before any is reported. What is wrong in one place does not hide what is wrong in
-another, but what follows from something wrong (a selection that finds nothing, because its axis is misspelt) is kept
-back until that is mended.
+All problems of a spec are reported at once. A mistake in one place does not hide a mistake in another, but what follows
+from a mistake (a selection that selects no run, because its axis is misspelt) is reported only once that is corrected.
 """
 
 from collections.abc import Mapping, Sequence
@@ -42,15 +41,14 @@ def compile_plan(
     Args:
         document: the loaded spec.
         registries: those of both wings, by kind.
-        roots: where data are looked for.
+        roots: folders of data, searched in order.
         profile: one of the spec's profiles.
         overrides: ``path=value``, applied from left to right.
         plugins: the digests of the plugin files that registered pieces.
         decisions: what was chosen on tuning seeds so far.
         memory: bytes that one run may need at its peak; by default those of this machine.
-
-        assume_data: whether it is no mistake that a corpus is absent which says how long an epoch is: whoever only
-            wants to know whether a spec is right; what is computed of such a plan is of the wrong length.
+        assume_data: compile although a corpus is absent that determines the length of an epoch. It serves to check a
+            spec; the runs of such a plan have the wrong length.
 
     Raises:
         SpecError: every problem of the spec, profile and overrides at once, each with its place.

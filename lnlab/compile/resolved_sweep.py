@@ -35,7 +35,7 @@ class Settled:
     Attributes:
         axes: dotted paths that some grid varies.
         settings: resolved.
-        methods: for each setting, the name that the spec gives it, or None.
+        methods: for each setting, its name under ``methods``, or None.
         inputs: files whose content joins the keys.
         epochs: how long those of their tasks are.
         partial: whether flaws hide part of the sweep or of the methods, so that settings lack what these would set.

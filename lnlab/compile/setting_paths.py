@@ -12,7 +12,7 @@ INTERVENTIONS = "interventions"
 
 
 def put(part: Json, path: str, value: Json) -> Json:
-    """What stands under the first word of ``path``, with ``value`` at the rest of it.
+    """``part``, which a setting has under the first word of ``path``, with ``value`` at the remaining words.
 
     Raises:
         Flawed: as in ``assign``.

@@ -25,7 +25,7 @@ class Spot:
 
 
 def about_key(flaw: Flaw) -> bool:
-    """Whether it is the key that is wrong, not what stands behind it."""
+    """Whether the key is wrong, not its value."""
     return UNKNOWN in flaw.what or "has no parameter" in flaw.what
 
 

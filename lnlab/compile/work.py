@@ -59,12 +59,12 @@ class Plan:
     Attributes:
         name: the stem of the spec's file.
         digest: of spec, profile, overrides, code, plugins and the content of ``inputs``.
-        quick: what ``digests.quick_digest`` gives for the same call: the name under which a plan is remembered.
+        quick: ``digests.quick_digest`` of the same call: the name under which a plan is remembered.
         experiment: after profile and overrides: title, source, claims, report.
         axes: dotted paths that some grid of the sweep varies, as the spec writes them.
         settings: variant key -> resolved setting.
         points: variant key -> {axis: value}; at a choice the word where all its parameters are defaults.
-        trajectories: merged by key; a measurement that several need stands in the first.
+        trajectories: merged by key; a measurement that several need belongs to the first.
         needs: (run key, step, resolved probe, measurement key).
         pins: what profile and overrides did to the sweep, in sentences.
         claims: resolved parameters of each claim's kind, in the order of the spec (common fields: ``experiment``).

@@ -1,4 +1,4 @@
-"""The columns of measured rows that a selection may name, beside paths of the setting; and the closed words in them."""
+"""The columns of measured rows that a selection may name, and their closed vocabularies."""
 
 COLUMNS = (
     "run",
@@ -53,7 +53,7 @@ ENDS = ("first", LAST)
 """What ``layer`` may also be: the first and the last layer of a run's stack."""
 
 EVALUATION = "evaluation"
-"""The probe that scores a split; that of the validation split looks wherever ``train.evaluate`` says."""
+"""The probe that scores a split; it scores the validation split at the steps of ``train.evaluate``."""
 RECORDED = ("loss", "epoch_loss", "global_gradient_norm", "learning_rate", "tokens", "unigram_entropy", "epoch")
 """What training itself puts on the curve, on the split ``train``."""
 
@@ -70,7 +70,7 @@ EVALUATIONS: dict[str, tuple[str, ...]] = {
 """All probes that score a split, with what they put on the curve."""
 
 METHOD = "method"
-"""What a selection, an axis and a claim's ``over`` may name beside paths: the name of a setting under ``methods``."""
+"""What a selection, an axis and a claim's ``over`` may name besides paths: the name of a setting under ``methods``."""
 
 TIMES = "times"
 """The same, where a value is chosen on tuning seeds: the multiple of what was chosen that a run has."""

@@ -149,6 +149,6 @@ class Experiment(BaseModel):
 
 
 def own(text: BaseModel) -> Choice:
-    """What a probe, section or claim says beyond the fields they all have: ``kind`` and its parameters."""
+    """What a probe, section or claim has beyond its common fields: ``kind`` and its parameters."""
     kind: str = text.kind  # type: ignore[attr-defined]
     return {"kind": kind, **(text.model_extra or {})}

@@ -36,7 +36,7 @@ class Document:
         return f"{self.path}:{mark.line}:{mark.column}"
 
     def mark(self, path: Where, *, key: bool = False) -> Mark:
-        """The mark behind ``where``: of what stands at ``path``, or else of what it would stand in."""
+        """The mark behind ``where``: that of ``path``, or of the nearest path above it that has one."""
         ancestor = next(path[:n] for n in range(len(path), -1, -1) if path[:n] in self.marks)
         return self.marks[ancestor][not key]
 
@@ -64,12 +64,12 @@ def parse(text: str, path: Path) -> Document:
 
 
 def survey(text: str, path: Path) -> tuple[Document, list[Problem]]:
-    """What can be made of ``text``, and all that a spec may not hold: a faulty value is null, a first key stays.
+    """What can be read of ``text``, and its problems: a faulty value is null, of equal keys the first stays.
 
     So the rest can be checked too, and every problem is reported at once.
 
     Raises:
-        SpecError: nothing can be made of it: a syntax error, or no mapping.
+        SpecError: it cannot be read at all: a syntax error, or no mapping.
     """
     data, marks, faults = read_data(text)
     if not faults and not isinstance(data, dict):

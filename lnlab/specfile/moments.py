@@ -1,4 +1,4 @@
-"""When a probe looks at a run: ``init``, ``end``, a list of steps, ``{every: k}``, ``{log: n}`` or ``{epochs: k}``."""
+"""When a probe is applied: ``init``, ``end``, a list of steps, ``{every: k}``, ``{log: n}`` or ``{epochs: k}``."""
 
 from itertools import count, takewhile
 from math import ceil
@@ -10,7 +10,7 @@ from pydantic_core import PydanticCustomError
 from lnlab.keys import Json
 
 UNKNOWN_EPOCH = 1_000
-"""What an epoch passes for, in batches, where nobody can say: enough for a list of steps to be within the run."""
+"""The assumed length of an epoch, in batches, where it is unknown: enough for a list of steps to be in the run."""
 
 _RULES = ("every", "log", "epochs")
 _EXPECTED = "write init, end, a list of steps, {every: k}, {log: n} or {epochs: k}"
@@ -58,7 +58,7 @@ At = Annotated[Json, BeforeValidator(parse_at), WithJsonSchema(_SCHEMA)]
 
 
 def due(at: Json, steps: int, epoch: float | None = None) -> tuple[int, ...]:
-    """The steps, ascending, at which a run of ``steps`` updates is looked at.
+    """The steps, ascending, at which a run of ``steps`` updates is measured.
 
     ``{every: k}`` begins at 0; ``{log: n}`` are n steps from 1 to ``steps`` in equal ratios, rounded, each once;
     ``{epochs: k}`` begins at 0, each step the first with which so many epochs are over.

@@ -1,6 +1,6 @@
 """YAML text -> nodes with marks, counted while they are read, so that no bomb is ever built.
 
-Nodes are made of the parser's events, one at a time: reading stops at the first limit that is passed.
+Nodes are built from the parser's events, one at a time: reading stops at the first limit that is exceeded.
 """
 
 import re

@@ -13,7 +13,7 @@ from lnlab.specfile.experiment import Calibration, ClaimText, Experiment, Source
 _LISTS = ("probes", "report", "claims", "sweep")
 _PLACEHOLDERS: dict[str, Json] = {"lnlab": 1, "title": "untitled"}
 _NO_SEED = 2**53 - 1
-"""What stands for tuning seeds that cannot be read: no judged seed."""
+"""The placeholder of tuning seeds that cannot be read: no judged seed equals it."""
 _REQUIRED = {"lnlab": "add 'lnlab: 1', the version of the language", "title": "add 'title: ...'"}
 _EXPECTED = dict.fromkeys(("tuple_type", "list_type"), "write a list: [...]")
 _EXPECTED |= dict.fromkeys(("dict_type", "mapping_type", "model_type"), "write a mapping: {key: value}")
@@ -63,7 +63,7 @@ def read_experiment(data: dict[str, Json]) -> Reading:
 
 
 def _is_consequence(detail: Json) -> bool:
-    """Whether an error only says that a list is short of its flawed items."""
+    """Whether an error only follows from the removal of flawed items of a list."""
     return bool(detail["type"] == "too_short" and detail["input"])
 
 
@@ -76,7 +76,7 @@ def _removable_path(loc: Where, data: dict[str, Json]) -> Where:
 
 
 def _without(data: dict[str, Json], paths: set[Where], positions: dict[str, list[int]]) -> dict[str, Json]:
-    """``data`` without what stands at ``paths``, and ``positions`` without theirs; required keys get a placeholder."""
+    """``data`` without the values at ``paths``, and ``positions`` without theirs; required keys get a placeholder."""
     remaining = {key: value for key, value in data.items() if (key,) not in paths}
     for key in _LISTS:
         removed = {path[1] for path in paths if len(path) > 1 and path[0] == key}

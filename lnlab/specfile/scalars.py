@@ -15,7 +15,7 @@ _MAX_DIGITS = 400
 
 
 class NotPlainData(ValueError):
-    """A plain scalar that a spec does not take: ``args`` are what was found and what would do."""
+    """A plain scalar that a spec may not have: ``args`` are the mistake and its remedy."""
 
 
 def resolve_plain(text: str) -> Json:

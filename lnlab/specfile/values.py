@@ -37,14 +37,14 @@ def is_choices(value: Json) -> bool:
 
 
 def place(where: Mapping[str, Json]) -> str:
-    """Sites as a reader says them: ``decoder last feed_forward sum``; several words of one key with a stroke."""
+    """Sites in words: ``decoder last feed_forward sum``; several words of one key are joined by a slash."""
     present = [words for words in where.values() if words is not None]
     word_lists = [words if isinstance(words, list | tuple) else [words] for words in present]
     return " ".join("/".join(map(str, words)) for words in word_lists) or "everywhere"
 
 
 def label(value: Json) -> str:
-    """A value of an axis as a reader sees it: a word, a number, or ``rms (eps 1e-06)``."""
+    """A value of an axis as it is printed: a word, a number, or ``rms (eps 1e-06)``."""
     if isinstance(value, str):
         return value
     if isinstance(value, Mapping) and "kind" in value:

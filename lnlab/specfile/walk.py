@@ -6,7 +6,7 @@ from lnlab.specfile.nodes import MOST_NODES, Fault, Faulty, Mapping, Mark, Node,
 from lnlab.specfile.scalars import NotPlainData, resolve_plain
 
 Marks = dict[Where, tuple[Mark, Mark]]
-"""Path -> where its key stands, and its value (for an item of a list both are the value's)."""
+"""Path -> the marks of its key and of its value (for an item of a list both are the value's)."""
 
 
 class Walk:

@@ -1,4 +1,4 @@
-"""Settings that resolve and yet cannot be: each check looks at one resolved setting and says what contradicts what."""
+"""Settings that resolve and yet contradict themselves: each check reads one resolved setting."""
 
 from collections.abc import Callable
 

@@ -1,6 +1,6 @@
 """What the pieces ask of the data, read off their signatures and facts, and what the task has.
 
-An init whose builder takes a third thing, batches, looks at data before any update.
+An init whose builder takes a third argument, batches, reads data before any update.
 """
 
 from collections import Counter
@@ -45,7 +45,7 @@ def init_passes(choice: Choice, registries: Registries) -> float:
 
 
 def inits_say_what_they_read(setting: Setting, registries: Registries) -> list[Flaw]:
-    """What nobody knows the cost of cannot be planned."""
+    """An init of unknown cost cannot be planned."""
     silent = [
         entry.name
         for entry, _ in inits_of(setting["init"], registries)
@@ -89,7 +89,7 @@ def profiles_have_a_placement(setting: Setting, registries: Registries) -> list[
 
 
 def profiles_come_last(setting: Setting, registries: Registries) -> list[Flaw]:
-    """What a profile found holds for the weights that it saw."""
+    """A profile is valid for the weights that it was taken of."""
     (outer, _), *inner = inits_of(setting["init"], registries)
     return [
         Flaw(
@@ -116,7 +116,7 @@ def statistics_are_of_several_tokens(setting: Setting, registries: Registries) -
 
 
 def what_is_declared_is_there(setting: Setting, registries: Registries) -> list[Flaw]:
-    """A model is as large as its task declares, without a look at the files that decide it."""
+    """A model is as large as its task declares, although the files that determine it are not read."""
     task = setting["task"]
     nested = registries["task"][task["kind"]].nested
     pieces = [(registry.kind, registry[task[name]["kind"]]) for name, registry in nested.items()]

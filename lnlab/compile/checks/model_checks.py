@@ -12,7 +12,7 @@ MATRICES = {"q", "k", "v", "o", "w1", "w2"}
 
 
 def causal_stacks_see_no_future(setting: Setting, registries: Registries) -> list[Flaw]:
-    """A mean over positions, or over a batch of them, tells a position of later ones: the answer leaks."""
+    """A mean over positions, or over a batch of them, carries later tokens to earlier positions: the target leaks."""
     causal = registries["model"][setting["model"]["kind"]].facts.causal
     tokenwise = [entry.name for entry in registries["norm"] if entry.facts.statistics == "token"]
     flaws = []
@@ -115,7 +115,7 @@ def bounds_are_in_order(setting: Setting, registries: Registries) -> list[Flaw]:
 
 
 def model_suits_task(setting: Setting, registries: Registries) -> list[Flaw]:
-    """A model answers what it is asked: a token at every position of a stack, or a label a sentence."""
+    """A model outputs what its task needs: a token at every position of a stack, or a label a sentence."""
     model, task = (registries[word][setting[word]["kind"]] for word in ("model", "task"))
     output = model.facts.says
     accepted = task.facts.says(setting["task"]) if task.facts.says is not None else None

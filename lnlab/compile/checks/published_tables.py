@@ -86,7 +86,7 @@ def _flaw_of_guess(path: str, condition: Json, known: Mapping[str, list[Json]], 
 def _values(path: str, context: Ground) -> list[Json] | None:
     """The values at a path in a run of this plan, in one of the spec without profile, or wherever the spec writes it.
 
-    A published table may have columns that only another profile runs. None where nothing stands there.
+    A published table may have columns that only another profile runs. None where the path has no value.
     """
     values: list[Json] = [value for value, _ in context.variants.at(path)]
     if (unchanged := context.unchanged()) is not None:
@@ -112,7 +112,7 @@ def _written_values(path: str, spec: Mapping[str, Json]) -> list[Json]:
 
 
 def _below(part: Mapping[str, Json], key: str, path: str) -> Json:
-    """What a line of an overlay says of a path: its value, or what lies below that."""
+    """The value that a line of an overlay sets at a path or above it; ``MISSING`` where it sets none."""
     if key == path:
         return part[key]
     if path.startswith(f"{key}.") and isinstance(part[key], dict):

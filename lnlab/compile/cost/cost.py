@@ -1,7 +1,7 @@
 """What a run costs before it is run: parameters, FLOPs and peak memory.
 
 Parameters and FLOPs are what the registered pieces say of themselves: a model's ``size=``, the ``passes=`` of a probe,
-and of an init that looks at data.
+and of an init that reads data.
 
 Memory is an estimate, right to within a factor of two: four copies of every parameter (its value, its gradient and two
 of their size), and for each token of a batch what the backward pass keeps: per layer 16 vectors of width ``d_model``
@@ -33,7 +33,7 @@ class Cost:
     Attributes:
         parameters: trainable elements.
         flops: of its init, its updates and all its measurements together.
-        peak_bytes: of memory, in one worker, beside the libraries themselves.
+        peak_bytes: of memory, in one worker, without the libraries.
     """
 
     parameters: int

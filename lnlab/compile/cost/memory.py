@@ -3,7 +3,7 @@
     bound = SHARE * memory / workers - LIBRARIES
 
 A measurement that would hold more than the bound takes the parameters in its probe's fact ``frugal``, which trade time
-for memory and change no bit of a number, so that they are in no key: the graphs of a curvature are made anew for each
+for memory and change no bit of a number, so that they are in no key: the graphs of a curvature are rebuilt for each
 product. What does not fit even so is done by fewer workers at once. All of it follows from the bound, and nothing from
 how much memory is free at the time.
 """

@@ -1,1 +1,1 @@
-"""What the compiler says of the language and of a plan: JSON Schema, reference and EXPLAIN."""
+"""Descriptions of the language and of a plan: JSON Schema, reference and EXPLAIN."""

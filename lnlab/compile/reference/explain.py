@@ -16,7 +16,7 @@ MOST_LINES = 40
 
 
 def explain(plan: Plan) -> list[str]:
-    """The plan, one fact a line: runs, axes, variants, inits that look at data, measurements by probe, claims, pins."""
+    """The plan, one fact a line: runs, axes, variants, inits that read data, measurements by probe, claims, pins."""
     sections = (_stages, _runs, _variants, _data_passes, _measurements, _requests)
     return [*(line for section in sections for line in section(plan)), *(f"pin: {pin}" for pin in plan.pins)]
 

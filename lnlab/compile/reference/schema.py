@@ -114,7 +114,7 @@ def _with_default(entry: Entry[Any], name: str, kind: str) -> Json:
 
 
 def _fields(kind: str) -> tuple[dict[str, Json], list[str]]:
-    """What may stand beside the parameters, whatever the kind, and what of it must."""
+    """The fields of a choice besides its parameters, and which of them are required."""
     if kind == "model":
         return {"layers": _LAYERS}, []
     if kind not in _TEXTS:
@@ -181,7 +181,7 @@ def _grid() -> Json:
 
 
 def _by_path(value: Json, **others: Json) -> Json:
-    """A flat map from dotted paths of what determines a run, beside ``others``."""
+    """A flat map from dotted paths of what determines a run, with ``others`` as further keys."""
     keys = "|".join(SETTING)
     return {
         "type": "object",

@@ -12,7 +12,7 @@ Registries = Mapping[str, Registry]  # type: ignore[type-arg]
 
 
 def resolve_choice(registry: Registry, raw: Json, fields: Collection[str] = ()) -> Choice:  # type: ignore[type-arg]
-    """The resolved choice; ``fields`` are words that may stand beside its parameters, known to the nearest-word search.
+    """The resolved choice; ``fields`` are further words that it may have, for the nearest-word search.
 
     Raises:
         Flawed: everything wrong with it, with paths relative to it.

@@ -23,7 +23,7 @@ class Epochs:
 
     Attributes:
         registries: of which the task is one.
-        roots: where data are looked for.
+        roots: folders of data, searched in order.
         reading: whether corpora may be read; if not, every epoch is taken for a thousand batches.
         absent: the corpora that are not there, in the order in which they were missed.
     """
@@ -41,7 +41,7 @@ class Epochs:
         return None if batches is None else batches / setting["train"]["accumulate"]
 
     def in_steps(self, setting: Setting) -> Setting:
-        """The setting with its epochs as steps; equal ones share what stands under ``train``.
+        """The setting with its epochs as steps; equal ones share their ``train``.
 
         Raises:
             ValueError: its data have no end.

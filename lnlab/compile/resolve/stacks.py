@@ -58,7 +58,7 @@ class _StackResolver:
         self.flaws.append(Flaw(path, what, remedy))
 
     def mapping(self, stack: str) -> dict[str, Json]:
-        """What stands under ``encoder`` or ``decoder``, without keys that nobody knows."""
+        """The mapping under ``encoder`` or ``decoder``, without unknown keys."""
         mapping = self.raw.get(stack, {})
         if not isinstance(mapping, dict):
             self.flaw((stack,), f"found {canonical(mapping)}", "write a mapping, as in {placement: post}")

@@ -1,4 +1,4 @@
-"""What stands at each axis of each variant: the word where a choice is all defaults, else the resolved choice."""
+"""The value of each axis in each variant: the word where a choice is all defaults, else the resolved choice."""
 
 from collections.abc import Sequence
 
@@ -20,7 +20,7 @@ class Axes:
         self._short: dict[tuple[str, int], tuple[Json, Json]] = {}
 
     def point(self, setting: Setting, method: Json = None) -> dict[str, Json]:
-        """{axis: value}. Where stacks disagree at a short form: the value of each; where nothing stands: None."""
+        """{axis: value}. Where stacks disagree at a short form: the value of each; where there is no value: None."""
         return {path: method if path == METHOD else self._value(setting, path) for path in self.paths}
 
     def _value(self, setting: Setting, path: str) -> Json:

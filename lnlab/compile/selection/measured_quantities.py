@@ -10,7 +10,7 @@ from lnlab.specfile.columns import EVALUATED, EVALUATION, RECORDED
 
 
 def splits_of(requests: Questions, *, trained: bool) -> dict[str, tuple[str, ...]]:
-    """Quantity of the curve -> its splits: where any run trains what it records, and what evaluations look at."""
+    """Quantity of the curve -> its splits: of training, where any run trains, and of evaluations."""
     evaluated = {probe.choice["split"] for probe in requests.probes if probe.choice["kind"] == EVALUATION}
     evaluated |= {"validation"} if trained else set()
     splits_by_quantity: dict[str, tuple[str, ...]] = {name: ("train",) for name in RECORDED if trained}
@@ -25,7 +25,7 @@ def quantities_of(
 ) -> list[str] | None:
     """Every quantity there will be, or None where a probe does not say what it measures.
 
-    What is derived from training is there where any run trains.
+    Quantities derived from training are included where any run trains.
     """
     kinds = [probe.choice["kind"] for probe in requests.probes if probe.choice["kind"] != EVALUATION]
     probes = [registries["probe"][kind].facts.quantities for kind in kinds]

@@ -21,7 +21,7 @@ FIELDS = {
     kind: tuple(name for name in text.model_fields if name != "kind")
     for kind, text in (("probe", ProbeText), ("section", SectionText), ("claim", ClaimText))
 }
-"""What may stand beside the parameters of a probe, a section and a claim, whatever its kind."""
+"""The fields of a probe, a section and a claim besides the parameters of its kind."""
 
 PATHS = ("over", "along", "rows", "columns", "panels", "lines")
 """Parameters that name a path of the setting or a column."""
@@ -33,7 +33,7 @@ class Asked:
 
     Attributes:
         choice: its resolved parameters.
-        path: where it stands in the data.
+        path: its path in the data.
         name: its path in messages: ``claims.post_grows``.
         judged: whether it is a claim.
         several: whether any number of settings may be selected, as it is about all of them at once; else one number
@@ -94,7 +94,7 @@ def _ids(claims: Json) -> list[str]:
 
 
 def _requirements(claim: ClaimText, path: Where, merged: Draft) -> Iterator[tuple[Where, Where, Choice]]:
-    """What a claim requires, with where it stands: one mapping or a list of them; without ``says``, which is a name."""
+    """What a claim requires (one mapping or a list of them), each with its path and name; without ``says``, a name."""
     single = isinstance(merged.data["claims"][path[1]].get("requires"), dict)
     for i, requirement in enumerate(claim.requires):
         below: Where = ("requires",) if single else ("requires", i)
@@ -130,7 +130,7 @@ def implausible(requests: Questions, context: Ground, merged: Draft) -> Found:
 
 
 def _flaws_of_request(request: Asked, context: Ground) -> Iterator[tuple[Where, Flaw]]:
-    """Flaws of one section or claim, each with the parameter it stands in.
+    """Flaws of one section or claim, each with the parameter that has it.
 
     An exact bound holds every sample to it and averages none, so it may take as many variants as it likes.
     """
@@ -168,7 +168,7 @@ def _flaws_of_request(request: Asked, context: Ground) -> Iterator[tuple[Where, 
 def _flaws_of_references(
     request: Asked, selections: list[tuple[str, Json]], context: Ground
 ) -> Iterator[tuple[str, Flaw]]:
-    """What is wrong with the references, each with the selection it stands in, or should stand in.
+    """Flaws of the references, each with the selection that has it or lacks it.
 
     Of a claim ``to`` has that of ``of``, unless it names its own.
     """
@@ -184,7 +184,7 @@ def _flaws_of_references(
 
 
 def _exists(path: str, context: Ground) -> bool:
-    """Whether a path is a column, or stands in some setting."""
+    """Whether a path is a column, or a path of some setting."""
     return path in COLUMNS or context.either(lambda variants: variants.has(path))
 
 

@@ -34,7 +34,7 @@ class Ground:
         told_by: derived quantity -> the columns that distinguish its several numbers of a run, of those that have some.
         rules: every rule of convergence, or None where the registry is absent.
         chosen: a path whose value is chosen on tuning seeds, so that no selection can know it.
-        spec: what the file says, every profile included.
+        spec: the data of the file, every profile included.
     """
 
     variants: Variants
@@ -130,7 +130,7 @@ def unknown_key(key: str, context: Ground) -> Flaw:
 
 
 def _nearest_value(condition: Json, known: list[Json]) -> str:
-    """What stands at a path, the nearest word first."""
+    """The remedy for an unknown value: the known ones, the nearest first."""
     return nearest(condition if isinstance(condition, str) else "", {shown(value) for value in known})
 
 
@@ -193,7 +193,7 @@ def ambiguity(selection: _Selection, claim_axes: Sequence[str], context: Ground)
 
 
 def _varying(members: Members, context: Ground) -> list[str]:
-    """The axes in which the members differ, each with what stands there."""
+    """The axes in which the members differ, each with their values."""
     values_by_axis: dict[str, dict[str, None]] = {}
     for number in sorted(members):
         for axis, value in context.point(number).items():

@@ -23,7 +23,7 @@ from lnlab.specfile.experiment import SETTING
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """What stands under one top-level key, with its canonical text."""
+    """The value of one top-level key, with its canonical text."""
 
     raw: Json
     text: str
@@ -39,7 +39,7 @@ class Point:
 
     @property
     def method(self) -> Json:
-        """The name that the spec gives to its setting, or None."""
+        """The name of its setting under ``methods``, or None."""
         pairs = zip(self.grid.axes, self.chosen, strict=True)
         return next((axis.values[number] for axis, number in pairs if axis.path == METHOD), None)
 
@@ -96,7 +96,7 @@ def _by_key(grid: Grid) -> dict[str, list[int]]:
 def _table(
     base: Mapping[str, Part], key: str, numbers: list[int], grid: Grid, issues: Found
 ) -> tuple["itemgetter[Json]", dict[Json, dict[str, Part]]]:
-    """What stands under ``key``, if anything does, for each combination of the values of its axes."""
+    """The part under ``key``, if there is one, for each combination of the values of its axes."""
     axes = [grid.axes[number] for number in numbers]
     table: dict[Json, dict[str, Part]] = {}
     issue_by_path: dict[str, tuple[Spot, Flaw]] = {}

@@ -26,7 +26,7 @@ class Effect:
 
 
 def methods_of(data: Mapping[str, Json]) -> dict[str, dict[str, Json]]:
-    """The methods of a spec by name, without those that are no mapping: the grammar says so of them."""
+    """The methods of a spec by name, without those that are no mapping, which the grammar reports."""
     methods = data.get(METHODS)
     named = methods if isinstance(methods, dict) else {}
     return {name: overlay for name, overlay in named.items() if isinstance(overlay, dict)}

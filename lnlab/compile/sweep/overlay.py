@@ -166,7 +166,7 @@ def grids_of(data: dict[str, Json]) -> list[dict[str, Json]]:
 
 
 def _without_effect(change: _Change, merged: Draft, grids: list[dict[str, Json]]) -> Flaw | None:
-    """The flaw of a change that every point of the sweep sets again, itself or with what stands above it."""
+    """The flaw of a change that every point of the sweep overwrites, itself or with a path above it."""
     set_by_grids = [set(grid) | _set_by_methods(grid, merged) for grid in grids]
     covering = [path for path in _prefixes(change.path) if grids and all(path in paths for paths in set_by_grids)]
     if not covering or any(change.path in grid for grid in grids):

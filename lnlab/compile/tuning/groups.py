@@ -19,7 +19,7 @@ class Arm:
 
     Attributes:
         path: what is chosen.
-        method: the name that the spec gives to its settings, or None.
+        method: the name of its settings under ``methods``, or None.
         first: the number of its first setting in the sweep.
         setting: that setting.
         candidates: each value at ``path`` with the number of the setting that has it.

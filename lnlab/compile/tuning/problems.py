@@ -135,7 +135,7 @@ def _in_short(points: Mapping[int, dict[str, Json]]) -> dict[int, dict[str, Json
 
 
 def _without(value: Json, words: Sequence[str]) -> Json:
-    """A value without what stands at a path inside it."""
+    """A value without what it has at a path inside it."""
     if not isinstance(value, dict) or not words or words[0] not in value:
         return value
     remaining = {key: inner for key, inner in value.items() if key != words[0]}

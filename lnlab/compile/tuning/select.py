@@ -105,7 +105,7 @@ def _flaws_of_fields(text: SelectText, axes: list[str], experiment: Experiment) 
 
 
 def _flaws_of_grids(path: str, sweep: Json) -> Iterator[Flaw]:
-    """Grids without candidates: nobody could say whether their runs have what is chosen."""
+    """Grids without candidates: it is undefined whether their runs have the chosen value."""
     for number, grid in enumerate(sweep):
         if isinstance(grid, dict) and path not in grid:
             what = f"this grid has no '{path}', which is chosen"
