@@ -1,6 +1,6 @@
 """The whole results of a large finished plan in a few files: thousands of small ones take a second to read, these none.
 
-A copy, beside the records it was made from: it is complete and checksum-verified, or it is as if it were not there.
+A copy of the records: it is complete and checksum-verified, or it is as if it were not there.
 """
 
 from contextlib import suppress
@@ -35,16 +35,17 @@ def read_whole(root: Path, digest: str) -> Results | None:
     """
     for folder in _folders(root, digest):
         try:
-            held = unseal(read_bytes(folder / RECORD), folder / RECORD)
-            contents = {name: read_checked(folder / Path(name).name, sha256) for name, sha256 in held["files"].items()}
+            record = unseal(read_bytes(folder / RECORD), folder / RECORD)
+            digests = record["files"].items()
+            contents = {name: read_checked(folder / Path(name).name, sha256) for name, sha256 in digests}
         except Damaged:
             continue
-        if held["plan"] != digest:
+        if record["plan"] != digest:
             continue
         frames = {name.removesuffix(".parquet"): pl.read_parquet(BytesIO(b)) for name, b in contents.items()}
-        found = Results(frames.pop("runs"), frames.pop("axes"), frames)
-        if found.ended:
-            return found
+        results = Results(frames.pop("runs"), frames.pop("axes"), frames)
+        if results.ended:
+            return results
     return None
 
 
@@ -54,7 +55,7 @@ def write_whole(root: Path, digest: str, results: Results) -> None:
     Raises:
         StoreError: the store cannot be written; nothing is visible.
     """
-    before = _folders(root, digest)
+    older_folders = _folders(root, digest)
     folder = plan_folder(root, digest) / f"{_PREFIX}{stretch_name(0)}"
     digests = {}
     try:
@@ -69,5 +70,5 @@ def write_whole(root: Path, digest: str, results: Results) -> None:
         with suppress(StoreError):
             files.remove(folder)
         raise
-    for older in before:
+    for older in older_folders:
         files.remove(older)

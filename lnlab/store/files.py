@@ -15,11 +15,11 @@ from pathlib import Path
 from lnlab import files
 from lnlab.errors import Problem, StoreError
 
-_KEPT = "run again afterwards: what is finished is kept"
+_RERUN = "run again afterwards: what is finished is kept"
 _REMEDIES = {
-    errno.ENOSPC: f"free some space or give another folder with --store; {_KEPT}",
-    errno.EDQUOT: f"free some of your quota or give another folder with --store; {_KEPT}",
-    errno.EIO: f"check the disk or give another folder with --store; {_KEPT}",
+    errno.ENOSPC: f"free some space or give another folder with --store; {_RERUN}",
+    errno.EDQUOT: f"free some of your quota or give another folder with --store; {_RERUN}",
+    errno.EIO: f"check the disk or give another folder with --store; {_RERUN}",
     errno.EROFS: "give a folder that can be written with --store",
     errno.EACCES: "make it writable, or give another folder with --store",
     errno.EPERM: "make it writable, or give another folder with --store",
@@ -54,7 +54,7 @@ class Vanished(StoreError):
 
 
 @contextmanager
-def _doing(operation: str, path: Path) -> Iterator[None]:
+def _operation(operation: str, path: Path) -> Iterator[None]:
     try:
         before(operation, path)
         yield
@@ -72,7 +72,7 @@ def make_folder(path: Path) -> None:
         return
     if path.parent != path:
         make_folder(path.parent)
-    with _doing("make a folder", path):
+    with _operation("make a folder", path):
         path.mkdir(exist_ok=True)
     sync_folder(path.parent)
 
@@ -102,7 +102,7 @@ def sync_folder(path: Path) -> None:
     Raises:
         StoreError: the disk says no.
     """
-    with _doing("sync", path):
+    with _operation("sync", path):
         files.sync(path)
 
 
@@ -113,9 +113,9 @@ def write(path: Path, content: bytes) -> None:
         StoreError: it cannot be written.
     """
     try:
-        with _doing("write", path):
+        with _operation("write", path):
             path.write_bytes(content)
-        with _doing("sync", path):
+        with _operation("sync", path):
             files.sync(path, os.O_RDWR)
     except BaseException:
         with suppress(OSError):
@@ -133,19 +133,19 @@ def replace(path: Path, content: bytes) -> None:
     """
     if path.is_dir():
         move_aside(path)
-    with files.replacing(path, _doing) as file:
+    with files.replacing(path, _operation) as file:
         file.write(content)
 
 
-def rename(path: Path, fresh: Path) -> None:
+def rename(path: Path, target: Path) -> None:
     """Give a folder that no record names yet another name beside it.
 
     Raises:
         StoreError: it cannot be renamed.
     """
-    with _doing("rename", path):
-        path.rename(fresh)
-    sync_folder(fresh.parent)
+    with _operation("rename", path):
+        path.rename(target)
+    sync_folder(target.parent)
 
 
 def create(path: Path, content: bytes) -> bool:
@@ -154,13 +154,13 @@ def create(path: Path, content: bytes) -> bool:
     Raises:
         StoreError: it cannot be made, for another reason than being there; then it is not there.
     """
-    with _doing("create", path):
+    with _operation("create", path):
         try:
             handle = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o644)
         except FileExistsError:
             return False
     try:
-        with _doing("write", path):
+        with _operation("write", path):
             os.write(handle, content)
     except BaseException:
         with suppress(OSError):
@@ -177,7 +177,7 @@ def touch(path: Path) -> None:
     Raises:
         StoreError: it cannot be touched.
     """
-    with _doing("touch", path):
+    with _operation("touch", path):
         os.utime(path)
 
 
@@ -187,7 +187,7 @@ def remove(path: Path) -> None:
     Raises:
         StoreError: it cannot be removed.
     """
-    with _doing("remove", path), suppress(FileNotFoundError):
+    with _operation("remove", path), suppress(FileNotFoundError):
         if path.is_dir() and not path.is_symlink():
             shutil.rmtree(path)
         else:
@@ -209,19 +209,19 @@ def locked(path: Path, *, wait: bool = True) -> Iterator[bool]:
     Raises:
         StoreError: it cannot be locked.
     """
-    with _doing("lock", path):
+    with _operation("lock", path):
         handle = os.open(path, os.O_CREAT | os.O_RDWR, 0o644)
     try:
-        with _doing("lock", path):
-            mine = _flock(handle, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
-        yield mine
+        with _operation("lock", path):
+            acquired = _flock(handle, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+        yield acquired
     finally:
         os.close(handle)
 
 
-def _flock(handle: int, how: int) -> bool:
+def _flock(handle: int, operation: int) -> bool:
     try:
-        fcntl.flock(handle, how)
+        fcntl.flock(handle, operation)
     except BlockingIOError:
         return False
     return True

@@ -33,13 +33,13 @@ class Lease:
     lock: Path
     content: bytes
     period: float
-    _over: Event = field(default_factory=Event)
+    _released: Event = field(default_factory=Event)
 
     def __post_init__(self) -> None:
         Thread(target=self._refresh, name="lnlab lease", daemon=True).start()
 
     def _refresh(self) -> None:
-        while not self._over.wait(self.period / 4):
+        while not self._released.wait(self.period / 4):
             with suppress(StoreError):  # a lease that cannot be refreshed is lost at worst
                 files.touch(self.path)
 
@@ -49,7 +49,7 @@ class Lease:
         Raises:
             StoreError: the file cannot be removed.
         """
-        self._over.set()
+        self._released.set()
         with files.locked(self.lock):
             if _read(self.path) == self.content:
                 files.remove(self.path)
@@ -61,13 +61,13 @@ def acquire(path: Path, lock: Path, period: float = PERIOD) -> Lease | None:
     Raises:
         StoreError: the folder cannot be written.
     """
-    who: dict[str, Json] = {**myself().to_json(), "period": period, "nonce": secrets.token_hex(8)}
-    content = canonical(who).encode()
+    identity: dict[str, Json] = {**myself().to_json(), "period": period, "nonce": secrets.token_hex(8)}
+    content = canonical(identity).encode()
     if not files.create(path, content):
         with files.locked(lock):
             if path.is_dir():  # never a lease: somebody laid it there
                 files.move_aside(path)
-            elif not _void(path):
+            elif not _is_void(path):
                 return None
             files.remove(path)
         if not files.create(path, content):
@@ -75,18 +75,18 @@ def acquire(path: Path, lock: Path, period: float = PERIOD) -> Lease | None:
     return Lease(path, lock, content, period)
 
 
-def _void(path: Path) -> bool:
+def _is_void(path: Path) -> bool:
     """Whether the lease may be taken over. One that nobody signed has only its age to speak for it."""
     content = _read(path)
     if content is None:
         return True
     try:
-        told = json.loads(content)
-        who = Identity(told["host"], told["boot"], told["pid"], told["start"])
-        period = float(told["period"])
+        signature = json.loads(content)
+        owner = Identity(signature["host"], signature["boot"], signature["pid"], signature["start"])
+        period = float(signature["period"])
     except (ValueError, TypeError, KeyError):
         return _age(path) > TORN
-    return dead(who) or (not alive(who) and _age(path) > period)
+    return dead(owner) or (not alive(owner) and _age(path) > period)
 
 
 def _age(path: Path) -> float:

@@ -7,7 +7,7 @@ from pathlib import Path
 from lnlab.store.records.coverage import Course, course
 from lnlab.store.records.records import Found, Reader, Record
 
-_NEVER = "never measured"
+_NEVER_MEASURED = "never measured"
 
 
 @dataclass(frozen=True)
@@ -39,33 +39,34 @@ class Miss:
     attempt: Record | None = None
 
 
-def misses(root: Path, wanted: Mapping[str, Wanted]) -> dict[str, Miss]:
-    """Trajectory -> what it lacks of what is wanted; one that lacks nothing is not there.
+def misses(root: Path, requests: Mapping[str, Wanted]) -> dict[str, Miss]:
+    """Trajectory -> what it lacks of its request; without the trajectories that lack nothing.
 
     Raises:
         StoreError: this user may not read the store.
     """
-    found = {trajectory: miss_of(held, wanted[trajectory]) for trajectory, held in Reader(root).each(wanted)}
-    return {trajectory: miss for trajectory in wanted if (miss := found[trajectory])}
+    contents = Reader(root).read_all(requests)
+    by_trajectory = {trajectory: miss_of(stored, requests[trajectory]) for trajectory, stored in contents}
+    return {trajectory: miss for trajectory in requests if (miss := by_trajectory[trajectory])}
 
 
-def miss_of(found: Found, wanted: Wanted) -> Miss | None:
-    """What the records of one trajectory lack of what is wanted; nothing is wanted beyond the trajectory's own end."""
-    held, made = found.first(), course(found.records)
-    end = made.ended(wanted.steps)
-    there = [key for key, step in wanted.measurements.items() if end is None or step <= end.steps]
-    missing = tuple(key for key in there if key not in held)
-    reached = end is not None or wanted.steps <= made.covered
-    if not missing and reached and (there or wanted.steps or any(record.finished for record in found.records)):
+def miss_of(contents: Found, request: Wanted) -> Miss | None:
+    """What the records of one trajectory lack of a request; nothing is missing beyond the trajectory's own end."""
+    holders, coverage = contents.first_holders(), course(contents.records)
+    end = coverage.ended(request.steps)
+    due = [key for key, step in request.measurements.items() if end is None or step <= end.steps]
+    missing = tuple(key for key in due if key not in holders)
+    reached = end is not None or request.steps <= coverage.covered
+    if not missing and reached and (due or request.steps or any(record.finished for record in contents.records)):
         return None
-    attempts = [r for r in found.records if _failed(r) and (not missing or set(missing) & set(r.asked))]
-    if found.damaged:
-        return Miss(missing, f"file damaged: {'; '.join(found.damaged)}")
+    attempts = [r for r in contents.records if _failed(r) and (not missing or set(missing) & set(r.asked))]
+    if contents.damaged:
+        return Miss(missing, f"file damaged: {'; '.join(contents.damaged)}")
     if attempts:
         status, reason = (attempts[-1].outcome[name] for name in ("status", "reason"))
-        said = f"the last attempt {_VERBS.get(status, status)}"
-        return Miss(missing, f"{said}: {reason}" if reason else said, attempts[-1])
-    return Miss(missing, _why(missing, there, made, 0 if reached else wanted.steps, taken=bool(held)))
+        sentence = f"the last attempt {_VERBS.get(status, status)}"
+        return Miss(missing, f"{sentence}: {reason}" if reason else sentence, attempts[-1])
+    return Miss(missing, _why(missing, due, coverage, 0 if reached else request.steps, any_taken=bool(holders)))
 
 
 def _failed(record: Record) -> bool:
@@ -73,12 +74,12 @@ def _failed(record: Record) -> bool:
     return not record.finished and not record.ends
 
 
-def _why(missing: tuple[str, ...], there: list[str], made: Course, steps: int, *, taken: bool) -> str:
-    if made.covered < steps:
-        return f"trained for {made.covered} of {steps} steps" if made.covered else _NEVER
-    if taken and missing:
-        return f"{_NEVER}: {len(missing)} of {len(there)} measurements are new here"
-    return _NEVER
+def _why(missing: tuple[str, ...], due: list[str], coverage: Course, steps: int, *, any_taken: bool) -> str:
+    if coverage.covered < steps:
+        return f"trained for {coverage.covered} of {steps} steps" if coverage.covered else _NEVER_MEASURED
+    if any_taken and missing:
+        return f"{_NEVER_MEASURED}: {len(missing)} of {len(due)} measurements are new here"
+    return _NEVER_MEASURED
 
 
 _VERBS = {

@@ -40,11 +40,11 @@ def pack(root: Path) -> None:
     if not (root / "trajectories").is_dir():
         return
     files.make_folder(root / FOLDER)
-    with files.locked(root / FOLDER / f"{HIDDEN}lock", wait=False) as mine:
-        if not mine:
+    with files.locked(root / FOLDER / f"{HIDDEN}lock", wait=False) as acquired:
+        if not acquired:
             return
-        for left in (root / FOLDER).glob(f"{HIDDEN}*-*"):
-            files.remove(left)
+        for leftover in (root / FOLDER).glob(f"{HIDDEN}*-*"):
+            files.remove(leftover)
         loose = list(_loose(root))
         for trajectory, records in loose:
             _prune(root, trajectory, records)
@@ -60,7 +60,7 @@ def _loose(root: Path) -> Iterator[tuple[str, list[Record]]]:
         if not stretches(folder) or (folder / LEASE).exists():
             files.remove_empty(folder)
             continue
-        records = reader.look(folder.name).records
+        records = reader.read(folder.name).records
         if records and records[-1].outcome["status"] != "interrupted":
             yield folder.name, records
 
@@ -68,8 +68,8 @@ def _loose(root: Path) -> Iterator[tuple[str, list[Record]]]:
 def _prune(root: Path, trajectory: str, records: list[Record]) -> None:
     """Remove the stretches whose rows others hold as well, damaged ones too."""
     folder = trajectory_folder(root, trajectory)
-    broken = [record for record in _readable(folder) if record.folder not in {each.folder for each in records}]
-    surplus = [record for record in superseded(records, broken) if record.folder.is_dir()]
+    damaged = [record for record in _readable(folder) if record.folder not in {intact.folder for intact in records}]
+    surplus = [record for record in superseded(records, damaged) if record.folder.is_dir()]
     if not surplus:
         return
     lease = acquire(folder / LEASE, root / LOCK)
@@ -95,7 +95,7 @@ def _remove(stretch: Path) -> None:
 
 
 @dataclass
-class _Writer:
+class _PackWriter:
     """Blocks that become a pack, and the folders that they replace."""
 
     root: Path
@@ -125,36 +125,36 @@ class _Writer:
             files.write(hidden / file, content)
         files.sync_folder(hidden)
         files.rename(hidden, self.root / FOLDER / name)
-        for each in self.replaced:
-            _remove(each)
-            files.remove_empty(each.parent)
+        for folder in self.replaced:
+            _remove(folder)
+            files.remove_empty(folder.parent)
         self.blocks, self.entries, self.replaced = [], [], []
 
 
 def _pack(root: Path, trajectories: list[str]) -> None:
     """Put the stretches of these trajectories into packs, in the order of their keys."""
-    writer = _Writer(root)
-    waiting: list[tuple[str, str, str, bytes]] = []
+    writer = _PackWriter(root)
+    pending_files: list[tuple[str, str, str, bytes]] = []
     folders: list[Path] = []
     for trajectory in trajectories:
         for folder in stretches(trajectory_folder(root, trajectory)):
             with suppress(Damaged, FileNotFoundError):
-                held = _contents(folder)
-                waiting += [(trajectory, folder.name, name, content) for name, content in held.items()]
+                contents = _contents(folder)
+                pending_files += [(trajectory, folder.name, name, content) for name, content in contents.items()]
                 folders.append(folder)
-        if sum(len(content) for *_, content in waiting) >= BLOCK:
-            _flush(writer, waiting, folders)
-            waiting, folders = [], []
-    if waiting:
-        _flush(writer, waiting, folders)
+        if sum(len(content) for *_, content in pending_files) >= BLOCK:
+            _flush(writer, pending_files, folders)
+            pending_files, folders = [], []
+    if pending_files:
+        _flush(writer, pending_files, folders)
     writer.close()
 
 
-def _flush(writer: _Writer, waiting: list[tuple[str, str, str, bytes]], folders: list[Path]) -> None:
+def _flush(writer: _PackWriter, pending_files: list[tuple[str, str, str, bytes]], folders: list[Path]) -> None:
     holds: dict[str, tuple[str, ...]] = {}
     for folder in folders:
         holds[folder.parent.name] = (*holds.get(folder.parent.name, ()), folder.name)
-    writer.add(encoded(waiting), holds)
+    writer.add(encoded(pending_files), holds)
     writer.replaced += folders
     if writer.size >= PACK:
         writer.close()
@@ -176,27 +176,27 @@ def _contents(folder: Path) -> dict[str, bytes]:
 
 def _join(root: Path) -> None:
     """Make one pack of many that are not full. One with a damaged block stays as it is."""
-    small = [each for each in Packs(root).current() if sum(block.length for block in each.blocks) < PACK // 2]
+    small = [source for source in Packs(root).current() if sum(block.length for block in source.blocks) < PACK // 2]
     if len(small) <= PACKS:
         return
-    writer, joined = _Writer(root), []
-    for each in small:
+    writer, joined = _PackWriter(root), []
+    for source in small:
         try:
-            blocks = [read_block(each, number) for number in range(len(each.blocks))]
+            blocks = [read_block(source, number) for number in range(len(source.blocks))]
         except Damaged:
             continue
-        for content, block in zip(blocks, each.blocks, strict=True):
+        for content, block in zip(blocks, source.blocks, strict=True):
             writer.add(content, dict(block.holds))
-        joined.append(each)
+        joined.append(source)
         if writer.size >= PACK:
-            _replace(writer, joined)
+            _replace_packs(writer, joined)
             joined = []
-    _replace(writer, joined)
+    _replace_packs(writer, joined)
 
 
-def _replace(writer: _Writer, joined: list[Pack]) -> None:
+def _replace_packs(writer: _PackWriter, joined: list[Pack]) -> None:
     writer.close()
-    for each in joined:
-        hidden = each.folder.with_name(f"{HIDDEN}{each.folder.name}")
-        files.rename(each.folder, hidden)
+    for source in joined:
+        hidden = source.folder.with_name(f"{HIDDEN}{source.folder.name}")
+        files.rename(source.folder, hidden)
         files.remove(hidden)

@@ -48,14 +48,14 @@ class Block:
 
 @dataclass(frozen=True)
 class Pack:
-    """A pack as its index describes it; ``places``: trajectory -> numbers of the blocks that hold some of it."""
+    """A pack as its index describes it; ``block_numbers``: trajectory -> numbers of the blocks that hold some of it."""
 
     folder: Path
     blocks: tuple[Block, ...]
-    places: Mapping[str, tuple[int, ...]]
+    block_numbers: Mapping[str, tuple[int, ...]]
 
 
-class _Gone(Exception):
+class _PackReplaced(Exception):
     """A pack was replaced by another one while it was read."""
 
 
@@ -88,13 +88,13 @@ class Packs:
 
     def trajectories(self) -> set[str]:
         """Keys of all trajectories of which a pack holds something."""
-        return {key for pack in self.current() for key in pack.places}
+        return {key for pack in self.current() for key in pack.block_numbers}
 
     def place(self, trajectory: str) -> tuple[str, int]:
-        """Where a trajectory is first found; read in this order, each block is read once."""
+        """Where a trajectory first occurs; read in this order, each block is read once."""
         for name, pack in sorted(self._packs.items()):
-            if trajectory in pack.places:
-                return name, pack.places[trajectory][0]
+            if trajectory in pack.block_numbers:
+                return name, pack.block_numbers[trajectory][0]
         return "", 0
 
     def stretches(self, trajectory: str) -> tuple[dict[str, Stretch], list[str]]:
@@ -106,24 +106,24 @@ class Packs:
         while True:
             try:
                 return self._stretches(trajectory)
-            except _Gone:
+            except _PackReplaced:
                 continue
 
     def _stretches(self, trajectory: str) -> tuple[dict[str, Stretch], list[str]]:
-        found: dict[str, Stretch] = {}
+        by_name: dict[str, Stretch] = {}
         damaged = []
         for pack in self.current():
-            for number in pack.places.get(trajectory, ()):
+            for number in pack.block_numbers.get(trajectory, ()):
                 try:
-                    held = self._block(pack, number)
+                    block_stretches = self._block(pack, number)
                 except Damaged as error:
                     if not pack.folder.is_dir():
-                        raise _Gone from error
+                        raise _PackReplaced from error
                     damaged.append(str(error))
                     continue
                 names = pack.blocks[number].holds[trajectory]
-                found |= {name: held[trajectory, name] for name in names}
-        return found, damaged
+                by_name |= {name: block_stretches[trajectory, name] for name in names}
+        return by_name, damaged
 
     def _block(self, pack: Pack, number: int) -> dict[tuple[str, str], Stretch]:
         if self._last is None or self._last[:2] != (pack.folder.name, number):
@@ -147,15 +147,15 @@ def read_index(folder: Path) -> Pack:
         StoreError: this user may not read it.
     """
     try:
-        held = unseal(read_bytes(folder / INDEX), folder / INDEX)
+        entries = unseal(read_bytes(folder / INDEX), folder / INDEX)
     except Damaged:
-        held = unseal(read_bytes(folder / COPY), folder / COPY)
-    blocks = tuple(Block(**{**block, "holds": _tuples(block["holds"])}) for block in held)
-    places: dict[str, tuple[int, ...]] = {}
+        entries = unseal(read_bytes(folder / COPY), folder / COPY)
+    blocks = tuple(Block(**{**block, "holds": _tuples(block["holds"])}) for block in entries)
+    block_numbers: dict[str, tuple[int, ...]] = {}
     for number, block in enumerate(blocks):
         for trajectory in block.holds:
-            places[trajectory] = (*places.get(trajectory, ()), number)
-    return Pack(folder, blocks, places)
+            block_numbers[trajectory] = (*block_numbers.get(trajectory, ()), number)
+    return Pack(folder, blocks, block_numbers)
 
 
 def _tuples(holds: Mapping[str, list[str]]) -> dict[str, tuple[str, ...]]:
@@ -183,7 +183,7 @@ def encoded(files: list[tuple[str, str, str, bytes]]) -> bytes:
 
 def _decoded(content: bytes) -> dict[tuple[str, str], Stretch]:
     """The stretches of a block: (trajectory, name of the stretch) -> its files."""
-    found: dict[tuple[str, str], Stretch] = {}
-    for trajectory, stretch, name, held in pl.read_parquet(BytesIO(content)).iter_rows():
-        found.setdefault((trajectory, stretch), {})[name] = held
-    return found
+    by_stretch: dict[tuple[str, str], Stretch] = {}
+    for trajectory, stretch, name, file_content in pl.read_parquet(BytesIO(content)).iter_rows():
+        by_stretch.setdefault((trajectory, stretch), {})[name] = file_content
+    return by_stretch

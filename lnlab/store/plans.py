@@ -1,4 +1,4 @@
-"""Plans as the store keeps them: three tables, and ``plan.json`` with their digests, written last.
+"""Plans as they are stored: three tables, and ``plan.json`` with their digests, written last.
 
 A remembered plan is read without the modules that compiled it, so that a rerun with nothing to do is quick.
 """
@@ -63,7 +63,7 @@ class Stored:
 
 
 def save(root: Path, plan: "Plan", spec: Path, facts: Json = None) -> Stored:
-    """Keep a plan: its tables first, then ``plan.json``, which makes it visible.
+    """Store a plan: its tables first, then ``plan.json``, which makes it visible.
 
     Raises:
         StoreError: the store cannot be written.
@@ -98,27 +98,27 @@ def load(root: Path, digest: str) -> Stored:
     """A remembered plan.
 
     Raises:
-        Damaged: it is not there, or not what was kept.
+        Damaged: it is missing, or not what was stored.
     """
     path = plan_folder(root, digest) / PLAN
-    held = unseal(read_bytes(path), path)
-    if held["digest"] != digest:
+    fields = unseal(read_bytes(path), path)
+    if fields["digest"] != digest:
         raise Damaged(f"{path} belongs to another plan")
-    held["overrides"] = tuple(held["overrides"])
-    held["inputs"] = tuple(Input(**given) for given in held["inputs"])
-    held["decisions"] = tuple(held.get("decisions", ()))
-    return Stored(**held)
+    fields["overrides"] = tuple(fields["overrides"])
+    fields["inputs"] = tuple(Input(**entry) for entry in fields["inputs"])
+    fields["decisions"] = tuple(fields.get("decisions", ()))
+    return Stored(**fields)
 
 
 def newest_first(root: Path) -> Iterator[Stored]:
     """Every intact plan, the one used last first."""
-    found = []
+    modified = []
     for path in (root / "plans").glob(f"*/{PLAN}"):
         try:
-            found.append((path.stat().st_mtime_ns, path.parent.name))
+            modified.append((path.stat().st_mtime_ns, path.parent.name))
         except OSError:
             continue
-    for _, digest in sorted(found, reverse=True):
+    for _, digest in sorted(modified, reverse=True):
         try:
             yield load(root, digest)
         except Damaged:
@@ -126,23 +126,23 @@ def newest_first(root: Path) -> Iterator[Stored]:
 
 
 def damaged(root: Path) -> list[str]:
-    """One sentence for each plan that is not what was kept."""
-    said = []
+    """One sentence for each plan that is not what was stored."""
+    messages = []
     for path in sorted((root / "plans").glob("*")):
         if path.name.startswith(files.ASIDE):
             continue
         try:
             load(root, path.name)
         except Damaged as error:
-            said.append(str(error))
-    return said
+            messages.append(str(error))
+    return messages
 
 
 def tables(root: Path, stored: Stored) -> dict[str, pl.DataFrame]:
     """``runs``, ``axes`` and ``needs`` of a plan.
 
     Raises:
-        Damaged: one of them is not what was kept.
+        Damaged: one of them is not what was stored.
     """
     folder = plan_folder(root, stored.digest)
     names = {table: f"{table}.parquet" for table in _TABLES}
@@ -153,7 +153,7 @@ def tables(root: Path, stored: Stored) -> dict[str, pl.DataFrame]:
 
 
 def intact(root: Path, stored: Stored) -> bool:
-    """Whether its tables are what was kept."""
+    """Whether its tables are what was stored."""
     try:
         tables(root, stored)
     except Damaged:
@@ -162,7 +162,7 @@ def intact(root: Path, stored: Stored) -> bool:
 
 
 def frames(plan: "Plan") -> dict[str, pl.DataFrame]:
-    """``runs``, ``axes`` and ``needs`` of a plan, whether it is kept or not."""
+    """``runs``, ``axes`` and ``needs`` of a plan, stored or not."""
     return {
         "runs": _runs(plan),
         "axes": axes_of(plan.points, ((run.key, run.variant) for run in plan.runs)),
@@ -177,7 +177,7 @@ def _runs(plan: "Plan") -> pl.DataFrame:
 
 
 def axes_of(points: Mapping[str, Mapping[str, Json]], runs: Iterable[tuple[str, str]]) -> pl.DataFrame:
-    """The table ``axes``: the value of every axis at each run, which is given with its variant."""
+    """The table ``axes``: the value of every axis at each run, which comes with its variant."""
     cells = {
         variant: [(axis, canonical(value), _number(value), label(value)) for axis, value in point.items()]
         for variant, point in points.items()
@@ -196,8 +196,8 @@ def _needs(plan: "Plan") -> pl.DataFrame:
 
 
 def _frame(table: str, rows: Iterable[tuple[Any, ...]]) -> pl.DataFrame:
-    listed = list(rows)
-    return pl.DataFrame(listed, schema=schema(table), orient="row") if listed else frame(table, [])
+    row_list = list(rows)
+    return pl.DataFrame(row_list, schema=schema(table), orient="row") if row_list else frame(table, [])
 
 
 def _number(value: Json) -> float | None:

@@ -36,17 +36,17 @@ def myself() -> Identity:
     return Identity(_host(), _boot(), os.getpid(), _start(os.getpid()))
 
 
-def dead(who: Identity) -> bool:
+def dead(process: Identity) -> bool:
     """Whether the process is certainly gone; one on another host, or before a restart, is not certain."""
-    if (who.host, who.boot) != (_host(), _boot()):
+    if (process.host, process.boot) != (_host(), _boot()):
         return False
-    return not running(who.pid) or _start(who.pid) != who.start
+    return not running(process.pid) or _start(process.pid) != process.start
 
 
-def alive(who: Identity) -> bool:
+def alive(process: Identity) -> bool:
     """Whether the process certainly runs: here, with that number and that start."""
-    here = (who.host, who.boot) == (_host(), _boot())
-    return here and who.start is not None and running(who.pid) and _start(who.pid) == who.start
+    same_host = (process.host, process.boot) == (_host(), _boot())
+    return same_host and process.start is not None and running(process.pid) and _start(process.pid) == process.start
 
 
 def running(pid: int) -> bool:

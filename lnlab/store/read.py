@@ -1,4 +1,4 @@
-"""``lnlab.results("specs/x.yaml")``: what an experiment found, as frames, without torch."""
+"""``lnlab.results("specs/x.yaml")``: the results of an experiment as frames, without torch."""
 
 from pathlib import Path
 
@@ -29,7 +29,7 @@ def results(spec: str | Path, store: str | Path | None = None, profile: str | No
 def find(root: Path, spec: Path, profile: str | None = None) -> Stored:
     """The plan of a spec as it is now, the one used last; one made without ``-s`` where there is one.
 
-    A spec is what it says: one that was run from another folder is found, if none of this file is there.
+    A spec is its text: a plan of the same text from another file counts where there is none from this one.
 
     Raises:
         StoreError: the spec cannot be read, was never run here, or was changed since.
@@ -39,16 +39,16 @@ def find(root: Path, spec: Path, profile: str | None = None) -> Stored:
         text = digest_bytes(read_user_file(spec, "spec", LARGEST_SPEC))
     except LabError as error:
         raise StoreError(*error.problems) from error
-    known = [stored for stored in newest_first(root) if stored.profile == profile]
-    same = [stored for stored in known if stored.text == text]
-    here = [stored for stored in known if _is(stored, spec)]
-    if same:
-        return min(same, key=lambda stored: (stored not in here, bool(stored.overrides)))
-    if here:
+    candidates = [stored for stored in newest_first(root) if stored.profile == profile]
+    same_text = [stored for stored in candidates if stored.text == text]
+    same_file = [stored for stored in candidates if _is_of_file(stored, spec)]
+    if same_text:
+        return min(same_text, key=lambda stored: (stored not in same_file, bool(stored.overrides)))
+    if same_file:
         raise StoreError(Problem(str(spec), "was changed since it was run", f"{command}: what is finished is kept"))
     raise StoreError(Problem(str(spec), f"was never run in the store {root}", f"{command}, or name another store"))
 
 
-def _is(stored: Stored, spec: Path) -> bool:
+def _is_of_file(stored: Stored, spec: Path) -> bool:
     """Whether a plan was made from this file, which may have been reached by links."""
     return bool({stored.spec, str(Path(stored.spec).resolve())} & {str(spec.absolute()), str(spec.resolve())})

@@ -7,17 +7,17 @@ import polars as pl
 
 from lnlab.tables import Results
 
-_MEASURED = ("run", "trajectory", "steps", "variant", "seed", "setting", "status", "parameters", "last_finite_loss")
+_RUN_COLUMNS = ("run", "trajectory", "steps", "variant", "seed", "setting", "status", "parameters", "last_finite_loss")
 
 
 def digest_of(results: Results) -> str:
     """The SHA-256 of runs, axes and every table, whatever the order of their rows: 64 hexadecimal digits."""
-    whole = sha256()
-    frames = {"runs": results.runs.select(_MEASURED), "axes": results.axes, **results.tables}
+    hasher = sha256()
+    frames = {"runs": results.runs.select(_RUN_COLUMNS), "axes": results.axes, **results.tables}
     for name, rows in sorted(frames.items()):
-        whole.update(f"{name}\n".encode())
-        whole.update(_text(rows))
-    return whole.hexdigest()
+        hasher.update(f"{name}\n".encode())
+        hasher.update(_text(rows))
+    return hasher.hexdigest()
 
 
 def _text(rows: pl.DataFrame) -> bytes:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Store:
-    """A folder of results; nothing is made before something is written.
+    """A folder of results; it is created when something is first written.
 
     Attributes:
         root: the folder.
@@ -39,7 +39,7 @@ class Store:
     period: float = PERIOD
 
     def open_unit(self, key: str) -> Unit | None:
-        """Where to put what is found on the trajectory ``key``; None while another process works on it.
+        """Where to put the rows of the trajectory ``key``; None while another process works on it.
 
         Raises:
             StoreError: the store cannot be written.
@@ -54,7 +54,7 @@ class Store:
         """
         reader = Reader(self.root)
         keys = {folder.name for folder in (self.root / "trajectories").glob("??/*")} | reader.packs.trajectories()
-        return {key for _, found in reader.each(keys) for key in found.first()}
+        return {key for _, contents in reader.read_all(keys) for key in contents.first_holders()}
 
     def pending(self, plan: "Plan") -> list[tuple["Trajectory", str]]:
         """The trajectories of a plan that lack something, with only what they lack, and why each miss is a miss.
@@ -65,12 +65,13 @@ class Store:
         if compact.read_whole(self.root, plan.digest):
             return []
         keys = {t.key: Wanted(t.steps, {m.key: m.step for m in t.measurements}) for t in plan.trajectories}
-        found = misses(self.root, keys)
-        return [
-            (replace(each, measurements=_only(each, found[each.key])), found[each.key].reason)
-            for each in plan.trajectories
-            if each.key in found
-        ]
+        lacking = misses(self.root, keys)
+        pending = []
+        for trajectory in plan.trajectories:
+            if miss := lacking.get(trajectory.key):
+                measurements = _missing_measurements(trajectory, miss)
+                pending.append((replace(trajectory, measurements=measurements), miss.reason))
+        return pending
 
     def lacks(self, stored: Stored) -> dict[str, Miss]:
         """Trajectory -> what it lacks of a remembered plan: empty where there is nothing to do.
@@ -103,11 +104,11 @@ class Store:
 
     def size(self) -> tuple[int, int]:
         """Number of files, and bytes in them."""
-        every = list(sizes(self.root))
-        return len(every), sum(every)
+        file_sizes = list(sizes(self.root))
+        return len(file_sizes), sum(file_sizes)
 
     def save_plan(self, plan: "Plan", spec: Path, facts: Json = None) -> Stored:
-        """Keep a plan, with the path of its spec and ``facts`` that the command line wants to find again.
+        """Store a plan, with the path of its spec and ``facts`` that the command line wants to find again.
 
         Raises:
             StoreError: the store cannot be written.
@@ -116,8 +117,9 @@ class Store:
 
     def remembered(self, quick: str) -> Stored | None:
         """The plan that the same call made before, if it is intact and the files behind its keys are what they were."""
-        same = (stored for stored in plans.newest_first(self.root) if stored.quick == quick)
-        return next((s for s in same if unchanged(s.inputs) and plans.intact(self.root, s)), None)
+        same_call = (stored for stored in plans.newest_first(self.root) if stored.quick == quick)
+        usable = (stored for stored in same_call if unchanged(stored.inputs) and plans.intact(self.root, stored))
+        return next(usable, None)
 
     def last(self) -> Stored | None:
         """The plan that was used last."""
@@ -129,7 +131,7 @@ class Store:
             files.touch(plan_folder(self.root, stored.digest) / plans.PLAN)
 
     def results(self, digest: str) -> Results:
-        """What a kept plan has found so far. A large plan that is complete is compacted on the way.
+        """The results of a stored plan so far. A large plan that is complete is compacted on the way.
 
         Raises:
             StoreError: the store cannot be read, or does not hold this plan intact.
@@ -141,14 +143,14 @@ class Store:
             stored = plans.load(self.root, digest)
         except Damaged as error:
             raise StoreError(Problem("", str(error), "run the spec again: what is finished is kept")) from error
-        found = join(self.root, self._tables(stored))
-        if found.runs["trajectory"].n_unique() > compact.UNITS and found.ended:
+        joined = join(self.root, self._tables(stored))
+        if joined.runs["trajectory"].n_unique() > compact.UNITS and joined.ended:
             with suppress(StoreError):  # a convenience: the records it would copy are there
-                compact.write_whole(self.root, digest, found)
-        return found
+                compact.write_whole(self.root, digest, joined)
+        return joined
 
     def found(self, plan: "Plan") -> Results:
-        """What the store holds of a plan, kept or not.
+        """The results of a plan so far, whether the plan is stored or not.
 
         Raises:
             StoreError: this user may not read the store.
@@ -156,11 +158,11 @@ class Store:
         return join(self.root, plans.frames(plan))
 
     def verdicts(self, digest: str) -> pl.DataFrame:
-        """The verdicts kept with a plan."""
+        """The verdicts stored with a plan."""
         return verdicts.read(self.root, digest)
 
     def keep_verdicts(self, digest: str, judged: pl.DataFrame) -> None:
-        """Keep verdicts with their plan; the same claim on the same rows is replaced.
+        """Store verdicts with their plan; the same claim on the same rows is replaced.
 
         Raises:
             StoreError: the store cannot be written.
@@ -174,6 +176,6 @@ class Store:
             raise StoreError(Problem("", str(error), "run the spec again: what is finished is kept")) from error
 
 
-def _only(trajectory: "Trajectory", miss: Miss) -> "tuple[Measurement, ...]":
+def _missing_measurements(trajectory: "Trajectory", miss: Miss) -> "tuple[Measurement, ...]":
     missing = set(miss.measurements)
-    return tuple(each for each in trajectory.measurements if each.key in missing)
+    return tuple(measurement for measurement in trajectory.measurements if measurement.key in missing)

@@ -1,4 +1,4 @@
-"""Where a worker puts what it found: a folder that nobody sees before its record is there."""
+"""Where a worker puts its rows: a folder that is invisible until its record is written."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -21,7 +21,7 @@ from lnlab.store.records.states import Saved, forget, latest, save
 from lnlab.tables import Resumed, Row, frame
 
 LINES = 50
-"""How many lines of a worker's output are kept."""
+"""How many lines of a worker's output are stored."""
 
 REMOVALS = 9
 """How often a folder may vanish before it has a lease; then the trajectory counts as in other hands for now."""
@@ -45,11 +45,11 @@ class Opener:
         if lease is None:
             return None
         try:
-            said = _clear(folder)
+            printed = _clear(folder)
             unit = Unit(self.root, key, folder / stretch_name(0), lease)
             files.make_folder(unit.folder)
-            if said:
-                files.write(unit.output, said)
+            if printed:
+                files.write(unit.output, printed)
         except StoreError:
             with suppress(StoreError):
                 lease.release()
@@ -60,8 +60,8 @@ class Opener:
         """The lease in a folder, which is removed when what lay in it is packed: then it is made again."""
         for _ in range(REMOVALS):
             with suppress(files.Vanished):
-                for each in (folder.parent.parent, folder.parent, folder):
-                    files.make_way(each)
+                for level in (folder.parent.parent, folder.parent, folder):
+                    files.make_way(level)
                 files.make_folder(folder)
                 return acquire(folder / LEASE, self.root / LOCK, self.period)
         return None
@@ -72,14 +72,14 @@ def _clear(folder: Path) -> bytes:
 
     A file that stands where a stretch would is moved aside.
     """
-    said = b""
+    printed = b""
     for stretch in stretches(folder):
         files.make_way(stretch)
         if stretch.is_dir() and not (stretch / RECORD).exists():
             with suppress(FileNotFoundError):
-                said = (stretch / OUTPUT).read_bytes()
+                printed = (stretch / OUTPUT).read_bytes()
             files.remove(stretch)
-    return said
+    return printed
 
 
 @dataclass
@@ -99,41 +99,41 @@ class Unit:
     folder: Path
     lease: Lease
     first_step: int = 0
-    _asked: tuple[str, ...] = ()
+    _requested: tuple[str, ...] = ()
     _frames: dict[str, list[pl.DataFrame]] = field(default_factory=dict)
 
     @property
     def output(self) -> Path:
-        """The file that what the worker prints may go to; its last lines are kept."""
+        """The file that what the worker prints may go to; its last lines are stored."""
         return self.folder / OUTPUT
 
     def missing(self, measurements: Sequence[str]) -> list[str]:
-        """Which of these nobody has taken yet; the record will say that the others were not asked for."""
-        held = look(self.root, self.trajectory).first()
-        self._asked = tuple(key for key in measurements if key not in held)
-        return list(self._asked)
+        """Which of these nobody has taken yet; the record will say that the others were not requested."""
+        holders = look(self.root, self.trajectory).first_holders()
+        self._requested = tuple(key for key in measurements if key not in holders)
+        return list(self._requested)
 
     def settled(self, steps: int = 0) -> bool:
         """Whether intact records say that the trajectory finished so many updates, or came to its own end before."""
         records = look(self.root, self.trajectory).records
-        made = course(records)
-        reached = made.ended(steps) is not None or (steps and steps <= made.covered)
+        coverage = course(records)
+        reached = coverage.ended(steps) is not None or (steps and steps <= coverage.covered)
         return bool(reached) or (not steps and any(record.finished for record in records))
 
     def resume(self, limit: int) -> Resumed | None:
         """The last intact state of at most ``limit`` updates that committed rows reach; this stretch begins there."""
-        found = look(self.root, self.trajectory)
-        state = latest(self.folder.parent, min(limit, course(found.records).covered))
+        contents = look(self.root, self.trajectory)
+        state = latest(self.folder.parent, min(limit, course(contents.records).covered))
         if state is None:
             return None
         self._begin(state.step)
-        parts = [tables["curves.parquet"] for tables in found.tables if "curves.parquet" in tables]
+        parts = [tables["curves.parquet"] for tables in contents.tables if "curves.parquet" in tables]
         rows = pl.concat([pl.read_parquet(BytesIO(part)) for part in parts]) if parts else frame("curves", [])
         rows = rows.filter(pl.col("step") <= state.step).unique(["step", "split", "quantity"], keep="first")
         return Resumed(state.step, state.content, state.facts, rows.sort("step").to_dicts())
 
     def save(self, step: int, content: bytes, facts: Json) -> None:
-        """Keep a state; it counts once a committed stretch reaches it.
+        """Store a state; it counts once a committed stretch reaches it.
 
         Raises:
             StoreError: the store cannot be written.
@@ -146,7 +146,7 @@ class Unit:
         States before the last one are removed: nothing leads back there.
 
         Raises:
-            StoreError: the store cannot be written; what was committed before is kept.
+            StoreError: the store cannot be written; what was committed before stays.
         """
         self._write_record(measurements, outcome)  # what is printed goes on into the same file
         forget(self.folder.parent, outcome["steps"])
@@ -157,9 +157,9 @@ class Unit:
 
     def _begin(self, step: int) -> None:
         """Name this stretch, in which nothing is written yet, by its first step."""
-        fresh = self.folder.parent / stretch_name(step)
-        files.rename(self.folder, fresh)
-        self.folder, self.first_step = fresh, step
+        renamed = self.folder.parent / stretch_name(step)
+        files.rename(self.folder, renamed)
+        self.folder, self.first_step = renamed, step
 
     def write(self, table: str, rows: Iterable[Row]) -> None:
         """Add rows to one of the tables that workers write."""
@@ -190,7 +190,7 @@ class Unit:
             trajectory=self.trajectory,
             first_step=self.first_step,
             steps=outcome["steps"],
-            asked=tuple(dict.fromkeys((*self._asked, *measurements))),
+            asked=tuple(dict.fromkeys((*self._requested, *measurements))),
             measurements=tuple(measurements),
             outcome=_plain(outcome),
             files=digests,
@@ -216,10 +216,10 @@ class Unit:
             self.lease.release()
 
     def _write_tables(self, outcome: Row) -> dict[str, str]:
-        made = {"outcomes": frame("outcomes", [outcome])}
-        made |= {table: pl.concat(parts) for table, parts in self._frames.items()}
+        tables = {"outcomes": frame("outcomes", [outcome])}
+        tables |= {table: pl.concat(parts) for table, parts in self._frames.items()}
         digests = {}
-        for table, rows in made.items():
+        for table, rows in tables.items():
             content = parquet(rows)
             files.write(self.folder / f"{table}.parquet", content)
             digests[f"{table}.parquet"] = digest_bytes(content)
@@ -228,11 +228,11 @@ class Unit:
     def _trim(self) -> None:
         """Keep the last lines that the worker printed; none at all, no file."""
         try:
-            said = self.output.read_bytes()
+            printed = self.output.read_bytes()
         except FileNotFoundError:
             return
-        kept = b"".join(said.splitlines(keepends=True)[-LINES:])
-        files.replace(self.output, kept) if kept else files.remove(self.output)
+        last_lines = b"".join(printed.splitlines(keepends=True)[-LINES:])
+        files.replace(self.output, last_lines) if last_lines else files.remove(self.output)
 
 
 def parquet(rows: pl.DataFrame) -> bytes:

@@ -1,4 +1,4 @@
-"""Verdicts kept with their plan, keyed by claim and by the digest of the rows it was judged on.
+"""Verdicts stored with their plan, keyed by claim and by the digest of the rows it was judged on.
 
 They can be made again from the rows, so a damaged file counts as none.
 """
@@ -42,7 +42,7 @@ def keep(root: Path, digest: str, verdicts: pl.DataFrame) -> None:
     """
     folder = plan_folder(root, digest)
     files.make_folder(folder)
-    every = pl.concat([read(root, digest), verdicts.match_to_schema(schema("verdicts"))])
-    content = parquet(every.unique(subset=["claim", "rows"], keep="last", maintain_order=True))
+    merged = pl.concat([read(root, digest), verdicts.match_to_schema(schema("verdicts"))])
+    content = parquet(merged.unique(subset=["claim", "rows"], keep="last", maintain_order=True))
     files.replace(folder / TABLE, content)
     files.replace(folder / SEAL, seal(digest_bytes(content)))

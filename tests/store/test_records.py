@@ -77,7 +77,7 @@ def test_the_same_measurement_twice_counts_once_first_by_name(store, root, tmp_p
     found = look(root, UNIT.key)
     assert found.records[0].folder.name == "0-0"
     assert len(found.records) == 2
-    assert set(found.first().values()) == {0}
+    assert set(found.first_holders().values()) == {0}
 
 
 def test_a_file_that_may_not_be_read_is_an_error_and_not_a_reason_to_compute_again(store, root, monkeypatch):

@@ -1,4 +1,4 @@
-"""A JSON value with its own digest, so that a flipped bit anywhere in its file is found."""
+"""A JSON value with its own digest, so that a flipped bit anywhere in its file is noticed."""
 
 import json
 from collections.abc import Iterator

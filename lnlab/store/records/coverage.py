@@ -41,39 +41,39 @@ def superseded(records: Sequence[Record], damaged: Sequence[Record] = ()) -> lis
     """The records without which the others say the same: all their updates and measurements are in others.
 
     Args:
-        records: intact ones in their one order. One that came to a bad end is always kept: it tells why.
+        records: intact ones in their one order. One that came to a bad end always stays: it tells why.
         damaged: records some of whose rows are lost, in any order.
     """
-    said = _says(records)
-    kept = list(records)
+    total = _summary(records)
+    remaining = list(records)
     for record in reversed(records) if _overlap(records) else ():
-        others = [each for each in kept if each is not record]
-        if record.outcome["status"] in SOUND and _says(others) == said:
-            kept = others
-    surplus = [record for record in records if record not in kept]
-    return surplus + [r for r in damaged if r.steps <= said.covered and said.taken >= set(r.measurements)]
+        others = [other for other in remaining if other is not record]
+        if record.outcome["status"] in SOUND and _summary(others) == total:
+            remaining = others
+    surplus = [record for record in records if record not in remaining]
+    return surplus + [r for r in damaged if r.steps <= total.covered and total.measurements >= set(r.measurements)]
 
 
 def _overlap(records: Sequence[Record]) -> bool:
     """Whether an update or a measurement is in two records, or two of them hold nothing: rare, and quick to see."""
-    taken = [key for record in records for key in record.measurements]
-    again = any(one.steps > two.first_step for one, two in pairwise(records))
+    measurements = [key for record in records for key in record.measurements]
+    repeated = any(earlier.steps > later.first_step for earlier, later in pairwise(records))
     empty = sum(record.steps == record.first_step and not record.measurements for record in records)
-    return again or empty > 1 or len(taken) > len(set(taken))
+    return repeated or empty > 1 or len(measurements) > len(set(measurements))
 
 
 @dataclass(frozen=True)
-class _Says:
+class _Summary:
     """What records say together."""
 
     covered: int
     end: tuple[int, str] | None
-    taken: frozenset[str]
+    measurements: frozenset[str]
     finished: bool
 
 
-def _says(records: Sequence[Record]) -> _Says:
-    made = course(records)
-    end = (made.end.steps, str(made.end.outcome["status"])) if made.end else None
-    taken = frozenset(key for record in records for key in record.measurements)
-    return _Says(made.covered, end, taken, any(record.finished for record in records))
+def _summary(records: Sequence[Record]) -> _Summary:
+    coverage = course(records)
+    end = (coverage.end.steps, str(coverage.end.outcome["status"])) if coverage.end else None
+    measurements = frozenset(key for record in records for key in record.measurements)
+    return _Summary(coverage.covered, end, measurements, any(record.finished for record in records))

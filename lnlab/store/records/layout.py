@@ -21,13 +21,13 @@ LOCK = "lock"
 """Guards taking over a lease and giving it back; in the root of a store."""
 
 
-def store_root(given: Path | None = None) -> Path:
-    """The store: what was given, else ``LNLAB_STORE``, else ``.lnlab`` in the current folder; absolute.
+def store_root(folder: Path | None = None) -> Path:
+    """The store: ``folder``, else ``LNLAB_STORE``, else ``.lnlab`` in the current folder; absolute.
 
     Raises:
         StoreError: a file stands there.
     """
-    root = Path(given or os.environ.get("LNLAB_STORE") or ".lnlab").absolute()
+    root = Path(folder or os.environ.get("LNLAB_STORE") or ".lnlab").absolute()
     if root.exists() and not root.is_dir():
         raise StoreError(Problem(str(root), "is a file", "give a folder with --store or LNLAB_STORE"))
     return root

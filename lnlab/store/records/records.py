@@ -19,7 +19,7 @@ class Record:
         trajectory: key of the trajectory.
         first_step: updates done when it began.
         steps: updates done when it ended.
-        asked: measurements that were to be taken.
+        asked: measurements that were requested.
         measurements: measurements that were taken, and are here whole.
         outcome: its row of ``outcomes``.
         files: file name -> SHA-256.
@@ -72,7 +72,7 @@ class Found:
     tables: list[dict[str, bytes]] = field(default_factory=list)
     damaged: list[str] = field(default_factory=list)
 
-    def first(self) -> dict[str, int]:
+    def first_holders(self) -> dict[str, int]:
         """Measurement -> the number of the first record that holds it: taken twice, it counts once."""
         order = range(len(self.records) - 1, -1, -1)
         return {measurement: n for n in order for measurement in self.records[n].measurements}
@@ -95,11 +95,11 @@ def read_record(folder: Path) -> Record:
 
 def _record(folder: Path, content: bytes) -> Record:
     path = folder / RECORD
-    held = unseal(content, path)
-    if held["trajectory"] != folder.parent.name:
+    fields = unseal(content, path)
+    if fields["trajectory"] != folder.parent.name:
         raise Damaged(f"{path} belongs to another trajectory")
-    held["asked"], held["measurements"] = tuple(held["asked"]), tuple(held["measurements"])
-    return Record(folder=folder, **held)
+    fields["asked"], fields["measurements"] = tuple(fields["asked"]), tuple(fields["measurements"])
+    return Record(folder=folder, **fields)
 
 
 def look(root: Path, trajectory: str) -> Found:
@@ -108,7 +108,7 @@ def look(root: Path, trajectory: str) -> Found:
     Raises:
         StoreError: this user may not read it.
     """
-    return Reader(root).look(trajectory)
+    return Reader(root).read(trajectory)
 
 
 class Reader:
@@ -117,7 +117,7 @@ class Reader:
     def __init__(self, root: Path) -> None:
         self.root, self.packs = root, Packs(root)
 
-    def each(self, trajectories: Iterable[str]) -> Iterator[tuple[str, Found]]:
+    def read_all(self, trajectories: Iterable[str]) -> Iterator[tuple[str, Found]]:
         """What lies in the store of these trajectories, in the order in which they are quickly read.
 
         Raises:
@@ -125,12 +125,12 @@ class Reader:
         """
         self.packs.current()
         for trajectory in sorted(trajectories, key=self.packs.place):
-            yield trajectory, self.look(trajectory)
+            yield trajectory, self.read(trajectory)
 
-    def look(self, trajectory: str) -> Found:
+    def read(self, trajectory: str) -> Found:
         """Every record of a trajectory, each file read and verified.
 
-        The folder first, then the packs: what is moved meanwhile is found in one of them.
+        The folder first, then the packs: what is moved meanwhile is in one of them.
 
         Raises:
             StoreError: this user may not read it.
@@ -146,10 +146,10 @@ class Reader:
                 continue
             except Damaged as error:
                 damaged[stretch.name] = str(error)
-        packed, lost = self.packs.stretches(trajectory)
+        packed, damaged_blocks = self.packs.stretches(trajectory)
         for name in packed.keys() - intact.keys():
             record = _record(folder / name, packed[name][RECORD])
             intact[name] = record, {file: packed[name][file] for file in record.files}
-        said = [*(damaged[name] for name in sorted(damaged.keys() - intact.keys())), *lost]
+        sentences = [*(damaged[name] for name in sorted(damaged.keys() - intact.keys())), *damaged_blocks]
         ordered = [intact[name] for name in in_order(intact)]
-        return Found([record for record, _ in ordered], [tables for _, tables in ordered], said)
+        return Found([record for record, _ in ordered], [tables for _, tables in ordered], sentences)

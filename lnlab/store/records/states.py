@@ -41,8 +41,8 @@ def save(trajectory: Path, state: Saved) -> None:
     files.make_way(folder)
     files.make_folder(folder)
     files.replace(folder / f"{state.step}.safetensors", state.content)
-    said = {"step": state.step, "sha256": digest_bytes(state.content), "facts": state.facts}
-    files.replace(folder / f"{state.step}.json", seal(said))
+    entry = {"step": state.step, "sha256": digest_bytes(state.content), "facts": state.facts}
+    files.replace(folder / f"{state.step}.json", seal(entry))
 
 
 def latest(trajectory: Path, limit: int) -> Saved | None:
@@ -78,7 +78,7 @@ def _steps(trajectory: Path) -> Iterator[int]:
 
 def _read(folder: Path, step: int) -> Saved:
     path = folder / f"{step}.json"
-    held = unseal(read_bytes(path), path)
-    if held["step"] != step:
+    entry = unseal(read_bytes(path), path)
+    if entry["step"] != step:
         raise Damaged(f"{path} is of another step")
-    return Saved(step, read_checked(folder / f"{step}.safetensors", held["sha256"]), held["facts"])
+    return Saved(step, read_checked(folder / f"{step}.safetensors", entry["sha256"]), entry["facts"])
