@@ -43,11 +43,11 @@ class Part:
 def build_parts(facts: ReportFacts, results: Results) -> list[Part]:
     """Every section that the facts name, in order, without those that have nothing to show yet."""
     supplied = {"results": results, "decisions": facts.decisions}
-    built = [_part(section_spec, supplied) for section_spec in facts.sections]
-    return [replace(part, number=number) for number, part in enumerate(filter(_shows, built), 1)]
+    parts = [_part(section_spec, supplied) for section_spec in facts.sections]
+    return [replace(part, number=number) for number, part in enumerate(filter(_has_content, parts), 1)]
 
 
-def _shows(part: Part) -> bool:
+def _has_content(part: Part) -> bool:
     """Whether there is a figure, a table, or a reason why there is none."""
     return part.section is None or bool(part.section.charts or part.section.tables)
 
@@ -76,11 +76,11 @@ def reason(error: Exception) -> str:
 
 def rows_used(parts: Sequence[Part], claims: Iterable[Claim], results: Results) -> dict[str, pl.DataFrame]:
     """The stored rows that sections and claims read, each once, in the order of the store; other tables are empty."""
-    read = [part.section.rows for part in parts if part.section is not None]
-    read += [rows for claim in claims for selection in of_claim(claim) for rows in _rows_of(selection, results)]
+    rows_read = [part.section.rows for part in parts if part.section is not None]
+    rows_read += [rows for claim in claims for selection in of_claim(claim) for rows in _rows_of(selection, results)]
     used = {name: table.clear() for name, table in results.tables.items()}
     for name, table in results.tables.items():
-        if frames := [rows[name] for rows in read if name in rows]:
+        if frames := [rows[name] for rows in rows_read if name in rows]:
             rows = pl.concat(frames).unique(maintain_order=True)
             used[name] = table.join(rows, on=table.columns, how="semi", nulls_equal=True, maintain_order="left")
     return used

@@ -39,10 +39,10 @@ def write_folder(
         ReportError: the folder cannot be written.
     """
     tables = rows_used(build_parts(facts, results), claims, results)
-    whole = Results(results.runs, results.axes, tables)
-    sound = [claim for claim, verdict in zip(claims, verdicts, strict=False) if follows(claim, whole, verdict)]
+    reduced = Results(results.runs, results.axes, tables)
+    reproducible = [claim for claim, verdict in zip(claims, verdicts, strict=False) if follows(claim, reduced, verdict)]
     runs = results.runs.with_columns(pl.lit(None, results.runs.schema[c]).alias(c) for c in UNSTABLE)
-    complete_facts = replace(facts, kept=record(sound, facts.sections))
+    complete_facts = replace(facts, kept=record(reproducible, facts.sections))
     return save_folder(out, complete_facts, Results(runs, results.axes, tables), verdicts)
 
 

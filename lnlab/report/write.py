@@ -131,8 +131,8 @@ def _tables(drawn_parts: Sequence[Shown], verdicts: Sequence[Verdict]) -> dict[s
     for drawn in drawn_parts:
         for figure in drawn.figures:
             files[f"tables/{figure.stem}.tex"] = booktabs(figure.table, f"tab:{figure.stem}").encode()
-        standing = drawn.part.section.tables if drawn.part.section else ()
-        for table, view in zip(standing, drawn.tables, strict=True):
+        tables = drawn.part.section.tables if drawn.part.section else ()
+        for table, view in zip(tables, drawn.tables, strict=True):
             files[f"tables/{view.stem}.csv"] = csv(table.rows, table.headings)
             files[f"tables/{view.stem}.tex"] = booktabs(view, f"tab:{view.stem}").encode()
     if verdicts:

@@ -50,7 +50,7 @@ def test_far_decades_are_written_as_powers_of_ten():
 
 
 def test_levels_are_ticked_where_data_are():
-    axis = levels("layers", [6, 8, 10, 8, 6], log=True, room=0.5)
+    axis = levels("layers", [6, 8, 10, 8, 6], log=True, right_margin=0.5)
     assert axis.ticks == (6, 8, 10)
     assert axis.domain[1] == pytest.approx(10 * math.sqrt(10 / 6))
     assert len(levels("layer", range(1, 101)).ticks) <= 12

@@ -67,8 +67,8 @@ def logarithmic(title: str, values: Iterable[float]) -> Axis:
     if not numbers or min(numbers) <= 0:
         raise ValueError("a logarithmic axis needs positive values")
     low, high = math.log10(min(numbers)), math.log10(max(numbers))
-    room = max(0.06 * (high - low), 0.05)
-    low, high = max(low - room, -307.0), min(high + room, 308.0)
+    margin = max(0.06 * (high - low), 0.05)
+    low, high = max(low - margin, -307.0), min(high + margin, 308.0)
     stride = max(1, math.ceil((high - low) / 10))
     decades = [d for d in range(math.floor(low), math.ceil(high) + 1) if d % stride == 0]
     for steps in _STEPS:
@@ -90,21 +90,21 @@ def linear(title: str, values: Iterable[float]) -> Axis:
     low, high = min(numbers), max(numbers)
     span = max((high - low) or abs(high) or 1.0, _LEAST)
     low, high = low - 0.05 * span, high + 0.05 * span
-    rough = (high - low) / 6
-    power = 10.0 ** math.floor(math.log10(rough))
-    step = next(s * power for s in (1, 2, 5, 10) if s * power >= rough)
+    rough_step = (high - low) / 6
+    power = 10.0 ** math.floor(math.log10(rough_step))
+    step = next(s * power for s in (1, 2, 5, 10) if s * power >= rough_step)
     ticks = [n * step for n in range(math.ceil(low / step), math.floor(high / step) + 1)]
     return Axis(title, (low, high), tuple(float(f"{t:.12g}") for t in ticks))
 
 
-def levels(title: str, values: Iterable[float], *, log: bool = False, room: float = 0.02) -> Axis:
+def levels(title: str, values: Iterable[float], *, log: bool = False, right_margin: float = 0.02) -> Axis:
     """An axis ticked where there are data (layers, sizes), thinned to twelve ticks.
 
     Args:
         title: with unit.
         values: where there are data.
         log: whether the axis is logarithmic.
-        room: free space at the right end, as a share of the span.
+        right_margin: free space at the right end, as a share of the span.
 
     Raises:
         ValueError: there is no value.
@@ -116,6 +116,6 @@ def levels(title: str, values: Iterable[float], *, log: bool = False, room: floa
     low, high = places[0], places[-1]
     if log:
         span = math.log(high / low) or 1.0
-        return Axis(title, (low * math.exp(-0.04 * span), high * math.exp(room * span)), ticks, log=True)
+        return Axis(title, (low * math.exp(-0.04 * span), high * math.exp(right_margin * span)), ticks, log=True)
     span = (high - low) or 1.0
-    return Axis(title, (low - 0.02 * span, high + room * span), ticks)
+    return Axis(title, (low - 0.02 * span, high + right_margin * span), ticks)

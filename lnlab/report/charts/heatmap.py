@@ -34,7 +34,7 @@ class Places:
         return [n for n in range(self.first, self.last + 1) if n % stride == 0]
 
 
-def heat(panels: Sequence[str], across: Places, down: Places, title: str, top: float) -> dict[str, Json]:
+def heat(panels: Sequence[str], columns: Places, rows: Places, title: str, top: float) -> dict[str, Json]:
     """Squares coloured by ``estimate``, column ``x`` and row ``line``, from 0 to ``top``; rows count downwards.
 
     ``points`` holds ``panel series line x estimate low high n``.
@@ -47,10 +47,10 @@ def heat(panels: Sequence[str], across: Places, down: Places, title: str, top: f
     colour = alt.Scale(range=list(HEAT), domain=stops, interpolate="lab")
     base = alt.Chart(alt.NamedData("points")).mark_rect()
     cells = base.encode(
-        x=alt.X("x:O", scale=across.scale, axis=_axis(across)),
-        y=alt.Y("line:O", scale=down.scale, axis=_axis(down)),
+        x=alt.X("x:O", scale=columns.scale, axis=_axis(columns)),
+        y=alt.Y("line:O", scale=rows.scale, axis=_axis(rows)),
         color=alt.Color("estimate:Q", scale=colour, legend=legend),
-        tooltip=_tips(across, down),
+        tooltip=_tips(columns, rows),
     ).properties(width=side, height=side)
     header = alt.Header(labelAnchor="start", labelPadding=30)
     facet = alt.Facet("panel:N", sort=list(panels), title=None, header=header)
@@ -62,7 +62,7 @@ def _axis(places: Places) -> alt.Axis:
     return alt.Axis(title=places.title, values=places.ticks, labelAngle=0, grid=False)
 
 
-def _tips(across: Places, down: Places) -> list[alt.Tooltip]:
-    at = [alt.Tooltip("panel:N", title="of"), alt.Tooltip("line:O", title=down.title)]
-    at.append(alt.Tooltip("x:O", title=across.title))
+def _tips(columns: Places, rows: Places) -> list[alt.Tooltip]:
+    at = [alt.Tooltip("panel:N", title="of"), alt.Tooltip("line:O", title=rows.title)]
+    at.append(alt.Tooltip("x:O", title=columns.title))
     return at + [alt.Tooltip(f"{name}:Q", title=name, format=".3~r") for name in ("estimate", "low", "high", "n")]

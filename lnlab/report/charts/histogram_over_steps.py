@@ -36,16 +36,16 @@ def ridges(
         format="~%", offset=14,
     )  # fmt: skip
     colour = alt.Color("estimate:Q", scale=alt.Scale(range=list(HEAT), domain=stops, interpolate="lab"), legend=legend)
-    across = alt.X(
+    x = alt.X(
         "x:O", axis=alt.Axis(title="update", labelAngle=0, labelOverlap=True, grid=False), scale=alt.Scale(padding=0)
     )
-    up = alt.Scale(domain=[rows[0], rows[1] + 1], nice=False, zero=False)
-    base = alt.Chart().encode(x=across)
+    y_scale = alt.Scale(domain=[rows[0], rows[1] + 1], nice=False, zero=False)
+    base = alt.Chart().encode(x=x)
     tips = [alt.Tooltip("panel:N", title="of"), alt.Tooltip("x:O", title="update")]
     tips += [alt.Tooltip(f"{name}:Q", title=name, format=".3~r") for name in ("estimate", "low", "high", "n")]
     cells = base.transform_calculate(end="datum.line + 1").mark_rect()
     cells = cells.encode(
-        y=alt.Y("line:Q", scale=up, axis=_magnitudes(title, rows, octaves)), y2="end:Q", color=colour, tooltip=tips
+        y=alt.Y("line:Q", scale=y_scale, axis=_magnitudes(title, rows, octaves)), y2="end:Q", color=colour, tooltip=tips
     )
     places = {printable(key): value / octaves for key, value in medians.items()}
     medians_json = json.dumps(places, ensure_ascii=False, sort_keys=True)
@@ -53,7 +53,7 @@ def ridges(
         base.transform_aggregate(groupby=["panel", "x"])
         .transform_calculate(median=f"({medians_json})[datum.panel + '|' + datum.x]")
         .transform_filter("isValid(datum.median)")
-        .encode(y=alt.Y("median:Q", scale=up))
+        .encode(y=alt.Y("median:Q", scale=y_scale))
     )
     line = medians_base.mark_line(color=MEDIAN, strokeWidth=1.6, clip=True)
     dots = medians_base.mark_point(color=MEDIAN, size=22, clip=True)

@@ -16,7 +16,7 @@ WIDTH, HEIGHT = 780, 350
 def basin(
     x: Axis,
     y: Axis,
-    look: Look,
+    style: Look,
     diverged: Sequence[Mapping[str, Json]],
     chosen: Sequence[Mapping[str, Json]] = (),
 ) -> dict[str, Json]:
@@ -25,12 +25,12 @@ def basin(
     ``diverged`` holds ``series x y label``: at an x, how many of how many runs diverged. ``chosen`` holds ``series x
     y``: points with a ring.
     """
-    legend = alt.Legend(columns=2, symbolOpacity=1, symbolStrokeWidth=0) if len(look.series) > 1 else None
-    colour = alt.Color("series:N", scale=alt.Scale(domain=list(look.series), range=list(look.colours)), legend=legend)
-    shape = alt.Shape("series:N", scale=alt.Scale(domain=list(look.series), range=list(look.shapes)), legend=legend)
+    legend = alt.Legend(columns=2, symbolOpacity=1, symbolStrokeWidth=0) if len(style.series) > 1 else None
+    colour = alt.Color("series:N", scale=alt.Scale(domain=list(style.series), range=list(style.colours)), legend=legend)
+    shape = alt.Shape("series:N", scale=alt.Scale(domain=list(style.series), range=list(style.shapes)), legend=legend)
     dash = alt.StrokeDash(
         "line:O",
-        scale=alt.Scale(domain=list(range(len(look.series))), range=[list(dash) for dash in look.dashes]),
+        scale=alt.Scale(domain=list(range(len(style.series))), range=[list(dash) for dash in style.dashes]),
         legend=None,
     )
     layers: list[Any] = []

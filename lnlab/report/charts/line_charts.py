@@ -14,26 +14,26 @@ _THREE, _SHORTEST = ".3~r", "~r"
 
 
 def profile(
-    panels: Sequence[str], x: Axis, y: Axis, look: Look, laws: Sequence[Mapping[str, Json]] = ()
+    panels: Sequence[str], x: Axis, y: Axis, style: Look, laws: Sequence[Mapping[str, Json]] = ()
 ) -> dict[str, Json]:
     """Lines with a band, one a series, over ordered positions; side by side where there are several ``panels``.
 
     ``points`` holds ``panel series line x estimate low high n``; ``laws``, drawn in every panel, as in ``sizes``.
     """
-    base = _coloured(None if len(panels) > 1 else "points", x, look)
-    layers = (*_laws(laws, x, y), _band(base, y), _line(base, look), _marks(base, x, y, look))
+    base = _coloured(None if len(panels) > 1 else "points", x, style)
+    layers = (*_laws(laws, x, y), _band(base, y), _line(base, style), _marks(base, x, y, style))
     return _side_by_side(panels, alt.layer(*layers))
 
 
-def densities(panels: Sequence[str], x: Axis, y: Axis, look: Look) -> dict[str, Json]:
+def densities(panels: Sequence[str], x: Axis, y: Axis, style: Look) -> dict[str, Json]:
     """Outlines of histograms with a band, one a series, side by side where there are several ``panels``.
 
     ``points`` as in ``profile``, x in the middle of each bin; bins are equally wide on the axis.
     """
-    legend = _legend(look, strokes=True)
-    base = alt.Chart(_data(None if len(panels) > 1 else "points")).encode(x=_x("x", x), color=_colour(look, legend))
+    legend = _legend(style, strokes=True)
+    base = alt.Chart(_data(None if len(panels) > 1 else "points")).encode(x=_x("x", x), color=_colour(style, legend))
     band = base.mark_area(opacity=0.18, interpolate="step", clip=True).encode(y=_y("low", y), y2="high:Q")
-    dashes = alt.Scale(domain=list(look.series), range=[list(dash) for dash in look.dashes])
+    dashes = alt.Scale(domain=list(style.series), range=[list(dash) for dash in style.dashes])
     line = base.mark_line(interpolate="step").encode(
         y=_y("estimate", y),
         strokeDash=alt.StrokeDash("series:N", scale=dashes, legend=legend),
@@ -51,36 +51,36 @@ def _side_by_side(panels: Sequence[str], layers: Any) -> dict[str, Json]:
     return _finish(panel.facet(alt.Facet("panel:N", sort=list(panels), title=None, header=header), columns=3))
 
 
-def sizes(x: Axis, y: Axis, look: Look, laws: Sequence[Mapping[str, Json]]) -> dict[str, Json]:
+def sizes(x: Axis, y: Axis, style: Look, laws: Sequence[Mapping[str, Json]]) -> dict[str, Json]:
     """Means with intervals over sizes, single seeds as faint dots, reference laws as thin grey lines.
 
     ``points`` as in ``profile``, ``seeds`` holds ``panel series line x seed value``, ``laws`` holds ``law label x y
     last``.
     """
-    base = _coloured("points", x, look)
+    base = _coloured("points", x, style)
     bars = base.mark_rule(strokeWidth=2).encode(y=_y("low", y), y2="high:Q")
-    dots = _coloured("seeds", x, look).mark_point(size=16, opacity=0.35)
-    single = dots.encode(y=_y("value", y), tooltip=_tips(x, "seed", "value"))
-    layers = [*_laws(laws, x, y), single, _line(base, look), bars, _marks(base, x, y, look)]
+    dots = _coloured("seeds", x, style).mark_point(size=16, opacity=0.35)
+    seed_dots = dots.encode(y=_y("value", y), tooltip=_tips(x, "seed", "value"))
+    layers = [*_laws(laws, x, y), seed_dots, _line(base, style), bars, _marks(base, x, y, style)]
     return _finish(alt.layer(*layers).properties(width=WIDTH, height=HEIGHT))
 
 
-def fits(x: Axis, y: Axis, look: Look, curves: Sequence[Mapping[str, Json]], laws: Sequence[str]) -> dict[str, Json]:
+def fits(x: Axis, y: Axis, style: Look, curves: Sequence[Mapping[str, Json]], laws: Sequence[str]) -> dict[str, Json]:
     """Means with intervals, and through them each law as fitted to a series: a thin line in its colour, dashed by law.
 
     ``points`` as in ``profile``, ``curves`` holds ``series law x y``.
     """
-    base = _coloured("points", x, look)
+    base = _coloured("points", x, style)
     bars = base.mark_rule(strokeWidth=2).encode(y=_y("low", y), y2="high:Q")
-    key = alt.Legend(symbolType="stroke", symbolStrokeWidth=1.4, symbolSize=400, columns=2)
+    dash_legend = alt.Legend(symbolType="stroke", symbolStrokeWidth=1.4, symbolSize=400, columns=2)
     dashes = alt.Scale(domain=list(laws), range=[list(dash) for dash in DASHES[: len(laws)]])
-    thin = alt.Chart(alt.InlineData(list(curves))).encode(
+    fitted = alt.Chart(alt.InlineData(list(curves))).encode(
         x=_x("x", x),
         y=_y("y", y),
-        color=_colour(look, _legend(look)),
-        strokeDash=alt.StrokeDash("law:N", scale=dashes, legend=key),
+        color=_colour(style, _legend(style)),
+        strokeDash=alt.StrokeDash("law:N", scale=dashes, legend=dash_legend),
     )
-    layers = [thin.mark_line(strokeWidth=1.2, clip=True), bars, _marks(base, x, y, look)]
+    layers = [fitted.mark_line(strokeWidth=1.2, clip=True), bars, _marks(base, x, y, style)]
     return _finish(alt.layer(*layers).properties(width=WIDTH, height=HEIGHT))
 
 
@@ -93,11 +93,12 @@ def forest(names: Sequence[str], x: Axis) -> dict[str, Json]:
     row = alt.Y("series:N", sort=list(names), axis=labels)
     base, dots = (alt.Chart(alt.NamedData(name)).encode(y=row) for name in ("points", "seeds"))
     region = base.mark_bar(color=REGION, height=20).encode(x=_x("from", x), x2="to:Q")
-    single = dots.mark_point(color=QUIET, size=22, opacity=0.5).encode(x=_x("value", x), tooltip=_tips(None, "value"))
+    seed_dots = dots.mark_point(color=QUIET, size=22, opacity=0.5)
+    seed_dots = seed_dots.encode(x=_x("value", x), tooltip=_tips(None, "value"))
     bars = base.mark_rule(strokeWidth=2.4, color=INK).encode(x=_x("low", x), x2="high:Q")
     tips = _tips(None, "estimate", "low", "high")
     means = base.mark_point(color=INK, shape="diamond", size=80).encode(x=_x("estimate", x), tooltip=tips)
-    return _finish(alt.layer(region, single, bars, means).properties(width=WIDTH - 200, height=30 * len(names)))
+    return _finish(alt.layer(region, seed_dots, bars, means).properties(width=WIDTH - 200, height=30 * len(names)))
 
 
 def _data(name: str | None) -> Any:
@@ -105,23 +106,23 @@ def _data(name: str | None) -> Any:
     return alt.Undefined if name is None else alt.NamedData(name)
 
 
-def _coloured(data: str | None, x: Axis, look: Look) -> Any:
-    return alt.Chart(_data(data)).encode(x=_x("x", x), color=_colour(look, _legend(look)))
+def _coloured(data: str | None, x: Axis, style: Look) -> Any:
+    return alt.Chart(_data(data)).encode(x=_x("x", x), color=_colour(style, _legend(style)))
 
 
-def _colour(look: Look, legend: alt.Legend | None) -> alt.Color:
-    scale = alt.Scale(domain=list(look.series), range=list(look.colours))
+def _colour(style: Look, legend: alt.Legend | None) -> alt.Color:
+    scale = alt.Scale(domain=list(style.series), range=list(style.colours))
     return alt.Color("series:N", scale=scale, legend=legend)
 
 
-def _legend(look: Look, *, strokes: bool = False) -> alt.Legend | None:
+def _legend(style: Look, *, strokes: bool = False) -> alt.Legend | None:
     """Marks, or with ``strokes`` lines that show their dashes; nothing where there is one series."""
-    if len(look.series) < 2:
+    if len(style.series) < 2:
         return None
     symbol = (
         {"symbolType": "stroke", "symbolStrokeWidth": 2, "symbolSize": 500} if strokes else {"symbolStrokeWidth": 0}
     )
-    return alt.Legend(columns=3 if len(look.series) == 3 else 2, symbolOpacity=1, **symbol)
+    return alt.Legend(columns=3 if len(style.series) == 3 else 2, symbolOpacity=1, **symbol)
 
 
 def _x(field: str, x: Axis) -> alt.X:
@@ -136,14 +137,14 @@ def _band(base: Any, y: Axis) -> Any:
     return base.mark_area(opacity=0.18).encode(y=_y("low", y), y2="high:Q")
 
 
-def _line(base: Any, look: Look) -> Any:
-    scale = alt.Scale(domain=list(range(len(look.series))), range=[list(dash) for dash in look.dashes])
+def _line(base: Any, style: Look) -> Any:
+    scale = alt.Scale(domain=list(range(len(style.series))), range=[list(dash) for dash in style.dashes])
     return base.mark_line().encode(y="estimate:Q", strokeDash=alt.StrokeDash("line:O", scale=scale, legend=None))
 
 
-def _marks(base: Any, x: Axis, y: Axis, look: Look) -> Any:
-    scale = alt.Scale(domain=list(look.series), range=list(look.shapes))
-    shape = alt.Shape("series:N", scale=scale, legend=_legend(look))
+def _marks(base: Any, x: Axis, y: Axis, style: Look) -> Any:
+    scale = alt.Scale(domain=list(style.series), range=list(style.shapes))
+    shape = alt.Shape("series:N", scale=scale, legend=_legend(style))
     return base.mark_point().encode(y=_y("estimate", y), shape=shape, tooltip=_tips(x, "estimate", "low", "high", "n"))
 
 

@@ -45,11 +45,11 @@ def _base(lines: Sequence[str], y: Axis) -> Any:
         offset=8,
         orient="top",
     )
-    across = alt.Axis(
+    x_axis = alt.Axis(
         values=[0, 1], labelExpr="datum.value ? 'last' : 'first'", title=None, ticks=True, labelFlush=True
     )
     return alt.Chart(_POINTS).encode(
-        x=alt.X("x:Q", scale=alt.Scale(domain=list(ACROSS), nice=False), axis=across),
+        x=alt.X("x:Q", scale=alt.Scale(domain=list(ACROSS), nice=False), axis=x_axis),
         y=alt.Y("estimate:Q", scale=y.scale, axis=replace(y, title="").axis),
         color=alt.Color("series:N", scale=scale, legend=legend),
     )

@@ -9,25 +9,25 @@ from lnlab.report.charts.theme import THEME, Look
 COLUMNS, WIDTH, HEIGHT, GAP = 2, 350, 300, 20
 
 
-def spectra(x: Axis, y: Axis, look: Look) -> dict[str, Json]:
+def spectra(x: Axis, y: Axis, style: Look) -> dict[str, Json]:
     """``points`` holds ``panel series line x estimate low high n marks``, the panel being the series.
 
     Args:
         x: eigenvalues, the same axis for all.
         y: densities, likewise.
-        look: of the series.
+        style: of the series.
     """
-    colour = alt.Color("series:N", scale=alt.Scale(domain=list(look.series), range=list(look.colours)), legend=None)
+    colour = alt.Color("series:N", scale=alt.Scale(domain=list(style.series), range=list(style.colours)), legend=None)
     base = alt.Chart().encode(x=alt.X("x:Q", scale=x.scale, axis=x.axis), color=colour)
     band = base.mark_area(opacity=0.25, clip=True).encode(y=_y("low", y), y2="high:Q")
     line = base.mark_line(strokeWidth=1.6, clip=True).encode(y=_y("estimate", y))
     tips = [alt.Tooltip("x:Q", title="eigenvalue", format=".3~r"), alt.Tooltip("marks:Q", title="number")]
     rug = base.transform_filter("datum.marks > 0").mark_tick(orient="vertical", thickness=1.4, size=11, clip=True)
     layers = alt.layer(band, line, rug.encode(y=alt.value(HEIGHT - 6), tooltip=tips))
-    single = len(look.series) == 1
+    single = len(style.series) == 1
     panel = layers.properties(width=2 * WIDTH + GAP if single else WIDTH, height=HEIGHT, data=alt.NamedData("points"))
     header = alt.Header(labelAnchor="start")
-    facet = alt.Facet("panel:N", sort=list(look.series), title=None, header=header)
+    facet = alt.Facet("panel:N", sort=list(style.series), title=None, header=header)
     chart = panel if single else panel.facet(facet, columns=COLUMNS, spacing=GAP)
     spec: dict[str, Json] = chart.to_dict()
     return {**spec, "config": dict(THEME)}

@@ -76,12 +76,12 @@ def look(series: Sequence[str], families: Sequence[int]) -> Look:
         series: the names, in the order of the legend.
         families: for each series, the index of its family; equal families share a colour.
     """
-    places = range(len(series))
+    positions = range(len(series))
     return Look(
         tuple(series),
         tuple(COLOURS[family % len(COLOURS)] for family in families),
-        tuple(DASHES[place % len(DASHES)] for place in places),
-        tuple(SHAPES[place % len(SHAPES)] for place in places),
+        tuple(DASHES[position % len(DASHES)] for position in positions),
+        tuple(SHAPES[position % len(SHAPES)] for position in positions),
     )
 
 

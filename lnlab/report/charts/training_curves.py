@@ -41,7 +41,7 @@ class Beside:
 
 
 def curves(
-    splits: Sequence[str], x: Axis, y: Axis, look: Look, overlays: Beside, *, tips: bool, cut: bool
+    splits: Sequence[str], x: Axis, y: Axis, style: Look, overlays: Beside, *, hover: bool, clip: bool
 ) -> dict[str, Json]:
     """Lines over training. ``points`` holds ``panel series line x estimate low high n``, ``panel`` being the split.
 
@@ -49,57 +49,57 @@ def curves(
         splits: those that are drawn, where there are several.
         x: updates or epochs.
         y: of the lines.
-        look: of the series.
+        style: of the series.
         overlays: what else is drawn.
-        tips: whether every point tells its numbers.
-        cut: whether lines leave the axis; to cut off each of many lines takes a drawing as long as all else.
+        hover: whether every point tells its numbers.
+        clip: whether lines leave the axis; to cut off each of many lines takes a drawing as long as all else.
     """
-    base = _base(alt.NamedData("points"), replace(x, title="") if overlays.rates else x, look)
-    dashes = _dashes(splits, look)
-    band = base.mark_area(fillOpacity=0.16, opacity=1, clip=True).encode(y=_up("low", y), y2="high:Q")
-    layers = [*_rules(overlays.rules, x, y), *([band] if bands(len(look.series), splits) else [])]
-    layers += [base.mark_line(clip=cut).encode(y=_up("estimate", y), strokeDash=dashes)]
-    layers += [*_diverged(overlays, x, y, look), *_marks(base, y, look, x, splits, tips=tips)]
+    base = _base(alt.NamedData("points"), replace(x, title="") if overlays.rates else x, style)
+    dashes = _dashes(splits, style)
+    band = base.mark_area(fillOpacity=0.16, opacity=1, clip=True).encode(y=_y("low", y), y2="high:Q")
+    layers = [*_rules(overlays.rules, x, y), *([band] if bands(len(style.series), splits) else [])]
+    layers += [base.mark_line(clip=clip).encode(y=_y("estimate", y), strokeDash=dashes)]
+    layers += [*_diverged(overlays, x, y, style), *_marks(base, y, style, x, splits, hover=hover)]
     main = alt.layer(*layers).properties(width=WIDTH, height=HEIGHT)
     if not overlays.rates:
         return _finish(main)
-    chart = alt.vconcat(main, _strip(overlays.rates, x, look), spacing=GAP, bounds="flush")
+    chart = alt.vconcat(main, _strip(overlays.rates, x, style), spacing=GAP, bounds="flush")
     return _finish(chart.resolve_scale(strokeDash="independent"), {**THEME["legend"], "offset": OFFSET})
 
 
-def bands(series: int, splits: Sequence[str]) -> bool:
+def bands(n_series: int, splits: Sequence[str]) -> bool:
     """Whether there are so few lines that bands can be told apart."""
-    return series * max(1, len(splits)) <= BANDS
+    return n_series * max(1, len(splits)) <= BANDS
 
 
-def _base(data: Any, x: Axis, look: Look) -> Any:
-    return alt.Chart(data).encode(x=alt.X("x:Q", scale=x.scale, axis=x.axis), color=_colour(look))
+def _base(data: Any, x: Axis, style: Look) -> Any:
+    return alt.Chart(data).encode(x=alt.X("x:Q", scale=x.scale, axis=x.axis), color=_colour(style))
 
 
-def _colour(look: Look) -> alt.Color:
+def _colour(style: Look) -> alt.Color:
     return alt.Color(
-        "series:N", scale=alt.Scale(domain=list(look.series), range=list(look.colours)), legend=_legend(look)
+        "series:N", scale=alt.Scale(domain=list(style.series), range=list(style.colours)), legend=_legend(style)
     )
 
 
-def _legend(look: Look) -> alt.Legend | None:
+def _legend(style: Look) -> alt.Legend | None:
     """Marks in their colours; nothing where there is one series."""
-    if len(look.series) < 2:
+    if len(style.series) < 2:
         return None
-    return alt.Legend(columns=3 if len(look.series) == 3 else 2, symbolOpacity=1, symbolStrokeWidth=0)
+    return alt.Legend(columns=3 if len(style.series) == 3 else 2, symbolOpacity=1, symbolStrokeWidth=0)
 
 
-def _dashes(splits: Sequence[str], look: Look) -> alt.StrokeDash:
+def _dashes(splits: Sequence[str], style: Look) -> alt.StrokeDash:
     """By split, where there are several; else by series."""
     if not splits:
-        scale = alt.Scale(domain=list(range(len(look.series))), range=[list(dash) for dash in look.dashes])
+        scale = alt.Scale(domain=list(range(len(style.series))), range=[list(dash) for dash in style.dashes])
         return alt.StrokeDash("line:O", scale=scale, legend=None)
-    key = alt.Legend(symbolType="stroke", symbolStrokeWidth=2, symbolSize=500, columns=len(splits))
+    dash_legend = alt.Legend(symbolType="stroke", symbolStrokeWidth=2, symbolSize=500, columns=len(splits))
     scale = alt.Scale(domain=list(splits), range=[list(_SPLITS[split]) for split in splits])
-    return alt.StrokeDash("panel:N", scale=scale, legend=key)
+    return alt.StrokeDash("panel:N", scale=scale, legend=dash_legend)
 
 
-def _up(field: str, y: Axis) -> alt.Y:
+def _y(field: str, y: Axis) -> alt.Y:
     return alt.Y(f"{field}:Q", scale=y.scale, axis=y.axis)
 
 
@@ -107,28 +107,28 @@ def _rules(rules: Rows, x: Axis, y: Axis) -> list[Any]:
     """Level lines with their names above their right ends."""
     if not rules:
         return []
-    base = alt.Chart(alt.InlineData(list(rules))).encode(y=_up("y", y))
+    base = alt.Chart(alt.InlineData(list(rules))).encode(y=_y("y", y))
     line = base.mark_rule(color="#777777", strokeWidth=1, strokeDash=[3, 3])
     text = base.mark_text(align="right", baseline="bottom", dy=-3, color=QUIET, fontSize=11)
     return [line, text.encode(text="label:N", x=alt.datum(x.domain[1], scale=x.scale))]
 
 
-def _diverged(overlays: Beside, x: Axis, y: Axis, look: Look) -> list[Any]:
+def _diverged(overlays: Beside, x: Axis, y: Axis, style: Look) -> list[Any]:
     """Runs that diverged as thin lines, each with a cross where it ended."""
     x = replace(x, title="") if overlays.rates else x
-    thin = _base(alt.InlineData(list(overlays.diverged)), x, look).mark_line(strokeWidth=1, strokeOpacity=0.75)
-    lines = [thin.encode(y=_up("value", y), detail=["run:N", "panel:N"])] if overlays.diverged else []
+    thin_lines = _base(alt.InlineData(list(overlays.diverged)), x, style).mark_line(strokeWidth=1, strokeOpacity=0.75)
+    lines = [thin_lines.encode(y=_y("value", y), detail=["run:N", "panel:N"])] if overlays.diverged else []
     if not overlays.crosses:
         return lines
-    cross = _base(alt.InlineData(list(overlays.crosses)), x, look).mark_point(shape=CROSS, filled=False, size=90)
+    cross = _base(alt.InlineData(list(overlays.crosses)), x, style).mark_point(shape=CROSS, filled=False, size=90)
     tips = [alt.Tooltip("series:N", title="of"), alt.Tooltip("told:N", title="run")]
-    return [*lines, cross.encode(y=_up("value", y), strokeWidth=alt.value(2), tooltip=tips)]
+    return [*lines, cross.encode(y=_y("value", y), strokeWidth=alt.value(2), tooltip=tips)]
 
 
-def _marks(base: Any, y: Axis, look: Look, x: Axis, splits: Sequence[str], *, tips: bool) -> list[Any]:
+def _marks(base: Any, y: Axis, style: Look, x: Axis, splits: Sequence[str], *, hover: bool) -> list[Any]:
     """The shape of each series at the ends of its lines; where there are few points, each of them tells its numbers."""
     shape = alt.Shape(
-        "series:N", scale=alt.Scale(domain=list(look.series), range=list(look.shapes)), legend=_legend(look)
+        "series:N", scale=alt.Scale(domain=list(style.series), range=list(style.shapes)), legend=_legend(style)
     )
     tooltips = [alt.Tooltip("series:N", title="of"), *([alt.Tooltip("panel:N", title="split")] if splits else [])]
     tooltips += [alt.Tooltip("x:Q", title=x.title.partition(" (")[0], format="~r")]
@@ -136,19 +136,19 @@ def _marks(base: Any, y: Axis, look: Look, x: Axis, splits: Sequence[str], *, ti
     last = base.transform_joinaggregate(last="max(x)", groupby=["panel", "series"]).transform_filter(
         "datum.x === datum.last"
     )
-    end_marks = last.mark_point(clip=True).encode(y=_up("estimate", y), shape=shape, tooltip=tooltips)
-    hover_points = base.mark_point(size=120, opacity=0, clip=True).encode(y=_up("estimate", y), tooltip=tooltips)
-    return [end_marks, *([hover_points] if tips else [])]
+    end_marks = last.mark_point(clip=True).encode(y=_y("estimate", y), shape=shape, tooltip=tooltips)
+    hover_points = base.mark_point(size=120, opacity=0, clip=True).encode(y=_y("estimate", y), tooltip=tooltips)
+    return [end_marks, *([hover_points] if hover else [])]
 
 
-def _strip(rates: Rows, x: Axis, look: Look) -> Any:
+def _strip(rates: Rows, x: Axis, style: Look) -> Any:
     """Learning rates from 0 on, below the lines and on their axis."""
     top = max(float(row["estimate"]) for row in rates) or 1.0
     scale = alt.Scale(domain=[0, 1.08 * top], nice=False)
     axis = alt.Axis(title="learning rate, per update", values=[0, top], format=".2~g", grid=False)
-    base = _base(alt.InlineData(_distinct(rates)), x, look)
+    base = _base(alt.InlineData(_distinct(rates)), x, style)
     line = base.mark_line(strokeWidth=1.6).encode(
-        y=alt.Y("estimate:Q", scale=scale, axis=axis), strokeDash=_dashes((), look)
+        y=alt.Y("estimate:Q", scale=scale, axis=axis), strokeDash=_dashes((), style)
     )
     return line.properties(width=WIDTH, height=STRIP)
 

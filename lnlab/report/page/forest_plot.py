@@ -115,13 +115,13 @@ def _chart(group: Sequence[Verdict], scale: Scale) -> Chart:
 
 
 def _row(name: str, verdict: Verdict, x: Axis) -> tuple[object, ...]:
-    estimate_and_bounds = [_inside(v, x) for v in (verdict.estimate, verdict.low, verdict.high)]
+    estimate_and_bounds = [_clipped(v, x) for v in (verdict.estimate, verdict.low, verdict.high)]
     low = verdict.region_low if finite(verdict.region_low) else x.domain[0]
     high = verdict.region_high if finite(verdict.region_high) else x.domain[1]
     return (name, verdict.verdict, *estimate_and_bounds, low, high)
 
 
-def _inside(value: float | None, x: Axis) -> float | None:
+def _clipped(value: float | None, x: Axis) -> float | None:
     """An unbounded end stops where the axis does."""
     if value is None or math.isnan(value):
         return None

@@ -70,9 +70,9 @@ def _plain_values(by_path: Mapping[str, list[Json]], path: str) -> str:
     return listing((plain(v) for v in by_path.get(path, [])), "or")
 
 
-def _params(by_path: Mapping[str, list[Json]], owner: str, leave: Sequence[str] = ()) -> str:
+def _params(by_path: Mapping[str, list[Json]], owner: str, excluded: Sequence[str] = ()) -> str:
     """The parameters of a choice: ``d_model 128, heads 4``."""
-    inside = (p for p in by_path if p.startswith(f"{owner}.") and p not in leave)
+    inside = (p for p in by_path if p.startswith(f"{owner}.") and p not in excluded)
     own = (p for p in inside if not _below_choice(by_path, owner, p))
     return ", ".join(f"{p.removeprefix(owner + '.')} {_plain_values(by_path, p)}" for p in own)
 
@@ -128,14 +128,14 @@ def _bracket(text: str) -> str:
     return f" ({text})" if text else ""
 
 
-def _data(by_path: Mapping[str, list[Json]], over: str) -> str:
+def _data(by_path: Mapping[str, list[Json]], item: str) -> str:
     if "task" not in by_path:
         return ""
     corpus = f" on the corpus {_choice(by_path, 'task.corpus')}" if "task.corpus" in by_path else ""
     tokens = f", tokenized by {_choice(by_path, 'task.tokenizer')}" if "task.tokenizer" in by_path else ""
     parameters = _params(by_path, "task", ("task.corpus", "task.tokenizer"))
     kind = _plain_values(by_path, "task")
-    return f"The task is {kind}{_bracket(parameters)}{corpus}{tokens}. The loss is a mean over {over}s, in nats."
+    return f"The task is {kind}{_bracket(parameters)}{corpus}{tokens}. The loss is a mean over {item}s, in nats."
 
 
 def _training(by_path: Mapping[str, list[Json]], *, by_method: bool) -> str:

@@ -67,8 +67,8 @@ def _choice(choice: Json, others: Sequence[Json]) -> str:
     if not isinstance(choice, Mapping):
         return "–" if choice is None else plain(choice)
     same_kind = [other for other in others if isinstance(other, Mapping) and other["kind"] == choice["kind"]]
-    telling = {k: v for k, v in choice.items() if any(canonical(other.get(k)) != canonical(v) for other in same_kind)}
-    return plain({"kind": choice["kind"], **telling})
+    differing = {k: v for k, v in choice.items() if any(canonical(other.get(k)) != canonical(v) for other in same_kind)}
+    return plain({"kind": choice["kind"], **differing})
 
 
 def _others(methods: Sequence[Setting]) -> list[str]:

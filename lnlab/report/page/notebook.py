@@ -118,13 +118,15 @@ def escape(text: str) -> str:
 def _title(facts: ReportFacts, verdicts: Sequence[Verdict]) -> str:
     cite = f"\n\nPaper: {escape(facts.source['cite'])}" if facts.source.get("cite") else ""
     question = f"\n\n*{escape(facts.question)}*" if facts.question else ""
-    reads = f"\n\nEvery cell reads the tables beside this notebook. All it needs: `pip install {' '.join(PACKAGES)}`."
-    return f"# {escape(facts.title)}{question}\n\n**{escape(answer(verdicts))}**{cite}{reads}"
+    instructions = (
+        f"\n\nEvery cell reads the tables beside this notebook. All it needs: `pip install {' '.join(PACKAGES)}`."
+    )
+    return f"# {escape(facts.title)}{question}\n\n**{escape(answer(verdicts))}**{cite}{instructions}"
 
 
 def _opening(drawn_parts: Sequence[Shown]) -> Any:
-    middles = any(figure.chart.statistic == "median" for drawn in drawn_parts for figure in drawn.figures)
-    return _code("opening", _OPENING + (_MEDIANS if middles else ""))
+    has_medians = any(figure.chart.statistic == "median" for drawn in drawn_parts for figure in drawn.figures)
+    return _code("opening", _OPENING + (_MEDIANS if has_medians else ""))
 
 
 def _section(drawn: Shown, verdicts: Sequence[Verdict]) -> list[Any]:
@@ -146,9 +148,9 @@ def _section(drawn: Shown, verdicts: Sequence[Verdict]) -> list[Any]:
 
 
 def _figure_cells(figure: Plate) -> list[Any]:
-    log, middles = figure.chart.log, figure.chart.statistic == "median"
-    call = "medians(seeds)" if middles else f"over_seeds(seeds, log={log})"
-    estimates = medians(figure.chart.seeds) if middles else points(figure.chart.seeds, log=log)
+    log, has_medians = figure.chart.log, figure.chart.statistic == "median"
+    call = "medians(seeds)" if has_medians else f"over_seeds(seeds, log={log})"
+    estimates = medians(figure.chart.seeds) if has_medians else points(figure.chart.seeds, log=log)
     caption = f"**Figure {figure.number}.** {escape(figure.chart.caption)}"
     kind = next((name for key, name in _KINDS.items() if key in figure.spec), "LayerChart")
     drawn = {"image/svg+xml": figure.svg, "text/plain": f"alt.{kind}(...)"}

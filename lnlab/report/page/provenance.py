@@ -56,10 +56,10 @@ def _machines(runs: pl.DataFrame) -> str:
 
 def outcomes(results: Results) -> Grid | None:
     """The runs that did not finish, with their reasons; None if all did."""
-    odd = results.runs.filter(pl.col("status") != "finished").sort("variant", "seed")
-    odd = odd.with_columns(pl.col("variant").str.slice(0, 12), pl.col("status").str.replace_all("_", " "))
+    unfinished = results.runs.filter(pl.col("status") != "finished").sort("variant", "seed")
+    unfinished = unfinished.with_columns(pl.col("variant").str.slice(0, 12), pl.col("status").str.replace_all("_", " "))
     headings = {"variant": "variant", "seed": "seed", "status": "status", "reason": "reason"}
-    return None if odd.is_empty() else grid(odd, headings, "Runs that did not finish.")
+    return None if unfinished.is_empty() else grid(unfinished, headings, "Runs that did not finish.")
 
 
 def settings_grid(results: Results) -> Grid:
@@ -90,9 +90,9 @@ def _decision(decision: Decision) -> tuple[str, ...]:
 
 def commands(facts: ReportFacts) -> str:
     """What to type to make the report again."""
-    words = " ".join(word if re.fullmatch(r"[\w./:=+@,%-]+", word) else _quoted(word) for word in facts.command)
+    words = " ".join(word if re.fullmatch(r"[\w./:=+@,%-]+", word) else _shell_quoted(word) for word in facts.command)
     return f"lnlab run {words}\nlnlab report {words}"
 
 
-def _quoted(word: str) -> str:
+def _shell_quoted(word: str) -> str:
     return "'" + word.replace("'", "'\\''") + "'"

@@ -14,12 +14,12 @@ from lnlab.report.data.labels import ALONE
 from lnlab.report.data.series import replicates
 from lnlab.report.section import Chart, Section, sections
 from lnlab.report.words.wording import definition, listing, plain, short, unit
-from lnlab.report.words.wording import quantity as called
+from lnlab.report.words.wording import quantity as quantity_name
 from lnlab.tables import Results
 
 _NAMED = 3
 """Series whose best place a heading has room for."""
-_CALLED = {"lr": "learning rate", "batch_sentences": "batch size"}
+_AXIS_NAMES = {"lr": "learning rate", "batch_sentences": "batch size"}
 ROW = 0.07
 """The height of a row of crosses, as a share of the axis."""
 
@@ -46,25 +46,27 @@ def basin(
     selection = {"quantity": quantity, **(where or {})}
     runs = tuning_runs(decisions, results, selection, over) or judged_runs(results, selection, over, best)
     if runs.seeds.is_empty():
-        return Section(f"Nothing of the {called(quantity)} has been measured yet", missing=runs.missing, rows=runs.rows)
+        return Section(
+            f"Nothing of the {quantity_name(quantity)} has been measured yet", missing=runs.missing, rows=runs.rows
+        )
     finding = _finding(runs, over, best)
     return Section(finding, (_chart(runs, quantity, over, best, finding),), (), runs.missing, runs.rows)
 
 
 def _chart(runs: Runs, quantity: str, over: str, best: Best, finding: str) -> Chart:
     log = min(runs.points["x"]) > 0
-    across = levels(f"{_axis_name(over)}{' (log scale)' if log else ''}", runs.points["x"], log=log, room=0.08)
+    x_axis = levels(f"{_axis_name(over)}{' (log scale)' if log else ''}", runs.points["x"], log=log, right_margin=0.08)
     diverged = [name for name in runs.names if name in set(runs.gone["series"])]
-    y = _vertical(runs, quantity, len(diverged), best)
-    numbers = {"estimate": f"median {called(quantity)}", "low": "lowest", "high": "highest", "n": "runs"}
+    y_axis = _y_axis(runs, quantity, len(diverged), best)
+    numbers = {"estimate": f"median {quantity_name(quantity)}", "low": "lowest", "high": "highest", "n": "runs"}
     return Chart(
         learning_rate_basin.basin(
-            across, y, theme.look(runs.names, runs.families), _crosses(runs, diverged, y, best), runs.chosen
+            x_axis, y_axis, theme.look(runs.names, runs.families), _crosses(runs, diverged, y_axis, best), runs.chosen
         ),
         runs.points,
         runs.seeds,
         {"series": "variant", "x": _axis_name(over), **numbers},
-        f"Line chart of the {unit(quantity)}, against the {across.title}. {finding}.",
+        f"Line chart of the {unit(quantity)}, against the {x_axis.title}. {finding}.",
         _caption(runs, quantity, over, best),
         log=False,
         statistic="median",
@@ -74,16 +76,16 @@ def _chart(runs: Runs, quantity: str, over: str, best: Best, finding: str) -> Ch
 def _axis_name(over: str) -> str:
     """``learning rate`` for ``optimizer.lr``, ``batch size`` for ``task.batch_sentences``."""
     leaf = over.rpartition(".")[2]
-    return _CALLED.get(leaf, leaf.replace("_", " "))
+    return _AXIS_NAMES.get(leaf, leaf.replace("_", " "))
 
 
-def _vertical(runs: Runs, quantity: str, rows: int, best: Best) -> Axis:
+def _y_axis(runs: Runs, quantity: str, rows: int, best: Best) -> Axis:
     """An axis over all finite numbers, with room for rows of crosses on its bad side."""
     finite = [value for value in runs.seeds["value"] if math.isfinite(value)] or [0.0, 1.0]
     axis = linear(unit(quantity), finite)
     low, high = axis.domain
-    room = (rows + 0.5) * ROW * (high - low) if rows else 0.0
-    return replace(axis, domain=(low, high + room) if best == "lowest" else (low - room, high))
+    margin = (rows + 0.5) * ROW * (high - low) if rows else 0.0
+    return replace(axis, domain=(low, high + margin) if best == "lowest" else (low - margin, high))
 
 
 def _crosses(runs: Runs, series: Sequence[str], y: Axis, best: Best) -> list[dict[str, Json]]:
@@ -125,8 +127,8 @@ def _finding(runs: Runs, over: str, best: Best) -> str:
         clauses = [span, at_edge] if edges else [span]
     if failed:
         names = listing(failed) if len(failed) <= _NAMED else f"{len(failed)} variants"
-        who = "" if failed == [ALONE] else f" of {names}"
-        clauses.append(f"half of the runs{who} diverged at every {_axis_name(over)}")
+        of_series = "" if failed == [ALONE] else f" of {names}"
+        clauses.append(f"half of the runs{of_series} diverged at every {_axis_name(over)}")
     text = "; ".join(clauses)
     return text[:1].upper() + text[1:]
 

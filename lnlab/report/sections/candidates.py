@@ -84,11 +84,11 @@ def candidates(
     """
     scores = [_score(results, candidate) for candidate in candidates]
     columns = [column for score in scores for column in score.columns]
-    missing_runs, rows = unjudged(results, columns), rows_behind(results, columns)
+    missing_note, rows = unjudged(results, columns), rows_behind(results, columns)
     ranked = sorted((score for score in scores if score.errors), key=lambda score: (not score.whole, score.error))
     if not ranked:
-        return Section("No candidate has been judged yet", missing=missing_runs, rows=rows)
-    return Section(_finding(ranked, at_most), (), (_table(ranked),), missing_runs, rows)
+        return Section("No candidate has been judged yet", missing=missing_note, rows=rows)
+    return Section(_finding(ranked, at_most), (), (_table(ranked),), missing_note, rows)
 
 
 def _score(results: Results, candidate: Candidate) -> CandidateScore:
@@ -165,8 +165,8 @@ def _shift(steps: float) -> str:
 
 def _heading(column: PrintedColumn) -> str:
     """``1 layer, BatchNorm``: what tells a column from the others, whatever its table is called."""
-    among = [f"{plain(v)} {_counted_noun(path, v)}" for path, v in column.where.items() if isinstance(v, int | float)]
-    return ", ".join((*among, said(column.word)))
+    sizes = [f"{plain(v)} {_counted_noun(path, v)}" for path, v in column.where.items() if isinstance(v, int | float)]
+    return ", ".join((*sizes, said(column.word)))
 
 
 def _counted_noun(path: str, value: Json) -> str:

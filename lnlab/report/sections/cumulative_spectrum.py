@@ -58,11 +58,11 @@ def _chart(spectra: Spectra, name: str, band: Band, finding: str) -> Chart:
     seeds = pl.concat([curves(spectra, side, x, _beyond(x, sign)) for side, sign in zip(SIDES, (1, -1), strict=True)])
     points = ranges(seeds, _FEWEST)
     top = max(points.select(pl.max_horizontal("estimate", "high")).to_series().drop_nulls().to_list())
-    across = logarithmic(f"x, in {in_unit(LOSS)} (log scale)", [x[0], x[-1]])
-    up = logarithmic("eigenvalues beyond x (log scale)", [_FEWEST, top])
+    x_axis = logarithmic(f"x, in {in_unit(LOSS)} (log scale)", [x[0], x[-1]])
+    y_axis = logarithmic("eigenvalues beyond x (log scale)", [_FEWEST, top])
     numbers = {"estimate": "eigenvalues", "low": "lowest", "high": "highest", "n": "curves"}
     return Chart(
-        line_charts.densities(SIDES, across, up, theme.look(spectra.names, spectra.families)),
+        line_charts.densities(SIDES, x_axis, y_axis, theme.look(spectra.names, spectra.families)),
         points,
         seeds,
         {"panel": "side", "series": "variant", "x": "x", **numbers},
@@ -77,20 +77,20 @@ def _chart(spectra: Spectra, name: str, band: Band, finding: str) -> Chart:
 
 def _finding(spectra: Spectra, name: str) -> str:
     """How many eigenvalues the wider spectra have where the narrowest one ends."""
-    reach = {}
+    radii = {}
     for variant in spectra.names:
         nodes = spectra.of(variant)["node"].abs()
         if nodes.len():
-            reach[variant] = float(nodes.max())  # type: ignore[arg-type]
-    narrowest = min(reach, key=reach.__getitem__)
-    beyond = pl.col("size") * pl.col("share") * (pl.col("node").abs() > reach[narrowest])
+            radii[variant] = float(nodes.max())  # type: ignore[arg-type]
+    narrowest = min(radii, key=radii.__getitem__)
+    beyond = pl.col("size") * pl.col("share") * (pl.col("node").abs() > radii[narrowest])
     parts = []
-    for variant in (other for other in reach if other != narrowest):
+    for variant in (other for other in radii if other != narrowest):
         counts = (
             spectra.of(variant).group_by("replicate", maintain_order=True).agg(beyond.sum().alias("count"))["count"]
         )
         parts.append(f"{number(float(counts.mean()))} in {variant}")  # type: ignore[arg-type]
     if not parts:
-        return f"No eigenvalue of the {name} lies beyond ±{short(reach[narrowest])}"
-    where = f"Beyond ±{short(reach[narrowest])}, where the {name} ends in {narrowest}"
+        return f"No eigenvalue of the {name} lies beyond ±{short(radii[narrowest])}"
+    where = f"Beyond ±{short(radii[narrowest])}, where the {name} ends in {narrowest}"
     return f"{where}, the number of eigenvalues is {listing(parts)}"

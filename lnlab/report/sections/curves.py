@@ -16,15 +16,15 @@ from lnlab.report.data.series import replicates
 from lnlab.report.data.training_curves import MOST, Courses, X, collect
 from lnlab.report.section import Chart, Section, sections
 from lnlab.report.words.wording import count, definition, listing, short
-from lnlab.report.words.wording import quantity as called
-from lnlab.report.words.wording import unit as titled
+from lnlab.report.words.wording import quantity as quantity_name
+from lnlab.report.words.wording import unit as quantity_with_unit
 from lnlab.tables import Results
 
 _NAMED = 3
 """Series whose ends a heading has room for."""
 LOSSES = ("loss", "nll")
 """What the entropy of the words is a level of."""
-_ROOM = 0.5
+_BAND_MARGIN = 0.5
 """How much higher and lower than its lines the axis may go for their bands, as a share of their span."""
 FREQUENCIES = "no better than frequencies alone"
 UPDATES: Mapping[X, str] = {"step": "updates", "epoch": "epochs"}
@@ -49,11 +49,11 @@ def curves(
     dashes. ``inset`` draws the learning rate below; ``lines`` are levels to compare with, by name, beside the entropy
     of the words, which is drawn where a loss is. ``between`` are the ends of the vertical axis.
     """
-    if unit == "bits" and "nats" not in titled(quantity):
-        raise ReportError(Problem("unit", f"the {called(quantity)} is not in nats", "leave it out"))
+    if unit == "bits" and "nats" not in quantity_with_unit(quantity):
+        raise ReportError(Problem("unit", f"the {quantity_name(quantity)} is not in nats", "leave it out"))
     curves = collect(results, quantity, where or {}, x, log=scale == "log", per=math.log(2) if unit == "bits" else 1.0)
     if curves.seeds.is_empty() and curves.diverged.is_empty():
-        finding = f"Nothing of the {called(quantity)} has been measured yet"
+        finding = f"Nothing of the {quantity_name(quantity)} has been measured yet"
         return Section(finding, missing=" ".join((curves.missing, *curves.left_out)).strip(), rows=curves.rows)
     levels = _levels(curves, quantity) | (lines or {})
     chart = _chart(curves, (quantity, x, unit), levels, between, log=scale == "log", inset=inset)
@@ -77,42 +77,42 @@ def _chart(
     inset: bool,
 ) -> Chart:
     quantity, x, unit = words
-    title = titled(quantity, unit)
-    y = _vertical(curves, f"{title} (log scale)" if log else title, between, log=log)
-    across = _across(curves, x, inset=inset)
-    visible = {name: level for name, level in levels.items() if y.domain[0] <= level <= y.domain[1]}
-    look = theme.look(curves.names, range(len(curves.names)) if curves.splits else curves.families)
-    overlays = _overlays(curves, y, visible, inset=inset)
+    title = quantity_with_unit(quantity, unit)
+    y_axis = _y_axis(curves, f"{title} (log scale)" if log else title, between, log=log)
+    x_axis = _x_axis(curves, x, inset=inset)
+    visible = {name: level for name, level in levels.items() if y_axis.domain[0] <= level <= y_axis.domain[1]}
+    style = theme.look(curves.names, range(len(curves.names)) if curves.splits else curves.families)
+    overlays = _overlays(curves, y_axis, visible, inset=inset)
     split = {"panel": "split"} if curves.splits else {}
-    numbers = {"estimate": called(quantity), "low": "95 % low", "high": "95 % high", "n": "seeds"}
+    numbers = {"estimate": quantity_name(quantity), "low": "95 % low", "high": "95 % high", "n": "seeds"}
     caption = _caption(curves, (quantity, x, unit), visible, log=log, inset=bool(overlays.rates))
     return Chart(
         training_curves.curves(
             curves.splits,
-            across,
-            y,
-            look,
+            x_axis,
+            y_axis,
+            style,
             overlays,
-            tips=curves.points.height <= training_curves.FEW,
-            cut=between is not None,
+            hover=curves.points.height <= training_curves.FEW,
+            clip=between is not None,
         ),
         curves.points,
         curves.seeds,
-        {**split, "series": "variant", "x": across.title, **numbers},
-        f"Line chart of the {title}, against {across.title}. {_finding(curves, quantity)}.",
+        {**split, "series": "variant", "x": x_axis.title, **numbers},
+        f"Line chart of the {title}, against {x_axis.title}. {_finding(curves, quantity)}.",
         " ".join((caption, *curves.left_out)),
         log,
     )
 
 
-def _across(curves: Courses, x: X, *, inset: bool) -> Axis:
+def _x_axis(curves: Courses, x: X, *, inset: bool) -> Axis:
     """From the first place to the last, learning rates included where they are drawn, with little room."""
     values = [*curves.points["x"], *curves.diverged["x"], *(curves.rates["x"] if inset else ())]
     span = (max(values) - min(values)) or 1.0
     return replace(linear(UPDATES[x], values), domain=(min(values) - 0.015 * span, max(values) + 0.02 * span))
 
 
-def _vertical(curves: Courses, title: str, between: tuple[float, float] | None, *, log: bool) -> Axis:
+def _y_axis(curves: Courses, title: str, between: tuple[float, float] | None, *, log: bool) -> Axis:
     """An axis over the lines, most of their bands, and where runs that diverged began.
 
     Raises:
@@ -131,9 +131,9 @@ def _vertical(curves: Courses, title: str, between: tuple[float, float] | None, 
     low, high = min(lines), max(lines)
     if log:
         return logarithmic(title, lines)
-    room = _ROOM * (high - low)
+    margin = _BAND_MARGIN * (high - low)
     bands = [v for c in ("low", "high") for v in curves.points[c].drop_nulls()]
-    return linear(title, [*lines, *(min(max(v, low - room), high + room) for v in bands)])
+    return linear(title, [*lines, *(min(max(v, low - margin), high + margin) for v in bands)])
 
 
 def _overlays(curves: Courses, y: Axis, levels: Mapping[str, float], *, inset: bool) -> training_curves.Beside:
@@ -195,11 +195,11 @@ def _finding(curves: Courses, quantity: str) -> str:
     panel = pl.col("panel").eq_missing(pl.lit(split if curves.splits else None, pl.String))
     last = curves.points.filter(panel).sort("line", "x").group_by("series", maintain_order=True).last()
     final_values = dict(last.select("series", "estimate").iter_rows())
-    of = {name: "" if name == ALONE else f" of {name}" for name in curves.names}
-    diverged = [f"{k} of {count(n, 'run')}{of[name]} diverged" for name, (k, n) in curves.lost.items() if k]
+    of_series = {name: "" if name == ALONE else f" of {name}" for name in curves.names}
+    diverged = [f"{k} of {count(n, 'run')}{of_series[name]} diverged" for name, (k, n) in curves.lost.items() if k]
     if len(diverged) > _NAMED:
         diverged = [_diverged_count(curves)]
-    subject = " ".join(filter(None, ("The", "training" if split == "train" else split, called(quantity))))
+    subject = " ".join(filter(None, ("The", "training" if split == "train" else split, quantity_name(quantity))))
     clauses = [f"{subject} {_final_text(final_values)}"] if final_values else []
     return "; ".join([*clauses, listing(diverged)] if diverged else clauses)
 

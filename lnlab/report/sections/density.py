@@ -15,11 +15,11 @@ from lnlab.report.charts import line_charts, theme
 from lnlab.report.charts.axes import Axis, linear, logarithmic
 from lnlab.report.charts.downsample import thin
 from lnlab.report.data.labels import ALONE
-from lnlab.report.data.labels import series as named
+from lnlab.report.data.labels import series as label_series
 from lnlab.report.data.series import SEEDS, missing, points, replicates, stored, values_at
 from lnlab.report.section import Chart, Section, sections
 from lnlab.report.words.wording import count, definition, listing, short, unit
-from lnlab.report.words.wording import quantity as called
+from lnlab.report.words.wording import quantity as quantity_name
 from lnlab.tables import Results
 
 _QUANTILES = (0.05, 0.95)
@@ -62,19 +62,21 @@ def density(
     """
     selection, log = {"quantity": quantity, **(where or {})}, scale == "log"
     rows = select(results, selection, [panels] if panels else [])
-    missing_runs = missing(runs_with(results, selection))
+    missing_note = missing(runs_with(results, selection))
     pooled = _pooled(results, rows, selection, panels)
     stored_rows = stored(results, quantity, rows)
     binned = pooled.values.filter(pl.col("value") > 0) if log else pooled.values
     if binned.is_empty():
-        return Section(f"Nothing of the {called(quantity)} can be drawn yet", missing=missing_runs, rows=stored_rows)
+        return Section(
+            f"Nothing of the {quantity_name(quantity)} can be drawn yet", missing=missing_note, rows=stored_rows
+        )
     equal_width_bins = equal_bins(binned["value"].to_numpy(), bins, log=log)
     finding = _finding(pooled, quantity)
-    return Section(finding, (_chart(pooled, equal_width_bins, quantity, finding),), (), missing_runs, stored_rows)
+    return Section(finding, (_chart(pooled, equal_width_bins, quantity, finding),), (), missing_note, stored_rows)
 
 
 def _pooled(results: Results, rows: pl.DataFrame, selection: dict[str, Json], panel_path: str | None) -> _Pooled:
-    names, families, labels = named(results, runs_with(results, selection), panel_path or "")
+    names, families, labels = label_series(results, runs_with(results, selection), panel_path or "")
     panel_names = {} if panel_path is None else values_at(results, rows, panel_path)
     panel = pl.lit(None) if panel_path is None else pl.col(panel_path).replace_strict(panel_names, default=None)
     finite = rows.filter(pl.col("value").is_finite()).with_columns(panel.cast(pl.String).alias("panel"))
@@ -89,14 +91,14 @@ def _chart(pooled: _Pooled, bins: Bins, quantity: str, finding: str) -> Chart:
     estimates = points(seeds, log=False)
     per = "decade" if bins.log else "unit"
     axis, title = (logarithmic, f"{unit(quantity)} (log scale)") if bins.log else (linear, unit(quantity))
-    x, y = axis(title, bins.middles), _upward(f"share of the values per {per}", estimates)
+    x, y = axis(title, bins.middles), _y_axis(f"share of the values per {per}", estimates)
     panel = {"panel": "panel"} if pooled.panels else {}
     numbers = {"estimate": f"share per {per}", "low": "95 % low", "high": "95 % high", "n": "seeds"}
     return Chart(
         line_charts.densities(pooled.panels, x, y, theme.look(pooled.names, pooled.families)),
         estimates,
         seeds,
-        {**panel, "series": "variant", "x": f"{called(quantity)}, middle of the bin", **numbers},
+        {**panel, "series": "variant", "x": f"{quantity_name(quantity)}, middle of the bin", **numbers},
         f"Histogram of the {title}, as outlines. {finding}.",
         " ".join((_caption(pooled, bins, quantity, replicates(estimates)), thin(estimates)[1])).strip(),
         log=False,
@@ -123,7 +125,7 @@ def _of_seed(bins: Bins, place: tuple[Any, ...], values: np.ndarray) -> pl.DataF
     )
 
 
-def _upward(title: str, estimates: pl.DataFrame) -> Axis:
+def _y_axis(title: str, estimates: pl.DataFrame) -> Axis:
     """An axis from 0; a band that is much higher than its line is cut off."""
     top = max(estimates["estimate"].to_list())
     highest = max(estimates["high"].fill_null(0.0).to_list())
@@ -168,4 +170,4 @@ def _finding(pooled: _Pooled, quantity: str) -> str:
         where = "" if series == ALONE else f" in {series}"
         ranges.setdefault(panel, []).append(f"from {short(low)} to {short(high)}{where}")
     text = "; ".join(f"{f'({panel}) ' if pooled.panels else ''}{listing(texts)}" for panel, texts in ranges.items())
-    return f"Nine tenths of the {called(quantity)}s lie {text}"
+    return f"Nine tenths of the {quantity_name(quantity)}s lie {text}"

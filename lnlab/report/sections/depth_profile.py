@@ -16,7 +16,7 @@ from lnlab.report.data.labels import ALONE
 from lnlab.report.data.series import Gathered, gather, replicates
 from lnlab.report.section import Chart, Section, sections
 from lnlab.report.words.wording import definition, listing, number, plain, short, straight, times, unit
-from lnlab.report.words.wording import quantity as called
+from lnlab.report.words.wording import quantity as quantity_name
 from lnlab.tables import Results
 
 
@@ -37,7 +37,7 @@ def depth_profile(
     log = scale == "log"
     series = gather(results, quantity, where or {}, x, log=log, panels=True)
     if series.seeds.is_empty():
-        finding = f"Nothing of the {called(quantity)} has been measured yet"
+        finding = f"Nothing of the {quantity_name(quantity)} has been measured yet"
         return Section(finding, missing=" ".join((series.missing, *series.left_out)).strip(), rows=series.rows)
     finding = _finding(series, quantity, x, where or {}, log=log)
     chart = _chart(series, quantity, x, finding, lines or [], log=log)
@@ -52,22 +52,22 @@ def _chart(
     values += [row["y"] for row in line_rows]
     title = unit(quantity)
     y = logarithmic(f"{title} (log scale)", [v for v in values if v > 0]) if log else linear(title, values)
-    x_title = "layer (1 = next to the input)" if x == "layer" else _short(x)
-    across = levels(x_title, series.points["x"], room=0.12 if line_rows else 0.02)
+    x_title = "layer (1 = next to the input)" if x == "layer" else _path_name(x)
+    x_axis = levels(x_title, series.points["x"], right_margin=0.12 if line_rows else 0.02)
     panel = {"panel": "panel"} if series.panels else {}
-    band = {"estimate": called(quantity), "low": "95 % low", "high": "95 % high", "n": "seeds"}
+    band = {"estimate": quantity_name(quantity), "low": "95 % low", "high": "95 % high", "n": "seeds"}
     return Chart(
-        line_charts.profile(series.panels, across, y, theme.look(series.names, series.families), line_rows),
+        line_charts.profile(series.panels, x_axis, y, theme.look(series.names, series.families), line_rows),
         series.points,
         series.seeds,
-        {**panel, "series": "variant", "x": _short(x), **band},
-        f"Line chart of the {title}, against the {across.title}. {finding}.",
+        {**panel, "series": "variant", "x": _path_name(x), **band},
+        f"Line chart of the {title}, against the {x_axis.title}. {finding}.",
         " ".join((_caption(series, quantity, x, lines, log=log), *series.left_out, thin(series.points)[1])).strip(),
         log,
     )
 
 
-def _short(x: str) -> str:
+def _path_name(x: str) -> str:
     return x.rpartition(".")[2].replace("_", " ")
 
 
@@ -89,18 +89,18 @@ def _caption(series: Gathered, quantity: str, x: str, lines: Sequence[tuple[floa
     letter = "l" if x == "layer" else "x"
     formulas = listing(straight(a, b, letter) for a, b in lines)
     dashed = f" {'Thin dashed lines are' if len(lines) > 1 else 'The thin dashed line is'} {formulas}." if lines else ""
-    return f"{definition(quantity)} by {_short(x)}. Lines join the {mean} over seeds; {band}.{dashed}"
+    return f"{definition(quantity)} by {_path_name(x)}. Lines join the {mean} over seeds; {band}.{dashed}"
 
 
 def _finding(series: Gathered, quantity: str, x: str, where: Mapping[str, Json], *, log: bool) -> str:
     """What each line does from its first to its last position, in words; the first says from where to where."""
-    place = f"{where['stack']} {x}" if isinstance(where.get("stack"), str) and x == "layer" else _short(x)
+    place = f"{where['stack']} {x}" if isinstance(where.get("stack"), str) and x == "layer" else _path_name(x)
     first, last = (plain(position) for position in (series.seeds["x"].min(), series.seeds["x"].max()))
     stretch = "from the first to the last" if log else "between the first and the last"
     span, clauses = f" from {first} to {last} {place}" if "." in x else f" {stretch} {place}", []
     for panel in series.panels or (None,):
         for name in series.names:
-            who = (f"the {called(quantity)}" if name == ALONE else name) + (f" ({panel})" if panel else "")
+            who = (f"the {quantity_name(quantity)}" if name == ALONE else name) + (f" ({panel})" if panel else "")
             pairs = _end_pairs(series, panel, name)
             clauses.append(
                 f"{who} {_change(pairs, log=log)}{span}" if pairs else f"{who} has no two positions measured"

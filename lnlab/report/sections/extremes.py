@@ -19,7 +19,7 @@ from lnlab.report.section import Section, Table, sections
 from lnlab.report.table import Cell, Grid
 from lnlab.report.words.spectral_words import LOSS, matrix
 from lnlab.report.words.wording import interval, listing, short, tight
-from lnlab.report.words.wording import quantity as called
+from lnlab.report.words.wording import quantity as quantity_name
 from lnlab.tables import Results
 
 _ENDS: Mapping[str, str] = {"largest_eigenvalue": "largest_residual", "smallest_eigenvalue": "smallest_residual"}
@@ -111,10 +111,10 @@ def _variant_entries(variant: str, results: Results, labels: pl.DataFrame) -> It
         yield from _spreads(place, (*_ENDS, *MEANS), spectra_of_parts.filter(of_matrix), "part", PARTS)
 
 
-def _over_seeds(variant: str, matrix_name: str, quantity: str, values: pl.Series) -> _Entry:
+def _over_seeds(variant: str, matrix_label: str, quantity: str, values: pl.Series) -> _Entry:
     mean = student(values.drop_nulls().to_list())
     low, high = (mean.low, mean.high) if mean.n > 1 else (None, None)
-    return _Entry(variant, matrix_name, quantity, SEEDS, mean.estimate, low, high, mean.n)
+    return _Entry(variant, matrix_label, quantity, SEEDS, mean.estimate, low, high, mean.n)
 
 
 def _spreads(
@@ -144,7 +144,7 @@ def _table(entries: Sequence[_Entry], *, first: bool) -> Table:
                 grid_rows.append(((head, False), (statistic, False), *((text or "–", True) for text in texts)))
                 head = ""
     rows = pl.DataFrame([tuple(vars(e).values()) for e in entries], schema=_SCHEMA, orient="row")
-    grid = Grid("", ("", "", *map(called, columns)), tuple(grid_rows))
+    grid = Grid("", ("", "", *map(quantity_name, columns)), tuple(grid_rows))
     return Table(rows, _HEADINGS, _caption(entries) if first else f"{entries[0].matrix}, in the same way.", grid)
 
 
@@ -177,7 +177,8 @@ def _caption(entries: Sequence[_Entry]) -> str:
 def _finding(entries: Sequence[_Entry]) -> str:
     """The largest eigenvalue of the first matrix in each variant, and how far the ends may be off."""
     first = entries[0].matrix
-    tops = [e for e in entries if (e.matrix, e.number, e.statistic) == (first, "largest_eigenvalue", SEEDS)]
-    finding = f"The largest eigenvalue of the {first} is {listing(f'{short(e.estimate)} in {e.variant}' for e in tops)}"
+    maxima = [e for e in entries if (e.matrix, e.number, e.statistic) == (first, "largest_eigenvalue", SEEDS)]
+    by_variant = listing(f"{short(e.estimate)} in {e.variant}" for e in maxima)
+    finding = f"The largest eigenvalue of the {first} is {by_variant}"
     residuals = [e.estimate for e in entries if (e.matrix, e.statistic) == (first, RESIDUAL)]
     return finding + (f"; an eigenvalue lies within {short(max(residuals))} of each end" if residuals else "")

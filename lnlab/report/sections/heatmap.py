@@ -14,7 +14,7 @@ from lnlab.report.data.labels import series
 from lnlab.report.data.series import SEEDS, left_out, missing, points, refuse_several, replicates, stored
 from lnlab.report.section import Chart, Section, sections
 from lnlab.report.words.wording import definition, listing, short, unit
-from lnlab.report.words.wording import quantity as called
+from lnlab.report.words.wording import quantity as quantity_name
 from lnlab.tables import Results
 
 
@@ -27,18 +27,18 @@ def heatmap(results: Results, *, quantity: str, where: dict[str, Json] | None = 
     selection = {"quantity": quantity, **(where or {})}
     selected = select(results, selection)
     runs = runs_with(results, selection)
-    stored_rows, missing_runs = stored(results, quantity, selected), missing(runs)
+    stored_rows, missing_note = stored(results, quantity, selected), missing(runs)
     names, _, labels = series(results, runs, "")
     cells = _cells(selected, labels)
     if cells.is_empty():
-        finding = f"Nothing of the {called(quantity)} has been measured yet"
-        return Section(finding, missing=missing_runs, rows=stored_rows)
+        finding = f"Nothing of the {quantity_name(quantity)} has been measured yet"
+        return Section(finding, missing=missing_note, rows=stored_rows)
     estimates = points(cells.sort("panel", "line", "x", "seed"), log=False)
     _refuse_too_many_cells(estimates)
     finding = _finding(estimates, quantity, names)
     dropped = left_out(selected.height - cells.height, 0)
     chart = _chart(cells, estimates, quantity, names, finding, dropped)
-    return Section(finding, (chart,), (), missing_runs, stored_rows)
+    return Section(finding, (chart,), (), missing_note, stored_rows)
 
 
 def _cells(rows: pl.DataFrame, labels: pl.DataFrame) -> pl.DataFrame:
@@ -47,15 +47,15 @@ def _cells(rows: pl.DataFrame, labels: pl.DataFrame) -> pl.DataFrame:
     Raises:
         ReportError: rows of several stacks, or two numbers of one seed in one cell.
     """
-    placed = numbered(rows.filter(pl.col("index").is_not_null()))
-    if placed["stack"].n_unique() > 1:
-        stacks = listing(placed["stack"].unique().sort())
+    numbered_rows = numbered(rows.filter(pl.col("index").is_not_null()))
+    if numbered_rows["stack"].n_unique() > 1:
+        stacks = listing(numbered_rows["stack"].unique().sort())
         raise ReportError(Problem("where", f"rows of {stacks}", "select one stack: where: {stack: encoder}"))
-    labelled = placed.join(labels, on="run", how="left", maintain_order="left").rename({"series": "panel"})
+    labelled = numbered_rows.join(labels, on="run", how="left", maintain_order="left").rename({"series": "panel"})
     sublayer = pl.col("i").cast(pl.String).alias("series")
-    laid = labelled.with_columns(sublayer, pl.col("line").alias("_order"), pl.col("i").alias("line"), x="index")
-    refuse_several(laid, "index")
-    finite = laid.filter(pl.col("value").is_finite()).sort("_order", "line", "x", "seed")
+    cells = labelled.with_columns(sublayer, pl.col("line").alias("_order"), pl.col("i").alias("line"), x="index")
+    refuse_several(cells, "index")
+    finite = cells.filter(pl.col("value").is_finite()).sort("_order", "line", "x", "seed")
     return finite.select(pl.col(c).cast(t) for c, t in SEEDS.items())
 
 
@@ -75,10 +75,10 @@ def _chart(
     dropped: Sequence[str],
 ) -> Chart:
     (first, left), (last, right), top = _corners(estimates)
-    down, across = Places("sublayer i", first, last), Places("branch j (0 is the input)", left, right)
-    numbers = {"estimate": called(quantity), "low": "95 % low", "high": "95 % high", "n": "seeds"}
+    rows, columns = Places("sublayer i", first, last), Places("branch j (0 is the input)", left, right)
+    numbers = {"estimate": quantity_name(quantity), "low": "95 % low", "high": "95 % high", "n": "seeds"}
     return Chart(
-        heat(names, across, down, unit(quantity), top),
+        heat(names, columns, rows, unit(quantity), top),
         estimates,
         cells,
         {"panel": "variant", "line": "sublayer i", "x": "branch j", **numbers},
@@ -106,17 +106,17 @@ def _caption(estimates: pl.DataFrame, quantity: str) -> str:
 def _finding(estimates: pl.DataFrame, quantity: str, names: Sequence[str]) -> str:
     """How much of its own branch a sublayer's stream holds, in the first and in the last third of the sublayers."""
     x, i, panels = pl.col("x"), pl.col("line"), dict.fromkeys(estimates["panel"])
-    own = estimates.filter(x == i).with_columns(pl.col("line").max().over("panel").alias("last"))
-    if own["panel"].n_unique() < len(panels):
+    own_branch = estimates.filter(x == i).with_columns(pl.col("line").max().over("panel").alias("last"))
+    if own_branch["panel"].n_unique() < len(panels):
         ranges = estimates.group_by("panel").agg(low=pl.col("estimate").min(), high=pl.col("estimate").max())
         texts = [f"{short(low)} to {short(high)} in {name}" for name, low, high in _in_order(ranges, names)]
-        return f"The {called(quantity)} goes from {listing(texts)}"
+        return f"The {quantity_name(quantity)} goes from {listing(texts)}"
     mean, last = pl.col("estimate").mean, pl.col("last")
-    first, final = own.filter(i * 3 <= last), own.filter(i * 3 > 2 * last)
-    both = first.group_by("panel").agg(first=mean()).join(final.group_by("panel").agg(final=mean()), on="panel")
-    texts = [f"{short(one)} and {short(other)} in {name}" for name, one, other in _in_order(both, names)]
+    first, final = own_branch.filter(i * 3 <= last), own_branch.filter(i * 3 > 2 * last)
+    thirds = first.group_by("panel").agg(first=mean()).join(final.group_by("panel").agg(final=mean()), on="panel")
+    texts = [f"{short(early)} and {short(late)} in {name}" for name, early, late in _in_order(thirds, names)]
     where = "In the first and the last third of the sublayers"
-    return f"{where}, the {called(quantity)} on their own branch is {listing(texts)}"
+    return f"{where}, the {quantity_name(quantity)} on their own branch is {listing(texts)}"
 
 
 def _in_order(rows: pl.DataFrame, names: Sequence[str]) -> list[tuple[str, float, float]]:

@@ -16,7 +16,7 @@ from lnlab.report.data.labels import ALONE
 from lnlab.report.data.series import replicates
 from lnlab.report.section import Chart, Section, sections
 from lnlab.report.words.wording import count, definition, listing, short, times, unit
-from lnlab.report.words.wording import quantity as called
+from lnlab.report.words.wording import quantity as quantity_name
 from lnlab.tables import Results
 
 _NAMED = 4
@@ -38,7 +38,7 @@ def histogram(
     """
     histograms = collect(results, quantity, where or {}, octaves)
     if histograms.seeds.is_empty():
-        finding = f"Nothing of the {called(quantity)} has been measured yet"
+        finding = f"Nothing of the {quantity_name(quantity)} has been measured yet"
         return Section(finding, missing=histograms.missing, rows={"histograms": histograms.rows})
     finding = _finding(histograms, quantity)
     chart = _chart(histograms, quantity, octaves, finding)
@@ -106,7 +106,7 @@ def _finding(histograms: Strata, quantity: str) -> str:
     by_panel = {name: histograms.medians.filter(pl.col("panel") == name) for name in histograms.panels}
     changes = {name: _change(medians, steps[0], steps[-1]) for name, medians in by_panel.items()}
     span = f"From update {steps[0]} to update {steps[-1]}" if len(steps) > 1 else f"After {count(steps[0], 'update')}"
-    what = f"{span}, the median {called(quantity)}"
+    what = f"{span}, the median {quantity_name(quantity)}"
     if len(changes) > _NAMED:
         words = (change.split(" ") for change in changes.values())
         verbs = Counter(" ".join(split[: 2 if split[0] == "stays" else 1]) for split in words)

@@ -17,7 +17,7 @@ from lnlab.report.data.series import Gathered, gather, replicates
 from lnlab.report.section import Chart, Section, sections
 from lnlab.report.words.sizes import size
 from lnlab.report.words.wording import definition, listing, unit
-from lnlab.report.words.wording import quantity as called
+from lnlab.report.words.wording import quantity as quantity_name
 from lnlab.tables import Results
 
 _LawName = Literal["linear", "logarithmic", "exponential"]
@@ -45,7 +45,7 @@ def law_plot(
     """
     series = gather(results, quantity, where or {}, over, log=True, panels=False)
     if series.seeds.is_empty():
-        finding = f"Nothing of the {called(quantity)} has been measured yet"
+        finding = f"Nothing of the {quantity_name(quantity)} has been measured yet"
         return Section(finding, missing=" ".join((series.missing, *series.left_out)).strip(), rows=series.rows)
     law_names = laws or ["linear", "logarithmic"]
     finding = _finding(series, quantity, over, law_names)
@@ -56,14 +56,14 @@ def law_plot(
 def _chart(
     series: Gathered, quantity: str, over: str, law_names: Sequence[_LawName], finding: str, *, log: bool
 ) -> Chart:
-    across = levels(f"{size(over).axis}{' (log scale)' if log else ''}", series.points["x"], log=log)
+    x_axis = levels(f"{size(over).axis}{' (log scale)' if log else ''}", series.points["x"], log=log)
     curves = (_curve(series, name, law_name, log=log) for name in series.names for law_name in law_names)
     curve_rows = [row for curve in curves for row in curve]
     values = [v for c in ("estimate", "low", "high") for v in series.points[c].drop_nulls() if math.isfinite(v)]
-    y = linear(unit(quantity), [0.0, *values])
-    numbers = {"estimate": called(quantity), "low": "95 % low", "high": "95 % high", "n": "seeds"}
+    y_axis = linear(unit(quantity), [0.0, *values])
+    numbers = {"estimate": quantity_name(quantity), "low": "95 % low", "high": "95 % high", "n": "seeds"}
     return Chart(
-        line_charts.fits(across, y, theme.look(series.names, series.families), curve_rows, law_names),
+        line_charts.fits(x_axis, y_axis, theme.look(series.names, series.families), curve_rows, law_names),
         series.points,
         series.seeds,
         {"series": "variant", "x": size(over).axis, **numbers},
@@ -105,7 +105,7 @@ def _median_errors(series: Gathered, name: str, law_names: Sequence[_LawName]) -
 def _finding(series: Gathered, quantity: str, over: str, law_names: Sequence[_LawName]) -> str:
     clauses = []
     for name in series.names:
-        who = f"the {called(quantity)}" if name == ALONE else name
+        who = f"the {quantity_name(quantity)}" if name == ALONE else name
         clauses.append(f"{who} {_nearest_law(_median_errors(series, name, law_names))}")
     return f"With {size(over).said}, {'; '.join(clauses)}"
 

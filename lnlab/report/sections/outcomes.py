@@ -12,8 +12,8 @@ from lnlab.report.section import Section, Table, sections
 from lnlab.report.table import Cell, Grid
 from lnlab.report.words.reference_words import measurable, reference_in_words
 from lnlab.report.words.wording import count, listing, number, tight
-from lnlab.report.words.wording import quantity as called
-from lnlab.report.words.wording import unit as titled
+from lnlab.report.words.wording import quantity as quantity_name
+from lnlab.report.words.wording import unit as quantity_with_unit
 from lnlab.tables import Results
 
 LEARNED, TRAINS = "learned_fraction", 0.9
@@ -54,7 +54,7 @@ def _table(
 ) -> Table:
     """Exact, one row an entry, and for readers a row a variant."""
     learned = ("learned",) if LEARNED in quantities else ()
-    heads = ("variant", "finished", "diverged", *learned, *map(called, columns), "missing")
+    heads = ("variant", "finished", "diverged", *learned, *map(quantity_name, columns), "missing")
     body = tuple(_line(variant, learned=bool(learned), columns=columns) for variant in variants)
     entries = [(variant.name, *entry) for variant in variants for entry in _entries(variant, quantities)]
     return Table(
@@ -75,12 +75,12 @@ def _line(variant: Arm, *, learned: bool, columns: Sequence[str]) -> tuple[Cell,
     return ((variant.name, False), (finished, False), (diverged, False), *share, *spreads, others)
 
 
-def spread(values: Sequence[float], infinite: str = DIVERGED, say: Callable[[float], str] = number) -> str:
+def spread(values: Sequence[float], infinite: str = DIVERGED, text_of: Callable[[float], str] = number) -> str:
     """``2.31 [2.28, 2.40]``: the median between the lowest and the highest; one number where all are the same."""
     if not values:
         return "–"
     summary = (middle_of(values) or 0.0, values[0], values[-1])
-    texts = [infinite if value == math.inf else say(value) for value in summary]
+    texts = [infinite if value == math.inf else text_of(value) for value in summary]
     return texts[0] if len(set(values)) < 2 else tight(f"{texts[0]} [{texts[1]}, {texts[2]}]")
 
 
@@ -91,10 +91,16 @@ def _learned(variant: Arm) -> int:
 def _entries(variant: Arm, quantities: Sequence[str]) -> list[tuple[object, ...]]:
     counts = {"finished": variant.finished, "diverged": len(variant.diverged), "missing": variant.others}
     counts |= {"learned": _learned(variant)} if LEARNED in quantities else {}
-    entries: list[tuple[object, ...]] = [(what, float(k), None, None, variant.runs) for what, k in counts.items()]
+    entries: list[tuple[object, ...]] = [(name, float(n), None, None, variant.runs) for name, n in counts.items()]
     for quantity, values in variant.numbers.items():
         entries.append(
-            (called(quantity), middle_of(values), *(values[:1] or (None,)), *(values[-1:] or (None,)), len(values))
+            (
+                quantity_name(quantity),
+                middle_of(values),
+                *(values[:1] or (None,)),
+                *(values[-1:] or (None,)),
+                len(values),
+            )
         )
     return entries
 
@@ -108,7 +114,7 @@ def _caption(quantities: Sequence[str], columns: Sequence[str], where: Mapping[s
         scale = f"0 is the entropy of the tokens' frequencies or worse, 1 the lowest median final nll among {best}"
         sentences.append(f"A run has learned if its learned fraction is above 0.9: {scale}.")
     if columns:
-        what = "; ".join(map(titled, columns))
+        what = "; ".join(map(quantity_with_unit, columns))
         sentences.append(f"Medians over runs [lowest, highest]: {what}. A run that diverged ranks worst.")
     return " ".join(sentences)
 
@@ -119,7 +125,7 @@ def _finding(variants: Sequence[Arm], quantities: Sequence[str]) -> str:
     finished = sum(variant.finished for variant in variants)
     diverged = sum(len(variant.diverged) for variant in variants)
     others = sum(variant.others for variant in variants)
-    parts = [f"{finished} finished"] + ([f"{diverged} diverged{_whose(variants)}"] if diverged else [])
+    parts = [f"{finished} finished"] + ([f"{diverged} diverged{_diverged_by_variant(variants)}"] if diverged else [])
     parts += [f"{others} {'is' if others == 1 else 'are'} missing"] if others else []
     finding = (
         f"All {count(total, 'run')} finished" if finished == total else f"Of {count(total, 'run')}, {listing(parts)}"
@@ -127,7 +133,7 @@ def _finding(variants: Sequence[Arm], quantities: Sequence[str]) -> str:
     return finding + (f"; {sum(map(_learned, variants))} learned" if LEARNED in quantities else "")
 
 
-def _whose(variants: Sequence[Arm]) -> str:
+def _diverged_by_variant(variants: Sequence[Arm]) -> str:
     diverged: Mapping[str, str] = {
         variant.name: f"{len(variant.diverged)} of {variant.runs}" for variant in variants if variant.diverged
     }

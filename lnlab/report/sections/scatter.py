@@ -17,7 +17,7 @@ from lnlab.report.data.labels import ALONE
 from lnlab.report.data.series import Gathered, gather, points, replicates
 from lnlab.report.section import Chart, Section, sections
 from lnlab.report.words.wording import definition, interval, listing, plain, power, unit
-from lnlab.report.words.wording import quantity as called
+from lnlab.report.words.wording import quantity as quantity_name
 from lnlab.tables import Results
 
 _PLACE = ["panel", "series", "line", "along"]
@@ -39,17 +39,18 @@ def scatter(
     ``of`` selects y, its quantity included; ``to`` says what is different for x, its quantity at least. They are paired
     by run and by ``over``, a column or a path of the setting.
     """
-    up, across = (_collect(results, selection, over) for selection in (of, {**of, **to}))
+    y_series, x_series = (_collect(results, selection, over) for selection in (of, {**of, **to}))
     x, y = str({**of, **to}["quantity"]), str(of["quantity"])
-    seeds = paired(across, up)
-    rows = _rows_of_both(up.rows, across.rows)
+    seeds = paired(x_series, y_series)
+    rows = _rows_of_both(y_series.rows, x_series.rows)
     if seeds.is_empty():
-        finding = f"Nothing of the {called(y)} has been measured together with the {called(x)}"
-        return Section(finding, missing=" ".join((up.missing, *up.left_out, *across.left_out)).strip(), rows=rows)
-    sentences = (_caption(seeds, x, y, over, laws or []), *across.left_out, *up.left_out, thin(seeds)[1])
-    finding = _finding(seeds, up.names, x, y)
-    chart = _chart(seeds, up, (x, y, over), laws or [], finding, " ".join(sentences).strip())
-    return Section(finding, (chart,), (), up.missing, rows)
+        finding = f"Nothing of the {quantity_name(y)} has been measured together with the {quantity_name(x)}"
+        missing = " ".join((y_series.missing, *y_series.left_out, *x_series.left_out)).strip()
+        return Section(finding, missing=missing, rows=rows)
+    sentences = (_caption(seeds, x, y, over, laws or []), *x_series.left_out, *y_series.left_out, thin(seeds)[1])
+    finding = _finding(seeds, y_series.names, x, y)
+    chart = _chart(seeds, y_series, (x, y, over), laws or [], finding, " ".join(sentences).strip())
+    return Section(finding, (chart,), (), y_series.missing, rows)
 
 
 def _collect(results: Results, selection: Mapping[str, Json], over: str) -> Gathered:
@@ -64,34 +65,39 @@ def _collect(results: Results, selection: Mapping[str, Json], over: str) -> Gath
     return gather(results, quantity, where, over, log=True, panels=False)
 
 
-def _rows_of_both(up: Mapping[str, pl.DataFrame], across: Mapping[str, pl.DataFrame]) -> dict[str, pl.DataFrame]:
+def _rows_of_both(y_rows: Mapping[str, pl.DataFrame], x_rows: Mapping[str, pl.DataFrame]) -> dict[str, pl.DataFrame]:
     """The stored rows behind either quantity, each once; one may have a table that the other has not."""
-    tables = {name: [rows[name] for rows in (up, across) if name in rows] for name in {**up, **across}}
+    tables = {name: [rows[name] for rows in (y_rows, x_rows) if name in rows] for name in {**y_rows, **x_rows}}
     return {name: pl.concat(parts).unique(maintain_order=True) for name, parts in tables.items()}
 
 
-def paired(across: Gathered, up: Gathered) -> pl.DataFrame:
+def paired(x_series: Gathered, y_series: Gathered) -> pl.DataFrame:
     """``panel series line along x seed value``: the seeds of both, where a run has both numbers at one place."""
     key = ["panel", "series", "line", "along", "seed"]
-    ours = up.seeds.rename({"x": "along"})
-    others = across.seeds.select("panel", "series", "line", "seed", along="x", x="value")
-    joined = ours.join(others, on=key, nulls_equal=True, maintain_order="left")
+    y_seeds = y_series.seeds.rename({"x": "along"})
+    x_seeds = x_series.seeds.select("panel", "series", "line", "seed", along="x", x="value")
+    joined = y_seeds.join(x_seeds, on=key, nulls_equal=True, maintain_order="left")
     return joined.select(*_PLACE, "x", "seed", "value")
 
 
 def means(seeds: pl.DataFrame) -> pl.DataFrame:
     """``panel series line along x estimate low high n``: geometric means of both, y with its 95 % Student interval."""
-    ups, across = (
+    y_points, x_points = (
         points(seeds.select("panel", "series", "line", pl.col(value).alias("value"), x="along"), log=True)
         for value in ("value", "x")
     )
-    others = across.select("panel", "series", "line", along="x", x="estimate")
-    both = ups.rename({"x": "along"}).join(others, on=_PLACE, nulls_equal=True)
+    x_means = x_points.select("panel", "series", "line", along="x", x="estimate")
+    both = y_points.rename({"x": "along"}).join(x_means, on=_PLACE, nulls_equal=True)
     return both.select(*_PLACE, "x", "estimate", "low", "high", "n").sort("line", "along")
 
 
 def _chart(
-    seeds: pl.DataFrame, up: Gathered, names: tuple[str, str, str], laws: Sequence[float], finding: str, caption: str
+    seeds: pl.DataFrame,
+    y_series: Gathered,
+    names: tuple[str, str, str],
+    laws: Sequence[float],
+    finding: str,
+    caption: str,
 ) -> Chart:
     x, y, over = names
     marks = means(seeds)
@@ -99,12 +105,18 @@ def _chart(
     bounds = [v for c in ("low", "high") for v in marks[c].drop_nulls() if 0 < v < math.inf]
     y_axis = logarithmic(f"{unit(y)} (log scale)", [*seeds["value"], *bounds, *(row["y"] for row in law_rows)])
     x_axis = logarithmic(f"{unit(x)} (log scale)", seeds["x"])
-    numbers = {"x": called(x), "estimate": called(y), "low": "95 % low", "high": "95 % high", "n": "seeds"}
+    numbers = {
+        "x": quantity_name(x),
+        "estimate": quantity_name(y),
+        "low": "95 % low",
+        "high": "95 % high",
+        "n": "seeds",
+    }
     return Chart(
-        line_charts.sizes(x_axis, y_axis, theme.look(up.names, up.families), law_rows),
+        line_charts.sizes(x_axis, y_axis, theme.look(y_series.names, y_series.families), law_rows),
         marks,
         seeds,
-        {"series": "variant", "along": _place(over), **numbers},
+        {"series": "variant", "along": _path_name(over), **numbers},
         f"Scatter chart of the {unit(y)}, against the {unit(x)}. {finding}.",
         caption,
         log=True,
@@ -122,14 +134,14 @@ def _law(marks: pl.DataFrame, exponent: float) -> list[dict[str, Json]]:
     ]
 
 
-def _place(over: str) -> str:
+def _path_name(over: str) -> str:
     return over.rpartition(".")[2].replace("_", " ")
 
 
 def _caption(seeds: pl.DataFrame, x: str, y: str, over: str, laws: Sequence[float]) -> str:
     law_texts = listing("a constant" if b == 0 else f"x to the power {plain(b)}" for b in laws)
     dashed = f" Thin dashed lines are {law_texts}, through the middle of all marks." if laws else ""
-    marks = f"Small dots are single seeds at one {_place(over)}, large marks geometric means over seeds"
+    marks = f"Small dots are single seeds at one {_path_name(over)}, large marks geometric means over seeds"
     estimates = means(seeds)
     bars = f"bars are 95 % Student intervals on the logarithmic scale ({replicates(estimates)})"
     bars = bars if estimates["low"].count() else "one seed, no bars"
@@ -146,4 +158,4 @@ def _finding(seeds: pl.DataFrame, names: Sequence[str], x: str, y: str) -> str:
         bounds = (exponent.low, exponent.high) if exponent and exponent.n > 1 else (None, None)
         text = interval(exponent.estimate, *bounds) if exponent else "none"
         exponents.append(text if name == ALONE else f"{text} ({name})")
-    return f"The {called(y)} follows the {called(x)} with the exponent {listing(exponents)}"
+    return f"The {quantity_name(y)} follows the {quantity_name(x)} with the exponent {listing(exponents)}"

@@ -18,7 +18,7 @@ from lnlab.report.data.series import Gathered, gather, replicates
 from lnlab.report.section import Chart, Section, sections
 from lnlab.report.words.sizes import Size, size
 from lnlab.report.words.wording import definition, interval, listing, plain, power, unit
-from lnlab.report.words.wording import quantity as called
+from lnlab.report.words.wording import quantity as quantity_name
 from lnlab.tables import Results
 
 _Law = float | Literal["x_sqrt_ln_x"]
@@ -42,7 +42,7 @@ def size_plot(
     """
     series = gather(results, quantity, where or {}, over, log=True, panels=False)
     if series.seeds.is_empty():
-        finding = f"Nothing of the {called(quantity)} has been measured yet"
+        finding = f"Nothing of the {quantity_name(quantity)} has been measured yet"
         return Section(finding, missing=" ".join((series.missing, *series.left_out)).strip(), rows=series.rows)
     finding = _finding(series, quantity, size(over).said)
     chart = _chart(series, quantity, size(over), laws or [], finding)
@@ -52,11 +52,13 @@ def size_plot(
 def _chart(series: Gathered, quantity: str, over: Size, laws: Sequence[_Law], finding: str) -> Chart:
     law_rows = [row for name in series.names for law in laws for row in _law(series, name, law, over.letter)]
     bounds = [v for c in ("low", "high") for v in series.points[c].drop_nulls() if 0 < v < math.inf]
-    y = logarithmic(f"{unit(quantity)} (log scale)", [*series.seeds["value"], *bounds, *(row["y"] for row in law_rows)])
-    x = levels(f"{over.axis} (log scale)", series.points["x"], log=True, room=0.16)
-    numbers = {"estimate": called(quantity), "low": "95 % low", "high": "95 % high", "n": "seeds"}
+    y_axis = logarithmic(
+        f"{unit(quantity)} (log scale)", [*series.seeds["value"], *bounds, *(row["y"] for row in law_rows)]
+    )
+    x_axis = levels(f"{over.axis} (log scale)", series.points["x"], log=True, right_margin=0.16)
+    numbers = {"estimate": quantity_name(quantity), "low": "95 % low", "high": "95 % high", "n": "seeds"}
     return Chart(
-        line_charts.sizes(x, y, theme.look(series.names, series.families), law_rows),
+        line_charts.sizes(x_axis, y_axis, theme.look(series.names, series.families), law_rows),
         series.points,
         series.seeds,
         {"series": "variant", "x": over.axis, **numbers},
@@ -115,7 +117,7 @@ def _finding(series: Gathered, quantity: str, size_name: str) -> str:
     slopes = {name: exponents(series.seeds.filter(pl.col("series") == name)) for name in series.names}
     if len(slopes) > _MOST and all(slopes.values()):
         return f"With {size_name}, {_exponent_range({name: fmean(values) for name, values in slopes.items()})}"
-    subjects = {name: f"the {called(quantity)}" if name == ALONE else name for name in slopes}
+    subjects = {name: f"the {quantity_name(quantity)}" if name == ALONE else name for name in slopes}
     clauses = (f"{subjects[name]} {_exponent_text(values)}" for name, values in slopes.items())
     return f"With {size_name}, {'; '.join(clauses)}"
 

@@ -16,7 +16,7 @@ from lnlab.report.data.series import replicates
 from lnlab.report.section import Chart, Section, Table, sections
 from lnlab.report.table import Cell, Grid
 from lnlab.report.words.wording import definition, interval, listing, short, tight, unit
-from lnlab.report.words.wording import quantity as called
+from lnlab.report.words.wording import quantity as quantity_name
 from lnlab.tables import Results
 
 _NEAR = 2.0
@@ -43,16 +43,16 @@ def small_multiples(
     """
     profiles = collect(results, quantity, where or {}, (panels, lines), x)
     if profiles.points["estimate"].count() == 0:
-        finding = f"Nothing of the {called(quantity)} can be drawn yet"
+        finding = f"Nothing of the {quantity_name(quantity)} can be drawn yet"
         return Section(finding, missing=" ".join((profiles.missing, *profiles.left_out)).strip(), rows=profiles.rows)
-    place = f"{where['stack']} {x}" if where and isinstance(where.get("stack"), str) and x == "layer" else _short(x)
-    finding = _finding(profiles, quantity, place, _short(panels))
-    chart = _chart(profiles, quantity, (_short(panels), _short(lines), place), finding, between)
-    table = _table(profiles, quantity, (_short(panels), _short(lines), place))
+    place = f"{where['stack']} {x}" if where and isinstance(where.get("stack"), str) and x == "layer" else _path_name(x)
+    finding = _finding(profiles, quantity, place, _path_name(panels))
+    chart = _chart(profiles, quantity, (_path_name(panels), _path_name(lines), place), finding, between)
+    table = _table(profiles, quantity, (_path_name(panels), _path_name(lines), place))
     return Section(finding, (chart,), (table,), profiles.missing, profiles.rows)
 
 
-def _short(path: str) -> str:
+def _path_name(path: str) -> str:
     return path.rpartition(".")[2].replace("_", " ")
 
 
@@ -60,13 +60,14 @@ def _chart(
     profiles: Multiples, quantity: str, words: tuple[str, str, str], finding: str, between: tuple[float, float] | None
 ) -> Chart:
     panel, line, place = words
-    y = _axis(profiles, f"{unit(quantity)} (log scale)", between)
-    numbers = {"estimate": called(quantity), "low": "95 % low", "high": "95 % high", "n": "seeds"}
-    beyond = _beyond(profiles.points, y.domain)
+    y_axis = _axis(profiles, f"{unit(quantity)} (log scale)", between)
+    numbers = {"estimate": quantity_name(quantity), "low": "95 % low", "high": "95 % high", "n": "seeds"}
+    beyond = _beyond(profiles.points, y_axis.domain)
     notes = {name: "; ".join(filter(None, (profiles.notes[name], beyond.get(name)))) for name in profiles.panels}
-    sentences = (_caption(profiles, quantity, words, cut=bool(beyond)), *profiles.left_out, thin(profiles.points)[1])
+    caption = _caption(profiles, quantity, words, clipped=bool(beyond))
+    sentences = (caption, *profiles.left_out, thin(profiles.points)[1])
     return Chart(
-        panel_charts.multiples(profiles.panels, profiles.lines, y, notes),
+        panel_charts.multiples(profiles.panels, profiles.lines, y_axis, notes),
         profiles.points,
         profiles.seeds,
         {"panel": panel, "series": line, "x": f"{place}, from 0 (first) to 1 (last)", **numbers},
@@ -107,7 +108,7 @@ def _beyond(points: pl.DataFrame, domain: tuple[float, float]) -> dict[str, str]
     return {panel: text for panel, text in texts.items() if text}
 
 
-def _caption(profiles: Multiples, quantity: str, words: tuple[str, str, str], *, cut: bool) -> str:
+def _caption(profiles: Multiples, quantity: str, words: tuple[str, str, str], *, clipped: bool) -> str:
     panel, _, place = words
     n = replicates(profiles.points)
     band = (
@@ -117,7 +118,7 @@ def _caption(profiles: Multiples, quantity: str, words: tuple[str, str, str], *,
     )
     first, last = profiles.lines[0], profiles.lines[-1]
     lines = f"coloured in order from {first} to {last}" if len(profiles.lines) > 1 else first
-    beyond = " A panel whose lines leave the scale says how far they go." if cut else ""
+    beyond = " A panel whose lines leave the scale says how far they go." if clipped else ""
     beyond += f" Long lines are drawn in at most {MOST + 1} places." if profiles.thinned else ""
     return (
         f"{definition(quantity)} from the first to the last {place}, one panel per {panel}, all on one logarithmic "
@@ -132,8 +133,8 @@ def _table(profiles: Multiples, quantity: str, words: tuple[str, str, str]) -> T
     headings = {"panel": panel, "line": line, "estimate": "last/first", "low": "95 % low", "high": "95 % high"}
     headings |= {"n": "seeds with a ratio", "seeds": "seeds", "note": "note"}
     caption = (
-        f"The {called(quantity)} of the last {place} over that of the first, by {panel} and {line}: geometric mean "
-        f"over seeds and its 95 % Student interval ({replicates(profiles.points)})."
+        f"The {quantity_name(quantity)} of the last {place} over that of the first, by {panel} and {line}: geometric "
+        f"mean over seeds and its 95 % Student interval ({replicates(profiles.points)})."
     )
     body = tuple(
         ((name, False), *(_cell(profiles.ends.get((name, line_name))) for line_name in profiles.lines))
@@ -172,7 +173,7 @@ def _finding(profiles: Multiples, quantity: str, place: str, panel: str) -> str:
         clauses.append(f"it stays within a factor of {short(_NEAR)} in {len(near)} of {len(line_ends)} {panel}s")
     for why in dict.fromkeys(end.why for end in line_ends.values() if end.why):
         clauses.append(f"{why} in {listing(name for name, end in line_ends.items() if end.why == why)}")
-    return f"With {line}, the {called(quantity)} {'; '.join(clauses)}"
+    return f"With {line}, the {quantity_name(quantity)} {'; '.join(clauses)}"
 
 
 def _extremes(ratios: Mapping[str, float], place: str) -> list[str]:

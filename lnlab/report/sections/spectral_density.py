@@ -78,11 +78,11 @@ def _chart(spectra: Spectra, sigma: float, name: str, band: Band) -> Chart:
     top = max(points.select(pl.max_horizontal("estimate", "high")).to_series().drop_nulls().to_list())
     marks, marks_text = _marks(spectra)
     points = points.with_columns(_counts_of_marks(marks, points, grid))
-    x = linear(f"eigenvalue, in {in_unit(LOSS)}", [left, right])
-    y = logarithmic("density (log scale)", [floor, top])
+    x_axis = linear(f"eigenvalue, in {in_unit(LOSS)}", [left, right])
+    y_axis = logarithmic("density (log scale)", [floor, top])
     numbers = {"estimate": "density", "low": "lowest", "high": "highest", "n": "curves", "marks": "ticks"}
     return Chart(
-        spectrum.spectra(x, y, theme.look(spectra.names, spectra.families)),
+        spectrum.spectra(x_axis, y_axis, theme.look(spectra.names, spectra.families)),
         points,
         seeds,
         {"panel": "variant", "x": "eigenvalue", **numbers},

@@ -13,7 +13,7 @@ from lnlab.report.data.table_cells import Cells, Label, Place, Published, Statis
 from lnlab.report.section import Section, Table, sections
 from lnlab.report.table import Cell, Grid
 from lnlab.report.words.wording import count, definition, interval, listing, plain, short, tight
-from lnlab.report.words.wording import quantity as called
+from lnlab.report.words.wording import quantity as quantity_name
 from lnlab.tables import Results
 
 _STATISTIC_NAMES: Mapping[Statistic, tuple[str, str]] = {
@@ -46,20 +46,20 @@ def table(
     """
     selection, requested = {"quantity": quantity, **(where or {})}, statistics or ["mean"]
     selected = select(results, selection, [rows, columns]).drop_nulls([rows, columns])
-    missing_runs = missing(runs_with(results, selection))
+    missing_note = missing(runs_with(results, selection))
     if selected.is_empty():
-        return Section(f"Nothing of the {called(quantity)} has been measured yet", missing=missing_runs)
+        return Section(f"Nothing of the {quantity_name(quantity)} has been measured yet", missing=missing_note)
     cells = collect(results, selected, (rows, columns), requested, published or {})
-    standing = _table(cells, quantity, requested)
+    exact_table = _table(cells, quantity, requested)
     finding = _finding(cells, quantity, requested[0])
-    return Section(finding, (), (standing,), missing_runs, stored(results, quantity, selected))
+    return Section(finding, (), (exact_table,), missing_note, stored(results, quantity, selected))
 
 
 def _table(cells: Cells, quantity: str, statistics: Sequence[Statistic]) -> Table:
     """The exact table, one row an entry, and the one that readers see."""
-    row, column = map(_short, cells.paths)
+    row, column = map(_path_name, cells.paths)
     lines = pl.DataFrame(_entries(cells, statistics), schema=_SCHEMA, orient="row")
-    numbers = {"estimate": called(quantity), "low": "95 % low", "high": "95 % high", "n": "seeds"}
+    numbers = {"estimate": quantity_name(quantity), "low": "95 % low", "high": "95 % high", "n": "seeds"}
     caption = f"{definition(quantity)} by {row} and {column}. {_caption(cells, statistics, lines)}"
     grid = Grid("", (row, "", *cells.columns.values()), _grid_rows(cells, statistics))
     return Table(lines, {"row": row, "column": column, "statistic": "statistic", **numbers}, caption, grid)
@@ -102,7 +102,7 @@ def _bounds(ci: Interval) -> tuple[float | None, float | None]:
     return (ci.low, ci.high) if bounded else (None, None)
 
 
-def _short(path: str) -> str:
+def _path_name(path: str) -> str:
     return path.rpartition(".")[2].replace("_", " ")
 
 
@@ -133,12 +133,12 @@ def _finding(cells: Cells, quantity: str, statistic: Statistic) -> str:
     if both:
         return _compared(cells, both, _STATISTIC_NAMES[statistic][0])
     if not ours:
-        return f"The {called(quantity)} has no {_STATISTIC_NAMES[statistic][0]} in any cell"
+        return f"The {quantity_name(quantity)} has no {_STATISTIC_NAMES[statistic][0]} in any cell"
     extremes = [pick(ours, key=lambda place: ours[place].estimate) for pick in (min, max)]
     texts = [f"{short(ours[place].estimate)} ({_where(cells, place)})" for place in dict.fromkeys(extremes)]
     if len(texts) == 1:
-        return f"{called(quantity)}: {texts[0]}"
-    return f"The {called(quantity)} goes from {' to '.join(texts)}"
+        return f"{quantity_name(quantity)}: {texts[0]}"
+    return f"The {quantity_name(quantity)} goes from {' to '.join(texts)}"
 
 
 def _compared(cells: Cells, both: Mapping[Place, tuple[Interval, str]], name: str) -> str:

@@ -16,7 +16,7 @@ from lnlab.report.sections.outcomes import HEADINGS, SCHEMA, spread
 from lnlab.report.table import Cell, Grid
 from lnlab.report.words.reference_words import reference_in_words
 from lnlab.report.words.wording import count, listing, plain, short
-from lnlab.report.words.wording import quantity as called
+from lnlab.report.words.wording import quantity as quantity_name
 from lnlab.tables import ENDED, Results
 
 UPDATES, EPOCHS = "time_to_target", "epochs_to_target"
@@ -43,11 +43,11 @@ def time_to_target(
         numbers = _crossing_times(results, runs, quantity, target)
     values = {word: frame for word, (frame, _) in numbers.items()}
     variants = [arm(name, runs.filter(pl.col("series") == name), values) for name in names]
-    missing_runs, rows = missing(runs), rows_of(numbers)
+    missing_note, rows = missing(runs), rows_of(numbers)
     if not any(variant.numbers.get(UPDATES) for variant in variants):
-        return Section("No run has a time to the target yet", missing=missing_runs, rows=rows)
+        return Section("No run has a time to the target yet", missing=missing_note, rows=rows)
     table = _table(variants, list(numbers), _level(target, where or {}), quantity)
-    return Section(_finding(variants), (), (table,), missing_runs, rows)
+    return Section(_finding(variants), (), (table,), missing_note, rows)
 
 
 def _derived(results: Results, runs: pl.DataFrame, where: Mapping[str, Json]) -> Numbers:
@@ -89,9 +89,9 @@ def _table(variants: Sequence[Arm], words: Sequence[str], level: str, quantity: 
     heads = ("variant", "reached", *(_WORDS[word] for word in words))
     body = tuple(_line(variant, words) for variant in variants)
     caption = (
-        f"Updates until the validation {called(quantity)}, straight between evaluations, is first no greater than "
-        f"{level}: medians over runs between the lowest and the highest; a run that diverged or never gets there takes "
-        "longer than all others."
+        f"Updates until the validation {quantity_name(quantity)}, straight between evaluations, is first no greater "
+        f"than {level}: medians over runs between the lowest and the highest; a run that diverged or never gets there "
+        "takes longer than all others."
     )
     return Table(pl.DataFrame(entries, schema=SCHEMA, orient="row"), HEADINGS, caption, Grid("", heads, body))
 
@@ -100,10 +100,10 @@ def _level(target: float | None, where: Mapping[str, Json]) -> str:
     """The target in words."""
     if target is not None:
         return plain(target)
-    among = reference_in_words({**where, "quantity": UPDATES})
+    reference = reference_in_words({**where, "quantity": UPDATES})
     return (
-        f"{CLOSE} times the highest median final nll among {among}, without those that learned less than a quarter of "
-        "what the best of these did"
+        f"{CLOSE} times the highest median final nll among {reference}, without those that learned less than a quarter "
+        "of what the best of these did"
     )
 
 

@@ -56,14 +56,14 @@ def translations(
     Raises:
         ReportError: a state has several translations or scores of one sentence.
     """
-    missing_runs = missing(runs_with(results, where or {}))
+    missing_note = missing(runs_with(results, where or {}))
     texts, scores = _selected_rows(results, where or {}, sentences)
     translated = _translations_of(results, texts, scores)
     if not translated:
-        return Section("No translation has been kept yet", missing=missing_runs)
+        return Section("No translation has been kept yet", missing=missing_note)
     rows = {"texts": texts, "sites": scores}
     stored_rows = {name: frame for name, frame in rows.items() if frame.height}
-    return Section(_finding(translated), (), (_table(translated, texts),), missing_runs, stored_rows)
+    return Section(_finding(translated), (), (_table(translated, texts),), missing_note, stored_rows)
 
 
 def _selected_rows(results: Results, where: dict[str, Json], sentences: int) -> tuple[pl.DataFrame, pl.DataFrame]:
@@ -161,10 +161,12 @@ def _finding(translated: Sequence[Translation]) -> str:
     by_name: dict[str, list[Translation]] = {}
     for translation in translated:
         by_name.setdefault(_name(translation), []).append(translation)
-    many = count(len({translation.sentence for translation in translated}), "sentence")
+    how_many = count(len({translation.sentence for translation in translated}), "sentence")
     if any(translation.hypothesis is not None for translation in translated):
         exact = {name: sum(s.hypothesis == s.reference for s in group) for name, group in by_name.items()}
-        return f"Of {many}, said as the reference says it: {listing(f'{n} ({name})' for name, n in exact.items())}"
+        return f"Of {how_many}, said as the reference says it: {listing(f'{n} ({name})' for name, n in exact.items())}"
     scored = {name: [s.bleu for s in group if s.bleu is not None] for name, group in by_name.items()}
     means = [f"{short(sum(scores) / len(scores))} ({name})" for name, scores in scored.items() if scores]
-    return f"Mean BLEU of {many}, one by one: {listing(means)}" if means else f"{many} of a text that may not be shown"
+    if not means:
+        return f"{how_many} of a text that may not be shown"
+    return f"Mean BLEU of {how_many}, one by one: {listing(means)}"
