@@ -8,9 +8,9 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-WIDTH, HEIGHT, LEFT, BELOW, ABOVE = 320, 150, 34, 18, 8
+_WIDTH, HEIGHT, _LEFT, _BELOW, _ABOVE = 320, 150, 34, 18, 8
 """Of a drawing, and of what is left of, below and above its lines."""
-HIGHEST = 2.0
+_HIGHEST = 2.0
 """Times the largest first loss: no line goes higher than that."""
 _Points = Sequence[tuple[int, float]]
 
@@ -59,7 +59,7 @@ class Behind:
 
 @dataclass(frozen=True)
 class MatrixCell:
-    """A cell: the letter that is printed, ours, of how many seeds, whether they agree, all of it said, and a link."""
+    """A cell: the letter that is printed, ours, of how many seeds, whether they agree, a sentence, and a link."""
 
     printed: str
     ours: str
@@ -93,14 +93,14 @@ def draw(traces: Iterable[Trace], entropy: float | None) -> _Drawing:
     drawable = [trace for trace in traces if trace.points]
     starts = [trace.points[0][1] for trace in drawable] or [1.0]
     highest = max((y for trace in drawable for _, y in trace.points), default=1.0)
-    top = max(min(highest, HIGHEST * max(starts)), 1.2 * (entropy or 0.0)) or 1.0
+    top = max(min(highest, _HIGHEST * max(starts)), 1.2 * (entropy or 0.0)) or 1.0
     last = max((trace.points[-1][0] for trace in drawable), default=0) or 1
 
     def x(step: int) -> int:
-        return LEFT + round(step / last * (WIDTH - LEFT - 4))
+        return _LEFT + round(step / last * (_WIDTH - _LEFT - 4))
 
     def y(loss: float) -> int:
-        return ABOVE + round((1 - min(loss, top) / top) * (HEIGHT - ABOVE - BELOW))
+        return _ABOVE + round((1 - min(loss, top) / top) * (HEIGHT - _ABOVE - _BELOW))
 
     paths = tuple((_style(t), "M" + "L".join(f"{x(step)},{y(loss)}" for step, loss in t.points)) for t in drawable)
     return _Drawing(paths, None if entropy is None else y(entropy), f"{top:.2g}", f"{last:,}")

@@ -29,7 +29,7 @@ class Part:
         number: from 1, among the sections of the page.
         title: what the spec calls it.
         claims: ids of the claims that stand beside it.
-        section: what was found, or None.
+        section: its content, or None.
         error: why there is no section, or nothing.
     """
 

@@ -33,7 +33,7 @@ class ReportFacts:
         sections: the resolved sections with their common fields, see ``COMMON``.
         sources: where each claim comes from, by id.
         decisions: what was chosen on tuning seeds, with its evidence.
-        kept: which rows the tables beside it hold, see ``coverage.record``; nothing before they are written.
+        kept: which rows the tables beside it hold, see ``committed.held_rows.record``; nothing before they are written.
     """
 
     name: str

@@ -23,8 +23,8 @@ from lnlab.report.facts import ReportFacts, from_json, to_json
 from lnlab.report.table import parquet
 from lnlab.tables import JUDGED, TABLES, WRITTEN_BY_WORKERS, Results, schema
 
-UNSTABLE = ("seconds",)
-IN_FRONT = {"run": pl.String, "variant": pl.String, "seed": pl.Int64, "step": pl.Int64}
+_UNSTABLE_COLUMNS = ("seconds",)
+_RUN_COLUMNS = {"run": pl.String, "variant": pl.String, "seed": pl.Int64, "step": pl.Int64}
 
 
 def write_folder(
@@ -41,7 +41,7 @@ def write_folder(
     tables = rows_used(build_parts(facts, results), claims, results)
     reduced = Results(results.runs, results.axes, tables)
     reproducible = [claim for claim, verdict in zip(claims, verdicts, strict=False) if follows(claim, reduced, verdict)]
-    runs = results.runs.with_columns(pl.lit(None, results.runs.schema[c]).alias(c) for c in UNSTABLE)
+    runs = results.runs.with_columns(pl.lit(None, results.runs.schema[c]).alias(c) for c in _UNSTABLE_COLUMNS)
     complete_facts = replace(facts, kept=record(reproducible, facts.sections))
     return save_folder(out, complete_facts, Results(runs, results.axes, tables), verdicts)
 
@@ -89,7 +89,7 @@ def read_folder(out: Path) -> tuple[ReportFacts, Results, list[Verdict]]:
 
 def empty(name: str) -> pl.Schema:
     """The columns of a worker's table once it is joined to its runs."""
-    columns: dict[str, Any] = IN_FRONT | schema(name)
+    columns: dict[str, Any] = _RUN_COLUMNS | schema(name)
     return pl.Schema(columns)
 
 

@@ -23,7 +23,7 @@ from lnlab.report.page.notebook import notebook
 from lnlab.report.table import csv, grid
 from lnlab.tables import Results
 
-VERDICTS = {
+_VERDICT_HEADINGS = {
     "says": "claim",
     "verdict": "verdict",
     "statistic": "statistic",
@@ -138,7 +138,7 @@ def _tables(drawn_parts: Sequence[Shown], verdicts: Sequence[Verdict]) -> dict[s
     if verdicts:
         frame = as_frame(verdicts)
         marked = pl.col("verdict").replace_strict(SYMBOLS, default="?") + " " + pl.col("verdict")
-        readable = grid(frame.with_columns(marked.alias("verdict")), VERDICTS, "Claims and verdicts.")
-        files["tables/verdicts.csv"] = csv(frame, VERDICTS)
+        readable = grid(frame.with_columns(marked.alias("verdict")), _VERDICT_HEADINGS, "Claims and verdicts.")
+        files["tables/verdicts.csv"] = csv(frame, _VERDICT_HEADINGS)
         files["tables/verdicts.tex"] = booktabs(readable, "tab:verdicts").encode()
     return files

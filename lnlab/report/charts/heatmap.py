@@ -11,7 +11,7 @@ import altair as alt
 from lnlab.keys import Json
 from lnlab.report.charts.theme import HEAT, THEME
 
-WIDTH, GAP, COLUMNS = 780, 28, 3
+_WIDTH, _GAP, _COLUMNS = 780, 28, 3
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ def heat(panels: Sequence[str], columns: Places, rows: Places, title: str, top: 
 
     ``points`` holds ``panel series line x estimate low high n``.
     """
-    side = (WIDTH - GAP * (COLUMNS - 1) - 60) // COLUMNS
+    side = (_WIDTH - _GAP * (_COLUMNS - 1) - 60) // _COLUMNS
     legend = alt.Legend(
         title=title, titleFontWeight="normal", titleFontSize=13, gradientLength=240, tickCount=4, offset=14
     )
@@ -54,7 +54,7 @@ def heat(panels: Sequence[str], columns: Places, rows: Places, title: str, top: 
     ).properties(width=side, height=side)
     header = alt.Header(labelAnchor="start", labelPadding=30)
     facet = alt.Facet("panel:N", sort=list(panels), title=None, header=header)
-    spec: dict[str, Json] = cells.facet(facet, columns=COLUMNS, spacing=GAP).to_dict()
+    spec: dict[str, Json] = cells.facet(facet, columns=_COLUMNS, spacing=_GAP).to_dict()
     return {**spec, "config": dict(THEME), "usermeta": {"square": True}}
 
 

@@ -13,8 +13,8 @@ from lnlab.keys import Json
 from lnlab.report.charts.theme import HEAT, THEME
 from lnlab.report.words.wording import number, printable
 
-WIDTH, HEIGHT, GAP, COLUMNS = 780, 280, 28, 3
-MEDIAN = "#D55E00"
+_WIDTH, _HEIGHT, _GAP, _COLUMNS = 780, 280, 28, 3
+_MEDIAN_COLOUR = "#D55E00"
 
 
 def ridges(
@@ -55,14 +55,14 @@ def ridges(
         .transform_filter("isValid(datum.median)")
         .encode(y=alt.Y("median:Q", scale=y_scale))
     )
-    line = medians_base.mark_line(color=MEDIAN, strokeWidth=1.6, clip=True)
-    dots = medians_base.mark_point(color=MEDIAN, size=22, clip=True)
-    columns = min(max(len(panels), 1), COLUMNS)
-    width = (WIDTH - GAP * (columns - 1) - 60) // columns
-    panel = alt.layer(cells, line, dots).properties(width=width, height=HEIGHT, data=alt.NamedData("points"))
+    line = medians_base.mark_line(color=_MEDIAN_COLOUR, strokeWidth=1.6, clip=True)
+    dots = medians_base.mark_point(color=_MEDIAN_COLOUR, size=22, clip=True)
+    columns = min(max(len(panels), 1), _COLUMNS)
+    width = (_WIDTH - _GAP * (columns - 1) - 60) // columns
+    panel = alt.layer(cells, line, dots).properties(width=width, height=_HEIGHT, data=alt.NamedData("points"))
     header = alt.Header(labelAnchor="start", labelPadding=30)
     facet = alt.Facet("panel:N", sort=list(panels), title=None, header=header)
-    spec: dict[str, Json] = panel.facet(facet, columns=COLUMNS, spacing=GAP).to_dict()
+    spec: dict[str, Json] = panel.facet(facet, columns=_COLUMNS, spacing=_GAP).to_dict()
     return {**spec, "config": dict(THEME)}
 
 

@@ -10,7 +10,7 @@ from lnlab.report.charts.axes import Axis
 from lnlab.report.charts.theme import THEME, Look
 from lnlab.report.charts.training_curves import CROSS
 
-WIDTH, HEIGHT = 780, 350
+_WIDTH, _HEIGHT = 780, 350
 
 
 def basin(
@@ -58,5 +58,5 @@ def basin(
         base = alt.Chart(alt.InlineData(list(diverged))).encode(**position, color=colour)
         cross = base.mark_point(shape=CROSS, filled=False, size=70)
         layers += [cross.encode(strokeWidth=alt.value(2)), base.mark_text(align="left", dx=8).encode(text="label:N")]
-    spec: dict[str, Json] = alt.layer(*layers).properties(width=WIDTH, height=HEIGHT).to_dict()
+    spec: dict[str, Json] = alt.layer(*layers).properties(width=_WIDTH, height=_HEIGHT).to_dict()
     return {**spec, "config": dict(THEME)}

@@ -9,7 +9,7 @@ from lnlab.keys import Json
 from lnlab.report.charts.axes import Axis
 from lnlab.report.charts.theme import DASHES, INK, QUIET, REGION, THEME, Look
 
-WIDTH, HEIGHT = 780, 350
+_WIDTH, _HEIGHT = 780, 350
 _THREE, _SHORTEST = ".3~r", "~r"
 
 
@@ -45,8 +45,8 @@ def densities(panels: Sequence[str], x: Axis, y: Axis, style: Look) -> dict[str,
 def _side_by_side(panels: Sequence[str], layers: Any) -> dict[str, Json]:
     """Each panel has its share of ``points``; a layer with data of its own would have all of them in every panel."""
     if len(panels) < 2:
-        return _finish(layers.properties(width=WIDTH, height=HEIGHT))
-    panel = layers.properties(width=(WIDTH - 80) // min(len(panels), 3), height=HEIGHT, data=alt.NamedData("points"))
+        return _finish(layers.properties(width=_WIDTH, height=_HEIGHT))
+    panel = layers.properties(width=(_WIDTH - 80) // min(len(panels), 3), height=_HEIGHT, data=alt.NamedData("points"))
     header = alt.Header(labelAnchor="start")
     return _finish(panel.facet(alt.Facet("panel:N", sort=list(panels), title=None, header=header), columns=3))
 
@@ -62,7 +62,7 @@ def sizes(x: Axis, y: Axis, style: Look, laws: Sequence[Mapping[str, Json]]) -> 
     dots = _coloured("seeds", x, style).mark_point(size=16, opacity=0.35)
     seed_dots = dots.encode(y=_y("value", y), tooltip=_tips(x, "seed", "value"))
     layers = [*_laws(laws, x, y), seed_dots, _line(base, style), bars, _marks(base, x, y, style)]
-    return _finish(alt.layer(*layers).properties(width=WIDTH, height=HEIGHT))
+    return _finish(alt.layer(*layers).properties(width=_WIDTH, height=_HEIGHT))
 
 
 def fits(x: Axis, y: Axis, style: Look, curves: Sequence[Mapping[str, Json]], laws: Sequence[str]) -> dict[str, Json]:
@@ -81,7 +81,7 @@ def fits(x: Axis, y: Axis, style: Look, curves: Sequence[Mapping[str, Json]], la
         strokeDash=alt.StrokeDash("law:N", scale=dashes, legend=dash_legend),
     )
     layers = [fitted.mark_line(strokeWidth=1.2, clip=True), bars, _marks(base, x, y, style)]
-    return _finish(alt.layer(*layers).properties(width=WIDTH, height=HEIGHT))
+    return _finish(alt.layer(*layers).properties(width=_WIDTH, height=_HEIGHT))
 
 
 def forest(names: Sequence[str], x: Axis) -> dict[str, Json]:
@@ -98,7 +98,7 @@ def forest(names: Sequence[str], x: Axis) -> dict[str, Json]:
     bars = base.mark_rule(strokeWidth=2.4, color=INK).encode(x=_x("low", x), x2="high:Q")
     tips = _tips(None, "estimate", "low", "high")
     means = base.mark_point(color=INK, shape="diamond", size=80).encode(x=_x("estimate", x), tooltip=tips)
-    return _finish(alt.layer(region, seed_dots, bars, means).properties(width=WIDTH - 200, height=30 * len(names)))
+    return _finish(alt.layer(region, seed_dots, bars, means).properties(width=_WIDTH - 200, height=30 * len(names)))
 
 
 def _data(name: str | None) -> Any:

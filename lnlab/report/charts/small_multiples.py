@@ -12,8 +12,8 @@ from lnlab.keys import Json
 from lnlab.report.charts.axes import Axis
 from lnlab.report.charts.theme import INK, QUIET, THEME, ramp
 
-COLUMNS, WIDTH, HEIGHT, GAP = 4, 166, 120, 22
-ACROSS = (-0.03, 1.16)
+_COLUMNS, _WIDTH, _HEIGHT, _GAP = 4, 166, 120, 22
+_X_DOMAIN = (-0.03, 1.16)
 """From the first place, 0, to the last, 1, with room for the name of a line at its end."""
 _POINTS = alt.NamedData("points")
 
@@ -25,11 +25,11 @@ def multiples(panels: Sequence[str], lines: Sequence[str], y: Axis, notes: Mappi
     """
     base = _base(lines, y)
     layers = alt.layer(*_curves(base), *_names(base, lines, y), *_notes(notes))
-    panel = layers.properties(width=WIDTH, height=HEIGHT, data=_POINTS)
+    panel = layers.properties(width=_WIDTH, height=_HEIGHT, data=_POINTS)
     header = alt.Header(labelAnchor="start", labelExpr="split(datum.value, ', ')", labelPadding=6, labelFontSize=12)
     facet = alt.Facet("panel:N", sort=list(panels), title=None, header=header)
     title = alt.TitleParams(f"{y.title}", anchor="start", fontSize=13, fontWeight="normal", color=INK, offset=10)
-    spec: dict[str, Json] = panel.facet(facet, columns=COLUMNS, spacing=GAP).properties(title=title).to_dict()
+    spec: dict[str, Json] = panel.facet(facet, columns=_COLUMNS, spacing=_GAP).properties(title=title).to_dict()
     return {**spec, "config": dict(THEME)}
 
 
@@ -49,7 +49,7 @@ def _base(lines: Sequence[str], y: Axis) -> Any:
         values=[0, 1], labelExpr="datum.value ? 'last' : 'first'", title=None, ticks=True, labelFlush=True
     )
     return alt.Chart(_POINTS).encode(
-        x=alt.X("x:Q", scale=alt.Scale(domain=list(ACROSS), nice=False), axis=x_axis),
+        x=alt.X("x:Q", scale=alt.Scale(domain=list(_X_DOMAIN), nice=False), axis=x_axis),
         y=alt.Y("estimate:Q", scale=y.scale, axis=replace(y, title="").axis),
         color=alt.Color("series:N", scale=scale, legend=legend),
     )
@@ -95,4 +95,4 @@ def _notes(notes: Mapping[str, str]) -> list[Any]:
     text = base.transform_filter("isValid(datum.note)").mark_text(
         align="right", baseline="bottom", color=QUIET, fontSize=10.5, fontStyle="italic", lineBreak="; "
     )
-    return [text.encode(x=alt.datum(ACROSS[1]), y=alt.value(HEIGHT - 4), text="note:N")]
+    return [text.encode(x=alt.datum(_X_DOMAIN[1]), y=alt.value(_HEIGHT - 4), text="note:N")]

@@ -6,7 +6,7 @@ from lnlab.keys import Json
 from lnlab.report.charts.axes import Axis
 from lnlab.report.charts.theme import THEME, Look
 
-COLUMNS, WIDTH, HEIGHT, GAP = 2, 350, 300, 20
+_COLUMNS, _WIDTH, _HEIGHT, _GAP = 2, 350, 300, 20
 
 
 def spectra(x: Axis, y: Axis, style: Look) -> dict[str, Json]:
@@ -23,12 +23,14 @@ def spectra(x: Axis, y: Axis, style: Look) -> dict[str, Json]:
     line = base.mark_line(strokeWidth=1.6, clip=True).encode(y=_y("estimate", y))
     tips = [alt.Tooltip("x:Q", title="eigenvalue", format=".3~r"), alt.Tooltip("marks:Q", title="number")]
     rug = base.transform_filter("datum.marks > 0").mark_tick(orient="vertical", thickness=1.4, size=11, clip=True)
-    layers = alt.layer(band, line, rug.encode(y=alt.value(HEIGHT - 6), tooltip=tips))
+    layers = alt.layer(band, line, rug.encode(y=alt.value(_HEIGHT - 6), tooltip=tips))
     single = len(style.series) == 1
-    panel = layers.properties(width=2 * WIDTH + GAP if single else WIDTH, height=HEIGHT, data=alt.NamedData("points"))
+    panel = layers.properties(
+        width=2 * _WIDTH + _GAP if single else _WIDTH, height=_HEIGHT, data=alt.NamedData("points")
+    )
     header = alt.Header(labelAnchor="start")
     facet = alt.Facet("panel:N", sort=list(style.series), title=None, header=header)
-    chart = panel if single else panel.facet(facet, columns=COLUMNS, spacing=GAP)
+    chart = panel if single else panel.facet(facet, columns=_COLUMNS, spacing=_GAP)
     spec: dict[str, Json] = chart.to_dict()
     return {**spec, "config": dict(THEME)}
 

@@ -6,23 +6,23 @@ from dataclasses import dataclass
 from lnlab.keys import Json
 
 COLOURS = ("#D55E00", "#0072B2", "#009E73", "#CC79A7", "#000000", "#56B4E9", "#E69F00")
-RAMP = ("#fca636", "#f2844b", "#e16462", "#cc4778", "#b12a90", "#8f0da4", "#6a00a8", "#41049d", "#0d0887")
+_RAMP = ("#fca636", "#f2844b", "#e16462", "#cc4778", "#b12a90", "#8f0da4", "#6a00a8", "#41049d", "#0d0887")
 """Ever darker, from orange to blue: a stretch of the map plasma (Smith and van der Walt, 2015)."""
 HEAT = ("#e1f3f0", "#a1e0e2", "#64c8db", "#2dacd4", "#128dc7", "#256db0", "#324f90", "#313668", "#26223d")
 """From pale to dark in equal steps of Oklab's lightness, the hue turning from green to violet (Ottosson, 2020)."""
 DASHES = ((1, 0), (6, 3), (2, 2), (8, 3, 2, 3), (12, 3), (4, 1), (1, 3), (10, 2, 2, 2, 2, 2))
 SHAPES = ("circle", "square", "triangle-up", "diamond", "triangle-down", "cross", "triangle-right", "triangle-left")
-INK, QUIET, RULE, REGION = "#222222", "#555555", "#dedede", "#cfe6d6"
-FONT = "Liberation Sans, Helvetica, Arial, sans-serif"
+INK, QUIET, _RULE, REGION = "#222222", "#555555", "#dedede", "#cfe6d6"
+_FONT = "Liberation Sans, Helvetica, Arial, sans-serif"
 
 THEME: Mapping[str, Json] = {
     "background": "transparent",
-    "font": FONT,
+    "font": _FONT,
     "padding": {"left": 4, "right": 12, "top": 4, "bottom": 4},
     "view": {"stroke": None},
     "axis": {
         "domainColor": QUIET,
-        "gridColor": RULE,
+        "gridColor": _RULE,
         "gridWidth": 0.7,
         "labelColor": QUIET,
         "labelFontSize": 12,
@@ -61,7 +61,7 @@ THEME: Mapping[str, Json] = {
 
 @dataclass(frozen=True)
 class Look:
-    """Colour, dash and shape of each series, so that none of them is told apart by colour alone."""
+    """Colour, dash and shape of each series, so that colour alone never distinguishes two of them."""
 
     series: tuple[str, ...]
     colours: tuple[str, ...]
@@ -87,5 +87,5 @@ def look(series: Sequence[str], families: Sequence[int]) -> Look:
 
 def ramp(count: int) -> tuple[str, ...]:
     """So many colours in an order that a reader sees, from orange to blue."""
-    last = len(RAMP) - 1
-    return tuple(RAMP[round(place * last / max(count - 1, 1))] for place in range(count))
+    last = len(_RAMP) - 1
+    return tuple(_RAMP[round(place * last / max(count - 1, 1))] for place in range(count))

@@ -13,14 +13,14 @@ from lnlab.keys import Json
 from lnlab.report.charts.axes import Axis
 from lnlab.report.charts.theme import QUIET, THEME, Look
 
-WIDTH, HEIGHT, STRIP, GAP, OFFSET = 780, 340, 84, 56, 16
+_WIDTH, _HEIGHT, _STRIP_HEIGHT, _GAP, _LEGEND_OFFSET = 780, 340, 84, 56, 16
 _SPLITS: Mapping[str, tuple[int, ...]] = {"train": (2, 2), "validation": (1, 0), "test": (8, 3, 2, 3)}
 CROSS = "M-1,-1L1,1M-1,1L1,-1"
 FEW = 600
 """Points of which each may have a mark that is not seen and tells its numbers."""
-BANDS = 12
+_MAX_BANDS = 12
 """Lines, if there are more of which none has a band."""
-Rows = Sequence[Mapping[str, Json]]
+_Rows = Sequence[Mapping[str, Json]]
 
 
 @dataclass(frozen=True)
@@ -34,10 +34,10 @@ class Beside:
         rates: ``series line x estimate``, for the strip; none without it.
     """
 
-    diverged: Rows = ()
-    crosses: Rows = ()
-    rules: Rows = ()
-    rates: Rows = ()
+    diverged: _Rows = ()
+    crosses: _Rows = ()
+    rules: _Rows = ()
+    rates: _Rows = ()
 
 
 def curves(
@@ -60,16 +60,16 @@ def curves(
     layers = [*_rules(overlays.rules, x, y), *([band] if bands(len(style.series), splits) else [])]
     layers += [base.mark_line(clip=clip).encode(y=_y("estimate", y), strokeDash=dashes)]
     layers += [*_diverged(overlays, x, y, style), *_marks(base, y, style, x, splits, hover=hover)]
-    main = alt.layer(*layers).properties(width=WIDTH, height=HEIGHT)
+    main = alt.layer(*layers).properties(width=_WIDTH, height=_HEIGHT)
     if not overlays.rates:
         return _finish(main)
-    chart = alt.vconcat(main, _strip(overlays.rates, x, style), spacing=GAP, bounds="flush")
-    return _finish(chart.resolve_scale(strokeDash="independent"), {**THEME["legend"], "offset": OFFSET})
+    chart = alt.vconcat(main, _strip(overlays.rates, x, style), spacing=_GAP, bounds="flush")
+    return _finish(chart.resolve_scale(strokeDash="independent"), {**THEME["legend"], "offset": _LEGEND_OFFSET})
 
 
 def bands(n_series: int, splits: Sequence[str]) -> bool:
-    """Whether there are so few lines that bands can be told apart."""
-    return n_series * max(1, len(splits)) <= BANDS
+    """Whether there are few enough lines to distinguish their bands."""
+    return n_series * max(1, len(splits)) <= _MAX_BANDS
 
 
 def _base(data: Any, x: Axis, style: Look) -> Any:
@@ -103,7 +103,7 @@ def _y(field: str, y: Axis) -> alt.Y:
     return alt.Y(f"{field}:Q", scale=y.scale, axis=y.axis)
 
 
-def _rules(rules: Rows, x: Axis, y: Axis) -> list[Any]:
+def _rules(rules: _Rows, x: Axis, y: Axis) -> list[Any]:
     """Level lines with their names above their right ends."""
     if not rules:
         return []
@@ -141,7 +141,7 @@ def _marks(base: Any, y: Axis, style: Look, x: Axis, splits: Sequence[str], *, h
     return [end_marks, *([hover_points] if hover else [])]
 
 
-def _strip(rates: Rows, x: Axis, style: Look) -> Any:
+def _strip(rates: _Rows, x: Axis, style: Look) -> Any:
     """Learning rates from 0 on, below the lines and on their axis."""
     top = max(float(row["estimate"]) for row in rates) or 1.0
     scale = alt.Scale(domain=[0, 1.08 * top], nice=False)
@@ -150,10 +150,10 @@ def _strip(rates: Rows, x: Axis, style: Look) -> Any:
     line = base.mark_line(strokeWidth=1.6).encode(
         y=alt.Y("estimate:Q", scale=scale, axis=axis), strokeDash=_dashes((), style)
     )
-    return line.properties(width=WIDTH, height=STRIP)
+    return line.properties(width=_WIDTH, height=_STRIP_HEIGHT)
 
 
-def _distinct(rates: Rows) -> list[Mapping[str, Json]]:
+def _distinct(rates: _Rows) -> list[Mapping[str, Json]]:
     """Of series that share all their rates the first."""
     lines: dict[Json, list[Mapping[str, Json]]] = {}
     for row in rates:

@@ -14,8 +14,7 @@ from lnlab.report.section import Chart, Table
 from lnlab.report.table import Grid, csv, grid, parquet
 from lnlab.report.words.wording import printable
 
-Files = Mapping[str, bytes]
-DIGITS = 7
+_DIGITS = 7
 
 
 @dataclass(frozen=True)
@@ -93,7 +92,7 @@ def _layers(spec: Mapping[str, Json]) -> list[Mapping[str, Json]]:
 def _values(rows: pl.DataFrame) -> list[dict[str, Json]]:
     """Seven digits are more than an eye can tell, and half of what a page would weigh."""
     floats = [name for name, kind in rows.schema.items() if kind.is_float()]
-    digits = (pl.col(c).round_sig_figs(DIGITS) for c in floats)
+    digits = (pl.col(c).round_sig_figs(_DIGITS) for c in floats)
     finite = rows.with_columns(pl.when(d.is_finite()).then(d).alias(c) for c, d in zip(floats, digits, strict=True))
     return finite.to_dicts()
 

@@ -24,36 +24,36 @@ _POINTS = {"series": pl.String, "verdict": pl.String} | dict.fromkeys(
 )
 _SEEDS = {"series": pl.String, "seed": pl.Int64, "value": pl.Float64}
 _HEADINGS = {"series": "claim", "verdict": "verdict", "estimate": "estimate", "low": "95 % low", "high": "95 % high"}
-WITHOUT_UNIT: Mapping[Measure, str] = {
+_WITHOUT_UNIT: Mapping[Measure, str] = {
     "ratio": "ratio",
     "exponent": "exponent",
     "share": "share of seeds",
     "steps": "mean error, steps of the grid of learning rates",
 }
-WIDE = 20.0
+_LOG_FROM_RATIO = 20.0
 """Times the smallest number of a unit: where the largest is further off, their axis is logarithmic, as for ratios."""
-Scale = tuple[Measure | None, str]
+_Scale = tuple[Measure | None, str]
 
 
 def forest(verdicts: Sequence[Verdict]) -> Section | None:
     """A drawing for each scale that the numbers of verdicts have, in order; None without numbers."""
-    groups: dict[Scale, list[Verdict]] = {}
+    groups: dict[_Scale, list[Verdict]] = {}
     for verdict in verdicts:
         if numbers(verdict):
-            groups.setdefault(scale_of(verdict), []).append(verdict)
+            groups.setdefault(_scale_of(verdict), []).append(verdict)
     charts = [_chart(group, scale) for scale, group in groups.items()]
     return Section("All claims side by side", tuple(charts)) if charts else None
 
 
-def scale_of(verdict: Verdict) -> Scale:
+def _scale_of(verdict: Verdict) -> _Scale:
     """What the numbers of a verdict are, and the title of their axis: numbers of one scale share one.
 
     A verdict that does not say what its numbers are has an axis of its own.
     """
     if verdict.measure is None:
         return None, f"{verdict.claim}: {verdict.statistic}"
-    if verdict.measure in WITHOUT_UNIT:
-        return verdict.measure, WITHOUT_UNIT[verdict.measure]
+    if verdict.measure in _WITHOUT_UNIT:
+        return verdict.measure, _WITHOUT_UNIT[verdict.measure]
     unit = _unit(verdict.quantity)
     return verdict.measure, f"difference, {unit}" if verdict.measure == "difference" else unit
 
@@ -71,17 +71,17 @@ def _unit(name: str | None) -> str:
     return in_unit(QUANTITIES[name][1]) if name in QUANTITIES else quantity(name)
 
 
-def _axis(group: Sequence[Verdict], scale: Scale) -> Axis:
+def _axis(group: Sequence[Verdict], scale: _Scale) -> Axis:
     """Logarithmic for ratios, and for positive numbers that lie far apart."""
     measure, title = scale[0], _title(group, scale)
     values = [n for v in group for n in numbers(v)]
     positive = min(values) > 0
-    if positive and (measure == "ratio" or (measure == "value" and max(values) > WIDE * min(values))):
+    if positive and (measure == "ratio" or (measure == "value" and max(values) > _LOG_FROM_RATIO * min(values))):
         return logarithmic(f"{title} (log scale)", values)
     return linear(title, values)
 
 
-def _title(group: Sequence[Verdict], scale: Scale) -> str:
+def _title(group: Sequence[Verdict], scale: _Scale) -> str:
     """The scale, with the quantity where all numbers with a unit are of one."""
     measure, unit = scale
     names = {v.quantity for v in group}
@@ -92,7 +92,7 @@ def _title(group: Sequence[Verdict], scale: Scale) -> str:
     return f"difference of {words}, {_unit(name)}" if measure == "difference" else f"{words}, {unit}"
 
 
-def _chart(group: Sequence[Verdict], scale: Scale) -> Chart:
+def _chart(group: Sequence[Verdict], scale: _Scale) -> Chart:
     x = _axis(group, scale)
     names = [f"{SYMBOLS.get(v.verdict, '?')} {v.claim}" for v in group]
     rows = [_row(name, v, x) for name, v in zip(names, group, strict=True)]

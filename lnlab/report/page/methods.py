@@ -1,4 +1,4 @@
-"""How the experiment was made, in prose and as a table, from the resolved settings and nothing else."""
+"""How the experiment was run, in prose and as a table, from the resolved settings and nothing else."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence

@@ -13,7 +13,7 @@ from lnlab.specfile.columns import METHOD, TIMES
 from lnlab.specfile.values import is_choices
 from lnlab.tables import Results
 
-PIECES = ("placement", "norm", "attention", "model.linear", "init", "optimizer", "schedule")
+_PIECES = ("placement", "norm", "attention", "model.linear", "init", "optimizer", "schedule")
 """Choices that have a column of their own; all else that differs stands in the last one."""
 
 
@@ -26,7 +26,7 @@ def named(results: Results) -> Grid | None:
     if not variants:
         return None
     methods: list[Setting] = [_shared(same_method) for same_method in variants.values()]
-    columns = {piece: [_piece(setting, piece, methods) for setting in methods] for piece in PIECES}
+    columns = {piece: [_piece(setting, piece, methods) for setting in methods] for piece in _PIECES}
     columns["else"] = _others(methods)
     telling_columns = {head: cells for head, cells in columns.items() if len(set(cells)) > 1}
     rows = zip(variants, *telling_columns.values(), strict=True)
@@ -83,4 +83,4 @@ def _others(methods: Sequence[Setting]) -> list[str]:
 def _has_column(path: str) -> bool:
     stack, _, below_stack = path.partition(".")
     short = below_stack if stack in STACKS else path
-    return path in (METHOD, TIMES) or any(short == piece or short.startswith(f"{piece}.") for piece in PIECES)
+    return path in (METHOD, TIMES) or any(short == piece or short.startswith(f"{piece}.") for piece in _PIECES)

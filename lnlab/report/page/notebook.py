@@ -18,7 +18,7 @@ from lnlab.report.page.figures import Plate, Shown
 from lnlab.report.section import Table
 from lnlab.report.table import Grid, csv
 
-PACKAGES = ("polars", "altair", "vl-convert-python")
+_PACKAGES = ("polars", "altair", "vl-convert-python")
 """All that the notebook needs beside a kernel: the last one draws SVG, so that no script is fetched."""
 _OPENING = '''\
 import json
@@ -73,10 +73,10 @@ def medians(seeds):
     )
     ends = (pl.when(pl.col(c).is_finite()).then(c).alias(c) for c in ("estimate", "low", "high"))
     return found.with_columns(ends).select("panel", "series", "line", "x", "estimate", "low", "high", "n")'''
-_COLUMNS = ("claim", "verdict", "statistic", "estimate", "low", "high", "n", "inside")
+_VERDICT_COLUMNS = ("claim", "verdict", "statistic", "estimate", "low", "high", "n", "inside")
 _VERDICTS = f"""\
 verdicts = pl.read_parquet("data/verdicts.parquet")
-verdicts.select({", ".join(f'"{name}"' for name in _COLUMNS)})"""
+verdicts.select({", ".join(f'"{name}"' for name in _VERDICT_COLUMNS)})"""
 _NUMBERS = """\
 seeds = pl.read_parquet("figures/{stem}.parquet")
 points = {points}
@@ -94,7 +94,7 @@ def notebook(facts: ReportFacts, verdicts: Sequence[Verdict], drawn_parts: Seque
     """The notebook as JSON text; equal reports give equal bytes."""
     cells = [_markdown("title", _title(facts, verdicts)), _opening(drawn_parts)]
     if verdicts:
-        cells.append(_code("verdicts", _VERDICTS, _text(as_frame(verdicts).select(_COLUMNS))))
+        cells.append(_code("verdicts", _VERDICTS, _text(as_frame(verdicts).select(_VERDICT_COLUMNS))))
     by_id = {v.claim: v for v in verdicts}
     for drawn in drawn_parts:
         cells += _section(drawn, [by_id[c] for c in drawn.part.claims if c in by_id])
@@ -119,7 +119,7 @@ def _title(facts: ReportFacts, verdicts: Sequence[Verdict]) -> str:
     cite = f"\n\nPaper: {escape(facts.source['cite'])}" if facts.source.get("cite") else ""
     question = f"\n\n*{escape(facts.question)}*" if facts.question else ""
     instructions = (
-        f"\n\nEvery cell reads the tables beside this notebook. All it needs: `pip install {' '.join(PACKAGES)}`."
+        f"\n\nEvery cell reads the tables beside this notebook. All it needs: `pip install {' '.join(_PACKAGES)}`."
     )
     return f"# {escape(facts.title)}{question}\n\n**{escape(answer(verdicts))}**{cite}{instructions}"
 

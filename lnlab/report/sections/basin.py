@@ -17,10 +17,10 @@ from lnlab.report.words.wording import definition, listing, plain, short, unit
 from lnlab.report.words.wording import quantity as quantity_name
 from lnlab.tables import Results
 
-_NAMED = 3
+_MAX_NAMED = 3
 """Series whose best place a heading has room for."""
 _AXIS_NAMES = {"lr": "learning rate", "batch_sentences": "batch size"}
-ROW = 0.07
+_ROW_HEIGHT = 0.07
 """The height of a row of crosses, as a share of the axis."""
 
 
@@ -84,14 +84,14 @@ def _y_axis(runs: Runs, quantity: str, rows: int, best: Best) -> Axis:
     finite = [value for value in runs.seeds["value"] if math.isfinite(value)] or [0.0, 1.0]
     axis = linear(unit(quantity), finite)
     low, high = axis.domain
-    margin = (rows + 0.5) * ROW * (high - low) if rows else 0.0
+    margin = (rows + 0.5) * _ROW_HEIGHT * (high - low) if rows else 0.0
     return replace(axis, domain=(low, high + margin) if best == "lowest" else (low - margin, high))
 
 
 def _crosses(runs: Runs, series: Sequence[str], y: Axis, best: Best) -> list[dict[str, Json]]:
     """A row of crosses for each series that lost runs."""
     low, high = y.domain
-    step = ROW * (high - low) / (1 + (len(series) + 0.5) * ROW)
+    step = _ROW_HEIGHT * (high - low) / (1 + (len(series) + 0.5) * _ROW_HEIGHT)
     start, sign = (high, -1) if best == "lowest" else (low, 1)
     return [
         {"series": name, "x": x, "y": start + sign * (series.index(name) + 0.5) * step, "label": f"{count}/{total}"}
@@ -116,7 +116,7 @@ def _finding(runs: Runs, over: str, best: Best) -> str:
     optima = {name: optimum for name in runs.names if (optimum := _optimum(runs, name, best))}
     failed = [name for name in runs.names if name not in optima]
     clauses = [_optimum_clause(name, *optimum, over) for name, optimum in optima.items()]
-    if len(clauses) > _NAMED:
+    if len(clauses) > _MAX_NAMED:
         low, high = (pick(optima, key=lambda name: optima[name][0]) for pick in (min, max))
         edges = [name for name, (_, _, edge) in optima.items() if edge]
         smallest, largest = optima[low][0], optima[high][0]
@@ -126,7 +126,7 @@ def _finding(runs: Runs, over: str, best: Best) -> str:
         at_edge = f"{len(edges)} of {len(clauses)} {'lies' if len(edges) == 1 else 'lie'} on the edge of the grid"
         clauses = [span, at_edge] if edges else [span]
     if failed:
-        names = listing(failed) if len(failed) <= _NAMED else f"{len(failed)} variants"
+        names = listing(failed) if len(failed) <= _MAX_NAMED else f"{len(failed)} variants"
         of_series = "" if failed == [ALONE] else f" of {names}"
         clauses.append(f"half of the runs{of_series} diverged at every {_axis_name(over)}")
     text = "; ".join(clauses)

@@ -20,7 +20,7 @@ from lnlab.report.table import Cell, Grid
 from lnlab.report.words.wording import MINUS, count, interval, plain, short, tight
 from lnlab.tables import Results
 
-_FEWEST = 2
+_LEAST_SEEDS = 2
 """Seeds that an interval needs."""
 _SCHEMA = {"candidate": pl.String, "error": pl.Float64, "low": pl.Float64, "high": pl.Float64, "n": pl.Int64}
 _SCHEMA |= {"agree": pl.Int64, "cells": pl.Int64, "column": pl.String, "printed": pl.Int64, "here": pl.Float64}
@@ -144,7 +144,7 @@ def _entries(score: CandidateScore) -> list[tuple[object, ...]]:
 
 
 def _bounds(score: CandidateScore) -> tuple[float, float] | tuple[None, None]:
-    if len(score.errors) < _FEWEST:
+    if len(score.errors) < _LEAST_SEEDS:
         return None, None
     student_interval = student(list(score.errors.values()))
     return student_interval.low, student_interval.high

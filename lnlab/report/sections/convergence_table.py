@@ -31,7 +31,7 @@ from lnlab.report.table import Cell, Grid
 from lnlab.report.words.wording import listing, plain
 from lnlab.tables import Results
 
-STYLES = {"agrees": "supported", "differs": "contradicted", "half": "undecided", "missing": "not"}
+_STYLES = {"agrees": "supported", "differs": "contradicted", "half": "undecided", "missing": "not"}
 _SHARE = {"low": pl.Float64, "high": pl.Float64}
 _SCHEMA = {"table": pl.String, "rate": pl.Float64, "column": pl.String, "published": pl.String, "here": pl.String}
 _SCHEMA |= {"k": pl.Int64, "n": pl.Int64, **_SHARE, "agreement": pl.String, "time": pl.Float64, "others": pl.String}
@@ -88,7 +88,7 @@ def _cell(cell: Found, stems: Mapping[Place, str]) -> MatrixCell:
         LETTERS[cell.mine] if cell.judged else "",
         f"{cell.k}/{cell.n}" if cell.judged else "",
         MARKS[cell.state],
-        STYLES[cell.state],
+        _STYLES[cell.state],
         spoken(cell),
         stems.get(cell.place, ""),
     )

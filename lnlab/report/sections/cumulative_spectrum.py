@@ -16,10 +16,10 @@ from lnlab.report.words.spectral_words import LOSS, matrix
 from lnlab.report.words.wording import listing, number, short
 from lnlab.tables import Results
 
-DECADES, POINTS = 4, 160
+_DECADES, _POINTS = 4, 160
 """Below so many decades under the largest eigenvalue float32 is near its noise; and places on the axis."""
-_FEWEST = 0.1
-SIDES = ("positive, above x", "negative, below −x")
+_LEAST_COUNT = 0.1
+_SIDES = ("positive, above x", "negative, below −x")
 
 
 @sections.register("cumulative_spectrum")
@@ -54,15 +54,15 @@ def _beyond(x: np.ndarray, sign: int) -> Callable[[np.ndarray, np.ndarray, float
 
 def _chart(spectra: Spectra, name: str, band: Band, finding: str) -> Chart:
     radius = float(spectra.rows["node"].abs().max() or 1.0)  # type: ignore[arg-type]
-    x = np.geomspace(radius * 10.0**-DECADES, radius * 1.02, POINTS)
-    seeds = pl.concat([curves(spectra, side, x, _beyond(x, sign)) for side, sign in zip(SIDES, (1, -1), strict=True)])
-    points = ranges(seeds, _FEWEST)
+    x = np.geomspace(radius * 10.0**-_DECADES, radius * 1.02, _POINTS)
+    seeds = pl.concat([curves(spectra, side, x, _beyond(x, sign)) for side, sign in zip(_SIDES, (1, -1), strict=True)])
+    points = ranges(seeds, _LEAST_COUNT)
     top = max(points.select(pl.max_horizontal("estimate", "high")).to_series().drop_nulls().to_list())
     x_axis = logarithmic(f"x, in {in_unit(LOSS)} (log scale)", [x[0], x[-1]])
-    y_axis = logarithmic("eigenvalues beyond x (log scale)", [_FEWEST, top])
+    y_axis = logarithmic("eigenvalues beyond x (log scale)", [_LEAST_COUNT, top])
     numbers = {"estimate": "eigenvalues", "low": "lowest", "high": "highest", "n": "curves"}
     return Chart(
-        line_charts.densities(SIDES, x_axis, y_axis, theme.look(spectra.names, spectra.families)),
+        line_charts.densities(_SIDES, x_axis, y_axis, theme.look(spectra.names, spectra.families)),
         points,
         seeds,
         {"panel": "side", "series": "variant", "x": "x", **numbers},

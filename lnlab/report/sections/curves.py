@@ -20,14 +20,14 @@ from lnlab.report.words.wording import quantity as quantity_name
 from lnlab.report.words.wording import unit as quantity_with_unit
 from lnlab.tables import Results
 
-_NAMED = 3
+_MAX_NAMED = 3
 """Series whose ends a heading has room for."""
-LOSSES = ("loss", "nll")
+_LOSSES = ("loss", "nll")
 """What the entropy of the words is a level of."""
 _BAND_MARGIN = 0.5
 """How much higher and lower than its lines the axis may go for their bands, as a share of their span."""
-FREQUENCIES = "no better than frequencies alone"
-UPDATES: Mapping[X, str] = {"step": "updates", "epoch": "epochs"}
+_FREQUENCIES = "no better than frequencies alone"
+_X_TITLES: Mapping[X, str] = {"step": "updates", "epoch": "epochs"}
 
 
 @sections.register("curves")
@@ -62,9 +62,9 @@ def curves(
 
 def _levels(curves: Courses, quantity: str) -> dict[str, float]:
     """The entropy of the words, where all runs have the same."""
-    if quantity not in LOSSES or curves.entropy is None or curves.entropy[1] > 1.05 * curves.entropy[0]:
+    if quantity not in _LOSSES or curves.entropy is None or curves.entropy[1] > 1.05 * curves.entropy[0]:
         return {}
-    return {FREQUENCIES: sum(curves.entropy) / 2}
+    return {_FREQUENCIES: sum(curves.entropy) / 2}
 
 
 def _chart(
@@ -109,7 +109,7 @@ def _x_axis(curves: Courses, x: X, *, inset: bool) -> Axis:
     """From the first place to the last, learning rates included where they are drawn, with little room."""
     values = [*curves.points["x"], *curves.diverged["x"], *(curves.rates["x"] if inset else ())]
     span = (max(values) - min(values)) or 1.0
-    return replace(linear(UPDATES[x], values), domain=(min(values) - 0.015 * span, max(values) + 0.02 * span))
+    return replace(linear(_X_TITLES[x], values), domain=(min(values) - 0.015 * span, max(values) + 0.02 * span))
 
 
 def _y_axis(curves: Courses, title: str, between: tuple[float, float] | None, *, log: bool) -> Axis:
@@ -164,7 +164,7 @@ def _caption(curves: Courses, words: tuple[str, X, str], levels: Mapping[str, fl
     band = band if training_curves.bands(len(curves.names), curves.splits) else "too many lines for bands"
     band = band if curves.points["low"].count() else "one seed, no band"
     of_split = f" of the {curves.split} split" if curves.split else ""
-    sentences = [f"{definition(quantity, unit)}{of_split}, against {UPDATES[x]}."]
+    sentences = [f"{definition(quantity, unit)}{of_split}, against {_X_TITLES[x]}."]
     sentences.append(f"Lines join {mean} over the seeds whose runs did not diverge; {band}.")
     if curves.splits:
         sentences.append(f"Colours tell the variants apart, dashes the splits ({listing(curves.splits)}).")
@@ -197,7 +197,7 @@ def _finding(curves: Courses, quantity: str) -> str:
     final_values = dict(last.select("series", "estimate").iter_rows())
     of_series = {name: "" if name == ALONE else f" of {name}" for name in curves.names}
     diverged = [f"{k} of {count(n, 'run')}{of_series[name]} diverged" for name, (k, n) in curves.lost.items() if k]
-    if len(diverged) > _NAMED:
+    if len(diverged) > _MAX_NAMED:
         diverged = [_diverged_count(curves)]
     subject = " ".join(filter(None, ("The", "training" if split == "train" else split, quantity_name(quantity))))
     clauses = [f"{subject} {_final_text(final_values)}"] if final_values else []
@@ -207,7 +207,7 @@ def _finding(curves: Courses, quantity: str) -> str:
 def _final_text(final_values: Mapping[str, float]) -> str:
     if list(final_values) == [ALONE]:
         return f"ends at {short(final_values[ALONE])}"
-    if len(final_values) <= _NAMED:
+    if len(final_values) <= _MAX_NAMED:
         return f"ends at {listing(f'{short(value)} in {name}' for name, value in final_values.items())}"
     low, high = min(final_values, key=final_values.__getitem__), max(final_values, key=final_values.__getitem__)
     least, most = (

@@ -22,11 +22,14 @@ from lnlab.report.words.wording import interval, listing, short, tight
 from lnlab.report.words.wording import quantity as quantity_name
 from lnlab.tables import Results
 
-_ENDS: Mapping[str, str] = {"largest_eigenvalue": "largest_residual", "smallest_eigenvalue": "smallest_residual"}
+_RESIDUAL_OF_END: Mapping[str, str] = {
+    "largest_eigenvalue": "largest_residual",
+    "smallest_eigenvalue": "smallest_residual",
+}
 """The ends, and what their residuals are called."""
-MEANS = ("curvature_trace", "frobenius_norm", "negative_mass")
+_MEAN_QUANTITIES = ("curvature_trace", "frobenius_norm", "negative_mass")
 """What is a mean over start vectors, and so has a standard error."""
-COUNTED = ("outliers", "bulk_radius")
+_OUTLIER_QUANTITIES = ("outliers", "bulk_radius")
 SEEDS, RESIDUAL, DRAWS, PARTS = "seeds", "residual", "vectors\u00a0±", "batches\u00a0±"
 _SCHEMA: dict[str, Any] = dict.fromkeys(("variant", "matrix", "number", "statistic"), pl.String)
 _SCHEMA |= {"estimate": pl.Float64, "low": pl.Float64, "high": pl.Float64, "n": pl.Int64}
@@ -68,8 +71,8 @@ def extremes(
 
     A table for each matrix, its variants below each other: means over seeds with their 95 % interval; how far an end
     may lie from an eigenvalue; the standard error over start vectors, of what is a mean over them; the standard
-    deviation over parts of the batches, where they were measured. ``operators`` and ``scopes`` are all that there are,
-    if nothing is said.
+    deviation over parts of the batches, where they were measured. ``operators`` and ``scopes`` are by default
+    all that were measured.
     """
     selection = where or {}
     runs = runs_with(results, selection)
@@ -99,16 +102,20 @@ def _variant_entries(variant: str, results: Results, labels: pl.DataFrame) -> It
     for (operator, scope), rows in whole_spectra.group_by("operator", "scope", maintain_order=True):
         place = (variant, matrix(str(operator), str(scope)))
         of_matrix = (pl.col("operator") == operator) & (pl.col("scope") == scope)
-        values_by_quantity = {quantity: number(rows, quantity)["value"] for quantity in (*_ENDS, *MEANS)}
+        values_by_quantity = {
+            quantity: number(rows, quantity)["value"] for quantity in (*_RESIDUAL_OF_END, *_MEAN_QUANTITIES)
+        }
         values_by_quantity |= {name: frame.filter(of_matrix)["value"] for name, frame in outlier_numbers.items()}
         for quantity, values in values_by_quantity.items():
             if values.count():
                 yield _over_seeds(*place, quantity, values)
-        for end, residual in _ENDS.items():
+        for end, residual in _RESIDUAL_OF_END.items():
             if (values := number(rows, residual)["value"]).count():
                 yield _Entry(*place, end, RESIDUAL, float(values.max()), None, None, values.count())  # type: ignore[arg-type]
-        yield from _spreads(place, MEANS, rows, "draw", DRAWS)
-        yield from _spreads(place, (*_ENDS, *MEANS), spectra_of_parts.filter(of_matrix), "part", PARTS)
+        yield from _spreads(place, _MEAN_QUANTITIES, rows, "draw", DRAWS)
+        yield from _spreads(
+            place, (*_RESIDUAL_OF_END, *_MEAN_QUANTITIES), spectra_of_parts.filter(of_matrix), "part", PARTS
+        )
 
 
 def _over_seeds(variant: str, matrix_label: str, quantity: str, values: pl.Series) -> _Entry:
@@ -134,7 +141,11 @@ def _spreads(
 def _table(entries: Sequence[_Entry], *, first: bool) -> Table:
     """Of one matrix."""
     texts_by_entry = {(e.variant, e.statistic, e.number): e.text for e in entries}
-    columns = [quantity for quantity in (*_ENDS, *MEANS, *COUNTED) if any(e.number == quantity for e in entries)]
+    columns = [
+        quantity
+        for quantity in (*_RESIDUAL_OF_END, *_MEAN_QUANTITIES, *_OUTLIER_QUANTITIES)
+        if any(e.number == quantity for e in entries)
+    ]
     grid_rows: list[tuple[Cell, ...]] = []
     for variant in dict.fromkeys(e.variant for e in entries):
         head = variant

@@ -19,7 +19,7 @@ from lnlab.report.words.wording import count, definition, listing, short, times,
 from lnlab.report.words.wording import quantity as quantity_name
 from lnlab.tables import Results
 
-_NAMED = 4
+_MAX_NAMED = 4
 """Variants whose medians a heading has room for."""
 
 
@@ -107,7 +107,7 @@ def _finding(histograms: Strata, quantity: str) -> str:
     changes = {name: _change(medians, steps[0], steps[-1]) for name, medians in by_panel.items()}
     span = f"From update {steps[0]} to update {steps[-1]}" if len(steps) > 1 else f"After {count(steps[0], 'update')}"
     what = f"{span}, the median {quantity_name(quantity)}"
-    if len(changes) > _NAMED:
+    if len(changes) > _MAX_NAMED:
         words = (change.split(" ") for change in changes.values())
         verbs = Counter(" ".join(split[: 2 if split[0] == "stays" else 1]) for split in words)
         return f"{what} {listing(f'{verb} in {k} of {len(changes)} variants' for verb, k in verbs.items())}"

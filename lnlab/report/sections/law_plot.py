@@ -21,7 +21,7 @@ from lnlab.report.words.wording import quantity as quantity_name
 from lnlab.tables import Results
 
 _LawName = Literal["linear", "logarithmic", "exponential"]
-_LEAST = 4
+_LEAST_SIZES = 4
 """Sizes that are needed to leave one out."""
 _STEPS = 60
 """Pieces of a drawn curve."""
@@ -40,7 +40,7 @@ def law_plot(
     """``a + b x and a + b log x`` beside the quantity at x: and by how much each misses what it has not seen.
 
     Marks are geometric means over seeds with 95 % Student intervals on a linear axis; ``scale`` is that of x. ``laws``
-    are linear and logarithmic if nothing is said, fitted in log y: drawn through the means, and judged as by the claim
+    are linear and logarithmic by default, fitted in log y: drawn through the means, and judged as by the claim
     ``fit``, by levels left out within each seed.
     """
     series = gather(results, quantity, where or {}, over, log=True, panels=False)
@@ -84,7 +84,7 @@ def _complete(series: Gathered, name: str) -> tuple[np.ndarray, np.ndarray]:
 def _curve(series: Gathered, name: str, law_name: _LawName, *, log: bool) -> list[dict[str, Json]]:
     """The law as fitted to the geometric means over seeds; nothing where there are too few sizes."""
     x, matrix = _complete(series, name)
-    if x.size < _LEAST or not len(matrix):
+    if x.size < _LEAST_SIZES or not len(matrix):
         return []
     at = np.geomspace(x[0], x[-1], _STEPS + 1) if log else np.linspace(x[0], x[-1], _STEPS + 1)
     values = np.exp(predicted(Law(law_name), x, np.log(matrix).mean(0), at))
@@ -94,7 +94,7 @@ def _curve(series: Gathered, name: str, law_name: _LawName, *, log: bool) -> lis
 def _median_errors(series: Gathered, name: str, law_names: Sequence[_LawName]) -> dict[_LawName, float]:
     """By law the median relative error at left-out sizes, over sizes and seeds; empty where there are too few sizes."""
     x, matrix = _complete(series, name)
-    if x.size < _LEAST or not len(matrix):
+    if x.size < _LEAST_SIZES or not len(matrix):
         return {}
     return {
         law_name: float(np.median(np.abs(np.expm1(left_out_errors(Law(law_name), x, matrix)))))

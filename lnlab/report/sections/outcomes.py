@@ -16,27 +16,27 @@ from lnlab.report.words.wording import quantity as quantity_name
 from lnlab.report.words.wording import unit as quantity_with_unit
 from lnlab.tables import Results
 
-LEARNED, TRAINS = "learned_fraction", 0.9
+_LEARNED, _LEARNED_THRESHOLD = "learned_fraction", 0.9
 """A run that has learned more than this share of what can be learned has trained."""
 _NUMBERS = ("final_nll", "best_nll_of_run", "sum_learning_rate")
-DIVERGED = "diverged"
+_DIVERGED = "diverged"
 SCHEMA = {"variant": pl.String, "what": pl.String, "estimate": pl.Float64, "low": pl.Float64, "high": pl.Float64}
 SCHEMA |= {"n": pl.Int64}
 HEADINGS = dict(zip(SCHEMA, ("variant", "what", "count or median", "lowest", "highest", "runs"), strict=True))
 
 
-@sections.register("outcomes", implied=(LEARNED,))
+@sections.register("outcomes", implied=(_LEARNED,))
 def outcomes(results: Results, *, where: dict[str, Json] | None = None, numbers: list[str] | None = None) -> Section:
     """``k/n finished, k/n diverged, k/n learned``: a row a variant, with medians [lowest, highest] over its runs.
 
     A run has learned if its learned fraction, of what the ``reference`` of ``where`` has, is above .9; there is no such
     column where no reference is named and one is needed. ``numbers`` are quantities of a whole run: its final and its
-    best loss and the sum of its learning rates, if nothing is said; those that nobody has measured have no column. A
+    best loss and the sum of its learning rates by default; those that nobody has measured have no column. A
     run that diverged ranks worst.
     """
     runs, names = arms(results, where or {})
     selection = where or {}
-    names_of_numbers = (LEARNED, *(numbers or _NUMBERS))
+    names_of_numbers = (_LEARNED, *(numbers or _NUMBERS))
     quantities = [q for q in names_of_numbers if known(results, q) and measurable(results, selection, q)]
     measured = {quantity: last_of(results, runs, quantity, selection) for quantity in dict.fromkeys(quantities)}
     values = {quantity: frame for quantity, (frame, _) in measured.items()}
@@ -44,7 +44,7 @@ def outcomes(results: Results, *, where: dict[str, Json] | None = None, numbers:
     rows = rows_of(measured)
     if runs["status"].null_count() == runs.height:
         return Section("No run has ended yet", missing=missing(runs), rows=rows)
-    columns = [q for q in quantities if q != LEARNED and any(variant.numbers[q] for variant in variants)]
+    columns = [q for q in quantities if q != _LEARNED and any(variant.numbers[q] for variant in variants)]
     table = _table(variants, quantities, columns, selection)
     return Section(_finding(variants, quantities), (), (table,), missing(runs), rows)
 
@@ -53,7 +53,7 @@ def _table(
     variants: Sequence[Arm], quantities: Sequence[str], columns: Sequence[str], where: Mapping[str, Json]
 ) -> Table:
     """Exact, one row an entry, and for readers a row a variant."""
-    learned = ("learned",) if LEARNED in quantities else ()
+    learned = ("learned",) if _LEARNED in quantities else ()
     heads = ("variant", "finished", "diverged", *learned, *map(quantity_name, columns), "missing")
     body = tuple(_line(variant, learned=bool(learned), columns=columns) for variant in variants)
     entries = [(variant.name, *entry) for variant in variants for entry in _entries(variant, quantities)]
@@ -75,7 +75,7 @@ def _line(variant: Arm, *, learned: bool, columns: Sequence[str]) -> tuple[Cell,
     return ((variant.name, False), (finished, False), (diverged, False), *share, *spreads, others)
 
 
-def spread(values: Sequence[float], infinite: str = DIVERGED, text_of: Callable[[float], str] = number) -> str:
+def spread(values: Sequence[float], infinite: str = _DIVERGED, text_of: Callable[[float], str] = number) -> str:
     """``2.31 [2.28, 2.40]``: the median between the lowest and the highest; one number where all are the same."""
     if not values:
         return "–"
@@ -85,12 +85,12 @@ def spread(values: Sequence[float], infinite: str = DIVERGED, text_of: Callable[
 
 
 def _learned(variant: Arm) -> int:
-    return sum(value > TRAINS for value in variant.numbers[LEARNED])
+    return sum(value > _LEARNED_THRESHOLD for value in variant.numbers[_LEARNED])
 
 
 def _entries(variant: Arm, quantities: Sequence[str]) -> list[tuple[object, ...]]:
     counts = {"finished": variant.finished, "diverged": len(variant.diverged), "missing": variant.others}
-    counts |= {"learned": _learned(variant)} if LEARNED in quantities else {}
+    counts |= {"learned": _learned(variant)} if _LEARNED in quantities else {}
     entries: list[tuple[object, ...]] = [(name, float(n), None, None, variant.runs) for name, n in counts.items()]
     for quantity, values in variant.numbers.items():
         entries.append(
@@ -109,8 +109,8 @@ def _caption(quantities: Sequence[str], columns: Sequence[str], where: Mapping[s
     sentences = [
         "How the runs of each variant ended: how many of all finished, how many diverged and after which update."
     ]
-    if LEARNED in quantities:
-        best = reference_in_words({**where, "quantity": LEARNED})
+    if _LEARNED in quantities:
+        best = reference_in_words({**where, "quantity": _LEARNED})
         scale = f"0 is the entropy of the tokens' frequencies or worse, 1 the lowest median final nll among {best}"
         sentences.append(f"A run has learned if its learned fraction is above 0.9: {scale}.")
     if columns:
@@ -130,7 +130,7 @@ def _finding(variants: Sequence[Arm], quantities: Sequence[str]) -> str:
     finding = (
         f"All {count(total, 'run')} finished" if finished == total else f"Of {count(total, 'run')}, {listing(parts)}"
     )
-    return finding + (f"; {sum(map(_learned, variants))} learned" if LEARNED in quantities else "")
+    return finding + (f"; {sum(map(_learned, variants))} learned" if _LEARNED in quantities else "")
 
 
 def _diverged_by_variant(variants: Sequence[Arm]) -> str:

@@ -21,7 +21,7 @@ from lnlab.report.words.wording import quantity as quantity_name
 from lnlab.tables import Results
 
 _PLACE = ["panel", "series", "line", "along"]
-_LEAST = 3
+_LEAST_PLACES = 3
 """Places that a seed needs for an exponent."""
 
 
@@ -153,7 +153,7 @@ def _finding(seeds: pl.DataFrame, names: Sequence[str], x: str, y: str) -> str:
     exponents = []
     for name in names:
         line = seeds.filter(pl.col("series") == name)
-        slopes = log_slopes(line, ["seed"], "x", "value", _LEAST)["slope"].drop_nulls()
+        slopes = log_slopes(line, ["seed"], "x", "value", _LEAST_PLACES)["slope"].drop_nulls()
         exponent = student(slopes.to_numpy()) if len(slopes) else None
         bounds = (exponent.low, exponent.high) if exponent and exponent.n > 1 else (None, None)
         text = interval(exponent.estimate, *bounds) if exponent else "none"

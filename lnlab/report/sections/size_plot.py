@@ -23,7 +23,7 @@ from lnlab.tables import Results
 
 _Law = float | Literal["x_sqrt_ln_x"]
 """An exponent, or x √(ln x), the form of a known bound in the width (Xiong et al., 2020, Theorem 1)."""
-_MOST = 4
+_MAX_NAMED = 4
 """Series whose exponents a heading has room for."""
 
 
@@ -115,7 +115,7 @@ def _law_text(law: _Law, size_name: str) -> str:
 def _finding(series: Gathered, quantity: str, size_name: str) -> str:
     """The fitted exponent of each series: least squares within each seed, then over seeds."""
     slopes = {name: exponents(series.seeds.filter(pl.col("series") == name)) for name in series.names}
-    if len(slopes) > _MOST and all(slopes.values()):
+    if len(slopes) > _MAX_NAMED and all(slopes.values()):
         return f"With {size_name}, {_exponent_range({name: fmean(values) for name, values in slopes.items()})}"
     subjects = {name: f"the {quantity_name(quantity)}" if name == ALONE else name for name in slopes}
     clauses = (f"{subjects[name]} {_exponent_text(values)}" for name, values in slopes.items())

@@ -38,7 +38,7 @@ def small_multiples(
 ) -> Section:
     """``a panel each of panels, a line each of lines``: log(quantity) from first to last x, and last/first as a table.
 
-    Means are geometric over seeds, with 95 % Student intervals. What a logarithmic axis cannot show is told in words;
+    Means are geometric over seeds, with 95 % Student intervals. What a logarithmic axis cannot show is stated in words;
     so is how far a line goes that leaves the axis where ``between`` ends it, so that one panel does not flatten all.
     """
     profiles = collect(results, quantity, where or {}, (panels, lines), x)

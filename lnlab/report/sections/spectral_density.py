@@ -21,9 +21,9 @@ from lnlab.report.words.spectral_words import LOSS, matrix
 from lnlab.report.words.wording import count, listing, short
 from lnlab.tables import Results
 
-FINEST = 400
+_MAX_KERNELS = 400
 """Kernels that lie side by side on the axis at most: a finer one would be lost on the page."""
-_FEWEST = 0.1
+_LEAST_HEIGHT = 0.1
 """Of the height of a single eigenvalue, what is the least that is drawn."""
 
 
@@ -39,7 +39,7 @@ def spectral_density(
 ) -> Section:
     """``p(t) = Σ_j w_j N(t; θ_j, σ²)``: log-density, a panel a variant, one σ for all (Ghorbani et al., 2019).
 
-    ``width`` is σ, in units of the eigenvalues; if nothing is said it is Papyan's (2018) of the narrowest spectrum, but
+    ``width`` is σ, in units of the eigenvalues; by default it is Papyan's (2018) of the narrowest spectrum, but
     no less than a 400th of the widest. Ticks below are outliers where they can be told, else both ends. ``band`` is
     over seeds, over the start vectors of one seed (``draws``), or over the ``parts`` of its batches.
     """
@@ -59,7 +59,7 @@ def _width(spectra: Spectra) -> float:
     )
     low, high = _bounds(spectra.rows)
     widths = [papyan_width(a, b, max(2, min(m, 100))) for a, b, m in bounds.select("low", "high", "steps").iter_rows()]
-    return max(min(widths), (high - low) / FINEST) or 1.0
+    return max(min(widths), (high - low) / _MAX_KERNELS) or 1.0
 
 
 def _bounds(rows: pl.DataFrame) -> tuple[float, float]:
@@ -73,7 +73,7 @@ def _chart(spectra: Spectra, sigma: float, name: str, band: Band) -> Chart:
     grid = np.linspace(left, right, min(1200, max(200, math.ceil(1.5 * (right - left) / sigma))))
     seeds = curves(spectra, None, grid, lambda nodes, shares, _: on_grid(grid, nodes, shares, sigma))
     largest = spectra.rows["size"].max()
-    floor = _FEWEST / (float(largest or 1) * sigma * math.sqrt(2 * math.pi))  # type: ignore[arg-type]
+    floor = _LEAST_HEIGHT / (float(largest or 1) * sigma * math.sqrt(2 * math.pi))  # type: ignore[arg-type]
     points = ranges(seeds, floor)
     top = max(points.select(pl.max_horizontal("estimate", "high")).to_series().drop_nulls().to_list())
     marks, marks_text = _marks(spectra)

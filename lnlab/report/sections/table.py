@@ -22,7 +22,7 @@ _STATISTIC_NAMES: Mapping[Statistic, tuple[str, str]] = {
     "median": ("median", "between two order statistics"),
 }
 """What a statistic is called, and which interval it has."""
-PUBLISHED = "published"
+_PUBLISHED = "published"
 _NUMBERS = {"estimate": pl.Float64, "low": pl.Float64, "high": pl.Float64, "n": pl.Int64}
 _SCHEMA = {"row": pl.String, "column": pl.String, "statistic": pl.String, **_NUMBERS}
 
@@ -40,7 +40,7 @@ def table(
 ) -> Section:
     """``estimate [low, high]`` over seeds, ``rows`` by ``columns``: with a 95 % interval (Student, 1908).
 
-    ``statistics``: ``mean`` (if nothing is said), ``geometric_mean``, ``median``, or several, one a line. ``published``
+    ``statistics``: ``mean`` (the default), ``geometric_mean``, ``median``, or several, one a line. ``published``
     holds what a source prints, ``{column: {row: number}}``, rows and columns called by their values; a number in
     quotes keeps its digits.
     """
@@ -74,7 +74,7 @@ def _entries(cells: Cells, statistics: Sequence[Statistic]) -> list[tuple[object
             if ci := cells.found.get((place, statistic)):
                 entries.append((*names, _STATISTIC_NAMES[statistic][0], ci.estimate, *_bounds(ci), ci.n))
         if place in cells.printed:
-            entries.append((*names, PUBLISHED, float(cells.printed[place]), None, None, None))
+            entries.append((*names, _PUBLISHED, float(cells.printed[place]), None, None, None))
     return entries
 
 
@@ -85,7 +85,7 @@ def _grid_rows(cells: Cells, statistics: Sequence[Statistic]) -> tuple[tuple[Cel
         places = [(row, column) for column in cells.columns]
         texts = [(_STATISTIC_NAMES[s][0], [_text(cells.found.get((place, s))) for place in places]) for s in statistics]
         if any(place in cells.printed for place in places):
-            texts.append((PUBLISHED, [cells.printed.get(place, "–") for place in places]))
+            texts.append((_PUBLISHED, [cells.printed.get(place, "–") for place in places]))
         for index, (name, row_texts) in enumerate(texts):
             head = "" if index else _row(cells, row)
             rows.append(((head, False), (name, False), *((text, True) for text in row_texts)))

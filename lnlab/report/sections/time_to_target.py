@@ -19,14 +19,14 @@ from lnlab.report.words.wording import count, listing, plain, short
 from lnlab.report.words.wording import quantity as quantity_name
 from lnlab.tables import ENDED, Results
 
-UPDATES, EPOCHS = "time_to_target", "epochs_to_target"
-_WORDS = {UPDATES: "updates", EPOCHS: "epochs"}
+_UPDATES, _EPOCHS = "time_to_target", "epochs_to_target"
+_TIME_UNITS = {_UPDATES: "updates", _EPOCHS: "epochs"}
 _NEVER = "not reached"
-_NAMED = 4
+_MAX_NAMED = 4
 """Variants whose times a heading has room for."""
 
 
-@sections.register("time_to_target", implied=(UPDATES, EPOCHS))
+@sections.register("time_to_target", implied=(_UPDATES, _EPOCHS))
 def time_to_target(
     results: Results, *, where: dict[str, Json] | None = None, target: float | None = None, quantity: str = "nll"
 ) -> Section:
@@ -44,7 +44,7 @@ def time_to_target(
     values = {word: frame for word, (frame, _) in numbers.items()}
     variants = [arm(name, runs.filter(pl.col("series") == name), values) for name in names]
     missing_note, rows = missing(runs), rows_of(numbers)
-    if not any(variant.numbers.get(UPDATES) for variant in variants):
+    if not any(variant.numbers.get(_UPDATES) for variant in variants):
         return Section("No run has a time to the target yet", missing=missing_note, rows=rows)
     table = _table(variants, list(numbers), _level(target, where or {}), quantity)
     return Section(_finding(variants), (), (table,), missing_note, rows)
@@ -52,7 +52,7 @@ def time_to_target(
 
 def _derived(results: Results, runs: pl.DataFrame, where: Mapping[str, Json]) -> Numbers:
     """The quantities that are known."""
-    return {word: last_of(results, runs, word, where) for word in _WORDS if known(results, word)}
+    return {word: last_of(results, runs, word, where) for word in _TIME_UNITS if known(results, word)}
 
 
 def _crossing_times(results: Results, runs: pl.DataFrame, quantity: str, target: float) -> Numbers:
@@ -68,25 +68,25 @@ def _crossing_times(results: Results, runs: pl.DataFrame, quantity: str, target:
         epochs_an_update(results, runs), on="variant", how="left", maintain_order="left"
     )
     steps = joined.select("run", value=pl.when(unreached).then(math.inf).otherwise(pl.col("at").cast(pl.Float64)))
-    numbers: Numbers = {UPDATES: (steps, stored(results, quantity, rows))}
+    numbers: Numbers = {_UPDATES: (steps, stored(results, quantity, rows))}
     shares = joined.filter(pl.col("_share").is_not_null())
     if not shares.is_empty():
         time = pl.col("at") * pl.col("_share")
         epochs = shares.select("run", value=pl.when(unreached).then(math.inf).otherwise(time))
         epoch_rows = last_rows(results, "epoch", runs).select(results.tables["curves"].columns)
-        numbers[EPOCHS] = (epochs, {"curves": epoch_rows})
+        numbers[_EPOCHS] = (epochs, {"curves": epoch_rows})
     return numbers
 
 
 def _table(variants: Sequence[Arm], words: Sequence[str], level: str, quantity: str) -> Table:
     """Exact, one row an entry, and for readers a row a variant."""
     entries = [
-        (variant.name, _WORDS[word], middle_of(values), *values[:1], *values[-1:], len(values))
+        (variant.name, _TIME_UNITS[word], middle_of(values), *values[:1], *values[-1:], len(values))
         for variant in variants
         for word, values in variant.numbers.items()
         if values
     ]
-    heads = ("variant", "reached", *(_WORDS[word] for word in words))
+    heads = ("variant", "reached", *(_TIME_UNITS[word] for word in words))
     body = tuple(_line(variant, words) for variant in variants)
     caption = (
         f"Updates until the validation {quantity_name(quantity)}, straight between evaluations, is first no greater "
@@ -100,7 +100,7 @@ def _level(target: float | None, where: Mapping[str, Json]) -> str:
     """The target in words."""
     if target is not None:
         return plain(target)
-    reference = reference_in_words({**where, "quantity": UPDATES})
+    reference = reference_in_words({**where, "quantity": _UPDATES})
     return (
         f"{CLOSE} times the highest median final nll among {reference}, without those that learned less than a quarter "
         "of what the best of these did"
@@ -114,24 +114,24 @@ def _line(variant: Arm, words: Sequence[str]) -> tuple[Cell, ...]:
 
 def _reached(variant: Arm) -> str:
     """``4/5``: of the runs that have ended."""
-    times = variant.numbers[UPDATES]
+    times = variant.numbers[_UPDATES]
     return f"{sum(map(math.isfinite, times))}/{len(times)}"
 
 
 def _finding(variants: Sequence[Arm]) -> str:
     """Who gets there after how many updates, the quickest first."""
     times: Mapping[str, float] = {
-        variant.name: middle for variant in variants if (middle := middle_of(variant.numbers[UPDATES])) is not None
+        variant.name: middle for variant in variants if (middle := middle_of(variant.numbers[_UPDATES])) is not None
     }
     reached = {name: time for name, time in sorted(times.items(), key=lambda pair: pair[1]) if math.isfinite(time)}
     never = [name for name in times if name not in reached]
     clauses = [f"{name} reaches the target after {short(time)} updates" for name, time in reached.items()]
-    if len(clauses) > _NAMED:
+    if len(clauses) > _MAX_NAMED:
         clauses = [
             clauses[0],
             f"the slowest of {count(len(reached), 'variant')} is {clauses[-1].replace(' reaches the target', '')}",
         ]
-    never_text = listing(never) if len(never) <= _NAMED else count(len(never), "variant")
+    never_text = listing(never) if len(never) <= _MAX_NAMED else count(len(never), "variant")
     if never:
         clauses.append(f"{never_text} {'does' if len(never) == 1 else 'do'} not get there")
     return "; ".join(clauses)

@@ -20,15 +20,15 @@ from lnlab.report.table import Cell, Grid
 from lnlab.report.words.wording import count, listing, number, printable, short
 from lnlab.tables import Results
 
-TEXTS = ("source", "reference", "hypothesis")
-SCORE = "sentence_bleu"
-_PLACE = ("run", "step", "index")
+_TEXTS = ("source", "reference", "hypothesis")
+_SCORE = "sentence_bleu"
+_STATE_AND_INDEX = ("run", "step", "index")
 _SCHEMA = {"sentence": pl.Int64, "line": pl.String, "seed": pl.Int64, "step": pl.Int64, "text": pl.String}
 _HEADINGS = {"sentence": "sentence", "line": "of", "seed": "seed", "step": "updates", "text": "text", "bleu": "BLEU"}
 
 
 @dataclass(frozen=True)
-class Translation:
+class TranslatedSentence:
     """What one model makes of one sentence; texts that may not be shown are None, as is a BLEU nobody measured."""
 
     sentence: int
@@ -48,7 +48,7 @@ def translations(
     where: dict[str, Json] | None = None,
     sentences: Annotated[int, Field(ge=1, le=100)] = 3,
 ) -> Section:
-    """``source, reference, hypothesis``: of the first ``sentences`` that were kept, with the BLEU of each.
+    """``source, reference, hypothesis``: of the first ``sentences`` that were stored, with the BLEU of each.
 
     Of every variant that ``where`` leaves its first seed is shown, after its last update that was measured. Texts are
     written by the probe ``translations``, BLEU by the probe ``bleu`` with ``each``.
@@ -75,34 +75,34 @@ def _selected_rows(results: Results, where: dict[str, Json], sentences: int) -> 
     rows = rows.filter(pl.col("seed") == pl.col("seed").min().over("variant"))
     first = rows["index"].drop_nulls().unique().sort().head(sentences)
     rows = rows.filter(pl.col("index").is_in(first.implode()) | pl.col("index").is_null())
-    scored = results.tables["sites"].filter(quantity=SCORE)
-    scores = scored.join(rows.select(_PLACE).unique(), on=_PLACE, how="semi", maintain_order="left")
+    scored = results.tables["sites"].filter(quantity=_SCORE)
+    scores = scored.join(rows.select(_STATE_AND_INDEX).unique(), on=_STATE_AND_INDEX, how="semi", maintain_order="left")
     for table, probe in ((rows, "translations"), (scores, "bleu")):
-        if table.select(*_PLACE, "quantity").is_duplicated().any():
+        if table.select(*_STATE_AND_INDEX, "quantity").is_duplicated().any():
             what = f"a sentence has several rows at one state: the probe '{probe}' stands there more than once"
             raise ReportError(Problem("probes", what, "ask once, or at different steps"))
     return rows, scores
 
 
-def _translations_of(results: Results, texts: pl.DataFrame, scores: pl.DataFrame) -> list[Translation]:
+def _translations_of(results: Results, texts: pl.DataFrame, scores: pl.DataFrame) -> list[TranslatedSentence]:
     """By sentence and in the order of the plan."""
     runs = results.runs.filter(pl.col("run").is_in(texts["run"].unique().implode()))
     names, _, labels = series(results, runs, "")
     name = dict(labels.select("run", "series").iter_rows())
     texts_by_state: dict[tuple[Any, ...], dict[str, Any]] = {}
     for row in texts.drop_nulls("index").iter_rows(named=True):
-        place = tuple(row[key] for key in _PLACE)
+        place = tuple(row[key] for key in _STATE_AND_INDEX)
         texts_by_state.setdefault(place, {"seed": row["seed"]})[row["quantity"]] = printable(row["text"])
-    for *at, value in scores.select(*_PLACE, "value").iter_rows():
+    for *at, value in scores.select(*_STATE_AND_INDEX, "value").iter_rows():
         texts_by_state[tuple(at)]["bleu"] = value
     translated = [
-        Translation(index, name[run], entry["seed"], step, *(entry.get(word) for word in (*TEXTS, "bleu")))
+        TranslatedSentence(index, name[run], entry["seed"], step, *(entry.get(word) for word in (*_TEXTS, "bleu")))
         for (run, step, index), entry in texts_by_state.items()
     ]
     return sorted(translated, key=lambda translation: (translation.sentence, names.index(translation.name)))
 
 
-def _table(translated: Sequence[Translation], texts: pl.DataFrame) -> Table:
+def _table(translated: Sequence[TranslatedSentence], texts: pl.DataFrame) -> Table:
     lines = [line for sentence in _by_sentence(translated) for line in _lines(sentence)]
     withheld = all(translation.hypothesis is None for translation in translated)
     caption = _caption(translated, texts) + (" The text of this corpus may not be shown." if withheld else "")
@@ -117,16 +117,16 @@ def _columns(withheld: bool) -> tuple[str, ...]:
     return ("sentence", "line", "bleu") if withheld else ("sentence", "line", "text", "bleu")
 
 
-def _by_sentence(translated: Sequence[Translation]) -> list[list[Translation]]:
+def _by_sentence(translated: Sequence[TranslatedSentence]) -> list[list[TranslatedSentence]]:
     """Translations of the same sentence; variants with another corpus have another one of the same number."""
-    by_sentence: dict[tuple[Any, ...], list[Translation]] = {}
+    by_sentence: dict[tuple[Any, ...], list[TranslatedSentence]] = {}
     for translation in translated:
         key = (translation.sentence, translation.source, translation.reference)
         by_sentence.setdefault(key, []).append(translation)
     return list(by_sentence.values())
 
 
-def _lines(translated: Sequence[Translation]) -> list[tuple[Any, ...]]:
+def _lines(translated: Sequence[TranslatedSentence]) -> list[tuple[Any, ...]]:
     """Source and reference, where they may be shown, and a line for each model; the columns are those of the table."""
     first = translated[0]
     originals = (("source", first.source), ("reference", first.reference))
@@ -136,7 +136,7 @@ def _lines(translated: Sequence[Translation]) -> list[tuple[Any, ...]]:
     return lines + [(s.sentence, _name(s), s.seed, s.step, s.hypothesis, s.bleu) for s in translated]
 
 
-def _name(translation: Translation) -> str:
+def _name(translation: TranslatedSentence) -> str:
     return "translation" if translation.name == ALONE else translation.name
 
 
@@ -148,7 +148,7 @@ def _cells(line: tuple[Any, ...], before: tuple[Any, ...] | None) -> tuple[Cell,
     return (head, False), (word, False), (str(seed), True), (str(step), True), (text or "–", False), (score, True)
 
 
-def _caption(translated: Sequence[Translation], texts: pl.DataFrame) -> str:
+def _caption(translated: Sequence[TranslatedSentence], texts: pl.DataFrame) -> str:
     steps, seeds = ({getattr(translation, word) for translation in translated} for word in ("step", "seed"))
     after = f"after {listing(map(str, sorted(steps)))} updates, seed {listing(map(str, sorted(seeds)))}"
     signatures = texts.filter(quantity="signature")["text"].drop_nulls().unique().sort()
@@ -156,9 +156,9 @@ def _caption(translated: Sequence[Translation], texts: pl.DataFrame) -> str:
     return f"Sentences by their number in the split, {after}. BLEU is of each sentence alone, from 0 to 100{scored}."
 
 
-def _finding(translated: Sequence[Translation]) -> str:
+def _finding(translated: Sequence[TranslatedSentence]) -> str:
     """How many are translated as the reference has it, or, where texts may not be shown, how good they are."""
-    by_name: dict[str, list[Translation]] = {}
+    by_name: dict[str, list[TranslatedSentence]] = {}
     for translation in translated:
         by_name.setdefault(_name(translation), []).append(translation)
     how_many = count(len({translation.sentence for translation in translated}), "sentence")
