@@ -112,7 +112,7 @@ JUDGED: dict[str, dict[str, tuple[Any, str]]] = {
         "kind": (pl.String, "kind of the claim"),
         "says": (pl.String, "the claim as a sentence"),
         "primary": (pl.Boolean, "counts in the headline"),
-        "badge": (pl.String, "paper, or regression (agreement with our own simulation)"),
+        "role": (pl.String, "source, alternative (a competing reading), prediction (our own), or control"),
         "verdict": (pl.String, "supported, contradicted, undecided, not testable here, ill-posed"),
         "statistic": (pl.String, "what was estimated: exponent, ratio, ..."),
         "estimate": (pl.Float64, "over seeds, or null"),

@@ -41,8 +41,8 @@ def test_what_cannot_be_read_to_its_end_is_refused_unread(odd, name, what):
 
 def test_a_file_is_read_to_the_size_that_it_declares(tmp_path):
     path = tmp_path / "a.yaml"
-    path.write_bytes(b"lnlab: 1\n")
-    assert read_user_file(path, "spec", 9) == b"lnlab: 1\n"
+    path.write_bytes(b"lnlab: 2\n")
+    assert read_user_file(path, "spec", 9) == b"lnlab: 2\n"
     with pytest.raises(LabError, match="at most 8"):
         read_user_file(path, "spec", 8)
 

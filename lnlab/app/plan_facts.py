@@ -10,7 +10,7 @@ from lnlab.compile.plan import Plan
 from lnlab.keys import Json
 from lnlab.registry import Choice
 from lnlab.report.facts import ReportFacts, to_json
-from lnlab.specfile.experiment import ClaimText, Experiment, own
+from lnlab.specfile.experiment import ClaimText, Experiment, SectionText, own
 from lnlab.specfile.load import Document
 
 if TYPE_CHECKING:
@@ -38,14 +38,22 @@ def asked_of(experiment: Experiment, sections: Iterable[Choice]) -> dict[str, An
         "question": experiment.question or "",
         "source": _source(experiment),
         "differs": experiment.differs,
-        "sections": tuple({**choice, "title": text.title, "claims": list(text.claims)} for text, choice in pairs),
+        "answers": tuple(answer.model_dump(by_alias=True) for answer in experiment.answer),
+        "sections": tuple({**choice, **_stated(text)} for text, choice in pairs),
         "sources": {claim.id: claim.source for claim in experiment.claims if claim.source},
+        "because": {claim.id: dict(claim.because) for claim in experiment.claims if claim.because},
     }
+
+
+def _stated(text: SectionText) -> dict[str, Json]:
+    """The fields of every section."""
+    return {"title": text.title, "heading": text.heading, "claims": list(text.claims)}
 
 
 def _common(text: ClaimText) -> dict[str, Json]:
     """The fields of every claim."""
-    return text.model_dump(mode="json", include=set(ClaimText.model_fields) - {"kind"})
+    fields = text.model_dump(mode="json", include=set(ClaimText.model_fields) - {"kind", "badge"})
+    return fields | {"role": "prediction"} if text.badge == "regression" else fields
 
 
 def _report(request: Request, plan: Plan, document: Document, known: "Registries") -> ReportFacts:

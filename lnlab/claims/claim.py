@@ -18,10 +18,11 @@ from lnlab.errors import LabError, Problem
 from lnlab.facts import Facts
 from lnlab.keys import Json
 from lnlab.registry import Flawed, Registry
+from lnlab.specfile.experiment import Role, VerdictWord
 from lnlab.tables import Results
 
 Claim = Mapping[str, Json]
-Word = Literal["supported", "contradicted", "undecided", "not testable here", "ill-posed"]
+Word = VerdictWord
 Measure = Literal["value", "difference", "ratio", "exponent", "share", "steps"]
 """What the numbers of a verdict are: in the unit of their quantity (``value``, ``difference``), or without one: ratios,
 exponents, shares of seeds, and steps of a grid of learning rates."""
@@ -54,7 +55,7 @@ class Verdict:
         kind: its kind.
         says: the claim as a sentence.
         primary: whether it counts in the headline.
-        badge: ``paper``, or ``regression`` (agreement with our own simulation).
+        role: ``source``, ``alternative`` (a competing reading), ``prediction`` (our own), or ``control``.
         verdict: supported, contradicted, undecided, not testable here, ill-posed.
         statistic: what was estimated.
         estimate: over seeds (a geometric mean on the log scale), or None.
@@ -75,7 +76,7 @@ class Verdict:
     kind: str
     says: str
     primary: bool
-    badge: str
+    role: Role
     verdict: Word
     statistic: str
     estimate: float | None
@@ -107,7 +108,7 @@ class ClaimFacts(Facts):
 
 claims: Registry[Callable[..., Finding]] = Registry("claim", ClaimFacts)
 """Builders ``(results: Results, *, of, over, ...) -> Finding``; ``judge`` adds the common fields."""
-_COMMON_FIELDS = ("id", "says", "primary", "requires", "source", "published", "badge", "calibration")
+_COMMON_FIELDS = ("id", "says", "primary", "requires", "source", "published", "role", "because", "calibration")
 """Fields of every claim; the others are parameters of its kind."""
 
 
@@ -165,7 +166,7 @@ def verdict_of(claim: Claim, finding: Finding, scope_text: str) -> Verdict:
         kind=claim["kind"],
         says=claim.get("says", ""),
         primary=claim.get("primary", False),
-        badge=claim.get("badge", "paper"),
+        role=claim.get("role", "source"),
         scope=scope_text,
         quantity=quantity if isinstance(quantity, str) else None,
         **{f.name: getattr(finding, f.name) for f in fields(finding)},

@@ -31,5 +31,8 @@ def from_row(row: Mapping[str, Any]) -> Verdict:
 
 
 def from_frame(table: pl.DataFrame) -> Sequence[Verdict]:
-    """The verdicts of a table ``verdicts``."""
+    """The verdicts of a table ``verdicts``; an earlier one has a badge in place of a role."""
+    if "badge" in table.columns:
+        role = pl.when(pl.col("badge") == "regression").then(pl.lit("prediction")).otherwise(pl.lit("source"))
+        table = table.with_columns(role=role)
     return [from_row(row) for row in table.iter_rows(named=True)]

@@ -11,6 +11,8 @@ from lnlab.compile.digests import Input
 from lnlab.compile.resolve.choices import Registries
 from lnlab.compile.resolved_sweep import Settled, settle
 from lnlab.compile.selection.axes import Axes
+from lnlab.compile.selection.grid_conditions import Grids, replace_grids
+from lnlab.compile.selection.inheritance import with_claims_written_out
 from lnlab.compile.selection.measured_quantities import quantities_of, splits_of, stated
 from lnlab.compile.selection.requested import Questions, implausible, questions
 from lnlab.compile.selection.selection import Ground
@@ -79,7 +81,7 @@ def check(
     Without ``files`` no corpus is read, and what depends on one is not checked: the length of an epoch, peak memory.
     """
     changes, argument_problems = _parse_overrides(overrides)
-    merged = draft(document, profile, changes)
+    merged = with_claims_written_out(draft(document, profile, changes), registries)
     reading = read_experiment(merged.data)
     content_keys = Identities(registries, roots)
     available_memory = machine_memory() if memory is None else memory
@@ -95,6 +97,8 @@ def check(
     if not (merged.issues or sweep.issues or tuning_issues or any(map(_hides_runs, reading.flaws))):
         flaws = (*reading.flaws, *(flaw for _, flaw in requests.issues))
         every_probe = not any(flaw.path[:1] == ("probes",) for flaw in flaws)
+        chosen = checked.tuning.select.path if checked.tuning else None
+        issues += replace_grids(requests, Grids(sweep, axes, merged.grid_names, chosen), merged)
         issues += implausible(requests, _selection_context(checked, every_probe=every_probe), merged)
     checked.problems = in_order(document, argument_problems + problems(document, issues))
     return checked
@@ -123,7 +127,7 @@ def _issues_of_other_profiles(document: Document, chosen: str | None, content_ke
     issues: Found = []
     for name in profiles if isinstance(profiles, dict) else ():
         if name != chosen:
-            merged = draft(document, name, [])
+            merged = with_claims_written_out(draft(document, name, []), content_keys.registries)
             reading = read_experiment(merged.data)
             profile_issues = [*merged.issues, *merged.located(reading.flaws)]
             profile_issues += settle(reading, merged, content_keys, None, limit=GLANCE).issues
@@ -218,6 +222,7 @@ def _unchanged_variants(checked: Checked) -> Variants | None:
 
 def _names_training(data: Json) -> bool:
     """Whether the file of a spec sets anything of training, in the base or in a grid."""
-    grids = data.get("sweep")
-    swept = [key for grid in (grids if isinstance(grids, list) else ()) if isinstance(grid, dict) for key in grid]
+    sweep = data.get("sweep")
+    grids = list(sweep.values()) if isinstance(sweep, dict) else sweep if isinstance(sweep, list) else []
+    swept = [key for grid in grids if isinstance(grid, dict) for key in grid]
     return "train" in data or any(key.startswith("train.") for key in swept)

@@ -36,6 +36,7 @@ class Settled:
         axes: dotted paths that some grid varies.
         settings: resolved.
         methods: for each setting, its name under ``methods``, or None.
+        grids: for each setting, the numbers of the grids that have it.
         inputs: files whose content joins the keys.
         epochs: how long those of their tasks are.
         partial: whether flaws hide part of the sweep or of the methods, so that settings lack what these would set.
@@ -47,6 +48,7 @@ class Settled:
     axes: tuple[str, ...] = ()
     settings: list[Setting] = field(default_factory=list)
     methods: list[Json] = field(default_factory=list)
+    grids: list[set[int]] = field(default_factory=list)
     inputs: tuple[Input, ...] = ()
     partial: bool = False
     issues: Found = field(default_factory=list)
@@ -69,31 +71,39 @@ def settle(
     epochs = Epochs(content_keys.registries, content_keys.roots, reading=memory is not None)
     partial = bool(issues) or any(flaw.path[:1] in (("sweep",), (METHODS,)) for flaw in reading.flaws)
     sweep = Settled(epochs, tuple(axes), partial=partial, issues=issues)
-    _resolve(sweep, merged, islice(points(merged, sweep_grids, sweep.issues), limit), content_keys, memory)
+    numbers = {id(grid): number for number, grid in enumerate(sweep_grids)}
+    sweep_points = islice(points(merged, sweep_grids, sweep.issues), limit)
+    _resolve(sweep, merged, ((point, numbers[id(point.grid)]) for point in sweep_points), content_keys, memory)
     sweep.issues += _flaws_of_overwritten(merged, sweep_grids, content_keys.registries)
     return sweep
 
 
 def _resolve(
-    sweep: Settled, merged: Draft, sweep_points: Iterable[Point], content_keys: Identities, memory: int | None
+    sweep: Settled,
+    merged: Draft,
+    sweep_points: Iterable[tuple[Point, int]],
+    content_keys: Identities,
+    memory: int | None,
 ) -> None:
     resolver = Resolver(content_keys.registries)
     inspector = _Inspector(content_keys, memory)
-    methods_by_parts: dict[tuple[int, ...], Json] = {}
+    numbers_by_parts: dict[tuple[int, ...], int] = {}
     flawed_points = expanded_points = 0
-    for point in sweep_points:
+    for point, grid_number in sweep_points:
         expanded_points += 1
         setting, flaws = resolver.setting(point.parts)
         if setting is not None:
             setting, flaws = _in_steps(setting, sweep.epochs)
         if setting is not None:
             part_ids = tuple(map(id, setting.values()))  # the resolver gives equal parts as one object
-            if part_ids in methods_by_parts:
-                sweep.issues += _name_conflict(methods_by_parts[part_ids], point.method)
+            if (number := numbers_by_parts.get(part_ids)) is not None:
+                sweep.issues += _name_conflict(sweep.methods[number], point.method)
+                sweep.grids[number].add(grid_number)
                 continue
-            methods_by_parts[part_ids] = point.method
+            numbers_by_parts[part_ids] = len(sweep.settings)
             sweep.settings.append(setting)
             sweep.methods.append(point.method)
+            sweep.grids.append({grid_number})
             flaws = [_as_written(flaw, point.parts) for flaw in inspector.flaws(setting, partial=sweep.partial)]
         if sweep.partial:
             flaws = [flaw for flaw in flaws if not flaw.path or flaw.path[0] in point.parts]

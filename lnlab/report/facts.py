@@ -7,9 +7,9 @@ from typing import Any
 from lnlab.errors import Problem, ReportError
 from lnlab.keys import Json
 
-FORMAT = 2
-COMMON = ("title", "claims", "absent")
-"""Fields of every section: what the spec calls it, the claims beside it, and why its rows are not there."""
+FORMAT = 3
+COMMON = ("title", "heading", "claims", "absent")
+"""Fields of every section: its title, the author's heading, its claims by id, and why its rows are not there."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,9 @@ class ReportFacts:
         version: of lnlab.
         probes: the resolved probes with their ``at``.
         sections: the resolved sections with their common fields, see ``COMMON``.
+        answers: what the author answers, each with ``says``, ``while`` and ``profile``.
         sources: where each claim comes from, by id.
+        because: the author's explanation of a verdict, by id and verdict.
         decisions: what was chosen on tuning seeds, with its evidence.
         kept: which rows the tables beside it hold, see ``committed.held_rows.record``; nothing before they are written.
     """
@@ -50,7 +52,9 @@ class ReportFacts:
     plugins: tuple[str, ...] = ()
     probes: tuple[Mapping[str, Json], ...] = ()
     sections: tuple[Mapping[str, Json], ...] = ()
+    answers: tuple[Mapping[str, Json], ...] = ()
     sources: Mapping[str, str] = field(default_factory=dict)
+    because: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     decisions: tuple[Mapping[str, Json], ...] = ()
     kept: tuple[Mapping[str, Json], ...] = ()
 
@@ -86,9 +90,13 @@ def from_json(data: Mapping[str, Json], where: str) -> ReportFacts:
 
 
 def _migrated(data: Mapping[str, Json]) -> dict[str, Json]:
-    """Facts of format 1 have no number; nothing may be decided in them, and their tables are for the sections alone."""
-    if "format" in data:
+    """Facts of format 1 have no number; nothing may be decided in them, and their tables are for the sections alone.
+
+    Those of format 2 have neither answers nor explanations of verdicts.
+    """
+    if data.get("format") == FORMAT:
         return dict(data)
     scopes = ({k: v for k, v in section.items() if k not in COMMON} for section in data.get("sections", ()))
     records = [{"section": scope} for scope in scopes]
-    return {"format": 2, "decisions": [], "kept": records, **data}
+    older = {"decisions": [], "kept": records, "answers": [], "because": {}, **data}
+    return older | {"format": FORMAT} if data.get("format", 1) < FORMAT else older

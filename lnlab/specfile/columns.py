@@ -52,6 +52,9 @@ LAST = "last"
 ENDS = ("first", LAST)
 """What ``layer`` may also be: the first and the last layer of a run's stack."""
 
+GRID = "grid"
+"""The key of a selection that takes the runs of one grid of the sweep, or of several, by name."""
+
 EVALUATION = "evaluation"
 """The probe that scores a split; it scores the validation split at the steps of ``train.evaluate``."""
 RECORDED = ("loss", "epoch_loss", "global_gradient_norm", "learning_rate", "tokens", "unigram_entropy", "epoch")

@@ -35,7 +35,12 @@ REPLACEABLE = ("seeds", "methods", "sweep", "select", "probes", "report")
 
 Sentence = Annotated[str, Field(min_length=1)]
 _Identifier = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_]*$", max_length=60)]
-One = Annotated[int, Field(ge=1, le=1)]  # a Literal[1] would take true
+_ClaimId = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_]*(\[[^\[\]]{1,100}\])?$", max_length=160)]
+"""An identifier; one of several that ``for_each`` makes has its values behind it, as in ``grows[Post-LN]``."""
+Role = Literal["source", "alternative", "prediction", "control"]
+"""Whose sentence a claim is: the source's, a competing reading's, our own; or what must hold for others to count."""
+VerdictWord = Literal["supported", "contradicted", "undecided", "not testable here", "ill-posed"]
+Version = Annotated[int, Field(ge=1, le=2)]
 _AxisValues = Annotated[tuple[Any, ...], Field(min_length=1)]
 Overlay = Mapping[str, Any]
 NAME = r"^[^\s<>~=]([^\r\n<>~=]{0,38}[^\s<>~=])?$"
@@ -93,39 +98,63 @@ class ProbeText(BaseModel):
 
 
 class SectionText(BaseModel):
-    """One part of the report: its kind, what stands over it, which verdicts beside it; the rest is its kind's."""
+    """One part of the report: its kind, its title, its claims by id; the rest are the parameters of its kind.
+
+    ``heading`` is the result in the author's words; without it one is made from the numbers.
+    """
 
     model_config = _OPEN
     kind: str
     title: Sentence | None = None
+    heading: Sentence | None = None
     claims: tuple[str, ...] = ()
 
 
 class ClaimText(BaseModel):
-    """One falsifiable sentence: the fields every claim has; the rest are the parameters of its kind."""
+    """One falsifiable sentence: the fields every claim has; the rest are the parameters of its kind.
+
+    ``role`` says whose sentence it is: the source's, a competing reading's, our own prediction, or a control, which
+    must hold for the others to mean anything. ``because`` explains a verdict, and is shown while that is the verdict.
+    """
 
     model_config = _OPEN
-    id: _Identifier
+    id: _ClaimId
     says: Sentence
     kind: str
+    role: Role = "source"
     primary: bool = False
     requires: Annotated[tuple[dict[str, Any], ...], BeforeValidator(_as_tuple)] = ()
     source: str | None = None
     published: Any = None
-    badge: Literal["paper", "regression"] = "paper"
+    because: Mapping[VerdictWord, Sentence] = {}
+    badge: Literal["paper", "regression"] | None = None
     calibration: Calibration | None = None
+
+
+class Answer(BaseModel):
+    """The answer to the question, in the author's words.
+
+    ``{id}`` in ``says`` is the estimate of a claim with its interval, ``{id.n}`` its number of seeds; ``while`` has the
+    verdicts that it was written for, and ``profile`` the profile whose results it is about.
+    """
+
+    model_config = _CLOSED
+    says: Sentence
+    while_: Annotated[Mapping[str, VerdictWord], Field(alias="while")] = {}
+    profile: str | None = "real"
 
 
 class Experiment(BaseModel):
     """One question: what a spec file says, profile and overrides applied."""
 
     model_config = _CLOSED
-    lnlab: One
+    lnlab: Version
     title: Sentence
     question: Sentence | None = None
     source: Source | None = None
     differs: tuple[Sentence, ...] = ()
     note: str | None = None
+    answer: Annotated[tuple[Answer, ...], BeforeValidator(_as_tuple)] = ()
     task: Any = None
     model: Any = None
     norm: Any = None

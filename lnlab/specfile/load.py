@@ -74,7 +74,7 @@ def survey(text: str, path: Path) -> tuple[Document, list[Problem]]:
     data, marks, faults = read_data(text)
     if not faults and not isinstance(data, dict):
         what = "the file is empty" if data is None else "a spec is a mapping of keys to values"
-        faults = [Fault(Mark(1, 1), what, "begin with 'lnlab: 1' and 'title: ...'")]
+        faults = [Fault(Mark(1, 1), what, "begin with 'lnlab: 2' and 'title: ...'")]
     problems = [Problem(f"{path}:{f.mark.line}:{f.mark.column}", f.what, f.remedy) for f in sorted(faults)]
     if not isinstance(data, dict):
         raise SpecError(*problems)

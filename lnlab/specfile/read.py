@@ -11,10 +11,10 @@ from lnlab.registry import Flaw, Where
 from lnlab.specfile.experiment import Calibration, ClaimText, Experiment, Source
 
 _LISTS = ("probes", "report", "claims", "sweep")
-_PLACEHOLDERS: dict[str, Json] = {"lnlab": 1, "title": "untitled"}
+_PLACEHOLDERS: dict[str, Json] = {"lnlab": 2, "title": "untitled"}
 _NO_SEED = 2**53 - 1
 """The placeholder of tuning seeds that cannot be read: no judged seed equals it."""
-_REQUIRED = {"lnlab": "add 'lnlab: 1', the version of the language", "title": "add 'title: ...'"}
+_REQUIRED = {"lnlab": "add 'lnlab: 2', the version of the language", "title": "add 'title: ...'"}
 _EXPECTED = dict.fromkeys(("tuple_type", "list_type"), "write a list: [...]")
 _EXPECTED |= dict.fromkeys(("dict_type", "mapping_type", "model_type"), "write a mapping: {key: value}")
 _EXPECTED |= {"bool_type": "write true or false", "string_type": "write text; put quotes around a number"}
@@ -140,6 +140,12 @@ def _flaws_of_claims(experiment: Experiment, positions: list[int]) -> list[Flaw]
             what = f"seed {shared[0]} sets the margin and is judged too"
             flaws.append(
                 Flaw(("claims", position, "calibration", "seeds"), what, "calibrate on seeds that are not run")
+            )
+    for position, claim in zip(positions, experiment.claims, strict=True):
+        if claim.primary and claim.role != "source":
+            what = f"a claim of the role '{claim.role}' is not primary"
+            flaws.append(
+                Flaw(("claims", position, "primary"), what, "only what the source says counts in the headline")
             )
     primary = [position for position, claim in zip(positions, experiment.claims, strict=True) if claim.primary]
     for position in primary[MOST_PRIMARY:]:

@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 from time import perf_counter
 
 SPEC = """\
-lnlab: 1
+lnlab: 2
 title: A sweep that trains
 task: {{kind: translation, corpus: toy_german_english, vocabulary: 500, batch_tokens: 512}}
 model: {{kind: encoder_decoder, layers: 2, d_model: 64, heads: 4, d_ff: 128}}

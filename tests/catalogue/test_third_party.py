@@ -34,7 +34,7 @@ class Crisp(nn.Module):
         return (x / x.abs().amax(-1, keepdim=True).clamp(min=1e-6)) ** self.power * self.weight
 '''
 SPEC = """\
-lnlab: 1
+lnlab: 2
 title: A norm from elsewhere
 task: {kind: random_tokens, vocabulary: 50, sentences: 2, length: 4}
 model: {kind: encoder, layers: 2, d_model: 8, heads: 2, d_ff: 8}

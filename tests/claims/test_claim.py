@@ -19,13 +19,13 @@ def results(experiment):
 
 
 def test_a_verdict_is_a_row_of_its_table(results):
-    found = judge({"id": "small", "says": "It is small.", "primary": True, "badge": "regression", **HOLDS}, results)
+    found = judge({"id": "small", "says": "It is small.", "primary": True, "role": "prediction", **HOLDS}, results)
     assert [f.name for f in fields(Verdict)] == [c for c in JUDGED["verdicts"] if c != "rows"]
-    assert (found.claim, found.says, found.primary, found.badge, found.kind) == (
+    assert (found.claim, found.says, found.primary, found.role, found.kind) == (
         "small",
         "It is small.",
         True,
-        "regression",
+        "prediction",
         "bound",
     )
     row = {f.name: getattr(found, f.name) for f in fields(found)} | {"seeds": "{}", "rows": "digest"}
@@ -34,7 +34,7 @@ def test_a_verdict_is_a_row_of_its_table(results):
 
 def test_common_fields_default(results):
     found = judge({"id": "x", **HOLDS}, results)
-    assert (found.says, found.primary, found.badge) == ("", False, "paper")
+    assert (found.says, found.primary, found.role) == ("", False, "source")
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import pytest
 from lnlab.cli import main
 
 TINY = """\
-lnlab: 1
+lnlab: 2
 title: A tiny experiment
 question: Does it run?
 task: {kind: translation, corpus: {kind: toy_german_english, train: 200}, vocabulary: 200, batch_tokens: 64}

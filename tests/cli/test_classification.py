@@ -4,7 +4,7 @@ import polars as pl
 import pytest
 
 SPEC = """\
-lnlab: 1
+lnlab: 2
 title: A classifier of financial news
 task: {kind: classification, corpus: {kind: toy_finance, sentences: 120}, vocabulary: 120, batch_sentences: 16,
        split: [0.5, 0.25, 0.25], max_length: 24, bucket: true}

@@ -9,7 +9,7 @@ import pytest
 
 from lnlab.store import files
 
-BASE = "lnlab: 1\ntitle: T\ntask: {kind: translation, corpus: toy_german_english, vocabulary: 200, batch_tokens: 64}\n"
+BASE = "lnlab: 2\ntitle: T\ntask: {kind: translation, corpus: toy_german_english, vocabulary: 200, batch_tokens: 64}\n"
 MODEL = "model: {kind: encoder_decoder, layers: 2, d_model: 16, heads: 2, d_ff: 32}\n"
 REST = "placement: post\nprobes: [{kind: gradient_norm, at: init, batches: 1}]\n"
 WHOLE = BASE + MODEL + REST

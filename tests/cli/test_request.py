@@ -2,7 +2,7 @@
 
 from lnlab.cli import main
 
-SPEC = """lnlab: 1
+SPEC = """lnlab: 2
 title: x
 task: {kind: translation, corpus: toy_german_english}
 model: {kind: encoder_decoder, layers: 2, d_model: 32, heads: 4, d_ff: .nan}

@@ -15,7 +15,7 @@ from lnlab.optim.optimizers import optimizers
 from lnlab.store.store import Store
 
 SPEC = """\
-lnlab: 1
+lnlab: 2
 title: A tuned experiment
 task: {kind: translation, corpus: {kind: toy_german_english, train: 200}, vocabulary: 200, batch_tokens: 64}
 model: {kind: encoder_decoder, layers: 1, d_model: 16, heads: 2, d_ff: 32}

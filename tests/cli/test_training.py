@@ -10,7 +10,7 @@ from lnlab.store.records.records import look
 from lnlab.store.store import Store
 
 SPEC = """\
-lnlab: 1
+lnlab: 2
 title: A run that trains
 task: {kind: translation, corpus: {kind: toy_german_english, train: 60}, vocabulary: 90, batch_tokens: 96}
 model: {kind: encoder_decoder, layers: 1, d_model: 8, heads: 1, d_ff: 16}

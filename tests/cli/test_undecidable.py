@@ -3,7 +3,7 @@
 import pytest
 
 SPEC = """\
-lnlab: 1
+lnlab: 2
 title: Too few seeds
 task: {kind: translation, corpus: {kind: toy_german_english, train: 200}, vocabulary: 200, batch_tokens: 64}
 model: {kind: encoder_decoder, layers: 2, d_model: 16, heads: 2, d_ff: 32}

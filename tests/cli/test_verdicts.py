@@ -7,7 +7,7 @@ from lnlab.cli.verdicts import estimated, headline, reasons, region, verdict_tab
 
 def verdict(**given: object) -> Verdict:
     usual = {
-        "claim": "flat", "kind": "power_law", "says": "It is flat.", "primary": False, "badge": "paper",
+        "claim": "flat", "kind": "power_law", "says": "It is flat.", "primary": False, "role": "source",
         "verdict": "supported", "statistic": "exponent", "estimate": 0.0312, "low": -0.02, "high": 0.0815,
         "region_low": -0.15, "region_high": 0.15, "n": 10, "inside": 10, "seeds": {1: 0.03}, "reason": "inside",
         "scope": "6-6",

@@ -176,7 +176,7 @@ def toys() -> Mapping[str, Registry[Any]]:
     def ratio(results, *, of: Selection, to: Selection, over: str | None = None, at_least: float): ...
 
     @lab["section"].register("depth_profile")
-    def depth_profile(results, *, quantity: str, where: Selection = {}): ...  # noqa: B006 - a field's default
+    def depth_profile(results, *, quantity: str, where: Selection = {}, x: str = "layer"): ...  # noqa: B006 - a field's default
 
     @lab["rule"].register("best")
     def best(trials, reference): ...
@@ -206,7 +206,7 @@ def registries() -> Mapping[str, Registry[Any]]:
 
 
 BASE = """\
-lnlab: 1
+lnlab: 2
 title: A title
 task: {kind: translation, corpus: toy}
 model: {kind: encoder_decoder, layers: 2}

@@ -132,7 +132,7 @@ def test_the_remedy_names_the_norms_of_a_token(registries):
 
 def test_a_spec_is_refused_where_it_says_so(registries, document):
     text = """\
-lnlab: 1
+lnlab: 2
 title: A title
 task: any
 model: {kind: encoder_decoder, layers: 2, d_model: 24, heads: 2, d_ff: 32}

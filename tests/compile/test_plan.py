@@ -48,7 +48,7 @@ def keys(plan) -> tuple[object, ...]:
 
 
 FULL = {
-    "lnlab": 1,
+    "lnlab": 2,
     "title": "A title",
     "task": {"kind": "translation", "corpus": {"kind": "toy", "pairs": 10}, "label_smoothing": 0.0},
     "model": {"kind": "encoder_decoder", "layers": 2, "heads": 2, "tied": "all"},

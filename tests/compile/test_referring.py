@@ -7,7 +7,7 @@ from lnlab.errors import SpecError
 from lnlab.report.registries import FRAME_REGISTRIES
 
 BASE = """\
-lnlab: 1
+lnlab: 2
 title: A title
 task: {kind: translation, corpus: toy}
 model: {kind: encoder_decoder, layers: 2}

@@ -10,7 +10,7 @@ from lnlab.errors import SpecError
 from lnlab.keys import canonical
 
 TRAINED = """\
-lnlab: 1
+lnlab: 2
 title: A title
 task: {kind: translation, corpus: toy}
 model: {kind: encoder_decoder, layers: 2}

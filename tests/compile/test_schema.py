@@ -68,7 +68,7 @@ def test_wrong_specs_are_not(name, checked_by_schema):
         (("seeds: 2", "methods: {A b: {norm: rms}}\nsweep: [{method: [3]}]"), False),
         (("kind: gradient_norm", "kind: gradient_norm, at: {every: 3}"), True),
         (("kind: gradient_norm", "kind: gradient_norm, at: never"), False),
-        (("lnlab: 1", "lnlab: 2"), False),
+        (("lnlab: 2", "lnlab: 3"), False),
         (("title: A title\n", ""), False),
         (("seeds: 2", "seed: 2"), False),
     ],

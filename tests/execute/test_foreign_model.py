@@ -33,7 +33,7 @@ class MyGPT(nn.Module):
         BLOCKS
 '''
 SPEC = """\
-lnlab: 1
+lnlab: 2
 title: A model of my own
 task: {kind: random_tokens, vocabulary: 50, sentences: 2, length: 4}
 model: {kind: my_gpt, layers: 2}

@@ -21,7 +21,7 @@ from lnlab.store.results_digest import digest_of
 from lnlab.store.store import Store
 
 SPEC = """\
-lnlab: 1
+lnlab: 2
 title: Runs that are killed
 task: {kind: translation, corpus: {kind: toy_german_english, train: 200}, vocabulary: 120, batch_tokens: 96}
 model: {kind: encoder_decoder, layers: 1, d_model: 16, heads: 2, d_ff: 32, dropout: 0.1}

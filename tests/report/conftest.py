@@ -138,7 +138,7 @@ def verdict(claim, values, *, word="supported", low=None, high=None, log=True, *
         "kind": "bound",
         "says": claim,
         "primary": False,
-        "badge": "paper",
+        "role": "source",
         "verdict": word,
         "statistic": "last/first",
         "estimate": found.estimate,

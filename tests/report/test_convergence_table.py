@@ -138,7 +138,7 @@ def test_the_rule_and_the_loss_have_to_be_named(results, where, what):
 
 def test_the_page_is_made_again_from_its_folder_and_needs_no_script(results, tmp_path):
     part = {**CHOICE, "title": "Table"}
-    facts = ReportFacts("a", "A table", "lnlab: 1", "specs/a.yaml", "0" * 64, "0.1.0", sections=(part,))
+    facts = ReportFacts("a", "A table", "lnlab: 2", "specs/a.yaml", "0" * 64, "0.1.0", sections=(part,))
     written = write_report(tmp_path / "a", facts, results, []).files
     pages = {path: path.read_bytes() for path in written if path.suffix in (".html", ".csv", ".tex")}
     page = (tmp_path / "a" / "index.html").read_text()

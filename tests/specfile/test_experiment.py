@@ -7,16 +7,16 @@ from lnlab.specfile.experiment import REPLACEABLE, SETTING, Experiment
 
 
 def test_the_top_level_keys_are_closed():
-    other = {"lnlab", "title", "question", "source", "differs", "note", "claims", "profiles"}
+    other = {"lnlab", "title", "question", "source", "differs", "note", "answer", "claims", "profiles"}
     assert set(Experiment.model_fields) == {*SETTING, *REPLACEABLE, *other}
 
 
 @pytest.mark.parametrize("name", ["T-Fixup", "Post-LN + QK-norm", "σReparam", "no norm (Xavier)", "a", "x" * 40])
 def test_a_method_may_be_called_what_papers_call_it(name):
-    assert Experiment(lnlab=1, title="t", methods={name: {}}).methods == {name: {}}
+    assert Experiment(lnlab=2, title="t", methods={name: {}}).methods == {name: {}}
 
 
 @pytest.mark.parametrize("name", ["", " a", "a ", "a < b", "a ~ b", "a <= b", "two\nlines", "x" * 41])
 def test_a_name_that_an_order_could_not_tell_or_a_chart_not_show_is_refused(name):
     with pytest.raises(ValidationError, match="a name has one line"):
-        Experiment(lnlab=1, title="t", methods={name: {}})
+        Experiment(lnlab=2, title="t", methods={name: {}})

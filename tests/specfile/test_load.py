@@ -12,7 +12,7 @@ from lnlab.errors import SpecError
 from lnlab.specfile.load import load, parse
 from lnlab.userfiles import LARGEST_SPEC as LARGEST
 
-GOOD = b"lnlab: 1\ntitle: x\n"
+GOOD = b"lnlab: 2\ntitle: x\n"
 
 
 def problems(path: Path) -> list[str]:
@@ -31,8 +31,8 @@ def spec(tmp_path):
 
 
 def test_a_document_knows_the_place_of_everything_in_it(spec):
-    document = load(spec(b"lnlab: 1\nmodel: {kind: a, layers: 6}\nseeds:\n  - 1\n"))
-    assert document.data == {"lnlab": 1, "model": {"kind": "a", "layers": 6}, "seeds": [1]}
+    document = load(spec(b"lnlab: 2\nmodel: {kind: a, layers: 6}\nseeds:\n  - 1\n"))
+    assert document.data == {"lnlab": 2, "model": {"kind": "a", "layers": 6}, "seeds": [1]}
     where = lambda *path, **how: document.where(path, **how).removeprefix(str(document.path))  # noqa: E731
     assert where("model", "layers") == ":2:26"
     assert where("model", "layers", key=True) == ":2:18"
@@ -52,7 +52,7 @@ def test_a_document_knows_the_place_of_everything_in_it(spec):
     ids=["byte order mark", "carriage returns", "both", "comment"],
 )
 def test_a_mark_at_the_front_or_other_ends_of_lines_change_nothing(spec, content):
-    assert load(spec(content)).data == {"lnlab": 1, "title": "x"}
+    assert load(spec(content)).data == {"lnlab": 2, "title": "x"}
 
 
 @pytest.mark.parametrize(
@@ -64,7 +64,7 @@ def test_a_mark_at_the_front_or_other_ends_of_lines_change_nothing(spec, content
         (b"just words\n", "1:1: a spec is a mapping"),
         (GOOD + b"\0", "is not text"),
         (GOOD + b"a: \xff\xfe\n", "3:4: is not UTF-8"),
-        ("lnlab: 1".encode("utf-16"), "is not text"),
+        ("lnlab: 2".encode("utf-16"), "is not text"),
         (b"a: 1\n<<<<<<< HEAD\nb: 1\n=======\nb: 2\n>>>>>>> x\n", "2:1: a merge conflict marker"),
         (b"a:\n\tb: 1\n", "2:1: not YAML"),
     ],

@@ -8,7 +8,7 @@ from lnlab.specfile.experiment import Experiment, own
 from lnlab.specfile.read import MOST_FLAWS, read_experiment
 
 CLAIM = {"id": "a", "says": "b", "kind": "trend"}
-GOOD = {"lnlab": 1, "title": "x", "task": "t", "model": "m"}
+GOOD = {"lnlab": 2, "title": "x", "task": "t", "model": "m"}
 
 
 def flaws(**data):
@@ -50,7 +50,7 @@ def test_a_sound_spec_has_no_flaws_and_survives_being_stored():
         ({"titel": 1}, ("titel",), "unknown key 'titel'", "did you mean 'title'"),
         ({"model.layers": 1}, ("model.layers",), "unknown key", "write 'layers' under 'model:'"),
         ({"x.y": 1}, ("x.y",), "unknown key", "known:"),
-        ({"lnlab": 2}, ("lnlab",), "found 2", "1"),
+        ({"lnlab": 3}, ("lnlab",), "found 3", "2"),
         ({"title": ""}, ("title",), 'found ""', "at least 1 character"),
         ({"title": 3}, ("title",), "found 3", "put quotes"),
         ({"source": {"cite": "c", "figur": "3"}}, ("source", "figur"), "unknown key 'figur'", "did you mean 'figure'"),
@@ -66,7 +66,7 @@ def test_a_sound_spec_has_no_flaws_and_survives_being_stored():
         ({"probes": [{"kind": "p", "at": "begin"}]}, ("probes", 0, "at"), 'found "begin"', "write init, end"),
         ({"report": "all"}, ("report",), 'found "all"', "write a list"),
         ({"claims": [{**CLAIM, "id": "no word"}]}, ("claims", 0, "id"), 'found "no word"', "pattern"),
-        ({"claims": [{**CLAIM, "badge": "gold"}]}, ("claims", 0, "badge"), 'found "gold"', "'paper' or 'regression'"),
+        ({"claims": [{**CLAIM, "role": "gold"}]}, ("claims", 0, "role"), 'found "gold"', "'source', 'alternative'"),
         ({"claims": [{**CLAIM, "primary": "yes"}]}, ("claims", 0, "primary"), 'found "yes"', "true or false"),
         ({"claims": [{**CLAIM, "requires": 3}]}, ("claims", 0, "requires"), "found 3", "write a list"),
         (

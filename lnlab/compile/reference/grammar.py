@@ -9,7 +9,7 @@ With `# yaml-language-server: $schema=experiment.schema.json` in its first line,
 ## A spec
 
 ```yaml
-lnlab: 1                                  # version of the language; required
+lnlab: 2                                  # version of the language; required
 title: Gradient norms at initialization   # required
 question: Does the gradient grow?         # optional
 source: {cite: a paper, figure: "3"}      # optional: cite, figure, table, section, url
@@ -25,8 +25,9 @@ interventions: none                       # or one, {kind: rescale, where: {tens
 seeds: 10                                 # 1 to 10; or 3-7, or a list of seeds and ranges
 methods:                                  # optional: names for several settings at once
   T-Fixup: {placement: pre, norm: none, init: t_fixup}
-sweep:                                    # a union of grids
-  - {placement: [post, pre], model.layers: [6, 8], except: [{placement: pre, model.layers: 8}]}
+sweep:                                    # a union of grids, each with a name; or a list of grids without names
+  depth: {placement: [post, pre], model.layers: [6, 8], except: [{placement: pre, model.layers: 8}]}
+  untied: {placement: [post, pre], model.tied: none}
                                           # or {method: [T-Fixup, ...], model.layers: [6, 8]}
 select:                                   # optional: a value of an axis that is chosen on tuning seeds
   optimizer.lr: best                      # or failing, or {kind: failing, below: 0.25}
@@ -37,9 +38,19 @@ select:                                   # optional: a value of an axis that is
 probes:
   - {kind: gradient_norm, at: init}       # at: init, end, a list of steps, {every: k}, {log: n}
 report:
-  - {kind: depth_profile, title: a heading, claims: [ids that stand beside it], where: {...}}
-claims:
+  - title: "Figure 3 (b)"                 # what the section is about
+    heading: Post-LN grows, Pre-LN falls. # optional: its result in the author's words; else one is made
+    kind: depth_profile
+    quantity: gradient_norm
+    where: {grid: depth, model.layers: 6, stack: decoder, tensor: w2}
+    claims:                               # each inherits quantity, where and x of its section
+      - {id: post_grows, says: A sentence., kind: trend, of: {placement: post}, direction: up, at_least: 2.5}
+claims:                                   # those of no section: the same, with everything named
   - {id: a_word, says: A sentence., kind: bound, of: {...}, over: layer, at_most: 2}
+answer:                                   # shown first; {id} is a claim's estimate with its interval, {id.n} its seeds
+  says: "Yes: the gradient grows {post_grows}-fold."
+  while: {post_grows: supported}          # the verdicts that it was written for; others make it out of date
+  profile: real                           # whose results it is about
 profiles:
   smoke: {seeds: 2, model.d_model: 32}    # a flat map: dotted path -> value
 ```
@@ -52,8 +63,10 @@ profiles:
   replace `seeds`, `methods`, `sweep`, `select`, `probes` and `report` whole (`select: null` removes it), and set any
   path that determines a run; nothing else.
 - **Pins.** At a path that some grid sweeps, one value pins the axis to it, and a list is the axis's new values.
-- **Grids.** Shorter paths are set first, equal points are one variant, `except:` leaves partial points out. Every run
-  has a value for every axis, swept in its grid or not.
+- **Grids.** `grid: depth` in a selection takes the runs of that grid, and `grid: [depth, untied]` those of either, so
+  that axes which only other grids vary need no mention. A grid's name is part of no key. Shorter paths are set first,
+  equal points are one variant, `except:` leaves partial points out. Every run has a value for every axis, swept in its
+  grid or not.
 - **Methods.** A method is a flat map from dotted paths to values under one name. `method` is an axis whose values are
   such names, and selections, `over`, pins and exceptions name them too; what a method sets is no axis. A name is part
   of no key: a setting has the same runs under any name and under none. Two names for one setting are refused, and so
@@ -86,8 +99,15 @@ profiles:
 - **Depths.** `encoder.sublayers` and `decoder.sublayers`, a stack's residual branches (2 a layer, 3 with
   cross-attention), and `model.sublayers`, those of all stacks, follow from a setting: they are selected by, and named
   as `over`, like its paths, and not set.
+- **Claims in sections.** The selection of a claim (`of`) begins with the section's `quantity` and `where`; its own keys
+  add to them or replace them, and `null` takes an inherited key away. Where its kind takes `over`, that is the
+  section's `x`, unless the selection pins it. `for_each: {method: [A, B]}`, or `{method: all}`, makes one claim a
+  value: its id is `id[A]`, and `{method}` in its sentence is the value. `requires` may name another claim by its id.
+- **Roles.** `source`: the cited source says it (only these can be primary, at most six); `alternative`: a competing
+  reading or another source; `prediction`: our own, with its margin; `control`: what must hold for others to count.
 - **Claims** must leave one number per seed and x. Common fields: `id`, `says`, `kind`, `primary` (at most six),
-  `requires` (what must hold for the claim to be testable), `source`, `published`, `badge` (`paper` or `regression`),
+  `requires` (what must hold for the claim to be testable), `source`, `published`, `role` (`source`, `alternative`,
+  `prediction` or `control`), `because: {verdict: sentence}`,
   `calibration: {seeds: ...}` (pilot seeds that set a margin; they are not judged).
 - **Failures.** A seed that diverged, or whose number is not finite, ranks worst. One that a stop rule ended early is
   left out of every claim that reads it after step 0, but for `kind: status`, which counts how runs end.

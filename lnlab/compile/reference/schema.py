@@ -34,6 +34,13 @@ DIALECT = "https://json-schema.org/draft/2020-12/schema"
 _REFERENCE = "#/$defs/{model}"
 _LISTS = {"probes": "probe", "report": "section", "claims": "claim"}
 _TEXTS: dict[str, type[BaseModel]] = {"probe": ProbeText, "section": SectionText, "claim": ClaimText}
+_INHERITED = ("of", "over")
+"""Parameters that a claim may have from its section."""
+_FOR_EACH: Json = {
+    "type": "object",
+    "minProperties": 1,
+    "description": "one claim for each value: path of an axis -> its values, or all",
+}
 _LAYERS: Json = {"type": "integer", "minimum": 1, "maximum": MOST_LAYERS, "description": "layers of the stack"}
 _NOT_YET: Json = {"not": {}, "description": "none is known yet"}
 _BELOW = r"^({})(\.[A-Za-z][A-Za-z0-9_]*)+$"
@@ -98,12 +105,14 @@ def _mapping(entry: Entry[Any], kind: str, definitions: dict[str, Json]) -> Json
     fields, required = _fields(kind)
     nested = {name: _with_default(entry, name, registry.kind) for name, registry in entry.nested.items()}
     missing = [name for name in entry.nested if entry.keywords[name].default is entry.keywords[name].empty]
+    inherited = _INHERITED if kind == "claim" else ()
+    stated = [name for name in plain.get("required", []) if name not in inherited]
     return {
         "type": "object",
         "title": entry.name,
         "description": entry.summary,
         "properties": {"kind": {"const": entry.name}, **fields, **plain.get("properties", {}), **nested},
-        "required": ["kind", *required, *plain.get("required", []), *missing],
+        "required": ["kind", *required, *stated, *missing],
         "additionalProperties": False,
     }
 
@@ -124,6 +133,9 @@ def _fields(kind: str) -> tuple[dict[str, Json], list[str]]:
     if kind == "claim":
         needed = {"type": "object", "required": ["kind"]}
         fields["requires"] = {"anyOf": [needed, {"type": "array", "items": needed}]}
+        fields["for_each"] = _FOR_EACH
+    if kind == "section":
+        fields["claims"] = {"type": "array", "items": {"anyOf": [{"type": "string"}, _ref("claim")]}}
     return fields, [name for name in text.get("required", []) if name != "kind"]
 
 
@@ -153,7 +165,9 @@ def _requests(definitions: dict[str, Json]) -> dict[str, Json]:
 
 def _overlays() -> dict[str, Json]:
     """``methods``, ``sweep`` and ``profiles``: dotted paths of what determines a run, in profiles also whole lists."""
-    sweep = {"type": "array", "minItems": 1, "items": _grid(), "description": "a union of grids"}
+    named = {"type": "object", "minProperties": 1, "additionalProperties": _grid()}
+    grids = {"type": "array", "minItems": 1, "items": _grid()}
+    sweep = {"anyOf": [named, grids], "description": "a union of grids, by name or as a list"}
     methods = {
         "type": "object",
         "propertyNames": {"pattern": NAME},

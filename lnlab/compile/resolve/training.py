@@ -12,7 +12,6 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 from lnlab.compile.resolve.choices import Registries, resolve_choice
 from lnlab.keys import Json
 from lnlab.registry import Choice, Flaw, Flawed, flaws_of
-from lnlab.specfile.experiment import One
 from lnlab.specfile.moments import At
 
 _Count = Annotated[int, Field(ge=1, lt=2**53)]
@@ -28,7 +27,7 @@ class Train(BaseModel):
     evaluate: At | None = None
     precision: Literal["float32", "float64"] = "float32"
     device: Literal["cpu"] = "cpu"
-    threads: One = 1
+    threads: Annotated[int, Field(ge=1, le=1)] = 1  # a Literal[1] would take true
 
 
 KNOWN = (*Train.model_fields, "stop", "epochs")

@@ -5,7 +5,7 @@ At a path that some grid sweeps, a value pins the axis to itself, and a list is 
 
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from lnlab.compile.setting_paths import put
 from lnlab.compile.source_spans import Spot
@@ -44,6 +44,8 @@ class Draft:
         pins: swept path -> the change that decides its values.
         touched: whether there is a profile or an override at all.
         issues: what is wrong with the overlays.
+        grid_names: of the grids of the sweep, where they have names.
+        origins: path in ``data`` -> where the spec states what stands there, for what was written out elsewhere.
     """
 
     data: dict[str, Json]
@@ -51,9 +53,19 @@ class Draft:
     pins: dict[str, _Change] = field(default_factory=dict)
     issues: Found = field(default_factory=list)
     touched: bool = False
+    grid_names: tuple[str, ...] = ()
+    origins: Mapping[Where, Where] = field(default_factory=dict)
+
+    def stated_path(self, path: Where) -> Where:
+        """The path at which the spec states the thing at ``path`` of ``data``."""
+        for length in range(len(path), 0, -1):
+            if path[:length] in self.origins:
+                return (*self.origins[path[:length]], *path[length:])
+        return path
 
     def location(self, path: Where) -> Spot:
         """Where the thing at ``path`` of ``data`` was written."""
+        path = self.stated_path(path)
         for change in reversed(self.changes):
             words = split(change.path)
             if path[: len(words)] == words:
@@ -62,7 +74,7 @@ class Draft:
 
     def located(self, flaws: Iterable[Flaw]) -> Found:
         """Flaws whose paths are those of ``data``, each with where it was written."""
-        return [(self.location(flaw.path), flaw) for flaw in flaws]
+        return [(self.location(flaw.path), replace(flaw, path=self.stated_path(flaw.path))) for flaw in flaws]
 
 
 def draft(document: Document, profile: str | None, overrides: list[Override]) -> Draft:
@@ -122,7 +134,7 @@ def _apply_changes(merged: Draft, changes: list[_Change]) -> None:
         if change.path in REPLACEABLE:
             merged.data[change.path] = change.value
             merged.changes.append(change)
-    merged.data |= {"sweep": _with_list_axes(merged.data["sweep"])} if "sweep" in merged.data else {}
+    _list_grids(merged)
     grids = grids_of(merged.data)
     swept = {path for grid in grids for path in grid}
     moving = [change for change in changes if change.path not in REPLACEABLE]
@@ -134,6 +146,18 @@ def _apply_changes(merged: Draft, changes: list[_Change]) -> None:
         elif change.path not in swept or not isinstance(change.value, list):
             _set_value(merged, change)
     merged.issues += [(change.location, flaw) for change in moving if (flaw := _without_effect(change, merged, grids))]
+
+
+def _list_grids(merged: Draft) -> None:
+    """Put a sweep of named grids as a list of grids, whose names and places are remembered."""
+    if "sweep" not in merged.data:
+        return
+    sweep = merged.data["sweep"]
+    if isinstance(sweep, dict) and all(isinstance(grid, dict) for grid in sweep.values()):
+        merged.grid_names = tuple(sweep)
+        merged.origins = {("sweep", number): ("sweep", name) for number, name in enumerate(sweep)}
+        sweep = list(sweep.values())
+    merged.data |= {"sweep": _with_list_axes(sweep)}
 
 
 def _with_list_axes(sweep: Json) -> Json:

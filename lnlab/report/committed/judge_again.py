@@ -15,7 +15,7 @@ from lnlab.report.committed.matching import Matched
 from lnlab.report.registries import FRAME_REGISTRIES
 from lnlab.tables import Results
 
-TOLD = ("says", "primary", "badge", "source", "published")
+TOLD = ("says", "primary", "role", "because", "source", "published")
 """Fields of a claim that do not decide its verdict."""
 BESIDE = ("seeds", "measure", "quantity")
 """Fields of a verdict that are compared apart, or say only what its numbers are."""
@@ -73,7 +73,7 @@ def judge_again(
             verdicts.append(_with_rounding_of(last_verdict, verdict))
         elif last_verdict is not None and _unchanged(claim, matched.results, before):
             carried.append(claim["id"])
-            descriptive = {field: claim[field] for field in ("says", "primary", "badge") if field in claim}
+            descriptive = {field: claim[field] for field in ("says", "primary", "role") if field in claim}
             measure = last_verdict.measure or _measure(claim)
             verdicts.append(replace(last_verdict, **descriptive, measure=measure, quantity=_quantity(claim)))
         else:

@@ -1,0 +1,97 @@
+"""``grid: name`` in a selection, replaced by conditions on axes: those that tell the grid's runs from all others."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from lnlab.compile.resolved_sweep import Settled
+from lnlab.compile.selection.axes import Axes
+from lnlab.compile.selection.requested import Asked, Questions
+from lnlab.compile.selection.selection import listed
+from lnlab.compile.selection.variants import Variants
+from lnlab.compile.sweep.overlay import Draft, Found
+from lnlab.errors import nearest
+from lnlab.keys import Json, canonical
+from lnlab.registry import Flaw, Flawed
+from lnlab.specfile.columns import GRID
+
+
+class Grids:
+    """The named grids of a sweep as conditions on its axes."""
+
+    def __init__(self, sweep: Settled, axes: Axes, names: Sequence[str], chosen: str | None) -> None:
+        """``chosen`` is the path whose value is chosen on tuning seeds, so that no condition can name it."""
+        self.sweep = sweep
+        self.names = names
+        self.points = [
+            axes.point(setting, method) for setting, method in zip(sweep.settings, sweep.methods, strict=True)
+        ]
+        self.paths = [path for path in axes.paths if path != chosen]
+        self.variants = Variants(sweep.settings, sweep.methods)
+
+    def conditions(self, names: Json, *, every_axis: bool) -> dict[str, Json]:
+        """The conditions that the runs of these grids meet, and no others.
+
+        Args:
+            names: of one grid, or of several.
+            every_axis: whether an axis is named although its grid has all its values: to replace another condition.
+
+        Raises:
+            Flawed: a grid has no such name, or its axes do not tell its runs from those of other grids.
+        """
+        for name in listed(names):
+            if name not in self.names:
+                raise Flawed(Flaw((GRID,), f"no grid of the sweep is called '{name}'", nearest(str(name), self.names)))
+        numbers = {self.names.index(name) for name in listed(names)}
+        members = [number for number, grids in enumerate(self.sweep.grids) if grids & numbers]
+        conditions: dict[str, Json] = {}
+        for path in self.paths:
+            values = _distinct(self.points[number][path] for number in members)
+            if every_axis or len(values) < len(_distinct(point[path] for point in self.points)):
+                conditions[path] = values[0] if len(values) == 1 else values
+        others = self.variants.selected(conditions) - set(members)
+        if others:
+            differing = ", ".join(sorted({name for n in others for name in self._names_of(n)}))
+            what = f"the axes do not tell the runs of '{names}' from those of {differing}"
+            raise Flawed(Flaw((GRID,), what, "name axes instead"))
+        return conditions
+
+    def _names_of(self, number: int) -> set[str]:
+        return {self.names[grid] for grid in self.sweep.grids[number]}
+
+
+def _distinct(values: Iterable[Json]) -> list[Json]:
+    return list({canonical(value): value for value in values}.values())
+
+
+def replace_grids(requests: Questions, grids: Grids, merged: Draft) -> Found:
+    """Replace ``grid`` in every selection of the requests.
+
+    Those that name a grid wrongly are left out, as whatever else their selections lack follows from it; their issues
+    are returned.
+    """
+    issues: Found = []
+    for kind in (requests.sections, requests.claims, requests.requires):
+        remaining = []
+        for request in kind:
+            try:
+                remaining.append(_without_grid(request, grids))
+            except Flawed as error:
+                for flaw in error.flaws:
+                    location = merged.location((*request.path, *flaw.path))
+                    issues.append((location, flaw.below(*request.name)))
+        kind[:] = remaining
+    return issues
+
+
+def _without_grid(request: Asked, grids: Grids) -> Asked:
+    choice = dict(request.choice)
+    for word in ("of", "where", "to"):
+        selection = choice.get(word)
+        if not isinstance(selection, dict) or GRID not in selection:
+            continue
+        try:
+            conditions = grids.conditions(selection[GRID], every_axis=word == "to")
+        except Flawed as error:
+            raise Flawed(*(flaw.below(word) for flaw in error.flaws)) from error
+        choice[word] = {**conditions, **{key: value for key, value in selection.items() if key != GRID}}
+    return replace(request, choice=choice)

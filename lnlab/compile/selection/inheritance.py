@@ -1,0 +1,171 @@
+"""Claims as their sections state them, written out: one list, each claim with the whole of its selection.
+
+    of   = {quantity, where} of the section, replaced key by key by the claim's own; null takes an inherited key away
+    over = x of the section, where the kind of the claim takes one and its selection does not pin x
+
+A claim with ``for_each`` is written out once for each value, and one that requires another by its id has that one's
+test. What is malformed is left as it is: the grammar reports it.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import product, zip_longest
+
+from lnlab.compile.resolve.choices import Registries
+from lnlab.compile.sweep.overlay import Draft, grids_of
+from lnlab.keys import Json
+from lnlab.registry import Where
+from lnlab.specfile.columns import GRID
+from lnlab.specfile.values import label
+
+ALL = "all"
+"""Stands in ``for_each`` for every value of an axis."""
+_NOT_PART_OF_A_TEST = ("id", "says", "role", "primary", "because", "source", "published", "calibration", "requires")
+
+
+@dataclass
+class _Claims:
+    """The claims written out so far, and where each part of them stands in the spec."""
+
+    merged: Draft
+    registries: Registries
+    claims: list[Json] = field(default_factory=list)
+    origins: dict[Where, Where] = field(default_factory=dict)
+
+    def add(self, claim: Json, section: Json, place: Where, section_place: Where) -> list[str]:
+        """Write a claim out, and return its ids: one, or one for each value."""
+        if not isinstance(claim, dict):
+            self.origins["claims", len(self.claims)] = place
+            self.claims.append(claim)
+            return []
+        ids = []
+        whole, inherited = self._inherit(claim, section, section_place)
+        for single in _one_for_each(whole, self.merged.data, self.merged.grid_names):
+            here: Where = ("claims", len(self.claims))
+            self.origins[here] = place
+            self.origins |= {(*here, *path): origin for path, origin in inherited.items()}
+            self.claims.append(single)
+            ids += [single["id"]] if isinstance(single.get("id"), str) else []
+        return ids
+
+    def _inherit(
+        self, claim: dict[str, Json], section: Json, place: Where
+    ) -> tuple[dict[str, Json], dict[Where, Where]]:
+        """The claim with what it takes from its section, and where that stands: path in the claim -> in the spec."""
+        own = claim.get("of", {})
+        if not isinstance(section, dict) or not isinstance(own, dict):
+            return claim, {}
+        stated: dict[str, tuple[Json, Where]] = {}
+        if "quantity" in section:
+            stated["quantity"] = (section["quantity"], (*place, "quantity"))
+        where = section.get("where")
+        stated |= (
+            {key: (value, (*place, "where", key)) for key, value in where.items()} if isinstance(where, dict) else {}
+        )
+        taken = {key: entry for key, entry in stated.items() if key not in own}
+        of = {key: value for key, (value, _) in taken.items()}
+        of |= {key: value for key, value in own.items() if value is not None or key not in stated}
+        whole = {**claim, "of": of}
+        origins: dict[Where, Where] = {("of", key): origin for key, (_, origin) in taken.items()}
+        x = self._x_of(section)
+        if isinstance(x, str) and "over" not in claim and x not in of and self._takes_over(claim):
+            whole["over"] = x
+            origins["over",] = (*place, "x") if "x" in section else (*place, "kind")
+        return whole, origins
+
+    def _x_of(self, section: dict[str, Json]) -> Json:
+        """What stands on the horizontal axis of a section, by default or as it says."""
+        entry = self.registries["section"].entries.get(str(section.get("kind")))
+        parameter = entry.keywords.get("x") if entry else None
+        return section.get("x", parameter.default if parameter else None)
+
+    def _takes_over(self, claim: dict[str, Json]) -> bool:
+        entry = self.registries["claim"].entries.get(str(claim.get("kind")))
+        return entry is not None and "over" in entry.keywords
+
+
+def with_claims_written_out(merged: Draft, registries: Registries) -> Draft:
+    """The draft with all its claims in one list, and sections that name theirs by id; its origins lead back."""
+    written = _Claims(merged, registries)
+    report = merged.data.get("report")
+    sections = []
+    for number, section in enumerate(report if isinstance(report, list) else ()):
+        stated = section.get("claims") if isinstance(section, dict) else None
+        if not isinstance(stated, list):
+            sections.append(section)
+            continue
+        ids: list[Json] = []
+        for i, claim in enumerate(stated):
+            place: Where = ("report", number)
+            ids += [claim] if isinstance(claim, str) else written.add(claim, section, (*place, "claims", i), place)
+        sections.append({**section, "claims": ids})
+    free = merged.data.get("claims")
+    for number, claim in enumerate(free if isinstance(free, list) else ()):
+        written.add(claim, None, ("claims", number), ())
+    data = dict(merged.data)
+    if isinstance(report, list):
+        data["report"] = sections
+    if isinstance(free, list) or written.claims:
+        data["claims"] = _with_named_requirements(written.claims)
+    return replace(merged, data=data, origins={**merged.origins, **written.origins})
+
+
+def _one_for_each(claim: dict[str, Json], data: Mapping[str, Json], names: Sequence[str]) -> Iterator[dict[str, Json]]:
+    """The claim as it is, or one for each combination of the values of ``for_each``."""
+    axes = claim.get("for_each")
+    if not isinstance(axes, dict) or not isinstance(claim.get("of", {}), dict):
+        yield claim
+        return
+    grid = claim.get("of", {}).get(GRID)
+    values = [_values(axis, chosen, data, names, grid) for axis, chosen in axes.items()]
+    plain = {key: value for key, value in claim.items() if key != "for_each"}
+    for point in product(*values):
+        labels = {axis: label(value) for axis, value in zip(axes, point, strict=True)}
+        single = {**plain, "of": {**claim.get("of", {}), **dict(zip(axes, point, strict=True))}}
+        if isinstance(claim.get("id"), str):
+            single["id"] = f"{claim['id']}[{', '.join(labels.values())}]"
+        for key in ("says", "source"):
+            if isinstance(text := claim.get(key), str):
+                single[key] = _filled(text, labels)
+        yield single
+
+
+def _values(axis: str, chosen: Json, data: Mapping[str, Json], names: Sequence[str], grid: Json) -> list[Json]:
+    """The values of ``for_each`` at an axis: as listed, or all that the grids have."""
+    if chosen != ALL:
+        return _as_list(chosen)
+    return [
+        value
+        for swept, name in zip_longest(grids_of(dict(data)), names)
+        if grid is None or name in _as_list(grid)
+        for value in _as_list(swept.get(axis))
+    ]
+
+
+def _as_list(value: Json) -> list[Json]:
+    return value if isinstance(value, list) else [] if value is None else [value]
+
+
+def _filled(text: str, labels: Mapping[str, str]) -> str:
+    for axis, word in labels.items():
+        text = text.replace(f"{{{axis}}}", word)
+    return text
+
+
+def _with_named_requirements(claims: list[Json]) -> list[Json]:
+    """Claims whose requirements are tests: one that names another claim by its id has that claim's test."""
+    by_id = {claim["id"]: claim for claim in claims if isinstance(claim, dict) and isinstance(claim.get("id"), str)}
+
+    def test(required: Json) -> Json:
+        other = by_id.get(required) if isinstance(required, str) else None
+        if other is None:
+            return required
+        return {"says": other.get("says"), **{k: v for k, v in other.items() if k not in _NOT_PART_OF_A_TEST}}
+
+    def written(claim: Json) -> Json:
+        required = claim.get("requires") if isinstance(claim, dict) else None
+        if isinstance(required, str):
+            return {**claim, "requires": [test(required)]}
+        return {**claim, "requires": [test(each) for each in required]} if isinstance(required, list) else claim
+
+    return [written(claim) for claim in claims]
