@@ -82,11 +82,11 @@ def _compute_round(
         raise LabError(too_small(memory_plan))
     units, costs = memory_plan.units, costs_of(memory_plan.units, known)
     with progress(names(plan, costs), sum(costs.values()), quiet=manner.quiet) as show:
-        load_registries, roots = Pieces(request.plugins), request.roots
+        registry_loader, roots = Pieces(request.plugins), request.roots
         summary = sweep(
             units,
             store.open_unit,
-            load_registries,
+            registry_loader,
             roots=roots,
             workers=memory_plan.workers,
             costs=costs,

@@ -6,14 +6,13 @@ row is in the data; rows of any other selection may be missing without a trace, 
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from lnlab.analyse.select.select import listed
+from lnlab.analyse.select.select import Selection, listed
 from lnlab.claims.claim import Claim, selections
 from lnlab.keys import Json, canonical
 from lnlab.registry import Flawed
 from lnlab.report.facts import COMMON
 from lnlab.report.registries import FRAME_REGISTRIES
 
-Selection = Mapping[str, Json]
 _Section = Mapping[str, Json]
 WHOLE = ("density", "depth_profile", "heatmap", "law_plot", "size_plot", "small_multiples")
 """Kinds of sections that keep every row of their selection; others thin lines or keep last numbers only."""

@@ -5,12 +5,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 
 from lnlab.analyse.select.reductions import RATIOS
-from lnlab.analyse.select.select import NothingSelected, runs_with
+from lnlab.analyse.select.select import NothingSelected, Selection, runs_with
 from lnlab.claims.claim import Claim, Finding, Measure, Verdict, judge, judge_all, verdict_of
 from lnlab.claims.claim import claims as registered
 from lnlab.errors import LabError, Problem
 from lnlab.keys import Json, canonical
-from lnlab.report.committed.held_rows import Selection, covered, known, of_claim, said
+from lnlab.report.committed.held_rows import covered, known, of_claim, said
 from lnlab.report.committed.matching import Matched
 from lnlab.report.registries import FRAME_REGISTRIES
 from lnlab.tables import Results
