@@ -64,12 +64,12 @@ def one_line(text: str) -> str:
 
 def table(columns: Sequence[str], rows: Sequence[Sequence[RenderableType]], *, numeric: Sequence[str] = ()) -> Table:
     """A table that fits the terminal; ``numeric`` columns stand to the right. Cells that are text are not markup."""
-    terminal_table = Table(box=SIMPLE_HEAD if sys.stdout.isatty() else None, pad_edge=False, show_edge=False)
+    rich_table = Table(box=SIMPLE_HEAD if sys.stdout.isatty() else None, pad_edge=False, show_edge=False)
     for name in columns:
-        terminal_table.add_column(name, justify="right" if name in numeric else "left", overflow="fold")
+        rich_table.add_column(name, justify="right" if name in numeric else "left", overflow="fold")
     for row in rows:
-        terminal_table.add_row(*row)
-    return terminal_table
+        rich_table.add_row(*row)
+    return rich_table
 
 
 def print_json(value: Any) -> None:
