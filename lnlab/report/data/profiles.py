@@ -118,7 +118,7 @@ def _placed(rows: pl.DataFrame, panels: Sequence[str], lines: Sequence[str]) -> 
 
 
 def _thinned(placed: pl.DataFrame) -> pl.DataFrame:
-    """Every k-th point of each line and the last one, so that no line has more than about ``MOST`` points."""
+    """Every k-th point of each line and the last one, so that a line has about ``MOST`` points at most."""
     line = ["panel", "series"]
     place = pl.col("x").rank("dense").over(line).cast(pl.Int64) - 1
     steps = place.max().over(line)

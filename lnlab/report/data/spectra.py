@@ -92,7 +92,7 @@ _Curve = Callable[[np.ndarray, np.ndarray, float], np.ndarray]
 
 
 def curves(spectra: Spectra, panel: str | None, x: np.ndarray, curve: _Curve) -> pl.DataFrame:
-    """One curve per replicate, as ``SEEDS`` of ``report.data.series``; without ``panel`` each series has its own."""
+    """One curve per replicate, as ``SEEDS`` of ``report.data.series``; without ``panel``, one panel per series."""
     parts = []
     for (name, line, replicate), rows in spectra.rows.group_by("series", "line", "replicate", maintain_order=True):
         values = curve(rows["node"].to_numpy(), rows["share"].to_numpy(), rows["size"][0])

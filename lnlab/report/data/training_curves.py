@@ -159,7 +159,7 @@ def _drawable(rows: pl.DataFrame, *, log: bool) -> pl.DataFrame:
 
 
 def _thinned(rows: pl.DataFrame) -> pl.DataFrame:
-    """The rows at no more than ``MOST`` points of each line, those at which its mean over seeds is extreme."""
+    """The rows at no more than ``_MOST`` points of each line, those at which its mean over seeds is extreme."""
     line = ["panel", "series"]
     most = _points_per_line(rows.select(line).n_unique())
     means = rows.group_by(*line, "x").agg(pl.col("value").mean().alias("estimate")).sort(*line, "x")
