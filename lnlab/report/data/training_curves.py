@@ -19,10 +19,10 @@ from lnlab.specfile.columns import VOCABULARY
 from lnlab.tables import Results
 
 X = Literal["step", "epoch"]
-MOST, LEAST = 50, 8
+_MOST, _LEAST = 50, 8
 """Points that a line has at most; and at least, however many lines there are."""
 _ALL = 2_000
-"""Points that all lines have together at most, and so have all runs that diverged, unless each has ``LEAST``."""
+"""Points that all lines have together at most, and so have all runs that diverged, unless each has ``_LEAST``."""
 RUN = {"run": pl.String, **SEEDS}
 _RATE = {"series": pl.String, "line": pl.Int32, "x": pl.Float64, "estimate": pl.Float64}
 
@@ -169,7 +169,7 @@ def _thinned(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _points_per_line(lines: int) -> int:
-    return max(LEAST, min(MOST, _ALL // max(lines, 1)))
+    return max(_LEAST, min(_MOST, _ALL // max(lines, 1)))
 
 
 def _thinned_runs(rows: pl.DataFrame) -> pl.DataFrame:
