@@ -19,7 +19,7 @@ from lnlab.specfile.columns import VOCABULARY
 from lnlab.tables import Results
 
 X = Literal["step", "epoch"]
-_MOST, _LEAST = 50, 8
+MOST, _LEAST = 50, 8
 """Points that a line has at most; and at least, however many lines there are."""
 _ALL = 2_000
 """Points that all lines have together at most, and so have all runs that diverged, unless each has ``_LEAST``."""
@@ -159,7 +159,7 @@ def _drawable(rows: pl.DataFrame, *, log: bool) -> pl.DataFrame:
 
 
 def _thinned(rows: pl.DataFrame) -> pl.DataFrame:
-    """The rows at no more than ``_MOST`` points of each line, those at which its mean over seeds is extreme."""
+    """The rows at no more than ``MOST`` points of each line, those at which its mean over seeds is extreme."""
     line = ["panel", "series"]
     most = _points_per_line(rows.select(line).n_unique())
     means = rows.group_by(*line, "x").agg(pl.col("value").mean().alias("estimate")).sort(*line, "x")
@@ -169,7 +169,7 @@ def _thinned(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _points_per_line(lines: int) -> int:
-    return max(_LEAST, min(_MOST, _ALL // max(lines, 1)))
+    return max(_LEAST, min(MOST, _ALL // max(lines, 1)))
 
 
 def _thinned_runs(rows: pl.DataFrame) -> pl.DataFrame:
