@@ -45,14 +45,14 @@ class Remote:
 
 @dataclass(frozen=True)
 class TextFacts(DataFacts):
-    """What a corpus, or a tokenizer that reads a file, says of itself.
+    """The facts of a corpus, or of a tokenizer that reads a file.
 
     Attributes:
         licence: of the text; what has one has a name of its own and is listed by ``lnlab data``.
         citation: who made it.
-        source: where it is to be had where lnlab cannot download it.
+        source: where to get it if lnlab cannot download it.
         files: the files that can be downloaded, by path below a data root.
-        locate: ``(roots) -> paths``: what lies there; none where it is generated, None where it is absent.
+        locate: ``(roots) -> paths``: its files; none where it is generated, None where it is absent.
     """
 
     licence: str | None = None

@@ -1,10 +1,9 @@
 """Financial PhraseBank: sentences from financial news, labelled by what an investor would make of them.
 
-Four files hold the sentences on whose label all of 5 to 8 annotators agreed, or at least 75, 66 or 50 % of them. They
-lie in a folder as plain files, or in the zip that is given out. The text is kept as published, with its tokens parted
-by spaces; a few sentences stand there twice, and with half of the annotators two of them with two labels, which is for
-a task to deal with. The checksums of ``all`` and ``50`` are pinned. Of ``75`` and ``66`` none is, and the key holds
-the content.
+Four files have the sentences on whose label all of 5 to 8 annotators agreed, or at least 75, 66 or 50 % of them. They
+lie in a folder as plain files, or in the published zip. The text is used as published, with spaces between its tokens;
+a few sentences occur twice, and at an agreement of 50 % two of them with two labels, which tasks leave out. The
+checksums of ``all`` and ``50`` are pinned. Of ``75`` and ``66`` none is, and the key contains the content.
 
 Source: Malo, Sinha, Korhonen, Wallenius and Takala 2014, Good debt or bad debt.
 """
@@ -14,7 +13,7 @@ from pathlib import Path
 from typing import Literal
 
 from lnlab.corpora.files.archive import Content, read_file, read_zip
-from lnlab.corpora.files.fetch import inside, listed
+from lnlab.corpora.files.fetch import file_below, format_roots
 from lnlab.corpora.files.labelled_lines import labelled_lines
 from lnlab.corpora.files.parallel import ABSENT, States, states_of
 from lnlab.corpora.labelled import Labelled, labelled, labelled_of
@@ -31,7 +30,7 @@ _FOLDERS = ("financial_phrasebank", "financial_phrasebank/FinancialPhraseBank-v1
 ARCHIVE = "FinancialPhraseBank-v1.0.zip"
 _ARCHIVES = (ARCHIVE, f"financial_phrasebank/{ARCHIVE}", "financial_phrasebank.zip")
 Agreement = Literal["all", "75", "66", "50"]
-NAMES = {
+AGREEMENT_FILES = {
     "all": "Sentences_AllAgree.txt",
     "75": "Sentences_75Agree.txt",
     "66": "Sentences_66Agree.txt",
@@ -47,38 +46,38 @@ def _located(roots: Roots, name: str) -> Path | None:
     """The file, or else an archive that should hold it, of the first root that has either."""
     for root in roots:
         for place in (*(f"{folder}/{name}" for folder in _FOLDERS), *_ARCHIVES):
-            if path := inside((root,), place):
+            if path := file_below((root,), place):
                 return path
     return None
 
 
 def _locate(roots: Roots) -> list[Path] | None:
-    """Whatever is there of the four files, or the archive."""
-    found = [path for name in NAMES.values() if (path := _located(roots, name))]
-    return list(dict.fromkeys(found)) or None
+    """Those of the four files that exist, or the archive."""
+    paths = [path for name in AGREEMENT_FILES.values() if (path := _located(roots, name))]
+    return list(dict.fromkeys(paths)) or None
 
 
 def _content(path: Path, name: str) -> Content:
-    """The file, from wherever it lies."""
+    """The file, from a folder or an archive."""
     if path.suffix != ".zip":
         return read_file(path)
-    found = read_zip(path, lambda member: name if member == name else None)
-    if name not in found:
+    members = read_zip(path, lambda member: name if member == name else None)
+    if name not in members:
         raise CorpusError(Problem(str(path), f"this archive has no {name}", f"get the one of {_ORIGIN}"))
-    return found[name]
+    return members[name]
 
 
 def _fingerprint(roots: Roots, choice: Choice) -> str:
     """The pinned checksum where there is one, else that of the file."""
     agreement = str(choice["agreement"])
-    path = None if agreement in SUMS else _located(roots, NAMES[agreement])
-    return SUMS.get(agreement) or (digest_bytes(_content(path, NAMES[agreement]).raw) if path else ABSENT)
+    path = None if agreement in SUMS else _located(roots, AGREEMENT_FILES[agreement])
+    return SUMS.get(agreement) or (digest_bytes(_content(path, AGREEMENT_FILES[agreement]).raw) if path else ABSENT)
 
 
 def _inputs(roots: Roots, choice: Choice) -> list[Path]:
-    """What joins the key by its content."""
+    """The file that joins the key by its content."""
     agreement = str(choice["agreement"])
-    path = None if agreement in SUMS else _located(roots, NAMES[agreement])
+    path = None if agreement in SUMS else _located(roots, AGREEMENT_FILES[agreement])
     return [path] if path else []
 
 
@@ -103,10 +102,10 @@ def financial_phrasebank(roots: Roots, *, agreement: Agreement = "all") -> Label
     Raises:
         CorpusError: the file is absent, damaged, or not the one that was published.
     """
-    name = NAMES[agreement]
+    name = AGREEMENT_FILES[agreement]
     path = _located(roots, name)
     if path is None:
-        what = f"no folder '{_FOLDERS[0]}' with {name}, and no {ARCHIVE}, in any of {listed(roots)}"
+        what = f"no folder '{_FOLDERS[0]}' with {name}, and no {ARCHIVE}, in any of {format_roots(roots)}"
         remedy = f"lnlab cannot fetch it: get it from {_ORIGIN}, and name the folder that holds it in LNLAB_DATA"
         raise CorpusError(Problem("financial_phrasebank", what, remedy))
     return _read(states_of([path]), agreement)
@@ -114,11 +113,11 @@ def financial_phrasebank(roots: Roots, *, agreement: Agreement = "all") -> Label
 
 @lru_cache(maxsize=4)
 def _read(states: States, agreement: str) -> Labelled:
-    """What is wrong with a file is said of its lines first, so that a converted one is known as such."""
-    content = _content(states[0][0], NAMES[agreement])
+    """Errors of lines come before that of the checksum, so that a converted file is recognized as such."""
+    content = _content(states[0][0], AGREEMENT_FILES[agreement])
     rows = labelled_lines(content, LABELS)
-    wanted, found = SUMS.get(agreement), digest_bytes(content.raw)
-    if wanted not in (None, found):
-        what = f"the SHA-256 of this file should be {wanted} and is {found}"
+    expected, actual = SUMS.get(agreement), digest_bytes(content.raw)
+    if expected not in (None, actual):
+        what = f"the SHA-256 of this file should be {expected} and is {actual}"
         raise CorpusError(Problem(content.where, what, f"get it again from {_ORIGIN}"))
     return labelled_of(rows, LABELS, printable=False)

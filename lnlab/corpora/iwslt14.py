@@ -1,35 +1,44 @@
 """IWSLT14 German to English: about 160,000 / 7,000 / 6,750 pairs of TED talks.
 
-Two kinds of files are read, the first that there is. What fairseq's ``prepare-iwslt14.sh`` has left is taken as it is,
-and pieces of words (``@@``) are joined again, as the tokenizer of a task learns its own. The archive of WIT3, or its
-folder, is prepared here as that script does it: lines with url, talkid and keywords dropped, the tags of titles and
-descriptions stripped, pairs of 1 to 175 tokens kept whose lengths differ by no more than a factor of 1.5, all in lower
-case; every 23rd pair kept is for validation, and the test set is dev2010, TEDX.dev2012, tst2010, tst2011 and tst2012.
+Two kinds of files are read, the first that exists. The output of fairseq's ``prepare-iwslt14.sh`` is used as it is, and
+pieces of words (``@@``) are joined again, as the tokenizer of a task learns its own. The archive of WIT3, or its
+folder, is prepared in memory as by that script: lines with url, talkid and keywords dropped, the tags of titles and
+descriptions stripped, only pairs of 1 to 175 tokens whose lengths differ by no more than a factor of 1.5, all in lower
+case; every 23rd of these is for validation, and the test set is dev2010, TEDX.dev2012, tst2010, tst2011 and tst2012.
 
-Differences from the script: no text is tokenized, as the tokenizer of a task parts punctuation itself (tokens are
+Differences from the script: no text is tokenized, as the tokenizer of a task splits off punctuation itself (tokens are
 counted for the cleaning alone, see ``clean``), so that the training set is not the script's to the last pair; and
 entities of XML (``&amp;``) become their characters. No checksum of the archive has been published that could be pinned:
-the key holds the content.
+the key contains the content.
 """
 
 from functools import lru_cache
 from pathlib import Path
 
 from lnlab.corpora.corpus import Corpus, corpora
-from lnlab.corpora.files.clean import fit, lowered
-from lnlab.corpora.files.fetch import inside, listed
+from lnlab.corpora.files.clean import fit_for_training, lowercased
+from lnlab.corpora.files.fetch import file_below, format_roots
 from lnlab.corpora.files.parallel import States, content_of, parallel_corpus, real_corpus, states_of
-from lnlab.corpora.files.wit3 import LICENCE, ORIGIN, TRAIN, contents, located, set_names, set_pairs, tagged_pairs
-from lnlab.corpora.ted_dev import NAMES as SETS_ALONE
+from lnlab.corpora.files.wit3 import (
+    LICENCE,
+    ORIGIN,
+    TRAIN_FILES,
+    contents,
+    locate_release,
+    set_names,
+    set_pairs,
+    tagged_pairs,
+)
+from lnlab.corpora.ted_dev import TED_DEV_FILES as SETS_ALONE
 from lnlab.errors import CorpusError, Problem
 from lnlab.registry import Choice, Roots
 
 FOLDERS = ("iwslt14.tokenized.de-en", "iwslt14")
-NAMES = tuple(f"{part}.{language}" for part in ("train", "valid", "test") for language in ("de", "en"))
+PREPARED_FILES = tuple(f"{part}.{language}" for part in ("train", "valid", "test") for language in ("de", "en"))
 PIECE = "@@ "
 
 SETS = ("TED.dev2010", "TEDX.dev2012", "TED.tst2010", "TED.tst2011", "TED.tst2012")
-RAW = (*TRAIN, *set_names(*SETS))
+RELEASE_FILES = (*TRAIN_FILES, *set_names(*SETS))
 HELD_OUT = 23
 
 
@@ -37,14 +46,14 @@ def _prepared(roots: Roots) -> list[Path] | None:
     """All six files of the first folder that has them."""
     for root in roots:
         for folder in FOLDERS:
-            found = [path for name in NAMES if (path := inside((root,), f"{folder}/{name}"))]
-            if len(found) == len(NAMES):
-                return found
+            paths = [path for name in PREPARED_FILES if (path := file_below((root,), f"{folder}/{name}"))]
+            if len(paths) == len(PREPARED_FILES):
+                return paths
     return None
 
 
 def _locate(roots: Roots) -> list[Path] | None:
-    return _prepared(roots) or located(roots, RAW)
+    return _prepared(roots) or locate_release(roots, RELEASE_FILES)
 
 
 def _fingerprint(roots: Roots, _choice: Choice) -> str:
@@ -78,23 +87,23 @@ def iwslt14(roots: Roots) -> Corpus:
     if prepared := _prepared(roots):
         train, validation, test = zip(prepared[::2], prepared[1::2], strict=True)
         return parallel_corpus(train, validation, test, joined=PIECE)
-    if release := located(roots, RAW):
+    if release := locate_release(roots, RELEASE_FILES):
         return _read(states_of(release))
     raise CorpusError(_absent(roots))
 
 
 def _absent(roots: Roots) -> Problem:
-    """What is missing, where it is to be had, and what can be done with what is there."""
+    """The missing files, where to get them, and what the present ones allow."""
     what = (
-        f"no 'de-en.tgz', no folder 'iwslt14' or 'de-en' with {', '.join(RAW)}, and no folder '{FOLDERS[0]}' "
-        f"or '{FOLDERS[1]}' with {', '.join(NAMES)} in any of {listed(roots)}"
+        f"no 'de-en.tgz', no folder 'iwslt14' or 'de-en' with {', '.join(RELEASE_FILES)}, and no folder '{FOLDERS[0]}' "
+        f"or '{FOLDERS[1]}' with {', '.join(PREPARED_FILES)} in any of {format_roots(roots)}"
     )
     remedy = (
         f"lnlab cannot fetch it: get de-en.tgz from {ORIGIN}, or what fairseq's prepare-iwslt14.sh leaves, "
         "and name the folder that holds it in LNLAB_DATA"
     )
-    if alone := located(roots, SETS_ALONE):
-        what = f"the training set {' and '.join(TRAIN)} is absent, and test sets alone are in {alone[0].parent}"
+    if alone := locate_release(roots, SETS_ALONE):
+        what = f"the training set {' and '.join(TRAIN_FILES)} is absent, and test sets alone are in {alone[0].parent}"
         remedy += "; or say `corpus: ted_dev`, which makes a small corpus of those test sets"
     return Problem("iwslt14", what, remedy)
 
@@ -102,7 +111,9 @@ def _absent(roots: Roots) -> Problem:
 @lru_cache(maxsize=2)
 def _read(states: States) -> Corpus:
     """The release, prepared."""
-    found = contents([path for path, _ in states], RAW)
-    kept = lowered(pair for pair in tagged_pairs(*(found[name] for name in TRAIN)) if fit(*pair))
-    train = [pair for number, pair in enumerate(kept, start=1) if number % HELD_OUT]
-    return real_corpus(train, kept[HELD_OUT - 1 :: HELD_OUT], lowered(set_pairs(found, *SETS)))
+    members = contents([path for path, _ in states], RELEASE_FILES)
+    cleaned = lowercased(
+        pair for pair in tagged_pairs(*(members[name] for name in TRAIN_FILES)) if fit_for_training(*pair)
+    )
+    train = [pair for number, pair in enumerate(cleaned, start=1) if number % HELD_OUT]
+    return real_corpus(train, cleaned[HELD_OUT - 1 :: HELD_OUT], lowercased(set_pairs(members, *SETS)))

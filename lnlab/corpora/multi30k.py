@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from lnlab.corpora.corpus import Corpus, Remote, corpora
-from lnlab.corpora.files.fetch import find, inside
+from lnlab.corpora.files.fetch import file_below, verified_file
 from lnlab.corpora.files.parallel import parallel_corpus
 from lnlab.keys import digest
 from lnlab.registry import Choice, Roots
@@ -23,9 +23,9 @@ FILES = {_FOLDER + name: Remote(_ORIGIN + name, sha256, size) for name, (sha256,
 
 
 def _locate(roots: Roots) -> list[Path] | None:
-    """The files, if all are there."""
-    found = [path for name in FILES if (path := inside(roots, name))]
-    return found if len(found) == len(FILES) else None
+    """The files, if all exist."""
+    paths = [path for name in FILES if (path := file_below(roots, name))]
+    return paths if len(paths) == len(FILES) else None
 
 
 def _fingerprint(_roots: Roots, _choice: Choice) -> str:
@@ -47,7 +47,7 @@ def multi30k(roots: Roots) -> Corpus:
     Raises:
         CorpusError: a file is absent or damaged.
     """
-    paths = {name: find(roots, "multi30k", name, remote.sha256) for name, remote in FILES.items()}
+    paths = {name: verified_file(roots, "multi30k", name, remote.sha256) for name, remote in FILES.items()}
     train, validation, test = (
         (paths[f"{_FOLDER}{part}.de.gz"], paths[f"{_FOLDER}{part}.en.gz"])
         for part in ("train", "val", "test_2016_flickr")

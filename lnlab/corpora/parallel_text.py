@@ -6,7 +6,7 @@ from typing import Annotated
 from pydantic import Field
 
 from lnlab.corpora.corpus import Corpus, corpora
-from lnlab.corpora.files.fetch import inside, listed
+from lnlab.corpora.files.fetch import file_below, format_roots
 from lnlab.corpora.files.parallel import Sides, content_of, parallel_corpus
 from lnlab.errors import CorpusError, Problem
 from lnlab.registry import Choice, Roots
@@ -16,8 +16,8 @@ Two = Annotated[list[_Name], Field(min_length=2, max_length=2)]
 
 
 def _named(roots: Roots, choice: Choice) -> list[Path | None]:
-    """Each file that a resolved choice names, None where there is none; that a path leads astray is said at once."""
-    return [inside(roots, name) for part in ("train", "validation", "test") for name in choice[part] or ()]
+    """Each file that a resolved choice names, None where it is absent; a path that leads astray is an error."""
+    return [file_below(roots, name) for part in ("train", "validation", "test") for name in choice[part] or ()]
 
 
 def _inputs(roots: Roots, choice: Choice) -> list[Path]:
@@ -36,14 +36,14 @@ def _sides(roots: Roots, names: list[str]) -> Sides:
     Raises:
         CorpusError: one is absent, or its path leads astray.
     """
-    found: list[Path] = []
+    paths: list[Path] = []
     for name in names:
-        path = inside(roots, name)
+        path = file_below(roots, name)
         if path is None:
-            what = f"there is no such file in any of {listed(roots)}"
+            what = f"there is no such file in any of {format_roots(roots)}"
             raise CorpusError(Problem(repr(name), what, "paths are relative to the spec's folder or to LNLAB_DATA"))
-        found.append(path)
-    return found[0], found[1]
+        paths.append(path)
+    return paths[0], paths[1]
 
 
 @corpora.register("parallel_text", fingerprint=_fingerprint, inputs=_inputs)
@@ -63,5 +63,5 @@ def parallel_text(
     Raises:
         CorpusError: a file is absent or damaged, leads out of the data folders, or the numbers of lines differ.
     """
-    given = [_sides(roots, names) if names else None for names in (validation, test)]
-    return parallel_corpus(_sides(roots, train), *given, held_out=held_out)
+    sides = [_sides(roots, names) if names else None for names in (validation, test)]
+    return parallel_corpus(_sides(roots, train), *sides, held_out=held_out)

@@ -8,19 +8,19 @@ from functools import lru_cache
 from pathlib import Path
 
 from lnlab.corpora.corpus import Corpus, corpora
-from lnlab.corpora.files.clean import fit, lowered
-from lnlab.corpora.files.fetch import listed
+from lnlab.corpora.files.clean import fit_for_training, lowercased
+from lnlab.corpora.files.fetch import format_roots
 from lnlab.corpora.files.parallel import States, content_of, real_corpus, states_of
-from lnlab.corpora.files.wit3 import LICENCE, ORIGIN, contents, located, set_names, set_pairs
+from lnlab.corpora.files.wit3 import LICENCE, ORIGIN, contents, locate_release, set_names, set_pairs
 from lnlab.errors import CorpusError, Problem
 from lnlab.registry import Choice, Roots
 
 TRAIN, VALIDATION, TEST = ("TED.tst2010", "TED.tst2011"), ("TED.dev2010",), ("TED.tst2012",)
-NAMES = set_names(*TRAIN, *VALIDATION, *TEST)
+TED_DEV_FILES = set_names(*TRAIN, *VALIDATION, *TEST)
 
 
 def _locate(roots: Roots) -> list[Path] | None:
-    return located(roots, NAMES)
+    return locate_release(roots, TED_DEV_FILES)
 
 
 def _fingerprint(roots: Roots, _choice: Choice) -> str:
@@ -53,13 +53,14 @@ def ted_dev(roots: Roots) -> Corpus:
     """
     paths = _locate(roots)
     if paths is None:
-        what = f"no folder 'iwslt_ted', 'iwslt14' or 'de-en' with {', '.join(NAMES)} in any of {listed(roots)}"
+        names = ", ".join(TED_DEV_FILES)
+        what = f"no folder 'iwslt_ted', 'iwslt14' or 'de-en' with {names} in any of {format_roots(roots)}"
         raise CorpusError(Problem("ted_dev", what, f"get them from {ORIGIN}, and name their folder in LNLAB_DATA"))
     return _read(states_of(paths))
 
 
 @lru_cache(maxsize=2)
 def _read(states: States) -> Corpus:
-    found = contents([path for path, _ in states], NAMES)
-    train, validation, test = (lowered(set_pairs(found, *sets)) for sets in (TRAIN, VALIDATION, TEST))
-    return real_corpus([pair for pair in train if fit(*pair)], validation, test)
+    members = contents([path for path, _ in states], TED_DEV_FILES)
+    train, validation, test = (lowercased(set_pairs(members, *sets)) for sets in (TRAIN, VALIDATION, TEST))
+    return real_corpus([pair for pair in train if fit_for_training(*pair)], validation, test)

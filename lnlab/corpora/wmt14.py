@@ -1,13 +1,13 @@
 """WMT14 English to German: about 4.5 million pairs of Europarl v7, Common Crawl and News Commentary v9.
 
 Validation is newstest2013 and the test set newstest2014, as in Vaswani et al. (2017). The published archives are
-unpacked by hand (``tar xzf``); their plain files are read one line at a time, and only what is kept is held in memory,
-about half a kilobyte a pair: ``share`` says how much of it.
+unpacked by hand (``tar xzf``); their plain files are read one line at a time, and only the selected pairs are in
+memory, about half a kilobyte a pair: ``share`` is their proportion.
 
-Pairs of 1 to 250 tokens are kept whose lengths differ by no more than a factor of 1.5, as in fairseq's
+Pairs of 1 to 250 tokens are selected whose lengths differ by no more than a factor of 1.5, as in fairseq's
 ``prepare-wmt14en2de.sh``. Differences from it: lengths are counted in words (see ``clean``) and not in pieces of words;
 no text is tokenized, nor its punctuation normalized. Checksums of the unpacked files have not been published: none is
-pinned, and the key holds the content.
+pinned, and the key contains the content.
 """
 
 from collections.abc import Iterator
@@ -19,10 +19,10 @@ from pydantic import Field
 
 from lnlab.corpora.corpus import Corpus, Pair, corpora
 from lnlab.corpora.files.archive import read_file
-from lnlab.corpora.files.clean import fit
-from lnlab.corpora.files.fetch import inside, listed
+from lnlab.corpora.files.clean import fit_for_training
+from lnlab.corpora.files.fetch import file_below, format_roots
 from lnlab.corpora.files.lines import line_pairs, read_pairs
-from lnlab.corpora.files.parallel import Sides, States, content_of, place, real_corpus, states_of
+from lnlab.corpora.files.parallel import Sides, States, content_of, real_corpus, states_of, unit_hash
 from lnlab.corpora.files.segments import segment_pairs
 from lnlab.errors import CorpusError, Problem
 from lnlab.registry import Choice, Roots
@@ -32,31 +32,36 @@ _ORIGIN = (
     ".../wmt14/training-parallel-nc-v9.tgz, .../wmt14/dev.tgz and .../wmt14/test-full.tgz"
 )
 _FOLDERS = ("wmt14", "wmt14/training", "wmt14/dev", "wmt14/test-full", "wmt14/test")
-TRAIN = ("europarl-v7.de-en", "commoncrawl.de-en", "news-commentary-v9.de-en")
-PARTS = (
-    *(((f"{name}.en", f"{name}.de"), (f"{name}.en.gz", f"{name}.de.gz")) for name in TRAIN),
+TRAIN_PARTS = ("europarl-v7.de-en", "commoncrawl.de-en", "news-commentary-v9.de-en")
+WMT14_PARTS = (
+    *(((f"{name}.en", f"{name}.de"), (f"{name}.en.gz", f"{name}.de.gz")) for name in TRAIN_PARTS),
     (("newstest2013.en", "newstest2013.de"), ("newstest2013-src.en.sgm", "newstest2013-ref.de.sgm")),
     (("newstest2014-deen-src.en.sgm", "newstest2014-deen-ref.de.sgm"), ("newstest2014.en", "newstest2014.de")),
 )
-"""Each part of the corpus in all its forms, English first; the first form that is there is read."""
+"""Each part of the corpus in all its forms, English first; the first form that exists is read."""
 _LONGEST = 250
 
 
 def _part(root: Path, forms: tuple[tuple[str, str], ...]) -> Sides | None:
     """Both files of a part, in its first form of which there are both."""
     for names in forms:
-        found = [next((p for folder in _FOLDERS if (p := inside((root,), f"{folder}/{name}"))), None) for name in names]
-        if found[0] and found[1]:
-            return found[0], found[1]
+        source, target = (_first_file(root, name) for name in names)
+        if source and target:
+            return source, target
     return None
+
+
+def _first_file(root: Path, name: str) -> Path | None:
+    paths = (file_below((root,), f"{folder}/{name}") for folder in _FOLDERS)
+    return next((path for path in paths if path), None)
 
 
 def _locate(roots: Roots) -> list[Path] | None:
     """The files of the first root that has all parts, English and German in turns."""
     for root in roots:
-        found = [part for forms in PARTS if (part := _part(root, forms))]
-        if len(found) == len(PARTS):
-            return [path for part in found for path in part]
+        parts = [part for forms in WMT14_PARTS if (part := _part(root, forms))]
+        if len(parts) == len(WMT14_PARTS):
+            return [path for part in parts for path in part]
     return None
 
 
@@ -96,11 +101,11 @@ def wmt14(roots: Roots, *, share: Annotated[float, Field(gt=0, le=1)] = 1.0) -> 
 
 
 def _absent(roots: Roots) -> Problem:
-    """What the most complete root still lacks, and where it is to be had."""
-    lacks = [[forms[0] for forms in PARTS if _part(root, forms) is None] for root in roots]
-    missing = min(lacks, key=len, default=[forms[0] for forms in PARTS])
+    """The files that the most complete root still lacks, and where to get them."""
+    lacks = [[forms[0] for forms in WMT14_PARTS if _part(root, forms) is None] for root in roots]
+    missing = min(lacks, key=len, default=[forms[0] for forms in WMT14_PARTS])
     names = ", ".join(name for pair in missing for name in pair)
-    what = f"no folder 'wmt14' with {names} in any of {listed(roots)}"
+    what = f"no folder 'wmt14' with {names} in any of {format_roots(roots)}"
     remedy = f"lnlab cannot fetch it: get {_ORIGIN}, unpack them into a folder wmt14, and name the one above it"
     return Problem("wmt14", what, f"{remedy} in LNLAB_DATA")
 
@@ -109,14 +114,14 @@ def _absent(roots: Roots) -> Problem:
 def _read(states: States, share: float) -> Corpus:
     paths = [path for path, _ in states]
     parts = list(zip(paths[::2], paths[1::2], strict=True))
-    train = [pair for sides in parts[:-2] for pair in _kept(sides, share)]
+    train = [pair for sides in parts[:-2] for pair in _training_pairs(sides, share)]
     return real_corpus(train, *(_news(sides) for sides in parts[-2:]))
 
 
-def _kept(sides: Sides, share: float) -> Iterator[Pair]:
+def _training_pairs(sides: Sides, share: float) -> Iterator[Pair]:
     """The training pairs of one part."""
     for source, target in line_pairs(*sides):
-        if place(source) < share and fit(source, target, longest=_LONGEST):
+        if unit_hash(source) < share and fit_for_training(source, target, longest=_LONGEST):
             yield source, target
 
 

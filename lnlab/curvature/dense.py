@@ -1,6 +1,6 @@
 """``H = [H e_1, ..., H e_n]``: the whole matrix, where it is small, and all of its eigenvalues.
 
-Rounding leaves an antisymmetric part A. The symmetric rest is diagonalized, and by Weyl's inequality no eigenvalue is
+Rounding leaves an antisymmetric part A. The symmetric part is diagonalized, and by Weyl's inequality no eigenvalue is
 moved by more than ‖A‖_F, which is reported as the residual.
 """
 

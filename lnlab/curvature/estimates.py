@@ -37,14 +37,14 @@ class Estimate:
 
 def power_trace(spectrum: Spectrum, power: int) -> Estimate:
     """``tr H^power``; exact for one matrix up to the power 2m - 1 in each draw of m steps."""
-    each = [spectrum.size * q.moment(power) for q in spectrum.quadratures]
-    value = math.fsum(each) / len(each)
+    moments = [spectrum.size * q.moment(power) for q in spectrum.quadratures]
+    value = math.fsum(moments) / len(moments)
     if spectrum.exact:
-        return Estimate(value, 0.0, len(each))
-    if len(each) == 1:
+        return Estimate(value, 0.0, len(moments))
+    if len(moments) == 1:
         return Estimate(value, math.nan, 1)
-    variance = math.fsum((x - value) ** 2 for x in each) / (len(each) - 1)
-    return Estimate(value, math.sqrt(variance / len(each)), len(each))
+    variance = math.fsum((x - value) ** 2 for x in moments) / (len(moments) - 1)
+    return Estimate(value, math.sqrt(variance / len(moments)), len(moments))
 
 
 def trace(spectrum: Spectrum) -> Estimate:

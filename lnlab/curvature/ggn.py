@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from lnlab.curvature.operators import Linearized, Loss, Products, Sharded, summed, transposed
+from lnlab.curvature.operators import Linearized, Loss, Products, Sharded, summed_loss, vector_jacobian_products
 
 
 def ggn(
@@ -24,19 +24,21 @@ def ggn(
     Raises:
         ValueError: it does not; or as ``Sharded``.
     """
-    return Sharded(linearized, model, loss, batches, parameters, **options)
+    return Sharded(linearized_ggn, model, loss, batches, parameters, **options)
 
 
-def linearized(model: nn.Module, loss: Loss, batch: Any, parameters: Sequence[Tensor]) -> Linearized:
+def linearized_ggn(model: nn.Module, loss: Loss, batch: Any, parameters: Sequence[Tensor]) -> Linearized:
     """The graphs of one shard: of the loss in z twice, of z, and of u -> Jᵀ u."""
-    watched = _Watched(model)
-    total, count = summed(watched, loss, batch)
-    z = _output(watched, total, parameters)
+    recorded = _RecordedModel(model)
+    total, count = summed_loss(recorded, loss, batch)
+    z = _output(recorded, total, parameters)
     slope = torch.autograd.grad(total, z, create_graph=True, materialize_grads=True)
     u = torch.zeros_like(z, requires_grad=True)
     back = torch.autograd.grad(z, parameters, u, create_graph=True, allow_unused=True, materialize_grads=True)
-    forward, bend, backward = transposed(back, [u]), transposed(slope, [z]), transposed([z], parameters)
-    return Linearized(total, count, _chain(forward, bend, backward))
+    forward = vector_jacobian_products(back, [u])
+    output_hessian = vector_jacobian_products(slope, [z])
+    backward = vector_jacobian_products([z], parameters)
+    return Linearized(total, count, _chain(forward, output_hessian, backward))
 
 
 def _chain(*factors: Products) -> Products:
@@ -50,26 +52,26 @@ def _chain(*factors: Products) -> Products:
     return product
 
 
-class _Watched(nn.Module):
-    """A model that remembers what it has said."""
+class _RecordedModel(nn.Module):
+    """A model that records its outputs."""
 
     def __init__(self, model: nn.Module) -> None:
         super().__init__()
         self.model = model
-        self.said: list[Any] = []
+        self.outputs: list[Any] = []
         self.eval()
 
-    def forward(self, *given: Any, **named: Any) -> Any:
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
         """As the model's."""
-        self.said.append(self.model(*given, **named))
-        return self.said[-1]
+        self.outputs.append(self.model(*args, **kwargs))
+        return self.outputs[-1]
 
 
-def _output(watched: _Watched, loss: Tensor, parameters: Sequence[Tensor]) -> Tensor:
+def _output(recorded: _RecordedModel, loss: Tensor, parameters: Sequence[Tensor]) -> Tensor:
     """z, through which alone the loss sees the parameters: without z's node none can be reached from the loss's."""
-    if len(watched.said) != 1 or not isinstance(watched.said[0], Tensor):
-        raise ValueError(f"found {len(watched.said)} calls of the model, expected one that gives one tensor")
-    z: Tensor = watched.said[0]
+    if len(recorded.outputs) != 1 or not isinstance(recorded.outputs[0], Tensor):
+        raise ValueError(f"found {len(recorded.outputs)} calls of the model, expected one that gives one tensor")
+    z: Tensor = recorded.outputs[0]
     known, seen, waiting = {id(p) for p in parameters}, {z.grad_fn}, [loss.grad_fn]
     while waiting:
         node = waiting.pop()

@@ -1,8 +1,8 @@
-"""What must hold before second derivatives mean anything, made so and then proved.
+"""The conditions of second derivatives, established and then checked.
 
 Attention on the CPU has no second derivative in its fused kernels, so that its formula is forced, and the graph is
-searched for what may have come through nevertheless. A loss that differs from itself has no Hessian: dropout is off,
-and every loss is computed twice.
+searched for fused nodes all the same. A loss that differs from itself has no Hessian: dropout is off, and every loss
+is computed twice.
 """
 
 import copy
@@ -23,7 +23,7 @@ _ROUNDING = 16
 
 
 @contextmanager
-def differentiable() -> Iterator[None]:
+def twice_differentiable() -> Iterator[None]:
     """Attention by its formula, and no compiled code.
 
     Both hold for the whole process: enter it in the thread that starts the others, and in one such thread at a time.
@@ -33,16 +33,16 @@ def differentiable() -> Iterator[None]:
         yield
 
 
-def private(model: nn.Module) -> nn.Module:
+def evaluation_copy(model: nn.Module) -> nn.Module:
     """A copy in evaluation mode that shares the parameters.
 
-    What a module keeps on itself in a forward pass, a mask or running statistics, is then seen by one thread alone, and
-    the model itself is never touched.
+    What a module sets on itself in a forward pass, a mask or running statistics, is then seen by one thread alone, and
+    the model itself is never changed.
     """
     return copy.deepcopy(model, {id(p): p for p in model.parameters()}).eval()
 
 
-def checked(model: nn.Module, parameters: Sequence[Tensor] | None) -> list[Tensor]:
+def validated_scope(model: nn.Module, parameters: Sequence[Tensor] | None) -> list[Tensor]:
     """The parameters of a scope, all that are trained by default; a tied one stands in a scope once.
 
     Raises:
@@ -62,7 +62,7 @@ def checked(model: nn.Module, parameters: Sequence[Tensor] | None) -> list[Tenso
     return scope
 
 
-def graph(loss: Tensor) -> Node:
+def graph_root(loss: Tensor) -> Node:
     """Where the graph of a loss begins.
 
     Raises:
@@ -73,13 +73,13 @@ def graph(loss: Tensor) -> Node:
     return loss.grad_fn
 
 
-def prove(loss: Tensor) -> None:
+def check_graph(loss: Tensor) -> None:
     """Search the graph of a loss.
 
     Raises:
         ValueError: it holds a fused attention or compiled code.
     """
-    seen, waiting = {graph(loss)}, [graph(loss)]
+    seen, waiting = {graph_root(loss)}, [graph_root(loss)]
     while waiting:
         node = waiting.pop()
         if node.name().startswith(FUSED):
@@ -89,7 +89,7 @@ def prove(loss: Tensor) -> None:
         waiting.extend(new)
 
 
-def steady(first: Tensor, second: Tensor) -> None:
+def check_deterministic(first: Tensor, second: Tensor) -> None:
     """Compare two evaluations of one loss.
 
     Raises:

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from lnlab.curvature.operators import Linearized, Loss, Sharded, summed, transposed
+from lnlab.curvature.operators import Linearized, Loss, Sharded, summed_loss, vector_jacobian_products
 
 
 def hessian(
@@ -22,11 +22,11 @@ def hessian(
     >>> hessian(model, squares, [torch.tensor([[1.0, 2.0]])]).matvec(torch.tensor([1.0, 0.0]))
     tensor([1., 2.], dtype=torch.float64)
     """
-    return Sharded(linearized, model, loss, batches, parameters, **options)
+    return Sharded(linearized_hessian, model, loss, batches, parameters, **options)
 
 
-def linearized(model: nn.Module, loss: Loss, batch: Any, parameters: Sequence[Tensor]) -> Linearized:
+def linearized_hessian(model: nn.Module, loss: Loss, batch: Any, parameters: Sequence[Tensor]) -> Linearized:
     """The gradient of the summed loss of one shard, with its graph."""
-    total, count = summed(model, loss, batch)
+    total, count = summed_loss(model, loss, batch)
     gradients = torch.autograd.grad(total, parameters, create_graph=True, allow_unused=True, materialize_grads=True)
-    return Linearized(total, count, transposed(gradients, parameters))
+    return Linearized(total, count, vector_jacobian_products(gradients, parameters))

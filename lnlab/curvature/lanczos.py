@@ -24,13 +24,13 @@ NEGLIGIBLE = 1e-12
 
 @dataclass(frozen=True)
 class Tridiagonal:
-    """What one run has found, in float64 on the CPU.
+    """The tridiagonal matrix T of one run, in float64 on the CPU.
 
     Attributes:
         alphas: the diagonal of T (steps,).
         betas: ‖w‖ after each step (steps,); all but the last stand beside the diagonal.
-        orthogonality_loss: the largest entry of |Q Qᵀ - I|, or None where Q was not kept.
-        basis: Q with a vector a row (steps, size), on the device of the products, if it was asked for.
+        orthogonality_loss: the largest entry of |Q Qᵀ - I|, or None where Q was not stored.
+        basis: Q with a vector a row (steps, size), on the device of the products, if it was requested.
     """
 
     alphas: Tensor
@@ -59,15 +59,15 @@ def lanczos(
     """One run a start vector; all advance together, so that they share their passes.
 
     A run ends after ``steps``, at the size of the matrix, where its vectors span an invariant space, or when ``until``
-    says so of what it has found. With re-orthogonalization a run holds ``steps`` vectors in float64.
+    is true of its T. With re-orthogonalization a run stores ``steps`` vectors in float64.
 
     Args:
-        matvec: the product; what it gives is taken as float64.
+        matvec: the product; its result is converted to float64.
         starts: of any length but 0: (runs, size).
         steps: at most so many products a run.
         reorthogonalize: False is Papyan's variant.
-        until: looked at after every step.
-        basis: whether the runs give back Q.
+        until: evaluated after every step.
+        basis: whether the runs return Q.
 
     Raises:
         ValueError: no steps, a start of length 0 or not finite, a product that is not finite, or Q without
@@ -81,10 +81,10 @@ def lanczos(
         for run, product in zip(active, products, strict=True):
             run.advance(product.double())
             if until is not None and not run.ended:
-                run.ended = until(run.found())
+                run.ended = until(run.tridiagonal())
             if run.ended and not basis:
-                run.let_go()
-    return [run.found(basis=True) for run in runs]
+                run.free_basis()
+    return [run.tridiagonal(basis=True) for run in runs]
 
 
 class _Run:
@@ -121,15 +121,15 @@ class _Run:
         if not self.ended:
             self.previous, self.vector = self.vector, w / self.betas[-1]
 
-    def found(self, *, basis: bool = False) -> Tridiagonal:
+    def tridiagonal(self, *, basis: bool = False) -> Tridiagonal:
         alphas, betas = (torch.tensor(values, dtype=torch.float64) for values in (self.alphas, self.betas))
         if not basis:
             return Tridiagonal(alphas, betas)
-        held = None if self.basis is None else self.basis[: len(alphas)]
-        return Tridiagonal(alphas, betas, self.loss if held is None else orthogonality_loss(held), held)
+        vectors = None if self.basis is None else self.basis[: len(alphas)]
+        return Tridiagonal(alphas, betas, self.loss if vectors is None else orthogonality_loss(vectors), vectors)
 
-    def let_go(self) -> None:
-        """Free the vectors; what they have lost is kept."""
+    def free_basis(self) -> None:
+        """Free the vectors; their loss of orthogonality is computed before."""
         if self.basis is not None:
             self.loss = orthogonality_loss(self.basis[: len(self.alphas)])
         self.basis = None

@@ -15,16 +15,23 @@ import torch
 from torch import Tensor, nn
 from torch.autograd.graph import get_gradient_edge
 
-from lnlab.curvature.guards import checked, differentiable, graph, private, prove, steady
-from lnlab.curvature.threads import in_order
+from lnlab.curvature.guards import (
+    check_deterministic,
+    check_graph,
+    evaluation_copy,
+    graph_root,
+    twice_differentiable,
+    validated_scope,
+)
+from lnlab.curvature.threads import map_in_order
 
 Loss = Callable[[nn.Module, Any], tuple[Tensor, float]]
 """From a model and a batch to the sum of the loss over the batch, and the count that it is the sum over."""
 Products = Callable[[Sequence[Tensor]], list[Tensor]]
 """The product with a tensor a parameter, each with rows in front: (rows, *shape)."""
-SMALL = 50_000
+BATCHED_BELOW = 50_000
 """Below so many coordinates rows go through the graph together: dispatch, not arithmetic, is what takes the time."""
-TOGETHER = 64
+ROWS_AT_ONCE = 64
 
 
 class Operator(Protocol):
@@ -71,16 +78,16 @@ Linearize = Callable[[nn.Module, Loss, Any, Sequence[Tensor]], Linearized]
 class Sharded:
     """The operator of a mean loss over a data set; ``hessian`` and ``ggn`` make one.
 
-    With ``keep`` it is that of the parameters as they were when it was made, else as they are at the time of a product.
+    With ``keep`` it is that of the parameters at its construction, else of those at the time of a product.
 
     Args:
-        linearize: makes one shard's products.
+        linearize: gives one shard's products.
         model: in any mode; dropout is off in what is differentiated, and torch's batch norms use what they remember.
         loss: deterministic.
         batches: the shards, the slowest first if threads are to end together.
         parameters: the scope; None: all that are trained.
-        keep: whether each shard's graph is kept from product to product, which costs its memory and saves building it
-            anew, about two fifths of the time.
+        keep: whether each shard's graph is stored from product to product, which costs its memory and saves building
+            it anew, about two fifths of the time.
         threads: so many shards at a time, each on one core.
         together: rows that go through a graph at once, at as many times the memory; None: 64 below 50,000 coordinates,
             else 1.
@@ -101,20 +108,20 @@ class Sharded:
         threads: int = 1,
         together: int | None = None,
     ) -> None:
-        self.parameters = checked(model, parameters)
+        self.parameters = validated_scope(model, parameters)
         self.size = sum(p.numel() for p in self.parameters)
         self.device, self.dtype = self.parameters[0].device, self.parameters[0].dtype
         self._keep, self._threads = keep, threads
-        self._together = together or (TOGETHER if self.size < SMALL else 1)
-        shards = [(private(model), loss, batch) for batch in batches]
+        self._together = together or (ROWS_AT_ONCE if self.size < BATCHED_BELOW else 1)
+        shards = [(evaluation_copy(model), loss, batch) for batch in batches]
         self._shards = [partial(linearize, *shard, self.parameters) for shard in shards]
-        self._kept: list[Products] = []
+        self._kept_products: list[Products] = []
         self.count = 0.0
-        with differentiable():
-            looks = zip(self._shards, [partial(summed, *shard) for shard in shards], strict=True)
-            for count, products in in_order(partial(_proved, keep=keep), looks, threads):
+        with twice_differentiable():
+            evaluations = zip(self._shards, [partial(summed_loss, *shard) for shard in shards], strict=True)
+            for count, products in map_in_order(partial(_checked_shard, keep=keep), evaluations, threads):
                 self.count += count
-                self._kept += [products] if products is not None else []
+                self._kept_products += [products] if products is not None else []
         if not self.count > 0:
             raise ValueError(f"found {len(self._shards)} shards with a count of {self.count}, expected a positive one")
 
@@ -130,72 +137,73 @@ class Sharded:
             raise ValueError(f"found vectors of {block.shape[-1]} coordinates, expected {self.size}")
         rows = block.reshape(-1, self.size).to(self.dtype)
         total = torch.zeros(rows.shape, dtype=torch.float64, device=self.device)
-        with nullcontext() if self._keep else differentiable():
-            for part in in_order(partial(self._product, rows), range(len(self._shards)), self._threads):
+        with nullcontext() if self._keep else twice_differentiable():
+            for part in map_in_order(partial(self._product, rows), range(len(self._shards)), self._threads):
                 total += part
         return (total / self.count).view(block.shape)
 
     def _product(self, rows: Tensor, shard: int) -> Tensor:
         """Of one shard with every row, from one graph."""
-        products = self._kept[shard] if self._keep else self._shards[shard]().products
-        return torch.cat([flat(products(split(part, self.parameters))) for part in torch.split(rows, self._together)])
+        products = self._kept_products[shard] if self._keep else self._shards[shard]().products
+        parts = torch.split(rows, self._together)
+        return torch.cat([flatten(products(unflatten(part, self.parameters))) for part in parts])
 
 
-def summed(model: nn.Module, loss: Loss, batch: Any) -> tuple[Tensor, float]:
+def summed_loss(model: nn.Module, loss: Loss, batch: Any) -> tuple[Tensor, float]:
     """The summed loss of a batch with its graph, and its count.
 
     Raises:
         ValueError: it has no graph.
     """
     total, count = loss(model, batch)
-    graph(total)
+    graph_root(total)
     return total, count
 
 
-def transposed(outputs: Sequence[Tensor], inputs: Sequence[Tensor]) -> Products:
-    """``Jᵀ v`` for J = d outputs / d inputs, from a graph that is kept; what does not depend on an input gives it 0.
+def vector_jacobian_products(outputs: Sequence[Tensor], inputs: Sequence[Tensor]) -> Products:
+    """``Jᵀ v`` for J = d outputs / d inputs, from a retained graph; an output that does not depend on an input gives 0.
 
-    The graph is held by its edges, and the values of the outputs, a gradient of every parameter, are not.
+    The graph is referenced by its edges, so that the values of the outputs, a gradient of every parameter, are freed.
     """
     moving = [i for i, y in enumerate(outputs) if y.requires_grad]
-    ends = [get_gradient_edge(outputs[i]) for i in moving]
+    edges = [get_gradient_edge(outputs[i]) for i in moving]
 
     def product(rows: Sequence[Tensor]) -> list[Tensor]:
         number = len(rows[0])
         if not moving:
             return [x.new_zeros(number, *x.shape) for x in inputs]
-        given = [rows[i] if number > 1 else rows[i][0] for i in moving]
-        found = torch.autograd.grad(
-            ends, inputs, given, retain_graph=True, allow_unused=True, is_grads_batched=number > 1
+        grad_outputs = [rows[i] if number > 1 else rows[i][0] for i in moving]
+        gradients = torch.autograd.grad(
+            edges, inputs, grad_outputs, retain_graph=True, allow_unused=True, is_grads_batched=number > 1
         )
-        shaped = [x.new_zeros(number, *x.shape) if g is None else g for x, g in zip(inputs, found, strict=True)]
+        shaped = [x.new_zeros(number, *x.shape) if g is None else g for x, g in zip(inputs, gradients, strict=True)]
         return [g.view(number, *x.shape) for x, g in zip(inputs, shaped, strict=True)]
 
     return product
 
 
-def split(rows: Tensor, parameters: Sequence[Tensor]) -> list[Tensor]:
+def unflatten(rows: Tensor, parameters: Sequence[Tensor]) -> list[Tensor]:
     """Flat rows (rows, size) as a tensor a parameter, (rows, *shape)."""
     parts = torch.split(rows, [p.numel() for p in parameters], dim=-1)
     return [part.reshape(len(rows), *p.shape) for part, p in zip(parts, parameters, strict=True)]
 
 
-def flat(tensors: Sequence[Tensor]) -> Tensor:
+def flatten(tensors: Sequence[Tensor]) -> Tensor:
     """A tensor a parameter, (rows, *shape), as flat rows (rows, size)."""
     return torch.cat([t.reshape(len(t), -1) for t in tensors], dim=-1)
 
 
-def _proved(
-    looks: tuple[Callable[[], Linearized], Callable[[], tuple[Tensor, float]]], *, keep: bool
+def _checked_shard(
+    evaluations: tuple[Callable[[], Linearized], Callable[[], tuple[Tensor, float]]], *, keep: bool
 ) -> tuple[float, Products | None]:
-    """A shard's count, and its products if they are kept, after a second look at its loss, which is a forward pass.
+    """A shard's count, and its products if they are stored, after a second evaluation of its loss, a forward pass.
 
-    What is not kept is let go of before that look, so that no more than one graph is there at a time.
+    A graph that is not stored is freed before that evaluation, so that no more than one exists at a time.
     """
-    linearized, again = looks
-    made = linearized()
-    prove(made.loss)
-    loss, count, products = made.loss.detach(), made.count, made.products if keep else None
-    del made
-    steady(loss, again()[0])
+    linearize, evaluate_loss = evaluations
+    linearized = linearize()
+    check_graph(linearized.loss)
+    loss, count, products = linearized.loss.detach(), linearized.count, linearized.products if keep else None
+    del linearized
+    check_deterministic(loss, evaluate_loss()[0])
     return count, products

@@ -1,4 +1,4 @@
-"""Float64 throughout, for who doubts float32: below about 1e-6 λ_max its products are rounding and say no sign."""
+"""Float64 throughout, where float32 is not enough: below about 1e-6 λ_max its products are rounding, without a sign."""
 
 import copy
 from collections.abc import Sequence
@@ -8,6 +8,6 @@ from torch import Tensor, nn
 
 def doubled(model: nn.Module, parameters: Sequence[Tensor]) -> tuple[nn.Module, list[Tensor]]:
     """A copy of a model in float64, tied as it is, and in it the same scope."""
-    twin = copy.deepcopy(model).double()
-    mine = {id(p): q for p, q in zip(model.parameters(), twin.parameters(), strict=True)}
-    return twin, [mine[id(p)] for p in parameters]
+    double_model = copy.deepcopy(model).double()
+    counterparts = {id(p): q for p, q in zip(model.parameters(), double_model.parameters(), strict=True)}
+    return double_model, [counterparts[id(p)] for p in parameters]

@@ -33,9 +33,9 @@ class Preconditioned:
                 f"found P of shape {tuple(diagonal.shape)}, expected {operator.size} numbers, none negative"
             )
         self._operator, self.device = operator, operator.device
-        self._kept = diagonal.nonzero().flatten()
-        self._factor = diagonal[self._kept].double().rsqrt()
-        self.size = len(self._kept)
+        self._included = diagonal.nonzero().flatten()
+        self._factor = diagonal[self._included].double().rsqrt()
+        self.size = len(self._included)
         self.excluded = operator.size - self.size
         if self.size == 0:
             raise ValueError("found P = 0, expected a positive entry")
@@ -43,8 +43,8 @@ class Preconditioned:
     def matvec(self, block: Tensor) -> Tensor:
         """The product with a vector (size,), or with each row of a block (rows, size), in float64."""
         whole = torch.zeros(*block.shape[:-1], self._operator.size, dtype=torch.float64, device=self.device)
-        whole[..., self._kept] = block.double() * self._factor
-        return self._operator.matvec(whole)[..., self._kept] * self._factor
+        whole[..., self._included] = block.double() * self._factor
+        return self._operator.matvec(whole)[..., self._included] * self._factor
 
 
 def adam_diagonal(optimizer: Optimizer, parameters: Sequence[Tensor]) -> Tensor:
@@ -56,12 +56,12 @@ def adam_diagonal(optimizer: Optimizer, parameters: Sequence[Tensor]) -> Tensor:
     groups = {id(p): group for group in optimizer.param_groups for p in group["params"]}
     parts = []
     for p in parameters:
-        kept = optimizer.state.get(p, {})
-        if "exp_avg_sq" not in kept:
+        adam_state = optimizer.state.get(p, {})
+        if "exp_avg_sq" not in adam_state:
             raise ValueError(
                 f"found no second moment of a parameter of {p.numel()} elements, expected an update by Adam"
             )
-        parts.append(_root(kept, groups[id(p)]).flatten())
+        parts.append(_root(adam_state, groups[id(p)]).flatten())
     return torch.cat(parts)
 
 
@@ -87,8 +87,8 @@ def settled_diagonal(gradients: Iterable[Tensor], eps: float) -> Tensor:
     return torch.where(squares > 0, (squares / number).sqrt() + eps, 0.0)
 
 
-def _root(kept: dict[str, Any], group: dict[str, Any]) -> Tensor:
+def _root(adam_state: dict[str, Any], group: dict[str, Any]) -> Tensor:
     """Without the bias of v's start at 0; AMSGrad's v is the largest so far."""
-    v = kept.get("max_exp_avg_sq", kept["exp_avg_sq"]).double()
-    root = (v / (1 - group["betas"][1] ** float(kept["step"]))).sqrt() + group["eps"]
+    v = adam_state.get("max_exp_avg_sq", adam_state["exp_avg_sq"]).double()
+    root = (v / (1 - group["betas"][1] ** float(adam_state["step"]))).sqrt() + group["eps"]
     return torch.where(v > 0, root, 0.0)

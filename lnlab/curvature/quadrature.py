@@ -40,7 +40,7 @@ def gauss(tridiagonal: Tridiagonal, steps: int | None = None) -> Quadrature:
     return Quadrature(nodes, vectors[0].square(), last * vectors[-1].abs())
 
 
-def mean(quadratures: Sequence[Quadrature]) -> Quadrature:
+def mean_quadrature(quadratures: Sequence[Quadrature]) -> Quadrature:
     """The mean of measures: every node of each, with its share of the weight."""
     nodes, weights, residuals = (
         torch.cat([getattr(q, part) for q in quadratures]) for part in ("nodes", "weights", "residuals")
@@ -49,7 +49,7 @@ def mean(quadratures: Sequence[Quadrature]) -> Quadrature:
     return Quadrature(nodes[order], weights[order] / len(quadratures), residuals[order])
 
 
-def distance(one: Quadrature, other: Quadrature) -> float:
+def wasserstein_distance(one: Quadrature, other: Quadrature) -> float:
     """``∫ |F - G|``: the Wasserstein-1 distance of two measures, in units of the axis."""
     places = torch.cat([one.nodes, other.nodes])
     order = places.argsort()
@@ -57,19 +57,19 @@ def distance(one: Quadrature, other: Quadrature) -> float:
     return float(places[order].diff() @ steps[:-1].abs())
 
 
-def converged(tolerance: float, back: int = 5) -> Until:
+def measure_converged(tolerance: float, back: int = 5) -> Until:
     """Whether ``back`` more steps have moved the measure by less than ``tolerance`` times its range, as ``until``.
 
     Its distance to what it was then is compared; and an eigenvalue must be within as much of either end.
     """
 
-    def until(found: Tridiagonal) -> bool:
-        steps = len(found.alphas)
+    def until(run: Tridiagonal) -> bool:
+        steps = len(run.alphas)
         if steps <= back or steps % back:
             return False
-        now = gauss(found)
+        now = gauss(run)
         allowed = tolerance * float(now.nodes[-1] - now.nodes[0])
-        ends = max(now.residuals[0].item(), now.residuals[-1].item())
-        return ends <= allowed and distance(now, gauss(found, steps - back)) <= allowed
+        end_residual = max(now.residuals[0].item(), now.residuals[-1].item())
+        return end_residual <= allowed and wasserstein_distance(now, gauss(run, steps - back)) <= allowed
 
     return until

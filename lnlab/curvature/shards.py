@@ -1,6 +1,6 @@
 """Examples in shards of nearly one length, so that little of a pass is padding.
 
-The longest come first: threads that take shard after shard then end nearly together.
+The longest come first: threads that work through the shards then end nearly at the same time.
 """
 
 from collections.abc import Sequence
@@ -14,9 +14,9 @@ def shards(lengths: Sequence[int], budget: int) -> list[list[int]]:
     """
     if lengths and not 0 < min(lengths) <= max(lengths) <= budget:
         raise ValueError(f"found lengths from {min(lengths)} to {max(lengths)}, expected 1 to the budget {budget}")
-    found: list[list[int]] = []
+    groups: list[list[int]] = []
     for i in sorted(range(len(lengths)), key=lambda i: -lengths[i]):
-        if not found or lengths[found[-1][0]] * (len(found[-1]) + 1) > budget:
-            found.append([])
-        found[-1].append(i)
-    return found
+        if not groups or lengths[groups[-1][0]] * (len(groups[-1]) + 1) > budget:
+            groups.append([])
+        groups[-1].append(i)
+    return groups

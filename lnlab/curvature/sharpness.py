@@ -33,11 +33,13 @@ class Sharpness:
     steps: int
 
 
-def sharpness(operator: Operator, generator: Generator, *, steps: int = 100, tolerance: float = 1e-2) -> Sharpness:
+def lanczos_sharpness(
+    operator: Operator, generator: Generator, *, steps: int = 100, tolerance: float = 1e-2
+) -> Sharpness:
     """The largest eigenvalue to a relative ``tolerance``, or what is known of it after so many ``steps``.
 
     Args:
-        operator: of which only ``size``, ``device`` and ``matvec`` are seen.
+        operator: of which only ``size``, ``device`` and ``matvec`` are used.
         generator: on the CPU, for the start vector.
         steps: at most so many products.
         tolerance: of the residual, and of the movement in the last steps, as shares of the value.
@@ -46,19 +48,19 @@ def sharpness(operator: Operator, generator: Generator, *, steps: int = 100, tol
         ValueError: as ``lanczos``.
     """
     first = start(operator.size, generator)[None].to(operator.device)
-    (run,) = lanczos(operator.matvec, first, steps, until=_settled(tolerance))
-    found = gauss(run)
-    return Sharpness(float(found.nodes[-1]), float(found.residuals[-1]), len(run.alphas))
+    (run,) = lanczos(operator.matvec, first, steps, until=_converged(tolerance))
+    quadrature = gauss(run)
+    return Sharpness(float(quadrature.nodes[-1]), float(quadrature.residuals[-1]), len(run.alphas))
 
 
-def _settled(tolerance: float) -> Until:
-    """Whether the largest Ritz value has a residual of at most ``tolerance`` times itself, and has come to rest."""
+def _converged(tolerance: float) -> Until:
+    """Whether the largest Ritz value has a residual of at most ``tolerance`` times itself, and no longer moves."""
 
-    def until(found: Tridiagonal) -> bool:
-        steps = len(found.alphas)
+    def until(run: Tridiagonal) -> bool:
+        steps = len(run.alphas)
         if steps <= BACK:
             return False
-        now, before = gauss(found), gauss(found, steps - BACK)
+        now, before = gauss(run), gauss(run, steps - BACK)
         allowed = tolerance * abs(float(now.nodes[-1]))
         return float(now.residuals[-1]) <= allowed and float(now.nodes[-1] - before.nodes[-1]) <= allowed
 

@@ -1,6 +1,6 @@
 """``p(λ) = 1/n Σ_i δ(λ - λ_i) ≈ 1/K Σ_k Σ_j w_kj δ(λ - θ_kj)``: stochastic Lanczos quadrature (Ghorbani et al., 2019).
 
-What is found are nodes and weights; smoothing them to a curve is analysis, as its width is a choice. A small matrix is
+The result are nodes and weights; smoothing them to a curve is analysis, as its width is a choice. A small matrix is
 diagonalized instead.
 """
 
@@ -14,10 +14,10 @@ from lnlab.curvature.dense import dense, eigenvalues
 from lnlab.curvature.lanczos import Until, lanczos
 from lnlab.curvature.operators import Operator
 from lnlab.curvature.quadrature import Quadrature, gauss
-from lnlab.curvature.starts import Law, start
+from lnlab.curvature.starts import StartDistribution, start
 
 DENSE_BELOW = 2_000
-"""Below so many coordinates the whole matrix is made: n products, many at once, where Lanczos makes some 900."""
+"""Below so many coordinates the whole matrix is computed: n products, many at once; Lanczos needs some 900."""
 
 
 @dataclass(frozen=True)
@@ -28,8 +28,8 @@ class Spectrum:
         size: n.
         quadratures: one a draw; if it is exact, one of every eigenvalue.
         exact: whether the matrix was diagonalized.
-        orthogonality_loss: the largest of the draws, or None where no basis was kept. Outliers may be counted where it
-            is near 0.
+        orthogonality_loss: the largest of the draws, or None where no basis was stored. Outliers may be counted where
+            it is near 0.
     """
 
     size: int
@@ -43,7 +43,7 @@ def spectrum(
     generators: Sequence[Generator],
     *,
     steps: int = 90,
-    law: Law = "gaussian",
+    distribution: StartDistribution = "gaussian",
     reorthogonalize: bool = True,
     until: Until | None = None,
     block: int | None = None,
@@ -52,13 +52,13 @@ def spectrum(
     """The spectrum by one draw a generator, or exactly below ``dense_below`` coordinates.
 
     Args:
-        operator: of which only ``size``, ``device`` and ``matvec`` are seen.
-        generators: on the CPU; each is asked for one start vector.
+        operator: of which only ``size``, ``device`` and ``matvec`` are used.
+        generators: on the CPU; each draws one start vector.
         steps: of Lanczos in each draw.
-        law: of start vectors.
+        distribution: of start vectors.
         reorthogonalize: False is Papyan's variant, which is never replaced by the whole matrix.
-        until: as ``quadrature.converged``; ends a draw early.
-        block: how many draws share their passes, and hold their vectors at the same time; None: all.
+        until: as ``quadrature.measure_converged``; ends a draw early.
+        block: how many draws share their passes, and have their vectors in memory at the same time; None: all.
         dense_below: 0 makes no dense matrix.
 
     Raises:
@@ -69,10 +69,10 @@ def spectrum(
         return Spectrum(operator.size, (eigenvalues(matrix),), True)
     if not generators:
         raise ValueError("found no generator, expected one a draw")
-    found = []
+    runs = []
     for first in range(0, len(generators), block or len(generators)):
-        some = generators[first : first + (block or len(generators))]
-        starts = torch.stack([start(operator.size, generator, law) for generator in some]).to(operator.device)
-        found += lanczos(operator.matvec, starts, steps, reorthogonalize=reorthogonalize, until=until)
-    lost = [run.orthogonality_loss for run in found if run.orthogonality_loss is not None]
-    return Spectrum(operator.size, tuple(map(gauss, found)), False, max(lost, default=None))
+        group = generators[first : first + (block or len(generators))]
+        starts = torch.stack([start(operator.size, generator, distribution) for generator in group]).to(operator.device)
+        runs += lanczos(operator.matvec, starts, steps, reorthogonalize=reorthogonalize, until=until)
+    losses = [run.orthogonality_loss for run in runs if run.orthogonality_loss is not None]
+    return Spectrum(operator.size, tuple(map(gauss, runs)), False, max(losses, default=None))

@@ -9,12 +9,12 @@ from typing import Literal
 import torch
 from torch import Generator, Tensor
 
-Law = Literal["gaussian", "rademacher"]
+StartDistribution = Literal["gaussian", "rademacher"]
 
 
-def start(size: int, generator: Generator, law: Law = "gaussian") -> Tensor:
+def start(size: int, generator: Generator, distribution: StartDistribution = "gaussian") -> Tensor:
     """One unit vector, (size,), float64 on the CPU."""
-    if law == "gaussian":
+    if distribution == "gaussian":
         drawn = torch.randn(size, generator=generator, dtype=torch.float32)
     else:
         drawn = torch.randint(0, 2, (size,), generator=generator).mul_(2).sub_(1)

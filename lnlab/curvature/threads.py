@@ -16,18 +16,18 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
-def in_order(f: Callable[[Item], Result], items: Iterable[Item], threads: int) -> Iterator[Result]:
+def map_in_order(f: Callable[[Item], Result], items: Iterable[Item], threads: int) -> Iterator[Result]:
     """``map(f, items)``, at most ``threads`` at a time, and no more than twice as many results waiting.
 
-    A new thread would take every core, whatever its parent was told: each is told anew.
+    A new thread would use every core, whatever is set in its parent: each sets its own number.
     """
-    rest = iter(items)
+    remaining = iter(items)
     with ThreadPoolExecutor(threads, initializer=torch.set_num_threads, initargs=(1,)) as pool:
-        waiting: deque[Future[Result]] = deque(pool.submit(f, item) for item in islice(rest, 2 * threads))
+        waiting: deque[Future[Result]] = deque(pool.submit(f, item) for item in islice(remaining, 2 * threads))
         try:
             while waiting:
                 yield waiting.popleft().result()
-                waiting.extend(pool.submit(f, item) for item in islice(rest, 1))
+                waiting.extend(pool.submit(f, item) for item in islice(remaining, 1))
         finally:
             for future in waiting:
                 future.cancel()

@@ -151,6 +151,6 @@ def _parts(stack: Setting, registries: Registries) -> Parts:
     )
 
 
-def parameters(model: nn.Module) -> int:
+def count_parameters(model: nn.Module) -> int:
     """Trainable elements, a shared tensor once."""
     return sum(p.numel() for p in model.parameters() if p.requires_grad)

@@ -13,7 +13,7 @@ OnEvent = Callable[[Event], None]
 
 
 @dataclass(frozen=True)
-class Flight:
+class InFlightUnit:
     """A unit in the hands of a worker; ``slot`` is the worker's number, ``cost`` the unit's share of the total."""
 
     unit: Trajectory
@@ -22,7 +22,7 @@ class Flight:
 
 
 @dataclass
-class Tally:
+class SweepSummary:
     """How a sweep ended.
 
     Attributes:
@@ -41,13 +41,13 @@ class Tally:
 
 
 @dataclass
-class Teller:
+class ProgressReporter:
     """Counts the ends of ``total`` units on ``workers`` workers, and reports each change as an event."""
 
     total: int
     workers: int
     on_event: OnEvent
-    summary: Tally = field(default_factory=Tally)
+    summary: SweepSummary = field(default_factory=SweepSummary)
     clock: Callable[[], float] = time.monotonic
     started_at: float = 0.0
     worker_seconds: float = 0.0
@@ -56,7 +56,7 @@ class Teller:
         """The first unit is about to be handed out."""
         self.started_at = self.clock()
 
-    def ended(self, flight: Flight, answer: Answer) -> None:
+    def ended(self, flight: InFlightUnit, answer: Answer) -> None:
         """Count a unit that has ended, and report it."""
         finished = answer.status == "finished"
         self.summary.ended[answer.status] += 1
@@ -71,7 +71,9 @@ class Teller:
             self.summary.interrupted = number
             self.report("stopping", text=signal_name(number))
 
-    def report(self, kind: str, flight: Flight | None = None, answer: Answer | None = None, text: str = "") -> None:
+    def report(
+        self, kind: str, flight: InFlightUnit | None = None, answer: Answer | None = None, text: str = ""
+    ) -> None:
         """Call ``on_event`` with an event of this kind and the totals so far."""
         self.summary.seconds = self.clock() - self.started_at if self.started_at else 0.0
         self.summary.busy = min(1.0, self.worker_seconds / (self.workers * self.summary.seconds or 1.0))

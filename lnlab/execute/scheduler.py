@@ -20,9 +20,19 @@ from lnlab.compile.work import Trajectory
 from lnlab.errors import CorpusError, StoreError
 from lnlab.execute.interrupts import Stops, counting_stops, signal_name
 from lnlab.execute.pool import Workers, cores
-from lnlab.execute.progress import Flight, OnEvent, Tally, Teller
+from lnlab.execute.progress import InFlightUnit, OnEvent, ProgressReporter, SweepSummary
 from lnlab.execute.queue import DELAY, Queue
-from lnlab.execute.unit import BUSY, CORPUS, SAVE_EVERY, STORE, Answer, Assignment, Load, OpenUnit, ignore
+from lnlab.execute.unit import (
+    BUSY,
+    CORPUS,
+    SAVE_EVERY,
+    STORE,
+    Answer,
+    Assignment,
+    LoadRegistries,
+    OpenUnit,
+    ignore_event,
+)
 from lnlab.execute.worker import outcome, prepare, work
 from lnlab.keys import canonical
 from lnlab.registry import Roots
@@ -39,15 +49,15 @@ _BROKEN = (BrokenProcessPool, CancelledError, RuntimeError)
 def sweep(
     units: Sequence[Trajectory],
     open_unit: OpenUnit,
-    load: Load,
+    load: LoadRegistries,
     *,
     roots: Roots = (),
     workers: int | None = None,
     costs: Mapping[str, float] | None = None,
     timeout: float | None = None,
     save_every: float = SAVE_EVERY,
-    on_event: OnEvent = ignore,
-) -> Tally:
+    on_event: OnEvent = ignore_event,
+) -> SweepSummary:
     """Do all units on this machine.
 
     Args:
@@ -66,11 +76,11 @@ def sweep(
         StoreError: the store cannot be written; what was committed before stays.
     """
     if not units:
-        return Tally()
+        return SweepSummary()
     assignments = {unit.key: Assignment(unit, open_unit, load, roots, save_every) for unit in units}
     count = min(workers or cores(), len(units))
     with counting_stops() as stops:
-        reporter = Teller(len(units), count, on_event)
+        reporter = ProgressReporter(len(units), count, on_event)
         scheduler = _Scheduler(assignments, Queue.of(units, costs or {}), Workers(count), reporter, stops, timeout)
         try:
             scheduler.prepare()
@@ -93,10 +103,10 @@ class _Scheduler:
     assignments: Mapping[str, Assignment]
     queue: Queue
     workers: Workers
-    reporter: Teller
+    reporter: ProgressReporter
     stops: Stops
     timeout: float | None
-    in_flight: dict[Any, Flight] = field(default_factory=dict)
+    in_flight: dict[Any, InFlightUnit] = field(default_factory=dict)
     deaths: Counter[str] = field(default_factory=Counter)
     fatal: Answer | None = None
     _terminated: bool = False
@@ -147,11 +157,11 @@ class _Scheduler:
         """A unit to every idle worker; none once the sweep is stopping."""
         free = sorted({*range(1, self.workers.count + 1)} - {flight.slot for flight in self.in_flight.values()})
         while free and not self._stopping and (unit := self.queue.next()):
-            flight = Flight(unit, free.pop(0), self.queue.cost(unit))
+            flight = InFlightUnit(unit, free.pop(0), self.queue.cost(unit))
             self.in_flight[self.workers.submit(work, self.assignments[unit.key], self.timeout)] = flight
             self.reporter.report("started", flight)
 
-    def _handle_result(self, future: Any, flight: Flight) -> None:
+    def _handle_result(self, future: Any, flight: InFlightUnit) -> None:
         """Take in the answer of a unit that was handed out."""
         try:
             answer: Answer = future.result()
@@ -170,7 +180,7 @@ class _Scheduler:
         else:
             self.reporter.ended(flight, answer)
 
-    def _handle_worker_death(self, flight: Flight, cause: str) -> Answer:
+    def _handle_worker_death(self, flight: InFlightUnit, cause: str) -> Answer:
         """A worker died of this unit: it is queued again, or has failed."""
         self.deaths[flight.unit.key] += 1
         if self.deaths[flight.unit.key] < DEATHS:

@@ -22,7 +22,7 @@ from lnlab.execute.checkpoint import to_bytes
 from lnlab.execute.interrupts import Stops, signal_name
 from lnlab.execute.measure import measure
 from lnlab.execute.program import updates_an_epoch
-from lnlab.execute.unit import SAVE_EVERY, Registries, Unit
+from lnlab.execute.unit import SAVE_EVERY, Registries, WorkUnit
 from lnlab.execute.updates import Updates
 from lnlab.optim.stops import Ending
 from lnlab.probes.probe import State
@@ -39,7 +39,7 @@ Explained = tuple[str, str]
 
 
 @dataclass
-class Walk:
+class Trainer:
     """One training run in progress.
 
     Attributes:
@@ -63,7 +63,7 @@ class Walk:
     trajectory: Trajectory
     target: int
     due: dict[int, list[Measurement]]
-    unit: Unit
+    unit: WorkUnit
     registries: Registries
     partial: Callable[[int, float | None], Row]
     explain: Callable[[BaseException], Explained]

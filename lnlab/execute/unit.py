@@ -12,7 +12,7 @@ from lnlab.registry import Registry, Roots
 from lnlab.tables import Resumed, Row, Sink
 
 Registries = Mapping[str, Registry[Any]]
-Load = Callable[[], Registries]
+LoadRegistries = Callable[[], Registries]
 """Brings the registries into a worker; must survive pickling."""
 
 SAVE_EVERY = 60.0
@@ -22,7 +22,7 @@ BUSY, CORPUS, STORE = "busy", "corpus", "store"
 """Answers that are no status: another process works on the unit; its corpus is absent; the store cannot be written."""
 
 
-class Unit(Sink, Protocol):
+class WorkUnit(Sink, Protocol):
     """A trajectory that this process works on, and nobody else. Ends with ``commit`` or ``abandon``."""
 
     @property
@@ -55,7 +55,7 @@ class Unit(Sink, Protocol):
         ...
 
 
-OpenUnit = Callable[[str], Unit | None]
+OpenUnit = Callable[[str], WorkUnit | None]
 """``open_unit(trajectory key)``: the unit, or None while another process holds it. Must survive pickling."""
 
 
@@ -65,7 +65,7 @@ class Assignment:
 
     trajectory: Trajectory
     open_unit: OpenUnit
-    load: Load
+    load: LoadRegistries
     roots: Roots = ()
     save_every: float = SAVE_EVERY
 
@@ -120,5 +120,5 @@ class Event:
     busy: float = 0.0
 
 
-def ignore(event: Event) -> None:
+def ignore_event(event: Event) -> None:
     """Report nothing."""

@@ -51,7 +51,7 @@ class Updates:
         self.rates = [group["initial_lr"] for group in self.optimizer.param_groups]
         self._parameters, self._buffers = list(state.model.parameters()), list(state.model.buffers())
         self._train = switch(state.model)
-        self._stream = stream(state.task, state.step * self.accumulate)
+        self._stream = training_stream(state.task, state.step * self.accumulate)
         self._next_batches: list[Batch] = []
         self._next_gradient: Gradient | None = None
         state.next_gradient, state.next_batches = self._named_gradient, self.batches
@@ -123,7 +123,7 @@ class Updates:
         return {name: torch.zeros_like(p) if part is None else part for name, p, part in entries}
 
 
-def stream(task: Task, start: int) -> Iterator[Batch]:
+def training_stream(task: Task, start: int) -> Iterator[Batch]:
     """The training batches of one epoch after another, from number ``start`` on."""
     length = task.epoch_batches
     epoch, skipped = (0, start) if length is None else divmod(start, length)

@@ -20,10 +20,10 @@ from lnlab.compile.work import Measurement, Trajectory
 from lnlab.errors import CorpusError, LabError, Problem, StoreError
 from lnlab.execute.checkpoint import from_bytes
 from lnlab.execute.interrupts import URGENT, Stops, counting_stops
-from lnlab.execute.program import build, intervened, parameters
-from lnlab.execute.trainer import Walk
-from lnlab.execute.unit import BUSY, CORPUS, STORE, Answer, Assignment, Registries, Unit
-from lnlab.execute.worker_process import output_to, settle
+from lnlab.execute.program import build, count_parameters, intervened
+from lnlab.execute.trainer import Trainer
+from lnlab.execute.unit import BUSY, CORPUS, STORE, Answer, Assignment, Registries, WorkUnit
+from lnlab.execute.worker_process import become_worker, output_to
 from lnlab.optim.stops import Ending
 from lnlab.randomness import Draw
 from lnlab.tables import Resumed, Row
@@ -33,7 +33,7 @@ _MEMORY = ("not enough memory", "can't allocate memory", "out of memory")
 
 def prepare(assignment: Assignment) -> Answer:
     """Read the corpus of an assignment: an absent one is an error before any work, and workers have it in memory."""
-    settle()
+    become_worker()
     key, setting = assignment.trajectory.key, assignment.trajectory.setting
     try:
         with output_to(Path("/dev/null")):
@@ -48,13 +48,13 @@ def prepare(assignment: Assignment) -> Answer:
 
 def work(assignment: Assignment) -> Answer:
     """Do what one trajectory lacks."""
-    settle()
+    become_worker()
     with counting_stops(URGENT) as stops:  # Ctrl-C in a terminal reaches workers as well, which finish
         return _work(assignment, stops)
 
 
 def _work(assignment: Assignment, stops: Stops) -> Answer:
-    timer, key = Laps(), assignment.trajectory.key
+    timer, key = Timer(), assignment.trajectory.key
     try:
         unit = assignment.open_unit(key)
         if unit is None:
@@ -69,7 +69,7 @@ def _work(assignment: Assignment, stops: Stops) -> Answer:
     return Answer(key, status, text, timer.total())
 
 
-class Laps:
+class Timer:
     """A timer: seconds since its construction, and since its last lap."""
 
     def __init__(self) -> None:
@@ -85,7 +85,7 @@ class Laps:
         return self._lap - before
 
 
-def _complete(assignment: Assignment, unit: Unit, timer: Laps, stops: Stops) -> tuple[str, str]:
+def _complete(assignment: Assignment, unit: WorkUnit, timer: Timer, stops: Stops) -> tuple[str, str]:
     trajectory = assignment.trajectory
     keys = [m.key for m in trajectory.measurements]
     missing, complete = set(unit.missing(keys)), unit.settled(trajectory.steps)
@@ -115,19 +115,19 @@ def _run(
     assignment: Assignment,
     due: Sequence[Measurement],
     target: int,
-    unit: Unit,
+    unit: WorkUnit,
     resumed: Resumed | None,
-    timer: Laps,
+    timer: Timer,
     stops: Stops,
 ) -> tuple[list[str], dict[str, Any]]:
     """The keys of the measurements made, and the row of outcomes."""
     trajectory, parameter_count = assignment.trajectory, None
-    trainer: Walk | None = None
+    trainer: Trainer | None = None
     with ExitStack() as interventions:
         try:
             registries = assignment.load()
             state = build(trajectory, registries, assignment.roots)
-            parameter_count = parameters(state.model)
+            parameter_count = count_parameters(state.model)
             interventions.enter_context(intervened(state.model, state.optimizer, trajectory.setting, registries))
             if resumed is not None:
                 from_bytes(state, resumed.content, resumed.facts)
@@ -136,7 +136,7 @@ def _run(
                 row = outcome(trajectory, "interrupted", f"kept at step {steps}", parameter_count, steps, loss)
                 return row | {"seconds": timer.lap()}
 
-            trainer = Walk(
+            trainer = Trainer(
                 state,
                 trajectory,
                 target=target,
@@ -161,7 +161,7 @@ def _run(
     return trainer.measured, outcome(trajectory, status, reason, parameter_count, state.step, trainer.last_finite_loss)
 
 
-def _status_of_run(trainer: Walk, ending: Ending | None) -> tuple[str, str | None]:
+def _status_of_run(trainer: Trainer, ending: Ending | None) -> tuple[str, str | None]:
     """Status and reason: the failed measurements, else what ended the run early, else finished."""
     if trainer.failures:
         return trainer.failures[0][0], "; ".join(reason for _, reason in trainer.failures)

@@ -13,7 +13,7 @@ import torch
 
 
 @cache
-def settle() -> None:
+def become_worker() -> None:
     """Make this process a worker, once."""
     torch.set_num_threads(1)
     parent = parent_process()

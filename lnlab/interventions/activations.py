@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from lnlab.errors import LabError, Problem
 from lnlab.interventions.where import Activations
-from lnlab.nn.boundaries import Boundary, Change, boundaries
+from lnlab.nn.boundaries import Boundary, Change, activation_boundaries
 from lnlab.nn.sites import Site
 
 Through = Literal["both", "forward", "backward"]
@@ -17,15 +17,15 @@ Through = Literal["both", "forward", "backward"]
 
 @contextmanager
 def replaced(model: nn.Module, where: Activations, change: Change) -> Iterator[None]:
-    """Inside, ``change(x)`` passes in the place of every x that ``where`` takes: (batch, length, width), twice.
+    """Inside, ``change(x)`` replaces every x that ``where`` selects; both (batch, length, width).
 
-    What is put in place first comes first where several act on one activation.
+    Where several act on one activation, the first that was entered comes first.
 
     Raises:
-        LabError: ``where`` takes nothing, or what passes no module of its own.
+        LabError: ``where`` selects nothing, or an activation that passes no module of its own.
     """
     with ExitStack() as hooks:
-        for boundary in _taken(model, where):
+        for boundary in _selected(model, where):
             hooks.callback(boundary.put(change).remove)
         yield
 
@@ -41,13 +41,13 @@ def factors(x: Tensor, factor: Tensor | float, through: Through) -> Tensor:
     return value + slope
 
 
-def _taken(model: nn.Module, where: Activations) -> list[Boundary]:
-    """Where to act, each once: at the end of a layer the sum may be what goes on."""
-    known = boundaries(model)
-    taken = {site: known[site] for site in where.chosen(list(known), "activation")}
-    if beyond := [site for site, boundary in taken.items() if boundary is None]:
-        raise LabError(_beyond_reach(beyond[0]))
-    return list(dict.fromkeys(boundary for boundary in taken.values() if boundary is not None))
+def _selected(model: nn.Module, where: Activations) -> list[Boundary]:
+    """The boundaries of the selected activations, each once: at the end of a layer ``sum`` may be ``out``."""
+    by_site = activation_boundaries(model)
+    selected = {site: by_site[site] for site in where.select(list(by_site), "activation")}
+    if unreachable := [site for site, boundary in selected.items() if boundary is None]:
+        raise LabError(_beyond_reach(unreachable[0]))
+    return list(dict.fromkeys(boundary for boundary in selected.values() if boundary is not None))
 
 
 def _beyond_reach(site: Site) -> Problem:

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from lnlab.interventions.intervention import interventions
-from lnlab.interventions.updates import Gradients, chosen, shown
+from lnlab.interventions.updates import Gradients, selected_weights, transformed_gradients
 from lnlab.interventions.where import EVERYWHERE, Weights
 from lnlab.nn.sites import Site
 
@@ -24,15 +24,15 @@ def equalize_gradient(model: nn.Module, optimizer: Optimizer | None, *, where: W
     That of all of them together, whose norm does not change. A gradient of zeros stays zero. The optimizer sees the
     equalized gradient, after any clipping; probes see the true one.
     """
-    with shown(optimizer, chosen(model, where), _equalized):
+    with transformed_gradients(optimizer, selected_weights(model, where), _equalized):
         yield
 
 
-def _equalized(given: Gradients) -> dict[Site, Tensor]:
-    squares = {site: g.double().square().mean() for site, g in given.items()}
-    elements = sum(g.numel() for g in given.values())
-    total = sum(squares[site] * g.numel() for site, g in given.items()) / max(elements, 1)
+def _equalized(gradients: Gradients) -> dict[Site, Tensor]:
+    squares = {site: g.double().square().mean() for site, g in gradients.items()}
+    elements = sum(g.numel() for g in gradients.values())
+    total = sum(squares[site] * g.numel() for site, g in gradients.items()) / max(elements, 1)
     return {
         site: g * torch.where(squares[site] > 0, total / squares[site], 1).sqrt().to(g.dtype)
-        for site, g in given.items()
+        for site, g in gradients.items()
     }

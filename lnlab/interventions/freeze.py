@@ -7,7 +7,7 @@ from torch import nn
 from torch.optim import Optimizer
 
 from lnlab.interventions.intervention import interventions
-from lnlab.interventions.updates import chosen, shown
+from lnlab.interventions.updates import selected_weights, transformed_gradients
 from lnlab.interventions.where import Weights
 
 
@@ -19,5 +19,5 @@ def freeze(model: nn.Module, optimizer: Optimizer | None, *, where: Weights) -> 
     Neither weight decay nor momentum moves them, and what an optimizer remembers of them stays as it was. Probes see
     their gradients all the same.
     """
-    with shown(optimizer, chosen(model, where), dict.fromkeys):
+    with transformed_gradients(optimizer, selected_weights(model, where), dict.fromkeys):
         yield

@@ -1,6 +1,6 @@
 """The registry of interventions: ``(model, optimizer) -> context manager`` inside which one causal arrow is cut.
 
-On leaving, nothing is left behind.
+On leaving, the model and the optimizer are as before.
 """
 
 from collections.abc import Callable
@@ -14,7 +14,7 @@ from lnlab.registry import Registry
 
 @dataclass(frozen=True)
 class InterventionFacts(Facts):
-    """What an intervention says of itself.
+    """The facts of an intervention.
 
     Attributes:
         acts_on: the ``function``, while the model computes, at initialization too; or the ``update``, between the

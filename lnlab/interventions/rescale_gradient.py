@@ -9,11 +9,11 @@ from typing import Annotated
 
 import torch
 from pydantic import Field
-from torch import Generator, nn
+from torch import Generator, Tensor, nn
 from torch.optim import Optimizer
 
 from lnlab.interventions.intervention import interventions
-from lnlab.interventions.updates import chosen, shown
+from lnlab.interventions.updates import Gradients, selected_weights, transformed_gradients
 from lnlab.interventions.where import EVERYWHERE, Weights
 from lnlab.nn.sites import Site
 from lnlab.randomness import Draw
@@ -35,9 +35,13 @@ def rescale_gradient(
     ``factor`` is c and ``spread`` a; each weight keeps its factor, drawn by ``draw`` and its address. The optimizer
     sees the scaled gradient, after any clipping; probes see the true one.
     """
-    weights = chosen(model, where)
+    weights = selected_weights(model, where)
     scales = {site: factor * 10 ** (spread * _uniform(Draw(draw), site)) for site in weights}
-    with shown(optimizer, weights, lambda given: {site: scales[site] * g for site, g in given.items()}):
+
+    def scaled(gradients: Gradients) -> dict[Site, Tensor]:
+        return {site: scales[site] * g for site, g in gradients.items()}
+
+    with transformed_gradients(optimizer, weights, scaled):
         yield
 
 

@@ -13,7 +13,7 @@ from torch import nn
 from torch.optim import Optimizer
 
 from lnlab.interventions.intervention import interventions
-from lnlab.interventions.updates import around_steps, chosen, needed
+from lnlab.interventions.updates import around_steps, require_optimizer, selected_weights
 from lnlab.interventions.where import Weights
 
 _Group = dict[str, Any]
@@ -28,23 +28,24 @@ def rescale_learning_rate(
 
     Decay of weights that is coupled to the rate is scaled too.
     """
-    stepping, held = needed(optimizer), {id(p) for p in chosen(model, where).values()}
+    stepped = require_optimizer(optimizer)
+    selected = {id(p) for p in selected_weights(model, where).values()}
 
     def before() -> Callable[[], None]:
-        groups = list(stepping.param_groups)
-        stepping.param_groups[:] = [part for group in groups for part in _parts(group, held, factor)]
+        groups = list(stepped.param_groups)
+        stepped.param_groups[:] = [part for group in groups for part in _parts(group, selected, factor)]
 
         def after() -> None:
-            stepping.param_groups[:] = groups
+            stepped.param_groups[:] = groups
 
         return after
 
-    with around_steps(stepping, before):
+    with around_steps(stepped, before):
         yield
 
 
-def _parts(group: _Group, held: set[int], factor: float) -> list[_Group]:
-    """The rest of a group, and of it what is held, with the scaled rate; neither without weights."""
-    rest = {**group, "params": [p for p in group["params"] if id(p) not in held]}
-    scaled = {**group, "params": [p for p in group["params"] if id(p) in held], "lr": factor * group["lr"]}
-    return [part for part in (rest, scaled) if part["params"]]
+def _parts(group: _Group, selected: set[int], factor: float) -> list[_Group]:
+    """A group without the selected weights, and these with the scaled rate; neither if it has no weights."""
+    others = {**group, "params": [p for p in group["params"] if id(p) not in selected]}
+    scaled = {**group, "params": [p for p in group["params"] if id(p) in selected], "lr": factor * group["lr"]}
+    return [part for part in (others, scaled) if part["params"]]

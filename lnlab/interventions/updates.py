@@ -1,6 +1,6 @@
-"""What an optimizer is given and what it makes of it: changed for the time of its step, and put back after it.
+"""Gradients and parameter groups of an optimizer, changed for the time of its step and restored after it.
 
-So the gradient that a probe or a clipping rule sees is the true one, whatever the optimizer was shown.
+So the gradient that a probe or a clipping rule sees is the true one, whatever the optimizer saw.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -11,28 +11,28 @@ from torch.optim import Optimizer
 
 from lnlab.errors import LabError, Problem
 from lnlab.interventions.where import Weights
-from lnlab.nn.sites import Site, parameters
+from lnlab.nn.sites import Site, parameter_uses
 
 Gradients = Mapping[Site, Tensor]
 
 
-def chosen(model: nn.Module, where: Weights) -> dict[Site, nn.Parameter]:
-    """The parameters that ``where`` takes, each once, by its first use.
+def selected_weights(model: nn.Module, where: Weights) -> dict[Site, nn.Parameter]:
+    """The parameters that ``where`` selects, each once, by its first use.
 
     Raises:
-        LabError: ``where`` takes nothing, or one use of a shared table and not the other.
+        LabError: ``where`` selects nothing, or one use of a shared table and not the other.
     """
-    uses = dict(parameters(model))
-    taken = where.chosen(list(uses), "weight")
-    held = {id(uses[site]) for site in taken}
-    if apart := [site for site, p in uses.items() if id(p) in held and site not in taken]:
-        what = f"this table serves {_named(apart[0])} too, which is not among what is chosen"
+    uses = dict(parameter_uses(model))
+    sites = where.select(list(uses), "weight")
+    selected = {id(uses[site]) for site in sites}
+    if apart := [site for site, p in uses.items() if id(p) in selected and site not in sites]:
+        what = f"this table serves {_describe(apart[0])} too, which is not among what is chosen"
         raise LabError(Problem("interventions.where", what, "choose every use of it, or write model.tied: none"))
-    first = {id(uses[site]): site for site in reversed(taken)}
-    return {site: uses[site] for site in taken if first[id(uses[site])] == site}
+    first = {id(uses[site]): site for site in reversed(sites)}
+    return {site: uses[site] for site in sites if first[id(uses[site])] == site}
 
 
-def needed(optimizer: Optimizer | None) -> Optimizer:
+def require_optimizer(optimizer: Optimizer | None) -> Optimizer:
     """The optimizer.
 
     Raises:
@@ -55,14 +55,14 @@ def around_steps(optimizer: Optimizer, before: Callable[[], Callable[[], None]])
 
 
 @contextmanager
-def shown(
+def transformed_gradients(
     optimizer: Optimizer | None,
     weights: Mapping[Site, nn.Parameter],
     change: Callable[[Gradients], Mapping[Site, Tensor | None]],
 ) -> Iterator[None]:
-    """Inside, the optimizer is shown ``change(gradients)`` in place of the gradients of these weights.
+    """Inside, the optimizer sees ``change(gradients)`` in place of the gradients of these weights.
 
-    None stands for no gradient: a weight without one is left where it is, and so is all that is remembered of it.
+    None stands for no gradient: a weight without one does not move, and the optimizer's state of it stays as it is.
     """
 
     def before() -> Callable[[], None]:
@@ -76,9 +76,9 @@ def shown(
 
         return after
 
-    with around_steps(needed(optimizer), before):
+    with around_steps(require_optimizer(optimizer), before):
         yield
 
 
-def _named(site: Site) -> str:
+def _describe(site: Site) -> str:
     return " ".join(str(word) for word in site.row().values() if word is not None)

@@ -31,14 +31,14 @@ class OneOrMore:
         one = {"anyOf": [{"type": "integer", "minimum": 1}, words]} if self.numbers else words
         return {"anyOf": [one, {"type": "array", "items": one, "minItems": 1}]}
 
-    def read(self, given: Json) -> Json:
-        """A tuple of what is known."""
-        if given is None:
+    def read(self, value: Json) -> Json:
+        """A tuple of known words or numbers."""
+        if value is None:
             return None
-        several = tuple(given) if isinstance(given, list | tuple) else (given,)
-        for each in several:
-            if not (self.numbers and type(each) is int and each >= 1) and each not in self.known:
-                remedy = f"a number from 1, {' or '.join(ENDS)}" if self.numbers else nearest(str(each), self.known)
+        several = tuple(value) if isinstance(value, list | tuple) else (value,)
+        for word in several:
+            if not (self.numbers and type(word) is int and word >= 1) and word not in self.known:
+                remedy = f"a number from 1, {' or '.join(ENDS)}" if self.numbers else nearest(str(word), self.known)
                 raise PydanticCustomError("word", "{remedy}", {"remedy": remedy})
         if not several:
             raise PydanticCustomError("word", "name at least one, or leave the key out")
@@ -46,36 +46,36 @@ class OneOrMore:
 
 
 class _Where(BaseModel):
-    """Sites; a key that is left out takes all."""
+    """Conditions on sites; a key that is left out selects all."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
     stack: Annotated[tuple[str, ...] | None, OneOrMore(VOCABULARY["stack"])] = None
     layer: Annotated[tuple[int | str, ...] | None, OneOrMore(ENDS, numbers=True)] = None
     sublayer: Annotated[tuple[str, ...] | None, OneOrMore(VOCABULARY["sublayer"])] = None
 
-    def chosen(self, sites: Sequence[Site], what: str) -> list[Site]:
+    def select(self, sites: Sequence[Site], what: str) -> list[Site]:
         """Those of the sites that meet every condition, in their order.
 
         Raises:
             LabError: there is none, and which condition leaves nothing.
         """
         left, last = list(sites), _last_layers(sites)
-        for key, wanted in self:
-            if wanted is not None:
-                before, left = left, [site for site in left if _meets(site, key, wanted, last)]
+        for key, allowed in self:
+            if allowed is not None:
+                before, left = left, [site for site in left if _meets(site, key, allowed, last)]
                 if not left:
-                    raise LabError(_nothing(what, key, wanted, before))
+                    raise LabError(_nothing(what, key, allowed, before))
         return left
 
 
 class Activations(_Where):
-    """Activations of the stream; which of them must be said."""
+    """Activations of the stream; ``tensor`` has no default."""
 
     tensor: Annotated[tuple[str, ...], OneOrMore(ACTIVATIONS)]
 
 
 class Weights(_Where):
-    """Weights, biases and all else that is trained."""
+    """Weights, biases and every other trained parameter."""
 
     tensor: Annotated[tuple[str, ...] | None, OneOrMore(WEIGHTS)] = None
 
@@ -91,14 +91,14 @@ def _last_layers(sites: Sequence[Site]) -> dict[str | None, int]:
     return last
 
 
-def _meets(site: Site, key: str, wanted: Sequence[Json], last: Mapping[str | None, int]) -> bool:
+def _meets(site: Site, key: str, allowed: Sequence[Json], last: Mapping[str | None, int]) -> bool:
     if key != "layer":
-        return getattr(site, key) in wanted
+        return getattr(site, key) in allowed
     names = {site.layer, "first" if site.layer == 1 else None, "last" if site.layer == last[site.stack] else None}
-    return bool((names - {None}) & set(wanted))
+    return bool((names - {None}) & set(allowed))
 
 
-def _nothing(what: str, key: str, wanted: Sequence[Json], before: Sequence[Site]) -> Problem:
-    said = f"no {what} {'there ' if key != 'stack' else ''}has {key} {' or '.join(map(str, wanted))}"
-    there = dict.fromkeys(str(word) for site in before if (word := getattr(site, key)) is not None)
-    return Problem(f"interventions.where.{key}", said, f"there is {', '.join(there) or 'none'}")
+def _nothing(what: str, key: str, allowed: Sequence[Json], before: Sequence[Site]) -> Problem:
+    message = f"no {what} {'there ' if key != 'stack' else ''}has {key} {' or '.join(map(str, allowed))}"
+    available = dict.fromkeys(str(word) for site in before if (word := getattr(site, key)) is not None)
+    return Problem(f"interventions.where.{key}", message, f"there is {', '.join(available) or 'none'}")

@@ -14,7 +14,7 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
-from lnlab.nn.placements import Place, Sublayer, placements
+from lnlab.nn.placements import LayerSpec, Sublayer, placements
 
 _Start = Literal["log", "constant", "linear", "profiled"]
 
@@ -31,7 +31,7 @@ class Admin(nn.Module):
 
     final_norm = False
 
-    def __init__(self, at: Place, *, start: _Start = "log") -> None:
+    def __init__(self, at: LayerSpec, *, start: _Start = "log") -> None:
         super().__init__()
         self.start = start
         first = first_omega(at.layers * at.sublayers, start)

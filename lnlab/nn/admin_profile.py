@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from lnlab.nn.admin import Admin
 from lnlab.nn.data import Batches
 from lnlab.nn.inits import inits
-from lnlab.nn.masks import PAD
+from lnlab.nn.masks import PAD_TOKEN
 from lnlab.nn.modes import in_mode
 from lnlab.nn.placements import Sublayer
 from lnlab.nn.transformer import Stack, stacks
@@ -44,7 +44,7 @@ def admin(
     (batch,) = batches(1)
     with torch.no_grad(), torch.random.fork_rng(devices=[]), in_mode(model, training=dropout), ExitStack() as hooks:
         for stack in stacks(model).values():
-            if _waits(stack):
+            if _is_profiled(stack):
                 _Profile(stack).follow(hooks)
         torch.default_generator.manual_seed(draw("dropout", "profile"))
         model(batch)
@@ -55,7 +55,7 @@ def _placements(stack: Stack) -> list[Admin]:
     return [p for p in (layer.placement for layer in stack.layers) if isinstance(p, Admin)]
 
 
-def _waits(stack: Stack) -> bool:
+def _is_profiled(stack: Stack) -> bool:
     return any(placement.start == "profiled" for placement in _placements(stack))
 
 
@@ -75,12 +75,12 @@ class _Profile:
         for placement in _placements(self.stack):
             hooks.callback(placement.register_forward_pre_hook(self._enter).remove)
 
-    def _read(self, _stack: nn.Module, given: tuple[Tensor, ...]) -> None:
-        self.present = given[0] != PAD
+    def _read(self, _stack: nn.Module, inputs: tuple[Tensor, ...]) -> None:
+        self.present = inputs[0] != PAD_TOKEN
 
-    def _enter(self, _placement: nn.Module, given: tuple[Any, ...]) -> tuple[Any, ...]:
+    def _enter(self, _placement: nn.Module, inputs: tuple[Any, ...]) -> tuple[Any, ...]:
         """The placement's arguments, its sublayers watched."""
-        x, *sublayers = given
+        x, *sublayers = inputs
         return x, *(partial(self._through, f) for f in sublayers)
 
     def _through(self, f: Sublayer, x: Tensor) -> Tensor:

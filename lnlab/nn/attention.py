@@ -12,17 +12,16 @@ from pydantic import Field
 from torch import Tensor, nn
 from torch.nn.functional import scaled_dot_product_attention
 
-from lnlab.nn.linear import Linear
+from lnlab.nn.linear import LinearBuilder
 from lnlab.registry import Registry
 
 attentions: Registry[Callable[..., nn.Module]] = Registry("attention")
 
-
-Rate = Annotated[float, Field(ge=0, lt=1)]
+DropoutRate = Annotated[float, Field(ge=0, lt=1)]
 
 
 class DotProductAttention(nn.Module, ABC):
-    """Softmax attention in heads; what is left open is how queries and keys are made ready for their product.
+    """Softmax attention in heads; subclasses define how queries and keys are transformed before their product.
 
     Attributes:
         scale: on the product of a query and a key; None: 1 / sqrt(width / heads).
@@ -34,7 +33,7 @@ class DotProductAttention(nn.Module, ABC):
         self,
         width: int,
         heads: int,
-        linear: Linear,
+        linear: LinearBuilder,
         *,
         dropout: float,
         output: bool = True,
@@ -54,7 +53,7 @@ class DotProductAttention(nn.Module, ABC):
         """Queries and keys (batch, heads, length, width / heads) as they meet in the product."""
 
     def forward(self, x: Tensor, memory: Tensor, mask: Tensor) -> Tensor:
-        """What each query gathers; a query that may attend to nothing gathers zeros, and so receives the output bias.
+        """The output of each query; a query that may attend to nothing gathers zeros, and so has the output bias.
 
         Args:
             x: (batch, queries, width).
@@ -83,7 +82,13 @@ class SoftmaxAttention(DotProductAttention):
     """
 
     def __init__(
-        self, width: int, heads: int, linear: Linear = nn.Linear, *, dropout: Rate = 0.0, output: bool = True
+        self,
+        width: int,
+        heads: int,
+        linear: LinearBuilder = nn.Linear,
+        *,
+        dropout: DropoutRate = 0.0,
+        output: bool = True,
     ) -> None:
         super().__init__(width, heads, linear, dropout=dropout, output=output)
 

@@ -6,9 +6,9 @@ from typing import Annotated
 import torch
 from torch import Tensor, nn
 
-from lnlab.nn.derived import derive
 from lnlab.nn.inits import depths, inits
-from lnlab.nn.placements import Place, Sublayer, placements
+from lnlab.nn.placements import LayerSpec, Sublayer, placements
+from lnlab.nn.post_init import run_post_init_hooks
 from lnlab.nn.sites import weights
 from lnlab.randomness import Draw
 from lnlab.registry import default
@@ -23,7 +23,7 @@ class BottomToTop(nn.Module):
 
     final_norm = False
 
-    def __init__(self, at: Place) -> None:
+    def __init__(self, at: LayerSpec) -> None:
         super().__init__()
         self.norms = nn.ModuleList(at.norm() for _ in range(at.sublayers))
 
@@ -48,4 +48,4 @@ def b2t(model: nn.Module, draw: Draw, *, of: Annotated[Callable[..., None], init
     for site, p in weights(model):
         if site.layer is not None:
             p.mul_(layers[str(site.stack)] ** -0.5)
-    derive(model)
+    run_post_init_hooks(model)

@@ -2,7 +2,7 @@
 
 In training the statistics are the batch's, with the biased variance, and move the running ones by ``momentum``, with
 the unbiased variance; in evaluation the running ones serve. A fresh model's running statistics are 0 and 1, so that in
-evaluation it has no norm at all: whoever measures a model wants ``batch_statistics``.
+evaluation it has no norm at all: measurements of a model use ``batch_statistics``.
 """
 
 from collections.abc import Iterator
@@ -13,8 +13,8 @@ import torch
 from pydantic import Field
 from torch import Tensor, nn
 
-from lnlab.nn.norms import Epsilon, norms
-from lnlab.nn.pooled import Pooled, moments
+from lnlab.nn.norms import NormEpsilon, norms
+from lnlab.nn.pooled import Pooled, masked_moments
 
 
 @norms.register("batch", statistics="batch")
@@ -23,8 +23,8 @@ class BatchNorm(Pooled):
 
     Every token weighs the same, whatever its sentence; padding is left out. ``naive`` counts padding as tokens, and is
     then ``torch.nn.BatchNorm1d``, as it is used when nobody thinks of padding. ``momentum`` is PyTorch's; the masked
-    batch norm of Wang et al. (2022) has 0.05. With 0.1 half of what the running
-    statistics know is from the last 7 batches.
+    batch norm of Wang et al. (2022) has 0.05. With 0.1 half of the weight of the running statistics is on the last 7
+    batches.
     """
 
     running_mean: Tensor
@@ -34,7 +34,7 @@ class BatchNorm(Pooled):
         self,
         width: int,
         *,
-        eps: Epsilon = 1e-5,
+        eps: NormEpsilon = 1e-5,
         momentum: Annotated[float, Field(gt=0, le=1)] = 0.1,
         naive: bool = False,
     ) -> None:
@@ -48,13 +48,13 @@ class BatchNorm(Pooled):
         """(batch, length, width) -> the same shape."""
         mean, variance = self.running_mean, self.running_var
         if self.training or self.observed:
-            mean, variance, number = moments(x, None if self.naive else self.present, (0, 1))
+            mean, variance, number = masked_moments(x, None if self.naive else self.present, (0, 1))
             if not self.observed:
-                self._remember(mean, variance, number)
+                self._update_running(mean, variance, number)
         return (x - mean) / (variance + self.eps).sqrt()
 
     @torch.no_grad()
-    def _remember(self, mean: Tensor, variance: Tensor, number: Tensor) -> None:
+    def _update_running(self, mean: Tensor, variance: Tensor, number: Tensor) -> None:
         """A batch of one token has no unbiased variance: it moves the running one as a variance of zero."""
         unbiased = variance * (number / (number - 1).clamp(min=1))
         self.running_mean.lerp_(mean.flatten(), self.momentum)
@@ -64,11 +64,11 @@ class BatchNorm(Pooled):
 @contextmanager
 def batch_statistics(model: nn.Module) -> Iterator[None]:
     """Inside, batch norms take the statistics of the batch at hand, in either mode, and remember nothing of it."""
-    norms_of_batches = [norm for norm in model.modules() if isinstance(norm, BatchNorm)]
+    batch_norms = [norm for norm in model.modules() if isinstance(norm, BatchNorm)]
     try:
-        for norm in norms_of_batches:
+        for norm in batch_norms:
             norm.observed = True
         yield
     finally:
-        for norm in norms_of_batches:
+        for norm in batch_norms:
             norm.observed = False

@@ -1,7 +1,7 @@
 """Where an activation passes from one module to the next, so that another can be put in its place.
 
-A branch, and what it is given, passes its sublayer. The sum passes a module only where a norm of the stream follows it,
-which then returns what goes on, or where it leaves the layer; elsewhere it stands inside a placement's formula.
+A branch and its input pass the module of its sublayer. The sum passes a module only where a norm of the stream follows
+it, or where it leaves the layer; elsewhere it stands inside a placement's formula.
 """
 
 from collections.abc import Callable, Iterator
@@ -18,59 +18,59 @@ Change = Callable[[Tensor], Tensor]
 
 @dataclass(frozen=True)
 class Boundary:
-    """A module, and the side of it on which the activation passes: what it is given first, or what it returns."""
+    """A module, and the side of it on which the activation passes: its first input, or its output."""
 
     module: nn.Module
-    given: bool
+    at_input: bool
 
     def put(self, change: Change) -> RemovableHandle:
         """From now on ``change(x)`` passes in the place of x, until the handle is removed.
 
-        An activation that a module is given twice, as queries and as keys, is replaced in both places.
+        An activation that a module has as two inputs, as queries and as keys, is replaced in both.
         """
-        if not self.given:
-            return self.module.register_forward_hook(lambda _m, _given, x: change(x))
+        if not self.at_input:
+            return self.module.register_forward_hook(lambda _m, _inputs, x: change(x))
 
-        def enter(_module: nn.Module, given: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
-            changed = change(given[0])
-            return tuple(changed if x is given[0] else x for x in given)
+        def enter(_module: nn.Module, inputs: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+            changed = change(inputs[0])
+            return tuple(changed if x is inputs[0] else x for x in inputs)
 
         return self.module.register_forward_pre_hook(enter)
 
 
-def boundaries(model: nn.Module) -> dict[Site, Boundary | None]:
-    """Every activation by its address, in the order in which they pass; None where no module is passed.
+def activation_boundaries(model: nn.Module) -> dict[Site, Boundary | None]:
+    """Every activation's boundary by its address, in the order of a forward pass; None where it passes no module.
 
     Of each sublayer ``in``, ``branch``, ``sum`` and ``out``; of the embedding ``out``; of the final norm ``in`` and
     ``out``.
     """
-    found: dict[Site, Boundary | None] = {}
+    by_site: dict[Site, Boundary | None] = {}
     for name, module in model.named_modules():
         if isinstance(module, Stack):
-            found |= dict(_of_stack(name, module))
-    return found
+            by_site |= dict(_of_stack(name, module))
+    return by_site
 
 
 def _of_stack(name: str, stack: Stack) -> Iterator[tuple[Site, Boundary | None]]:
-    yield Site(name, None, "embedding", "out"), Boundary(stack.embedding, given=False)
+    yield Site(name, None, "embedding", "out"), Boundary(stack.embedding, at_input=False)
     for number, layer in enumerate(stack.layers, 1):
         if isinstance(layer, Layer):
             yield from _of_layer(name, number, layer)
     if stack.final_norm is not None:
-        yield Site(name, None, "final_norm", "in"), Boundary(stack.final_norm, given=True)
-        yield Site(name, None, "final_norm", "out"), Boundary(stack.final_norm, given=False)
+        yield Site(name, None, "final_norm", "in"), Boundary(stack.final_norm, at_input=True)
+        yield Site(name, None, "final_norm", "out"), Boundary(stack.final_norm, at_input=False)
 
 
 def _of_layer(stack: str, number: int, layer: Layer) -> Iterator[tuple[Site, Boundary | None]]:
     after = stream_norms(layer)
     for name, sublayer in layer.sublayers.items():
-        leaves = Boundary(layer, given=False) if name == tuple(layer.sublayers)[-1] else None
+        leaves = Boundary(layer, at_input=False) if name == tuple(layer.sublayers)[-1] else None
         norm = after.get(name)
         passing = {
-            "in": Boundary(sublayer, given=True),
-            "branch": Boundary(sublayer, given=False),
-            "sum": leaves if norm is None else Boundary(norm, given=True),
-            "out": leaves if norm is None else Boundary(norm, given=False),
+            "in": Boundary(sublayer, at_input=True),
+            "branch": Boundary(sublayer, at_input=False),
+            "sum": leaves if norm is None else Boundary(norm, at_input=True),
+            "out": leaves if norm is None else Boundary(norm, at_input=False),
         }
         yield from ((Site(stack, number, name, tensor), boundary) for tensor, boundary in passing.items())
 

@@ -1,7 +1,7 @@
 """What an init may see of the data: batches of tokens, which of them each stack reads, and how long their vectors are.
 
-An input vector is what the first layer of a stack is given: ``sqrt(d) table[token] + position``. It costs next to
-nothing beside a layer, so that every token of a corpus can be looked at.
+An input vector is the input of a stack's first layer: ``sqrt(d) table[token] + position``. It costs next to nothing
+compared with a layer, so that every token of a corpus can be embedded.
 """
 
 from collections.abc import Iterable
@@ -10,13 +10,13 @@ from typing import Protocol
 import torch
 from torch import Tensor, nn
 
-from lnlab.nn.masks import PAD
+from lnlab.nn.masks import PAD_TOKEN
 from lnlab.nn.models import TokenPairs
 from lnlab.nn.transformer import stacks
 
 
 class Batches(Protocol):
-    """The batches that an init may ask for, the same in every variant of a seed with the same task."""
+    """The batches that an init may read, the same in every variant of a seed with the same task."""
 
     def __call__(self, n: int | None, split: str = "train") -> Iterable[TokenPairs]:
         """The first ``n`` of a split; None: every batch of one epoch, once, one at a time."""
@@ -31,5 +31,5 @@ def tokens_read(batch: TokenPairs) -> dict[str, Tensor]:
 def input_norms(model: nn.Module, batch: TokenPairs) -> dict[str, Tensor]:
     """``‖x_j‖`` of every input vector of a batch, padding left out: (tokens,), float64, by the name of the stack."""
     read = tokens_read(batch)
-    inputs = {name: stack.embedding(read[name])[read[name] != PAD] for name, stack in stacks(model).items()}
+    inputs = {name: stack.embedding(read[name])[read[name] != PAD_TOKEN] for name, stack in stacks(model).items()}
     return {name: x.double().norm(dim=-1) for name, x in inputs.items()}

@@ -10,8 +10,8 @@ beta and w1 and w2 begin as U(-1/√fan_in, 1/√fan_in); and the encoder's beta
 
 from torch import Tensor, nn
 
-from lnlab.nn.inits import Law, depths, fill, inits, xavier
-from lnlab.nn.placements import Place, Sublayer, placements
+from lnlab.nn.inits import InitDistribution, depths, fill, inits, xavier
+from lnlab.nn.placements import LayerSpec, Sublayer, placements
 from lnlab.nn.sites import Site
 from lnlab.randomness import Draw
 
@@ -25,7 +25,7 @@ class DeepNorm(nn.Module):
 
     final_norm = False
 
-    def __init__(self, at: Place) -> None:
+    def __init__(self, at: LayerSpec) -> None:
         super().__init__()
         self.alpha, _ = constants(at.stack, at.layers, at.other_layers, at.sublayers)
         self.norms = nn.ModuleList(at.norm() for _ in range(at.sublayers))
@@ -49,10 +49,10 @@ def deepnorm(model: nn.Module, draw: Draw) -> None:
         other = next((other for stack, (other, _) in stacks.items() if stack != name), None)
         _, beta[name] = constants(name, layers, other, sublayers)
 
-    def law(site: Site) -> Law:
+    def distribution(site: Site) -> InitDistribution:
         return xavier("normal", 1.0 if site.tensor in ("q", "k") else beta[str(site.stack)])
 
-    fill(model, draw, law)
+    fill(model, draw, distribution)
 
 
 def constants(stack: str, layers: int, other_layers: int | None, sublayers: int) -> tuple[float, float]:

@@ -1,4 +1,4 @@
-"""DT-Fixup: T-Fixup's bound where the inputs are given, by how long they are found to be (Xu et al., 2021).
+"""DT-Fixup: T-Fixup's bound where the inputs are fixed, by their measured length (Xu et al., 2021).
 
 With the inputs' size fixed, an update of all weights changes the output by Θ(1) whatever the number of layers N if v,
 o, w1 and w2 (and the vectors of relations) have the size
@@ -6,7 +6,7 @@ o, w1 and w2 (and the vectors of relations) have the size
     (N (4 mu² + 2 mu + 2))^(-1/2)    with relation-aware attention,
     N^(-1/2) / (2 mu)                without,
 
-where mu is the largest norm of an input vector that the layers will be given: the maximum over every token of the
+where mu is the largest norm of an input vector of the layers: the maximum over every token of the
 training split. One outlier sets it: the probe ``input_norm`` shows how far it stands above the mean and the 99th
 percentile.
 """
@@ -18,8 +18,8 @@ import torch
 from torch import nn
 
 from lnlab.nn.data import Batches, input_norms
-from lnlab.nn.derived import derive
 from lnlab.nn.inits import depths, inits
+from lnlab.nn.post_init import run_post_init_hooks
 from lnlab.nn.sites import weights
 from lnlab.randomness import Draw
 from lnlab.registry import default
@@ -49,7 +49,7 @@ def dt_fixup(
         for site, p in weights(model):
             if site.tensor in SCALED:
                 p.mul_(gains[str(site.stack)])
-    derive(model)
+    run_post_init_hooks(model)
 
 
 def longest_inputs(model: nn.Module, batches: Batches) -> dict[str, float]:

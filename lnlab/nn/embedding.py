@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import embedding, linear, normalize
 
-from lnlab.nn.masks import PAD
+from lnlab.nn.masks import PAD_TOKEN
 
 Positions = Literal["sinusoids", "none"]
 LONGEST_WAVE = 10_000.0
@@ -54,15 +54,15 @@ class Output(nn.Module):
 
 
 def unit_rows(table: Tensor) -> Tensor:
-    """The rows at length 1: FixNorm (Nguyen and Salazar, 2019). That of padding, which is zero at first, is left."""
-    return torch.cat([table[: PAD + 1], normalize(table[PAD + 1 :], dim=-1)])
+    """The rows at length 1: FixNorm (Nguyen and Salazar, 2019). That of padding, zero at first, stays as it is."""
+    return torch.cat([table[: PAD_TOKEN + 1], normalize(table[PAD_TOKEN + 1 :], dim=-1)])
 
 
 @lru_cache(maxsize=64)
 def sinusoids(length: int, width: int, device: torch.device | None = None) -> Tensor:
     """Positions 0, 1, ... as sines and cosines of geometric wave lengths: (length, width), float64.
 
-    They are kept, as every forward pass asks for them: not to be changed in place.
+    They are cached, as every forward pass needs them: not to be changed in place.
     """
     time = torch.arange(length, dtype=torch.float64, device=device)
     even = torch.arange(0, width, 2, dtype=torch.float64, device=device)

@@ -6,9 +6,10 @@ from typing import Any, Literal
 import torch
 from torch import Tensor, nn
 
+from lnlab.nn.attention import DropoutRate
 from lnlab.nn.embedding import Output, Positions
-from lnlab.nn.masks import PAD, padding
-from lnlab.nn.models import Count, Linear, Rate, TokenPairs, models
+from lnlab.nn.masks import PAD_TOKEN, padding
+from lnlab.nn.models import Count, LinearChoice, TokenPairs, models
 from lnlab.nn.parts import Parts
 from lnlab.nn.size import classifier_size, one_stack_size
 from lnlab.nn.transformer import Stack
@@ -30,11 +31,11 @@ class Encoder(nn.Module):
         d_model: Count,
         heads: Count,
         d_ff: Count,
-        dropout: Rate = 0.0,
+        dropout: DropoutRate = 0.0,
         tied: Literal["input", "none"] = "none",
         positions: Positions = "sinusoids",
         fix_norm: bool = False,
-        linear: Linear = default("plain"),
+        linear: LinearChoice = default("plain"),
     ) -> None:
         super().__init__()
         shape: dict[str, Any] = {"size": size, "width": d_model, "heads": heads, "d_ff": d_ff, "dropout": dropout}
@@ -73,11 +74,11 @@ class Classifier(nn.Module):
         d_model: Count,
         heads: Count,
         d_ff: Count,
-        dropout: Rate = 0.0,
+        dropout: DropoutRate = 0.0,
         pool: Literal["mean", "first"] = "mean",
         positions: Positions = "sinusoids",
         fix_norm: bool = False,
-        linear: Linear = default("plain"),
+        linear: LinearChoice = default("plain"),
     ) -> None:
         super().__init__()
         shape: dict[str, Any] = {"size": size, "width": d_model, "heads": heads, "d_ff": d_ff, "dropout": dropout}
@@ -89,12 +90,12 @@ class Classifier(nn.Module):
     def forward(self, batch: TokenPairs) -> Tensor:
         """The logits of every sentence's label: (batch, labels)."""
         x = self.encoder(batch.source, padding(batch.source))
-        pooled = x[:, 0] if self.pool == "first" else mean(x, batch.source != PAD)
+        pooled = x[:, 0] if self.pool == "first" else masked_mean(x, batch.source != PAD_TOKEN)
         logits: Tensor = self.output(pooled)
         return logits
 
 
-def mean(x: Tensor, here: Tensor) -> Tensor:
-    """The mean token of each sentence, (batch, length, width) -> (batch, width); ``here`` is True at its tokens."""
-    held = torch.where(here[..., None], x, 0.0)
-    return held.sum(1) / here.sum(1, keepdim=True).clamp(min=1)
+def masked_mean(x: Tensor, mask: Tensor) -> Tensor:
+    """The mean token of each sentence, (batch, length, width) -> (batch, width); ``mask`` is True at its tokens."""
+    unpadded = torch.where(mask[..., None], x, 0.0)
+    return unpadded.sum(1) / mask.sum(1, keepdim=True).clamp(min=1)

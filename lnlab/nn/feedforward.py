@@ -3,13 +3,13 @@
 from torch import Tensor, nn
 from torch.nn.functional import relu
 
-from lnlab.nn.linear import Linear
+from lnlab.nn.linear import LinearBuilder
 
 
 class FeedForward(nn.Module):
     """``relu(x w1 + b1) w2 + b2``, of ``width`` coordinates in and out and ``d_ff`` between them."""
 
-    def __init__(self, width: int, d_ff: int, linear: Linear = nn.Linear) -> None:
+    def __init__(self, width: int, d_ff: int, linear: LinearBuilder = nn.Linear) -> None:
         super().__init__()
         self.w1 = linear(width, d_ff)
         self.w2 = linear(d_ff, width)

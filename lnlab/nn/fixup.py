@@ -10,9 +10,9 @@ import math
 import torch
 from torch import Tensor, nn
 
-from lnlab.nn.inits import Law, depths, fill, inits, rows, xavier, zeros
-from lnlab.nn.placements import Place, Sublayer, placements
-from lnlab.nn.sites import Site, parameters
+from lnlab.nn.inits import InitDistribution, depths, fill, inits, normal_rows, xavier, zeros
+from lnlab.nn.placements import LayerSpec, Sublayer, placements
+from lnlab.nn.sites import Site, parameter_uses
 from lnlab.randomness import Draw
 
 
@@ -27,17 +27,17 @@ def fixup(model: nn.Module, draw: Draw) -> None:
     Raises:
         ValueError: the output shares the table of an embedding, which cannot be zero.
     """
-    uses = {site: p for site, p in parameters(model) if site.tensor == "table"}
+    uses = {site: p for site, p in parameter_uses(model) if site.tensor == "table"}
     if sum(p is uses.get(Site(None, None, "output", "table")) for p in uses.values()) > 1:
         raise ValueError("found an output that shares its table with an embedding, expected one of its own")
     branches = sum(layers * sublayers for layers, sublayers in depths(model).values())
 
-    def matrix(site: Site) -> Law:
+    def matrix(site: Site) -> InitDistribution:
         if site.tensor in ("o", "w2"):
             return zeros
         return xavier("uniform", w1_gain(branches) if site.tensor == "w1" else qkv_gain(branches) * math.sqrt(0.5))
 
-    fill(model, draw, matrix, lambda site: zeros if site.stack is None else rows())
+    fill(model, draw, matrix, lambda site: zeros if site.stack is None else normal_rows())
 
 
 def w1_gain(branches: int) -> float:
@@ -63,7 +63,7 @@ class Fixup(nn.Module):
 
     final_norm = False
 
-    def __init__(self, at: Place) -> None:
+    def __init__(self, at: LayerSpec) -> None:
         super().__init__()
         self.norms = nn.ModuleList(Shift() for _ in range(at.sublayers))
         self.scale = nn.ParameterList(torch.ones(()) for _ in range(at.sublayers))

@@ -16,13 +16,13 @@ import torch
 from torch import Generator, Tensor, nn
 
 from lnlab.facts import Facts
-from lnlab.nn.derived import derive
-from lnlab.nn.masks import PAD
-from lnlab.nn.sites import Site, parameters
+from lnlab.nn.masks import PAD_TOKEN
+from lnlab.nn.post_init import run_post_init_hooks
+from lnlab.nn.sites import Site, parameter_uses
 from lnlab.randomness import Draw
 from lnlab.registry import Choice, Registry
 
-Law = Callable[[Tensor, Generator], object]
+InitDistribution = Callable[[Tensor, Generator], object]
 """Fills a tensor in place."""
 
 Shape = Literal["normal", "uniform"]
@@ -30,13 +30,13 @@ Shape = Literal["normal", "uniform"]
 
 @dataclass(frozen=True)
 class InitFacts(Facts):
-    """What an init says of itself. One whose builder takes a third thing, batches, looks at data before any update.
+    """The facts of an init. One whose builder has a third argument, batches, reads data before any update.
 
     Attributes:
-        reads: how many batches of the training split it looks at, of its parameters; None: every one of an epoch.
+        reads: how many batches of the training split it reads, of its parameters; None: every one of an epoch.
         passes: the forward passes of one batch that this is worth, of its parameters.
         profiles: the placement whose parameters it writes, from the profile of a batch.
-        norm_of: what must be normed by the placement that it is made for.
+        norm_of: what the placement that it belongs to must norm.
         zeros: the tensors that it sets to zero; ``output`` is the output's.
         bounds: the parameters between which it draws, the lower one first.
     """
@@ -73,13 +73,13 @@ def fairseq(model: nn.Module, draw: Draw) -> None:
     fill(model, draw, lambda site: xavier("uniform", math.sqrt(0.5) if site.tensor in "qkv" else 1.0))
 
 
-def xavier(shape: Shape, gain: float = 1.0) -> Law:
+def xavier(shape: Shape, gain: float = 1.0) -> InitDistribution:
     """Variance ``gain² 2 / (fan_in + fan_out)`` (Glorot and Bengio, 2010)."""
-    law = nn.init.xavier_normal_ if shape == "normal" else nn.init.xavier_uniform_
-    return lambda tensor, generator: law(tensor, gain, generator)
+    fill_in_place = nn.init.xavier_normal_ if shape == "normal" else nn.init.xavier_uniform_
+    return lambda tensor, generator: fill_in_place(tensor, gain, generator)
 
 
-def rows(gain: float = 1.0) -> Law:
+def normal_rows(gain: float = 1.0) -> InitDistribution:
     """``N(0, gain² / d)`` for a table of vectors of width d."""
     return lambda tensor, generator: tensor.normal_(0, gain * tensor.shape[1] ** -0.5, generator=generator)
 
@@ -91,45 +91,49 @@ def zeros(tensor: Tensor, _generator: Generator) -> None:
 
 def depths(model: nn.Module) -> dict[str, tuple[int, int]]:
     """Layers of each stack by name, and residual branches in one of its layers."""
-    places = {(s.stack, s.layer, s.sublayer) for s, p in parameters(model) if s.layer and s.sublayer and p.dim() > 1}
-    layers = {str(stack): max(n for other, n, _ in places if other == stack and n) for stack, _, _ in places}
-    return {name: (n, sum(stack == name for stack, _, _ in places) // n) for name, n in layers.items()}
+    sites = [site for site, p in parameter_uses(model) if site.layer and site.sublayer and p.dim() > 1]
+    branches = {(site.stack, site.layer, site.sublayer) for site in sites}
+    layers = {str(stack): max(n for other, n, _ in branches if other == stack and n) for stack, _, _ in branches}
+    return {name: (n, sum(stack == name for stack, _, _ in branches) // n) for name, n in layers.items()}
 
 
 @torch.no_grad()
 def fill(
-    model: nn.Module, draw: Draw, matrix: Callable[[Site], Law], table: Callable[[Site], Law] = lambda _: rows()
+    model: nn.Module,
+    draw: Draw,
+    matrix: Callable[[Site], InitDistribution],
+    table: Callable[[Site], InitDistribution] = lambda _: normal_rows(),
 ) -> None:
     """Every parameter once, a tied one by the first of its sites.
 
     Args:
         model: filled in place.
         draw: gives each site its seed.
-        matrix: the law of each matrix of a layer.
-        table: the law of each table, the row of padding apart, which is zero; and of a classifier's weight.
+        matrix: the distribution of each matrix of a layer.
+        table: that of each table, the row of padding apart, which is zero; and of a classifier's weight.
     """
-    first = {id(p): (site, p) for site, p in reversed(parameters(model))}
+    first = {id(p): (site, p) for site, p in reversed(parameter_uses(model))}
     for site, p in first.values():
         if site.tensor == "table":
-            drawn(p, draw, site, table(site))
-            p[PAD] = 0
+            fill_parameter(p, draw, site, table(site))
+            p[PAD_TOKEN] = 0
         elif site.sublayer == "output" and p.dim() > 1:
-            drawn(p, draw, site, table(site))
+            fill_parameter(p, draw, site, table(site))
         elif p.dim() > 1:
-            drawn(p, draw, site, matrix(site))
+            fill_parameter(p, draw, site, matrix(site))
         elif site.tensor.startswith("scale"):
             p.fill_(1)
         elif site.tensor.startswith(("shift", "b")):
             p.zero_()
-    derive(model)
+    run_post_init_hooks(model)
 
 
 @torch.no_grad()
-def drawn(p: nn.Parameter, draw: Draw, site: Site, law: Law) -> None:
+def fill_parameter(p: nn.Parameter, draw: Draw, site: Site, distribution: InitDistribution) -> None:
     """Fill one parameter from the draw of a site.
 
     Drawn in float32 on the CPU whatever the model is, then cast; on the meta device nothing is drawn.
     """
     tensor = torch.empty(p.shape, dtype=torch.float32, device="meta" if p.is_meta else "cpu")
-    law(tensor, Generator().manual_seed(draw("init", *site.row().values())))
+    distribution(tensor, Generator().manual_seed(draw("init", *site.row().values())))
     p.copy_(tensor)

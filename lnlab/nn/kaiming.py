@@ -4,7 +4,7 @@ from typing import Literal
 
 from torch import nn
 
-from lnlab.nn.inits import Law, Shape, fill, inits, xavier
+from lnlab.nn.inits import InitDistribution, Shape, fill, inits, xavier
 from lnlab.nn.sites import Site
 from lnlab.randomness import Draw
 
@@ -25,13 +25,13 @@ def kaiming(
     ``all`` the matrices of attention. Tables are N(0, 1/d).
     """
 
-    def law(site: Site) -> Law:
+    def distribution(site: Site) -> InitDistribution:
         return he(shape) if site.tensor in TENSORS[matrices] else xavier("uniform")
 
-    fill(model, draw, law)
+    fill(model, draw, distribution)
 
 
-def he(shape: Shape) -> Law:
+def he(shape: Shape) -> InitDistribution:
     """Variance ``2 / fan_in``: N(0, 2/fan_in), or U(-a, a) with a² = 6/fan_in."""
-    law = nn.init.kaiming_normal_ if shape == "normal" else nn.init.kaiming_uniform_
-    return lambda tensor, generator: law(tensor, nonlinearity="relu", generator=generator)
+    fill_in_place = nn.init.kaiming_normal_ if shape == "normal" else nn.init.kaiming_uniform_
+    return lambda tensor, generator: fill_in_place(tensor, nonlinearity="relu", generator=generator)

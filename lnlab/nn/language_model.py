@@ -5,9 +5,10 @@ from typing import Any, Literal
 
 from torch import Tensor, nn
 
+from lnlab.nn.attention import DropoutRate
 from lnlab.nn.embedding import Output, Positions
 from lnlab.nn.masks import causal
-from lnlab.nn.models import Count, Linear, Rate, TokenPairs, models
+from lnlab.nn.models import Count, LinearChoice, TokenPairs, models
 from lnlab.nn.parts import Parts
 from lnlab.nn.size import one_stack_size
 from lnlab.nn.transformer import Stack
@@ -31,11 +32,11 @@ class LanguageModel(nn.Module):
         d_model: Count,
         heads: Count,
         d_ff: Count,
-        dropout: Rate = 0.0,
+        dropout: DropoutRate = 0.0,
         tied: Literal["input", "none"] = "input",
         positions: Positions = "sinusoids",
         fix_norm: bool = False,
-        linear: Linear = default("plain"),
+        linear: LinearChoice = default("plain"),
     ) -> None:
         super().__init__()
         shape: dict[str, Any] = {"size": size, "width": d_model, "heads": heads, "d_ff": d_ff, "dropout": dropout}

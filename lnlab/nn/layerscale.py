@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor, nn
 
-from lnlab.nn.placements import Place, Sublayer, placements
+from lnlab.nn.placements import LayerSpec, Sublayer, placements
 
 
 @placements.register("layerscale", norm_of="branch", gate="start")
@@ -15,7 +15,7 @@ class LayerScale(nn.Module):
 
     final_norm = True
 
-    def __init__(self, at: Place, *, start: float = 1e-4) -> None:
+    def __init__(self, at: LayerSpec, *, start: float = 1e-4) -> None:
         super().__init__()
         self.norms = nn.ModuleList(at.norm() for _ in range(at.sublayers))
         self.gate = nn.ParameterList(torch.full((at.width,), start) for _ in range(at.sublayers))

@@ -11,12 +11,12 @@ from torch import nn
 from lnlab.facts import Facts
 from lnlab.registry import Registry
 
-Linear = Callable[[int, int], nn.Module]
+LinearBuilder = Callable[[int, int], nn.Module]
 
 
 @dataclass(frozen=True)
 class LinearFacts(Facts):
-    """What a linear map says of itself.
+    """The facts of a linear map.
 
     Attributes:
         normalized: whether it divides its matrix by its size, so that a matrix of zeros has no direction.

@@ -6,12 +6,12 @@ Token 0 is padding in every task, so the masks are read off the tokens.
 import torch
 from torch import Tensor
 
-PAD = 0
+PAD_TOKEN = 0
 
 
 def padding(tokens: Tensor) -> Tensor:
     """Every token that is not padding: (batch, length) -> (batch, 1, 1, length)."""
-    return (tokens != PAD)[:, None, None, :]
+    return (tokens != PAD_TOKEN)[:, None, None, :]
 
 
 def causal(tokens: Tensor) -> Tensor:

@@ -13,6 +13,7 @@ from torch import Tensor, nn
 
 from lnlab.facts import Facts, never
 from lnlab.keys import Json
+from lnlab.nn.attention import DropoutRate
 from lnlab.nn.embedding import Output, Positions
 from lnlab.nn.linear import linears
 from lnlab.nn.masks import causal, padding
@@ -24,15 +25,14 @@ from lnlab.registry import Choice, Registry, default
 __all__ = ["EncoderDecoder", "Parts", "TokenPairs", "models", "parts_of"]
 
 Count = Annotated[int, Field(ge=1, le=1_000_000)]
-Rate = Annotated[float, Field(ge=0, lt=1)]
-Linear = Annotated[Callable[..., nn.Module], linears]
+LinearChoice = Annotated[Callable[..., nn.Module], linears]
 
 _Place = Literal["encoder", "decoder", "sentence"]
 
 
 @dataclass(frozen=True)
 class ModelFacts(Facts):
-    """What a model says of itself.
+    """The facts of a model.
 
     Attributes:
         stacks: its stacks by name; a model without any cannot be planned.
@@ -41,7 +41,7 @@ class ModelFacts(Facts):
             known.
         averages: ``(choice)``, whether it looks at the mean over a sentence alone.
         size: ``(setting) -> (parameters, operations a token)``; a model without it cannot be planned.
-        translates: whether it has ``encode`` and ``decode``, so that it can be asked for a translation.
+        translates: whether it has ``encode`` and ``decode``, so that it can translate.
     """
 
     stacks: tuple[Literal["encoder", "decoder"], ...] = ()
@@ -94,11 +94,11 @@ class EncoderDecoder(nn.Module):
         d_model: Count,
         heads: Count,
         d_ff: Count,
-        dropout: Rate = 0.0,
+        dropout: DropoutRate = 0.0,
         tied: Literal["target", "all", "none"] = "target",
         positions: Positions = "sinusoids",
         fix_norm: bool = False,
-        linear: Linear = default("plain"),
+        linear: LinearChoice = default("plain"),
     ) -> None:
         super().__init__()
         encoder, decoder = parts["encoder"], parts["decoder"]
@@ -117,7 +117,7 @@ class EncoderDecoder(nn.Module):
         return self.decode(batch.target_in, *self.encode(batch.source))
 
     def encode(self, source: Tensor) -> tuple[Tensor, Tensor]:
-        """What is said of the source, (batch, source length, d_model), and where a decoder may look at it."""
+        """The encoded source, (batch, source length, d_model), and the mask by which a decoder attends to it."""
         present = padding(source)
         return self.encoder(source, present), present
 

@@ -9,10 +9,10 @@ from lnlab.nn.batch_norm import batch_statistics
 
 
 def switch(model: nn.Module) -> Callable[[bool], object]:
-    """What ``model.train`` does, with a boolean, at a twentieth of its cost, for the modules that there are now.
+    """What ``model.train`` does, with a boolean, at a twentieth of its cost, for the modules of the model now.
 
-    ``nn.Module`` looks for parameters and modules whenever an attribute is set, and a mode is neither. A model with a
-    module that has a ``train`` of its own is asked itself.
+    ``nn.Module`` checks for parameters and modules whenever an attribute is set, and a mode is neither. Of a model with
+    a module that has a ``train`` of its own, it is ``model.train`` itself.
     """
     modules = list(model.modules())
     if any(type(module).train is not nn.Module.train for module in modules):
@@ -29,9 +29,9 @@ def switch(model: nn.Module) -> Callable[[bool], object]:
 def in_mode(model: nn.Module, *, training: bool, remembered: bool = False) -> Iterator[None]:
     """Inside, the model is in one mode; on leaving, also by an error, each module is in its own again.
 
-    Batch norms take the statistics of the batch at hand, as in training, and remember nothing of it: what is looked at
-    is the function that is trained. With ``remembered`` they take what they remember of training, so that in
-    evaluation no sentence depends on those beside it.
+    Batch norms use the statistics of the batch at hand, as in training, and store nothing of it: the function is the
+    one that is trained. With ``remembered`` they use their running statistics, so that in evaluation no sentence
+    depends on the others of its batch.
     """
     modes = {module: module.training for module in model.modules()}
     model.train(training)

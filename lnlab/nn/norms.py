@@ -10,15 +10,15 @@ from torch import nn
 from lnlab.facts import Facts, never
 from lnlab.registry import Choice, Registry
 
-Epsilon = Annotated[float, Field(gt=0)]
+NormEpsilon = Annotated[float, Field(gt=0)]
 
 
 @dataclass(frozen=True)
 class NormFacts(Facts):
-    """What a norm says of itself.
+    """The facts of a norm.
 
     Attributes:
-        statistics: over what it takes its mean and variance. In a causal stack only ``token`` may stand: any wider
+        statistics: over what it computes mean and variance. In a causal stack only ``token`` is allowed: any wider
             statistic shows a position its future.
         coordinatewise: ``(choice, width)``, whether each coordinate is centred by itself, over a sentence.
         identity: whether it does nothing.
@@ -33,13 +33,13 @@ norms: Registry[Callable[..., nn.Module]] = Registry("norm", NormFacts)
 
 
 @norms.register("layer", statistics="token")
-def layer(width: int, *, eps: Epsilon = 1e-5) -> nn.Module:
+def layer(width: int, *, eps: NormEpsilon = 1e-5) -> nn.Module:
     """``(x - mean(x)) / sqrt(var(x) + eps) * scale + shift``: over the coordinates of a token (Ba et al., 2016)."""
     return nn.LayerNorm(width, eps)
 
 
 @norms.register("rms", statistics="token")
-def rms(width: int, *, eps: Epsilon = 1e-6) -> nn.Module:
+def rms(width: int, *, eps: NormEpsilon = 1e-6) -> nn.Module:
     """``x / sqrt(mean(x²) + eps) * scale``: no centring and no shift (Zhang and Sennrich, 2019)."""
     return nn.RMSNorm(width, eps)
 

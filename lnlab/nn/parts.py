@@ -1,4 +1,4 @@
-"""What a stack is made of, as builders that still wait for their widths."""
+"""The parts of a stack, as builders without their widths."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from torch import nn
 
 from lnlab.nn.attention import attentions
-from lnlab.nn.linear import Linear
+from lnlab.nn.linear import LinearBuilder
 from lnlab.nn.norms import norms
-from lnlab.nn.placements import Place, placements
+from lnlab.nn.placements import LayerSpec, placements
 from lnlab.registry import Choice
 
 
@@ -19,15 +19,15 @@ class Parts:
     Attributes:
         layers: how many.
         norm: ``(width) -> module``.
-        placement: ``(place) -> module`` of one layer.
+        placement: ``(layer spec) -> module`` of one layer.
         attention: ``(width, heads, linear) -> module``.
-        cross_attention: whether a decoder looks at the encoder's output; an encoder never does.
+        cross_attention: whether a decoder attends to the encoder's output; an encoder never does.
     """
 
     layers: int
     norm: Callable[[int], nn.Module]
-    placement: Callable[[Place], nn.Module]
-    attention: Callable[[int, int, Linear], nn.Module]
+    placement: Callable[[LayerSpec], nn.Module]
+    attention: Callable[[int, int, LinearBuilder], nn.Module]
     cross_attention: bool = False
 
 

@@ -19,8 +19,8 @@ Sublayer = Callable[[Tensor], Tensor]
 
 
 @dataclass(frozen=True)
-class Place:
-    """Which layer a placement is made for.
+class LayerSpec:
+    """The layer that a placement belongs to.
 
     Attributes:
         stack: ``encoder`` or ``decoder``.
@@ -29,7 +29,7 @@ class Place:
         other_layers: of the other stack, or None if there is none.
         sublayers: residual branches in the layer: 2, or 3 with cross-attention.
         width: coordinates of a token's vector.
-        norm: makes a fresh norm of that width.
+        norm: builds a new norm of that width.
     """
 
     stack: str
@@ -43,7 +43,7 @@ class Place:
 
 @dataclass(frozen=True)
 class PlacementFacts(Facts):
-    """What a placement says of itself.
+    """The facts of a placement.
 
     Attributes:
         norm_of: what is normalized: the ``stream`` itself (Post-LN and its kin), what enters the ``branch`` (Pre-LN and
@@ -66,7 +66,7 @@ class Post(nn.Module):
 
     final_norm = False
 
-    def __init__(self, at: Place) -> None:
+    def __init__(self, at: LayerSpec) -> None:
         super().__init__()
         self.norms = nn.ModuleList(at.norm() for _ in range(at.sublayers))
 
@@ -83,7 +83,7 @@ class Pre(nn.Module):
 
     final_norm = True
 
-    def __init__(self, at: Place) -> None:
+    def __init__(self, at: LayerSpec) -> None:
         super().__init__()
         self.norms = nn.ModuleList(at.norm() for _ in range(at.sublayers))
 

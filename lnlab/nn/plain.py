@@ -2,7 +2,7 @@
 
 from torch import Tensor, nn
 
-from lnlab.nn.placements import Place, Sublayer, placements
+from lnlab.nn.placements import LayerSpec, Sublayer, placements
 
 
 @placements.register("plain", norm_of="stream")
@@ -15,7 +15,7 @@ class Plain(nn.Module):
 
     final_norm = False
 
-    def __init__(self, at: Place) -> None:
+    def __init__(self, at: LayerSpec) -> None:
         super().__init__()
         self.norms = nn.ModuleList(at.norm() for _ in range(at.sublayers))
 

@@ -1,7 +1,7 @@
-"""Norms whose statistics are of many tokens, and how they learn which positions are padding.
+"""Norms whose statistics are of many tokens, and how they get the mask of padding.
 
-A placement calls ``norm(x)``, whatever the norm, and only a stack knows its padding. So a stack *tells* those of its
-norms that pool: for the time of its own forward pass they hold the mask, and not a moment longer.
+A placement calls ``norm(x)``, whatever the norm, and only a stack knows its padding. So a stack sets the mask on those
+of its norms that pool, for the time of its own forward pass and no longer.
 """
 
 from abc import ABC, abstractmethod
@@ -36,14 +36,14 @@ class Pooled(nn.Module, ABC):
         return self.normalized(x) * self.weight + self.bias
 
 
-def pooled_in(module: nn.Module) -> tuple[Pooled, ...]:
-    """The norms of a module that need to be told."""
+def pooled_norms(module: nn.Module) -> tuple[Pooled, ...]:
+    """The norms of a module that need the mask."""
     return tuple(norm for norm in module.modules() if isinstance(norm, Pooled))
 
 
 @contextmanager
-def told(norms: Sequence[Pooled], present: Tensor) -> Iterator[None]:
-    """Inside, the norms know that ``present`` (batch, length) are the tokens; on leaving they forget it."""
+def token_mask(norms: Sequence[Pooled], present: Tensor) -> Iterator[None]:
+    """Inside, the norms have the mask ``present`` (batch, length), True at tokens; on leaving they have none."""
     try:
         for norm in norms:
             norm.present = present
@@ -53,16 +53,16 @@ def told(norms: Sequence[Pooled], present: Tensor) -> Iterator[None]:
             norm.present = None
 
 
-def moments(x: Tensor, present: Tensor | None, dims: tuple[int, ...]) -> tuple[Tensor, Tensor, Tensor]:
-    """Mean, biased variance and number of the present elements over ``dims``, which are kept with length 1.
+def masked_moments(x: Tensor, present: Tensor | None, dims: tuple[int, ...]) -> tuple[Tensor, Tensor, Tensor]:
+    """Mean, biased variance and number of the present elements over ``dims``, which stay with length 1.
 
     Args:
         x: (batch, length, ...).
         present: (batch, length), or None for all.
         dims: what is pooled.
     """
-    held = torch.ones_like(x) if present is None else present.to(x.dtype)[(...,) + (None,) * (x.dim() - 2)].expand_as(x)
-    number = held.sum(dims, keepdim=True).clamp(min=1)
-    mean = (x * held).sum(dims, keepdim=True) / number
-    variance = ((x - mean).square() * held).sum(dims, keepdim=True) / number
+    mask = torch.ones_like(x) if present is None else present.to(x.dtype)[(...,) + (None,) * (x.dim() - 2)].expand_as(x)
+    number = mask.sum(dims, keepdim=True).clamp(min=1)
+    mean = (x * mask).sum(dims, keepdim=True) / number
+    variance = ((x - mean).square() * mask).sum(dims, keepdim=True) / number
     return mean, variance, number

@@ -8,9 +8,9 @@ from pydantic import Field
 from torch import Tensor, nn
 from torch.nn.functional import normalize
 
-from lnlab.nn.attention import DotProductAttention, Rate, attentions
-from lnlab.nn.linear import Linear
-from lnlab.nn.norms import Epsilon
+from lnlab.nn.attention import DotProductAttention, DropoutRate, attentions
+from lnlab.nn.linear import LinearBuilder
+from lnlab.nn.norms import NormEpsilon
 
 
 @attentions.register("qk_norm")
@@ -27,11 +27,11 @@ class QKNormAttention(DotProductAttention):
         self,
         width: int,
         heads: int,
-        linear: Linear = nn.Linear,
+        linear: LinearBuilder = nn.Linear,
         *,
         length: Annotated[int, Field(ge=2)] = 32,
-        eps: Epsilon = 1e-6,
-        dropout: Rate = 0.0,
+        eps: NormEpsilon = 1e-6,
+        dropout: DropoutRate = 0.0,
     ) -> None:
         super().__init__(width, heads, linear, dropout=dropout)
         self.eps = eps
@@ -50,7 +50,13 @@ class QKLayerNormAttention(DotProductAttention):
     """
 
     def __init__(
-        self, width: int, heads: int, linear: Linear = nn.Linear, *, eps: Epsilon = 1e-6, dropout: Rate = 0.0
+        self,
+        width: int,
+        heads: int,
+        linear: LinearBuilder = nn.Linear,
+        *,
+        eps: NormEpsilon = 1e-6,
+        dropout: DropoutRate = 0.0,
     ) -> None:
         super().__init__(width, heads, linear, dropout=dropout)
         self.norms = nn.ModuleDict({name: nn.LayerNorm(width // heads, eps) for name in ("q", "k")})

@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor, nn
 
-from lnlab.nn.placements import Place, Sublayer, placements
+from lnlab.nn.placements import LayerSpec, Sublayer, placements
 
 
 @placements.register("rezero", norm_of="nothing", gate="start")
@@ -17,7 +17,7 @@ class ReZero(nn.Module):
 
     final_norm = False
 
-    def __init__(self, at: Place, *, start: float = 0.0) -> None:  # noqa: ARG002
+    def __init__(self, at: LayerSpec, *, start: float = 0.0) -> None:  # noqa: ARG002
         super().__init__()
         self.alpha = nn.Parameter(torch.tensor(start))
 

@@ -2,7 +2,7 @@
 
 from torch import Tensor, nn
 
-from lnlab.nn.placements import Place, Sublayer, placements
+from lnlab.nn.placements import LayerSpec, Sublayer, placements
 
 
 @placements.register("sandwich", norm_of="branch")
@@ -15,7 +15,7 @@ class Sandwich(nn.Module):
 
     final_norm = True
 
-    def __init__(self, at: Place) -> None:
+    def __init__(self, at: LayerSpec) -> None:
         super().__init__()
         self.norms = nn.ModuleList(at.norm() for _ in range(at.sublayers))
         self.outer = nn.ModuleList(at.norm() for _ in range(at.sublayers))

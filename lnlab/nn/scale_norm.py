@@ -5,7 +5,7 @@ import math
 import torch
 from torch import Tensor, nn
 
-from lnlab.nn.norms import Epsilon, norms
+from lnlab.nn.norms import NormEpsilon, norms
 
 
 @norms.register("scale", statistics="token")
@@ -15,7 +15,7 @@ class ScaleNorm(nn.Module):
     At first the vectors are as long as those of RMSNorm.
     """
 
-    def __init__(self, width: int, *, eps: Epsilon = 1e-5) -> None:
+    def __init__(self, width: int, *, eps: NormEpsilon = 1e-5) -> None:
         super().__init__()
         self.eps = eps
         self.gain = nn.Parameter(torch.tensor(math.sqrt(width)))

@@ -1,8 +1,8 @@
 """Norms with statistics of one sentence: instance norm, of a coordinate; group norm, of a group of coordinates.
 
-Over images the positions are pixels; here they are the tokens of the sentence, padding left out. Both show a position
-every other one, later ones too: never in a causal stack. Where each coordinate has statistics of its own, its mean over
-the sentence is the shift, whatever the sentence says.
+Over images the positions are pixels; in text they are the tokens of the sentence, padding left out. Both show a
+position every other one, later ones too: never in a causal stack. Where each coordinate has statistics of its own, its
+mean over the sentence is the shift, whatever the sentence.
 """
 
 from typing import Annotated
@@ -10,8 +10,8 @@ from typing import Annotated
 from pydantic import Field
 from torch import Tensor, nn
 
-from lnlab.nn.norms import Epsilon, norms
-from lnlab.nn.pooled import Pooled, moments
+from lnlab.nn.norms import NormEpsilon, norms
+from lnlab.nn.pooled import Pooled, masked_moments
 
 
 @norms.register("group", statistics="sequence", coordinatewise=lambda norm, width: norm["groups"] == width)
@@ -22,7 +22,7 @@ class GroupNorm(Pooled):
     The paper's 32 groups are for 64 coordinates and more.
     """
 
-    def __init__(self, width: int, *, groups: Annotated[int, Field(ge=1)] = 8, eps: Epsilon = 1e-5) -> None:
+    def __init__(self, width: int, *, groups: Annotated[int, Field(ge=1)] = 8, eps: NormEpsilon = 1e-5) -> None:
         super().__init__(width, eps)
         if width % groups:
             raise ValueError(f"found width {width}, which {groups} groups do not divide")
@@ -31,13 +31,13 @@ class GroupNorm(Pooled):
     def normalized(self, x: Tensor) -> Tensor:
         """(batch, length, width) -> the same shape."""
         grouped = x.view(*x.shape[:2], self.groups, -1)
-        mean, variance, _ = moments(grouped, self.present, (1, 3))
+        mean, variance, _ = masked_moments(grouped, self.present, (1, 3))
         normalized: Tensor = (grouped - mean) / (variance + self.eps).sqrt()
         return normalized.view_as(x)
 
 
 @norms.register("instance", statistics="sequence", coordinatewise=lambda _norm, _width: True)
-def instance(width: int, *, eps: Epsilon = 1e-5) -> nn.Module:
+def instance(width: int, *, eps: NormEpsilon = 1e-5) -> nn.Module:
     """``(x - mean) / sqrt(var + eps) * scale + shift``: a coordinate over a sentence's tokens (Ulyanov et al., 2016).
 
     A sentence of one token is left with the shift alone.

@@ -1,8 +1,8 @@
 """``W = gain / sigma(V) V``: a matrix with a learned spectral norm, so that attention cannot collapse fast.
 
 Sigma, the largest singular value, comes from one step of power iteration a forward pass; the vectors are constants to
-the gradient. They begin at the singular vectors themselves, move in training alone, and an evaluation takes one step
-from where they are and forgets it, as in the authors' code.
+the gradient. They begin at the singular vectors themselves and move in training alone; an evaluation makes one step
+from them and does not store it, as in the authors' code.
 """
 
 from typing import Literal
@@ -11,14 +11,14 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import linear, normalize
 
-from lnlab.nn.derived import Derived
 from lnlab.nn.linear import linears
+from lnlab.nn.post_init import PostInitHook
 
 _Start = Literal["sigma", "one"]
 
 
 @linears.register("sigma_reparam", normalized=True)
-class SigmaLinear(nn.Linear, Derived):
+class SigmaLinear(nn.Linear, PostInitHook):
     """``x Wᵀ + b, W = gain / sigma(V) V``: V is the weight, and the gain is learned (Zhai et al., 2023).
 
     ``start`` is the first gain: ``sigma``, so that the model begins as it would without, is the authors' code; ``one``
@@ -34,7 +34,7 @@ class SigmaLinear(nn.Linear, Derived):
         self.register_buffer("u", normalize(torch.ones(fan_in), dim=0))
 
     @torch.no_grad()
-    def derive(self) -> None:
+    def post_init(self) -> None:
         """The right singular vector of the largest singular value, and the gain."""
         if self.weight.is_meta:
             return

@@ -2,7 +2,7 @@
 
 A weight's address is where it is *used*: a table that serves an embedding and the output has a site for each. It is
 read off the parameter's name, which must follow one of ``PATTERNS``; two parameters never share an address. Residual
-activations are told apart by what happens around them, so that no placement's formula has to report them.
+activations are recognized by the modules around them, so that no placement's formula has to report them.
 """
 
 from collections.abc import Iterator, Mapping
@@ -16,7 +16,7 @@ from lnlab.errors import LabError, Problem
 from lnlab.nn.placements import placements
 from lnlab.nn.transformer import Layer, Stack
 
-Thing = TypeVar("Thing")
+Value = TypeVar("Value")
 _STACKS = ("encoder", "decoder")
 PATTERNS = (
     "output.<tensor>",
@@ -57,17 +57,17 @@ def addressed(model: nn.Module) -> list[tuple[str, Site, nn.Parameter]]:
     for name, site, p in known:
         other, tensor = first.setdefault(site, (name, p))
         if tensor is not p:
-            what = f"the parameters '{other}' and '{name}' have one address, {_shown(site)}"
+            what = f"the parameters '{other}' and '{name}' have one address, {_describe(site)}"
             raise LabError(Problem("model", what, "give them names that differ in sublayer or tensor, or tie them"))
     return known
 
 
-def _shown(site: Site) -> str:
+def _describe(site: Site) -> str:
     layer = f"layer {site.layer}" if site.layer else None
     return " ".join(filter(None, (site.stack, layer, site.sublayer, site.tensor)))
 
 
-def parameters(model: nn.Module) -> list[tuple[Site, nn.Parameter]]:
+def parameter_uses(model: nn.Module) -> list[tuple[Site, nn.Parameter]]:
     """Every use of every parameter, in the order of the module tree; a tied one comes once a use.
 
     Raises:
@@ -77,25 +77,25 @@ def parameters(model: nn.Module) -> list[tuple[Site, nn.Parameter]]:
 
 
 def weights(model: nn.Module) -> list[tuple[Site, nn.Parameter]]:
-    """As ``parameters``, matrices and tables only: q k v o w1 w2 of every sublayer, and the tables."""
-    return [(site, p) for site, p in parameters(model) if p.dim() > 1]
+    """As ``parameter_uses``, matrices and tables only: q k v o w1 w2 of every sublayer, and the tables."""
+    return [(site, p) for site, p in parameter_uses(model) if p.dim() > 1]
 
 
-def placed(model: nn.Module, named: Mapping[str, Thing]) -> list[tuple[Site, Thing]]:
-    """What is known by a parameter's name, such as its update, at every use of it; a tied one's comes whole each time.
+def values_by_site(model: nn.Module, named: Mapping[str, Value]) -> list[tuple[Site, Value]]:
+    """Values by a parameter's name, such as its update, at every use of it; a tied one's comes whole each time.
 
-    A parameter of which nothing is known is left out.
+    A parameter without a value is left out.
     """
     names = {id(p): name for name, p in model.named_parameters()}
-    return [(site, named[name]) for site, p in parameters(model) if (name := names[id(p)]) in named]
+    return [(site, named[name]) for site, p in parameter_uses(model) if (name := names[id(p)]) in named]
 
 
 @contextmanager
 def separated(model: nn.Module) -> Iterator[list[tuple[Site, nn.Parameter]]]:
-    """``parameters(model)``, where for the time being each use is a leaf of its own, on the same memory.
+    """``parameter_uses(model)``, where inside each use is a leaf of its own, on the same memory.
 
-    So the parts of a tied table's gradient are told apart, frozen parameters have gradients too, and no ``.grad`` is
-    touched. The model is as before on leaving, also by an error.
+    So the parts of a tied table's gradient are separate, frozen parameters have gradients too, and no ``.grad`` is
+    changed. The model is as before on leaving, also by an error.
     """
     uses = []
     for name, site, p in addressed(model):
@@ -115,9 +115,9 @@ def separated(model: nn.Module) -> Iterator[list[tuple[Site, nn.Parameter]]]:
 def activations(model: nn.Module) -> Iterator[dict[Site, Tensor]]:
     """A dict that each forward pass fills with the activations (batch, length, width) at their sites.
 
-    Of each sublayer: ``in``, what f is given; ``branch``, what f gives back; ``sum``, the stream after the addition;
-    ``out``, the stream as it goes on (the norm of ``sum`` in Post-LN, ``sum`` itself in Pre-LN). Of the embedding and
-    of the final norm: ``out``.
+    Of each sublayer: ``in``, the input of f; ``branch``, its output; ``sum``, the stream after the addition; ``out``,
+    the stream as it goes on (the norm of ``sum`` in Post-LN, ``sum`` itself in Pre-LN). Of the embedding and of the
+    final norm: ``out``.
     """
     seen: dict[Site, Tensor] = {}
     with ExitStack() as hooks:
@@ -131,7 +131,7 @@ def activations(model: nn.Module) -> Iterator[dict[Site, Tensor]]:
 
 
 class Stream:
-    """Follows the residual stream through one layer, and keeps what it sees in a dict by site.
+    """Follows the residual stream through one layer, and records its activations in a dict by site.
 
     After a branch has returned, the first tensor that enters a norm or the next sublayer, or leaves the layer, is the
     sum. If it enters a norm of the same sublayer, the stream goes on normed; else it goes on as it is.
@@ -139,55 +139,55 @@ class Stream:
 
     def __init__(self, seen: dict[Site, Tensor], stack: str, layer: int) -> None:
         self.seen, self.stack, self.layer = seen, stack, layer
-        self.waiting: str | None = None  # the sublayer whose sum is due
+        self.pending: str | None = None  # the sublayer whose sum is due
         self.branch: Tensor | None = None
-        self.alone = False  # whether the branch is the stream: nothing is added to it
+        self.replaces_stream = False  # whether the branch is the stream: nothing is added to it
 
     def follow(self, layer: Layer, hooks: ExitStack) -> None:
-        """Watch a layer at work until the hooks are taken off."""
-        self.alone = norms_stream(layer)
+        """Hook a layer until the hooks are removed."""
+        self.replaces_stream = norms_stream(layer)
         for name, sublayer in layer.sublayers.items():
             hooks.callback(sublayer.register_forward_pre_hook(lambda _m, x, n=name: self.enter(n, x[0])).remove)
             hooks.callback(sublayer.register_forward_hook(lambda _m, _x, y, n=name: self.leave(n, y)).remove)
         for name, norm in norms_beside(layer):
             hooks.callback(norm.register_forward_hook(lambda _m, x, y, n=name: self.norm(n, x[0], y)).remove)
-        hooks.callback(layer.register_forward_hook(lambda _m, _x, y: self.settle(y)).remove)
+        hooks.callback(layer.register_forward_hook(lambda _m, _x, y: self.complete_sum(y)).remove)
 
-    def enter(self, name: str, given: Tensor) -> None:
-        """A sublayer is given ``given``."""
-        self.settle(given)
-        self._keep(name, "in", given)
+    def enter(self, name: str, x: Tensor) -> None:
+        """A sublayer has the input ``x``."""
+        self.complete_sum(x)
+        self._keep(name, "in", x)
 
     def leave(self, name: str, branch: Tensor) -> None:
-        """A sublayer gives ``branch`` back."""
+        """A sublayer returns ``branch``."""
         self._keep(name, "branch", branch)
-        self.waiting, self.branch = name, branch
+        self.pending, self.branch = name, branch
 
-    def norm(self, name: str, given: Tensor, normed: Tensor) -> None:
-        """A norm that stands beside a sublayer makes ``normed`` of ``given``."""
-        if given is self.branch and not self.alone:  # a norm on the branch itself comes before the addition
+    def norm(self, name: str, x: Tensor, normed: Tensor) -> None:
+        """A norm beside a sublayer has the input ``x`` and returns ``normed``."""
+        if x is self.branch and not self.replaces_stream:  # a norm on the branch itself comes before the addition
             return
-        self.settle(given, normed if name == self.waiting else None)
+        self.complete_sum(x, normed if name == self.pending else None)
 
-    def settle(self, total: Tensor, normed: Tensor | None = None) -> None:
-        """The stream is seen again: if a sum is due, this is it."""
-        if self.waiting is not None:
-            self._keep(self.waiting, "sum", total)
-            self._keep(self.waiting, "out", total if normed is None else normed)
-        self.waiting = self.branch = None
+    def complete_sum(self, total: Tensor, normed: Tensor | None = None) -> None:
+        """The stream appears again: if a sum is pending, this is it."""
+        if self.pending is not None:
+            self._keep(self.pending, "sum", total)
+            self._keep(self.pending, "out", total if normed is None else normed)
+        self.pending = self.branch = None
 
     def _keep(self, sublayer: str, tensor: str, x: Tensor) -> None:
         self.seen[Site(self.stack, self.layer, sublayer, tensor)] = x
 
 
 def norms_stream(layer: Layer) -> bool:
-    """Whether the placement of a layer says that it norms the stream."""
+    """Whether the placement of a layer has the fact that it norms the stream."""
     return any(e.build is type(layer.placement) and e.facts.norm_of == "stream" for e in placements)
 
 
 def norms_beside(layer: Layer) -> list[tuple[str, nn.Module]]:
     """Every norm that a layer's placement owns, with the name of the sublayer that it stands beside."""
-    owned = [zip(layer.sublayers, each.children(), strict=False) for each in layer.placement.children()]
+    owned = [zip(layer.sublayers, norms.children(), strict=False) for norms in layer.placement.children()]
     return [pair for pairs in owned for pair in pairs]
 
 

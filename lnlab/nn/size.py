@@ -1,8 +1,8 @@
 """Parameters and FLOPs of a resolved setting, without its corpus and without building all of it.
 
-One layer of each stack is built on the meta device, so that every registered part counts itself; the rest is products.
-A matrix costs two FLOPs an element and token, attention 4 length width more. Sentences are taken to be ``LENGTH``
-tokens long on both sides.
+One layer of each stack is built on the meta device, so that every registered part counts itself; the totals are
+products. A matrix costs two FLOPs an element and token, attention 4 length width more. Sentences are assumed to be
+``LENGTH`` tokens long on both sides.
 """
 
 from collections.abc import Callable

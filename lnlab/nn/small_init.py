@@ -2,7 +2,7 @@
 
 from torch import Generator, Tensor, nn
 
-from lnlab.nn.inits import Law, fill, inits, xavier
+from lnlab.nn.inits import InitDistribution, fill, inits, xavier
 from lnlab.nn.sites import Site
 from lnlab.randomness import Draw
 
@@ -14,10 +14,10 @@ def small_init(model: nn.Module, draw: Draw) -> None:
     It is the law that Xavier gives w1 and w2 where d_ff = 4 d, and 0.4 of the variance that it gives q k v o.
     """
 
-    def law(site: Site) -> Law:
+    def distribution(site: Site) -> InitDistribution:
         return xavier("normal") if site.tensor in ("w1", "w2") else _small
 
-    fill(model, draw, law)
+    fill(model, draw, distribution)
 
 
 def _small(tensor: Tensor, generator: Generator) -> None:

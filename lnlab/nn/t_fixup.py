@@ -11,7 +11,7 @@ from typing import Annotated
 from pydantic import Field
 from torch import nn
 
-from lnlab.nn.inits import Law, Shape, depths, fill, inits, rows, xavier
+from lnlab.nn.inits import InitDistribution, Shape, depths, fill, inits, normal_rows, xavier
 from lnlab.nn.sites import Site
 from lnlab.randomness import Draw
 
@@ -33,17 +33,17 @@ def t_fixup(
     """
     layers = {name: n for name, (n, _) in depths(model).items()}
 
-    def matrix(site: Site) -> Law:
+    def matrix(site: Site) -> InitDistribution:
         stack = str(site.stack)
-        return xavier(shape, qk_gain if site.tensor in ("q", "k") else branch_gain(stack, layers[stack]))
+        return xavier(shape, qk_gain if site.tensor in ("q", "k") else t_fixup_gain(stack, layers[stack]))
 
-    def table(site: Site) -> Law:
-        return rows(1.0 if site.stack is None else table_gain(layers[site.stack]))
+    def table(site: Site) -> InitDistribution:
+        return normal_rows(1.0 if site.stack is None else table_gain(layers[site.stack]))
 
     fill(model, draw, matrix, table)
 
 
-def branch_gain(stack: str, layers: int) -> float:
+def t_fixup_gain(stack: str, layers: int) -> float:
     """The factor on v, o, w1 and w2 of a stack."""
     return 0.67 * layers**-0.25 if stack == "encoder" else table_gain(layers)
 

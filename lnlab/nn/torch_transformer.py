@@ -9,9 +9,9 @@ from dataclasses import replace
 
 from torch import Generator, Tensor, nn
 
-from lnlab.nn.inits import Law, drawn, fairseq, inits, xavier
-from lnlab.nn.masks import PAD
-from lnlab.nn.sites import parameters, weights
+from lnlab.nn.inits import InitDistribution, fairseq, fill_parameter, inits, xavier
+from lnlab.nn.masks import PAD_TOKEN
+from lnlab.nn.sites import parameter_uses, weights
 from lnlab.randomness import Draw
 
 MATRIX = {"b1": "w1", "b2": "w2"}
@@ -36,26 +36,26 @@ def pytorch_tutorial(model: nn.Module, draw: Draw) -> None:
     among them, so that an embedding of V words has the variance 2 / (V + d) and not 1 / d.
     """
     fairseq(model, draw)
-    first = {id(p): (site, p) for site, p in reversed(parameters(model)) if site.tensor == "table"}
+    first = {id(p): (site, p) for site, p in reversed(parameter_uses(model)) if site.tensor == "table"}
     for site, p in first.values():
-        drawn(p, draw, site, xavier("uniform"))
-        p.data[PAD] = 0
+        fill_parameter(p, draw, site, xavier("uniform"))
+        p.data[PAD_TOKEN] = 0
     _biases(model, draw)
 
 
 def _biases(model: nn.Module, draw: Draw) -> None:
     """Those of the feed-forward networks, as ``Linear`` draws them."""
     fan_in = {site: p.shape[1] for site, p in weights(model)}
-    for site, p in parameters(model):
+    for site, p in parameter_uses(model):
         if site.tensor in MATRIX:
             width = fan_in[replace(site, tensor=MATRIX[site.tensor])]
-            drawn(p, draw, replace(site, layer=1), within(width**-0.5))
+            fill_parameter(p, draw, replace(site, layer=1), uniform_within(width**-0.5))
 
 
-def within(bound: float) -> Law:
+def uniform_within(bound: float) -> InitDistribution:
     """``U(-bound, bound)``."""
 
-    def law(tensor: Tensor, generator: Generator) -> None:
+    def fill_in_place(tensor: Tensor, generator: Generator) -> None:
         tensor.uniform_(-bound, bound, generator=generator)
 
-    return law
+    return fill_in_place

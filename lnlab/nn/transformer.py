@@ -10,18 +10,18 @@ from torch import Tensor, nn
 
 from lnlab.nn.embedding import Embedding, Positions
 from lnlab.nn.feedforward import FeedForward
-from lnlab.nn.linear import Linear
-from lnlab.nn.masks import PAD
+from lnlab.nn.linear import LinearBuilder
+from lnlab.nn.masks import PAD_TOKEN
 from lnlab.nn.parts import Parts
-from lnlab.nn.placements import Place
-from lnlab.nn.pooled import pooled_in, told
+from lnlab.nn.placements import LayerSpec
+from lnlab.nn.pooled import pooled_norms, token_mask
 
 
 class Layer(nn.Module):
-    """Self-attention, cross-attention if the parts say so, and a feed-forward network, joined by a placement."""
+    """Self-attention, cross-attention if the parts have it, and a feed-forward network, joined by a placement."""
 
     def __init__(
-        self, at: Place, parts: Parts, *, heads: int, d_ff: int, dropout: float, linear: Linear = nn.Linear
+        self, at: LayerSpec, parts: Parts, *, heads: int, d_ff: int, dropout: float, linear: LinearBuilder = nn.Linear
     ) -> None:
         super().__init__()
         self.self_attention = parts.attention(at.width, heads, linear)
@@ -64,25 +64,26 @@ class Stack(nn.Module):
         dropout: float,
         positions: Positions = "sinusoids",
         fix_norm: bool = False,
-        linear: Linear = nn.Linear,
+        linear: LinearBuilder = nn.Linear,
     ) -> None:
         super().__init__()
         norm = partial(parts.norm, width)
         sublayers = 3 if parts.cross_attention else 2
-        places = [Place(name, i + 1, parts.layers, other_layers, sublayers, width, norm) for i in range(parts.layers)]
+        count = parts.layers
+        specs = [LayerSpec(name, i + 1, count, other_layers, sublayers, width, norm) for i in range(count)]
         shape: dict[str, Any] = {"heads": heads, "d_ff": d_ff, "dropout": dropout, "linear": linear}
         self.embedding = Embedding(size, width, positions, fix_norm=fix_norm)
         self.dropout = nn.Dropout(dropout)
-        self.layers = nn.ModuleList(Layer(at, parts, **shape) for at in places)
+        self.layers = nn.ModuleList(Layer(spec, parts, **shape) for spec in specs)
         self.final_norm = norm() if self.layers[-1].placement.final_norm else None  # type: ignore[union-attr]
-        self.pooled = pooled_in(self)
+        self.pooled = pooled_norms(self)
 
     def forward(
         self, tokens: Tensor, mask: Tensor, memory: Tensor | None = None, memory_mask: Tensor | None = None
     ) -> Tensor:
         """(batch, length) int64 -> (batch, length, width)."""
         x: Tensor = self.dropout(self.embedding(tokens))
-        with told(self.pooled, tokens != PAD):
+        with token_mask(self.pooled, tokens != PAD_TOKEN):
             for layer in self.layers:
                 x = layer(x, mask, memory, memory_mask)
             return x if self.final_norm is None else self.final_norm(x)

@@ -6,8 +6,8 @@ from typing import Annotated
 import torch
 from torch import nn
 
-from lnlab.nn.derived import derive
 from lnlab.nn.inits import inits
+from lnlab.nn.post_init import run_post_init_hooks
 from lnlab.nn.sites import weights
 from lnlab.randomness import Draw
 from lnlab.registry import default
@@ -26,4 +26,4 @@ def zero_qk(
     for site, p in weights(model):
         if site.tensor in ("q", "k"):
             p.zero_()
-    derive(model)
+    run_post_init_hooks(model)

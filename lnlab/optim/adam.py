@@ -9,14 +9,14 @@ import torch
 from torch.optim import Optimizer
 from torch.optim.optimizer import ParamsT
 
-from lnlab.optim.optimizers import Beta, Decay, Epsilon, Rate, optimizers
+from lnlab.optim.optimizers import Beta, Decay, Epsilon, LearningRate, optimizers
 
 
 @optimizers.register("adam")
 def adam(
     parameters: ParamsT,
     *,
-    lr: Rate = 1e-3,
+    lr: LearningRate = 1e-3,
     beta1: Beta = 0.9,
     beta2: Beta = 0.999,
     eps: Epsilon = 1e-8,
@@ -33,7 +33,7 @@ def adam(
 def adamw(
     parameters: ParamsT,
     *,
-    lr: Rate = 1e-3,
+    lr: LearningRate = 1e-3,
     beta1: Beta = 0.9,
     beta2: Beta = 0.999,
     eps: Epsilon = 1e-8,
@@ -47,7 +47,7 @@ def adamw(
 def adam_eps(
     parameters: ParamsT,
     *,
-    lr: Rate = 1e-3,
+    lr: LearningRate = 1e-3,
     beta1: Beta = 0.9,
     beta2: Beta = 0.999,
     eps: Epsilon = 1e-4,

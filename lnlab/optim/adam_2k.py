@@ -11,8 +11,16 @@ from pydantic import Field
 from torch import Tensor
 from torch.optim.optimizer import ParamsT
 
-from lnlab.optim.moments import Group, Memory, MomentsOptimizer, begin, follow_first, follow_second, move
-from lnlab.optim.optimizers import Beta, Decay, Epsilon, Rate, optimizers
+from lnlab.optim.moments import (
+    Group,
+    Memory,
+    MomentsOptimizer,
+    apply_adam_step,
+    init_moments,
+    update_first_moment,
+    update_second_moment,
+)
+from lnlab.optim.optimizers import Beta, Decay, Epsilon, LearningRate, optimizers
 
 
 @optimizers.register("adam_2k")
@@ -31,7 +39,7 @@ class Adam2k(MomentsOptimizer):
         self,
         parameters: ParamsT,
         *,
-        lr: Rate = 1e-3,
+        lr: LearningRate = 1e-3,
         beta1: Beta = 0.9,
         beta2: Beta = 0.999,
         eps: Epsilon = 1e-8,
@@ -52,11 +60,13 @@ class Adam2k(MomentsOptimizer):
     def update(self, parameter: Tensor, gradient: Tensor, memory: Memory, group: Group) -> None:
         """Follow v always; weight decay, m and θ only once the frozen updates are over."""
         if not memory:
-            begin(memory, torch.zeros_like(parameter))
+            init_moments(memory, torch.zeros_like(parameter))
         memory["step"] += 1
-        follow_second(memory, gradient, group)
+        update_second_moment(memory, gradient, group)
         moves = memory["step"] - group["freeze"]
         if moves > 0:
             parameter.mul_(1 - group["lr"] * group["weight_decay"])
-            follow_first(memory, gradient, group)
-            move(parameter, memory, group, moves if group["correct_first_moment"] else memory["step"], memory["step"])
+            update_first_moment(memory, gradient, group)
+            apply_adam_step(
+                parameter, memory, group, moves if group["correct_first_moment"] else memory["step"], memory["step"]
+            )

@@ -1,4 +1,4 @@
-"""From 1 at the end of warm-up to ``floor`` at the last update: schedules that ask for the total number of ``steps``.
+"""From 1 at the end of warm-up to ``floor`` at the last update: schedules that need the total number of ``steps``.
 
 With p = (t - T) / (steps - T), how much of the way is done. As the total is in the key, a run that is prolonged is
 another run from its first update on.
@@ -9,7 +9,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from lnlab.optim.schedules import Factor, Warmup, ramp, schedules
+from lnlab.optim.schedules import Factor, Warmup, schedules, warmup_factor
 
 Floor = Annotated[float, Field(ge=0, le=1)]
 
@@ -27,7 +27,7 @@ def linear(steps: int, *, warmup_steps: Warmup = 0, floor: Floor = 0.0) -> Facto
     ``floor`` is in units of the rate: the authors' least rate of 1e-9 at lr 3e-4 is 3.3e-6. With a floor of 0 the last
     update moves nothing.
     """
-    return lambda t: ramp(t, warmup_steps) * (1 - (1 - floor) * _progress(t, warmup_steps, steps))
+    return lambda t: warmup_factor(t, warmup_steps) * (1 - (1 - floor) * _progress(t, warmup_steps, steps))
 
 
 @schedules.register("cosine")
@@ -39,6 +39,6 @@ def cosine(steps: int, *, warmup_steps: Warmup = 0, floor: Floor = 0.0) -> Facto
 
     def factor(t: int) -> float:
         wave = (1 + math.cos(math.pi * _progress(t, warmup_steps, steps))) / 2
-        return ramp(t, warmup_steps) * (floor + (1 - floor) * wave)
+        return warmup_factor(t, warmup_steps) * (floor + (1 - floor) * wave)
 
     return factor

@@ -5,7 +5,7 @@ from typing import Annotated
 from pydantic import Field
 
 from lnlab.errors import LabError, Problem
-from lnlab.optim.schedules import Factor, Warmup, ramp, schedules
+from lnlab.optim.schedules import Factor, Warmup, schedules, warmup_factor
 
 _Updates = tuple[Annotated[int, Field(ge=1)], ...]
 _Epochs = tuple[Annotated[float, Field(gt=0)], ...]
@@ -36,5 +36,5 @@ def step(
     if epochs and epoch is None:
         what = "this task has no epochs: its data have no end"
         raise LabError(Problem("schedule.epochs", what, "give the drops in updates, as at: [...]"))
-    drops = [*at, *(each * (epoch or 0.0) - _ROUNDING for each in epochs)]
-    return lambda t: ramp(t, warmup_steps) * factor ** sum(t - 1 >= drop for drop in drops)
+    drops = [*at, *(e * (epoch or 0.0) - _ROUNDING for e in epochs)]
+    return lambda t: warmup_factor(t, warmup_steps) * factor ** sum(t - 1 >= drop for drop in drops)

@@ -3,8 +3,16 @@
 from torch import Tensor
 from torch.optim.optimizer import ParamsT
 
-from lnlab.optim.moments import Group, Memory, MomentsOptimizer, begin, follow_first, follow_second, move
-from lnlab.optim.optimizers import Beta, Decay, Epsilon, Rate, optimizers
+from lnlab.optim.moments import (
+    Group,
+    Memory,
+    MomentsOptimizer,
+    apply_adam_step,
+    init_moments,
+    update_first_moment,
+    update_second_moment,
+)
+from lnlab.optim.optimizers import Beta, Decay, Epsilon, LearningRate, optimizers
 
 
 @optimizers.register("gi_adam")
@@ -21,7 +29,7 @@ class GradientInitializedAdam(MomentsOptimizer):
         self,
         parameters: ParamsT,
         *,
-        lr: Rate = 1e-3,
+        lr: LearningRate = 1e-3,
         beta1: Beta = 0.9,
         beta2: Beta = 0.999,
         eps: Epsilon = 1e-8,
@@ -38,8 +46,8 @@ class GradientInitializedAdam(MomentsOptimizer):
         else:
             gradient = gradient.add(parameter, alpha=group["weight_decay"])
         if not memory:
-            begin(memory, gradient.square())
+            init_moments(memory, gradient.square())
         memory["step"] += 1
-        follow_first(memory, gradient, group)
-        follow_second(memory, gradient, group)
-        move(parameter, memory, group, memory["step"], memory["step"])
+        update_first_moment(memory, gradient, group)
+        update_second_moment(memory, gradient, group)
+        apply_adam_step(parameter, memory, group, memory["step"], memory["step"])

@@ -1,10 +1,10 @@
-"""``t^-1/2``: schedules that fall as the inverse square root of the update, and never ask how long a run will be."""
+"""``t^-1/2``: schedules that fall as the inverse square root of the update, whatever the length of the run."""
 
 from typing import Annotated, Literal
 
 from pydantic import Field
 
-from lnlab.optim.schedules import Factor, Warmup, ramp, schedules
+from lnlab.optim.schedules import Factor, Warmup, schedules, warmup_factor
 
 _Count = Annotated[int, Field(ge=1)]
 
@@ -27,7 +27,7 @@ def inverse_sqrt(
 
     def factor(t: int) -> float:
         decay = start / t if form == "literal" else start / (start + t)
-        return float(ramp(t, warmup_steps) * min(decay, 1.0) ** 0.5)
+        return float(warmup_factor(t, warmup_steps) * min(decay, 1.0) ** 0.5)
 
     return factor
 

@@ -17,7 +17,7 @@ Memory = dict[str, Any]
 
 
 class MomentsOptimizer(Optimizer):
-    """An optimizer that is said by what one step makes of one parameter."""
+    """An optimizer that is defined by its step of one parameter."""
 
     def __init__(self, parameters: ParamsT, **options: float | tuple[float, float]) -> None:
         super().__init__(parameters, options)
@@ -40,23 +40,23 @@ class MomentsOptimizer(Optimizer):
         return loss
 
 
-def begin(memory: Memory, second: Tensor) -> None:
+def init_moments(memory: Memory, second: Tensor) -> None:
     """Remember no update, m = 0, and the given v."""
     memory.update(step=0, exp_avg=torch.zeros_like(second), exp_avg_sq=second)
 
 
-def follow_first(memory: Memory, gradient: Tensor, group: Group) -> None:
+def update_first_moment(memory: Memory, gradient: Tensor, group: Group) -> None:
     """``m <- beta1 m + (1 - beta1) g``."""
     memory["exp_avg"].lerp_(gradient, 1 - group["betas"][0])
 
 
-def follow_second(memory: Memory, gradient: Tensor, group: Group) -> None:
+def update_second_moment(memory: Memory, gradient: Tensor, group: Group) -> None:
     """``v <- beta2 v + (1 - beta2) g²``."""
     beta2 = group["betas"][1]
     memory["exp_avg_sq"].mul_(beta2).addcmul_(gradient, gradient, value=1 - beta2)
 
 
-def move(parameter: Tensor, memory: Memory, group: Group, first: int, second: int) -> None:
+def apply_adam_step(parameter: Tensor, memory: Memory, group: Group, first: int, second: int) -> None:
     """``θ <- θ - lr m̂ / (sqrt(v̂) + eps)``, with the bias of m corrected for ``first`` updates, of v for ``second``."""
     beta1, beta2 = group["betas"]
     root = (memory["exp_avg_sq"].sqrt() / (1 - beta2**second) ** 0.5).add_(group["eps"])

@@ -16,7 +16,7 @@ from torch.optim.optimizer import ParamsT
 from lnlab.errors import LabError, Problem
 from lnlab.registry import Registry
 
-Rate = Annotated[float, Field(gt=0)]
+LearningRate = Annotated[float, Field(gt=0)]
 Beta = Annotated[float, Field(ge=0, lt=1)]
 Epsilon = Annotated[float, Field(gt=0)]
 """Never 0: where a gradient has always been 0 (a word that no batch held) there would be 0/0."""
@@ -26,7 +26,12 @@ optimizers: Registry[Callable[..., Optimizer]] = Registry("optimizer")
 
 @optimizers.register("sgd")
 def sgd(
-    parameters: ParamsT, *, lr: Rate = 0.01, momentum: Beta = 0.0, nesterov: bool = False, weight_decay: Decay = 0.0
+    parameters: ParamsT,
+    *,
+    lr: LearningRate = 0.01,
+    momentum: Beta = 0.0,
+    nesterov: bool = False,
+    weight_decay: Decay = 0.0,
 ) -> Optimizer:
     """``u <- momentum u + g, θ <- θ - lr u``: descent, or a heavy ball (Robbins and Monro, 1951; Polyak, 1964).
 
@@ -43,7 +48,9 @@ def sgd(
 
 
 @optimizers.register("adagrad")
-def adagrad(parameters: ParamsT, *, lr: Rate = 0.01, eps: Epsilon = 1e-10, weight_decay: Decay = 0.0) -> Optimizer:
+def adagrad(
+    parameters: ParamsT, *, lr: LearningRate = 0.01, eps: Epsilon = 1e-10, weight_decay: Decay = 0.0
+) -> Optimizer:
     """``s <- s + g², θ <- θ - lr g / (sqrt(s) + eps)``: a rate for each weight that only falls (Duchi et al., 2011).
 
     ``weight_decay`` adds weight_decay θ to g.

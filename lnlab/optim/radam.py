@@ -4,14 +4,14 @@ import torch
 from torch.optim import Optimizer
 from torch.optim.optimizer import ParamsT
 
-from lnlab.optim.optimizers import Beta, Decay, Epsilon, Rate, optimizers
+from lnlab.optim.optimizers import Beta, Decay, Epsilon, LearningRate, optimizers
 
 
 @optimizers.register("radam")
 def radam(
     parameters: ParamsT,
     *,
-    lr: Rate = 1e-3,
+    lr: LearningRate = 1e-3,
     beta1: Beta = 0.9,
     beta2: Beta = 0.999,
     eps: Epsilon = 1e-8,

@@ -1,8 +1,8 @@
 """Schedules of the learning rate, ``() -> factor``: the registry of all, warm-up, and a constant rate after it.
 
 Update t = 1, 2, ... is made with the rate lr * factor(t), and a factor is a function of t alone: nothing is counted, so
-nothing can be off after a run is resumed. A schedule that depends on the total asks for ``steps`` by name, one that
-counts in epochs for ``epoch`` (updates in an epoch); the lab supplies both.
+nothing can be off after a run is resumed. A schedule that depends on the total has the parameter ``steps``, one that
+counts in epochs ``epoch`` (updates in an epoch); the lab supplies both.
 
 Warm-up over T = ``warmup_steps`` updates multiplies by min(t / T, 1): the first update has 1/T and the T-th 1 (Goyal et
 al., 2017). T = 0 and T = 1 both mean none; wherever a formula has T in it, 0 stands for 1.
@@ -20,7 +20,7 @@ Warmup = Annotated[int, Field(ge=0)]
 schedules: Registry[Callable[..., Factor]] = Registry("schedule")
 
 
-def ramp(t: int, warmup_steps: int) -> float:
+def warmup_factor(t: int, warmup_steps: int) -> float:
     """``min(t / T, 1)``."""
     return min(t / max(warmup_steps, 1), 1.0)
 
@@ -28,4 +28,4 @@ def ramp(t: int, warmup_steps: int) -> float:
 @schedules.register("constant")
 def constant(*, warmup_steps: Warmup = 0) -> Factor:
     """``min(t/T, 1)``: the full rate, after a linear warm-up over T updates (Goyal et al., 2017)."""
-    return lambda t: ramp(t, warmup_steps)
+    return lambda t: warmup_factor(t, warmup_steps)

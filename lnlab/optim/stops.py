@@ -1,8 +1,8 @@
 """Rules that end a run early, ``() -> rule``: a rule looks at the curves so far, and at nothing else.
 
-It is asked after the training loss of every update and after every evaluation, and what it says depends on the curves
+It is called after the training loss of every update and after every evaluation, and its answer depends on the curves
 alone, so a resumed run ends where the uninterrupted one does. No rule knows of claims. All of them end a run whose
-loss is not finite: there is nothing left to learn from.
+loss is not finite: nothing can be learned from it.
 """
 
 import math
@@ -25,7 +25,7 @@ _TRAINING = ("train", "loss")
 class Ending:
     """How a run ended: ``diverged``, ``finished`` before its last update, or ``interrupted``; and why, in words.
 
-    No rule says ``interrupted``: a signal does, and the run goes on later.
+    No rule returns ``interrupted``: a signal causes it, and the run goes on later.
     """
 
     status: Literal["diverged", "finished", "interrupted"]
@@ -37,10 +37,10 @@ Rule = Callable[[Curves], Ending | None]
 
 @dataclass(frozen=True)
 class StopFacts(Facts):
-    """What a stop rule says of itself.
+    """The facts of a stop rule.
 
     Attributes:
-        evaluations: whether it sees the evaluations that ``train.evaluate`` asks for, whose steps are then part of the
+        evaluations: whether it sees the evaluations that ``train.evaluate`` requests, whose steps are then part of the
             run's key; the others see what training recorded.
     """
 
@@ -52,17 +52,17 @@ stops: Registry[Callable[..., Rule]] = Registry("stop", StopFacts)
 
 def unless_non_finite(rule: Rule) -> Rule:
     """First whether a loss or an evaluation is not finite, then the rule."""
-    return lambda curves: broken(curves) or rule(curves)
+    return lambda curves: non_finite_ending(curves) or rule(curves)
 
 
-def broken(curves: Curves) -> Ending | None:
+def non_finite_ending(curves: Curves) -> Ending | None:
     """The ending of a run whose last training loss, or last value of an evaluation, is not finite.
 
-    A rule is asked after every value, so the last ones are enough.
+    A rule is called after every value, so the last ones are enough.
     """
     for (split, quantity), curve in curves.items():
-        judged = (split, quantity) == _TRAINING or split != "train"
-        if judged and curve and not math.isfinite(curve[-1][1]):
+        checked = (split, quantity) == _TRAINING or split != "train"
+        if checked and curve and not math.isfinite(curve[-1][1]):
             return Ending("diverged", f"{split} {quantity} is {curve[-1][1]} at step {curve[-1][0]}")
     return None
 
@@ -70,7 +70,7 @@ def broken(curves: Curves) -> Ending | None:
 @stops.register("non_finite")
 def non_finite() -> Rule:
     """``|L| = ∞ or L ≠ L``: diverged at the first loss or evaluation that is no finite number (IEEE 754, 2019)."""
-    return broken
+    return non_finite_ending
 
 
 @stops.register("loss_above")

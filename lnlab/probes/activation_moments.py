@@ -13,8 +13,8 @@ from pydantic import Field
 from torch import Tensor
 
 from lnlab.probes.probe import State, once, probes
-from lnlab.probes.support.known_sites import everywhere, stream
-from lnlab.probes.support.stream_sums import summed
+from lnlab.probes.support.known_sites import at_all_sites, stream_sites
+from lnlab.probes.support.stream_sums import site_sums
 from lnlab.tables import Row
 
 _QUANTITIES = ("activation_mean", "activation_variance", "token_sigma", "branch_variance_share")
@@ -25,7 +25,8 @@ _QUANTITIES = ("activation_mean", "activation_variance", "token_sigma", "branch_
     table="sites",
     passes=once,
     quantities=_QUANTITIES,
-    sites=lambda model, _: everywhere(_QUANTITIES[:3], stream(model)),  # the share has none where the sum is constant
+    # Without the share, which has no number where the sum is constant.
+    sites=lambda model, _: at_all_sites(_QUANTITIES[:3], stream_sites(model)),
 )
 def activation_moments(
     state: State,
@@ -38,12 +39,12 @@ def activation_moments(
     The first three are measured at every sublayer (``in``, ``branch``, ``sum``, ``out``), after the embedding and after
     the final norm; the share at every sublayer's ``branch``, over the variance of its ``sum``. Dropout is off.
     """
-    found = {site: _moments(sums) for site, sums in summed(state, batches, split, _terms).items()}
-    for site, values in found.items():
+    moments = {site: _moments(sums) for site, sums in site_sums(state, batches, split, _terms).items()}
+    for site, values in moments.items():
         for quantity, value in zip(_QUANTITIES, values, strict=False):
             yield {"quantity": quantity, **site.row(), "value": value}
-        if site.tensor == "branch" and (whole := found[replace(site, tensor="sum")][1]):
-            yield {"quantity": _QUANTITIES[3], **site.row(), "value": values[1] / whole}
+        if site.tensor == "branch" and (sum_variance := moments[replace(site, tensor="sum")][1]):
+            yield {"quantity": _QUANTITIES[3], **site.row(), "value": values[1] / sum_variance}
 
 
 def _moments(sums: Tensor) -> tuple[float, float, float]:
@@ -52,7 +53,7 @@ def _moments(sums: Tensor) -> tuple[float, float, float]:
     return mean, square - mean**2, sigma
 
 
-def _terms(x: Tensor, here: Tensor) -> Tensor:
+def _terms(x: Tensor, mask: Tensor) -> Tensor:
     """Over tokens: Σ of a token's mean coordinate, of its mean square, of its σ, and of 1."""
-    variance, mean = torch.var_mean(x[here], -1, correction=0)
+    variance, mean = torch.var_mean(x[mask], -1, correction=0)
     return torch.stack((mean, variance + mean.square(), variance.sqrt(), torch.ones_like(mean))).sum(1)

@@ -1,4 +1,4 @@
-"""``1/(sqrt(v̂) + ε)`` and ``|m̂|/sqrt(v̂)``: what Adam makes of a gradient at every entry (Kingma and Ba, 2015).
+"""``1/(sqrt(v̂) + ε)`` and ``|m̂|/sqrt(v̂)``: how Adam scales a gradient at every entry (Kingma and Ba, 2015).
 
 With the moments m and v after t updates, m̂ = m/(1 - β1^t) and v̂ = v/(1 - β2^t); entries move by the product of the
 rate, m̂ and 1/(sqrt(v̂) + ε). |m̂|/sqrt(v̂) is the size of that step in units of the rate: 1 at the first update, and
@@ -16,10 +16,10 @@ import torch
 from torch import Tensor
 
 from lnlab.errors import LabError, Problem
-from lnlab.nn.sites import placed
+from lnlab.nn.sites import values_by_site
 from lnlab.probes.probe import State, probes
-from lnlab.probes.rounding import noise, shares, without
-from lnlab.probes.support.training_state import there
+from lnlab.probes.rounding import noise_masks, resolved_entries, unresolved_shares
+from lnlab.probes.support.training_state import require
 from lnlab.tables import Row
 
 _QUANTITIES = (
@@ -49,15 +49,15 @@ def adaptive_rate(state: State) -> Iterator[Row]:
     Raises:
         LabError: the optimizer has no second moments.
     """
-    found = _moments(state)
-    masks = noise(state.model, {name: moments.root for name, moments in found.items()})
-    for site, moments in placed(state.model, {name: m.without(masks.get(name)) for name, m in found.items()}):
+    by_name = _moments(state)
+    masks = noise_masks(state.model, {name: moments.root for name, moments in by_name.items()})
+    for site, moments in values_by_site(state.model, {name: m.without(masks.get(name)) for name, m in by_name.items()}):
         for quantity, value in _values(moments).items():
             yield {"quantity": quantity, **site.row(), "value": value.item()}
-    ratios = torch.cat([moments.ratios for moments in found.values() if moments.mean.dim() > 1])
+    ratios = torch.cat([moments.ratios for moments in by_name.values() if moments.mean.dim() > 1])
     if len(ratios):
         yield {"quantity": _QUANTITIES[5], "value": ratios.median().item()}
-    yield from shares(_QUANTITIES[6], state.model, masks)
+    yield from unresolved_shares(_QUANTITIES[6], state.model, masks)
 
 
 @dataclass(frozen=True)
@@ -75,31 +75,31 @@ class Moments:
         return self.mean[seen].abs() / self.root[seen]
 
     def without(self, mask: Tensor | None) -> "Moments":
-        """Of the entries that are no noise."""
-        return Moments(without(self.mean, mask), without(self.root, mask), self.eps)
+        """Of the entries that are resolved."""
+        return Moments(resolved_entries(self.mean, mask), resolved_entries(self.root, mask), self.eps)
 
 
 def _moments(state: State) -> dict[str, Moments]:
     """By the names of the parameters that have been updated."""
-    optimizer = there(state.optimizer, "an optimizer")
+    optimizer = require(state.optimizer, "an optimizer")
     names = {id(p): name for name, p in state.model.named_parameters()}
-    found = {
-        names[id(p)]: _corrected(kept, group)
+    by_name = {
+        names[id(p)]: _corrected(adam_state, group)
         for group in optimizer.param_groups
         for p in group["params"]
-        if "exp_avg_sq" in (kept := optimizer.state.get(p, {})) and id(p) in names
+        if "exp_avg_sq" in (adam_state := optimizer.state.get(p, {})) and id(p) in names
     }
-    if not found:
+    if not by_name:
         what = f"adaptive_rate looks at second moments, and the optimizer {type(optimizer).__name__} has none"
         raise LabError(Problem("", what, "measure it with an optimizer of Adam's family, after an update"))
-    return found
+    return by_name
 
 
-def _corrected(kept: dict[str, Any], group: dict[str, Any]) -> Moments:
+def _corrected(adam_state: dict[str, Any], group: dict[str, Any]) -> Moments:
     """Without the bias of their start at 0; AMSGrad's v is the largest so far."""
-    t, (beta1, beta2) = float(kept["step"]), group["betas"]
-    v = kept.get("max_exp_avg_sq", kept["exp_avg_sq"]) / (1 - beta2**t)
-    return Moments(kept["exp_avg"] / (1 - beta1**t), v.sqrt_(), group["eps"])
+    t, (beta1, beta2) = float(adam_state["step"]), group["betas"]
+    v = adam_state.get("max_exp_avg_sq", adam_state["exp_avg_sq"]) / (1 - beta2**t)
+    return Moments(adam_state["exp_avg"] / (1 - beta1**t), v.sqrt_(), group["eps"])
 
 
 def _values(moments: Moments) -> dict[str, Tensor]:

@@ -16,28 +16,29 @@ import torch
 from pydantic import Field
 
 from lnlab.probes.probe import State, probes
-from lnlab.probes.support.next_update_loss import NextLoss, Point, norm
+from lnlab.probes.support.next_update_loss import LossAndGradient, NextUpdateLoss, joint_norm
 from lnlab.probes.support.training_state import next_rate
 from lnlab.tables import Row
 
 LOSS, CHANGE = "loss_along_step", "gradient_change_along_step"
-QUANTITIES = (
+LINE_QUANTITIES = (
     *(LOSS, CHANGE),
     *("loss_deviation", "gradient_deviation"),
     *("loss_band_low", "loss_band_high", "gradient_predictiveness_low", "gradient_predictiveness_high"),
     *("effective_lipschitz", "effective_smoothness"),
 )
 Positive = Annotated[float, Field(gt=0)]
-Seen = Mapping[float, tuple[float, float]]
-"""By α in units of the rate, the loss there, and how far its gradient is from g."""
+Line = Mapping[float, tuple[float, float]]
+"""By α in units of the rate, the loss at W - α g, and how far its gradient is from g."""
 
 
 def _passes(params: dict[str, Any]) -> float:
-    """A gradient at every place."""
-    return 3.0 * (1 + len({*up_to_rate(params["points"]), *around(params["points"], params["reach"])}))
+    """A gradient at every point of the line, and one at its start."""
+    multiples = {*linear_multiples(params["points"]), *geometric_multiples(params["points"], params["reach"])}
+    return 3.0 * (1 + len(multiples))
 
 
-@probes.register("along_step", table="lines", passes=_passes, quantities=QUANTITIES, ahead=lambda _: True)
+@probes.register("along_step", table="lines", passes=_passes, quantities=LINE_QUANTITIES, ahead=lambda _: True)
 def along_step(
     state: State, *, points: Annotated[int, Field(ge=2)] = 8, reach: tuple[Positive, Positive] = (0.5, 4.0)
 ) -> Iterator[Row]:
@@ -60,59 +61,60 @@ def along_step(
     rate = next_rate(state)
     if rate == 0:
         return
-    loss = NextLoss(state)
+    loss = NextUpdateLoss(state)
     start = loss.at(loss.start)
-    multiples = sorted({*up_to_rate(points), *around(points, reach)})
-    seen = {x: _seen(loss, start, x * rate) for x in multiples}
+    multiples = sorted({*linear_multiples(points), *geometric_multiples(points, reach)})
+    line = {x: _evaluate(loss, start, x * rate) for x in multiples}
     yield {"quantity": LOSS, "x": 0.0, "value": start.loss}
-    for x, pair in seen.items():
+    for x, pair in line.items():
         for quantity, value in zip((LOSS, CHANGE), pair, strict=True):
             yield {"quantity": quantity, "x": x, "value": value}
-    found = _deviations(start.loss, {x: seen[x] for x in up_to_rate(points)})
-    found |= _bands(start.loss, {x: seen[x] for x in around(points, reach)}, rate * norm(start.gradient))
-    for quantity, value in found.items():
+    length = rate * joint_norm(start.gradient)
+    quantities = _deviations(start.loss, {x: line[x] for x in linear_multiples(points)})
+    quantities |= _bands(start.loss, {x: line[x] for x in geometric_multiples(points, reach)}, length)
+    for quantity, value in quantities.items():
         yield {"quantity": quantity, "value": value}
 
 
-def up_to_rate(points: int) -> list[float]:
+def linear_multiples(points: int) -> list[float]:
     """Multiples of the rate, equally far apart, up to 1."""
     return [i / points for i in range(1, points + 1)]
 
 
-def around(points: int, reach: tuple[float, float]) -> list[float]:
+def geometric_multiples(points: int, reach: tuple[float, float]) -> list[float]:
     """Multiples of the rate from one to the other, in geometric progression."""
     low, high = reach
     return [low, *(low * (high / low) ** (i / (points - 1)) for i in range(1, points - 1)), high]
 
 
-def _seen(loss: NextLoss, start: Point, alpha: float) -> tuple[float, float]:
+def _evaluate(loss: NextUpdateLoss, start: LossAndGradient, alpha: float) -> tuple[float, float]:
     """The loss at W - α g, and how far its gradient is from g."""
-    here = loss.at([p - alpha * g for p, g in zip(loss.start, start.gradient, strict=True)])
-    return here.loss, norm([a - b for a, b in zip(here.gradient, start.gradient, strict=True)])
+    point = loss.at([p - alpha * g for p, g in zip(loss.start, start.gradient, strict=True)])
+    return point.loss, joint_norm([a - b for a, b in zip(point.gradient, start.gradient, strict=True)])
 
 
-def _deviations(start: float, seen: Seen) -> dict[str, float]:
-    """What the study calls Lipschitz and smoothness."""
-    losses, changes = _columns(seen)
+def _deviations(start: float, line: Line) -> dict[str, float]:
+    """The two quantities that Yu (2024) calls Lipschitz and smoothness."""
+    losses, changes = _columns(line)
     return {"loss_deviation": (losses - start).abs().max().item(), "gradient_deviation": changes.max().item()}
 
 
-def _bands(start: float, seen: Seen, length: float) -> dict[str, float]:
+def _bands(start: float, line: Line, length: float) -> dict[str, float]:
     """Santurkar's three; ``length`` is the distance of a step of one rate. A stationary point has no ratios."""
-    losses, changes = _columns(seen)
-    distances = length * torch.tensor(list(seen), dtype=torch.float64)
-    found = {
+    losses, changes = _columns(line)
+    distances = length * torch.tensor(list(line), dtype=torch.float64)
+    bands = {
         "loss_band_low": losses.min().item(),
         "loss_band_high": losses.max().item(),
         "gradient_predictiveness_low": changes.min().item(),
         "gradient_predictiveness_high": changes.max().item(),
     }
     if length:
-        found["effective_lipschitz"] = ((losses - start).abs() / distances).max().item()
-        found["effective_smoothness"] = (changes / distances).max().item()
-    return found
+        bands["effective_lipschitz"] = ((losses - start).abs() / distances).max().item()
+        bands["effective_smoothness"] = (changes / distances).max().item()
+    return bands
 
 
-def _columns(seen: Seen) -> torch.Tensor:
-    """Losses and changes, (2, places); a maximum over what holds a NaN is NaN."""
-    return torch.tensor(list(seen.values()), dtype=torch.float64).T
+def _columns(line: Line) -> torch.Tensor:
+    """Losses and changes, (2, points); a maximum over values with a NaN is NaN."""
+    return torch.tensor(list(line.values()), dtype=torch.float64).T

@@ -1,9 +1,9 @@
-"""``‖F(x | batch) - F(x | alone)‖ / ‖F(x | batch)‖``: what a model says of a sentence because of those beside it.
+"""``‖F(x | batch) - F(x | alone)‖ / ‖F(x | batch)‖``: how a sentence's logits depend on the others of its batch.
 
-A norm over the coordinates of a token, or over the tokens of a sentence, gives each sentence what it would have alone;
-one over a batch does not, as long as it takes the statistics of the batch. F is the model's logits, all those of a
-sentence, and alone it stands without padding; the squared norms are summed over sentences. In float64, so that an
-answer that does not depend on the batch differs by rounding alone.
+With a norm over the coordinates of a token, or over the tokens of a sentence, each sentence has the logits that it
+would have alone; with one over a batch it does not, as long as the norm uses the statistics of the batch. F is the
+model's logits, all those of a sentence, and alone it has no padding; the squared norms are summed over sentences. In
+float64, so that logits that do not depend on the batch differ by rounding alone.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -15,7 +15,7 @@ from pydantic import Field
 from torch import Tensor
 from torch.func import functional_call
 
-from lnlab.nn.masks import PAD
+from lnlab.nn.masks import PAD_TOKEN
 from lnlab.nn.modes import in_mode
 from lnlab.probes.probe import State, probes
 from lnlab.probes.support.float64_copy import doubles
@@ -23,7 +23,7 @@ from lnlab.tables import Row
 from lnlab.tasks.task import Batch
 
 _QUANTITIES: Mapping[str, bool] = {"batch_dependence": False, "batch_dependence_in_use": True}
-"""Whether norms over a batch take what they remember of training."""
+"""Whether norms over a batch use their running statistics."""
 
 
 def _passes(params: dict[str, Any]) -> float:
@@ -44,29 +44,29 @@ def batch_dependence(
     ``batch_dependence``: norms over a batch have its statistics, as in training; ``batch_dependence_in_use``: they have
     what they remember, as in evaluation. Dropout is off, and everything in float64.
     """
-    at, found = doubles(state.model), state.batches(batches, split)
+    weights, sampled = doubles(state.model), state.batches(batches, split)
     for quantity, remembered in _QUANTITIES.items():
         with in_mode(state.model, training=False, remembered=remembered):
-            value = _change(lambda batch: functional_call(state.model, at, (batch,)), found)
+            value = _change(lambda batch: functional_call(state.model, weights, (batch,)), sampled)
         yield {"quantity": quantity, "value": value}
 
 
-def _change(answered: Callable[[Batch], Tensor], batches: list[Batch]) -> float:
+def _change(logits_of: Callable[[Batch], Tensor], batches: list[Batch]) -> float:
     """Over all sentences of the batches."""
     moved = size = 0.0
     for batch in batches:
-        together = answered(batch)
-        for row in range(len(together)):
-            lonely = answered(alone(batch, row))[0]
-            held = together[row][: len(lonely)]  # of padding nothing is asked
-            moved += (held - lonely).square().sum().item()
-            size += held.square().sum().item()
+        in_batch = logits_of(batch)
+        for row in range(len(in_batch)):
+            alone = logits_of(single_sentence(batch, row))[0]
+            unpadded = in_batch[row][: len(alone)]
+            moved += (unpadded - alone).square().sum().item()
+            size += unpadded.square().sum().item()
     return sqrt(moved / size) if size else 0.0
 
 
-def alone(batch: Batch, row: int) -> Batch:
+def single_sentence(batch: Batch, row: int) -> Batch:
     """One sentence of a batch, without its padding."""
     source, target_in = (
-        tokens[row : row + 1, : int((tokens[row] != PAD).sum())] for tokens in (batch.source, batch.target_in)
+        tokens[row : row + 1, : int((tokens[row] != PAD_TOKEN).sum())] for tokens in (batch.source, batch.target_in)
     )
     return Batch(source, target_in, batch.target_out[row : row + 1])

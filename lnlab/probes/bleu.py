@@ -39,15 +39,15 @@ def bleu(
     is compared as the corpus has it; sacreBLEU splits it into ``words``, ``none`` where that has been done.
     """
     search = Search(beam, length_penalty, alpha, (max_len_a, max_len_b))
-    examples, said = translations_of(state, split, sentences, search)
+    examples, hypotheses = translations_of(state, split, sentences, search)
     sources, references = zip(*examples.pairs, strict=True)
-    found = bleu_of(said, references, words=words, lowercase=lowercase)
-    yield {"quantity": "bleu", "value": found.score}
-    for n, precision in enumerate(found.precisions, 1):
+    scores = bleu_of(hypotheses, references, words=words, lowercase=lowercase)
+    yield {"quantity": "bleu", "value": scores.score}
+    for n, precision in enumerate(scores.precisions, 1):
         yield {"quantity": "bleu_precision", "index": n, "value": precision}
-    yield {"quantity": "brevity_penalty", "value": found.brevity_penalty}
-    yield {"quantity": "length_ratio", "value": found.length_ratio}
+    yield {"quantity": "brevity_penalty", "value": scores.brevity_penalty}
+    yield {"quantity": "length_ratio", "value": scores.length_ratio}
     yield {"quantity": "copy_bleu", "value": bleu_of(sources, references, words=words, lowercase=lowercase).score}
-    for number, text, reference in list(zip(examples.numbers, said, references, strict=True))[:each]:
+    for number, text, reference in list(zip(examples.numbers, hypotheses, references, strict=True))[:each]:
         value = sentence_bleu(text, reference, words=words, lowercase=lowercase)
         yield {"quantity": "sentence_bleu", "index": number, "value": value}

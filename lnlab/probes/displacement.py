@@ -1,9 +1,9 @@
 """``‖θ_t - θ_0‖``: how far training has led from where it began (Nagarajan and Kolter, 2019).
 
 States of two runs at the same step may be at very different distances from their start: over the first 100 of 4,000
-steps of warm-up the sums of learning rates differ by a factor of 79. What is compared at a step is compared at this
-distance too. In float64. Entries whose gradient is 0 but for rounding, such as the biases of keys, would be where they
-began, and are where the machine's rounding has led them: they are left out (``rounding``).
+steps of warm-up the sums of learning rates differ by a factor of 79. So states are compared at this distance as well as
+at a step. In float64. Entries whose gradient is 0 but for rounding, such as the biases of keys, would not move, and
+move with the machine's rounding: they are left out (``rounding``).
 """
 
 import math
@@ -11,9 +11,9 @@ from collections.abc import Iterator
 
 from torch import Tensor
 
-from lnlab.nn.sites import placed
+from lnlab.nn.sites import values_by_site
 from lnlab.probes.probe import State, probes
-from lnlab.probes.rounding import last_noise, shares, without
+from lnlab.probes.rounding import last_noise_masks, resolved_entries, unresolved_shares
 from lnlab.probes.support.training_state import initial
 from lnlab.tables import Row
 
@@ -39,16 +39,16 @@ def displacement(state: State) -> Iterator[Row]:
     """
     start = initial(state)
     now = {name: p.detach() for name, p in state.model.named_parameters()}
-    masks = last_noise(state, lambda: {name: p - start[name] for name, p in now.items()})
-    moved = {name: (without(p, masks.get(name)), without(start[name], masks.get(name))) for name, p in now.items()}
-    found = {name: _norms(*pair) for name, pair in moved.items() if pair[0].numel()}
-    for site, norms in placed(state.model, found):
+    masks = last_noise_masks(state, lambda: {name: p - start[name] for name, p in now.items()})
+    pairs = {name: [resolved_entries(x, masks.get(name)) for x in (p, start[name])] for name, p in now.items()}
+    norms_by_name = {name: _norms(p, p_0) for name, (p, p_0) in pairs.items() if p.numel()}
+    for site, norms in values_by_site(state.model, norms_by_name):
         for quantity, value in zip(_QUANTITIES, _with_ratio(*norms), strict=False):
             yield {"quantity": quantity, **site.row(), "value": value}
-    total = _with_ratio(*(math.hypot(*column) for column in zip(*found.values(), strict=True)))
+    total = _with_ratio(*(math.hypot(*column) for column in zip(*norms_by_name.values(), strict=True)))
     for quantity, value in zip(_QUANTITIES[2:4], total, strict=False):
         yield {"quantity": quantity, "value": value}
-    yield from shares(_QUANTITIES[4], state.model, masks)
+    yield from unresolved_shares(_QUANTITIES[4], state.model, masks)
 
 
 def _norms(now: Tensor, start: Tensor) -> tuple[float, float]:

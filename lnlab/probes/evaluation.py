@@ -16,7 +16,7 @@ from lnlab.tables import Row
 _ENOUGH = 8
 """Batches of a split without an end that stand for it."""
 PASSES = 20.0
-"""What a split is reckoned as, in batches: nobody knows before it is read."""
+"""The assumed size of a split in batches, which is unknown before it is read."""
 
 
 @probes.register("evaluation", table="curves", passes=lambda _: PASSES, quantities=tuple(EVALUATED))

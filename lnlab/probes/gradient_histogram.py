@@ -12,12 +12,12 @@ from pydantic import Field
 from torch import Tensor
 
 from lnlab.errors import LabError, Problem
-from lnlab.nn.sites import Site, placed, separated
+from lnlab.nn.sites import Site, separated, values_by_site
 from lnlab.probes.probe import State, of_next_update, probes, with_gradient
-from lnlab.probes.stream_gradient import gradients
-from lnlab.probes.support.octaves import counts, histogram, rows
-from lnlab.probes.support.stream_sums import summed
-from lnlab.probes.support.training_state import mean_gradient, own_gradient
+from lnlab.probes.stream_gradient import site_gradients
+from lnlab.probes.support.octaves import counts, entry_histogram, histogram_rows
+from lnlab.probes.support.stream_sums import site_sums
+from lnlab.probes.support.training_state import mean_gradient, next_update_gradient
 from lnlab.tables import Row
 
 QUANTITY = "gradient_size"
@@ -47,16 +47,17 @@ def gradient_histogram(
     if of == "input":
         yield from _of_inputs(state, batches, split)
     else:
-        found = own_gradient(state) if batches == "step" else mean_gradient(state, batches, split)
-        yield from of_weights(QUANTITY, state, found, apart=of == "sites")
+        by_name = next_update_gradient(state) if batches == "step" else mean_gradient(state, batches, split)
+        yield from of_weights(QUANTITY, state, by_name, apart=of == "sites")
 
 
 def of_weights(quantity: str, state: State, named: Mapping[str, Tensor], *, apart: bool) -> Iterator[Row]:
-    """Histograms of what is known by the names of parameters, matrices and tables alone: together, or site by site."""
+    """Histograms of values by the names of parameters, matrices and tables alone: together, or site by site."""
     matrices = {name: x for name, x in named.items() if x.dim() > 1}
     if not apart:
-        return histogram(quantity, {}, matrices.values())
-    return (row for site, x in placed(state.model, matrices) for row in histogram(quantity, site.row(), [x]))
+        return entry_histogram(quantity, {}, matrices.values())
+    sites = values_by_site(state.model, matrices)
+    return (row for site, x in sites for row in entry_histogram(quantity, site.row(), [x]))
 
 
 def _of_inputs(state: State, batches: int | Literal["step"], split: str) -> Iterator[Row]:
@@ -64,8 +65,8 @@ def _of_inputs(state: State, batches: int | Literal["step"], split: str) -> Iter
     if batches == "step":
         what = "the gradient of the next update is by the weights, and gradient_histogram asks for that by the input"
         raise LabError(Problem("", what, "give a number of batches"))
-    look = partial(gradients, at=lambda site: site.sublayer == "embedding")
+    read = partial(site_gradients, selected=lambda site: site.sublayer == "embedding")
     with separated(state.model):  # so that the input has a gradient where the tables are frozen
-        found: dict[Site, Tensor] = summed(state, batches, split, lambda g, here: counts(g[here]), look)
-    for site, counted in found.items():
-        yield from rows(QUANTITY, site.row(), counted)
+        counts_by_site: dict[Site, Tensor] = site_sums(state, batches, split, lambda g, mask: counts(g[mask]), read)
+    for site, counts_by_bin in counts_by_site.items():
+        yield from histogram_rows(QUANTITY, site.row(), counts_by_bin)

@@ -18,11 +18,11 @@ import torch
 from pydantic import Field
 from torch import Tensor, nn
 
-from lnlab.nn.sites import Site, placed, separated, weights
+from lnlab.nn.sites import Site, separated, values_by_site, weights
 from lnlab.probes.probe import State, evaluating, of_next_update, probes, with_gradient
-from lnlab.probes.rounding import noise
-from lnlab.probes.support.known_sites import Known, everywhere
-from lnlab.probes.support.training_state import own_gradient
+from lnlab.probes.rounding import noise_masks
+from lnlab.probes.support.known_sites import SitesByQuantity, at_all_sites
+from lnlab.probes.support.training_state import next_update_gradient
 from lnlab.registry import Choice
 from lnlab.tables import Row
 
@@ -44,12 +44,12 @@ Measured = tuple[list[Site], dict[str, list[float]], dict[Site, float]]
 _norm = torch.linalg.vector_norm
 
 
-def _sites(model: nn.Module, choice: Choice) -> Known:
+def _sites(model: nn.Module, choice: Choice) -> SitesByQuantity:
     """Every weight. Rounding decides which biases have a norm, and training which gradients its update uses."""
     if choice["biases"] or choice["batches"] == "step":
         return {}
     measured = _QUANTITIES[:5] if choice["batches"] > 1 else _QUANTITIES[:3]
-    return everywhere(measured, [site for site, _ in weights(model)])
+    return at_all_sites(measured, [site for site, _ in weights(model)])
 
 
 @probes.register(
@@ -81,7 +81,10 @@ def gradient_norm(
     Raises:
         LabError: the next update's gradient is asked for, and there will be no update.
     """
-    sites, values, shares = _own(state, biases) if batches == "step" else _measure(state, batches, split, biases)
+    if batches == "step":
+        sites, values, shares = _measure_next_update(state, biases)
+    else:
+        sites, values, shares = _measure(state, batches, split, biases)
     for i, site in enumerate(sites):
         if shares.get(site) != 1.0:
             for quantity, value in values.items():
@@ -110,10 +113,11 @@ def _measure(state: State, batches: int, split: str, biases: bool) -> Measured:
     return list(sites), values, shares
 
 
-def _own(state: State, biases: bool) -> Measured:
+def _measure_next_update(state: State, biases: bool) -> Measured:
     """As ``_measure``, of the next update's own gradient."""
-    named = own_gradient(state)
-    sites, gradients = zip(*(each for each in placed(state.model, named) if biases or each[1].dim() > 1), strict=True)
+    named = next_update_gradient(state)
+    entries = [(site, g) for site, g in values_by_site(state.model, named) if biases or g.dim() > 1]
+    sites, gradients = zip(*entries, strict=True)
     norm = _norms(gradients)
     rms = norm / torch.tensor([g.numel() for g in gradients], dtype=torch.float64).sqrt()
     shares = _shares(state, named) if biases else {}
@@ -122,8 +126,8 @@ def _own(state: State, biases: bool) -> Measured:
 
 def _shares(state: State, gradients: Mapping[str, Tensor]) -> dict[Site, float]:
     """By the sites of biases and shifts the share of entries that are nothing but rounding."""
-    masks = noise(state.model, {name: g.abs() for name, g in gradients.items()})
-    return {site: mask.double().mean().item() for site, mask in placed(state.model, masks)}
+    masks = noise_masks(state.model, {name: g.abs() for name, g in gradients.items()})
+    return {site: mask.double().mean().item() for site, mask in values_by_site(state.model, masks)}
 
 
 def _norms(gradients: Sequence[Tensor]) -> Tensor:
@@ -141,12 +145,12 @@ def _norms(gradients: Sequence[Tensor]) -> Tensor:
 def _quantities(total: Tensor, norms: Tensor, n: Tensor, elements: Tensor) -> dict[str, list[float]]:
     """From ‖Σ n_b g_b‖ (sites), ‖n_b g_b‖ (batches, sites) and n_b (batches); what is not finite is left as it is."""
     norm = total / n.sum()
-    found = {
+    quantities = {
         "gradient_norm": norm,
         "gradient_norm_mean": (norms / n[:, None]).mean(0),
         "gradient_rms": norm / elements.sqrt(),
     }
     if len(n) > 1:
         unbiased = (total.square() - norms.square().sum(0)) / (n.sum().square() - n.square().sum())
-        found |= {"gradient_norm_unbiased_sq": unbiased, "gradient_noise_share": 1 - unbiased / norm.square()}
-    return {quantity: values.tolist() for quantity, values in found.items()}
+        quantities |= {"gradient_norm_unbiased_sq": unbiased, "gradient_noise_share": 1 - unbiased / norm.square()}
+    return {quantity: values.tolist() for quantity, values in quantities.items()}

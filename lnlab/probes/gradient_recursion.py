@@ -1,7 +1,7 @@
 """``‖g_l - dL/dx_l‖ / ‖dL/dx_l‖``: the gradient recursions of Post-LN and Pre-LN against one backward pass.
 
-Both sides start from the same dL/dx_L above the last layer. One is put together block by block (``recursions``), the
-other is what a backward pass through the whole stack leaves at the stream that enters layer l. In float64.
+Both sides start from the same dL/dx_L above the last layer. One is computed block by block (``recursions``), the other
+is the gradient of a backward pass through the whole stack at the stream that enters layer l. In float64.
 """
 
 from collections import defaultdict
@@ -18,12 +18,12 @@ from lnlab.errors import LabError, Problem
 from lnlab.nn.placements import Post, Pre
 from lnlab.nn.transformer import Stack, stacks
 from lnlab.probes.probe import State, evaluating, probes
-from lnlab.probes.support.recursions import Block, product_form, separated_form, sum_form, without_attention
+from lnlab.probes.support.recursions import ResidualBlock, product_form, separated_form, sum_form, without_attention
 from lnlab.tables import Row
 
-Form = Callable[[Sequence[Block], Tensor], list[Tensor]]
+Form = Callable[[Sequence[ResidualBlock], Tensor], list[Tensor]]
 Passage = list[tuple[Any, ...]]
-"""One forward pass through a stack: the stream and the branches that each layer was given, then what left the last."""
+"""One forward pass through a stack: the stream and the branches that entered each layer, then the last one's output."""
 
 POST: Mapping[str, Form] = {
     "recursion_error": product_form,
@@ -59,16 +59,16 @@ def gradient_recursion(
         LabError: a stack is neither Post-LN nor Pre-LN, or has norms with statistics of many tokens.
     """
     model = deepcopy(state.model).double().requires_grad_()
-    within = stacks(model)
-    forms = {name: _forms(stack) for name, stack in within.items()}
+    by_name = stacks(model)
+    forms = {name: _forms(stack) for name, stack in by_name.items()}
     sums: dict[tuple[str, str, int], Tensor] = defaultdict(lambda: torch.zeros(2))
     with evaluating(model), torch.enable_grad():
         for batch in state.batches(batches, split):
-            with _watched(within) as seen:
+            with _record_passages(by_name) as passages:
                 loss, _ = state.task.loss(model, batch)
-            for stack, given in seen.items():
-                for quantity, layer, told in _compared(within[stack], given, loss, forms[stack]):
-                    sums[quantity, stack, layer] = sums[quantity, stack, layer] + told
+            for stack, passage in passages.items():
+                for quantity, layer, squares in _compared(by_name[stack], passage, loss, forms[stack]):
+                    sums[quantity, stack, layer] = sums[quantity, stack, layer] + squares
     for (quantity, stack, layer), (error, size) in sums.items():
         site = {"stack": stack, "layer": layer, "sublayer": None, "tensor": "in"}
         yield {"quantity": quantity, **site, "value": (error / size).sqrt().item()}
@@ -87,41 +87,42 @@ def _forms(stack: Stack) -> Mapping[str, Form]:
 
 
 @contextmanager
-def _watched(within: Mapping[str, Stack]) -> Iterator[dict[str, Passage]]:
+def _record_passages(by_name: Mapping[str, Stack]) -> Iterator[dict[str, Passage]]:
     """A dict that a forward pass fills with its passage through each stack."""
-    seen: dict[str, Passage] = {name: [] for name in within}
+    passages: dict[str, Passage] = {name: [] for name in by_name}
     with ExitStack() as hooks:
-        for name, stack in within.items():
-            keep = seen[name].append
+        for name, stack in by_name.items():
+            append = passages[name].append
             for placement in _placements(stack):
-                entered = placement.register_forward_pre_hook(lambda _m, given, keep=keep: keep(given))
-                hooks.callback(entered.remove)
-            left = stack.layers[-1].register_forward_hook(lambda _m, _x, y, keep=keep: keep((y,)))
-            hooks.callback(left.remove)
-        yield seen
+                handle = placement.register_forward_pre_hook(lambda _m, inputs, keep=append: keep(inputs))
+                hooks.callback(handle.remove)
+            handle = stack.layers[-1].register_forward_hook(lambda _m, _x, y, keep=append: keep((y,)))
+            hooks.callback(handle.remove)
+        yield passages
 
 
 def _compared(
-    stack: Stack, given: Passage, loss: Tensor, forms: Mapping[str, Form]
+    stack: Stack, passage: Passage, loss: Tensor, forms: Mapping[str, Form]
 ) -> Iterator[tuple[str, int, Tensor]]:
     """Quantity, layer, and (‖g - dL/dx‖², ‖dL/dx‖²) of one batch."""
-    streams = [x for x, *_ in given]
+    streams = [x for x, *_ in passage]
     *exact, top = torch.autograd.grad(loss, streams, retain_graph=True, allow_unused=True, materialize_grads=True)
     if not top.any():
         return
-    blocks = list(_blocks(stack, given))
+    blocks = list(_blocks(stack, passage))
     for quantity, form in forms.items():
         entering = {block.layer: g for block, g in reversed([*zip(blocks, form(blocks, top), strict=True)])}
-        for layer, right in enumerate(exact, 1):
-            yield quantity, layer, torch.stack([part.square().sum() for part in (entering[layer] - right, right)])
+        for layer, reference in enumerate(exact, 1):
+            error = entering[layer] - reference
+            yield quantity, layer, torch.stack([error.square().sum(), reference.square().sum()])
 
 
-def _blocks(stack: Stack, given: Passage) -> Iterator[Block]:
+def _blocks(stack: Stack, passage: Passage) -> Iterator[ResidualBlock]:
     """Every residual block of a stack, at the stream that entered it."""
-    for number, (placement, (x, *branches)) in enumerate(zip(_placements(stack), given, strict=False), 1):
+    for number, (placement, (x, *branches)) in enumerate(zip(_placements(stack), passage, strict=False), 1):
         stream = x.detach()
         for f, norm in zip(branches, placement.norms, strict=True):
-            block = Block(number, stream, f, norm, attention=f is not branches[-1])
+            block = ResidualBlock(number, stream, f, norm, attention=f is not branches[-1])
             yield block
             with torch.no_grad():
                 stream = block.after_post() if isinstance(placement, Post) else block.after_pre()

@@ -10,12 +10,12 @@ from pydantic import Field
 from torch import Generator
 
 from lnlab.compile.cost.cost import Load
-from lnlab.curvature.quadrature import converged
+from lnlab.curvature.quadrature import measure_converged
 from lnlab.curvature.spectrum import spectrum
 from lnlab.errors import LabError, Problem
 from lnlab.probes.probe import State, evaluating, probes
-from lnlab.probes.support.operators import PARTS, Kind, operator_at, passes, plain
-from lnlab.probes.support.peak_memory import held, together
+from lnlab.probes.support.operators import OPERATOR_PARTS, Kind, operator_at, passes, without_preconditioner
+from lnlab.probes.support.peak_memory import draws_at_once, peak_bytes
 from lnlab.probes.support.scopes import Scope, parameters_of
 from lnlab.tables import Row
 
@@ -28,9 +28,9 @@ def _passes(params: dict[str, Any]) -> float:
 
 def _memory(params: dict[str, Any], load: Load) -> int:
     """Of the batches of one part."""
-    return held(
+    return peak_bytes(
         load,
-        PARTS[plain(params["operator"])],
+        OPERATOR_PARTS[without_preconditioner(params["operator"])],
         params["scope"],
         batches=-(-params["batches"] // (params["parts"] or 1)),
         keep=params["keep"],
@@ -38,7 +38,7 @@ def _memory(params: dict[str, Any], load: Load) -> int:
         steps=params["steps"],
         draws=params["draws"],
         basis=params["lanczos"] == "full",
-        more=0 if plain(params["operator"]) == params["operator"] else 5,
+        extra_vectors=0 if without_preconditioner(params["operator"]) == params["operator"] else 5,
     )
 
 
@@ -50,7 +50,7 @@ def _memory(params: dict[str, Any], load: Load) -> int:
     memory=_memory,
     frugal={"keep": False},
     quantities=(),
-    revision=lambda choice: None if plain(choice["operator"]) == choice["operator"] else 2,
+    revision=lambda choice: None if without_preconditioner(choice["operator"]) == choice["operator"] else 2,
 )
 def hessian_spectrum(
     state: State,
@@ -88,32 +88,32 @@ def hessian_spectrum(
     if parts is not None and parts > batches:
         what = f"hessian_spectrum: found {parts} parts of {batches} batches, expected at least a batch for each"
         raise LabError(Problem("", what, f"set batches: {parts}, or fewer parts"))
-    given = state.batches(batches, split)
-    dealt = {None: given} if parts is None else {k + 1: given[k::parts] for k in range(parts)}
-    about = {"operator": operator, "scope": scope, "squared_norm": _squared_norm(state, operator, scope)}
-    for part, some in dealt.items():
+    sampled = state.batches(batches, split)
+    groups = {None: sampled} if parts is None else {k + 1: sampled[k::parts] for k in range(parts)}
+    columns = {"operator": operator, "scope": scope, "squared_norm": _squared_norm(state, operator, scope)}
+    for part, group in groups.items():
         try:
             with evaluating(state.model):
-                seen = operator_at(state, operator, scope, some, double=precision == "float64", keep=keep)
-                found = spectrum(
-                    seen,
+                target = operator_at(state, operator, scope, group, double=precision == "float64", keep=keep)
+                estimate = spectrum(
+                    target,
                     [Generator().manual_seed(state.draw("start", number)) for number in range(1, draws + 1)],
                     steps=steps,
                     reorthogonalize=lanczos == "full",
-                    until=None if tolerance is None else converged(tolerance),
-                    block=together(draws, steps, seen.size),
+                    until=None if tolerance is None else measure_converged(tolerance),
+                    block=draws_at_once(draws, steps, target.size),
                 )
-                del seen  # before the graphs of the next part are made
+                del target  # before the graphs of the next part are built
         except ValueError as error:
             raise LabError(Problem("", f"hessian_spectrum: {error}", "measure it at another state")) from error
-        of = {**about, "part": part, "size": found.size, "orthogonality_loss": found.orthogonality_loss}
-        for number, q in enumerate(found.quadratures, 1):
+        row = {**columns, "part": part, "size": estimate.size, "orthogonality_loss": estimate.orthogonality_loss}
+        for number, q in enumerate(estimate.quadratures, 1):
             for node, weight, residual in zip(q.nodes.tolist(), q.weights.tolist(), q.residuals.tolist(), strict=True):
-                yield {**of, "draw": number, "node": node, "weight": weight, "residual": residual}
+                yield {**row, "draw": number, "node": node, "weight": weight, "residual": residual}
 
 
 def _squared_norm(state: State, kind: Kind, scope: Scope) -> float | None:
     """``‖θ‖²`` of a scope, or None in coordinates other than θ."""
-    if plain(kind) != kind:
+    if without_preconditioner(kind) != kind:
         return None
     return sum(float(p.detach().double().square().sum()) for p in parameters_of(state.model, scope))

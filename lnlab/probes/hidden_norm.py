@@ -11,8 +11,8 @@ from pydantic import Field
 from torch import Tensor
 
 from lnlab.probes.probe import State, once, probes
-from lnlab.probes.support.known_sites import everywhere, stream
-from lnlab.probes.support.stream_sums import summed
+from lnlab.probes.support.known_sites import at_all_sites, stream_sites
+from lnlab.probes.support.stream_sums import site_sums
 from lnlab.tables import Row
 
 _QUANTITIES = ("hidden_norm_sq", "hidden_norm")
@@ -23,7 +23,7 @@ _QUANTITIES = ("hidden_norm_sq", "hidden_norm")
     table="sites",
     passes=once,
     quantities=_QUANTITIES,
-    sites=lambda model, _: everywhere(_QUANTITIES, stream(model)),
+    sites=lambda model, _: at_all_sites(_QUANTITIES, stream_sites(model)),
 )
 def hidden_norm(
     state: State,
@@ -36,14 +36,14 @@ def hidden_norm(
     Measured at every sublayer (``in``, ``branch``, ``sum``, ``out``), after the embedding and after the final norm;
     dropout is off.
     """
-    for site, sums in summed(state, batches, split, _terms).items():
+    for site, sums in site_sums(state, batches, split, _terms).items():
         square, norm, tokens = sums.tolist()
         for quantity, total in zip(_QUANTITIES, (square, norm), strict=True):
             yield {"quantity": quantity, **site.row(), "value": total / tokens}
 
 
-def _terms(x: Tensor, here: Tensor) -> Tensor:
+def _terms(x: Tensor, mask: Tensor) -> Tensor:
     """Σ‖x‖²/d, Σ‖x‖ and Σ1 over tokens."""
-    squares = x[here].square()
+    squares = x[mask].square()
     norms = squares.sum(-1).sqrt()
     return torch.stack((squares.mean(-1), norms, torch.ones_like(norms))).sum(1)

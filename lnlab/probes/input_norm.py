@@ -1,4 +1,4 @@
-"""``max_j ‖x_j‖``: how long the vectors are that a stack's first layer is given, of which DT-Fixup takes the longest.
+"""``max_j ‖x_j‖``: how long the input vectors of a stack's first layer are; DT-Fixup uses the longest.
 
 The 99th percentile is the smallest norm that 99 % of the tokens do not exceed. Norms are in float64.
 """
@@ -37,11 +37,11 @@ def input_norm(
     An input vector is a token's embedding with its position; padding is left out. ``batches: null`` reads every batch
     of an epoch: then the maximum is the mu of the init ``dt_fixup``.
     """
-    found: dict[str, list[Tensor]] = {}
+    norms_by_stack: dict[str, list[Tensor]] = {}
     for batch in state.read(batches, split):
         for stack, norms in input_norms(state.model, batch).items():
-            found.setdefault(stack, []).append(norms)
-    for stack, parts in found.items():
+            norms_by_stack.setdefault(stack, []).append(norms)
+    for stack, parts in norms_by_stack.items():
         norms = torch.cat(parts)
         values = (norms.max(), norms.mean(), norms.kthvalue(math.ceil(0.99 * len(norms))).values)
         for quantity, value in zip(_QUANTITIES, values, strict=True):

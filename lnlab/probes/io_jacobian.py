@@ -1,7 +1,7 @@
 """``∂F/∂x_0``: singular values of a stack's Jacobian from its input to its output (Bachlechner et al., 2021).
 
-The mean of their squares says how long a random error signal becomes on its way through the stack: ‖J‖_F²/n, which
-Hutchinson's estimator finds from a few products, E ‖Jᵀv‖² = ‖J‖_F² for v of ±1.
+The mean of their squares is the growth of a random error signal on its way through the stack: ‖J‖_F²/n, which
+Hutchinson's estimator computes from a few products, E ‖Jᵀv‖² = ‖J‖_F² for v of ±1.
 """
 
 from collections.abc import Iterator, Mapping
@@ -17,7 +17,7 @@ from torch.func import functional_call
 from lnlab.nn.sites import Site
 from lnlab.nn.transformer import stacks
 from lnlab.probes.probe import State, probes
-from lnlab.probes.support.float64_copy import differentiable, doubles
+from lnlab.probes.support.float64_copy import doubles, forward_differentiable
 from lnlab.randomness import Draw
 from lnlab.tables import Row
 from lnlab.tasks.task import Batch
@@ -51,13 +51,13 @@ def io_jacobian(
     values. In float64; dropout is off. A singular value that rounding hides, below n ε times its sentence's largest, is
     0: a layer norm takes two directions from every token.
     """
-    found: dict[Site, list[tuple[Tensor, int]]] = {}
-    with differentiable(state.model), torch.enable_grad():
+    products_by_site: dict[Site, list[tuple[Tensor, int]]] = {}
+    with forward_differentiable(state.model), torch.enable_grad():
         for number, batch in enumerate(state.batches(batches, split)):
-            for site, (start, end) in _ends(state.model, _first(batch, tokens)).items():
+            for site, (start, end) in _endpoints(state.model, _first(batch, tokens)).items():
                 rows = _identity(start) if draws is None else _signs(start, state.draw, draws, site, number)
-                found.setdefault(site, []).append((products(start, end, rows), start.numel()))
-    for site, parts in found.items():
+                products_by_site.setdefault(site, []).append((products(start, end, rows), start.numel()))
+    for site, parts in products_by_site.items():
         size = sum(n for _, n in parts)
         square = sum(part.square().sum().item() / (1 if draws is None else draws) for part, _ in parts)
         yield {"quantity": "jacobian_mean_square", **site.row(), "value": square / size}
@@ -68,11 +68,11 @@ def io_jacobian(
 
 def products(start: Tensor, end: Tensor, rows: Tensor) -> Tensor:
     """``vᵀJ`` for each row v: (rows, elements of the end) -> (rows, elements of the start)."""
-    found = [
+    blocks = [
         torch.autograd.grad(end, start, v.view(-1, *end.shape), retain_graph=True, is_grads_batched=True)[0]
         for v in torch.split(rows, _AT_ONCE)
     ]
-    return torch.cat(found).flatten(1)
+    return torch.cat(blocks).flatten(1)
 
 
 def singular_values(jacobian: Tensor) -> Tensor:
@@ -82,8 +82,8 @@ def singular_values(jacobian: Tensor) -> Tensor:
     return values.where(values > least, 0.0)
 
 
-class _Ends(nn.Module):
-    """From a batch to each stack's input, made a leaf, and its outputs, by the output's site."""
+class _StackEndpoints(nn.Module):
+    """From a batch to each stack's input, as a leaf, and its outputs, by the output's site."""
 
     def __init__(self, model: nn.Module) -> None:
         super().__init__()
@@ -91,7 +91,7 @@ class _Ends(nn.Module):
 
     def forward(self, batch: Batch) -> dict[Site, tuple[Tensor, Tensor]]:
         starts: dict[str, Tensor] = {}
-        ends: dict[Site, Tensor] = {}
+        outputs: dict[Site, Tensor] = {}
         with ExitStack() as hooks:
             for name, stack in stacks(self.model).items():
 
@@ -103,16 +103,16 @@ class _Ends(nn.Module):
                 for sublayer, module in ((None, stack.layers[-1]), ("final_norm", stack.final_norm)):
                     if module is not None:
                         site = Site(name, None, sublayer, "out")
-                        end = module.register_forward_hook(lambda _m, _x, y, site=site: ends.__setitem__(site, y))
+                        end = module.register_forward_hook(lambda _m, _x, y, site=site: outputs.__setitem__(site, y))
                         hooks.callback(end.remove)
             self.model(batch)
-        return {site: (starts[str(site.stack)], y) for site, y in ends.items()}
+        return {site: (starts[str(site.stack)], y) for site, y in outputs.items()}
 
 
-def _ends(model: nn.Module, batch: Batch) -> Mapping[Site, tuple[Tensor, Tensor]]:
-    module = _Ends(model)
-    found: dict[Site, tuple[Tensor, Tensor]] = functional_call(module, doubles(module), (batch,))
-    return found
+def _endpoints(model: nn.Module, batch: Batch) -> Mapping[Site, tuple[Tensor, Tensor]]:
+    module = _StackEndpoints(model)
+    endpoints: dict[Site, tuple[Tensor, Tensor]] = functional_call(module, doubles(module), (batch,))
+    return endpoints
 
 
 def _first(batch: Batch, tokens: int | None) -> Batch:

@@ -1,7 +1,7 @@
 """``P(‖x‖² > (1 + ε) E‖x‖²)``: how often a token's squared norm is far above its mean (Xiong et al., 2020).
 
 A variable Z >= 0 is (ε, δ)-bounded if P((Z - EZ)/EZ <= ε) >= 1 - δ (Definition 1). The relative spread of the squared
-norm of d independent coordinates is sqrt(2/d), so that one ε for all widths would judge the width: ε is scaled by
+norm of d independent coordinates is sqrt(2/d), so that one ε for all widths would measure the width: ε is scaled by
 sqrt(512/d), 512 being the width at which the paper measured (0.1, 0.125).
 """
 
@@ -15,7 +15,7 @@ from torch import Tensor
 
 from lnlab.nn.sites import Site, activations
 from lnlab.probes.probe import State, evaluating, once, probes
-from lnlab.probes.support.token_masks import present
+from lnlab.probes.support.token_masks import token_masks
 from lnlab.tables import Row
 
 WIDTH = 512
@@ -42,18 +42,18 @@ def norm_concentration(
 def excess_share(squares: Tensor, width: int, epsilon: float) -> float:
     """The share of (tokens) above (1 + ε√(512/d)) times their mean; NaN where that mean is not finite."""
     mean = squares.mean()
-    beyond = (squares > (1 + epsilon * sqrt(WIDTH / width)) * mean).double().mean().item()
-    return beyond if mean.isfinite() else nan
+    share = (squares > (1 + epsilon * sqrt(WIDTH / width)) * mean).double().mean().item()
+    return share if mean.isfinite() else nan
 
 
 def _squares(state: State, batches: int, split: str) -> dict[Site, tuple[Tensor, int]]:
     """‖x‖² of every token (tokens), float64, and the width, by site."""
-    found: dict[Site, tuple[list[Tensor], int]] = {}
+    squares_by_site: dict[Site, tuple[list[Tensor], int]] = {}
     with evaluating(state.model), torch.no_grad(), activations(state.model) as seen:
         for batch in state.batches(batches, split):
             state.model(batch)
-            here = present(batch)
+            masks = token_masks(batch)
             for site, x in seen.items():
-                squares = x.double().square().sum(-1)[here[site.stack]]
-                found.setdefault(site, ([], x.shape[-1]))[0].append(squares)
-    return {site: (torch.cat(parts), width) for site, (parts, width) in found.items()}
+                squares = x.double().square().sum(-1)[masks[site.stack]]
+                squares_by_site.setdefault(site, ([], x.shape[-1]))[0].append(squares)
+    return {site: (torch.cat(parts), width) for site, (parts, width) in squares_by_site.items()}

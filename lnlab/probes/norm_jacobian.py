@@ -19,7 +19,7 @@ from torch import Tensor, nn
 from lnlab.nn.sites import Site, separated
 from lnlab.nn.transformer import Layer, Stack
 from lnlab.probes.probe import State, evaluating, probes, with_gradient
-from lnlab.probes.support.token_masks import present
+from lnlab.probes.support.token_masks import token_masks
 from lnlab.tables import Row
 
 _QUANTITIES = (
@@ -46,66 +46,66 @@ def norm_jacobian(
     ``norm_growth_share``: of the tokens with ‖x_in‖ > √d, the share whose gradient does not shrink. A token without a
     gradient is left out, and a quantity without tokens has no row; a model without norms has none. Dropout is off.
     """
-    for site, (given, returned, x) in _tokens(state, batches, split).items():
-        for quantity, value in _quantities(given, returned, x).items():
+    for site, (norm_in, norm_out, x) in _tokens(state, batches, split).items():
+        for quantity, value in _quantities(norm_in, norm_out, x).items():
             yield {"quantity": quantity, **site.row(), "value": value}
 
 
-def norms(model: nn.Module) -> list[tuple[Site, nn.Module]]:
+def norm_modules(model: nn.Module) -> list[tuple[Site, nn.Module]]:
     """Every norm of the stream with the address of its scale."""
-    found: list[tuple[Site, nn.Module]] = []
+    norm_sites: list[tuple[Site, nn.Module]] = []
     for name, module in model.named_modules():
         if isinstance(module, Layer):
             stack, _, number = name.split(".")
-            for word, owned in module.placement.named_children():
-                tensor = "scale" if word == "norms" else f"scale_{word}"
+            for group, owned in module.placement.named_children():
+                tensor = "scale" if group == "norms" else f"scale_{group}"
                 pairs = zip(module.sublayers, owned.children(), strict=False)
-                found += [(Site(stack, int(number) + 1, sublayer, tensor), norm) for sublayer, norm in pairs]
+                norm_sites += [(Site(stack, int(number) + 1, sublayer, tensor), norm) for sublayer, norm in pairs]
         elif isinstance(module, Stack) and module.final_norm is not None:
-            found.append((Site(name, None, "final_norm", "scale"), module.final_norm))
-    return found
+            norm_sites.append((Site(name, None, "final_norm", "scale"), module.final_norm))
+    return norm_sites
 
 
 @contextmanager
-def _ends(model: nn.Module) -> Iterator[dict[Site, tuple[Tensor, Tensor]]]:
-    """A dict that each forward pass fills with what every norm is given and what it gives back."""
+def _record_norms(model: nn.Module) -> Iterator[dict[Site, tuple[Tensor, Tensor]]]:
+    """A dict that each forward pass fills with the input and the output of every norm."""
     seen: dict[Site, tuple[Tensor, Tensor]] = {}
     with ExitStack() as hooks:
-        for site, norm in norms(model):
-            keep = lambda _m, x, y, site=site: seen.__setitem__(site, (x[0], y))  # noqa: E731
-            hooks.callback(norm.register_forward_hook(keep).remove)
+        for site, norm in norm_modules(model):
+            record = lambda _m, x, y, site=site: seen.__setitem__(site, (x[0], y))  # noqa: E731
+            hooks.callback(norm.register_forward_hook(record).remove)
         yield seen
 
 
 def _tokens(state: State, batches: int, split: str) -> dict[Site, tuple[Tensor, Tensor, Tensor]]:
     """Of every norm and all tokens that have a gradient: ‖g_in‖ and ‖g_out‖ (tokens), and x_in (tokens, width)."""
-    found: dict[Site, list[tuple[Tensor, Tensor, Tensor]]] = {}
-    if not norms(state.model):  # ReZero's
+    tokens_by_site: dict[Site, list[tuple[Tensor, Tensor, Tensor]]] = {}
+    if not norm_modules(state.model):  # ReZero's
         return {}
-    with evaluating(state.model), separated(state.model), torch.enable_grad(), _ends(state.model) as seen:
+    with evaluating(state.model), separated(state.model), torch.enable_grad(), _record_norms(state.model) as seen:
         for batch in state.batches(batches, split):
             loss, _ = state.task.loss(state.model, batch)
-            here = present(batch)
-            sites, ends = list(seen), list(seen.values())
+            masks = token_masks(batch)
+            sites, pairs = list(seen), list(seen.values())
             outer = torch.autograd.grad(
-                loss, [y for _, y in ends], retain_graph=True, allow_unused=True, materialize_grads=True
+                loss, [y for _, y in pairs], retain_graph=True, allow_unused=True, materialize_grads=True
             )
-            for site, (x, y), g in zip(sites, ends, outer, strict=True):
+            for site, (x, y), g in zip(sites, pairs, outer, strict=True):
                 (inner,) = torch.autograd.grad(y, x, g, retain_graph=True)
-                sizes = [t.double().norm(dim=-1)[here[site.stack]] for t in (inner, g)]
-                held = sizes[1] != 0
-                kept = (sizes[0][held], sizes[1][held], x.detach()[here[site.stack]][held].double())
-                found.setdefault(site, []).append(kept)
+                sizes = [t.double().norm(dim=-1)[masks[site.stack]] for t in (inner, g)]
+                nonzero = sizes[1] != 0
+                tokens = (sizes[0][nonzero], sizes[1][nonzero], x.detach()[masks[site.stack]][nonzero].double())
+                tokens_by_site.setdefault(site, []).append(tokens)
             seen.clear()
-    return {site: tuple(map(torch.cat, zip(*parts, strict=True))) for site, parts in found.items()}  # type: ignore[misc]
+    return {site: tuple(map(torch.cat, zip(*parts, strict=True))) for site, parts in tokens_by_site.items()}  # type: ignore[misc]
 
 
-def _quantities(given: Tensor, returned: Tensor, x: Tensor) -> dict[str, float]:
-    """By quantity; ``given`` is ‖g_in‖."""
+def _quantities(norm_in: Tensor, norm_out: Tensor, x: Tensor) -> dict[str, float]:
+    """By quantity, from ‖g_in‖ and ‖g_out‖ (tokens), and x_in (tokens, width)."""
     if not len(x):
         return {}
-    ratio, sigma, rms = given / returned, x.std(-1, correction=0), x.square().mean(-1).sqrt()
+    ratio, sigma, rms = norm_in / norm_out, x.std(-1, correction=0), x.square().mean(-1).sqrt()
     values = (ratio.mean(), (1 / sigma).mean(), (1 / rms).mean(), (ratio * sigma).mean(), (ratio * sigma).max())
-    found = dict(zip(_QUANTITIES, (v.item() for v in values), strict=False))
+    quantities = dict(zip(_QUANTITIES, (v.item() for v in values), strict=False))
     long = rms > 1
-    return found | ({"norm_growth_share": (ratio[long] >= 1).double().mean().item()} if long.any() else {})
+    return quantities | ({"norm_growth_share": (ratio[long] >= 1).double().mean().item()} if long.any() else {})

@@ -19,7 +19,7 @@ from lnlab.errors import LabError, Problem
 from lnlab.nn.sites import weights
 from lnlab.nn.transformer import stacks
 from lnlab.probes.probe import State, probes
-from lnlab.probes.support.float64_copy import StackOutputs, SummedLoss, differentiable, doubles
+from lnlab.probes.support.float64_copy import StackOutputs, SummedLoss, doubles, forward_differentiable
 from lnlab.probes.support.weight_step import Start, Step, change, remainder
 from lnlab.randomness import Draw
 from lnlab.tables import Row
@@ -33,20 +33,20 @@ SMALLER = 3.0
 
 
 @dataclass(frozen=True)
-class Found:
+class PerturbationSums:
     """Of one step, by stack: Σ‖ΔF(δ)‖² over all tokens, and of the first direction Σ‖ΔF(δ/3)‖² and Σ‖ΔF(δ) - Jδ‖²."""
 
     change: Mapping[str, float]
-    less: Mapping[str, float]
+    smaller_change: Mapping[str, float]
     remainder: Mapping[str, float]
 
 
 def _passes(params: dict[str, Any]) -> float:
     """One pass and one a step; of each kind of step one smaller, and six for the remainder; the gradient is three."""
-    asked = [step.partition("_")[0] for step in _STEPS if params[step] is not None]
-    steps = asked.count("random") * params["draws"] + asked.count("gradient")
-    closely = (1 + 6 * params["first_order"]) * len(asked)
-    return float(params["batches"] * (bool(asked) + steps + closely + 3 * ("gradient" in asked)))
+    requested = [step.partition("_")[0] for step in _STEPS if params[step] is not None]
+    steps = requested.count("random") * params["draws"] + requested.count("gradient")
+    checks = (1 + 6 * params["first_order"]) * len(requested)
+    return float(params["batches"] * (bool(requested) + steps + checks + 3 * ("gradient" in requested)))
 
 
 @probes.register("output_perturbation", version=2, table="sites", passes=_passes, quantities=_QUANTITIES)
@@ -76,50 +76,50 @@ def output_perturbation(
     Raises:
         LabError: the model has no such stack.
     """
-    given = dict(zip(_STEPS, (random, random_relative, gradient, gradient_relative), strict=True))
-    sizes = {step: size for step, size in given.items() if size is not None}
+    requested = dict(zip(_STEPS, (random, random_relative, gradient, gradient_relative), strict=True))
+    sizes = {step: size for step, size in requested.items() if size is not None}
     following = {step: size for step, size in sizes.items() if step.startswith("gradient")}
     others = {step: size for step, size in sizes.items() if step not in following}
-    taken = state.batches(batches, split)
-    with differentiable(state.model):
-        f = StackOutputs(state.model, _asked(state.model, stack))
-        start, names = Start(f, taken), _moving(f, tables=tables)
+    sampled = state.batches(batches, split)
+    with forward_differentiable(state.model):
+        f = StackOutputs(state.model, _stack_names(state.model, stack))
+        start, names = Start(f, sampled), _perturbed(f, tables=tables)
         signs = (_random(f, names, state.draw, number) for number in range(draws))
         yield from _rows_of(start, others, signs, first_order=first_order)
-        downhill = [_downhill(state, names, taken)] if following else []
+        downhill = [_downhill(state, names, sampled)] if following else []
         yield from _rows_of(start, following, downhill, first_order=first_order)
 
 
-def _asked(model: nn.Module, stack: str | None) -> list[str]:
-    """The stacks that are looked at."""
-    there = list(stacks(model))
-    if stack is not None and stack not in there:
-        what = f"output_perturbation looks at the {stack}, and the model has {' and '.join(there)}"
-        raise LabError(Problem("", what, f"say stack: {there[0]}, or leave it out"))
-    return there if stack is None else [stack]
+def _stack_names(model: nn.Module, stack: str | None) -> list[str]:
+    """The stacks that are measured."""
+    names = list(stacks(model))
+    if stack is not None and stack not in names:
+        what = f"output_perturbation looks at the {stack}, and the model has {' and '.join(names)}"
+        raise LabError(Problem("", what, f"say stack: {names[0]}, or leave it out"))
+    return names if stack is None else [stack]
 
 
-def _moving(f: StackOutputs, *, tables: bool) -> dict[str, tuple[Any, ...]]:
+def _perturbed(f: StackOutputs, *, tables: bool) -> dict[str, tuple[Any, ...]]:
     """The address by which each tensor that moves is drawn, by its name; a tied one by its first use.
 
-    Those of the stacks up to the last that is looked at: later ones move none of the outputs.
+    Those of the stacks up to the last that is measured: later ones change none of the outputs.
     """
     names = {id(p): name for name, p in f.named_parameters()}
-    every = list(stacks(f.model))
-    feeding = every[: 1 + max(map(every.index, f.asked))]
+    all_stacks = list(stacks(f.model))
+    feeding = all_stacks[: 1 + max(map(all_stacks.index, f.stack_names))]
     uses = [(site, p) for site, p in weights(f.model) if site.stack in feeding and (tables or site.tensor != "table")]
     return {names[id(p)]: tuple(site.row().values()) for site, p in reversed(uses)}
 
 
 def _random(f: nn.Module, names: Mapping[str, tuple[Any, ...]], draw: Draw, number: int) -> dict[str, Tensor]:
-    """±1 at every entry, alike for the weights that two variants share."""
-    found = {}
+    """±1 at every entry, the same for the weights that two variants share."""
+    signs = {}
     for name, address in names.items():
         generator = Generator().manual_seed(draw("perturbation", number, *address))
         p = f.get_parameter(name)
         bits = torch.randint(2, p.shape, generator=generator, dtype=torch.uint8)
-        found[name] = bits.to(p.device, torch.float64).mul_(2).sub_(1)
-    return found
+        signs[name] = bits.to(p.device, torch.float64).mul_(2).sub_(1)
+    return signs
 
 
 def _downhill(state: State, names: Mapping[str, tuple[Any, ...]], batches: list[Batch]) -> dict[str, Tensor]:
@@ -140,30 +140,30 @@ def _rows_of(
     start: Start, sizes: Mapping[str, float], directions: Iterable[Mapping[str, Tensor]], *, first_order: bool
 ) -> Iterator[Row]:
     """The rows of steps of several kinds along the same directions."""
-    found: dict[str, list[Found]] = {step: [] for step in sizes}
+    changes: dict[str, list[PerturbationSums]] = {step: [] for step in sizes}
     for signs in directions if sizes else ():
         for step, size in sizes.items():
             own = {n: size * (_rms(start.at[n]) if step.endswith("relative") else 1.0) for n in signs}
-            found[step].append(_of_step(start, Step(signs, own), closely=not found[step], first_order=first_order))
-    for step, each in found.items():
-        yield from _rows(step, each, start.tokens)
+            changes[step].append(_of_step(start, Step(signs, own), closely=not changes[step], first_order=first_order))
+    for step, step_changes in changes.items():
+        yield from _rows(step, step_changes, start.tokens)
 
 
-def _of_step(start: Start, step: Step, *, closely: bool, first_order: bool) -> Found:
+def _of_step(start: Start, step: Step, *, closely: bool, first_order: bool) -> PerturbationSums:
     less = change(start, step, SMALLER) if closely else {}
-    return Found(change(start, step), less, remainder(start, step) if closely and first_order else {})
+    return PerturbationSums(change(start, step), less, remainder(start, step) if closely and first_order else {})
 
 
 def _rms(p: Tensor) -> float:
     return float(p.square().mean().sqrt())
 
 
-def _rows(step: str, found: Sequence[Found], tokens: Mapping[str, float]) -> Iterator[Row]:
+def _rows(step: str, changes: Sequence[PerturbationSums], tokens: Mapping[str, float]) -> Iterator[Row]:
     """An output that did not change has a change, and nothing else."""
     for stack, n in tokens.items():
-        first = found[0]
-        values = {"output_change": fmean(each.change[stack] for each in found) / n}
-        if less := first.less[stack]:
+        first = changes[0]
+        values = {"output_change": fmean(direction.change[stack] for direction in changes) / n}
+        if less := first.smaller_change[stack]:
             values["output_change_invariance"] = first.change[stack] / (SMALLER**2 * less)
             if stack in first.remainder:
                 values["first_order_error"] = (first.remainder[stack] / first.change[stack]) ** 0.5

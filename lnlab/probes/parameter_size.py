@@ -5,9 +5,9 @@ A parameter is measured wherever it is used: a table that serves an embedding an
 
 from collections.abc import Iterator
 
-from lnlab.nn.sites import parameters
+from lnlab.nn.sites import parameter_uses
 from lnlab.probes.probe import State, probes
-from lnlab.probes.support.known_sites import everywhere
+from lnlab.probes.support.known_sites import at_all_sites
 from lnlab.tables import Row
 
 _QUANTITIES = ("parameter_norm", "parameter_rms", "parameter_mean", "parameter_max")
@@ -18,14 +18,14 @@ _QUANTITIES = ("parameter_norm", "parameter_rms", "parameter_mean", "parameter_m
     table="sites",
     passes=lambda _: 0.0,
     quantities=_QUANTITIES,
-    sites=lambda model, _: everywhere(_QUANTITIES, [site for site, _ in parameters(model)]),
+    sites=lambda model, _: at_all_sites(_QUANTITIES, [site for site, _ in parameter_uses(model)]),
 )
 def parameter_size(state: State) -> Iterator[Row]:
     """``‖p‖, sqrt(E p²), E p, max |p|``: of every matrix, table, bias, scale and gate (Glorot and Bengio, 2010).
 
     ``parameter_norm`` is the Frobenius norm, and ``parameter_max`` the largest absolute value.
     """
-    for site, parameter in parameters(state.model):
+    for site, parameter in parameter_uses(state.model):
         p = parameter.detach().double()
         values = (p.norm(), p.square().mean().sqrt(), p.mean(), p.abs().max())
         for quantity, value in zip(_QUANTITIES, values, strict=True):

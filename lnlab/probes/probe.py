@@ -1,4 +1,4 @@
-"""What a probe is given: a state, that is a model at one moment with its task; and the registry of probes.
+"""The argument of a probe, a state, that is a model at one step with its task; and the registry of probes.
 
 A probe is ``(state, *, ...) -> rows`` of a table, without the column ``measurement``.
 """
@@ -26,21 +26,21 @@ from lnlab.tasks.task import Batch, Task
 
 @dataclass(frozen=True)
 class ProbeFacts(Facts):
-    """What a probe says of itself; functions are of its parameters.
+    """The facts of a probe; functions are of its parameters.
 
     Attributes:
         table: which table its rows belong to.
         passes: its forward passes of one batch, summed over its batches (a gradient is 3).
         quantities: all that it may measure; None: not known.
-        memory: of a ``Load`` too: the bytes that it holds beside the state, if these may be more than a gradient's.
-        frugal: parameters with which it holds least, to the same bits.
-        trained: whether there is nothing to see before the first update.
-        update: whether it looks at the last update.
-        ahead: whether it looks at the next update.
-        reads: how many batches it looks at; None: every one of an epoch.
+        memory: of a ``Load`` too: its peak bytes beside the state, if these may be more than a gradient's.
+        frugal: parameters with which it needs least memory, with the same bits.
+        trained: whether it measures nothing before the first update.
+        update: whether it reads the last update.
+        ahead: whether it reads the next update.
+        reads: how many batches it reads; None: every one of an epoch.
         translates: whether it needs a model and a task that translate.
-        revision: of the definition with these parameters, None for the first; it joins the key, so that what is
-            measured with other parameters keeps its key as it keeps its numbers.
+        revision: of the definition with these parameters, None for the first; it joins the key, so that measurements
+            with other parameters, whose numbers do not change, have the same key as before.
         sites: of a model and its parameters: by quantity every site at which it will have a number, so that a claim
             that reads none or several of them is refused before anything is computed; a quantity that is left out, and
             every quantity of a probe with None, may have numbers anywhere.
@@ -70,7 +70,7 @@ probes: Registry[Callable[..., Iterator[Row]]] = Registry("probe", ProbeFacts)
 
 @dataclass
 class State:
-    """A run at one moment.
+    """A run at one step.
 
     Attributes:
         model: from a batch to logits.
@@ -79,13 +79,13 @@ class State:
         step: updates done.
         optimizer: or None before training.
         schedule: step -> factor on the learning rate, or None.
-        initial: makes the named parameters at step 0 again.
+        initial: computes the named parameters at step 0 again.
         next_gradient: by the name of a parameter the gradient that the next update will use: in training mode, before
             clipping. Calling it costs nothing, as the update uses it again.
         next_batches: the batches that the next update takes the gradient of, in their order; dropout in number n of
             them is addressed as ("dropout", step + 1, n). Calling it costs nothing.
-        last_update: by the name of a parameter what the last update added to it; for probes with the fact
-            ``update`` alone.
+        last_update: by the name of a parameter the change by the last update; only for probes with the fact
+            ``update``.
         last_rate: the learning rate of that update.
     """
 
@@ -107,11 +107,11 @@ class State:
         Raises:
             LabError: the split has fewer.
         """
-        found = list(islice(self.task.batches(split, purpose), n))
-        if len(found) < n:
-            what = f"a probe asks for {n} batches, and the split '{split}' has {len(found)}"
-            raise LabError(Problem("", what, f"ask for at most {len(found)}, or make the batches smaller"))
-        return found
+        sampled = list(islice(self.task.batches(split, purpose), n))
+        if len(sampled) < n:
+            what = f"a probe asks for {n} batches, and the split '{split}' has {len(sampled)}"
+            raise LabError(Problem("", what, f"ask for at most {len(sampled)}, or make the batches smaller"))
+        return sampled
 
     def read(self, n: int | None, split: str = "train", purpose: str = "probe") -> Iterable[Batch]:
         """As ``batches``; with None every batch of one epoch, one at a time."""
@@ -120,7 +120,7 @@ class State:
 
 @contextmanager
 def evaluating(model: nn.Module) -> Iterator[None]:
-    """Evaluation mode: dropout is off, and batch norms take the statistics of the batch, as ``in_mode`` says."""
+    """Evaluation mode: dropout is off, and batch norms use the statistics of the batch, as in ``in_mode``."""
     with in_mode(model, training=False):
         yield
 
@@ -131,7 +131,7 @@ def once(params: dict[str, Any]) -> float:
 
 
 def with_gradient(params: dict[str, Any]) -> float:
-    """The fact ``passes`` of a probe that needs one gradient a batch, or none where it takes the next update's own."""
+    """The fact ``passes`` of a probe that needs one gradient a batch, or none where it reads the next update's."""
     return 0.0 if params["batches"] == "step" else 3 * once(params)
 
 

@@ -66,32 +66,32 @@ def psi_variance(
     if len(set(memories)) < len(memories):
         what = f"psi_variance tells several beta2 apart by 1/(1 - beta2), and finds {sorted(memories)}"
         raise LabError(Problem("", what, "leave one of those that are alike out"))
-    for t, psi in simulated(state.draw, betas, sigma, trajectories, times(steps, points)):
-        for quantity, index, value in _found(t, psi, list(zip(memories, betas, strict=True)), sigma):
+    for t, psi in simulated(state.draw, betas, sigma, trajectories, log_spaced_steps(steps, points)):
+        for quantity, index, value in _values_at(t, psi, list(zip(memories, betas, strict=True)), sigma):
             yield {"quantity": quantity, "index": index, "x": float(t), "value": value}
 
 
-def times(steps: int, points: int) -> list[int]:
+def log_spaced_steps(steps: int, points: int) -> list[int]:
     """From 1 to ``steps``, whole and rising, about so many and equally far apart in the logarithm."""
     return sorted({round(steps ** (i / (points - 1))) for i in range(points)})
 
 
 def simulated(
-    draw: Draw, betas: tuple[float, ...], sigma: float, trajectories: int, at: list[int]
+    draw: Draw, betas: tuple[float, ...], sigma: float, trajectories: int, steps: list[int]
 ) -> Iterator[tuple[int, Tensor]]:
-    """The times ``at``, each with ψ of every trajectory: (betas, trajectories)."""
+    """Of each of ``steps``, which rise, the step and ψ of every trajectory: (betas, trajectories)."""
     generator = Generator().manual_seed(draw("psi"))
     beta = torch.tensor(betas, dtype=torch.float64)[:, None]
     sums = torch.zeros(len(betas), trajectories, dtype=torch.float64)
-    wanted = set(at)
-    for t in range(1, at[-1] + 1):
+    recorded = set(steps)
+    for t in range(1, steps[-1] + 1):
         g = torch.randn(trajectories, generator=generator, dtype=torch.float64)
         sums.mul_(beta).add_((sigma * g).square_())
-        if t in wanted:
+        if t in recorded:
             yield t, ((1 - beta**t) / ((1 - beta) * sums)).sqrt()
 
 
-def law(rho: float, sigma: float = 1.0) -> float:
+def closed_form(rho: float, sigma: float = 1.0) -> float:
     """The variance of ψ by Theorem 1, for ρ > 2; its second term is the square of the mean of ψ."""
     half = (rho - 1) / 2
     log_beta = 2 * lgamma(half) - lgamma(rho - 1)
@@ -103,13 +103,13 @@ def first_order(rho: float, sigma: float = 1.0) -> float:
     return rho / (2 * (rho - 2) * (rho - 4) * sigma**2)
 
 
-def _found(t: int, psi: Tensor, betas: list[tuple[int, float]], sigma: float) -> Iterator[tuple[str, int, float]]:
+def _values_at(t: int, psi: Tensor, betas: list[tuple[int, float]], sigma: float) -> Iterator[tuple[str, int, float]]:
     """Quantity, index and value of everything at one time."""
-    for (memory, beta), each in zip(betas, psi, strict=True):
-        sample, (_, rho, r) = each.var().item(), rectification(t, beta)
+    for (memory, beta), rates in zip(betas, psi, strict=True):
+        sample, (_, rho, r) = rates.var().item(), rectification(t, beta)
         values = [sample, rho]
         if r is not None:
-            values += [r, r * r * sample, law(rho, sigma), first_order(rho, sigma)]
+            values += [r, r * r * sample, closed_form(rho, sigma), first_order(rho, sigma)]
         for quantity, value in zip((_QUANTITIES[0], *_QUANTITIES[2:]), values, strict=False):
             yield quantity, memory, value
     for size, value in of_samples(psi[0]).items():
@@ -118,8 +118,8 @@ def _found(t: int, psi: Tensor, betas: list[tuple[int, float]], sigma: float) ->
 
 def of_samples(psi: Tensor) -> dict[int, float]:
     """By the size of a sample the variance in it, the median over as many samples as there are."""
-    found, size = {}, len(psi)
+    variances, size = {}, len(psi)
     while size >= _FEWEST:
-        found[size] = psi[: len(psi) // size * size].view(-1, size).var(1).median().item()
+        variances[size] = psi[: len(psi) // size * size].view(-1, size).var(1).median().item()
         size //= 10
-    return found
+    return variances

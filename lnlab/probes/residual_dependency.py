@@ -1,9 +1,9 @@
 """``x_i = Σ_j β_ij â_j``: of which branches the stream consists after each sublayer (Liu et al., 2020, Section 4).
 
-Given the statistics of its norms, a stack's stream is a sum of the input x_0 and what became of each branch a_j on its
-way: a layer norm multiplies every part by scale/σ of the whole and takes the part's mean away, and whatever else a
-placement does (a factor on the skip, a gate) is linear as it stands. So the placements run once more on all parts at
-once, with their norms held at the statistics of the whole.
+With fixed statistics of its norms, a stack's stream is a sum of the input x_0 and the transformed branches a_j: a layer
+norm multiplies every part by scale/σ of the whole and subtracts the part's mean, and every other operation of a
+placement (a factor on the skip, a gate) is linear already. So the placements run once more on all parts at once, with
+their norms fixed at the statistics of the whole.
 
 β_ij is the mean over tokens of the standard deviation of part j after sublayer i, with Σ_j β_ij² = 1. What norms add,
 their shifts, is a part of the stream and of no branch, and has no β.
@@ -23,7 +23,7 @@ from lnlab.nn.fixup import Shift
 from lnlab.nn.sites import Site, Stream, activations, norms_beside
 from lnlab.nn.transformer import Layer, Stack, stacks
 from lnlab.probes.probe import State, evaluating, once, probes
-from lnlab.probes.support.token_masks import present
+from lnlab.probes.support.token_masks import token_masks
 from lnlab.tables import Row
 
 _QUANTITIES = ("residual_dependency", "own_dependency", "own_dependency_inverse_sq")
@@ -62,10 +62,10 @@ def _rows(state: State, batches: int, split: str) -> dict[Site, Tensor]:
         for batch in state.batches(batches, split):
             with activations(state.model) as seen:
                 state.model(batch)
-            here = present(batch)
+            masks = token_masks(batch)
             for name, stack in stacks(state.model).items():
-                whole = {site: x[here[name]] for site, x in seen.items() if site.stack == name}
-                for j, (site, parts) in enumerate(parts_of_stream(name, stack, whole), 1):
+                tensors = {site: x[masks[name]] for site, x in seen.items() if site.stack == name}
+                for j, (site, parts) in enumerate(parts_of_stream(name, stack, tensors), 1):
                     rows[site] = rows.get(site, torch.zeros(())) + _sigma(parts[: j + 1]).sum(1, dtype=torch.float64)
     return rows
 
@@ -84,7 +84,7 @@ def parts_of_stream(name: str, stack: Stack, seen: dict[Site, Tensor]) -> Iterat
 
     Args:
         name: of the stack.
-        stack: its norms are hooked for the time being.
+        stack: its norms are hooked during the iteration.
         seen: activations of its sites (tokens, width).
 
     Yields:
@@ -95,19 +95,19 @@ def parts_of_stream(name: str, stack: Stack, seen: dict[Site, Tensor]) -> Iterat
     x, turn = torch.stack([start, torch.zeros_like(start)]), count(1)
     for number, layer in enumerate(stack.layers, 1):
         if isinstance(layer, Layer):
-            found: dict[Site, Tensor] = {}
+            recorded: dict[Site, Tensor] = {}
             x = torch.cat([x[:-1], x.new_zeros(len(layer.sublayers), *start.shape), x[-1:]])
-            x = _through(layer, Stream(found, name, number), x, seen, turn)
-            yield from ((site, parts) for site, parts in found.items() if site.tensor == "out")
+            x = _through(layer, Stream(recorded, name, number), x, seen, turn)
+            yield from ((site, parts) for site, parts in recorded.items() if site.tensor == "out")
 
 
 def _through(layer: Layer, stream: Stream, x: Tensor, seen: dict[Site, Tensor], turn: Iterator[int]) -> Tensor:
-    """The parts after a layer, each sublayer's output put in its place among them; the stream is told."""
+    """The parts after a layer, each sublayer's output at its place among them; ``stream`` records them."""
 
     def branch(sublayer: str) -> Callable[[Tensor], Tensor]:
-        def f(given: Tensor) -> Tensor:
-            stream.enter(sublayer, given)
-            parts = torch.zeros_like(given)
+        def f(stream_parts: Tensor) -> Tensor:
+            stream.enter(sublayer, stream_parts)
+            parts = torch.zeros_like(stream_parts)
             parts[next(turn)] = seen[Site(stream.stack, stream.layer, sublayer, "branch")]
             stream.leave(sublayer, parts)
             return parts
@@ -116,25 +116,25 @@ def _through(layer: Layer, stream: Stream, x: Tensor, seen: dict[Site, Tensor], 
 
     with ExitStack() as hooks:
         for sublayer, norm in norms_beside(layer):
-            hooks.callback(norm.register_forward_hook(_held(stream, sublayer)).remove)
+            hooks.callback(norm.register_forward_hook(_split_norm(stream, sublayer)).remove)
         y: Tensor = layer.placement(x, *map(branch, layer.sublayers))
-    stream.settle(y)
+    stream.complete_sum(y)
     return y
 
 
-def _held(stream: Stream, sublayer: str) -> Callable[[nn.Module, tuple[Tensor], Tensor], Tensor]:
-    """A hook that puts the parts, normed at the statistics of their sum, in the place of a norm's output."""
+def _split_norm(stream: Stream, sublayer: str) -> Callable[[nn.Module, tuple[Tensor], Tensor], Tensor]:
+    """A hook that replaces a norm's output by the parts, normed at the statistics of their sum."""
 
-    def hook(norm: nn.Module, given: tuple[Tensor], _: Tensor) -> Tensor:
-        normed = normed_parts(norm, given[0])
-        stream.norm(sublayer, given[0], normed)
+    def hook(norm: nn.Module, inputs: tuple[Tensor], _: Tensor) -> Tensor:
+        normed = normed_parts(norm, inputs[0])
+        stream.norm(sublayer, inputs[0], normed)
         return normed
 
     return hook
 
 
 def normed_parts(norm: nn.Module, parts: Tensor) -> Tensor:
-    """What a norm makes of each part of a whole, (parts, ..., width); the last part also takes the shift.
+    """Each part of a whole after a norm, (parts, ..., width); the last part has the shift.
 
     Raises:
         LabError: the norm is not linear given the mean and the size of a token.

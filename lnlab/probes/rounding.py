@@ -12,8 +12,8 @@ sqrt(n) u times the largest root mean square of a matrix of its sublayer, n = 65
 the row that has the same δ_i: that of a unit without activity, whose row is as small, is no noise. The shift of a norm
 is compared with its scale in place of the row.
 
-Only vectors are asked about. Matrices and tables sum outer products of tokens that differ, which no such symmetry
-cancels; the rows of words that no batch held are exactly 0 and no noise, and those of rare words are small and exact.
+Only vectors are tested. Matrices and tables sum outer products of tokens that differ, which no such symmetry cancels;
+the rows of words in no batch are exactly 0 and no noise, and those of rare words are small and exact.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 import torch
 from torch import Tensor, nn
 
-from lnlab.nn.sites import Site, parameters, placed
+from lnlab.nn.sites import Site, parameter_uses, values_by_site
 from lnlab.probes.probe import State
 from lnlab.tables import Row
 
@@ -30,18 +30,18 @@ TERMS = 2**16
 _SMALL = 1 / 16
 """Of its row: real gradients of biases are about as large, noise was below 0.004 of it."""
 MOMENTS = ("max_exp_avg_sq", "exp_avg_sq", "sum")
-"""What optimizers call their mean or sum of squared gradients."""
+"""The names of the mean or sum of squared gradients in the state of optimizers."""
 
 _norm = torch.linalg.vector_norm
 
 
-def last_noise(state: State, otherwise: Callable[[], Mapping[str, Tensor]]) -> dict[str, Tensor]:
-    """As ``noise``, of the gradients that led to a state in training.
+def last_noise_masks(state: State, fallback: Callable[[], Mapping[str, Tensor]]) -> dict[str, Tensor]:
+    """As ``noise_masks``, of the gradients that led to a state in training.
 
-    By the optimizer's second moments; where it has none, by ``otherwise``, which is then proportional to gradients:
+    By the optimizer's second moments; where it has none, by ``fallback``, which is then proportional to gradients:
     updates of gradient descent, and their sums.
     """
-    return noise(state.model, second_moment_roots(state) or {name: x.abs() for name, x in otherwise().items()})
+    return noise_masks(state.model, second_moment_roots(state) or {name: x.abs() for name, x in fallback().items()})
 
 
 def second_moment_roots(state: State) -> dict[str, Tensor]:
@@ -52,11 +52,11 @@ def second_moment_roots(state: State) -> dict[str, Tensor]:
     return {name: m[key].sqrt() for name, m in memories.items() if (key := next(filter(m.__contains__, MOMENTS), ""))}
 
 
-def noise(model: nn.Module, sizes: Mapping[str, Tensor]) -> dict[str, Tensor]:
+def noise_masks(model: nn.Module, sizes: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """Where a gradient is nothing but rounding, (entries,), boolean, by the names of biases and shifts.
 
     Args:
-        model: whose sites say which parameters share a sublayer.
+        model: its sites determine which parameters share a sublayer.
         sizes: by the name of a parameter the magnitudes of its gradient's entries, in any unit.
     """
     limits = _limits(model, sizes)
@@ -68,7 +68,7 @@ def noise(model: nn.Module, sizes: Mapping[str, Tensor]) -> dict[str, Tensor]:
     return masks
 
 
-def without(x: Tensor, mask: Tensor | None) -> Tensor:
+def resolved_entries(x: Tensor, mask: Tensor | None) -> Tensor:
     """The entries of a parameter's tensor that are no noise, flat; all of them as they are without a mask."""
     return x if mask is None or not mask.any() else x[~mask]
 
@@ -81,16 +81,16 @@ def without_noise(diagonal: Tensor, state: State, chosen: Sequence[Tensor], mask
     return diagonal.masked_fill(torch.cat([part.flatten().bool() for part in flat]), 0.0)
 
 
-def shares(quantity: str, model: nn.Module, masks: Mapping[str, Tensor]) -> Iterator[Row]:
+def unresolved_shares(quantity: str, model: nn.Module, masks: Mapping[str, Tensor]) -> Iterator[Row]:
     """The share of the entries of each bias and shift that were left out."""
-    for site, mask in placed(model, masks):
+    for site, mask in values_by_site(model, masks):
         yield {"quantity": quantity, **site.row(), "value": mask.double().mean().item()}
 
 
 def _limits(model: nn.Module, sizes: Mapping[str, Tensor]) -> dict[str, float]:
-    """By the name of a parameter the noise in its sublayer; without those that stand beside no matrix."""
+    """By the name of a parameter the noise in its sublayer; without parameters of a sublayer that has no matrix."""
     names = {id(p): name for name, p in model.named_parameters()}
-    sites = {names[id(p)]: (_sublayer(site), p) for site, p in parameters(model) if names[id(p)] in sizes}
+    sites = {names[id(p)]: (_sublayer(site), p) for site, p in parameter_uses(model) if names[id(p)] in sizes}
     largest: dict[Site, float] = {}
     for name, (sublayer, p) in sites.items():
         if p.dim() > 1:

@@ -13,31 +13,30 @@ from pydantic import Field
 from torch import Generator, Tensor
 
 from lnlab.compile.cost.cost import Load
-from lnlab.curvature.operators import Operator, flat
+from lnlab.curvature.operators import Operator, flatten
 from lnlab.curvature.preconditioned import Preconditioned, settled_diagonal
-from lnlab.curvature.sharpness import Sharpness
-from lnlab.curvature.sharpness import sharpness as largest
+from lnlab.curvature.sharpness import Sharpness, lanczos_sharpness
 from lnlab.errors import LabError, Problem
 from lnlab.probes.probe import State, evaluating, probes
-from lnlab.probes.rounding import noise, without_noise
-from lnlab.probes.support.operators import PARTS, diagonal_at, operator_at, passes
-from lnlab.probes.support.peak_memory import held
+from lnlab.probes.rounding import noise_masks, without_noise
+from lnlab.probes.support.operators import OPERATOR_PARTS, diagonal_at, operator_at, passes
+from lnlab.probes.support.peak_memory import peak_bytes
 from lnlab.probes.support.scopes import parameters_of
 from lnlab.tables import Row
 from lnlab.tasks.task import Batch
 
 Coordinates = Literal["own", "adam", "adam_at_rest"]
 _NAMES = {"own": "sharpness", "adam": "adam_sharpness", "adam_at_rest": "adam_sharpness_at_rest"}
-QUANTITIES = (
+SHARPNESS_QUANTITIES = (
     *("sharpness", "sharpness_residual", "normalized_sharpness"),
     *(f"{_NAMES[at]}{part}" for at in ("adam", "adam_at_rest") for part in ("", "_residual", "_excluded")),
 )
 _TYPICAL = 25
-"""Products that a tolerance of a hundredth mostly takes."""
+"""Products that a tolerance of a hundredth needs as a rule."""
 
 
 def _passes(params: dict[str, Any]) -> float:
-    """Of the products that it mostly takes, and of the gradients that make v."""
+    """Of the products that it needs as a rule, and of the gradients of v."""
     moments = 3 * params["moments"] if params["coordinates"] == "adam_at_rest" else 0
     products = min(params["steps"], _TYPICAL)
     return float(params["batches"]) * passes("hessian", products, keep=params["keep"]) + moments
@@ -45,15 +44,15 @@ def _passes(params: dict[str, Any]) -> float:
 
 def _memory(params: dict[str, Any], load: Load) -> int:
     """Of the products, and of P where there is one."""
-    return held(
+    return peak_bytes(
         load,
-        PARTS["hessian"],
+        OPERATOR_PARTS["hessian"],
         "all",
         batches=params["batches"],
         keep=params["keep"],
         double=params["precision"] == "float64",
         steps=params["steps"],
-        more=0 if params["coordinates"] == "own" else 5,
+        extra_vectors=0 if params["coordinates"] == "own" else 5,
     )
 
 
@@ -63,7 +62,7 @@ def _memory(params: dict[str, Any], load: Load) -> int:
     passes=_passes,
     memory=_memory,
     frugal={"keep": False},
-    quantities=QUANTITIES,
+    quantities=SHARPNESS_QUANTITIES,
     revision=lambda choice: None if choice["coordinates"] == "own" else 2,
 )
 def sharpness(
@@ -103,22 +102,22 @@ def sharpness(
             if coordinates != "own":
                 operator = Preconditioned(operator, _diagonal(state, coordinates, first, eps))
             generator = Generator().manual_seed(state.draw("start", 1))
-            found = largest(operator, generator, steps=steps, tolerance=tolerance)
+            estimate = lanczos_sharpness(operator, generator, steps=steps, tolerance=tolerance)
     except ValueError as error:
         raise LabError(Problem("", f"sharpness: {error}", "measure it at another state")) from error
-    for quantity, value in _values(state, found, operator, _NAMES[coordinates]):
+    for quantity, value in _values(state, estimate, operator, _NAMES[coordinates]):
         yield {"quantity": quantity, "value": value}
 
 
-def _values(state: State, found: Sharpness, operator: Operator, name: str) -> Iterator[tuple[str, float]]:
-    """Every quantity of a finding."""
-    yield name, found.value
-    yield f"{name}_residual", found.residual
+def _values(state: State, estimate: Sharpness, operator: Operator, name: str) -> Iterator[tuple[str, float]]:
+    """Every quantity with its name."""
+    yield name, estimate.value
+    yield f"{name}_residual", estimate.residual
     if isinstance(operator, Preconditioned):
         yield f"{name}_excluded", float(operator.excluded)
     else:
         squared = sum(p.detach().double().square().sum().item() for p in parameters_of(state.model, "all"))
-        yield f"normalized_{name}", found.value * squared
+        yield f"normalized_{name}", estimate.value * squared
 
 
 def _diagonal(state: State, coordinates: Coordinates, batches: Sequence[Batch], eps: float) -> Tensor:
@@ -130,7 +129,7 @@ def _diagonal(state: State, coordinates: Coordinates, batches: Sequence[Batch], 
     names = {id(p): name for name, p in state.model.named_parameters()}
     roots = torch.split((diagonal - eps).clamp(min=0), [p.numel() for p in chosen])
     sizes = {names[id(p)]: root.view_as(p) for p, root in zip(chosen, roots, strict=True)}
-    return without_noise(diagonal, state, chosen, noise(state.model, sizes))
+    return without_noise(diagonal, state, chosen, noise_masks(state.model, sizes))
 
 
 def _gradient(state: State, batch: Batch, parameters: Sequence[Tensor]) -> Tensor:
@@ -138,4 +137,4 @@ def _gradient(state: State, batch: Batch, parameters: Sequence[Tensor]) -> Tenso
     with torch.enable_grad():
         loss, count = state.task.loss(state.model, batch)
         parts = torch.autograd.grad(loss / count, parameters, allow_unused=True, materialize_grads=True)
-    return flat([part[None] for part in parts])[0]
+    return flatten([part[None] for part in parts])[0]

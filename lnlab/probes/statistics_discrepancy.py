@@ -1,9 +1,9 @@
 """``E|μ_run - μ_batch| / σ_batch`` and ``E|σ_run / σ_batch - 1|``: batch norm in training against in use.
 
-In training a batch norm takes mean and variance of the batch, in use those that it remembers. Where the statistics of
-batches scatter, as those of sentences of all lengths do, the two are different functions (Wang et al., 2022). σ is what
-the norm divides by, sqrt(var + ε), and both expectations are over batches and coordinates. Each norm is given what it
-is given in training, where the norms before it have the batch's statistics too.
+In training a batch norm uses mean and variance of the batch, in use its running ones. Where the statistics of batches
+scatter, as those of sentences of all lengths do, the two are different functions (Wang et al., 2022). σ is the divisor
+of the norm, sqrt(var + ε), and both expectations are over batches and coordinates. Each norm has its input of training,
+where the norms before it use the batch's statistics too.
 """
 
 from collections.abc import Iterator
@@ -17,13 +17,13 @@ from torch import Tensor, nn
 
 from lnlab.nn.batch_norm import BatchNorm
 from lnlab.nn.modes import in_mode
-from lnlab.nn.pooled import moments
+from lnlab.nn.pooled import masked_moments
 from lnlab.nn.sites import Site
-from lnlab.probes.norm_jacobian import norms
+from lnlab.probes.norm_jacobian import norm_modules
 from lnlab.probes.probe import State, evaluating, probes
 from lnlab.tables import Row
 
-QUANTITIES = ("mean_discrepancy", "variance_discrepancy", "output_discrepancy")
+DISCREPANCY_QUANTITIES = ("mean_discrepancy", "variance_discrepancy", "output_discrepancy")
 
 
 def _passes(params: dict[str, Any]) -> float:
@@ -31,7 +31,9 @@ def _passes(params: dict[str, Any]) -> float:
     return 2.0 * float(params["batches"])
 
 
-@probes.register("statistics_discrepancy", table="sites", passes=_passes, quantities=QUANTITIES, trained=True)
+@probes.register(
+    "statistics_discrepancy", table="sites", passes=_passes, quantities=DISCREPANCY_QUANTITIES, trained=True
+)
 @torch.no_grad()
 def statistics_discrepancy(
     state: State,
@@ -45,36 +47,36 @@ def statistics_discrepancy(
     ``output_discrepancy`` is the model's: ``‖F_run - F_batch‖ / ‖F_batch‖`` of its logits, 0 without batch norms.
     Dropout is off.
     """
-    found: dict[Site, list[Tensor]] = {}
+    by_site: dict[Site, list[Tensor]] = {}
     moved = size = 0.0
     for batch in state.batches(batches, split):
-        with evaluating(state.model), _watched(state.model, found):
+        with evaluating(state.model), _record_discrepancies(state.model, by_site):
             trained = state.model(batch).double()
         with in_mode(state.model, training=False, remembered=True):
             moved += (state.model(batch).double() - trained).square().sum().item()
         size += trained.square().sum().item()
-    for site, values in found.items():
-        for quantity, value in zip(QUANTITIES, torch.stack(values).mean(0).tolist(), strict=False):
+    for site, values in by_site.items():
+        for quantity, value in zip(DISCREPANCY_QUANTITIES, torch.stack(values).mean(0).tolist(), strict=False):
             yield {"quantity": quantity, **site.row(), "value": value}
-    yield {"quantity": QUANTITIES[2], "value": sqrt(moved / size) if size else 0.0}
+    yield {"quantity": DISCREPANCY_QUANTITIES[2], "value": sqrt(moved / size) if size else 0.0}
 
 
 @contextmanager
-def _watched(model: nn.Module, found: dict[Site, list[Tensor]]) -> Iterator[None]:
-    """Inside, each batch norm adds both discrepancies of what it is given to its site's."""
+def _record_discrepancies(model: nn.Module, by_site: dict[Site, list[Tensor]]) -> Iterator[None]:
+    """Inside, each batch norm appends both discrepancies of its input to its site's."""
     with ExitStack() as hooks:
-        for site, norm in norms(model):
+        for site, norm in norm_modules(model):
             if isinstance(norm, BatchNorm):
-                see = lambda n, x, site=site: found.setdefault(site, []).append(discrepancies(n, x[0]))  # noqa: E731
-                hooks.callback(norm.register_forward_pre_hook(see).remove)
+                record = lambda n, x, site=site: by_site.setdefault(site, []).append(discrepancies(n, x[0]))  # noqa: E731
+                hooks.callback(norm.register_forward_pre_hook(record).remove)
         yield
 
 
 def discrepancies(norm: BatchNorm, x: Tensor) -> Tensor:
-    """Of the mean and of the variance, (2,), float64, between what a norm remembers and a batch (batch, length, width).
+    """Of the mean and of the variance, (2,), float64, between running statistics and a batch (batch, length, width).
 
-    Padding is left out, or counted, as the norm does it.
+    Padding is left out, or counted, as in the norm.
     """
-    mean, variance, _ = moments(x.double(), None if norm.naive else norm.present, (0, 1))
+    mean, variance, _ = masked_moments(x.double(), None if norm.naive else norm.present, (0, 1))
     batch, remembered = ((v.double() + norm.eps).sqrt() for v in (variance, norm.running_var))
     return torch.stack((((norm.running_mean - mean) / batch).abs().mean(), (remembered / batch - 1).abs().mean()))

@@ -18,8 +18,8 @@ from torch import Tensor
 
 from lnlab.nn.sites import Site, separated
 from lnlab.probes.probe import State, probes, with_gradient
-from lnlab.probes.support.known_sites import stream
-from lnlab.probes.support.stream_sums import summed
+from lnlab.probes.support.known_sites import stream_sites
+from lnlab.probes.support.stream_sums import site_sums
 from lnlab.tables import Row
 from lnlab.tasks.task import Batch
 
@@ -29,7 +29,7 @@ from lnlab.tasks.task import Batch
     table="sites",
     passes=with_gradient,
     quantities=("stream_gradient",),
-    sites=lambda model, _: {"stream_gradient": [site for site in stream(model) if _reached(site)]},
+    sites=lambda model, _: {"stream_gradient": [site for site in stream_sites(model) if _reached(site)]},
 )
 def stream_gradient(
     state: State,
@@ -45,7 +45,7 @@ def stream_gradient(
     is off.
     """
     with separated(state.model):  # so that the stream has a gradient where the weights below it are frozen
-        sums = summed(state, batches, split, _square, gradients)
+        sums = site_sums(state, batches, split, _square, site_gradients)
     for site, square in sums.items():
         yield {"quantity": "stream_gradient", **site.row(), "value": (square / batches).sqrt().item()}
 
@@ -54,20 +54,20 @@ def _reached(site: Site) -> bool:
     return site.tensor != "in"
 
 
-def gradients(
+def site_gradients(
     state: State,
     batch: Batch,
     seen: Mapping[Site, Tensor],
-    at: Callable[[Site], bool] = _reached,
+    selected: Callable[[Site], bool] = _reached,
 ) -> dict[Site, Tensor]:
-    """Of the loss per token of a batch: (batch, length, width) by site, ``at`` the sites that are asked for."""
+    """Gradients of the loss per token of a batch at the ``selected`` sites: (batch, length, width) by site."""
     with torch.enable_grad():
         loss, count = state.task.loss(state.model, batch)
-        points = {site: x for site, x in seen.items() if at(site)}
-        found = torch.autograd.grad(loss / count, tuple(points.values()), allow_unused=True, materialize_grads=True)
-    return dict(zip(points, found, strict=True))
+        points = {site: x for site, x in seen.items() if selected(site)}
+        gradients = torch.autograd.grad(loss / count, tuple(points.values()), allow_unused=True, materialize_grads=True)
+    return dict(zip(points, gradients, strict=True))
 
 
-def _square(gradient: Tensor, here: Tensor) -> Tensor:
+def _square(gradient: Tensor, mask: Tensor) -> Tensor:
     """‖dL/dx‖² over the tokens."""
-    return gradient[here].square().sum()
+    return gradient[mask].square().sum()

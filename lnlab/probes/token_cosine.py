@@ -1,11 +1,11 @@
-"""``mean of cos(x_i, x_j), i != j`` and ``‖X - 1 x̄ᵀ‖ / ‖X‖``: how alike the tokens of a sentence have become.
+"""``mean of cos(x_i, x_j), i != j`` and ``‖X - 1 x̄ᵀ‖ / ‖X‖``: how similar the tokens of a sentence have become.
 
 With unit vectors u_i of the n tokens of a sentence, the cosines of all pairs are summed at once,
 
     Σ_{i != j} u_i·u_j = ‖Σ u_i‖² - n.
 
-Where all tokens are alike, X (n x width) has rank one and the residual is 0 (Dong et al., 2021; here in the Frobenius
-norm, for which the mean x̄ is nearest). Each sentence counts with its tokens; a sentence of one token says nothing.
+Where all tokens are equal, X (n x width) has rank one and the residual is 0 (Dong et al., 2021; in the Frobenius norm
+here, for which the mean x̄ is nearest). Each sentence has the weight of its tokens; one of a single token has none.
 """
 
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ from pydantic import Field
 from torch import Tensor
 
 from lnlab.probes.probe import State, once, probes
-from lnlab.probes.support.stream_sums import summed
+from lnlab.probes.support.stream_sums import site_sums
 from lnlab.tables import Row
 
 
@@ -32,34 +32,34 @@ def token_cosine(
     Measured at every sublayer (``in``, ``branch``, ``sum``, ``out``), after the embedding and after the final norm;
     dropout is off. A vector of zeros has no direction and is left out; a site that has nothing else has no row.
     """
-    for site, sums in summed(state, batches, split, _terms).items():
+    for site, sums in site_sums(state, batches, split, _terms).items():
         cosine, residual, tokens = sums.tolist()
         if tokens:
             yield {"quantity": "token_cosine", **site.row(), "value": cosine / tokens}
             yield {"quantity": "rank_one_residual", **site.row(), "value": residual / tokens}
 
 
-def alike(x: Tensor, here: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+def cosine_and_residual(x: Tensor, mask: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """Of each sentence: the mean cosine of its pairs, its residual, and its tokens; 0 of each where there is no pair.
 
     Args:
         x: (batch, length, width), float64.
-        here: (batch, length), True where there is a token.
+        mask: (batch, length), True at tokens.
     """
-    size = torch.where(here, x.norm(dim=-1), 0.0)
-    held = size != 0
-    x = torch.where(held[..., None], x, 0.0)
-    n = held.sum(1)
-    units = x / torch.where(held, size, 1.0)[..., None]
+    size = torch.where(mask, x.norm(dim=-1), 0.0)
+    nonzero = size != 0
+    x = torch.where(nonzero[..., None], x, 0.0)
+    n = nonzero.sum(1)
+    units = x / torch.where(nonzero, size, 1.0)[..., None]
     cosine = (units.sum(1).square().sum(-1) - n) / (n * (n - 1)).clamp(min=1)
-    centred = torch.where(held[..., None], x - x.sum(1, keepdim=True) / n.clamp(min=1)[:, None, None], 0.0)
+    centred = torch.where(nonzero[..., None], x - x.sum(1, keepdim=True) / n.clamp(min=1)[:, None, None], 0.0)
     whole = x.flatten(1).norm(dim=1)
     residual = centred.flatten(1).norm(dim=1) / torch.where(n > 0, whole, 1.0)
     paired = n > 1
     return torch.where(paired, cosine, 0.0), torch.where(paired, residual, 0.0), torch.where(paired, n, 0)
 
 
-def _terms(x: Tensor, here: Tensor) -> Tensor:
+def _terms(x: Tensor, mask: Tensor) -> Tensor:
     """Σ cosine and Σ residual over tokens, and how many tokens."""
-    cosine, residual, n = alike(x, here)
+    cosine, residual, n = cosine_and_residual(x, mask)
     return torch.stack((n * cosine, n * residual, n.double())).sum(1)

@@ -1,6 +1,6 @@
-"""What a model says, word for word; of a corpus whose licence forbids to show its text, only which sentences it read.
+"""A model's translations as text; of a corpus whose licence forbids to show its text, only the sentences' numbers.
 
-A translation of such text is as good as the text itself, and is kept back with it.
+A translation of such text is as good as the text itself, and is left out with it.
 """
 
 from collections.abc import Iterator
@@ -34,10 +34,10 @@ def translations(
     ``signature`` says how sacreBLEU would score them. Text is left out where the corpus may not be shown.
     """
     search = Search(beam, length_penalty, alpha, (max_len_a, max_len_b))
-    examples, said = translations_of(state, split, sentences, search)
+    examples, hypotheses = translations_of(state, split, sentences, search)
     sources, references = zip(*examples.pairs, strict=True)
-    texts = dict(zip(_QUANTITIES, (sources, references, said), strict=False))
+    texts = dict(zip(_QUANTITIES, (sources, references, hypotheses), strict=False))
     for place, number in enumerate(examples.numbers):
         for quantity, column in texts.items():
             yield {"quantity": quantity, "index": number, "text": column[place] if examples.printable else None}
-    yield {"quantity": "signature", "text": bleu_of(said, references, words=words, lowercase=lowercase).signature}
+    yield {"quantity": "signature", "text": bleu_of(hypotheses, references, words=words, lowercase=lowercase).signature}

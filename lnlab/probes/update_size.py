@@ -9,9 +9,9 @@ from collections.abc import Iterator
 
 from torch import Tensor
 
-from lnlab.nn.sites import parameters, placed
+from lnlab.nn.sites import parameter_uses, values_by_site
 from lnlab.probes.probe import State, probes
-from lnlab.probes.rounding import last_noise, shares, without
+from lnlab.probes.rounding import last_noise_masks, resolved_entries, unresolved_shares
 from lnlab.probes.support.training_state import last_update
 from lnlab.tables import Row
 
@@ -38,15 +38,15 @@ def update_size(state: State) -> Iterator[Row]:
         LabError: no update was made.
     """
     update, lr = last_update(state)
-    weights = dict(parameters(state.model))
-    masks = last_noise(state, lambda: update)
-    moved = {name: (without(delta, masks.get(name)), masks.get(name)) for name, delta in update.items()}
-    for site, (delta, mask) in placed(state.model, moved):
+    weights = dict(parameter_uses(state.model))
+    masks = last_noise_masks(state, lambda: update)
+    moved = {name: (resolved_entries(delta, masks.get(name)), masks.get(name)) for name, delta in update.items()}
+    for site, (delta, mask) in values_by_site(state.model, moved):
         if delta.numel():
-            now = without(weights[site].detach(), mask)
+            now = resolved_entries(weights[site].detach(), mask)
             for quantity, value in _values(delta.double(), now.double(), lr).items():
                 yield {"quantity": quantity, **site.row(), "value": value}
-    yield from shares(_QUANTITIES[3], state.model, masks)
+    yield from unresolved_shares(_QUANTITIES[3], state.model, masks)
 
 
 def _values(delta: Tensor, now: Tensor, lr: float) -> dict[str, float]:

@@ -31,13 +31,13 @@ def batches_of(source: Tensor, target: Tensor, budget: int, seed: int) -> list[T
     if int(target.max()) > budget:
         raise ValueError(f"a target has {int(target.max())} tokens, the budget is {budget}")
     generator = torch.Generator().manual_seed(seed)
-    rows = by_length(source, target, generator)
-    sizes = torch.bincount(cut(target[rows], budget)).tolist()
-    made = torch.split(rows, [size for size in sizes if size])
-    return [made[i] for i in torch.randperm(len(made), generator=generator).tolist()]
+    rows = sorted_by_length(source, target, generator)
+    sizes = torch.bincount(batch_numbers(target[rows], budget)).tolist()
+    batches = torch.split(rows, [size for size in sizes if size])
+    return [batches[i] for i in torch.randperm(len(batches), generator=generator).tolist()]
 
 
-def by_length(source: Tensor, target: Tensor, generator: torch.Generator) -> Tensor:
+def sorted_by_length(source: Tensor, target: Tensor, generator: torch.Generator) -> Tensor:
     """Rows by target length, then by source length, rising among even targets and falling among odd ones."""
     rows = torch.randperm(len(target), generator=generator)
     longest = int(source.max())
@@ -45,10 +45,10 @@ def by_length(source: Tensor, target: Tensor, generator: torch.Generator) -> Ten
     return rows[key[rows].argsort(stable=True)]
 
 
-def cut(lengths: Tensor, budget: int) -> Tensor:
-    """The batch of each sentence of a sorted sequence: (sentences,), not falling; some batches may stay empty."""
-    total, ends = int(lengths.sum()), lengths.cumsum(0)
-    twice_middle = 2 * ends - lengths
+def batch_numbers(lengths: Tensor, budget: int) -> Tensor:
+    """The number of each sentence's batch, of a sorted sequence: (sentences,), not falling; some may stay empty."""
+    total, cumulative = int(lengths.sum()), lengths.cumsum(0)
+    twice_middle = 2 * cumulative - lengths
     number = -(-total // budget)
     while True:
         batch = twice_middle * number // (2 * total)

@@ -36,21 +36,28 @@ class Bleu:
     signature: str
 
 
-def bleu_of(said: Sequence[str], references: Sequence[str], *, words: Words = "13a", lowercase: bool = False) -> Bleu:
+def bleu_of(
+    hypotheses: Sequence[str], references: Sequence[str], *, words: Words = "13a", lowercase: bool = False
+) -> Bleu:
     """BLEU of all translations together, each with one reference; there is at least one."""
     metric = _metric(words, lowercase, alone=False)
-    found = metric.corpus_score(list(said), [list(references)])
-    parts = found.score, tuple(found.precisions), found.bp, found.sys_len / max(found.ref_len, 1)
-    return Bleu(*parts, str(metric.get_signature()))
+    bleu = metric.corpus_score(list(hypotheses), [list(references)])
+    return Bleu(
+        score=bleu.score,
+        precisions=tuple(bleu.precisions),
+        brevity_penalty=bleu.bp,
+        length_ratio=bleu.sys_len / max(bleu.ref_len, 1),
+        signature=str(metric.get_signature()),
+    )
 
 
-def sentence_bleu(said: str, reference: str, *, words: Words = "13a", lowercase: bool = False) -> float:
+def sentence_bleu(hypothesis: str, reference: str, *, words: Words = "13a", lowercase: bool = False) -> float:
     """BLEU of one translation, from 0 to 100."""
-    return float(_metric(words, lowercase, alone=True).sentence_score(said, [reference]).score)
+    return float(_metric(words, lowercase, alone=True).sentence_score(hypothesis, [reference]).score)
 
 
 @cache
 def _metric(words: Words, lowercase: bool, *, alone: bool) -> Any:
-    """Imported when first asked for, as few programs ask."""
+    """Imported at the first use, as few programs compute BLEU."""
     sacrebleu = import_module("sacrebleu.metrics.bleu")
     return sacrebleu.BLEU(tokenize=words, lowercase=lowercase, effective_order=alone, force=True)

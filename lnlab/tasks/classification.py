@@ -3,7 +3,7 @@
 A sentence is read between a begin and an end mark, in BERT's manner ``[CLS] ... [SEP]``, so that none is empty and a
 model may look at its first token alone. One that is too long is cut, and not left out: labels keep their shares.
 
-The tokenizer is learned from the training sentences of its seed, which costs a second or so for some thousand
+The tokenizer is learned from the training sentences of its seed, which costs about a second for some thousand
 sentences; a vocabulary shared by all seeds would know the words of their test sentences. Each split with its encoding
 is kept for the process, as all variants of a seed use the same.
 """
@@ -21,14 +21,14 @@ from torch.nn.functional import pad as extended
 
 from lnlab.corpora.corpus import SPLITS
 from lnlab.corpora.labelled import Labelled, labelled
-from lnlab.corpora.vocabulary.tokenizers import Tokenizer, learned, tokenizers
+from lnlab.corpora.vocabulary.tokenizers import Tokenizer, learn_tokenizer, tokenizers
 from lnlab.errors import CorpusError, LabError, Problem, nearest
 from lnlab.keys import digest
 from lnlab.randomness import Draw
 from lnlab.registry import Roots, default
 from lnlab.tasks.cross_entropy import entropy, label_cross_entropy
-from lnlab.tasks.encoded import Recipe, Sentences, gathered, kept
-from lnlab.tasks.splitting import distinct, stratified
+from lnlab.tasks.encoded import Recipe, Sentences, cached_encoding, concatenated
+from lnlab.tasks.splitting import distinct_positions, stratified
 from lnlab.tasks.task import Batch, tasks
 
 Share = Annotated[float, Field(ge=0, le=1)]
@@ -40,7 +40,7 @@ _TYPICAL = 48
 
 @dataclass(frozen=True)
 class Classification:
-    """The task of one replicate. Text is read when the first batch is asked for.
+    """The task of one replicate. Text is read at the first batch.
 
     Attributes:
         draw: the randomness of the replicate, on which the split depends.
@@ -73,7 +73,7 @@ class Classification:
     unit: str = "sentences"
 
     @cached_property
-    def given(self) -> Labelled:
+    def labelled_corpus(self) -> Labelled:
         """The corpus, which has as many labels as are declared.
 
         Raises:
@@ -89,19 +89,19 @@ class Classification:
         return corpus
 
     @cached_property
-    def places(self) -> list[int]:
-        """The places in the corpus of the sentences that are used, in order; rows count these."""
-        return distinct(self.given)
+    def positions(self) -> list[int]:
+        """The positions in the corpus of the sentences that are used, in order; rows count these."""
+        return distinct_positions(self.labelled_corpus)
 
     @cached_property
     def answers(self) -> Tensor:
         """The labels of these sentences, (sentences,)."""
-        return torch.tensor([self.given.labels[place] for place in self.places], dtype=torch.int64)
+        return torch.tensor([self.labelled_corpus.labels[position] for position in self.positions], dtype=torch.int64)
 
     @cached_property
     def rows(self) -> Mapping[str, Tensor]:
         """The rows of each split, of this seed."""
-        return stratified(self.answers, self.given.names, self.split, self.draw)
+        return stratified(self.answers, self.labelled_corpus.names, self.split, self.draw)
 
     @cached_property
     def text(self) -> Sentences:
@@ -110,15 +110,16 @@ class Classification:
         Raises:
             CorpusError: the corpus, or a file of the tokenizer, is absent or damaged.
         """
-        rows = self._of("train")
-        key = (self.given.digest, Recipe.of(self.tokenizer), self.size, self.max_length, digest(rows.tolist()))
-        return kept(key, lambda: self._encoded(rows))
+        rows = self._rows_of("train")
+        corpus, recipe = self.labelled_corpus.digest, Recipe.of(self.tokenizer)
+        key = (corpus, recipe, self.size, self.max_length, digest(rows.tolist()))
+        return cached_encoding(key, lambda: self._encoded(rows))
 
     def _encoded(self, rows: Tensor) -> Sentences:
-        sentences = [self.given.sentences[place] for place in self.places]
-        tokenizer = learned(self.tokenizer, [sentences[row] for row in rows.tolist()], self.size, self.roots)
+        sentences = [self.labelled_corpus.sentences[position] for position in self.positions]
+        tokenizer = learn_tokenizer(self.tokenizer, [sentences[row] for row in rows.tolist()], self.size, self.roots)
         (begin, end), longest = tokenizer.marks, self.max_length - 2
-        return gathered([[begin, *tokens[:longest], end] for tokens in tokenizer.encode(sentences)])
+        return concatenated([[begin, *tokens[:longest], end] for tokens in tokenizer.encode(sentences)])
 
     def batches(self, split: str, purpose: str, epoch: int = 0) -> Iterator[Batch]:
         """Every batch of one epoch over a split, once; their order is that of draw(purpose, "batches", split, epoch).
@@ -126,9 +127,9 @@ class Classification:
         Raises:
             CorpusError: the corpus is absent or damaged, or the split has no sentence.
         """
-        rows = self._of(split)
+        rows = self._rows_of(split)
         generator = Generator().manual_seed(self.draw(purpose, "batches", split, epoch))
-        for chosen in self._cut(rows, generator):
+        for chosen in self._batch_rows(rows, generator):
             source = self._filled(chosen)
             yield Batch(source, source[:, :0], self.answers[chosen])
 
@@ -139,14 +140,14 @@ class Classification:
         source = self.text.padded(rows)
         return source if self.pad is None else extended(source, (0, self.pad - source.shape[1]))
 
-    def _cut(self, rows: Tensor, generator: Generator) -> list[Tensor]:
+    def _batch_rows(self, rows: Tensor, generator: Generator) -> list[Tensor]:
         """The rows of each batch, whose numbers differ by one at most."""
         rows = rows[torch.randperm(len(rows), generator=generator)]
         number = math.ceil(len(rows) / self.batch_sentences)
         if not self.bucket:
             return list(rows.tensor_split(number))
-        made = rows[self.text.lengths[rows].argsort(stable=True)].tensor_split(number)
-        return [made[i] for i in torch.randperm(number, generator=generator).tolist()]
+        batches = rows[self.text.lengths[rows].argsort(stable=True)].tensor_split(number)
+        return [batches[i] for i in torch.randperm(number, generator=generator).tolist()]
 
     def loss(self, model: nn.Module, batch: Batch) -> tuple[Tensor, int]:
         """The label-smoothed cross-entropy of a batch: its sum in nats, and the number of sentences."""
@@ -173,18 +174,18 @@ class Classification:
         Raises:
             CorpusError: the corpus is absent or damaged.
         """
-        return math.ceil(len(self._of("train")) / self.batch_sentences)
+        return math.ceil(len(self._rows_of("train")) / self.batch_sentences)
 
     def unigram_entropy(self) -> float:
         """The entropy of the labels of the training sentences."""
-        return entropy(torch.bincount(self.answers[self._of("train")], minlength=self.labels))
+        return entropy(torch.bincount(self.answers[self._rows_of("train")], minlength=self.labels))
 
-    def _of(self, split: str) -> Tensor:
+    def _rows_of(self, split: str) -> Tensor:
         """The rows of a split, of which there are some."""
         if split not in SPLITS:
             raise LabError(Problem("task", f"there is no split '{split}'", nearest(split, SPLITS)))
         if not len(self.rows[split]):
-            what = f"the split '{split}' has no sentence ({len(self.places)} in all)"
+            what = f"the split '{split}' has no sentence ({len(self.positions)} in all)"
             raise CorpusError(Problem("task", what, "give it a larger share in split, or a larger corpus"))
         return self.rows[split]
 

@@ -8,13 +8,13 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from lnlab.tasks.task import PAD
+from lnlab.corpora.vocabulary.tokenizers import PAD
 
 
-def token_cross_entropy(logits: Tensor, said: Tensor, smoothing: float) -> Tensor:
-    """The sum over the tokens that must be said: (batch, length, V) and (batch, length), padded with 0, -> ()."""
+def token_cross_entropy(logits: Tensor, targets: Tensor, smoothing: float) -> Tensor:
+    """The sum over the target tokens: (batch, length, V) and (batch, length), padded with 0, -> ()."""
     return functional.cross_entropy(
-        logits.flatten(0, 1), said.flatten(), ignore_index=PAD, reduction="sum", label_smoothing=smoothing
+        logits.flatten(0, 1), targets.flatten(), ignore_index=PAD, reduction="sum", label_smoothing=smoothing
     )
 
 

@@ -1,4 +1,4 @@
-"""``argmax_y log p(y|x) / lp(|y|)``: the translation that a model finds for a sentence, by beam search.
+"""``argmax_y log p(y|x) / lp(|y|)``: a model's translation of a sentence, by beam search.
 
 ``lp`` is the length penalty: ``((5 + |y|) / 6)^alpha`` (Wu et al., 2016) or ``|y|^alpha`` (Ott et al., 2019, fairseq);
 lengths count the end mark. At every step each of the ``beam`` prefixes of a sentence is lengthened by every token, and
@@ -7,7 +7,7 @@ the lengthened ones are ranked by ``log p``: those among the first ``beam`` that
 with the best score is its translation, as in fairseq. At the greatest length ``floor(a |x| + b)`` nothing but the end
 mark may follow. With a beam of 1 this is greedy decoding.
 
-The begin mark and padding are never said. Sentences are searched in batches of similar lengths; as their padding is
+The begin mark and padding are never produced. Sentences are searched in batches of similar lengths; as their padding is
 masked, none depends on another. The decoder reads the whole prefix again at every step, of the sentences not yet done.
 """
 
@@ -20,9 +20,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import log_softmax
 
-from lnlab.corpora.vocabulary.tokenizers import BOS, EOS
+from lnlab.corpora.vocabulary.tokenizers import BOS, EOS, PAD
 from lnlab.tasks.encoded import Sentences
-from lnlab.tasks.task import PAD
 
 Penalty = Literal["gnmt", "power"]
 _AT_ONCE = 128
@@ -31,7 +30,7 @@ _AT_ONCE = 128
 
 @runtime_checkable
 class Translator(Protocol):
-    """A model that can be asked for a translation."""
+    """A model that can translate."""
 
     def parameters(self) -> Iterator[nn.Parameter]:
         """Its parameters; they are on one device."""
@@ -48,10 +47,10 @@ class Translator(Protocol):
 
 @dataclass(frozen=True)
 class Search:
-    """How translations are looked for.
+    """The parameters of beam search.
 
     Attributes:
-        beam: prefixes that are kept of a sentence.
+        beam: prefixes of a sentence that go on.
         penalty: the formula of the length penalty.
         alpha: its exponent; 0 is none.
         longest: a and b of the greatest length ``floor(a |x| + b)``.
@@ -81,29 +80,29 @@ class Hypothesis:
     score: float
 
 
-NOTHING = Hypothesis((), -math.inf)
+EMPTY = Hypothesis((), -math.inf)
 
 
 @torch.no_grad()
-def translated(model: Translator, source: Sentences, rows: Tensor, search: Search) -> list[Hypothesis]:
+def translate(model: Translator, source: Sentences, rows: Tensor, search: Search) -> list[Hypothesis]:
     """The translations of the sentences of ``rows``, in their order; the model is used in the mode it is in."""
     order = source.lengths[rows].argsort(stable=True)
-    found: dict[int, Hypothesis] = {}
+    hypotheses: dict[int, Hypothesis] = {}
     for part in torch.split(order, max(1, _AT_ONCE // search.beam)):
-        found.update(zip(part.tolist(), beam_search(model, source.padded(rows[part]), search), strict=True))
-    return [found[place] for place in range(len(rows))]
+        hypotheses.update(zip(part.tolist(), beam_search(model, source.padded(rows[part]), search), strict=True))
+    return [hypotheses[position] for position in range(len(rows))]
 
 
 def beam_search(model: Translator, source: Tensor, search: Search) -> list[Hypothesis]:
     """The translations of a batch (sentences, length), padded with 0, each with its end mark."""
-    best = [NOTHING] * len(source)
-    beams = _begun(model, source, search)
-    while beams.here:
-        values, parents, tokens = _ranked(beams, model)
-        ends = (tokens == EOS) & (values > -math.inf)
-        ends[:, search.beam :] = False
-        _keep_best(best, beams, ends, values, parents, search)
-        beams = _lengthened(beams, ends.sum(1), values, parents, tokens)
+    best = [EMPTY] * len(source)
+    beams = _initial_beams(model, source, search)
+    while beams.positions:
+        values, parents, tokens = _best_extensions(beams, model)
+        complete = (tokens == EOS) & (values > -math.inf)
+        complete[:, search.beam :] = False
+        _keep_best(best, beams, complete, values, parents, search)
+        beams = _next_beams(beams, complete.sum(1), values, parents, tokens)
     return best
 
 
@@ -112,7 +111,7 @@ class Beams:
     """The sentences that are not done.
 
     Attributes:
-        here: their places in the batch.
+        positions: in the batch.
         prefixes: (sentences, beam, length), a begin mark first.
         scores: (sentences, beam), log p of each prefix.
         ended: (sentences,), how many hypotheses each has.
@@ -121,7 +120,7 @@ class Beams:
         present: (sentences beam, 1, 1, source length), where it may.
     """
 
-    here: list[int]
+    positions: list[int]
     prefixes: Tensor
     scores: Tensor
     ended: Tensor
@@ -129,15 +128,15 @@ class Beams:
     memory: Tensor
     present: Tensor
 
-    def of(self, going: Tensor) -> "Beams":
+    def select(self, active: Tensor) -> "Beams":
         """Those of some sentences alone."""
-        here = [place for place, goes in zip(self.here, going.tolist(), strict=True) if goes]
-        prefixes, scores, ended, longest = (t[going] for t in (self.prefixes, self.scores, self.ended, self.longest))
-        rows = going.repeat_interleave(self.scores.shape[1])
-        return Beams(here, prefixes, scores, ended, longest, self.memory[rows], self.present[rows])
+        positions = [position for position, keep in zip(self.positions, active.tolist(), strict=True) if keep]
+        prefixes, scores, ended, longest = (t[active] for t in (self.prefixes, self.scores, self.ended, self.longest))
+        rows = active.repeat_interleave(self.scores.shape[1])
+        return Beams(positions, prefixes, scores, ended, longest, self.memory[rows], self.present[rows])
 
 
-def _begun(model: Translator, source: Tensor, search: Search) -> Beams:
+def _initial_beams(model: Translator, source: Tensor, search: Search) -> Beams:
     """One empty prefix a sentence; the others of its beam are as good as impossible."""
     source = source.to(next(model.parameters()).device)
     memory, present = (t.repeat_interleave(search.beam, 0) for t in model.encode(source))
@@ -149,7 +148,7 @@ def _begun(model: Translator, source: Tensor, search: Search) -> Beams:
     return Beams(list(range(len(source))), prefixes, scores, torch.zeros_like(lengths), longest, memory, present)
 
 
-def _ranked(beams: Beams, model: Translator) -> tuple[Tensor, Tensor, Tensor]:
+def _best_extensions(beams: Beams, model: Translator) -> tuple[Tensor, Tensor, Tensor]:
     """The best 2 beam lengthened prefixes, (sentences, 2 beam): log p, the prefixes that they lengthen, their tokens.
 
     At most half of them end, one for each prefix, so that ``beam`` are left that do not.
@@ -157,13 +156,13 @@ def _ranked(beams: Beams, model: Translator) -> tuple[Tensor, Tensor, Tensor]:
     number, beam, length = beams.prefixes.shape
     logits = model.decode(beams.prefixes.flatten(0, 1), beams.memory, beams.present, last=True)
     log_p = log_softmax(logits[:, -1], -1).view(number, beam, -1)
-    said = log_p.masked_fill(_banned(beams.longest == length, log_p.shape[-1])[:, None], -math.inf)
-    values, at = (beams.scores[..., None] + said).flatten(1).topk(2 * beam, 1)
-    return values, at // log_p.shape[-1], at % log_p.shape[-1]
+    allowed = log_p.masked_fill(_banned(beams.longest == length, log_p.shape[-1])[:, None], -math.inf)
+    values, indices = (beams.scores[..., None] + allowed).flatten(1).topk(2 * beam, 1)
+    return values, indices // log_p.shape[-1], indices % log_p.shape[-1]
 
 
 def _banned(last: Tensor, size: int) -> Tensor:
-    """What may not be said, (sentences, size): padding and begin marks, and at the ``last`` place all but end marks."""
+    """Excluded tokens, (sentences, size): padding and begin marks, and at the ``last`` place all but end marks."""
     banned = last[:, None].repeat(1, size)
     banned[:, EOS] = False
     banned[:, [PAD, BOS]] = True
@@ -171,24 +170,24 @@ def _banned(last: Tensor, size: int) -> Tensor:
 
 
 def _keep_best(
-    best: list[Hypothesis], beams: Beams, ends: Tensor, values: Tensor, parents: Tensor, search: Search
+    best: list[Hypothesis], beams: Beams, complete: Tensor, values: Tensor, parents: Tensor, search: Search
 ) -> None:
     """Put new hypotheses in the place of worse ones: of a sentence's, which are equally long, the first is the best."""
-    length, first = beams.prefixes.shape[2], ends.long().argmax(1).tolist()
-    for i in ends.any(1).nonzero()[:, 0].tolist():
+    length, first = beams.prefixes.shape[2], complete.long().argmax(1).tolist()
+    for i in complete.any(1).nonzero()[:, 0].tolist():
         score = search.score(values[i, first[i]].item(), length)
-        if score > best[beams.here[i]].score:
+        if score > best[beams.positions[i]].score:
             tokens = beams.prefixes[i, parents[i, first[i]], 1:].tolist()
-            best[beams.here[i]] = Hypothesis(tuple(tokens), score)
+            best[beams.positions[i]] = Hypothesis(tuple(tokens), score)
 
 
-def _lengthened(beams: Beams, ended: Tensor, values: Tensor, parents: Tensor, tokens: Tensor) -> Beams:
+def _next_beams(beams: Beams, ended: Tensor, values: Tensor, parents: Tensor, tokens: Tensor) -> Beams:
     """The best prefixes that do not end, of the sentences that are not done."""
     beam, length = beams.prefixes.shape[1:]
     live = (tokens == EOS).long().argsort(dim=1, stable=True)[:, :beam]
     scores, parents, tokens = (t.gather(1, live) for t in (values, parents, tokens))
     read = beams.prefixes.gather(1, parents[..., None].expand(-1, -1, length))
     prefixes = torch.cat([read, tokens[..., None]], 2)
-    every = replace(beams, prefixes=prefixes, scores=scores, ended=beams.ended + ended)
-    going = (every.ended < beam) & (length < beams.longest) & (scores[:, 0] > -math.inf)
-    return every.of(going)
+    extended = replace(beams, prefixes=prefixes, scores=scores, ended=beams.ended + ended)
+    active = (extended.ended < beam) & (length < beams.longest) & (scores[:, 0] > -math.inf)
+    return extended.select(active)

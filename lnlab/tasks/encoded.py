@@ -1,4 +1,4 @@
-"""A corpus as tokens: encoded once a process, whatever asks for it, and gathered into padded tensors."""
+"""A corpus as tokens: encoded once a process for all tasks, and put into padded tensors."""
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from lnlab.corpora.corpus import Corpus
-from lnlab.corpora.vocabulary.tokenizers import EOS, Tokenizer, learned
+from lnlab.corpora.vocabulary.tokenizers import EOS, Tokenizer, learn_tokenizer
 from lnlab.keys import canonical
 from lnlab.registry import Roots
 
@@ -33,14 +33,14 @@ class Sentences:
     def padded(self, rows: Tensor) -> Tensor:
         """The sentences of ``rows``, padded with 0 to the longest: (rows, length)."""
         starts, lengths = self.starts[rows], self.lengths[rows]
-        place = torch.arange(int(lengths.max()))
-        there = place < lengths[:, None]
-        return self.tokens[torch.where(there, starts[:, None] + place, 0)] * there
+        position = torch.arange(int(lengths.max()))
+        present = position < lengths[:, None]
+        return self.tokens[torch.where(present, starts[:, None] + position, 0)] * present
 
     def repeated(self, rows: Tensor, length: int) -> Tensor:
-        """The sentences of ``rows``, each said again and again until it has ``length`` tokens: (rows, length)."""
-        place = torch.arange(length) % self.lengths[rows][:, None]
-        return self.tokens[self.starts[rows][:, None] + place]
+        """The sentences of ``rows``, each repeated until it has ``length`` tokens: (rows, length)."""
+        position = torch.arange(length) % self.lengths[rows][:, None]
+        return self.tokens[self.starts[rows][:, None] + position]
 
 
 @dataclass(frozen=True)
@@ -58,54 +58,54 @@ class Recipe:
 
 @dataclass(frozen=True)
 class Encoded:
-    """A corpus as tokens: for each split, its sources and its targets; and the tokenizer that made them."""
+    """A corpus as tokens: for each split, its sources and its targets; and the tokenizer of all."""
 
     splits: Mapping[str, tuple[Sentences, Sentences]]
     tokenizer: Tokenizer
 
 
-_kept: dict[Hashable, Any] = {}
-KEPT = 4
-"""Encoded corpora kept a process; the oldest goes first."""
+_cache: dict[Hashable, Any] = {}
+CACHE_SIZE = 4
+"""Encoded corpora in the memory of a process; the oldest goes first."""
 
 
-def kept(key: Hashable, make: Callable[[], T]) -> T:
-    """What was made under this key in this process, if it is among the last few; or else what is made now."""
-    if key not in _kept:
-        made = make()
-        while len(_kept) >= KEPT:
-            _kept.pop(next(iter(_kept)))
-        _kept[key] = made
-    found: T = _kept[key]
-    return found
+def cached_encoding(key: Hashable, encode: Callable[[], T]) -> T:
+    """The encoding of this key from the memory of this process, else from ``encode``, to be remembered."""
+    if key not in _cache:
+        fresh = encode()
+        while len(_cache) >= CACHE_SIZE:
+            _cache.pop(next(iter(_cache)))
+        _cache[key] = fresh
+    encoding: T = _cache[key]
+    return encoding
 
 
-def encoded(corpus: Corpus, tokenizer: Callable[..., Tokenizer], vocabulary: int, roots: Roots = ()) -> Encoded:
+def encoded_corpus(corpus: Corpus, tokenizer: Callable[..., Tokenizer], vocabulary: int, roots: Roots = ()) -> Encoded:
     """The corpus as tokens; equal corpus, tokenizer and vocabulary share one encoding.
 
     Raises:
         CorpusError: a file of the tokenizer is absent or damaged.
     """
     key = (corpus.digest, Recipe.of(tokenizer), vocabulary)
-    return kept(key, lambda: _encode(corpus, tokenizer, vocabulary, roots))
+    return cached_encoding(key, lambda: _encode(corpus, tokenizer, vocabulary, roots))
 
 
 def _encode(corpus: Corpus, tokenizer: Callable[..., Tokenizer], vocabulary: int, roots: Roots) -> Encoded:
     """Learn the tokenizer from the training side alone, then encode every split."""
-    trained = learned(tokenizer, list(chain.from_iterable(corpus.splits["train"])), vocabulary, roots)
+    trained = learn_tokenizer(tokenizer, list(chain.from_iterable(corpus.splits["train"])), vocabulary, roots)
     splits = {}
     for name, pairs in corpus.splits.items():
         sides = [[pair[side] for pair in pairs] for side in (0, 1)]
-        splits[name] = (sentences(trained.encode(sides[0])), sentences(trained.encode(sides[1])))
+        splits[name] = (with_end_marks(trained.encode(sides[0])), with_end_marks(trained.encode(sides[1])))
     return Encoded(splits, trained)
 
 
-def sentences(rows: Sequence[Sequence[int]]) -> Sentences:
+def with_end_marks(rows: Sequence[Sequence[int]]) -> Sentences:
     """Lists of tokens, each closed with an end mark."""
-    return gathered([[*row, EOS] for row in rows])
+    return concatenated([[*row, EOS] for row in rows])
 
 
-def gathered(rows: Sequence[Sequence[int]]) -> Sentences:
+def concatenated(rows: Sequence[Sequence[int]]) -> Sentences:
     """Lists of tokens as they are."""
     lengths = torch.tensor([len(row) for row in rows], dtype=torch.int64)
     tokens = torch.tensor(list(chain.from_iterable(rows)), dtype=torch.int64)

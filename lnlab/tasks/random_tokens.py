@@ -1,4 +1,4 @@
-"""Tokens and answers that mean nothing: the inputs under which signal propagation is studied.
+"""Tokens and answers without meaning: the inputs under which signal propagation is studied.
 
 With entries N(0, 1/d) in the table, embedded by sqrt(d) table[token] and no positions, different tokens are i.i.d.
 N(0, I_d), the assumption of theory (Xiong et al., 2020, Section 3.3). Answers are drawn independently of what is read.
@@ -60,7 +60,7 @@ class RandomTokens:
         for number in count():
             generator = Generator().manual_seed(self.draw(purpose, "batches", split, epoch, number))
             source, target = self._read(generator), self._read(generator)
-            yield Batch(source, target, self._said(generator))
+            yield Batch(source, target, self._answers(generator))
 
     def loss(self, model: nn.Module, batch: Batch) -> tuple[Tensor, int]:
         """The cross-entropy of a batch: its sum in nats, and how many answers there are."""
@@ -94,7 +94,7 @@ class RandomTokens:
             return 1 + torch.randperm(self.size - 1, generator=generator)[:number].view(shape)
         return 1 + torch.multinomial(1 / torch.arange(1.0, self.size), number, True, generator=generator).view(shape)
 
-    def _said(self, generator: Generator) -> Tensor:
+    def _answers(self, generator: Generator) -> Tensor:
         if self.classes:
             return torch.randint(self.classes, (self.sentences,), generator=generator)
         return torch.randint(1, self.size, (self.sentences, self.length), generator=generator)

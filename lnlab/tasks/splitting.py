@@ -2,8 +2,7 @@
 
 Of a label with n sentences the part between the summed shares a and b gets ``round(b n) - round(a n)`` of them, so that
 it has its share of the label to within one sentence, whatever the seed. Which ones is drawn for each seed and label.
-Sentences that differ in case or white space alone are the same one; where two labels are given to one, it has none, and
-is left out.
+Sentences that differ in case or white space alone are the same one; where it has two labels, it is left out.
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,15 +19,15 @@ Shares = Sequence[float]
 """Of training, validation and test; their sum is 1."""
 
 
-def distinct(corpus: Labelled) -> list[int]:
-    """The places of the sentences that are left, in order: each the first of its kind."""
+def distinct_positions(corpus: Labelled) -> list[int]:
+    """The positions of the sentences that are used, in order: each the first of its kind."""
     first: dict[str, int] = {}
-    given: dict[str, set[int]] = {}
+    labels: dict[str, set[int]] = {}
     for place, (sentence, label) in enumerate(zip(corpus.sentences, corpus.labels, strict=True)):
         same = " ".join(sentence.casefold().split())
         first.setdefault(same, place)
-        given.setdefault(same, set()).add(label)
-    return [place for same, place in first.items() if len(given[same]) == 1]
+        labels.setdefault(same, set()).add(label)
+    return [place for same, place in first.items() if len(labels[same]) == 1]
 
 
 def stratified(labels: Tensor, names: Sequence[str], shares: Shares, draw: Draw) -> Mapping[str, Tensor]:
@@ -44,12 +43,12 @@ def stratified(labels: Tensor, names: Sequence[str], shares: Shares, draw: Draw)
     for label, name in enumerate(names):
         rows = torch.nonzero(labels == label)[:, 0]
         order = torch.randperm(len(rows), generator=torch.Generator().manual_seed(draw("split", name)))
-        for split, chosen in zip(SPLITS, torch.split(rows[order], sizes(len(rows), shares)), strict=True):
+        for split, chosen in zip(SPLITS, torch.split(rows[order], split_sizes(len(rows), shares)), strict=True):
             parts[split].append(chosen)
     return {split: torch.cat(chosen).sort().values for split, chosen in parts.items()}
 
 
-def sizes(number: int, shares: Shares) -> list[int]:
+def split_sizes(number: int, shares: Shares) -> list[int]:
     """How many of ``number`` sentences each part gets: they add up to all of them."""
-    ends = [round(number * share) for share in accumulate(shares)][:-1]
-    return [end - start for start, end in zip([0, *ends], [*ends, number], strict=True)]
+    bounds = [round(number * share) for share in accumulate(shares)][:-1]
+    return [end - start for start, end in zip([0, *bounds], [*bounds, number], strict=True)]

@@ -1,7 +1,7 @@
-"""What every task offers, its batches, and the registry of tasks.
+"""The interface of a task, its batches, and the registry of tasks.
 
-A task builder is ``(draw, roots, *, ...) -> Task``. A task can be built where its corpus is absent: text is read when
-the first batch is asked for.
+A task builder is ``(draw, roots, *, ...) -> Task``. A task can be built where its corpus is absent: text is read at the
+first batch.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -13,18 +13,16 @@ from torch import Tensor, nn
 from lnlab.facts import Facts
 from lnlab.registry import Choice, Registry
 
-PAD = 0
-
 
 @dataclass(frozen=True)
 class Batch:
-    """What a model reads and what it must say, as int64 tokens, padded with 0.
+    """What a model reads and what it must answer, as int64 tokens, padded with 0.
 
     Attributes:
-        source: (batch, source length); what an encoder reads. A task without sources has length 0 here.
+        source: (batch, source length); what an encoder reads; of length 0 where a task has no sources.
         target_in: (batch, target length); what a decoder reads.
-        target_out: what must be said: a token at every position of the stack that speaks, (batch, length), or a label
-            a sentence, (batch,).
+        target_out: the targets: a token at every position of the stack that answers, (batch, length), or a label a
+            sentence, (batch,).
     """
 
     source: Tensor
@@ -33,7 +31,7 @@ class Batch:
 
     @property
     def tokens(self) -> int:
-        """Tokens that must be said: end marks included, begin marks and padding left out."""
+        """Target tokens: end marks included, begin marks and padding left out."""
         return int(self.target_out.count_nonzero())
 
 
@@ -84,7 +82,7 @@ class Task(Protocol):
         ...
 
     def unigram_entropy(self) -> float | None:
-        """The entropy of the training answers' frequencies in nats: what can be had without reading; None: unknown."""
+        """The entropy of the training answers' frequencies in nats: a loss without reading; None: unknown."""
         ...
 
 
@@ -95,7 +93,7 @@ def declared_tokens(params: Choice) -> float:
 
 @dataclass(frozen=True)
 class TaskFacts(Facts):
-    """What a task says of itself; functions are of its parameters.
+    """The facts of a task; functions are of its parameters.
 
     Attributes:
         says: where its answers stand: at the tokens of ``encoder`` or ``decoder``, or one a ``sentence``; None: not

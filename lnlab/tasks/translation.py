@@ -14,14 +14,14 @@ from torch import Tensor, nn
 from torch.nn.functional import pad
 
 from lnlab.corpora.corpus import SPLITS, Corpus, Pairs, corpora
-from lnlab.corpora.vocabulary.tokenizers import BOS, Tokenizer, tokenizers
+from lnlab.corpora.vocabulary.tokenizers import BOS, PAD, Tokenizer, tokenizers
 from lnlab.errors import CorpusError, LabError, Problem, nearest
 from lnlab.randomness import Draw
 from lnlab.registry import Roots, default
 from lnlab.tasks.batching import batches_of
 from lnlab.tasks.cross_entropy import entropy, token_cross_entropy
-from lnlab.tasks.encoded import Encoded, Sentences, encoded
-from lnlab.tasks.task import PAD, Batch, tasks
+from lnlab.tasks.encoded import Encoded, Sentences, encoded_corpus
+from lnlab.tasks.task import Batch, tasks
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class Examples:
 
 @dataclass(frozen=True)
 class Translation:
-    """The task of one replicate. Text is read when the first batch is asked for.
+    """The task of one replicate. Text is read at the first batch.
 
     Attributes:
         draw: the randomness of the replicate; batches depend on it, the encoding does not.
@@ -81,7 +81,7 @@ class Translation:
         Raises:
             CorpusError: the corpus is absent or damaged.
         """
-        return encoded(self.corpus(self.roots), self.tokenizer, self.size, self.roots)
+        return encoded_corpus(self.corpus(self.roots), self.tokenizer, self.size, self.roots)
 
     def batches(self, split: str, purpose: str, epoch: int = 0) -> Iterator[Batch]:
         """Every batch of one epoch over a split, once; their order is that of draw(purpose, "batches", split, epoch).
@@ -89,12 +89,12 @@ class Translation:
         Raises:
             CorpusError: the corpus is absent or damaged, or the split has no pair that is short enough.
         """
-        rows, cut = self._cut(split, purpose, epoch)
+        rows, cut = self._batch_rows(split, purpose, epoch)
         source, target = self._sides(split)
         for chosen in cut:
             yield _batch(source, target, rows[chosen])
 
-    def _cut(self, split: str, purpose: str, epoch: int) -> tuple[Tensor, list[Tensor]]:
+    def _batch_rows(self, split: str, purpose: str, epoch: int) -> tuple[Tensor, list[Tensor]]:
         """The rows of a split that are short enough, and which of these each batch has."""
         source, target = self._sides(split)
         rows = self._short(source, target)
@@ -150,10 +150,10 @@ class Translation:
         Raises:
             CorpusError: the corpus is absent or damaged.
         """
-        return len(self._cut("train", "train", 0)[1])
+        return len(self._batch_rows("train", "train", 0)[1])
 
     def unigram_entropy(self) -> float:
-        """The entropy of the tokens that must be said in training, end marks included."""
+        """The entropy of the training targets, end marks included."""
         _, target = self._sides("train")
         return entropy(torch.bincount(target.tokens, minlength=self.size))
 
@@ -173,10 +173,10 @@ class Translation:
 
 
 def _batch(source: Sentences, target: Sentences, rows: Tensor) -> Batch:
-    """The pairs of ``rows``; what the decoder reads is what it must say, one position late."""
-    said = target.padded(rows)
-    read = pad(said[:, :-1], (1, 0), value=BOS)
-    return Batch(source.padded(rows), torch.where(said != PAD, read, PAD), said)
+    """The pairs of ``rows``; the decoder reads its targets, one position late."""
+    target_out = target.padded(rows)
+    target_in = pad(target_out[:, :-1], (1, 0), value=BOS)
+    return Batch(source.padded(rows), torch.where(target_out != PAD, target_in, PAD), target_out)
 
 
 @tasks.register("translation", says=lambda _: ("decoder",), tokens=lambda _: 2, translates=True)

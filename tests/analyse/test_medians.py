@@ -11,7 +11,7 @@ from lnlab.analyse.select.select import select
 from lnlab.analyse.select.series import series
 from lnlab.analyse.statistics.medians import median
 from lnlab.errors import LabError
-from lnlab.probes.support.octaves import histogram
+from lnlab.probes.support.octaves import entry_histogram
 from lnlab.tables import schema
 
 
@@ -31,7 +31,7 @@ def counted(setting, experiment, drawn):
         {"run": f"a-{seed}", "variant": "a", "seed": seed, "step": 7, **row}
         for (seed, stack), x in drawn.items()
         for quantity in ("gradient_size", "update_over_rate_size")
-        for row in histogram(quantity, {"stack": stack}, [torch.tensor(x * (9 if quantity[0] == "u" else 1))])
+        for row in entry_histogram(quantity, {"stack": stack}, [torch.tensor(x * (9 if quantity[0] == "u" else 1))])
     ]
     types = {"run": pl.String, "variant": pl.String, "seed": pl.Int64, "step": pl.Int64} | dict(schema("histograms"))
     table = pl.DataFrame({c: [row.get(c) for row in rows] for c in types}, schema=types)

@@ -22,10 +22,10 @@ import torch
 from pairs import by_length, in_file_order, padding, size_of, state_of
 from torch import Tensor, nn
 
-from lnlab.curvature.guards import differentiable
+from lnlab.curvature.guards import twice_differentiable
 from lnlab.curvature.hessian import hessian
 from lnlab.curvature.lanczos import lanczos
-from lnlab.curvature.operators import flat
+from lnlab.curvature.operators import flatten
 from lnlab.probes.probe import State
 from lnlab.tasks.task import Batch
 
@@ -67,7 +67,7 @@ def start_of(state: State) -> Tensor:
     """PyHessian's own start vector: ±1 from the default generator."""
     torch.manual_seed(SEED)
     signs = [torch.randint_like(p, high=2) for p in state.model.parameters()]
-    return flat([(2 * s - 1)[None] for s in signs]).double()
+    return flatten([(2 * s - 1)[None] for s in signs]).double()
 
 
 def ours(state: State, batches: list[Batch], steps: int, threads: int) -> Runner:
@@ -96,7 +96,7 @@ def pyhessian(state: State, batches: list[Batch], steps: int, threads: int) -> R
         torch.set_num_threads(threads)
         torch.eig = eig
         state.model.zero_grad(set_to_none=True)
-        with warnings.catch_warnings(), differentiable():
+        with warnings.catch_warnings(), twice_differentiable():
             warnings.simplefilter("ignore")  # that backward(create_graph=True) leaks
             its = module.hessian(Logits(state.model), nn.CrossEntropyLoss(ignore_index=0), dataloader=data, cuda=False)
             torch.manual_seed(SEED)
@@ -116,7 +116,7 @@ def curvlinops(state: State, batches: list[Batch], steps: int, threads: int) -> 
 
     def run() -> Found:
         torch.set_num_threads(threads)
-        with warnings.catch_warnings(), differentiable():
+        with warnings.catch_warnings(), twice_differentiable():
             warnings.simplefilter("ignore")  # torch.func asks for what torch deprecates
             operator = module.HessianLinearOperator(
                 model,

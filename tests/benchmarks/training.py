@@ -28,8 +28,8 @@ from lnlab.compile.resolve.resolve import resolve
 from lnlab.compile.work import Measurement, Trajectory
 from lnlab.corpora.files.fetch import data_roots
 from lnlab.execute.program import build
-from lnlab.execute.trainer import Walk
-from lnlab.execute.updates import stream
+from lnlab.execute.trainer import Trainer
+from lnlab.execute.updates import training_stream
 from lnlab.randomness import Draw
 
 ROOTS = data_roots(Path.cwd())
@@ -62,7 +62,7 @@ class Lab:
         self.trajectory, self.block, self.state = trajectory, block, build(trajectory, REGISTRIES, ROOTS)
         due = {m.step: [m] for m in trajectory.measurements}
         going = 1, due, Nowhere(), REGISTRIES, lambda *_: {}, lambda error: ("failed", repr(error))
-        self.walk = Walk(self.state, trajectory, *going, save_every=1e9)
+        self.walk = Trainer(self.state, trajectory, *going, save_every=1e9)
 
     def run(self) -> None:
         self.walk.target = self.state.step + self.block
@@ -77,7 +77,7 @@ class Bare:
     def __init__(self, trajectory: Trajectory, block: int) -> None:
         self.block, self.state = block, build(trajectory, REGISTRIES, ROOTS)
         self.optimizer = torch.optim.Adam(self.state.model.parameters(), lr=1e-3)
-        self.batches = stream(self.state.task, 0)
+        self.batches = training_stream(self.state.task, 0)
         self.losses: list[float] = []
 
     def run(self) -> None:

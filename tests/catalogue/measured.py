@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from lnlab.catalogue import REGISTRIES
 from lnlab.corpora import ted_dev, wmt14
-from lnlab.corpora.vocabulary.tokenizers import learned
+from lnlab.corpora.vocabulary.tokenizers import learn_tokenizer
 from lnlab.keys import digest
 from lnlab.nn.batch_norm import batch_statistics
 from lnlab.probes.probe import State
@@ -101,12 +101,12 @@ def _of_a_task(entry: Entry[Any], roots: Roots) -> Measured:
 def _of_a_corpus(entry: Entry[Any], roots: Roots) -> Measured:
     """The digest of its text, where files have a line each in the folder."""
     names = [f"iwslt14/{split}.{language}" for split in ("train", "valid", "test") for language in ("de", "en")]
-    plain = [f"wmt14/{name}" for forms in wmt14.PARTS for name in next(n for n in forms if n[0].endswith(".en"))]
+    plain = [f"wmt14/{name}" for forms in wmt14.WMT14_PARTS for name in next(n for n in forms if n[0].endswith(".en"))]
     for name in (*SMALL["train"], *names, *plain):
         (roots[0] / name).parent.mkdir(exist_ok=True)
         (roots[0] / name).write_text("".join(f"{name} line {n} of ei@@ nes\n" for n in range(20)))
     (roots[0] / "iwslt_ted").mkdir(exist_ok=True)
-    for name in ted_dev.NAMES:
+    for name in ted_dev.TED_DEV_FILES:
         said = "".join(f'<seg id="{n}"> {name}, Line {n} &amp; {n * "more "}</seg>\n' for n in range(20))
         (roots[0] / "iwslt_ted" / name).write_text(f'<mteval><srcset><doc docid="1">{said}</doc></srcset></mteval>')
     corpus = built(entry)(roots)
@@ -123,7 +123,7 @@ def _of_a_tokenizer(entry: Entry[Any], roots: Roots) -> Measured:
     toy = REGISTRIES["corpus"]["toy_german_english"]
     corpus = built(toy)(roots)
     texts = [side for pair in corpus.splits["train"] for side in pair]
-    tokenizer = learned(built(entry), texts, 90, roots)
+    tokenizer = learn_tokenizer(built(entry), texts, 90, roots)
     encoded = tokenizer.encode([*texts[:20], "Ein völlig neues Wort: Zwölftonmusik!"])
     return {f"corpus {toy.name}": toy.version}, {
         "tokens": digest([list(row) for row in encoded]),

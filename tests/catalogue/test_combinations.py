@@ -11,7 +11,7 @@ from torch import Tensor
 from lnlab.catalogue import REGISTRIES
 from lnlab.compile.checks.contradictions import contradictions
 from lnlab.compile.resolve.resolve import resolve
-from lnlab.nn.sites import Site, parameters
+from lnlab.nn.sites import Site, parameter_uses
 from lnlab.probes.probe import State
 from lnlab.registry import Choice, Entry, Flaw
 
@@ -46,7 +46,7 @@ def descended(state: State) -> tuple[list[float], dict[Site, bool]]:
         with torch.no_grad():
             torch._foreach_add_(leaves, gradients, alpha=-RATE / max(1.0, norm_of(gradients)))
     losses.append(state.task.loss(model, batch)[0].item() / count)
-    places = {id(p): site for site, p in parameters(model)}
+    places = {id(p): site for site, p in parameter_uses(model)}
     moved = {places[id(p)]: not at_rest(p, was) for p, was in zip(leaves, before, strict=True)}
     return losses, moved
 
@@ -62,7 +62,7 @@ def at_rest(p: Tensor, was: Tensor) -> bool:
 def without_effect(state: State, site: Site) -> bool:
     """Whether no logit depends on a parameter: softmax hides what all keys share, batch norm what all tokens do."""
     (batch,) = state.batches(1)
-    parameter = dict(parameters(state.model))[site]
+    parameter = dict(parameter_uses(state.model))[site]
     with torch.no_grad():
         before = state.model(batch)
         parameter += torch.linspace(-1, 2, parameter.numel(), dtype=parameter.dtype).view(parameter.shape)

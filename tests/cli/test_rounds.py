@@ -10,7 +10,7 @@ from torch.optim import SGD
 
 from lnlab.analyse.quantities.quantity import quantities
 from lnlab.cli import work
-from lnlab.execute.progress import Tally
+from lnlab.execute.progress import SweepSummary
 from lnlab.optim.optimizers import optimizers
 from lnlab.store.store import Store
 
@@ -59,7 +59,7 @@ def trained(monkeypatch):
     seen = []
 
     def sweep(units, open_unit, load, **options):
-        tally = Tally()
+        tally = SweepSummary()
         for unit in units:
             seen.append((unit.seed, unit.setting["optimizer"]["lr"]))
             where, found = open_unit(unit.key), nll(unit.setting, unit.seed)

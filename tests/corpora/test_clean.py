@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from lnlab.corpora.files.clean import fit, length, lowered
+from lnlab.corpora.files.clean import fit_for_training, lowercased, token_count
 
 # Tokens as Moses' tokenizer parts them, joined by spaces again (sacremoses 0.2.0, language en).
 MOSES = [
@@ -27,7 +27,7 @@ def test_tokens_are_counted_as_moses_parts_them(tokens):
         text = text.replace(f" {mark}", mark)
     text = text.replace('" Why', '"Why').replace('? "', '?"').replace("( he", "(he").replace("said )", "said)")
     text = text.replace("people ...", "people...")
-    assert length(text) == len(tokens.split())
+    assert token_count(text) == len(tokens.split())
 
 
 @pytest.mark.parametrize(
@@ -48,21 +48,21 @@ def test_tokens_are_counted_as_moses_parts_them(tokens):
     ],
 )
 def test_lengths_and_ratios_at_their_limits(source, target, kept):
-    assert fit(source, target) is kept
+    assert fit_for_training(source, target) is kept
 
 
 def test_limits_can_be_others():
-    assert fit("a " * 200, "a " * 200, longest=250)
-    assert fit("a", "a b c", ratio=3)
+    assert fit_for_training("a " * 200, "a " * 200, longest=250)
+    assert fit_for_training("a", "a b c", ratio=3)
 
 
 def test_counting_takes_time_in_proportion():
     """No text makes the pattern search back and forth."""
     for text in ("1" * 200_000, "1." * 100_000, "'" * 200_000, "a'" * 100_000, "-." * 100_000, "." * 200_000):
         started = time.process_time()
-        length(text)
+        token_count(text)
         assert time.process_time() - started < 30  # back and forth it takes hours
 
 
 def test_lower_case_is_that_of_both_languages():
-    assert lowered([("ÄRGER Straße", "I AM")]) == [("ärger straße", "i am")]
+    assert lowercased([("ÄRGER Straße", "I AM")]) == [("ärger straße", "i am")]

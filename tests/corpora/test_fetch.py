@@ -10,7 +10,7 @@ import pytest
 
 from lnlab.corpora.corpus import Remote
 from lnlab.corpora.files import fetch as room
-from lnlab.corpora.files.fetch import data_roots, fetch, file_digest, find, inside
+from lnlab.corpora.files.fetch import data_roots, fetch, file_below, file_digest, verified_file
 from lnlab.errors import CorpusError
 from lnlab.keys import digest_bytes
 
@@ -51,8 +51,8 @@ def test_the_first_root_that_has_a_file_wins(tmp_path):
         (tmp_path / name).mkdir()
         (tmp_path / name / "x.txt").write_text(name)
     roots = (tmp_path / "a", tmp_path / "b", tmp_path / "c")
-    assert inside(roots, "x.txt") == (tmp_path / "b/x.txt").resolve()
-    assert inside(roots, "y.txt") is None
+    assert file_below(roots, "x.txt") == (tmp_path / "b/x.txt").resolve()
+    assert file_below(roots, "y.txt") is None
 
 
 # --- paths
@@ -171,7 +171,7 @@ def test_there_are_enough_hostile_paths():
 @pytest.mark.parametrize("given", HOSTILE, ids=lambda path: ascii(path)[:40])
 def test_no_path_leads_out_of_the_roots(house, given):
     with pytest.raises(CorpusError, match=r"leads out of|is not a path of a file") as caught:
-        inside(house, given)
+        file_below(house, given)
     assert "\n" not in str(caught.value)
     assert "secret\n" not in str(caught.value)
 
@@ -179,22 +179,22 @@ def test_no_path_leads_out_of_the_roots(house, given):
 @pytest.mark.parametrize("given", HARMLESS_MISSES, ids=lambda path: ascii(path)[:40])
 def test_nothing_in_a_path_is_expanded_decoded_or_opened(house, given):
     """Each is a plain name to look for below a root, and nothing is there; a pipe or a folder is no file."""
-    assert inside(house, given) is None
+    assert file_below(house, given) is None
 
 
 @pytest.mark.parametrize(
     "given", ["data/good.txt", "./data/good.txt", "data/../data/good.txt", "good_link", "data//good.txt"]
 )
 def test_paths_and_links_that_stay_inside_are_followed(house, given):
-    assert inside(house, given) == (house[0] / "data/good.txt").resolve()
+    assert file_below(house, given) == (house[0] / "data/good.txt").resolve()
 
 
 def test_a_link_or_an_absolute_path_may_lead_to_another_root(house):
     more = (house[1] / "more.txt").resolve()
-    assert inside(house, "link_to_other_root") == more
-    assert inside(house, str(more)) == more
+    assert file_below(house, "link_to_other_root") == more
+    assert file_below(house, str(more)) == more
     with pytest.raises(CorpusError, match="leads out of"):
-        inside(house[:1], "link_to_other_root")
+        file_below(house[:1], "link_to_other_root")
 
 
 def test_a_neighbour_whose_name_begins_like_a_root_is_outside(tmp_path):
@@ -202,7 +202,7 @@ def test_a_neighbour_whose_name_begins_like_a_root_is_outside(tmp_path):
     (tmp_path / "data2").mkdir()
     (tmp_path / "data2/x").write_text("x")
     with pytest.raises(CorpusError, match="leads out of"):
-        inside((tmp_path / "data",), "../data2/x")
+        file_below((tmp_path / "data",), "../data2/x")
 
 
 # --- files that are there
@@ -210,7 +210,7 @@ def test_a_neighbour_whose_name_begins_like_a_root_is_outside(tmp_path):
 
 def test_an_absent_file_says_both_ways_to_get_it(root):
     with pytest.raises(CorpusError) as caught:
-        find((root,), "multi30k", "multi30k/train.de.gz", "0" * 64)
+        verified_file((root,), "multi30k", "multi30k/train.de.gz", "0" * 64)
     said = str(caught.value)
     assert said.startswith(f"multi30k: 'multi30k/train.de.gz' is in none of {root}")
     assert "`lnlab data fetch multi30k`" in said
@@ -220,7 +220,7 @@ def test_an_absent_file_says_both_ways_to_get_it(root):
 def test_a_wrong_checksum_names_the_file_what_was_expected_and_what_was_found(root):
     (root / "x").write_bytes(b"other")
     with pytest.raises(CorpusError) as caught:
-        find((root,), "toy", "x", digest_bytes(b"right"))
+        verified_file((root,), "toy", "x", digest_bytes(b"right"))
     said = str(caught.value)
     assert said.startswith(str((root / "x").resolve()))
     assert digest_bytes(b"right") in said
@@ -229,7 +229,7 @@ def test_a_wrong_checksum_names_the_file_what_was_expected_and_what_was_found(ro
 
 def test_a_verified_file_is_found(root):
     (root / "x").write_bytes(b"right")
-    assert find((root,), "toy", "x", digest_bytes(b"right")) == (root / "x").resolve()
+    assert verified_file((root,), "toy", "x", digest_bytes(b"right")) == (root / "x").resolve()
 
 
 def test_a_digest_is_kept_until_size_or_time_of_change_differ(root, monkeypatch):

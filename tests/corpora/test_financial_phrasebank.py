@@ -10,7 +10,7 @@ import pytest
 from lnlab.corpora import financial_phrasebank as module
 from lnlab.corpora.files import archive as room
 from lnlab.corpora.files.archive import read_zip
-from lnlab.corpora.financial_phrasebank import LABELS, NAMES, SUMS, financial_phrasebank
+from lnlab.corpora.financial_phrasebank import AGREEMENT_FILES, LABELS, SUMS, financial_phrasebank
 from lnlab.corpora.labelled import labelled
 from lnlab.errors import CorpusError
 from lnlab.keys import digest_bytes
@@ -25,7 +25,7 @@ def written(root):
 
     def write(content: bytes, agreement: str = "75"):
         (root / "financial_phrasebank").mkdir(exist_ok=True)
-        (root / "financial_phrasebank" / NAMES[agreement]).write_bytes(content)
+        (root / "financial_phrasebank" / AGREEMENT_FILES[agreement]).write_bytes(content)
 
     return write
 
@@ -62,7 +62,7 @@ def test_half_of_the_annotators_agree_on_more(phrasebank_root):
 
 @pytest.mark.data
 def test_a_published_file_that_was_changed_is_refused(phrasebank_root, root, written):
-    text = (phrasebank_root / "financial_phrasebank" / NAMES["all"]).read_bytes()
+    text = (phrasebank_root / "financial_phrasebank" / AGREEMENT_FILES["all"]).read_bytes()
     for content, said in (
         (text.replace(b"\r\n", b"\n"), "the SHA-256 of this file should be 5fb370b3"),
         (text[:-2], "the SHA-256"),
@@ -77,9 +77,9 @@ def test_a_published_file_that_was_changed_is_refused(phrasebank_root, root, wri
 
 @pytest.mark.data
 def test_the_zip_gives_what_the_file_gives(phrasebank_root, root):
-    inner = f"FinancialPhraseBank-v1.0/{NAMES['all']}"
-    text = (phrasebank_root / "financial_phrasebank" / NAMES["all"]).read_bytes()
-    members = {f"__MACOSX/FinancialPhraseBank-v1.0/._{NAMES['all']}": b"\0", inner: text}
+    inner = f"FinancialPhraseBank-v1.0/{AGREEMENT_FILES['all']}"
+    text = (phrasebank_root / "financial_phrasebank" / AGREEMENT_FILES["all"]).read_bytes()
+    members = {f"__MACOSX/FinancialPhraseBank-v1.0/._{AGREEMENT_FILES['all']}": b"\0", inner: text}
     zipped(root / "FinancialPhraseBank-v1.0.zip", members)
     assert financial_phrasebank((root,)) == financial_phrasebank((phrasebank_root,))
 
@@ -87,7 +87,7 @@ def test_the_zip_gives_what_the_file_gives(phrasebank_root, root):
 @pytest.mark.parametrize("folder", module._FOLDERS)
 def test_a_folder_by_either_name_is_found(root, folder):
     (root / folder).mkdir(parents=True)
-    (root / folder / NAMES["66"]).write_bytes(TEXT)
+    (root / folder / AGREEMENT_FILES["66"]).write_bytes(TEXT)
     corpus = financial_phrasebank((root,), agreement="66")
     assert (list(corpus.sentences), [corpus.names[i] for i in corpus.labels]) == (ROWS, [*LABELS[::-2], "neutral"])
 
@@ -95,12 +95,12 @@ def test_a_folder_by_either_name_is_found(root, folder):
 @pytest.mark.parametrize("place", module._ARCHIVES)
 def test_the_zip_is_found_by_any_name(root, place):
     (root / place).parent.mkdir(exist_ok=True)
-    zipped(root / place, {f"FinancialPhraseBank-v1.0/{NAMES['75']}": TEXT})
+    zipped(root / place, {f"FinancialPhraseBank-v1.0/{AGREEMENT_FILES['75']}": TEXT})
     assert financial_phrasebank((root,), agreement="75").sentences == ROWS
 
 
 def test_a_truncated_zip_is_damaged_wherever_it_ends(root):
-    path = zipped(root / "FinancialPhraseBank-v1.0.zip", {NAMES["75"]: TEXT * 20})
+    path = zipped(root / "FinancialPhraseBank-v1.0.zip", {AGREEMENT_FILES["75"]: TEXT * 20})
     whole = path.read_bytes()
     for end in range(0, len(whole), 7):
         path.write_bytes(whole[:end])
@@ -145,18 +145,20 @@ def test_keys_hold_the_pinned_checksum_or_the_content(root, written):
     def key(agreement):
         return labelled.key(labelled.resolve({"kind": "financial_phrasebank", "agreement": agreement}), (root,))
 
-    before = {agreement: key(agreement) for agreement in NAMES}
-    for agreement in NAMES:
+    before = {agreement: key(agreement) for agreement in AGREEMENT_FILES}
+    for agreement in AGREEMENT_FILES:
         written(TEXT, agreement)
-    assert {agreement for agreement in NAMES if key(agreement) != before[agreement]} == NAMES.keys() - SUMS.keys()
+    assert {
+        agreement for agreement in AGREEMENT_FILES if key(agreement) != before[agreement]
+    } == AGREEMENT_FILES.keys() - SUMS.keys()
     inputs = labelled["financial_phrasebank"].facts.inputs
     assert inputs((root,), {"agreement": "all"}) == []
-    assert [path.name for path in inputs((root,), {"agreement": "75"})] == [NAMES["75"]]
+    assert [path.name for path in inputs((root,), {"agreement": "75"})] == [AGREEMENT_FILES["75"]]
 
 
 def test_the_same_text_has_the_same_key_as_a_file_and_in_the_zip(root, written, tmp_path):
     written(TEXT)
-    zipped(tmp_path / "FinancialPhraseBank-v1.0.zip", {NAMES["75"]: TEXT})
+    zipped(tmp_path / "FinancialPhraseBank-v1.0.zip", {AGREEMENT_FILES["75"]: TEXT})
     choice = labelled.resolve({"kind": "financial_phrasebank", "agreement": "75"})
     assert labelled.key(choice, (root,)) == labelled.key(choice, (tmp_path,))
 
@@ -164,7 +166,7 @@ def test_the_same_text_has_the_same_key_as_a_file_and_in_the_zip(root, written, 
 @pytest.mark.data
 def test_the_pinned_checksums_are_those_of_the_files(phrasebank_root):
     for agreement, sha256 in SUMS.items():
-        path = phrasebank_root / "financial_phrasebank" / NAMES[agreement]
+        path = phrasebank_root / "financial_phrasebank" / AGREEMENT_FILES[agreement]
         assert digest_bytes(path.read_bytes()) == sha256
 
 

@@ -4,7 +4,7 @@ from urllib.error import HTTPError, URLError
 
 import pytest
 
-from lnlab.corpora.files.http import opened
+from lnlab.corpora.files.http import open_url
 
 
 @pytest.mark.parametrize(
@@ -12,7 +12,7 @@ from lnlab.corpora.files.http import opened
 )
 def test_other_schemes_are_not_read(url):
     with pytest.raises(URLError, match="only http and https"):
-        opened(url)
+        open_url(url)
 
 
 @pytest.mark.parametrize(
@@ -22,20 +22,20 @@ def test_other_schemes_are_not_read(url):
 def test_a_redirect_to_another_scheme_is_refused(server, target):
     server.redirects["/moved"] = target
     with pytest.raises((URLError, HTTPError), match=r"another scheme|not allowed"):
-        opened(server.url("moved"))
+        open_url(server.url("moved"))
 
 
 def test_a_redirect_within_the_scheme_is_followed(server):
     server.files["/here"] = b"text"
     server.redirects["/moved"] = server.url("here")
-    with opened(server.url("moved")) as response:
+    with open_url(server.url("moved")) as response:
         assert response.read() == b"text"
 
 
 def test_an_endless_redirect_ends(server):
     server.redirects["/round"] = server.url("round")
     with pytest.raises(HTTPError, match="infinite loop") as caught:
-        opened(server.url("round"))
+        open_url(server.url("round"))
     caught.value.close()
 
 
@@ -43,5 +43,5 @@ def test_an_endless_redirect_ends(server):
 def test_an_error_is_an_error(server, status):
     server.failures["/broken"] = status
     with pytest.raises(HTTPError, match=str(status)) as caught:
-        opened(server.url("broken"))
+        open_url(server.url("broken"))
     caught.value.close()

@@ -6,14 +6,14 @@ import subprocess
 import pytest
 
 from lnlab.corpora.corpus import corpora
-from lnlab.corpora.iwslt14 import FOLDERS, NAMES, RAW, SETS, iwslt14
-from lnlab.corpora.ted_dev import NAMES as SETS_ALONE
+from lnlab.corpora.iwslt14 import FOLDERS, PREPARED_FILES, RELEASE_FILES, SETS, iwslt14
+from lnlab.corpora.ted_dev import TED_DEV_FILES as SETS_ALONE
 from lnlab.errors import CorpusError
 
 
 def prepared(root, folder=FOLDERS[0], *, leave=()):
     (root / folder).mkdir()
-    for name in NAMES:
+    for name in PREPARED_FILES:
         if name not in leave:
             (root / folder / name).write_text(f"{name} wor@@ d\n{name} zwei\n")
     return root
@@ -34,7 +34,7 @@ def test_absent_it_says_how_to_prepare_it_and_where_to_put_it(root):
     said = str(caught.value)
     assert "prepare-iwslt14.sh" in said
     assert "https://wit3.fbk.eu" in said
-    assert all(name in said for name in RAW)
+    assert all(name in said for name in RELEASE_FILES)
     assert "LNLAB_DATA" in said
     assert str(root) in said
     assert "\n" not in said
@@ -62,7 +62,7 @@ def test_a_spec_that_names_it_can_be_checked_while_it_is_absent(root):
     assert entry.facts.inputs((root,), choice) == []
     prepared(root)
     present = corpora.key(choice, (root,))
-    assert len(entry.facts.inputs((root,), choice)) == len(NAMES)
+    assert len(entry.facts.inputs((root,), choice)) == len(PREPARED_FILES)
     (root / FOLDERS[0] / "train.de").write_text("anders\nganz anders, und länger\n")
     assert len({absent, present, corpora.key(choice, (root,))}) == 3
 
@@ -214,7 +214,7 @@ def test_prepared_text_comes_before_the_release_of_the_same_root(released):
 def test_its_key_follows_the_content_of_the_release(released):
     choice = corpora.resolve("iwslt14")
     before = corpora.key(choice, (released,))
-    assert len(corpora["iwslt14"].facts.inputs((released,), choice)) == len(RAW) == 12
+    assert len(corpora["iwslt14"].facts.inputs((released,), choice)) == len(RELEASE_FILES) == 12
     path = released / "iwslt14/de-en/train.tags.de-en.en"
     path.write_text(path.read_text().replace("Line 3,", "Row 3,"))
     assert corpora.key(choice, (released,)) != before

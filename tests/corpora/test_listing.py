@@ -60,7 +60,7 @@ def test_generated_absent_and_present_are_told_apart(root):
 
 def test_a_present_corpus_says_where_it_lies_and_how_large_it_is(root):
     (root / "iwslt14").mkdir()
-    for name in iwslt14.NAMES:
+    for name in iwslt14.PREPARED_FILES:
         (root / "iwslt14" / name).write_text("four")
     found = by_name((root,))["iwslt14"]
     assert (found.state, found.size) == ("present", 24)
@@ -79,7 +79,7 @@ def test_the_real_test_sets_of_ted_are_found(ted_root):
     found = by_name((ted_root,))["ted_dev"]
     assert (found.state, found.fetchable) == ("present", False)
     assert found.folder == str((ted_root / "iwslt_ted").resolve())
-    assert found.size == sum((ted_root / "iwslt_ted" / name).stat().st_size for name in ted_dev.NAMES)
+    assert found.size == sum((ted_root / "iwslt_ted" / name).stat().st_size for name in ted_dev.TED_DEV_FILES)
 
 
 @pytest.mark.data
@@ -99,7 +99,7 @@ def test_the_real_vocabulary_of_bert_is_found_with_its_size(bert_root):
 def test_a_vocabulary_is_fetched_like_a_corpus(server, root, monkeypatch):
     remote = Remote(server.url("vocab.txt"), digest_bytes(b"[PAD]"), 5)
     server.files["/vocab.txt"] = b"[PAD]"
-    _offer(monkeypatch, tokenizers, "bert_base_uncased", {bert_base_uncased.NAME: remote})
+    _offer(monkeypatch, tokenizers, "bert_base_uncased", {bert_base_uncased.VOCABULARY_FILE: remote})
     assert by_name((root,))["bert_base_uncased"].state == "absent"
     assert fetch_corpus("bert_base_uncased", root) == [root / "bert_base_uncased/vocab.txt"]
     assert by_name((root,))["bert_base_uncased"].state == "present"

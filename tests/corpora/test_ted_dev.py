@@ -7,7 +7,7 @@ import pytest
 from lnlab.corpora.corpus import corpora
 from lnlab.corpora.files.archive import read_file
 from lnlab.corpora.files.segments import documents
-from lnlab.corpora.ted_dev import NAMES, ted_dev
+from lnlab.corpora.ted_dev import TED_DEV_FILES, ted_dev
 from lnlab.errors import CorpusError
 
 
@@ -15,7 +15,7 @@ from lnlab.errors import CorpusError
 def copied(ted_root, root):
     """The real files in a root of the test's own, where they may be damaged."""
     (root / "iwslt_ted").mkdir()
-    for name in NAMES:
+    for name in TED_DEV_FILES:
         shutil.copyfile(ted_root / "iwslt_ted" / name, root / "iwslt_ted" / name)
     return root
 
@@ -44,7 +44,7 @@ def test_no_talk_is_in_two_splits(ted_root):
 
 @pytest.mark.data
 def test_an_archive_with_prefixes_gives_the_same_text_as_a_folder(ted_root, root, archive):
-    files = {f"de-en/IWSLT14.{name}": (ted_root / "iwslt_ted" / name).read_bytes() for name in NAMES}
+    files = {f"de-en/IWSLT14.{name}": (ted_root / "iwslt_ted" / name).read_bytes() for name in TED_DEV_FILES}
     (root / "de-en.tgz").write_bytes(archive(files))
     assert ted_dev((root,)).digest == ted_dev((ted_root,)).digest
 
@@ -82,10 +82,10 @@ def test_a_segment_lost_from_a_real_file_is_named_by_talk_and_number(copied):
 def test_its_key_follows_the_content_of_its_files(copied):
     choice = corpora.resolve("ted_dev")
     before = corpora.key(choice, (copied,))
-    path = copied / "iwslt_ted" / NAMES[0]
+    path = copied / "iwslt_ted" / TED_DEV_FILES[0]
     path.write_text(path.read_text() + "\n")
     assert corpora.key(choice, (copied,)) != before
-    assert len(corpora["ted_dev"].facts.inputs((copied,), choice)) == len(NAMES) == 8
+    assert len(corpora["ted_dev"].facts.inputs((copied,), choice)) == len(TED_DEV_FILES) == 8
 
 
 def test_absent_it_says_where_it_is_to_be_had(root):
@@ -95,7 +95,7 @@ def test_absent_it_says_where_it_is_to_be_had(root):
 
 def test_a_folder_that_lacks_one_file_counts_as_absent(root, mteval):
     (root / "iwslt_ted").mkdir()
-    for name in NAMES[1:]:
+    for name in TED_DEV_FILES[1:]:
         (root / "iwslt_ted" / name).write_text(mteval({"1": ["a"]}))
     with pytest.raises(CorpusError, match="no folder"):
         ted_dev((root,))

@@ -6,11 +6,11 @@ import tracemalloc
 import pytest
 
 from lnlab.corpora.corpus import corpora
-from lnlab.corpora.wmt14 import PARTS, TRAIN, wmt14
+from lnlab.corpora.wmt14 import TRAIN_PARTS, WMT14_PARTS, wmt14
 from lnlab.errors import CorpusError
 from lnlab.registry import Flawed
 
-FOLDER = dict(zip(TRAIN, ("training", "", "training"), strict=True))
+FOLDER = dict(zip(TRAIN_PARTS, ("training", "", "training"), strict=True))
 TESTS = ("newstest2014-deen-src.en.sgm", "newstest2014-deen-ref.de.sgm")
 
 
@@ -30,7 +30,7 @@ def laid_out(root):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(gzip.compress(text.encode()) if path.suffix == ".gz" else text.encode())
 
-    for name in TRAIN:
+    for name in TRAIN_PARTS:
         for language in ("en", "de"):
             write(f"{FOLDER[name]}/{name}.{language}", "".join(f"{name} {language} {n}\n" for n in range(300)))
     for language in ("en", "de"):
@@ -88,7 +88,7 @@ def test_absent_it_says_where_it_is_to_be_had_and_what_is_missing(laid_out, tmp_
     with pytest.raises(CorpusError) as caught:
         wmt14((tmp_path / "none",))
     said = str(caught.value)
-    assert all(forms[0][0] in said for forms in PARTS)
+    assert all(forms[0][0] in said for forms in WMT14_PARTS)
     assert "https://statmt.org/wmt13/training-parallel-europarl-v7.tgz" in said
     assert "LNLAB_DATA" in said
     (laid_out[0] / "wmt14/commoncrawl.de-en.de").unlink()

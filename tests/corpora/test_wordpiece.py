@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from lnlab.corpora.financial_phrasebank import financial_phrasebank
 from lnlab.corpora.toy_finance import toy_finance
-from lnlab.corpora.vocabulary.bert_base_uncased import ENTRIES, NAME, bert_base_uncased
-from lnlab.corpora.vocabulary.tokenizers import BOS, EOS, PAD, SPECIAL, UNK, learned, tokenizers
+from lnlab.corpora.vocabulary.bert_base_uncased import ENTRIES, VOCABULARY_FILE, bert_base_uncased
+from lnlab.corpora.vocabulary.tokenizers import BOS, EOS, PAD, SPECIAL, UNK, learn_tokenizer, tokenizers
 from lnlab.corpora.vocabulary.wordpiece import WordPieces, wordpiece
 from lnlab.errors import CorpusError
 from lnlab.keys import digest
@@ -176,7 +176,7 @@ def test_every_process_and_number_of_threads_learns_the_same():
 
 @pytest.fixture
 def bert(bert_root):
-    return learned(bert_base_uncased, [], ENTRIES, (bert_root,))
+    return learn_tokenizer(bert_base_uncased, [], ENTRIES, (bert_root,))
 
 
 @pytest.mark.data
@@ -215,11 +215,11 @@ def test_bert_reads_the_phrasebank_greedily(bert, phrasebank_root):
 
 def test_without_its_file_both_ways_to_get_it_are_said(root):
     with pytest.raises(CorpusError, match=r"`lnlab data fetch bert_base_uncased`.*LNLAB_DATA"):
-        learned(bert_base_uncased, [], ENTRIES, (root,))
+        learn_tokenizer(bert_base_uncased, [], ENTRIES, (root,))
 
 
 def test_another_file_under_its_name_is_refused(root):
-    (root / NAME).parent.mkdir()
-    (root / NAME).write_text("[PAD]\n[UNK]\n")
+    (root / VOCABULARY_FILE).parent.mkdir()
+    (root / VOCABULARY_FILE).write_text("[PAD]\n[UNK]\n")
     with pytest.raises(CorpusError, match="the SHA-256 of this file should be 07eced37"):
-        learned(bert_base_uncased, [], ENTRIES, (root,))
+        learn_tokenizer(bert_base_uncased, [], ENTRIES, (root,))

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import nn
 
-from lnlab.curvature.guards import differentiable
+from lnlab.curvature.guards import twice_differentiable
 from lnlab.curvature.hessian import hessian
 
 
@@ -29,7 +29,7 @@ def both(state):
     model = Logits(state.model.eval())
     data = [({"source": b.source, "target_in": b.target_in}, b.target_out.flatten()) for b in batches]
     v = torch.randn(ours.size, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
-    with warnings.catch_warnings(), differentiable():
+    with warnings.catch_warnings(), twice_differentiable():
         warnings.simplefilter("ignore")
         operator = peer.HessianLinearOperator(
             model,

@@ -7,7 +7,7 @@ import torch
 from matrices import Matrix, generators, rotated
 
 from lnlab.curvature.estimates import Estimate, largest, power_trace, smallest, squared_frobenius, trace
-from lnlab.curvature.quadrature import converged
+from lnlab.curvature.quadrature import measure_converged
 from lnlab.curvature.spectrum import spectrum
 from lnlab.curvature.starts import start
 
@@ -108,7 +108,7 @@ def test_draws_in_blocks_are_the_same_draws():
 
 
 def test_a_spectrum_may_end_early():
-    found = measured(BULK, 2, steps=300, until=converged(1e-2))
+    found = measured(BULK, 2, steps=300, until=measure_converged(1e-2))
     assert all(10 <= len(q.nodes) < 150 for q in found.quadratures)
 
 

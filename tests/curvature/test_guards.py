@@ -8,9 +8,9 @@ from torch.nn.functional import scaled_dot_product_attention
 
 from lnlab.curvature.dense import dense
 from lnlab.curvature.hessian import hessian
-from lnlab.curvature.operators import flat, split
+from lnlab.curvature.operators import flatten, unflatten
 from lnlab.curvature.shards import shards
-from lnlab.curvature.threads import in_order
+from lnlab.curvature.threads import map_in_order
 
 X = torch.randn(2, 5, 4, generator=torch.Generator().manual_seed(2), dtype=torch.float64)
 
@@ -38,11 +38,11 @@ def differences(model, loss, batch, v, step):
     """``H v`` by the central difference of gradients."""
     parameters, found = list(model.parameters()), []
     for sign in (1, -1):
-        for p, d in zip(parameters, split(v[None], parameters), strict=True):
+        for p, d in zip(parameters, unflatten(v[None], parameters), strict=True):
             p.data.add_(d[0], alpha=sign * step)
         value, count = loss(model, batch)
-        found.append(flat([g[None] for g in torch.autograd.grad(value / count, parameters)])[0])
-        for p, d in zip(parameters, split(v[None], parameters), strict=True):
+        found.append(flatten([g[None] for g in torch.autograd.grad(value / count, parameters)])[0])
+        for p, d in zip(parameters, unflatten(v[None], parameters), strict=True):
             p.data.add_(d[0], alpha=-sign * step)
     return (found[0] - found[1]) / (2 * step)
 
@@ -178,7 +178,7 @@ def test_a_tied_table_is_one_block_and_as_differences_say():
 
 
 def test_threads_keep_the_order_and_give_their_errors():
-    assert list(in_order(lambda x: x * x, range(20), 3)) == [x * x for x in range(20)]
+    assert list(map_in_order(lambda x: x * x, range(20), 3)) == [x * x for x in range(20)]
 
     def breaks(x):
         if x == 4:
@@ -186,8 +186,8 @@ def test_threads_keep_the_order_and_give_their_errors():
         return x
 
     with pytest.raises(ValueError, match="four"):
-        list(in_order(breaks, range(20), 3))
-    assert set(in_order(lambda _: torch.get_num_threads(), range(4), 2)) == {1}
+        list(map_in_order(breaks, range(20), 3))
+    assert set(map_in_order(lambda _: torch.get_num_threads(), range(4), 2)) == {1}
 
 
 def test_shards_hold_what_they_may_and_every_example_once():

@@ -6,7 +6,7 @@ import torch
 from matrices import Matrix, generators, rotated
 
 from lnlab.curvature.lanczos import lanczos
-from lnlab.curvature.quadrature import Quadrature, converged, distance, gauss, mean
+from lnlab.curvature.quadrature import Quadrature, gauss, mean_quadrature, measure_converged, wasserstein_distance
 from lnlab.curvature.starts import start
 
 VALUES = torch.cat([torch.randn(120, generator=torch.Generator().manual_seed(2)).double(), torch.tensor([9.0, -6.0])])
@@ -48,14 +48,14 @@ def test_what_it_was_after_some_steps_is_what_it_would_have_been():
 def test_the_distance_is_scipys():
     one, other = gauss(run(12)), gauss(run(20, seed=1))
     by_scipy = scipy.stats.wasserstein_distance(one.nodes, other.nodes, one.weights, other.weights)
-    assert distance(one, other) == pytest.approx(by_scipy, rel=1e-10)
-    assert distance(one, one) < 1e-14
-    assert distance(measure([0.0], [1.0]), measure([1.0, 3.0], [0.5, 0.5])) == 2.0
+    assert wasserstein_distance(one, other) == pytest.approx(by_scipy, rel=1e-10)
+    assert wasserstein_distance(one, one) < 1e-14
+    assert wasserstein_distance(measure([0.0], [1.0]), measure([1.0, 3.0], [0.5, 0.5])) == 2.0
 
 
 def test_the_mean_of_measures_is_a_measure():
     parts = [gauss(run(9, seed=s)) for s in range(3)]
-    found = mean(parts)
+    found = mean_quadrature(parts)
     assert found.weights.sum().item() == pytest.approx(1, abs=1e-12)
     assert found.moment(2) == pytest.approx(sum(q.moment(2) for q in parts) / 3)
     assert (found.nodes.diff() >= 0).all()
@@ -66,10 +66,10 @@ def test_it_ends_when_nothing_moves():
     whole = gauss(run(122))
     lengths = []
     for tolerance in (1e-1, 1e-2, 1e-3):
-        found = run(122, until=converged(tolerance))
+        found = run(122, until=measure_converged(tolerance))
         lengths.append(len(found.alphas))
         early = gauss(found)
         assert max(early.residuals[0], early.residuals[-1]) <= tolerance * 15.1
-        assert distance(early, whole) < 5 * tolerance * 15
+        assert wasserstein_distance(early, whole) < 5 * tolerance * 15
     assert lengths == sorted(lengths)
     assert lengths[0] < lengths[-1] < 122

@@ -7,7 +7,7 @@ import torch
 from toy_pieces import REGISTRIES, Toy
 
 from lnlab.errors import LabError
-from lnlab.execute.program import build, intervened, parameters
+from lnlab.execute.program import build, count_parameters, intervened
 from lnlab.randomness import Draw
 
 
@@ -20,7 +20,7 @@ def test_a_state_before_the_first_update(unit_of):
     assert (state.step, state.draw.seed, state.optimizer) == (0, 3, None)
     assert not any(module.training for module in state.model.modules())
     assert {parameter.dtype for parameter in state.model.parameters()} == {torch.float32}
-    assert parameters(state.model) == 3 * 3 + 3 + 3 + 3 + 1
+    assert count_parameters(state.model) == 3 * 3 + 3 + 3 + 3 + 1
 
 
 def test_a_model_has_the_precision_that_its_setting_asks_for(unit_of):

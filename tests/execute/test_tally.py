@@ -1,15 +1,15 @@
 """What a reader is told adds up."""
 
-from lnlab.execute.progress import Flight, Teller
+from lnlab.execute.progress import InFlightUnit, ProgressReporter
 from lnlab.execute.unit import Answer, Event
 
 
 def test_units_share_and_busy_time(unit_of):
     told, now = [], [0.0]
-    teller = Teller(3, 2, told.append, clock=lambda: now[0])
+    teller = ProgressReporter(3, 2, told.append, clock=lambda: now[0])
     now[0] = 100.0
     teller.begin()
-    one, two = Flight(unit_of(1), 1, 5.0), Flight(unit_of(2), 2, 2.0)
+    one, two = InFlightUnit(unit_of(1), 1, 5.0), InFlightUnit(unit_of(2), 2, 2.0)
     teller.report("started", one)
     now[0] = 110.0
     teller.ended(one, Answer(one.unit.key, "finished", seconds=10.0))

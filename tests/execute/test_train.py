@@ -14,8 +14,8 @@ from lnlab.compile.resolve.resolve import resolve
 from lnlab.compile.work import Measurement, Trajectory
 from lnlab.execute.checkpoint import from_bytes, to_bytes
 from lnlab.execute.program import build
-from lnlab.execute.trainer import Walk
-from lnlab.execute.updates import stream
+from lnlab.execute.trainer import Trainer
+from lnlab.execute.updates import training_stream
 from lnlab.tables import Resumed
 
 TEXT = {
@@ -69,7 +69,7 @@ def partial(steps, loss):
 
 def walk(trajectory, unit, state=None, target=None, **more):
     state = build(trajectory, REGISTRIES) if state is None else state
-    made = Walk(
+    made = Trainer(
         state,
         trajectory,
         trajectory.steps if target is None else target,
@@ -103,7 +103,7 @@ def by_hand(trajectory, optimizer, rate, accumulate=1, clip=None, smoothing=0.1)
     state = build(trajectory, REGISTRIES)
     model, losses = state.model, []
     made = optimizer(model.parameters())
-    batches = stream(state.task, 0)
+    batches = training_stream(state.task, 0)
     for update in range(1, trajectory.steps + 1):
         several = list(islice(batches, accumulate))
         total = 0.0
@@ -350,8 +350,8 @@ def test_batches_come_in_epochs_and_start_where_a_state_left_them():
     task = build(trajectory_of(), REGISTRIES).task
     n = task.epoch_batches
     assert n == sum(1 for _ in task.batches("train", "train", 0)) == sum(1 for _ in task.batches("train", "train", 5))
-    whole = [b.source for b in islice(stream(task, 0), n + 3)]
-    assert all(torch.equal(a, b.source) for a, b in zip(whole[n - 1 :], stream(task, n - 1), strict=False))
+    whole = [b.source for b in islice(training_stream(task, 0), n + 3)]
+    assert all(torch.equal(a, b.source) for a, b in zip(whole[n - 1 :], training_stream(task, n - 1), strict=False))
 
 
 def test_resumed_curves_end_before_what_the_next_update_will_record():

@@ -15,7 +15,7 @@ from lnlab.nn.masks import causal, padding
 from lnlab.nn.models import models, parts_of
 from lnlab.nn.norms import norms
 from lnlab.nn.placements import placements
-from lnlab.nn.sites import Site, parameters
+from lnlab.nn.sites import Site, parameter_uses
 from lnlab.randomness import Draw
 
 
@@ -102,7 +102,7 @@ class ByHand:
 
 def make_gradients(model: nn.Module, logits: Tensor) -> dict[Site, Tensor]:
     """Of the mean loss, by address; zeros where there is none."""
-    sites, weights = zip(*parameters(model), strict=True)
+    sites, weights = zip(*parameter_uses(model), strict=True)
     loss = mean_loss(logits, make_batch())
     found = torch.autograd.grad(loss, weights, allow_unused=True, materialize_grads=True)
     return dict(zip(sites, found, strict=True))

@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch.optim import SGD
 
-from lnlab.nn.sites import parameters
+from lnlab.nn.sites import parameter_uses
 
 
 def test_every_weight_makes_a_step_of_one_root_mean_square_and_the_whole_step_keeps_its_norm(
@@ -13,7 +13,7 @@ def test_every_weight_makes_a_step_of_one_root_mean_square_and_the_whole_step_ke
     made = model("post")
     optimizer = SGD(made.parameters(), lr=1.0)
     loss(made(batch), batch).backward()
-    chosen = {p for site, p in parameters(made) if site.tensor in ("q", "k", "w1", "w2", "table")}
+    chosen = {p for site, p in parameter_uses(made) if site.tensor in ("q", "k", "w1", "w2", "table")}
     before = {p: p.detach().clone() for p in made.parameters()}
     with intervene("equalize_gradient", made, optimizer, where={"tensor": ["q", "k", "w1", "w2", "table"]}):
         optimizer.step()

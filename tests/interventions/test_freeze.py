@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch.optim import SGD, Adam, AdamW
 
-from lnlab.nn.sites import parameters
+from lnlab.nn.sites import parameter_uses
 
 OPTIMIZERS = {
     "sgd": lambda weights: SGD(weights, 0.1, momentum=0.9, weight_decay=0.1, nesterov=True),
@@ -24,7 +24,7 @@ def test_frozen_weights_keep_every_bit_and_so_does_what_is_remembered_of_them(mo
     made = model("post")
     optimizer = make(made.parameters())
     step(made, optimizer, batch, loss)  # so that there is momentum to resist
-    frozen = {p for site, p in parameters(made) if site.stack == "encoder" and site.layer == 1}
+    frozen = {p for site, p in parameter_uses(made) if site.stack == "encoder" and site.layer == 1}
     kept = {p: (p.detach().clone(), {k: v.clone() for k, v in optimizer.state[p].items()}) for p in frozen}
     moving = {p: p.detach().clone() for p in made.parameters() if p not in frozen}
     with intervene("freeze", made, optimizer, where={"stack": "encoder", "layer": "first"}):
@@ -42,7 +42,7 @@ def test_frozen_weights_keep_every_bit_and_so_does_what_is_remembered_of_them(mo
 @pytest.mark.parametrize("make", OPTIMIZERS.values(), ids=OPTIMIZERS)
 def test_the_others_move_as_under_an_optimizer_that_never_knew_the_frozen_ones(model, intervene, batch, loss, make):
     one, two = model("post"), model("post")
-    outside = [p for site, p in parameters(two) if site.tensor != "w1"]
+    outside = [p for site, p in parameter_uses(two) if site.tensor != "w1"]
     optimizer, alone = make(one.parameters()), make(list(dict.fromkeys(outside)))
     with intervene("freeze", one, optimizer, where={"tensor": "w1"}):
         for _ in range(3):

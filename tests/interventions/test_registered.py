@@ -7,7 +7,7 @@ import torch
 from torch.optim import SGD, Adam
 
 from lnlab.interventions.intervention import interventions
-from lnlab.nn.sites import Site, parameters
+from lnlab.nn.sites import Site, parameter_uses
 
 ENTRIES = list(interventions)
 CITED = re.compile(r"``.+``[^:]*: .+ \(.+, (19|20)\d\d.*\)\.")
@@ -125,7 +125,7 @@ def test_numbers_move_only_with_the_version(model, intervene, batch, loss, entry
             loss(made(batch), batch).backward()
             optimizer.step()
         logits = made(batch)
-    every = torch.cat([logits.flatten(), *(p.flatten() for _, p in parameters(made))]).detach()
+    every = torch.cat([logits.flatten(), *(p.flatten() for _, p in parameter_uses(made))]).detach()
     found = (every * torch.linspace(1, 2, len(every), dtype=torch.float64)).sum().item()
     version, expected = NUMBERS[entry.name]
     assert entry.version == version

@@ -7,7 +7,7 @@ import torch
 from torch.optim import SGD, Adam
 
 from lnlab.interventions.rescale_gradient import _uniform
-from lnlab.nn.sites import Site, parameters
+from lnlab.nn.sites import Site, parameter_uses
 from lnlab.randomness import Draw
 
 
@@ -41,15 +41,15 @@ def test_the_first_100_losses_of_adam_do_not_change_and_those_of_sgd_do(model, i
 
 def test_each_weight_has_a_factor_of_its_own_that_stays(model, intervene, batch, loss):
     made = model("post")
-    names = {id(p): site for site, p in reversed(parameters(made))}
+    names = {id(p): site for site, p in reversed(parameter_uses(made))}
     optimizer = SGD(made.parameters(), lr=1.0)
     for _ in range(2):
-        before = {site: p.detach().clone() for site, p in parameters(made)}
+        before = {site: p.detach().clone() for site, p in parameter_uses(made)}
         optimizer.zero_grad()
         loss(made(batch), batch).backward()
         with intervene("rescale_gradient", made, optimizer, where={"tensor": ["q", "w2"]}, factor=2, spread=1.5):
             optimizer.step()
-        for site, p in parameters(made):
+        for site, p in parameter_uses(made):
             scaled = site.tensor in ("q", "w2")
             factor = 2 * 10 ** (1.5 * _uniform(Draw(1), names[id(p)])) if scaled else 1.0
             torch.testing.assert_close(p.detach(), before[site] - factor * p.grad)

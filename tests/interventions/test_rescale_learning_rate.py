@@ -5,7 +5,7 @@ import torch
 from torch.optim import SGD, Adam, AdamW
 from torch.optim.lr_scheduler import LambdaLR
 
-from lnlab.nn.sites import parameters
+from lnlab.nn.sites import parameter_uses
 
 OPTIMIZERS = {
     "sgd": lambda groups: SGD(groups, 0.1),
@@ -27,7 +27,7 @@ def run(made, optimizer, batch, loss, steps=4):
 @pytest.mark.parametrize("make", OPTIMIZERS.values(), ids=OPTIMIZERS)
 def test_steps_are_those_of_an_optimizer_with_two_groups(model, intervene, batch, loss, make):
     one, two = model("post"), model("post")
-    held = dict.fromkeys(p for site, p in parameters(two) if site.sublayer == "self_attention")
+    held = dict.fromkeys(p for site, p in parameter_uses(two) if site.sublayer == "self_attention")
     rest = [p for p in two.parameters() if p not in held]
     base = make(rest).param_groups[0]["lr"]
     optimizer = make(one.parameters())

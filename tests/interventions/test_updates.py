@@ -5,9 +5,9 @@ import torch
 from torch.optim import SGD
 
 from lnlab.errors import LabError
-from lnlab.interventions.updates import chosen
+from lnlab.interventions.updates import selected_weights
 from lnlab.interventions.where import Weights
-from lnlab.nn.sites import Site, parameters
+from lnlab.nn.sites import Site, parameter_uses
 
 
 def test_a_gradient_is_the_true_one_again_after_the_step(model, intervene, batch, loss):
@@ -23,18 +23,18 @@ def test_a_gradient_is_the_true_one_again_after_the_step(model, intervene, batch
 def test_a_shared_table_is_chosen_once_and_by_all_its_uses(model):
     made = model("post", tied="all")
     tables = Weights(tensor="table")
-    assert list(chosen(made, tables)) == [Site("encoder", None, "embedding", "table")]
+    assert list(selected_weights(made, tables)) == [Site("encoder", None, "embedding", "table")]
     with pytest.raises(
         LabError, match=r"serves decoder embedding table too, .*; choose every use of it, or write model.tied"
     ):
-        chosen(made, Weights(stack="encoder"))
-    assert len(chosen(model("post", tied="none"), tables)) == 3
+        selected_weights(made, Weights(stack="encoder"))
+    assert len(selected_weights(model("post", tied="none"), tables)) == 3
 
 
 def test_every_parameter_is_chosen_by_default_once(model):
     made = model("post")
-    assert {id(p) for p in chosen(made, Weights()).values()} == {id(p) for p in made.parameters()}
-    assert len(chosen(made, Weights())) == len(list(made.parameters())) < len(parameters(made))
+    assert {id(p) for p in selected_weights(made, Weights()).values()} == {id(p) for p in made.parameters()}
+    assert len(selected_weights(made, Weights())) == len(list(made.parameters())) < len(parameter_uses(made))
 
 
 @pytest.mark.parametrize("kind", ["rescale_gradient", "equalize_gradient", "freeze", "rescale_learning_rate"])

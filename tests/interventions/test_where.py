@@ -26,7 +26,7 @@ SITES += [Site(None, None, "output", "out")]
     ],
 )
 def test_sites_are_chosen_in_their_order_and_layers_by_number_or_end(where, found):
-    assert where.chosen(SITES, "site") == found
+    assert where.select(SITES, "site") == found
 
 
 @pytest.mark.parametrize(
@@ -39,7 +39,7 @@ def test_sites_are_chosen_in_their_order_and_layers_by_number_or_end(where, foun
 )
 def test_the_condition_that_leaves_nothing_is_named(where, said):
     with pytest.raises(LabError, match=said):
-        where.chosen(SITES, "site")
+        where.select(SITES, "site")
 
 
 @pytest.mark.parametrize(

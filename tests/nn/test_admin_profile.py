@@ -7,7 +7,7 @@ import torch
 
 from lnlab.execute.program import initializer
 from lnlab.nn.inits import inits
-from lnlab.nn.sites import Site, activations, parameters
+from lnlab.nn.sites import Site, activations, parameter_uses
 from lnlab.nn.transformer import stacks
 from lnlab.randomness import Draw
 
@@ -46,7 +46,7 @@ def test_omega_is_the_root_of_the_variances_before_it(setting, build, data, of):
 
 
 def test_it_is_not_a_number_until_it_is_profiled(setting, build):
-    omega = [p for site, p in parameters(build(setting(PROFILED))) if site.tensor == "omega"]
+    omega = [p for site, p in parameter_uses(build(setting(PROFILED))) if site.tensor == "omega"]
     assert len(omega) == 2 * (2 + 3)
     assert torch.cat(omega).isnan().all()
 
@@ -54,7 +54,7 @@ def test_it_is_not_a_number_until_it_is_profiled(setting, build):
 def test_only_what_waits_is_written_and_the_rest_is_the_other_inits(setting, build):
     chosen = setting("post", encoder={"placement": PROFILED}, decoder={"placement": PROFILED | {"start": "log"}})
     plain, profiled = (build(chosen, init=init) for init in ("fairseq", {"kind": "admin", "of": "fairseq"}))
-    for (site, p), (_, q) in zip(parameters(plain), parameters(profiled), strict=True):
+    for (site, p), (_, q) in zip(parameter_uses(plain), parameter_uses(profiled), strict=True):
         assert torch.equal(p, q) is not (site.stack == "encoder" and site.tensor == "omega"), site
 
 

@@ -5,7 +5,7 @@ import torch
 from torch import nn
 
 from lnlab.nn.batch_norm import BatchNorm, batch_statistics
-from lnlab.nn.pooled import told
+from lnlab.nn.pooled import token_mask
 
 PRESENT = torch.arange(6) < torch.tensor([6, 2, 4])[:, None]
 
@@ -35,7 +35,7 @@ def test_it_is_torchs_over_the_tokens_alone(x, momentum):
     mine, theirs = pair(momentum=momentum)
     for step in range(3):
         given = (x * (1 + step)).requires_grad_()
-        with told([mine], PRESENT):
+        with token_mask([mine], PRESENT):
             found = mine(given)[PRESENT]
         expected = theirs(given[PRESENT])
         torch.testing.assert_close(found, expected)
@@ -51,7 +51,7 @@ def test_it_is_torchs_over_the_tokens_alone(x, momentum):
 
 def test_naive_counts_padding_as_torch_does(x):
     mine, theirs = pair(naive=True)
-    with told([mine], PRESENT):
+    with token_mask([mine], PRESENT):
         torch.testing.assert_close(mine(x), theirs(x.mT).mT)
     agree(mine, theirs)
 

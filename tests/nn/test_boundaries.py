@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from lnlab.nn.boundaries import boundaries, stream_norms
+from lnlab.nn.boundaries import activation_boundaries, stream_norms
 from lnlab.nn.placements import placements
 from lnlab.nn.sites import Site, activations
 
@@ -14,7 +14,7 @@ DEEP = {"layers": 4}  # a quarter of two layers is none
 @pytest.mark.parametrize("entry", list(placements), ids=lambda entry: entry.name)
 def test_what_passes_is_the_activation_of_that_address(setting, build, batch, entry, norm):
     model = build(setting(entry.name, norm=norm, **DEEP))
-    known, passed = boundaries(model), {}
+    known, passed = activation_boundaries(model), {}
     handles = [
         boundary.put(lambda x, site=site: passed.setdefault(site, x)) for site, boundary in known.items() if boundary
     ]
@@ -32,8 +32,8 @@ STACKS = ("encoder", "decoder")
 
 
 def test_in_post_ln_every_activation_passes_and_in_pre_ln_the_last_sum_of_a_layer(setting, build):
-    assert None not in boundaries(build(setting("post"))).values()
-    beyond = {site for site, boundary in boundaries(build(setting("pre"))).items() if boundary is None}
+    assert None not in activation_boundaries(build(setting("post"))).values()
+    beyond = {site for site, boundary in activation_boundaries(build(setting("pre"))).items() if boundary is None}
     assert {(site.sublayer, site.tensor) for site in beyond} == {
         (sublayer, tensor) for sublayer in ("self_attention", "cross_attention") for tensor in ("sum", "out")
     }
@@ -52,7 +52,7 @@ def test_queries_and_keys_are_replaced_alike_and_the_memory_is_not(setting, buil
         "encoder": Site("encoder", 1, "self_attention", "in"),
         "decoder": Site("decoder", 1, "cross_attention", "in"),
     }
-    known = boundaries(model)
+    known = activation_boundaries(model)
     handles = [known[site].put(torch.zeros_like) for site in zero.values()]
     with activations(model) as seen, torch.no_grad():
         model(batch)

@@ -9,7 +9,7 @@ from lnlab.execute.program import initializer
 from lnlab.nn.dt_fixup import relational_gain, vanilla_gain
 from lnlab.nn.embedding import sinusoids
 from lnlab.nn.inits import inits
-from lnlab.nn.sites import parameters, weights
+from lnlab.nn.sites import parameter_uses, weights
 from lnlab.randomness import Draw
 
 DEPTH = {"encoder": {"layers": 3}, "decoder": {"layers": 5}, "norm": "none", "tied": "none"}
@@ -70,7 +70,7 @@ def test_every_batch_is_read_in_any_order(setting, build, data):
 def test_it_may_stand_inside_another_init_which_knows_nothing_of_data(setting, build):
     chosen = setting("pre", **DEPTH)
     plain, zeroed = (build(chosen, init=i) for i in ("dt_fixup", {"kind": "zero_qk", "of": "dt_fixup"}))
-    for (site, p), (_, q) in zip(parameters(plain), parameters(zeroed), strict=True):
+    for (site, p), (_, q) in zip(parameter_uses(plain), parameter_uses(zeroed), strict=True):
         assert torch.equal(q, torch.zeros_like(p) if site.tensor in ("q", "k") else p), site
 
 

@@ -7,8 +7,8 @@ import torch
 
 from lnlab.nn.fixup import qkv_gain, w1_gain
 from lnlab.nn.inits import inits
-from lnlab.nn.sites import Site, parameters, weights
-from lnlab.nn.t_fixup import branch_gain, table_gain
+from lnlab.nn.sites import Site, parameter_uses, weights
+from lnlab.nn.t_fixup import t_fixup_gain, table_gain
 from lnlab.registry import Flawed
 
 FAIRSEQ = math.sqrt(0.5)
@@ -33,16 +33,16 @@ def second_moments(setting, build, init) -> dict[str, list[torch.Tensor]]:
 @pytest.mark.parametrize("layers", [6, 20, 200])
 def test_t_fixups_factors_are_the_published_ones(layers):
     published = {6: (0.428, 0.369), 20: (0.317, 0.273), 200: (0.178, 0.154)}[layers]
-    assert (branch_gain("encoder", layers), branch_gain("decoder", layers)) == pytest.approx(published, abs=5e-4)
-    assert table_gain(layers) == branch_gain("decoder", layers)
+    assert (t_fixup_gain("encoder", layers), t_fixup_gain("decoder", layers)) == pytest.approx(published, abs=5e-4)
+    assert table_gain(layers) == t_fixup_gain("decoder", layers)
 
 
 def test_t_fixups_067_solves_the_equation_it_comes_from():
     """s⁴ + 2/3 s² = 1/2, in units of N^(-1/4): s = 0.6696; and 3 s⁴ = 1/3 for the decoder."""
     s = math.sqrt((-2 / 3 + math.sqrt(4 / 9 + 2)) / 2)
     assert s == pytest.approx(0.6696, abs=5e-5)
-    assert branch_gain("encoder", 1) == pytest.approx(s, abs=5e-4)
-    assert 3 * branch_gain("decoder", 7) ** 4 == pytest.approx(1 / 21)
+    assert t_fixup_gain("encoder", 1) == pytest.approx(s, abs=5e-4)
+    assert 3 * t_fixup_gain("decoder", 7) ** 4 == pytest.approx(1 / 21)
 
 
 def test_t_fixup_scales_v_o_w1_w2_and_the_embeddings(setting, build):
@@ -94,7 +94,7 @@ def test_fixup_needs_no_norm_none_where_the_placement_makes_no_norm(setting, bui
 
 
 def test_fixups_scalars_are_one_and_zero_and_have_an_address_each(setting, build):
-    scalars = {s: p.item() for s, p in parameters(build(setting("fixup", layers=1))) if p.dim() == 0}
+    scalars = {s: p.item() for s, p in parameter_uses(build(setting("fixup", layers=1))) if p.dim() == 0}
     assert {(s.sublayer, s.tensor): value for s, value in scalars.items() if s.stack == "decoder"} == {
         (sublayer, tensor): value
         for sublayer in ("self_attention", "cross_attention", "feed_forward")
@@ -209,6 +209,6 @@ def test_vectors_are_constants_under_every_init(setting, build, init, entry):
     for p in model.parameters():
         torch.nn.init.normal_(p)
     init(model, entry.name)
-    for site, p in parameters(model):
+    for site, p in parameter_uses(model):
         if p.dim() == 1 and site.tensor not in DRAWN.get(entry.name, ()):
             assert p.unique().tolist() == [float(site.tensor.startswith("scale"))], site

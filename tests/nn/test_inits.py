@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from lnlab.nn.inits import inits
-from lnlab.nn.sites import parameters, weights
+from lnlab.nn.sites import parameter_uses, weights
 from lnlab.randomness import Draw
 
 KINDS = ["xavier_normal", "xavier_uniform", "fairseq"]
@@ -23,7 +23,7 @@ def gain(kind: str, tensor: str) -> float:
 
 
 def by_site(model) -> dict:
-    return {tuple(site.row().values()): p.detach() for site, p in parameters(model)}
+    return {tuple(site.row().values()): p.detach() for site, p in parameter_uses(model)}
 
 
 @pytest.fixture
@@ -63,7 +63,7 @@ def test_vectors_are_constants_and_the_padding_row_is_zero(setting, build, kind)
     for p in model.parameters():
         torch.nn.init.normal_(p)
     inits[kind].build(model, Draw(3))
-    for site, p in parameters(model):
+    for site, p in parameter_uses(model):
         if site.tensor == "table":
             assert not p[0].any()
             assert p[1:].all()

@@ -6,10 +6,10 @@ import pytest
 import torch
 from torch.nn.functional import pad
 
-from lnlab.nn.encoder import mean
+from lnlab.nn.encoder import masked_mean
 from lnlab.nn.masks import causal, padding
 from lnlab.nn.models import models
-from lnlab.nn.sites import parameters
+from lnlab.nn.sites import parameter_uses
 
 KINDS = ("encoder", "classifier", "language_model")
 
@@ -70,7 +70,7 @@ def test_a_classifier_pools_the_tokens_of_a_sentence_by_hand(rough, batch):
 @pytest.mark.parametrize(("tokens", "expected"), [(2, 1.5), (1, 1.0), (0, 0.0)])
 def test_the_mean_is_over_the_tokens_that_are_there_be_it_one_or_none(tokens, expected):
     x = torch.tensor([1.0, 2.0, float("nan")]).view(1, 3, 1)
-    assert mean(x, torch.arange(3)[None] < tokens).item() == expected
+    assert masked_mean(x, torch.arange(3)[None] < tokens).item() == expected
 
 
 def test_without_cross_attention_a_decoder_is_a_language_model(setting, build, batch):
@@ -102,7 +102,9 @@ def test_without_positions_the_input_of_different_tokens_is_gaussian(setting, bu
 
 
 def test_a_classifiers_head_has_a_row_for_every_label_and_zero_biases(setting, build):
-    found = {site.tensor: p for site, p in parameters(build(setting(kind="classifier"))) if site.sublayer == "output"}
+    found = {
+        site.tensor: p for site, p in parameter_uses(build(setting(kind="classifier"))) if site.sublayer == "output"
+    }
     assert found.keys() == {"weight", "bias"}
     assert (found["weight"].abs().sum(1) > 0).all()
     assert found["bias"].abs().sum() == 0
@@ -118,7 +120,7 @@ def test_sizes_are_counted_exactly(setting, build, kind):
 
 def test_attention_without_an_output_matrix_mixes_values_alone(setting, build, batch):
     model = build(setting(kind="encoder", attention={"kind": "softmax", "output": False}, heads=1), init="zero_qk")
-    assert not [site for site, _ in parameters(model) if site.tensor in ("o", "bo")]
+    assert not [site for site, _ in parameter_uses(model) if site.tensor in ("o", "bo")]
     attention = model.encoder.layers[0].self_attention
     x = torch.randn(3, 7, 16)
     here = batch.source != 0

@@ -6,7 +6,7 @@ from torch import nn
 
 from lnlab.nn.masks import causal, padding
 from lnlab.nn.parts import parts_of
-from lnlab.nn.placements import Place, placements
+from lnlab.nn.placements import LayerSpec, placements
 from lnlab.nn.transformer import Layer
 
 WIDTH, HEADS, D_FF = 12, 3, 20
@@ -17,7 +17,7 @@ def layer(setting, placement: str, *, cross: bool) -> Layer:
     """One layer with random weights, biases and norms, in float64."""
     torch.manual_seed(0)
     parts = parts_of(setting(placement)["decoder"] | {"cross_attention": cross})
-    at = Place("decoder", 1, 1, None, 3 if cross else 2, WIDTH, lambda: parts.norm(WIDTH))
+    at = LayerSpec("decoder", 1, 1, None, 3 if cross else 2, WIDTH, lambda: parts.norm(WIDTH))
     made = Layer(at, parts, heads=HEADS, d_ff=D_FF, dropout=0.0).double()
     for p in made.parameters():
         nn.init.normal_(p, std=0.4)
@@ -76,7 +76,7 @@ def test_formulas_with_plain_functions():
         def forward(self, x):
             return x / 10
 
-    at = Place("encoder", 1, 1, None, 2, 1, Tenth)
+    at = LayerSpec("encoder", 1, 1, None, 2, 1, Tenth)
     f, g = (lambda x: 2 * x + 1), (lambda x: x * x)
     x = torch.tensor([3.0])
     post, pre = (placements[name].build(at)(x, f, g).item() for name in PLACEMENTS)

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import nn
 
-from lnlab.nn.placements import Place, placements
+from lnlab.nn.placements import LayerSpec, placements
 
 
 class Tenth(nn.Module):
@@ -33,7 +33,7 @@ def n(x):
 def make(
     kind: str, *, sublayers: int = 2, layer: int = 1, layers: int = 6, stack: str = "encoder", **given
 ) -> nn.Module:
-    at = Place(stack, layer, layers, 6, sublayers, 1, Tenth)
+    at = LayerSpec(stack, layer, layers, 6, sublayers, 1, Tenth)
     return placements.builder(placements.resolve({"kind": kind} | given))(at)
 
 
@@ -144,7 +144,9 @@ def test_every_norm_stands_where_its_tag_says(entry):
         made.append(nn.LayerNorm(16))
         return made[-1]
 
-    placement = entry.build(Place("encoder", 6, 6, 6, 2, 16, norm), **{k: p.default for k, p in entry.keywords.items()})
+    placement = entry.build(
+        LayerSpec("encoder", 6, 6, 6, 2, 16, norm), **{k: p.default for k, p in entry.keywords.items()}
+    )
     x = 1e4 * torch.randn(5, 16, generator=torch.Generator().manual_seed(0))
     grown = placement(x, torch.sin, torch.cos).norm() / x.norm() > 0.1
     expected = {"stream": False, "branch": True, "both": True, "nothing": True}

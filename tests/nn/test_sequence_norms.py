@@ -5,7 +5,7 @@ import torch
 from torch import nn
 
 from lnlab.nn.norms import norms
-from lnlab.nn.pooled import told
+from lnlab.nn.pooled import token_mask
 from lnlab.nn.sequence_norms import GroupNorm
 
 LENGTHS = (5, 3, 1)
@@ -28,7 +28,7 @@ def test_each_sentence_is_torchs_norm_of_its_tokens(x, make, theirs):
         torch.nn.init.normal_(p)
         q.data.copy_(p.data)
     present = torch.arange(5) < torch.tensor(LENGTHS)[:, None]
-    with told([mine], present):
+    with token_mask([mine], present):
         found = mine(x)
     for row, sentence, length in zip(found, x, LENGTHS, strict=True):
         if length > 1 or make is not KINDS["instance"][0]:  # torch refuses a statistic of one value

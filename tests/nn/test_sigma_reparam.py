@@ -6,7 +6,7 @@ from torch.nn.utils.parametrizations import spectral_norm
 
 from lnlab.nn.attention import attentions
 from lnlab.nn.sigma_reparam import SigmaLinear
-from lnlab.nn.sites import parameters
+from lnlab.nn.sites import parameter_uses
 
 
 def made(start: str = "sigma") -> SigmaLinear:
@@ -82,7 +82,7 @@ def test_the_vectors_are_constants_to_the_gradient_also_where_they_lag_behind():
 
 
 def test_every_gain_has_an_address(setting, build):
-    sites = [site for site, _ in parameters(build(setting(layers=1, linear="sigma_reparam")))]
+    sites = [site for site, _ in parameter_uses(build(setting(layers=1, linear="sigma_reparam")))]
     gains = [(s.sublayer, s.tensor) for s in sites if s.stack == "decoder" and "gain" in s.tensor]
     attentions = [(name, f"gain_{word}") for name in ("self_attention", "cross_attention") for word in "qkvo"]
     assert gains == [*attentions, ("feed_forward", "gain_w1"), ("feed_forward", "gain_w2")]

@@ -9,7 +9,7 @@ from lnlab.nn.attention import SoftmaxAttention, attentions
 from lnlab.nn.norms import norms
 from lnlab.nn.parts import Parts
 from lnlab.nn.placements import placements
-from lnlab.nn.sites import Site, activations, parameters, placed, separated, weights
+from lnlab.nn.sites import Site, activations, parameter_uses, separated, values_by_site, weights
 from lnlab.nn.transformer import Stack
 
 SUBLAYERS = {
@@ -39,7 +39,7 @@ def test_layers_count_from_one(setting, build):
 
 
 def test_vectors_have_sites_too(setting, build):
-    pairs = parameters(build(setting("pre", layers=1)))
+    pairs = parameter_uses(build(setting("pre", layers=1)))
     assert tensors(pairs, stack="decoder", sublayer="cross_attention") == "q bq k bk v bv o bo scale shift"
     assert tensors(pairs, stack="encoder", sublayer="feed_forward") == "w1 b1 w2 b2 scale shift"
     assert tensors(pairs, stack="encoder", sublayer="final_norm") == "scale shift"
@@ -48,7 +48,7 @@ def test_vectors_have_sites_too(setting, build):
 
 def test_a_norm_belongs_to_the_sublayer_that_it_stands_beside(setting, build):
     model = build(setting(layers=1))
-    beside = {s.sublayer: p for s, p in parameters(model) if s.stack == "decoder" and s.tensor == "scale"}
+    beside = {s.sublayer: p for s, p in parameter_uses(model) if s.stack == "decoder" and s.tensor == "scale"}
     for sublayer, norm in zip(SUBLAYERS["decoder"], model.decoder.layers[0].placement.norms, strict=True):
         assert beside[sublayer] is norm.weight
 
@@ -58,7 +58,7 @@ def test_parameters_of_a_placement_belong_to_the_layer_or_by_place_to_a_sublayer
     placement = model.encoder.layers[0].placement
     placement.alpha = nn.Parameter(torch.zeros(()))
     placement.omega = nn.ParameterList([nn.Parameter(torch.ones(4)), nn.Parameter(torch.ones(4))])
-    found = {site for site, _ in parameters(model)}
+    found = {site for site, _ in parameter_uses(model)}
     assert {Site("encoder", 1, None, "alpha"), Site("encoder", 1, "feed_forward", "omega")} < found
 
 
@@ -73,7 +73,7 @@ ADDRESSES = {
 
 @pytest.mark.parametrize(("given", "expected"), ADDRESSES.values(), ids=ADDRESSES.keys())
 def test_every_parameter_of_a_norm_or_placement_has_its_own_address(setting, build, given, expected):
-    pairs = parameters(build(setting(layers=2, **given)))
+    pairs = parameter_uses(build(setting(layers=2, **given)))
     found = tensors(pairs, stack="decoder", layer=2, sublayer="feed_forward")
     assert sorted(found.split()) == sorted(expected.split())
     assert len(pairs) == len({site for site, _ in pairs})
@@ -84,12 +84,12 @@ def test_every_parameter_of_a_norm_or_placement_has_its_own_address(setting, bui
 def test_no_two_parameters_share_an_address(setting, build, norm, placement):
     for attention in attentions:
         with torch.device("meta"):
-            pairs = parameters(build(setting(placement, norm=norm, attention=attention.name)))
+            pairs = parameter_uses(build(setting(placement, norm=norm, attention=attention.name)))
         assert len(pairs) == len({site for site, _ in pairs})
 
 
 def test_the_norms_of_queries_and_keys_have_addresses(setting, build):
-    pairs = parameters(build(setting(layers=1, attention="qk_layer_norm")))
+    pairs = parameter_uses(build(setting(layers=1, attention="qk_layer_norm")))
     found = tensors(pairs, stack="encoder", sublayer="self_attention").split()
     assert found[8:12] == ["scale_q", "shift_q", "scale_k", "shift_k"]
 
@@ -113,7 +113,7 @@ def test_the_stream_is_followed_through_every_placement(setting, build, batch, p
 
 def test_a_parameter_outside_every_site_is_an_error():
     with pytest.raises(LabError, match=r"^model: the parameter 'weight' .* has no address"):
-        parameters(nn.Linear(2, 2))
+        parameter_uses(nn.Linear(2, 2))
 
 
 @pytest.mark.parametrize(
@@ -125,13 +125,13 @@ def test_each_use_of_a_tied_table_has_a_site(setting, build, tied, shared):
     assert [stack for stack, p in uses.items() if sum(p is q for q in uses.values()) > 1] == shared
     with separated(model) as leaves:
         assert len({id(p) for _, p in leaves}) == len(leaves)
-        assert [p.data_ptr() for _, p in leaves] == [p.data_ptr() for _, p in parameters(model)]
+        assert [p.data_ptr() for _, p in leaves] == [p.data_ptr() for _, p in parameter_uses(model)]
 
 
 def test_what_is_known_by_name_is_placed_at_every_use_and_nothing_else_is(setting, build):
     model = build(setting(tied="all"))
     table = next(name for name, p in model.named_parameters() if p is model.output.table)
-    found = placed(model, {"encoder.layers.1.feed_forward.w2.bias": "b", table: "t", "nobody": "x"})
+    found = values_by_site(model, {"encoder.layers.1.feed_forward.w2.bias": "b", table: "t", "nobody": "x"})
     tables = [Site(stack, None, word, "table") for stack, word in (("encoder", "embedding"), ("decoder", "embedding"))]
     bias = Site("encoder", 2, "feed_forward", "b2")
     assert dict(found) == dict.fromkeys([*tables, Site(None, None, "output", "table")], "t") | {bias: "b"}
@@ -140,7 +140,7 @@ def test_what_is_known_by_name_is_placed_at_every_use_and_nothing_else_is(settin
 
 def test_separated_restores_the_model_after_an_error(setting, build):
     model = build(setting(tied="all"))
-    before = [id(p) for _, p in parameters(model)]
+    before = [id(p) for _, p in parameter_uses(model)]
 
     def fail_inside():
         with separated(model):
@@ -149,7 +149,7 @@ def test_separated_restores_the_model_after_an_error(setting, build):
 
     with pytest.raises(RuntimeError, match="stop"):
         fail_inside()
-    assert [id(p) for _, p in parameters(model)] == before
+    assert [id(p) for _, p in parameter_uses(model)] == before
 
 
 @pytest.mark.parametrize("placement", ["post", "pre"])

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import nn
 
-from lnlab.nn.sites import parameters
+from lnlab.nn.sites import parameter_uses
 
 LAYERS, WIDTH, D_FF = 3, 48, 80
 
@@ -23,7 +23,7 @@ def theirs():
 def ours(setting, build):
     model = build(setting(layers=LAYERS, width=WIDTH, d_ff=D_FF), init="torch_transformer")
     by_tensor = {}
-    for site, p in parameters(model):
+    for site, p in parameter_uses(model):
         if site.stack == "encoder" and site.layer:
             by_tensor.setdefault(site.tensor, []).append(p.detach())
     return by_tensor
@@ -56,7 +56,7 @@ def test_layers_share_biases_and_no_matrix_as_copies_do(ours, theirs, tensor, na
 
 def test_stacks_do_not_share_biases(setting, build):
     model = build(setting(), init="torch_transformer")
-    one, two = (p for site, p in parameters(model) if site.tensor == "b1" and site.layer == 1)
+    one, two = (p for site, p in parameter_uses(model) if site.tensor == "b1" and site.layer == 1)
     assert not torch.equal(one, two)
 
 
@@ -70,7 +70,7 @@ def test_the_tutorial_draws_tables_as_matrices(setting, build):
     chosen = setting(layers=LAYERS, width=WIDTH, d_ff=D_FF, tied="none")
     plain, tutorial = (build(chosen, init=init) for init in ("torch_transformer", "pytorch_tutorial"))
     theirs = nn.init.xavier_uniform_(nn.Embedding(len(tutorial.output.table), WIDTH).weight).abs().max().item()
-    for (site, p), (_, q) in zip(parameters(tutorial), parameters(plain), strict=True):
+    for (site, p), (_, q) in zip(parameter_uses(tutorial), parameter_uses(plain), strict=True):
         if site.tensor == "table":
             assert p.detach().abs().max().item() == pytest.approx(theirs, rel=0.01)
             assert not p[0].any()

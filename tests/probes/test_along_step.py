@@ -12,9 +12,9 @@ from lnlab.errors import LabError
 from lnlab.execute.measure import no_trace
 from lnlab.execute.program import build
 from lnlab.execute.updates import Updates
-from lnlab.probes.along_step import QUANTITIES, along_step, around, up_to_rate
+from lnlab.probes.along_step import LINE_QUANTITIES, along_step, geometric_multiples, linear_multiples
 from lnlab.probes.probe import State
-from lnlab.probes.support.next_update_loss import NextLoss
+from lnlab.probes.support.next_update_loss import NextUpdateLoss
 from lnlab.randomness import Draw
 
 A = torch.tensor([[3.0, 1.0, 0.0], [1.0, 2.0, -0.5], [0.0, -0.5, -1.0]], dtype=torch.float64)
@@ -51,7 +51,7 @@ def quadratic(rate=0.1, batches=(4,)):
 def one(rows):
     """By quantity its number, and by quantity its numbers along x."""
     rows = list(rows)
-    assert {row["quantity"] for row in rows} == set(QUANTITIES)
+    assert {row["quantity"] for row in rows} == set(LINE_QUANTITIES)
     numbers = {row["quantity"]: row["value"] for row in rows if "x" not in row}
     lines: dict[str, dict[float, float]] = {}
     for row in rows:
@@ -70,7 +70,7 @@ def test_a_quadratic_has_its_closed_forms(rate, batches):
     def loss(x):
         return start - x * rate * float(g @ g) + (x * rate) ** 2 * float(g @ A @ g) / 2
 
-    near, far = up_to_rate(5), around(5, (0.5, 4.0))
+    near, far = linear_multiples(5), geometric_multiples(5, (0.5, 4.0))
     assert near == [0.2, 0.4, 0.6, 0.8, 1.0]
     assert far == pytest.approx([0.5, 2**-0.25, 2**0.5, 2**1.25, 4.0])
     assert lines["loss_along_step"] == pytest.approx({x: loss(x) for x in (0.0, *sorted({*near, *far}))})
@@ -108,7 +108,7 @@ def test_a_stationary_point_has_no_ratios():
     with torch.no_grad():
         made.model.left.zero_(), made.model.right.zero_()
     names = {row["quantity"] for row in along_step(made)}
-    assert names == set(QUANTITIES) - {"effective_lipschitz", "effective_smoothness"}
+    assert names == set(LINE_QUANTITIES) - {"effective_lipschitz", "effective_smoothness"}
 
 
 def test_a_loss_that_is_not_finite_on_the_way_is_a_nan_and_no_maximum():
@@ -177,7 +177,7 @@ def test_it_leaves_no_trace(norm, linear):
 def test_it_starts_at_the_loss_and_the_gradient_that_the_update_uses(norm):
     """Dropout and micro-batches included; and plain descent then arrives where the line has x = 1."""
     state, updates = training(norm)
-    loss = NextLoss(state)
+    loss = NextUpdateLoss(state)
     start, again = loss.at(loss.start), loss.at(loss.start)
     assert len(state.next_batches()) == 2
     lines = one(along_step(state))[1]
@@ -191,7 +191,7 @@ def test_it_starts_at_the_loss_and_the_gradient_that_the_update_uses(norm):
     with torch.no_grad():
         for p, g in zip(state.model.parameters(), used.parts, strict=True):
             p.sub_(0.1 * g)
-    moved = NextLoss(state)
+    moved = NextUpdateLoss(state)
     assert moved.at(moved.start).loss == pytest.approx(lines["loss_along_step"][1.0], rel=1e-5)
 
 

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from lnlab.nn.modes import in_mode
-from lnlab.probes.batch_dependence import alone, batch_dependence
+from lnlab.probes.batch_dependence import batch_dependence, single_sentence
 
 INDEPENDENT = ["layer", "rms", {"kind": "group", "groups": 4}, "none"]
 
@@ -36,7 +36,7 @@ def test_batch_norm_hangs_on_its_batch_but_not_on_what_it_remembers(classifier, 
     model, (batch,) = copy.deepcopy(state.model).double(), state.batches(1)
     with torch.no_grad(), in_mode(model, training=False):
         together = model(batch)
-        lonely = torch.cat([model(alone(batch, row)) for row in range(len(together))])
+        lonely = torch.cat([model(single_sentence(batch, row)) for row in range(len(together))])
     expected = (together - lonely).norm() / together.norm()
     assert found["batch_dependence"] == pytest.approx(expected.item(), rel=1e-10)
     assert found["batch_dependence"] > 0.01

@@ -19,7 +19,7 @@ from lnlab.probes.probe import State, probes
 from lnlab.probes.support import translating
 from lnlab.randomness import Draw
 from lnlab.tables import frame
-from lnlab.tasks.decoding import NOTHING, Search
+from lnlab.tasks.decoding import EMPTY, Search
 from lnlab.tasks.task import tasks
 from lnlab.tasks.translation import Translation
 
@@ -159,7 +159,7 @@ def test_the_parameters_are_those_of_the_search(kind, monkeypatch):
 
     def nothing(model, source, rows, search):
         asked.append((len(rows), search))
-        return [NOTHING] * len(rows)
+        return [EMPTY] * len(rows)
 
     monkeypatch.setattr(translating, "translated", nothing)
     given = {"beam": 4, "length_penalty": "power", "alpha": 1.2, "max_len_a": 2.0, "max_len_b": 50}

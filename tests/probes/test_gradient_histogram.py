@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from lnlab.errors import LabError
-from lnlab.nn.sites import parameters
+from lnlab.nn.sites import parameter_uses
 from lnlab.probes.gradient_histogram import gradient_histogram
 
 SITE = ("stack", "layer", "sublayer", "tensor")
@@ -61,7 +61,7 @@ def test_every_weight_has_its_site_and_a_tied_table_both_of_its_uses(state):
     gradients = expected_gradients(made, 2)
     names = {id(p): name for name, p in made.model.named_parameters()}
     rows = found(gradient_histogram(made, of="sites", batches=2))
-    matrices = [(site, p) for site, p in parameters(made.model) if p.dim() > 1]
+    matrices = [(site, p) for site, p in parameter_uses(made.model) if p.dim() > 1]
     assert rows.keys() == {tuple(site.row().values()) for site, _ in matrices}
     for site, p in matrices:
         close(rows[tuple(site.row().values())], by_numpy(gradients[names[id(p)]]))

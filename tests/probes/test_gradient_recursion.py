@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from lnlab.errors import LabError
-from lnlab.nn.sites import parameters
+from lnlab.nn.sites import parameter_uses
 from lnlab.probes.gradient_recursion import gradient_recursion
 
 
@@ -20,7 +20,7 @@ def test_the_recursion_is_the_gradient_to_rounding_at_every_layer(state, values,
 def test_it_holds_where_scales_and_biases_are_not_those_of_the_init(state, values, placement):
     made = state(placement)
     with torch.no_grad():
-        for site, p in parameters(made.model):
+        for site, p in parameter_uses(made.model):
             if site.tensor in ("scale", "shift", "b1", "b2", "bv"):
                 p += torch.linspace(-0.5, 0.5, p.numel())
     assert max(values(gradient_recursion(made), "recursion_error").values()) < 1e-12

@@ -25,10 +25,10 @@ from lnlab.execute.program import build
 from lnlab.nn.norms import norms
 from lnlab.nn.placements import placements
 from lnlab.probes.probe import evaluating
-from lnlab.probes.support.peak_memory import coordinates, graph, held
+from lnlab.probes.support.peak_memory import coordinates, graph_elements, peak_bytes
 from lnlab.probes.support.scopes import parameters_of
 
-LINEARIZE = {"hessian": hessian.linearized, "ggn": ggn.linearized}
+LINEARIZE = {"hessian": hessian.linearized_hessian, "ggn": ggn.linearized_ggn}
 SCOPES = ("all", "embeddings", "without_embeddings", "attention", "attention_qk", "attention_vo", "feed_forward")
 PROBES = {
     "hessian_spectrum": {"draws": 2, "steps": 5, "batches": 2},
@@ -150,7 +150,7 @@ def counted(setting, operator="hessian", *, keep=True, batches=2):
 def one(setting):
     """Bytes of one graph, as reckoned."""
     load = load_of(setting)
-    return load.number * load.tokens * graph(load)
+    return load.number * load.tokens * graph_elements(load)
 
 
 @pytest.mark.parametrize("operator", ["hessian", "ggn"])
@@ -201,7 +201,7 @@ def test_the_whole_peak_is_within_half_as_much(kind, keep, operator, size):
         linearize = live.watching(LINEARIZE[operator])
         made = Sharded(linearize, state.model, state.task.loss, state.batches(3), None, keep=keep)
         lanczos(made.matvec, start(made.size, torch.Generator())[None], 4)
-    reckoned = held(load_of(setting), 1, "all", batches=3, keep=keep, double=False, steps=4)
+    reckoned = peak_bytes(load_of(setting), 1, "all", batches=3, keep=keep, double=False, steps=4)
     assert 1 / 1.5 < reckoned / live.peak < 1.5
 
 
@@ -229,7 +229,7 @@ MORE = {
 def test_more_of_anything_takes_more(name):
     plain = {"operators": 1, "batches": 4, "keep": True, "double": False, "steps": 30}
     load = load_of(setting_of())
-    sizes = [held(load, scope="all", **plain | {name: value}) for value in MORE[name]]
+    sizes = [peak_bytes(load, scope="all", **plain | {name: value}) for value in MORE[name]]
     assert all(a < b for a, b in pairwise(sizes))
 
 
@@ -239,14 +239,14 @@ LARGER = {"d_model": (8, 24, 64), "d_ff": (8, 48), "layers": (1, 2, 6), "heads":
 @pytest.mark.parametrize("name", LARGER)
 def test_a_larger_model_takes_more(name):
     plain = {"operators": 1, "batches": 4, "keep": True, "double": False, "steps": 30}
-    sizes = [held(load_of(setting_of(**{name: value})), scope="all", **plain) for value in LARGER[name]]
+    sizes = [peak_bytes(load_of(setting_of(**{name: value})), scope="all", **plain) for value in LARGER[name]]
     assert all(a < b for a, b in pairwise(sizes))
 
 
 def test_a_basis_is_held_for_as_many_draws_as_advance_together():
     load = replace(load_of(setting_of()), parameters=2**22)
     one_draw, two, many = (
-        held(load, 1, "all", batches=1, keep=False, double=False, steps=30, draws=draws) for draws in (1, 2, 50)
+        peak_bytes(load, 1, "all", batches=1, keep=False, double=False, steps=30, draws=draws) for draws in (1, 2, 50)
     )
     assert two - one_draw == 8 * 2**22 * (30 + 10)
     assert many == two  # 2 GiB hold the 30 vectors of two draws, and no more

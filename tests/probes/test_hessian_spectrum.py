@@ -9,7 +9,7 @@ import torch
 from lnlab.curvature.dense import dense
 from lnlab.curvature.hessian import hessian
 from lnlab.errors import LabError
-from lnlab.nn.sites import parameters
+from lnlab.nn.sites import parameter_uses
 from lnlab.probes.hessian_spectrum import hessian_spectrum
 from lnlab.probes.support.operators import operator_at
 from lnlab.probes.support.scopes import parameters_of
@@ -59,7 +59,7 @@ def test_scopes_share_the_parameters_among_them(state):
     assert sum(map(len, sets.values())) == len(set.union(*sets.values())) == len(list(model.parameters()))
     qk, vo = ({id(p) for p in parameters_of(model, s)} for s in ("attention_qk", "attention_vo"))
     assert qk | vo == sets["attention"]
-    assert {s.tensor for s, p in parameters(model) if id(p) in qk} == {"q", "k", "bq", "bk"}
+    assert {s.tensor for s, p in parameter_uses(model) if id(p) in qk} == {"q", "k", "bq", "bk"}
     rest = {id(p) for p in parameters_of(model, "without_embeddings")}
     assert rest == {id(p) for p in model.parameters()} - sets["embeddings"]
 

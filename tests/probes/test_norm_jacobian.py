@@ -6,8 +6,8 @@ import pytest
 import torch
 from torch import nn
 
-from lnlab.nn.sites import Site, activations, parameters
-from lnlab.probes.norm_jacobian import _quantities, norm_jacobian, norms
+from lnlab.nn.sites import Site, activations, parameter_uses
+from lnlab.probes.norm_jacobian import _quantities, norm_jacobian, norm_modules
 
 WIDTH = 16
 
@@ -59,7 +59,7 @@ def test_values_are_those_of_explicit_jacobians_at_every_token(state, values, pl
     """The gradient at a norm's output by a hook on its tensor, through the norm by the full Jacobian, in float64."""
     made = state(placement)
     with torch.no_grad():
-        for site, p in parameters(made.model):
+        for site, p in parameter_uses(made.model):
             if site.tensor in ("scale", "shift"):
                 p += torch.linspace(-0.5, 0.5, WIDTH)
     found = list(norm_jacobian(made, batches=2))
@@ -128,9 +128,9 @@ def test_what_a_norm_is_given_is_what_the_stream_has_there(state, values):
 
 def test_norms_have_the_addresses_of_their_scales(state):
     model = state("pre").model
-    scales = {site: p for site, p in parameters(model) if site.tensor == "scale"}
-    assert {site: norm.weight for site, norm in norms(model)}.keys() == scales.keys()
-    assert all(norm.weight is scales[site] for site, norm in norms(model))
+    scales = {site: p for site, p in parameter_uses(model) if site.tensor == "scale"}
+    assert {site: norm.weight for site, norm in norm_modules(model)}.keys() == scales.keys()
+    assert all(norm.weight is scales[site] for site, norm in norm_modules(model))
 
 
 def test_without_a_norm_gradients_pass_as_they_are_and_unused_stacks_have_no_row(state, values):

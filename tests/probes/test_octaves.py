@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from lnlab.probes.support.octaves import CODES, counts, edges, histogram
+from lnlab.probes.support.octaves import CODES, counts, edges, entry_histogram
 
 EDGES = np.array([2.0**e * quarter for e in range(-126, 128) for quarter in (1, 1.25, 1.5, 1.75)] + [2.0**128])
 """Of normal numbers, written another way."""
@@ -22,7 +22,7 @@ def drawn(size: int, *, low: float = -37.0, high: float = 38.0) -> torch.Tensor:
 
 
 def of(x: torch.Tensor) -> dict[tuple[float, float], int]:
-    return {(row["left"], row["right"]): row["count"] for row in histogram("size", {}, [x])}
+    return {(row["left"], row["right"]): row["count"] for row in entry_histogram("size", {}, [x])}
 
 
 def test_counts_are_those_of_numpys_histogram_in_float64():
@@ -43,7 +43,7 @@ def test_an_edge_belongs_to_the_bin_that_begins_there_and_what_is_just_below_doe
 
 def test_zeros_subnormals_infinities_and_nans_have_their_places():
     x = torch.tensor([0.0, -0.0, 1e-45, 2.0**-128, 3 * 2.0**-128, 2.0**-126, math.inf, -math.inf, math.nan])
-    rows = list(histogram("size", {"stack": "encoder"}, [x]))
+    rows = list(entry_histogram("size", {"stack": "encoder"}, [x]))
     assert [row["count"] for row in rows] == [2, 1, 1, 1, 1, 2, 1]
     assert rows[0] == {"quantity": "size", "stack": "encoder", "left": 0.0, "right": 0.0, "count": 2}
     assert (rows[1]["left"], rows[1]["right"]) == (0.0, 2.0**-128)
@@ -71,5 +71,5 @@ def test_any_shape_stride_and_precision(shape):
 
 def test_several_tensors_are_counted_together():
     x = drawn(1000)
-    together = list(histogram("size", {}, [x[:300].view(3, 100), torch.zeros(4), x[300:]]))
-    assert together == list(histogram("size", {}, [torch.cat([torch.zeros(4), x])]))
+    together = list(entry_histogram("size", {}, [x[:300].view(3, 100), torch.zeros(4), x[300:]]))
+    assert together == list(entry_histogram("size", {}, [torch.cat([torch.zeros(4), x])]))

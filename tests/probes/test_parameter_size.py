@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from lnlab.nn.sites import parameters
+from lnlab.nn.sites import parameter_uses
 from lnlab.probes.parameter_size import parameter_size
 
 
@@ -20,8 +20,8 @@ def test_values_are_numpys_at_every_use_of_every_parameter(state, values):
     }
     for quantity, function in functions.items():
         found = values(rows, quantity)
-        assert len(found) == len(parameters(made.model))
-        for site, p in parameters(made.model):
+        assert len(found) == len(parameter_uses(made.model))
+        for site, p in parameter_uses(made.model):
             expected = function(p.detach().numpy().astype(np.float64))
             assert found[tuple(site.row().values())] == pytest.approx(expected, rel=1e-12, abs=1e-15), site
 

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from lnlab.errors import LabError
-from lnlab.nn.sites import parameters
+from lnlab.nn.sites import parameter_uses
 from lnlab.probes.probe import evaluating, probes
 from lnlab.tables import frame
 
@@ -36,7 +36,7 @@ def snapshot(state) -> dict:
     """Everything about a state that a probe could change."""
     model = state.model
     return {
-        "identities": [(id(p), p.requires_grad, p.data_ptr()) for _, p in parameters(model)],
+        "identities": [(id(p), p.requires_grad, p.data_ptr()) for _, p in parameter_uses(model)],
         "parameters": [p.detach().clone() for p in model.parameters()],
         "gradients": [None if p.grad is None else (id(p.grad), p.grad.clone()) for p in model.parameters()],
         "buffers": [b.clone() for b in model.buffers()],

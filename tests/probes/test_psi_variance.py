@@ -9,7 +9,7 @@ from scipy.special import beta
 from scipy.stats import invgamma
 
 from lnlab.errors import LabError
-from lnlab.probes.psi_variance import first_order, law, of_samples, psi_variance, simulated, times
+from lnlab.probes.psi_variance import closed_form, first_order, log_spaced_steps, of_samples, psi_variance, simulated
 from lnlab.randomness import Draw
 
 
@@ -24,21 +24,21 @@ def line(rows, quantity: str, index: int | None = None) -> dict[int, float]:
 def test_the_law_is_the_variance_of_the_root_of_a_scaled_inverse_chi_squared(degrees, sigma):
     square = invgamma(degrees / 2, scale=degrees / (2 * sigma**2))
     mean = square.expect(np.sqrt)
-    assert law(degrees, sigma) == pytest.approx(square.mean() - mean**2, rel=1e-6)
+    assert closed_form(degrees, sigma) == pytest.approx(square.mean() - mean**2, rel=1e-6)
 
 
 def test_the_law_is_theorem_1_as_it_is_written():
     for degrees in (5.0, 12.5, 40.0):
         half = (degrees - 1) / 2
         written = degrees / (degrees - 2) - degrees * 2 ** (2 * degrees - 5) / math.pi * beta(half, half) ** 2
-        assert law(degrees) == pytest.approx(written, rel=1e-9)
+        assert closed_form(degrees) == pytest.approx(written, rel=1e-9)
 
 
 def test_the_law_falls_and_tends_to_its_first_order():
-    every = [law(degrees) for degrees in (4.1, 5, 8, 20, 100, 500, 2000, 20_000)]
+    every = [closed_form(degrees) for degrees in (4.1, 5, 8, 20, 100, 500, 2000, 20_000)]
     assert every == sorted(every, reverse=True)
-    assert law(5) > 100 * law(500)
-    assert law(20_000) == pytest.approx(first_order(20_000), rel=1e-3)
+    assert closed_form(5) > 100 * closed_form(500)
+    assert closed_form(20_000) == pytest.approx(first_order(20_000), rel=1e-3)
     assert first_order(2000, sigma=0.1) == pytest.approx(100 * first_order(2000))
 
 
@@ -69,7 +69,7 @@ def test_of_equally_weighted_gradients_the_law_is_exact(state):
     """With beta2 next to 1 psi squared is t over a chi-squared variable of t degrees."""
     found = dict(simulated(Draw(2), (1 - 1e-7,), 1.0, 40_000, [8, 20]))
     for t, psi in found.items():
-        assert psi.var().item() == pytest.approx(law(t), rel=0.06)
+        assert psi.var().item() == pytest.approx(closed_form(t), rel=0.06)
 
 
 def test_rectified_the_variance_stays_and_plain_it_falls(state):
@@ -131,7 +131,7 @@ def test_a_memory_too_short_for_the_law_has_a_variance_alone(state):
 
 @pytest.mark.parametrize(("steps", "points"), [(1, 5), (6, 60), (6000, 60), (1000, 4)])
 def test_times_go_from_the_first_to_the_last(steps, points):
-    found = times(steps, points)
+    found = log_spaced_steps(steps, points)
     assert (found[0], found[-1]) == (1, steps)
     assert found == sorted(set(found))
     assert len(found) <= points

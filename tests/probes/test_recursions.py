@@ -6,7 +6,7 @@ from torch import nn
 from torch.autograd.functional import jacobian
 
 from lnlab.probes.support.recursions import (
-    Block,
+    ResidualBlock,
     product_form,
     separated_form,
     sum_form,
@@ -28,7 +28,7 @@ def blocks():
         norm = nn.LayerNorm(WIDTH).double()
         with torch.no_grad():
             norm.weight.copy_(torch.linspace(0.5, 1.5, WIDTH) + 0.1 * number)
-        made.append(Block(1 + number // 2, x, lambda x, matrix=matrix: torch.tanh(x @ matrix), norm, attention))
+        made.append(ResidualBlock(1 + number // 2, x, lambda x, matrix=matrix: torch.tanh(x @ matrix), norm, attention))
     return made
 
 

@@ -5,10 +5,10 @@ import torch
 from torch import nn
 
 from lnlab.errors import LabError
-from lnlab.nn.placements import Place
-from lnlab.nn.sites import Site, activations, parameters
+from lnlab.nn.placements import LayerSpec
+from lnlab.nn.sites import Site, activations, parameter_uses
 from lnlab.probes.residual_dependency import normed_parts, parts_of_stream, residual_dependency
-from lnlab.probes.support.token_masks import present
+from lnlab.probes.support.token_masks import token_masks
 
 SUBLAYERS = {
     "encoder": ("self_attention", "feed_forward"),
@@ -20,7 +20,7 @@ def disturbed(made):
     """Scales, shifts and biases away from 1 and 0, in float64."""
     made.model.double()
     with torch.no_grad():
-        for _, p in parameters(made.model):
+        for _, p in parameter_uses(made.model):
             p += 0.1 * torch.linspace(-1, 1, p.numel(), dtype=torch.float64).reshape(p.shape)
     return made
 
@@ -30,7 +30,7 @@ def seen_in(made, stack):
     (batch,) = made.batches(1)
     with activations(made.model) as seen, torch.no_grad():
         made.model(batch)
-    return {site: x[present(batch)[stack]] for site, x in seen.items() if site.stack == stack}
+    return {site: x[token_masks(batch)[stack]] for site, x in seen.items() if site.stack == stack}
 
 
 class Gated(nn.Module):
@@ -56,7 +56,7 @@ def regated(made):
     """The same model with the placement above; the norm of the stack follows each sublayer."""
     for stack, names in SUBLAYERS.items():
         for number, layer in enumerate(getattr(made.model, stack).layers, 1):
-            layer.placement = Gated(Place(stack, number, 2, 2, len(names), 16, lambda: nn.LayerNorm(16)))
+            layer.placement = Gated(LayerSpec(stack, number, 2, 2, len(names), 16, lambda: nn.LayerNorm(16)))
     return made
 
 

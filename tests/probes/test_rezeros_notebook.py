@@ -18,7 +18,7 @@ from lnlab.nn.models import models
 from lnlab.nn.norms import norms
 from lnlab.nn.parts import parts_of
 from lnlab.nn.placements import placements
-from lnlab.nn.sites import parameters
+from lnlab.nn.sites import parameter_uses
 from lnlab.probes.io_jacobian import io_jacobian
 from lnlab.probes.probe import State
 from lnlab.randomness import Draw
@@ -66,7 +66,7 @@ def state(placement: str, layers: list[dict[str, torch.Tensor]], x: torch.Tensor
     model = models.builder(choice)(task.size, {"encoder": parts_of(stack)})
     inits["fairseq"].build(model, Draw(0))
     with torch.no_grad():
-        for site, p in parameters(model):
+        for site, p in parameter_uses(model):
             if site.layer and site.tensor in layers[site.layer - 1]:
                 p.copy_(layers[site.layer - 1][site.tensor])
     model.encoder.embedding.forward = lambda _tokens: x.double()

@@ -6,7 +6,7 @@ import pytest
 import torch
 from trained import RATE, gradient
 
-from lnlab.probes.rounding import last_noise, noise, second_moment_roots
+from lnlab.probes.rounding import last_noise_masks, noise_masks, second_moment_roots
 from lnlab.probes.update_size import update_size
 
 
@@ -24,7 +24,7 @@ def zeros(model, exact) -> dict[str, torch.Tensor]:
 
 def both(made) -> tuple[dict[str, torch.Tensor], dict[str, torch.Tensor]]:
     """What is noise by the magnitudes in float32, and which gradients are 0 in float64."""
-    masks = noise(made.model, {name: g.abs() for name, g in gradient(made, 0).items()})
+    masks = noise_masks(made.model, {name: g.abs() for name, g in gradient(made, 0).items()})
     made.model.double()
     return masks, zeros(made.model, gradient(made, 0))
 
@@ -58,15 +58,18 @@ def test_a_unit_without_activity_and_a_small_bias_are_no_noise(state):
     ones[w1][5], ones[b1][5] = 0.0, 0.0
     ones[b1][7] = 1e-4
     ones[b1][9] = 1e-5
-    assert noise(model, ones)[b1].nonzero().flatten().tolist() == [9]
+    assert noise_masks(model, ones)[b1].nonzero().flatten().tolist() == [9]
     ones["encoder.embedding.table"][4] = 1e-9
-    assert {name for name in noise(model, ones) if not name.endswith("bias")} == set()
+    assert {name for name in noise_masks(model, ones) if not name.endswith("bias")} == set()
 
 
 def test_the_unit_of_gradients_does_not_matter(state):
     made = state()
     sizes = {name: g.abs().double() for name, g in gradient(made, 0).items()}
-    one, other = noise(made.model, sizes), noise(made.model, {name: 1e-30 * size for name, size in sizes.items()})
+    one, other = (
+        noise_masks(made.model, sizes),
+        noise_masks(made.model, {name: 1e-30 * size for name, size in sizes.items()}),
+    )
     assert all(torch.equal(mask, other[name]) for name, mask in one.items())
 
 
@@ -77,11 +80,11 @@ def test_without_second_moments_updates_say_it(state, trained):
     descent = torch.optim.SGD(made.model.parameters(), lr=RATE)
     after = replace(made, optimizer=descent, last_update=update, last_rate=RATE)
     assert second_moment_roots(after) == {}
-    masks = last_noise(after, lambda: update)
+    masks = last_noise_masks(after, lambda: update)
     assert {name for name, mask in masks.items() if mask.all()} == {n for n in masks if n.endswith("k.bias")}
     rows = [row for row in update_size(after) if row["quantity"] == "update_rms"]
     assert "bk" not in {row["tensor"] for row in rows}
-    by_adam = last_noise(trained(state()), lambda: pytest.fail("Adam has second moments"))
+    by_adam = last_noise_masks(trained(state()), lambda: pytest.fail("Adam has second moments"))
     assert {name for name, mask in by_adam.items() if mask.all()} == {n for n in masks if n.endswith("k.bias")}
 
 

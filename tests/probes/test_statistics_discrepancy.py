@@ -7,8 +7,8 @@ import torch
 
 from lnlab.nn.batch_norm import BatchNorm
 from lnlab.nn.modes import in_mode
-from lnlab.probes.norm_jacobian import norms
-from lnlab.probes.statistics_discrepancy import QUANTITIES, discrepancies, statistics_discrepancy
+from lnlab.probes.norm_jacobian import norm_modules
+from lnlab.probes.statistics_discrepancy import DISCREPANCY_QUANTITIES, discrepancies, statistics_discrepancy
 from lnlab.tables import frame
 
 
@@ -30,7 +30,9 @@ def remembering(state, seed=0):
 def given_to(state, batch):
     """By site: the tokens (tokens, width) that each norm is given in training, and the norm."""
     seen = {}
-    hooks = [n.register_forward_pre_hook(lambda n, x, s=s: seen.update({s: (n, x[0])})) for s, n in norms(state.model)]
+    hooks = [
+        n.register_forward_pre_hook(lambda n, x, s=s: seen.update({s: (n, x[0])})) for s, n in norm_modules(state.model)
+    ]
     with torch.no_grad(), in_mode(state.model, training=False):
         state.model(batch)
     for hook in hooks:
@@ -53,7 +55,7 @@ def test_both_are_means_over_batches_and_coordinates(classifier, naive):
             for which, value in enumerate((off, wide)):
                 expected[which][key] = expected[which].get(key, 0.0) + value
     for which, values in expected.items():
-        found = numbers(rows, QUANTITIES[which])
+        found = numbers(rows, DISCREPANCY_QUANTITIES[which])
         assert len(found) == 4
         assert found == pytest.approx(values, rel=1e-5)
 

@@ -4,13 +4,13 @@ import pytest
 import torch
 
 from lnlab.nn.sites import Site
-from lnlab.probes.support.stream_sums import summed
+from lnlab.probes.support.stream_sums import site_sums
 
 
 def test_every_batch_is_passed_once_and_its_tokens_are_told_from_padding(state):
     made = state("pre", pads=2)
     batches = made.batches(3)
-    sums = summed(made, 3, "train", lambda x, here: torch.stack((here.sum(), torch.tensor(x.shape[:2]).prod())))
+    sums = site_sums(made, 3, "train", lambda x, here: torch.stack((here.sum(), torch.tensor(x.shape[:2]).prod())))
     for stack, tokens in (("encoder", "source"), ("decoder", "target_in")):
         every = [getattr(batch, tokens) for batch in batches]
         expected = [sum(int((t != 0).sum()) for t in every), sum(t.numel() for t in every)]
@@ -24,7 +24,7 @@ def test_terms_are_taken_in_float64_and_without_a_graph(state):
         assert not x.requires_grad
         return x.square().sum()
 
-    assert all(total > 0 for total in summed(state("post"), 2, "test", parts).values())
+    assert all(total > 0 for total in site_sums(state("post"), 2, "test", parts).values())
 
 
 def test_another_look_at_a_batch_gives_other_sites(state):
@@ -32,7 +32,7 @@ def test_another_look_at_a_batch_gives_other_sites(state):
         return {Site("encoder", None, None, "x"): batch.source[..., None].float()}
 
     made = state("pre")
-    (found,) = summed(made, 2, "train", lambda x, here: x[here].sum(), look).values()
+    (found,) = site_sums(made, 2, "train", lambda x, here: x[here].sum(), look).values()
     assert found.item() == pytest.approx(sum(batch.source.sum().item() for batch in made.batches(2)))
 
 
@@ -44,5 +44,5 @@ def test_no_graph_outlives_its_batch(state):
         state.model(batch)
         return seen
 
-    summed(state("pre"), 3, "train", lambda x, _here: x.detach().sum(), look)
+    site_sums(state("pre"), 3, "train", lambda x, _here: x.detach().sum(), look)
     assert held == [0, 0, 0]

@@ -9,7 +9,7 @@ import torch
 from trained import EPSILON, RATE, gradient
 
 from lnlab.errors import LabError
-from lnlab.nn.sites import parameters
+from lnlab.nn.sites import parameter_uses
 from lnlab.probes.adaptive_rate import adaptive_rate
 from lnlab.probes.displacement import displacement
 from lnlab.probes.gradient_norm import gradient_norm
@@ -61,7 +61,7 @@ def names(both):
     """The name of the parameter that is used at a site."""
     model = both[0].model
     known = {id(p): name for name, p in model.named_parameters()}
-    return {tuple(site.row().values()): known[id(p)] for site, p in parameters(model)}
+    return {tuple(site.row().values()): known[id(p)] for site, p in parameter_uses(model)}
 
 
 def beyond_rounding(found: dict, names: dict) -> dict:
@@ -187,7 +187,7 @@ def test_every_optimizer_that_keeps_second_moments_is_measured(state, values, ki
     at_sites = [row for row in rows if "tensor" in row]
     for quantity, value in (("adaptive_rate_median", 2), ("adaptive_rate_max", 2), ("moment_ratio", 1)):
         found = list(values(at_sites, quantity).values())
-        assert found == pytest.approx([value] * len(parameters(made.model)), rel=1e-4)
+        assert found == pytest.approx([value] * len(parameter_uses(made.model)), rel=1e-4)
 
 
 def test_amsgrad_divides_by_the_largest_so_far(state, values):
@@ -216,7 +216,7 @@ def test_what_was_never_updated_has_no_rate(state, values):
     rows = [row for row in adaptive_rate(stepped(made, optimizer, ones, 1)) if "tensor" in row]
     found = values(rows, "adaptive_rate_median")
     assert ("encoder", 1, "feed_forward", "w1") not in found
-    assert len(found) == len(parameters(made.model)) - 1
+    assert len(found) == len(parameter_uses(made.model)) - 1
 
 
 def test_adams_first_update_over_the_rate_is_one_wherever_there_is_a_gradient(state, trained):
@@ -246,7 +246,7 @@ def test_updates_by_site_are_the_sites_own(state, trained):
     for row in rows:
         site = (row["stack"], row["layer"], row["sublayer"], row["tensor"])
         numbers[site] = numbers.get(site, 0) + row["count"]
-    assert numbers == {tuple(s.row().values()): p.numel() for s, p in parameters(made.model) if p.dim() > 1}
+    assert numbers == {tuple(s.row().values()): p.numel() for s, p in parameter_uses(made.model) if p.dim() > 1}
 
 
 def test_a_rate_of_zero_divides_nothing(state, trained):
@@ -264,7 +264,7 @@ def test_the_next_updates_own_gradient_norm(state, trained, values):
     own, known = made.next_gradient(), {id(p): name for name, p in made.model.named_parameters()}
     assert {row["quantity"] for row in rows} == {"gradient_norm", "gradient_rms", "gradient_unresolved_share"}
     norms, sizes = values(rows, "gradient_norm"), values(rows, "gradient_rms")
-    uses = [(site, p) for site, p in parameters(made.model) if site.tensor != "bk"]
+    uses = [(site, p) for site, p in parameter_uses(made.model) if site.tensor != "bk"]
     assert len(norms) == len(uses)
     for site, p in uses:
         g = own[known[id(p)]].double().numpy()
@@ -272,4 +272,4 @@ def test_the_next_updates_own_gradient_norm(state, trained, values):
         assert sizes[tuple(site.row().values())] == pytest.approx(rms(g), rel=1e-6)
     plain = values(gradient_norm(made, batches="step"), "gradient_norm")
     assert plain.items() < norms.items()
-    assert len(plain) == sum(p.dim() > 1 for _, p in parameters(made.model))
+    assert len(plain) == sum(p.dim() > 1 for _, p in parameter_uses(made.model))

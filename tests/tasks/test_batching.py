@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lnlab.corpora.multi30k import multi30k
-from lnlab.tasks.batching import batches_of, by_length, cut
+from lnlab.tasks.batching import batch_numbers, batches_of, sorted_by_length
 
 LENGTHS = st.lists(st.tuples(st.integers(2, 40), st.integers(2, 40)), min_size=1, max_size=200)
 
@@ -27,7 +27,7 @@ def test_every_row_is_in_one_batch_and_no_batch_exceeds_the_budget(pairs, budget
 @given(LENGTHS, st.integers(0, 5))
 def test_rows_are_sorted_by_target_and_sources_rise_and_fall_in_turn(pairs, seed):
     source, target = tensors(pairs)
-    rows = by_length(source, target, torch.Generator().manual_seed(seed)).tolist()
+    rows = sorted_by_length(source, target, torch.Generator().manual_seed(seed)).tolist()
     expected = sorted((t, s if t % 2 == 0 else -s) for s, t in pairs)
     assert [(int(target[i]), int(source[i]) * (1 if target[i] % 2 == 0 else -1)) for i in rows] == expected
 
@@ -83,7 +83,7 @@ def test_batches_are_mixed_anew_each_time_and_not_only_reordered():
 )
 def test_odd_distributions_are_cut_within_the_budget(lengths):
     given = torch.tensor(sorted(lengths))
-    batch = cut(given, 16)
+    batch = batch_numbers(given, 16)
     assert bool((batch.diff() >= 0).all())
     assert int(torch.bincount(batch, given.double()).max()) <= 16
 

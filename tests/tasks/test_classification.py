@@ -9,7 +9,7 @@ from lnlab.corpora.financial_phrasebank import financial_phrasebank
 from lnlab.corpora.labelled import labelled
 from lnlab.corpora.toy_finance import toy_finance
 from lnlab.corpora.vocabulary.bert_base_uncased import bert_base_uncased
-from lnlab.corpora.vocabulary.tokenizers import BOS, EOS, PAD, learned, tokenizers
+from lnlab.corpora.vocabulary.tokenizers import BOS, EOS, PAD, learn_tokenizer, tokenizers
 from lnlab.corpora.vocabulary.wordpiece import wordpiece
 from lnlab.errors import CorpusError, LabError
 from lnlab.keys import digest
@@ -62,7 +62,7 @@ def test_every_sentence_is_read_once_an_epoch_with_its_label():
 
 def test_the_labels_are_those_of_the_sentences():
     task, corpus = make(max_length=10_000), toy_finance((), sentences=300)
-    tokenizer = learned(task.tokenizer, [corpus.sentences[r] for r in task.rows["train"].tolist()], 300, ())
+    tokenizer = learn_tokenizer(task.tokenizer, [corpus.sentences[r] for r in task.rows["train"].tolist()], 300, ())
     known = {
         (BOS, *tokens, EOS): label
         for tokens, label in zip(tokenizer.encode(corpus.sentences), corpus.labels, strict=True)
@@ -75,7 +75,7 @@ def test_the_tokenizer_sees_the_training_sentences_of_its_seed_alone(monkeypatch
 
     def listening(build, texts, *rest):
         seen.append(texts)
-        return learned(build, texts, *rest)
+        return learn_tokenizer(build, texts, *rest)
 
     monkeypatch.setattr(room, "learned", listening)
     monkeypatch.setattr(room, "kept", lambda key, make: make())

@@ -16,8 +16,8 @@ from lnlab.nn.norms import norms
 from lnlab.nn.parts import parts_of
 from lnlab.nn.placements import placements
 from lnlab.randomness import Draw
-from lnlab.tasks.decoding import NOTHING, Hypothesis, Search, Translator, beam_search, translated
-from lnlab.tasks.encoded import sentences
+from lnlab.tasks.decoding import EMPTY, Hypothesis, Search, Translator, beam_search, translate
+from lnlab.tasks.encoded import with_end_marks
 
 SIZE = 7
 WORDS = range(UNK, SIZE)
@@ -71,7 +71,7 @@ def every(longest: int) -> list[tuple[int, ...]]:
     return [said for n in range(longest) for said in product(WORDS, repeat=n)]
 
 
-SOURCES = sentences([[3, 5], [6, 4, 3, 5, 6], [5], [4, 4, 6]])
+SOURCES = with_end_marks([[3, 5], [6, 4, 3, 5, 6], [5], [4, 4, 6]])
 ROWS = torch.arange(4)
 PENALTIES = [("gnmt", 0.0), ("gnmt", 0.6), ("gnmt", 2.0), ("power", 0.3), ("power", 1.2), ("power", 3.0)]
 
@@ -82,7 +82,7 @@ PENALTIES = [("gnmt", 0.0), ("gnmt", 0.6), ("gnmt", 2.0), ("power", 0.3), ("powe
 def test_a_wide_beam_finds_the_best_of_all_sentences(seed, penalty, alpha):
     """85 sentences of at most 4 tokens; with a beam of 64 no prefix is ever lost."""
     model = transformer(seed)
-    found = translated(model, SOURCES, ROWS, Search(64, penalty, alpha, (0, 4)))
+    found = translate(model, SOURCES, ROWS, Search(64, penalty, alpha, (0, 4)))
     for row, hypothesis in enumerate(found):
         source = SOURCES.padded(torch.tensor([row]))[0]
         divisor = (lambda n: ((5 + n) / 6) ** alpha) if penalty == "gnmt" else (lambda n: n**alpha)
@@ -96,7 +96,7 @@ def test_a_wide_beam_finds_the_best_of_all_sentences(seed, penalty, alpha):
 def test_length_penalties_prefer_different_sentences():
     """Otherwise the test above would not tell them apart."""
     searches = [Search(64, penalty, alpha, (0, 4)) for penalty, alpha in PENALTIES]
-    found = {search: [h.tokens for h in translated(transformer(1), SOURCES, ROWS, search)] for search in searches}
+    found = {search: [h.tokens for h in translate(transformer(1), SOURCES, ROWS, search)] for search in searches}
     assert len({tuple(tokens) for tokens in found.values()}) > 2
 
 
@@ -126,7 +126,7 @@ def test_a_narrow_beam_is_the_search_in_lists(beam, penalty, alpha):
     search = Search(beam, penalty, alpha, (1.5, 2))
     for seed in range(3):
         model = transformer(seed, sharp=1.5)
-        for row, hypothesis in enumerate(translated(model, SOURCES, ROWS, search)):
+        for row, hypothesis in enumerate(translate(model, SOURCES, ROWS, search)):
             source = SOURCES.padded(torch.tensor([row]))[0]
             expected = in_lists(model, source, search, math.floor(1.5 * len(source) + 2))
             assert hypothesis.tokens == expected.tokens
@@ -137,7 +137,7 @@ def test_a_narrow_beam_is_the_search_in_lists(beam, penalty, alpha):
 def test_a_beam_of_one_says_the_likeliest_token_each_time():
     for seed in range(4):
         model = transformer(seed)
-        for row, hypothesis in enumerate(translated(model, SOURCES, ROWS, Search(longest=(1, 6)))):
+        for row, hypothesis in enumerate(translate(model, SOURCES, ROWS, Search(longest=(1, 6)))):
             source, said = SOURCES.padded(torch.tensor([row])), [BOS]
             while len(said) <= source.shape[1] + 6 and (len(said) == 1 or said[-1] != EOS):
                 logits = model(SimpleNamespace(source=source, target_in=torch.tensor([said])))[0, -1]
@@ -179,7 +179,7 @@ def test_begin_marks_and_padding_are_never_said():
 @pytest.mark.parametrize("beam", [1, 3])
 def test_a_model_that_never_ends_is_ended_at_the_greatest_length(slope, offset, beam):
     model = chain({token: {3: 0.7, 4: 0.3} for token in (BOS, 3, 4)})
-    for row, found in enumerate(translated(model, SOURCES, ROWS, Search(beam, longest=(slope, offset)))):
+    for row, found in enumerate(translate(model, SOURCES, ROWS, Search(beam, longest=(slope, offset)))):
         length = math.floor(slope * int(SOURCES.lengths[row]) + offset)
         assert found.tokens == (3,) * (length - 1)
 
@@ -194,7 +194,7 @@ def test_a_model_that_is_not_finite_says_nothing_and_stops(beam):
     broken = transformer()
     with torch.no_grad():
         broken.output.table.fill_(math.nan)
-    assert translated(broken, SOURCES, ROWS, Search(beam)) == [NOTHING] * 4
+    assert translate(broken, SOURCES, ROWS, Search(beam)) == [EMPTY] * 4
 
 
 # --- sentences do not depend on each other
@@ -212,13 +212,13 @@ def many(n: int = MANY, size: int = 40) -> tuple[nn.Module, list[list[int]]]:
 @pytest.mark.parametrize("beam", [1, 4])
 def test_neither_padding_nor_company_nor_order_changes_a_translation(beam):
     model, texts = many()
-    source, rows, search = sentences(texts), torch.arange(MANY), Search(beam, "gnmt", 0.6)
-    together = translated(model, source, rows, search)
+    source, rows, search = with_end_marks(texts), torch.arange(MANY), Search(beam, "gnmt", 0.6)
+    together = translate(model, source, rows, search)
     assert len({h.tokens for h in together}) > MANY / 2
     alone = [beam_search(model, source.padded(rows[i : i + 1]), search)[0] for i in range(MANY)]
     longer = [torch.cat([source.padded(rows[i : i + 1]), torch.zeros(1, 9, dtype=torch.int64)], 1) for i in range(MANY)]
     padded = [beam_search(model, each, search)[0] for each in longer]
-    turned = translated(model, source, rows.flip(0), search)[::-1]
+    turned = translate(model, source, rows.flip(0), search)[::-1]
     for other in (alone, padded, turned):
         assert [h.tokens for h in other] == [h.tokens for h in together]
         assert [h.score for h in other] == pytest.approx([h.score for h in together], rel=1e-9)
@@ -226,9 +226,9 @@ def test_neither_padding_nor_company_nor_order_changes_a_translation(beam):
 
 def test_some_rows_are_translated_in_the_order_asked():
     model, texts = many()
-    source, rows = sentences(texts), torch.tensor([17, 3, 20, 3])
-    every = translated(model, source, torch.arange(MANY), Search())
-    assert [h.tokens for h in translated(model, source, rows, Search())] == [every[i].tokens for i in rows]
+    source, rows = with_end_marks(texts), torch.tensor([17, 3, 20, 3])
+    every = translate(model, source, torch.arange(MANY), Search())
+    assert [h.tokens for h in translate(model, source, rows, Search())] == [every[i].tokens for i in rows]
 
 
 def test_only_sentences_that_are_not_done_are_read_again():
@@ -236,7 +236,7 @@ def test_only_sentences_that_are_not_done_are_read_again():
     read: list[int] = []
     decode = model.decode
     model.decode = lambda target_in, *rest, **given: read.append(len(target_in)) or decode(target_in, *rest, **given)
-    lengths = [len(h.tokens) + 1 for h in translated(model, sentences(texts), torch.arange(MANY), Search())]
+    lengths = [len(h.tokens) + 1 for h in translate(model, with_end_marks(texts), torch.arange(MANY), Search())]
     assert sum(read) == sum(lengths)
     assert len(set(lengths)) > 3
 

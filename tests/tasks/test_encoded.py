@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from lnlab.corpora.corpus import corpus_of
 from lnlab.corpora.vocabulary.tokenizers import EOS, bpe
 from lnlab.tasks import encoded as room
-from lnlab.tasks.encoded import Recipe, encoded, sentences
+from lnlab.tasks.encoded import Recipe, encoded_corpus, with_end_marks
 
 PAIRS = [("ein Haus", "a house"), ("ein Hund", "a dog"), ("der Hund", "the dog")]
 
@@ -30,7 +30,7 @@ rows_of_tokens = st.lists(st.lists(st.integers(3, 99), max_size=7), min_size=1, 
 @given(rows_of_tokens, st.data())
 def test_padding_gathers_each_sentence_with_its_end_mark(rows, data):
     chosen = data.draw(st.lists(st.integers(0, len(rows) - 1), min_size=1, max_size=5))
-    padded = sentences(rows).padded(torch.tensor(chosen))
+    padded = with_end_marks(rows).padded(torch.tensor(chosen))
     expected = [[*rows[i], EOS] for i in chosen]
     longest = max(map(len, expected))
     assert padded.tolist() == [row + [0] * (longest - len(row)) for row in expected]
@@ -38,12 +38,12 @@ def test_padding_gathers_each_sentence_with_its_end_mark(rows, data):
 
 
 def test_no_sentences_are_no_sentences():
-    assert len(sentences([]).lengths) == 0
+    assert len(with_end_marks([]).lengths) == 0
 
 
 def test_equal_corpora_tokenizers_and_vocabularies_share_one_encoding():
-    first = encoded(corpus(), partial(bpe, lowercase=False), 50)
-    assert encoded(corpus(list(PAIRS)), partial(bpe, lowercase=False), 50) is first
+    first = encoded_corpus(corpus(), partial(bpe, lowercase=False), 50)
+    assert encoded_corpus(corpus(list(PAIRS)), partial(bpe, lowercase=False), 50) is first
 
 
 @pytest.mark.parametrize(
@@ -57,15 +57,15 @@ def test_equal_corpora_tokenizers_and_vocabularies_share_one_encoding():
     ids=["corpus", "parameter", "vocabulary", "builder"],
 )
 def test_anything_else_is_encoded_anew(other):
-    assert encoded(*other) is not encoded(corpus(), partial(bpe, lowercase=False), 50)
+    assert encoded_corpus(*other) is not encoded_corpus(corpus(), partial(bpe, lowercase=False), 50)
 
 
 def test_only_a_few_encodings_are_kept_and_the_oldest_goes_first():
     build = partial(bpe, lowercase=False)
-    made = [encoded(corpus(), build, size) for size in range(50, 50 + room.KEPT + 1)]
-    assert len(room._kept) == room.KEPT
-    assert encoded(corpus(), build, 50 + room.KEPT) is made[-1]
-    assert encoded(corpus(), build, 50) is not made[0]
+    made = [encoded_corpus(corpus(), build, size) for size in range(50, 50 + room.CACHE_SIZE + 1)]
+    assert len(room._cache) == room.CACHE_SIZE
+    assert encoded_corpus(corpus(), build, 50 + room.CACHE_SIZE) is made[-1]
+    assert encoded_corpus(corpus(), build, 50) is not made[0]
 
 
 def test_the_tokenizer_sees_the_training_side_alone():
@@ -75,7 +75,7 @@ def test_the_tokenizer_sees_the_training_side_alone():
         seen.extend(texts)
         return bpe(texts, size)
 
-    encoded(corpus_of([("a", "b")], [("c", "d")], [("e", "f")], printable=True), listening, 50)
+    encoded_corpus(corpus_of([("a", "b")], [("c", "d")], [("e", "f")], printable=True), listening, 50)
     assert seen == ["a", "b"]
 
 

@@ -12,7 +12,7 @@ from lnlab.corpora.corpus import SPLITS
 from lnlab.corpora.financial_phrasebank import financial_phrasebank
 from lnlab.corpora.labelled import labelled_of
 from lnlab.randomness import Draw
-from lnlab.tasks.splitting import distinct, sizes, stratified
+from lnlab.tasks.splitting import distinct_positions, split_sizes, stratified
 
 NAMES = ("bad", "good")
 SHARES = st.sampled_from([(0.8, 0.1, 0.1), (0.8, 0.2, 0.0), (1.0, 0.0, 0.0), (0.34, 0.33, 0.33), (0.5, 0.25, 0.25)])
@@ -24,18 +24,18 @@ def corpus(*rows):
 
 def test_the_first_of_equal_sentences_is_left_whatever_its_case_and_spaces():
     given = corpus(("Sales rose .", "good"), ("It fell .", "bad"), ("sales  ROSE .", "good"), ("Sales rose", "good"))
-    assert distinct(given) == [0, 1, 3]
+    assert distinct_positions(given) == [0, 1, 3]
 
 
 def test_a_sentence_with_two_labels_has_none():
-    assert distinct(corpus(("a", "good"), ("b", "bad"), ("A", "bad"), ("c", "good"))) == [1, 3]
+    assert distinct_positions(corpus(("a", "good"), ("b", "bad"), ("A", "bad"), ("c", "good"))) == [1, 3]
 
 
 @pytest.mark.data
 @pytest.mark.parametrize(("agreement", "left"), [("all", 2_259), ("50", 4_836)])
 def test_what_is_left_of_the_phrasebank(phrasebank_root, agreement, left):
     """5 lines occur twice; where half agreed 8, two of them with two labels: 4,838 different ones, less those two."""
-    assert len(distinct(financial_phrasebank((phrasebank_root,), agreement=agreement))) == left
+    assert len(distinct_positions(financial_phrasebank((phrasebank_root,), agreement=agreement))) == left
 
 
 @given(st.lists(st.integers(0, 2), max_size=80), SHARES, st.integers(0, 10**9))
@@ -55,7 +55,7 @@ WORDS = st.sampled_from(["up", "Up", "UP ", "down", " down", "flat", "x", "y", "
 @given(st.lists(st.tuples(WORDS, st.sampled_from(NAMES)), max_size=40), SHARES, st.integers(0, 10**9))
 def test_no_sentence_stands_in_two_splits_for_any_seed(rows, shares, seed):
     given = corpus(*rows)
-    places = distinct(given)
+    places = distinct_positions(given)
     found = stratified(torch.tensor([given.labels[p] for p in places]).long(), NAMES, shares, Draw(seed))
     texts = {split: {given.sentences[places[row]].strip().lower() for row in found[split].tolist()} for split in SPLITS}
     assert sum(map(len, texts.values())) == len(set.union(*texts.values())) == len(places)
@@ -64,7 +64,7 @@ def test_no_sentence_stands_in_two_splits_for_any_seed(rows, shares, seed):
 @given(st.integers(0, 5_000), SHARES)
 def test_sizes_are_the_differences_of_rounded_sums(number, shares):
     """Computed with fractions: none is further than half a sentence from its sum."""
-    found = sizes(number, shares)
+    found = split_sizes(number, shares)
     assert sum(found) == number
     assert min(found) >= 0
     exact = [Fraction(str(share)) for share in shares]
@@ -74,7 +74,7 @@ def test_sizes_are_the_differences_of_rounded_sums(number, shares):
 
 def test_the_sizes_of_the_study():
     """80 % of 1,386 + 570 + 303 sentences, label by label: 1,109 + 456 + 242."""
-    assert [sum(part) for part in zip(*(sizes(n, (0.8, 0.2, 0)) for n in (1_386, 570, 303)), strict=True)] == [
+    assert [sum(part) for part in zip(*(split_sizes(n, (0.8, 0.2, 0)) for n in (1_386, 570, 303)), strict=True)] == [
         1_807,
         452,
         0,

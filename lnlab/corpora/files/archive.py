@@ -1,7 +1,7 @@
-"""Files as they lie in a folder, in a gzipped tar archive or in a zip, read into memory and never unpacked to disk.
+"""Files of a folder, of a gzipped tar archive or of a zip, read into memory and never unpacked to disk.
 
-An archive is judged before it is used: a member whose path is absolute or leads upwards, a link under a wanted name,
-a name that stands twice, or more than ``LARGEST`` bytes are refused.
+An archive is checked before it is used: a member whose path is absolute or leads upwards, a link under a selected name,
+a name that occurs twice, or more than ``_LARGEST`` bytes are refused.
 """
 
 import gzip
@@ -51,7 +51,7 @@ def _too_large(where: str) -> Problem:
 
 
 def read_file(path: Path) -> Content:
-    """A file as it lies in a folder.
+    """A file of a folder.
 
     Raises:
         CorpusError: it cannot be read, or is too large.
@@ -64,27 +64,27 @@ def read_file(path: Path) -> Content:
         raise CorpusError(Problem(str(path), "cannot be read", str(error))) from error
 
 
-def read_archive(path: Path, wanted: Callable[[str], str | None]) -> dict[str, Content]:
-    """The members of a ``.tgz`` that are wanted, in one pass.
+def read_archive(path: Path, select: Callable[[str], str | None]) -> dict[str, Content]:
+    """The selected members of a ``.tgz``, in one pass.
 
     Args:
         path: the archive.
-        wanted: from the name of a file, without folders, to what it is to be called; None for all others.
+        select: from the name of a file, without folders, to its key in the result; None for all others.
 
     Raises:
         CorpusError: it cannot be read, is damaged or too large, or has members that no archive should have.
     """
-    found: dict[str, Content] = {}
+    members: dict[str, Content] = {}
     try:
         with gzip.open(path) as file:
             stream = _Bounded(file, str(path))
             with tarfile.open(fileobj=stream, mode="r|") as tar:
                 for member in tar:
-                    name = wanted(_inside(member.name, path).name)
+                    name = select(_inside(member.name, path).name)
                     if name is not None and not member.isdir():
-                        if name in found:
-                            raise _refused(path, member.name, "stands there twice")
-                        found[name] = Content(f"{path}: {name}", _bytes(tar, member, path))
+                        if name in members:
+                            raise _bad_member(path, member.name, "stands there twice")
+                        members[name] = Content(f"{path}: {name}", _bytes(tar, member, path))
             while stream.read(_BLOCK):  # to the checksum at the end of the file
                 pass
     except DAMAGES as error:
@@ -92,48 +92,48 @@ def read_archive(path: Path, wanted: Callable[[str], str | None]) -> dict[str, C
         raise CorpusError(Problem(str(path), what, "get it again")) from error
     except OSError as error:
         raise CorpusError(Problem(str(path), "cannot be read", str(error))) from error
-    return found
+    return members
 
 
-def read_zip(path: Path, wanted: Callable[[str], str | None]) -> dict[str, Content]:
-    """The members of a ``.zip`` that are wanted; arguments and errors are those of ``read_archive``."""
-    found: dict[str, Content] = {}
+def read_zip(path: Path, select: Callable[[str], str | None]) -> dict[str, Content]:
+    """The selected members of a ``.zip``; arguments and errors are those of ``read_archive``."""
+    members: dict[str, Content] = {}
     try:
         with zipfile.ZipFile(path) as archive:
             left = _LARGEST
             for member in archive.infolist():
-                name = wanted(_inside(member.filename, path).name)
+                name = select(_inside(member.filename, path).name)
                 if name is not None and not member.is_dir():
-                    if name in found:
-                        raise _refused(path, member.filename, "stands there twice")
+                    if name in members:
+                        raise _bad_member(path, member.filename, "stands there twice")
                     with archive.open(member) as file:
                         raw = file.read(left + 1)
                     left -= len(raw)
                     if left < 0:
                         raise CorpusError(_too_large(str(path)))
-                    found[name] = Content(f"{path}: {name}", raw)
+                    members[name] = Content(f"{path}: {name}", raw)
     except ZIP_DAMAGES as error:
         what = f"is not a whole .zip archive ({error or type(error).__name__})"
         raise CorpusError(Problem(str(path), what, "get it again")) from error
     except OSError as error:
         raise CorpusError(Problem(str(path), "cannot be read", str(error))) from error
-    return found
+    return members
 
 
 def _inside(name: str, path: Path) -> PurePosixPath:
     """The path of a member, which stays below the place where it would be unpacked."""
     inner = PurePosixPath(name.replace("\\", "/"))
     if inner.is_absolute() or ".." in inner.parts:
-        raise _refused(path, name, "leads out of the archive")
+        raise _bad_member(path, name, "leads out of the archive")
     return inner
 
 
 def _bytes(tar: tarfile.TarFile, member: tarfile.TarInfo, path: Path) -> bytes:
     content = tar.extractfile(member) if member.isreg() and not member.issparse() else None
     if content is None:
-        raise _refused(path, member.name, "is a link, a device or a file with holes, and no plain file")
+        raise _bad_member(path, member.name, "is a link, a device or a file with holes, and no plain file")
     return content.read()
 
 
-def _refused(path: Path, member: str, what: str) -> CorpusError:
-    return CorpusError(Problem(str(path), f"the member {member!r} {what}", "do not use this archive: get it again"))
+def _bad_member(path: Path, member: str, fault: str) -> CorpusError:
+    return CorpusError(Problem(str(path), f"the member {member!r} {fault}", "do not use this archive: get it again"))

@@ -1,10 +1,10 @@
 """Which pairs of sentences are fit for training: 1 <= n <= longest on both sides, and n_long <= ratio * n_short.
 
 The rule is that of Moses' ``clean-corpus-n.perl`` (Koehn et al., 2007), which counts the tokens of a tokenized text.
-The text itself is left as it is here, and its tokens are counted as Moses' tokenizer would part them, but for its lists
-of abbreviations: words with their hyphens, numbers with their separators, what follows an apostrophe, runs of dots, and
-every other mark alone. Of the 5,585 pairs of the TED sets dev2010 and tst2010 to tst2012, three are judged otherwise
-than by Moses' own tokens (sacremoses 0.2.0).
+The text itself is not changed, and its tokens are counted as Moses' tokenizer would split them, but for its lists of
+abbreviations: words with their hyphens, numbers with their separators, what follows an apostrophe, runs of dots, and
+every other mark alone. Of the 5,585 pairs of the TED sets dev2010 and tst2010 to tst2012, three are classified
+otherwise than by Moses' own tokens (sacremoses 0.2.0).
 """
 
 import re
@@ -17,18 +17,18 @@ ENDLESS = re.compile(r"\S{1001}")
 """A word of more than a thousand characters: no sentence has one."""
 
 
-def length(sentence: str) -> int:
+def token_count(sentence: str) -> int:
     """How many tokens it has."""
     return sum(1 for _ in TOKEN.finditer(sentence))
 
 
-def fit(source: str, target: str, *, ratio: float = 1.5, longest: int = 175) -> bool:
+def fit_for_training(source: str, target: str, *, ratio: float = 1.5, longest: int = 175) -> bool:
     """Whether a pair may be trained on."""
-    shorter, longer = sorted((length(source), length(target)))
+    shorter, longer = sorted((token_count(source), token_count(target)))
     endless = ENDLESS.search(source) or ENDLESS.search(target)
     return shorter >= 1 and longer <= longest and longer <= ratio * shorter and not endless
 
 
-def lowered(pairs: Iterable[Pair]) -> list[Pair]:
+def lowercased(pairs: Iterable[Pair]) -> list[Pair]:
     """The pairs in lower case."""
     return [(source.lower(), target.lower()) for source, target in pairs]

@@ -1,4 +1,4 @@
-"""Data roots, the files that lie in them, and downloads that are either whole and verified or not there.
+"""Data roots, the files below them, and downloads that are either whole and verified or absent.
 
 Roots in order: the spec's folder, the folders that ``LNLAB_DATA`` names, and the user's own data folder.
 """
@@ -14,19 +14,19 @@ from typing import IO
 from platformdirs import user_data_path
 
 from lnlab.corpora.corpus import Remote
-from lnlab.corpora.files.http import opened
+from lnlab.corpora.files.http import open_url
 from lnlab.errors import CorpusError, Problem
 from lnlab.files import replacing
 from lnlab.registry import Roots
 
 Progress = Callable[[str, int, int], None]
-"""Called with a file's name, the bytes that are here, and the bytes there are."""
+"""Called with a file's name, the bytes received, and the bytes in all."""
 
 _BLOCK = 1 << 16
 
 
 def data_roots(spec_folder: Path) -> Roots:
-    """Where data may lie, in the order in which it is looked for; absolute, whether the folders exist or not."""
+    """The folders that are searched for data, in order; absolute, whether they exist or not."""
     named = os.environ.get("LNLAB_DATA", "").split(os.pathsep)
     folders = [spec_folder, *(Path(name).expanduser() for name in named if name), user_folder()]
     return tuple(dict.fromkeys(folder.absolute() for folder in folders))
@@ -37,42 +37,42 @@ def user_folder() -> Path:
     return user_data_path("lnlab")
 
 
-def inside(roots: Roots, given: str) -> Path | None:
-    """The first file called ``given`` below a root, its links followed; None if there is none.
+def file_below(roots: Roots, name: str) -> Path | None:
+    """The first file called ``name`` below a root, its links followed; None if there is none.
 
     Raises:
         CorpusError: the path leads outside every root, or is no path at all.
     """
     try:
         real = [root.resolve() for root in roots]
-        found = [(root / given).resolve() for root in real]
-        within = [path for path in found if any(path != root and path.is_relative_to(root) for root in real)]
-        astray = [path for path in found if path not in within and path.exists()]
+        resolved = [(root / name).resolve() for root in real]
+        within = [path for path in resolved if any(path != root and path.is_relative_to(root) for root in real)]
+        astray = [path for path in resolved if path not in within and path.exists()]
         if not astray and (within or not roots):
             return next((path for path in within if path.is_file()), None)
     except (OSError, RuntimeError, ValueError) as error:
-        raise CorpusError(Problem(repr(given), "is not a path of a file", str(error))) from error
-    remedy = f"put the file into one of {listed(roots)}, or name its folder in LNLAB_DATA"
-    raise CorpusError(Problem(repr(given), "leads out of the spec's folder and the data folders", remedy))
+        raise CorpusError(Problem(repr(name), "is not a path of a file", str(error))) from error
+    remedy = f"put the file into one of {format_roots(roots)}, or name its folder in LNLAB_DATA"
+    raise CorpusError(Problem(repr(name), "leads out of the spec's folder and the data folders", remedy))
 
 
-def listed(roots: Roots) -> str:
+def format_roots(roots: Roots) -> str:
     """The roots for a message."""
     return ", ".join(map(str, roots))
 
 
-def find(roots: Roots, corpus: str, name: str, sha256: str) -> Path:
+def verified_file(roots: Roots, corpus: str, name: str, sha256: str) -> Path:
     """The verified file ``name`` of a corpus.
 
     Raises:
         CorpusError: it is in no root, or its content is not what it should be.
     """
-    path = inside(roots, name)
+    path = file_below(roots, name)
     if path is None:
-        what = f"'{name}' is in none of {listed(roots)}"
+        what = f"'{name}' is in none of {format_roots(roots)}"
         raise CorpusError(Problem(corpus, what, f"run `lnlab data fetch {corpus}`, or {_or_name(name)} in LNLAB_DATA"))
-    if (found := file_digest(path)) != sha256:
-        what = f"the SHA-256 of this file should be {sha256} and is {found}"
+    if (actual := file_digest(path)) != sha256:
+        what = f"the SHA-256 of this file should be {sha256} and is {actual}"
         raise CorpusError(Problem(str(path), what, f"remove it and run `lnlab data fetch {corpus}`"))
     return path
 
@@ -94,7 +94,7 @@ def _file_digest(path: Path, _size: int, _changed: int) -> str:
 
 
 def fetch(corpus: str, files: Mapping[str, Remote], into: Path, progress: Progress) -> list[Path]:
-    """Download what is not there yet; each file appears whole and verified, or not at all.
+    """Download the files that are absent; each appears whole and verified, or not at all.
 
     Raises:
         CorpusError: a download fails, or is not what it should be.
@@ -112,12 +112,12 @@ def fetch(corpus: str, files: Mapping[str, Remote], into: Path, progress: Progre
 def _download(corpus: str, path: Path, remote: Remote, progress: Progress) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with replacing(path) as file, opened(remote.url) as response:
-            found, here = _copy(response, file, lambda here: progress(path.name, here, remote.size), remote.size)
-            if here < remote.size:
-                raise HTTPException(f"the connection ended after {here} of {remote.size} bytes")
-            if found != remote.sha256:
-                what = f"the SHA-256 of this download should be {remote.sha256} and is {found}, so it was not kept"
+        with replacing(path) as file, open_url(remote.url) as response:
+            sha256, received = _copy(response, file, lambda n: progress(path.name, n, remote.size), remote.size)
+            if received < remote.size:
+                raise HTTPException(f"the connection ended after {received} of {remote.size} bytes")
+            if sha256 != remote.sha256:
+                what = f"the SHA-256 of this download should be {remote.sha256} and is {sha256}, so it was not kept"
                 raise CorpusError(Problem(remote.url, what, f"try again, or get {corpus} from elsewhere"))
     except (OSError, HTTPException) as error:
         what = f"cannot be downloaded: {error or type(error).__name__}"
@@ -125,11 +125,11 @@ def _download(corpus: str, path: Path, remote: Remote, progress: Progress) -> No
 
 
 def _copy(response: IO[bytes], file: IO[bytes], progress: Callable[[int], None], size: int) -> tuple[str, int]:
-    """Copy at most one byte more than there should be, against endless answers; returns the SHA-256 and the bytes."""
-    state, here = hashlib.sha256(), 0
-    while here <= size and (block := response.read(min(_BLOCK, size + 1 - here))):
+    """Copy at most ``size`` + 1 bytes, against endless answers; returns the SHA-256 and the number of bytes."""
+    state, received = hashlib.sha256(), 0
+    while received <= size and (block := response.read(min(_BLOCK, size + 1 - received))):
         file.write(block)
         state.update(block)
-        here += len(block)
-        progress(here)
-    return state.hexdigest(), here
+        received += len(block)
+        progress(received)
+    return state.hexdigest(), received

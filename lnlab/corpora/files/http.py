@@ -1,4 +1,4 @@
-"""Reading over HTTP and nothing else: no other scheme can be asked for, and none can be reached by a redirect."""
+"""Reading over HTTP and nothing else: no other scheme can be requested or reached by a redirect."""
 
 from http.client import HTTPMessage
 from typing import IO, cast
@@ -35,7 +35,7 @@ class SameScheme(HTTPRedirectHandler):
         return super().redirect_request(req, fp, code, msg, headers, newurl)
 
 
-def opened(url: str) -> IO[bytes]:
+def open_url(url: str) -> IO[bytes]:
     """The body of an ``http`` or ``https`` address. Proxies of the environment are used.
 
     Raises:

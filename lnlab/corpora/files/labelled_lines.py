@@ -1,7 +1,7 @@
 """``sentence@label``: text files in Latin-1 with a sentence and its label a line, read strictly.
 
-Latin-1 gives every byte a character, so that nothing fails of itself: what is UTF-8 or UTF-16, or holds bytes that
-Latin-1 has no printable character for, is told from it here.
+Latin-1 has a character for every byte, so that decoding never fails: UTF-8, UTF-16, and bytes without a printable
+character in Latin-1 are detected here.
 """
 
 import re
@@ -36,12 +36,12 @@ def latin_1(content: Content) -> str:
         CorpusError: it is in another encoding.
     """
     text = content.raw.decode("latin-1")
-    found = UNPRINTED.search(text)
-    if not found and (text.isascii() or not _is_utf_8(content.raw)):
+    unprintable = UNPRINTED.search(text)
+    if not unprintable and (text.isascii() or not _is_utf_8(content.raw)):
         return text
-    named = "it is UTF-8" if _is_utf_8(content.raw) and "\0" not in text else _what_stands(text, found)
+    reason = "it is UTF-8" if _is_utf_8(content.raw) and "\0" not in text else _first_unprintable(text, unprintable)
     remedy = "convert the file back to Latin-1 (ISO 8859-1), or get it again"
-    raise CorpusError(Problem(content.where, f"is not Latin-1 ({named})", remedy))
+    raise CorpusError(Problem(content.where, f"is not Latin-1 ({reason})", remedy))
 
 
 def _is_utf_8(raw: bytes) -> bool:
@@ -52,11 +52,11 @@ def _is_utf_8(raw: bytes) -> bool:
     return True
 
 
-def _what_stands(text: str, found: re.Match[str] | None) -> str:
+def _first_unprintable(text: str, unprintable: re.Match[str] | None) -> str:
     """The first character that is none, and its line."""
-    if found is None:
+    if unprintable is None:
         return "its bytes are no text"
-    return f"line {text.count(chr(10), 0, found.start()) + 1} holds the byte 0x{ord(found[0]):02x}"
+    return f"line {text.count(chr(10), 0, unprintable.start()) + 1} holds the byte 0x{ord(unprintable[0]):02x}"
 
 
 def _row(line: str, where: str, number: int, names: Sequence[str]) -> tuple[str, str]:

@@ -50,10 +50,10 @@ def lines_in(file: BufferedIOBase, where: str) -> Iterator[str]:
     Raises:
         CorpusError: the file is too large, or is not UTF-8.
     """
-    number = here = 0
-    while raw := file.readline(min(_LONGEST, _LARGEST - here) + 1):
-        number, here = number + 1, here + len(raw)
-        if here > _LARGEST:
+    number = total = 0
+    while raw := file.readline(min(_LONGEST, _LARGEST - total) + 1):
+        number, total = number + 1, total + len(raw)
+        if total > _LARGEST:
             raise CorpusError(Problem(where, f"holds more than {_LARGEST} bytes of text", "split it"))
         if len(raw) > _LONGEST:
             what = f"line {number} has more than {_LONGEST} bytes"
@@ -88,7 +88,7 @@ def read_pairs(source: Path, target: Path) -> list[Pair]:
 
 
 def line_pairs(source: Path, target: Path) -> Iterator[Pair]:
-    """The same pairs, one at a time; that the numbers of lines differ is known at the end.
+    """The same pairs, one at a time; different numbers of lines are an error at the end.
 
     Raises:
         CorpusError: a file cannot be read, there are no lines, or their numbers of lines differ.

@@ -1,4 +1,4 @@
-"""A corpus from pairs of text files, read once a process as long as the files stay as they are."""
+"""A corpus from pairs of text files, read once a process as long as the files do not change."""
 
 import hashlib
 from collections.abc import Iterable
@@ -14,10 +14,10 @@ Sides = tuple[Path, Path]
 """The files of the source and of the target language."""
 
 States = tuple[tuple[Path, str], ...]
-"""Files with the digests of what they hold."""
+"""Files with the digests of their content."""
 
 ABSENT = "absent"
-"""The fingerprint of text that is not there: its spec can still be checked."""
+"""The fingerprint of absent text: its spec can still be checked."""
 
 
 def parallel_corpus(
@@ -44,17 +44,17 @@ def real_corpus(train: Pairs, validation: Pairs, test: Pairs) -> Corpus:
 @lru_cache(maxsize=4)
 def _read(states: tuple[States | None, ...], held_out: float, joined: str) -> Corpus:
     """The digests of the files are part of the argument: a changed file is read anew."""
-    given = [_pairs([path for path, _ in state], joined) if state else None for state in states]
-    train, validation, test = given[0] or [], given[1], given[2]
-    places = [place(source) for source, _ in train]
+    splits = [_pairs([path for path, _ in state], joined) if state else None for state in states]
+    train, validation, test = splits[0] or [], splits[1], splits[2]
+    hashes = [unit_hash(source) for source, _ in train]
     width = held_out * (validation is None)
     if validation is None:
-        validation = [pair for pair, place in zip(train, places, strict=True) if place < width]
+        validation = [pair for pair, h in zip(train, hashes, strict=True) if h < width]
     until = width + held_out * (test is None)
     if test is None:
-        test = [pair for pair, place in zip(train, places, strict=True) if width <= place < until]
-    kept = [pair for pair, place in zip(train, places, strict=True) if place >= until]
-    return real_corpus(kept, validation, test)
+        test = [pair for pair, h in zip(train, hashes, strict=True) if width <= h < until]
+    remaining = [pair for pair, h in zip(train, hashes, strict=True) if h >= until]
+    return real_corpus(remaining, validation, test)
 
 
 def _pairs(sides: list[Path], joined: str) -> list[Pair]:
@@ -63,13 +63,13 @@ def _pairs(sides: list[Path], joined: str) -> list[Pair]:
     return [(s.replace(joined, ""), t.replace(joined, "")) for s, t in pairs] if joined else pairs
 
 
-def place(sentence: str) -> float:
+def unit_hash(sentence: str) -> float:
     """A number in [0, 1) that the sentence alone decides."""
     return int.from_bytes(hashlib.sha256(sentence.encode()).digest()[:6]) / 2**48
 
 
 def states_of(paths: Iterable[Path]) -> States:
-    """The files as they are now: an argument by which what was read of them can be kept until they change."""
+    """The files with their present digests: an argument by which their text can be cached until they change."""
     return tuple((path, file_digest(path)) for path in paths)
 
 

@@ -1,7 +1,7 @@
 """Test sets of translation: documents of numbered segments, in the XML and the SGML of ``mteval``.
 
-``<srcset>`` or ``<refset>`` holds ``<doc docid="...">``, each of which holds ``<seg id="...">text</seg>``; whatever
-else a document says of itself (url, title, keywords) is no text. XML must be well-formed; in SGML, as the test sets of
+``<srcset>`` or ``<refset>`` contains ``<doc docid="...">``, each of which contains ``<seg id="...">text</seg>``; other
+elements of a document (url, title, keywords) are no text. XML must be well-formed; in SGML, as the test sets of
 WMT have it, an ampersand that begins no entity of XML stands for itself. Entities that a file declares itself are
 refused, so that none can unfold.
 """
@@ -25,18 +25,18 @@ CUT_OFF = [expat.errors.codes[text] for text in ("no element found", "unclosed t
 
 
 @dataclass(frozen=True)
-class Document:
-    """Its name, and its segments: the number of each, as it is written, and its text."""
+class SegmentedDocument:
+    """A document's name, and its segments: the number of each, as written, and its text."""
 
     name: str
     segments: list[Pair] = field(default_factory=list)
 
 
 class _Reader:
-    """What has been read of a file so far; the methods are those that expat calls."""
+    """The documents of a file as read so far; the methods are those that expat calls."""
 
     def __init__(self, where: str) -> None:
-        self.where, self.documents, self.depth = where, list[Document](), 0
+        self.where, self.documents, self.depth = where, list[SegmentedDocument](), 0
         self.number: str | None = None
         self.text: list[str] = []
         self.parser = parser = expat.ParserCreate()
@@ -47,32 +47,32 @@ class _Reader:
         parser.SkippedEntityHandler = self.unknown
         parser.buffer_text = True
 
-    def wrong(self, what: str, remedy: str) -> CorpusError:
+    def error_at_line(self, what: str, remedy: str) -> CorpusError:
         return CorpusError(Problem(self.where, f"line {self.parser.CurrentLineNumber}: {what}", remedy))
 
     def declaration(self, _version: str, encoding: str | None, _standalone: int) -> None:
         if encoding is not None and encoding.lower() not in ("utf-8", "utf8", "us-ascii", "ascii"):
-            raise self.wrong(f"says that it is {encoding!r}", "convert the file to UTF-8")
+            raise self.error_at_line(f"says that it is {encoding!r}", "convert the file to UTF-8")
 
     def entity(self, name: str, *_: object) -> None:
-        raise self.wrong(f"declares the entity '{name}'", "test sets declare none: get the file again")
+        raise self.error_at_line(f"declares the entity '{name}'", "test sets declare none: get the file again")
 
     def unknown(self, name: str, _parameter: bool) -> None:
-        raise self.wrong(f"nobody has declared the entity '&{name};'", "write the character itself")
+        raise self.error_at_line(f"nobody has declared the entity '&{name};'", "write the character itself")
 
     def start(self, tag: str, attributes: dict[str, str]) -> None:
         self.depth += 1
         if self.depth > DEEPEST:
-            raise self.wrong(f"more than {DEEPEST} elements inside each other", "this is no test set")
+            raise self.error_at_line(f"more than {DEEPEST} elements inside each other", "this is no test set")
         if self.number is not None and tag.lower() in ("doc", "seg"):
-            raise self.wrong(f"<{tag}> inside a segment", "close the segment with </seg>")
-        given = {name.lower(): value for name, value in attributes.items()}
+            raise self.error_at_line(f"<{tag}> inside a segment", "close the segment with </seg>")
+        by_name = {name.lower(): value for name, value in attributes.items()}
         if tag.lower() == "doc":
-            self.documents.append(Document(given.get("docid", "")))
+            self.documents.append(SegmentedDocument(by_name.get("docid", "")))
         elif tag.lower() == "seg":
             if not self.documents:
-                raise self.wrong("a segment outside any document", "put it between <doc docid=...> and </doc>")
-            self.number, self.text = given.get("id", ""), []
+                raise self.error_at_line("a segment outside any document", "put it between <doc docid=...> and </doc>")
+            self.number, self.text = by_name.get("id", ""), []
 
     def end(self, tag: str) -> None:
         self.depth -= 1
@@ -85,7 +85,7 @@ class _Reader:
             self.text.append(text)
 
 
-def documents(content: Content, *, sgml: bool = False) -> list[Document]:
+def documents(content: Content, *, sgml: bool = False) -> list[SegmentedDocument]:
     """The documents of a file, in their order.
 
     Raises:
@@ -110,8 +110,8 @@ def documents(content: Content, *, sgml: bool = False) -> list[Document]:
 
 
 def _malformed(where: str, error: expat.ExpatError) -> Problem:
-    said = expat.ErrorString(error.code)
-    what = f"line {error.lineno}, character {error.offset + 1}: not well-formed XML ({said})"
+    reason = expat.ErrorString(error.code)
+    what = f"line {error.lineno}, character {error.offset + 1}: not well-formed XML ({reason})"
     if error.code in CUT_OFF:
         return Problem(where, what, "the file is cut off: get it again")
     return Problem(where, what, "close every element, and write a bare & as &amp; and a bare < as &lt;")
@@ -124,14 +124,14 @@ def segment_pairs(source: Content, target: Content, *, sgml: bool = False) -> li
         CorpusError: a file cannot be read, or their documents or segments differ.
     """
     sources, targets = documents(source, sgml=sgml), documents(target, sgml=sgml)
-    if place := divergence(sources, targets):
+    if difference := divergence(sources, targets):
         counts = [sum(len(document.segments) for document in side) for side in (sources, targets)]
-        what = f"{counts[0]} segments, and {counts[1]} in {target.where}: {place}"
+        what = f"{counts[0]} segments, and {counts[1]} in {target.where}: {difference}"
         raise CorpusError(Problem(source.where, what, "both files need the same segments: get them again"))
     return texts(sources, targets)
 
 
-def texts(sources: Sequence[Document], targets: Sequence[Document]) -> list[Pair]:
+def texts(sources: Sequence[SegmentedDocument], targets: Sequence[SegmentedDocument]) -> list[Pair]:
     """The texts of both sides, one segment after another.
 
     Raises:
@@ -141,7 +141,7 @@ def texts(sources: Sequence[Document], targets: Sequence[Document]) -> list[Pair
     return list(zip(*sides, strict=True))
 
 
-def divergence(sources: Sequence[Document], targets: Sequence[Document]) -> str | None:
+def divergence(sources: Sequence[SegmentedDocument], targets: Sequence[SegmentedDocument]) -> str | None:
     """The first place where the documents of two files, or the numbers of their segments, are not the same."""
     for place, (one, other) in enumerate(zip_longest(sources, targets), start=1):
         if one is None or other is None:

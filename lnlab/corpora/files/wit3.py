@@ -1,4 +1,4 @@
-"""The TED talks of WIT3, German and English, as IWSLT gives them out: a folder, or the archive itself.
+"""The TED talks of WIT3, German and English, as IWSLT distributes them: a folder, or the archive itself.
 
 ``de-en.tgz`` of 2014-01 holds ``de-en/train.tags.de-en.{de,en}`` and ``de-en/IWSLT14.TED.dev2010.de-en.{de,en}.xml``
 with its sisters. Those of other years hold the same sets under another prefix, and so do folders without any.
@@ -13,9 +13,9 @@ from pathlib import Path
 
 from lnlab.corpora.corpus import Pair
 from lnlab.corpora.files.archive import Content, read_archive, read_file
-from lnlab.corpora.files.fetch import inside
+from lnlab.corpora.files.fetch import file_below
 from lnlab.corpora.files.lines import lines_in
-from lnlab.corpora.files.segments import Document, divergence, segment_pairs, texts
+from lnlab.corpora.files.segments import SegmentedDocument, divergence, segment_pairs, texts
 from lnlab.errors import CorpusError, Problem
 from lnlab.registry import Roots
 
@@ -24,7 +24,7 @@ ORIGIN = (
     "also http://dl.fbaipublicfiles.com/fairseq/data/iwslt14/de-en.tgz)"
 )
 LICENCE = "CC BY-NC-ND (TED talks)"
-TRAIN = ("train.tags.de-en.de", "train.tags.de-en.en")
+TRAIN_FILES = ("train.tags.de-en.de", "train.tags.de-en.en")
 _FOLDERS = ("iwslt14/de-en", "iwslt14", "de-en", "iwslt_ted")
 _ARCHIVES = ("iwslt14/de-en.tgz", "de-en.tgz")
 PREFIXES = ("IWSLT14.", "IWSLT16.", "")
@@ -40,41 +40,41 @@ def set_names(*sets: str) -> tuple[str, ...]:
     return tuple(f"{name}.de-en.{language}.xml" for name in sets for language in ("de", "en"))
 
 
-def located(roots: Roots, names: Sequence[str]) -> list[Path] | None:
+def locate_release(roots: Roots, names: Sequence[str]) -> list[Path] | None:
     """All these files of the first folder that has them, or else an archive; None if there is neither."""
     for root in roots:
         for folder in _FOLDERS:
-            found = [path for name in names if (path := _named(root, folder, name))]
-            if len(found) == len(names):
-                return found
+            paths = [path for name in names if (path := _prefixed(root, folder, name))]
+            if len(paths) == len(names):
+                return paths
         for archive in _ARCHIVES:
-            if path := inside((root,), archive):
+            if path := file_below((root,), archive):
                 return [path]
     return None
 
 
-def _named(root: Path, folder: str, name: str) -> Path | None:
+def _prefixed(root: Path, folder: str, name: str) -> Path | None:
     prefixes = PREFIXES if name.startswith("TED") else ("",)
-    found = (inside((root,), f"{folder}/{prefix}{name}") for prefix in prefixes)
-    return next((path for path in found if path), None)
+    candidates = (file_below((root,), f"{folder}/{prefix}{name}") for prefix in prefixes)
+    return next((path for path in candidates if path), None)
 
 
 def contents(paths: Sequence[Path], names: Sequence[str]) -> dict[str, Content]:
-    """What ``located`` has found, by name.
+    """The files of ``locate_release``, by name.
 
     Raises:
         CorpusError: a file or the archive cannot be read, or the archive lacks one of them.
     """
     if [path.suffix for path in paths] != [".tgz"]:
         return {name: read_file(path) for name, path in zip(names, paths, strict=True)}
-    found = read_archive(paths[0], lambda name: _wanted(name, names))
-    if missing := [name for name in names if name not in found]:
+    members = read_archive(paths[0], lambda name: _without_prefix(name, names))
+    if missing := [name for name in names if name not in members]:
         what = f"this archive has no {', '.join(missing)}"
         raise CorpusError(Problem(str(paths[0]), what, f"get the one of {ORIGIN}"))
-    return found
+    return members
 
 
-def _wanted(name: str, names: Collection[str]) -> str | None:
+def _without_prefix(name: str, names: Collection[str]) -> str | None:
     plain = PREFIX.sub("", name)
     return plain if plain in names else None
 
@@ -95,23 +95,23 @@ def tagged_pairs(source: Content, target: Content) -> list[Pair]:
     return texts(sources, targets)
 
 
-def _talks(content: Content) -> list[Document]:
+def _talks(content: Content) -> list[SegmentedDocument]:
     """The lines of text of each talk, numbered within it."""
-    talks = [Document("")]
+    talks = [SegmentedDocument("")]
     for line in lines_in(BytesIO(content.raw), content.where):
         if talk := TALK.search(line):
-            talks.append(Document(talk[1].strip()))
+            talks.append(SegmentedDocument(talk[1].strip()))
         if not any(tag in line for tag in DROPPED):
             segments = talks[-1].segments
             segments.append((str(len(segments) + 1), " ".join(STRIPPED.sub("", line).split())))
     return talks
 
 
-def set_pairs(found: dict[str, Content], *sets: str) -> list[Pair]:
+def set_pairs(members: dict[str, Content], *sets: str) -> list[Pair]:
     """The pairs of these sets, one after another; a curly apostrophe becomes straight, as in the training text.
 
     Raises:
         CorpusError: a file is damaged, or both sides of a set differ in their segments.
     """
-    read = (segment_pairs(*(found[name] for name in set_names(each))) for each in sets)
+    read = (segment_pairs(*(members[name] for name in set_names(set_name))) for set_name in sets)
     return [(source.replace("’", "'"), target.replace("’", "'")) for pairs in read for source, target in pairs]

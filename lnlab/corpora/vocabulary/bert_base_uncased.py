@@ -9,13 +9,13 @@ from functools import lru_cache
 from pathlib import Path
 
 from lnlab.corpora.corpus import Remote
-from lnlab.corpora.files.fetch import find, inside
+from lnlab.corpora.files.fetch import file_below, verified_file
 from lnlab.corpora.files.lines import read_lines
 from lnlab.corpora.vocabulary.tokenizers import Tokenizer, tokenizers
 from lnlab.corpora.vocabulary.wordpiece import WordPieces
 from lnlab.registry import Choice, Roots
 
-NAME = "bert_base_uncased/vocab.txt"
+VOCABULARY_FILE = "bert_base_uncased/vocab.txt"
 REMOTE = Remote(
     "https://huggingface.co/google-bert/bert-base-uncased/resolve/main/vocab.txt",
     "07eced375cec144d27c900241f3e339478dec958f92fddbc551f295c992038a3",
@@ -26,7 +26,7 @@ _SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 
 
 def _locate(roots: Roots) -> list[Path] | None:
-    path = inside(roots, NAME)
+    path = file_below(roots, VOCABULARY_FILE)
     return [path] if path else None
 
 
@@ -39,7 +39,7 @@ def _fingerprint(_roots: Roots, _choice: Choice) -> str:
     "bert_base_uncased",
     licence="Apache-2.0",
     citation="Devlin et al. 2019, BERT: Pre-training of Deep Bidirectional Transformers (the vocabulary alone)",
-    files={NAME: REMOTE},
+    files={VOCABULARY_FILE: REMOTE},
     locate=_locate,
     fingerprint=_fingerprint,
     declares={"vocabulary": ENTRIES},
@@ -53,11 +53,11 @@ def bert_base_uncased(_texts: Iterable[str], _size: int, roots: Roots) -> Tokeni
     Raises:
         CorpusError: the file is absent or damaged.
     """
-    return _read(find(roots, "bert_base_uncased", NAME, REMOTE.sha256))
+    return _read(verified_file(roots, "bert_base_uncased", VOCABULARY_FILE, REMOTE.sha256))
 
 
 @lru_cache(maxsize=1)
 def _read(path: Path) -> WordPieces:
-    """Kept by its path alone, as ``find`` has seen that the content is the pinned one."""
+    """Cached by its path alone, as ``verified_file`` has checked that the content is the pinned one."""
     words = {piece: token for token, piece in enumerate(read_lines(path))}
     return WordPieces(words, _SPECIAL, "[UNK]", (words["[CLS]"], words["[SEP]"]), lowercase=True)

@@ -5,7 +5,7 @@ that reads a file takes the data roots third, and has the facts of a corpus.
 
 In byte-pair encoding a word begins with a mark in place of the space before it and marks of punctuation stand alone, so
 that decoding is exact up to runs of white space. Everything that could depend on the order of a hash table or of
-threads is decided here: which characters are kept, and that no suffix marks the ends of words.
+threads is decided here: which characters are in the alphabet, and that no suffix marks the ends of words.
 """
 
 import os
@@ -47,7 +47,7 @@ class Tokenizer(Protocol):
 tokenizers: Registry[Callable[..., Tokenizer]] = Registry("tokenizer", TextFacts)
 
 
-def learned(build: Callable[..., Tokenizer], texts: Sequence[str], size: int, roots: Roots) -> Tokenizer:
+def learn_tokenizer(build: Callable[..., Tokenizer], texts: Sequence[str], size: int, roots: Roots) -> Tokenizer:
     """The tokenizer of a builder whose parameters are bound, from the texts of a training side.
 
     Raises:
@@ -72,8 +72,8 @@ class BytePairs:
     @property
     def words(self) -> dict[str, int]:
         """Every piece with its token."""
-        found: dict[str, int] = self._model.get_vocab()
-        return found
+        vocabulary: dict[str, int] = self._model.get_vocab()
+        return vocabulary
 
     def encode(self, texts: Sequence[str]) -> list[list[int]]:
         """The tokens of each text, without begin and end marks."""
@@ -103,7 +103,7 @@ def bpe(texts: Iterable[str], size: int, *, lowercase: bool = False) -> Tokenize
         show_progress=False,
     )
     model.train_from_iterator(texts, trainer, length=len(texts))
-    model.encode_special_tokens = True  # or else a text that says "<eos>" would end there
+    model.encode_special_tokens = True  # or else a text that contains "<eos>" would end at it
     return BytePairs(model)
 
 

@@ -40,7 +40,7 @@ class WordPieces:
         self._model.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
         self._model.decoder = decoders.WordPiece(prefix=WITHIN, cleanup=False)
         self._model.add_special_tokens(list(special))
-        self._model.encode_special_tokens = True  # or else a text that says "[SEP]" would end there
+        self._model.encode_special_tokens = True  # or else a text that contains "[SEP]" would end at it
 
     def encode(self, texts: Sequence[str]) -> list[list[int]]:
         """The tokens of each text, without begin and end marks."""
@@ -64,12 +64,12 @@ def wordpiece(texts: Iterable[str], size: int, *, lowercase: bool = True) -> Tok
     words = _words(texts, lowercase=lowercase)
     alphabet = _alphabet(words, (size - len(SPECIAL)) // 2)
     known = set(alphabet)
-    read = [word for word in words if known.issuperset(word)]
-    return WordPieces(_pieces(read, alphabet, size), SPECIAL, SPECIAL[UNK], (BOS, EOS), lowercase=lowercase)
+    readable = [word for word in words if known.issuperset(word)]
+    return WordPieces(_pieces(readable, alphabet, size), SPECIAL, SPECIAL[UNK], (BOS, EOS), lowercase=lowercase)
 
 
 def normalized(*, lowercase: bool) -> normalizers.Normalizer:
-    """What BERT makes of characters; a cased vocabulary keeps letters and accents."""
+    """BERT's normalization of characters; a cased vocabulary keeps case and accents."""
     return normalizers.BertNormalizer(
         clean_text=True, handle_chinese_chars=True, strip_accents=lowercase, lowercase=lowercase
     )
@@ -89,13 +89,13 @@ def _alphabet(words: Sequence[str], room: int) -> list[str]:
 def _pieces(words: Sequence[str], alphabet: Sequence[str], size: int) -> dict[str, int]:
     """Every piece with its token.
 
-    The trainer would number the characters within words in the order of a hash table, on which merges then depend. It
-    is given them in order, as words of its own that it must keep.
+    The trainer would number the characters within words in the order of a hash table, on which merges then depend. So
+    they are passed in order, as special tokens that it must include.
     """
     model = Model(models.WordPiece(unk_token=SPECIAL[UNK]))
     model.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
-    given = [*SPECIAL, *alphabet, *(WITHIN + letter for letter in alphabet)]
-    trainer = trainers.WordPieceTrainer(vocab_size=size, special_tokens=given, show_progress=False)
+    special = [*SPECIAL, *alphabet, *(WITHIN + letter for letter in alphabet)]
+    trainer = trainers.WordPieceTrainer(vocab_size=size, special_tokens=special, show_progress=False)
     model.train_from_iterator([" ".join(words)], trainer)
-    found: dict[str, int] = model.get_vocab()
-    return found
+    vocabulary: dict[str, int] = model.get_vocab()
+    return vocabulary

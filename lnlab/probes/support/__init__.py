@@ -1,1 +1,1 @@
-"""What several probes share; no probe stands here."""
+"""Functions that several probes share; no probe is registered here."""

@@ -14,7 +14,7 @@ from lnlab.tasks.task import Batch, Task
 
 
 @contextmanager
-def differentiable(model: nn.Module) -> Iterator[None]:
+def forward_differentiable(model: nn.Module) -> Iterator[None]:
     """Evaluation mode, and attention by formulas that have forward and batched derivatives."""
     with evaluating(model), sdpa_kernel(SDPBackend.MATH):
         yield
@@ -22,8 +22,8 @@ def differentiable(model: nn.Module) -> Iterator[None]:
 
 def doubles(module: nn.Module) -> dict[str, Tensor]:
     """Parameters and buffers by name, as ``torch.func.functional_call`` takes them: a tied one comes once."""
-    found = {name: p.detach().double() for name, p in module.named_parameters()}
-    return found | {name: b.double() if b.is_floating_point() else b for name, b in module.named_buffers()}
+    parameters = {name: p.detach().double() for name, p in module.named_parameters()}
+    return parameters | {name: b.double() if b.is_floating_point() else b for name, b in module.named_buffers()}
 
 
 def value_and_change(
@@ -32,40 +32,40 @@ def value_and_change(
     """``f(at)`` and ``J delta``, in one pass forward."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "`torch.jit", DeprecationWarning)  # torch's own, when it first loads this
-        found = jvp(f, (dict(at),), (dict(delta),))
-    return found[0], found[1]
+        value_and_tangent = jvp(f, (dict(at),), (dict(delta),))
+    return value_and_tangent[0], value_and_tangent[1]
 
 
 class StackOutputs(nn.Module):
-    """From a batch to what each stack gives on, its last norm included: (batch, length, width) by the stack's name.
+    """From a batch to the output of each stack, its last norm included: (batch, length, width) by the stack's name.
 
-    The pass ends at the last stack that is asked for.
+    The pass ends at the last of ``stack_names``.
     """
 
-    def __init__(self, model: nn.Module, asked: Sequence[str] | None = None) -> None:
+    def __init__(self, model: nn.Module, stack_names: Sequence[str] | None = None) -> None:
         super().__init__()
         self.model = model
-        self.asked = list(stacks(model)) if asked is None else asked
+        self.stack_names = list(stacks(model)) if stack_names is None else stack_names
 
     def forward(self, batch: Batch) -> dict[str, Tensor]:
         """One forward pass of the model, or of its first part."""
         seen: dict[str, Tensor] = {}
 
-        def keep(name: str, y: Tensor) -> None:
+        def record(name: str, y: Tensor) -> None:
             seen[name] = y
-            if len(seen) == len(self.asked):
-                raise _Enough
+            if len(seen) == len(self.stack_names):
+                raise _AllRecorded
 
-        with ExitStack() as hooks, suppress(_Enough):
-            for name in self.asked:
+        with ExitStack() as hooks, suppress(_AllRecorded):
+            for name in self.stack_names:
                 stack = self.model.get_submodule(name)
-                hooks.callback(stack.register_forward_hook(lambda _m, _x, y, name=name: keep(name, y)).remove)
+                hooks.callback(stack.register_forward_hook(lambda _m, _x, y, name=name: record(name, y)).remove)
             self.model(batch)
         return seen
 
 
-class _Enough(Exception):
-    """Everything asked for has been seen."""
+class _AllRecorded(Exception):
+    """Every requested output has been recorded."""
 
 
 class SummedLoss(nn.Module):

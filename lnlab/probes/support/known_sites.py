@@ -10,27 +10,27 @@ from torch import nn
 from lnlab.nn.sites import Site
 from lnlab.nn.transformer import Layer, Stack
 
-Known = Mapping[str, Sequence[Site]]
+SitesByQuantity = Mapping[str, Sequence[Site]]
 """Quantity -> every site at which it has a number."""
 
 
-def everywhere(quantities: Sequence[str], sites: Sequence[Site]) -> Known:
+def at_all_sites(quantities: Sequence[str], sites: Sequence[Site]) -> SitesByQuantity:
     """The same sites for all of these quantities."""
     return dict.fromkeys(quantities, sites)
 
 
-def stream(model: nn.Module) -> list[Site]:
+def stream_sites(model: nn.Module) -> list[Site]:
     """Where ``lnlab.nn.sites.activations`` has a tensor, without a forward pass.
 
     ``in``, ``branch``, ``sum`` and ``out`` of every sublayer, and ``out`` of the embedding and of the final norm.
     """
-    found = []
+    sites = []
     for name, module in model.named_modules():
         if isinstance(module, Stack):
-            ends = [end for end in ("embedding", "final_norm") if getattr(module, end) is not None]
-            found += [Site(name, None, end, "out") for end in ends]
+            outer = [sublayer for sublayer in ("embedding", "final_norm") if getattr(module, sublayer) is not None]
+            sites += [Site(name, None, sublayer, "out") for sublayer in outer]
         if isinstance(module, Layer):
             stack, _, number = name.split(".")
             tensors = [(sublayer, tensor) for sublayer in module.sublayers for tensor in ("in", "branch", "sum", "out")]
-            found += [Site(stack, int(number) + 1, sublayer, tensor) for sublayer, tensor in tensors]
-    return found
+            sites += [Site(stack, int(number) + 1, sublayer, tensor) for sublayer, tensor in tensors]
+    return sites

@@ -26,14 +26,14 @@ INFINITE = 1020
 def counts(x: Tensor) -> Tensor:
     """How many |x| are in each bin: (1025,) int64, the zeros first, which may be added up."""
     single = x.detach().flatten().float()
-    found = torch.bincount((single.view(torch.int32) >> 21) & (CODES - 1), minlength=CODES)
-    zeros = len(single) - single.count_nonzero() if found[0] else found.new_zeros(())
-    found[0] -= zeros
-    return torch.cat([zeros[None], found])
+    bins = torch.bincount((single.view(torch.int32) >> 21) & (CODES - 1), minlength=CODES)
+    zeros = len(single) - single.count_nonzero() if bins[0] else bins.new_zeros(())
+    bins[0] -= zeros
+    return torch.cat([zeros[None], bins])
 
 
 def edges(place: int) -> tuple[float, float]:
-    """Where the bin at a place among the counts begins and ends.
+    """Where the bin at an index of the counts begins and ends.
 
     The end is in the next bin, but for zeros, infinities and NaN, whose bins begin where they end.
     """
@@ -49,7 +49,7 @@ def _edge(code: int) -> float:
     return math.ldexp(4 + quarter, octave - 129) if octave else math.ldexp(quarter, -128)
 
 
-def histogram(quantity: str, where: Mapping[str, Any], tensors: Iterable[Tensor]) -> Iterator[Row]:
+def entry_histogram(quantity: str, where: Mapping[str, Any], tensors: Iterable[Tensor]) -> Iterator[Row]:
     """The rows of the table ``histograms`` of all entries of some tensors together, a row for a bin that is not empty.
 
     Args:
@@ -57,11 +57,11 @@ def histogram(quantity: str, where: Mapping[str, Any], tensors: Iterable[Tensor]
         where: the columns of a site, or nothing.
         tensors: of any shape.
     """
-    yield from rows(quantity, where, torch.stack([counts(x) for x in tensors]).sum(0))
+    yield from histogram_rows(quantity, where, torch.stack([counts(x) for x in tensors]).sum(0))
 
 
-def rows(quantity: str, where: Mapping[str, Any], counted: Tensor) -> Iterator[Row]:
-    """As ``histogram``, of what ``counts`` counted: the zeros first, then rising."""
+def histogram_rows(quantity: str, where: Mapping[str, Any], counted: Tensor) -> Iterator[Row]:
+    """As ``entry_histogram``, from the result of ``counts``: the zeros first, then rising."""
     (places,) = counted.nonzero(as_tuple=True)
     for place, number in zip(places.tolist(), counted[places].tolist(), strict=True):
         left, right = edges(place)

@@ -12,9 +12,9 @@ from lnlab.curvature.operators import Operator
 from lnlab.curvature.precision import doubled
 from lnlab.curvature.preconditioned import Preconditioned, adam_diagonal
 from lnlab.probes.probe import State
-from lnlab.probes.rounding import noise, second_moment_roots, without_noise
+from lnlab.probes.rounding import noise_masks, second_moment_roots, without_noise
 from lnlab.probes.support.scopes import Scope, parameters_of
-from lnlab.probes.support.training_state import there
+from lnlab.probes.support.training_state import require
 from lnlab.tasks.task import Batch
 
 Kind = Literal[
@@ -25,19 +25,19 @@ Kind = Literal[
     "preconditioned_ggn",
     "preconditioned_hessian_minus_ggn",
 ]
-PARTS: Mapping[str, int] = {"hessian": 1, "ggn": 1, "hessian_minus_ggn": 2}
-PRODUCT, ANEW = 7, 11
-"""Forward-equivalents of one product through a kept graph, 2.4 gradients of 3, and with it made anew, 3.7."""
+OPERATOR_PARTS: Mapping[str, int] = {"hessian": 1, "ggn": 1, "hessian_minus_ggn": 2}
+PRODUCT, REBUILT_PRODUCT = 7, 11
+"""Forward-equivalents of one product through a stored graph, 2.4 gradients of 3, and with it built anew, 3.7."""
 
 
-def plain(kind: Kind) -> str:
+def without_preconditioner(kind: Kind) -> str:
     """The operator before any change of coordinates."""
     return kind.removeprefix("preconditioned_")
 
 
 def passes(kind: Kind, products: int, *, keep: bool = True) -> float:
     """Forward-equivalents of so many products with a batch, and of the graph."""
-    return float(PARTS[plain(kind)] * ((PRODUCT if keep else ANEW) * products + 6))
+    return float(OPERATOR_PARTS[without_preconditioner(kind)] * ((PRODUCT if keep else REBUILT_PRODUCT) * products + 6))
 
 
 def operator_at(
@@ -50,13 +50,13 @@ def operator_at(
         LabError: a scope without parameters, or Adam's coordinates where nothing trains.
     """
     chosen = parameters_of(state.model, scope)
-    model, mine = doubled(state.model, chosen) if double else (state.model, chosen)
-    makers = [make for name, make in (("hessian", hessian), ("ggn", ggn)) if name in plain(kind)]
-    made = [make(model, state.task.loss, batches, mine, keep=keep) for make in makers]
-    found: Operator = Difference(*made) if len(made) > 1 else made[0]
+    model, scope_parameters = doubled(state.model, chosen) if double else (state.model, chosen)
+    builders = [build for name, build in (("hessian", hessian), ("ggn", ggn)) if name in without_preconditioner(kind)]
+    operators = [build(model, state.task.loss, batches, scope_parameters, keep=keep) for build in builders]
+    operator: Operator = Difference(*operators) if len(operators) > 1 else operators[0]
     if not kind.startswith("preconditioned"):
-        return found
-    return Preconditioned(found, diagonal_at(state, chosen))
+        return operator
+    return Preconditioned(operator, diagonal_at(state, chosen))
 
 
 def diagonal_at(state: State, chosen: Sequence[Tensor]) -> Tensor:
@@ -66,5 +66,5 @@ def diagonal_at(state: State, chosen: Sequence[Tensor]) -> Tensor:
         ValueError: the optimizer has no second moments of a parameter.
         LabError: nothing trains.
     """
-    diagonal = adam_diagonal(there(state.optimizer, "an optimizer"), chosen)
-    return without_noise(diagonal, state, chosen, noise(state.model, second_moment_roots(state)))
+    diagonal = adam_diagonal(require(state.optimizer, "an optimizer"), chosen)
+    return without_noise(diagonal, state, chosen, noise_masks(state.model, second_moment_roots(state)))

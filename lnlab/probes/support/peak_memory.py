@@ -1,4 +1,4 @@
-"""What a probe of curvature holds in memory at its peak, reckoned before it is run.
+"""The peak memory of a probe of curvature, estimated before it runs.
 
     a graph    = 3 V + SLACK Σ_stacks (d + Σ_layers ((12 d + 3 h l) A + 4 d + 2 d_ff))
     graphs     = bytes * tokens of a batch * (one of every batch and operator, or one alone, and the rows together)
@@ -8,16 +8,16 @@ with V rows of logits (none where a sentence has one answer), h heads, A attenti
 n coordinates of the scope. The numbers of a graph are those that autograd saves a token for a second backward pass
 through Post-LN with LayerNorm, counted: exact but for masks, and the same for the Hessian and the GGN. Other norms,
 placements and attentions save from 0.87 to 1.6 times as much, and SLACK stands in their middle. A row on its way
-through a graph takes about as much again: every activation gathers a gradient that waits for its turn. Before there is
-a row, the second look at a loss holds a forward pass, which is less. What is reckoned was 0.85 to 1.48 of what a
-process grew by, at 30 MB to 1.3 GB (``tests/benchmarks/curvature_memory.py``).
+through a graph needs about as much again: every activation gathers a gradient that waits for its turn. Before the first
+row, the second evaluation of a loss needs a forward pass, which is less. The estimate was 0.85 to 1.48 of the growth of
+a process, at 30 MB to 1.3 GB (``tests/benchmarks/curvature_memory.py``).
 """
 
 from collections.abc import Mapping
 
 from lnlab.compile.cost.cost import Load
 from lnlab.compile.setting_paths import stacks_of
-from lnlab.curvature.operators import SMALL, TOGETHER
+from lnlab.curvature.operators import BATCHED_BELOW, ROWS_AT_ONCE
 from lnlab.curvature.spectrum import DENSE_BELOW
 from lnlab.nn.size import LENGTH
 from lnlab.probes.support.scopes import Scope
@@ -25,24 +25,24 @@ from lnlab.probes.support.scopes import Scope
 LOGITS = 3
 _SLACK = 1.15
 WORKING = 10
-"""Vectors of float64 beside the basis: the last two, the product, and what becomes of it."""
+"""Vectors of float64 beside the basis: the last two, the product, and temporaries of it."""
 VECTORS = 2**31
-"""Bytes: as many draws advance together as hold their vectors in them, and share the passes."""
+"""Bytes: as many draws advance together as have their vectors in them, and share the passes."""
 
 
-def together(draws: int, steps: int, size: int) -> int:
+def draws_at_once(draws: int, steps: int, size: int) -> int:
     """How many draws share their passes, so that their vectors take no more than ``VECTORS``."""
     return min(draws, max(1, VECTORS // (8 * steps * size)))
 
 
-def through(size: int, rows: int, *, basis: bool) -> int:
+def rows_at_once(size: int, rows: int, *, basis: bool) -> int:
     """How many rows go through a graph at once: all columns of a matrix that is small are rows, whatever the draws."""
     if basis and size < DENSE_BELOW:
-        return min(size, TOGETHER)
-    return min(rows, TOGETHER) if size < SMALL else 1
+        return min(size, ROWS_AT_ONCE)
+    return min(rows, ROWS_AT_ONCE) if size < BATCHED_BELOW else 1
 
 
-def held(
+def peak_bytes(
     load: Load,
     operators: int,
     scope: Scope,
@@ -53,7 +53,7 @@ def held(
     steps: int,
     draws: int = 1,
     basis: bool = True,
-    more: int = 0,
+    extra_vectors: int = 0,
 ) -> int:
     """Bytes beside the state.
 
@@ -62,23 +62,24 @@ def held(
         operators: that have a graph of each batch.
         scope: whose coordinates vectors have.
         batches: of one operator.
-        keep: whether the graphs of all batches are held, or each is made anew for each product.
+        keep: whether the graphs of all batches are stored, or each is built anew for each product.
         double: whether products are in float64.
         steps: of Lanczos.
         draws: start vectors.
-        basis: whether every vector is kept, and a small matrix is made whole.
-        more: further vectors in float64.
+        basis: whether every vector is stored, and a small matrix is computed whole.
+        extra_vectors: further vectors in float64.
     """
     size, number = coordinates(load, scope), 8 if double else load.number
-    rows = together(draws, steps, size)
+    rows = draws_at_once(draws, steps, size)
     graphs = operators * batches if keep else 1
-    vectors = 8 * size * (rows * ((steps if basis else 0) + WORKING) + more)
-    twin = number * load.parameters if number != load.number else 0
-    return number * load.tokens * graph(load) * (graphs + through(size, rows, basis=basis)) + vectors + twin
+    vectors = 8 * size * (rows * ((steps if basis else 0) + WORKING) + extra_vectors)
+    model_copy = number * load.parameters if number != load.number else 0
+    graph_bytes = number * load.tokens * graph_elements(load)
+    return graph_bytes * (graphs + rows_at_once(size, rows, basis=basis)) + vectors + model_copy
 
 
-def graph(load: Load) -> int:
-    """Numbers a token that the graph of a gradient keeps."""
+def graph_elements(load: Load) -> int:
+    """Numbers a token that the graph of a gradient stores."""
     model = load.setting["model"]
     width, inner = _shape(load)
     products = 3 * int(model.get("heads") or 1) * _length(load)

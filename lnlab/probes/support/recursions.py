@@ -19,7 +19,7 @@ Function = Callable[[Tensor], Tensor]
 
 
 @dataclass(frozen=True)
-class Block:
+class ResidualBlock:
     """One residual block where the stream has passed.
 
     Attributes:
@@ -27,7 +27,7 @@ class Block:
         x: the stream that entered it, (batch, length, width).
         f: its branch, without the norm.
         norm: after the addition in Post-LN, before the branch in Pre-LN.
-        attention: whether its branch looks at other tokens.
+        attention: whether its branch reads other tokens.
     """
 
     layer: int
@@ -37,12 +37,12 @@ class Block:
     attention: bool
 
     def after_post(self) -> Tensor:
-        """``LN(x + F(x))``: the stream that Post-LN gives on."""
+        """``LN(x + F(x))``: the stream after the block in Post-LN."""
         y: Tensor = self.norm(self.x + self.f(self.x))
         return y
 
     def after_pre(self) -> Tensor:
-        """``x + F(LN(x))``: the stream that Pre-LN gives on."""
+        """``x + F(LN(x))``: the stream after the block in Pre-LN."""
         return self.x + self.f(self.norm(self.x))
 
     def through_norm(self, g: Tensor) -> Tensor:
@@ -60,39 +60,39 @@ class Block:
         return times_jacobian(g, lambda x: self.f(self.norm(x)), self.x)
 
 
-def product_form(blocks: Sequence[Block], g: Tensor) -> list[Tensor]:
+def product_form(blocks: Sequence[ResidualBlock], g: Tensor) -> list[Tensor]:
     """Post-LN's gradient where the stream enters each block, from ``g`` above the last."""
-    found = []
+    gradients = []
     for block in reversed(blocks):
         g = block.through_sum(block.through_norm(g))
-        found.append(g)
-    return found[::-1]
+        gradients.append(g)
+    return gradients[::-1]
 
 
-def sum_form(blocks: Sequence[Block], g: Tensor) -> list[Tensor]:
-    """Pre-LN's gradient where the stream enters each block: ``g`` and one term for each block above, kept apart."""
-    found: list[Tensor] = []
+def sum_form(blocks: Sequence[ResidualBlock], g: Tensor) -> list[Tensor]:
+    """Pre-LN's gradient where the stream enters each block: ``g`` and one separate term for each block above."""
+    gradients: list[Tensor] = []
     terms: list[Tensor] = []
     for block in reversed(blocks):
         terms = [term + block.through_branch(term) for term in terms] + [block.through_branch(g)]
-        found.append(g + torch.stack(terms).sum(0))
-    return found[::-1]
+        gradients.append(g + torch.stack(terms).sum(0))
+    return gradients[::-1]
 
 
-def separated_form(blocks: Sequence[Block], g: Tensor) -> list[Tensor]:
+def separated_form(blocks: Sequence[ResidualBlock], g: Tensor) -> list[Tensor]:
     """Post-LN's formula read as two products, ``Π LN'(y_k) Π (1 + F'(x_k))``, which do not commute."""
-    found = []
+    gradients = []
     for first in range(len(blocks)):
         h = g
         for block in reversed(blocks[first:]):
             h = block.through_norm(h)
         for block in reversed(blocks[first:]):
             h = block.through_sum(h)
-        found.append(h)
-    return found
+        gradients.append(h)
+    return gradients
 
 
-def without_attention(blocks: Sequence[Block]) -> list[Block]:
+def without_attention(blocks: Sequence[ResidualBlock]) -> list[ResidualBlock]:
     """The same blocks with attention as a constant, so that only feed-forward networks have a derivative."""
     return [replace(block, f=_constant(block.f)) if block.attention else block for block in blocks]
 
@@ -101,8 +101,8 @@ def times_jacobian(g: Tensor, f: Function, x: Tensor) -> Tensor:
     """``g f'(x)``, shapes as x."""
     leaf = x.detach().requires_grad_()
     with torch.enable_grad():
-        (found,) = torch.autograd.grad(f(leaf), leaf, g)
-    return found
+        (product,) = torch.autograd.grad(f(leaf), leaf, g)
+    return product
 
 
 def _constant(f: Function) -> Function:

@@ -9,7 +9,7 @@ from typing import Literal
 from torch import Tensor, nn
 
 from lnlab.errors import LabError, Problem
-from lnlab.nn.sites import Site, parameters
+from lnlab.nn.sites import Site, parameter_uses
 
 Scope = Literal[
     "all", "without_embeddings", "embeddings", "attention", "attention_qk", "attention_vo", "feed_forward", "norms"
@@ -23,10 +23,10 @@ def parameters_of(model: nn.Module, scope: Scope) -> list[Tensor]:
     Raises:
         LabError: the model has none.
     """
-    found = {id(p): p for site, p in parameters(model) if p.requires_grad and _SCOPES[scope](site)}
-    if not found:
+    selected = {id(p): p for site, p in parameter_uses(model) if p.requires_grad and _SCOPES[scope](site)}
+    if not selected:
         raise LabError(Problem("", f"the scope '{scope}' holds no trained parameter", "choose another scope"))
-    return list(found.values())
+    return list(selected.values())
 
 
 def _of_norm(site: Site) -> bool:

@@ -3,10 +3,10 @@
 from torch import Tensor
 
 from lnlab.nn.data import tokens_read
-from lnlab.nn.masks import PAD
+from lnlab.nn.masks import PAD_TOKEN
 from lnlab.tasks.task import Batch
 
 
-def present(batch: Batch) -> dict[str | None, Tensor]:
+def token_masks(batch: Batch) -> dict[str | None, Tensor]:
     """By the name of a stack: (batch, length), True where it reads a token and not padding."""
-    return {stack: tokens != PAD for stack, tokens in tokens_read(batch).items()}
+    return {stack: tokens != PAD_TOKEN for stack, tokens in tokens_read(batch).items()}

@@ -1,4 +1,4 @@
-"""What a state in training has that a state at rest lacks, and gradients by the name of a parameter."""
+"""The parts of a state that exist in training alone, and gradients by the name of a parameter."""
 
 from typing import TypeVar
 
@@ -8,18 +8,18 @@ from torch import Tensor
 from lnlab.errors import LabError, Problem
 from lnlab.probes.probe import State, evaluating
 
-Given = TypeVar("Given")
+Value = TypeVar("Value")
 
 
-def there(given: Given | None, what: str) -> Given:
-    """What a state in training has.
+def require(value: Value | None, what: str) -> Value:
+    """The value, which a state in training has.
 
     Raises:
-        LabError: this state does not have it.
+        LabError: it is None, as this state does not have it.
     """
-    if given is None:
+    if value is None:
         raise LabError(Problem("", f"a probe asks for {what}, and this state has none", "measure it while it trains"))
-    return given
+    return value
 
 
 def initial(state: State) -> dict[str, Tensor]:
@@ -28,25 +28,25 @@ def initial(state: State) -> dict[str, Tensor]:
     Raises:
         LabError: the state does not know where it began.
     """
-    return there(state.initial, "the initial parameters")()
+    return require(state.initial, "the initial parameters")()
 
 
 def last_update(state: State) -> tuple[dict[str, Tensor], float]:
-    """What the last update added to every parameter, by name, and its learning rate.
+    """The change of every parameter by the last update, by name, and its learning rate.
 
     Raises:
         LabError: no update was made.
     """
-    return there(state.last_update, "the last update"), there(state.last_rate, "the rate of the last update")
+    return require(state.last_update, "the last update"), require(state.last_rate, "the rate of the last update")
 
 
-def own_gradient(state: State) -> dict[str, Tensor]:
+def next_update_gradient(state: State) -> dict[str, Tensor]:
     """The gradient that the next update will use, by the name of a parameter.
 
     Raises:
         LabError: no update will be made.
     """
-    return there(state.next_gradient, "the gradient of the next update")()
+    return require(state.next_gradient, "the gradient of the next update")()
 
 
 def next_rate(state: State) -> float:
@@ -55,7 +55,7 @@ def next_rate(state: State) -> float:
     Raises:
         LabError: no update will be made.
     """
-    group = there(state.optimizer, "an optimizer").param_groups[0]
+    group = require(state.optimizer, "an optimizer").param_groups[0]
     return float(group.get("initial_lr", group["lr"]) * (state.schedule(state.step + 1) if state.schedule else 1.0))
 
 

@@ -1,4 +1,4 @@
-"""Translations of a state's model, as text beside the text of their corpus: what two probes have in common."""
+"""Translations of a state's model, as text with the text of their corpus, for two probes."""
 
 from typing import Annotated, Any, Literal
 
@@ -7,7 +7,7 @@ from pydantic import Field
 from lnlab.errors import LabError, Problem
 from lnlab.nn.modes import in_mode
 from lnlab.probes.probe import State
-from lnlab.tasks.decoding import Search, Translator, translated
+from lnlab.tasks.decoding import Search, Translator, translate
 from lnlab.tasks.translation import Examples, Translation
 
 Split = Literal["train", "validation", "test"]
@@ -17,7 +17,7 @@ Alpha = Annotated[float, Field(ge=0, le=10)]
 Slope = Annotated[float, Field(ge=0, le=10)]
 Offset = Annotated[int, Field(ge=1, le=1_000)]
 WHOLE, BATCH, LENGTH = 1_000, 25, 20
-"""Sentences of a split whose size nobody knows yet, sentences of a batch, and tokens of a sentence: for the cost."""
+"""Assumed sentences of a split, sentences of a batch, and tokens of a sentence, for the cost."""
 
 
 def prefixes_read(params: dict[str, Any]) -> float:
@@ -26,9 +26,9 @@ def prefixes_read(params: dict[str, Any]) -> float:
 
 
 def translations_of(state: State, split: str, sentences: int | None, search: Search) -> tuple[Examples, list[str]]:
-    """The first sentences of a split and what the model makes of them. Dropout is off.
+    """The first sentences of a split and the model's translations. Dropout is off.
 
-    Batch norms take what they remember of training, so that no translation depends on those beside it.
+    Batch norms use their running statistics, so that no translation depends on the others of its batch.
 
     Raises:
         CorpusError: the corpus is absent or damaged.
@@ -40,5 +40,5 @@ def translations_of(state: State, split: str, sentences: int | None, search: Sea
         raise LabError(Problem("", what, "measure an encoder_decoder on the task translation"))
     examples = task.examples(split, sentences)
     with in_mode(model, training=False, remembered=True):
-        found = translated(model, examples.sources, examples.rows, search)
-    return examples, [examples.tokenizer.decode(each.tokens) for each in found]
+        hypotheses = translate(model, examples.sources, examples.rows, search)
+    return examples, [examples.tokenizer.decode(hypothesis.tokens) for hypothesis in hypotheses]

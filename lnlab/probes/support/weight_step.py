@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from torch.func import functional_call
 
 from lnlab.probes.support.float64_copy import doubles, value_and_change
-from lnlab.probes.support.token_masks import present
+from lnlab.probes.support.token_masks import token_masks
 from lnlab.tasks.task import Batch
 
 
@@ -32,14 +32,14 @@ class Step:
         """δ itself."""
         return {name: self.sizes[name] * sign for name, sign in self.signs.items()}
 
-    def taken(self, at: Mapping[str, Tensor], by: float = 1.0) -> dict[str, Tensor]:
-        """``at + δ/by``, by name; what does not move is as it was."""
+    def applied(self, at: Mapping[str, Tensor], by: float = 1.0) -> dict[str, Tensor]:
+        """``at + δ/by``, by name; tensors that do not move are unchanged."""
         moved = {n: torch.add(at[n], sign, alpha=self.sizes[n] / by) for n, sign in self.signs.items()}
         return {**at, **moved}
 
 
 class Start:
-    """Where steps begin.
+    """The weights at which steps begin, and the outputs at them.
 
     Attributes:
         at: the weights and buffers in float64, by name.
@@ -51,42 +51,46 @@ class Start:
         self.f, self.batches = f, batches
         self.at = doubles(f)
         with torch.no_grad():
-            self.outputs = [self.given(self.at, batch) for batch in batches]
-        self.tokens = self.summed([{s: torch.ones_like(y[..., :1]) for s, y in each.items()} for each in self.outputs])
+            self.outputs = [self.outputs_at(self.at, batch) for batch in batches]
+        self.tokens = self.squared_norms(
+            [{s: torch.ones_like(y[..., :1]) for s, y in outputs.items()} for outputs in self.outputs]
+        )
 
-    def given(self, at: Mapping[str, Tensor], batch: Batch) -> dict[str, Tensor]:
-        """What the function gives on with these weights."""
-        found: dict[str, Tensor] = functional_call(self.f, dict(at), (batch,))
-        return found
+    def outputs_at(self, at: Mapping[str, Tensor], batch: Batch) -> dict[str, Tensor]:
+        """The outputs of ``f`` with these weights."""
+        outputs: dict[str, Tensor] = functional_call(self.f, dict(at), (batch,))
+        return outputs
 
-    def summed(self, outputs: Iterable[Mapping[str, Tensor]]) -> dict[str, float]:
+    def squared_norms(self, outputs: Iterable[Mapping[str, Tensor]]) -> dict[str, float]:
         """By stack the squared norm over all tokens of all batches, padding left out."""
         sums: dict[str, float] = {}
-        for batch, each in zip(self.batches, outputs, strict=True):
-            here = present(batch)
-            for stack, y in each.items():
-                sums[stack] = sums.get(stack, 0.0) + float(y[here[stack]].square().sum())
+        for batch, stack_outputs in zip(self.batches, outputs, strict=True):
+            masks = token_masks(batch)
+            for stack, y in stack_outputs.items():
+                sums[stack] = sums.get(stack, 0.0) + float(y[masks[stack]].square().sum())
         return sums
 
 
 @torch.no_grad()
 def change(start: Start, step: Step, by: float = 1.0) -> dict[str, float]:
     """``Σ ‖ΔF(δ/by)‖²`` over all tokens, by stack."""
-    moved = step.taken(start.at, by)
-    return start.summed(_minus(start.given(moved, b), y) for b, y in zip(start.batches, start.outputs, strict=True))
+    moved = step.applied(start.at, by)
+    return start.squared_norms(
+        _minus(start.outputs_at(moved, b), y) for b, y in zip(start.batches, start.outputs, strict=True)
+    )
 
 
 @torch.no_grad()
 def remainder(start: Start, step: Step) -> dict[str, float]:
     """``Σ ‖ΔF(δ) - J δ‖²`` over all tokens, by stack: what is not of first order."""
     moving = {name: start.at[name] for name in step.signs}
-    moved = step.taken(start.at)
+    moved = step.applied(start.at)
 
-    def rest(batch: Batch) -> dict[str, Tensor]:
-        before, first = value_and_change(lambda at: start.given({**start.at, **at}, batch), moving, step.delta)
-        return _minus(_minus(start.given(moved, batch), before), first)
+    def nonlinear_part(batch: Batch) -> dict[str, Tensor]:
+        before, first = value_and_change(lambda at: start.outputs_at({**start.at, **at}, batch), moving, step.delta)
+        return _minus(_minus(start.outputs_at(moved, batch), before), first)
 
-    return start.summed(map(rest, start.batches))
+    return start.squared_norms(map(nonlinear_part, start.batches))
 
 
 def _minus(one: Mapping[str, Tensor], other: Mapping[str, Tensor]) -> dict[str, Tensor]:

@@ -1,0 +1,20 @@
+"""A hook of modules with numbers that follow from the first values of their matrices."""
+
+from abc import ABC, abstractmethod
+
+from torch import nn
+
+
+class PostInitHook(ABC):
+    """A module that every init calls when its matrices are drawn."""
+
+    @abstractmethod
+    def post_init(self) -> None:
+        """Set what follows from the matrices. Nothing needs to be set on the meta device."""
+
+
+def run_post_init_hooks(model: nn.Module) -> None:
+    """Call ``post_init`` of every such module of the model."""
+    for module in model.modules():
+        if isinstance(module, PostInitHook):
+            module.post_init()
