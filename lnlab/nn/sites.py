@@ -16,7 +16,7 @@ from lnlab.errors import LabError, Problem
 from lnlab.nn.placements import placements
 from lnlab.nn.transformer import Layer, Stack
 
-Value = TypeVar("Value")
+_Value = TypeVar("_Value")
 _STACKS = ("encoder", "decoder")
 PATTERNS = (
     "output.<tensor>",
@@ -81,7 +81,7 @@ def weights(model: nn.Module) -> list[tuple[Site, nn.Parameter]]:
     return [(site, p) for site, p in parameter_uses(model) if p.dim() > 1]
 
 
-def values_by_site(model: nn.Module, named: Mapping[str, Value]) -> list[tuple[Site, Value]]:
+def values_by_site(model: nn.Module, named: Mapping[str, _Value]) -> list[tuple[Site, _Value]]:
     """Values by a parameter's name, such as its update, at every use of it; a tied one's comes whole each time.
 
     A parameter without a value is left out.

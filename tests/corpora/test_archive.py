@@ -81,7 +81,7 @@ def test_a_name_that_stands_twice_is_refused(written):
 
 def test_an_archive_cannot_unfold_without_end(written, archive, monkeypatch):
     path = written(archive({"de-en/other": bytes(200_000), **FILES}))
-    monkeypatch.setattr(room, "LARGEST", 100_000)
+    monkeypatch.setattr(room, "_LARGEST", 100_000)
     with pytest.raises(CorpusError, match="holds more than 100000 bytes"):
         read_archive(path, WANTED.get)
 
@@ -128,6 +128,6 @@ def test_a_file_of_a_folder_is_bounded_and_must_be_there(tmp_path, monkeypatch):
     assert read_file(tmp_path / "x").raw == b"12345"
     with pytest.raises(CorpusError, match="cannot be read"):
         read_file(tmp_path / "none")
-    monkeypatch.setattr(room, "LARGEST", 4)
+    monkeypatch.setattr(room, "_LARGEST", 4)
     with pytest.raises(CorpusError, match="holds more than 4 bytes"):
         read_file(tmp_path / "x")

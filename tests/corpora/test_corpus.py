@@ -30,7 +30,7 @@ def test_the_digest_is_that_of_the_pairs_and_their_splits():
 
 @pytest.mark.parametrize("sizes", [(0, 0, 0), (1, 0, 0), (3, 4, 5), (9, 8, 1)])
 def test_the_digest_is_that_of_one_json_text_however_it_is_made(sizes, monkeypatch):
-    monkeypatch.setattr(room, "BLOCK", 4)
+    monkeypatch.setattr(room, "_BLOCK", 4)
     splits = [[(f'Ä"{n}\\', "\u2028") for n in range(size)] for size in sizes]
     whole = [[name, pairs] for name, pairs in zip(SPLITS, splits, strict=True)]
     assert corpus_of(*splits, printable=True).digest == digest(whole)

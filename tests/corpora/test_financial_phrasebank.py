@@ -131,7 +131,7 @@ def test_a_member_that_stands_twice_and_one_too_large_are_refused(root, monkeypa
     path = zipped(root / "x.zip", {"one/a.txt": b"x" * 60, "two/a.txt": b"y"})
     with pytest.raises(CorpusError, match="stands there twice"):
         read_zip(path, {"a.txt": "a"}.get)
-    monkeypatch.setattr(room, "LARGEST", 50)
+    monkeypatch.setattr(room, "_LARGEST", 50)
     with pytest.raises(CorpusError, match="holds more than 50 bytes"):
         read_zip(path, {"a.txt": "a"}.get)
 

@@ -67,7 +67,7 @@ def test_a_file_that_is_not_there_or_is_a_folder_cannot_be_read(tmp_path):
 
 
 def test_a_small_file_cannot_unfold_without_end(tmp_path, monkeypatch):
-    monkeypatch.setattr(lines, "LARGEST", 10_000)
+    monkeypatch.setattr(lines, "_LARGEST", 10_000)
     path = write(tmp_path / "bomb.gz", bytes(20_000))
     with pytest.raises(CorpusError, match="holds more than 10000 bytes"):
         read_lines(path)
@@ -80,7 +80,7 @@ def test_utf16_that_happens_to_be_utf8_is_told(tmp_path):
 
 
 def test_a_line_that_is_no_sentence_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(lines, "LONGEST", 100)
+    monkeypatch.setattr(lines, "_LONGEST", 100)
     path = write(tmp_path / "a.txt", b"x" * 99 + b"\n" + b"x" * 101)
     with pytest.raises(CorpusError, match="line 2 has more than 100 bytes"):
         read_lines(path)

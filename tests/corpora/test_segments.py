@@ -110,7 +110,7 @@ def test_the_doctype_of_mteval_is_harmless_and_not_fetched():
 
 
 def test_its_size_is_bounded(monkeypatch, mteval):
-    monkeypatch.setattr(room, "LARGEST", 100)
+    monkeypatch.setattr(room, "_LARGEST", 100)
     assert "holds more than 100 bytes" in refusal(mteval(TALKS))
 
 

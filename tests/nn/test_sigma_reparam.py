@@ -12,7 +12,7 @@ from lnlab.nn.sites import parameter_uses
 def made(start: str = "sigma") -> SigmaLinear:
     torch.manual_seed(0)
     layer = SigmaLinear(6, 9, start=start).double()
-    layer.derive()
+    layer.post_init()
     return layer.eval()
 
 

@@ -161,7 +161,7 @@ def test_the_parameters_are_those_of_the_search(kind, monkeypatch):
         asked.append((len(rows), search))
         return [EMPTY] * len(rows)
 
-    monkeypatch.setattr(translating, "translated", nothing)
+    monkeypatch.setattr(translating, "translate", nothing)
     given = {"beam": 4, "length_penalty": "power", "alpha": 1.2, "max_len_a": 2.0, "max_len_b": 50}
     for choice in ({"kind": kind, "sentences": 7} | given, {"kind": kind, "sentences": 2}):
         list(probes.builder(probes.resolve(choice))(real()))

@@ -77,8 +77,8 @@ def test_the_tokenizer_sees_the_training_sentences_of_its_seed_alone(monkeypatch
         seen.append(texts)
         return learn_tokenizer(build, texts, *rest)
 
-    monkeypatch.setattr(room, "learned", listening)
-    monkeypatch.setattr(room, "kept", lambda key, make: make())
+    monkeypatch.setattr(room, "learn_tokenizer", listening)
+    monkeypatch.setattr(room, "cached_encoding", lambda key, make: make())
     corpus = toy_finance((), sentences=300)
     for seed in (1, 2):
         task = make(seed)

@@ -17,7 +17,7 @@ PAIRS = [("ein Haus", "a house"), ("ein Hund", "a dog"), ("der Hund", "the dog")
 
 @pytest.fixture(autouse=True)
 def empty(monkeypatch):
-    monkeypatch.setattr(room, "_kept", {})
+    monkeypatch.setattr(room, "_cache", {})
 
 
 def corpus(pairs=PAIRS):

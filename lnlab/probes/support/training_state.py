@@ -8,10 +8,10 @@ from torch import Tensor
 from lnlab.errors import LabError, Problem
 from lnlab.probes.probe import State, evaluating
 
-Value = TypeVar("Value")
+_Value = TypeVar("_Value")
 
 
-def require(value: Value | None, what: str) -> Value:
+def require(value: _Value | None, what: str) -> _Value:
     """The value, which a state in training has.
 
     Raises:
