@@ -20,7 +20,7 @@ def measured(values, draws=12, **given):
 
 @pytest.mark.parametrize("law", ["gaussian", "rademacher"])
 def test_trace_and_frobenius_norm_are_right_within_their_errors(law):
-    found = measured(BULK, 40, law=law)
+    found = measured(BULK, 40, distribution=law)
     for estimate, true in ((trace(found), BULK.sum()), (squared_frobenius(found), BULK.square().sum())):
         assert abs(estimate.value - true.item()) < 3 * estimate.error
         assert estimate.draws == 40
