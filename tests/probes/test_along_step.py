@@ -138,7 +138,7 @@ def training(norm, *, linear="plain", accumulate=2):
     state = build(Trajectory("tests", 1, setting, 5, ()), REGISTRIES)
     updates = Updates(state, setting)
     for _ in range(2):
-        updates.make()
+        updates.apply_update()
     return state, updates
 
 
@@ -200,7 +200,7 @@ def test_looking_ahead_moves_no_update():
     first = looked.next_batches()[0]
     list(along_step(looked))
     looked.next_gradient()
-    assert updates.make() == others.make()
+    assert updates.apply_update() == others.apply_update()
     for a, b in zip(plain.model.state_dict().values(), looked.model.state_dict().values(), strict=True):
         assert torch.equal(a, b)
     assert torch.equal(plain.next_batches()[0].source, looked.next_batches()[0].source)
@@ -216,7 +216,7 @@ def test_the_next_gradient_waits_with_what_a_norm_will_remember_of_it():
         state.next_gradient()
     updates.gradient()
     assert all(torch.equal(m.running_mean, old) for m, old in zip(norms, before, strict=True))
-    updates.make()
+    updates.apply_update()
     assert not any(torch.equal(m.running_mean, old) for m, old in zip(norms, before, strict=True))
 
 

@@ -217,7 +217,7 @@ MORE = {
     "batches": (1, 2, 8),
     "steps": (2, 20, 90),
     "draws": (1, 3, 10),
-    "more": (0, 5),
+    "extra_vectors": (0, 5),
     "operators": (1, 2),
     "basis": (False, True),
     "keep": (False, True),
