@@ -6,10 +6,10 @@ from contextlib import contextmanager
 import torch
 from torch import Tensor, nn
 
+from lnlab.compile.resolve.choices import Registries
 from lnlab.compile.work import Measurement
 from lnlab.errors import LabError, Problem
 from lnlab.execute.freed_memory import give_back
-from lnlab.execute.unit import Registries
 from lnlab.probes.probe import State
 from lnlab.tables import Row
 

@@ -8,10 +8,10 @@ import torch
 from torch import nn
 
 from lnlab.compile.checks.data_checks import asks_for_data, inits_of
+from lnlab.compile.resolve.choices import Registries
 from lnlab.compile.work import Setting
 from lnlab.errors import LabError, Problem
 from lnlab.execute.program import build_model, build_optimizer, build_schedule, intervened
-from lnlab.execute.unit import Registries
 from lnlab.randomness import Draw
 from lnlab.specfile.moments import UNKNOWN_EPOCH
 

@@ -10,9 +10,8 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from lnlab.compile.checks.data_checks import asks_for_data
-from lnlab.compile.resolve.choices import acting
+from lnlab.compile.resolve.choices import Registries, acting
 from lnlab.compile.work import Setting, Trajectory
-from lnlab.execute.unit import Registries
 from lnlab.nn.data import Batches
 from lnlab.nn.parts import Parts
 from lnlab.nn.sites import addressed

@@ -5,7 +5,7 @@ from functools import cache
 from pathlib import Path
 
 from lnlab.catalogue import REGISTRIES
-from lnlab.execute.unit import Registries
+from lnlab.compile.resolve.choices import Registries
 from lnlab.plugins import load_plugin
 
 

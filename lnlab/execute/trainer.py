@@ -16,13 +16,14 @@ from itertools import chain
 from math import ceil, isfinite
 from typing import Any
 
+from lnlab.compile.resolve.choices import Registries
 from lnlab.compile.work import Measurement, Trajectory, looks_ahead
 from lnlab.errors import CorpusError, StoreError
 from lnlab.execute.checkpoint import to_bytes
 from lnlab.execute.interrupts import Stops, signal_name
 from lnlab.execute.measure import measure
 from lnlab.execute.program import updates_an_epoch
-from lnlab.execute.unit import SAVE_EVERY, Registries, WorkUnit
+from lnlab.execute.unit import SAVE_EVERY, WorkUnit
 from lnlab.execute.updates import Updates
 from lnlab.optim.stops import Ending
 from lnlab.probes.probe import State

@@ -1,17 +1,17 @@
 """The interfaces of execution: what a worker writes to, what it answers, and the events that a sweep reports."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
+from lnlab.compile.resolve.choices import Registries
 from lnlab.compile.work import Trajectory
 from lnlab.errors import Problem
 from lnlab.keys import Json
-from lnlab.registry import Registry, Roots
+from lnlab.registry import Roots
 from lnlab.tables import Resumed, Row, Sink
 
-Registries = Mapping[str, Registry[Any]]
 LoadRegistries = Callable[[], Registries]
 """Brings the registries into a worker; must survive pickling."""
 

@@ -16,13 +16,14 @@ from typing import Any
 import torch
 
 from lnlab import __version__
+from lnlab.compile.resolve.choices import Registries
 from lnlab.compile.work import Measurement, Trajectory
 from lnlab.errors import CorpusError, LabError, Problem, StoreError
 from lnlab.execute.checkpoint import from_bytes
 from lnlab.execute.interrupts import URGENT, Stops, counting_stops
 from lnlab.execute.program import build, count_parameters, intervened
 from lnlab.execute.trainer import Trainer
-from lnlab.execute.unit import BUSY, CORPUS, STORE, Answer, Assignment, Registries, WorkUnit
+from lnlab.execute.unit import BUSY, CORPUS, STORE, Answer, Assignment, WorkUnit
 from lnlab.execute.worker_process import become_worker, output_to
 from lnlab.optim.stops import Ending
 from lnlab.randomness import Draw

@@ -1,4 +1,4 @@
-"""Small experiments by hand: settings, runs that ended as told, and rows as a function of variant and seed."""
+"""Small experiments by hand: settings, runs with chosen ends, and rows as a function of variant and seed."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from lnlab.tables import Results, frame, schema
 FRONT = {"run": pl.String, "variant": pl.String, "seed": pl.Int64}
 
 
-def a_setting(placement="post", encoder=2, decoder=2, cross=True, norm=None, d_model=32):
+def make_setting(placement="post", encoder=2, decoder=2, cross=True, norm=None, d_model=32):
     stack = {"norm": norm or {"kind": "layer", "eps": 1e-05}, "placement": {"kind": placement}}
     return {
         "task": {"kind": "translation", "corpus": {"kind": "toy"}, "vocabulary": 100},
@@ -24,7 +24,7 @@ def a_setting(placement="post", encoder=2, decoder=2, cross=True, norm=None, d_m
     }
 
 
-def an_experiment(
+def make_experiment(
     variants, seeds, rows, *, axes=(), status=lambda variant, seed: "finished", curves=(), needs=(), steps=0
 ):
     """``rows(variant, seed)`` yields rows of ``sites`` without run, variant and seed; ``axes``: (path, of setting).
@@ -45,24 +45,24 @@ def an_experiment(
         },
         schema=dict(schema("runs")) | {"status": pl.String, "reason": pl.String},
     )
-    told = [
+    axis_rows = [
         {"run": f"{v}-{s}", "axis": path, "value": canonical(read(variants[v])), "label": str(read(variants[v]))}
         for v, s in pairs
         for path, read in axes
     ]
-    listed = [{"run": f"{v}-{s}", "variant": v, "seed": s, "step": 0, **row} for v, s in pairs for row in rows(v, s)]
+    site_rows = [{"run": f"{v}-{s}", "variant": v, "seed": s, "step": 0, **row} for v, s in pairs for row in rows(v, s)]
     columns = FRONT | {"step": pl.Int64} | dict(schema("sites"))
-    sites = pl.DataFrame({c: [row.get(c) for row in listed] for c in columns}, schema=columns)
+    sites = pl.DataFrame({c: [row.get(c) for row in site_rows] for c in columns}, schema=columns)
     lines = [{"run": f"{v}-{s}", "variant": v, "seed": s, **row} for v, s in pairs for row in curves]
     columns = FRONT | dict(schema("curves"))
     trained = pl.DataFrame({c: [row.get(c) for row in lines] for c in columns}, schema=columns)
-    looks = [dict(zip(("step", "probe", "measurement"), look, strict=True)) for look in needs]
-    asked = frame("needs", [{"run": run, **look} for run in runs["run"] for look in looks])
-    return Results(runs, frame("axes", told), {"sites": sites, "curves": trained, "needs": asked})
+    needed = [dict(zip(("step", "probe", "measurement"), need, strict=True)) for need in needs]
+    need_rows = frame("needs", [{"run": run, **need} for run in runs["run"] for need in needed])
+    return Results(runs, frame("axes", axis_rows), {"sites": sites, "curves": trained, "needs": need_rows})
 
 
 @dataclass(frozen=True)
-class Trained:
+class TrainedRun:
     """A run by hand: its validation nll by step, how it ended, and its seed's unigram entropy."""
 
     nll: Mapping[int, float]
@@ -71,10 +71,10 @@ class Trained:
     entropy: float | None = 6.0
 
 
-def trained_experiment(variants, runs, *, steps=100, axes=(), epoch=10):
+def make_trained_experiment(variants, runs, *, steps=100, axes=(), epoch=10):
     """``runs``: (variant, seed) -> ``Trained``; ``epoch`` is the number of updates an epoch."""
     front = [(v, s, f"{v}-{s}") for v, s in runs]
-    told = [
+    run_rows = [
         {"run": run, "trajectory": f"t{run}", "steps": steps, "variant": v, "seed": s}
         | {"setting": canonical(variants[v]), "status": runs[v, s].status}
         | {"reason": "loss is not finite" if runs[v, s].status == "diverged" else None}
@@ -83,14 +83,18 @@ def trained_experiment(variants, runs, *, steps=100, axes=(), epoch=10):
     ]
     curves = []
     for v, s, run in front:
-        at = {"run": run, "variant": v, "seed": s, "trajectory": f"t{run}"}
+        front_columns = {"run": run, "variant": v, "seed": s, "trajectory": f"t{run}"}
         curves += [
-            at | {"step": t, "split": "validation", "quantity": "nll", "value": x} for t, x in runs[v, s].nll.items()
+            front_columns | {"step": t, "split": "validation", "quantity": "nll", "value": x}
+            for t, x in runs[v, s].nll.items()
         ]
-        curves += [at | {"step": t, "split": "train", "quantity": "epoch", "value": t / epoch} for t in runs[v, s].nll]
+        curves += [
+            front_columns | {"step": t, "split": "train", "quantity": "epoch", "value": t / epoch}
+            for t in runs[v, s].nll
+        ]
         if runs[v, s].entropy is not None:
             value = runs[v, s].entropy
-            curves.append(at | {"step": 0, "split": "train", "quantity": "unigram_entropy", "value": value})
+            curves.append(front_columns | {"step": 0, "split": "train", "quantity": "unigram_entropy", "value": value})
     columns = FRONT | dict(schema("curves"))
     table = pl.DataFrame({c: [row.get(c) for row in curves] for c in columns}, schema=columns)
     points = [
@@ -100,34 +104,34 @@ def trained_experiment(variants, runs, *, steps=100, axes=(), epoch=10):
     ]
     ended = dict(schema("runs")) | {"status": pl.String, "reason": pl.String, "done": pl.Int64}
     sites = pl.DataFrame(schema=FRONT | {"step": pl.Int64} | dict(schema("sites")))
-    return Results(pl.DataFrame(told, schema=ended), frame("axes", points), {"sites": sites, "curves": table})
+    return Results(pl.DataFrame(run_rows, schema=ended), frame("axes", points), {"sites": sites, "curves": table})
 
 
 @pytest.fixture(scope="session")
 def trained():
-    return Trained
+    return TrainedRun
 
 
 @pytest.fixture(scope="session")
 def training():
-    return trained_experiment
+    return make_trained_experiment
 
 
 @pytest.fixture(scope="session")
 def setting():
-    return a_setting
+    return make_setting
 
 
 @pytest.fixture(scope="session")
 def experiment():
-    return an_experiment
+    return make_experiment
 
 
 @pytest.fixture(scope="session")
 def profiles():
     """Post and Pre with 2 and 3 layers a stack, two seeds, w1 and w2 of every layer, an embedding outside layers."""
-    variants = {f"{p}{n}": a_setting(p, n, n) for p in ("post", "pre") for n in (2, 3)}
-    variants["mixed"] = a_setting("post", 2, 3, cross=False)
+    variants = {f"{p}{n}": make_setting(p, n, n) for p in ("post", "pre") for n in (2, 3)}
+    variants["mixed"] = make_setting("post", 2, 3, cross=False)
 
     def rows(variant, seed):
         layers = {stack: variants[variant][stack]["layers"] for stack in ("encoder", "decoder")}
@@ -151,4 +155,4 @@ def profiles():
         ("decoder.layers", lambda s: s["decoder"]["layers"]),
         ("decoder.cross_attention", lambda s: s["decoder"]["cross_attention"]),
     ]
-    return an_experiment(variants, (1, 2), rows, axes=axes)
+    return make_experiment(variants, (1, 2), rows, axes=axes)

@@ -24,7 +24,7 @@ SMALL: dict[str, Any] = {
     "corpus": {"kind": "toy_german_english", "train": 60, "validation": 20, "test": 20},
     "labelled_corpus": {"kind": "toy_finance", "sentences": 60},
 }
-"""By the name of a parameter, or by the kind of a choice: what it is given where it has no default."""
+"""By the name of a parameter, or by the kind of a choice: its value where it has no default."""
 TINY = {
     "toy_german_english": SMALL["corpus"],
     "output_perturbation": {"draws": 1},
@@ -39,7 +39,7 @@ TINY = {
     "bleu": {"sentences": 3, "each": 2},
     "translations": {"sentences": 2},
 }
-"""By the name of an entry or of a parameter: what it is given in place of a default that takes long or does nothing."""
+"""By the name of an entry or of a parameter: its value in place of a default that takes long or does nothing."""
 
 LABELS = {"kind": "random_tokens", "vocabulary": 40, "sentences": 3, "length": 5, "classes": 3}
 TEXT = {"kind": "translation", "corpus": SMALL["corpus"], "vocabulary": 60, "batch_tokens": 32}
@@ -49,7 +49,7 @@ MODELS = ("encoder_decoder", "encoder", "language_model", "classifier")
 
 
 def smallest(entry: Entry[Any]) -> Choice:
-    """A choice of this entry in which everything is small that has to be given, or would take long."""
+    """A choice of this entry in which every required parameter, and every one that would take long, is small."""
     needed = [name for name, p in entry.keywords.items() if p.default is p.empty and name != "where"]
     kinds = {name: registry.kind for name, registry in entry.nested.items()}
     required = {name: SMALL.get(kinds.get(name, name), SMALL.get(name)) for name in needed}
@@ -65,39 +65,39 @@ def built(entry: Entry[Any]) -> Callable[..., Any]:
     return registry.builder(registry.resolve(smallest(entry)))
 
 
-def setting_with(entry: Entry[Any], **given: Any) -> Setting:
+def setting_with(entry: Entry[Any], **overrides: Any) -> Setting:
     """The first setting that holds this entry and contradicts nothing; keys as a spec writes them.
 
     Raises:
         LookupError: there is none.
     """
-    refused = ""
-    for candidate in _candidates(entry, given):
+    reason = ""
+    for candidate in _candidates(entry, overrides):
         try:
             setting = resolve(candidate, REGISTRIES)
         except Flawed as flawed:
-            refused = str(flawed)
+            reason = str(flawed)
             continue
         flaws = contradictions(setting, REGISTRIES)
         if not flaws:
             return setting
-        refused = flaws[0].what
-    raise LookupError(f"no setting suits {entry.kind} '{entry.name}': {refused}")
+        reason = flaws[0].what
+    raise LookupError(f"no setting suits {entry.kind} '{entry.name}': {reason}")
 
 
 def state_of(setting: Setting, seed: int = 1, roots: Roots = ()) -> State:
-    """The state at initialization, made as a run makes it."""
+    """The state at initialization, built as in a run."""
     return build(Trajectory("tests", seed, setting, 0, ()), REGISTRIES, roots)
 
 
 def state_for(choice: Choice, setting: Setting, roots: Roots = ()) -> State:
-    """As ``state_of``; after three updates where a probe looks at them, at Adam's moments, or at the next one."""
+    """As ``state_of``; after three updates where a probe reads them, Adam's moments, or the next update."""
     state = state_of(setting, roots=roots)
     return trained(state) if sees_training(choice) else state
 
 
 def sees_training(choice: Choice) -> bool:
-    """Whether a probe has nothing to see before the first update."""
+    """Whether a probe needs updates before it."""
     probe, resolved = REGISTRIES["probe"][choice["kind"]], REGISTRIES["probe"].resolve(choice)
     adams = resolved.get("coordinates") == "adam" or "preconditioned" in str(resolved.get("operator"))
     return bool(probe.facts.ahead(resolved) or adams or probe.facts.trained)
@@ -105,20 +105,20 @@ def sees_training(choice: Choice) -> bool:
 
 def pieces_of(setting: Setting) -> dict[str, int]:
     """Every entry that a setting names, with its version."""
-    found: dict[str, int] = {}
+    versions: dict[str, int] = {}
 
-    def see(kind: str, choice: Choice) -> None:
+    def visit(kind: str, choice: Choice) -> None:
         entry = REGISTRIES[kind][choice["kind"]]
-        found[f"{kind} {entry.name}"] = entry.version
+        versions[f"{kind} {entry.name}"] = entry.version
         for name, registry in entry.nested.items():
-            see(registry.kind, choice[name])
+            visit(registry.kind, choice[name])
 
     for kind in ("task", "model", "init"):
-        see(kind, setting[kind])
+        visit(kind, setting[kind])
     for stack in REGISTRIES["model"][setting["model"]["kind"]].facts.stacks:
         for kind in ("norm", "placement", "attention"):
-            see(kind, setting[stack][kind])
-    return found
+            visit(kind, setting[stack][kind])
+    return versions
 
 
 def speaks(entry: Entry[Any]) -> bool:
@@ -126,7 +126,7 @@ def speaks(entry: Entry[Any]) -> bool:
     return entry.kind == "probe" and bool(entry.facts.translates)
 
 
-def _candidates(entry: Entry[Any], given: dict[str, Any]) -> Iterator[dict[str, Any]]:
+def _candidates(entry: Entry[Any], overrides: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """Settings that might suit an entry, the plainest first."""
     chosen = {entry.kind: smallest(entry)} if entry.kind in SETTING else {}
     models = [entry.name] if entry.kind == "model" else MODELS
@@ -137,7 +137,7 @@ def _candidates(entry: Entry[Any], given: dict[str, Any]) -> Iterator[dict[str, 
         parts = REGISTRIES["model"][name].nested.items()
         inside = {word: smallest(entry) for word, registry in parts if registry.kind == entry.kind}
         plain = {"task": task, "placement": placement, "model": {"kind": name} | shape | tied | inside}
-        yield plain | {key: value for key, value in chosen.items() if key != "model"} | given
+        yield plain | {key: value for key, value in chosen.items() if key != "model"} | overrides
 
 
 def _placements() -> Iterator[Choice]:

@@ -1,4 +1,4 @@
-"""Experiments whose numbers are given as an array (arm, seed, level), so that a test can say what must come out."""
+"""Experiments whose numbers are an array (arm, seed, level), so that a test knows the right verdict."""
 
 import math
 
@@ -18,7 +18,7 @@ from lnlab.keys import canonical
 from lnlab.tables import Results, frame, schema
 
 
-def a_setting(arm, layers=6):
+def make_setting(arm, layers=6):
     stack = {"layers": layers, "norm": {"kind": "layer"}, "placement": {"kind": arm}}
     model = {"kind": "encoder_decoder", "d_model": 128}
     return {
@@ -30,7 +30,7 @@ def a_setting(arm, layers=6):
     }
 
 
-def an_experiment(arms, *, sizes=False, step=0, status=None, done=None):
+def make_experiment(arms, *, sizes=False, step=0, status=None, done=None):
     """Rows of quantity ``q`` for ``arms``: word -> array (seeds,) or (seeds, levels).
 
     Levels are layers 1, 2, ... of one run a seed; with ``sizes`` they are runs of 6, 8, 10, ... layers. None is a
@@ -46,14 +46,14 @@ def an_experiment(arms, *, sizes=False, step=0, status=None, done=None):
                 run = f"{variant}-{seed}"
                 if sizes or level == 1:
                     ended = status(arm, seed) if status else "finished"
-                    told = {"run": run, "trajectory": run, "steps": step, "variant": variant, "seed": seed}
+                    run_row = {"run": run, "trajectory": run, "steps": step, "variant": variant, "seed": seed}
                     ended = {"status": ended, "reason": None, "done": done(arm, seed) if done else step}
-                    runs.append(told | {"setting": canonical(a_setting(arm, layers)), **ended})
+                    runs.append(run_row | {"setting": canonical(make_setting(arm, layers)), **ended})
                     axes.append({"run": run, "axis": "placement", "value": f'"{arm}"', "label": arm})
                 if value is not None:
                     site = {"stack": "decoder", "layer": None if sizes or len(values) == 1 else level, "tensor": "w2"}
-                    told = {"run": run, "variant": variant, "seed": seed, "step": step, "quantity": "q", **site}
-                    rows.append(told | {"value": float(value)})
+                    run_row = {"run": run, "variant": variant, "seed": seed, "step": step, "quantity": "q", **site}
+                    rows.append(run_row | {"value": float(value)})
     columns = {"run": pl.String, "variant": pl.String, "seed": pl.Int64, "step": pl.Int64} | dict(schema("sites"))
     sites = pl.DataFrame({c: [row.get(c) for row in rows] for c in columns}, schema=columns)
     ended = dict(schema("runs")) | {"status": pl.String, "reason": pl.String, "done": pl.Int64}
@@ -62,7 +62,7 @@ def an_experiment(arms, *, sizes=False, step=0, status=None, done=None):
 
 @pytest.fixture(scope="session")
 def experiment():
-    return an_experiment
+    return make_experiment
 
 
 @pytest.fixture(scope="session")
@@ -72,7 +72,7 @@ def verdict():
     def judged(arms, *, sizes=False, step=0, ended=None, status=None, done=None, **claim):
         arms = arms if isinstance(arms, dict) else {"a": arms}
         of = {"of": {"quantity": "q", "placement": "a"}}
-        results = an_experiment(arms, sizes=sizes, step=step, status=ended or status, done=done)
+        results = make_experiment(arms, sizes=sizes, step=step, status=ended or status, done=done)
         claim |= {} if ended is None or status is None else {"status": status}
         return judge({"id": "it", "says": "So it is.", **of, **claim}, results)
 

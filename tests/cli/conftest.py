@@ -44,8 +44,8 @@ profiles:
 
 
 @dataclass(frozen=True)
-class Said:
-    """What one command said, and how it ended."""
+class CommandResult:
+    """The output of one command, and its exit code."""
 
     code: int
     out: str
@@ -57,25 +57,25 @@ class Said:
 
 
 @pytest.fixture
-def lnlab(capsys: pytest.CaptureFixture[str]) -> Callable[..., Said]:
+def lnlab(capsys: pytest.CaptureFixture[str]) -> Callable[..., CommandResult]:
     """Run a command in this process."""
 
-    def run(*arguments: object) -> Said:
+    def run(*arguments: object) -> CommandResult:
         capsys.readouterr()
         code = main([str(word) for word in arguments])
         captured = capsys.readouterr()
-        return Said(code, captured.out, captured.err)
+        return CommandResult(code, captured.out, captured.err)
 
     return run
 
 
 @pytest.fixture
-def python() -> Callable[..., Said]:
+def python() -> Callable[..., CommandResult]:
     """Run a program in a process of its own, in the working folder."""
 
-    def run(program: str) -> Said:
+    def run(program: str) -> CommandResult:
         done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=300)
-        return Said(done.returncode, done.stdout, done.stderr)
+        return CommandResult(done.returncode, done.stdout, done.stderr)
 
     return run
 
@@ -91,16 +91,16 @@ def nothing_around(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 
 @pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def workdir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty working folder."""
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
 
 @pytest.fixture
-def tiny(here: Path) -> Path:
+def tiny(workdir: Path) -> Path:
     """A spec that runs in a second, in the working folder."""
-    path = here / "tiny.yaml"
+    path = workdir / "tiny.yaml"
     path.write_text(TINY)
     return path
 

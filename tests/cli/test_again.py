@@ -27,16 +27,16 @@ def reported(once, tmp_path_factory):
 
 
 @pytest.fixture
-def copy(reported, here):
+def copy(reported, workdir):
     """A copy of the report in an empty working folder, without store and corpora."""
-    shutil.copytree(reported.parent, here / "reports")
-    return here / "reports" / "tiny"
+    shutil.copytree(reported.parent, workdir / "reports")
+    return workdir / "reports" / "tiny"
 
 
 @pytest.fixture
-def spec(once, here):
+def spec(once, workdir):
     """The spec in the working folder, where the report looks for it."""
-    path = here / "tiny.yaml"
+    path = workdir / "tiny.yaml"
     path.write_text((once / "tiny.yaml").read_text())
     return path
 

@@ -320,7 +320,7 @@ def test_an_unknown_kind_names_the_nearest(lnlab):
     assert "did you mean 'norm'" in said.err
 
 
-def test_data_list_says_what_is_generated_and_what_is_absent(lnlab, here):
+def test_data_list_says_what_is_generated_and_what_is_absent(lnlab, workdir):
     rows = {row["name"]: row for row in lnlab("data", "list", "--json").json}
     assert rows["toy_german_english"]["state"] == "generated"
     assert rows["multi30k"]["state"] == "absent"
@@ -330,7 +330,7 @@ def test_data_list_says_what_is_generated_and_what_is_absent(lnlab, here):
     assert quantity(rows["multi30k"]["size"], "B") in table
 
 
-def test_data_fetch_refuses_what_it_cannot_get(lnlab, here):
+def test_data_fetch_refuses_what_it_cannot_get(lnlab, workdir):
     said = lnlab("data", "fetch", "toy_german_english")
     assert (said.code, said.out) == (2, "")
     assert "multi30k" in said.err

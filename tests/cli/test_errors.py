@@ -60,23 +60,25 @@ WRONG = {
         ("post", "{tensor: out, layer: 3}", "where.layer: no activation there has layer 3; there is 1, 2"),
     ],
 )
-def test_an_arrow_that_cannot_be_cut_is_found_by_check(lnlab, here, placement, where, words):
+def test_an_arrow_that_cannot_be_cut_is_found_by_check(lnlab, workdir, placement, where, words):
     text = WHOLE.replace("post", placement) + f"interventions: {{kind: rescale, where: {where}, factor: 2}}\n"
-    (here / "x.yaml").write_text(text)
+    (workdir / "x.yaml").write_text(text)
     one_problem(lnlab("check", "x.yaml"), "x.yaml:7:", f" interventions.{words}")
 
 
 @pytest.mark.parametrize("command", ["check", "plan", "run"])
 @pytest.mark.parametrize("mistake", WRONG)
-def test_mistakes_in_a_spec(lnlab, here, command, mistake):
+def test_mistakes_in_a_spec(lnlab, workdir, command, mistake):
     text, words = WRONG[mistake]
-    (here / "x.yaml").write_text(text)
+    (workdir / "x.yaml").write_text(text)
     one_problem(lnlab(command, "x.yaml"), *words)
-    assert not (here / ".lnlab").exists()
+    assert not (workdir / ".lnlab").exists()
 
 
-def test_every_problem_of_a_spec_is_told_at_once_in_the_order_of_the_file(lnlab, here):
-    (here / "x.yaml").write_text(WHOLE.replace("heads: 2", "heads: two").replace("placement: post", "placement: pots"))
+def test_every_problem_of_a_spec_is_told_at_once_in_the_order_of_the_file(lnlab, workdir):
+    (workdir / "x.yaml").write_text(
+        WHOLE.replace("heads: 2", "heads: two").replace("placement: post", "placement: pots")
+    )
     said = lnlab("run", "x.yaml", "-s", "seeds=none")
     assert said.code == 2
     places = [line.split(": ")[0] for line in said.err.splitlines()]
@@ -84,11 +86,11 @@ def test_every_problem_of_a_spec_is_told_at_once_in_the_order_of_the_file(lnlab,
     assert "seeds=none" in said.err.splitlines()[-1]
 
 
-def test_files_that_are_no_specs(lnlab, here):
-    (here / "folder").mkdir()
-    (here / "binary.yaml").write_bytes(bytes(range(256)) * 4)
-    (here / "latin.yaml").write_bytes("title: Übung".encode("latin-1"))
-    with (here / "large.yaml").open("wb") as file:
+def test_files_that_are_no_specs(lnlab, workdir):
+    (workdir / "folder").mkdir()
+    (workdir / "binary.yaml").write_bytes(bytes(range(256)) * 4)
+    (workdir / "latin.yaml").write_bytes("title: Übung".encode("latin-1"))
+    with (workdir / "large.yaml").open("wb") as file:
         file.truncate(50 * 2**20)
     one_problem(lnlab("run", "folder"), "folder", "is a folder", "name the YAML file")
     one_problem(lnlab("run", "binary.yaml"), "binary.yaml", "is not text")
@@ -131,8 +133,8 @@ def test_sizes_beyond_all_bounds_are_refused_before_anything_is_built(lnlab, tin
         one_problem(lnlab(command, tiny, "-s", override), override.partition("=")[0], bound)
 
 
-def test_no_integer_is_beyond_what_a_float_counts(lnlab, here):
-    (here / "x.yaml").write_text(WHOLE.replace("batches: 1}", "batches: 1e30}"))
+def test_no_integer_is_beyond_what_a_float_counts(lnlab, workdir):
+    (workdir / "x.yaml").write_text(WHOLE.replace("batches: 1}", "batches: 1e30}"))
     one_problem(lnlab("check", "x.yaml"), "x.yaml:6:", "probes.0.batches", "out of range", "9,007,199,254,740,992")
 
 
@@ -176,7 +178,7 @@ def test_what_is_asked_before_a_run_says_how_to_run(lnlab, tiny):
     one_problem(lnlab("query", "SELECT 1"), "nothing was run", "lnlab run SPEC")
 
 
-def test_a_profile_of_no_spec(lnlab, here):
+def test_a_profile_of_no_spec(lnlab, workdir):
     one_problem(lnlab("report", "--profile", "smoke"), "--profile", "name the spec")
 
 
@@ -201,9 +203,9 @@ def test_a_corpus_with_a_wrong_checksum(lnlab, tiny, monkeypatch):
     one_problem(lnlab("run", "tiny.yaml", "--profile", "real"), ".gz", "SHA-256", "lnlab data fetch multi30k")
 
 
-def test_two_files_that_do_not_fit_together(lnlab, here):
-    (here / "a.de").write_text("eins\nzwei\n")
-    (here / "a.en").write_text("one\ntwo\nthree\n")
+def test_two_files_that_do_not_fit_together(lnlab, workdir):
+    (workdir / "a.de").write_text("eins\nzwei\n")
+    (workdir / "a.en").write_text("one\ntwo\nthree\n")
     corpus = "corpus: {kind: parallel_text, train: [a.de, a.en]}"
-    (here / "x.yaml").write_text(WHOLE.replace("corpus: toy_german_english", corpus))
+    (workdir / "x.yaml").write_text(WHOLE.replace("corpus: toy_german_english", corpus))
     one_problem(lnlab("run", "x.yaml"), "a.de", "2 lines, and 3", "same number of lines")

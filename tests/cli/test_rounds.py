@@ -88,7 +88,7 @@ def trained(monkeypatch):
 
 
 @pytest.fixture
-def tuned(here, monkeypatch):
+def tuned(workdir, monkeypatch):
     """The spec, and the optimizer and the quantity that it names."""
     for registry in (optimizers, quantities):
         monkeypatch.setattr(registry, "_entries", dict(registry.entries))
@@ -102,7 +102,7 @@ def tuned(here, monkeypatch):
         rows = results.tables["curves"].filter(pl.col("quantity") == "nll", pl.col("step") > 0)
         return rows.select("run", "variant", "seed", "step", pl.lit("final_loss").alias("quantity"), "value")
 
-    path = here / "tuned.yaml"
+    path = workdir / "tuned.yaml"
     path.write_text(SPEC)
     return path
 

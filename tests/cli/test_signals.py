@@ -89,8 +89,8 @@ def found_in(folder):
 @pytest.mark.parametrize(
     ("number", "group", "code"), [(signal.SIGTERM, False, 143), (signal.SIGTERM, True, 143), (signal.SIGHUP, True, 129)]
 )
-def test_states_are_kept_leases_released_and_the_run_goes_on_from_there(here, undisturbed, number, group, code):
-    (here / "long.yaml").write_text(LONG)
+def test_states_are_kept_leases_released_and_the_run_goes_on_from_there(workdir, undisturbed, number, group, code):
+    (workdir / "long.yaml").write_text(LONG)
     running = start("run", "long.yaml", "-w", "2", "--save-every", "0.1")
     wait_for(lambda: len(list(Path(".lnlab").glob("trajectories/*/*/states"))) == 2, running)
     os.killpg(running.pid, number) if group else running.send_signal(number)
@@ -103,18 +103,18 @@ def test_states_are_kept_leases_released_and_the_run_goes_on_from_there(here, un
     assert leases(".lnlab") == stray(".lnlab") == []
     assert "2 interrupted" in said
     for folder in Path(".lnlab").glob("trajectories/*/*"):
-        last = look(here / ".lnlab", folder.name).records[-1]
+        last = look(workdir / ".lnlab", folder.name).records[-1]
         assert last.outcome["reason"] == f"stopped by {number.name} at step {last.steps}"
         assert 0 < last.steps < 60
         assert (folder / "states" / f"{last.steps}.json").exists()
 
-    assert found_in(here) == undisturbed
+    assert found_in(workdir) == undisturbed
     for folder in Path(".lnlab").glob("trajectories/*/*"):
-        records = look(here / ".lnlab", folder.name).records
+        records = look(workdir / ".lnlab", folder.name).records
         assert [record.first_step for record in records] == [0, *(record.steps for record in records[:-1])]
 
 
-def test_a_second_sigterm_stops_at_once(here, tiny):
+def test_a_second_sigterm_stops_at_once(workdir, tiny):
     """What does not train cannot be cut short: the first signal waits for it, the second does not."""
     Path("mine.py").write_text(ENDLESS)
     tiny.write_text(tiny.read_text().replace("probes:\n", "probes:\n  - {kind: endless}\n"))
@@ -134,7 +134,7 @@ def test_a_second_sigterm_stops_at_once(here, tiny):
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGHUP, 129)])
-def test_while_nothing_runs_the_command_ends_in_one_line(here, tiny, number, code):
+def test_while_nothing_runs_the_command_ends_in_one_line(workdir, tiny, number, code):
     Path("mine.py").write_text(SLEEPER)
     running = start("run", "tiny.yaml", "--with", "mine.py")
     wait_for(Path("compiling").exists, running)

@@ -23,11 +23,11 @@ probes: [{kind: update_size, at: [4, 8]}]
 
 
 @pytest.fixture
-def run(lnlab, here):
+def run(lnlab, workdir):
     """``run(text, *more)``: what ``lnlab run --json`` printed, and the results; every state on the way is kept."""
 
     def made(text, *more):
-        (here / "x.yaml").write_text(text)
+        (workdir / "x.yaml").write_text(text)
         said = lnlab("run", "x.yaml", "-w", "1", "-q", "--save-every", "0", "--json", *more)
         assert said.code == 0, said
         return said.json, Store(Path(".lnlab").absolute()).results(said.json["plan"])
@@ -96,8 +96,8 @@ TARGET = "{kind: target, split: validation, quantity: nll, at_most: 4.3}"
         (["-s", "optimizer={kind: sgd, lr: 1.0e+30}", "-s", "norm=none"], "1 run: 1 diverged;", "diverged"),
     ],
 )
-def test_a_run_that_its_rule_ended_is_done(lnlab, here, more, summary, status):
-    (here / "x.yaml").write_text(SPEC.replace("probes", "# probes"))
+def test_a_run_that_its_rule_ended_is_done(lnlab, workdir, more, summary, status):
+    (workdir / "x.yaml").write_text(SPEC.replace("probes", "# probes"))
     said = lnlab("run", "x.yaml", "-w", "1", "-q", *more)
     assert said.code == 0, said
     assert summary in said.out.splitlines()[-1]
@@ -134,9 +134,9 @@ def test_a_run_in_epochs_is_as_long_as_its_data(run):
     assert rates == {t: 1e-2 if t - 1 < epoch else 5e-3 for t in range(1, steps + 1)}
 
 
-def test_epochs_of_an_absent_corpus_pass_check_and_run_says_how_to_get_it(lnlab, here):
+def test_epochs_of_an_absent_corpus_pass_check_and_run_says_how_to_get_it(lnlab, workdir):
     text = EPOCHS.replace("{kind: toy_german_english, train: 60}", "multi30k")
-    (here / "x.yaml").write_text(text)
+    (workdir / "x.yaml").write_text(text)
     assert lnlab("check", "x.yaml").code == 0
     said = lnlab("run", "x.yaml")
     assert said.code == 2
@@ -160,14 +160,14 @@ def test_epochs_of_an_absent_corpus_pass_check_and_run_says_how_to_get_it(lnlab,
         ),
     ],
 )
-def test_check_refuses_what_training_cannot_do(lnlab, here, change, words):
+def test_check_refuses_what_training_cannot_do(lnlab, workdir, change, words):
     text = SPEC
     start, end = text.index("task:"), text.index("model:")
     text = text[:start] + "task: {kind: random_tokens, vocabulary: 300}\n" + text[end:]
     for old, new in change.items():
         assert old in text
         text = text.replace(old, new)
-    (here / "x.yaml").write_text(text)
+    (workdir / "x.yaml").write_text(text)
     said = lnlab("check", "x.yaml")
     assert said.code == 2, said
     assert words in said.err

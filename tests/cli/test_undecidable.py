@@ -26,8 +26,8 @@ claims:
 
 
 @pytest.fixture
-def spec(here):
-    path = here / "few.yaml"
+def spec(workdir):
+    path = workdir / "few.yaml"
     path.write_text(SPEC.replace("WEIGHT", "layer: 1, stack: decoder, tensor: w2, sublayer: feed_forward"))
     return path
 

@@ -28,7 +28,7 @@ class Server(ThreadingHTTPServer):
         self.failures: dict[str, int] = {}
         self.cut: dict[str, int] = {}
         self.endless: set[str] = set()
-        self.asked: list[str] = []
+        self.requests: list[str] = []
 
     def url(self, name: str) -> str:
         return f"http://127.0.0.1:{self.server_port}/{name}"
@@ -41,7 +41,7 @@ class Answer(BaseHTTPRequestHandler):
     server: Server
 
     def do_GET(self) -> None:
-        self.server.asked.append(self.path)
+        self.server.requests.append(self.path)
         if self.path in self.server.redirects:
             self.send_response(302)
             self.send_header("Location", self.server.redirects[self.path])
@@ -61,12 +61,12 @@ class Answer(BaseHTTPRequestHandler):
             self.send_error(self.server.failures.get(self.path, 404))
 
     def log_message(self, *args) -> None:
-        """Say nothing."""
+        """Print nothing."""
 
 
 @pytest.fixture
 def server(monkeypatch) -> Iterator[Server]:
-    """A running web server; no proxy stands before it."""
+    """A running web server, without a proxy."""
     for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
         monkeypatch.delenv(name, raising=False)
     with Server() as running:
@@ -94,14 +94,14 @@ def _mteval():
 
 def archive(files: Mapping[str, str | bytes]) -> bytes:
     """A ``.tgz`` with these members."""
-    made = io.BytesIO()
-    with tarfile.open(fileobj=made, mode="w:gz") as tar:
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w:gz") as tar:
         for name, content in files.items():
             raw = content.encode() if isinstance(content, str) else content
             member = tarfile.TarInfo(name)
             member.size = len(raw)
             tar.addfile(member, io.BytesIO(raw))
-    return made.getvalue()
+    return buffer.getvalue()
 
 
 @pytest.fixture(name="archive")

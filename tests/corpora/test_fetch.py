@@ -265,7 +265,7 @@ def test_what_is_there_and_verified_is_not_fetched_again(server, root):
     server.files["/a"] = CONTENT
     fetch("toy", {"a": remote(server.url("a"))}, root, silent)
     fetch("toy", {"a": remote(server.url("a"))}, root, silent)
-    assert server.asked == ["/a"]
+    assert server.requests == ["/a"]
 
 
 def test_a_damaged_file_is_fetched_again(server, root):

@@ -29,8 +29,8 @@ def make_state(
     layers = model.pop("layers", 1 if kind == "encoder_decoder" else 2)
     init = model.pop("init", "xavier_normal")
     shape = {"kind": kind, "layers": layers, "d_model": width, "heads": 2, "d_ff": 4} | model
-    given = {"task": task, "placement": placement, "norm": norm, "attention": attention, "model": shape, "init": init}
-    state = state_of(resolve(given, REGISTRIES))
+    choices = {"task": task, "placement": placement, "norm": norm, "attention": attention, "model": shape, "init": init}
+    state = state_of(resolve(choices, REGISTRIES))
     state.model.double()
     generator = torch.Generator().manual_seed(3)
     with torch.no_grad():  # scales, shifts and gates away from 0 and 1, where derivatives vanish by symmetry
@@ -47,11 +47,11 @@ class Mean(torch.nn.Module):
         self.model, self.loss, self.batches = model, loss, batches
 
     def forward(self):
-        found = [self.loss(self.model, batch) for batch in self.batches]
-        return sum(total for total, _ in found) / sum(count for _, count in found)
+        losses = [self.loss(self.model, batch) for batch in self.batches]
+        return sum(total for total, _ in losses) / sum(count for _, count in losses)
 
 
-def by_torch(model, loss, batches, parameters=None, *, along=None):
+def hessian_by_torch(model, loss, batches, parameters=None, *, along=None):
     """The Hessian of the mean loss by torch's loop over its rows; or its products ``along`` rows, forward over reverse.
 
     Not by torch.func.hessian, whose batched forward derivatives are wrong for the scale of a LayerNorm (torch 2.13):
@@ -59,15 +59,15 @@ def by_torch(model, loss, batches, parameters=None, *, along=None):
     """
     scope = {id(p) for p in (model.parameters() if parameters is None else parameters)}
     named = {f"model.{name}": p.detach() for name, p in model.named_parameters()}
-    mine = {f"model.{name}": p.shape for name, p in model.named_parameters() if id(p) in scope}
+    scope_shapes = {f"model.{name}": p.shape for name, p in model.named_parameters() if id(p) in scope}
     whole = Mean(model, loss, batches)
 
     def f(vector):
-        parts = vector.split([shape.numel() for shape in mine.values()])
-        changed = {name: part.view(shape) for (name, shape), part in zip(mine.items(), parts, strict=True)}
+        parts = vector.split([shape.numel() for shape in scope_shapes.values()])
+        changed = {name: part.view(shape) for (name, shape), part in zip(scope_shapes.items(), parts, strict=True)}
         return functional_call(whole, named | changed, ())
 
-    start = torch.cat([named[name].flatten() for name in mine])
+    start = torch.cat([named[name].flatten() for name in scope_shapes])
     with warnings.catch_warnings(), sdpa_kernel(SDPBackend.MATH), evaluating(model):
         warnings.filterwarnings("ignore", "`torch.jit", DeprecationWarning)
         if along is None:
@@ -82,4 +82,4 @@ def tiny():
 
 @pytest.fixture(scope="session")
 def exact():
-    return by_torch
+    return hessian_by_torch

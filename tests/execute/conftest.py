@@ -23,9 +23,11 @@ def unit_of():
     """``unit_of(seed, probe, ..., task={...})``: a trajectory with these measurements due, everything resolved."""
 
     def make(seed, *probes, steps=0, **setting):
-        given = {"task": {"kind": "toy"}, "model": {"kind": "linear"}, "init": {"kind": "normal"}}
-        whole = {key: toy_pieces.REGISTRIES[key].resolve(value | setting.get(key, {})) for key, value in given.items()}
-        cuts = [toy_pieces.INTERVENTIONS.resolve(each) for each in setting.get("interventions", [])]
+        defaults = {"task": {"kind": "toy"}, "model": {"kind": "linear"}, "init": {"kind": "normal"}}
+        whole = {
+            key: toy_pieces.REGISTRIES[key].resolve(value | setting.get(key, {})) for key, value in defaults.items()
+        }
+        cuts = [toy_pieces.INTERVENTIONS.resolve(choice) for choice in setting.get("interventions", [])]
         whole |= {"train": {"steps": steps}, "optimizer": setting.get("optimizer"), "interventions": cuts}
         key = digest(["toy", seed, whole])
         chosen = [toy_pieces.PROBES.resolve(probe) for probe in probes]

@@ -57,9 +57,9 @@ def mean_loss(logits: Tensor, batch: Batch) -> Tensor:
 
 @dataclass
 class ByHand:
-    """The formula of an encoder-decoder in Post-LN or Pre-LN; ``at`` puts something in the place of an activation.
+    """The formula of an encoder-decoder in Post-LN or Pre-LN; ``at`` replaces activations.
 
-    ``seen`` keeps what stood there before.
+    ``seen`` records them as they were before.
     """
 
     model: nn.Module
@@ -77,23 +77,25 @@ class ByHand:
         self.seen[site] = x.detach()
         return self.at.get(site, lambda x: x)(x)
 
-    def stack(self, name: str, tokens: Tensor, mask: Tensor, memory: Tensor | None, there: Tensor | None) -> Tensor:
+    def stack(
+        self, name: str, tokens: Tensor, mask: Tensor, memory: Tensor | None, memory_mask: Tensor | None
+    ) -> Tensor:
         stack = self.model.get_submodule(name)
         x = self.put(Site(name, None, "embedding", "out"), stack.embedding(tokens))
         for number, layer in enumerate(stack.layers, 1):
             for (sublayer, module), norm in zip(layer.sublayers.items(), layer.placement.norms, strict=True):
-                here = [Site(name, number, sublayer, tensor) for tensor in ("in", "branch", "sum", "out")]
-                given = self.put(here[0], x if self.placement == "post" else norm(x))
+                sites = [Site(name, number, sublayer, tensor) for tensor in ("in", "branch", "sum", "out")]
+                f_in = self.put(sites[0], x if self.placement == "post" else norm(x))
                 match sublayer:
                     case "self_attention":
-                        branch = module(given, given, mask)
+                        branch = module(f_in, f_in, mask)
                     case "cross_attention":
-                        branch = module(given, memory, there)
+                        branch = module(f_in, memory, memory_mask)
                     case _:
-                        branch = module(given)
-                x = self.put(here[2], x + self.put(here[1], branch))
+                        branch = module(f_in)
+                x = self.put(sites[2], x + self.put(sites[1], branch))
                 x = norm(x) if self.placement == "post" else x
-                x = self.put(here[3], x)
+                x = self.put(sites[3], x)
         if stack.final_norm is None:
             return x
         x = stack.final_norm(self.put(Site(name, None, "final_norm", "in"), x))
@@ -104,13 +106,13 @@ def make_gradients(model: nn.Module, logits: Tensor) -> dict[Site, Tensor]:
     """Of the mean loss, by address; zeros where there is none."""
     sites, weights = zip(*parameter_uses(model), strict=True)
     loss = mean_loss(logits, make_batch())
-    found = torch.autograd.grad(loss, weights, allow_unused=True, materialize_grads=True)
-    return dict(zip(sites, found, strict=True))
+    gradients = torch.autograd.grad(loss, weights, allow_unused=True, materialize_grads=True)
+    return dict(zip(sites, gradients, strict=True))
 
 
-def entered(kind: str, model: nn.Module, optimizer=None, **given):
-    """The context manager of an intervention, as a spec gives it."""
-    return interventions.builder(interventions.resolve({"kind": kind, **given}))(model, optimizer)
+def make_intervention(kind: str, model: nn.Module, optimizer=None, **parameters):
+    """The context manager of an intervention, as a spec names it."""
+    return interventions.builder(interventions.resolve({"kind": kind, **parameters}))(model, optimizer)
 
 
 @pytest.fixture
@@ -135,7 +137,7 @@ def gradients():
 
 @pytest.fixture
 def intervene():
-    return entered
+    return make_intervention
 
 
 @pytest.fixture

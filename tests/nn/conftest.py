@@ -27,19 +27,25 @@ class Batch:
 
 
 def make_setting(
-    placement: str | Choice = "post", *, layers: int = 2, width: int = 16, d_ff: int = 32, rows: int = 23, **given: Any
+    placement: str | Choice = "post",
+    *,
+    layers: int = 2,
+    width: int = 16,
+    d_ff: int = 32,
+    rows: int = 23,
+    **overrides: Any,
 ) -> dict[str, Any]:
     """A resolved setting; keys of the model (or its ``kind``), ``norm``, ``attention``, ``cross_attention``, stacks."""
     stack = {
         "layers": layers,
-        "norm": norms.resolve(given.pop("norm", "layer")),
+        "norm": norms.resolve(overrides.pop("norm", "layer")),
         "placement": placements.resolve(placement),
-        "attention": attentions.resolve(given.pop("attention", "softmax")),
+        "attention": attentions.resolve(overrides.pop("attention", "softmax")),
     }
-    cross = given.get("kind", "encoder_decoder") == "encoder_decoder"
-    decoder = stack | {"cross_attention": given.pop("cross_attention", cross)}
-    stacks = {"encoder": stack | given.pop("encoder", {}), "decoder": decoder | given.pop("decoder", {})}
-    model = {"kind": "encoder_decoder", "d_model": width, "heads": 2, "d_ff": d_ff} | given
+    cross = overrides.get("kind", "encoder_decoder") == "encoder_decoder"
+    decoder = stack | {"cross_attention": overrides.pop("cross_attention", cross)}
+    stacks = {"encoder": stack | overrides.pop("encoder", {}), "decoder": decoder | overrides.pop("decoder", {})}
+    model = {"kind": "encoder_decoder", "d_model": width, "heads": 2, "d_ff": d_ff} | overrides
     return {"task": {"vocabulary": rows, "classes": CLASSES}, "model": models.resolve(model), **stacks}
 
 
@@ -47,8 +53,8 @@ def make_model(setting: dict[str, Any], *, seed: int = 1, init: str | Choice = "
     """The model of a resolved setting, initialized, in evaluation mode."""
     entry = models[setting["model"]["kind"]]
     parts = {name: parts_of(setting[name]) for name in entry.facts.stacks}
-    given = (setting["task"]["vocabulary"], parts, CLASSES)[: len(names_supplied(entry.build))]
-    model = models.builder(setting["model"])(*given)
+    arguments = (setting["task"]["vocabulary"], parts, CLASSES)[: len(names_supplied(entry.build))]
+    model = models.builder(setting["model"])(*arguments)
     initialize(model, init, seed)
     return model.eval()
 

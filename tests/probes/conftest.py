@@ -118,7 +118,7 @@ def state():
 
 @pytest.fixture(scope="session")
 def trained():
-    """A state after three updates by Adam, or as many as are asked for."""
+    """A state after three updates by Adam, or as many as requested."""
     return updated
 
 
@@ -133,18 +133,18 @@ def values():
     return select
 
 
-def make_classifier(norm: Any = "batch", seed: int = 1, **given: Any) -> State:
+def make_classifier(norm: Any = "batch", seed: int = 1, **overrides: Any) -> State:
     """The state at initialization of a tiny classifier of generated news, as a run makes it."""
     setting = {
         "task": {"kind": "classification", "corpus": {"kind": "toy_finance", "sentences": 120}, "vocabulary": 90}
         | {"batch_sentences": 8}
-        | given.pop("task", {}),
+        | overrides.pop("task", {}),
         "model": {"kind": "classifier", "layers": 2, "d_model": 16, "heads": 2, "d_ff": 24, "dropout": 0.2},
         "norm": norm,
         "placement": "post",
         "init": "xavier_normal",
     }
-    return build(Trajectory("tests", seed, resolve(setting | given, REGISTRIES), 0, ()), REGISTRIES)
+    return build(Trajectory("tests", seed, resolve(setting | overrides, REGISTRIES), 0, ()), REGISTRIES)
 
 
 @pytest.fixture(scope="session")

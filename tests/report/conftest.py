@@ -1,4 +1,4 @@
-"""A whole experiment made of published-like numbers: the profiles of Xiong et al. (2020), Figure 3, with seed noise."""
+"""A whole experiment of numbers like the published ones: the profiles of Xiong et al. (2020), Figure 3, with noise."""
 
 import json
 import math
@@ -79,8 +79,8 @@ def measured(key, placement, layers, cross, tied, seed, noise):
         level = math.exp(noise * rng.normal())
         for layer, value in enumerate(profile(stack, placement, layers, cross), 1):
             for tensor, factor in (("w1", 0.93), ("w2", 1.0)):
-                found = float(value * factor * level * math.exp(0.4 * noise * rng.normal()))
-                yield row(key, seed, "gradient_norm", stack, layer, tensor, found)
+                gradient = float(value * factor * level * math.exp(0.4 * noise * rng.normal()))
+                yield row(key, seed, "gradient_norm", stack, layer, tensor, gradient)
             stream = 1.0 if placement == "post" else 0.4 * layer * math.exp(0.02 * rng.normal())
             yield row(key, seed, "hidden_norm_sq", stack, layer, "sum", stream)
 
@@ -92,7 +92,7 @@ def row(key, seed, quantity, stack, layer, tensor, value):
 
 
 def make_results(seeds=range(1, 11), noise=0.09, finished=lambda number: True, scale=1.0):
-    """Every run of the experiment; ``finished(number)`` says which have been measured."""
+    """Every run of the experiment; those with ``finished(number)`` have been measured."""
     runs, axes, sites = [], [], []
     for point in points():
         for seed in seeds:
@@ -131,19 +131,19 @@ def make_results(seeds=range(1, 11), noise=0.09, finished=lambda number: True, s
 
 
 def verdict(claim, values, *, word="supported", low=None, high=None, log=True, **fields):
-    """A verdict over given numbers, its interval recomputed here."""
-    found = student(list(values.values()), log=log)
+    """A verdict over these numbers, its interval computed from them."""
+    interval = student(list(values.values()), log=log)
     inside = sum((low is None or v >= low) and (high is None or v <= high) for v in values.values())
-    given = {
+    fixed = {
         "kind": "bound",
         "says": claim,
         "primary": False,
         "role": "source",
         "verdict": word,
         "statistic": "last/first",
-        "estimate": found.estimate,
-        "low": found.low,
-        "high": found.high,
+        "estimate": interval.estimate,
+        "low": interval.low,
+        "high": interval.high,
         "region_low": low,
         "region_high": high,
         "n": len(values),
@@ -152,12 +152,12 @@ def verdict(claim, values, *, word="supported", low=None, high=None, log=True, *
         "reason": "the interval lies in the region",
         "scope": "6-6, d_model 128, toy_german_english, at init, 10 seeds",
     }
-    return Verdict(claim=claim, **given | fields)
+    return Verdict(claim=claim, **fixed | fields)
 
 
 def make_facts(**changed):
     data = YAML(typ="safe").load(SPEC.read_text())
-    given = {
+    defaults = {
         "name": "xiong_fig3",
         "title": data["title"],
         "question": data["question"],
@@ -171,7 +171,7 @@ def make_facts(**changed):
         "sections": tuple(data["report"]),
         "sources": {c["id"]: c["source"] for c in data["claims"]},
     }
-    return ReportFacts(**given | changed)
+    return ReportFacts(**defaults | changed)
 
 
 def claims_of_spec():
@@ -220,6 +220,6 @@ def folder(tmp_path_factory, facts, results, verdicts):
 def small():
     """A report in a second: two seeds, one figure of each kind, two claims."""
     results = make_results(seeds=(1, 2))
-    given = make_facts()
-    chosen = replace(given, sections=(given.sections[0], given.sections[2]))
+    full = make_facts()
+    chosen = replace(full, sections=(full.sections[0], full.sections[2]))
     return chosen, results, judge_all(claims_of_spec()[:2], results)

@@ -1,4 +1,4 @@
-"""Tasks on small corpora, and a model that says what it is told to."""
+"""Tasks on small corpora, and a model of fixed logits."""
 
 import pytest
 import torch
@@ -14,9 +14,9 @@ torch.set_num_threads(1)
 SMALL = {"kind": toy_german_english.__name__.rpartition(".")[2], "train": 1500, "validation": 60, "test": 60}
 
 
-def make_task(seed=1, roots=(), **given) -> translation.Translation:
+def make_task(seed=1, roots=(), **overrides) -> translation.Translation:
     """A translation task as a spec would name it."""
-    choice = {"kind": "translation", "corpus": SMALL, "vocabulary": 300, "batch_tokens": 200} | given
+    choice = {"kind": "translation", "corpus": SMALL, "vocabulary": 300, "batch_tokens": 200} | overrides
     return tasks.builder(tasks.resolve(choice))(Draw(seed), roots)
 
 
@@ -25,7 +25,7 @@ def task():
     return make_task
 
 
-class Says(nn.Module):
+class ConstantLogits(nn.Module):
     """Gives the same logits for every batch."""
 
     def __init__(self, logits: Tensor) -> None:
@@ -38,4 +38,4 @@ class Says(nn.Module):
 
 @pytest.fixture
 def says():
-    return Says
+    return ConstantLogits

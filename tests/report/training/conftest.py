@@ -1,4 +1,4 @@
-"""Training as it is stored, made of formulas: losses that fall to a floor, runs that diverge, and runs not done."""
+"""Stored training runs from formulas: losses that fall to a floor, runs that diverge, and runs not done."""
 
 import json
 import math
@@ -77,14 +77,14 @@ def make_trained(
     missing=unfinished,
     bins=(),
 ):
-    """Every run of placements by learning rates; ``missing`` says which have not run, ``lost`` which diverge."""
+    """Every run of placements by learning rates, but those that are ``missing``; those that are ``lost`` diverge."""
     runs, axes, curves, counts = [], [], [], []
     for placement in placements:
         for lr in rates:
             for seed in seeds:
                 variant = f"{placement}-{lr:g}"
                 run, gone = f"{variant}-{seed}", lost(placement, lr, seed)
-                here, absent = {"run": run, "variant": variant, "seed": seed}, missing(placement, lr, seed)
+                key, absent = {"run": run, "variant": variant, "seed": seed}, missing(placement, lr, seed)
                 setting = {
                     "task": {"kind": "translation"},
                     "encoder": {"layers": 6, "placement": {"kind": placement}},
@@ -94,8 +94,8 @@ def make_trained(
                 status = None if absent else "diverged" if gone else "finished"
                 reason = "the loss was not finite at step 60" if gone and not absent else None
                 done = None if absent else 60 if gone else steps
-                told = {"trajectory": f"t-{run}", "steps": steps, "setting": json.dumps(setting), "seconds": 9.0}
-                runs.append({**here, **told, "status": status, "reason": reason, "done": done})
+                fields = {"trajectory": f"t-{run}", "steps": steps, "setting": json.dumps(setting), "seconds": 9.0}
+                runs.append({**key, **fields, "status": status, "reason": reason, "done": done})
                 for axis, value in (("placement", placement), ("optimizer.lr", lr)):
                     number = value if isinstance(value, float) else None
                     axes.append(
@@ -104,10 +104,10 @@ def make_trained(
                 if absent:
                     continue
                 for split, quantity, step, value in curve(placement, lr, seed, steps, gone):
-                    curves.append({**here, "step": step, "split": split, "quantity": quantity, "value": value})
+                    curves.append({**key, "step": step, "split": split, "quantity": quantity, "value": value})
                 for step, left, right, count in histograms(placement, seed, bins):
                     place = {"stack": "encoder", "layer": 1, "tensor": "w1", "quantity": "gradient_size"}
-                    counts.append({**here, **place, "step": step, "left": left, "right": right, "count": count})
+                    counts.append({**key, **place, "step": step, "left": left, "right": right, "count": count})
     tables = {name: pl.DataFrame(schema=empty(name)) for name in WRITTEN_BY_WORKERS}
     tables["curves"] = pl.DataFrame(curves, schema=empty("curves"), infer_schema_length=None)
     tables["histograms"] = pl.DataFrame(counts, schema=empty("histograms"), infer_schema_length=None)
@@ -116,7 +116,7 @@ def make_trained(
 
 @pytest.fixture(scope="session")
 def trained():
-    """What makes the runs."""
+    """The function that makes the runs."""
     return make_trained
 
 
@@ -134,5 +134,5 @@ def whole():
 
 @pytest.fixture(scope="session")
 def facts_of():
-    """Facts of a report with given sections."""
+    """Facts of a report with these sections."""
     return partial(ReportFacts, "training", "How it trains", "spec", "specs/training.yaml", "ab" * 32, "0.1.0")
