@@ -5,7 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from lnlab.claims.kinds.order import contrast_region, parsed
+from lnlab.claims.kinds.order import contrast_region
+from lnlab.claims.order_chain import parsed
 from lnlab.errors import LabError
 
 ORDER = {"kind": "order", "over": "placement", "of": {"quantity": "q"}}
