@@ -28,7 +28,7 @@ class Estimate:
     draws: int
 
     def interval(self, confidence: float = 0.95) -> tuple[float, float]:
-        """Student's, both sides alike."""
+        """Student's, symmetric."""
         if self.error == 0:
             return self.value, self.value
         reach = self.error * float(stdtrit(self.draws - 1, (1 + confidence) / 2)) if self.draws > 1 else math.nan

@@ -28,7 +28,7 @@ class Tridiagonal:
 
     Attributes:
         alphas: the diagonal of T (steps,).
-        betas: ‖w‖ after each step (steps,); all but the last stand beside the diagonal.
+        betas: ‖w‖ after each step (steps,); all but the last are the off-diagonal.
         orthogonality_loss: the largest entry of |Q Qᵀ - I|, or None where Q was not stored.
         basis: Q with a vector a row (steps, size), on the device of the products, if it was requested.
     """

@@ -82,8 +82,8 @@ class Trainer:
         train = self.trajectory.setting["train"]
         self._segment_start = self.state.step
         measurements = chain.from_iterable(self.due.values())
-        looks = any(looks_ahead(self.registries["probe"], m.probe) for m in measurements)
-        self._computes_gradients = self.target > 0 or looks
+        reads_next_update = any(looks_ahead(self.registries["probe"], m.probe) for m in measurements)
+        self._computes_gradients = self.target > 0 or reads_next_update
         self._updates = Updates(self.state, self.trajectory.setting) if self._computes_gradients else None
         self._rule: Callable[[Any], Ending | None] = lambda _: None
         self._evaluated: tuple[int, ...] = ()

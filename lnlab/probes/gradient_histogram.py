@@ -42,7 +42,7 @@ def gradient_histogram(
     2020, Figure 3). Four bins an octave; zeros are in a bin from 0 to 0.
 
     Raises:
-        LabError: the next update's gradient is asked for by the input, or where there will be no update.
+        LabError: the next update's gradient is requested by the input, or where there will be no update.
     """
     if of == "input":
         yield from _of_inputs(state, batches, split)

@@ -71,7 +71,7 @@ def gradient_norm(
     """``‖E[dL/dW]‖``: norm of the expected gradient at every weight, and its noise (Xiong et al., 2020, Figure 3).
 
     The loss is the task's, label smoothing included, per token; dropout is off. The parts of a tied table's gradient
-    are told apart. ``biases`` adds the vectors: biases, and the norms' scales and shifts; one whose gradient is nothing
+    are separate. ``biases`` adds the vectors: biases, and the norms' scales and shifts; one whose gradient is nothing
     but rounding has ``gradient_unresolved_share`` alone, the share of such entries. With one batch there is no estimate
     of the noise, and no row for it.
 
@@ -79,7 +79,7 @@ def gradient_norm(
     its norms alone: then there are ``gradient_norm`` and ``gradient_rms``, of a tied table as a whole at every use.
 
     Raises:
-        LabError: the next update's gradient is asked for, and there will be no update.
+        LabError: the next update's gradient is requested, and there will be no update.
     """
     if batches == "step":
         sites, values, shares = _measure_next_update(state, biases)

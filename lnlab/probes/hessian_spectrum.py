@@ -82,7 +82,7 @@ def hessian_spectrum(
     recurrences in float64.
 
     Raises:
-        LabError: the loss is not finite, a preconditioner is asked for that the optimizer does not have, or there are
+        LabError: the loss is not finite, a preconditioner is requested that the optimizer does not have, or there are
             fewer batches than parts.
     """
     if parts is not None and parts > batches:

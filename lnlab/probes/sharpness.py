@@ -92,7 +92,7 @@ def sharpness(
     last seen long ago blow up the first of the two, which is why the second is to be held against Adam's bound.
 
     Raises:
-        LabError: the loss is not finite, or Adam's v is asked for where there is none.
+        LabError: the loss is not finite, or Adam's v is requested where there is none.
     """
     first = state.batches(max(batches, moments) if coordinates == "adam_at_rest" else batches, split)
     try:

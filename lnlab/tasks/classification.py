@@ -5,7 +5,7 @@ model may look at its first token alone. One that is too long is cut, and not le
 
 The tokenizer is learned from the training sentences of its seed, which costs about a second for some thousand
 sentences; a vocabulary shared by all seeds would know the words of their test sentences. Each split with its encoding
-is kept for the process, as all variants of a seed use the same.
+is cached for the process, as all variants of a seed use the same.
 """
 
 import math
