@@ -64,7 +64,7 @@ def never(*_: object) -> bool:
     return False
 
 
-def facts_of(kind: str, name: str, facts: type[Stated], stated: Mapping[str, Any]) -> Stated:
+def validated_facts(kind: str, name: str, facts: type[Stated], stated: Mapping[str, Any]) -> Stated:
     """The facts that a piece states, as an instance of the dataclass of its registry.
 
     Raises:

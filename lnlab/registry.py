@@ -19,7 +19,7 @@ from typing import Any, Generic, TypeVar, get_args
 from pydantic import BaseModel, ValidationError, create_model
 
 from lnlab.errors import nearest
-from lnlab.facts import Facts, facts_of
+from lnlab.facts import Facts, validated_facts
 from lnlab.keys import Json, digest
 from lnlab.parameters import Parameters
 from lnlab.plugins import Origin, load_package, origin
@@ -52,7 +52,7 @@ class Flawed(Exception):
 
 
 @cache  # called for every setting of a plan
-def names_supplied(build: Callable[..., Any]) -> tuple[str, ...]:
+def supplied_parameters(build: Callable[..., Any]) -> tuple[str, ...]:
     """The names of what the lab supplies to a builder: its positional parameters."""
     return tuple(name for name, p in signature(build).parameters.items() if p.kind < Parameter.VAR_POSITIONAL)
 
@@ -122,7 +122,7 @@ class Registry(Generic[Build]):
         """
         if name in self._entries:
             raise ValueError(f"{self.kind} '{name}' is registered already, by {self._entries[name].origin.name}")
-        stated = facts_of(self.kind, name, self.facts, facts)
+        stated = validated_facts(self.kind, name, self.facts, facts)
 
         def add_entry(build: Build) -> Build:
             for word, parameter in signature(build).parameters.items():

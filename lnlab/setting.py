@@ -21,7 +21,7 @@ from lnlab.keys import Json, canonical
 MISSING: Final = object()
 """There is no value at that path, or the stacks disagree there."""
 STACKS = ("encoder", "decoder")
-SHORT: Mapping[str, str] = {
+SHORT_FORMS: Mapping[str, str] = {
     "placement": "placement",
     "norm": "norm",
     "attention": "attention",
@@ -52,10 +52,10 @@ class Setting:
         if path in DEPTHS:
             depth = self._depth(path)
             return [] if depth is None else [depth]
-        value = _descend(self.parts, split(path))
+        value = _descend(self.parts, path_words(path))
         if value is not MISSING:
             return [value]
-        stack_values = [_descend(self.parts, split(long)) for long in self.long_forms(path) if long != path]
+        stack_values = [_descend(self.parts, path_words(long)) for long in self.long_forms(path) if long != path]
         present = [value for value in stack_values if value is not MISSING]
         return present if len(present) < 2 else list({canonical(value): value for value in present}.values())
 
@@ -75,7 +75,7 @@ class Setting:
         short = [
             head + path.removeprefix(f"{stack}.{key}")
             for stack in STACKS
-            for head, key in SHORT.items()
+            for head, key in SHORT_FORMS.items()
             for path in long
             if path == f"{stack}.{key}" or path.startswith(f"{stack}.{key}.")
         ]
@@ -88,7 +88,7 @@ class Setting:
 
 
 @lru_cache(maxsize=4096)
-def split(path: str) -> tuple[str, ...]:
+def path_words(path: str) -> tuple[str, ...]:
     """``model.layers`` as its words."""
     return tuple(path.split("."))
 
@@ -96,26 +96,26 @@ def split(path: str) -> tuple[str, ...]:
 @lru_cache(maxsize=4096)
 def key_of_stack(path: str) -> str | None:
     """What a short form is called below a stack: ``layers`` for ``model.layers``; None for any other path."""
-    for short, key in SHORT.items():
+    for short, key in SHORT_FORMS.items():
         if path == short or path.startswith(f"{short}."):
             return key + path.removeprefix(short)
     return None
 
 
-def axes_said_by(path: str) -> tuple[str, ...]:
+def implied_axes(path: str) -> tuple[str, ...]:
     """The axes whose value is known where that of ``path`` is."""
     return (path, *DEPTHS.get(path, ()))
 
 
-def inside(value: Json) -> Mapping[str, Json]:
+def children(value: Json) -> Mapping[str, Json]:
     """What each next word of a path leads to: in a list of choices, a kind to the only choice of that kind."""
     if isinstance(value, Mapping):
         return value
     choices = [choice for choice in value if isinstance(choice, Mapping)] if isinstance(value, list | tuple) else []
-    return {choice["kind"]: choice for choice in choices if len(members(value, choice["kind"])) == 1}
+    return {choice["kind"]: choice for choice in choices if len(positions_of_kind(value, choice["kind"])) == 1}
 
 
-def members(value: Json, kind: str) -> list[int]:
+def positions_of_kind(value: Json, kind: str) -> list[int]:
     """The places of the choices of that kind in a list; none in what is no list of choices."""
     choices = value if isinstance(value, list | tuple) else ()
     return [i for i, choice in enumerate(choices) if isinstance(choice, Mapping) and choice.get("kind") == kind]
@@ -123,7 +123,7 @@ def members(value: Json, kind: str) -> list[int]:
 
 def _descend(value: Json, words: tuple[str, ...]) -> Json:
     for word in words:
-        value = inside(value).get(word, MISSING)
+        value = children(value).get(word, MISSING)
         if value is MISSING:
             return MISSING
     return value
@@ -132,7 +132,7 @@ def _descend(value: Json, words: tuple[str, ...]) -> Json:
 def _paths(value: Mapping[str, Json], prefix: str = "") -> Iterator[str]:
     for word, inner in value.items():
         yield prefix + word
-        yield from _paths(inside(inner), f"{prefix}{word}.")
+        yield from _paths(children(inner), f"{prefix}{word}.")
 
 
 def _branches(stack: Mapping[str, Json]) -> int:

@@ -12,7 +12,7 @@ import polars as pl
 
 Row = Mapping[str, Any]
 
-ENDED = ("finished", "diverged")
+ENDED_STATUSES = ("finished", "diverged")
 """The statuses of runs that ended by themselves, which is a result; any other is no result."""
 
 _SITE = {
@@ -133,7 +133,7 @@ JUDGED: dict[str, dict[str, tuple[Any, str]]] = {
 TABLES = WRITTEN_BY_WORKERS | WRITTEN_BY_THE_PLAN | JUDGED
 
 
-def schema(table: str) -> pl.Schema:
+def table_schema(table: str) -> pl.Schema:
     """Column names and types of ``table``, in order."""
     return pl.Schema({name: kind for name, (kind, _) in TABLES[table].items()})
 
@@ -150,7 +150,7 @@ def frame(table: str, rows: Iterable[Row]) -> pl.DataFrame:
         if unknown := row.keys() - names:
             raise ValueError(f"table '{table}' has no column {sorted(unknown)}")
     columns = {name: [row.get(name) for row in all_rows] for name in names}
-    return pl.DataFrame(columns, schema=schema(table))
+    return pl.DataFrame(columns, schema=table_schema(table))
 
 
 class Sink(Protocol):
@@ -202,4 +202,4 @@ class Results:
     @property
     def ended(self) -> bool:
         """Whether every run came to an end of its own; one without a status has not."""
-        return bool(self.runs["status"].fill_null("missing").is_in(ENDED).all())
+        return bool(self.runs["status"].fill_null("missing").is_in(ENDED_STATUSES).all())

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from lnlab.analyse.select.settings import found_at, has_value
-from lnlab.app.request import Request, compiled, registries
+from lnlab.analyse.select.settings import meets_condition, setting_values
+from lnlab.app.request import Request, compile_request, load_registries
 from lnlab.compile.selection.variants import Variants
-from lnlab.setting import DEPTHS, MISSING, Setting, axes_said_by
+from lnlab.setting import DEPTHS, MISSING, Setting, implied_axes
 
 
 def setting(**stacks):
@@ -38,12 +38,12 @@ def test_a_model_has_the_depths_of_its_stacks():
 @pytest.mark.parametrize("path", ["encoder.layers", "model.d_model", "sublayers", "model"])
 def test_other_paths_are_no_depths(path):
     assert path not in DEPTHS
-    assert axes_said_by(path) == (path,)
+    assert implied_axes(path) == (path,)
 
 
 def test_a_depth_says_what_its_layers_are():
-    assert axes_said_by("encoder.sublayers") == ("encoder.sublayers", "encoder.layers", "model.layers")
-    assert set(axes_said_by("model.sublayers")) >= {"encoder.layers", "decoder.layers", "model.layers"}
+    assert implied_axes("encoder.sublayers") == ("encoder.sublayers", "encoder.layers", "model.layers")
+    assert set(implied_axes("model.sublayers")) >= {"encoder.layers", "decoder.layers", "model.layers"}
 
 
 def test_a_short_form_reads_the_stacks_that_have_it():
@@ -66,7 +66,7 @@ def test_paths_list_the_short_forms_of_every_stack():
 def test_null_asks_for_what_is_absent_and_not_for_stacks_that_disagree():
     three = [setting(encoder={"layers": 5}, decoder={"layers": 7}), setting(), setting(encoder={"layers": 5})]
     assert Variants(three).having("model.layers", None) == {1}
-    assert [has_value(each, "model.layers", None) for each in three] == [False, True, False]
+    assert [meets_condition(each, "model.layers", None) for each in three] == [False, True, False]
 
 
 SPECS = sorted((Path(__file__).parents[1] / "specs").glob("*.yaml"))
@@ -75,14 +75,14 @@ SPECS = sorted((Path(__file__).parents[1] / "specs").glob("*.yaml"))
 @pytest.mark.slow
 @pytest.mark.parametrize("spec", SPECS, ids=lambda path: path.stem)
 def test_compiler_and_analysis_read_every_path_of_a_shipped_spec_alike(spec):
-    plan, _ = compiled(Request(spec, "smoke"), registries(()), assume_data=True)
+    plan, _ = compile_request(Request(spec, "smoke"), load_registries(()), assume_data=True)
     settings = list(plan.settings.values())[:12]
     variants = Variants(settings)
     for path in variants.paths:
         for number, each in enumerate(settings):
-            found = found_at(each, path)
+            found = setting_values(each, path)
             assert [value for value, those in variants.at(path) if number in those] == (
                 found if len(found) == 1 else []
             )
             for wanted in (*found, None, "none"):
-                assert (number in variants.having(path, wanted)) is has_value(each, path, wanted), (path, wanted)
+                assert (number in variants.having(path, wanted)) is meets_condition(each, path, wanted), (path, wanted)

@@ -10,10 +10,10 @@ import pytest
 from lnlab.catalogue import REGISTRIES
 from lnlab.compile.plan import compile_plan
 from lnlab.compile.reference.reference import reference
-from lnlab.compile.reference.schema import schema
+from lnlab.compile.reference.schema import spec_schema
 from lnlab.corpora.files.fetch import data_roots
 from lnlab.report.registries import FRAME_REGISTRIES
-from lnlab.specfile.load import load
+from lnlab.specfile.load import load_spec
 
 ROOT = Path(__file__).parents[1]
 SPECS = sorted((ROOT / "specs").glob("*.yaml"))
@@ -24,7 +24,7 @@ PROFILES = (None, "smoke", "real", "paper")
 @pytest.mark.parametrize("profile", PROFILES)
 @pytest.mark.parametrize("path", SPECS, ids=lambda path: path.stem)
 def test_every_profile_compiles_and_judges_something(path, profile):
-    document = load(path)
+    document = load_spec(path)
     plan = compile_plan(document, EVERY, data_roots(path.parent), profile=profile)
     assert plan.runs
     assert document.data["claims"]
@@ -34,14 +34,14 @@ def test_every_profile_compiles_and_judges_something(path, profile):
 
 @pytest.mark.parametrize("path", SPECS, ids=lambda path: path.stem)
 def test_every_spec_fits_the_schema_that_it_names(path):
-    document = load(path)
+    document = load_spec(path)
     assert path.read_text().startswith("# yaml-language-server: $schema=experiment.schema.json\n")
-    jsonschema.validate(document.data, schema(EVERY))
+    jsonschema.validate(document.data, spec_schema(EVERY))
 
 
 def test_the_committed_schema_is_what_the_registries_say_today():
     committed = json.loads((ROOT / "specs/experiment.schema.json").read_text())
-    assert committed == schema(EVERY), "run `make reference`"
+    assert committed == spec_schema(EVERY), "run `make reference`"
 
 
 def test_the_committed_reference_is_what_the_registries_say_today():
@@ -57,7 +57,7 @@ def test_every_section_of_every_committed_page_could_be_made():
 @pytest.mark.parametrize("path", SPECS, ids=lambda path: path.stem)
 def test_numbers_in_its_sentences_have_their_zero(path):
     """A page writes 0.05 beside every sentence of a spec; names of methods are names."""
-    data = load(path).data
+    data = load_spec(path).data
     texts = [data["title"], data.get("question", ""), *data.get("differs", ())]
     texts += [claim[word] for claim in data["claims"] for word in ("says", "source") if word in claim]
     texts += [section.get("title", "") for section in data["report"]]

@@ -8,7 +8,7 @@ from lnlab import tables
 
 def test_every_table_makes_an_empty_frame_of_its_schema():
     for name in tables.TABLES:
-        assert tables.frame(name, []).schema == tables.schema(name)
+        assert tables.frame(name, []).schema == tables.table_schema(name)
 
 
 def test_what_a_row_lacks_is_null_and_nan_stays_a_number():
@@ -24,4 +24,4 @@ def test_a_column_that_the_table_lacks_is_refused_by_name():
 
 def test_every_column_says_what_it_means():
     assert all(meaning for columns in tables.TABLES.values() for _, meaning in columns.values())
-    assert isinstance(tables.schema("curves")["value"], pl.Float64)
+    assert isinstance(tables.table_schema("curves")["value"], pl.Float64)

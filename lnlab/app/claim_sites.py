@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from lnlab.analyse.quantities.quantity import SITE, quantities
-from lnlab.analyse.select.select import NothingSelected, Selection, listed, select, why_empty
-from lnlab.claims.order_chain import parsed
+from lnlab.analyse.select.select import NothingSelected, Selection, select_measured_rows, value_list, why_empty
+from lnlab.claims.order_chain import parse_order
 from lnlab.errors import LabError, Problem
 from lnlab.keys import Json, canonical
 from lnlab.registry import Choice
 from lnlab.specfile.columns import COLUMNS
-from lnlab.store.plans import frames
+from lnlab.store.plans import plan_frames
 from lnlab.tables import Results, frame
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     Sites = Mapping[str, tuple[Site, ...]]
 
 _Claim = Mapping[str, Any]
-OF_STATES = ("step", "seed")
+STATE_COLUMNS = ("step", "seed")
 """Columns that distinguish states and never sites."""
 _MAX_SHOWN = 6
 
@@ -60,13 +60,13 @@ class _Reading:
     @property
     def conditions(self) -> Selection:
         """The conditions except those on the state, which say nothing of sites."""
-        return {key: condition for key, condition in self.selection.items() if key not in OF_STATES}
+        return {key: condition for key, condition in self.selection.items() if key not in STATE_COLUMNS}
 
     @property
     def decidable(self) -> bool:
         """Whether sites and settings alone decide which rows are selected."""
         columns = {*self.selection, *([] if self.x is None else [self.x])} & set(COLUMNS)
-        return columns <= {"quantity", *SITE, *OF_STATES}
+        return columns <= {"quantity", *SITE, *STATE_COLUMNS}
 
     def problem(self, key: str, what: str, remedy: str) -> Problem:
         """A problem with the value of a key, or with the selection as a whole."""
@@ -74,13 +74,13 @@ class _Reading:
         return Problem(f"{self.where}.{parameter}.{key}".rstrip("."), what, remedy)
 
 
-def probes_of(plan: "Plan") -> list[Choice]:
+def distinct_probes(plan: "Plan") -> list[Choice]:
     """The resolved probes of a plan, each once. A choice is shared by its measurements, which may be thousands."""
     shared = {id(choice): choice for _, _, choice, _ in plan.needs}
     return list({canonical(choice): choice for choice in shared.values()}.values())
 
 
-def sites_of(model: "nn.Module", probes: Sequence[Choice], known: "Registries") -> "Sites":
+def sites_by_quantity(model: "nn.Module", probes: Sequence[Choice], known: "Registries") -> "Sites":
     """The sites of each quantity in a model, of those of which every probe states the same.
 
     Raises:
@@ -106,7 +106,7 @@ def site_problems(
     Args:
         plan: of the runs that are judged.
         claims: every claim, resolved.
-        sites: by variant those of its model, as ``sites_of``.
+        sites: by variant those of its model, as ``sites_by_quantity``.
         absent: whether a selection that no site meets is a problem: what a profile leaves without is none.
     """
     all_problems: list[Problem] = []
@@ -147,20 +147,20 @@ def _readings(where: str, claim: _Claim) -> Iterator[_Reading]:
     apart = [column for column in SITE if column in (over, along, *(claim.get("each") or ()))]
     single = not (claim.get("exact") or claim.get("status"))
     if of is not None:
-        whole = {**of, over: parsed(claim["order"])[0]} if "order" in claim else of
+        whole = {**of, over: parse_order(claim["order"])[0]} if "order" in claim else of
         yield _Reading(where, "of", (), whole, x, apart, single)
         if to is not None:
             yield _Reading(where, "to", tuple(to), {**whole, **to}, x, apart, single)
 
 
 def _names(reading: _Reading) -> set[str]:
-    return {str(name) for name in listed(reading.selection.get("quantity")) if name is not None}
+    return {str(name) for name in value_list(reading.selection.get("quantity")) if name is not None}
 
 
 def _unmeasured(plan: "Plan", sites: "Mapping[str, Sites]", named: Collection[str]) -> Results:
     """A run of every variant with a row for every site, without a value."""
     first = {run.variant: run for run in reversed(plan.runs)}
-    tables = frames(replace(plan, runs=tuple(first.values()), needs=()))
+    tables = plan_frames(replace(plan, runs=tuple(first.values()), needs=()))
     models: dict[int, list[str]] = {}
     for variant, variant_sites in sites.items():
         models.setdefault(id(variant_sites), []).append(variant)
@@ -181,7 +181,7 @@ def _unmeasured(plan: "Plan", sites: "Mapping[str, Sites]", named: Collection[st
 def _problems(reading: _Reading, results: Results, *, absent: bool) -> list[Problem]:
     path = [reading.x] if reading.x is not None and reading.x not in COLUMNS else []
     try:
-        selected_rows = select(results, reading.conditions, path)
+        selected_rows = select_measured_rows(results, reading.conditions, path)
     except NothingSelected:  # no setting of these runs has the path
         return []
     rows = selected_rows.drop_nulls([*path, *([reading.x] if reading.x in SITE else [])])
@@ -201,7 +201,7 @@ def _empty(reading: _Reading, results: Results, selected_rows: pl.DataFrame) -> 
         what = f"no selected site has a {reading.x}"
         return Problem(f"{reading.where}.over", what, "select sites that have one, or leave it out")
     why = why_empty(results, reading.conditions)
-    values = " or ".join(map(_text, listed(reading.conditions[why.where])))
+    values = " or ".join(map(_text, value_list(reading.conditions[why.where])))
     what = f"no site of '{reading.selection['quantity']}' has {why.where} = {values}"
     return reading.problem(why.where, what, why.remedy)
 

@@ -9,22 +9,24 @@ from lnlab.errors import LabError, Problem
 
 if TYPE_CHECKING:
     from lnlab.claims.claim import Claim, Verdict
-    from lnlab.specfile.load import Document
-    from lnlab.store.plans import Stored
+    from lnlab.specfile.load import SpecDocument
+    from lnlab.store.plans import StoredPlan
     from lnlab.store.store import Store
     from lnlab.tables import Results
 
 
-def judged(store: "Store", stored: "Stored", results: "Results", plugins: Sequence[Path] = ()) -> "list[Verdict]":
+def plan_verdicts(
+    store: "Store", stored: "StoredPlan", results: "Results", plugins: Sequence[Path] = ()
+) -> "list[Verdict]":
     """The verdict of every claim of a plan, in order. Imports scipy only where something is judged anew.
 
     A claim that no rows could answer is ill-posed; it takes none of the others with it.
     """
     if plugins:
-        from lnlab.app.request import registries
+        from lnlab.app.request import load_registries
 
-        registries(plugins)
-    from lnlab.claims.verdict_rows import from_row
+        load_registries(plugins)
+    from lnlab.claims.verdict_rows import verdict_from_row
 
     claims: list[Claim] = stored.facts["claims"]
     names = [(claim["id"], _rows(claim, results)) for claim in claims]
@@ -32,7 +34,7 @@ def judged(store: "Store", stored: "Stored", results: "Results", plugins: Sequen
     unjudged = [claim for claim, name in zip(claims, names, strict=True) if name not in stored_rows]
     if unjudged:
         stored_rows |= _judge(store, stored, results, unjudged, [name for name in names if name not in stored_rows])
-    return [from_row(stored_rows[name]) for name in names]
+    return [verdict_from_row(stored_rows[name]) for name in names]
 
 
 def _rows(claim: "Claim", results: "Results") -> str:
@@ -46,37 +48,37 @@ def _rows(claim: "Claim", results: "Results") -> str:
 
 
 def _judge(
-    store: "Store", stored: "Stored", results: "Results", claims: "Sequence[Claim]", names: list[tuple[str, str]]
+    store: "Store", stored: "StoredPlan", results: "Results", claims: "Sequence[Claim]", names: list[tuple[str, str]]
 ) -> dict[tuple[str, str], dict[str, Any]]:
     """Judge claims, store their verdicts where the store can be written, and return them as rows."""
     from lnlab.claims.claim import judge_all
-    from lnlab.claims.verdict_rows import as_row
+    from lnlab.claims.verdict_rows import verdict_row
     from lnlab.errors import StoreError
     from lnlab.report.registries import FRAME_REGISTRIES
     from lnlab.tables import frame
 
     _ = FRAME_REGISTRIES["claim"]  # importing it is what makes the kinds of claims known
     verdicts = judge_all(claims, results, _claim_locator(stored))
-    rows = [as_row(verdict, name[1]) for verdict, name in zip(verdicts, names, strict=True)]
+    rows = [verdict_row(verdict, name[1]) for verdict, name in zip(verdicts, names, strict=True)]
     with suppress(StoreError):
         store.keep_verdicts(stored.digest, frame("verdicts", [row for row in rows if row["rows"]]))
     return dict(zip(names, rows, strict=True))
 
 
-def _claim_locator(stored: "Stored") -> Callable[[Problem], Problem]:
-    """``located`` for the plan's spec, which is read only when there is a problem."""
+def _claim_locator(stored: "StoredPlan") -> Callable[[Problem], Problem]:
+    """``locate_claim_problem`` for the plan's spec, which is read only when there is a problem."""
 
     def locate(problem: Problem) -> Problem:
-        from lnlab.specfile.load import survey
+        from lnlab.specfile.load import parse_leniently
 
         report = stored.facts["report"]
-        document, _ = survey(report["spec"], Path(report["path"]))
-        return located(problem, document, stored.facts["claims"])
+        document, _ = parse_leniently(report["spec"], Path(report["path"]))
+        return locate_claim_problem(problem, document, stored.facts["claims"])
 
     return locate
 
 
-def located(problem: Problem, document: "Document", claims: "Sequence[Claim]") -> Problem:
+def locate_claim_problem(problem: Problem, document: "SpecDocument", claims: "Sequence[Claim]") -> Problem:
     """The problem of a claim with ``file:line:col`` of the spec in front of its place, ``claims.<id>.<key>``."""
     _, name, *keys = problem.where.split(".")
     number = [claim["id"] for claim in claims].index(name)

@@ -5,26 +5,26 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from lnlab.store.missing_work import Miss
+    from lnlab.store.missing_work import MissingWork
     from lnlab.tables import Results
 
 
-def outstanding(misses: "Mapping[str, Miss]", *, retry_failed: bool) -> "dict[str, Miss]":
+def work_to_do(misses: "Mapping[str, MissingWork]", *, retry_failed: bool) -> "dict[str, MissingWork]":
     """What a run has to do. How a unit ended is a result: it is tried again when it was interrupted, or when asked."""
-    return {key: miss for key, miss in misses.items() if retry_failed or not settled(miss)}
+    return {key: miss for key, miss in misses.items() if retry_failed or not ended_by_itself(miss)}
 
 
-def settled(miss: "Miss") -> bool:
+def ended_by_itself(miss: "MissingWork") -> bool:
     """Whether a trajectory lacks something because it came to an end of its own: diverged, failed, out of memory."""
     return miss.attempt is not None and miss.attempt.outcome["status"] != "interrupted"
 
 
-def grouped(reasons: Iterable[str]) -> list[tuple[str, int]]:
+def reason_counts(reasons: Iterable[str]) -> list[tuple[str, int]]:
     """Each reason once, with how often it is given, the most frequent first."""
     return Counter(reasons).most_common()
 
 
-def failures(results: "Results") -> list[dict[str, object]]:
+def unfinished_runs(results: "Results") -> list[dict[str, object]]:
     """Every run that came to another end than finished: what it is, its status and the reason."""
     unfinished = results.runs.filter(results.runs["status"] != "finished").select("run", "seed", "status", "reason")
     points: dict[str, list[str]] = {}
@@ -40,7 +40,7 @@ def failures(results: "Results") -> list[dict[str, object]]:
     ]
 
 
-def statuses(results: "Results") -> dict[str, int]:
+def status_counts_of_runs(results: "Results") -> dict[str, int]:
     """Status -> number of runs; ``missing`` are those that have none."""
     counts = Counter(status or "missing" for status in results.runs["status"])
     return dict(sorted(counts.items(), key=lambda item: (item[0] != "finished", item[0])))

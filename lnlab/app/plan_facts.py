@@ -5,32 +5,32 @@ from typing import TYPE_CHECKING, Any
 
 from lnlab import __version__
 from lnlab.app.request import Request
-from lnlab.compile.decisions import as_json
+from lnlab.compile.decisions import decisions_to_json
 from lnlab.compile.plan import Plan
 from lnlab.keys import Json
 from lnlab.registry import Choice
-from lnlab.report.facts import ReportFacts, to_json
-from lnlab.specfile.experiment import ClaimText, Experiment, SectionText, own
-from lnlab.specfile.load import Document
+from lnlab.report.facts import ReportFacts, facts_to_json
+from lnlab.specfile.experiment import ClaimText, Experiment, SectionText, kind_and_parameters
+from lnlab.specfile.load import SpecDocument
 
 if TYPE_CHECKING:
     from lnlab.app.request import Registries
 
 
-def facts_of(request: Request, plan: Plan, document: Document, known: "Registries") -> Json:
+def plan_facts(request: Request, plan: Plan, document: SpecDocument, known: "Registries") -> Json:
     """``{"report": the metadata of a page, "claims": every claim, resolved}``."""
     return {
-        "report": to_json(_report(request, plan, document, known)),
-        "claims": claims_of(zip(plan.experiment.claims, plan.claims, strict=True)),
+        "report": facts_to_json(_report(request, plan, document, known)),
+        "claims": claims_with_choices(zip(plan.experiment.claims, plan.claims, strict=True)),
     }
 
 
-def claims_of(claims: Iterable[tuple[ClaimText, Choice]]) -> list[dict[str, Json]]:
+def claims_with_choices(claims: Iterable[tuple[ClaimText, Choice]]) -> list[dict[str, Json]]:
     """Every claim: its common fields and the resolved parameters of its kind."""
     return [{**_common(text), **choice} for text, choice in claims]
 
 
-def asked_of(experiment: Experiment, sections: Iterable[Choice]) -> dict[str, Any]:
+def question_fields(experiment: Experiment, sections: Iterable[Choice]) -> dict[str, Any]:
     """The fields of ``ReportFacts`` that state the question of the experiment and its sections."""
     pairs = zip(experiment.report, sections, strict=True)
     return {
@@ -56,7 +56,7 @@ def _common(text: ClaimText) -> dict[str, Json]:
     return fields | {"role": "prediction"} if text.badge == "regression" else fields
 
 
-def _report(request: Request, plan: Plan, document: Document, known: "Registries") -> ReportFacts:
+def _report(request: Request, plan: Plan, document: SpecDocument, known: "Registries") -> ReportFacts:
     experiment = plan.experiment
     return ReportFacts(
         name=plan.name,
@@ -67,9 +67,11 @@ def _report(request: Request, plan: Plan, document: Document, known: "Registries
         overrides=plan.overrides,
         plugins=tuple(path.as_posix() for path in request.plugins),
         version=__version__,
-        probes=tuple({**known["probe"].resolve(own(probe)), "at": probe.at} for probe in experiment.probes),
-        decisions=tuple(as_json(plan.decisions)),
-        **asked_of(experiment, plan.sections),
+        probes=tuple(
+            {**known["probe"].resolve(kind_and_parameters(probe)), "at": probe.at} for probe in experiment.probes
+        ),
+        decisions=tuple(decisions_to_json(plan.decisions)),
+        **question_fields(experiment, plan.sections),
     )
 
 

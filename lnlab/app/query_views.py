@@ -17,20 +17,20 @@ _KEYS = ("run", "variant", "trajectory", "measurement")
 _DESCRIBE = re.compile(r"\s*desc(?:ribe)?\s+(?:table\s+)?\"?(\w+)\"?\s*;?\s*", re.IGNORECASE)
 
 
-def views(statement: str, results: "Results") -> "dict[str, pl.DataFrame]":
+def named_views(statement: str, results: "Results") -> "dict[str, pl.DataFrame]":
     """The views that a statement names: those whose word occurs in it; all of them for SHOW TABLES."""
     listing = re.match(r"\s*show\s+tables", statement, re.IGNORECASE)
-    requested = {name for name in VIEWS if listing or re.search(rf"\b{name}\b", statement, re.IGNORECASE)}
-    return {name: VIEWS[name](results) for name in VIEWS if name in requested}
+    requested = {name for name in QUERY_VIEWS if listing or re.search(rf"\b{name}\b", statement, re.IGNORECASE)}
+    return {name: QUERY_VIEWS[name](results) for name in QUERY_VIEWS if name in requested}
 
 
-def described(statement: str) -> str | None:
+def described_table(statement: str) -> str | None:
     """The table of a DESCRIBE, or None for any other statement."""
     match = _DESCRIBE.fullmatch(statement)
     return None if match is None else match[1]
 
 
-def columns(frame: "pl.DataFrame") -> "pl.DataFrame":
+def column_types(frame: "pl.DataFrame") -> "pl.DataFrame":
     """``column type``: one row per column."""
     import polars as pl
 
@@ -38,7 +38,7 @@ def columns(frame: "pl.DataFrame") -> "pl.DataFrame":
     return pl.DataFrame(rows, {"column": pl.String, "type": pl.String}, orient="row")
 
 
-def derived(results: "Results") -> "pl.DataFrame":
+def derived_view(results: "Results") -> "pl.DataFrame":
     """``run variant seed step quantity``, site columns and ``value`` of every derived quantity.
 
     What is measured against other variants is measured against the best of all, as a query names no reference.
@@ -46,11 +46,11 @@ def derived(results: "Results") -> "pl.DataFrame":
     import polars as pl
 
     from lnlab.analyse.quantities.quantity import quantities
-    from lnlab.analyse.select.select import measured
+    from lnlab.analyse.select.select import quantity_rows
     from lnlab.report.registries import FRAME_REGISTRIES
 
     assert FRAME_REGISTRIES  # every derived quantity is registered by importing it
-    rows = measured(results, {"quantity": list(quantities.entries), "reference": "best"}).filter(
+    rows = quantity_rows(results, {"quantity": list(quantities.entries), "reference": "best"}).filter(
         pl.col("quantity").is_in(list(quantities.entries))
     )
     first = [name for name in ("run", "variant", "seed", "step", "quantity") if name in rows.columns]
@@ -58,13 +58,13 @@ def derived(results: "Results") -> "pl.DataFrame":
     return rows.select(*first, *others, "value")
 
 
-def results_with_axes(results: "Results") -> "pl.DataFrame":
+def results_view(results: "Results") -> "pl.DataFrame":
     """Every number of sites, curves and lines: first the axes of the sweep, then ``seed step`` and the site."""
     import polars as pl
 
-    from lnlab.analyse.select.select import MEASURED
+    from lnlab.analyse.select.select import QUANTITY_TABLES
 
-    parts = [table for name in MEASURED if (table := results.tables.get(name)) is not None]
+    parts = [table for name in QUANTITY_TABLES if (table := results.tables.get(name)) is not None]
     rows = pl.concat(parts, how="diagonal_relaxed")
     wide = _axes(results, column_names=set(rows.columns))
     joined = rows.join(wide, on="run", how="left", maintain_order="left").drop(_KEYS, strict=False)
@@ -87,4 +87,4 @@ def _axes(results: "Results", column_names: set[str]) -> "pl.DataFrame":
     return wide
 
 
-VIEWS: "Mapping[str, Callable[[Results], pl.DataFrame]]" = {"derived": derived, "results": results_with_axes}
+QUERY_VIEWS: "Mapping[str, Callable[[Results], pl.DataFrame]]" = {"derived": derived_view, "results": results_view}

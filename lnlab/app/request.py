@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from lnlab.compile.decisions import Decision
     from lnlab.compile.plan import Plan
     from lnlab.registry import Registry, Roots
-    from lnlab.specfile.load import Document
-    from lnlab.store.plans import Stored
+    from lnlab.specfile.load import SpecDocument
+    from lnlab.store.plans import StoredPlan
     from lnlab.store.store import Store
 
     Registries = Mapping[str, Registry[Any]]
@@ -64,21 +64,21 @@ def open_store(folder: Path) -> "Store":
     return Store(store_root(folder))
 
 
-def registries(plugins: Sequence[Path]) -> "Registries":
+def load_registries(plugins: Sequence[Path]) -> "Registries":
     """Every registered piece of both wings, the plugins' included.
 
     Raises:
         LabError: a plugin cannot be loaded.
     """
-    from lnlab.execute.registry_loader import Pieces
+    from lnlab.execute.registry_loader import RegistryLoader
     from lnlab.report.registries import FRAME_REGISTRIES
 
-    return {**Pieces(tuple(plugins))(), **FRAME_REGISTRIES}
+    return {**RegistryLoader(tuple(plugins))(), **FRAME_REGISTRIES}
 
 
-def compiled(
+def compile_request(
     request: Request, known: "Registries", decisions: "Sequence[Decision]" = (), *, assume_data: bool = False
-) -> "tuple[Plan, Document]":
+) -> "tuple[Plan, SpecDocument]":
     """The plan of a request under the decisions so far, with the document that it was compiled from.
 
     Args:
@@ -91,9 +91,9 @@ def compiled(
         SpecError: every problem of the spec at once.
     """
     from lnlab.compile.plan import compile_plan
-    from lnlab.specfile.load import content, survey
+    from lnlab.specfile.load import parse_leniently, read_spec_text
 
-    document, faults = survey(content(request.spec), request.spec)
+    document, faults = parse_leniently(read_spec_text(request.spec), request.spec)
     places = {fault.where for fault in faults}
     try:
         plan = compile_plan(
@@ -113,7 +113,7 @@ def compiled(
     return plan, document
 
 
-def remembered(store: "Store", request: Request) -> "Stored | None":
+def remembered_plan(store: "Store", request: Request) -> "StoredPlan | None":
     """The plan of the same question, if the store has it and nothing behind it has changed. Compiles nothing."""
     from lnlab.compile.digests import quick_digest
 
@@ -123,19 +123,19 @@ def remembered(store: "Store", request: Request) -> "Stored | None":
     return store.remembered(quick) if quick else None
 
 
-def kept(store: "Store", request: Request) -> "Stored":
+def stored_plan(store: "Store", request: Request) -> "StoredPlan":
     """The plan that a report or a query is about; lnlab itself may have changed since.
 
     Raises:
         LabError: the spec has no such profile.
         StoreError: the spec was never run in this store, or was changed since.
     """
-    from lnlab.store.read import find
+    from lnlab.store.read import find_plan
 
     refuse_absent_profile(request.spec, request.profile)
-    stored = remembered(store, request)
+    stored = remembered_plan(store, request)
     if stored is None and not request.overrides:
-        stored = find(store.root, request.spec, request.profile)
+        stored = find_plan(store.root, request.spec, request.profile)
     if stored is None:
         raise LabError(Problem(str(request.spec), "was never run like this", f"{request.command('run')} first"))
     return stored
@@ -149,21 +149,21 @@ def refuse_absent_profile(spec: Path, profile: str | None) -> None:
     Raises:
         LabError: the spec has no such profile.
     """
-    from lnlab.compile.sweep.overlay import no_profile
-    from lnlab.specfile.load import load
+    from lnlab.compile.sweep.overlay import flaw_of_unknown_profile
+    from lnlab.specfile.load import load_spec
 
     if profile is None:
         return
     try:
-        profiles = load(spec).data.get("profiles") or {}
+        profiles = load_spec(spec).data.get("profiles") or {}
     except SpecError:
         return
     if isinstance(profiles, dict) and profile not in profiles:
-        flaw = no_profile(profile, profiles)
+        flaw = flaw_of_unknown_profile(profile, profiles)
         raise LabError(Problem(f"--profile {profile}", flaw.what, flaw.remedy))
 
 
-def last(store: "Store") -> "Stored":
+def last_plan(store: "Store") -> "StoredPlan":
     """The plan that was used last.
 
     Raises:

@@ -4,11 +4,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from lnlab.store.plans import Stored
+    from lnlab.store.plans import StoredPlan
 
 
 @dataclass(frozen=True)
-class Done:
+class RunSummary:
     """The summary of one run.
 
     Attributes:
@@ -20,7 +20,7 @@ class Done:
         tuned: units that ended in the tuning stages before, in which values were chosen.
     """
 
-    stored: "Stored"
+    stored: "StoredPlan"
     scheduled: int = 0
     units: int = 0
     seconds: float = 0.0

@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Literal
 
-from lnlab.analyse.select.scope import scope
-from lnlab.analyse.select.select import NothingSelected, runs_with, select
-from lnlab.claims.comparing import comparing
+from lnlab.analyse.select.scope import scope_sentence
+from lnlab.analyse.select.select import NothingSelected, runs_with, select_measured_rows
+from lnlab.claims.comparing import with_compared_reference
 from lnlab.errors import LabError, Problem
 from lnlab.facts import Facts
 from lnlab.keys import Json
@@ -22,7 +22,7 @@ from lnlab.specfile.experiment import Role, VerdictWord
 from lnlab.tables import Results
 
 Claim = Mapping[str, Json]
-Word = VerdictWord
+VerdictLabel = VerdictWord
 Measure = Literal["value", "difference", "ratio", "exponent", "share", "steps"]
 """What the numbers of a verdict are: in the unit of their quantity (``value``, ``difference``), or without one: ratios,
 exponents, shares of seeds, and steps of a grid of learning rates."""
@@ -32,7 +32,7 @@ exponents, shares of seeds, and steps of a grid of learning rates."""
 class Finding:
     """The outcome of one kind of claim. Fields as in ``Verdict``."""
 
-    verdict: Word
+    verdict: VerdictLabel
     statistic: str
     reason: str
     estimate: float | None = None
@@ -77,7 +77,7 @@ class Verdict:
     says: str
     primary: bool
     role: Role
-    verdict: Word
+    verdict: VerdictLabel
     statistic: str
     estimate: float | None
     low: float | None
@@ -148,7 +148,7 @@ def judge(claim: Claim, results: Results) -> Verdict:
 def _verdict_at(where: str, claim: Claim, results: Results) -> Verdict:
     """The verdict of a claim, or of what one requires, which stands there."""
     try:
-        claim = comparing(claim)
+        claim = with_compared_reference(claim)
         finding, scope_text = _finding_and_scope(claim, results)
         _refuse_calibrated(claim, finding)
         return verdict_of(claim, finding, scope_text)
@@ -176,14 +176,14 @@ def verdict_of(claim: Claim, finding: Finding, scope_text: str) -> Verdict:
 def _finding_and_scope(claim: Claim, results: Results) -> tuple[Finding, str]:
     """What a claim finds, its requirements first, and the scope in words."""
     try:
-        finding = _unmet_requirement(claim, results) or found(claim, results)
-        return finding, scope_of(claim, results, finding.n)
+        finding = _unmet_requirement(claim, results) or finding_of(claim, results)
+        return finding, claim_scope(claim, results, finding.n)
     except NothingSelected as error:
         reason = "; ".join(map(str, error.problems))
         return Finding("not testable here", claim["kind"], reason), "none of these runs"
 
 
-def found(claim: Claim, results: Results) -> Finding:
+def finding_of(claim: Claim, results: Results) -> Finding:
     """What the kind of a claim finds, whatever the claim requires.
 
     Raises:
@@ -197,21 +197,23 @@ def found(claim: Claim, results: Results) -> Finding:
     return replace(finding, measure=finding.measure or claims[choice["kind"]].facts.measure)
 
 
-def selections(claim: Claim) -> list[dict[str, Json]]:
+def selections_of_claim(claim: Claim) -> list[dict[str, Json]]:
     """The selections that a claim reads: ``of``, and ``of`` with what ``to`` changes."""
-    claim = comparing(claim)
+    claim = with_compared_reference(claim)
     of, to = claim.get("of") or {}, claim.get("to")
     return [of] if to is None else [of, {**of, **to}]
 
 
-def scope_of(claim: Claim, results: Results, seeds: int) -> str:
+def claim_scope(claim: Claim, results: Results, seeds: int) -> str:
     """The scope of a claim in words."""
     over = claim.get("over")
     variants = [
-        v for s in selections(claim) for v in runs_with(results, s, over)["variant"].unique(maintain_order=True)
+        v
+        for s in selections_of_claim(claim)
+        for v in runs_with(results, s, over)["variant"].unique(maintain_order=True)
     ]
-    steps = [step for s in selections(claim) for step in select(results, s)["step"].unique()]
-    return scope(results, variants, steps, seeds)
+    steps = [step for s in selections_of_claim(claim) for step in select_measured_rows(results, s)["step"].unique()]
+    return scope_sentence(results, variants, steps, seeds)
 
 
 def _unmet_requirement(claim: Claim, results: Results) -> Finding | None:

@@ -3,27 +3,27 @@
 from collections.abc import Mapping
 from typing import Any
 
-from lnlab.analyse.quantities.quantity import fact
-from lnlab.analyse.select.select import about_settings
-from lnlab.claims.order_chain import parsed
+from lnlab.analyse.quantities.quantity import quantity_fact
+from lnlab.analyse.select.select import setting_conditions
+from lnlab.claims.order_chain import parse_order
 from lnlab.keys import Json
 from lnlab.specfile.columns import COLUMNS
 from lnlab.specfile.references import REFERENCE, SAME
 
 
-def comparing(claim: Mapping[str, Any]) -> Mapping[str, Any]:
+def with_compared_reference(claim: Mapping[str, Any]) -> Mapping[str, Any]:
     """The claim with the variants that it compares as the reference of ``of``, if its quantity asks and none is named.
 
     Of a contrast ``to`` over a path these are the variants of each value there; of an order, those that it names.
     """
     of, to, over = claim.get("of") or {}, claim.get("to"), claim.get("over")
-    if REFERENCE in of or fact(of, "reference") != "compared":
+    if REFERENCE in of or quantity_fact(of, "reference") != "compared":
         return claim
     selections = [of] if to is None else [of, {**of, **to}]
-    sides: list[dict[str, Json]] = [about_settings(selection) for selection in selections]
+    sides: list[dict[str, Json]] = [setting_conditions(selection) for selection in selections]
     if isinstance(over, str) and over not in COLUMNS:
         if "order" in claim:
-            sides = [{**sides[0], over: parsed(claim["order"])[0]}]
+            sides = [{**sides[0], over: parse_order(claim["order"])[0]}]
         elif to is not None:
             sides = [{**side, SAME: over} for side in sides]
     references = [side for side in sides if side]

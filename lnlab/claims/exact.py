@@ -6,15 +6,15 @@ from collections.abc import Mapping
 import polars as pl
 
 from lnlab.analyse.select.early_stops import STOPPED
-from lnlab.analyse.select.run_status import endings
-from lnlab.analyse.select.select import NothingSelected, select, why_empty
-from lnlab.claims.claim import Finding, Word
+from lnlab.analyse.select.run_status import run_endings
+from lnlab.analyse.select.select import NothingSelected, select_measured_rows, why_empty
+from lnlab.claims.claim import Finding, VerdictLabel
 from lnlab.claims.region import Region
 from lnlab.keys import Json
 from lnlab.tables import Results
 
 
-def every_sample(
+def exact_bound_finding(
     results: Results, of: Mapping[str, Json], over: str | None, allowed: Region, tolerance: float
 ) -> Finding:
     """The finding of an exact bound; each seed shows the sample furthest beyond (or nearest to) an edge.
@@ -29,9 +29,11 @@ def every_sample(
     Raises:
         NothingSelected: nothing is selected though everything has run.
     """
-    runs = endings(results, of, over)
+    runs = run_endings(results, of, over)
     stopped_runs = runs.filter(pl.col("status") == STOPPED)["run"].implode()
-    rows = select(results, of, [over] if over else []).filter(pl.col("step").eq(0) | ~pl.col("run").is_in(stopped_runs))
+    rows = select_measured_rows(results, of, [over] if over else []).filter(
+        pl.col("step").eq(0) | ~pl.col("run").is_in(stopped_runs)
+    )
     rows = rows.drop_nulls([over, "value"] if over else ["value"])
     unfinished = runs.filter(pl.col("status").is_null() | (pl.col("status") != "finished"))
     if rows.is_empty() and unfinished.is_empty():
@@ -40,14 +42,14 @@ def every_sample(
     n_violations = sum(x not in tolerated for x in rows["value"])
     n_unfinished = unfinished["seed"].n_unique()
     by_seed = rows.sort("seed").group_by("seed", maintain_order=True).agg("value").iter_rows()
-    worst = {seed: max(values, key=lambda x: beyond(x, allowed)) for seed, values in by_seed}
-    verdict: Word = "contradicted" if n_violations else "undecided" if n_unfinished else "supported"
+    worst = {seed: max(values, key=lambda x: excess(x, allowed)) for seed, values in by_seed}
+    verdict: VerdictLabel = "contradicted" if n_violations else "undecided" if n_unfinished else "supported"
     reason = f"{n_violations} of {len(rows)} samples break the bound ({allowed}; tolerance {tolerance:g})"
     return Finding(
         verdict,
         "worst sample",
         reason + (f"; {n_unfinished} seeds have not finished" if n_unfinished else ""),
-        estimate=max(worst.values(), key=lambda x: beyond(x, allowed), default=None),
+        estimate=max(worst.values(), key=lambda x: excess(x, allowed), default=None),
         region_low=allowed.low,
         region_high=allowed.high,
         n=len(worst),
@@ -56,7 +58,7 @@ def every_sample(
     )
 
 
-def beyond(value: float, allowed: Region) -> float:
+def excess(value: float, allowed: Region) -> float:
     """How far a value lies beyond the nearest edge: negative inside; a NaN is further than anything."""
     gap = max(value - allowed.top, allowed.bottom - value)
     return math.inf if math.isnan(gap) else gap

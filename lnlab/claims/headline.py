@@ -11,15 +11,15 @@ from statistics import fmean
 
 from scipy.special import bdtr
 
-from lnlab.analyse.statistics.intervals import student, tail
-from lnlab.claims.claim import Verdict, Word
-from lnlab.claims.holm import holm
+from lnlab.analyse.statistics.intervals import student_p_value, t_interval
+from lnlab.claims.claim import Verdict, VerdictLabel
+from lnlab.claims.holm import holm_rejections
 from lnlab.claims.region import Region
 
-LEVEL = 0.05
-OF_SHARES = ("status", "everywhere")
+ERROR_LEVEL = 0.05
+SHARE_KINDS = ("status", "everywhere")
 """Kinds that count seeds."""
-DECISIVE: tuple[Word, ...] = ("supported", "contradicted")
+DECISIVE_LABELS: tuple[VerdictLabel, ...] = ("supported", "contradicted")
 
 
 @dataclass(frozen=True)
@@ -35,17 +35,17 @@ class Headline:
 
     primary: int
     expected_wrong: float
-    counts: Mapping[Word, int]
-    after_holm: Mapping[Word, int]
+    counts: Mapping[VerdictLabel, int]
+    after_holm: Mapping[VerdictLabel, int]
 
 
-def headline(verdicts: Iterable[Verdict]) -> Headline:
+def headline_counts(verdicts: Iterable[Verdict]) -> Headline:
     """The counts of a page's header and, after Holm over the primary claims, of a gallery."""
     primary = [v for v in verdicts if v.primary]
-    rejected = holm([p_value(v) for v in primary], LEVEL)
+    rejected = holm_rejections([p_value(v) for v in primary], ERROR_LEVEL)
     words = [v.verdict for v in primary]
-    after = [word if rejected[i] or word not in DECISIVE else "undecided" for i, word in enumerate(words)]
-    return Headline(len(primary), LEVEL * len(primary), _counts(words), _counts(after))
+    after = [word if rejected[i] or word not in DECISIVE_LABELS else "undecided" for i, word in enumerate(words)]
+    return Headline(len(primary), ERROR_LEVEL * len(primary), _counts(words), _counts(after))
 
 
 def p_value(verdict: Verdict) -> float:
@@ -54,12 +54,12 @@ def p_value(verdict: Verdict) -> float:
     Recovered from the numbers of the seeds: of Student's interval on the scale on which the estimate is their mean, of
     the sign test otherwise. Page's part of a trend is not in it: that stands at its own 2.5 %.
     """
-    if verdict.verdict not in DECISIVE or verdict.estimate is None:
+    if verdict.verdict not in DECISIVE_LABELS or verdict.estimate is None:
         return 1.0
     if verdict.low is None:
         return 0.0  # an exact bound leaves nothing to chance
     allowed, numbers = _tested_region(verdict), list(verdict.seeds.values())
-    if verdict.kind in OF_SHARES:
+    if verdict.kind in SHARE_KINDS:
         return 2 * _share_p(verdict, allowed)
     if numbers and math.isclose(verdict.estimate, fmean(numbers), rel_tol=1e-9, abs_tol=1e-12):
         return 2 * _student_p(verdict.verdict, numbers, allowed.bottom, allowed.top)
@@ -82,11 +82,11 @@ def _is_geometric_mean(estimate: float, numbers: Sequence[float]) -> bool:
     return math.isclose(math.log(estimate), fmean(map(math.log, numbers)), rel_tol=1e-9, abs_tol=1e-12)
 
 
-def _student_p(word: Word, numbers: Sequence[float], low: float, high: float) -> float:
+def _student_p(word: VerdictLabel, numbers: Sequence[float], low: float, high: float) -> float:
     """One-sided p of a mean so far inside the region, or beyond it."""
-    interval = student(numbers)
+    interval = t_interval(numbers)
     inside = min(interval.estimate - low, high - interval.estimate)
-    return tail(inside if word == "supported" else -inside, interval.sd, interval.n)
+    return student_p_value(inside if word == "supported" else -inside, interval.sd, interval.n)
 
 
 def _share_p(verdict: Verdict, allowed: Region) -> float:
@@ -100,5 +100,5 @@ def _binomial_p(k: int, n: int, share: float, *, more: bool) -> float:
     return float(bdtr(n - k, n, 1 - share) if more else bdtr(k, n, share))
 
 
-def _counts(words: Sequence[Word]) -> dict[Word, int]:
+def _counts(words: Sequence[VerdictLabel]) -> dict[VerdictLabel, int]:
     return {word: words.count(word) for word in dict.fromkeys(words)}

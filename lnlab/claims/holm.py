@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 
-def holm(p: Sequence[float], alpha: float) -> list[bool]:
+def holm_rejections(p: Sequence[float], alpha: float) -> list[bool]:
     """Which of several hypotheses are rejected, with at most ``alpha`` chance of any wrong one."""
     rejected = [False] * len(p)
     for rank, i in enumerate(sorted(range(len(p)), key=p.__getitem__)):

@@ -8,14 +8,14 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from lnlab.analyse.statistics.intervals import at_most_half, tail
-from lnlab.claims.claim import Finding, Word
-from lnlab.claims.holm import holm
+from lnlab.analyse.statistics.intervals import sign_test_p_value, student_p_value
+from lnlab.claims.claim import Finding, VerdictLabel
+from lnlab.claims.holm import holm_rejections
 from lnlab.claims.region import Region
-from lnlab.claims.sample import Sample, counted, notes, obstacle
-from lnlab.claims.student import interval_of, judged, measured, ranks
+from lnlab.claims.sample import Sample, exclusion_notes, reason_counted, reason_undecided
+from lnlab.claims.student import interval_of, judge_sample, region_counts, undecided_finding
 
-ALPHA = 0.025
+ONE_SIDED_LEVEL = 0.025
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Member:
     remark: str = ""
 
 
-def together(members: Sequence[Member], n_min: int) -> Finding:
+def intersection_union(members: Sequence[Member], n_min: int) -> Finding:
     """The finding over all members; estimate, interval and seeds are those of the member that decides.
 
     That is the one furthest beyond its edge if the claim is contradicted, else the first that keeps it from support,
@@ -36,37 +36,39 @@ def together(members: Sequence[Member], n_min: int) -> Finding:
     """
     if len(members) == 1:
         return _member_finding(members[0], n_min)
-    reasons = [reason + notes(m.sample) for m in members if (reason := obstacle(m.sample, n_min))]
+    reasons = [reason + exclusion_notes(m.sample) for m in members if (reason := reason_undecided(m.sample, n_min))]
     if reasons:
-        return replace(measured(members[0].statistic, members[0].sample, members[0].allowed), reason=reasons[0])
+        return replace(
+            undecided_finding(members[0].statistic, members[0].sample, members[0].allowed), reason=reasons[0]
+        )
     findings = [_member_finding(member, n_min) for member in members]
-    p_values = [wholly_wrong(m) for m in members]
-    if any(holm(p_values, ALPHA)):
+    p_values = [region_p_value(m) for m in members]
+    if any(holm_rejections(p_values, ONE_SIDED_LEVEL)):
         deciding = min(range(len(findings)), key=p_values.__getitem__)
         reason = _deciding_reason(findings, deciding, significant=True)
         return replace(findings[deciding], verdict="contradicted", reason=reason)
     unsupported = [i for i, finding in enumerate(findings) if finding.verdict != "supported"]
     deciding = unsupported[0] if unsupported else min(range(len(findings)), key=p_values.__getitem__)
-    word: Word = "undecided" if unsupported else "supported"
+    word: VerdictLabel = "undecided" if unsupported else "supported"
     reason = _deciding_reason(findings, deciding, significant=False)
     return replace(findings[deciding], verdict=word, reason=reason)
 
 
 def _member_finding(member: Member, n_min: int) -> Finding:
     """The finding of one statement alone, with its remark."""
-    finding = judged(member.statistic, member.sample, member.allowed, n_min)
+    finding = judge_sample(member.statistic, member.sample, member.allowed, n_min)
     return replace(finding, reason=f"{finding.reason}; {member.remark}") if member.remark else finding
 
 
-def wholly_wrong(member: Member) -> float:
+def region_p_value(member: Member) -> float:
     """One-sided p against the region: how likely so bad a sample is if the truth lies on the nearest edge."""
     sample, allowed = member.sample, member.allowed
-    if counted(sample):
-        k, n, unranked = ranks(sample, allowed)
-        return at_most_half(k + unranked, n)
+    if reason_counted(sample):
+        k, n, unranked = region_counts(sample, allowed)
+        return sign_test_p_value(k + unranked, n)
     interval = interval_of(sample)
     mean, low, high = (_on_scale(x, log=sample.log) for x in (interval.estimate, allowed.bottom, allowed.top))
-    return tail(max(mean - high, low - mean), interval.sd, interval.n)
+    return student_p_value(max(mean - high, low - mean), interval.sd, interval.n)
 
 
 def _on_scale(x: float, *, log: bool) -> float:

@@ -13,18 +13,18 @@ from typing import Literal, cast
 
 import numpy as np
 
-Word = Literal["linear", "logarithmic", "power", "exponential"]
+LawName = Literal["linear", "logarithmic", "power", "exponential"]
 
-WORST = math.log(1000)
+MAX_LOG_ERROR = math.log(1000)
 """A prediction that is not positive, or further off than this, is off by this."""
-STEPS, ENOUGH = 200, 1e-11
+MAX_ITERATIONS, STEP_TOLERANCE = 200, 1e-11
 
 
 @dataclass(frozen=True)
-class Law:
+class GrowthLaw:
     """A law by its name; ``exponent`` is the p of a power."""
 
-    name: Word
+    name: LawName
     exponent: float | None = None
 
     def __str__(self) -> str:
@@ -37,7 +37,7 @@ class Law:
         return np.log(x) if self.name == "logarithmic" else x
 
 
-def left_out_errors(law: Law, x: np.ndarray, matrix: np.ndarray) -> np.ndarray:
+def left_out_errors(law: GrowthLaw, x: np.ndarray, matrix: np.ndarray) -> np.ndarray:
     """``log ŷ - log y`` at each level, predicted by the law as fitted to the seed's other levels.
 
     Args:
@@ -46,14 +46,14 @@ def left_out_errors(law: Law, x: np.ndarray, matrix: np.ndarray) -> np.ndarray:
         matrix: (..., levels), positive.
 
     Returns:
-        (..., levels), at most ``WORST`` in size.
+        (..., levels), at most ``MAX_LOG_ERROR`` in size.
     """
     z = np.log(matrix)
-    guesses = [predicted(law, np.delete(x, i), np.delete(z, i, -1), x[i : i + 1])[..., 0] for i in range(x.size)]
-    return cast(np.ndarray, np.clip(np.stack(guesses, -1) - z, -WORST, WORST))
+    guesses = [predicted_log(law, np.delete(x, i), np.delete(z, i, -1), x[i : i + 1])[..., 0] for i in range(x.size)]
+    return cast(np.ndarray, np.clip(np.stack(guesses, -1) - z, -MAX_LOG_ERROR, MAX_LOG_ERROR))
 
 
-def predicted(law: Law, x: np.ndarray, z: np.ndarray, new_x: np.ndarray) -> np.ndarray:
+def predicted_log(law: GrowthLaw, x: np.ndarray, z: np.ndarray, new_x: np.ndarray) -> np.ndarray:
     """Log y of the law at ``new_x``, fitted to ``z`` at ``x``.
 
     Args:
@@ -67,7 +67,7 @@ def predicted(law: Law, x: np.ndarray, z: np.ndarray, new_x: np.ndarray) -> np.n
     """
     g, g_new = law.coordinate(x), law.coordinate(new_x)
     width = g[-1] - g[0]
-    a, b = (end[..., None] for end in fitted(law, (g - g[0]) / width, z))
+    a, b = (end[..., None] for end in fit_endpoints(law, (g - g[0]) / width, z))
     s = (g_new - g[0]) / width
     if law.name == "exponential":
         return cast(np.ndarray, (1 - s) * a + s * b)
@@ -76,7 +76,7 @@ def predicted(law: Law, x: np.ndarray, z: np.ndarray, new_x: np.ndarray) -> np.n
     return cast(np.ndarray, top + np.log(np.maximum(scaled, np.finfo(float).tiny)))
 
 
-def fitted(law: Law, s: np.ndarray, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def fit_endpoints(law: GrowthLaw, s: np.ndarray, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """``log A`` and ``log B`` by least squares in log y.
 
     Args:
@@ -85,17 +85,17 @@ def fitted(law: Law, s: np.ndarray, z: np.ndarray) -> tuple[np.ndarray, np.ndarr
         z: (..., levels): log y.
     """
     a, b = z[..., 0].copy(), z[..., -1].copy()
-    for _ in range(STEPS):
+    for _ in range(MAX_ITERATIONS):
         curve = _log_curve(law, s, a, b)
         w = s if law.name == "exponential" else _share(s, b, curve)
         da, db = _step(w, z - curve)
         a, b = a + da, b + db
-        if max(np.abs(da).max(initial=0), np.abs(db).max(initial=0)) < ENOUGH:
+        if max(np.abs(da).max(initial=0), np.abs(db).max(initial=0)) < STEP_TOLERANCE:
             break
     return a, b
 
 
-def _log_curve(law: Law, s: np.ndarray, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+def _log_curve(law: GrowthLaw, s: np.ndarray, a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """Log ŷ (..., levels) from the logarithms of its ends (...)."""
     a, b = a[..., None], b[..., None]
     if law.name == "exponential":

@@ -3,19 +3,19 @@
 from itertools import count
 
 from lnlab.analyse.statistics.intervals import clopper_pearson
-from lnlab.claims.headline import OF_SHARES
+from lnlab.claims.headline import SHARE_KINDS
 from lnlab.claims.sample import N_INIT, N_TRAINED
-from lnlab.claims.student import HALF
+from lnlab.claims.student import HALF_OF_SEEDS
 from lnlab.registry import Choice
 
-ALWAYS_TRAINED = ("order", "fit", "table")
+TRAINED_KINDS = ("order", "fit", "table")
 """Kinds that ask for the seeds of trained runs whatever was measured."""
-BY_SEEDS = ("ratio", "trend", "power_law")
-N_SHARES = next(n for n in count(1) if clopper_pearson(n, n)[0] >= HALF)
+INTERVAL_KINDS = ("ratio", "trend", "power_law")
+MIN_SHARE_SEEDS = next(n for n in count(1) if clopper_pearson(n, n)[0] >= HALF_OF_SEEDS)
 """Seeds of which so many all train: the first number whose exact interval lies above one half."""
 
 
-def fewest(claim: Choice, *, trained: bool) -> int:
+def fewest_seeds(claim: Choice, *, trained: bool) -> int:
     """The fewest seeds on which a claim can have a verdict; 1 where its kind gives no rule.
 
     Args:
@@ -24,11 +24,11 @@ def fewest(claim: Choice, *, trained: bool) -> int:
     """
     kind = claim["kind"]
     by_training = N_TRAINED if trained else N_INIT
-    if kind in OF_SHARES:
-        return N_SHARES
-    if kind in ALWAYS_TRAINED:
+    if kind in SHARE_KINDS:
+        return MIN_SHARE_SEEDS
+    if kind in TRAINED_KINDS:
         return N_TRAINED
-    if kind in BY_SEEDS:
+    if kind in INTERVAL_KINDS:
         return by_training
     if kind != "bound" or claim["exact"]:
         return 1

@@ -4,16 +4,16 @@ from collections.abc import Callable
 
 import numpy as np
 
-from lnlab.analyse.select.series import Series
+from lnlab.analyse.select.series import SeedSeries
 from lnlab.claims.claim import Finding
 from lnlab.claims.region import Region
-from lnlab.claims.sample import Sample, notes, of_one, waiting
+from lnlab.claims.sample import Sample, exclusion_notes, reason_pending, series_sample
 from lnlab.errors import LabError, Problem
 
-LEAST_LEVELS = 4
+MIN_LEVELS = 4
 
 
-def numeric(series: Series, over: str, *, positive: bool) -> np.ndarray:
+def numeric_levels(series: SeedSeries, over: str, *, positive: bool) -> np.ndarray:
     """The levels as numbers.
 
     Raises:
@@ -26,10 +26,12 @@ def numeric(series: Series, over: str, *, positive: bool) -> np.ndarray:
     return np.array(series.levels, dtype=float)
 
 
-def unfit(series: Series, levels: np.ndarray, over: str, span: float = 1.0, least: int = LEAST_LEVELS) -> str | None:
+def unfit_reason(
+    series: SeedSeries, levels: np.ndarray, over: str, span: float = 1.0, least: int = MIN_LEVELS
+) -> str | None:
     """Why the levels do not carry a claim, or None: ``least`` of them, and from first to last a factor ``span``."""
     if series.pending:
-        return waiting(series.pending, series.total)
+        return reason_pending(series.pending, series.total)
     if not series.seeds:
         return f"no seed of {series.total} has all its numbers"
     if len(levels) < least:
@@ -39,14 +41,16 @@ def unfit(series: Series, levels: np.ndarray, over: str, span: float = 1.0, leas
     return None
 
 
-def unfitted(series: Series, statistic: str, reason: str, allowed: Region) -> Finding:
+def unfit_finding(series: SeedSeries, statistic: str, reason: str, allowed: Region) -> Finding:
     """The finding where the levels do not carry a claim."""
-    full_reason = reason + notes(of_one(series, {}, log=True))
+    full_reason = reason + exclusion_notes(series_sample(series, {}, log=True))
     n = len(series.seeds)
     return Finding("undecided", statistic, full_reason, region_low=allowed.low, region_high=allowed.high, n=n)
 
 
-def per_seed(series: Series, statistic: Callable[[np.ndarray], np.ndarray], *, log: bool) -> tuple[Sample, np.ndarray]:
+def seed_statistics(
+    series: SeedSeries, statistic: Callable[[np.ndarray], np.ndarray], *, log: bool
+) -> tuple[Sample, np.ndarray]:
     """The ``statistic`` of each seed's row of numbers, and the usable rows (seeds, levels).
 
     A seed is usable if it is positive at every level; the others are counted as excluded.
@@ -56,4 +60,4 @@ def per_seed(series: Series, statistic: Callable[[np.ndarray], np.ndarray], *, l
     values = iter(statistic(matrix[usable]).tolist())
     is_usable = dict(zip(series.seeds, usable.tolist(), strict=True))
     numbers = {seed: next(values) if is_usable[seed] else None for seed in series.seeds}
-    return of_one(series, numbers, log=log), matrix[usable]
+    return series_sample(series, numbers, log=log), matrix[usable]

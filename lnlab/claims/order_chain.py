@@ -9,7 +9,7 @@ from lnlab.keys import Json
 _SIGN = re.compile(r"\s*(<=|<|~)\s*")
 
 
-def parsed(text: str) -> tuple[list[Json], list[str]]:
+def parse_order(text: str) -> tuple[list[Json], list[str]]:
     """Names and signs of ``a < b ~ c``; a name that is a JSON scalar (12, true) is that scalar.
 
     Raises:

@@ -9,7 +9,7 @@ import sys
 from dataclasses import dataclass
 
 from lnlab.analyse.statistics.intervals import Interval
-from lnlab.claims.claim import Word
+from lnlab.claims.claim import VerdictLabel
 from lnlab.errors import LabError, Problem
 
 
@@ -42,17 +42,17 @@ class Region:
     def __str__(self) -> str:
         low, high = self.edges
         if low is None:
-            return f"at most {printed(high)}"
-        return f"at least {printed(low)}" if high is None else f"between {printed(low)} and {printed(high)}"
+            return f"at most {number_text(high)}"
+        return f"at least {number_text(low)}" if high is None else f"between {number_text(low)} and {number_text(high)}"
 
 
-def printed(value: float | None) -> str:
+def number_text(value: float | None) -> str:
     """A number in a sentence: three significant digits, and a minus sign that is no hyphen."""
     text = f"{value:.3g}"
     return f"−{text[1:]}" if text.startswith("-") else text
 
 
-def region(
+def declared_region(
     between: tuple[float, float] | None = None,
     at_least: float | None = None,
     at_most: float | None = None,
@@ -89,7 +89,7 @@ def region(
     return allowed
 
 
-def decide(interval: Interval, allowed: Region) -> Word:
+def interval_verdict(interval: Interval, allowed: Region) -> VerdictLabel:
     """The verdict of an interval: inside the region, disjoint from it, or neither."""
     if allowed.bottom <= interval.low and interval.high <= allowed.top:
         return "supported"
@@ -98,7 +98,7 @@ def decide(interval: Interval, allowed: Region) -> Word:
     return "undecided"
 
 
-def distance(estimate: float, allowed: Region, *, log: bool) -> float:
+def edge_distance(estimate: float, allowed: Region, *, log: bool) -> float:
     """How far the estimate lies from the nearest edge of the region, on the scale of the test."""
     edges = [e for e in (allowed.low, allowed.high) if e is not None]
     if log:

@@ -5,8 +5,8 @@ Quick and without scipy, so that a rerun can tell that nothing changed before it
 
 import polars as pl
 
-from lnlab.analyse.select.select import Selection, runs_with, select
-from lnlab.claims.claim import Claim, selections
+from lnlab.analyse.select.select import Selection, runs_with, select_measured_rows
+from lnlab.claims.claim import Claim, selections_of_claim
 from lnlab.keys import Json, digest, digest_bytes
 from lnlab.tables import Results
 
@@ -22,13 +22,15 @@ def rows_digest(claim: Claim, results: Results) -> str:
     """
     statements = [claim, *(claim.get("requires") or ())]
     parts: list[Json] = [
-        _selection_digests(results, s, statement.get("over")) for statement in statements for s in selections(statement)
+        _selection_digests(results, s, statement.get("over"))
+        for statement in statements
+        for s in selections_of_claim(statement)
     ]
     return digest([dict(claim), *parts])
 
 
 def _selection_digests(results: Results, selection: Selection, over: str | None) -> list[str]:
-    rows = select(results, selection)
+    rows = select_measured_rows(results, selection)
     runs = runs_with(results, selection, over)
     runs = runs.select(c for c in ("variant", "seed", "status", "reason", "steps", "done") if c in runs.columns)
     columns = [c for c in _COLUMNS if c in rows.columns] + (["x"] if "x" in rows.columns and rows["x"].count() else [])

@@ -4,10 +4,10 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from lnlab.analyse.select.series import Series, widest
+from lnlab.analyse.select.series import SeedSeries, largest_span
 from lnlab.errors import LabError, Problem
 
-TOO_MANY = 0.2  # above this share of seeds without a number, Student's interval speaks only for the survivors
+MAX_FAILED_SHARE = 0.2  # above this share of seeds without a number, Student's interval speaks only for the survivors
 N_INIT, N_TRAINED = 3, 5
 NO_LOGARITHM = "a number that is not positive has no logarithm"
 
@@ -45,7 +45,7 @@ class Sample:
         return len(self.numbers) + len(self.failed) + len(self.excluded) + len(self.pending)
 
 
-def of_one(series: Series, numbers: Mapping[int, float | None], *, log: bool) -> Sample:
+def series_sample(series: SeedSeries, numbers: Mapping[int, float | None], *, log: bool) -> Sample:
     """The sample of a claim about one series; ``numbers`` are what the claim made of its complete seeds.
 
     On the log scale a zero is null, and so is a negative number: both are counted as excluded.
@@ -64,13 +64,13 @@ def of_one(series: Series, numbers: Mapping[int, float | None], *, log: bool) ->
     )
 
 
-def of_two(a: Series, b: Series, *, log: bool) -> Sample:
+def contrast_sample(a: SeedSeries, b: SeedSeries, *, log: bool) -> Sample:
     """The sample of a contrast within the seed: a/b on the log scale, else a - b.
 
     Failures rank worst, as the largest number: a contrast is infinite where only a failed, and 0 (or minus infinity)
     where only b did.
     """
-    left, right = single(a), single(b)
+    left, right = one_number_per_seed(a), one_number_per_seed(b)
     pending = {*a.pending, *b.pending}
     excluded = {s: why for s, why in (dict(a.excluded) | dict(b.excluded)).items() if s not in pending}
     failed = {s: why for s, why in (dict(a.failed) | dict(b.failed)).items() if s not in pending and s not in excluded}
@@ -79,7 +79,7 @@ def of_two(a: Series, b: Series, *, log: bool) -> Sample:
     excluded |= dict.fromkeys(numbers.keys() - contrasts.keys(), NO_LOGARITHM)
     worst = {s: math.inf if s in a.failed else 0.0 if log else -math.inf for s in failed}
     ranked = {s: x for s, x in worst.items() if not (s in a.failed and s in b.failed)}
-    if (bimodal := widest(a.bimodal, b.bimodal)) is not None and log:
+    if (bimodal := largest_span(a.bimodal, b.bimodal)) is not None and log:
         zeros = {s: left[s] == 0 for s in excluded if s in numbers and (left[s] == 0) != (right[s] == 0)}
         ranked |= {s: 0.0 if first_is_zero else math.inf for s, first_is_zero in zeros.items()}
         failed |= dict.fromkeys(zeros, "its number is 0")
@@ -98,7 +98,7 @@ def of_two(a: Series, b: Series, *, log: bool) -> Sample:
     )
 
 
-def single(series: Series) -> dict[int, float | None]:
+def one_number_per_seed(series: SeedSeries) -> dict[int, float | None]:
     """Each complete seed's number, of a series that has one a seed.
 
     Raises:
@@ -110,43 +110,43 @@ def single(series: Series) -> dict[int, float | None]:
     return dict(series.numbers.select("seed", "value").iter_rows())
 
 
-def least(sample: Sample) -> int:
+def min_seeds(sample: Sample) -> int:
     """The fewest seeds for a verdict: 3 for positive quantities at init, on the log scale; else 5."""
     return N_INIT if sample.log and not sample.trained else N_TRAINED
 
 
-def obstacle(sample: Sample, n_min: int) -> str | None:
+def reason_undecided(sample: Sample, n_min: int) -> str | None:
     """Why a rule leaves the claim undecided whatever the numbers are, in words; None if none does."""
     n, total = len(sample.numbers), sample.total
     if sample.pending:
-        return waiting(sample.pending, total)
-    if len(sample.excluded) > TOO_MANY * total:
+        return reason_pending(sample.pending, total)
+    if len(sample.excluded) > MAX_FAILED_SHARE * total:
         return f"{len(sample.excluded)} of {total} seeds have no number ({_distinct_reasons(sample.excluded)})"
-    ranked = len(sample.failed if sample.worst is None else sample.worst) if counted(sample) else 0
+    ranked = len(sample.failed if sample.worst is None else sample.worst) if reason_counted(sample) else 0
     return None if n + ranked >= n_min else f"{_seed_count(n)}; a verdict needs {n_min}, by rule"
 
 
-def counted(sample: Sample) -> str:
+def reason_counted(sample: Sample) -> str:
     """Why seeds are counted and no mean is taken of them, in words; empty where one is."""
-    if sample.failing > TOO_MANY:
+    if sample.failing > MAX_FAILED_SHARE:
         return "more than 20 % of the seeds failed"
     if sample.bimodal is None:
         return ""
     return f"the numbers of one variant span {sample.bimodal:.2f} over seeds: some train, some fail"
 
 
-def uncountable(sample: Sample, fails: str) -> str:
+def reason_uncountable(sample: Sample, fails: str) -> str:
     """Why no verdict can be counted either, of a kind of claim that a failed seed says nothing of."""
-    return f"{counted(sample)}, and a failed seed {fails}"
+    return f"{reason_counted(sample)}, and a failed seed {fails}"
 
 
-def waiting(pending: Sequence[int], total: int) -> str:
+def reason_pending(pending: Sequence[int], total: int) -> str:
     """That seeds have yet to run: stopping to look whenever one has finished would make false verdicts likely."""
     examples = ", ".join(map(str, pending[:5])) + (", ..." if len(pending) > 5 else "")
     return f"{len(pending)} of {total} seeds have not run to their end ({examples}); a verdict waits for all"
 
 
-def notes(sample: Sample) -> str:
+def exclusion_notes(sample: Sample) -> str:
     """What a reader must know of the seeds left out, to stand behind a reason; empty if there is none."""
     parts = []
     if sample.failed:
@@ -156,7 +156,7 @@ def notes(sample: Sample) -> str:
     return "".join(f"; {part}" for part in parts)
 
 
-def _failed_share(series: Series) -> float:
+def _failed_share(series: SeedSeries) -> float:
     """The share of seeds that failed."""
     return len(series.failed) / series.total if series.total else 0.0
 

@@ -3,27 +3,27 @@
 from collections.abc import Sequence
 from typing import Literal
 
-from lnlab.analyse.select.select import Selection, select
+from lnlab.analyse.select.select import Selection, select_measured_rows
 from lnlab.keys import Json
 from lnlab.tables import Results
 
 _Column = Literal["stack", "layer", "sublayer", "tensor", "index"]
-Each = list[_Column] | None
+SiteColumns = list[_Column] | None
 """Columns; the claim must hold at every combination of their values."""
 
 
-def places(results: Results, of: Selection, columns: Sequence[str] | None) -> list[dict[str, Json]]:
+def site_conditions(results: Results, of: Selection, columns: Sequence[str] | None) -> list[dict[str, Json]]:
     """What narrows ``of`` to each of its places, in order; one that narrows nothing where none is asked for.
 
     Before anything is measured there are no places to tell apart.
     """
     if not columns:
         return [{}]
-    sites = select(results, of).select(columns).unique().sort(columns, nulls_last=True)
+    sites = select_measured_rows(results, of).select(columns).unique().sort(columns, nulls_last=True)
     return sites.to_dicts() or [{}]
 
 
-def at(statistic: str, site: dict[str, Json]) -> str:
+def statistic_at(statistic: str, site: dict[str, Json]) -> str:
     """The statistic with its place: ``exponent at encoder, layer 2, feed_forward``."""
     known = {key: word for key, word in site.items() if word is not None}
     words = [f"{key} {word}" if key in ("layer", "index") else str(word) for key, word in known.items()]

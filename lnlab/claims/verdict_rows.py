@@ -11,18 +11,18 @@ from lnlab.claims.claim import Verdict
 from lnlab.tables import frame
 
 
-def as_row(verdict: Verdict, rows: str | None = None) -> dict[str, Any]:
+def verdict_row(verdict: Verdict, rows: str | None = None) -> dict[str, Any]:
     """The row of a verdict; the seeds as JSON, in order. ``rows`` is the digest of what it was judged on."""
     seeds = json.dumps({str(seed): verdict.seeds[seed] for seed in sorted(verdict.seeds)})
     return asdict(verdict) | {"seeds": seeds, "rows": rows}
 
 
-def as_frame(verdicts: Iterable[Verdict]) -> pl.DataFrame:
+def verdict_frame(verdicts: Iterable[Verdict]) -> pl.DataFrame:
     """Verdicts as the table ``verdicts``."""
-    return frame("verdicts", [as_row(verdict) for verdict in verdicts])
+    return frame("verdicts", [verdict_row(verdict) for verdict in verdicts])
 
 
-def from_row(row: Mapping[str, Any]) -> Verdict:
+def verdict_from_row(row: Mapping[str, Any]) -> Verdict:
     """The verdict of a row."""
     seeds = {int(seed): number for seed, number in json.loads(row["seeds"]).items()}
     optional = {name: row.get(name) for name in ("measure", "quantity")}  # earlier reports do not say
@@ -30,9 +30,9 @@ def from_row(row: Mapping[str, Any]) -> Verdict:
     return Verdict(**{**stored, **optional, "seeds": seeds})
 
 
-def from_frame(table: pl.DataFrame) -> Sequence[Verdict]:
+def verdicts_from_frame(table: pl.DataFrame) -> Sequence[Verdict]:
     """The verdicts of a table ``verdicts``; an earlier one has a badge in place of a role."""
     if "badge" in table.columns:
         role = pl.when(pl.col("badge") == "regression").then(pl.lit("prediction")).otherwise(pl.lit("source"))
         table = table.with_columns(role=role)
-    return [from_row(row) for row in table.iter_rows(named=True)]
+    return [verdict_from_row(row) for row in table.iter_rows(named=True)]

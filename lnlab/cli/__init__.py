@@ -59,14 +59,14 @@ def _lnlab(
 
 
 for _command, _example in (
-    (run.run, run.EXAMPLE),
-    (report.report, report.EXAMPLE),
-    (plan.plan, plan.EXAMPLE),
-    (check.check, check.EXAMPLE),
-    (status.status, status.EXAMPLE),
-    (query.query, query.EXAMPLE),
-    (kinds.list_kinds, kinds.EXAMPLE),
-    (init.init, init.EXAMPLE),
+    (run.run, run.RUN_EXAMPLE),
+    (report.report, report.REPORT_EXAMPLE),
+    (plan.plan, plan.PLAN_EXAMPLE),
+    (check.check_specs, check.CHECK_EXAMPLE),
+    (status.status_of_store, status.STATUS_EXAMPLE),
+    (query.query, query.QUERY_EXAMPLE),
+    (kinds.list_kinds, kinds.LIST_EXAMPLE),
+    (init.init, init.INIT_EXAMPLE),
 ):
     app.command(_command.__name__.partition("_")[0], epilog=_example)(_command)
 app.add_typer(data.data, name="data")

@@ -6,32 +6,32 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lnlab.app.request import Request, compiled, registries
-from lnlab.cli.options import AsJson, Overrides, Plugins, Profile, Specs
-from lnlab.cli.terminal import count, out, print_json
-from lnlab.cli.undecidable import note, undecidable
+from lnlab.app.request import Request, compile_request, load_registries
+from lnlab.cli.options import AsJsonOption, Overrides, Plugins, Profile, Specs
+from lnlab.cli.terminal import format_count, out, print_json
+from lnlab.cli.undecidable import undecidable_note, undecidable_seeds
 from lnlab.errors import LabError, Problem
 
 if TYPE_CHECKING:
     from lnlab.app.claim_sites import Sites
     from lnlab.app.request import Registries
     from lnlab.compile.plan import Plan
-    from lnlab.specfile.load import Document
+    from lnlab.specfile.load import SpecDocument
 
-EXAMPLE = "Example: [bold]lnlab check specs/*.yaml[/bold]"
-BUILT = ("task", "model", "encoder", "decoder", "init", "optimizer", "interventions")
+CHECK_EXAMPLE = "Example: [bold]lnlab check specs/*.yaml[/bold]"
+MODEL_PARTS = ("task", "model", "encoder", "decoder", "init", "optimizer", "interventions")
 """The parts of a setting that a model is built of."""
-RULES = ("task", "schedule", "train")
+RULE_PARTS = ("task", "schedule", "train")
 """The parts of a setting that schedules and stopping rules are built of."""
 _SpecProfile = tuple[Path, str | None]
 
 
-def check(
+def check_specs(
     specs: Specs,
     overrides: Overrides,
     plugins: Plugins,
     profile: Profile = None,
-    as_json: AsJson = False,
+    as_json: AsJsonOption = False,
 ) -> None:
     """Check specs and build their models.
 
@@ -39,7 +39,7 @@ def check(
     Every problem is told at once, each with its place; then every distinct model is built without memory. No corpus is
     needed.
     """
-    known = registries(plugins)
+    known = load_registries(plugins)
     summaries = []
     problems: list[Problem] = []
     for spec, name in _spec_profiles(specs, profile, problems, whole=not (profile or overrides)):
@@ -61,11 +61,11 @@ def _spec_profiles(
     specs: Sequence[Path], profile: str | None, problems: list[Problem], *, whole: bool
 ) -> Iterator[_SpecProfile]:
     """Each spec with each of its profiles; a file that cannot be read is a problem, and the next is read."""
-    from lnlab.specfile.load import content, survey
+    from lnlab.specfile.load import parse_leniently, read_spec_text
 
     for spec in specs:
         try:
-            profiles = survey(content(spec), spec)[0].data.get("profiles") if whole else None
+            profiles = parse_leniently(read_spec_text(spec), spec)[0].data.get("profiles") if whole else None
         except LabError as error:
             problems += error.problems
             continue
@@ -76,8 +76,8 @@ def _spec_profiles(
 
 def _lines(summary: dict[str, Any]) -> Iterator[str]:
     """The summary of a correct spec, a line each, and the note on claims that its seeds cannot decide."""
-    runs, models, claims = (count(summary[word], word[:-1]) for word in ("runs", "models", "claims"))
-    tuning = f"{count(summary['tuning_runs'], 'tuning run')}, " if summary["tuning_runs"] else ""
+    runs, models, claims = (format_count(summary[word], word[:-1]) for word in ("runs", "models", "claims"))
+    tuning = f"{format_count(summary['tuning_runs'], 'tuning run')}, " if summary["tuning_runs"] else ""
     which = f"{summary['spec']}: {summary['profile'] or 'default'}"
     yield f"{which}: ok: {tuning}{runs}, {models}, {claims}"
     if summary["note"]:
@@ -90,13 +90,15 @@ def _summary_of(request: Request, known: "Registries") -> dict[str, Any]:
     Raises:
         LabError: what is wrong with it, or cannot be built.
     """
-    from lnlab.compile.decisions import assumed
+    from lnlab.compile.decisions import assumed_decision
 
-    plan, document = compiled(request, known, assume_data=True)
+    plan, document = compile_request(request, known, assume_data=True)
     tuning_runs = plan.runs if plan.undecided else ()
     if plan.undecided:
         _build(document, plan, _variants_by_parts(plan), known)
-        plan, document = compiled(request, known, [assumed(question) for question in plan.undecided], assume_data=True)
+        plan, document = compile_request(
+            request, known, [assumed_decision(question) for question in plan.undecided], assume_data=True
+        )
     models = _variants_by_parts(plan)
     sites = _build(document, plan, models, known)
     _refuse_claims(request, plan, document, sites)
@@ -107,11 +109,11 @@ def _summary_of(request: Request, known: "Registries") -> dict[str, Any]:
         "runs": len(plan.runs),
         "models": len(models),
         "claims": len(plan.claims),
-        "note": note(undecidable(plan, known), len(plan.claims)),
+        "note": undecidable_note(undecidable_seeds(plan, known), len(plan.claims)),
     }
 
 
-def _variants_by_parts(plan: "Plan", part_names: Sequence[str] = BUILT) -> list[list[str]]:
+def _variants_by_parts(plan: "Plan", part_names: Sequence[str] = MODEL_PARTS) -> list[list[str]]:
     """The variants of each model that is built differently, or whatever else is built of these parts."""
     from lnlab.keys import canonical
 
@@ -123,24 +125,24 @@ def _variants_by_parts(plan: "Plan", part_names: Sequence[str] = BUILT) -> list[
 
 
 def _build(
-    document: "Document", plan: "Plan", models: Sequence[Sequence[str]], known: "Registries"
+    document: "SpecDocument", plan: "Plan", models: Sequence[Sequence[str]], known: "Registries"
 ) -> "dict[str, Sites]":
     """Build these models, and all rules; what cannot be built names its line and its variant.
 
     Returns:
         By variant the sites of its model, of the quantities whose probes say where they are measured.
     """
-    from lnlab.app.claim_sites import probes_of, sites_of
+    from lnlab.app.claim_sites import distinct_probes, sites_by_quantity
     from lnlab.execute.meta import build_on_meta, build_rules
 
     sites: dict[str, Sites] = {}
     problems: list[Problem] = []
-    probes = probes_of(plan)
+    probes = distinct_probes(plan)
     for variants in models:
         with _located(document, plan, variants[-1], problems):
-            model_sites = sites_of(build_on_meta(plan.settings[variants[-1]], known), probes, known)
+            model_sites = sites_by_quantity(build_on_meta(plan.settings[variants[-1]], known), probes, known)
             sites |= dict.fromkeys(variants, model_sites)
-    for variants in _variants_by_parts(plan, RULES):
+    for variants in _variants_by_parts(plan, RULE_PARTS):
         with _located(document, plan, variants[-1], problems):
             build_rules(plan.settings[variants[-1]], known)
     if problems:
@@ -149,30 +151,30 @@ def _build(
 
 
 @contextmanager
-def _located(document: "Document", plan: "Plan", variant: str, problems: list[Problem]) -> Iterator[None]:
+def _located(document: "SpecDocument", plan: "Plan", variant: str, problems: list[Problem]) -> Iterator[None]:
     """Inside, what cannot be built of a variant is added to the problems, with its line and its point in the sweep."""
-    from lnlab.compile.reference.explain import label
+    from lnlab.compile.reference.explain import call_label
 
     try:
         yield
     except LabError as error:
-        point = " ".join(f"{axis}={label(value)}" for axis, value in plan.points[variant].items())
+        point = " ".join(f"{axis}={call_label(value)}" for axis, value in plan.points[variant].items())
         for problem in error.problems:
             where = document.where(tuple(problem.where.split(".")))
             problems.append(replace(problem, where=": ".join(filter(None, (where, point, problem.where)))))
 
 
-def _refuse_claims(request: Request, plan: "Plan", document: "Document", sites: "dict[str, Sites]") -> None:
+def _refuse_claims(request: Request, plan: "Plan", document: "SpecDocument", sites: "dict[str, Sites]") -> None:
     """Refuse claims that read no site, or several where they need one.
 
     Raises:
         LabError: every such claim.
     """
     from lnlab.app.claim_sites import site_problems
-    from lnlab.app.judging import located
-    from lnlab.app.plan_facts import claims_of
+    from lnlab.app.judging import locate_claim_problem
+    from lnlab.app.plan_facts import claims_with_choices
 
-    claims = claims_of(zip(plan.experiment.claims, plan.claims, strict=True))
+    claims = claims_with_choices(zip(plan.experiment.claims, plan.claims, strict=True))
     unchanged = not (request.profile or request.overrides)
     if site_mistakes := site_problems(plan, claims, sites, absent=unchanged):
-        raise LabError(*(located(problem, document, claims) for problem in site_mistakes))
+        raise LabError(*(locate_claim_problem(problem, document, claims) for problem in site_mistakes))

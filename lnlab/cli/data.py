@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
 
-from lnlab.app.request import registries
-from lnlab.cli.options import AsJson, Plugins, Quiet
-from lnlab.cli.terminal import err, out, print_json, quantity, table
+from lnlab.app.request import load_registries
+from lnlab.cli.options import AsJsonOption, Plugins, Quiet
+from lnlab.cli.terminal import err, format_quantity, out, print_json, terminal_table
 
 if TYPE_CHECKING:
     from lnlab.corpora.files.fetch import Progress as Report
@@ -23,18 +23,18 @@ data = typer.Typer(
 
 
 @data.command("list", epilog="Example: [bold]lnlab data list --json[/bold]")
-def list_corpora(plugins: Plugins, as_json: AsJson = False) -> None:
+def list_corpora(plugins: Plugins, as_json: AsJsonOption = False) -> None:
     """List the corpora that a spec may name, and the vocabularies of tokenizers that come with one.
 
     Where they lie, their licence, and who made them.
     """
-    registries(plugins)
+    load_registries(plugins)
     from dataclasses import asdict
 
     from lnlab.corpora.files.fetch import data_roots
-    from lnlab.corpora.listing import listing
+    from lnlab.corpora.listing import corpus_listings
 
-    corpora = listing(data_roots(Path()))
+    corpora = corpus_listings(data_roots(Path()))
     if as_json:
         print_json([asdict(corpus) for corpus in corpora])
         return
@@ -42,14 +42,14 @@ def list_corpora(plugins: Plugins, as_json: AsJson = False) -> None:
         [
             corpus.name,
             "absent, can be fetched" if corpus.state == "absent" and corpus.fetchable else corpus.state,
-            quantity(corpus.size, "B") if corpus.size else "",
+            format_quantity(corpus.size, "B") if corpus.size else "",
             corpus.licence,
             corpus.citation,
             corpus.folder or "",
         ]
         for corpus in corpora
     ]
-    out().print(table(["corpus", "state", "size", "licence", "citation", "folder"], rows, numeric=["size"]))
+    out().print(terminal_table(["corpus", "state", "size", "licence", "citation", "folder"], rows, numeric=["size"]))
 
 
 @data.command("fetch", epilog="Example: [bold]lnlab data fetch multi30k[/bold]")
@@ -65,7 +65,7 @@ def _fetch(
 
     It is put where every spec finds it; what is there already is left alone.
     """
-    registries(plugins)
+    load_registries(plugins)
     from lnlab.corpora.listing import fetch_corpus
 
     with _downloads(quiet=quiet) as report:

@@ -4,14 +4,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lnlab.cli.terminal import count, err, one_line, out
+from lnlab.cli.terminal import err, format_count, one_line, out
 
 if TYPE_CHECKING:
     from lnlab.report.write import Report
 
 
 @dataclass(frozen=True)
-class Drawing:
+class DrawingOptions:
     """The options of ``lnlab report`` that move no number.
 
     Attributes:
@@ -34,12 +34,12 @@ class Drawing:
         return {"single_file": self.single_file, "pdf": self.pdf, "templates": self.templates}
 
 
-def print_report(report: "Report", into: Path, spec: str, drawing: Drawing, note: str = "") -> None:
+def print_report(report: "Report", into: Path, spec: str, drawing: DrawingOptions, note: str = "") -> None:
     """Print the path of the page, the number of files with a note, and the sections that could not be made."""
     if not drawing.as_json:
         out().print(report.files[0].as_posix())
     if not (drawing.quiet or drawing.as_json):
-        err().print(one_line(f"{count(len(report.files), 'file')} in {into.as_posix()}{note}"))
-    for part in report.unmade:
+        err().print(one_line(f"{format_count(len(report.files), 'file')} in {into.as_posix()}{note}"))
+    for part in report.failed:
         section_name = f"section {part.number} “{part.title}”" if part.title else f"section {part.number}"
         err().print(one_line(f"{spec}: {section_name} could not be made: {part.error}"))

@@ -9,7 +9,7 @@ import lnlab
 from lnlab.cli.terminal import err, out
 from lnlab.errors import LabError, Problem, nearest
 
-EXAMPLE = "Example: [bold]lnlab init xiong_fig3[/bold], then [bold]lnlab run xiong_fig3.yaml[/bold]."
+INIT_EXAMPLE = "Example: [bold]lnlab init xiong_fig3[/bold], then [bold]lnlab run xiong_fig3.yaml[/bold]."
 _SCHEMA = "experiment.schema.json"
 _PACKAGE = Path(lnlab.__file__).parent
 
@@ -27,7 +27,7 @@ def init(
     elif name not in shipped:
         raise LabError(Problem("lnlab init", f"no shipped spec is called '{name}'", nearest(name, shipped)))
     else:
-        out().print(copied(shipped[name], Path.cwd()).name)
+        out().print(copy_spec(shipped[name], Path.cwd()).name)
         err().print(f"next: lnlab run {name}.yaml")
 
 
@@ -38,7 +38,7 @@ def shipped_specs() -> dict[str, Path]:
     return {spec.stem: spec for spec in sorted(folder.glob("*.yaml"))}
 
 
-def copied(spec: Path, folder: Path) -> Path:
+def copy_spec(spec: Path, folder: Path) -> Path:
     """A copy of the spec in ``folder``, and of its schema where there is none.
 
     Raises:

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from lnlab.cli.options import AsJson, Plugins
-from lnlab.cli.terminal import out, print_json, table
+from lnlab.cli.options import AsJsonOption, Plugins
+from lnlab.cli.terminal import out, print_json, terminal_table
 from lnlab.errors import LabError, Problem, nearest
 
 if TYPE_CHECKING:
     from lnlab.registry import Entry, Registry
 
-EXAMPLE = "Example: [bold]lnlab list placement[/bold], then [bold]lnlab list placement admin[/bold]"
+LIST_EXAMPLE = "Example: [bold]lnlab list placement[/bold], then [bold]lnlab list placement admin[/bold]"
 
 _ATTRIBUTION_FIELDS = ("licence", "citation", "source")
 """Facts of a corpus that are shown after its docstring."""
@@ -25,7 +25,7 @@ def list_kinds(
     name: Annotated[
         str | None, typer.Argument(metavar="[NAME]", help="Only this one, with all that it says of itself.")
     ] = None,
-    as_json: AsJson = False,
+    as_json: AsJsonOption = False,
     schema: Annotated[bool, typer.Option("--schema", help="Print the JSON Schema of a spec, for editors.")] = False,
     reference: Annotated[bool, typer.Option("--reference", help="Print the reference of the spec language.")] = False,
 ) -> None:
@@ -33,11 +33,11 @@ def list_kinds(
 
     Every piece with its parameters, their defaults, its formula and its source.
     """
-    from lnlab.app.request import registries
+    from lnlab.app.request import load_registries
 
-    known = registries(plugins)
+    known = load_registries(plugins)
     if schema:
-        from lnlab.compile.reference.schema import schema as schema_of
+        from lnlab.compile.reference.schema import spec_schema as schema_of
 
         print_json(schema_of(known))
     elif reference:
@@ -86,7 +86,7 @@ def _show(entry: "Entry[Any]", as_json: bool, measured: str | None) -> None:
         as_json: whether to print JSON.
         measured: that quantity.
     """
-    from lnlab.compile.reference.reference import parameters
+    from lnlab.compile.reference.reference import parameter_rows
 
     text = _paragraphs((getdoc(entry.build) or "").replace("``", "`"))
     if as_json:
@@ -98,8 +98,8 @@ def _show(entry: "Entry[Any]", as_json: bool, measured: str | None) -> None:
     out().print(f"{entry.kind} {entry.name}, version {entry.version}, by {entry.origin.name}", text, sep="\n\n")
     if attribution := [f"{word}: {value}" for word, value in _attribution(entry).items()]:
         out().print("", *attribution, sep="\n")
-    if rows := [(name, kind, default.strip("`")) for name, kind, default in parameters(entry)]:
-        out().print("", table(["parameter", "type", "default"], rows))
+    if rows := [(name, kind, default.strip("`")) for name, kind, default in parameter_rows(entry)]:
+        out().print("", terminal_table(["parameter", "type", "default"], rows))
 
 
 def _print(entries: "list[Entry[Any]]", as_json: bool) -> None:
@@ -109,17 +109,18 @@ def _print(entries: "list[Entry[Any]]", as_json: bool) -> None:
         print_json(rows)
     else:
         cells = [
-            [row["kind"], row["name"], signature(row["parameters"]), row["summary"].replace("``", "`")] for row in rows
+            [row["kind"], row["name"], parameter_signature(row["parameters"]), row["summary"].replace("``", "`")]
+            for row in rows
         ]
-        out().print(table(["kind", "name", "parameters", "summary"], cells))
+        out().print(terminal_table(["kind", "name", "parameters", "summary"], cells))
 
 
 def _unit(quantity: str) -> str:
     """What a quantity is and its unit, where a report has words for it."""
-    from lnlab.report.words.glossary import QUANTITIES
-    from lnlab.report.words.wording import definition
+    from lnlab.report.words.glossary import GLOSSARY
+    from lnlab.report.words.wording import quantity_definition
 
-    return f"{definition(quantity)}; " if quantity in QUANTITIES else ""
+    return f"{quantity_definition(quantity)}; " if quantity in GLOSSARY else ""
 
 
 def _paragraphs(text: str) -> str:
@@ -147,7 +148,7 @@ def _attribution(entry: "Entry[Any]") -> dict[str, str]:
     return {word: value for word in _ATTRIBUTION_FIELDS if (value := getattr(entry.facts, word, None))}
 
 
-def signature(parameters: list[dict[str, Any]]) -> str:
+def parameter_signature(parameters: list[dict[str, Any]]) -> str:
     """``eps=1e-05, heads``: what a spec may set, with the defaults."""
     return ", ".join(
         p["name"]

@@ -10,7 +10,7 @@ from lnlab.errors import Problem, ReportError
 from lnlab.userfiles import user_path
 
 
-def every_plugin(context: typer.Context, plugins: Sequence[Path]) -> list[Path]:
+def all_plugins(context: typer.Context, plugins: Sequence[Path]) -> list[Path]:
     """``--with`` may stand before the command as well as behind it: both lists together, in order."""
     return [*(context.find_root().params.get("_plugins") or ()), *plugins]
 
@@ -19,7 +19,7 @@ Spec = Annotated[Path, typer.Argument(metavar="SPEC", parser=user_path, help="Th
 Specs = Annotated[
     list[Path], typer.Argument(metavar="SPEC...", parser=user_path, help="The YAML files that ask the questions.")
 ]
-MaybeSpec = Annotated[
+OptionalSpec = Annotated[
     Path | None,
     typer.Argument(metavar="[SPEC]", parser=user_path, help="The spec; without it, the last run of this store."),
 ]
@@ -38,7 +38,7 @@ Overrides = Annotated[
         show_default=False,
     ),
 ]
-Folder = Annotated[
+StoreFolder = Annotated[
     Path,
     typer.Option(
         "--store",
@@ -55,13 +55,13 @@ Plugins = Annotated[
         "--with",
         metavar="FILE.py",
         parser=user_path,
-        callback=every_plugin,
+        callback=all_plugins,
         help="Your own registered pieces.",
         default_factory=list,
         show_default=False,
     ),
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for other programs.")]
+AsJsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, for other programs.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print results only: no progress, no hints.")]
 
 

@@ -6,26 +6,26 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from lnlab.app.missing_work import grouped
-from lnlab.app.request import Request, compiled, open_store, registries
-from lnlab.cli.options import AsJson, Folder, Overrides, Plugins, Profile, Spec
-from lnlab.cli.terminal import count, duration, out, print_json, quantity
-from lnlab.cli.undecidable import judged_seeds, note, undecidable
+from lnlab.app.missing_work import reason_counts
+from lnlab.app.request import Request, compile_request, load_registries, open_store
+from lnlab.cli.options import AsJsonOption, Overrides, Plugins, Profile, Spec, StoreFolder
+from lnlab.cli.terminal import format_count, format_duration, format_quantity, out, print_json
+from lnlab.cli.undecidable import judged_seeds, undecidable_note, undecidable_seeds
 
 if TYPE_CHECKING:
     from lnlab.app.request import Registries
-    from lnlab.cli.rate import Rate
+    from lnlab.cli.rate import Throughput
     from lnlab.compile.decisions import Decision
     from lnlab.compile.plan import Plan, Trajectory
     from lnlab.store.store import Store
 
-EXAMPLE = "Example: [bold]lnlab plan specs/xiong_fig3.yaml --profile paper[/bold]"
+PLAN_EXAMPLE = "Example: [bold]lnlab plan specs/xiong_fig3.yaml --profile paper[/bold]"
 
 
 def plan(
     spec: Spec,
     overrides: Overrides,
-    folder: Folder,
+    folder: StoreFolder,
     plugins: Plugins,
     profile: Profile = None,
     workers: Annotated[
@@ -34,49 +34,53 @@ def plan(
     calibrate: Annotated[
         bool, typer.Option("--calibrate", help="Measure one unit now, and keep it, to know how long the rest takes.")
     ] = False,
-    as_json: AsJson = False,
+    as_json: AsJsonOption = False,
 ) -> None:
     """Explain what a run would do.
 
     Runs by axis, what is shared, what the store lacks and why each miss is a miss, pins, cost, and expected time.
     """
-    from lnlab.cli.rate import measured_rate, past_rate
-    from lnlab.cli.work import workers_here
+    from lnlab.cli.rate import measured_throughput, past_throughput
+    from lnlab.cli.work import worker_count
     from lnlab.compile.cost.cost import machine_memory
     from lnlab.compile.reference.explain import explain
 
     request, store = Request(spec, profile, tuple(overrides), tuple(plugins)), open_store(folder)
-    known = registries(plugins)
+    known = load_registries(plugins)
     next_plan = _next_plan(request, known, store)
     units = [unit for unit, _ in store.pending(next_plan)]
-    rate = measured_rate(store, request, units, known) if calibrate and units else past_rate(store, units, known)
-    facts = _plan_facts(next_plan, store.pending(next_plan), known, rate, workers_here(workers), machine_memory())
+    rate = (
+        measured_throughput(store, request, units, known)
+        if calibrate and units
+        else past_throughput(store, units, known)
+    )
+    facts = _plan_facts(next_plan, store.pending(next_plan), known, rate, worker_count(workers), machine_memory())
     facts["note"] = _undecidable_note(request, known, next_plan)
     if as_json:
         print_json(facts)
         return
-    for line in [*explain(next_plan), f"store {store.root}: {_store_line(facts)}", *costs(facts)]:
+    for line in [*explain(next_plan), f"store {store.root}: {_store_line(facts)}", *cost_lines(facts)]:
         out().print(line)
 
 
 def _undecidable_note(request: Request, known: "Registries", plan: "Plan") -> str:
     """What the seeds of the judged runs cannot decide."""
-    from lnlab.compile.decisions import assumed
+    from lnlab.compile.decisions import assumed_decision
 
     judged_plan = plan
     if plan.undecided:
-        judged_plan, _ = compiled(request, known, [*plan.decisions, *map(assumed, plan.undecided)])
-    return note(undecidable(judged_plan, known), len(judged_plan.claims))
+        judged_plan, _ = compile_request(request, known, [*plan.decisions, *map(assumed_decision, plan.undecided)])
+    return undecidable_note(undecidable_seeds(judged_plan, known), len(judged_plan.claims))
 
 
 def _next_plan(request: Request, known: "Registries", store: "Store") -> "Plan":
     """The plan of the first stage (tuning or judged) that is not complete, or of the last."""
-    from lnlab.cli.work import decided
+    from lnlab.cli.work import decide_open_choices
 
     decisions: tuple[Decision, ...] = ()
     while True:
-        plan, _ = compiled(request, known, decisions)
-        new_decisions = decided(plan, store)
+        plan, _ = compile_request(request, known, decisions)
+        new_decisions = decide_open_choices(plan, store)
         if not new_decisions:
             return plan
         decisions += new_decisions
@@ -86,17 +90,17 @@ def _plan_facts(
     plan: "Plan",
     pending: "Sequence[tuple[Trajectory, str]]",
     known: "Registries",
-    rate: "Rate | None",
+    rate: "Throughput | None",
     workers: int,
     memory: int,
 ) -> dict[str, Any]:
     """The plan in numbers, as plain values."""
     from lnlab.compile.cost.cost import cost
-    from lnlab.compile.cost.memory import room
-    from lnlab.compile.decisions import as_json
+    from lnlab.compile.cost.memory import plan_memory
+    from lnlab.compile.decisions import decisions_to_json
 
     units = [unit for unit, _ in pending]
-    memory_plan = room(units or plan.trajectories, known, workers, memory)
+    memory_plan = plan_memory(units or plan.trajectories, known, workers, memory)
     all_costs = [cost(unit.setting, unit.measurements, known) for unit in plan.trajectories]
     missing_costs = [cost(unit.setting, unit.measurements, known) for unit in units]
     parameters = [c.parameters for c in all_costs]
@@ -107,7 +111,7 @@ def _plan_facts(
         "variants": len(plan.settings),
         "seeds": list(plan.experiment.seeds),
         "undecided": [asdict(question) for question in plan.undecided],
-        "decisions": as_json(plan.decisions),
+        "decisions": decisions_to_json(plan.decisions),
         "later_runs": plan.later,
         "units": {"all": len(plan.trajectories), "missing": len(units)},
         "measurements": {
@@ -116,7 +120,7 @@ def _plan_facts(
             "missing": sum(len(unit.measurements) for unit in units),
         },
         "data_passes": [asdict(data_pass) for data_pass in plan.data_passes],
-        "why": dict(grouped(reason for _, reason in pending)),
+        "why": dict(reason_counts(reason for _, reason in pending)),
         "pins": list(plan.pins),
         "parameters": [min(parameters), max(parameters)],
         "flops": {"all": sum(c.flops for c in all_costs), "missing": sum(c.flops for c in missing_costs)},
@@ -147,49 +151,53 @@ def _store_line(facts: dict[str, Any]) -> str:
         return "holds everything; a run would compute nothing"
     stored = measurements["distinct"] - measurements["missing"]
     line = (
-        f"holds {stored:,} of {count(measurements['distinct'], 'measurement')}; {count(units['missing'], 'unit')} to do"
+        f"holds {stored:,} of {format_count(measurements['distinct'], 'measurement')}; "
+        f"{format_count(units['missing'], 'unit')} to do"
     )
-    return "\n".join([line, *(f"  {count(number, 'unit')}: {why}" for why, number in facts["why"].items())])
+    return "\n".join([line, *(f"  {format_count(number, 'unit')}: {why}" for why, number in facts["why"].items())])
 
 
-def costs(facts: dict[str, Any]) -> list[str]:
+def cost_lines(facts: dict[str, Any]) -> list[str]:
     """The costs of the plan, a line each, and the number of seeds that its claims are judged on."""
-    least, most = (quantity(number, "") for number in facts["parameters"])
+    least, most = (format_quantity(number, "") for number in facts["parameters"])
     flops = facts["flops"]
     seeds = sorted({claim["n"] for claim in facts["claims"]})
     judged = "" if not seeds else f"{seeds[0]}" if len(seeds) == 1 else f"{seeds[0]} to {seeds[-1]}"
     return [
-        *([f"{count(len(facts['claims']), 'claim')} judged on {judged} seeds"] if judged else []),
+        *([f"{format_count(len(facts['claims']), 'claim')} judged on {judged} seeds"] if judged else []),
         *([facts["note"]] if facts["note"] else []),
         f"parameters: {least if least == most else f'{least} to {most}'}",
-        f"compute: {quantity(flops['missing'], 'FLOP')} to do of {quantity(flops['all'], 'FLOP')}",
+        f"compute: {format_quantity(flops['missing'], 'FLOP')} to do of {format_quantity(flops['all'], 'FLOP')}",
         f"memory: {_memory_line(facts)}",
-        f"time: {expected(facts)}",
+        f"time: {expected_time(facts)}",
     ]
 
 
 def _memory_line(facts: dict[str, Any]) -> str:
     """The peak memory of a worker, and the measures taken so that all workers fit."""
-    memory, bound = facts["memory"], quantity(facts["memory"]["bound_bytes"], "B")
-    parts = [f"about {quantity(facts['peak_bytes'], 'B')} a worker at the peak"]
+    memory, bound = facts["memory"], format_quantity(facts["memory"]["bound_bytes"], "B")
+    parts = [f"about {format_quantity(facts['peak_bytes'], 'B')} a worker at the peak"]
     if memory["make_graphs_anew"]:
-        of = count(memory["make_graphs_anew"] + memory["keep_graphs"], "measurement")
+        of = format_count(memory["make_graphs_anew"] + memory["keep_graphs"], "measurement")
         parts.append(f"graphs of {memory['make_graphs_anew']:,} of {of} recomputed")
         parts += [f"to stay within {bound}"] if memory["fits"] else []
     elif memory["keep_graphs"]:
         parts.append(f"graphs kept, within {bound}")
     if not memory["fits"]:
-        parts.append(f"more than the {quantity(memory['machine_bytes'], 'B')} of this machine")
+        parts.append(f"more than the {format_quantity(memory['machine_bytes'], 'B')} of this machine")
     elif memory["workers_spared"]:
-        parts.append(f"{count(facts['workers'], 'worker')} at once, as memory is for no more")
+        parts.append(f"{format_count(facts['workers'], 'worker')} at once, as memory is for no more")
     return ", ".join(parts)
 
 
-def expected(facts: dict[str, Any]) -> str:
+def expected_time(facts: dict[str, Any]) -> str:
     """How long a run would take, and the source of the estimate."""
     if not facts["units"]["missing"]:
         return "none"
     if facts["seconds"] is None:
         unit = "unit of about this size that trained" if facts["trains"] else "unit of about this size"
         return f"unknown, as this store holds no {unit}; --calibrate measures one"
-    return f"about {duration(facts['seconds'])} on {count(facts['workers'], 'worker')}, {facts['seconds_known']}"
+    return (
+        f"about {format_duration(facts['seconds'])} on {format_count(facts['workers'], 'worker')}, "
+        f"{facts['seconds_known']}"
+    )

@@ -15,7 +15,7 @@ from rich.live import Live
 from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Column
 
-from lnlab.cli.terminal import count, duration, err
+from lnlab.cli.terminal import err, format_count, format_duration
 
 if TYPE_CHECKING:
     from lnlab.execute.unit import Event
@@ -24,17 +24,19 @@ if TYPE_CHECKING:
 
 SECONDS_BETWEEN_LINES = 5.0
 _ENDED = ("finished", "failed")
-STOPPING = "stopping: what has begun is finished and kept; Ctrl-C again stops at once"
-HURRYING = "stopping on {}: training runs keep their state, what else has begun is finished; a second {} stops at once"
+FINISHING_MESSAGE = "stopping: what has begun is finished and kept; Ctrl-C again stops at once"
+CHECKPOINTING_MESSAGE = (
+    "stopping on {}: training runs keep their state, what else has begun is finished; a second {} stops at once"
+)
 
 
-def stopping(name: str) -> str:
+def stopping_line(name: str) -> str:
     """The line that answers a signal."""
-    return STOPPING if name == "Ctrl-C" else HURRYING.format(name, name)
+    return FINISHING_MESSAGE if name == "Ctrl-C" else CHECKPOINTING_MESSAGE.format(name, name)
 
 
 @dataclass
-class Pace:
+class RunPace:
     """How far a run is: units and cost done, and how the units ended."""
 
     units: int
@@ -67,16 +69,16 @@ class Pace:
         return self.elapsed * (self.cost - self.spent) / self.spent if self.spent else None
 
     def __str__(self) -> str:
-        done = f"{self.ended.total()} of {count(self.units, 'unit')}"
+        done = f"{self.ended.total()} of {format_count(self.units, 'unit')}"
         others = [f"{n} {status.replace('_', ' ')}" for status, n in sorted(self.ended.items()) if status != "finished"]
         return ", ".join([done, *others])
 
 
 @dataclass
-class Lines:
+class LineReporter:
     """Plain lines, at most one every few seconds: for logs and pipes."""
 
-    pace: Pace
+    pace: RunPace
     console: Console
     last: float = 0.0
 
@@ -84,20 +86,20 @@ class Lines:
         """Count a unit that has ended, and print a line if the last one is old enough."""
         self.pace.follow(event)
         if event.kind == "stopping":
-            self.console.print(stopping(event.text))
+            self.console.print(stopping_line(event.text))
         if event.kind not in _ENDED:
             return
         now, left = self.pace.elapsed, self.pace.left
         if now - self.last >= SECONDS_BETWEEN_LINES and left is not None:
             self.last = now
-            self.console.print(f"{self.pace}; {duration(now)}, about {duration(left)} left")
+            self.console.print(f"{self.pace}; {format_duration(now)}, about {format_duration(left)} left")
 
 
 @dataclass
-class Bars:
+class BarReporter:
     """An overall bar, and a line for each worker."""
 
-    pace: Pace
+    pace: RunPace
     names: Mapping[str, str]
     overall: Progress
     workers: Progress
@@ -107,7 +109,7 @@ class Bars:
         """Show what happened."""
         self.pace.follow(event)
         if event.kind == "stopping":
-            self.overall.console.print(stopping(event.text))
+            self.overall.console.print(stopping_line(event.text))
         elif event.kind == "started":
             self._begin(event)
         elif event.worker in self.lines:
@@ -124,11 +126,11 @@ class Bars:
 def _silent(event: "Event") -> None:
     """Print nothing, for ``--quiet``, except the answer to a signal."""
     if event.kind == "stopping":
-        err().print(stopping(event.text))
+        err().print(stopping_line(event.text))
 
 
 @contextmanager
-def progress(names: Mapping[str, str], cost: float, *, quiet: bool = False) -> "Iterator[Show]":
+def progress_reporter(names: Mapping[str, str], cost: float, *, quiet: bool = False) -> "Iterator[Show]":
     """The display that suits standard error, while the run lasts.
 
     Args:
@@ -137,13 +139,13 @@ def progress(names: Mapping[str, str], cost: float, *, quiet: bool = False) -> "
         quiet: show nothing.
     """
     console = err()
-    pace = Pace(len(names), cost)
+    pace = RunPace(len(names), cost)
     if quiet:
         yield _silent
     elif not console.is_terminal:
-        yield Lines(pace, console)
+        yield LineReporter(pace, console)
     else:
-        bars = Bars(pace, names, *_bars(console))
+        bars = BarReporter(pace, names, *_bars(console))
         bars.overall.add_task(str(pace), total=cost)
         with Live(Group(bars.overall, bars.workers), console=console, transient=True, refresh_per_second=8):
             yield bars

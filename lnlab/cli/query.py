@@ -11,45 +11,47 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lnlab.app.query_views import VIEWS, columns, described, views
-from lnlab.app.request import Request, kept, last, open_store
-from lnlab.cli.options import AsJson, Folder, Overrides, Plugins, Profile
-from lnlab.cli.terminal import count, err, one_line, out, print_json, quantity, table
+from lnlab.app.query_views import QUERY_VIEWS, column_types, described_table, named_views
+from lnlab.app.request import Request, last_plan, open_store, stored_plan
+from lnlab.cli.options import AsJsonOption, Overrides, Plugins, Profile, StoreFolder
+from lnlab.cli.terminal import err, format_count, format_quantity, one_line, out, print_json, terminal_table
 from lnlab.errors import LabError, Problem, nearest
 from lnlab.userfiles import user_path
 
 if TYPE_CHECKING:
     import polars as pl
 
-EXAMPLE = (
+QUERY_EXAMPLE = (
     "Example: [bold]lnlab query \"SELECT tensor, layer, avg(value) FROM sites WHERE quantity = 'gradient_norm' "
     'GROUP BY tensor, layer"[/bold]'
 )
-WHERE = "lnlab query"
+QUERY_COMMAND = "lnlab query"
 _BEGINNING = re.compile(r"[\s(]*(select|with|show|explain)\b", re.IGNORECASE)
 _READER = re.compile(r"\b(read|scan)_\w+", re.IGNORECASE)
-SECONDS = 30
-ROWS = 10_000
-MEMORY = 4 * 2**30
+QUERY_SECONDS = 30
+MAX_QUERY_ROWS = 10_000
+QUERY_MEMORY = 4 * 2**30
 """Bytes beyond those of the tables."""
 
 
 def query(
     statement: Annotated[str, typer.Argument(metavar="SQL", help="One SELECT; or SHOW TABLES, or DESCRIBE TABLE.")],
     overrides: Overrides,
-    folder: Folder,
+    folder: StoreFolder,
     plugins: Plugins,
     spec: Annotated[
         Path | None,
         typer.Option("--spec", metavar="SPEC", parser=user_path, help="Of this spec; of the last run if not given."),
     ] = None,
     profile: Profile = None,
-    as_json: AsJson = False,
+    as_json: AsJsonOption = False,
     as_csv: Annotated[bool, typer.Option("--csv", help="Print CSV.")] = False,
     seconds: Annotated[
         int, typer.Option("--timeout", min=1, max=1_000_000, metavar="SECONDS", help="End the query after this time.")
-    ] = SECONDS,
-    limit: Annotated[int, typer.Option("--limit", min=1, metavar="ROWS", help="Print at most so many rows.")] = ROWS,
+    ] = QUERY_SECONDS,
+    limit: Annotated[
+        int, typer.Option("--limit", min=1, metavar="ROWS", help="Print at most so many rows.")
+    ] = MAX_QUERY_ROWS,
 ) -> None:
     """Ask the tables of a run in SQL.
 
@@ -57,11 +59,11 @@ def query(
     are runs, axes, sites, curves, verdicts and more. Nothing can be changed, and no file read.
     """
     store = open_store(folder)
-    stored = kept(store, Request(spec, profile, tuple(overrides), tuple(plugins))) if spec else last(store)
+    stored = stored_plan(store, Request(spec, profile, tuple(overrides), tuple(plugins))) if spec else last_plan(store)
     results = store.results(stored.digest)
     frames = {"runs": results.runs, "axes": results.axes, **results.tables}
-    tables = {**frames, "verdicts": store.verdicts(stored.digest), **views(statement, results)}
-    selected, more = answer(statement, tables, seconds=seconds, limit=limit)
+    tables = {**frames, "verdicts": store.verdicts(stored.digest), **named_views(statement, results)}
+    selected, more = select_rows(statement, tables, seconds=seconds, limit=limit)
     if as_json:
         print_json(selected.to_dicts())
     elif as_csv:
@@ -69,13 +71,13 @@ def query(
     else:
         rows = [[_cell(value) for value in row] for row in selected.iter_rows()]
         numeric = [name for name, kind in selected.schema.items() if kind.is_numeric()]
-        out().print(table(selected.columns, rows, numeric=numeric))
+        out().print(terminal_table(selected.columns, rows, numeric=numeric))
     if more:
-        err().print(f"the first {count(limit, 'row')}; there are more: --limit ROWS prints them")
+        err().print(f"the first {format_count(limit, 'row')}; there are more: --limit ROWS prints them")
 
 
-def answer(
-    statement: str, frames: "Mapping[str, pl.DataFrame]", *, seconds: int = SECONDS, limit: int | None = None
+def select_rows(
+    statement: str, frames: "Mapping[str, pl.DataFrame]", *, seconds: int = QUERY_SECONDS, limit: int | None = None
 ) -> "tuple[pl.DataFrame, bool]":
     """The rows that ``statement`` selects from ``frames``, and whether there are more than ``limit``.
 
@@ -83,15 +85,19 @@ def answer(
         LabError: the statement does anything but select from these tables, is not SQL that Polars knows, or takes more
             time or memory than it may.
     """
-    tables = f"the tables are {', '.join(sorted({*frames, *VIEWS}))}"
-    if name := described(statement):
+    tables = f"the tables are {', '.join(sorted({*frames, *QUERY_VIEWS}))}"
+    if name := described_table(statement):
         if name not in frames:
-            raise LabError(Problem(WHERE, f"there is no table '{name}'", nearest(name, sorted({*frames, *VIEWS}))))
-        return columns(frames[name]), False
+            raise LabError(
+                Problem(QUERY_COMMAND, f"there is no table '{name}'", nearest(name, sorted({*frames, *QUERY_VIEWS})))
+            )
+        return column_types(frames[name]), False
     if not _BEGINNING.match(statement):
-        raise LabError(Problem(WHERE, "this statement does not select anything", f"begin with SELECT; {tables}"))
+        raise LabError(
+            Problem(QUERY_COMMAND, "this statement does not select anything", f"begin with SELECT; {tables}")
+        )
     if reads := _READER.search(statement):
-        raise LabError(Problem(WHERE, f"'{reads[0]}' reads files, and a query may not", tables))
+        raise LabError(Problem(QUERY_COMMAND, f"'{reads[0]}' reads files, and a query may not", tables))
     with TemporaryDirectory(prefix="lnlab-query-") as folder:
         return _select_in_process(statement, frames, Path(folder), seconds, limit, tables)
 
@@ -107,7 +113,7 @@ def _select_in_process(
         (frame if name.lower() in statement.lower() else frame.clear()).write_ipc(paths[name])
     result = folder / "result.arrow"
     request = {"statement": statement, "tables": paths, "result": str(result), "limit": limit}
-    request |= {"seconds": seconds, "memory": MEMORY}
+    request |= {"seconds": seconds, "memory": QUERY_MEMORY}
     command = [sys.executable, "-P", str(Path(__file__).with_name("sql.py"))]
     try:
         completed = subprocess.run(  # noqa: S603 - this interpreter, and a file of this package
@@ -115,15 +121,15 @@ def _select_in_process(
         )
     except subprocess.TimeoutExpired as error:
         what, remedy = f"no answer within {seconds} s", "simplify the statement, or give more time with --timeout"
-        raise LabError(Problem(WHERE, what, remedy)) from error
+        raise LabError(Problem(QUERY_COMMAND, what, remedy)) from error
     if completed.returncode < 0:  # Polars aborts where memory is refused, and a stack that is too deep is a fault
-        what = f"it needs more than {quantity(MEMORY, 'B')} of memory, or is nested too deep"
-        raise LabError(Problem(WHERE, what, "simplify the statement, or select fewer rows"))
+        what = f"it needs more than {format_quantity(QUERY_MEMORY, 'B')} of memory, or is nested too deep"
+        raise LabError(Problem(QUERY_COMMAND, what, "simplify the statement, or select fewer rows"))
     if completed.returncode:
         raise RuntimeError(completed.stderr)
     reply = json.loads(completed.stdout)
     if "error" in reply:
-        raise LabError(Problem(WHERE, reply["error"], tables))
+        raise LabError(Problem(QUERY_COMMAND, reply["error"], tables))
     return pl.read_ipc(result), reply["more"]
 
 

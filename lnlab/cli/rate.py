@@ -13,30 +13,30 @@ from itertools import islice
 from statistics import median
 from typing import TYPE_CHECKING
 
-from lnlab.cli.work import costs_of
+from lnlab.cli.work import unit_flops
 from lnlab.compile.cost.cost import cost, machine_memory
-from lnlab.compile.cost.memory import room
+from lnlab.compile.cost.memory import plan_memory
 from lnlab.compile.work import Measurement, Trajectory
 from lnlab.errors import StoreError
-from lnlab.execute.registry_loader import Pieces
+from lnlab.execute.registry_loader import RegistryLoader
 from lnlab.execute.scheduler import sweep
 from lnlab.execute.unit import Event
 from lnlab.registry import Flawed
-from lnlab.store.plans import newest_first
+from lnlab.store.plans import plans_newest_first
 from lnlab.store.store import Store
 from lnlab.tables import Results
 
 if TYPE_CHECKING:
     from lnlab.app.request import Registries, Request
 
-PLANS = 5
+RECENT_PLANS = 5
 """How many of the plans used last are read."""
 _SAME_SIZE = 4.0
 """Units whose FLOPs differ by no more than this factor are of one size."""
 
 
 @dataclass(frozen=True)
-class Rate:
+class Throughput:
     """FLOPs a second of one worker, and where the figure comes from, in words."""
 
     flops: float
@@ -44,11 +44,11 @@ class Rate:
 
     def seconds(self, units: Sequence[Trajectory], known: "Registries", workers: int) -> float:
         """How long these units take on so many workers."""
-        costs = costs_of(units, known).values()
+        costs = unit_flops(units, known).values()
         return max(sum(costs) / min(workers, len(costs)), *costs) / self.flops if costs else 0.0
 
 
-def past_rate(store: Store, units: Sequence[Trajectory], known: "Registries") -> Rate | None:
+def past_throughput(store: Store, units: Sequence[Trajectory], known: "Registries") -> Throughput | None:
     """The rate of the units of this size that the store has; None where it has none.
 
     If any of these units trains, that of units that trained, as training takes most of the time.
@@ -56,20 +56,20 @@ def past_rate(store: Store, units: Sequence[Trajectory], known: "Registries") ->
     if not units:
         return None
     training = any(unit.steps for unit in units)
-    size = median(costs_of([unit for unit in units if bool(unit.steps) == training], known).values())
+    size = median(unit_flops([unit for unit in units if bool(unit.steps) == training], known).values())
     rates: dict[str, float] = {}
-    for results in islice(_past_results(store), PLANS):
+    for results in islice(_past_results(store), RECENT_PLANS):
         finished = _finished_units(results, known, training=training)
         similar = (unit for unit in finished if size / _SAME_SIZE <= unit[1] <= size * _SAME_SIZE)
         rates |= {key: flops / seconds for key, flops, seconds in similar if flops}
     suffix = " that trained" if training else ""
     source = f"from {len(rates):,} of about this size{suffix} that this store already holds"
-    return Rate(median(rates.values()), source) if rates else None
+    return Throughput(median(rates.values()), source) if rates else None
 
 
 def _past_results(store: Store) -> Iterator[Results]:
     """The results of the plans of a store, those used last first."""
-    for stored in newest_first(store.root):
+    for stored in plans_newest_first(store.root):
         try:
             yield store.results(stored.digest)
         except StoreError:  # a damaged plan says nothing about speed
@@ -90,13 +90,17 @@ def _finished_units(results: Results, known: "Registries", *, training: bool) ->
             continue
 
 
-def measured_rate(store: Store, request: "Request", units: Sequence[Trajectory], known: "Registries") -> Rate | None:
+def measured_throughput(
+    store: Store, request: "Request", units: Sequence[Trajectory], known: "Registries"
+) -> Throughput | None:
     """Compute one unit of median size, store its rows, and measure the rate on it; None where it does not finish."""
-    costs = costs_of(units, known)
+    costs = unit_flops(units, known)
     middle_unit = sorted(units, key=lambda unit: costs[unit.key])[len(units) // 2]
-    (unit,) = room([middle_unit], known, 1, machine_memory()).units
+    (unit,) = plan_memory([middle_unit], known, 1, machine_memory()).units
     events: list[Event] = []
-    sweep([unit], store.open_unit, Pieces(request.plugins), roots=request.roots, workers=1, on_event=events.append)
+    sweep(
+        [unit], store.open_unit, RegistryLoader(request.plugins), roots=request.roots, workers=1, on_event=events.append
+    )
     seconds = [event.seconds for event in events if event.kind == "finished"]
-    flops = costs_of([unit], known)[unit.key]
-    return Rate(flops / seconds[0], "from one measured just now") if seconds and flops else None
+    flops = unit_flops([unit], known)[unit.key]
+    return Throughput(flops / seconds[0], "from one measured just now") if seconds and flops else None

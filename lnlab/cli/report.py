@@ -5,20 +5,20 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lnlab.app.request import Request, kept, last, open_store
+from lnlab.app.request import Request, last_plan, open_store, stored_plan
 from lnlab.cli.codes import FAILED
-from lnlab.cli.drawn import Drawing, print_report
-from lnlab.cli.options import AsJson, Folder, Overrides, Plugins, Profile, Quiet, refuse_without_plugins
+from lnlab.cli.drawn import DrawingOptions, print_report
+from lnlab.cli.options import AsJsonOption, Overrides, Plugins, Profile, Quiet, StoreFolder, refuse_without_plugins
 from lnlab.cli.terminal import print_json
 from lnlab.errors import Problem, ReportError
 from lnlab.userfiles import user_path
 
 if TYPE_CHECKING:
     from lnlab.report.write import Report
-    from lnlab.store.plans import Stored
+    from lnlab.store.plans import StoredPlan
     from lnlab.store.store import Store
 
-EXAMPLE = (
+REPORT_EXAMPLE = (
     "Example: [bold]lnlab report specs/xiong_fig3.yaml --out reports/fig3[/bold]; without a store, from the tables "
     "of reports: [bold]lnlab report --from reports/*/real[/bold]"
 )
@@ -26,7 +26,7 @@ EXAMPLE = (
 
 def report(
     overrides: Overrides,
-    folder: Folder,
+    folder: StoreFolder,
     plugins: Plugins,
     paths: Annotated[
         list[Path] | None,
@@ -52,7 +52,7 @@ def report(
     templates: Annotated[
         Path | None, typer.Option("--templates", metavar="FOLDER", help="Your own templates, asked first.")
     ] = None,
-    as_json: AsJson = False,
+    as_json: AsJsonOption = False,
     quiet: Quiet = False,
 ) -> None:
     """Write page, notebook, figures and tables.
@@ -65,14 +65,14 @@ def report(
 
     Exit codes: 0 done; 1 a section could not be made, and the page says why in its place; 2 the command is wrong.
     """
-    drawing = Drawing(single_file=single_file, pdf=pdf, templates=templates, as_json=as_json, quiet=quiet)
+    drawing = DrawingOptions(single_file=single_file, pdf=pdf, templates=templates, as_json=as_json, quiet=quiet)
     if source is not None:
         if profile or overrides:
             what = "--profile and -s are those of the report"
             raise ReportError(Problem("lnlab report --from", what, "leave them out"))
-        from lnlab.cli.again import Redraw, redraw
+        from lnlab.cli.again import RedrawRequest, redraw
 
-        request = Redraw((source, *(paths or ())), target, tuple(plugins), as_judged=as_judged)
+        request = RedrawRequest((source, *(paths or ())), target, tuple(plugins), as_judged=as_judged)
         raise typer.Exit(redraw(request, drawing))
     if as_judged or len(paths or ()) > 1:
         what = "--as-judged goes with --from" if as_judged else "one report is of one spec"
@@ -81,32 +81,32 @@ def report(
     store = open_store(folder)
     if spec is None and (profile or overrides):
         raise ReportError(Problem("lnlab report", "--profile and -s go with a spec", "name the spec"))
-    stored = kept(store, Request(spec, profile, tuple(overrides), tuple(plugins))) if spec else last(store)
+    stored = stored_plan(store, Request(spec, profile, tuple(overrides), tuple(plugins))) if spec else last_plan(store)
     _refuse_undecided(stored)
     refuse_without_plugins(stored.facts["report"]["plugins"], plugins)
     written_report, into = _write_plan_report(store, stored, target, plugins, drawing)
     print_report(written_report, into, str(spec or stored.spec), drawing)
     if as_json:
         print_json([file.as_posix() for file in written_report.files])
-    raise typer.Exit(FAILED if written_report.unmade else 0)
+    raise typer.Exit(FAILED if written_report.failed else 0)
 
 
 def _write_plan_report(
-    store: "Store", stored: "Stored", target: Path | None, plugins: list[Path], drawing: Drawing
+    store: "Store", stored: "StoredPlan", target: Path | None, plugins: list[Path], drawing: DrawingOptions
 ) -> "tuple[Report, Path]":
     """The report of a plan, and its folder."""
-    from lnlab.app.judging import judged
-    from lnlab.report.facts import from_json
+    from lnlab.app.judging import plan_verdicts
+    from lnlab.report.facts import facts_from_json
     from lnlab.report.write import report_folder, write_report
 
     results = store.results(stored.digest)
-    verdicts = judged(store, stored, results, plugins)
-    facts = from_json(stored.facts["report"], stored.spec)
+    verdicts = plan_verdicts(store, stored, results, plugins)
+    facts = facts_from_json(stored.facts["report"], stored.spec)
     into = target or report_folder(Path("reports"), stored.name, stored.profile)
     return write_report(into, facts, results, verdicts, claims=stored.facts["claims"], **drawing.options), into
 
 
-def _refuse_undecided(stored: "Stored") -> None:
+def _refuse_undecided(stored: "StoredPlan") -> None:
     """Tuning runs choose; they show nothing."""
     if stored.undecided:
         what = "only tuning runs are there, and nothing is chosen yet"

@@ -8,22 +8,22 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lnlab.app.missing_work import failures, outstanding, statuses
-from lnlab.app.request import Request, open_store, remembered
-from lnlab.app.run_summary import Done
+from lnlab.app.missing_work import status_counts_of_runs, unfinished_runs, work_to_do
+from lnlab.app.request import Request, open_store, remembered_plan
+from lnlab.app.run_summary import RunSummary
 from lnlab.cli.codes import CONTRADICTED, FAILED, SIGNAL
-from lnlab.cli.options import AsJson, Folder, Overrides, Plugins, Profile, Quiet, Spec
-from lnlab.cli.terminal import count, duration, err, out, print_json
-from lnlab.cli.verdicts import as_plain, headline, reasons, verdict_table
+from lnlab.cli.options import AsJsonOption, Overrides, Plugins, Profile, Quiet, Spec, StoreFolder
+from lnlab.cli.terminal import err, format_count, format_duration, out, print_json
+from lnlab.cli.verdicts import reason_lines, verdict_as_plain, verdict_counts, verdict_table
 from lnlab.errors import StoreError
 
 if TYPE_CHECKING:
     from lnlab.claims.claim import Verdict
-    from lnlab.store.plans import Stored
+    from lnlab.store.plans import StoredPlan
     from lnlab.store.store import Store
     from lnlab.tables import Results
 
-EXAMPLE = "Example: [bold]lnlab run specs/xiong_fig3.yaml --profile smoke -s seeds=3[/bold]"
+RUN_EXAMPLE = "Example: [bold]lnlab run specs/xiong_fig3.yaml --profile smoke -s seeds=3[/bold]"
 
 
 class FailOn(StrEnum):
@@ -35,7 +35,7 @@ class FailOn(StrEnum):
 def run(
     spec: Spec,
     overrides: Overrides,
-    folder: Folder,
+    folder: StoreFolder,
     plugins: Plugins,
     profile: Profile = None,
     workers: Annotated[
@@ -50,7 +50,7 @@ def run(
         float,
         typer.Option("--save-every", min=0, metavar="SECONDS", help="How often a training run keeps its state."),
     ] = 60,
-    as_json: AsJson = False,
+    as_json: AsJsonOption = False,
     quiet: Quiet = False,
 ) -> None:
     """Compute what is missing, judge the claims.
@@ -60,7 +60,7 @@ def run(
     SIGHUP. A claim that the rows show to be ill-posed changes none of these: its line says where and why, and the
     others are judged.
     """
-    from lnlab.app.judging import judged
+    from lnlab.app.judging import plan_verdicts
 
     request, store = Request(spec, profile, tuple(overrides), tuple(plugins)), open_store(folder)
     done = _complete_plan(store, request, retry_failed=retry_failed)
@@ -68,23 +68,23 @@ def run(
         from lnlab.execute.pool import warm
 
         warm()  # the workers' server imports torch while this process does
-        from lnlab.cli.work import Manner, computed
+        from lnlab.cli.work import RunOptions, compute_missing
 
-        done = computed(store, request, Manner(workers, retry_failed, quiet, save_every))
+        done = compute_missing(store, request, RunOptions(workers, retry_failed, quiet, save_every))
     with _packing(store, done):
         results = store.results(done.stored.digest)
-        verdicts = [] if done.interrupted else judged(store, done.stored, results, request.plugins)
+        verdicts = [] if done.interrupted else plan_verdicts(store, done.stored, results, request.plugins)
         if as_json:
             print_json(_as_plain(done, results, verdicts))
         else:
             _print(done, results, verdicts)
             if not quiet:
-                err().print("\n".join(hints(done, results, request)))
+                err().print("\n".join(next_steps(done, results, request)))
     raise typer.Exit(exit_code(done, results, verdicts, fail_on))
 
 
 @contextmanager
-def _packing(store: "Store", done: Done) -> Iterator[None]:
+def _packing(store: "Store", done: RunSummary) -> Iterator[None]:
     """Pack new units in the background of the block; after an error nobody waits for it."""
 
     def pack() -> None:
@@ -99,16 +99,16 @@ def _packing(store: "Store", done: Done) -> Iterator[None]:
         thread.join()
 
 
-def _complete_plan(store: "Store", request: Request, *, retry_failed: bool) -> Done | None:
+def _complete_plan(store: "Store", request: Request, *, retry_failed: bool) -> RunSummary | None:
     """The stored plan, if there is nothing to compute; read without the compiler and without torch."""
-    stored = remembered(store, request)
-    if stored is None or outstanding(store.lacks(stored), retry_failed=retry_failed):
+    stored = remembered_plan(store, request)
+    if stored is None or work_to_do(store.lacks(stored), retry_failed=retry_failed):
         return None
     store.used(stored)
-    return Done(stored)
+    return RunSummary(stored)
 
 
-def exit_code(done: Done, results: "Results", verdicts: "Sequence[Verdict]", fail_on: FailOn | None) -> int:
+def exit_code(done: RunSummary, results: "Results", verdicts: "Sequence[Verdict]", fail_on: FailOn | None) -> int:
     """How the command ends: interrupted before failed before contradicted before done."""
     if done.interrupted:
         return SIGNAL + done.interrupted
@@ -117,62 +117,64 @@ def exit_code(done: Done, results: "Results", verdicts: "Sequence[Verdict]", fai
     return CONTRADICTED if fail_on and any(v.verdict == fail_on for v in verdicts) else 0
 
 
-def _as_plain(done: Done, results: "Results", verdicts: "Sequence[Verdict]") -> dict[str, object]:
+def _as_plain(done: RunSummary, results: "Results", verdicts: "Sequence[Verdict]") -> dict[str, object]:
     """Everything that is printed, as plain values."""
-    counts = {"computed": done.units, "reused": _reused_units(done, results), "runs": statuses(results)}
+    counts = {"computed": done.units, "reused": _reused_units(done, results), "runs": status_counts_of_runs(results)}
     return {
         "plan": done.stored.digest,
         "undecided": done.stored.undecided,
         "decisions": list(done.stored.decisions),
         "tuned": done.tuned,
         **counts,
-        "failures": failures(results),
-        "verdicts": [as_plain(verdict) for verdict in verdicts],
+        "failures": unfinished_runs(results),
+        "verdicts": [verdict_as_plain(verdict) for verdict in verdicts],
     }
 
 
-def _print(done: Done, results: "Results", verdicts: "Sequence[Verdict]") -> None:
+def _print(done: RunSummary, results: "Results", verdicts: "Sequence[Verdict]") -> None:
     """Print choices, verdicts with the reasons of those not supported, failures with theirs, and the summary."""
     for line in _choice_lines(done.stored):
         out().print(line)
     if verdicts:
         out().print(verdict_table(verdicts))
         out().print()
-    for line in reasons(verdicts):
+    for line in reason_lines(verdicts):
         out().print(line)
-    for failure in failures(results):
+    for failure in unfinished_runs(results):
         out().print(f"{failure['run']}: {str(failure['status']).replace('_', ' ')}: {failure['reason']}")
     if verdicts:
-        out().print(headline(verdicts))
-    out().print(summary(done, results))
+        out().print(verdict_counts(verdicts))
+    out().print(summary_line(done, results))
 
 
-def _choice_lines(stored: "Stored") -> list[str]:
+def _choice_lines(stored: "StoredPlan") -> list[str]:
     """The choices made on tuning seeds, a line each."""
-    from lnlab.compile.decisions import from_json
-    from lnlab.compile.reference.explain import chosen as in_words
+    from lnlab.compile.decisions import decision_from_json
+    from lnlab.compile.reference.explain import decision_line as in_words
 
-    return [f"chosen: {in_words(from_json(decision))}" for decision in stored.decisions]
+    return [f"chosen: {in_words(decision_from_json(decision))}" for decision in stored.decisions]
 
 
-def hints(done: Done, results: "Results", request: Request) -> list[str]:
+def next_steps(done: RunSummary, results: "Results", request: Request) -> list[str]:
     """What to do next."""
     command = request.command("run")
     lines = [f"interrupted: {command} goes on from here"] if done.interrupted else []
-    if any(failure["status"] != "diverged" for failure in failures(results)):
+    if any(failure["status"] != "diverged" for failure in unfinished_runs(results)):
         lines.append(f"to try again what failed: {command} --retry-failed")
     return lines if done.stored.undecided else [*lines, f"next: {request.command('report')}"]
 
 
-def summary(done: Done, results: "Results") -> str:
+def summary_line(done: RunSummary, results: "Results") -> str:
     """``280 runs: 278 finished, 2 diverged; 12 units computed in 3.1 s, 268 reused``."""
-    status_counts = ", ".join(f"{number} {status.replace('_', ' ')}" for status, number in statuses(results).items())
-    elapsed = f" in {duration(done.seconds)}" if done.units else ""
-    units = f"{count(done.units, 'unit')} computed{elapsed}, {_reused_units(done, results)} reused"
-    tuned = f", after {count(done.tuned, 'tuning unit')}" if done.tuned else ""
+    status_counts = ", ".join(
+        f"{number} {status.replace('_', ' ')}" for status, number in status_counts_of_runs(results).items()
+    )
+    elapsed = f" in {format_duration(done.seconds)}" if done.units else ""
+    units = f"{format_count(done.units, 'unit')} computed{elapsed}, {_reused_units(done, results)} reused"
+    tuned = f", after {format_count(done.tuned, 'tuning unit')}" if done.tuned else ""
     what = "tuning run" if done.stored.undecided else "run"
-    return f"{count(results.runs.height, what)}: {status_counts}; {units}{tuned}"
+    return f"{format_count(results.runs.height, what)}: {status_counts}; {units}{tuned}"
 
 
-def _reused_units(done: Done, results: "Results") -> int:
+def _reused_units(done: RunSummary, results: "Results") -> int:
     return results.runs["trajectory"].n_unique() - done.scheduled

@@ -13,7 +13,7 @@ from typing import Any
 import polars as pl
 
 _SCAN = re.compile(r"^\W*\w+ SCAN \[", re.MULTILINE)
-READS = "this statement reads files, and a query may not"
+READS_FILES = "this statement reads files, and a query may not"
 
 
 def _select(request: dict[str, Any]) -> dict[str, Any]:
@@ -31,7 +31,7 @@ def _select(request: dict[str, Any]) -> dict[str, Any]:
     try:
         selected = pl.SQLContext(frames=frames).execute(request["statement"])
         if _SCAN.search(selected.explain(optimized=False)):
-            return {"error": READS}
+            return {"error": READS_FILES}
         limit = request["limit"]
         rows = (selected if limit is None else selected.head(limit + 1)).collect()
         rows.head(limit if limit is not None else rows.height).write_ipc(request["result"])

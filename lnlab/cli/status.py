@@ -5,25 +5,25 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from lnlab.app.missing_work import failures, grouped, settled, statuses
+from lnlab.app.missing_work import ended_by_itself, reason_counts, status_counts_of_runs, unfinished_runs
 from lnlab.app.request import open_store, refuse_absent_profile
-from lnlab.cli.options import AsJson, Folder, MaybeSpec, Profile
-from lnlab.cli.terminal import count, out, print_json, quantity
+from lnlab.cli.options import AsJsonOption, OptionalSpec, Profile, StoreFolder
+from lnlab.cli.terminal import format_count, format_quantity, out, print_json
 from lnlab.errors import LabError, Problem
 
 if TYPE_CHECKING:
-    from lnlab.store.plans import Stored
+    from lnlab.store.plans import StoredPlan
     from lnlab.store.store import Store
 
-EXAMPLE = "Example: [bold]lnlab status specs/xiong_fig3.yaml[/bold]"
+STATUS_EXAMPLE = "Example: [bold]lnlab status specs/xiong_fig3.yaml[/bold]"
 
 
-def status(
-    folder: Folder,
-    spec: MaybeSpec = None,
+def status_of_store(
+    folder: StoreFolder,
+    spec: OptionalSpec = None,
     profile: Profile = None,
     all_versions: Annotated[bool, typer.Option("--all", help="Older versions of each experiment as well.")] = False,
-    as_json: AsJson = False,
+    as_json: AsJsonOption = False,
 ) -> None:
     """Show what the store holds.
 
@@ -42,12 +42,14 @@ def status(
         _print_all(store, experiments)
 
 
-def _selected_plans(store: "Store", spec: Path | None, profile: str | None, *, all_versions: bool) -> "list[Stored]":
+def _selected_plans(
+    store: "Store", spec: Path | None, profile: str | None, *, all_versions: bool
+) -> "list[StoredPlan]":
     """The selected plans, the one used last first; without ``all_versions`` only the newest of each experiment."""
-    from lnlab.store.plans import newest_first
+    from lnlab.store.plans import plans_newest_first
 
-    newest: dict[object, Stored] = {}
-    for stored in newest_first(store.root):
+    newest: dict[object, StoredPlan] = {}
+    for stored in plans_newest_first(store.root):
         if spec is not None and Path(stored.spec).resolve() != spec.resolve():
             continue
         if profile is None or stored.profile == profile:
@@ -56,7 +58,7 @@ def _selected_plans(store: "Store", spec: Path | None, profile: str | None, *, a
     return list(newest.values())
 
 
-def _experiment_facts(store: "Store", stored: "Stored") -> dict[str, Any]:
+def _experiment_facts(store: "Store", stored: "StoredPlan") -> dict[str, Any]:
     """One experiment as plain values."""
     results = store.results(stored.digest)
     lacking = store.lacks(stored).values()
@@ -67,9 +69,9 @@ def _experiment_facts(store: "Store", stored: "Stored") -> dict[str, Any]:
         "overrides": list(stored.overrides),
         "plan": stored.digest,
         "undecided": stored.undecided,
-        "runs": statuses(results),
-        "failures": failures(results),
-        "missing": dict(grouped(miss.reason for miss in lacking if not settled(miss))),
+        "runs": status_counts_of_runs(results),
+        "failures": unfinished_runs(results),
+        "missing": dict(reason_counts(miss.reason for miss in lacking if not ended_by_itself(miss))),
     }
 
 
@@ -81,7 +83,7 @@ def _print_all(store: "Store", experiments: list[dict[str, Any]]) -> None:
     for sentence in damage:
         out().print(f"damaged: {sentence}; run its spec again: what is finished is kept")
     number, size = store.size()
-    contents = f"{count(number, 'file')}, {quantity(size, 'B')}" if experiments or damage else "empty"
+    contents = f"{format_count(number, 'file')}, {format_quantity(size, 'B')}" if experiments or damage else "empty"
     out().print(f"{store.root}: {contents}")
 
 
@@ -91,8 +93,8 @@ def _print(experiment: dict[str, Any]) -> None:
     name = " ".join([experiment["name"], *profile, *(f"-s {override}" for override in experiment["overrides"])])
     counts = ", ".join(f"{number} {word.replace('_', ' ')}" for word, number in experiment["runs"].items())
     what = "tuning run" if experiment["undecided"] else "run"
-    out().print(f"{name}: {count(sum(experiment['runs'].values()), what)}: {counts}")
+    out().print(f"{name}: {format_count(sum(experiment['runs'].values()), what)}: {counts}")
     for failure in experiment["failures"]:
         out().print(f"  {failure['run']}: {failure['status'].replace('_', ' ')}: {failure['reason']}")
     for reason, number in experiment["missing"].items():
-        out().print(f"  {count(number, 'unit')}: {reason}")
+        out().print(f"  {format_count(number, 'unit')}: {reason}")

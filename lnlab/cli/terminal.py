@@ -62,7 +62,9 @@ def one_line(text: str) -> str:
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in joined)
 
 
-def table(columns: Sequence[str], rows: Sequence[Sequence[RenderableType]], *, numeric: Sequence[str] = ()) -> Table:
+def terminal_table(
+    columns: Sequence[str], rows: Sequence[Sequence[RenderableType]], *, numeric: Sequence[str] = ()
+) -> Table:
     """A table that fits the terminal; ``numeric`` columns stand to the right. Cells that are text are not markup."""
     rich_table = Table(box=SIMPLE_HEAD if sys.stdout.isatty() else None, pad_edge=False, show_edge=False)
     for name in columns:
@@ -85,7 +87,7 @@ def _without_nan(value: Any) -> Any:
     return [_without_nan(item) for item in value] if isinstance(value, list | tuple) else value
 
 
-def duration(seconds: float) -> str:
+def format_duration(seconds: float) -> str:
     """``seconds`` as a reader would say it: 0.4 s, 12 s, 3 min 20 s, 2 h 5 min."""
     if seconds < 10:
         return f"{seconds:.1f} s"
@@ -97,7 +99,7 @@ def duration(seconds: float) -> str:
     return f"{whole // 3600} h {whole % 3600 // 60} min"
 
 
-def quantity(number: float, unit: str) -> str:
+def format_quantity(number: float, unit: str) -> str:
     """``number`` with a metric prefix: 3.42 GFLOP, 1.20 M parameters."""
     for size, prefix in ((1e18, "E"), (1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")):
         if abs(number) >= size:
@@ -105,6 +107,6 @@ def quantity(number: float, unit: str) -> str:
     return f"{number:.3g} {unit}".rstrip()
 
 
-def count(number: int, one: str, many: str = "") -> str:
+def format_count(number: int, one: str, many: str = "") -> str:
     """``1 run``, ``12,000 runs``."""
     return f"{number:,} {one if number == 1 else many or one + 's'}"

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from lnlab.cli.terminal import count
+from lnlab.cli.terminal import format_count
 from lnlab.keys import Json
 
 if TYPE_CHECKING:
@@ -18,31 +18,34 @@ def judged_seeds(plan: "Plan", claim: "Choice") -> int:
     return len(set(plan.experiment.seeds) & set(seeds if isinstance(seeds, list | tuple) else [seeds]))
 
 
-def undecidable(plan: "Plan", known: "Registries") -> list[int]:
+def undecidable_seeds(plan: "Plan", known: "Registries") -> list[int]:
     """The seeds of each claim of a plan that has too few for any verdict, in the order of the spec."""
-    from lnlab.claims.least_seeds import fewest
+    from lnlab.claims.least_seeds import fewest_seeds
 
     steps = _steps(plan)
     too_few = []
     for claim in plan.claims:
         n = judged_seeds(plan, claim)
-        if n < fewest(claim, trained=_trained(claim, plan, steps, known)):
+        if n < fewest_seeds(claim, trained=_trained(claim, plan, steps, known)):
             too_few.append(n)
     return too_few
 
 
-def note(too_few: list[int], claims: int) -> str:
+def undecidable_note(too_few: list[int], claims: int) -> str:
     """``2 seeds; 4 of 6 claims stay undecided, as ...``; nothing where every claim can be decided."""
-    from lnlab.claims.least_seeds import N_SHARES
+    from lnlab.claims.least_seeds import MIN_SHARE_SEEDS
     from lnlab.claims.sample import N_INIT, N_TRAINED
 
     if not too_few:
         return ""
-    seeds = count(too_few[0], "seed") if len(set(too_few)) == 1 else f"{min(too_few)} to {max(too_few)} seeds"
+    seeds = format_count(too_few[0], "seed") if len(set(too_few)) == 1 else f"{min(too_few)} to {max(too_few)} seeds"
     which = "the claim stays" if claims == 1 else f"{len(too_few)} of {claims} claims stay"
     if 1 == len(too_few) < claims:
         which = f"1 of {claims} claims stays"
-    rule = f"a verdict on trained runs needs at least {N_TRAINED} ({N_INIT} at initialization, {N_SHARES} on how many"
+    rule = (
+        f"a verdict on trained runs needs at least {N_TRAINED} ({N_INIT} at initialization, "
+        f"{MIN_SHARE_SEEDS} on how many"
+    )
     return f"note: {seeds}; {which} undecided: {rule} runs train)"
 
 

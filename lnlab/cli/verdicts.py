@@ -8,7 +8,7 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from lnlab.cli.terminal import count, table
+from lnlab.cli.terminal import format_count, terminal_table
 
 if TYPE_CHECKING:
     from lnlab.claims.claim import Verdict
@@ -29,16 +29,16 @@ def verdict_table(verdicts: "Sequence[Verdict]") -> Table:
         [
             Text(f"{_SYMBOLS[v.verdict]} {v.verdict}", style=_STYLES[v.verdict]),
             f"{v.says}{' *' if v.primary else ''}",
-            estimated(v),
-            region(v),
+            estimate_text(v),
+            region_text(v),
             str(v.n),
         ]
         for v in verdicts
     ]
-    return table(["verdict", "claim", "found [95 %]", "region", "n"], rows, numeric=["n"])
+    return terminal_table(["verdict", "claim", "found [95 %]", "region", "n"], rows, numeric=["n"])
 
 
-def reasons(verdicts: "Sequence[Verdict]") -> list[str]:
+def reason_lines(verdicts: "Sequence[Verdict]") -> list[str]:
     """The reasons of claims that are not supported, a line each."""
     claims_by_reason: dict[tuple[str, str], list[str]] = {}
     for verdict in verdicts:
@@ -47,14 +47,14 @@ def reasons(verdicts: "Sequence[Verdict]") -> list[str]:
     return [f"{symbol} {', '.join(claims)}: {reason}" for (symbol, reason), claims in claims_by_reason.items()]
 
 
-def headline(verdicts: "Sequence[Verdict]") -> str:
+def verdict_counts(verdicts: "Sequence[Verdict]") -> str:
     """``12 claims: 10 supported, 1 contradicted, 1 undecided``."""
     outcomes = [v.verdict for v in verdicts]
     parts = [f"{outcomes.count(word)} {word}" for word in _SYMBOLS if word in outcomes]
-    return f"{count(len(outcomes), 'claim')}: {', '.join(parts)}"
+    return f"{format_count(len(outcomes), 'claim')}: {', '.join(parts)}"
 
 
-def estimated(verdict: "Verdict") -> str:
+def estimate_text(verdict: "Verdict") -> str:
     """``exponent 0.03 [-0.02, 0.08]``; the statistic alone where nothing could be estimated."""
     if verdict.estimate is None:
         return verdict.statistic
@@ -62,7 +62,7 @@ def estimated(verdict: "Verdict") -> str:
     return f"{verdict.statistic} {verdict.estimate:.3g}{interval}"
 
 
-def region(verdict: "Verdict") -> str:
+def region_text(verdict: "Verdict") -> str:
     """The declared region: ``-0.15 to 0.15``, ``at least 2.5``, ``at most 1.5``."""
     low, high = verdict.region_low, verdict.region_high
     if low is not None and high is not None:
@@ -70,6 +70,6 @@ def region(verdict: "Verdict") -> str:
     return f"at least {low:.3g}" if low is not None else f"at most {high:.3g}" if high is not None else ""
 
 
-def as_plain(verdict: "Verdict") -> dict[str, Any]:
+def verdict_as_plain(verdict: "Verdict") -> dict[str, Any]:
     """A verdict as plain values."""
     return asdict(verdict) | {"seeds": dict(verdict.seeds)}

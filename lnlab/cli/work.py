@@ -4,24 +4,24 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from lnlab.analyse.tuning.decide import decide
-from lnlab.app.missing_work import outstanding
-from lnlab.app.plan_facts import facts_of
-from lnlab.app.request import Request, compiled, registries
-from lnlab.app.run_summary import Done
-from lnlab.cli.progress import progress
-from lnlab.cli.terminal import quantity
+from lnlab.analyse.tuning.decide import decide_tuning
+from lnlab.app.missing_work import work_to_do
+from lnlab.app.plan_facts import plan_facts
+from lnlab.app.request import Request, compile_request, load_registries
+from lnlab.app.run_summary import RunSummary
+from lnlab.cli.progress import progress_reporter
+from lnlab.cli.terminal import format_quantity
 from lnlab.compile.cost.cost import cost, machine_memory
-from lnlab.compile.cost.memory import LIBRARIES, Room, room
+from lnlab.compile.cost.memory import LIBRARIES, MemoryPlan, plan_memory
 from lnlab.compile.decisions import Decision
 from lnlab.compile.plan import Plan, Trajectory
-from lnlab.compile.reference.explain import label
+from lnlab.compile.reference.explain import call_label
 from lnlab.errors import LabError, Problem
 from lnlab.execute.pool import cores
-from lnlab.execute.registry_loader import Pieces
+from lnlab.execute.registry_loader import RegistryLoader
 from lnlab.execute.scheduler import sweep
-from lnlab.store.missing_work import Miss
-from lnlab.store.plans import Stored
+from lnlab.store.missing_work import MissingWork
+from lnlab.store.plans import StoredPlan
 from lnlab.store.store import Store
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Manner:
+class RunOptions:
     """The options of a run that change no number.
 
     Attributes:
@@ -45,7 +45,7 @@ class Manner:
     save_every: float
 
 
-def computed(store: Store, request: Request, manner: Manner) -> Done:
+def compute_missing(store: Store, request: Request, manner: RunOptions) -> RunSummary:
     """Compile a request, store the plan, compute what the store lacks of it, and decide, until no choice is open.
 
     Raises:
@@ -54,35 +54,35 @@ def computed(store: Store, request: Request, manner: Manner) -> Done:
         StoreError: the store cannot be written.
         LabError: a unit needs more memory than this machine has.
     """
-    known, tuned = registries(request.plugins), 0
+    known, tuned = load_registries(request.plugins), 0
     decisions: tuple[Decision, ...] = ()
     while True:
-        plan, document = compiled(request, known, decisions)
-        stored = store.save_plan(plan, request.spec, facts_of(request, plan, document, known))
+        plan, document = compile_request(request, known, decisions)
+        stored = store.save_plan(plan, request.spec, plan_facts(request, plan, document, known))
         done = _compute_round(store, plan, stored, request, known, manner)
-        new_decisions = decided(plan, store)
+        new_decisions = decide_open_choices(plan, store)
         if done.interrupted or not new_decisions:
             return replace(done, tuned=tuned)
         decisions, tuned = (*decisions, *new_decisions), tuned + done.units
 
 
-def decided(plan: Plan, store: Store) -> tuple[Decision, ...]:
+def decide_open_choices(plan: Plan, store: Store) -> tuple[Decision, ...]:
     """The decisions on the open choices of a plan; none while one of its runs has not ended by itself."""
     results = store.found(plan) if plan.undecided else None
-    return decide(plan.undecided, results) if results and results.ended else ()
+    return decide_tuning(plan.undecided, results) if results and results.ended else ()
 
 
 def _compute_round(
-    store: Store, plan: Plan, stored: Stored, request: Request, known: "Registries", manner: Manner
-) -> Done:
+    store: Store, plan: Plan, stored: StoredPlan, request: Request, known: "Registries", manner: RunOptions
+) -> RunSummary:
     """Compute what the store lacks of the plan of one stage."""
-    due_units = _missing_trajectories(plan, outstanding(store.lacks(stored), retry_failed=manner.retry_failed))
-    memory_plan = room(due_units, known, workers_here(manner.workers), machine_memory())
+    due_units = _missing_trajectories(plan, work_to_do(store.lacks(stored), retry_failed=manner.retry_failed))
+    memory_plan = plan_memory(due_units, known, worker_count(manner.workers), machine_memory())
     if not memory_plan.fits:
-        raise LabError(too_small(memory_plan))
-    units, costs = memory_plan.units, costs_of(memory_plan.units, known)
-    with progress(names(plan, costs), sum(costs.values()), quiet=manner.quiet) as show:
-        registry_loader, roots = Pieces(request.plugins), request.roots
+        raise LabError(memory_problem(memory_plan))
+    units, costs = memory_plan.units, unit_flops(memory_plan.units, known)
+    with progress_reporter(unit_names(plan, costs), sum(costs.values()), quiet=manner.quiet) as show:
+        registry_loader, roots = RegistryLoader(request.plugins), request.roots
         summary = sweep(
             units,
             store.open_unit,
@@ -93,10 +93,10 @@ def _compute_round(
             save_every=manner.save_every,
             on_event=show,
         )
-    return Done(stored, len(units), summary.ended.total(), summary.seconds, summary.interrupted)
+    return RunSummary(stored, len(units), summary.ended.total(), summary.seconds, summary.interrupted)
 
 
-def _missing_trajectories(plan: Plan, misses: Mapping[str, Miss]) -> list[Trajectory]:
+def _missing_trajectories(plan: Plan, misses: Mapping[str, MissingWork]) -> list[Trajectory]:
     """The trajectories that lack something, with only the measurements that they lack."""
     missing_keys = {key: set(miss.measurements) for key, miss in misses.items()}
     return [
@@ -106,29 +106,29 @@ def _missing_trajectories(plan: Plan, misses: Mapping[str, Miss]) -> list[Trajec
     ]
 
 
-def workers_here(workers: int | None) -> int:
+def worker_count(workers: int | None) -> int:
     """How many workers a run would have, were there memory for all."""
     return workers or cores()
 
 
-def too_small(memory_plan: Room) -> Problem:
+def memory_problem(memory_plan: MemoryPlan) -> Problem:
     """The problem that this machine has too little memory for even one unit."""
-    needed, available = quantity(memory_plan.peak + LIBRARIES, "B"), quantity(memory_plan.memory, "B")
+    needed, available = format_quantity(memory_plan.peak + LIBRARIES, "B"), format_quantity(memory_plan.memory, "B")
     what = f"one unit needs about {needed} at its peak, and this machine has {available}"
     return Problem("", what, "take fewer steps, draws or batches, or a smaller model")
 
 
-def costs_of(units: Sequence[Trajectory], known: "Registries") -> dict[str, float]:
+def unit_flops(units: Sequence[Trajectory], known: "Registries") -> dict[str, float]:
     """FLOPs of each unit."""
     return {unit.key: cost(unit.setting, unit.measurements, known).flops for unit in units}
 
 
-def names(plan: Plan, keys: Collection[str]) -> dict[str, str]:
+def unit_names(plan: Plan, keys: Collection[str]) -> dict[str, str]:
     """What each of these trajectories is, in words: ``placement=post model.layers=6, seed 3``."""
     return {run.trajectory: _run_name(plan, run.variant, run.seed) for run in plan.runs if run.trajectory in keys}
 
 
 def _run_name(plan: Plan, variant: str, seed: int) -> str:
     """A run in words: the axes that vary, and its seed."""
-    point = " ".join(f"{axis}={label(value)}" for axis, value in plan.points[variant].items())
+    point = " ".join(f"{axis}={call_label(value)}" for axis, value in plan.points[variant].items())
     return f"{point}, seed {seed}" if point else f"seed {seed}"

@@ -4,36 +4,36 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from lnlab.compile.checks.probe_times import looks
-from lnlab.compile.content_keys import Identities
+from lnlab.compile.checks.probe_times import probe_time_issues
+from lnlab.compile.content_keys import ContentKeys
 from lnlab.compile.cost.cost import machine_memory
 from lnlab.compile.digests import Input
 from lnlab.compile.resolve.choices import Registries
-from lnlab.compile.resolved_sweep import Settled, settle
+from lnlab.compile.resolved_sweep import ResolvedSweep, resolve_sweep
 from lnlab.compile.selection.axes import Axes
 from lnlab.compile.selection.grid_conditions import Grids, replace_grids
 from lnlab.compile.selection.inheritance import with_claims_written_out
-from lnlab.compile.selection.measured_quantities import quantities_of, splits_of, stated
-from lnlab.compile.selection.requested import Questions, implausible, questions
-from lnlab.compile.selection.selection import Ground
+from lnlab.compile.selection.measured_quantities import quantities_of, splits_of, stated_facts
+from lnlab.compile.selection.requested import ResolvedRequests, resolve_requests, selection_issues
+from lnlab.compile.selection.selection import SelectionContext
 from lnlab.compile.selection.variants import Variants
-from lnlab.compile.source_spans import Spot, in_order, problems
+from lnlab.compile.source_spans import SourceLocation, as_problems, problems_in_order
 from lnlab.compile.sweep.methods import METHODS
-from lnlab.compile.sweep.overlay import Draft, Found, draft
-from lnlab.compile.tuning.problems import Tuning, tuning, variants_of
-from lnlab.compile.tuning.select import SELECT, choosing
-from lnlab.compile.work import Setting
+from lnlab.compile.sweep.overlay import Issues, MergedSpec, merge_spec
+from lnlab.compile.tuning.problems import TuningPlan, plan_tuning, variants_of
+from lnlab.compile.tuning.select import SELECT, resolve_select
+from lnlab.compile.work import ResolvedSetting
 from lnlab.errors import Problem, SpecError
 from lnlab.keys import Json
 from lnlab.registry import Flaw, Flawed, Roots
 from lnlab.specfile.columns import TIMES
 from lnlab.specfile.experiment import SETTING, Experiment
-from lnlab.specfile.load import Document
+from lnlab.specfile.load import SpecDocument
 from lnlab.specfile.override import Override, parse_override
 from lnlab.specfile.read import Reading, read_experiment
 
 MOST_RUNS = 1_000_000
-GLANCE = 100
+PROFILE_POINTS = 100
 """Points that are checked of each profile that is not chosen."""
 
 
@@ -41,18 +41,18 @@ GLANCE = 100
 class Checked:
     """A checked spec with what was derived on the way. It is valid where ``problems`` is empty."""
 
-    document: Document
-    merged: Draft
+    document: SpecDocument
+    merged: MergedSpec
     experiment: Experiment
-    sweep: Settled
-    requests: Questions
+    sweep: ResolvedSweep
+    requests: ResolvedRequests
     axes: Axes
-    content_keys: Identities
-    tuning: Tuning | None = None
+    content_keys: ContentKeys
+    tuning: TuningPlan | None = None
     problems: list[Problem] = field(default_factory=list)
 
     @property
-    def settings(self) -> list[Setting]:
+    def settings(self) -> list[ResolvedSetting]:
         """The resolved settings, each once, in the order of the sweep."""
         return self.sweep.settings
 
@@ -66,8 +66,8 @@ class Checked:
         return self.sweep.inputs
 
 
-def check(
-    document: Document,
+def check_spec(
+    document: SpecDocument,
     registries: Registries,
     roots: Roots,
     *,
@@ -81,16 +81,16 @@ def check(
     Without ``files`` no corpus is read, and what depends on one is not checked: the length of an epoch, peak memory.
     """
     changes, argument_problems = _parse_overrides(overrides)
-    merged = with_claims_written_out(draft(document, profile, changes), registries)
+    merged = with_claims_written_out(merge_spec(document, profile, changes), registries)
     reading = read_experiment(merged.data)
-    content_keys = Identities(registries, roots)
+    content_keys = ContentKeys(registries, roots)
     available_memory = machine_memory() if memory is None else memory
-    sweep = settle(reading, merged, content_keys, available_memory if files else None)
-    requests = questions(reading, merged, registries)
+    sweep = resolve_sweep(reading, merged, content_keys, available_memory if files else None)
+    requests = resolve_requests(reading, merged, registries)
     axes = Axes(sweep.axes, registries)
     checked = Checked(document, merged, reading.experiment, sweep, requests, axes, content_keys)
-    issues: Found = [*merged.issues, *merged.located(reading.flaws), *sweep.issues, *requests.issues]
-    issues += looks(requests, sweep, merged, registries) if files and not sweep.partial else []
+    issues: Issues = [*merged.issues, *merged.located(reading.flaws), *sweep.issues, *requests.issues]
+    issues += probe_time_issues(requests, sweep, merged, registries) if files and not sweep.partial else []
     checked.tuning, tuning_issues = _resolve_tuning(reading, merged, sweep, axes)
     issues += [*tuning_issues, *_issues_of_experiment(reading, checked)]
     issues += _issues_of_other_profiles(document, profile, content_keys)
@@ -99,20 +99,20 @@ def check(
         every_probe = not any(flaw.path[:1] == ("probes",) for flaw in flaws)
         chosen = checked.tuning.select.path if checked.tuning else None
         issues += replace_grids(requests, Grids(sweep, axes, merged.grid_names, chosen), merged)
-        issues += implausible(requests, _selection_context(checked, every_probe=every_probe), merged)
-    checked.problems = in_order(document, argument_problems + problems(document, issues))
+        issues += selection_issues(requests, _selection_context(checked, every_probe=every_probe), merged)
+    checked.problems = problems_in_order(document, argument_problems + as_problems(document, issues))
     return checked
 
 
-def _parse_overrides(arguments: Sequence[str]) -> tuple[list[Override], list[tuple[Spot, Problem]]]:
+def _parse_overrides(arguments: Sequence[str]) -> tuple[list[Override], list[tuple[SourceLocation, Problem]]]:
     """The overrides that can be read, and what is wrong with the others."""
     overrides: list[Override] = []
-    unreadable: list[tuple[Spot, Problem]] = []
+    unreadable: list[tuple[SourceLocation, Problem]] = []
     for argument in arguments:
         try:
             overrides.append(parse_override(argument))
         except SpecError as error:
-            unreadable += [(Spot(argument=problem.where), problem) for problem in error.problems]
+            unreadable += [(SourceLocation(argument=problem.where), problem) for problem in error.problems]
     return overrides, unreadable
 
 
@@ -121,36 +121,38 @@ def _hides_runs(flaw: Flaw) -> bool:
     return bool(flaw.path) and flaw.path[0] in (*SETTING, METHODS, SELECT, "sweep", "seeds")
 
 
-def _issues_of_other_profiles(document: Document, chosen: str | None, content_keys: Identities) -> Found:
+def _issues_of_other_profiles(document: SpecDocument, chosen: str | None, content_keys: ContentKeys) -> Issues:
     """What is wrong with the lines of the profiles that are not chosen, as far as their first points show it."""
     profiles = document.data.get("profiles")
-    issues: Found = []
+    issues: Issues = []
     for name in profiles if isinstance(profiles, dict) else ():
         if name != chosen:
-            merged = with_claims_written_out(draft(document, name, []), content_keys.registries)
+            merged = with_claims_written_out(merge_spec(document, name, []), content_keys.registries)
             reading = read_experiment(merged.data)
             profile_issues = [*merged.issues, *merged.located(reading.flaws)]
-            profile_issues += settle(reading, merged, content_keys, None, limit=GLANCE).issues
-            profile_issues += questions(reading, merged, content_keys.registries).issues
-            profile_issues += choosing(reading, merged, content_keys.registries)[1]
+            profile_issues += resolve_sweep(reading, merged, content_keys, None, limit=PROFILE_POINTS).issues
+            profile_issues += resolve_requests(reading, merged, content_keys.registries).issues
+            profile_issues += resolve_select(reading, merged, content_keys.registries)[1]
             issues += [(location, flaw) for location, flaw in profile_issues if location.path[:2] == ("profiles", name)]
     return issues
 
 
-def _resolve_tuning(reading: Reading, merged: Draft, sweep: Settled, axes: Axes) -> tuple[Tuning | None, Found]:
+def _resolve_tuning(
+    reading: Reading, merged: MergedSpec, sweep: ResolvedSweep, axes: Axes
+) -> tuple[TuningPlan | None, Issues]:
     """What is to be decided before anything is judged, and what is wrong with it."""
-    select, issues = choosing(reading, merged, axes.registries)
+    select, issues = resolve_select(reading, merged, axes.registries)
     if select is None or sweep.issues or sweep.partial or merged.issues:
         return None, issues
     try:
-        return tuning(select, sweep, axes), []
+        return plan_tuning(select, sweep, axes), []
     except Flawed as error:
         return None, merged.located(error.flaws)
 
 
-def _issues_of_experiment(reading: Reading, checked: Checked) -> Found:
+def _issues_of_experiment(reading: Reading, checked: Checked) -> Issues:
     """What is wrong with the experiment as a whole."""
-    issues: Found = []
+    issues: Issues = []
     sweep, merged = checked.sweep, checked.merged
     runs = len(sweep.settings) * len(reading.experiment.seeds)
     if checked.tuning is not None:
@@ -166,7 +168,7 @@ def _issues_of_experiment(reading: Reading, checked: Checked) -> Found:
     return issues
 
 
-def _selection_context(checked: Checked, *, every_probe: bool) -> Ground:
+def _selection_context(checked: Checked, *, every_probe: bool) -> SelectionContext:
     """What selections are checked against; of quantities nothing unless every probe is sound."""
     memo: list[Variants | None] = []
 
@@ -185,19 +187,19 @@ def _selection_context(checked: Checked, *, every_probe: bool) -> Ground:
     return replace(context, quantities=quantities, splits=splits, spec=checked.document.data)
 
 
-def _context_without_quantities(checked: Checked, unchanged: Callable[[], Variants | None]) -> Ground:
+def _context_without_quantities(checked: Checked, unchanged: Callable[[], Variants | None]) -> SelectionContext:
     """What selections are checked against, but for the quantities."""
     registries = checked.content_keys.registries
     quantity_facts: dict[str, Any] = {
-        "taken_over": stated(registries, "over"),
-        "told_by": stated(registries, "told_by"),
-        "against": stated(registries, "reference"),
+        "taken_over": stated_facts(registries, "over"),
+        "told_by": stated_facts(registries, "told_by"),
+        "against": stated_facts(registries, "reference"),
     }
     rules = list(registries["convergence"].entries) if "convergence" in registries else None
     seeds, tuning_plan = checked.experiment.seeds, checked.tuning
     if tuning_plan is None:
         variants = Variants(checked.settings, checked.sweep.methods)
-        return Ground(variants, checked.point, unchanged, seeds, None, rules=rules, **quantity_facts)
+        return SelectionContext(variants, checked.point, unchanged, seeds, None, rules=rules, **quantity_facts)
     judged, path = tuning_plan.assumed(checked.settings), tuning_plan.select.path
 
     def point(number: int) -> dict[str, Json]:
@@ -205,15 +207,15 @@ def _context_without_quantities(checked: Checked, unchanged: Callable[[], Varian
         values = checked.axes.point(judged[number].setting, judged[number].method)
         return {axis: value for axis, value in values.items() if axis != path} | {TIMES: judged[number].times}
 
-    context = Ground(variants_of(judged), point, unchanged, seeds, None, rules=rules, **quantity_facts)
+    context = SelectionContext(variants_of(judged), point, unchanged, seeds, None, rules=rules, **quantity_facts)
     return replace(context, chosen=path)
 
 
 def _unchanged_variants(checked: Checked) -> Variants | None:
     """The variants of the spec without profile and overrides; None where it has none of its own."""
-    base = draft(checked.document, None, [])
+    base = merge_spec(checked.document, None, [])
     reading = read_experiment(base.data)
-    sweep = settle(reading, base, checked.content_keys, memory=None)
+    sweep = resolve_sweep(reading, base, checked.content_keys, memory=None)
     tuning_plan, issues = _resolve_tuning(reading, base, sweep, Axes(sweep.axes, checked.content_keys.registries))
     if sweep.issues or issues:
         return None

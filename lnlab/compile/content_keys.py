@@ -8,11 +8,11 @@ state = (trajectory, step), at step 0 the initial state alone   measurement = (s
 from dataclasses import dataclass
 from typing import Any
 
-from lnlab.compile.resolve.choices import Registries, acting
-from lnlab.compile.setting_paths import SHORT, stacks_of
-from lnlab.compile.work import Setting
+from lnlab.compile.resolve.choices import Registries, interventions_on
+from lnlab.compile.setting_paths import STACK_CHOICES, stacks_of
+from lnlab.compile.work import ResolvedSetting
 from lnlab.keys import Json, canonical, digest
-from lnlab.registry import Choice, Entry, Roots, names_supplied
+from lnlab.registry import Choice, Entry, Roots, supplied_parameters
 
 _NUMBER_FORMAT = ("precision", "device", "threads")
 _MOVING = ("optimizer", "schedule", "train", "interventions")
@@ -20,7 +20,7 @@ _UPDATE_PARAMETERS = ("accumulate", "clip")
 
 
 @dataclass(frozen=True, slots=True)
-class Identity:
+class VariantKeys:
     """What a variant's keys are made of; a seed makes them keys of runs.
 
     Attributes:
@@ -44,7 +44,7 @@ class Identity:
         return digest(["trajectory", state, self.movement])
 
 
-class Identities:
+class ContentKeys:
     """Keys of settings and probes. A key is remembered by the canonical text of what it is the key of."""
 
     def __init__(self, registries: Registries, roots: Roots) -> None:
@@ -52,9 +52,9 @@ class Identities:
         self.roots = roots
         self._by_text: dict[tuple[str, str], str] = {}
         self._by_object: dict[tuple[str, int], tuple[Json, str]] = {}
-        self._movements: dict[tuple[int, ...], tuple[Setting, str]] = {}
+        self._movements: dict[tuple[int, ...], tuple[ResolvedSetting, str]] = {}
 
-    def of(self, setting: Setting) -> Identity:
+    def of(self, setting: ResolvedSetting) -> VariantKeys:
         """The identity of a resolved setting.
 
         Raises:
@@ -71,7 +71,7 @@ class Identities:
         if object_ids not in self._movements:
             self._movements[object_ids] = setting, self._movement(setting)
         movement = self._movements[object_ids][1]
-        return Identity(digest(["variant", initial, movement, steps]), initial, movement if steps else None, steps)
+        return VariantKeys(digest(["variant", initial, movement, steps]), initial, movement if steps else None, steps)
 
     def choice(self, kind: str, choice: Choice | None) -> str | None:
         """The key of a resolved choice."""
@@ -90,13 +90,15 @@ class Identities:
         return entry[1]
 
     def _stack(self, stack: Json) -> str:
-        parts = {word: self.choice(word, stack[word]) for word in SHORT}
+        parts = {word: self.choice(word, stack[word]) for word in STACK_CHOICES}
         return digest(["stack", {**stack, **parts}])
 
-    def _interventions(self, on: str, setting: Setting) -> list[Json]:
-        return [self.choice("intervention", intervention) for intervention in acting(on, setting, self.registries)]
+    def _interventions(self, on: str, setting: ResolvedSetting) -> list[Json]:
+        return [
+            self.choice("intervention", intervention) for intervention in interventions_on(on, setting, self.registries)
+        ]
 
-    def _movement(self, setting: Setting) -> str:
+    def _movement(self, setting: ResolvedSetting) -> str:
         train, schedule = setting["train"], setting["schedule"]
         moves: dict[str, Json] = {word: train[word] for word in _UPDATE_PARAMETERS}
         moves["stop"] = self.choice("stop", train["stop"])
@@ -115,4 +117,4 @@ class Identities:
 
 def asks_for_steps(entry: Entry[Any]) -> bool:
     """Whether a schedule's builder takes the number of steps; then, and only then, it is part of the key."""
-    return "steps" in names_supplied(entry.build)
+    return "steps" in supplied_parameters(entry.build)

@@ -31,7 +31,7 @@ class Undecided:
 
 
 @dataclass(frozen=True, slots=True)
-class Tried:
+class TuningCandidate:
     """A candidate with the results of its tuning runs.
 
     Attributes:
@@ -73,23 +73,23 @@ class Decision:
     met: bool
     statistic: str
     reason: str
-    candidates: tuple[Tried, ...]
+    candidates: tuple[TuningCandidate, ...]
     rows: str
     look: int = 1
 
 
-def as_json(decisions: Sequence[Decision]) -> list[Json]:
+def decisions_to_json(decisions: Sequence[Decision]) -> list[Json]:
     """Decisions as plain values."""
     return [asdict(decision) for decision in decisions]
 
 
-def from_json(record: Mapping[str, Json]) -> Decision:
-    """The decision of which ``as_json`` made ``record``."""
-    candidates = tuple(Tried(c["value"], c["score"], tuple(c["losses"])) for c in record["candidates"])
+def decision_from_json(record: Mapping[str, Json]) -> Decision:
+    """The decision of which ``decisions_to_json`` made ``record``."""
+    candidates = tuple(TuningCandidate(c["value"], c["score"], tuple(c["losses"])) for c in record["candidates"])
     return Decision(**{**record, "seeds": tuple(record["seeds"]), "candidates": candidates})
 
 
-def assumed(question: Undecided) -> Decision:
+def assumed_decision(question: Undecided) -> Decision:
     """What would be decided if the first candidate were chosen: whatever is chosen, as many runs follow."""
     return Decision(
         key=question.key,

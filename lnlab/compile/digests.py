@@ -71,10 +71,12 @@ def quick_digest(
         text = read_user_file(spec, "spec", LARGEST_SPEC).removeprefix(_BOM).replace(b"\r\n", b"\n")
     except LabError:
         return None
-    return remembered_name(asked(spec.stem, text, profile, overrides, plugins), roots)
+    return remembered_name(plan_identity(spec.stem, text, profile, overrides, plugins), roots)
 
 
-def asked(name: str, text: bytes, profile: str | None, overrides: Sequence[str], plugins: Sequence[str]) -> list[Json]:
+def plan_identity(
+    name: str, text: bytes, profile: str | None, overrides: Sequence[str], plugins: Sequence[str]
+) -> list[Json]:
     """The spec, its overlays and the code: the part that both digests of a plan share."""
     overlay = [profile, list(overrides), list(plugins)]
     return ["plan", name, digest_bytes(text), *overlay, source_digest(), third_parties()]

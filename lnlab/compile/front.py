@@ -6,18 +6,18 @@ What only a corpus knows, how many updates an epoch has, is left to the runs the
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from lnlab.compile.check import Checked, check
+from lnlab.compile.check import Checked, check_spec
 from lnlab.compile.decisions import Decision
 from lnlab.compile.resolve.choices import Registries
 from lnlab.compile.resolve.resolve import Resolver
-from lnlab.compile.stages import last_round
-from lnlab.compile.sweep.expand import Part
-from lnlab.compile.work import Setting
+from lnlab.compile.stages import final_stage
+from lnlab.compile.sweep.expand import SettingPart
+from lnlab.compile.work import ResolvedSetting
 from lnlab.errors import SpecError
 from lnlab.keys import Json, canonical
 from lnlab.registry import Choice
 from lnlab.specfile.experiment import ClaimText, Experiment
-from lnlab.specfile.load import Document
+from lnlab.specfile.load import SpecDocument
 
 
 @dataclass(frozen=True)
@@ -33,13 +33,13 @@ class Front:
     """
 
     experiment: Experiment
-    settings: tuple[tuple[Setting, dict[str, Json]], ...]
+    settings: tuple[tuple[ResolvedSetting, dict[str, Json]], ...]
     claims: tuple[Choice, ...]
     sections: tuple[Choice, ...]
 
 
 def compile_front(
-    document: Document,
+    document: SpecDocument,
     registries: Registries,
     *,
     profile: str | None,
@@ -58,14 +58,14 @@ def compile_front(
     requests = checked.requests
     return Front(
         checked.experiment,
-        last_round(checked, decisions).settings,
+        final_stage(checked, decisions).settings,
         claims=tuple(claim.choice for claim in requests.claims),
         sections=tuple(section.choice for section in requests.sections),
     )
 
 
 def sound_claims(
-    document: Document, registries: Registries, profile: str | None, overrides: Sequence[str]
+    document: SpecDocument, registries: Registries, profile: str | None, overrides: Sequence[str]
 ) -> list[tuple[ClaimText, Choice]]:
     """Every claim that can be resolved with its resolved parameters, whatever is wrong with the others."""
     checked = _checked(document, registries, profile, overrides)
@@ -73,11 +73,11 @@ def sound_claims(
     return [(texts[str(claim.name[1])], claim.choice) for claim in checked.requests.claims]
 
 
-def _checked(document: Document, registries: Registries, profile: str | None, overrides: Sequence[str]) -> Checked:
-    return check(document, registries, (), profile=profile, overrides=overrides, files=False)
+def _checked(document: SpecDocument, registries: Registries, profile: str | None, overrides: Sequence[str]) -> Checked:
+    return check_spec(document, registries, (), profile=profile, overrides=overrides, files=False)
 
 
-def naming(registries: Registries) -> Callable[[Mapping[str, Json]], str]:
+def setting_namer(registries: Registries) -> Callable[[Mapping[str, Json]], str]:
     """What names a resolved setting: its text, with the defaults of today, but for steps that follow from epochs."""
     resolver = Resolver(registries)
 
@@ -86,7 +86,7 @@ def naming(registries: Registries) -> Callable[[Mapping[str, Json]], str]:
         if train.get("epochs") is not None:
             train = {key: value for key, value in train.items() if key != "steps"}
         parts = {**setting, "train": train}
-        resolved, _ = resolver.setting({key: Part(raw, canonical(raw)) for key, raw in parts.items()})
+        resolved, _ = resolver.setting({key: SettingPart(raw, canonical(raw)) for key, raw in parts.items()})
         return canonical(parts if resolved is None else resolved)
 
     return name

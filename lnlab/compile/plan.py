@@ -7,25 +7,25 @@ from a mistake (a selection that selects no run, because its axis is misspelt) i
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from lnlab.compile.check import Checked, check
+from lnlab.compile.check import Checked, check_spec
 from lnlab.compile.checks.data_checks import data_passes
 from lnlab.compile.decisions import Decision
-from lnlab.compile.digests import asked, plan_digest, remembered_name
-from lnlab.compile.plan_builder import gather
-from lnlab.compile.selection.requested import Questions
-from lnlab.compile.stages import Round, next_round
+from lnlab.compile.digests import plan_digest, plan_identity, remembered_name
+from lnlab.compile.plan_builder import plan_stage
+from lnlab.compile.selection.requested import ResolvedRequests
+from lnlab.compile.stages import Stage, next_stage
 from lnlab.compile.sweep.overlay import pin_sentences
-from lnlab.compile.work import Measurement, Plan, Run, Setting, Trajectory
+from lnlab.compile.work import Measurement, Plan, Run, Trajectory
 from lnlab.errors import SpecError
 from lnlab.keys import Json
 from lnlab.registry import Registry, Roots
-from lnlab.specfile.load import Document
+from lnlab.specfile.load import SpecDocument
 
-__all__ = ["Measurement", "Plan", "Run", "Setting", "Trajectory", "compile_plan"]
+__all__ = ["Measurement", "Plan", "Run", "Trajectory", "compile_plan"]
 
 
 def compile_plan(
-    document: Document,
+    document: SpecDocument,
     registries: Mapping[str, Registry[Any]],
     roots: Roots,
     *,
@@ -54,22 +54,22 @@ def compile_plan(
         SpecError: every problem of the spec, profile and overrides at once, each with its place.
         CorpusError: a run is given in epochs, and the corpus that would say how long they are is absent.
     """
-    checked = check(document, registries, roots, profile=profile, overrides=overrides, memory=memory)
+    checked = check_spec(document, registries, roots, profile=profile, overrides=overrides, memory=memory)
     if checked.problems:
         raise SpecError(*checked.problems)
     if checked.sweep.epochs.absent and not assume_data:
         raise checked.sweep.epochs.absent[0]
     document = checked.document
-    identity = asked(document.path.stem, document.text.encode(), profile, overrides, plugins)
-    return _plan_of_stage(checked, next_round(checked, decisions), identity, roots, profile, tuple(overrides))
+    identity = plan_identity(document.path.stem, document.text.encode(), profile, overrides, plugins)
+    return _plan_of_stage(checked, next_stage(checked, decisions), identity, roots, profile, tuple(overrides))
 
 
 def _plan_of_stage(
-    checked: Checked, stage: Round, identity: list[Json], roots: Roots, profile: str | None, overrides: tuple[str, ...]
+    checked: Checked, stage: Stage, identity: list[Json], roots: Roots, profile: str | None, overrides: tuple[str, ...]
 ) -> Plan:
     """The plan of one stage of a valid spec. Only that of the last stage is remembered by its identity."""
-    document, requests = checked.document, Questions() if stage.undecided else checked.requests
-    builder = gather(checked, stage)
+    document, requests = checked.document, ResolvedRequests() if stage.undecided else checked.requests
+    builder = plan_stage(checked, stage)
     return Plan(
         name=document.path.stem,
         digest=plan_digest([*identity, *stage.name], checked.inputs),

@@ -4,11 +4,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from lnlab.compile.check import Checked
-from lnlab.compile.content_keys import Identities, Identity
-from lnlab.compile.resolve.epochs import counts_epochs, moments
-from lnlab.compile.selection.requested import Asked
-from lnlab.compile.stages import Round
-from lnlab.compile.work import Measurement, Run, Setting, Trajectory, looks_ahead
+from lnlab.compile.content_keys import ContentKeys, VariantKeys
+from lnlab.compile.resolve.epochs import counts_epochs, probe_steps
+from lnlab.compile.selection.requested import ResolvedRequest
+from lnlab.compile.stages import Stage
+from lnlab.compile.work import Measurement, ResolvedSetting, Run, Trajectory, needs_next_update
 from lnlab.keys import Json, canonical, digest
 from lnlab.registry import Choice
 from lnlab.specfile.columns import EVALUATION
@@ -22,16 +22,16 @@ class _TrajectoryBuilder:
     """A trajectory to which runs and measurements are still added."""
 
     seed: int
-    setting: Setting
+    setting: ResolvedSetting
     steps: int
     measurements: list[Measurement] = field(default_factory=list)
 
 
 @dataclass
-class Work:
+class PlanBuilder:
     """Collects what is to be run; ``inits`` has each distinct initial state with the init it comes from."""
 
-    settings: dict[str, Setting] = field(default_factory=dict)
+    settings: dict[str, ResolvedSetting] = field(default_factory=dict)
     points: dict[str, dict[str, Json]] = field(default_factory=dict)
     runs: list[Run] = field(default_factory=list)
     needs: list[tuple[str, int, Choice, str]] = field(default_factory=list)
@@ -40,7 +40,12 @@ class Work:
     _measured: set[str] = field(default_factory=set)
 
     def add(
-        self, setting: Setting, point: dict[str, Json], variant_keys: Identity, due: Due, seeds: Iterable[int]
+        self,
+        setting: ResolvedSetting,
+        point: dict[str, Json],
+        variant_keys: VariantKeys,
+        due: Due,
+        seeds: Iterable[int],
     ) -> None:
         """One variant with all its seeds."""
         self.settings[variant_keys.variant] = setting
@@ -53,7 +58,7 @@ class Work:
             self.runs.append(run)
             self._measure(run, state, self._extend_trajectory(run, setting), due)
 
-    def _extend_trajectory(self, run: Run, setting: Setting) -> _TrajectoryBuilder:
+    def _extend_trajectory(self, run: Run, setting: ResolvedSetting) -> _TrajectoryBuilder:
         """The trajectory of a run; the longest run on it decides its steps."""
         trajectory = self._trajectories.setdefault(run.trajectory, _TrajectoryBuilder(run.seed, setting, run.steps))
         if run.steps > trajectory.steps:
@@ -79,9 +84,9 @@ class Work:
         )
 
 
-def gather(checked: Checked, stage: Round) -> Work:
+def plan_stage(checked: Checked, stage: Stage) -> PlanBuilder:
     """The runs of one stage of a checked spec; tuning runs are not measured."""
-    builder, content_keys = Work(), checked.content_keys
+    builder, content_keys = PlanBuilder(), checked.content_keys
     probes = [] if stage.undecided else checked.requests.probes
     schedules: dict[tuple[int, float | None, str], Due] = {}
     for setting, point in stage.settings:
@@ -95,7 +100,9 @@ def gather(checked: Checked, stage: Round) -> Work:
     return builder
 
 
-def _probes_of_run(requests: Iterable[Asked], setting: Setting, content_keys: Identities) -> list[tuple[Choice, Json]]:
+def _probes_of_run(
+    requests: Iterable[ResolvedRequest], setting: ResolvedSetting, content_keys: ContentKeys
+) -> list[tuple[Choice, Json]]:
     """The probes of a run, and when each is applied; a run that trains is evaluated too."""
     timed_probes = [(request.choice, request.at) for request in requests]
     registry, train = content_keys.registries["probe"], setting["train"]
@@ -104,12 +111,12 @@ def _probes_of_run(requests: Iterable[Asked], setting: Setting, content_keys: Id
     return timed_probes
 
 
-def _due(timed_probes: list[tuple[Choice, Json]], steps: int, epoch: float | None, content_keys: Identities) -> Due:
+def _due(timed_probes: list[tuple[Choice, Json]], steps: int, epoch: float | None, content_keys: ContentKeys) -> Due:
     """The probes of a run of ``steps`` updates, by step; one that is listed twice is applied once."""
     probes_by_step: dict[int, dict[str, tuple[str, Choice, bool]]] = {}
     for choice, at in timed_probes:
         entry, key = content_keys.registries["probe"][choice["kind"]], str(content_keys.choice("probe", choice))
-        ahead = looks_ahead(content_keys.registries["probe"], choice)
-        for step in moments(entry, at, steps, epoch):
+        ahead = needs_next_update(content_keys.registries["probe"], choice)
+        for step in probe_steps(entry, at, steps, epoch):
             probes_by_step.setdefault(step, {})[key] = key, choice, ahead
     return {step: list(probes.values()) for step, probes in sorted(probes_by_step.items())}

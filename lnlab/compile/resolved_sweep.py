@@ -5,19 +5,19 @@ from dataclasses import dataclass, field
 from itertools import islice
 
 from lnlab.compile.checks.contradictions import contradictions, too_large
-from lnlab.compile.content_keys import Identities
+from lnlab.compile.content_keys import ContentKeys
 from lnlab.compile.digests import Input, input_of
 from lnlab.compile.inputs import files_of
 from lnlab.compile.resolve.choices import Registries, resolve_choice
 from lnlab.compile.resolve.epochs import Epochs
 from lnlab.compile.resolve.resolve import NULLABLE, Resolver
-from lnlab.compile.setting_paths import SHORT
-from lnlab.compile.source_spans import Spot
-from lnlab.compile.sweep.expand import Part, Point, points
-from lnlab.compile.sweep.grids import Grid, grids
+from lnlab.compile.setting_paths import STACK_CHOICES
+from lnlab.compile.source_spans import SourceLocation
+from lnlab.compile.sweep.expand import SettingPart, SweepPoint, expand_points
+from lnlab.compile.sweep.grids import SweepGrid, pinned_grids
 from lnlab.compile.sweep.methods import METHODS
-from lnlab.compile.sweep.overlay import Draft, Found, grids_of
-from lnlab.compile.work import Setting
+from lnlab.compile.sweep.overlay import Issues, MergedSpec, grids_of
+from lnlab.compile.work import ResolvedSetting
 from lnlab.errors import LabError
 from lnlab.keys import Json
 from lnlab.registry import Flaw, Flawed, Where
@@ -29,7 +29,7 @@ _MAX_FLAWED_POINTS = 200
 
 
 @dataclass
-class Settled:
+class ResolvedSweep:
     """The settings of an experiment, each once, in the order of the sweep, and what is wrong with them.
 
     Attributes:
@@ -46,17 +46,17 @@ class Settled:
     epochs: Epochs
 
     axes: tuple[str, ...] = ()
-    settings: list[Setting] = field(default_factory=list)
+    settings: list[ResolvedSetting] = field(default_factory=list)
     methods: list[Json] = field(default_factory=list)
     grids: list[set[int]] = field(default_factory=list)
     inputs: tuple[Input, ...] = ()
     partial: bool = False
-    issues: Found = field(default_factory=list)
+    issues: Issues = field(default_factory=list)
 
 
-def settle(
-    reading: Reading, merged: Draft, content_keys: Identities, memory: int | None, limit: int | None = None
-) -> Settled:
+def resolve_sweep(
+    reading: Reading, merged: MergedSpec, content_keys: ContentKeys, memory: int | None, limit: int | None = None
+) -> ResolvedSweep:
     """Expand, resolve and check.
 
     Args:
@@ -66,23 +66,23 @@ def settle(
         memory: what one run may need at its peak, in bytes; None: unlimited, and no file is read.
         limit: number of points to check; None: all.
     """
-    sweep_grids, issues = grids(reading, merged)
+    sweep_grids, issues = pinned_grids(reading, merged)
     axes = dict.fromkeys(path for grid in grids_of(merged.data) for path in grid)
     epochs = Epochs(content_keys.registries, content_keys.roots, reading=memory is not None)
     partial = bool(issues) or any(flaw.path[:1] in (("sweep",), (METHODS,)) for flaw in reading.flaws)
-    sweep = Settled(epochs, tuple(axes), partial=partial, issues=issues)
+    sweep = ResolvedSweep(epochs, tuple(axes), partial=partial, issues=issues)
     numbers = {id(grid): number for number, grid in enumerate(sweep_grids)}
-    sweep_points = islice(points(merged, sweep_grids, sweep.issues), limit)
+    sweep_points = islice(expand_points(merged, sweep_grids, sweep.issues), limit)
     _resolve(sweep, merged, ((point, numbers[id(point.grid)]) for point in sweep_points), content_keys, memory)
     sweep.issues += _flaws_of_overwritten(merged, sweep_grids, content_keys.registries)
     return sweep
 
 
 def _resolve(
-    sweep: Settled,
-    merged: Draft,
-    sweep_points: Iterable[tuple[Point, int]],
-    content_keys: Identities,
+    sweep: ResolvedSweep,
+    merged: MergedSpec,
+    sweep_points: Iterable[tuple[SweepPoint, int]],
+    content_keys: ContentKeys,
     memory: int | None,
 ) -> None:
     resolver = Resolver(content_keys.registries)
@@ -116,7 +116,7 @@ def _resolve(
     sweep.inputs = inspector.inputs()
 
 
-def _in_steps(setting: Setting, epochs: Epochs) -> tuple[Setting | None, list[Flaw]]:
+def _in_steps(setting: ResolvedSetting, epochs: Epochs) -> tuple[ResolvedSetting | None, list[Flaw]]:
     """The setting with its epochs as steps."""
     try:
         return epochs.in_steps(setting), []
@@ -124,18 +124,21 @@ def _in_steps(setting: Setting, epochs: Epochs) -> tuple[Setting | None, list[Fl
         return None, [Flaw(("train", "epochs"), str(error), "give train.steps")]
 
 
-def _name_conflict(first: Json, second: Json) -> Found:
+def _name_conflict(first: Json, second: Json) -> Issues:
     """The issue of a setting with two names: its numbers would belong to either."""
     if first == second:
         return []
     return [
-        (Spot((METHODS, second)), Flaw((), f"the methods '{first}' and '{second}' are one setting", "keep one name"))
+        (
+            SourceLocation((METHODS, second)),
+            Flaw((), f"the methods '{first}' and '{second}' are one setting", "keep one name"),
+        )
     ]
 
 
-def _flaws_of_overwritten(merged: Draft, sweep_grids: list[Grid], registries: Registries) -> Found:
+def _flaws_of_overwritten(merged: MergedSpec, sweep_grids: list[SweepGrid], registries: Registries) -> Issues:
     """Choices of the base that every grid replaces: a mistake in one moves nothing, and is one all the same."""
-    issues: Found = []
+    issues: Issues = []
     swept = [{axis.path for axis in grid.axes} for grid in sweep_grids]
     for key in set.intersection(*swept) & merged.data.keys() & registries.keys() - {"model"}:
         try:
@@ -146,26 +149,26 @@ def _flaws_of_overwritten(merged: Draft, sweep_grids: list[Grid], registries: Re
     return issues
 
 
-def _as_written(flaw: Flaw, parts: Mapping[str, Part]) -> Flaw:
+def _as_written(flaw: Flaw, parts: Mapping[str, SettingPart]) -> Flaw:
     """A flaw of a resolved setting at the path at which the spec writes it: in the short form, where that was used."""
     stack, *tail = flaw.path
     raw_stack = parts[str(stack)].raw if stack in STACKS and stack in parts else {}
     if stack not in STACKS or not tail or tail[0] in raw_stack:
         return flaw
-    path: Where = ("model", "layers") if tail[0] == "layers" else tuple(tail) if tail[0] in SHORT else flaw.path
+    path: Where = ("model", "layers") if tail[0] == "layers" else tuple(tail) if tail[0] in STACK_CHOICES else flaw.path
     return Flaw(path, flaw.what, flaw.remedy)
 
 
 class _Inspector:
     """Checks resolved settings; what many share is checked once."""
 
-    def __init__(self, content_keys: Identities, memory: int | None) -> None:
+    def __init__(self, content_keys: ContentKeys, memory: int | None) -> None:
         self.content_keys = content_keys
         self.memory = memory
         self.files: dict[str, Input] = {}
         self._cache: dict[tuple[str, tuple[int, ...]], list[Flaw]] = {}
 
-    def flaws(self, setting: Setting, *, partial: bool) -> list[Flaw]:
+    def flaws(self, setting: ResolvedSetting, *, partial: bool) -> list[Flaw]:
         """What is wrong with a setting; where it lacks parts, contradictions between parts are not checked."""
         registries = self.content_keys.registries
         shape = [value for key, value in setting.items() if key in ("task", "model", *STACKS)]
@@ -184,7 +187,7 @@ class _Inspector:
             self._cache[key] = find_flaws()
         return self._cache[key]
 
-    def _unreadable_files(self, setting: Setting) -> list[Flaw]:
+    def _unreadable_files(self, setting: ResolvedSetting) -> list[Flaw]:
         """Files that the task names must be readable; their content joins the key."""
         task = setting["task"]
         try:
@@ -204,7 +207,7 @@ class _Inspector:
         return tuple(sorted(self.files.values(), key=lambda file: file.path))
 
 
-def _missing_size(setting: Setting, registries: Registries) -> list[Flaw]:
+def _missing_size(setting: ResolvedSetting, registries: Registries) -> list[Flaw]:
     """A model that does not say how large it is cannot be planned."""
     kind = setting["model"]["kind"]
     if registries["model"][kind].facts.size is not None:

@@ -2,26 +2,26 @@
 
 from lnlab.keys import Json
 from lnlab.registry import Flaw, Flawed
-from lnlab.setting import STACKS, members, split
+from lnlab.setting import STACKS, path_words, positions_of_kind
 from lnlab.specfile.values import NONE
 
-SHORT = ("norm", "placement", "attention")
+STACK_CHOICES = ("norm", "placement", "attention")
 """Choices that may be given once for all stacks; so may ``layers``, under ``model``."""
 INTERVENTIONS = "interventions"
 """The key that holds a list of choices."""
 
 
-def put(part: Json, path: str, value: Json) -> Json:
+def set_path(part: Json, path: str, value: Json) -> Json:
     """``part``, which a setting has under the first word of ``path``, with ``value`` at the remaining words.
 
     Raises:
         Flawed: as in ``assign``.
     """
-    first, *tail = split(path)
-    return assign(several(part) if tail and first == INTERVENTIONS else part, tuple(tail), value)
+    first, *tail = path_words(path)
+    return assign(as_choices(part) if tail and first == INTERVENTIONS else part, tuple(tail), value)
 
 
-def several(raw: Json) -> list[Json]:
+def as_choices(raw: Json) -> list[Json]:
     """A list of choices as a spec writes it: ``none``, one choice, or a list."""
     return raw if isinstance(raw, list) else [] if raw in (None, NONE) else [raw]
 
@@ -46,7 +46,7 @@ def assign(base: Json, path: tuple[str, ...], value: Json) -> Json:
 
 def _assign_in(base: list[Json], path: tuple[str, ...], value: Json) -> Json:
     choices = [{"kind": choice} if isinstance(choice, str) else choice for choice in base]
-    positions = members(choices, path[0])
+    positions = positions_of_kind(choices, path[0])
     if len(positions) != 1:
         what = f"{'none' if not positions else 'more than one'} of the list is of kind '{path[0]}'"
         raise Flawed(Flaw((), what, "set the whole of it"))

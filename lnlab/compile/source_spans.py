@@ -5,21 +5,21 @@ from dataclasses import dataclass, replace
 
 from lnlab.errors import Problem
 from lnlab.registry import Flaw, Where
-from lnlab.specfile.load import Document
-from lnlab.specfile.scalars import hint
+from lnlab.specfile.load import SpecDocument
+from lnlab.specfile.scalars import scalar_hint
 
 _QUOTED = re.compile(r"(?:found \"|called ')([^\"']{1,40})[\"']")
 UNKNOWN = "unknown key"
 
 
 @dataclass(frozen=True)
-class Spot:
+class SourceLocation:
     """Where something was written: a path in the document, or an argument of the command line."""
 
     path: Where = ()
     argument: str | None = None
 
-    def below(self, tail: Where) -> "Spot":
+    def below(self, tail: Where) -> "SourceLocation":
         """A location inside this one."""
         return replace(self, path=(*self.path, *tail))
 
@@ -29,7 +29,7 @@ def about_key(flaw: Flaw) -> bool:
     return UNKNOWN in flaw.what or "has no parameter" in flaw.what
 
 
-def problem(document: Document, location: Spot, flaw: Flaw) -> Problem:
+def as_problem(document: SpecDocument, location: SourceLocation, flaw: Flaw) -> Problem:
     """The flaw as the user reads it; ``flaw.path`` is printed, ``location`` says where it is written."""
     where = location.argument or document.where(location.path, key=about_key(flaw))
     path = flaw.path
@@ -37,23 +37,25 @@ def problem(document: Document, location: Spot, flaw: Flaw) -> Problem:
         path = path[:-1]
     dotted = ".".join(map(str, path))
     match = _QUOTED.search(flaw.what)
-    remedy = "; ".join(part for part in (flaw.remedy, hint(match[1]) if match else "") if part)
+    remedy = "; ".join(part for part in (flaw.remedy, scalar_hint(match[1]) if match else "") if part)
     return Problem(where, f"{dotted}: {flaw.what}" if dotted else flaw.what, remedy)
 
 
-def problems(document: Document, flaws: list[tuple[Spot, Flaw]]) -> list[tuple[Spot, Problem]]:
+def as_problems(
+    document: SpecDocument, flaws: list[tuple[SourceLocation, Flaw]]
+) -> list[tuple[SourceLocation, Problem]]:
     """The flaws as the user reads them. What aliases repeat is one flaw in one place of the file."""
-    unique: dict[tuple[str, str, str], tuple[Spot, Problem]] = {}
+    unique: dict[tuple[str, str, str], tuple[SourceLocation, Problem]] = {}
     for location, flaw in flaws:
-        rendered = problem(document, location, flaw)
+        rendered = as_problem(document, location, flaw)
         unique.setdefault((rendered.where, flaw.what, flaw.remedy), (location, rendered))
     return list(unique.values())
 
 
-def in_order(document: Document, problems: list[tuple[Spot, Problem]]) -> list[Problem]:
+def problems_in_order(document: SpecDocument, problems: list[tuple[SourceLocation, Problem]]) -> list[Problem]:
     """Each distinct problem once, in the order of the file; those of the command line last."""
 
-    def rank(item: tuple[Spot, Problem]) -> tuple[bool, int, int]:
+    def rank(item: tuple[SourceLocation, Problem]) -> tuple[bool, int, int]:
         mark = document.mark(item[0].path)
         return (item[0].argument is not None, mark.line, mark.column)
 

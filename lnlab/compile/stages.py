@@ -5,9 +5,9 @@ from dataclasses import asdict, dataclass
 
 from lnlab.compile.check import Checked
 from lnlab.compile.decisions import Decision, Undecided
-from lnlab.compile.selection.selection import shown
-from lnlab.compile.tuning.problems import Contest, Tuning
-from lnlab.compile.work import Setting
+from lnlab.compile.selection.selection import kind_label
+from lnlab.compile.tuning.problems import TuningPlan, TuningProblem
+from lnlab.compile.work import ResolvedSetting
 from lnlab.errors import LabError, Problem
 from lnlab.keys import Json, canonical, digest
 from lnlab.specfile.columns import TIMES
@@ -15,7 +15,7 @@ from lnlab.specfile.experiment import Experiment
 
 
 @dataclass(frozen=True)
-class Round:
+class Stage:
     """What is run before results are evaluated again.
 
     Attributes:
@@ -28,7 +28,7 @@ class Round:
     """
 
     experiment: Experiment
-    settings: tuple[tuple[Setting, dict[str, Json]], ...]
+    settings: tuple[tuple[ResolvedSetting, dict[str, Json]], ...]
     axes: tuple[str, ...]
     undecided: tuple[Undecided, ...] = ()
     decisions: tuple[Decision, ...] = ()
@@ -42,12 +42,12 @@ class Round:
         return ["decisions", [asdict(decision) for decision in self.decisions]] if self.decisions else []
 
 
-def next_round(checked: Checked, decisions: Sequence[Decision]) -> Round:
+def next_stage(checked: Checked, decisions: Sequence[Decision]) -> Stage:
     """The stage that follows these decisions."""
     experiment, axes = checked.experiment, checked.axes.paths
     if checked.tuning is None:
         settings = tuple((setting, checked.point(number)) for number, setting in enumerate(checked.settings))
-        return Round(experiment, settings, axes)
+        return Stage(experiment, settings, axes)
     questions = [_undecided(problem, checked.tuning, checked) for problem in checked.tuning.problems]
     decided = {decision.key: decision for decision in decisions}
     pairs = zip(questions, checked.tuning.problems, strict=True)
@@ -57,14 +57,14 @@ def next_round(checked: Checked, decisions: Sequence[Decision]) -> Round:
     return _judged_stage(checked, checked.tuning, tuple(decided[question.key] for question in questions))
 
 
-def last_round(checked: Checked, decisions: Sequence[Decision]) -> Round:
+def final_stage(checked: Checked, decisions: Sequence[Decision]) -> Stage:
     """The runs that are judged, given every decision. No corpus is read: decisions are known by what they are about.
 
     Raises:
         LabError: the spec chooses something that was not decided.
     """
     if checked.tuning is None:
-        return next_round(checked, ())
+        return next_stage(checked, ())
     select = checked.tuning.select
     by_content = {}
     for decision in decisions:
@@ -76,7 +76,7 @@ def last_round(checked: Checked, decisions: Sequence[Decision]) -> Round:
         values = [value for value, _ in problem.candidates]
         content = canonical(_decision_content(about, values))
         if content not in by_content:
-            where = ", ".join(f"{axis} = {shown(value)}" for axis, value in problem.about.items()) or "all runs"
+            where = ", ".join(f"{axis} = {kind_label(value)}" for axis, value in problem.about.items()) or "all runs"
             what = f"what is chosen by '{select.path}' for {where} was not decided in these runs"
             raise LabError(Problem(checked.document.where(("select",)), what, "run the spec again"))
         decided.append(by_content[content])
@@ -88,25 +88,25 @@ def _decision_content(question: Undecided | Decision, values: Sequence[Json]) ->
     return [question.path, dict(question.about), dict(question.rule), list(question.seeds), list(values)]
 
 
-def _judged_stage(checked: Checked, tuning: Tuning, decided: tuple[Decision, ...]) -> Round:
+def _judged_stage(checked: Checked, tuning: TuningPlan, decided: tuple[Decision, ...]) -> Stage:
     """The runs that are judged, everything being decided."""
     judged = tuning.judged(checked.settings, [decision.value for decision in decided])
     points = ({**checked.axes.point(variant.setting, variant.method), TIMES: variant.times} for variant in judged)
     settings = tuple(zip((variant.setting for variant in judged), points, strict=True))
-    return Round(checked.experiment, settings, (*checked.axes.paths, TIMES), decisions=decided)
+    return Stage(checked.experiment, settings, (*checked.axes.paths, TIMES), decisions=decided)
 
 
-def _tuning_stage(checked: Checked, tuning: Tuning, undecided: Sequence[tuple[Undecided, Contest]]) -> Round:
+def _tuning_stage(checked: Checked, tuning: TuningPlan, undecided: Sequence[tuple[Undecided, TuningProblem]]) -> Stage:
     """The runs that choose."""
     numbers = dict.fromkeys(number for _, problem in undecided for _, number in problem.candidates)
     nothing = {"probes": (), "report": (), "claims": ()}
     experiment = checked.experiment.model_copy(update={"seeds": tuning.select.seeds, **nothing})
     settings = tuple((checked.settings[number], checked.point(number)) for number in numbers)
     later = tuning.judged_variants * len(checked.experiment.seeds)
-    return Round(experiment, settings, checked.axes.paths, tuple(question for question, _ in undecided), later=later)
+    return Stage(experiment, settings, checked.axes.paths, tuple(question for question, _ in undecided), later=later)
 
 
-def _undecided(problem: Contest, tuning: Tuning, checked: Checked) -> Undecided:
+def _undecided(problem: TuningProblem, tuning: TuningPlan, checked: Checked) -> Undecided:
     """A tuning problem as data, whose variants are named by their keys."""
     select = tuning.select
     variants = (checked.content_keys.of(checked.settings[number]).variant for _, number in problem.candidates)

@@ -9,7 +9,7 @@ from lnlab.keys import Json
 from lnlab.registry import Choice, Registry
 from lnlab.specfile.experiment import Experiment
 
-Setting = dict[str, Json]
+ResolvedSetting = dict[str, Json]
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class Trajectory:
 
     key: str
     seed: int
-    setting: Setting
+    setting: ResolvedSetting
     steps: int
     measurements: tuple[Measurement, ...]
 
@@ -83,7 +83,7 @@ class Plan:
     profile: str | None
     overrides: tuple[str, ...]
     axes: tuple[str, ...]
-    settings: dict[str, Setting]
+    settings: dict[str, ResolvedSetting]
     points: dict[str, dict[str, Json]]
     runs: tuple[Run, ...]
     trajectories: tuple[Trajectory, ...]
@@ -98,6 +98,6 @@ class Plan:
     later: int = 0
 
 
-def looks_ahead(probes: Registry[Any], choice: Choice) -> bool:
+def needs_next_update(probes: Registry[Any], choice: Choice) -> bool:
     """Whether a probe needs the next update, so that the run must have one."""
     return bool(probes[choice["kind"]].facts.ahead(choice))

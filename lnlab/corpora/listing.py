@@ -38,7 +38,7 @@ class CorpusListing:
     source: str | None
 
 
-def listing(roots: Roots) -> list[CorpusListing]:
+def corpus_listings(roots: Roots) -> list[CorpusListing]:
     """Every corpus that has a name of its own, and every vocabulary; files are located and not read."""
     return [_listed(entry.name, entry.facts, roots) for entry in _all_entries() if entry.facts.licence]
 

@@ -9,14 +9,14 @@ from torch import nn
 
 from lnlab.compile.checks.data_checks import asks_for_data, inits_of
 from lnlab.compile.resolve.choices import Registries
-from lnlab.compile.work import Setting
+from lnlab.compile.work import ResolvedSetting
 from lnlab.errors import LabError, Problem
 from lnlab.execute.program import build_model, build_optimizer, build_schedule, intervened
 from lnlab.randomness import Draw
 from lnlab.specfile.moments import UNKNOWN_EPOCH
 
 
-def build_on_meta(setting: Setting, registries: Registries) -> nn.Module:
+def build_on_meta(setting: ResolvedSetting, registries: Registries) -> nn.Module:
     """The model of a setting on the meta device, where tensors have a shape and no values.
 
     Needs no corpus: the number of rows is the declared vocabulary. An init that reads data is left out.
@@ -37,7 +37,7 @@ def build_on_meta(setting: Setting, registries: Registries) -> nn.Module:
     return built
 
 
-def build_rules(setting: Setting, registries: Registries) -> None:
+def build_rules(setting: ResolvedSetting, registries: Registries) -> None:
     """Build the schedule and the stop rule of a setting. Needs no corpus.
 
     Raises:
@@ -52,7 +52,7 @@ def build_rules(setting: Setting, registries: Registries) -> None:
         _attempt("train.stop", stop["kind"], registries["stop"].builder(stop))
 
 
-def _intervene(model: nn.Module, setting: Setting, registries: Registries) -> None:
+def _intervene(model: nn.Module, setting: ResolvedSetting, registries: Registries) -> None:
     """Enter every intervention of a setting once, so that one without anything to act on raises."""
     chosen = setting["optimizer"]
     optimizer = None if chosen is None else build_optimizer(model, chosen, registries)

@@ -10,14 +10,14 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from lnlab.compile.checks.data_checks import asks_for_data
-from lnlab.compile.resolve.choices import Registries, acting
-from lnlab.compile.work import Setting, Trajectory
+from lnlab.compile.resolve.choices import Registries, interventions_on
+from lnlab.compile.work import ResolvedSetting, Trajectory
 from lnlab.nn.data import Batches
 from lnlab.nn.parts import Parts
 from lnlab.nn.sites import addressed
 from lnlab.probes.probe import State
 from lnlab.randomness import Draw
-from lnlab.registry import Choice, Registry, Roots, names_supplied
+from lnlab.registry import Choice, Registry, Roots, supplied_parameters
 from lnlab.tasks.task import Task
 
 GATES = ("alpha", "omega", "gate")
@@ -67,7 +67,7 @@ def build_optimizer(model: nn.Module, choice: Choice, registries: Registries) ->
 
 
 def build_schedule(
-    setting: Setting, registries: Registries, epoch: Callable[[], float | None]
+    setting: ResolvedSetting, registries: Registries, epoch: Callable[[], float | None]
 ) -> Callable[[int], float]:
     """The factor on the rate of update 1, 2, ...; without a schedule it is 1.
 
@@ -84,12 +84,12 @@ def build_schedule(
         return lambda _: 1.0
     entry = registries["schedule"][setting["schedule"]["kind"]]
     known: dict[str, Callable[[], float | None]] = {"steps": lambda: setting["train"]["steps"], "epoch": epoch}
-    arguments = [known[name]() for name in names_supplied(entry.build)]
+    arguments = [known[name]() for name in supplied_parameters(entry.build)]
     factor: Callable[[int], float] = registries["schedule"].builder(setting["schedule"])(*arguments)
     return factor
 
 
-def updates_an_epoch(setting: Setting, task: Task) -> float | None:
+def updates_an_epoch(setting: ResolvedSetting, task: Task) -> float | None:
     """Updates an epoch; None where the data have no end."""
     return None if task.epoch_batches is None else task.epoch_batches / setting["train"]["accumulate"]
 
@@ -102,13 +102,13 @@ def initializer(choice: Choice, inits: Registry[Any], batches: Batches) -> Calla
     return (lambda model, draw: build(model, draw, batches)) if asks_for_data(entry) else build
 
 
-def precision(setting: Setting) -> torch.dtype:
+def precision(setting: ResolvedSetting) -> torch.dtype:
     """The number format of a setting; initial values are drawn in float32 and then cast, so that they are the same."""
     name = (setting.get("train") or {}).get("precision", "float32")
     return {"float32": torch.float32, "float64": torch.float64}[name]
 
 
-def build_model(setting: Setting, registries: Registries, task: Task) -> nn.Module:
+def build_model(setting: ResolvedSetting, registries: Registries, task: Task) -> nn.Module:
     """The model of a setting, before its init; the task has the number of rows of its tables and of its output.
 
     Raises:
@@ -116,7 +116,7 @@ def build_model(setting: Setting, registries: Registries, task: Task) -> nn.Modu
     """
     entry = registries["model"][setting["model"]["kind"]]
     parts = {stack: _parts(setting[stack], registries) for stack in entry.facts.stacks}
-    labels = (task.labels,) if len(names_supplied(entry.build)) > 2 else ()
+    labels = (task.labels,) if len(supplied_parameters(entry.build)) > 2 else ()
     model: nn.Module = registries["model"].builder(setting["model"])(task.size, parts, *labels)
     addressed(model)
     return model
@@ -124,7 +124,7 @@ def build_model(setting: Setting, registries: Registries, task: Task) -> nn.Modu
 
 @contextmanager
 def intervened(
-    model: nn.Module, optimizer: Optimizer | None, setting: Setting, registries: Registries
+    model: nn.Module, optimizer: Optimizer | None, setting: ResolvedSetting, registries: Registries
 ) -> Iterator[None]:
     """Inside, the interventions of a setting act, the first of them first; on leaving they are gone without a trace.
 
@@ -135,12 +135,12 @@ def intervened(
     """
     with ExitStack() as interventions:
         for on in ("function", "update") if optimizer is not None else ("function",):
-            for choice in acting(on, setting, registries):
+            for choice in interventions_on(on, setting, registries):
                 interventions.enter_context(registries["intervention"].builder(choice)(model, optimizer))
         yield
 
 
-def _parts(stack: Setting, registries: Registries) -> Parts:
+def _parts(stack: ResolvedSetting, registries: Registries) -> Parts:
     return Parts(
         layers=stack["layers"],
         norm=registries["norm"].builder(stack["norm"]),

@@ -10,7 +10,7 @@ from lnlab.plugins import load_plugin
 
 
 @dataclass(frozen=True)
-class Pieces:
+class RegistryLoader:
     """The registries with these plugin files loaded, once a process; called in a worker."""
 
     plugins: tuple[Path, ...] = ()

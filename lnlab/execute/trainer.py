@@ -17,7 +17,7 @@ from math import ceil, isfinite
 from typing import Any
 
 from lnlab.compile.resolve.choices import Registries
-from lnlab.compile.work import Measurement, Trajectory, looks_ahead
+from lnlab.compile.work import Measurement, Trajectory, needs_next_update
 from lnlab.errors import CorpusError, StoreError
 from lnlab.execute.checkpoint import to_bytes
 from lnlab.execute.interrupts import Stops, signal_name
@@ -28,7 +28,7 @@ from lnlab.execute.updates import Updates
 from lnlab.optim.stops import Ending
 from lnlab.probes.probe import State
 from lnlab.specfile.columns import RECORDED
-from lnlab.specfile.moments import due
+from lnlab.specfile.moments import due_steps
 from lnlab.tables import Row
 
 WORTH_KEEPING = 5.0
@@ -82,7 +82,7 @@ class Trainer:
         train = self.trajectory.setting["train"]
         self._segment_start = self.state.step
         measurements = chain.from_iterable(self.due.values())
-        reads_next_update = any(looks_ahead(self.registries["probe"], m.probe) for m in measurements)
+        reads_next_update = any(needs_next_update(self.registries["probe"], m.probe) for m in measurements)
         self._computes_gradients = self.target > 0 or reads_next_update
         self._updates = Updates(self.state, self.trajectory.setting) if self._computes_gradients else None
         self._rule: Callable[[Any], Ending | None] = lambda _: None
@@ -90,7 +90,7 @@ class Trainer:
         if self._computes_gradients and train["stop"] is not None:
             self._rule = self.registries["stop"].builder(train["stop"])()
             if self.registries["stop"][train["stop"]["kind"]].facts.evaluations:
-                self._evaluated = due(train["evaluate"], train["steps"], self._epoch())
+                self._evaluated = due_steps(train["evaluate"], train["steps"], self._epoch())
 
     def run(self) -> Ending | None:
         """Run to the end; what ended the run before its target, or None."""

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 from torch.nn.utils import clip_grads_with_norm_, get_total_norm
 
-from lnlab.compile.work import Setting
+from lnlab.compile.work import ResolvedSetting
 from lnlab.nn.modes import switch
 from lnlab.probes.probe import State
 from lnlab.tasks.task import Batch, Task
@@ -41,7 +41,7 @@ class Gradient:
 class Updates:
     """The updates of a run, from a state on; the state moves with them."""
 
-    def __init__(self, state: State, setting: Setting) -> None:
+    def __init__(self, state: State, setting: ResolvedSetting) -> None:
         if state.optimizer is None or state.schedule is None:
             raise ValueError("a state that trains has an optimizer and a schedule")
         train = setting["train"]

@@ -10,7 +10,7 @@ from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 from lnlab.errors import LabError, Problem, nearest
 from lnlab.keys import Json
 from lnlab.nn.sites import Site
-from lnlab.specfile.columns import ENDS, VOCABULARY
+from lnlab.specfile.columns import LAYER_ENDS, VOCABULARY
 
 ACTIVATIONS = ("in", "branch", "sum", "out")
 WEIGHTS = tuple(word for word in VOCABULARY["tensor"] if word not in ACTIVATIONS)
@@ -38,7 +38,9 @@ class OneOrMore:
         several = tuple(value) if isinstance(value, list | tuple) else (value,)
         for word in several:
             if not (self.numbers and type(word) is int and word >= 1) and word not in self.known:
-                remedy = f"a number from 1, {' or '.join(ENDS)}" if self.numbers else nearest(str(word), self.known)
+                remedy = (
+                    f"a number from 1, {' or '.join(LAYER_ENDS)}" if self.numbers else nearest(str(word), self.known)
+                )
                 raise PydanticCustomError("word", "{remedy}", {"remedy": remedy})
         if not several:
             raise PydanticCustomError("word", "name at least one, or leave the key out")
@@ -50,7 +52,7 @@ class _Where(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
     stack: Annotated[tuple[str, ...] | None, OneOrMore(VOCABULARY["stack"])] = None
-    layer: Annotated[tuple[int | str, ...] | None, OneOrMore(ENDS, numbers=True)] = None
+    layer: Annotated[tuple[int | str, ...] | None, OneOrMore(LAYER_ENDS, numbers=True)] = None
     sublayer: Annotated[tuple[str, ...] | None, OneOrMore(VOCABULARY["sublayer"])] = None
 
     def select(self, sites: Sequence[Site], what: str) -> list[Site]:

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 from torch import Generator
 
-from lnlab.compile.cost.cost import Load
+from lnlab.compile.cost.cost import Workload
 from lnlab.curvature.quadrature import measure_converged
 from lnlab.curvature.spectrum import spectrum
 from lnlab.errors import LabError, Problem
@@ -26,7 +26,7 @@ def _passes(params: dict[str, Any]) -> float:
     return float(params["batches"]) * passes(params["operator"], products, keep=params["keep"])
 
 
-def _memory(params: dict[str, Any], load: Load) -> int:
+def _memory(params: dict[str, Any], load: Workload) -> int:
     """Of the batches of one part."""
     return peak_bytes(
         load,

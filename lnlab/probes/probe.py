@@ -12,7 +12,7 @@ from typing import Any, Literal
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
-from lnlab.compile.cost.cost import Load
+from lnlab.compile.cost.cost import Workload
 from lnlab.errors import LabError, Problem
 from lnlab.facts import Facts, never
 from lnlab.keys import Json
@@ -49,7 +49,7 @@ class ProbeFacts(Facts):
     table: Literal["sites", "curves", "lines", "histograms", "spectra", "texts"]
     passes: Callable[[Choice], float]
     quantities: tuple[str, ...] | None = None
-    memory: Callable[[Choice, Load], int] | None = None
+    memory: Callable[[Choice, Workload], int] | None = None
     frugal: Mapping[str, Json] = field(default_factory=dict)
     trained: bool = False
     update: bool = False

@@ -12,7 +12,7 @@ import torch
 from pydantic import Field
 from torch import Generator, Tensor
 
-from lnlab.compile.cost.cost import Load
+from lnlab.compile.cost.cost import Workload
 from lnlab.curvature.operators import Operator, flatten
 from lnlab.curvature.preconditioned import Preconditioned, settled_diagonal
 from lnlab.curvature.sharpness import Sharpness, lanczos_sharpness
@@ -42,7 +42,7 @@ def _passes(params: dict[str, Any]) -> float:
     return float(params["batches"]) * passes("hessian", products, keep=params["keep"]) + moments
 
 
-def _memory(params: dict[str, Any], load: Load) -> int:
+def _memory(params: dict[str, Any], load: Workload) -> int:
     """Of the products, and of P where there is one."""
     return peak_bytes(
         load,

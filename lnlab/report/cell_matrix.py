@@ -48,7 +48,7 @@ class _Drawing:
 
 
 @dataclass(frozen=True)
-class Behind:
+class CellDetails:
     """The losses and judgements of a cell: ``says`` in sentences, ``title`` which cell it is."""
 
     stem: str
@@ -71,7 +71,7 @@ class MatrixCell:
 
 
 @dataclass(frozen=True)
-class Block:
+class MatrixTable:
     """One printed table; each row is headed by its rate."""
 
     name: str
@@ -83,12 +83,12 @@ class Block:
 class Matrix:
     """All printed tables, what is below them in sentences, and the details of their cells."""
 
-    blocks: tuple[Block, ...]
+    blocks: tuple[MatrixTable, ...]
     notes: tuple[str, ...]
-    details: tuple[Behind, ...]
+    details: tuple[CellDetails, ...]
 
 
-def draw(traces: Iterable[Trace], entropy: float | None) -> _Drawing:
+def draw_traces(traces: Iterable[Trace], entropy: float | None) -> _Drawing:
     """The losses behind a cell, on one scale from 0; what lies above it goes along its upper edge."""
     drawable = [trace for trace in traces if trace.points]
     starts = [trace.points[0][1] for trace in drawable] or [1.0]
@@ -106,7 +106,7 @@ def draw(traces: Iterable[Trace], entropy: float | None) -> _Drawing:
     return _Drawing(paths, None if entropy is None else y(entropy), f"{top:.2g}", f"{last:,}")
 
 
-def finite(points: _Points) -> _Points:
+def finite_prefix(points: _Points) -> _Points:
     """The points up to the first that is not finite."""
     for place, (_, value) in enumerate(points):
         if not math.isfinite(value):

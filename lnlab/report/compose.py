@@ -7,22 +7,22 @@ from typing import Any
 
 import polars as pl
 
-from lnlab.analyse.select.select import NothingSelected, Selection, listed, select
+from lnlab.analyse.select.select import NothingSelected, Selection, select_measured_rows, value_list
 from lnlab.claims.claim import Claim
 from lnlab.errors import LabError
 from lnlab.keys import Json
-from lnlab.registry import Flawed, names_supplied
-from lnlab.report.committed.held_rows import of_claim
-from lnlab.report.data.series import stored
-from lnlab.report.facts import COMMON, ReportFacts
-from lnlab.report.loss_units import item_of, mean_over
+from lnlab.registry import Flawed, supplied_parameters
+from lnlab.report.committed.held_rows import claim_selections
+from lnlab.report.data.series import source_rows_of
+from lnlab.report.facts import COMMON_FIELDS, ReportFacts
+from lnlab.report.loss_units import loss_item, mean_over
 from lnlab.report.registries import FRAME_REGISTRIES
 from lnlab.report.section import Section
 from lnlab.tables import Results
 
 
 @dataclass(frozen=True)
-class Part:
+class ReportPart:
     """One section of the page: what the spec asked for, and what came of it.
 
     Attributes:
@@ -40,33 +40,33 @@ class Part:
     error: str = ""
 
 
-def build_parts(facts: ReportFacts, results: Results) -> list[Part]:
+def build_parts(facts: ReportFacts, results: Results) -> list[ReportPart]:
     """Every section that the facts name, in order, without those that have nothing to show yet."""
     supplied = {"results": results, "decisions": facts.decisions}
     parts = [_part(section_spec, supplied) for section_spec in facts.sections]
     return [replace(part, number=number) for number, part in enumerate(filter(_has_content, parts), 1)]
 
 
-def _has_content(part: Part) -> bool:
+def _has_content(part: ReportPart) -> bool:
     """Whether there is a figure, a table, or a reason why there is none."""
     return part.section is None or bool(part.section.charts or part.section.tables)
 
 
-def _part(section_spec: Mapping[str, Json], supplied: Mapping[str, Any]) -> Part:
+def _part(section_spec: Mapping[str, Json], supplied: Mapping[str, Any]) -> ReportPart:
     title, claims = str(section_spec.get("title") or ""), tuple(section_spec.get("claims") or ())
     registry = FRAME_REGISTRIES["section"]
     if absent := section_spec.get("absent"):
-        return Part(0, title, claims, None, absent)
+        return ReportPart(0, title, claims, None, absent)
     try:
-        choice = registry.resolve({k: v for k, v in section_spec.items() if k not in COMMON})
-        supplied_names = names_supplied(registry[choice["kind"]].build)
-        with mean_over(item_of(supplied["results"])):
-            return Part(0, title, claims, registry.builder(choice)(*(supplied[name] for name in supplied_names)))
+        choice = registry.resolve({k: v for k, v in section_spec.items() if k not in COMMON_FIELDS})
+        supplied_names = supplied_parameters(registry[choice["kind"]].build)
+        with mean_over(loss_item(supplied["results"])):
+            return ReportPart(0, title, claims, registry.builder(choice)(*(supplied[name] for name in supplied_names)))
     except Exception as error:
-        return Part(0, title, claims, None, reason(error))
+        return ReportPart(0, title, claims, None, error_line(error))
 
 
-def reason(error: Exception) -> str:
+def error_line(error: Exception) -> str:
     """An exception as one line for the page: no address, no traceback."""
     if isinstance(error, LabError | Flawed):
         return str(error)
@@ -74,10 +74,12 @@ def reason(error: Exception) -> str:
     return f"{type(error).__name__}: {message}" if message else type(error).__name__
 
 
-def rows_used(parts: Sequence[Part], claims: Iterable[Claim], results: Results) -> dict[str, pl.DataFrame]:
+def rows_used(parts: Sequence[ReportPart], claims: Iterable[Claim], results: Results) -> dict[str, pl.DataFrame]:
     """The stored rows that sections and claims read, each once, in the order of the store; other tables are empty."""
     rows_read = [part.section.rows for part in parts if part.section is not None]
-    rows_read += [rows for claim in claims for selection in of_claim(claim) for rows in _rows_of(selection, results)]
+    rows_read += [
+        rows for claim in claims for selection in claim_selections(claim) for rows in _rows_of(selection, results)
+    ]
     used = {name: table.clear() for name, table in results.tables.items()}
     for name, table in results.tables.items():
         if frames := [rows[name] for rows in rows_read if name in rows]:
@@ -88,7 +90,9 @@ def rows_used(parts: Sequence[Part], claims: Iterable[Claim], results: Results) 
 
 def _rows_of(selection: Selection, results: Results) -> Iterator[Mapping[str, pl.DataFrame]]:
     """The stored rows behind a selection, for each quantity that it names; nothing of what is not there."""
-    for quantity in listed(selection.get("quantity")):
+    for quantity in value_list(selection.get("quantity")):
         with suppress(NothingSelected):
             if isinstance(quantity, str):
-                yield stored(results, quantity, select(results, {**selection, "quantity": quantity}))
+                yield source_rows_of(
+                    results, quantity, select_measured_rows(results, {**selection, "quantity": quantity})
+                )

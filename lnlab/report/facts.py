@@ -7,8 +7,8 @@ from typing import Any
 from lnlab.errors import Problem, ReportError
 from lnlab.keys import Json
 
-FORMAT = 3
-COMMON = ("title", "heading", "claims", "absent")
+FACTS_FORMAT = 3
+COMMON_FIELDS = ("title", "heading", "claims", "absent")
 """Fields of every section: its title, the author's heading, its claims by id, and why its rows are not there."""
 
 
@@ -30,7 +30,7 @@ class ReportFacts:
         plugins: file names that ``--with`` gave.
         version: of lnlab.
         probes: the resolved probes with their ``at``.
-        sections: the resolved sections with their common fields, see ``COMMON``.
+        sections: the resolved sections with their common fields, see ``COMMON_FIELDS``.
         answers: what the author answers, each with ``says``, ``while`` and ``profile``.
         sources: where each claim comes from, by id.
         because: the author's explanation of a verdict, by id and verdict.
@@ -67,20 +67,20 @@ class ReportFacts:
         return (*plugins, self.path, *profile, *overrides)
 
 
-def to_json(facts: ReportFacts) -> dict[str, Json]:
+def facts_to_json(facts: ReportFacts) -> dict[str, Json]:
     """The facts as a JSON object, with the number of its format."""
-    return {"format": FORMAT, **asdict(facts)}
+    return {"format": FACTS_FORMAT, **asdict(facts)}
 
 
-def from_json(data: Mapping[str, Json], where: str) -> ReportFacts:
+def facts_from_json(data: Mapping[str, Json], where: str) -> ReportFacts:
     """The facts again, also those of an older format.
 
     Raises:
         ReportError: ``data`` are of a later format, lack a field or have one too many; ``where`` names the file.
     """
     migrated = _migrated(data)
-    if (number := migrated.pop("format")) != FORMAT:
-        raise ReportError(Problem(where, f"is of format {number}, and this lnlab reads {FORMAT}", "update lnlab"))
+    if (number := migrated.pop("format")) != FACTS_FORMAT:
+        raise ReportError(Problem(where, f"is of format {number}, and this lnlab reads {FACTS_FORMAT}", "update lnlab"))
     names = {f.name for f in fields(ReportFacts)}
     if unexpected := ", ".join(sorted(migrated.keys() ^ names)):
         what = f"unknown or missing fields: {unexpected}"
@@ -94,9 +94,9 @@ def _migrated(data: Mapping[str, Json]) -> dict[str, Json]:
 
     Those of format 2 have neither answers nor explanations of verdicts.
     """
-    if data.get("format") == FORMAT:
+    if data.get("format") == FACTS_FORMAT:
         return dict(data)
-    scopes = ({k: v for k, v in section.items() if k not in COMMON} for section in data.get("sections", ()))
+    scopes = ({k: v for k, v in section.items() if k not in COMMON_FIELDS} for section in data.get("sections", ()))
     records = [{"section": scope} for scope in scopes]
     older = {"decisions": [], "kept": records, "answers": [], "because": {}, **data}
-    return older | {"format": FORMAT} if data.get("format", 1) < FORMAT else older
+    return older | {"format": FACTS_FORMAT} if data.get("format", 1) < FACTS_FORMAT else older

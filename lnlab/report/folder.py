@@ -13,15 +13,15 @@ from typing import Any
 import polars as pl
 
 from lnlab.claims.claim import Claim, Verdict
-from lnlab.claims.verdict_rows import as_frame, from_frame
+from lnlab.claims.verdict_rows import verdict_frame, verdicts_from_frame
 from lnlab.errors import Problem, ReportError
 from lnlab.files import replacing
-from lnlab.report.committed.held_rows import record
-from lnlab.report.committed.judge_again import follows
+from lnlab.report.committed.held_rows import record_kept_rows
+from lnlab.report.committed.judge_again import verdict_follows
 from lnlab.report.compose import build_parts, rows_used
-from lnlab.report.facts import ReportFacts, from_json, to_json
-from lnlab.report.table import parquet
-from lnlab.tables import JUDGED, TABLES, WRITTEN_BY_WORKERS, Results, schema
+from lnlab.report.facts import ReportFacts, facts_from_json, facts_to_json
+from lnlab.report.table import parquet_bytes
+from lnlab.tables import JUDGED, TABLES, WRITTEN_BY_WORKERS, Results, table_schema
 
 _UNSTABLE_COLUMNS = ("seconds",)
 _RUN_COLUMNS = {"run": pl.String, "variant": pl.String, "seed": pl.Int64, "step": pl.Int64}
@@ -40,9 +40,11 @@ def write_folder(
     """
     tables = rows_used(build_parts(facts, results), claims, results)
     reduced = Results(results.runs, results.axes, tables)
-    reproducible = [claim for claim, verdict in zip(claims, verdicts, strict=False) if follows(claim, reduced, verdict)]
+    reproducible = [
+        claim for claim, verdict in zip(claims, verdicts, strict=False) if verdict_follows(claim, reduced, verdict)
+    ]
     runs = results.runs.with_columns(pl.lit(None, results.runs.schema[c]).alias(c) for c in _UNSTABLE_COLUMNS)
-    complete_facts = replace(facts, kept=record(reproducible, facts.sections))
+    complete_facts = replace(facts, kept=record_kept_rows(reproducible, facts.sections))
     return save_folder(out, complete_facts, Results(runs, results.axes, tables), verdicts)
 
 
@@ -52,10 +54,10 @@ def save_folder(out: Path, facts: ReportFacts, results: Results, verdicts: Seque
     Raises:
         ReportError: the folder cannot be written.
     """
-    tables = {"runs": results.runs, "axes": results.axes, "verdicts": as_frame(verdicts)}
+    tables = {"runs": results.runs, "axes": results.axes, "verdicts": verdict_frame(verdicts)}
     tables |= {name: table for name, table in results.tables.items() if not table.is_empty()}
     files = {f"data/{name}.parquet": _content(out, name, table) for name, table in sorted(tables.items())}
-    text = json.dumps(to_json(facts), indent=2, sort_keys=True, ensure_ascii=False, allow_nan=False)
+    text = json.dumps(facts_to_json(facts), indent=2, sort_keys=True, ensure_ascii=False, allow_nan=False)
     return write_files(out, files | {"data/experiment.json": f"{text}\n".encode()}, ("data",))
 
 
@@ -66,7 +68,7 @@ def _content(out: Path, name: str, table: pl.DataFrame) -> bytes:
         content = path.read_bytes()
         if pl.read_parquet(content).equals(table):
             return content
-    return parquet(table)
+    return parquet_bytes(table)
 
 
 def read_folder(out: Path) -> tuple[ReportFacts, Results, list[Verdict]]:
@@ -77,19 +79,19 @@ def read_folder(out: Path) -> tuple[ReportFacts, Results, list[Verdict]]:
     """
     path = out / "data" / "experiment.json"
     try:
-        facts = from_json(json.loads(path.read_text(encoding="utf-8")), str(path))
+        facts = facts_from_json(json.loads(path.read_text(encoding="utf-8")), str(path))
     except (OSError, ValueError) as error:
         raise ReportError(Problem(str(path), f"cannot be read: {error}", "write the report again")) from error
-    tables = {name: _read(out / "data" / f"{name}.parquet", empty(name)) for name in WRITTEN_BY_WORKERS}
+    tables = {name: _read(out / "data" / f"{name}.parquet", joined_schema(name)) for name in WRITTEN_BY_WORKERS}
     runs = _read(out / "data" / "runs.parquet", None)
-    axes = _read(out / "data" / "axes.parquet", schema("axes"))
-    verdicts = _read(out / "data" / "verdicts.parquet", schema("verdicts"))
-    return facts, Results(runs, axes, tables), list(from_frame(verdicts))
+    axes = _read(out / "data" / "axes.parquet", table_schema("axes"))
+    verdicts = _read(out / "data" / "verdicts.parquet", table_schema("verdicts"))
+    return facts, Results(runs, axes, tables), list(verdicts_from_frame(verdicts))
 
 
-def empty(name: str) -> pl.Schema:
+def joined_schema(name: str) -> pl.Schema:
     """The columns of a worker's table once it is joined to its runs."""
-    columns: dict[str, Any] = _RUN_COLUMNS | schema(name)
+    columns: dict[str, Any] = _RUN_COLUMNS | table_schema(name)
     return pl.Schema(columns)
 
 

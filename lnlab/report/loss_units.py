@@ -4,15 +4,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-from lnlab.analyse.select.settings import settings, value_at
+from lnlab.analyse.select.settings import setting_value, variant_settings
 from lnlab.tables import Results
 
 _item: ContextVar[str] = ContextVar("item", default="token")
 
 
-def item_of(results: Results) -> str:
+def loss_item(results: Results) -> str:
     """What losses are means over: ``sentence`` where every task has classes, ``token`` where one has none."""
-    classes = [value_at(setting, "task.classes") for setting in settings(results).values()]
+    classes = [setting_value(setting, "task.classes") for setting in variant_settings(results).values()]
     return "sentence" if classes and all(isinstance(n, int) for n in classes) else "token"
 
 
@@ -26,6 +26,6 @@ def mean_over(item: str) -> Iterator[None]:
         _item.reset(previous)
 
 
-def in_unit(text: str, nats: str = "nats") -> str:
+def fill_units(text: str, nats: str = "nats") -> str:
     """A text of the glossary with its unit: ``{nats}`` as it is called, ``{item}`` what losses are means over here."""
     return text.format(nats=nats, item=_item.get())

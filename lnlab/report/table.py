@@ -8,9 +8,9 @@ from typing import Any
 import polars as pl
 
 from lnlab.report.cell_matrix import Matrix
-from lnlab.report.words.wording import number, plain
+from lnlab.report.words.wording import format_number, format_value
 
-SHOWN = 200
+MAX_SHOWN_ROWS = 200
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 Cell = tuple[str, bool]
 
@@ -30,14 +30,14 @@ class Grid:
     view: Matrix | None = None
 
 
-def grid(rows: pl.DataFrame, headings: Mapping[str, str], caption: str, file: str = "", stem: str = "") -> Grid:
+def reader_grid(rows: pl.DataFrame, headings: Mapping[str, str], caption: str, file: str = "", stem: str = "") -> Grid:
     """The first rows of a frame for readers; the caption says if there are more."""
-    first_rows = cells(rows.head(SHOWN), headings)
-    more = f" The first {SHOWN} of {rows.height:,} rows." if rows.height > SHOWN else ""
+    first_rows = format_cells(rows.head(MAX_SHOWN_ROWS), headings)
+    more = f" The first {MAX_SHOWN_ROWS} of {rows.height:,} rows." if rows.height > MAX_SHOWN_ROWS else ""
     return Grid(caption + more, tuple(headings.values()), first_rows, file, stem)
 
 
-def cells(rows: pl.DataFrame, headings: Mapping[str, str]) -> tuple[tuple[Cell, ...], ...]:
+def format_cells(rows: pl.DataFrame, headings: Mapping[str, str]) -> tuple[tuple[Cell, ...], ...]:
     """Formatted cells; an estimate and its ends get the digits that its interval leaves meaningful."""
     return tuple(tuple(_cell(row, name) for name in headings) for row in rows.iter_rows(named=True))
 
@@ -45,13 +45,13 @@ def cells(rows: pl.DataFrame, headings: Mapping[str, str]) -> tuple[tuple[Cell, 
 def _cell(row: Mapping[str, Any], name: str) -> Cell:
     value = row[name]
     if name in ("estimate", "low", "high") and (value is None or isinstance(value, float)):
-        return number(value, row.get("low"), row.get("high")), True
+        return format_number(value, row.get("low"), row.get("high")), True
     if value is None:
         return "–", False
-    return plain(value), isinstance(value, int | float) and not isinstance(value, bool)
+    return format_value(value), isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def csv(rows: pl.DataFrame, headings: Mapping[str, str]) -> bytes:
+def csv_bytes(rows: pl.DataFrame, headings: Mapping[str, str]) -> bytes:
     """Every row at full precision. Text that a spreadsheet would take for a formula gets an apostrophe in front."""
     texts = [name for name in headings if rows.schema[name] == pl.String]
     harmless = [
@@ -62,14 +62,14 @@ def csv(rows: pl.DataFrame, headings: Mapping[str, str]) -> bytes:
     return table.write_csv().encode()
 
 
-def parquet(table: pl.DataFrame) -> bytes:
+def parquet_bytes(table: pl.DataFrame) -> bytes:
     """A frame as Parquet; equal frames give equal bytes."""
     buffer = BytesIO()
     table.write_parquet(buffer, compression="zstd", statistics=False)
     return buffer.getvalue()
 
 
-def width(rows: Sequence[Sequence[object]]) -> int:
+def column_count(rows: Sequence[Sequence[object]]) -> int:
     """The number of columns, the same in every row.
 
     Raises:

@@ -9,18 +9,18 @@ from pathlib import Path
 import polars as pl
 
 from lnlab.claims.claim import Claim, Verdict
-from lnlab.claims.verdict_rows import as_frame
+from lnlab.claims.verdict_rows import verdict_frame
 from lnlab.keys import digest_bytes
-from lnlab.report.compose import Part, build_parts
+from lnlab.report.compose import ReportPart, build_parts
 from lnlab.report.facts import ReportFacts
 from lnlab.report.folder import read_folder, write_files, write_folder
 from lnlab.report.page import figures, html
-from lnlab.report.page.answers import SYMBOLS
-from lnlab.report.page.figures import Shown
-from lnlab.report.page.forest_plot import forest
-from lnlab.report.page.latex import booktabs
-from lnlab.report.page.notebook import notebook
-from lnlab.report.table import csv, grid
+from lnlab.report.page.answers import VERDICT_SYMBOLS
+from lnlab.report.page.figures import DrawnPart
+from lnlab.report.page.forest_plot import forest_section
+from lnlab.report.page.latex import booktabs_table
+from lnlab.report.page.notebook import notebook_text
+from lnlab.report.table import csv_bytes, reader_grid
 from lnlab.tables import Results
 
 _VERDICT_HEADINGS = {
@@ -47,7 +47,7 @@ class Report:
     """
 
     files: list[Path]
-    unmade: list[Part]
+    failed: list[ReportPart]
 
 
 def report_folder(root: Path, name: str, profile: str | None) -> Path:
@@ -86,11 +86,11 @@ def write_report(
     """
     html.template_folders(templates)
     data = write_folder(out, facts, results, verdicts, claims)
-    report = render(out, single_file=single_file, pdf=pdf, templates=templates)
-    return Report([*report.files, *data], report.unmade)
+    report = render_report(out, single_file=single_file, pdf=pdf, templates=templates)
+    return Report([*report.files, *data], report.failed)
 
 
-def render(out: Path, *, single_file: bool = False, pdf: bool = False, templates: Path | None = None) -> Report:
+def render_report(out: Path, *, single_file: bool = False, pdf: bool = False, templates: Path | None = None) -> Report:
     """Make the page, the notebook, the figures and the tables again from ``out/data`` and nothing else.
 
     Arguments, return value and errors as in ``write_report``.
@@ -98,16 +98,16 @@ def render(out: Path, *, single_file: bool = False, pdf: bool = False, templates
     folders = html.template_folders(templates)
     facts, results, verdicts = read_folder(out)
     parts = build_parts(facts, results)
-    section = forest(verdicts)
-    forest_part = [Part(len(parts) + 1, "", (), section)] if section else []
-    drawn_parts = figures.draw([*parts, *forest_part])
+    section = forest_section(verdicts)
+    forest_part = [ReportPart(len(parts) + 1, "", (), section)] if section else []
+    drawn_parts = figures.draw_parts([*parts, *forest_part])
     sections, overview = drawn_parts[: len(parts)], drawn_parts[-1] if section else None
-    shared = None if single_file else _share(_assets(out, facts), html.script(folders))
+    shared = None if single_file else _share(_assets(out, facts), html.page_script(folders))
     path = None if shared is None else Path(os.path.relpath(shared, out)).as_posix()
-    page = html.page(folders, facts, results, verdicts, sections, overview, shared=path)
-    files = {"index.html": page.encode(), "notebook.ipynb": notebook(facts, verdicts, sections).encode()}
+    page = html.render_page(folders, facts, results, verdicts, sections, overview, shared=path)
+    files = {"index.html": page.encode(), "notebook.ipynb": notebook_text(facts, verdicts, sections).encode()}
     for figure in chain.from_iterable(drawn.figures for drawn in drawn_parts):
-        files |= figures.files(figure, pdf=pdf)
+        files |= figures.figure_files(figure, pdf=pdf)
     files |= _tables(drawn_parts, verdicts)
     written = write_files(out, files, ("figures", "tables"))
     unmade = [drawn.part for drawn in drawn_parts if drawn.part.error]
@@ -125,20 +125,20 @@ def _share(assets: Path, script: str) -> Path:
     return path
 
 
-def _tables(drawn_parts: Sequence[Shown], verdicts: Sequence[Verdict]) -> dict[str, bytes]:
+def _tables(drawn_parts: Sequence[DrawnPart], verdicts: Sequence[Verdict]) -> dict[str, bytes]:
     """The tables for papers (TeX) and spreadsheets (CSV)."""
     files = {}
     for drawn in drawn_parts:
         for figure in drawn.figures:
-            files[f"tables/{figure.stem}.tex"] = booktabs(figure.table, f"tab:{figure.stem}").encode()
+            files[f"tables/{figure.stem}.tex"] = booktabs_table(figure.table, f"tab:{figure.stem}").encode()
         tables = drawn.part.section.tables if drawn.part.section else ()
         for table, view in zip(tables, drawn.tables, strict=True):
-            files[f"tables/{view.stem}.csv"] = csv(table.rows, table.headings)
-            files[f"tables/{view.stem}.tex"] = booktabs(view, f"tab:{view.stem}").encode()
+            files[f"tables/{view.stem}.csv"] = csv_bytes(table.rows, table.headings)
+            files[f"tables/{view.stem}.tex"] = booktabs_table(view, f"tab:{view.stem}").encode()
     if verdicts:
-        frame = as_frame(verdicts)
-        marked = pl.col("verdict").replace_strict(SYMBOLS, default="?") + " " + pl.col("verdict")
-        readable = grid(frame.with_columns(marked.alias("verdict")), _VERDICT_HEADINGS, "Claims and verdicts.")
-        files["tables/verdicts.csv"] = csv(frame, _VERDICT_HEADINGS)
-        files["tables/verdicts.tex"] = booktabs(readable, "tab:verdicts").encode()
+        frame = verdict_frame(verdicts)
+        marked = pl.col("verdict").replace_strict(VERDICT_SYMBOLS, default="?") + " " + pl.col("verdict")
+        readable = reader_grid(frame.with_columns(marked.alias("verdict")), _VERDICT_HEADINGS, "Claims and verdicts.")
+        files["tables/verdicts.csv"] = csv_bytes(frame, _VERDICT_HEADINGS)
+        files["tables/verdicts.tex"] = booktabs_table(readable, "tab:verdicts").encode()
     return files

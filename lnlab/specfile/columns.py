@@ -49,7 +49,7 @@ VOCABULARY: dict[str, tuple[str, ...]] = {
 }
 LAST = "last"
 """What ``step`` may also be: where a run that comes to its end is measured last."""
-ENDS = ("first", LAST)
+LAYER_ENDS = ("first", LAST)
 """What ``layer`` may also be: the first and the last layer of a run's stack."""
 
 GRID = "grid"

@@ -43,7 +43,7 @@ VerdictWord = Literal["supported", "contradicted", "undecided", "not testable he
 Version = Annotated[int, Field(ge=1, le=2)]
 _AxisValues = Annotated[tuple[Any, ...], Field(min_length=1)]
 Overlay = Mapping[str, Any]
-NAME = r"^[^\s<>~=]([^\r\n<>~=]{0,38}[^\s<>~=])?$"
+METHOD_NAME_PATTERN = r"^[^\s<>~=]([^\r\n<>~=]{0,38}[^\s<>~=])?$"
 
 
 def _as_tuple(value: Json) -> Json:
@@ -53,7 +53,7 @@ def _as_tuple(value: Json) -> Json:
 
 def _method_name(name: str) -> str:
     """A method's name: one that a chart has room for, and without the signs of an order."""
-    if re.fullmatch(NAME, name) is None:
+    if re.fullmatch(METHOD_NAME_PATTERN, name) is None:
         raise PydanticCustomError("name", "a name has one line, at most 40 characters, and none of < > ~ =")
     return name
 
@@ -177,7 +177,7 @@ class Experiment(BaseModel):
     profiles: Mapping[_Identifier, Overlay] = {}
 
 
-def own(text: BaseModel) -> Choice:
+def kind_and_parameters(text: BaseModel) -> Choice:
     """What a probe, section or claim has beyond its common fields: ``kind`` and its parameters."""
     kind: str = text.kind  # type: ignore[attr-defined]
     return {"kind": kind, **(text.model_extra or {})}

@@ -7,15 +7,15 @@ from pathlib import Path
 from lnlab.errors import LabError, Problem, SpecError
 from lnlab.keys import Json
 from lnlab.registry import Where
-from lnlab.specfile.nodes import Fault, Faulty, Mark, mark_at, read_nodes
-from lnlab.specfile.walk import Marks, Walk
+from lnlab.specfile.nodes import Mark, UnreadableYaml, YamlFault, mark_at, read_nodes
+from lnlab.specfile.walk import Marks, NodeConverter
 from lnlab.userfiles import LARGEST_SPEC, read_user_file
 
 _CONFLICT_MARKER = re.compile(r"^(<{7}|>{7}|\|{7})( |$)", re.MULTILINE)
 
 
 @dataclass(frozen=True)
-class Document:
+class SpecDocument:
     """A spec file as plain data with positions.
 
     Attributes:
@@ -41,29 +41,29 @@ class Document:
         return self.marks[ancestor][not key]
 
 
-def load(path: Path) -> Document:
+def load_spec(path: Path) -> SpecDocument:
     """The document in ``path``.
 
     Raises:
         SpecError: no such file, not a regular file, too large, not UTF-8, a syntax error (alone), or everything else
             that a spec may not hold (all at once).
     """
-    return parse(content(path), path)
+    return parse_spec(read_spec_text(path), path)
 
 
-def parse(text: str, path: Path) -> Document:
+def parse_spec(text: str, path: Path) -> SpecDocument:
     """The document in ``text``, the content of ``path``.
 
     Raises:
-        SpecError: as ``load``.
+        SpecError: as ``load_spec``.
     """
-    document, problems = survey(text, path)
+    document, problems = parse_leniently(text, path)
     if problems:
         raise SpecError(*problems)
     return document
 
 
-def survey(text: str, path: Path) -> tuple[Document, list[Problem]]:
+def parse_leniently(text: str, path: Path) -> tuple[SpecDocument, list[Problem]]:
     """What can be read of ``text``, and its problems: a faulty value is null, of equal keys the first stays.
 
     So the rest can be checked too, and every problem is reported at once.
@@ -74,29 +74,29 @@ def survey(text: str, path: Path) -> tuple[Document, list[Problem]]:
     data, marks, faults = read_data(text)
     if not faults and not isinstance(data, dict):
         what = "the file is empty" if data is None else "a spec is a mapping of keys to values"
-        faults = [Fault(Mark(1, 1), what, "begin with 'lnlab: 2' and 'title: ...'")]
+        faults = [YamlFault(Mark(1, 1), what, "begin with 'lnlab: 2' and 'title: ...'")]
     problems = [Problem(f"{path}:{f.mark.line}:{f.mark.column}", f.what, f.remedy) for f in sorted(faults)]
     if not isinstance(data, dict):
         raise SpecError(*problems)
-    return Document(path, text, data, marks), problems
+    return SpecDocument(path, text, data, marks), problems
 
 
-def read_data(text: str) -> tuple[Json, Marks, list[Fault]]:
+def read_data(text: str) -> tuple[Json, Marks, list[YamlFault]]:
     """The data in ``text``, the marks of everything in it, and all that is wrong with it."""
-    converter = Walk()
+    converter = NodeConverter()
     try:
         if conflict := _CONFLICT_MARKER.search(text):
-            raise Faulty(
-                Fault(mark_at(text, conflict.start()), "a merge conflict marker", "resolve the conflict first")
+            raise UnreadableYaml(
+                YamlFault(mark_at(text, conflict.start()), "a merge conflict marker", "resolve the conflict first")
             )
         root, tags = read_nodes(text)
         data = converter.data(root) if root else None
-    except Faulty as error:
+    except UnreadableYaml as error:
         return None, converter.marks, list(error.faults)
     return data, converter.marks, [*tags, *converter.faults]
 
 
-def content(path: Path) -> str:
+def read_spec_text(path: Path) -> str:
     """The text of a regular file that is not too large.
 
     Raises:

@@ -57,7 +57,7 @@ def parse_at(at: Json) -> Json:
 At = Annotated[Json, BeforeValidator(parse_at), WithJsonSchema(_SCHEMA)]
 
 
-def due(at: Json, steps: int, epoch: float | None = None) -> tuple[int, ...]:
+def due_steps(at: Json, steps: int, epoch: float | None = None) -> tuple[int, ...]:
     """The steps, ascending, at which a run of ``steps`` updates is measured.
 
     ``{every: k}`` begins at 0; ``{log: n}`` are n steps from 1 to ``steps`` in equal ratios, rounded, each once;

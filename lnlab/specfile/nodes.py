@@ -33,7 +33,7 @@ class Mark:
 
 
 @dataclass(frozen=True, order=True, slots=True)
-class Fault:
+class YamlFault:
     """A mistake at a mark, before anybody knows the file's name."""
 
     mark: Mark
@@ -41,10 +41,10 @@ class Fault:
     remedy: str = ""
 
 
-class Faulty(Exception):
+class UnreadableYaml(Exception):
     """The text cannot be read on."""
 
-    def __init__(self, *faults: Fault) -> None:
+    def __init__(self, *faults: YamlFault) -> None:
         super().__init__(*(fault.what for fault in faults))
         self.faults = faults
 
@@ -77,21 +77,23 @@ class Mapping:
 Node = Scalar | Sequence | Mapping
 
 
-def read_nodes(text: str) -> tuple[Node | None, list[Fault]]:
+def read_nodes(text: str) -> tuple[Node | None, list[YamlFault]]:
     """The one document in ``text`` (None: it holds none), and the tags it should not have.
 
     Raises:
         Faulty: a syntax error, a directive, a second document, an unknown alias, or a limit is passed.
     """
     if match := _TOO_DEEP.search(text):
-        raise Faulty(_too_deep(mark_at(text, match.start())))
+        raise UnreadableYaml(_too_deep(mark_at(text, match.start())))
     builder = _NodeBuilder(text)
     try:
         root = builder.read()
     except MarkedYAMLError as error:
-        raise Faulty(_syntax(error)) from error
+        raise UnreadableYaml(_syntax(error)) from error
     except (YAMLError, ValueError, OverflowError, IndexError) as error:
-        raise Faulty(Fault(builder.last, f"cannot be read as YAML: {str(error).splitlines()[0]}")) from error
+        raise UnreadableYaml(
+            YamlFault(builder.last, f"cannot be read as YAML: {str(error).splitlines()[0]}")
+        ) from error
     return root, builder.tags
 
 
@@ -100,21 +102,21 @@ def mark_at(text: str, index: int) -> Mark:
     return Mark(text.count("\n", 0, index) + 1, index - text.rfind("\n", 0, index))
 
 
-def _too_deep(mark: Mark) -> Fault:
-    return Fault(mark, f"nested deeper than {DEEPEST} levels", "a spec is flatter than that")
+def _too_deep(mark: Mark) -> YamlFault:
+    return YamlFault(mark, f"nested deeper than {DEEPEST} levels", "a spec is flatter than that")
 
 
 def _mark(position: Any) -> Mark:
     return Mark(position.line + 1, position.column + 1)
 
 
-def _syntax(error: MarkedYAMLError) -> Fault:
+def _syntax(error: MarkedYAMLError) -> YamlFault:
     """A syntax error in one line; a tab has its own remedy."""
     mark = error.problem_mark or error.context_mark
     what = ", ".join(part for part in (error.context, error.problem) if part)
     has_tab = "'\\t'" in what
     remedy = "indent with spaces; YAML allows no tabs there" if has_tab else "mend the YAML; nothing after it was read"
-    return Fault(_mark(mark) if mark else Mark(1, 1), f"not YAML: {what}", remedy)
+    return YamlFault(_mark(mark) if mark else Mark(1, 1), f"not YAML: {what}", remedy)
 
 
 class _NodeBuilder:
@@ -123,7 +125,7 @@ class _NodeBuilder:
     def __init__(self, text: str) -> None:
         self.events: Iterator[Any] = YAML(typ="safe", pure=True).parse(text)
         self.anchors: dict[str, Node | None] = {}
-        self.tags: list[Fault] = []
+        self.tags: list[YamlFault] = []
         self.last = Mark(1, 1)
         self.nodes = self.aliases = 0
 
@@ -140,9 +142,13 @@ class _NodeBuilder:
 
     def check_document(self, event: DocumentStartEvent, documents: int) -> None:
         if event.version or event.tags:
-            raise Faulty(Fault(Mark(1, 1), "YAML directives are not read", "remove the lines that begin with %"))
+            raise UnreadableYaml(
+                YamlFault(Mark(1, 1), "YAML directives are not read", "remove the lines that begin with %")
+            )
         if documents > 1:
-            raise Faulty(Fault(_mark(event.start_mark), "a second document begins here", "one file asks one question"))
+            raise UnreadableYaml(
+                YamlFault(_mark(event.start_mark), "a second document begins here", "one file asks one question")
+            )
 
     def node(self, event: Any, depth: int) -> Node:
         self.last = mark = _mark(event.start_mark)
@@ -150,7 +156,7 @@ class _NodeBuilder:
         if isinstance(event, AliasEvent):
             return self.alias(event)
         if event.tag is not None:
-            self.tags.append(Fault(mark, f"the tag {event.tag} is not read", "remove it; a spec holds plain data"))
+            self.tags.append(YamlFault(mark, f"the tag {event.tag} is not read", "remove it; a spec holds plain data"))
         node: Node
         if isinstance(event, ScalarEvent):
             node = Scalar(mark, event.value, event.style is None)
@@ -165,11 +171,11 @@ class _NodeBuilder:
         self.nodes += 1
         self.aliases += isinstance(event, AliasEvent)
         if depth > DEEPEST:
-            raise Faulty(_too_deep(self.last))
+            raise UnreadableYaml(_too_deep(self.last))
         if self.nodes > MOST_NODES:
-            raise Faulty(Fault(self.last, f"more than {MOST_NODES:,} nodes", "one file asks one question"))
+            raise UnreadableYaml(YamlFault(self.last, f"more than {MOST_NODES:,} nodes", "one file asks one question"))
         if self.aliases > MOST_ALIASES:
-            raise Faulty(Fault(self.last, f"more than {MOST_ALIASES} aliases", "write some of them out"))
+            raise UnreadableYaml(YamlFault(self.last, f"more than {MOST_ALIASES} aliases", "write some of them out"))
 
     def anchor(self, event: Any, node: Node | None) -> None:
         if event.anchor is not None:
@@ -180,7 +186,7 @@ class _NodeBuilder:
             what = f"no anchor &{event.anchor}"
             if event.anchor in self.anchors:  # its node is not complete yet
                 what = f"the alias *{event.anchor} stands inside what it names"
-            raise Faulty(Fault(self.last, what, "an alias repeats something written above it"))
+            raise UnreadableYaml(YamlFault(self.last, what, "an alias repeats something written above it"))
         return target
 
     def sequence(self, mark: Mark, depth: int) -> Sequence:

@@ -19,7 +19,7 @@ SEPARATING = ("encoder.placement", "decoder.placement", "init")
 
 
 @dataclass(frozen=True)
-class Among:
+class ReferenceGroup:
     """One mapping of a reference.
 
     Attributes:
@@ -31,23 +31,23 @@ class Among:
     same: tuple[str, ...] = ()
 
 
-def parsed(reference: Json) -> tuple[Among, ...]:
+def parse_reference(reference: Json) -> tuple[ReferenceGroup, ...]:
     """The mappings of a reference; ``best`` is one without conditions.
 
     Raises:
         ValueError: it is none of the forms above.
     """
     if reference == BEST:
-        return (Among({}),)
+        return (ReferenceGroup({}),)
     mappings = list(reference) if isinstance(reference, list | tuple) else [reference]
     if not mappings or not all(isinstance(mapping, Mapping) and mapping for mapping in mappings):
         raise ValueError("a reference is 'best', a mapping of conditions, or a list of such mappings")
     return tuple(map(_parse_group, mappings))
 
 
-def _parse_group(mapping: Mapping[str, Json]) -> Among:
+def _parse_group(mapping: Mapping[str, Json]) -> ReferenceGroup:
     same = mapping.get(SAME, ())
     paths = (same,) if isinstance(same, str) else tuple(same) if isinstance(same, list | tuple) else (None,)
     if not all(isinstance(path, str) for path in paths):
         raise ValueError(f"'{SAME}' is a path, or a list of paths")
-    return Among({path: value for path, value in mapping.items() if path != SAME}, paths)
+    return ReferenceGroup({path: value for path, value in mapping.items() if path != SAME}, paths)

@@ -52,7 +52,7 @@ def _float(text: str) -> float:
     return value
 
 
-def hint(value: Json) -> str:
+def scalar_hint(value: Json) -> str:
     """What may have been meant by text that YAML 1.2 does not take for a number or a truth value; else empty."""
     if not isinstance(value, str):
         return ""

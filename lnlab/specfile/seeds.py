@@ -9,14 +9,14 @@ from pydantic_core import PydanticCustomError
 
 from lnlab.keys import Json
 
-MOST = 1_000_000
+MAX_SEEDS = 1_000_000
 _RANGE = re.compile(r"(\d{1,15})\s*-\s*(\d{1,15})")
 _EXPECTED = "write a number (1 to n), a range such as 3-7, or a list of seeds and ranges"
 _RANGE_SCHEMA = {"type": "string", "pattern": r"^\s*\d{1,15}\s*-\s*\d{1,15}\s*$"}
 _SCHEMA: Json = {
     "description": "n (the seeds 1 to n), a-b, or a list of single seeds and ranges",
     "anyOf": [
-        {"type": "integer", "minimum": 1, "maximum": MOST},
+        {"type": "integer", "minimum": 1, "maximum": MAX_SEEDS},
         _RANGE_SCHEMA,
         {"type": "array", "minItems": 1, "items": {"anyOf": [{"type": "integer", "minimum": 0}, _RANGE_SCHEMA]}},
     ],
@@ -44,8 +44,8 @@ def _seed_range(value: Json) -> range:
     first, last = int(match[1]), int(match[2])
     if first > last:
         raise _seed_error(f"the range {first}-{last} is empty; write {last}-{first}")
-    if last - first >= MOST:
-        raise _seed_error(f"at most {MOST:,} seeds")
+    if last - first >= MAX_SEEDS:
+        raise _seed_error(f"at most {MAX_SEEDS:,} seeds")
     return range(first, last + 1)
 
 
@@ -61,8 +61,8 @@ def parse_seeds(value: Json) -> tuple[int, ...]:
         ranges = [range(1, count + 1)]
     else:
         ranges = [_seed_range(value)]
-    if not 0 < sum(map(len, ranges)) <= MOST:
-        raise _seed_error(f"at least one seed is needed, and at most {MOST:,}")
+    if not 0 < sum(map(len, ranges)) <= MAX_SEEDS:
+        raise _seed_error(f"at least one seed is needed, and at most {MAX_SEEDS:,}")
     seeds = tuple(seed for interval in ranges for seed in interval)
     if len(set(seeds)) < len(seeds):
         raise _seed_error(f"seed {Counter(seeds).most_common(1)[0][0]} is given twice")

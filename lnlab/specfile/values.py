@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping
 
 from lnlab.keys import Json
-from lnlab.setting import members
+from lnlab.setting import positions_of_kind
 
 NONE = "none"
 """The empty list of choices, as a spec writes it."""
@@ -25,7 +25,7 @@ def matches(value: Json, condition: Json) -> bool:
     if isinstance(value, Mapping):
         return "kind" in value and matches(value["kind"], condition)
     if isinstance(value, list | tuple) and isinstance(condition, str):
-        return condition == NONE if not value else bool(members(value, condition))
+        return condition == NONE if not value else bool(positions_of_kind(value, condition))
     if isinstance(value, bool) or isinstance(condition, bool):
         return value is condition
     return bool(value == condition)
@@ -36,14 +36,14 @@ def is_choices(value: Json) -> bool:
     return isinstance(value, list | tuple) and all(isinstance(choice, Mapping) and "kind" in choice for choice in value)
 
 
-def place(where: Mapping[str, Json]) -> str:
+def site_label(where: Mapping[str, Json]) -> str:
     """Sites in words: ``decoder last feed_forward sum``; several words of one key are joined by a slash."""
     present = [words for words in where.values() if words is not None]
     word_lists = [words if isinstance(words, list | tuple) else [words] for words in present]
     return " ".join("/".join(map(str, words)) for words in word_lists) or "everywhere"
 
 
-def label(value: Json) -> str:
+def value_label(value: Json) -> str:
     """A value of an axis as it is printed: a word, a number, or ``rms (eps 1e-06)``."""
     if isinstance(value, str):
         return value
@@ -51,9 +51,9 @@ def label(value: Json) -> str:
         parameters = ", ".join(_parameter_label(name, inner) for name, inner in value.items() if name != "kind")
         return f"{value['kind']} ({parameters})" if parameters else str(value["kind"])
     if is_choices(value):
-        return " and ".join(map(label, value)) or NONE
+        return " and ".join(map(value_label, value)) or NONE
     return json.dumps(value, ensure_ascii=False)
 
 
 def _parameter_label(name: str, value: Json) -> str:
-    return place(value) if isinstance(value, Mapping) and "kind" not in value else f"{name} {label(value)}"
+    return site_label(value) if isinstance(value, Mapping) and "kind" not in value else f"{name} {value_label(value)}"

@@ -12,12 +12,18 @@ import polars as pl
 from lnlab.errors import StoreError
 from lnlab.keys import digest_bytes
 from lnlab.store import files
-from lnlab.store.records.checksummed import Damaged, read_bytes, read_checked, seal, unseal
-from lnlab.store.records.layout import RECORD, plan_folder, stretch_name
-from lnlab.store.unit import parquet
+from lnlab.store.records.checksummed import (
+    CorruptFile,
+    from_checksummed_json,
+    read_bytes,
+    read_checked,
+    to_checksummed_json,
+)
+from lnlab.store.records.layout import RECORD_FILE, plan_folder, stretch_name
+from lnlab.store.unit import encode_parquet
 from lnlab.tables import Results
 
-UNITS = 500
+MIN_COMPACTED_TRAJECTORIES = 500
 """Plans of more trajectories than this are compacted once they are complete."""
 
 _PREFIX = "whole-"
@@ -27,7 +33,7 @@ def _folders(root: Path, digest: str) -> list[Path]:
     return sorted(plan_folder(root, digest).glob(f"{_PREFIX}*"))
 
 
-def read_whole(root: Path, digest: str) -> Results | None:
+def read_compacted(root: Path, digest: str) -> Results | None:
     """The results of a plan that was compacted, every file verified; None if there are none, or they are not whole.
 
     Raises:
@@ -35,10 +41,10 @@ def read_whole(root: Path, digest: str) -> Results | None:
     """
     for folder in _folders(root, digest):
         try:
-            record = unseal(read_bytes(folder / RECORD), folder / RECORD)
+            record = from_checksummed_json(read_bytes(folder / RECORD_FILE), folder / RECORD_FILE)
             digests = record["files"].items()
             contents = {name: read_checked(folder / Path(name).name, sha256) for name, sha256 in digests}
-        except Damaged:
+        except CorruptFile:
             continue
         if record["plan"] != digest:
             continue
@@ -49,7 +55,7 @@ def read_whole(root: Path, digest: str) -> Results | None:
     return None
 
 
-def write_whole(root: Path, digest: str, results: Results) -> None:
+def write_compacted(root: Path, digest: str, results: Results) -> None:
     """Compact a plan: its tables first, the record last; what lay there before is removed at the end.
 
     Raises:
@@ -61,11 +67,11 @@ def write_whole(root: Path, digest: str, results: Results) -> None:
     try:
         files.make_folder(folder)
         for table, rows in {"runs": results.runs, "axes": results.axes, **results.tables}.items():
-            content = parquet(rows)
+            content = encode_parquet(rows)
             files.write(folder / f"{table}.parquet", content)
             digests[f"{table}.parquet"] = digest_bytes(content)
         files.sync_folder(folder)
-        files.replace(folder / RECORD, seal({"plan": digest, "files": digests}))
+        files.replace(folder / RECORD_FILE, to_checksummed_json({"plan": digest, "files": digests}))
     except StoreError:
         with suppress(StoreError):
             files.remove(folder)

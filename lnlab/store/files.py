@@ -29,7 +29,7 @@ _REMEDIES = {
 }
 
 
-ASIDE = "aside-"
+ASIDE_PREFIX = "aside-"
 """How names begin of what stood in the way: nobody reads it, and nobody removes it."""
 
 
@@ -41,7 +41,7 @@ before: Callable[[str, Path], None] = nothing
 """Called with each operation and its path just before it is done. Tests put a failure here."""
 
 
-def refusal(action: str, path: Path, error: OSError) -> StoreError:
+def as_store_error(action: str, path: Path, error: OSError) -> StoreError:
     """The error of the operating system as one that names path, cause and remedy."""
     cause = (error.strerror or str(error)).lower()
     remedy = _REMEDIES.get(error.errno or 0, "give another folder with --store")
@@ -59,7 +59,7 @@ def _operation(operation: str, path: Path) -> Iterator[None]:
         before(operation, path)
         yield
     except OSError as error:
-        raise refusal(operation, path, error) from error
+        raise as_store_error(operation, path, error) from error
 
 
 def make_folder(path: Path) -> None:
@@ -93,7 +93,7 @@ def move_aside(path: Path) -> None:
     Raises:
         StoreError: it cannot be renamed.
     """
-    rename(path, path.with_name(f"{ASIDE}{path.name}-{secrets.token_hex(4)}"))
+    rename(path, path.with_name(f"{ASIDE_PREFIX}{path.name}-{secrets.token_hex(4)}"))
 
 
 def sync_folder(path: Path) -> None:

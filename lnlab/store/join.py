@@ -9,10 +9,10 @@ from typing import Any
 import polars as pl
 
 from lnlab.specfile.columns import EVALUATIONS, RECORDED
-from lnlab.store.missing_work import Wanted, miss_of
-from lnlab.store.records.coverage import course
-from lnlab.store.records.records import Found, Reader, Record
-from lnlab.tables import WRITTEN_BY_WORKERS, Results, frame, schema
+from lnlab.store.missing_work import TrajectoryRequest, missing_of_request
+from lnlab.store.records.coverage import coverage_of
+from lnlab.store.records.records import Record, StoreReader, TrajectoryContents
+from lnlab.tables import WRITTEN_BY_WORKERS, Results, frame, table_schema
 
 _OUTCOME_COLUMNS = ("status", "reason", "seconds", "parameters", "last_finite_loss", "device", "versions")
 _NEXT_UPDATE_CURVES = ("loss", "global_gradient_norm")
@@ -42,7 +42,7 @@ class _TrajectoryRows:
         return pl.concat([*read, *self.parts.get(table, []), frame(table, [])])
 
 
-def join(root: Path, plan: Mapping[str, pl.DataFrame]) -> Results:
+def join_results(root: Path, plan: Mapping[str, pl.DataFrame]) -> Results:
     """The results of a plan, given its tables ``runs``, ``axes`` and ``needs``.
 
     Raises:
@@ -52,7 +52,8 @@ def join(root: Path, plan: Mapping[str, pl.DataFrame]) -> Results:
     trajectory_rows = _read_trajectories(root, runs, needs)
     outcomes = pl.DataFrame(
         [trajectory_rows.outcomes[key] for key in runs.select("trajectory", "steps").iter_rows()],
-        schema={name: schema("outcomes")[name] for name in _OUTCOME_COLUMNS} | {"done": schema("outcomes")["steps"]},
+        schema={name: table_schema("outcomes")[name] for name in _OUTCOME_COLUMNS}
+        | {"done": table_schema("outcomes")["steps"]},
     )
     run_needs = needs.join(runs.select("run", "variant", "seed"), on="run", maintain_order="left")
     keys = run_needs.select("run", "variant", "seed", "step", "measurement")
@@ -143,27 +144,27 @@ def _by_steps(runs: pl.DataFrame, needs: pl.DataFrame) -> dict[str, dict[int, di
     return by_trajectory
 
 
-def wanted(runs: pl.DataFrame, needs: pl.DataFrame) -> dict[str, Wanted]:
+def trajectory_requests(runs: pl.DataFrame, needs: pl.DataFrame) -> dict[str, TrajectoryRequest]:
     """Trajectory -> what all its runs request of it."""
     requests = {}
     for trajectory, by_steps in _by_steps(runs, needs).items():
         measurements = {key: step for keys in by_steps.values() for key, step in keys.items()}
-        requests[trajectory] = Wanted(max(by_steps), measurements)
+        requests[trajectory] = TrajectoryRequest(max(by_steps), measurements)
     return requests
 
 
 def _read_trajectories(root: Path, runs: pl.DataFrame, needs: pl.DataFrame) -> _TrajectoryRows:
     trajectory_rows = _TrajectoryRows()
     by_trajectory = _by_steps(runs, needs)
-    for trajectory, contents in Reader(root).read_all(by_trajectory):
+    for trajectory, contents in StoreReader(root).read_all(by_trajectory):
         by_steps = by_trajectory[trajectory]
         for steps, keys in by_steps.items():
-            trajectory_rows.outcomes[trajectory, steps] = _outcome(contents, Wanted(steps, keys))
+            trajectory_rows.outcomes[trajectory, steps] = _outcome(contents, TrajectoryRequest(steps, keys))
         _sort_tables(contents, {key for keys in by_steps.values() for key in keys}, trajectory_rows)
     return trajectory_rows
 
 
-def _sort_tables(contents: Found, keys: set[str], trajectory_rows: _TrajectoryRows) -> None:
+def _sort_tables(contents: TrajectoryContents, keys: set[str], trajectory_rows: _TrajectoryRows) -> None:
     """Whole files where all they hold counts; else only the rows of measurements that this record holds first."""
     first = contents.first_holders()
     for position, (record, tables) in enumerate(zip(contents.records, contents.tables, strict=True)):
@@ -182,21 +183,21 @@ def _sort_tables(contents: Found, keys: set[str], trajectory_rows: _TrajectoryRo
 def _read(table: str, contents: Iterable[bytes]) -> pl.DataFrame:
     """Files of one table; a column that an older lnlab did not write is null."""
     return pl.scan_parquet(
-        list(contents), schema=schema(table), missing_columns="insert", extra_columns="ignore"
+        list(contents), schema=table_schema(table), missing_columns="insert", extra_columns="ignore"
     ).collect()
 
 
-def _outcome(contents: Found, request: Wanted) -> dict[str, Any]:
+def _outcome(contents: TrajectoryContents, request: TrajectoryRequest) -> dict[str, Any]:
     """The outcome columns of a run: of the record that settles it, of the last attempt, or null."""
-    miss = miss_of(contents, request)
+    miss = missing_of_request(contents, request)
     if miss is None:
-        record, coverage = _deciding_record(contents, request), course(contents.records)
+        record, coverage = _deciding_record(contents, request), coverage_of(contents.records)
         end = coverage.ended(request.steps)
         row = _columns(record) | {"seconds": _seconds(contents, request)}
         extent = {"done": end.steps} if end else {"done": request.steps, "status": "finished", "reason": None}
         return row | (extent if request.steps else {"done": 0})
     if miss.attempt is not None:
-        reached = max(course(contents.records).covered, miss.attempt.steps)
+        reached = max(coverage_of(contents.records).covered, miss.attempt.steps)
         return _columns(miss.attempt) | {"done": min(reached, request.steps)}
     return dict.fromkeys((*_OUTCOME_COLUMNS, "done")) | {"reason": miss.reason if contents.damaged else None}
 
@@ -205,21 +206,21 @@ def _columns(record: Record) -> dict[str, Any]:
     return {name: record.outcome.get(name) for name in _OUTCOME_COLUMNS}
 
 
-def _deciding_record(contents: Found, request: Wanted) -> Record:
+def _deciding_record(contents: TrajectoryContents, request: TrajectoryRequest) -> Record:
     """The record that a settled run shows.
 
     Of a run with updates that of its end, or the last that its updates needed; else the first that finished and holds
     something of it, or the first.
     """
     if request.steps:
-        end = course(contents.records).ended(request.steps)
+        end = coverage_of(contents.records).ended(request.steps)
         return end or next(r for r in contents.records if r.first_step < request.steps <= r.steps)
     keys = set(request.measurements)
     holders = [record for record in contents.records if not keys or keys & set(record.measurements)]
     return next((record for record in holders if record.finished), holders[0])
 
 
-def _seconds(contents: Found, request: Wanted) -> float:
+def _seconds(contents: TrajectoryContents, request: TrajectoryRequest) -> float:
     """Wall-clock time of all stretches that a run's updates and measurements needed."""
     keys = set(request.measurements)
     records = [r for r in contents.records if r.first_step < request.steps or keys & set(r.measurements)]

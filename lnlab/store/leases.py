@@ -16,12 +16,12 @@ from threading import Event, Thread
 from lnlab.errors import StoreError
 from lnlab.keys import Json, canonical
 from lnlab.store import files
-from lnlab.store.process_identity import Identity, alive, dead, myself
+from lnlab.store.process_identity import ProcessIdentity, is_certainly_alive, is_certainly_dead, this_process
 
-PERIOD = 30.0
+LEASE_PERIOD = 30.0
 """Seconds without a sign of life after which a lease is void."""
 
-TORN = 2.0
+UNSIGNED_LEASE_PERIOD = 2.0
 """The same for a lease that nobody has signed: its maker died between making it and signing it."""
 
 
@@ -55,13 +55,13 @@ class Lease:
                 files.remove(self.path)
 
 
-def acquire(path: Path, lock: Path, period: float = PERIOD) -> Lease | None:
+def acquire_lease(path: Path, lock: Path, period: float = LEASE_PERIOD) -> Lease | None:
     """The lease at ``path``, or None while another process holds it; ``lock`` guards taking over and giving back.
 
     Raises:
         StoreError: the folder cannot be written.
     """
-    identity: dict[str, Json] = {**myself().to_json(), "period": period, "nonce": secrets.token_hex(8)}
+    identity: dict[str, Json] = {**this_process().to_json(), "period": period, "nonce": secrets.token_hex(8)}
     content = canonical(identity).encode()
     if not files.create(path, content):
         with files.locked(lock):
@@ -82,11 +82,11 @@ def _is_void(path: Path) -> bool:
         return True
     try:
         signature = json.loads(content)
-        owner = Identity(signature["host"], signature["boot"], signature["pid"], signature["start"])
+        owner = ProcessIdentity(signature["host"], signature["boot"], signature["pid"], signature["start"])
         period = float(signature["period"])
     except (ValueError, TypeError, KeyError):
-        return _age(path) > TORN
-    return dead(owner) or (not alive(owner) and _age(path) > period)
+        return _age(path) > UNSIGNED_LEASE_PERIOD
+    return is_certainly_dead(owner) or (not is_certainly_alive(owner) and _age(path) > period)
 
 
 def _age(path: Path) -> float:

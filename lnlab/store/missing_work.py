@@ -4,14 +4,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from lnlab.store.records.coverage import Course, course
-from lnlab.store.records.records import Found, Reader, Record
+from lnlab.store.records.coverage import Coverage, coverage_of
+from lnlab.store.records.records import Record, StoreReader, TrajectoryContents
 
 _NEVER_MEASURED = "never measured"
 
 
 @dataclass(frozen=True)
-class Wanted:
+class TrajectoryRequest:
     """What a plan asks of a trajectory.
 
     Attributes:
@@ -24,7 +24,7 @@ class Wanted:
 
 
 @dataclass(frozen=True)
-class Miss:
+class MissingWork:
     """What a trajectory still lacks.
 
     Attributes:
@@ -39,20 +39,20 @@ class Miss:
     attempt: Record | None = None
 
 
-def misses(root: Path, requests: Mapping[str, Wanted]) -> dict[str, Miss]:
+def find_missing_work(root: Path, requests: Mapping[str, TrajectoryRequest]) -> dict[str, MissingWork]:
     """Trajectory -> what it lacks of its request; without the trajectories that lack nothing.
 
     Raises:
         StoreError: this user may not read the store.
     """
-    contents = Reader(root).read_all(requests)
-    by_trajectory = {trajectory: miss_of(stored, requests[trajectory]) for trajectory, stored in contents}
+    contents = StoreReader(root).read_all(requests)
+    by_trajectory = {trajectory: missing_of_request(stored, requests[trajectory]) for trajectory, stored in contents}
     return {trajectory: miss for trajectory in requests if (miss := by_trajectory[trajectory])}
 
 
-def miss_of(contents: Found, request: Wanted) -> Miss | None:
+def missing_of_request(contents: TrajectoryContents, request: TrajectoryRequest) -> MissingWork | None:
     """What the records of one trajectory lack of a request; nothing is missing beyond the trajectory's own end."""
-    holders, coverage = contents.first_holders(), course(contents.records)
+    holders, coverage = contents.first_holders(), coverage_of(contents.records)
     end = coverage.ended(request.steps)
     due = [key for key, step in request.measurements.items() if end is None or step <= end.steps]
     missing = tuple(key for key in due if key not in holders)
@@ -61,12 +61,12 @@ def miss_of(contents: Found, request: Wanted) -> Miss | None:
         return None
     attempts = [r for r in contents.records if _failed(r) and (not missing or set(missing) & set(r.asked))]
     if contents.damaged:
-        return Miss(missing, f"file damaged: {'; '.join(contents.damaged)}")
+        return MissingWork(missing, f"file damaged: {'; '.join(contents.damaged)}")
     if attempts:
         status, reason = (attempts[-1].outcome[name] for name in ("status", "reason"))
         sentence = f"the last attempt {_VERBS.get(status, status)}"
-        return Miss(missing, f"{sentence}: {reason}" if reason else sentence, attempts[-1])
-    return Miss(missing, _why(missing, due, coverage, 0 if reached else request.steps, any_taken=bool(holders)))
+        return MissingWork(missing, f"{sentence}: {reason}" if reason else sentence, attempts[-1])
+    return MissingWork(missing, _why(missing, due, coverage, 0 if reached else request.steps, any_taken=bool(holders)))
 
 
 def _failed(record: Record) -> bool:
@@ -74,7 +74,7 @@ def _failed(record: Record) -> bool:
     return not record.finished and not record.ends
 
 
-def _why(missing: tuple[str, ...], due: list[str], coverage: Course, steps: int, *, any_taken: bool) -> str:
+def _why(missing: tuple[str, ...], due: list[str], coverage: Coverage, steps: int, *, any_taken: bool) -> str:
     if coverage.covered < steps:
         return f"trained for {coverage.covered} of {steps} steps" if coverage.covered else _NEVER_MEASURED
     if any_taken and missing:

@@ -11,27 +11,46 @@ from pathlib import Path
 
 from lnlab.keys import digest_bytes
 from lnlab.store import files
-from lnlab.store.leases import acquire
-from lnlab.store.packs import BLOCKS, COPY, FOLDER, HIDDEN, INDEX, Block, Pack, Packs, encoded, read_block
-from lnlab.store.records.checksummed import Damaged, seal
-from lnlab.store.records.coverage import superseded
-from lnlab.store.records.layout import LEASE, LOCK, OUTPUT, RECORD, stretch_name, stretches, trajectory_folder
-from lnlab.store.records.records import Reader, Record, read_record
+from lnlab.store.leases import acquire_lease
+from lnlab.store.packs import (
+    BLOCKS_FILE,
+    HIDDEN_PREFIX,
+    INDEX_COPY_FILE,
+    INDEX_FILE,
+    PACKS_FOLDER,
+    Pack,
+    PackBlock,
+    Packs,
+    encode_block,
+    read_block,
+)
+from lnlab.store.records.checksummed import CorruptFile, to_checksummed_json
+from lnlab.store.records.coverage import superseded_records
+from lnlab.store.records.layout import (
+    LEASE_FILE,
+    LOCK_FILE,
+    OUTPUT_FILE,
+    RECORD_FILE,
+    stretch_name,
+    stretches,
+    trajectory_folder,
+)
+from lnlab.store.records.records import Record, StoreReader, read_record
 
-LOOSE = 64
+MIN_LOOSE_TRAJECTORIES = 64
 """With fewer finished trajectories outside of packs, there is no pack made of them."""
 
-BLOCK = 256 * 1024
+BLOCK_BYTES = 256 * 1024
 """Bytes of files after which a block is full: what is lost where a bit flips."""
 
-PACK = 64 * 1024 * 1024
+PACK_BYTES = 64 * 1024 * 1024
 """Bytes of blocks after which a pack is full; smaller ones are joined."""
 
-PACKS = 16
+MAX_SMALL_PACKS = 16
 """With more packs than this that are not full, they are joined."""
 
 
-def pack(root: Path) -> None:
+def pack_store(root: Path) -> None:
     """Tidy a store; where another process does so, or there is little to do, do nothing.
 
     Raises:
@@ -39,25 +58,25 @@ def pack(root: Path) -> None:
     """
     if not (root / "trajectories").is_dir():
         return
-    files.make_folder(root / FOLDER)
-    with files.locked(root / FOLDER / f"{HIDDEN}lock", wait=False) as acquired:
+    files.make_folder(root / PACKS_FOLDER)
+    with files.locked(root / PACKS_FOLDER / f"{HIDDEN_PREFIX}lock", wait=False) as acquired:
         if not acquired:
             return
-        for leftover in (root / FOLDER).glob(f"{HIDDEN}*-*"):
+        for leftover in (root / PACKS_FOLDER).glob(f"{HIDDEN_PREFIX}*-*"):
             files.remove(leftover)
         loose = list(_loose(root))
         for trajectory, records in loose:
             _prune(root, trajectory, records)
-        if len(loose) >= LOOSE:
+        if len(loose) >= MIN_LOOSE_TRAJECTORIES:
             _pack(root, [trajectory for trajectory, _ in loose])
         _join(root)
 
 
 def _loose(root: Path) -> Iterator[tuple[str, list[Record]]]:
     """Trajectories with stretches in folders, on which nobody works and which are not to be gone on with."""
-    reader = Reader(root)
+    reader = StoreReader(root)
     for folder in sorted((root / "trajectories").glob("??/*"), key=lambda folder: folder.name):
-        if not stretches(folder) or (folder / LEASE).exists():
+        if not stretches(folder) or (folder / LEASE_FILE).exists():
             files.remove_empty(folder)
             continue
         records = reader.read(folder.name).records
@@ -69,10 +88,10 @@ def _prune(root: Path, trajectory: str, records: list[Record]) -> None:
     """Remove the stretches whose rows others hold as well, damaged ones too."""
     folder = trajectory_folder(root, trajectory)
     damaged = [record for record in _readable(folder) if record.folder not in {intact.folder for intact in records}]
-    surplus = [record for record in superseded(records, damaged) if record.folder.is_dir()]
+    surplus = [record for record in superseded_records(records, damaged) if record.folder.is_dir()]
     if not surplus:
         return
-    lease = acquire(folder / LEASE, root / LOCK)
+    lease = acquire_lease(folder / LEASE_FILE, root / LOCK_FILE)
     if lease is None:
         return
     try:
@@ -84,13 +103,13 @@ def _prune(root: Path, trajectory: str, records: list[Record]) -> None:
 
 def _readable(folder: Path) -> Iterator[Record]:
     for stretch in stretches(folder):
-        with suppress(Damaged, FileNotFoundError):
+        with suppress(CorruptFile, FileNotFoundError):
             yield read_record(stretch)
 
 
 def _remove(stretch: Path) -> None:
     """Remove a stretch; the record first, so that nobody takes what is left for damaged."""
-    files.remove(stretch / RECORD)
+    files.remove(stretch / RECORD_FILE)
     files.remove(stretch)
 
 
@@ -100,7 +119,7 @@ class _PackWriter:
 
     root: Path
     blocks: list[bytes] = field(default_factory=list)
-    entries: list[Block] = field(default_factory=list)
+    entries: list[PackBlock] = field(default_factory=list)
     replaced: list[Path] = field(default_factory=list)
 
     @property
@@ -110,7 +129,7 @@ class _PackWriter:
 
     def add(self, content: bytes, holds: dict[str, tuple[str, ...]]) -> None:
         """Add a block."""
-        self.entries.append(Block(self.size, len(content), digest_bytes(content), holds))
+        self.entries.append(PackBlock(self.size, len(content), digest_bytes(content), holds))
         self.blocks.append(content)
 
     def close(self) -> None:
@@ -118,13 +137,13 @@ class _PackWriter:
         if not self.blocks:
             return
         name = stretch_name(0)
-        hidden = self.root / FOLDER / f"{HIDDEN}{name}"
-        index = seal([entry.to_json() for entry in self.entries])
+        hidden = self.root / PACKS_FOLDER / f"{HIDDEN_PREFIX}{name}"
+        index = to_checksummed_json([entry.to_json() for entry in self.entries])
         files.make_folder(hidden)
-        for file, content in ((BLOCKS, b"".join(self.blocks)), (INDEX, index), (COPY, index)):
+        for file, content in ((BLOCKS_FILE, b"".join(self.blocks)), (INDEX_FILE, index), (INDEX_COPY_FILE, index)):
             files.write(hidden / file, content)
         files.sync_folder(hidden)
-        files.rename(hidden, self.root / FOLDER / name)
+        files.rename(hidden, self.root / PACKS_FOLDER / name)
         for folder in self.replaced:
             _remove(folder)
             files.remove_empty(folder.parent)
@@ -138,11 +157,11 @@ def _pack(root: Path, trajectories: list[str]) -> None:
     folders: list[Path] = []
     for trajectory in trajectories:
         for folder in stretches(trajectory_folder(root, trajectory)):
-            with suppress(Damaged, FileNotFoundError):
+            with suppress(CorruptFile, FileNotFoundError):
                 contents = _contents(folder)
                 pending_files += [(trajectory, folder.name, name, content) for name, content in contents.items()]
                 folders.append(folder)
-        if sum(len(content) for *_, content in pending_files) >= BLOCK:
+        if sum(len(content) for *_, content in pending_files) >= BLOCK_BYTES:
             _flush(writer, pending_files, folders)
             pending_files, folders = [], []
     if pending_files:
@@ -154,9 +173,9 @@ def _flush(writer: _PackWriter, pending_files: list[tuple[str, str, str, bytes]]
     holds: dict[str, tuple[str, ...]] = {}
     for folder in folders:
         holds[folder.parent.name] = (*holds.get(folder.parent.name, ()), folder.name)
-    writer.add(encoded(pending_files), holds)
+    writer.add(encode_block(pending_files), holds)
     writer.replaced += folders
-    if writer.size >= PACK:
+    if writer.size >= PACK_BYTES:
         writer.close()
 
 
@@ -168,27 +187,29 @@ def _contents(folder: Path) -> dict[str, bytes]:
         FileNotFoundError: nothing was committed there.
     """
     record = read_record(folder)
-    contents = {RECORD: record.content(), **{name: record.read(name) for name in record.files}}
+    contents = {RECORD_FILE: record.content(), **{name: record.read(name) for name in record.files}}
     with suppress(OSError):
-        contents[OUTPUT] = (folder / OUTPUT).read_bytes()
+        contents[OUTPUT_FILE] = (folder / OUTPUT_FILE).read_bytes()
     return contents
 
 
 def _join(root: Path) -> None:
     """Make one pack of many that are not full. One with a damaged block stays as it is."""
-    small = [source for source in Packs(root).current() if sum(block.length for block in source.blocks) < PACK // 2]
-    if len(small) <= PACKS:
+    small = [
+        source for source in Packs(root).current() if sum(block.length for block in source.blocks) < PACK_BYTES // 2
+    ]
+    if len(small) <= MAX_SMALL_PACKS:
         return
     writer, joined = _PackWriter(root), []
     for source in small:
         try:
             blocks = [read_block(source, number) for number in range(len(source.blocks))]
-        except Damaged:
+        except CorruptFile:
             continue
         for content, block in zip(blocks, source.blocks, strict=True):
             writer.add(content, dict(block.holds))
         joined.append(source)
-        if writer.size >= PACK:
+        if writer.size >= PACK_BYTES:
             _replace_packs(writer, joined)
             joined = []
     _replace_packs(writer, joined)
@@ -197,6 +218,6 @@ def _join(root: Path) -> None:
 def _replace_packs(writer: _PackWriter, joined: list[Pack]) -> None:
     writer.close()
     for source in joined:
-        hidden = source.folder.with_name(f"{HIDDEN}{source.folder.name}")
+        hidden = source.folder.with_name(f"{HIDDEN_PREFIX}{source.folder.name}")
         files.rename(source.folder, hidden)
         files.remove(hidden)

@@ -17,22 +17,22 @@ from pathlib import Path
 import polars as pl
 
 from lnlab.keys import Json
-from lnlab.store.records.checksummed import Damaged, read_bytes, read_range, unseal
+from lnlab.store.records.checksummed import CorruptFile, from_checksummed_json, read_bytes, read_range
 
-FOLDER = "packs"
-BLOCKS = "blocks"
-INDEX, COPY = "index.json", "copy.json"
-HIDDEN = "."
+PACKS_FOLDER = "packs"
+BLOCKS_FILE = "blocks"
+INDEX_FILE, INDEX_COPY_FILE = "index.json", "copy.json"
+HIDDEN_PREFIX = "."
 """How the names of folders begin that are not yet packs, or no longer."""
 
 _SCHEMA = pl.Schema({"trajectory": pl.String, "stretch": pl.String, "name": pl.String, "content": pl.Binary})
 
-Stretch = dict[str, bytes]
+StretchFiles = dict[str, bytes]
 """The files of one stretch of work: name -> content."""
 
 
 @dataclass(frozen=True)
-class Block:
+class PackBlock:
     """Where a block lies in its file, and what it holds: trajectory -> names of stretches."""
 
     offset: int
@@ -51,7 +51,7 @@ class Pack:
     """A pack as its index describes it; ``block_numbers``: trajectory -> numbers of the blocks that hold some of it."""
 
     folder: Path
-    blocks: tuple[Block, ...]
+    blocks: tuple[PackBlock, ...]
     block_numbers: Mapping[str, tuple[int, ...]]
 
 
@@ -71,7 +71,7 @@ class Packs:
     root: Path
     damaged: dict[str, str] = field(default_factory=dict)
     _packs: dict[str, Pack] = field(default_factory=dict)
-    _last: tuple[str, int, dict[tuple[str, str], Stretch]] | None = None
+    _last: tuple[str, int, dict[tuple[str, str], StretchFiles]] | None = None
 
     def current(self) -> list[Pack]:
         """The packs that lie in the store now, by name."""
@@ -80,9 +80,9 @@ class Packs:
             del self._packs[name]
         for name in sorted(names - self._packs.keys() - self.damaged.keys()):
             try:
-                self._packs[name] = read_index(self.root / FOLDER / name)
-            except Damaged as error:
-                if (self.root / FOLDER / name).is_dir():
+                self._packs[name] = read_index(self.root / PACKS_FOLDER / name)
+            except CorruptFile as error:
+                if (self.root / PACKS_FOLDER / name).is_dir():
                     self.damaged[name] = str(error)
         return [self._packs[name] for name in sorted(self._packs)]
 
@@ -97,7 +97,7 @@ class Packs:
                 return name, pack.block_numbers[trajectory][0]
         return "", 0
 
-    def stretches(self, trajectory: str) -> tuple[dict[str, Stretch], list[str]]:
+    def stretches(self, trajectory: str) -> tuple[dict[str, StretchFiles], list[str]]:
         """The stretches of a trajectory by name, and one sentence for each block of it that is damaged.
 
         Raises:
@@ -109,14 +109,14 @@ class Packs:
             except _PackReplaced:
                 continue
 
-    def _stretches(self, trajectory: str) -> tuple[dict[str, Stretch], list[str]]:
-        by_name: dict[str, Stretch] = {}
+    def _stretches(self, trajectory: str) -> tuple[dict[str, StretchFiles], list[str]]:
+        by_name: dict[str, StretchFiles] = {}
         damaged = []
         for pack in self.current():
             for number in pack.block_numbers.get(trajectory, ()):
                 try:
                     block_stretches = self._block(pack, number)
-                except Damaged as error:
+                except CorruptFile as error:
                     if not pack.folder.is_dir():
                         raise _PackReplaced from error
                     damaged.append(str(error))
@@ -125,7 +125,7 @@ class Packs:
                 by_name |= {name: block_stretches[trajectory, name] for name in names}
         return by_name, damaged
 
-    def _block(self, pack: Pack, number: int) -> dict[tuple[str, str], Stretch]:
+    def _block(self, pack: Pack, number: int) -> dict[tuple[str, str], StretchFiles]:
         if self._last is None or self._last[:2] != (pack.folder.name, number):
             self._last = pack.folder.name, number, _decoded(read_block(pack, number))
         return self._last[2]
@@ -133,8 +133,8 @@ class Packs:
 
 def _names(root: Path) -> set[str]:
     try:
-        with os.scandir(root / FOLDER) as entries:
-            return {entry.name for entry in entries if not entry.name.startswith(HIDDEN)}
+        with os.scandir(root / PACKS_FOLDER) as entries:
+            return {entry.name for entry in entries if not entry.name.startswith(HIDDEN_PREFIX)}
     except (FileNotFoundError, NotADirectoryError):
         return set()
 
@@ -147,10 +147,10 @@ def read_index(folder: Path) -> Pack:
         StoreError: this user may not read it.
     """
     try:
-        entries = unseal(read_bytes(folder / INDEX), folder / INDEX)
-    except Damaged:
-        entries = unseal(read_bytes(folder / COPY), folder / COPY)
-    blocks = tuple(Block(**{**block, "holds": _tuples(block["holds"])}) for block in entries)
+        entries = from_checksummed_json(read_bytes(folder / INDEX_FILE), folder / INDEX_FILE)
+    except CorruptFile:
+        entries = from_checksummed_json(read_bytes(folder / INDEX_COPY_FILE), folder / INDEX_COPY_FILE)
+    blocks = tuple(PackBlock(**{**block, "holds": _tuples(block["holds"])}) for block in entries)
     block_numbers: dict[str, tuple[int, ...]] = {}
     for number, block in enumerate(blocks):
         for trajectory in block.holds:
@@ -170,10 +170,10 @@ def read_block(pack: Pack, number: int) -> bytes:
         StoreError: this user may not read them.
     """
     block = pack.blocks[number]
-    return read_range(pack.folder / BLOCKS, (block.offset, block.length), block.sha256)
+    return read_range(pack.folder / BLOCKS_FILE, (block.offset, block.length), block.sha256)
 
 
-def encoded(files: list[tuple[str, str, str, bytes]]) -> bytes:
+def encode_block(files: list[tuple[str, str, str, bytes]]) -> bytes:
     """A block of files, each with its trajectory, stretch and name."""
     buffer = BytesIO()
     table = pl.DataFrame(files, schema=_SCHEMA, orient="row")
@@ -181,9 +181,9 @@ def encoded(files: list[tuple[str, str, str, bytes]]) -> bytes:
     return buffer.getvalue()
 
 
-def _decoded(content: bytes) -> dict[tuple[str, str], Stretch]:
+def _decoded(content: bytes) -> dict[tuple[str, str], StretchFiles]:
     """The stretches of a block: (trajectory, name of the stretch) -> its files."""
-    by_stretch: dict[tuple[str, str], Stretch] = {}
+    by_stretch: dict[tuple[str, str], StretchFiles] = {}
     for trajectory, stretch, name, file_content in pl.read_parquet(BytesIO(content)).iter_rows():
         by_stretch.setdefault((trajectory, stretch), {})[name] = file_content
     return by_stretch

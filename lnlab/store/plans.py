@@ -11,26 +11,32 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from lnlab.compile.decisions import as_json
+from lnlab.compile.decisions import decisions_to_json
 from lnlab.compile.digests import Input
 from lnlab.keys import Json, canonical, digest_bytes
-from lnlab.specfile.values import label
+from lnlab.specfile.values import value_label
 from lnlab.store import files
-from lnlab.store.records.checksummed import Damaged, read_bytes, read_checked, seal, unseal
+from lnlab.store.records.checksummed import (
+    CorruptFile,
+    from_checksummed_json,
+    read_bytes,
+    read_checked,
+    to_checksummed_json,
+)
 from lnlab.store.records.layout import plan_folder
-from lnlab.store.unit import parquet
-from lnlab.tables import frame, schema
+from lnlab.store.unit import encode_parquet
+from lnlab.tables import frame, table_schema
 from lnlab.userfiles import LARGEST_SPEC, read_user_file
 
 if TYPE_CHECKING:
     from lnlab.compile.plan import Plan
 
-PLAN = "plan.json"
+PLAN_FILE = "plan.json"
 _TABLES = ("runs", "axes", "needs")
 
 
 @dataclass(frozen=True)
-class Stored:
+class StoredPlan:
     """A plan that the store remembers.
 
     Attributes:
@@ -62,7 +68,7 @@ class Stored:
     undecided: bool = False
 
 
-def save(root: Path, plan: "Plan", spec: Path, facts: Json = None) -> Stored:
+def save_plan(root: Path, plan: "Plan", spec: Path, facts: Json = None) -> StoredPlan:
     """Store a plan: its tables first, then ``plan.json``, which makes it visible.
 
     Raises:
@@ -72,11 +78,11 @@ def save(root: Path, plan: "Plan", spec: Path, facts: Json = None) -> Stored:
     files.make_way(folder)
     files.make_folder(folder)
     digests = {}
-    for table, rows in frames(plan).items():
-        content = parquet(rows)
+    for table, rows in plan_frames(plan).items():
+        content = encode_parquet(rows)
         files.replace(folder / f"{table}.parquet", content)
         digests[f"{table}.parquet"] = digest_bytes(content)
-    stored = Stored(
+    stored = StoredPlan(
         digest=plan.digest,
         quick=plan.quick,
         name=plan.name,
@@ -87,58 +93,58 @@ def save(root: Path, plan: "Plan", spec: Path, facts: Json = None) -> Stored:
         inputs=tuple(plan.inputs),
         facts=facts,
         files=digests,
-        decisions=tuple(as_json(plan.decisions)),
+        decisions=tuple(decisions_to_json(plan.decisions)),
         undecided=bool(plan.undecided),
     )
-    files.replace(folder / PLAN, seal(asdict(stored)))
+    files.replace(folder / PLAN_FILE, to_checksummed_json(asdict(stored)))
     return stored
 
 
-def load(root: Path, digest: str) -> Stored:
+def load_plan(root: Path, digest: str) -> StoredPlan:
     """A remembered plan.
 
     Raises:
         Damaged: it is missing, or not what was stored.
     """
-    path = plan_folder(root, digest) / PLAN
-    fields = unseal(read_bytes(path), path)
+    path = plan_folder(root, digest) / PLAN_FILE
+    fields = from_checksummed_json(read_bytes(path), path)
     if fields["digest"] != digest:
-        raise Damaged(f"{path} belongs to another plan")
+        raise CorruptFile(f"{path} belongs to another plan")
     fields["overrides"] = tuple(fields["overrides"])
     fields["inputs"] = tuple(Input(**entry) for entry in fields["inputs"])
     fields["decisions"] = tuple(fields.get("decisions", ()))
-    return Stored(**fields)
+    return StoredPlan(**fields)
 
 
-def newest_first(root: Path) -> Iterator[Stored]:
+def plans_newest_first(root: Path) -> Iterator[StoredPlan]:
     """Every intact plan, the one used last first."""
     modified = []
-    for path in (root / "plans").glob(f"*/{PLAN}"):
+    for path in (root / "plans").glob(f"*/{PLAN_FILE}"):
         try:
             modified.append((path.stat().st_mtime_ns, path.parent.name))
         except OSError:
             continue
     for _, digest in sorted(modified, reverse=True):
         try:
-            yield load(root, digest)
-        except Damaged:
+            yield load_plan(root, digest)
+        except CorruptFile:
             continue
 
 
-def damaged(root: Path) -> list[str]:
+def damaged_plans(root: Path) -> list[str]:
     """One sentence for each plan that is not what was stored."""
     messages = []
     for path in sorted((root / "plans").glob("*")):
-        if path.name.startswith(files.ASIDE):
+        if path.name.startswith(files.ASIDE_PREFIX):
             continue
         try:
-            load(root, path.name)
-        except Damaged as error:
+            load_plan(root, path.name)
+        except CorruptFile as error:
             messages.append(str(error))
     return messages
 
 
-def tables(root: Path, stored: Stored) -> dict[str, pl.DataFrame]:
+def plan_tables(root: Path, stored: StoredPlan) -> dict[str, pl.DataFrame]:
     """``runs``, ``axes`` and ``needs`` of a plan.
 
     Raises:
@@ -147,25 +153,27 @@ def tables(root: Path, stored: Stored) -> dict[str, pl.DataFrame]:
     folder = plan_folder(root, stored.digest)
     names = {table: f"{table}.parquet" for table in _TABLES}
     return {
-        table: pl.read_parquet(BytesIO(read_checked(folder / name, stored.files[name]))).select(schema(table).names())
+        table: pl.read_parquet(BytesIO(read_checked(folder / name, stored.files[name]))).select(
+            table_schema(table).names()
+        )
         for table, name in names.items()
     }
 
 
-def intact(root: Path, stored: Stored) -> bool:
+def is_intact(root: Path, stored: StoredPlan) -> bool:
     """Whether its tables are what was stored."""
     try:
-        tables(root, stored)
-    except Damaged:
+        plan_tables(root, stored)
+    except CorruptFile:
         return False
     return True
 
 
-def frames(plan: "Plan") -> dict[str, pl.DataFrame]:
+def plan_frames(plan: "Plan") -> dict[str, pl.DataFrame]:
     """``runs``, ``axes`` and ``needs`` of a plan, stored or not."""
     return {
         "runs": _runs(plan),
-        "axes": axes_of(plan.points, ((run.key, run.variant) for run in plan.runs)),
+        "axes": axes_frame(plan.points, ((run.key, run.variant) for run in plan.runs)),
         "needs": _needs(plan),
     }
 
@@ -176,10 +184,10 @@ def _runs(plan: "Plan") -> pl.DataFrame:
     return _frame("runs", rows)
 
 
-def axes_of(points: Mapping[str, Mapping[str, Json]], runs: Iterable[tuple[str, str]]) -> pl.DataFrame:
+def axes_frame(points: Mapping[str, Mapping[str, Json]], runs: Iterable[tuple[str, str]]) -> pl.DataFrame:
     """The table ``axes``: the value of every axis at each run, which comes with its variant."""
     cells = {
-        variant: [(axis, canonical(value), _number(value), label(value)) for axis, value in point.items()]
+        variant: [(axis, canonical(value), _number(value), value_label(value)) for axis, value in point.items()]
         for variant, point in points.items()
     }
     return _frame("axes", ((run, *cell) for run, variant in runs for cell in cells[variant]))
@@ -197,7 +205,7 @@ def _needs(plan: "Plan") -> pl.DataFrame:
 
 def _frame(table: str, rows: Iterable[tuple[Any, ...]]) -> pl.DataFrame:
     row_list = list(rows)
-    return pl.DataFrame(row_list, schema=schema(table), orient="row") if row_list else frame(table, [])
+    return pl.DataFrame(row_list, schema=table_schema(table), orient="row") if row_list else frame(table, [])
 
 
 def _number(value: Json) -> float | None:

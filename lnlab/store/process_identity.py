@@ -11,7 +11,7 @@ _PROC = Path("/proc")
 
 
 @dataclass(frozen=True)
-class Identity:
+class ProcessIdentity:
     """A process.
 
     Attributes:
@@ -31,25 +31,25 @@ class Identity:
         return asdict(self)
 
 
-def myself() -> Identity:
+def this_process() -> ProcessIdentity:
     """This process."""
-    return Identity(_host(), _boot(), os.getpid(), _start(os.getpid()))
+    return ProcessIdentity(_host(), _boot(), os.getpid(), _start(os.getpid()))
 
 
-def dead(process: Identity) -> bool:
+def is_certainly_dead(process: ProcessIdentity) -> bool:
     """Whether the process is certainly gone; one on another host, or before a restart, is not certain."""
     if (process.host, process.boot) != (_host(), _boot()):
         return False
-    return not running(process.pid) or _start(process.pid) != process.start
+    return not is_running(process.pid) or _start(process.pid) != process.start
 
 
-def alive(process: Identity) -> bool:
+def is_certainly_alive(process: ProcessIdentity) -> bool:
     """Whether the process certainly runs: here, with that number and that start."""
     same_host = (process.host, process.boot) == (_host(), _boot())
-    return same_host and process.start is not None and running(process.pid) and _start(process.pid) == process.start
+    return same_host and process.start is not None and is_running(process.pid) and _start(process.pid) == process.start
 
 
-def running(pid: int) -> bool:
+def is_running(pid: int) -> bool:
     """Whether a process has this number now; a zombie does not run."""
     status = _status(pid)
     if status:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from lnlab.errors import LabError, Problem, StoreError
 from lnlab.keys import digest_bytes
-from lnlab.store.plans import Stored, newest_first
+from lnlab.store.plans import StoredPlan, plans_newest_first
 from lnlab.store.records.layout import store_root
 from lnlab.store.store import Store
 from lnlab.tables import Results
@@ -23,10 +23,10 @@ def results(spec: str | Path, store: str | Path | None = None, profile: str | No
         StoreError: the spec cannot be read, was never run here, or was changed since.
     """
     root = store_root(Path(store) if store is not None else None)
-    return Store(root).results(find(root, Path(spec), profile).digest)
+    return Store(root).results(find_plan(root, Path(spec), profile).digest)
 
 
-def find(root: Path, spec: Path, profile: str | None = None) -> Stored:
+def find_plan(root: Path, spec: Path, profile: str | None = None) -> StoredPlan:
     """The plan of a spec as it is now, the one used last; one made without ``-s`` where there is one.
 
     A spec is its text: a plan of the same text from another file counts where there is none from this one.
@@ -39,7 +39,7 @@ def find(root: Path, spec: Path, profile: str | None = None) -> Stored:
         text = digest_bytes(read_user_file(spec, "spec", LARGEST_SPEC))
     except LabError as error:
         raise StoreError(*error.problems) from error
-    candidates = [stored for stored in newest_first(root) if stored.profile == profile]
+    candidates = [stored for stored in plans_newest_first(root) if stored.profile == profile]
     same_text = [stored for stored in candidates if stored.text == text]
     same_file = [stored for stored in candidates if _is_of_file(stored, spec)]
     if same_text:
@@ -49,6 +49,6 @@ def find(root: Path, spec: Path, profile: str | None = None) -> Stored:
     raise StoreError(Problem(str(spec), f"was never run in the store {root}", f"{command}, or name another store"))
 
 
-def _is_of_file(stored: Stored, spec: Path) -> bool:
+def _is_of_file(stored: StoredPlan, spec: Path) -> bool:
     """Whether a plan was made from this file, which may have been reached by links."""
     return bool({stored.spec, str(Path(stored.spec).resolve())} & {str(spec.absolute()), str(spec.resolve())})

@@ -10,7 +10,7 @@ from lnlab.tables import Results
 _RUN_COLUMNS = ("run", "trajectory", "steps", "variant", "seed", "setting", "status", "parameters", "last_finite_loss")
 
 
-def digest_of(results: Results) -> str:
+def results_digest(results: Results) -> str:
     """The SHA-256 of runs, axes and every table, whatever the order of their rows: 64 hexadecimal digits."""
     hasher = sha256()
     frames = {"runs": results.runs.select(_RUN_COLUMNS), "axes": results.axes, **results.tables}

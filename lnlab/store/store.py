@@ -11,15 +11,15 @@ from lnlab.compile.digests import unchanged
 from lnlab.errors import Problem, StoreError
 from lnlab.keys import Json
 from lnlab.store import compact, files, packing, plans, verdicts
-from lnlab.store.join import join, wanted
-from lnlab.store.leases import PERIOD
-from lnlab.store.missing_work import Miss, Wanted, misses
+from lnlab.store.join import join_results, trajectory_requests
+from lnlab.store.leases import LEASE_PERIOD
+from lnlab.store.missing_work import MissingWork, TrajectoryRequest, find_missing_work
 from lnlab.store.packs import Packs
-from lnlab.store.plans import Stored
-from lnlab.store.records.checksummed import Damaged
-from lnlab.store.records.layout import plan_folder, sizes
-from lnlab.store.records.records import Reader
-from lnlab.store.unit import Opener, Unit
+from lnlab.store.plans import StoredPlan
+from lnlab.store.records.checksummed import CorruptFile
+from lnlab.store.records.layout import plan_folder, sizes_below
+from lnlab.store.records.records import StoreReader
+from lnlab.store.unit import StoreUnit, UnitOpener
 from lnlab.tables import Results
 
 if TYPE_CHECKING:
@@ -36,15 +36,15 @@ class Store:
     """
 
     root: Path
-    period: float = PERIOD
+    period: float = LEASE_PERIOD
 
-    def open_unit(self, key: str) -> Unit | None:
+    def open_unit(self, key: str) -> StoreUnit | None:
         """Where to put the rows of the trajectory ``key``; None while another process works on it.
 
         Raises:
             StoreError: the store cannot be written.
         """
-        return Opener(self.root, self.period)(key)
+        return UnitOpener(self.root, self.period)(key)
 
     def held(self) -> set[str]:
         """Every measurement that an intact record holds.
@@ -52,7 +52,7 @@ class Store:
         Raises:
             StoreError: this user may not read the store.
         """
-        reader = Reader(self.root)
+        reader = StoreReader(self.root)
         keys = {folder.name for folder in (self.root / "trajectories").glob("??/*")} | reader.packs.trajectories()
         return {key for _, contents in reader.read_all(keys) for key in contents.first_holders()}
 
@@ -62,10 +62,10 @@ class Store:
         Raises:
             StoreError: this user may not read the store.
         """
-        if compact.read_whole(self.root, plan.digest):
+        if compact.read_compacted(self.root, plan.digest):
             return []
-        keys = {t.key: Wanted(t.steps, {m.key: m.step for m in t.measurements}) for t in plan.trajectories}
-        lacking = misses(self.root, keys)
+        keys = {t.key: TrajectoryRequest(t.steps, {m.key: m.step for m in t.measurements}) for t in plan.trajectories}
+        lacking = find_missing_work(self.root, keys)
         pending = []
         for trajectory in plan.trajectories:
             if miss := lacking.get(trajectory.key):
@@ -73,16 +73,16 @@ class Store:
                 pending.append((replace(trajectory, measurements=measurements), miss.reason))
         return pending
 
-    def lacks(self, stored: Stored) -> dict[str, Miss]:
+    def lacks(self, stored: StoredPlan) -> dict[str, MissingWork]:
         """Trajectory -> what it lacks of a remembered plan: empty where there is nothing to do.
 
         Raises:
             StoreError: the store cannot be read, or the plan is damaged.
         """
-        if compact.read_whole(self.root, stored.digest):
+        if compact.read_compacted(self.root, stored.digest):
             return {}
         tables = self._tables(stored)
-        return misses(self.root, wanted(tables["runs"], tables["needs"]))
+        return find_missing_work(self.root, trajectory_requests(tables["runs"], tables["needs"]))
 
     def pack(self) -> None:
         """Put finished trajectories into packs, and drop what lies there twice; readers see the same before and after.
@@ -90,7 +90,7 @@ class Store:
         Raises:
             StoreError: the store cannot be written; what was finished is kept.
         """
-        packing.pack(self.root)
+        packing.pack_store(self.root)
 
     def damage(self) -> list[str]:
         """One sentence for each plan and each pack that cannot be read at all.
@@ -100,35 +100,35 @@ class Store:
         """
         packs = Packs(self.root)
         packs.current()
-        return [*plans.damaged(self.root), *packs.damaged.values()]
+        return [*plans.damaged_plans(self.root), *packs.damaged.values()]
 
     def size(self) -> tuple[int, int]:
         """Number of files, and bytes in them."""
-        file_sizes = list(sizes(self.root))
+        file_sizes = list(sizes_below(self.root))
         return len(file_sizes), sum(file_sizes)
 
-    def save_plan(self, plan: "Plan", spec: Path, facts: Json = None) -> Stored:
+    def save_plan(self, plan: "Plan", spec: Path, facts: Json = None) -> StoredPlan:
         """Store a plan, with the path of its spec and ``facts`` that the command line wants to find again.
 
         Raises:
             StoreError: the store cannot be written.
         """
-        return plans.save(self.root, plan, spec, facts)
+        return plans.save_plan(self.root, plan, spec, facts)
 
-    def remembered(self, quick: str) -> Stored | None:
+    def remembered(self, quick: str) -> StoredPlan | None:
         """The plan that the same call made before, if it is intact and the files behind its keys are what they were."""
-        same_call = (stored for stored in plans.newest_first(self.root) if stored.quick == quick)
-        usable = (stored for stored in same_call if unchanged(stored.inputs) and plans.intact(self.root, stored))
+        same_call = (stored for stored in plans.plans_newest_first(self.root) if stored.quick == quick)
+        usable = (stored for stored in same_call if unchanged(stored.inputs) and plans.is_intact(self.root, stored))
         return next(usable, None)
 
-    def last(self) -> Stored | None:
+    def last(self) -> StoredPlan | None:
         """The plan that was used last."""
-        return next(plans.newest_first(self.root), None)
+        return next(plans.plans_newest_first(self.root), None)
 
-    def used(self, stored: Stored) -> None:
+    def used(self, stored: StoredPlan) -> None:
         """Make this plan the one that was used last; on a store that cannot be written, do nothing."""
         with suppress(StoreError):
-            files.touch(plan_folder(self.root, stored.digest) / plans.PLAN)
+            files.touch(plan_folder(self.root, stored.digest) / plans.PLAN_FILE)
 
     def results(self, digest: str) -> Results:
         """The results of a stored plan so far. A large plan that is complete is compacted on the way.
@@ -136,17 +136,17 @@ class Store:
         Raises:
             StoreError: the store cannot be read, or does not hold this plan intact.
         """
-        whole = compact.read_whole(self.root, digest)
+        whole = compact.read_compacted(self.root, digest)
         if whole is not None:
             return whole
         try:
-            stored = plans.load(self.root, digest)
-        except Damaged as error:
+            stored = plans.load_plan(self.root, digest)
+        except CorruptFile as error:
             raise StoreError(Problem("", str(error), "run the spec again: what is finished is kept")) from error
-        joined = join(self.root, self._tables(stored))
-        if joined.runs["trajectory"].n_unique() > compact.UNITS and joined.ended:
+        joined = join_results(self.root, self._tables(stored))
+        if joined.runs["trajectory"].n_unique() > compact.MIN_COMPACTED_TRAJECTORIES and joined.ended:
             with suppress(StoreError):  # a convenience: the records it would copy are there
-                compact.write_whole(self.root, digest, joined)
+                compact.write_compacted(self.root, digest, joined)
         return joined
 
     def found(self, plan: "Plan") -> Results:
@@ -155,11 +155,11 @@ class Store:
         Raises:
             StoreError: this user may not read the store.
         """
-        return join(self.root, plans.frames(plan))
+        return join_results(self.root, plans.plan_frames(plan))
 
     def verdicts(self, digest: str) -> pl.DataFrame:
         """The verdicts stored with a plan."""
-        return verdicts.read(self.root, digest)
+        return verdicts.read_verdicts(self.root, digest)
 
     def keep_verdicts(self, digest: str, judged: pl.DataFrame) -> None:
         """Store verdicts with their plan; the same claim on the same rows is replaced.
@@ -167,15 +167,15 @@ class Store:
         Raises:
             StoreError: the store cannot be written.
         """
-        verdicts.keep(self.root, digest, judged)
+        verdicts.write_verdicts(self.root, digest, judged)
 
-    def _tables(self, stored: Stored) -> dict[str, pl.DataFrame]:
+    def _tables(self, stored: StoredPlan) -> dict[str, pl.DataFrame]:
         try:
-            return plans.tables(self.root, stored)
-        except Damaged as error:
+            return plans.plan_tables(self.root, stored)
+        except CorruptFile as error:
             raise StoreError(Problem("", str(error), "run the spec again: what is finished is kept")) from error
 
 
-def _missing_measurements(trajectory: "Trajectory", miss: Miss) -> "tuple[Measurement, ...]":
+def _missing_measurements(trajectory: "Trajectory", miss: MissingWork) -> "tuple[Measurement, ...]":
     missing = set(miss.measurements)
     return tuple(measurement for measurement in trajectory.measurements if measurement.key in missing)

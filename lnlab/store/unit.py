@@ -13,28 +13,36 @@ import polars as pl
 from lnlab.errors import StoreError
 from lnlab.keys import Json, digest_bytes
 from lnlab.store import files
-from lnlab.store.leases import PERIOD, Lease, acquire
-from lnlab.store.records.coverage import course
-from lnlab.store.records.layout import LEASE, LOCK, OUTPUT, RECORD, stretch_name, stretches, trajectory_folder
-from lnlab.store.records.records import Record, look
-from lnlab.store.records.states import Saved, forget, latest, save
+from lnlab.store.leases import LEASE_PERIOD, Lease, acquire_lease
+from lnlab.store.records.coverage import coverage_of
+from lnlab.store.records.layout import (
+    LEASE_FILE,
+    LOCK_FILE,
+    OUTPUT_FILE,
+    RECORD_FILE,
+    stretch_name,
+    stretches,
+    trajectory_folder,
+)
+from lnlab.store.records.records import Record, read_trajectory
+from lnlab.store.records.states import SavedState, latest_state, remove_states, save_state
 from lnlab.tables import Resumed, Row, frame
 
-LINES = 50
+MAX_OUTPUT_LINES = 50
 """How many lines of a worker's output are stored."""
 
-REMOVALS = 9
+MAX_REMOVALS = 9
 """How often a folder may vanish before it has a lease; then the trajectory counts as in other hands for now."""
 
 
 @dataclass(frozen=True)
-class Opener:
+class UnitOpener:
     """Opens units of one store; small and plain, so that it can be sent to a worker."""
 
     root: Path
-    period: float = PERIOD
+    period: float = LEASE_PERIOD
 
-    def __call__(self, key: str) -> "Unit | None":
+    def __call__(self, key: str) -> "StoreUnit | None":
         """The unit of a trajectory, or None while another process works on it.
 
         Raises:
@@ -46,7 +54,7 @@ class Opener:
             return None
         try:
             printed = _clear(folder)
-            unit = Unit(self.root, key, folder / stretch_name(0), lease)
+            unit = StoreUnit(self.root, key, folder / stretch_name(0), lease)
             files.make_folder(unit.folder)
             if printed:
                 files.write(unit.output, printed)
@@ -58,12 +66,12 @@ class Opener:
 
     def _lease(self, folder: Path) -> Lease | None:
         """The lease in a folder, which is removed when what lay in it is packed: then it is made again."""
-        for _ in range(REMOVALS):
+        for _ in range(MAX_REMOVALS):
             with suppress(files.Vanished):
                 for level in (folder.parent.parent, folder.parent, folder):
                     files.make_way(level)
                 files.make_folder(folder)
-                return acquire(folder / LEASE, self.root / LOCK, self.period)
+                return acquire_lease(folder / LEASE_FILE, self.root / LOCK_FILE, self.period)
         return None
 
 
@@ -75,15 +83,15 @@ def _clear(folder: Path) -> bytes:
     printed = b""
     for stretch in stretches(folder):
         files.make_way(stretch)
-        if stretch.is_dir() and not (stretch / RECORD).exists():
+        if stretch.is_dir() and not (stretch / RECORD_FILE).exists():
             with suppress(FileNotFoundError):
-                printed = (stretch / OUTPUT).read_bytes()
+                printed = (stretch / OUTPUT_FILE).read_bytes()
             files.remove(stretch)
     return printed
 
 
 @dataclass
-class Unit:
+class StoreUnit:
     """One stretch of work on a trajectory, under its lease. Ends with ``commit`` or ``abandon``.
 
     Attributes:
@@ -105,25 +113,25 @@ class Unit:
     @property
     def output(self) -> Path:
         """The file that what the worker prints may go to; its last lines are stored."""
-        return self.folder / OUTPUT
+        return self.folder / OUTPUT_FILE
 
     def missing(self, measurements: Sequence[str]) -> list[str]:
         """Which of these nobody has taken yet; the record will say that the others were not requested."""
-        holders = look(self.root, self.trajectory).first_holders()
+        holders = read_trajectory(self.root, self.trajectory).first_holders()
         self._requested = tuple(key for key in measurements if key not in holders)
         return list(self._requested)
 
     def settled(self, steps: int = 0) -> bool:
         """Whether intact records say that the trajectory finished so many updates, or came to its own end before."""
-        records = look(self.root, self.trajectory).records
-        coverage = course(records)
+        records = read_trajectory(self.root, self.trajectory).records
+        coverage = coverage_of(records)
         reached = coverage.ended(steps) is not None or (steps and steps <= coverage.covered)
         return bool(reached) or (not steps and any(record.finished for record in records))
 
     def resume(self, limit: int) -> Resumed | None:
         """The last intact state of at most ``limit`` updates that committed rows reach; this stretch begins there."""
-        contents = look(self.root, self.trajectory)
-        state = latest(self.folder.parent, min(limit, course(contents.records).covered))
+        contents = read_trajectory(self.root, self.trajectory)
+        state = latest_state(self.folder.parent, min(limit, coverage_of(contents.records).covered))
         if state is None:
             return None
         self._begin(state.step)
@@ -138,7 +146,7 @@ class Unit:
         Raises:
             StoreError: the store cannot be written.
         """
-        save(self.folder.parent, Saved(step, content, facts))
+        save_state(self.folder.parent, SavedState(step, content, facts))
 
     def go_on(self, measurements: Sequence[str], outcome: Row) -> None:
         """Make everything written so far visible, and begin the next stretch under the same lease.
@@ -149,7 +157,7 @@ class Unit:
             StoreError: the store cannot be written; what was committed before stays.
         """
         self._write_record(measurements, outcome)  # what is printed goes on into the same file
-        forget(self.folder.parent, outcome["steps"])
+        remove_states(self.folder.parent, outcome["steps"])
         self._frames = {}
         self.folder = self.folder.parent / stretch_name(outcome["steps"])
         self.first_step = outcome["steps"]
@@ -178,7 +186,7 @@ class Unit:
             self._withdraw()
             raise
         with suppress(StoreError):
-            forget(self.folder.parent, outcome["steps"] if outcome["status"] == "finished" else 0)
+            remove_states(self.folder.parent, outcome["steps"] if outcome["status"] == "finished" else 0)
         with suppress(StoreError):  # what counts is on the disk; the lease ends with this process
             self.lease.release()
 
@@ -195,7 +203,7 @@ class Unit:
             outcome=_plain(outcome),
             files=digests,
         )
-        files.replace(self.folder / RECORD, record.content())
+        files.replace(self.folder / RECORD_FILE, record.content())
 
     def abandon(self) -> None:
         """End without a trace.
@@ -210,7 +218,7 @@ class Unit:
 
     def _withdraw(self) -> None:
         with suppress(StoreError):
-            if not (self.folder / RECORD).exists():
+            if not (self.folder / RECORD_FILE).exists():
                 files.remove(self.folder)
         with suppress(StoreError):
             self.lease.release()
@@ -220,7 +228,7 @@ class Unit:
         tables |= {table: pl.concat(parts) for table, parts in self._frames.items()}
         digests = {}
         for table, rows in tables.items():
-            content = parquet(rows)
+            content = encode_parquet(rows)
             files.write(self.folder / f"{table}.parquet", content)
             digests[f"{table}.parquet"] = digest_bytes(content)
         return digests
@@ -231,11 +239,11 @@ class Unit:
             printed = self.output.read_bytes()
         except FileNotFoundError:
             return
-        last_lines = b"".join(printed.splitlines(keepends=True)[-LINES:])
+        last_lines = b"".join(printed.splitlines(keepends=True)[-MAX_OUTPUT_LINES:])
         files.replace(self.output, last_lines) if last_lines else files.remove(self.output)
 
 
-def parquet(rows: pl.DataFrame) -> bytes:
+def encode_parquet(rows: pl.DataFrame) -> bytes:
     """The rows as Parquet: the same rows, the same bytes."""
     buffer = BytesIO()
     rows.write_parquet(buffer, compression="zstd", compression_level=3)

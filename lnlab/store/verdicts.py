@@ -10,16 +10,22 @@ import polars as pl
 
 from lnlab.keys import digest_bytes
 from lnlab.store import files
-from lnlab.store.records.checksummed import Damaged, read_bytes, read_checked, seal, unseal
+from lnlab.store.records.checksummed import (
+    CorruptFile,
+    from_checksummed_json,
+    read_bytes,
+    read_checked,
+    to_checksummed_json,
+)
 from lnlab.store.records.layout import plan_folder
-from lnlab.store.unit import parquet
-from lnlab.tables import frame, schema
+from lnlab.store.unit import encode_parquet
+from lnlab.tables import frame, table_schema
 
-TABLE = "verdicts.parquet"
-SEAL = "verdicts.json"
+VERDICTS_FILE = "verdicts.parquet"
+VERDICTS_CHECKSUM_FILE = "verdicts.json"
 
 
-def read(root: Path, digest: str) -> pl.DataFrame:
+def read_verdicts(root: Path, digest: str) -> pl.DataFrame:
     """The verdicts of a plan, the newest of each claim last; empty where there are none.
 
     Raises:
@@ -27,14 +33,14 @@ def read(root: Path, digest: str) -> pl.DataFrame:
     """
     folder = plan_folder(root, digest)
     try:
-        sha256 = unseal(read_bytes(folder / SEAL), folder / SEAL)
-        rows = pl.read_parquet(BytesIO(read_checked(folder / TABLE, sha256)))
-    except Damaged:
+        sha256 = from_checksummed_json(read_bytes(folder / VERDICTS_CHECKSUM_FILE), folder / VERDICTS_CHECKSUM_FILE)
+        rows = pl.read_parquet(BytesIO(read_checked(folder / VERDICTS_FILE, sha256)))
+    except CorruptFile:
         return frame("verdicts", [])
-    return rows if rows.schema == schema("verdicts") else frame("verdicts", [])
+    return rows if rows.schema == table_schema("verdicts") else frame("verdicts", [])
 
 
-def keep(root: Path, digest: str, verdicts: pl.DataFrame) -> None:
+def write_verdicts(root: Path, digest: str, verdicts: pl.DataFrame) -> None:
     """Add verdicts to those of a plan; one of the same claim on the same rows is replaced.
 
     Raises:
@@ -42,7 +48,7 @@ def keep(root: Path, digest: str, verdicts: pl.DataFrame) -> None:
     """
     folder = plan_folder(root, digest)
     files.make_folder(folder)
-    merged = pl.concat([read(root, digest), verdicts.match_to_schema(schema("verdicts"))])
-    content = parquet(merged.unique(subset=["claim", "rows"], keep="last", maintain_order=True))
-    files.replace(folder / TABLE, content)
-    files.replace(folder / SEAL, seal(digest_bytes(content)))
+    merged = pl.concat([read_verdicts(root, digest), verdicts.match_to_schema(table_schema("verdicts"))])
+    content = encode_parquet(merged.unique(subset=["claim", "rows"], keep="last", maintain_order=True))
+    files.replace(folder / VERDICTS_FILE, content)
+    files.replace(folder / VERDICTS_CHECKSUM_FILE, to_checksummed_json(digest_bytes(content)))

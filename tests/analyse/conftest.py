@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from lnlab.keys import canonical
-from lnlab.tables import Results, frame, schema
+from lnlab.tables import Results, frame, table_schema
 
 FRONT = {"run": pl.String, "variant": pl.String, "seed": pl.Int64}
 
@@ -43,7 +43,7 @@ def make_experiment(
             "status": [status(v, s) for v, s in pairs],
             "reason": ["loss is not finite" if status(v, s) == "diverged" else None for v, s in pairs],
         },
-        schema=dict(schema("runs")) | {"status": pl.String, "reason": pl.String},
+        schema=dict(table_schema("runs")) | {"status": pl.String, "reason": pl.String},
     )
     axis_rows = [
         {"run": f"{v}-{s}", "axis": path, "value": canonical(read(variants[v])), "label": str(read(variants[v]))}
@@ -51,10 +51,10 @@ def make_experiment(
         for path, read in axes
     ]
     site_rows = [{"run": f"{v}-{s}", "variant": v, "seed": s, "step": 0, **row} for v, s in pairs for row in rows(v, s)]
-    columns = FRONT | {"step": pl.Int64} | dict(schema("sites"))
+    columns = FRONT | {"step": pl.Int64} | dict(table_schema("sites"))
     sites = pl.DataFrame({c: [row.get(c) for row in site_rows] for c in columns}, schema=columns)
     lines = [{"run": f"{v}-{s}", "variant": v, "seed": s, **row} for v, s in pairs for row in curves]
-    columns = FRONT | dict(schema("curves"))
+    columns = FRONT | dict(table_schema("curves"))
     trained = pl.DataFrame({c: [row.get(c) for row in lines] for c in columns}, schema=columns)
     needed = [dict(zip(("step", "probe", "measurement"), need, strict=True)) for need in needs]
     need_rows = frame("needs", [{"run": run, **need} for run in runs["run"] for need in needed])
@@ -95,15 +95,15 @@ def make_trained_experiment(variants, runs, *, steps=100, axes=(), epoch=10):
         if runs[v, s].entropy is not None:
             value = runs[v, s].entropy
             curves.append(front_columns | {"step": 0, "split": "train", "quantity": "unigram_entropy", "value": value})
-    columns = FRONT | dict(schema("curves"))
+    columns = FRONT | dict(table_schema("curves"))
     table = pl.DataFrame({c: [row.get(c) for row in curves] for c in columns}, schema=columns)
     points = [
         {"run": run, "axis": path, "value": canonical(read(variants[v])), "label": str(read(variants[v]))}
         for v, s, run in front
         for path, read in axes
     ]
-    ended = dict(schema("runs")) | {"status": pl.String, "reason": pl.String, "done": pl.Int64}
-    sites = pl.DataFrame(schema=FRONT | {"step": pl.Int64} | dict(schema("sites")))
+    ended = dict(table_schema("runs")) | {"status": pl.String, "reason": pl.String, "done": pl.Int64}
+    sites = pl.DataFrame(schema=FRONT | {"step": pl.Int64} | dict(table_schema("sites")))
     return Results(pl.DataFrame(run_rows, schema=ended), frame("axes", points), {"sites": sites, "curves": table})
 
 

@@ -9,21 +9,21 @@ from scipy.stats import kendalltau
 
 import lnlab.analyse.convergence.boundary  # noqa: F401 - registers the quantities
 from lnlab.analyse.convergence.agreement import (
+    agreement_ceiling,
     boundary_error,
-    ceiling,
-    errors,
-    kappa,
-    majority,
-    open_columns,
-    rank_agreement,
-    reproduced,
-    shares,
-    whole_seeds,
+    boundary_errors,
+    boundary_rank_correlation,
+    cohen_kappa,
+    complete_seeds,
+    equal_cell_shares,
+    majority_cells,
+    mean_open_columns,
+    reproduced_columns,
 )
-from lnlab.analyse.convergence.published import Guess, Printed, columns_of, right
+from lnlab.analyse.convergence.published import Guess, Printed, count_right_cells, printed_columns
 from lnlab.keys import canonical
-from lnlab.specfile.load import load
-from lnlab.tables import Results, frame, schema
+from lnlab.specfile.load import load_spec
+from lnlab.tables import Results, frame, table_schema
 
 SPEC = Path(__file__).parents[2] / "specs" / "yu_convergence.yaml"
 OF = {"quantity": "converged", "rule": "learned", "split": "train"}
@@ -33,14 +33,14 @@ LETTERS = {"layer": "NCC", "batch": "NNC"}
 
 @pytest.fixture(scope="module")
 def published():
-    claim = next(claim for claim in load(SPEC).data["claims"] if claim["id"] == "boundaries")
+    claim = next(claim for claim in load_spec(SPEC).data["claims"] if claim["id"] == "boundaries")
     guesses = {name: tuple(Guess(**each) for each in rules) for name, rules in claim["guesses"].items()}
     return Printed.model_validate_json(canonical(claim["cells"])), guesses
 
 
 def test_the_studys_columns_are_its_126_cells(published):
     printed, _ = published
-    columns = columns_of(printed)
+    columns = printed_columns(printed)
     assert (len(columns), sum(len(column.cells) for column in columns)) == (18, 126)
     largest = {
         (table.where["model.layers"], str(table.where["method"]), word): max(
@@ -67,9 +67,14 @@ def test_the_studys_columns_are_its_126_cells(published):
 
 def test_trivial_rules_get_most_cells_right(published):
     printed, guesses = published
-    assert sorted(right(columns_of(printed), rules) for rules in guesses.values()) == [104, 110, 111, 122]
-    assert right(columns_of(printed), ()) == sum(
-        not cell for column in columns_of(printed) for cell in column.cells.values()
+    assert sorted(count_right_cells(printed_columns(printed), rules) for rules in guesses.values()) == [
+        104,
+        110,
+        111,
+        122,
+    ]
+    assert count_right_cells(printed_columns(printed), ()) == sum(
+        not cell for column in printed_columns(printed) for cell in column.cells.values()
     )
 
 
@@ -125,10 +130,10 @@ def results_of(setting, cells, gone=()):
                 ]
                 curves += [at | {"quantity": q, "step": t, "value": v} for q, t, v in rows]
     front = {"run": pl.String, "variant": pl.String, "seed": pl.Int64}
-    columns = front | dict(schema("curves"))
+    columns = front | dict(table_schema("curves"))
     table = pl.DataFrame({c: [row.get(c) for row in curves] for c in columns}, schema=columns)
     runs = pl.DataFrame(
-        told, schema=dict(schema("runs")) | {"status": pl.String, "reason": pl.String, "done": pl.Int64}
+        told, schema=dict(table_schema("runs")) | {"status": pl.String, "reason": pl.String, "done": pl.Int64}
     )
     axes = [
         {"run": f"{norm}{rate}-{seed}", "axis": axis, "value": canonical(value), "label": str(value)}
@@ -137,45 +142,47 @@ def results_of(setting, cells, gone=()):
         for rate in RATES
         for axis, value in (("norm", norm), ("optimizer.lr", rate))
     ]
-    sites = pl.DataFrame(schema=front | {"step": pl.Int64} | dict(schema("sites")))
+    sites = pl.DataFrame(schema=front | {"step": pl.Int64} | dict(table_schema("sites")))
     return Results(runs, frame("axes", axes), {"sites": sites, "curves": table})
 
 
 def test_cells_and_boundaries_by_hand(setting):
-    found = reproduced(
+    found = reproduced_columns(
         results_of(setting, {"layer": ["NCC", "CCC", "DCC"], "batch": ["NNC", "NCC", "NCN"]}), printed_here(), OF
     )
-    assert whole_seeds(found) == [1, 2, 3]
-    assert errors(found) == {1: 0.0, 2: (1 + 1) / 2, 3: (0 + 1) / 2}
-    assert shares(found) == pytest.approx({1: 1.0, 2: 4 / 6, 3: 4 / 6})
-    assert ceiling(found) == pytest.approx((4 / 6 + 4 / 6 + 4 / 6) / 3)
-    assert [majority(column) for column in found] == [
+    assert complete_seeds(found) == [1, 2, 3]
+    assert boundary_errors(found) == {1: 0.0, 2: (1 + 1) / 2, 3: (0 + 1) / 2}
+    assert equal_cell_shares(found) == pytest.approx({1: 1.0, 2: 4 / 6, 3: 4 / 6})
+    assert agreement_ceiling(found) == pytest.approx((4 / 6 + 4 / 6 + 4 / 6) / 3)
+    assert [majority_cells(column) for column in found] == [
         {0.01: True, 0.1: True, 1.0: False},
         {0.01: True, 0.1: True, 1.0: False},
     ]
-    assert open_columns(found) == pytest.approx(1 / 3)
+    assert mean_open_columns(found) == pytest.approx(1 / 3)
     p, q = 3 / 6, 4 / 6
     chance = p * q + (1 - p) * (1 - q)
-    assert kappa(found) == pytest.approx((5 / 6 - chance) / (1 - chance))
+    assert cohen_kappa(found) == pytest.approx((5 / 6 - chance) / (1 - chance))
 
 
 def test_half_of_the_seeds_are_no_majority(setting):
-    found = reproduced(results_of(setting, {"layer": ["NCC", "NNC"], "batch": ["NNC", "NNC"]}), printed_here(), OF)
-    majorities = {column.printed.word: majority(column) for column in found}
+    found = reproduced_columns(
+        results_of(setting, {"layer": ["NCC", "NNC"], "batch": ["NNC", "NNC"]}), printed_here(), OF
+    )
+    majorities = {column.printed.word: majority_cells(column) for column in found}
     assert majorities["layer"] == {0.01: True, 0.1: None, 1.0: False}
     assert majorities["batch"] == {0.01: True, 0.1: False, 1.0: False}
 
 
 def test_a_seed_that_lacks_a_run_is_left_out_and_columns_that_were_not_run_are(setting):
     results = results_of(setting, {"layer": ["NCC", "NCC"]}, gone={("layer", 0.1, 2)})
-    found = reproduced(results, printed_here(), OF)
+    found = reproduced_columns(results, printed_here(), OF)
     assert [column.printed.word for column in found] == ["layer"]
-    assert whole_seeds(found) == [1]
-    assert ceiling(found) is None
+    assert complete_seeds(found) == [1]
+    assert agreement_ceiling(found) is None
 
 
 def test_ranks_are_kendalls_tau_b(setting):
     letters = {"layer": "NCC", "batch": "NNC", "none": "NNN", "rms": "CCC"}
     cells = {"layer": ["CCC"], "batch": ["NCC"], "none": ["NNC"], "rms": ["NCC"]}
-    found = reproduced(results_of(setting, cells), printed_here(letters), OF)
-    assert rank_agreement(found) == pytest.approx(kendalltau([2, 1, 0, 3], [3, 2, 1, 2]).statistic)
+    found = reproduced_columns(results_of(setting, cells), printed_here(letters), OF)
+    assert boundary_rank_correlation(found) == pytest.approx(kendalltau([2, 1, 0, 3], [3, 2, 1, 2]).statistic)

@@ -3,7 +3,7 @@
 import pytest
 
 import lnlab.analyse.quantities.layer_gradient_ratio  # noqa: F401 - registers the quantities
-from lnlab.analyse.select.select import select
+from lnlab.analyse.select.select import select_measured_rows
 
 SUBLAYERS = {
     "encoder": ("self_attention", "feed_forward"),
@@ -37,7 +37,7 @@ def measured(setting, experiment):
 
 
 def values(results, quantity, **where):
-    rows = select(results, {"quantity": quantity, "seed": 1, **where}).sort("stack", "layer")
+    rows = select_measured_rows(results, {"quantity": quantity, "seed": 1, **where}).sort("stack", "layer")
     return {(stack, layer): value for stack, layer, value in rows.select("stack", "layer", "value").iter_rows()}
 
 
@@ -64,6 +64,6 @@ def test_what_is_measured_over_the_product_of_inverse_sigmas_and_gains(measured)
 
 
 def test_only_post_ln_has_a_prediction_and_it_is_a_layers(measured):
-    rows = select(measured, {"quantity": "layer_gradient_over_prediction"})
+    rows = select_measured_rows(measured, {"quantity": "layer_gradient_over_prediction"})
     assert set(rows["variant"]) == {"post"}
     assert rows["sublayer"].null_count() == rows["tensor"].null_count() == len(rows) == 2 * 2 * 2

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import spearmanr
 
-from lnlab.analyse.convergence.rules import Curve, convergences, of_batches, of_evaluations
+from lnlab.analyse.convergence.rules import LossCurve, convergences, curve_of_batches, curve_of_evaluations
 from lnlab.registry import Flawed
 
 H = 0.9157
@@ -24,12 +24,12 @@ def judged(curve, **given):
 
 def batches(f, noise=0.05, broke="", steps=STEPS):
     """The curve of ``f(t)``, t from 0 to 1, with the noise of batches on it."""
-    return of_batches([(t, f(t / STEPS) + noise * WAVE[t]) for t in range(steps)], EPOCH, f(0), H, broke)
+    return curve_of_batches([(t, f(t / STEPS) + noise * WAVE[t]) for t in range(steps)], EPOCH, f(0), H, broke)
 
 
 def looked(*values, broke=""):
     """A curve of evaluations."""
-    return of_evaluations([(EPOCH * n, value) for n, value in enumerate(values)], H, broke)
+    return curve_of_evaluations([(EPOCH * n, value) for n, value in enumerate(values)], H, broke)
 
 
 def decay(end, start=1.2, speed=8.0):
@@ -169,27 +169,27 @@ def test_the_rule_that_ended_a_run_is_its_reason():
 
 
 def test_means_are_of_epochs_and_half_an_epoch_left_over_is_one_more():
-    of = lambda steps: of_batches([(t, float(t)) for t in range(steps)], 10, 1.0).means  # noqa: E731
+    of = lambda steps: curve_of_batches([(t, float(t)) for t in range(steps)], 10, 1.0).means  # noqa: E731
     assert of(30) == (4.5, 14.5, 24.5)
     assert of(35) == (4.5, 14.5, 24.5, 32.0)
     assert of(34) == (4.5, 14.5, 26.5)
     assert of(4) == (1.5,)
-    assert len(of_batches([(t, 1.0) for t in range(200)], None, 1.0).means) == 10
-    assert of_batches([(t, 1.0) for t in range(5)], 2.5, 1.0).means == (1.0, 1.0)
+    assert len(curve_of_batches([(t, 1.0) for t in range(200)], None, 1.0).means) == 10
+    assert curve_of_batches([(t, 1.0) for t in range(5)], 2.5, 1.0).means == (1.0, 1.0)
 
 
 def test_a_rule_does_not_depend_on_the_first_batch():
     """Of 32 sentences: .64 or 2.3 where the whole has 1.1; epochs of 1.4 nats lie above twice the one alone."""
     losses = [[(0, first), *((t, 1.4) for t in range(1, 40))] for first in (0.64, 1.1, 2.3)]
-    found = [judged(of_batches(points, 10, 1.1, H)) for points in losses]
+    found = [judged(curve_of_batches(points, 10, 1.1, H)) for points in losses]
     assert {each["stable"].why for each in found} == {"no better"}
     assert {each["settled"].converged for each in found} == {False}
-    higher = [judged(of_batches(points, 10, 1.35, H)) for points in losses]
+    higher = [judged(curve_of_batches(points, 10, 1.35, H)) for points in losses]
     assert {each["settled"].converged for each in higher} == {True}
 
 
 def test_what_a_rule_ended_while_finite_is_not_known_to_settle():
-    curve = Curve(1.2, (0.9, 150.0), H, "train loss is 150 at step 60", censored=True)
+    curve = LossCurve(1.2, (0.9, 150.0), H, "train loss is 150 at step 60", censored=True)
     assert {name: each.why for name, each in judged(curve).items()} == {
         **dict.fromkeys(("stable", "learned", "unstuck"), "diverged"),
         "settled": "short",
@@ -198,9 +198,9 @@ def test_what_a_rule_ended_while_finite_is_not_known_to_settle():
 
 def test_settled_comes_back_from_any_height():
     settled = convergences.builder(convergences.resolve({"kind": "settled"}))
-    assert settled(Curve(1.0, (1e11, 1e6, 0.944), H)).converged
-    assert settled(Curve(0.6, (0.9, H + 0.09), H)).converged
-    assert not settled(Curve(0.6, (0.9, H + 0.11), H)).converged
+    assert settled(LossCurve(1.0, (1e11, 1e6, 0.944), H)).converged
+    assert settled(LossCurve(0.6, (0.9, H + 0.09), H)).converged
+    assert not settled(LossCurve(0.6, (0.9, H + 0.11), H)).converged
 
 
 def test_a_parameter_moves_the_level():
@@ -212,24 +212,24 @@ def test_a_parameter_moves_the_level():
 
 
 def test_without_the_entropy_nobody_can_tell_what_is_learned():
-    found = judged(Curve(1.2, (0.5, 0.3, 0.2)))
+    found = judged(LossCurve(1.2, (0.5, 0.3, 0.2)))
     assert (found["learned"].why, found["stable"].why, found["unstuck"].why) == ("short", "converged", "converged")
 
 
 losses = st.floats(0.01, 8.0)
-curves = st.builds(Curve, losses, st.lists(losses, min_size=1, max_size=12).map(tuple), st.just(H))
+curves = st.builds(LossCurve, losses, st.lists(losses, min_size=1, max_size=12).map(tuple), st.just(H))
 
 
 @given(curves, st.floats(0.01, 0.99))
 def test_a_lower_last_loss_never_undoes_what_was_learned(curve, factor):
-    lower = Curve(curve.start, (*curve.means[:-1], factor * curve.means[-1]), H)
+    lower = LossCurve(curve.start, (*curve.means[:-1], factor * curve.means[-1]), H)
     for name in ("learned", "unstuck"):
         assert judged(lower)[name].converged >= judged(curve)[name].converged
 
 
 @given(st.lists(st.floats(0.5, 1.5), min_size=3, max_size=12))
 def test_stable_is_a_spearman_correlation_that_is_not_positive(means):
-    curve = Curve(1.5, tuple(means), H)
+    curve = LossCurve(1.5, tuple(means), H)
     rho = spearmanr(range(len(means)), means).statistic if len(set(means)) > 1 else 0.0
     if abs(rho) > 1e-9:
         assert judged(curve)["stable"].converged is bool(rho < 0)
@@ -237,7 +237,7 @@ def test_stable_is_a_spearman_correlation_that_is_not_positive(means):
 
 @given(curves)
 def test_a_curve_that_broke_has_converged_by_no_rule(curve):
-    broken = Curve(curve.start, curve.means, H, "nan at step 3")
+    broken = LossCurve(curve.start, curve.means, H, "nan at step 3")
     assert {each.why for each in judged(broken).values()} == {"diverged"}
 
 

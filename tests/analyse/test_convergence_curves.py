@@ -7,13 +7,13 @@ import polars as pl
 import pytest
 
 import lnlab.analyse.convergence.boundary  # noqa: F401 - registers the quantities
-from lnlab.analyse.convergence.boundary import boundary, gaps
-from lnlab.analyse.convergence.curves import courses
-from lnlab.analyse.select.select import select
-from lnlab.analyse.select.series import series
+from lnlab.analyse.convergence.boundary import boundary_index, gap_count
+from lnlab.analyse.convergence.curves import loss_records
+from lnlab.analyse.select.select import select_measured_rows
+from lnlab.analyse.select.series import select_series
 from lnlab.errors import LabError
 from lnlab.keys import canonical
-from lnlab.tables import Results, frame, schema
+from lnlab.tables import Results, frame, table_schema
 
 H, EPOCH = 1.0, 10
 RATES = (0.01, 0.1, 1.0)
@@ -59,16 +59,17 @@ def results_of(runs, setting):
         )
         at = {"run": key, "variant": f"{arm}{rate:g}", "seed": seed, "trajectory": key}
         curves += [at | {"step": t, "split": s, "quantity": q, "value": x} for t, s, q, x in rows(run)]
-    columns = {"run": pl.String, "variant": pl.String, "seed": pl.Int64} | dict(schema("curves"))
+    columns = {"run": pl.String, "variant": pl.String, "seed": pl.Int64} | dict(table_schema("curves"))
     table = pl.DataFrame({c: [row.get(c) for row in curves] for c in columns}, schema=columns)
     points = [
         {"run": r["run"], "axis": axis, "value": canonical(value), "label": str(value)}
         for r, (arm, rate, _) in zip(told, runs, strict=True)
         for axis, value in (("placement", arm), ("optimizer.lr", rate))
     ]
-    ended = dict(schema("runs")) | {"status": pl.String, "reason": pl.String, "done": pl.Int64}
+    ended = dict(table_schema("runs")) | {"status": pl.String, "reason": pl.String, "done": pl.Int64}
     sites = pl.DataFrame(
-        schema={"run": pl.String, "variant": pl.String, "seed": pl.Int64, "step": pl.Int64} | dict(schema("sites"))
+        schema={"run": pl.String, "variant": pl.String, "seed": pl.Int64, "step": pl.Int64}
+        | dict(table_schema("sites"))
     )
     return Results(pl.DataFrame(told, schema=ended), frame("axes", points), {"sites": sites, "curves": table})
 
@@ -79,7 +80,7 @@ def made(setting):
 
 
 def number(results, quantity, rule="unstuck", split="train", **where):
-    found = select(results, {"quantity": quantity, "rule": rule, "split": split, **where})
+    found = select_measured_rows(results, {"quantity": quantity, "rule": rule, "split": split, **where})
     assert found.height == 1, found
     return found["value"][0]
 
@@ -102,23 +103,23 @@ def test_each_loss_is_judged_by_each_rule(made):
         0,
         1,
     ]
-    assert select(results, {"quantity": "converged"}).height == 2 * 2 * 4
+    assert select_measured_rows(results, {"quantity": "converged"}).height == 2 * 2 * 4
 
 
 def test_a_batch_norm_may_fail_in_one_mode_only(made):
     others = (("train", "nll", BAD), ("validation", "batch_nll", GOOD))
     results = made({("post", 0.1, 1): Run(GOOD, BAD, others)})
-    found = select(results, {"quantity": "converged", "rule": "learned"})
+    found = select_measured_rows(results, {"quantity": "converged", "rule": "learned"})
     assert {
         (split, mode): value for split, mode, value in found.select("split", "statistics", "value").iter_rows()
     } == {("train", "batch"): 1, ("train", "running"): 0, ("validation", "batch"): 1, ("validation", "running"): 0}
     with pytest.raises(LabError, match=r"statistics \(batch, running\)"):
-        series(results, {"quantity": "converged", "rule": "learned", "split": "train"})
+        select_series(results, {"quantity": "converged", "rule": "learned", "split": "train"})
 
 
 def test_recorded_means_over_epochs_are_those_of_the_batches(made):
     runs = {("post", 0.1, s): Run(recorded=s == 1) for s in (1, 2)}
-    first, second = (c for c in courses(made(runs)) if c.split == "train")
+    first, second = (c for c in loss_records(made(runs)) if c.split == "train")
     assert (first.steps, second.steps) == ((10, 20, 30, 40),) * 2
     assert first.curve.means == pytest.approx(GOOD)
     assert second.curve.means == pytest.approx((0.8 + (1.2 - 0.8) / 10 + 0.0045, *GOOD[1:]))
@@ -126,7 +127,7 @@ def test_recorded_means_over_epochs_are_those_of_the_batches(made):
 
 
 def start(results):
-    return {c.seed: c.curve.start for c in courses(results) if (c.split, c.statistics) == ("train", "batch")}
+    return {c.seed: c.curve.start for c in loss_records(results) if (c.split, c.statistics) == ("train", "batch")}
 
 
 def test_a_run_starts_at_the_loss_of_a_whole_split_and_never_at_that_of_a_batch(made):
@@ -151,7 +152,7 @@ def test_a_run_that_a_rule_ended_at_a_finite_loss_is_not_known_to_settle(made):
     curves = results.tables["curves"]
     last = (pl.col("seed") == 2) & (pl.col("quantity") == "loss") & (pl.col("step") == 19)
     broken = curves.with_columns(value=pl.when(last).then(math.nan).otherwise("value"))
-    found = select(
+    found = select_measured_rows(
         Results(results.runs, results.axes, dict(results.tables) | {"curves": broken}),
         {"quantity": "converged", "rule": "settled", "split": "train"},
     )
@@ -162,16 +163,16 @@ def test_a_run_that_diverged_has_not_converged_though_it_was_never_evaluated(mad
     lost = Run(train=(0.8,), validation=(), status="diverged")
     results = made({("post", 0.1, 1): Run(), ("post", 0.1, 2): lost})
     for split in ("train", "validation"):
-        found = series(results, {"quantity": "converged", "rule": "learned", "split": split})
+        found = select_series(results, {"quantity": "converged", "rule": "learned", "split": split})
         assert (found.numbers["value"].to_list(), found.failed) == ([1.0, 0.0], {})
-    assert [c.curve.divergence for c in courses(results) if c.seed == 2] == ["loss is nan at step 12"] * 2
+    assert [c.curve.divergence for c in loss_records(results) if c.seed == 2] == ["loss is nan at step 12"] * 2
 
 
 def test_a_run_that_did_not_end_by_itself_is_not_judged(made):
     results = made(
         {("post", 0.1, 1): Run(), ("post", 0.1, 2): Run(status="timed_out"), ("post", 0.1, 3): Run(status=None)}
     )
-    found = series(results, {"quantity": "converged", "rule": "learned", "split": "train"})
+    found = select_series(results, {"quantity": "converged", "rule": "learned", "split": "train"})
     assert (found.seeds, list(found.excluded), found.pending) == ([1], [2], (3,))
 
 
@@ -179,7 +180,7 @@ def test_a_loss_that_was_measured_once_has_neither_converged_nor_not(made):
     once = (("validation", "batch_nll", ()),)
     results = made({("post", 0.1, 1): Run(others=once), ("post", 0.1, 2): Run(others=once, status="diverged")})
     for quantity in ("converged", "time_to_converge"):
-        found = select(results, {"quantity": quantity, "split": "validation", "statistics": "batch"})
+        found = select_measured_rows(results, {"quantity": quantity, "split": "validation", "statistics": "batch"})
         assert set(found["seed"]) == {2}
 
 
@@ -188,7 +189,7 @@ def test_what_has_not_converged_takes_for_ever(made):
     assert number(results, "time_to_converge", "learned", seed=1) == 40
     assert number(results, "time_to_converge", "learned", seed=2) == math.inf
     assert number(results, "time_to_converge", "unstuck", seed=2) == 20  # 1.2 to .98: nine tenths are at 1.002
-    found = select(results, {"quantity": "time_to_converge", "rule": "learned", "split": "train"})
+    found = select_measured_rows(results, {"quantity": "time_to_converge", "rule": "learned", "split": "train"})
     assert found["value"].median() == math.inf
 
 
@@ -214,10 +215,10 @@ def test_the_boundary_is_the_place_of_the_largest_rate_that_converges(made):
 def test_a_column_with_a_hole_has_no_boundary(made):
     runs = {("post", rate, seed): Run() for rate in RATES for seed in (1, 2)}
     results = made(runs | {("post", 1.0, 2): Run(status="timed_out")})
-    found = series(results, {"quantity": "convergence_boundary", "rule": "learned", "split": "train"})
+    found = select_series(results, {"quantity": "convergence_boundary", "rule": "learned", "split": "train"})
     assert (found.numbers["value"].to_list(), list(found.excluded)) == ([3.0], [2])
     with pytest.raises(LabError, match="is taken over it"):
-        select(results, {"quantity": "convergence_boundary", "optimizer.lr": 0.1})
+        select_measured_rows(results, {"quantity": "convergence_boundary", "optimizer.lr": 0.1})
 
 
 @pytest.mark.parametrize(
@@ -225,4 +226,4 @@ def test_a_column_with_a_hole_has_no_boundary(made):
 )
 def test_boundaries_and_gaps(cells, at, holes):
     converged = [cell == "C" for cell in cells]
-    assert (boundary(converged), gaps(converged)) == (at, holes)
+    assert (boundary_index(converged), gap_count(converged)) == (at, holes)

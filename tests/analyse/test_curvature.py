@@ -10,11 +10,11 @@ import lnlab.analyse.quantities.curvature
 import lnlab.analyse.quantities.ggn_share
 import lnlab.analyse.quantities.outliers  # noqa: F401 - they register the quantities
 from lnlab.analyse.quantities.quantity import quantities
-from lnlab.analyse.quantities.spectra import number, parts
-from lnlab.analyse.select.select import select
-from lnlab.analyse.select.series import series
+from lnlab.analyse.quantities.spectra import part_spectra, spectral_number
+from lnlab.analyse.select.select import select_measured_rows
+from lnlab.analyse.select.series import select_series
 from lnlab.errors import LabError
-from lnlab.tables import Results, frame, schema
+from lnlab.tables import Results, frame, table_schema
 
 VALUES = {"hessian": [-3.0, -0.5, 0.0, 0.0, 0.25, 4.0], "ggn": [0.0, 0.0, 0.0, 0.0, 0.25, 3.0]}
 VALUES["hessian_minus_ggn"] = [-3.0, -0.5, 0.0, 0.0, 0.0, 1.0]
@@ -40,7 +40,7 @@ def exact(run, factor=1.0, **given):
 def results_of(rows):
     """Runs of Post-LN and Pre-LN that differ in nothing else, as methods."""
     front = {"run": pl.String, "variant": pl.String, "seed": pl.Int64, "step": pl.Int64}
-    table = pl.DataFrame(rows, schema=front | schema("spectra"))
+    table = pl.DataFrame(rows, schema=front | table_schema("spectra"))
     names = table["run"].unique(maintain_order=True).to_list()
     setting = {p: {s: {"placement": {"kind": p}, "layers": 2} for s in ("encoder", "decoder")} for p in ("post", "pre")}
     runs, axes = [], []
@@ -53,8 +53,10 @@ def results_of(rows):
     columns = {"run": text, "trajectory": text, "steps": whole, "variant": text, "seed": whole, "setting": text}
     columns |= {"status": text, "reason": text, "done": whole}
     made = pl.DataFrame(runs, schema=columns, orient="row")
-    empty = {name: pl.DataFrame(schema=front | schema(name)) for name in ("sites", "lines")}
-    empty["curves"] = pl.DataFrame(schema={"run": pl.String, "variant": pl.String, "seed": pl.Int64} | schema("curves"))
+    empty = {name: pl.DataFrame(schema=front | table_schema(name)) for name in ("sites", "lines")}
+    empty["curves"] = pl.DataFrame(
+        schema={"run": pl.String, "variant": pl.String, "seed": pl.Int64} | table_schema("curves")
+    )
     return Results(made, frame("axes", axes), {**empty, "spectra": table})
 
 
@@ -96,7 +98,7 @@ def test_draws_are_one_quadrature_and_ends_those_of_all():
     assert (value(found, "largest_eigenvalue"), value(found, "smallest_eigenvalue")) == (5.0, -2.0)
     assert value(found, "negative_mass") == pytest.approx((0.9 + 0.25) / 2)
     assert value(found, "end_residual") == pytest.approx(0.1)
-    each = number(found.tables["spectra"], "curvature_trace", ("run", "draw"))
+    each = spectral_number(found.tables["spectra"], "curvature_trace", ("run", "draw"))
     assert each["value"].to_list() == pytest.approx([-4.0, 2.5])
 
 
@@ -121,7 +123,9 @@ def test_eigenvalues_are_counted_by_weight_at_powers_of_ten():
     for bound in (0.01, 0.1, 1.0):
         here = float((np.abs(VALUES["hessian"]) > bound).sum())
         assert value(found, "eigenvalues_beyond", x=bound) == pytest.approx(here)
-    rows = select(found, {"quantity": "eigenvalues_beyond", "operator": "hessian", "scope": "all", "x": 0.1})
+    rows = select_measured_rows(
+        found, {"quantity": "eigenvalues_beyond", "operator": "hessian", "scope": "all", "x": 0.1}
+    )
     assert rows.height == 1
 
 
@@ -148,7 +152,7 @@ def test_the_share_of_the_extra_is_over_pairs_of_one_seed():
     expected = squares[0] * (1 - 1 / 4) / (squares[1] * (1 - 1 / 16))
     assert value(found, "ggn_share_of_extra_frobenius") == pytest.approx(expected)
     assert np.isnan(value(found, "ggn_share_of_extra_sharpness", run="post-2"))
-    made = series(found, {"quantity": "ggn_share_of_extra_sharpness", "scope": "all", "seed": 1})
+    made = select_series(found, {"quantity": "ggn_share_of_extra_sharpness", "scope": "all", "seed": 1})
     assert made.numbers["value"].to_list() == pytest.approx([0.5])
 
 
@@ -160,13 +164,13 @@ def test_parts_of_the_batches_are_no_spectrum_of_their_own():
     rows = [*exact("post-1"), *spectrum_rows("post-1", [-9.0, 9.0], [0.5, 0.5], part=1, measurement="other")]
     found = results_of(rows)
     assert value(found, "largest_eigenvalue") == 4.0
-    assert number(parts(found), "largest_eigenvalue")["value"].to_list() == [9.0]
+    assert spectral_number(part_spectra(found), "largest_eigenvalue")["value"].to_list() == [9.0]
 
 
 def test_two_probes_of_one_matrix_are_refused_by_whoever_reads_a_number():
     rows = [*exact("post-1"), *spectrum_rows("post-1", [-9.0, 9.0], [0.5, 0.5], measurement="other")]
     with pytest.raises(LabError, match="two probes measured it"):
-        series(results_of(rows), {"quantity": "largest_eigenvalue", "operator": "hessian", "scope": "all"})
+        select_series(results_of(rows), {"quantity": "largest_eigenvalue", "operator": "hessian", "scope": "all"})
 
 
 def test_older_rows_without_residuals_have_no_outliers():

@@ -6,7 +6,7 @@ from math import nan
 import polars as pl
 import pytest
 
-from lnlab.analyse.tuning.decide import decide
+from lnlab.analyse.tuning.decide import decide_tuning
 from lnlab.compile.decisions import Undecided
 from lnlab.errors import LabError
 from lnlab.tables import Results
@@ -39,7 +39,7 @@ def question(*variants, kind="best", **params):
 
 def test_a_decision_has_its_evidence():
     found = results_of({("a1", 7): 3.0, ("a1", 8): 2.0, ("a2", 7): 1.0, ("a2", 8): "diverged"})
-    (made,) = decide([question("a1", "a2")], found)
+    (made,) = decide_tuning([question("a1", "a2")], found)
     assert (made.key, made.path, made.value, made.met) == ("ka1", "optimizer.lr", 1.0, True)
     assert made.statistic == "validation NLL"
     assert [(t.value, t.score, t.losses) for t in made.candidates] == [(1.0, 2.5, (3.0, 2.0)), (2.0, None, (1.0, None))]
@@ -49,17 +49,17 @@ def test_a_decision_has_its_evidence():
 def test_the_last_validation_loss_counts_whatever_the_order_of_the_rows():
     forth = results_of({("a1", s): 1.0 for s in SEEDS} | {("a2", s): 2.0 for s in SEEDS})
     back = Results(forth.runs.reverse(), forth.axes, {"curves": forth.tables["curves"].reverse()})
-    assert decide([question("a1", "a2")], forth) == decide([question("a1", "a2")], back)
-    assert decide([question("a1", "a2")], forth)[0].value == 1.0
+    assert decide_tuning([question("a1", "a2")], forth) == decide_tuning([question("a1", "a2")], back)
+    assert decide_tuning([question("a1", "a2")], forth)[0].value == 1.0
 
 
 def test_the_digest_moves_with_every_number_that_was_looked_at():
     ends = {("a1", s): 1.0 for s in SEEDS} | {("a2", s): 2.0 for s in SEEDS}
     asked = [question("a1", "a2")]
-    (before,) = decide(asked, results_of(ends))
+    (before,) = decide_tuning(asked, results_of(ends))
     moved = [{**ends, ("a2", 8): 2.5}, {**ends, ("a2", 8): "diverged"}]
-    found = {before.rows, *(decide(asked, results_of(each))[0].rows for each in moved)}
-    found.add(decide(asked, results_of(ends, entropy=5.0))[0].rows)
+    found = {before.rows, *(decide_tuning(asked, results_of(each))[0].rows for each in moved)}
+    found.add(decide_tuning(asked, results_of(ends, entropy=5.0))[0].rows)
     assert len(found) == 4
 
 
@@ -67,7 +67,7 @@ def test_what_is_learned_is_measured_against_the_best_on_the_same_task():
     ends = {("a1", s): 2.0 for s in SEEDS} | {("a2", s): 3.6 for s in SEEDS} | {("a3", s): 3.0 for s in SEEDS}
     ends |= {("b1", s): 3.5 for s in SEEDS}
     asked = [question("a1", "a2", kind="failing", below=0.25), question("a3", kind="failing", below=0.25)]
-    first, second, other = decide([*asked, question("b1", kind="failing", below=0.25)], results_of(ends))
+    first, second, other = decide_tuning([*asked, question("b1", kind="failing", below=0.25)], results_of(ends))
     assert (first.value, first.met) == (2.0, True)
     assert [t.score for t in first.candidates] == pytest.approx([1.0, 0.2])
     assert (second.met, second.candidates[0].score) == (False, 0.5)
@@ -76,7 +76,7 @@ def test_what_is_learned_is_measured_against_the_best_on_the_same_task():
 
 def test_nan_is_no_loss():
     found = results_of({("a1", 7): nan, ("a1", 8): nan, ("a2", 7): 3.0, ("a2", 8): 3.0})
-    assert decide([question("a1", "a2")], found)[0].value == 2.0
+    assert decide_tuning([question("a1", "a2")], found)[0].value == 2.0
 
 
 def test_nothing_is_decided_before_every_run_has_ended_by_itself():
@@ -92,4 +92,4 @@ def test_a_run_that_finished_without_a_validation_loss_is_named():
     found = results_of({("a1", 7): 1.0, ("a1", 8): 1.0})
     curves = found.tables["curves"].filter(pl.col("split") != "validation")
     with pytest.raises(LabError, match="seed 7 of variant a1 has no validation NLL"):
-        decide([question("a1")], Results(found.runs, found.axes, {"curves": curves}))
+        decide_tuning([question("a1")], Results(found.runs, found.axes, {"curves": curves}))

@@ -3,7 +3,7 @@
 import pytest
 
 import lnlab.analyse.quantities.dependencies  # noqa: F401 - registers
-from lnlab.analyse.select.select import select
+from lnlab.analyse.select.select import select_measured_rows
 
 TYPES = ("self_attention", "feed_forward")
 LINES = {"self_attention": (3.0, 0.8), "feed_forward": (2.0, 1.2)}
@@ -39,7 +39,7 @@ def measured(setting, experiment):
 
 
 def value(measured, quantity, **where):
-    found = select(measured, {"quantity": quantity, "stack": "encoder", **where})
+    found = select_measured_rows(measured, {"quantity": quantity, "stack": "encoder", **where})
     assert found.height == 1
     return found["value"][0]
 
@@ -83,7 +83,7 @@ def test_a_bend_lowers_r2(setting, experiment):
 
 def test_the_predicted_share_of_a_feed_forward_branch_is_four_thirteenths(measured):
     """At d_ff = 2 d, of Post-LN alone, and only where the variance of the branch is known."""
-    rows = select(measured, {"quantity": "dependency_over_prediction", "seed": 1})
+    rows = select_measured_rows(measured, {"quantity": "dependency_over_prediction", "seed": 1})
     assert rows["variant"].unique().to_list() == ["post"]
     assert set(rows["sublayer"]) == {"feed_forward"}
     here = rows.filter(stack="encoder", layer=2)["value"][0]

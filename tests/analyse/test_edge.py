@@ -7,9 +7,9 @@ import polars as pl
 import pytest
 import torch
 
-from lnlab.analyse.quantities.edge_of_stability import edge, factor
-from lnlab.analyse.select.select import select
-from lnlab.tables import schema
+from lnlab.analyse.quantities.edge_of_stability import rate_multiplier, stability_edge
+from lnlab.analyse.select.select import select_measured_rows
+from lnlab.tables import table_schema
 
 CURVATURE = 3.0
 SGD = {"kind": "sgd", "lr": 0.1, "momentum": 0.0, "nesterov": False}
@@ -34,7 +34,7 @@ def size_after(optimizer, steps=3000):
 def test_below_the_edge_it_settles_and_above_it_leaves(share, momentum, nesterov, mean):
     """Adam at a v that rests is descent along the mean of gradients, in units of P."""
     asked = ADAM | {"beta1": momentum} if mean else SGD | {"momentum": momentum, "nesterov": nesterov}
-    bound = edge(asked, "adam_sharpness_at_rest" if mean else "sharpness")
+    bound = stability_edge(asked, "adam_sharpness_at_rest" if mean else "sharpness")
     rate = share * bound / CURVATURE
     damped = momentum if mean else 0
     size = size_after(lambda p: torch.optim.SGD(p, lr=rate, momentum=momentum, nesterov=nesterov, dampening=damped))
@@ -42,8 +42,8 @@ def test_below_the_edge_it_settles_and_above_it_leaves(share, momentum, nesterov
 
 
 def test_adams_edge_is_38_and_no_other_sharpness_has_one():
-    assert edge(ADAM, "adam_sharpness_at_rest") == pytest.approx(38)
-    assert edge(ADAM, "sharpness") is edge(SGD, "adam_sharpness_at_rest") is None
+    assert stability_edge(ADAM, "adam_sharpness_at_rest") == pytest.approx(38)
+    assert stability_edge(ADAM, "sharpness") is stability_edge(SGD, "adam_sharpness_at_rest") is None
 
 
 def test_radam_multiplies_its_rate_as_torch_does():
@@ -53,13 +53,13 @@ def test_radam_multiplies_its_rate_as_torch_does():
     for update in range(1, 200):
         w.grad, before = torch.ones_like(w), w.item()
         moving.step()
-        assert before - w.item() == pytest.approx(factor(RADAM, update) or 1.0, rel=1e-9), update
-    assert [update for update in range(1, 200) if factor(RADAM, update) is None] == [1, 2, 3, 4, 5]
-    assert factor(ADAM, 1) == factor(SGD, 1) == 1.0
+        assert before - w.item() == pytest.approx(rate_multiplier(RADAM, update) or 1.0, rel=1e-9), update
+    assert [update for update in range(1, 200) if rate_multiplier(RADAM, update) is None] == [1, 2, 3, 4, 5]
+    assert rate_multiplier(ADAM, 1) == rate_multiplier(SGD, 1) == 1.0
 
 
 def found(results, quantity):
-    rows = select(results, {"quantity": quantity}).sort("variant", "seed", "step")
+    rows = select_measured_rows(results, {"quantity": quantity}).sort("variant", "seed", "step")
     return dict(zip(zip(rows["variant"], rows["seed"], rows["step"], strict=True), rows["value"], strict=True))
 
 
@@ -72,7 +72,7 @@ def with_states(results, sharpness, rates=None):
         for step, value in states.items()
         for quantity in ("sharpness", "adam_sharpness_at_rest")
     ]
-    columns = front | dict(schema("sites"))
+    columns = front | dict(table_schema("sites"))
     sites = pl.DataFrame({c: [row.get(c) for row in rows] for c in columns}, schema=columns)
     curves = results.tables["curves"]
     told = [

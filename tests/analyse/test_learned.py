@@ -9,14 +9,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import lnlab.analyse.quantities.targets  # noqa: F401 - registers the quantities
-from lnlab.analyse.select.select import NothingSelected, select
-from lnlab.analyse.select.series import series
+from lnlab.analyse.select.select import NothingSelected, select_measured_rows
+from lnlab.analyse.select.series import select_series
 
 H = 6.0
 
 
 def numbers(results, quantity):
-    rows = select(results, {"quantity": quantity})
+    rows = select_measured_rows(results, {"quantity": quantity})
     return dict(zip(zip(rows["variant"], rows["seed"], strict=True), rows["value"], strict=True))
 
 
@@ -59,9 +59,12 @@ def test_a_run_that_a_rule_cut_short_sets_no_reference(arms):
 def test_where_nothing_is_learned_there_is_no_fraction_but_that_of_what_diverged(arms):
     results = arms(a=(6.5, 6.2, 6.1), b=(7.0, None, 7.0))
     assert numbers(results, "learned_fraction") == {("b", 2): 0.0}
-    assert "a reference that beats it" in series(results, {"quantity": "learned_fraction", "variant": "b"}).excluded[1]
+    assert (
+        "a reference that beats it"
+        in select_series(results, {"quantity": "learned_fraction", "variant": "b"}).excluded[1]
+    )
     with pytest.raises(NothingSelected, match="not there for these runs; it needs the entropy of single tokens"):
-        series(results, {"quantity": "learned_fraction", "variant": "a"})
+        select_series(results, {"quantity": "learned_fraction", "variant": "a"})
 
 
 def test_other_tasks_are_compared_among_themselves(setting, training, trained):
@@ -74,9 +77,9 @@ def test_no_fraction_is_judged_before_everything_has_run(setting, training, trai
     """The reference may still fall."""
     variants = {"a": setting(), "b": setting(d_model=64)}
     runs = {("a", 1): trained({100: 3.0}), ("a", 2): trained({100: 3.0}), ("b", 1): trained({}, None)}
-    found = series(training(variants, runs), {"quantity": "learned_fraction", "variant": "a"})
+    found = select_series(training(variants, runs), {"quantity": "learned_fraction", "variant": "a"})
     assert (found.seeds, found.pending) == ([], (1, 2))
-    assert series(training(variants, runs), {"quantity": "final_nll", "variant": "a"}).seeds == [1, 2]
+    assert select_series(training(variants, runs), {"quantity": "final_nll", "variant": "a"}).seeds == [1, 2]
 
 
 def slow_fractions(finals):
@@ -150,7 +153,7 @@ def test_a_seed_that_never_gets_to_the_target_has_failed(arms):
         **{("slow", s): pytest.approx(50 + 50 * (4.0 - 2.04) / 2.0) for s in (1, 2)},
         ("slow", 3): math.inf,
     }
-    found = series(results, {"quantity": "time_to_target", "variant": "slow"})
+    found = select_series(results, {"quantity": "time_to_target", "variant": "slow"})
     assert (found.seeds, found.failed) == ([1, 2], {3: "its number is not finite"})
 
 

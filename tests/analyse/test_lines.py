@@ -5,11 +5,11 @@ from dataclasses import replace
 import polars as pl
 import pytest
 
-from lnlab.analyse.select.select import select
-from lnlab.analyse.select.series import series
+from lnlab.analyse.select.select import select_measured_rows
+from lnlab.analyse.select.series import select_series
 from lnlab.claims.row_digest import rows_digest
 from lnlab.errors import LabError
-from lnlab.tables import schema
+from lnlab.tables import table_schema
 
 CLAIM = {"id": "a", "kind": "trend", "of": {"quantity": "psi", "index": 10}, "over": "x", "direction": "up"}
 
@@ -26,27 +26,27 @@ def lined(setting, experiment):
         for memory in (10, 1000)
         for x in (4, 2, 1, 3)
     ]
-    types = front | dict(schema("lines"))
+    types = front | dict(table_schema("lines"))
     table = pl.DataFrame({c: [row.get(c) for row in rows] for c in types}, schema=types)
     return replace(results, tables={**results.tables, "lines": table})
 
 
 def test_a_selection_names_places_on_the_line(lined):
-    rows = select(lined, {"quantity": "psi", "index": 1000, "x": [1, 3], "seed": 2}).sort("x")
+    rows = select_measured_rows(lined, {"quantity": "psi", "index": 1000, "x": [1, 3], "seed": 2}).sort("x")
     assert rows.select("x", "value").rows() == [(1.0, 1002.0), (3.0, 3002.0)]
-    assert select(lined, {"quantity": "other"})["x"].null_count() == 2
+    assert select_measured_rows(lined, {"quantity": "other"})["x"].null_count() == 2
 
 
 def test_a_claim_goes_over_them(lined):
-    found = series(lined, {"quantity": "psi", "index": 10}, "x")
+    found = select_series(lined, {"quantity": "psi", "index": 10}, "x")
     assert found.levels == [1.0, 2.0, 3.0, 4.0]
     assert found.matrix.tolist() == [[11, 21, 31, 41], [12, 22, 32, 42]]
-    assert series(lined, {"quantity": "psi", "index": 10, "x": 4}).matrix.tolist() == [[41], [42]]
+    assert select_series(lined, {"quantity": "psi", "index": 10, "x": 4}).matrix.tolist() == [[41], [42]]
 
 
 def test_several_places_are_named_where_one_is_needed(lined):
     with pytest.raises(LabError, match=r"x \(1.0, 2.0, 3.0, 4.0\)"):
-        series(lined, {"quantity": "psi", "index": 10})
+        select_series(lined, {"quantity": "psi", "index": 10})
 
 
 def test_a_place_moves_the_digest_of_a_claim(lined):

@@ -5,9 +5,9 @@ from dataclasses import replace
 import polars as pl
 import pytest
 
-from lnlab.analyse.quantities.curvature import SPECTRA
-from lnlab.analyse.select.missed_measurements import missed
-from lnlab.analyse.select.series import series
+from lnlab.analyse.quantities.curvature import SPECTRAL_FACTS
+from lnlab.analyse.select.missed_measurements import missed_seeds
+from lnlab.analyse.select.series import select_series
 
 LOOKS = [(step, '{"kind":"p"}', f"p{step}") for step in (0, 10, 20)]
 EVALUATION = '{"kind":"evaluation","split":"validation"}'
@@ -21,7 +21,7 @@ def found(setting, experiment, came_to, ended, *, of=None, needs=LOOKS, quantity
             yield {"quantity": quantity, "step": step, "measurement": f"p{step}", "value": 1.0 + step + seed}
 
     told = experiment({"a": setting()}, tuple(came_to), rows, status=lambda _, s: ended[s], needs=needs, steps=30)
-    return series(told, {"quantity": "q", **(of or {})}, "step", "median")
+    return select_series(told, {"quantity": "q", **(of or {})}, "step", "median")
 
 
 def test_an_arm_of_which_every_seed_diverged_at_the_same_look_has_failed(setting, experiment):
@@ -64,7 +64,7 @@ def test_curves_were_to_go_on(setting, experiment, quantity, split, last, failed
     told = experiment(
         {"a": setting()}, (1,), lambda *_: [], status=lambda *_: "diverged", curves=curves, needs=needs, steps=30
     )
-    assert list(series(told, {"quantity": quantity}, "step", "median").failed) == failed
+    assert list(select_series(told, {"quantity": quantity}, "step", "median").failed) == failed
 
 
 def test_what_is_derived_was_to_be_looked_at_where_its_parts_were(setting, experiment):
@@ -75,8 +75,8 @@ def test_what_is_derived_was_to_be_looked_at_where_its_parts_were(setting, exper
             yield {**at, "quantity": "jacobian_mean_square", "step": step, "measurement": f"p{step}", "value": 2.0}
 
     told = experiment({"a": setting()}, (1,), rows, status=lambda *_: "diverged", needs=LOOKS, steps=30)
-    assert list(series(told, {"quantity": "isometry_gap"}, "step", "median").failed) == [1]
-    assert series(told, {"quantity": "isometry_gap", "step": [0, 10]}, "step", "median").seeds == [1]
+    assert list(select_series(told, {"quantity": "isometry_gap"}, "step", "median").failed) == [1]
+    assert select_series(told, {"quantity": "isometry_gap", "step": [0, 10]}, "step", "median").seeds == [1]
 
 
 @pytest.mark.parametrize(("last", "failed"), [(0, [1]), (20, [])])
@@ -85,6 +85,6 @@ def test_what_follows_from_a_table_was_to_be_looked_at_where_that_was(setting, e
     needs = [*LOOKS, (30, EVALUATION, "e30")]
     told = experiment({"a": setting()}, (1,), lambda *_: [], status=lambda *_: "diverged", needs=needs, steps=30)
     spectra = pl.DataFrame({"run": ["a-1"], "step": [0], "measurement": ["p0"]})
-    told = replace(told, tables={**told.tables, SPECTRA["table"]: spectra})
+    told = replace(told, tables={**told.tables, SPECTRAL_FACTS["table"]: spectra})
     rows = pl.DataFrame({"run": ["a-1"], "step": [last]})
-    assert list(missed(told, {"quantity": "largest_eigenvalue"}, rows, told.runs)) == failed
+    assert list(missed_seeds(told, {"quantity": "largest_eigenvalue"}, rows, told.runs)) == failed

@@ -7,12 +7,12 @@ import polars as pl
 import pytest
 import torch
 
-from lnlab.analyse.select.select import select
-from lnlab.analyse.select.series import series
-from lnlab.analyse.statistics.medians import median
+from lnlab.analyse.select.select import select_measured_rows
+from lnlab.analyse.select.series import select_series
+from lnlab.analyse.statistics.medians import histogram_median
 from lnlab.errors import LabError
 from lnlab.probes.support.octaves import entry_histogram
-from lnlab.tables import schema
+from lnlab.tables import table_schema
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +33,9 @@ def counted(setting, experiment, drawn):
         for quantity in ("gradient_size", "update_over_rate_size")
         for row in entry_histogram(quantity, {"stack": stack}, [torch.tensor(x * (9 if quantity[0] == "u" else 1))])
     ]
-    types = {"run": pl.String, "variant": pl.String, "seed": pl.Int64, "step": pl.Int64} | dict(schema("histograms"))
+    types = {"run": pl.String, "variant": pl.String, "seed": pl.Int64, "step": pl.Int64} | dict(
+        table_schema("histograms")
+    )
     table = pl.DataFrame({c: [row.get(c) for row in rows] for c in types}, schema=types)
     return replace(results, tables={**results.tables, "histograms": table})
 
@@ -41,26 +43,26 @@ def counted(setting, experiment, drawn):
 @pytest.mark.parametrize(("quantity", "times"), [("median_gradient_size", 1), ("median_update_over_rate", 9)])
 def test_it_is_the_median_of_what_is_not_0_at_every_place(counted, drawn, quantity, times):
     for (seed, stack), x in drawn.items():
-        rows = select(counted, {"quantity": quantity, "seed": seed, "stack": stack, "step": 7})
+        rows = select_measured_rows(counted, {"quantity": quantity, "seed": seed, "stack": stack, "step": 7})
         assert rows["value"].to_list() == pytest.approx([times * np.median(x[x > 0])], rel=0.02)
 
 
 def test_a_claim_reads_it_where_the_place_is_pinned(counted, drawn):
-    found = series(counted, {"quantity": "median_gradient_size", "stack": None, "step": 7})
+    found = select_series(counted, {"quantity": "median_gradient_size", "stack": None, "step": 7})
     assert found.seeds == [1, 2]
     assert found.trained
     with pytest.raises(LabError, match="stack"):
-        series(counted, {"quantity": "median_gradient_size", "step": 7})
+        select_series(counted, {"quantity": "median_gradient_size", "step": 7})
 
 
 def test_within_a_bin_it_moves_by_the_logarithm_and_a_bin_from_0_has_its_end():
     left, right = np.array([0.0, 1.0, 4.0]), np.array([1.0, 4.0, 16.0])
-    assert median(left, right, np.array([1, 8, 1])) == pytest.approx(2)
-    assert median(left, right, np.array([1, 1, 6])) == pytest.approx(4 * 4 ** (2 / 6))
-    assert median(left, right, np.array([9, 1, 1])) == 1
+    assert histogram_median(left, right, np.array([1, 8, 1])) == pytest.approx(2)
+    assert histogram_median(left, right, np.array([1, 1, 6])) == pytest.approx(4 * 4 ** (2 / 6))
+    assert histogram_median(left, right, np.array([9, 1, 1])) == 1
 
 
 def test_nothing_but_zeros_has_no_median(counted):
     zeros = counted.tables["histograms"].filter(pl.col("right") == 0)
     empty = replace(counted, tables={**counted.tables, "histograms": zeros})
-    assert select(empty, {"quantity": "median_gradient_size"}).is_empty()
+    assert select_measured_rows(empty, {"quantity": "median_gradient_size"}).is_empty()

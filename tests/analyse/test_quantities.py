@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from lnlab.analyse.quantities.quantity import STATE, product, quantities, stored
-from lnlab.analyse.select.select import select
+from lnlab.analyse.quantities.quantity import STATE, quantities, quantity_product, stored_rows
+from lnlab.analyse.select.select import select_measured_rows
 
 
 @pytest.fixture(scope="module")
@@ -33,28 +33,30 @@ def measured(setting, experiment):
 
 
 def test_the_gradient_times_the_stream_it_adds_to(measured):
-    rows = select(measured, {"quantity": "scaled_gradient_norm", "stack": "decoder", "tensor": "w2", "layer": "last"})
+    rows = select_measured_rows(
+        measured, {"quantity": "scaled_gradient_norm", "stack": "decoder", "tensor": "w2", "layer": "last"}
+    )
     assert rows.sort("seed")["value"].to_list() == [12.0, 24.0]
-    assert len(select(measured, {"quantity": "scaled_gradient_norm"})) == 6
+    assert len(select_measured_rows(measured, {"quantity": "scaled_gradient_norm"})) == 6
 
 
 def test_growth_from_layer_to_layer(measured):
-    rows = select(measured, {"quantity": "gradient_growth", "seed": 2}).sort("layer")
+    rows = select_measured_rows(measured, {"quantity": "gradient_growth", "seed": 2}).sort("layer")
     assert rows["layer"].to_list() == [2, 3]
     assert rows["value"].to_list() == pytest.approx([1 / 2, 2 / 3])
 
 
 def test_stored_and_derived_ones_are_selected_together(measured):
-    rows = select(measured, {"quantity": ["gradient_norm", "gradient_growth"], "layer": 3})
+    rows = select_measured_rows(measured, {"quantity": ["gradient_norm", "gradient_growth"], "layer": 3})
     assert set(rows["quantity"]) == {"gradient_norm", "gradient_growth"}
     assert set(STATE) <= set(rows.columns)
 
 
 def test_a_product_joins_null_sites_with_null_sites(measured):
-    table = stored(measured, "gradient_norm").filter(tensor="table")
-    squared = product(table, table, "square")
+    table = stored_rows(measured, "gradient_norm").filter(tensor="table")
+    squared = quantity_product(table, table, "square")
     assert squared["value"].to_list() == [49.0, 49.0]
-    assert math.isclose(product(table, table, "one", power=-1)["value"][0], 1.0)
+    assert math.isclose(quantity_product(table, table, "one", power=-1)["value"][0], 1.0)
 
 
 def test_every_quantity_explains_itself_and_gives_nothing_where_nothing_was_measured(setting, experiment):
@@ -74,9 +76,9 @@ def test_the_stream_over_the_embedding_of_its_own_stack(setting, experiment):
                     yield {"quantity": "hidden_norm", **at, "value": seed * begins * layer if tensor == "sum" else 1e9}
 
     measured = experiment({"pre": setting("pre", 2, 2)}, (1, 3), rows)
-    found = select(measured, {"quantity": "hidden_gain", "stack": "decoder", "sublayer": "feed_forward"})
+    found = select_measured_rows(measured, {"quantity": "hidden_gain", "stack": "decoder", "sublayer": "feed_forward"})
     assert found.sort("seed", "layer")["value"].to_list() == [1.0, 2.0, 3.0, 6.0]
-    assert len(select(measured, {"quantity": "hidden_gain"})) == 12
+    assert len(select_measured_rows(measured, {"quantity": "hidden_gain"})) == 12
 
 
 def test_a_quantity_is_made_of_what_it_says_it_is_made_of(measured):
@@ -94,7 +96,7 @@ def test_the_distance_from_isometry_has_no_sign(setting, experiment):
         yield {"quantity": "jacobian_mean_square", "stack": "encoder", "value": value}
 
     results = experiment({"pre": setting("pre", 3, 3)}, (1, 2, 3), rows)
-    found = select(results, {"quantity": "isometry_gap"}).sort("seed")
+    found = select_measured_rows(results, {"quantity": "isometry_gap"}).sort("seed")
     assert found["value"].to_list() == pytest.approx([2.0, 2.0, 0.0])
     assert found["stack"].to_list() == ["encoder"] * 3
 
@@ -105,8 +107,10 @@ def test_one_is_built_once_and_anew_for_other_tables(measured, monkeypatch):
     counting = replace(piece, build=lambda results: built.append(results) or piece.build(results))
     monkeypatch.setitem(quantities.entries, "gradient_growth", counting)
     fresh = replace(measured, runs=measured.runs)
-    first, again = (select(fresh, {"quantity": "gradient_growth", "seed": seed})["value"] for seed in (1, 2))
+    first, again = (
+        select_measured_rows(fresh, {"quantity": "gradient_growth", "seed": seed})["value"] for seed in (1, 2)
+    )
     assert (len(first), len(again), len(built)) == (2, 2, 1)
     none = replace(fresh, tables={name: table.clear() for name, table in fresh.tables.items()})
-    assert select(none, {"quantity": "gradient_growth"}).is_empty()
+    assert select_measured_rows(none, {"quantity": "gradient_growth"}).is_empty()
     assert len(built) == 2

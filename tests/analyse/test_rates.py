@@ -7,8 +7,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import lnlab.analyse.quantities.rates  # noqa: F401 - registers the quantities
-from lnlab.analyse.select.select import NothingSelected, select
-from lnlab.analyse.select.series import series
+from lnlab.analyse.select.select import NothingSelected, select_measured_rows
+from lnlab.analyse.select.series import select_series
 from lnlab.errors import LabError
 
 RATES = (1e-4, 1e-3, 1e-2, 1e-1)
@@ -45,7 +45,7 @@ def swept(setting, training, trained):
 
 
 def number(results, quantity, arm="post", seed=1):
-    found = select(results, {"quantity": quantity, "placement": arm, "seed": seed, "reference": "best"})
+    found = select_measured_rows(results, {"quantity": quantity, "placement": arm, "seed": seed, "reference": "best"})
     assert len(found) == 1
     return found["value"][0]
 
@@ -78,16 +78,16 @@ def test_where_every_run_diverged_the_seed_has_failed(swept):
     assert number(results, "max_stable_lr") == 0.0
     assert number(results, "best_lr_nll") == math.inf
     for quantity in ("best_lr", "best_lr_nll", "lr_sensitivity", "basin_edge"):
-        found = series(results, {"quantity": quantity, "placement": "post"})
+        found = select_series(results, {"quantity": quantity, "placement": "post"})
         assert (found.seeds, found.failed) == ([2], {1: "its number is not finite"}), quantity
 
 
 def test_a_run_that_diverged_is_an_answer_and_one_number_is_left_per_seed(swept):
     results = swept(post={1: POST, 2: POST}, pre={1: PRE, 2: PRE})
-    found = series(results, {"quantity": "max_stable_lr", "reference": "best", "placement": "post"})
+    found = select_series(results, {"quantity": "max_stable_lr", "reference": "best", "placement": "post"})
     assert found.numbers["value"].to_list() == [1e-2, 1e-2]
     assert (found.failed, found.excluded, found.pending, found.trained) == ({}, {}, (), True)
-    over = series(results, {"quantity": "max_stable_lr", "reference": "best"}, "placement")
+    over = select_series(results, {"quantity": "max_stable_lr", "reference": "best"}, "placement")
     assert (over.levels, over.matrix.tolist()) == (["post", "pre"], [[1e-2, 1e-3]] * 2)
 
 
@@ -103,7 +103,7 @@ def test_a_grid_with_a_hole_has_no_number_yet(swept, word, fate, why):
     """Seed 1 lacks one rate of post. Where it has yet to run, no other number is judged either: the best may change."""
     gone = lambda arm, seed, rate: word if (arm, seed, rate) == ("post", 1, 1e-3) else None  # noqa: E731
     results = swept(post={1: POST, 2: POST}, pre={1: PRE, 2: PRE}, status=gone)
-    found = series(results, {"quantity": "max_stable_lr", "reference": "best", "placement": "post"})
+    found = select_series(results, {"quantity": "max_stable_lr", "reference": "best", "placement": "post"})
     if fate == "pending":
         assert (found.seeds, found.pending) == ([], (1, 2))
     else:
@@ -112,28 +112,28 @@ def test_a_grid_with_a_hole_has_no_number_yet(swept, word, fate, why):
 
 def test_before_anything_has_run_nothing_is_ambiguous(swept):
     results = swept(post={1: POST}, pre={1: PRE}, status=lambda *_: "pending")
-    assert series(results, {"quantity": "best_lr", "placement": "post"}).pending == (1,)
-    assert series(results, {"quantity": "best_lr"}, "placement").pending == (1,)
+    assert select_series(results, {"quantity": "best_lr", "placement": "post"}).pending == (1,)
+    assert select_series(results, {"quantity": "best_lr"}, "placement").pending == (1,)
     with pytest.raises(LabError, match=r"placement \(post, pre\)"):
-        series(results, {"quantity": "best_lr"})
+        select_series(results, {"quantity": "best_lr"})
 
 
 def test_the_loss_at_the_start_must_have_been_measured(swept):
     results = swept(post={1: POST}, pre={1: PRE}, start=None)
-    assert select(results, {"quantity": "lr_sensitivity"}).is_empty()
+    assert select_measured_rows(results, {"quantity": "lr_sensitivity"}).is_empty()
     with pytest.raises(NothingSelected, match=r"and the validation loss at step 0"):
-        series(results, {"quantity": "lr_sensitivity", "placement": "post"})
+        select_series(results, {"quantity": "lr_sensitivity", "placement": "post"})
 
 
 def test_what_it_is_taken_over_is_not_selected_and_must_vary(swept, setting, training, trained):
     results = swept(post={1: POST}, pre={1: PRE})
     with pytest.raises(LabError, match=r"optimizer\.lr: 'best_lr' is taken over it; leave it out"):
-        select(results, {"quantity": "best_lr", "optimizer.lr": 1e-3})
+        select_measured_rows(results, {"quantity": "best_lr", "optimizer.lr": 1e-3})
     with pytest.raises(LabError, match=r"optimizer\.lr: 'best_lr' is taken over it"):
-        series(results, {"quantity": "best_lr", "placement": "post"}, "optimizer.lr")
+        select_series(results, {"quantity": "best_lr", "placement": "post"}, "optimizer.lr")
     alone = training({"a": setting()}, {("a", 1): trained({100: 1.0})})
     with pytest.raises(NothingSelected, match=r"it needs a final loss at two values of optimizer\.lr"):
-        series(alone, {"quantity": "best_lr"})
+        select_series(alone, {"quantity": "best_lr"})
 
 
 finals = st.lists(st.one_of(st.none(), st.floats(1.0, 12.0)), min_size=4, max_size=4)

@@ -6,9 +6,9 @@ import pytest
 
 import lnlab.analyse.quantities.rates
 import lnlab.analyse.quantities.targets  # noqa: F401 - registers the quantities
-from lnlab.analyse.select.references import references
-from lnlab.analyse.select.select import NothingSelected, select
-from lnlab.analyse.select.series import series
+from lnlab.analyse.select.references import reference_variants
+from lnlab.analyse.select.select import NothingSelected, select_measured_rows
+from lnlab.analyse.select.series import select_series
 
 H = 6.0
 PHI = "learned_fraction"
@@ -29,7 +29,7 @@ def placements(setting, training, trained):
 
 
 def phi(results, reference, **where):
-    rows = select(results, {"quantity": PHI, "reference": reference, "seed": 1, **where})
+    rows = select_measured_rows(results, {"quantity": PHI, "reference": reference, "seed": 1, **where})
     return dict(zip(rows["variant"], rows["value"], strict=True))
 
 
@@ -58,7 +58,7 @@ def test_same_leaves_the_variants_own_value(placements):
 
 def test_nothing_is_assumed_where_placements_differ(placements):
     with pytest.raises(NothingSelected, match="differ in placement or init, and no reference is named"):
-        select(placements(), {"quantity": PHI})
+        select_measured_rows(placements(), {"quantity": PHI})
 
 
 @pytest.mark.parametrize(
@@ -80,30 +80,33 @@ def test_a_run_that_explodes_while_finite_counts_as_diverged(setting, training, 
     variants = {"a": setting(), "b": setting(d_model=64)}
     runs = {("a", 1): trained({0: 9.0, 100: 2.0}), ("b", 1): trained({0: 9.0, 50: 1.0, 100: 18.1})}
     results = training(variants, runs)
-    final = select(results, {"quantity": ["final_nll", "best_nll_of_run"], "variant": "b"})
+    final = select_measured_rows(results, {"quantity": ["final_nll", "best_nll_of_run"], "variant": "b"})
     assert final["value"].to_list() == [math.inf, math.inf]
-    assert series(results, {"quantity": "final_nll", "variant": "b"}).failed == {1: "its number is not finite"}
+    assert select_series(results, {"quantity": "final_nll", "variant": "b"}).failed == {1: "its number is not finite"}
     assert phi(results, "best") == {"a": 1.0, "b": 0.0}
     runs["b", 1] = trained({0: 9.0, 50: 1.0, 100: 17.9})
-    assert select(training(variants, runs), {"quantity": "final_nll", "variant": "b"})["value"].item() == 17.9
+    assert (
+        select_measured_rows(training(variants, runs), {"quantity": "final_nll", "variant": "b"})["value"].item()
+        == 17.9
+    )
 
 
 def test_a_target_is_that_of_the_selected_variants(placements):
     """Pre-LN alone has 1.02 x 3 as its target, all four 1.02 x 5 (of the best of all post32 learns a quarter)."""
     results = placements()
-    times = select(results, {"quantity": "time_to_target", "placement": "pre", "seed": 1})["value"]
+    times = select_measured_rows(results, {"quantity": "time_to_target", "placement": "pre", "seed": 1})["value"]
     assert times.to_list() == pytest.approx([50 + 50 * (4.5 - 3.06) / 1.5, 50 + 50 * (4.0 - 3.06) / 2.0])
     every = {"quantity": "time_to_target", "reference": "best", "variant": "pre32", "seed": 1}
-    assert select(results, every)["value"].item() == pytest.approx(50 * (9.0 - 5.1) / (9.0 - 4.5))
+    assert select_measured_rows(results, every)["value"].item() == pytest.approx(50 * (9.0 - 5.1) / (9.0 - 4.5))
     by_width = {"quantity": "time_to_target", "reference": {"placement": ["post", "pre"], "same": "model.d_model"}}
-    found = select(results, {**by_width, "variant": "pre64", "seed": 1})["value"].item()
+    found = select_measured_rows(results, {**by_width, "variant": "pre64", "seed": 1})["value"].item()
     assert found == pytest.approx(50 * (9.0 - 4.08) / (9.0 - 4.0))
 
 
 def test_references_are_of_the_same_task(setting, training, trained):
     variants = {"a": setting(), "b": setting() | {"task": {"kind": "translation", "corpus": {"kind": "other"}}}}
     results = training(variants, {(v, 1): trained({100: 3.0}) for v in variants})
-    assert references(results) == {"a": ("a",), "b": ("b",)}
+    assert reference_variants(results) == {"a": ("a",), "b": ("b",)}
 
 
 def test_numbers_of_a_variant_that_trains_and_fails_are_bimodal(setting, training, trained):
@@ -111,6 +114,6 @@ def test_numbers_of_a_variant_that_trains_and_fails_are_bimodal(setting, trainin
     losses = {"a": [2.0] * 5, "b": [2.0, 5.9, 5.8, 5.9, 2.1]}
     runs = {(v, s): trained({0: 9.0, 100: x}) for v, xs in losses.items() for s, x in enumerate(xs, 1)}
     results = training(variants, runs)
-    assert series(results, {"quantity": PHI, "variant": "a"}).bimodal is None
-    assert series(results, {"quantity": PHI, "variant": "b"}).bimodal == pytest.approx(3.9 / 4)
-    assert series(results, {"quantity": "final_nll", "variant": "b"}).bimodal is None
+    assert select_series(results, {"quantity": PHI, "variant": "a"}).bimodal is None
+    assert select_series(results, {"quantity": PHI, "variant": "b"}).bimodal == pytest.approx(3.9 / 4)
+    assert select_series(results, {"quantity": "final_nll", "variant": "b"}).bimodal is None

@@ -7,14 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lnlab.analyse.tuning.rules import Trial, best, failing, learned
+from lnlab.analyse.tuning.rules import TuningTrial, best, failing, trial_fractions
 from lnlab.errors import LabError
 
 
 def trials(*losses, values=None, entropy=4.0):
     values = values or [10.0**n for n in range(len(losses))]
     pairs = zip(values, losses, strict=True)
-    return [Trial(value, tuple(each), (entropy,) * len(each)) for value, each in pairs]
+    return [TuningTrial(value, tuple(each), (entropy,) * len(each)) for value, each in pairs]
 
 
 def test_the_best_has_the_lowest_median_and_not_the_lowest_loss():
@@ -62,7 +62,7 @@ def test_where_none_fails_the_largest_goes_on():
 
 
 def test_what_diverged_has_learned_nothing_even_where_the_entropy_is_not_known():
-    assert learned(Trial(1, (inf, 2.0), (None, 4.0)), 2.0) == [0.0, 1.0]
+    assert trial_fractions(TuningTrial(1, (inf, 2.0), (None, 4.0)), 2.0) == [0.0, 1.0]
 
 
 def test_where_nobody_beats_the_frequencies_everything_fails():

@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lnlab.analyse.select.select import NothingSelected, runs_with, select, why_empty
+from lnlab.analyse.select.select import NothingSelected, runs_with, select_measured_rows, why_empty
 from lnlab.errors import LabError
 
 STACK = ("encoder", "decoder")
 
 
 def test_columns_paths_and_ends_together(profiles):
-    rows = select(
+    rows = select_measured_rows(
         profiles, {"stack": "decoder", "tensor": "w2", "layer": "last", "placement": "pre", "model.layers": 3}
     )
     assert rows["variant"].unique().to_list() == ["pre3"]
@@ -23,7 +23,7 @@ def test_columns_paths_and_ends_together(profiles):
 
 
 def test_last_is_counted_in_the_row_s_own_stack(profiles):
-    rows = select(profiles, {"variant": "mixed", "tensor": "w2", "layer": ["first", "last"], "seed": 1})
+    rows = select_measured_rows(profiles, {"variant": "mixed", "tensor": "w2", "layer": ["first", "last"], "seed": 1})
     assert set(zip(rows["stack"], rows["layer"], strict=True)) == {
         ("encoder", 1),
         ("encoder", 2),
@@ -33,13 +33,13 @@ def test_last_is_counted_in_the_row_s_own_stack(profiles):
 
 
 def test_layers_by_number_and_by_null(profiles):
-    assert set(select(profiles, {"layer": [2, None]})["layer"]) == {2, None}
-    assert set(select(profiles, {"layer": None})["tensor"]) == {"table"}
-    assert select(profiles, {"layer": True}).is_empty()
+    assert set(select_measured_rows(profiles, {"layer": [2, None]})["layer"]) == {2, None}
+    assert set(select_measured_rows(profiles, {"layer": None})["tensor"]) == {"table"}
+    assert select_measured_rows(profiles, {"layer": True}).is_empty()
 
 
 def test_asked_columns_are_numbers_or_words(profiles):
-    rows = select(profiles, {"layer": "last"}, ["decoder.layers", "placement", "stack"])
+    rows = select_measured_rows(profiles, {"layer": "last"}, ["decoder.layers", "placement", "stack"])
     assert rows.schema["decoder.layers"] == pl.Float64
     assert rows.schema["placement"] == pl.String
     assert rows.filter(pl.col("variant") == "mixed")["decoder.layers"].unique().to_list() == [3.0]
@@ -47,9 +47,9 @@ def test_asked_columns_are_numbers_or_words(profiles):
 
 def test_an_unknown_path_is_refused_with_the_nearest(profiles):
     with pytest.raises(NothingSelected, match=r"decoder\.layer: neither a column .* did you mean 'decoder\.layers'"):
-        select(profiles, {"decoder.layer": 3})
+        select_measured_rows(profiles, {"decoder.layer": 3})
     with pytest.raises(LabError, match="placemen: neither"):
-        select(profiles, {}, ["placemen"])
+        select_measured_rows(profiles, {}, ["placemen"])
 
 
 def test_why_empty_names_the_condition_and_what_there_is(profiles):
@@ -80,7 +80,7 @@ def test_rows_by_how_their_run_ended(setting, experiment):
         lambda v, s: [{"quantity": "q", "value": 1.0}],
         status=lambda v, s: "finished" if s == 1 else "diverged",
     )
-    assert select(told, {"quantity": "q", "status": "finished"})["seed"].to_list() == [1]
+    assert select_measured_rows(told, {"quantity": "q", "status": "finished"})["seed"].to_list() == [1]
 
 
 def test_curves_are_selected_like_sites(setting, experiment):
@@ -89,14 +89,14 @@ def test_curves_are_selected_like_sites(setting, experiment):
         {"step": 5, "split": "test", "quantity": "loss", "value": 3.0},
     ]
     told = experiment({"a": setting()}, (1,), lambda v, s: [], curves=curve)
-    assert select(told, {"quantity": "loss", "split": "test"})["value"].to_list() == [3.0]
+    assert select_measured_rows(told, {"quantity": "loss", "split": "test"})["value"].to_list() == [3.0]
 
 
 def test_nan_and_null_values_are_selected_as_they_are(setting, experiment):
     rows = [{"quantity": "q", "index": 1, "value": math.nan}, {"quantity": "q", "index": None, "value": None}]
     told = experiment({"a": setting()}, (1,), lambda v, s: rows)
-    assert math.isnan(select(told, {"quantity": "q", "index": 1})["value"][0])
-    assert select(told, {"quantity": "q", "index": None})["value"].to_list() == [None]
+    assert math.isnan(select_measured_rows(told, {"quantity": "q", "index": 1})["value"][0])
+    assert select_measured_rows(told, {"quantity": "q", "index": None})["value"].to_list() == [None]
 
 
 def wanted(values):
@@ -167,6 +167,6 @@ def test_selection_agrees_with_a_loop_over_rows(profiles, selection):
     expected = [
         r for r in profiles.tables["sites"].iter_rows(named=True) if slow_takes(r, known[r["variant"]], selection)
     ]
-    found = select(profiles, selection)
+    found = select_measured_rows(profiles, selection)
     key = ("run", "stack", "layer", "tensor", "value")
     assert sorted(map(str, found.select(key).rows())) == sorted(str(tuple(r[k] for k in key)) for r in expected)

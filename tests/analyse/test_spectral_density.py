@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 import scipy.stats
 
-from lnlab.analyse.statistics.spectral_density import ghorbani_width, papyan_width, smoothed, weight_outside
+from lnlab.analyse.statistics.spectral_density import ghorbani_width, papyan_width, smoothed_spectrum, weight_outside
 
 NODES = [-1.0, 0.0, 0.25, 3.0]
 WEIGHTS = [0.1, 0.6, 0.25, 0.05]
 
 
 def test_it_is_the_mixture_of_normal_densities():
-    found = smoothed(NODES, WEIGHTS, 0.2)
+    found = smoothed_spectrum(NODES, WEIGHTS, 0.2)
     expected = sum(w * scipy.stats.norm.pdf(found.grid, x, 0.2) for x, w in zip(NODES, WEIGHTS, strict=True))
     np.testing.assert_allclose(found.values, expected, rtol=1e-12, atol=1e-300)
     assert found.width == 0.2
@@ -19,7 +19,7 @@ def test_it_is_the_mixture_of_normal_densities():
 
 @pytest.mark.parametrize("width", [0.01, 0.5])
 def test_it_integrates_to_one_and_has_the_moments_of_the_nodes(width):
-    found = smoothed(NODES, WEIGHTS, width, points=4000)
+    found = smoothed_spectrum(NODES, WEIGHTS, width, points=4000)
     assert np.trapezoid(found.values, found.grid) == pytest.approx(1, abs=1e-5)
     mean = np.dot(NODES, WEIGHTS)
     assert np.trapezoid(found.values * found.grid, found.grid) == pytest.approx(mean, abs=1e-5)
@@ -29,10 +29,10 @@ def test_it_integrates_to_one_and_has_the_moments_of_the_nodes(width):
 
 def test_a_grid_too_coarse_for_its_width_is_refused():
     with pytest.raises(ValueError, match="found steps of"):
-        smoothed(NODES, WEIGHTS, 0.001, points=100)
+        smoothed_spectrum(NODES, WEIGHTS, 0.001, points=100)
     for nodes, width in (([], 0.1), ([1.0], 0.0), ([np.nan], 0.1), ([1.0], float("nan"))):
         with pytest.raises(ValueError, match="found the width"):
-            smoothed(nodes, [1.0] * len(nodes), width)
+            smoothed_spectrum(nodes, [1.0] * len(nodes), width)
 
 
 def test_the_customary_widths():

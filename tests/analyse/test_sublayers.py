@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from lnlab.analyse.select.sublayers import numbered
+from lnlab.analyse.select.sublayers import number_sublayers
 
 
 def rows(*places, run="a", stack="encoder"):
@@ -15,7 +15,7 @@ THREE = [(1, word) for word in ("feed_forward", "self_attention", "cross_attenti
 
 def test_branches_are_counted_in_the_order_of_the_stream_and_by_stack_and_run():
     table = pl.DataFrame(rows(*BOTH) + rows(*THREE, stack="decoder") + rows(*BOTH[:1], run="b"))
-    found = numbered(table).group_by("run", "stack").agg("layer", "sublayer", "i").rows_by_key(["run", "stack"])
+    found = number_sublayers(table).group_by("run", "stack").agg("layer", "sublayer", "i").rows_by_key(["run", "stack"])
     ((layers, words, numbers),) = found["a", "encoder"]
     assert list(zip(layers, words, numbers, strict=True)) == [
         (1, "self_attention", 1),
@@ -29,4 +29,4 @@ def test_branches_are_counted_in_the_order_of_the_stream_and_by_stack_and_run():
 
 def test_a_sublayer_has_one_number_in_all_its_rows_and_what_is_no_sublayer_has_none():
     table = pl.DataFrame(rows(*BOTH, *BOTH, (None, "embedding"), (None, "final_norm")))
-    assert numbered(table)["i"].to_list() == [1, 1, 2, 2, 3, 3, 4, 4]
+    assert number_sublayers(table)["i"].to_list() == [1, 1, 2, 2, 3, 3, 4, 4]

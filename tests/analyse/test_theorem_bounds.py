@@ -4,8 +4,8 @@ import math
 
 import pytest
 
-from lnlab.analyse.quantities.theorem_bounds import Stack, lemma_2, sharp_law, theorem
-from lnlab.analyse.select.select import select
+from lnlab.analyse.quantities.theorem_bounds import StackShape, lemma_2_bounds, rank_one_bound, theorem_1_bound
+from lnlab.analyse.select.select import select_measured_rows
 
 
 @pytest.fixture(scope="module")
@@ -27,7 +27,7 @@ def encoders(setting, experiment):
 
 
 def values(results, quantity, variant):
-    rows = select(results, {"quantity": quantity, "variant": variant, "seed": 2}).sort("layer")
+    rows = select_measured_rows(results, {"quantity": quantity, "variant": variant, "seed": 2}).sort("layer")
     return dict(rows.select("layer", "value").iter_rows())
 
 
@@ -64,16 +64,16 @@ def test_a_stack_with_cross_attention_has_no_row(setting, experiment):
             yield {**at, "quantity": "gradient_norm", "value": 1.0}
 
     found = experiment({"with": setting(), "without": setting(cross=False)}, (1,), rows)
-    told = select(found, {"quantity": "gradient_over_theorem"}).select("variant", "stack").rows()
+    told = select_measured_rows(found, {"quantity": "gradient_over_theorem"}).select("variant", "stack").rows()
     assert sorted(told) == [("with", "encoder"), ("without", "decoder"), ("without", "encoder")]
 
 
 def test_the_formulas_are_those_of_the_paper_at_its_own_size():
     """d = 512, L = 6, worked out from Theorem 1 and Lemma 2 as printed."""
-    post, pre = Stack("post", 6, 512), Stack("pre", 6, 512)
-    assert theorem(post, 6) == pytest.approx(512 * math.sqrt(6.238324625))
-    assert theorem(post, 6) / theorem(pre, 6) == pytest.approx(6**0.5)
-    assert sharp_law(post, 6) == pytest.approx(22.627417)
-    assert sharp_law(post, 6) / sharp_law(pre, 6) == pytest.approx(6**0.5)
-    assert lemma_2(post, 6) == (1.5, 1.5)
-    assert lemma_2(pre, 6) == (4.0, 10.0)
+    post, pre = StackShape("post", 6, 512), StackShape("pre", 6, 512)
+    assert theorem_1_bound(post, 6) == pytest.approx(512 * math.sqrt(6.238324625))
+    assert theorem_1_bound(post, 6) / theorem_1_bound(pre, 6) == pytest.approx(6**0.5)
+    assert rank_one_bound(post, 6) == pytest.approx(22.627417)
+    assert rank_one_bound(post, 6) / rank_one_bound(pre, 6) == pytest.approx(6**0.5)
+    assert lemma_2_bounds(post, 6) == (1.5, 1.5)
+    assert lemma_2_bounds(pre, 6) == (4.0, 10.0)

@@ -9,14 +9,14 @@ from hypothesis import strategies as st
 
 from lnlab.analyse.quantities.quantity import quantities
 from lnlab.analyse.quantities.training import sum_learning_rate
-from lnlab.analyse.select.select import select
-from lnlab.analyse.select.series import series
+from lnlab.analyse.select.select import select_measured_rows
+from lnlab.analyse.select.series import select_series
 
 CURVE = {0: 9.0, 50: 3.0, 100: 4.0}
 
 
 def numbers(results, quantity, **more):
-    rows = select(results, {"quantity": quantity, **more}).sort("variant", "seed")
+    rows = select_measured_rows(results, {"quantity": quantity, **more}).sort("variant", "seed")
     return dict(zip(zip(rows["variant"], rows["seed"], strict=True), rows["value"], strict=True))
 
 
@@ -37,7 +37,7 @@ def ended(setting, training, trained):
 def test_the_final_nll_is_the_last_evaluated(ended):
     found = numbers(ended, "final_nll")
     assert found == {("a", 1): 4.0, ("a", 2): math.inf, ("a", 3): math.inf, ("a", 4): 5.0}
-    rows = select(ended, {"quantity": "final_nll"}).sort("seed")
+    rows = select_measured_rows(ended, {"quantity": "final_nll"}).sort("seed")
     assert rows["step"].to_list() == [100, 70, 100, 40]
 
 
@@ -46,34 +46,34 @@ def test_the_best_nll_of_a_run_that_diverged_is_worst_though_it_was_low(ended):
 
 
 def test_seeds_are_sorted_by_how_they_ended(ended):
-    found = series(ended, {"quantity": "final_nll"})
+    found = select_series(ended, {"quantity": "final_nll"})
     assert found.numbers.select("seed", "value").rows() == [(1, 4.0)]
     assert found.failed == {2: "loss is not finite", 3: "its number is not finite"}
     assert found.excluded == {4: "stopped at step 40 by its rule", 5: "timed_out"}
     assert found.pending == (6,)
     assert found.trained
-    assert series(ended, {"quantity": "final_nll"}, include_stopped=True).numbers["seed"].to_list() == [1, 4]
+    assert select_series(ended, {"quantity": "final_nll"}, include_stopped=True).numbers["seed"].to_list() == [1, 4]
 
 
 def test_what_a_stopped_run_was_at_step_0_counts(ended):
     of = {"quantity": "nll", "split": "validation"}
-    assert series(ended, of | {"step": 0}).seeds == [1, 2, 3, 4, 5]
-    assert series(ended, of | {"step": 40}).excluded[4] == "stopped at step 40 by its rule"
-    assert series(ended, of, "step").excluded[4] == "stopped at step 40 by its rule"
+    assert select_series(ended, of | {"step": 0}).seeds == [1, 2, 3, 4, 5]
+    assert select_series(ended, of | {"step": 40}).excluded[4] == "stopped at step 40 by its rule"
+    assert select_series(ended, of, "step").excluded[4] == "stopped at step 40 by its rule"
 
 
 def test_the_last_step_is_that_of_runs_that_come_to_their_end(ended):
     of = {"quantity": "nll", "step": "last"}
     assert numbers(ended, "nll", step="last", seed=[1, 2]) == {("a", 1): 4.0}
-    found = series(ended, of)
+    found = select_series(ended, of)
     assert (found.seeds, set(found.failed), set(found.excluded), found.pending) == ([1], {2, 3}, {4, 5}, (6,))
-    assert select(ended, {"quantity": "nll", "seed": 2, "step": [0, "last"]})["step"].to_list() == [0]
-    assert select(ended, {"quantity": "unigram_entropy", "step": "last"})["step"].to_list() == [0] * 6
+    assert select_measured_rows(ended, {"quantity": "nll", "seed": 2, "step": [0, "last"]})["step"].to_list() == [0]
+    assert select_measured_rows(ended, {"quantity": "unigram_entropy", "step": "last"})["step"].to_list() == [0] * 6
 
 
 def test_if_no_run_came_to_its_end_the_last_step_is_the_one_asked_for(setting, training, trained):
     results = training({"a": setting()}, {("a", s): trained({0: 9.0, 50: 8.0}, "diverged", 60) for s in (1, 2)})
-    found = series(results, {"quantity": "nll", "step": "last"})
+    found = select_series(results, {"quantity": "nll", "step": "last"})
     assert (found.seeds, found.failed) == ([], dict.fromkeys((1, 2), "loss is not finite"))
 
 
@@ -81,9 +81,9 @@ def test_a_quantity_at_sites_and_along_the_curve_is_told_apart_by_its_split(sett
     row = {"quantity": "loss", "stack": "encoder", "value": 1.0}
     curve = [{"step": 0, "split": split, "quantity": "loss", "value": 2.0} for split in ("train", "validation")]
     results = experiment({"a": setting()}, (1,), lambda v, s: [row], curves=curve)
-    assert select(results, {"quantity": "loss", "split": None})["value"].to_list() == [1.0]
-    assert select(results, {"quantity": "loss", "split": "train"})["value"].to_list() == [2.0]
-    assert series(results, {"quantity": "loss", "split": "validation"}).numbers["value"].to_list() == [2.0]
+    assert select_measured_rows(results, {"quantity": "loss", "split": None})["value"].to_list() == [1.0]
+    assert select_measured_rows(results, {"quantity": "loss", "split": "train"})["value"].to_list() == [2.0]
+    assert select_series(results, {"quantity": "loss", "split": "validation"}).numbers["value"].to_list() == [2.0]
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=9))
@@ -118,4 +118,4 @@ def test_quantities_of_training_are_made_of_what_they_say(ended):
 
 def test_a_folder_that_does_not_say_how_far_runs_went_has_stopped_none(ended):
     results = type(ended)(ended.runs.drop("done"), ended.axes, ended.tables)
-    assert series(results, {"quantity": "final_nll"}).seeds == [1, 4]
+    assert select_series(results, {"quantity": "final_nll"}).seeds == [1, 4]

@@ -11,7 +11,7 @@ from lnlab.analyse.quantities.unbalanced_gradients import (
     qk_to_v_gradient,
     token_difference,
 )
-from lnlab.analyse.select.select import select
+from lnlab.analyse.select.select import select_measured_rows
 
 DIFFERENCE = {1: 0.5, 2: 0.1, 3: 0.02, 4: 0.003, 5: 0.0007}
 
@@ -91,5 +91,5 @@ def test_three_layers_are_too_few_for_an_exponent(setting, experiment):
 
 
 def test_they_are_selected_like_any_other_quantity(measured):
-    found = select(measured, {"quantity": "qk_collapse_exponent", "stack": "decoder", "variant": "law"})
+    found = select_measured_rows(measured, {"quantity": "qk_collapse_exponent", "stack": "decoder", "variant": "law"})
     assert found["value"].to_list() == pytest.approx([1.1, 1.1])

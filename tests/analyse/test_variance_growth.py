@@ -4,8 +4,8 @@ import math
 
 import pytest
 
-from lnlab.analyse.quantities.variance_growth import gains
-from lnlab.analyse.select.select import select
+from lnlab.analyse.quantities.variance_growth import init_gains
+from lnlab.analyse.select.select import select_measured_rows
 
 LIKENESS = {1: 0.3, 2: 0.8}
 
@@ -55,27 +55,31 @@ def measured(setting, experiment):
 
 
 def test_variances_are_over_that_of_their_own_stacks_embedding(measured):
-    rows = select(measured, {"quantity": "variance_over_input", "tensor": "sum", "layer": 1, "seed": 1})
+    rows = select_measured_rows(measured, {"quantity": "variance_over_input", "tensor": "sum", "layer": 1, "seed": 1})
     assert rows["value"].to_list() == pytest.approx([1.3 * 13 / 9] * 12)
-    inside = select(measured, {"quantity": "variance_over_input"})
+    inside = select_measured_rows(measured, {"quantity": "variance_over_input"})
     assert inside["layer"].null_count() == 0
 
 
 def test_a_layer_that_grows_as_predicted_has_one(measured):
-    rows = select(measured, {"quantity": "growth_over_prediction", "variant": "xavier", "seed": 1}).sort("layer")
+    rows = select_measured_rows(measured, {"quantity": "growth_over_prediction", "variant": "xavier", "seed": 1}).sort(
+        "layer"
+    )
     assert rows["layer"].to_list() == [1, 2]
     assert rows["value"].to_list() == pytest.approx([1.0, 1.0])
 
 
 def test_the_gain_of_values_is_the_inits(measured):
     """fairseq halves the variance of v: measured growth over log((1 + likeness/2)(1 + c))."""
-    rows = select(measured, {"quantity": "growth_over_prediction", "variant": "uniform", "seed": 1}).sort("layer")
+    rows = select_measured_rows(measured, {"quantity": "growth_over_prediction", "variant": "uniform", "seed": 1}).sort(
+        "layer"
+    )
     expected = [math.log((1 + p) * 13 / 9) / math.log((1 + p / 2) * 13 / 9) for p in LIKENESS.values()]
     assert rows["value"].to_list() == pytest.approx(expected)
 
 
 def test_the_law_is_of_encoders_without_norms_and_gates_and_with_known_inits(measured):
-    rows = select(measured, {"quantity": "growth_over_prediction"})
+    rows = select_measured_rows(measured, {"quantity": "growth_over_prediction"})
     assert set(rows["variant"]) == {"xavier", "uniform"}
     assert set(rows["stack"]) == {"encoder"}
 
@@ -92,4 +96,4 @@ def test_the_law_is_of_encoders_without_norms_and_gates_and_with_known_inits(mea
     ],
 )
 def test_gains_for_a_network_four_times_as_wide_inside(setting, init, expected):
-    assert gains(with_init(setting(), init, d_ff=128)) == (expected and pytest.approx(expected))
+    assert init_gains(with_init(setting(), init, d_ff=128)) == (expected and pytest.approx(expected))

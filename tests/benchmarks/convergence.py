@@ -21,9 +21,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
-from lnlab.app.request import Request, compiled, registries
+from lnlab.app.request import Request, compile_request, load_registries
 from lnlab.catalogue import REGISTRIES
-from lnlab.compile.work import Setting, Trajectory
+from lnlab.compile.work import ResolvedSetting, Trajectory
 from lnlab.corpora.files.fetch import data_roots
 from lnlab.corpora.labelled import labelled
 from lnlab.nn.embedding import sinusoids
@@ -62,7 +62,7 @@ class Layer(nn.Module):
 class Classifier(nn.Module):
     """Embedding, layers, the mean of a sentence's tokens, logits."""
 
-    def __init__(self, setting: Setting) -> None:
+    def __init__(self, setting: ResolvedSetting) -> None:
         super().__init__()
         model, stack, task = setting["model"], setting["encoder"], setting["task"]
         self.width = model["d_model"]
@@ -130,7 +130,7 @@ def by_lnlab(request: Request) -> float:
 def main(width: str, seeds: int, blocks: int, profile: str | None) -> None:
     torch.set_num_threads(WORKERS)
     request = Request(SPEC, profile, (f"method={width}", f"seeds={seeds}"))
-    plan, _ = compiled(request, registries(()))
+    plan, _ = compile_request(request, load_registries(()))
     units = sorted(plan.trajectories, key=lambda unit: unit.seed)
     print(f"{len(units)} cells of width {width}, {units[0].setting['task']['corpus']['kind']}, {blocks} blocks")
     ways = {"lnlab": lambda: by_lnlab(request), "the plain loop": lambda: by_loop(units)}

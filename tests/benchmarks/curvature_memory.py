@@ -18,8 +18,8 @@ os.environ.setdefault("MKL_NUM_THREADS", "1")
 import torch
 
 from lnlab.catalogue import REGISTRIES
-from lnlab.compile.cost.cost import BYTES, COPIES, cost
-from lnlab.compile.resolve.resolve import resolve
+from lnlab.compile.cost.cost import BYTES_PER_NUMBER, PARAMETER_COPIES, cost
+from lnlab.compile.resolve.resolve import resolve_setting
 from lnlab.compile.work import Measurement, Trajectory
 from lnlab.corpora.files.fetch import data_roots
 from lnlab.execute.measure import measure
@@ -33,7 +33,7 @@ NEWS = {"kind": "classification", "corpus": {"kind": "toy_finance", "sentences":
 def of(probe: dict, task: dict, kind: str, layers: int, width: int, heads: int) -> tuple[int, int]:
     """Bytes that a measurement adds at its peak: as reckoned, and as the process grew."""
     model = {"kind": kind, "layers": layers, "d_model": width, "heads": heads, "d_ff": 2 * width}
-    setting = resolve({"task": task, "model": model, "placement": "post"}, REGISTRIES)
+    setting = resolve_setting({"task": task, "model": model, "placement": "post"}, REGISTRIES)
     measurement = Measurement("benchmark", 0, REGISTRIES["probe"].resolve(probe))
     reckoned = cost(setting, [measurement], REGISTRIES)
     state = build(Trajectory("benchmark", 1, setting, 0, ()), REGISTRIES, ROOTS)
@@ -41,7 +41,7 @@ def of(probe: dict, task: dict, kind: str, layers: int, width: int, heads: int) 
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     measure(state, measurement, REGISTRIES)
     grown = 1024 * (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
-    return reckoned.peak_bytes - COPIES * BYTES["float32"] * reckoned.parameters, grown
+    return reckoned.peak_bytes - PARAMETER_COPIES * BYTES_PER_NUMBER["float32"] * reckoned.parameters, grown
 
 
 def process(probe: dict, task: dict, kind: str, shape: tuple[int, int, int], answer: object) -> None:

@@ -23,7 +23,7 @@ from lnlab.corpora.files.fetch import data_roots
 from lnlab.execute.measure import measure
 from lnlab.execute.program import build
 from lnlab.report.registries import FRAME_REGISTRIES
-from lnlab.specfile.load import load
+from lnlab.specfile.load import load_spec
 
 SPEC = Path(__file__).parents[2] / "specs" / "xiong_fig3.yaml"
 BATCHES = 6
@@ -44,7 +44,9 @@ def bare(model: torch.nn.Module, batches: list) -> None:
 
 def main(blocks: int) -> None:
     torch.set_num_threads(1)
-    plan = compile_plan(load(SPEC), {**REGISTRIES, **FRAME_REGISTRIES}, data_roots(SPEC.parent), overrides=("seeds=1",))
+    plan = compile_plan(
+        load_spec(SPEC), {**REGISTRIES, **FRAME_REGISTRIES}, data_roots(SPEC.parent), overrides=("seeds=1",)
+    )
     first = next(t for t in plan.trajectories if t.setting["decoder"]["layers"] == 6)
     gradient = next(m for m in first.measurements if m.probe["kind"] == "gradient_norm")
     state = build(first, REGISTRIES, data_roots(SPEC.parent))

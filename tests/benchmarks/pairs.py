@@ -9,7 +9,7 @@ os.environ.setdefault("MKL_NUM_THREADS", "1")
 import torch
 
 from lnlab.catalogue import REGISTRIES
-from lnlab.compile.resolve.resolve import resolve
+from lnlab.compile.resolve.resolve import resolve_setting
 from lnlab.compile.work import Trajectory
 from lnlab.corpora.files.fetch import data_roots
 from lnlab.corpora.multi30k import FILES
@@ -28,7 +28,7 @@ def state_of(width: int, vocabulary: int, placement: str = "post", layers: int =
     corpus = "multi30k" if real else "toy_german_english"
     task = {"kind": "translation", "corpus": corpus, "vocabulary": vocabulary, "label_smoothing": 0}
     model = {"kind": "encoder_decoder", "layers": layers, "d_model": width, "heads": 4, "d_ff": 2 * width}
-    setting = resolve({"task": task, "model": model, "placement": placement, "norm": norm}, REGISTRIES)
+    setting = resolve_setting({"task": task, "model": model, "placement": placement, "norm": norm}, REGISTRIES)
     state = build(Trajectory("benchmark", 1, setting, 0, ()), REGISTRIES, ROOTS)
     state.model.eval()
     print(f"{corpus}, 6-6, d_model {width}, vocabulary {vocabulary}: {size_of(state):,} parameters")

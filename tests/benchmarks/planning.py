@@ -10,7 +10,7 @@ from statistics import median
 from time import perf_counter
 
 from lnlab.compile.plan import compile_plan
-from lnlab.specfile.load import parse
+from lnlab.specfile.load import parse_spec
 
 TOYS = Path(__file__).parents[1] / "compile" / "conftest.py"
 SHAPES = {  # (values of three axes, seeds)
@@ -31,7 +31,9 @@ def main(repeats: int) -> None:
             "model.d_model": [4 * n for n in range(1, widths + 1)],
             "model.layers": list(range(1, layers + 1)),
         }
-        document = parse(toys.BASE.replace("seeds: 2", f"seeds: {seeds}") + f"sweep: [{grid}]\n", Path("spec.yaml"))
+        document = parse_spec(
+            toys.BASE.replace("seeds: 2", f"seeds: {seeds}") + f"sweep: [{grid}]\n", Path("spec.yaml")
+        )
         times = []
         for _ in range(repeats):
             start = perf_counter()

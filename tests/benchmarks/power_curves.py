@@ -8,7 +8,7 @@ import numpy as np
 
 from lnlab.claims.region import Region
 from lnlab.claims.sample import Sample
-from lnlab.claims.student import judged
+from lnlab.claims.student import judge_sample
 
 REPEATS = 2000
 SEEDS = (3, 4, 5, 6, 8, 10, 15, 20)
@@ -25,7 +25,7 @@ def power(region: Region, truth: float, sd: float, n: int, *, log: bool) -> floa
     noise = sd * np.random.default_rng(n).normal(size=(REPEATS, n))
     numbers = truth * np.exp(noise) if log else truth + noise
     samples = (Sample(dict(enumerate(row)), log=log, trained=False) for row in numbers.tolist())
-    return sum(judged("", sample, region, 3).verdict == "supported" for sample in samples) / REPEATS
+    return sum(judge_sample("", sample, region, 3).verdict == "supported" for sample in samples) / REPEATS
 
 
 def main() -> None:

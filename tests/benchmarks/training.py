@@ -24,7 +24,7 @@ from torch.nn import functional
 
 from lnlab.catalogue import REGISTRIES
 from lnlab.compile.cost.cost import cost
-from lnlab.compile.resolve.resolve import resolve
+from lnlab.compile.resolve.resolve import resolve_setting
 from lnlab.compile.work import Measurement, Trajectory
 from lnlab.corpora.files.fetch import data_roots
 from lnlab.execute.program import build
@@ -52,7 +52,7 @@ def trajectory_of(steps: int, probes: tuple = (), **given: object) -> Trajectory
     setting = {"task": TOY, "model": MODEL, "placement": "post", "optimizer": {"kind": "adam", "lr": 1e-3}}
     setting |= {"train": {"steps": steps, "clip": 1.0}, **given}
     due = tuple(Measurement(str(n), at, REGISTRIES["probe"].resolve(probe)) for n, (at, probe) in enumerate(probes))
-    return Trajectory("benchmark", 1, resolve(setting, REGISTRIES), steps, due)
+    return Trajectory("benchmark", 1, resolve_setting(setting, REGISTRIES), steps, due)
 
 
 class Lab:

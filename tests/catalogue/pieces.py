@@ -8,8 +8,8 @@ from trained import trained
 
 from lnlab.catalogue import REGISTRIES
 from lnlab.compile.checks.contradictions import contradictions
-from lnlab.compile.resolve.resolve import resolve
-from lnlab.compile.work import Setting, Trajectory
+from lnlab.compile.resolve.resolve import resolve_setting
+from lnlab.compile.work import ResolvedSetting, Trajectory
 from lnlab.execute.program import build
 from lnlab.probes.probe import State
 from lnlab.registry import Choice, Entry, Flawed, Roots
@@ -65,7 +65,7 @@ def built(entry: Entry[Any]) -> Callable[..., Any]:
     return registry.builder(registry.resolve(smallest(entry)))
 
 
-def setting_with(entry: Entry[Any], **overrides: Any) -> Setting:
+def setting_with(entry: Entry[Any], **overrides: Any) -> ResolvedSetting:
     """The first setting that holds this entry and contradicts nothing; keys as a spec writes them.
 
     Raises:
@@ -74,7 +74,7 @@ def setting_with(entry: Entry[Any], **overrides: Any) -> Setting:
     reason = ""
     for candidate in _candidates(entry, overrides):
         try:
-            setting = resolve(candidate, REGISTRIES)
+            setting = resolve_setting(candidate, REGISTRIES)
         except Flawed as flawed:
             reason = str(flawed)
             continue
@@ -85,12 +85,12 @@ def setting_with(entry: Entry[Any], **overrides: Any) -> Setting:
     raise LookupError(f"no setting suits {entry.kind} '{entry.name}': {reason}")
 
 
-def state_of(setting: Setting, seed: int = 1, roots: Roots = ()) -> State:
+def state_of(setting: ResolvedSetting, seed: int = 1, roots: Roots = ()) -> State:
     """The state at initialization, built as in a run."""
     return build(Trajectory("tests", seed, setting, 0, ()), REGISTRIES, roots)
 
 
-def state_for(choice: Choice, setting: Setting, roots: Roots = ()) -> State:
+def state_for(choice: Choice, setting: ResolvedSetting, roots: Roots = ()) -> State:
     """As ``state_of``; after three updates where a probe reads them, Adam's moments, or the next update."""
     state = state_of(setting, roots=roots)
     return trained(state) if sees_training(choice) else state
@@ -103,7 +103,7 @@ def sees_training(choice: Choice) -> bool:
     return bool(probe.facts.ahead(resolved) or adams or probe.facts.trained)
 
 
-def pieces_of(setting: Setting) -> dict[str, int]:
+def pieces_of(setting: ResolvedSetting) -> dict[str, int]:
     """Every entry that a setting names, with its version."""
     versions: dict[str, int] = {}
 

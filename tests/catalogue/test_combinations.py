@@ -10,7 +10,7 @@ from torch import Tensor
 
 from lnlab.catalogue import REGISTRIES
 from lnlab.compile.checks.contradictions import contradictions
-from lnlab.compile.resolve.resolve import resolve
+from lnlab.compile.resolve.resolve import resolve_setting
 from lnlab.nn.sites import Site, parameter_uses
 from lnlab.probes.probe import State
 from lnlab.registry import Choice, Entry, Flaw
@@ -31,7 +31,7 @@ def asked(model: Entry, placement: Entry, attention: str, **given: Choice | str)
 
 
 def flaws_of(given: Choice) -> list[Flaw]:
-    return contradictions(resolve(given, REGISTRIES), REGISTRIES)
+    return contradictions(resolve_setting(given, REGISTRIES), REGISTRIES)
 
 
 def descended(state: State) -> tuple[list[float], dict[Site, bool]]:
@@ -81,7 +81,7 @@ def test_what_is_let_through_trains_and_what_is_refused_has_a_reason(norm, place
             given = asked(model, placement, attention, encoder={"norm": norm.name}, decoder={"norm": "layer"})
             flaws = flaws_of(given)
         if not flaws:
-            must_train(state_of(resolve(given, REGISTRIES)))
+            must_train(state_of(resolve_setting(given, REGISTRIES)))
 
 
 def must_train(state: State) -> None:

@@ -15,7 +15,7 @@ import lnlab.claims.kinds.status
 import lnlab.claims.kinds.trend  # noqa: F401 - registers the kinds
 from lnlab.claims.claim import judge
 from lnlab.keys import canonical
-from lnlab.tables import Results, frame, schema
+from lnlab.tables import Results, frame, table_schema
 
 
 def make_setting(arm, layers=6):
@@ -54,9 +54,9 @@ def make_experiment(arms, *, sizes=False, step=0, status=None, done=None):
                     site = {"stack": "decoder", "layer": None if sizes or len(values) == 1 else level, "tensor": "w2"}
                     run_row = {"run": run, "variant": variant, "seed": seed, "step": step, "quantity": "q", **site}
                     rows.append(run_row | {"value": float(value)})
-    columns = {"run": pl.String, "variant": pl.String, "seed": pl.Int64, "step": pl.Int64} | dict(schema("sites"))
+    columns = {"run": pl.String, "variant": pl.String, "seed": pl.Int64, "step": pl.Int64} | dict(table_schema("sites"))
     sites = pl.DataFrame({c: [row.get(c) for row in rows] for c in columns}, schema=columns)
-    ended = dict(schema("runs")) | {"status": pl.String, "reason": pl.String, "done": pl.Int64}
+    ended = dict(table_schema("runs")) | {"status": pl.String, "reason": pl.String, "done": pl.Int64}
     return Results(pl.DataFrame(runs, schema=ended, orient="row"), frame("axes", axes), {"sites": sites})
 
 

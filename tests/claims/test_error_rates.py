@@ -12,16 +12,16 @@ import polars as pl
 import pytest
 from scipy import stats
 
-from lnlab.analyse.select.series import Series
+from lnlab.analyse.select.series import SeedSeries
 from lnlab.analyse.statistics.intervals import Interval
-from lnlab.claims.intersection_union import Member, together
+from lnlab.claims.intersection_union import Member, intersection_union
 from lnlab.claims.kinds.order import contrast_region
-from lnlab.claims.kinds.power_law import lack_of_fit, opposite_trend, slopes
-from lnlab.claims.kinds.status import Tally, mcnemar, shares
-from lnlab.claims.kinds.trend import ruled
-from lnlab.claims.region import Region, decide
-from lnlab.claims.sample import Sample, of_two
-from lnlab.claims.student import judged, signs
+from lnlab.claims.kinds.power_law import lack_of_fit, log_log_slopes, opposite_trend
+from lnlab.claims.kinds.status import SeedTally, mcnemar_finding, share_finding
+from lnlab.claims.kinds.trend import trend_verdict
+from lnlab.claims.region import Region, interval_verdict
+from lnlab.claims.sample import Sample, contrast_sample
+from lnlab.claims.student import judge_sample, sign_test_finding
 
 REPEATS = 2000
 SHAPES = ("gaussian", "log-normal", "t3", "bimodal")
@@ -55,7 +55,7 @@ def a_series(numbers):
     failed = {seed: "diverged" for seed in range(len(numbers)) if seed not in kept}
     rows = {"seed": kept, "x": [None] * len(kept), "value": numbers[kept].tolist()}
     frame = pl.DataFrame(rows, schema={"seed": pl.Int64, "x": pl.Float64, "value": pl.Float64})
-    return Series(frame, failed, {}, (), False)
+    return SeedSeries(frame, failed, {}, (), False)
 
 
 def limit(shape="gaussian"):
@@ -74,22 +74,22 @@ def test_one_sided_regions(shape, n):
     """Gaussian numbers as they are, the others as logarithms."""
     log = shape != "gaussian"
     numbers = 2.0 * np.exp(noise(shape, REPEATS, n)) if log else 2.0 + noise(shape, REPEATS, n)
-    assert rate(judged("", a_sample(row, log=log), Region(low=2.0), 3).verdict for row in numbers) <= limit(shape)
+    assert rate(judge_sample("", a_sample(row, log=log), Region(low=2.0), 3).verdict for row in numbers) <= limit(shape)
 
 
 @every_n
 @every_shape
 def test_two_sided_regions(shape, n):
     numbers = np.exp(noise(shape, REPEATS, n))
-    assert rate(judged("", a_sample(row, log=True), Region(0.2, 1.0)).verdict for row in numbers) <= limit(shape)
+    assert rate(judge_sample("", a_sample(row, log=True), Region(0.2, 1.0)).verdict for row in numbers) <= limit(shape)
 
 
 @some_n
 def test_failures_on_either_side_of_a_ratio(n):
     """Where more than 20 % of a side failed the sign test takes over; on the edge both sides fail alike."""
     a, b = np.exp(noise("bimodal", 2, REPEATS, n))
-    samples = (of_two(a_series(x), a_series(y), log=True) for x, y in zip(a, b, strict=True))
-    assert rate(judged("", sample, Region(low=1.0)).verdict for sample in samples) <= limit()
+    samples = (contrast_sample(a_series(x), a_series(y), log=True) for x, y in zip(a, b, strict=True))
+    assert rate(judge_sample("", sample, Region(low=1.0)).verdict for sample in samples) <= limit()
 
 
 @every_n
@@ -101,11 +101,11 @@ def test_exponents(shape, n):
     level = 0.01 * np.random.default_rng(n).normal(size=(REPEATS, n, 5))
 
     def verdict(row, scatter):
-        found = np.where(np.isfinite(row), slopes(x, np.exp(np.outer(row, np.log(x)) + scatter)), np.nan)
+        found = np.where(np.isfinite(row), log_log_slopes(x, np.exp(np.outer(row, np.log(x)) + scatter)), np.nan)
         usable = np.isfinite(row)
         if usable.sum() > 1 and lack_of_fit(x, np.exp(np.outer(row, np.log(x)) + scatter)[usable]):
             return "undecided"
-        return judged("", a_sample(found, log=False), Region(-0.15, 0.15), 3).verdict
+        return judge_sample("", a_sample(found, log=False), Region(-0.15, 0.15), 3).verdict
 
     assert rate(map(verdict, exponents, level)) <= limit(shape)
 
@@ -134,7 +134,7 @@ def test_opposite_trends_of_curves_that_are_no_power_laws(shape, n):
     def verdict(matrix):
         if lack_of_fit(x, matrix) and not opposite_trend(matrix, region):
             return "undecided"
-        return judged("", a_sample(slopes(x, matrix), log=False), region, 3).verdict
+        return judge_sample("", a_sample(log_log_slopes(x, matrix), log=False), region, 3).verdict
 
     found = [verdict(matrix) for matrix in every]
     assert rate(found) <= limit(shape)
@@ -152,7 +152,7 @@ def test_trends_at_their_minimum(shape, n):
 
     def verdict(matrix):
         numbers = matrix[:, -1] / matrix[:, 0]
-        return ruled(a_sample(numbers, log=True), matrix, Region(low=2.5))[0]
+        return trend_verdict(a_sample(numbers, log=True), matrix, Region(low=2.5))[0]
 
     assert rate(map(verdict, rows)) <= limit(shape)
 
@@ -162,7 +162,7 @@ def test_trends_at_their_minimum(shape, n):
 def test_no_trend_at_all_is_seldom_taken_for_one(shape, n):
     """Supported needs p <= .025; contradicted is the truth here, as last/first is 1."""
     rows = np.exp(0.3 * noise(shape, REPEATS, n, 5))
-    found = [ruled(a_sample(m[:, -1] / m[:, 0], log=True), m, Region(low=1.0))[0] for m in rows]
+    found = [trend_verdict(a_sample(m[:, -1] / m[:, 0], log=True), m, Region(low=1.0))[0] for m in rows]
     assert found.count("supported") / REPEATS <= limit(shape) - 0.025
 
 
@@ -174,7 +174,9 @@ def test_orders_of_equal_variants(sign, members, n):
     edge = 1.0 if sign == "<" else 1.02
     ratios = edge * np.exp(0.1 * noise("gaussian", REPEATS, members, n))
     region = contrast_region(sign, 0.02, log=True)
-    found = (together([Member("", a_sample(r, log=True), region) for r in rows], 3).verdict for rows in ratios)
+    found = (
+        intersection_union([Member("", a_sample(r, log=True), region) for r in rows], 3).verdict for rows in ratios
+    )
     assert rate(found) <= limit()
 
 
@@ -182,12 +184,15 @@ def test_orders_of_equal_variants(sign, members, n):
 def test_shares_of_seeds(n):
     kept = np.random.default_rng(n).uniform(size=(REPEATS, n)) < 0.8
     numbers = np.where(kept, 1.0, 3.0)
-    assert rate(signs("", a_sample(row, log=True), Region(high=2.0), 0.8).verdict for row in numbers) <= limit()
+    assert (
+        rate(sign_test_finding("", a_sample(row, log=True), Region(high=2.0), 0.8).verdict for row in numbers)
+        <= limit()
+    )
 
 
 def a_tally(met, unknown):
     known = {seed: bool(x) for seed, x in enumerate(met) if not unknown[seed]}
-    return Tally(known, {seed: "timed_out" for seed, x in enumerate(unknown) if x}, (), {})
+    return SeedTally(known, {seed: "timed_out" for seed, x in enumerate(unknown) if x}, (), {})
 
 
 @pytest.mark.parametrize("n", [6, 8, 10, 20])
@@ -199,7 +204,7 @@ def test_runs_that_train_as_often_as_not(half, gone, n):
     met = rng.uniform(size=(REPEATS, n)) < 0.5
     lost = rng.uniform(size=(REPEATS, n)) < gone
     for unknown in (lost & met, lost & ~met):
-        found = (shares(a_tally(m, u), "", half).verdict for m, u in zip(met, unknown, strict=True))
+        found = (share_finding(a_tally(m, u), "", half).verdict for m, u in zip(met, unknown, strict=True))
         assert rate(found) <= limit()
 
 
@@ -211,7 +216,7 @@ def test_settings_that_train_equally_often(both, n):
     alike, first = rng.uniform(size=(REPEATS, n)) < both, rng.uniform(size=(REPEATS, n)) < 0.5
     none = np.zeros(n, bool)
     pairs = zip(first | alike, ~first | alike, strict=True)
-    found = (mcnemar(a_tally(a, none), a_tally(b, none), "", Region(low=0.5)).verdict for a, b in pairs)
+    found = (mcnemar_finding(a_tally(a, none), a_tally(b, none), "", Region(low=0.5)).verdict for a, b in pairs)
     assert rate(found) <= limit()
 
 
@@ -219,7 +224,7 @@ def test_settings_that_train_equally_often(both, n):
 def test_what_seeds_buy_a_setting_that_trains_nine_times_of_ten(n, least):
     """The binomial figure: the chance that at least as many train as decide."""
     met = np.random.default_rng(n).uniform(size=(REPEATS, n)) < 0.9
-    found = [shares(a_tally(row, np.zeros(n, bool)), "", Region(low=0.5)).verdict for row in met]
+    found = [share_finding(a_tally(row, np.zeros(n, bool)), "", Region(low=0.5)).verdict for row in met]
     assert found.count("supported") / REPEATS == pytest.approx(stats.binom.sf(least - 1, n, 0.9), abs=0.03)
 
 
@@ -227,7 +232,7 @@ def test_what_seeds_buy_a_setting_that_trains_nine_times_of_ten(n, least):
 def test_what_seeds_buy(n, power):
     """An exponent in the middle of ±.15 with a seed sd of .12: the noncentral figure, simulated independently."""
     rows = 0.12 * noise("gaussian", REPEATS, n)
-    found = [judged("", a_sample(row, log=False), Region(-0.15, 0.15), 3).verdict for row in rows]
+    found = [judge_sample("", a_sample(row, log=False), Region(-0.15, 0.15), 3).verdict for row in rows]
     assert found.count("supported") / REPEATS == pytest.approx(power, abs=0.03)
 
 
@@ -237,5 +242,5 @@ def test_these_limits_catch_a_normal_quantile(n):
     x = noise("gaussian", REPEATS, n)
     half = 1.96 * x.std(1, ddof=1) / math.sqrt(n)
     ends = zip(x.mean(1), half, strict=True)
-    found = (decide(Interval(m, m - h, m + h, 1.0, n), Region(low=0.0)) for m, h in ends)
+    found = (interval_verdict(Interval(m, m - h, m + h, 1.0, n), Region(low=0.0)) for m, h in ends)
     assert rate(found) > 2 * limit() if n == 3 else rate(found) > 1.5 * limit()

@@ -8,13 +8,13 @@ from scipy import stats
 
 from lnlab.claims.claim import claims
 from lnlab.claims.headline import p_value
-from lnlab.claims.kinds.fit import both_errors, error_ratios, ruled
-from lnlab.claims.laws import Law
+from lnlab.claims.kinds.fit import error_ratios, fit_verdict, left_out_error_pair
+from lnlab.claims.laws import GrowthLaw
 from lnlab.claims.sample import Sample
 from lnlab.errors import LabError
 from lnlab.registry import Flawed
 
-LINEAR, LOGARITHMIC = Law("linear"), Law("logarithmic")
+LINEAR, LOGARITHMIC = GrowthLaw("linear"), GrowthLaw("logarithmic")
 LAYERS = np.arange(1.0, 17)
 FIT = {"kind": "fit", "over": "layer", "law": "linear", "against": "logarithmic"}
 RNG = np.random.default_rng(6)
@@ -38,7 +38,7 @@ def test_the_law_that_made_the_numbers_is_supported_and_the_other_contradicted(v
 def test_numbers_are_ratios_of_errors_and_the_interval_is_students(verdict):
     y = noisy(1 + LAYERS)
     found = verdict(y, **FIT)
-    one, other = both_errors(LINEAR, LOGARITHMIC, LAYERS, y)
+    one, other = left_out_error_pair(LINEAR, LOGARITHMIC, LAYERS, y)
     ratios = np.sqrt((other**2).mean(1) / (one**2).mean(1))
     assert found.seeds == pytest.approx(dict(enumerate(ratios, 1)))
     expected = stats.t.interval(0.95, 4, loc=np.log(ratios).mean(), scale=stats.sem(np.log(ratios)))
@@ -74,13 +74,13 @@ def test_a_better_law_that_errs_by_more_than_15_percent_is_not_supported():
     """By numbers given: the interval is clear, the median error is not."""
     ours, others = np.full((5, 6), math.log(1.2)), np.full((5, 6), math.log(1.14))
     sample = Sample(dict.fromkeys(range(5), 1.5), log=True, trained=False)
-    word, reason = ruled(sample, ("a", "b"), (ours, others))
+    word, reason = fit_verdict(sample, ("a", "b"), (ours, others))
     assert (word, reason.partition(";")[0]) == (
         "undecided",
         "the 95 % interval 1.5 to 1.5 lies above 1.1, but a errs by more than 15%",
     )
     ours[:, :4] = math.log(1.14)
-    assert ruled(sample, ("a", "b"), (ours, others))[0] == "supported"
+    assert fit_verdict(sample, ("a", "b"), (ours, others))[0] == "supported"
 
 
 def test_laws_that_err_alike_are_not_told_apart(verdict):
@@ -95,7 +95,7 @@ def test_more_seeds_decide_only_beyond_the_edges(ratio, words):
     numbers = {seed: ratio * math.exp(0.3 * (seed - 2)) for seed in range(5)}
     for sign in (1, -1):
         sample = Sample({s: x**sign for s, x in numbers.items()}, log=True, trained=False)
-        word, reason = ruled(sample, ("a", "b"), (rows, rows))
+        word, reason = fit_verdict(sample, ("a", "b"), (rows, rows))
         assert word == "undecided"
         assert words in reason
 
@@ -177,9 +177,9 @@ def test_simulated_perturbations_grow_linearly_in_post_ln_and_logarithmically_in
     rng, x = np.random.default_rng(8), SUBLAYERS[first:]
     y = np.array(PERTURBED[name])[first:] * np.exp(0.4 * rng.normal(size=(5, 1)) + 0.03 * rng.normal(size=(5, x.size)))
     other = LOGARITHMIC if law is LINEAR else LINEAR
-    errors = both_errors(law, other, x, y)
+    errors = left_out_error_pair(law, other, x, y)
     sample = Sample(dict(enumerate(error_ratios(*errors).tolist())), log=True, trained=False)
-    word, reason = ruled(sample, (str(law), str(other)), errors)
+    word, reason = fit_verdict(sample, (str(law), str(other)), errors)
     assert word == "supported", reason
 
 
@@ -187,7 +187,7 @@ def test_the_simulated_post_ln_profile_bends_and_its_error_is_near_the_limit():
     """Linear within 12 % from 2 sublayers on, and by more than 15 % off without the first level."""
     y = np.array([PERTURBED["post"]], dtype=float)
     for first, expected in ((0, 0.118), (1, 0.185)):
-        errors, others = both_errors(LINEAR, LOGARITHMIC, SUBLAYERS[first:], y[:, first:])
+        errors, others = left_out_error_pair(LINEAR, LOGARITHMIC, SUBLAYERS[first:], y[:, first:])
         assert np.median(np.abs(np.expm1(errors))) == pytest.approx(expected, abs=0.001)
         assert error_ratios(errors, others)[0] > 10
 
@@ -196,7 +196,7 @@ def share(numbers, word):
     """How often a word falls on experiments (repeats, seeds) of ratios of errors, both laws being close."""
     rows = np.full((numbers.shape[1], 6), 0.05)
     samples = (Sample(dict(enumerate(row.tolist())), log=True, trained=False) for row in numbers)
-    return sum(ruled(sample, ("a", "b"), (rows, rows))[0] == word for sample in samples) / len(numbers)
+    return sum(fit_verdict(sample, ("a", "b"), (rows, rows))[0] == word for sample in samples) / len(numbers)
 
 
 @pytest.mark.parametrize("n", [5, 6, 10])
@@ -216,11 +216,11 @@ def test_the_wrong_law_is_seldom_preferred(truth, wrong, noise):
     x = SUBLAYERS[1:]
     rng = np.random.default_rng([7, round(100 * noise)])
     y = (1 + truth.coordinate(x)) * np.exp(noise * rng.normal(size=(1000, 5, 6)))
-    one, other = both_errors(LINEAR, LOGARITHMIC, x, y)
+    one, other = left_out_error_pair(LINEAR, LOGARITHMIC, x, y)
     words = []
     for a, b in zip(one, other, strict=True):
         sample = Sample(dict(enumerate(error_ratios(a, b).tolist())), log=True, trained=False)
-        words.append(ruled(sample, ("linear", "logarithmic"), (a, b))[0])
+        words.append(fit_verdict(sample, ("linear", "logarithmic"), (a, b))[0])
     assert words.count(wrong) / 1000 <= 0.01
     right = "supported" if truth is LINEAR else "contradicted"
     assert noise > 0.1 or words.count(right) / 1000 > 0.98

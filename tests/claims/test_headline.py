@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 
 from lnlab.claims.claim import judge
-from lnlab.claims.headline import headline, p_value
+from lnlab.claims.headline import headline_counts, p_value
 
 Q = {"quantity": "q", "placement": "a"}
 
@@ -71,11 +71,11 @@ def test_counts_and_what_outlasts_holm(judged, exactly):
     border = judged(x, at_most=math.exp(stats.t.ppf(0.99, 7) * 0.1 / math.sqrt(8)))
     assert p_value(border) == pytest.approx(0.02, abs=1e-6)
     clear, open_ = judged(x, at_most=9), judged(x, at_most=1.0)
-    alone = headline([border])
+    alone = headline_counts([border])
     assert (alone.primary, alone.expected_wrong) == (1, 0.05)
     assert alone.counts == alone.after_holm == {"supported": 1}
-    six = headline([border] * 6)
+    six = headline_counts([border] * 6)
     assert (six.expected_wrong, six.counts, six.after_holm) == (pytest.approx(0.3), {"supported": 6}, {"undecided": 6})
-    mixed = headline([clear, border, open_, replace(clear, primary=False)])
+    mixed = headline_counts([clear, border, open_, replace(clear, primary=False)])
     assert mixed.counts == {"supported": 2, "undecided": 1}
     assert mixed.after_holm == {"supported": 2, "undecided": 1}

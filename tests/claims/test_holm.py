@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 
-from lnlab.claims.holm import holm
+from lnlab.claims.holm import holm_rejections
 
 
 def test_by_hand():
-    assert holm([0.01, 0.04, 0.03, 0.005], 0.05) == [True, False, False, True]
-    assert holm([], 0.05) == []
-    assert holm([0.04, 0.049], 0.05) == [False, False]
-    assert holm([0.025, 0.049], 0.05) == [True, True]
+    assert holm_rejections([0.01, 0.04, 0.03, 0.005], 0.05) == [True, False, False, True]
+    assert holm_rejections([], 0.05) == []
+    assert holm_rejections([0.04, 0.049], 0.05) == [False, False]
+    assert holm_rejections([0.025, 0.049], 0.05) == [True, True]
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -19,4 +19,4 @@ def test_rejected_are_those_whose_adjusted_p_is_small(seed):
     order = np.argsort(p)
     adjusted = np.empty(6)
     adjusted[order] = np.maximum.accumulate(p[order] * np.arange(6, 0, -1))
-    assert holm(p.tolist(), 0.05) == (adjusted <= 0.05).tolist()
+    assert holm_rejections(p.tolist(), 0.05) == (adjusted <= 0.05).tolist()

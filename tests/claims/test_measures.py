@@ -6,7 +6,7 @@ import pytest
 import lnlab.claims.kinds.everywhere
 import lnlab.claims.kinds.status  # noqa: F401 - registers the kinds
 from lnlab.claims.claim import judge
-from lnlab.claims.verdict_rows import as_frame, from_frame
+from lnlab.claims.verdict_rows import verdict_frame, verdicts_from_frame
 
 RISING = np.array(
     [[1.0, 2.1, 4.0, 8.2, 16.1, 32.0], [1.1, 2.0, 4.1, 8.0, 16.0, 33.0], [1.0, 2.0, 4.2, 8.1, 15.9, 31.0]]
@@ -40,7 +40,7 @@ ONE = {**OF, "layer": 6}
 def test_what_the_numbers_of_a_verdict_are(experiment, claim, measure):
     found = judge({"id": "a", "says": "b", **claim}, experiment({"post": RISING, "pre": RISING / 2}))
     assert (found.measure, found.quantity) == (measure, "q")
-    assert from_frame(as_frame([found])) == [found]
+    assert verdicts_from_frame(verdict_frame([found])) == [found]
 
 
 def test_a_contrast_that_is_counted_is_a_share(experiment):
@@ -54,5 +54,5 @@ def test_a_contrast_that_is_counted_is_a_share(experiment):
 
 def test_an_earlier_table_of_verdicts_says_nothing_of_it(experiment):
     found = judge({"id": "a", "says": "b", "kind": "bound", "of": ONE, "at_least": 1}, experiment({"post": RISING}))
-    (earlier,) = from_frame(as_frame([found]).drop("measure", "quantity"))
+    (earlier,) = verdicts_from_frame(verdict_frame([found]).drop("measure", "quantity"))
     assert (earlier.measure, earlier.quantity, earlier.estimate) == (None, None, found.estimate)

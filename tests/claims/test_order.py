@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from lnlab.claims.kinds.order import contrast_region
-from lnlab.claims.order_chain import parsed
+from lnlab.claims.order_chain import parse_order
 from lnlab.errors import LabError
 
 ORDER = {"kind": "order", "over": "placement", "of": {"quantity": "q"}}
@@ -20,10 +20,10 @@ def arms(*means, n=6, sd=0.01):
 
 
 def test_arms_are_read():
-    assert parsed("post < pre <= 12 ~ true") == (["post", "pre", 12, True], ["<", "<=", "~"])
+    assert parse_order("post < pre <= 12 ~ true") == (["post", "pre", 12, True], ["<", "<=", "~"])
     for wrong in ("post", "post <", "< pre", "a < < b"):
         with pytest.raises(LabError, match="write two or more values"):
-            parsed(wrong)
+            parse_order(wrong)
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from lnlab.claims.sites import at, places
+from lnlab.claims.sites import site_conditions, statistic_at
 from lnlab.errors import LabError
 
 FLAT = {"kind": "bound", "each": ["layer"]}
@@ -11,12 +11,16 @@ FLAT = {"kind": "bound", "each": ["layer"]}
 
 def test_places_are_told_apart_in_order_and_null_comes_last(experiment):
     results = experiment({"a": np.ones((2, 3))})
-    assert places(results, {"quantity": "q"}, ["stack", "layer"]) == [
+    assert site_conditions(results, {"quantity": "q"}, ["stack", "layer"]) == [
         {"stack": "decoder", "layer": layer} for layer in (1, 2, 3)
     ]
-    assert places(results, {"quantity": "q", "layer": [2, 3]}, ["layer"]) == [{"layer": 2}, {"layer": 3}]
-    assert places(results, {"quantity": "q"}, ["index"]) == [{"index": None}]
-    assert places(results, {"quantity": "q"}, None) == places(results, {"quantity": "other"}, ["layer"]) == [{}]
+    assert site_conditions(results, {"quantity": "q", "layer": [2, 3]}, ["layer"]) == [{"layer": 2}, {"layer": 3}]
+    assert site_conditions(results, {"quantity": "q"}, ["index"]) == [{"index": None}]
+    assert (
+        site_conditions(results, {"quantity": "q"}, None)
+        == site_conditions(results, {"quantity": "other"}, ["layer"])
+        == [{}]
+    )
 
 
 def test_a_bound_at_every_place_is_that_of_each(verdict, exactly):
@@ -49,5 +53,5 @@ def test_a_column_that_tells_no_place_is_refused(verdict):
 
 def test_a_statistic_is_said_with_its_place():
     place = {"stack": "encoder", "layer": 2, "sublayer": "feed_forward", "index": None}
-    assert at("exponent", place) == "exponent at encoder, layer 2, feed_forward"
-    assert at("exponent", {}) == "exponent"
+    assert statistic_at("exponent", place) == "exponent at encoder, layer 2, feed_forward"
+    assert statistic_at("exponent", {}) == "exponent"

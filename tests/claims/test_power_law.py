@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from lnlab.claims.kinds.power_law import around, lack_of_fit, slopes
+from lnlab.claims.kinds.power_law import default_exponent_region, lack_of_fit, log_log_slopes
 from lnlab.errors import LabError
 
 SIZES = {"kind": "power_law", "over": "model.layers"}
@@ -19,7 +19,7 @@ def law(exponent, n=10, noise=0.05, x=X, slope_sd=0.0):
 
 def test_slopes_are_least_squares_within_the_seed():
     y = law(-0.5, noise=0.5)
-    assert slopes(X, y) == pytest.approx([np.polyfit(np.log(X), np.log(row), 1)[0] for row in y])
+    assert log_log_slopes(X, y) == pytest.approx([np.polyfit(np.log(X), np.log(row), 1)[0] for row in y])
 
 
 def test_a_law_without_noise_gives_its_exponent_exactly(verdict):
@@ -33,7 +33,7 @@ def test_a_law_without_noise_gives_its_exponent_exactly(verdict):
 def test_the_interval_is_over_seeds_not_over_points(verdict):
     y = law(0.0, noise=0.02)
     found = verdict(y, **SIZES, sizes=True, between=[-0.15, 0.15])
-    s = slopes(X, y)
+    s = log_log_slopes(X, y)
     expected = stats.t.interval(0.95, 9, loc=s.mean(), scale=stats.sem(s))
     assert (found.low, found.high) == pytest.approx(expected)
     assert found.verdict == "supported"
@@ -67,8 +67,8 @@ def test_big_o_prints_the_gap(verdict):
 
 
 def test_the_default_region_narrows_over_a_wide_span():
-    assert around(1.0, np.array([1.0, 2, 4, 7])).high == pytest.approx(1.15)
-    assert around(1.0, np.array([1.0, 2, 4, 8])).low == pytest.approx(0.9)
+    assert default_exponent_region(1.0, np.array([1.0, 2, 4, 7])).high == pytest.approx(1.15)
+    assert default_exponent_region(1.0, np.array([1.0, 2, 4, 8])).low == pytest.approx(0.9)
 
 
 def test_a_bent_profile_is_no_power_law_whatever_its_slope(verdict):
@@ -172,6 +172,8 @@ def test_with_a_second_series_it_is_the_difference_of_exponents_paired_by_seed(v
     found = verdict(
         {"a": a * shared, "b": b * shared}, **SIZES, to={"placement": "b"}, sizes=True, between=[-0.15, -0.05]
     )
-    expected = stats.t.interval(0.95, 9, loc=(slopes(X, a) - slopes(X, b)).mean(), scale=stats.sem(slopes(X, a / b)))
+    expected = stats.t.interval(
+        0.95, 9, loc=(log_log_slopes(X, a) - log_log_slopes(X, b)).mean(), scale=stats.sem(log_log_slopes(X, a / b))
+    )
     assert (found.low, found.high) == pytest.approx(expected)
     assert found.verdict == "supported"

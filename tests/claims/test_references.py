@@ -10,8 +10,8 @@ import lnlab.claims.kinds.bound
 import lnlab.claims.kinds.order
 import lnlab.claims.kinds.ratio  # noqa: F401 - registers the kinds
 from lnlab.claims.claim import judge
-from lnlab.claims.comparing import comparing
-from lnlab.tables import Results, frame, schema
+from lnlab.claims.comparing import with_compared_reference
+from lnlab.tables import Results, frame, table_schema
 
 H = 6.0
 FRONT = {"run": pl.String, "variant": pl.String, "seed": pl.Int64}
@@ -36,9 +36,9 @@ def trained():
                     at | {"step": t, "split": "validation", "quantity": "nll", "value": x} for t, x in course.items()
                 ]
                 curves.append(at | {"step": 0, "split": "train", "quantity": "unigram_entropy", "value": H})
-        ended = dict(schema("runs")) | {"status": pl.String, "reason": pl.String, "done": pl.Int64}
-        columns = FRONT | dict(schema("curves"))
-        sites = pl.DataFrame(schema=FRONT | {"step": pl.Int64} | dict(schema("sites")))
+        ended = dict(table_schema("runs")) | {"status": pl.String, "reason": pl.String, "done": pl.Int64}
+        columns = FRONT | dict(table_schema("curves"))
+        sites = pl.DataFrame(schema=FRONT | {"step": pl.Int64} | dict(table_schema("sites")))
         tables = {"sites": sites, "curves": pl.DataFrame(curves, schema=columns)}
         return Results(pl.DataFrame(runs, schema=ended), frame("axes", axes), tables)
 
@@ -84,8 +84,8 @@ def test_a_contrast_has_the_target_of_its_two_sides(trained):
 )
 def test_what_a_claim_compares(claim, reference):
     of = {"quantity": "time_to_target", **claim["of"]}
-    assert comparing({**claim, "of": of})["of"]["reference"] == reference
-    assert "reference" not in comparing({**claim, "of": {"quantity": "final_nll", "method": "a"}})["of"]
+    assert with_compared_reference({**claim, "of": of})["of"]["reference"] == reference
+    assert "reference" not in with_compared_reference({**claim, "of": {"quantity": "final_nll", "method": "a"}})["of"]
 
 
 def bimodal(count, trains):

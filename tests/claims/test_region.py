@@ -5,7 +5,7 @@ import math
 import pytest
 
 from lnlab.analyse.statistics.intervals import Interval
-from lnlab.claims.region import Region, decide, distance
+from lnlab.claims.region import Region, edge_distance, interval_verdict
 
 
 @pytest.mark.parametrize(
@@ -21,17 +21,17 @@ from lnlab.claims.region import Region, decide, distance
     ],
 )
 def test_inside_disjoint_or_neither(low, high, word):
-    assert decide(Interval((low + high) / 2, low, high, 1.0, 5), Region(1.0, 2.0)) == word
+    assert interval_verdict(Interval((low + high) / 2, low, high, 1.0, 5), Region(1.0, 2.0)) == word
 
 
 def test_an_unbounded_interval_lies_in_no_bounded_region():
-    assert decide(Interval(5.0, -math.inf, math.inf, math.inf, 1), Region(low=0.0)) == "undecided"
+    assert interval_verdict(Interval(5.0, -math.inf, math.inf, math.inf, 1), Region(low=0.0)) == "undecided"
 
 
 def test_distances_to_the_nearest_edge():
-    assert distance(1.2, Region(1.0, 2.0), log=False) == pytest.approx(0.2)
-    assert distance(4.0, Region(1.0, 2.0), log=True) == pytest.approx(math.log(2))
-    assert distance(3.0, Region(low=1.0), log=False) == 2.0
+    assert edge_distance(1.2, Region(1.0, 2.0), log=False) == pytest.approx(0.2)
+    assert edge_distance(4.0, Region(1.0, 2.0), log=True) == pytest.approx(math.log(2))
+    assert edge_distance(3.0, Region(low=1.0), log=False) == 2.0
 
 
 def test_regions_in_words():

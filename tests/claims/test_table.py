@@ -10,7 +10,7 @@ import lnlab.claims.kinds.table  # noqa: F401 - registers the kinds and quantiti
 from lnlab.claims.claim import judge
 from lnlab.errors import LabError
 from lnlab.keys import canonical
-from lnlab.tables import Results, frame, schema
+from lnlab.tables import Results, frame, table_schema
 
 RATES = (1.0, 0.1, 0.01)
 OF = {"quantity": "converged", "rule": "learned", "split": "train"}
@@ -55,10 +55,10 @@ def results_of(*seeds, lost=None):
                 told += [("epoch_loss", 10 * n, 0.2 if letter == "C" else 1.1) for n in (1, 2, 3, 4)]
                 curves += [at | {"quantity": q, "step": t, "value": v} for q, t, v in told if letter not in "-T"]
     front = {"run": pl.String, "variant": pl.String, "seed": pl.Int64}
-    columns = front | dict(schema("curves"))
+    columns = front | dict(table_schema("curves"))
     table = pl.DataFrame({c: [row.get(c) for row in curves] for c in columns}, schema=columns)
-    ended = dict(schema("runs")) | {"status": pl.String, "reason": pl.String, "done": pl.Int64}
-    sites = pl.DataFrame(schema=front | {"step": pl.Int64} | dict(schema("sites")))
+    ended = dict(table_schema("runs")) | {"status": pl.String, "reason": pl.String, "done": pl.Int64}
+    sites = pl.DataFrame(schema=front | {"step": pl.Int64} | dict(table_schema("sites")))
     return Results(pl.DataFrame(runs, schema=ended), frame("axes", axes), {"sites": sites, "curves": table})
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from lnlab.claims.kinds.trend import ruled
+from lnlab.claims.kinds.trend import trend_verdict
 from lnlab.claims.region import Region
 from lnlab.claims.sample import Sample
 
@@ -90,4 +90,4 @@ def test_a_zero_anywhere_drops_the_seed(verdict):
 def test_the_order_must_be_significant_even_where_the_ends_are():
     flat = np.array([[1.0, 9.0, 8.0, 2.0], [1.0, 8.0, 9.0, 2.1], [1.0, 9.0, 7.0, 2.05]])
     sample = Sample({1: 2.0, 2: 2.1, 3: 2.05}, log=True, trained=False)
-    assert ruled(sample, flat, Region(low=1.5))[0] == "undecided"
+    assert trend_verdict(sample, flat, Region(low=1.5))[0] == "undecided"

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from jsonschema import Draft202012Validator
 
-from lnlab.cli.terminal import quantity
+from lnlab.cli.terminal import format_quantity
 from lnlab.compile.cost.memory import LIBRARIES, SHARE
 
 pytestmark = pytest.mark.usefixtures("ran")
@@ -327,7 +327,7 @@ def test_data_list_says_what_is_generated_and_what_is_absent(lnlab, workdir):
     assert rows["multi30k"]["fetchable"]
     table = lnlab("data", "list").out
     assert "absent, can be fetched" in table
-    assert quantity(rows["multi30k"]["size"], "B") in table
+    assert format_quantity(rows["multi30k"]["size"], "B") in table
 
 
 def test_data_fetch_refuses_what_it_cannot_get(lnlab, workdir):

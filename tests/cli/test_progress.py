@@ -4,7 +4,7 @@ import pytest
 from rich.console import Console
 
 from lnlab.cli import progress as shown
-from lnlab.cli.progress import STOPPING, Lines, Pace
+from lnlab.cli.progress import FINISHING_MESSAGE, LineReporter, RunPace
 from lnlab.execute.unit import Event
 
 
@@ -28,7 +28,7 @@ def ended(status: str = "finished", cost: float = 1.0, worker: str = "worker 1",
 
 def test_the_time_left_follows_costs_not_counts_and_not_the_time_before_the_first_unit():
     clock = Clock()
-    pace = Pace(units=2, cost=10.0, clock=clock)
+    pace = RunPace(units=2, cost=10.0, clock=clock)
     clock.now += 1000
     pace.follow(started())
     clock.now += 30
@@ -37,13 +37,13 @@ def test_the_time_left_follows_costs_not_counts_and_not_the_time_before_the_firs
 
 
 def test_nothing_is_promised_before_a_unit_has_ended():
-    assert Pace(units=2, cost=10.0, clock=Clock()).left is None
+    assert RunPace(units=2, cost=10.0, clock=Clock()).left is None
 
 
 def test_plain_lines_are_seconds_apart_and_name_what_failed():
     clock = Clock()
     written = io.StringIO()
-    lines = Lines(Pace(units=100, cost=100.0, clock=clock), Console(file=written, width=200))
+    lines = LineReporter(RunPace(units=100, cost=100.0, clock=clock), Console(file=written, width=200))
     for unit in range(40):
         lines(started())
         clock.now += 0.5
@@ -61,7 +61,7 @@ def test_a_terminal_gets_an_overall_bar_and_a_line_a_worker(monkeypatch):
     console = Console(file=written, width=60, force_terminal=True, no_color=True)
     monkeypatch.setattr(shown, "err", lambda: console)
     names = {"a": "model.layers=6 [bold], seed 1", "b": "a setting with many axes " * 9}
-    with shown.progress(names, 2.0) as show:
+    with shown.progress_reporter(names, 2.0) as show:
         show(Event("preparing"))
         console.print(show.overall)
         show(started("worker 1", "a"))
@@ -70,14 +70,20 @@ def test_a_terminal_gets_an_overall_bar_and_a_line_a_worker(monkeypatch):
         show(ended("diverged"))
         show(Event("stopping", text="Ctrl-C"))
         console.print(show.overall, show.workers)
-    for words in ("reading corpora", "model.layers=6 [bold], seed 1", "…", "1 of 2 units, 1 diverged", STOPPING[:40]):
+    for words in (
+        "reading corpora",
+        "model.layers=6 [bold], seed 1",
+        "…",
+        "1 of 2 units, 1 diverged",
+        FINISHING_MESSAGE[:40],
+    ):
         assert words in written.getvalue()
 
 
 def test_quiet_is_silent_until_the_user_wants_to_stop(capsys):
-    with shown.progress({"a": "a"}, 1.0, quiet=True) as show:
+    with shown.progress_reporter({"a": "a"}, 1.0, quiet=True) as show:
         show(started())
         show(ended())
     assert capsys.readouterr() == ("", "")
     show(Event("stopping", text="Ctrl-C"))
-    assert capsys.readouterr().err == f"{STOPPING}\n"
+    assert capsys.readouterr().err == f"{FINISHING_MESSAGE}\n"

@@ -11,20 +11,22 @@ import psutil
 import pytest
 
 from lnlab.app import query_views as cli_views
-from lnlab.cli.query import answer
+from lnlab.cli.query import select_rows
 from lnlab.errors import LabError
 
 FRAMES = {"runs": pl.DataFrame({"run": ["a", "b"], "seed": [1, 2], "status": ["x SCAN [y", None]})}
 
 
 def test_a_select_is_what_polars_makes_of_it():
-    assert answer("SELECT run FROM runs WHERE seed > 1", FRAMES)[0].to_dicts() == [{"run": "b"}]
-    assert answer(" WITH t AS (SELECT seed FROM runs) SELECT sum(seed) AS n FROM t", FRAMES)[0].to_dicts() == [{"n": 3}]
-    assert answer("show tables", FRAMES)[0]["name"].to_list() == ["runs"]
+    assert select_rows("SELECT run FROM runs WHERE seed > 1", FRAMES)[0].to_dicts() == [{"run": "b"}]
+    assert select_rows(" WITH t AS (SELECT seed FROM runs) SELECT sum(seed) AS n FROM t", FRAMES)[0].to_dicts() == [
+        {"n": 3}
+    ]
+    assert select_rows("show tables", FRAMES)[0]["name"].to_list() == ["runs"]
 
 
 def test_text_that_looks_like_a_plan_is_no_file():
-    assert answer("SELECT run FROM runs WHERE status = 'x SCAN [y'", FRAMES)[0].to_dicts() == [{"run": "a"}]
+    assert select_rows("SELECT run FROM runs WHERE status = 'x SCAN [y'", FRAMES)[0].to_dicts() == [{"run": "a"}]
 
 
 @pytest.mark.parametrize(
@@ -48,7 +50,7 @@ def test_no_query_reads_a_file(tmp_path, statement, reader):
     path = tmp_path / "secret.csv"
     path.write_text("secret\nxyzzy\n")
     with pytest.raises(LabError) as caught:
-        answer(statement.format(reader.format(path)), FRAMES)
+        select_rows(statement.format(reader.format(path)), FRAMES)
     assert "xyzzy" not in str(caught.value)
 
 
@@ -65,7 +67,7 @@ def test_no_query_reads_a_file(tmp_path, statement, reader):
 )
 def test_nothing_but_a_single_select_is_taken(statement):
     with pytest.raises(LabError, match="the tables are derived, results, runs"):
-        answer(statement, FRAMES)
+        select_rows(statement, FRAMES)
 
 
 @pytest.mark.parametrize(
@@ -79,7 +81,7 @@ def test_nothing_but_a_single_select_is_taken(statement):
 )
 def test_mistakes_are_one_problem_that_names_the_tables(statement, said):
     with pytest.raises(LabError) as caught:
-        answer(statement, FRAMES)
+        select_rows(statement, FRAMES)
     (problem,) = caught.value.problems
     assert said in problem.what
     assert "runs" in problem.remedy
@@ -122,16 +124,16 @@ def test_what_polars_panics_about_is_one_line(ran, lnlab, statement):
 
 
 def test_a_query_has_a_bound_on_its_memory(monkeypatch):
-    monkeypatch.setattr("lnlab.cli.query.MEMORY", 2**29)
-    assert answer("SELECT run FROM runs", FRAMES)[0].height == 2
+    monkeypatch.setattr("lnlab.cli.query.QUERY_MEMORY", 2**29)
+    assert select_rows("SELECT run FROM runs", FRAMES)[0].height == 2
     with pytest.raises(LabError, match="it needs more than 537 MB of memory"):
-        answer("SELECT lpad('a', 1000000000, 'b') FROM runs", FRAMES, seconds=120)
+        select_rows("SELECT lpad('a', 1000000000, 'b') FROM runs", FRAMES, seconds=120)
 
 
 def test_a_query_ends_when_its_time_is_up():
     begun = time.monotonic()
     with pytest.raises(LabError, match=r"no answer within 1 s; .* --timeout"):
-        answer(ENDLESS, FRAMES, seconds=1)
+        select_rows(ENDLESS, FRAMES, seconds=1)
     assert time.monotonic() - begun < 10
 
 
@@ -159,9 +161,9 @@ def test_describe_lists_the_columns_of_a_table():
     types = {"run": "String", "seed": "Int64", "status": "String"}
     rows = [{"column": name, "type": kind} for name, kind in types.items()]
     for statement in ("describe runs", "DESCRIBE TABLE runs;", ' desc "runs" '):
-        assert answer(statement, FRAMES)[0].to_dicts() == rows
+        assert select_rows(statement, FRAMES)[0].to_dicts() == rows
     with pytest.raises(LabError, match=r"there is no table 'run'.*'runs'"):
-        answer("DESCRIBE run", FRAMES)
+        select_rows("DESCRIBE run", FRAMES)
 
 
 def test_columns_of_every_table_can_be_listed(ran, lnlab):
@@ -203,8 +205,8 @@ def test_derived_quantities_can_be_asked_for(ran, lnlab):
 
 def test_a_view_is_built_only_if_it_is_named(monkeypatch):
     built = []
-    monkeypatch.setattr(cli_views, "VIEWS", {"derived": built.append, "results": built.append})
-    assert cli_views.views("SELECT * FROM sites", "them") == {}
+    monkeypatch.setattr(cli_views, "QUERY_VIEWS", {"derived": built.append, "results": built.append})
+    assert cli_views.named_views("SELECT * FROM sites", "them") == {}
     assert built == []
-    assert cli_views.views("SELECT * FROM derived", "them") == {"derived": None}
+    assert cli_views.named_views("SELECT * FROM derived", "them") == {"derived": None}
     assert built == ["them"]

@@ -11,7 +11,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from lnlab.app.run_summary import Done
+from lnlab.app.run_summary import RunSummary
 from lnlab.claims.claim import Verdict
 from lnlab.cli.run import FailOn, exit_code
 from lnlab.execute import registry_loader
@@ -71,7 +71,7 @@ def test_a_rerun_imports_neither_torch_nor_scipy_and_prints_the_same_verdicts(ra
 def test_finished_runs_are_packed_once_a_sweep_ends_and_nobody_sees_a_difference(lnlab, tiny, monkeypatch):
     loose = lnlab("run", "tiny.yaml", "-w", 1, "--json").json
     assert len(list(Path(".lnlab/trajectories").glob("*/*"))) == 6
-    monkeypatch.setattr(packing, "LOOSE", 2)
+    monkeypatch.setattr(packing, "MIN_LOOSE_TRAJECTORIES", 2)
     more = lnlab("run", "tiny.yaml", "-s", "seeds=1-4", "-w", 1, "--json").json
     assert (more["computed"], more["reused"]) == (2, 6)
     assert list(Path(".lnlab/trajectories").glob("*/*")) == []
@@ -187,7 +187,7 @@ def verdict():
 )
 def test_exit_codes(verdict, statuses, interrupted, fail_on, code):
     results = Results(pl.DataFrame({"status": statuses}), pl.DataFrame())
-    assert exit_code(Done(None, interrupted=interrupted), results, [verdict], fail_on) == code
+    assert exit_code(RunSummary(None, interrupted=interrupted), results, [verdict], fail_on) == code
 
 
 def test_fail_on_contradicted(ran, lnlab):

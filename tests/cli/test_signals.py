@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from lnlab.store.records.records import look
-from lnlab.store.results_digest import digest_of
+from lnlab.store.records.records import read_trajectory
+from lnlab.store.results_digest import results_digest
 from lnlab.store.store import Store
 
 LONG = """\
@@ -83,7 +83,7 @@ def found_in(folder):
     command = [sys.executable, "-m", "lnlab", "run", "long.yaml", "-w", "2", "-q"]
     assert subprocess.run(command, cwd=folder, stdout=subprocess.DEVNULL).returncode == 0
     (plan,) = [path.name for path in (folder / ".lnlab/plans").iterdir()]
-    return digest_of(Store(folder / ".lnlab").results(plan))
+    return results_digest(Store(folder / ".lnlab").results(plan))
 
 
 @pytest.mark.parametrize(
@@ -103,14 +103,14 @@ def test_states_are_kept_leases_released_and_the_run_goes_on_from_there(workdir,
     assert leases(".lnlab") == stray(".lnlab") == []
     assert "2 interrupted" in said
     for folder in Path(".lnlab").glob("trajectories/*/*"):
-        last = look(workdir / ".lnlab", folder.name).records[-1]
+        last = read_trajectory(workdir / ".lnlab", folder.name).records[-1]
         assert last.outcome["reason"] == f"stopped by {number.name} at step {last.steps}"
         assert 0 < last.steps < 60
         assert (folder / "states" / f"{last.steps}.json").exists()
 
     assert found_in(workdir) == undisturbed
     for folder in Path(".lnlab").glob("trajectories/*/*"):
-        records = look(workdir / ".lnlab", folder.name).records
+        records = read_trajectory(workdir / ".lnlab", folder.name).records
         assert [record.first_step for record in records] == [0, *(record.steps for record in records[:-1])]
 
 

@@ -3,7 +3,7 @@ import math
 
 import pytest
 
-from lnlab.cli.terminal import count, duration, one_line, out, print_json, quantity, table
+from lnlab.cli.terminal import format_count, format_duration, format_quantity, one_line, out, print_json, terminal_table
 
 
 def test_control_characters_cannot_reach_the_terminal():
@@ -11,12 +11,12 @@ def test_control_characters_cannot_reach_the_terminal():
 
 
 def test_text_that_looks_like_markup_is_printed_as_it_stands(capsys):
-    out().print(table(["a"], [["[bold]x[/bold] :smile:"]]))
+    out().print(terminal_table(["a"], [["[bold]x[/bold] :smile:"]]))
     assert "[bold]x[/bold] :smile:" in capsys.readouterr().out
 
 
 def test_a_row_is_one_line_in_a_pipe_however_long(capsys):
-    out().print(table(["a", "b"], [["word " * 200, "end"]]))
+    out().print(terminal_table(["a", "b"], [["word " * 200, "end"]]))
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == 2
     assert lines[1].rstrip().endswith("end")
@@ -45,16 +45,16 @@ def test_json_has_no_nan_and_keeps_every_number(capsys):
     ],
 )
 def test_durations_read_as_a_person_says_them(seconds, said):
-    assert duration(seconds) == said
+    assert format_duration(seconds) == said
 
 
 def test_quantities_carry_metric_prefixes():
-    assert quantity(3.421e9, "FLOP") == "3.42 GFLOP"
-    assert quantity(999, "B") == "999 B"
-    assert quantity(1_200_000, "") == "1.2 M"
+    assert format_quantity(3.421e9, "FLOP") == "3.42 GFLOP"
+    assert format_quantity(999, "B") == "999 B"
+    assert format_quantity(1_200_000, "") == "1.2 M"
 
 
 def test_counts_agree_with_their_noun():
-    assert count(1, "run") == "1 run"
-    assert count(12_000, "run") == "12,000 runs"
-    assert count(0, "is", "are") == "0 are"
+    assert format_count(1, "run") == "1 run"
+    assert format_count(12_000, "run") == "12,000 runs"
+    assert format_count(0, "is", "are") == "0 are"

@@ -6,7 +6,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from lnlab.store.records.records import look
+from lnlab.store.records.records import read_trajectory
 from lnlab.store.store import Store
 
 SPEC = """\
@@ -38,7 +38,7 @@ def run(lnlab, workdir):
 def stretches(results, seed=1):
     """First and last step of each committed stretch of work in which updates were made."""
     (trajectory,) = results.runs.filter(seed=seed)["trajectory"]
-    records = look(Path(".lnlab").absolute(), trajectory).records
+    records = read_trajectory(Path(".lnlab").absolute(), trajectory).records
     return [(record.first_step, record.steps) for record in records if record.first_step < record.steps]
 
 

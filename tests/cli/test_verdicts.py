@@ -2,7 +2,7 @@ import pytest
 
 from lnlab.claims.claim import Verdict
 from lnlab.cli.terminal import out
-from lnlab.cli.verdicts import estimated, headline, reasons, region, verdict_table
+from lnlab.cli.verdicts import estimate_text, reason_lines, region_text, verdict_counts, verdict_table
 
 
 def verdict(**given: object) -> Verdict:
@@ -30,15 +30,15 @@ def test_the_table_holds_sentence_interval_region_n_and_verdict(capsys):
     [(-1, 2.5, "-1 to 2.5"), (2.5, None, "at least 2.5"), (None, 1.5, "at most 1.5"), (None, None, "")],
 )
 def test_regions_are_read_as_the_spec_writes_them(low, high, said):
-    assert region(verdict(region_low=low, region_high=high)) == said
+    assert region_text(verdict(region_low=low, region_high=high)) == said
 
 
 def test_what_could_not_be_estimated_has_no_number():
-    assert estimated(verdict(estimate=None, low=None, high=None)) == "exponent"
-    assert estimated(verdict(low=None, high=None)) == "exponent 0.0312"
+    assert estimate_text(verdict(estimate=None, low=None, high=None)) == "exponent"
+    assert estimate_text(verdict(low=None, high=None)) == "exponent 0.0312"
 
 
 def test_the_headline_counts_and_the_reasons_skip_what_is_supported():
     judged = [verdict(), verdict(claim="b", verdict="undecided", reason="2 seeds"), verdict(verdict="supported")]
-    assert headline(judged) == "3 claims: 2 supported, 1 undecided"
-    assert reasons(judged) == ["? b: 2 seeds"]
+    assert verdict_counts(judged) == "3 claims: 2 supported, 1 undecided"
+    assert reason_lines(judged) == ["? b: 2 seeds"]

@@ -10,12 +10,12 @@ from pydantic import Field
 
 from lnlab.catalogue import REGISTRIES
 from lnlab.compile.plan import Plan, compile_plan
-from lnlab.compile.reference.schema import schema
+from lnlab.compile.reference.schema import spec_schema
 from lnlab.errors import CorpusError, Problem
 from lnlab.keys import digest_bytes
 from lnlab.registry import Registry, default
 from lnlab.report.registries import FRAME_REGISTRIES
-from lnlab.specfile.load import Document, parse
+from lnlab.specfile.load import SpecDocument, parse_spec
 
 LNLAB = {**REGISTRIES, **FRAME_REGISTRIES}
 KINDS = (
@@ -196,7 +196,7 @@ def laboratory() -> Mapping[str, Registry[Any]]:
 @pytest.fixture(scope="session")
 def checked_by_schema(laboratory) -> Callable[[Any], list[str]]:
     """What the JSON Schema has against a spec."""
-    checker = Draft202012Validator(schema(laboratory))
+    checker = Draft202012Validator(spec_schema(laboratory))
     return lambda data: [f"{error.json_path}: {error.message}" for error in checker.iter_errors(data)]
 
 
@@ -223,8 +223,8 @@ def base() -> str:
 
 
 @pytest.fixture
-def document() -> Callable[[str], Document]:
-    return lambda text: parse(text, Path("spec.yaml"))
+def document() -> Callable[[str], SpecDocument]:
+    return lambda text: parse_spec(text, Path("spec.yaml"))
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from lnlab.compile.checks.contradictions import contradictions
 from lnlab.compile.checks.data_checks import DATA_CHECKS
 from lnlab.compile.cost.cost import cost
 from lnlab.compile.reference.explain import explain
-from lnlab.compile.resolve.resolve import resolve
+from lnlab.compile.resolve.resolve import resolve_setting
 from lnlab.errors import SpecError
 from lnlab.registry import Registry, default
 
@@ -232,7 +232,7 @@ def real():
 
 def flaws(given, registries):
     merged = {key: value for key, value in (BASE | given).items() if value is not None}
-    setting = resolve(merged, registries)
+    setting = resolve_setting(merged, registries)
     return [flaw for check in DATA_CHECKS for flaw in check(setting, registries)]
 
 
@@ -249,9 +249,11 @@ def test_what_goes_together_is_let_through(real, given):
 
 
 def test_every_check_refuses_something(real, registries):
-    settings = [resolve({k: v for k, v in (BASE | given).items() if v is not None}, real) for given, *_ in REFUSED]
+    settings = [
+        resolve_setting({k: v for k, v in (BASE | given).items() if v is not None}, real) for given, *_ in REFUSED
+    ]
     toys = {"task": {"kind": "translation", "corpus": "toy"}, "model": {"kind": "decoder_only", "layers": 1}}
-    silent = resolve(toys | {"placement": "post", "init": "silent"}, registries)
+    silent = resolve_setting(toys | {"placement": "post", "init": "silent"}, registries)
     for check in DATA_CHECKS:
         assert any(check(setting, real) for setting in settings) or check(silent, registries), check.__name__
     assert len(contradictions(silent, registries)) == 1

@@ -8,7 +8,7 @@ import pytest
 
 from lnlab.compile.digests import input_of, quick_digest, unchanged
 from lnlab.compile.plan import compile_plan
-from lnlab.specfile.load import load
+from lnlab.specfile.load import load_spec
 
 
 @pytest.fixture
@@ -22,7 +22,7 @@ def test_the_quick_digest_is_that_of_the_compiled_plan(spec, registries, tmp_pat
     for content in (spec.read_bytes(), b"\xef\xbb\xbf" + spec.read_bytes().replace(b"\n", b"\r\n")):
         spec.write_bytes(content)
         roots = (tmp_path,)
-        found = compile_plan(load(spec), registries, roots, overrides=["seeds=1"], plugins=["d"])
+        found = compile_plan(load_spec(spec), registries, roots, overrides=["seeds=1"], plugins=["d"])
         assert found.quick == quick_digest(spec, None, ["seeds=1"], roots=roots, plugins=["d"])
 
 
@@ -87,7 +87,7 @@ def test_the_digest_of_a_plan_holds_the_content_of_the_files_it_names_but_not_th
     for folder, text in (("a", "one"), ("b", "one"), ("b", "two")):
         (tmp_path / folder).mkdir(exist_ok=True)
         (tmp_path / folder / "c.txt").write_text(text)
-        plans.append(compile_plan(load(spec), registries, (tmp_path / folder,)))
+        plans.append(compile_plan(load_spec(spec), registries, (tmp_path / folder,)))
     same, moved, changed = plans
     assert same.digest == moved.digest != changed.digest
     assert same.quick != moved.quick == changed.quick

@@ -1,6 +1,6 @@
 """A plan in words, briefly where there is much of it."""
 
-from lnlab.compile.reference.explain import explain, label, spans
+from lnlab.compile.reference.explain import call_label, explain, seed_spans
 
 
 def test_many_variants_are_cut(plan, base):
@@ -10,10 +10,10 @@ def test_many_variants_are_cut(plan, base):
 
 
 def test_seeds_in_spans():
-    assert spans((1, 2, 3, 7, 9, 10)) == "1-3, 7, 9-10"
+    assert seed_spans((1, 2, 3, 7, 9, 10)) == "1-3, 7, 9-10"
 
 
 def test_labels():
-    assert label({"kind": "rms", "eps": 1e-3}) == "rms(eps=0.001)"
-    assert label({"encoder": "layer", "decoder": None}) == "layer/null"
-    assert label([1, 2]) == "[1,2]"
+    assert call_label({"kind": "rms", "eps": 1e-3}) == "rms(eps=0.001)"
+    assert call_label({"encoder": "layer", "decoder": None}) == "layer/null"
+    assert call_label([1, 2]) == "[1,2]"

@@ -5,7 +5,7 @@ import pytest
 from lnlab.catalogue import REGISTRIES
 from lnlab.compile.checks.model_checks import GRAPH_CHECKS
 from lnlab.compile.plan import compile_plan
-from lnlab.compile.resolve.resolve import resolve
+from lnlab.compile.resolve.resolve import resolve_setting
 from lnlab.errors import SpecError
 from lnlab.registry import Registry
 
@@ -95,7 +95,7 @@ def registries():
 
 
 def flaws(given, registries):
-    setting = resolve(BASE | given, registries)
+    setting = resolve_setting(BASE | given, registries)
     return [flaw for check in GRAPH_CHECKS for flaw in check(setting, registries)]
 
 
@@ -120,7 +120,7 @@ def test_what_goes_together_is_let_through(registries, given):
 
 def test_every_check_refuses_something(registries):
     given = [given for given, _, _ in REFUSED] + [GATED]
-    settings = [resolve(BASE | each, registries) for each in given]
+    settings = [resolve_setting(BASE | each, registries) for each in given]
     for check in GRAPH_CHECKS:
         assert any(check(setting, registries) for setting in settings), check.__name__
 

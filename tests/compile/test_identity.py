@@ -2,8 +2,8 @@
 
 import pytest
 
-from lnlab.compile.content_keys import Identities
-from lnlab.compile.resolve.resolve import resolve
+from lnlab.compile.content_keys import ContentKeys
+from lnlab.compile.resolve.resolve import resolve_setting
 from lnlab.keys import digest
 
 GIVEN = {
@@ -19,14 +19,14 @@ RESCALE, FREEZE = {"kind": "rescale", "where": {}}, {"kind": "freeze"}
 @pytest.fixture
 def identity(registries):
     def make(interventions="none"):
-        return Identities(registries, ()).of(resolve({**GIVEN, "interventions": interventions}, registries))
+        return ContentKeys(registries, ()).of(resolve_setting({**GIVEN, "interventions": interventions}, registries))
 
     return make
 
 
 def test_without_any_the_initial_state_is_what_it_was_before_there_were_interventions(identity, registries):
-    setting = resolve(GIVEN, registries)
-    keys = Identities(registries, ())
+    setting = resolve_setting(GIVEN, registries)
+    keys = ContentKeys(registries, ())
     stacks = []
     for name in ("encoder", "decoder"):
         parts = {word: registries[word].key(setting[name][word]) for word in ("norm", "placement", "attention")}

@@ -2,7 +2,7 @@
 
 import pytest
 
-from lnlab.compile.sweep.methods import meaning, methods_of
+from lnlab.compile.sweep.methods import method_effects, methods_of
 from lnlab.errors import SpecError
 from lnlab.registry import Flawed
 
@@ -142,12 +142,12 @@ def test_what_a_method_says_of_one_stack_excludes_the_short_form_and_is_told_whe
 
 def test_a_name_means_its_paths_in_the_order_of_the_file():
     data = {"methods": {"A": {"placement": "post", "norm.eps": 2}, "flawed": 3}}
-    assert [(each.path, each.value) for each in meaning("A", data)] == [("placement", "post"), ("norm.eps", 2)]
-    assert [each.location.path for each in meaning("A", data)] == [
+    assert [(each.path, each.value) for each in method_effects("A", data)] == [("placement", "post"), ("norm.eps", 2)]
+    assert [each.location.path for each in method_effects("A", data)] == [
         ("methods", "A", "placement"),
         ("methods", "A", "norm.eps"),
     ]
     assert list(methods_of(data)) == ["A"]
     with pytest.raises(Flawed) as caught:
-        meaning("A", {})
+        method_effects("A", {})
     assert caught.value.flaws[0].remedy == "give it a meaning under 'methods:'"

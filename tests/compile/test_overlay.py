@@ -2,13 +2,13 @@
 
 import pytest
 
-from lnlab.compile.source_spans import Spot
-from lnlab.compile.sweep.overlay import draft, pin_sentences
+from lnlab.compile.source_spans import SourceLocation
+from lnlab.compile.sweep.overlay import merge_spec, pin_sentences
 from lnlab.specfile.override import parse_override
 
 
 def drafted(document, text, profile=None, *arguments):
-    return draft(document(text), profile, [parse_override(argument) for argument in arguments])
+    return merge_spec(document(text), profile, [parse_override(argument) for argument in arguments])
 
 
 PROFILE = "profiles: {p: {norm.eps: 1, norm: rms, seeds: 3, model.layers: 9}}\n"
@@ -24,11 +24,11 @@ def test_later_layers_win_and_the_order_of_a_profile_does_not_matter(base, docum
 
 def test_every_part_knows_where_it_was_written(base, document):
     made = drafted(document, base + PROFILE, "p", "norm.eps=2")
-    assert made.location(("norm", "eps")) == Spot((), "-s norm.eps=2")
-    assert made.location(("norm", "kind")) == Spot(("profiles", "p", "norm", "kind"))
-    assert made.location(("model", "layers")) == Spot(("profiles", "p", "model.layers"))
-    assert made.location(("model", "kind")) == Spot(("model", "kind"))
-    assert made.location(("seeds",)) == Spot(("profiles", "p", "seeds"))
+    assert made.location(("norm", "eps")) == SourceLocation((), "-s norm.eps=2")
+    assert made.location(("norm", "kind")) == SourceLocation(("profiles", "p", "norm", "kind"))
+    assert made.location(("model", "layers")) == SourceLocation(("profiles", "p", "model.layers"))
+    assert made.location(("model", "kind")) == SourceLocation(("model", "kind"))
+    assert made.location(("seeds",)) == SourceLocation(("profiles", "p", "seeds"))
 
 
 SWEEP = "sweep: [{placement: [post, pre], norm: [layer]}, {placement: [post]}]\n"

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lnlab.compile.setting_paths import assign, put
+from lnlab.compile.setting_paths import assign, set_path
 from lnlab.registry import Flawed
 from lnlab.setting import MISSING, Setting
 
@@ -82,10 +82,10 @@ CHOICES = {"interventions": [{"kind": "rescale", "factor": 2}, "freeze", {"kind"
 
 def test_a_list_of_choices_is_entered_by_kind():
     before = repr(CHOICES)
-    assert put(CHOICES["interventions"], "interventions.rescale.factor", 3)[0] == {"kind": "rescale", "factor": 3}
-    assert put(CHOICES["interventions"], "interventions.freeze.where", {})[1] == {"kind": "freeze", "where": {}}
-    assert put({"kind": "rescale"}, "interventions.rescale.factor", 3) == [{"kind": "rescale", "factor": 3}]
-    assert put("rescale", "interventions", "none") == "none"
+    assert set_path(CHOICES["interventions"], "interventions.rescale.factor", 3)[0] == {"kind": "rescale", "factor": 3}
+    assert set_path(CHOICES["interventions"], "interventions.freeze.where", {})[1] == {"kind": "freeze", "where": {}}
+    assert set_path({"kind": "rescale"}, "interventions.rescale.factor", 3) == [{"kind": "rescale", "factor": 3}]
+    assert set_path("rescale", "interventions", "none") == "none"
     assert repr(CHOICES) == before
     assert Setting(CHOICES).at("interventions.rescale.factor") == 2
     assert Setting(CHOICES).at("interventions.clamp") is MISSING
@@ -101,7 +101,7 @@ def test_a_list_of_choices_is_entered_by_kind():
 @pytest.mark.parametrize(("kind", "what"), [("clamp", "more than one"), ("detach", "none")])
 def test_a_kind_that_is_not_there_once_is_not_entered(kind, what):
     with pytest.raises(Flawed, match=f"{what} of the list is of kind '{kind}'"):
-        put(CHOICES["interventions"], f"interventions.{kind}.most", 1)
+        set_path(CHOICES["interventions"], f"interventions.{kind}.most", 1)
 
 
 @given(st.lists(st.sampled_from("abc"), min_size=1, max_size=4), st.integers())

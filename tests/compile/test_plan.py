@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from lnlab.compile.plan import compile_plan
 from lnlab.compile.reference.explain import explain
 from lnlab.errors import SpecError
-from lnlab.specfile.load import load, parse
+from lnlab.specfile.load import load_spec, parse_spec
 
 PAIRS = Path(__file__).parents[1] / "fixtures" / "compile"
 
@@ -33,7 +33,7 @@ def arguments(text: str) -> dict[str, object]:
 
 @pytest.mark.parametrize("path", sorted(PAIRS.glob("*.yaml")), ids=lambda path: path.stem)
 def test_a_spec_gives_its_plan(path, registries):
-    given = parse(path.read_text(), Path(path.name))
+    given = parse_spec(path.read_text(), Path(path.name))
     try:
         printed = "\n".join(explain(compile_plan(given, registries, (), **arguments(given.text), memory=2**34)))
     except SpecError as error:
@@ -76,8 +76,8 @@ def shuffled(value, order):
 def test_keys_do_not_depend_on_order_layout_or_comments(laboratory, randomly, spread):
     order = lambda words: randomly.sample(words, len(words))  # noqa: E731
     text = json.dumps(shuffled(FULL, order), indent=2 if spread else None)
-    plain = compile_plan(parse(json.dumps(FULL), Path("a.yaml")), laboratory, ())
-    found = compile_plan(parse(f"# a comment\n{text}\n", Path("b.yaml")), laboratory, ())
+    plain = compile_plan(parse_spec(json.dumps(FULL), Path("a.yaml")), laboratory, ())
+    found = compile_plan(parse_spec(f"# a comment\n{text}\n", Path("b.yaml")), laboratory, ())
     assert keys(found) == keys(plain)
     assert found.digest != plain.digest
 
@@ -119,7 +119,7 @@ def mutated(path, value):
 
 
 def compiled(laboratory, data):
-    return compile_plan(parse(json.dumps(data), Path("a.yaml")), laboratory, ())
+    return compile_plan(parse_spec(json.dumps(data), Path("a.yaml")), laboratory, ())
 
 
 def at_init(plan):
@@ -198,7 +198,7 @@ def test_keys_are_the_same_whatever_the_hash_seed_and_the_locale(tmp_path):
     script = (
         "import sys, importlib.util as u; from pathlib import Path\n"
         "s = u.spec_from_file_location('lab', sys.argv[1]); lab = u.module_from_spec(s); s.loader.exec_module(lab)\n"
-        "from lnlab.compile.plan import compile_plan; from lnlab.specfile.load import load\n"
+        "from lnlab.compile.plan import compile_plan; from lnlab.specfile.load import load_spec\n"
         "plan = compile_plan(load(Path(sys.argv[2])), lab.toys(), ())\n"
         "print([run.key for run in plan.runs], plan.needs, plan.digest)\n"
     )
@@ -292,7 +292,7 @@ def test_any_value_anywhere_gives_a_plan_or_problems_that_say_where(
     for word in path[:-1]:
         inner = inner[word]
     inner[path[-1]] = value
-    document = parse(json.dumps(data, indent=1), Path("a.yaml"))
+    document = parse_spec(json.dumps(data, indent=1), Path("a.yaml"))
     try:
         compile_plan(document, laboratory, (), profile=profile)
     except SpecError as error:
@@ -306,7 +306,7 @@ def test_any_value_anywhere_gives_a_plan_or_problems_that_say_where(
 
 def test_a_letter_too_few_anywhere_is_found_where_it_is_and_the_right_word_is_offered(registries):
     text = (PAIRS / "claims.yaml").read_text()
-    document = parse(text, Path("a.yaml"))
+    document = parse_spec(text, Path("a.yaml"))
     lines = text.split("\n")
     told = offered = 0
     mutants = [(path, key) for path, (key, _) in document.marks.items() if path and len(str(path[-1])) > 3]
@@ -320,7 +320,7 @@ def test_a_letter_too_few_anywhere_is_found_where_it_is_and_the_right_word_is_of
             lines[mark.line - 1][:at] + word[:-2] + word[-1] + lines[mark.line - 1][at + len(word) :]
         )
         with pytest.raises(SpecError) as caught:
-            compile_plan(parse("\n".join(changed), Path("a.yaml")), registries, ())
+            compile_plan(parse_spec("\n".join(changed), Path("a.yaml")), registries, ())
         told += any(problem.where == f"a.yaml:{mark.line}:{mark.column}" for problem in caught.value.problems)
         last = word.rpartition(".")[2]
         remedies = " ".join(problem.remedy for problem in caught.value.problems)
@@ -349,6 +349,6 @@ def test_a_plan_of_many_runs_is_quick(registries, base, document):
 
 def test_a_spec_on_disk_compiles_as_its_text_does(registries, base, tmp_path, document):
     (tmp_path / "spec.yaml").write_text(base)
-    assert keys(compile_plan(load(tmp_path / "spec.yaml"), registries, ())) == keys(
+    assert keys(compile_plan(load_spec(tmp_path / "spec.yaml"), registries, ())) == keys(
         compile_plan(document(base), registries, ())
     )

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 import pytest
 from pydantic import BaseModel, Field
 
-from lnlab.compile.reference.reference import in_words, reference
+from lnlab.compile.reference.reference import reference, schema_in_words
 from lnlab.registry import Registry, default
 from lnlab.specfile.experiment import Experiment
 
@@ -109,4 +109,4 @@ class _Inner(BaseModel):
 def test_types_in_words(annotation, words):
     model = type("Given", (BaseModel,), {"__annotations__": {"given": annotation}})
     made = model.model_json_schema()
-    assert in_words(made["properties"]["given"], made.get("$defs", {})) == words
+    assert schema_in_words(made["properties"]["given"], made.get("$defs", {})) == words

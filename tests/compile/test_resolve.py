@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lnlab.compile.resolve.resolve import resolve
+from lnlab.compile.resolve.resolve import resolve_setting
 from lnlab.registry import Flawed
 
 GIVEN = {
@@ -25,8 +25,8 @@ CHOICES = {
 
 @given(st.fixed_dictionaries({}, optional=CHOICES))
 def test_resolving_is_idempotent(laboratory, chosen):
-    once = resolve({**GIVEN, **chosen}, laboratory)
-    assert resolve(once, laboratory) == once
+    once = resolve_setting({**GIVEN, **chosen}, laboratory)
+    assert resolve_setting(once, laboratory) == once
 
 
 def test_the_resolved_setting_in_full(registries):
@@ -36,7 +36,7 @@ def test_the_resolved_setting_in_full(registries):
         "placement": {"kind": "post"},
         "attention": {"kind": "softmax", "dropout": 0.0},
     }
-    assert resolve(GIVEN, registries) == {
+    assert resolve_setting(GIVEN, registries) == {
         "task": {
             "kind": "translation",
             "corpus": {"kind": "toy", "pairs": 1000},
@@ -75,7 +75,7 @@ def test_every_flaw_of_every_part_is_found_at_once(registries):
         "interventions": ["freeze", "freez", {"kind": "freeze", "x": 1}],
     }
     with pytest.raises(Flawed) as caught:
-        resolve(given, registries)
+        resolve_setting(given, registries)
     assert [flaw.path for flaw in caught.value.flaws] == [
         ("task",),
         ("model", "heads"),
@@ -103,7 +103,7 @@ def test_every_flaw_of_every_part_is_found_at_once(registries):
 )
 def test_what_cannot_be_trained_with_is_refused(registries, train, path, what):
     with pytest.raises(Flawed) as caught:
-        resolve({**GIVEN, "train": train}, registries)
+        resolve_setting({**GIVEN, "train": train}, registries)
     (flaw,) = caught.value.flaws
     assert flaw.path == path
     assert what in flaw.what
@@ -123,9 +123,9 @@ FROZEN = {"kind": "freeze", "tensor": "w2"}
     ],
 )
 def test_interventions_are_none_one_or_a_list(registries, given, found):
-    assert resolve({**GIVEN, "interventions": given}, registries)["interventions"] == found
+    assert resolve_setting({**GIVEN, "interventions": given}, registries)["interventions"] == found
 
 
 def test_what_is_no_intervention_is_refused(registries):
     with pytest.raises(Flawed, match="expected an intervention, found 3"):
-        resolve({**GIVEN, "interventions": 3}, registries)
+        resolve_setting({**GIVEN, "interventions": 3}, registries)

@@ -3,7 +3,7 @@
 import pytest
 
 from lnlab.compile.cost.cost import cost
-from lnlab.compile.cost.memory import LIBRARIES, SHARE, room
+from lnlab.compile.cost.memory import LIBRARIES, SHARE, plan_memory
 from lnlab.compile.work import Measurement, Trajectory
 
 HELD = {True: 6 * 2**30, False: 2**30}
@@ -50,7 +50,7 @@ def test_what_a_probe_holds_is_beside_the_state_and_in_place_of_a_gradient(lab):
 def test_what_exceeds_its_share_does_with_less(lab, each, keep):
     setting, registries = lab
     units = [unit(setting, WIDE, NARROW, key=str(n)) for n in range(3)]
-    here = room(units, registries, 2, machine(2, each * 2**30))
+    here = plan_memory(units, registries, 2, machine(2, each * 2**30))
     assert (here.workers, here.could, here.frugal, here.fits) == (2, 3, 0 if keep else 3, True)
     assert here.bound == pytest.approx(each * 2**30, abs=9)
     for old, new in zip(units, here.units, strict=True):
@@ -61,7 +61,7 @@ def test_what_exceeds_its_share_does_with_less(lab, each, keep):
 
 def test_only_what_exceeds_it_does(lab):
     setting, registries = lab
-    here = room([unit(setting, WIDE, {**WIDE, "batches": 2})], registries, 1, machine(1, 8 * 2**30))
+    here = plan_memory([unit(setting, WIDE, {**WIDE, "batches": 2})], registries, 1, machine(1, 8 * 2**30))
     assert [m.probe["keep"] for m in here.units[0].measurements] == [True, False]
     assert (here.could, here.frugal) == (2, 1)
 
@@ -69,32 +69,32 @@ def test_only_what_exceeds_it_does(lab):
 def test_what_does_not_fit_even_so_is_done_by_fewer_at_once(lab):
     setting, registries = lab
     four = [unit(setting, {**WIDE, "batches": 2}, key=str(n)) for n in range(9)]
-    here = room(four, registries, 4, machine(3, 5 * 2**29))
+    here = plan_memory(four, registries, 4, machine(3, 5 * 2**29))
     assert (here.workers, here.frugal, here.fits) == (3, 9, True)
-    assert room(four, registries, 2, machine(3, 5 * 2**29)).workers == 2
+    assert plan_memory(four, registries, 2, machine(3, 5 * 2**29)).workers == 2
 
 
 def test_a_unit_alone_has_all_of_the_machine(lab):
     setting, registries = lab
     given = (registries, 2, machine(2, 4 * 2**30))
-    assert room([unit(setting, WIDE)], *given).frugal == 0
-    assert room([unit(setting, WIDE), unit(setting, WIDE)], *given).frugal == 2
+    assert plan_memory([unit(setting, WIDE)], *given).frugal == 0
+    assert plan_memory([unit(setting, WIDE), unit(setting, WIDE)], *given).frugal == 2
 
 
 def test_a_machine_that_is_too_small_is_said(lab):
     setting, registries = lab
-    here = room([unit(setting, WIDE)], registries, 2, 2**30)
+    here = plan_memory([unit(setting, WIDE)], registries, 2, 2**30)
     assert (here.workers, here.fits) == (1, False)
-    assert not room([], registries, 2, 2**30).units
+    assert not plan_memory([], registries, 2, 2**30).units
 
 
 def test_the_bound_alone_decides(lab):
     setting, registries = lab
     units = [unit(setting, {**WIDE, "batches": n}, key=str(n)) for n in (1, 2, 3)]
     kept = [
-        sum(m.probe["keep"] for u in room(units, registries, 2, gib * 2**30).units for m in u.measurements)
+        sum(m.probe["keep"] for u in plan_memory(units, registries, 2, gib * 2**30).units for m in u.measurements)
         for gib in range(4, 60, 4)
     ]
     assert kept == sorted(kept)
     assert (kept[0], kept[-1]) == (0, 3)
-    assert room(units, registries, 2, 2**34) == room(units, registries, 2, 2**34)
+    assert plan_memory(units, registries, 2, 2**34) == plan_memory(units, registries, 2, 2**34)

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from lnlab.compile.decisions import as_json, assumed, from_json
+from lnlab.compile.decisions import assumed_decision, decision_from_json, decisions_to_json
 from lnlab.compile.reference.explain import explain
 from lnlab.errors import SpecError
 from lnlab.keys import canonical
@@ -32,7 +32,7 @@ CLAIM = "claims: [{id: a, says: b, kind: bound, of: {quantity: gradient_norm, te
 
 def decisions_of(plan, *values):
     """The plan's questions answered with these values, in order."""
-    return [replace(assumed(q), value=value) for q, value in zip(plan.undecided, values, strict=True)]
+    return [replace(assumed_decision(q), value=value) for q, value in zip(plan.undecided, values, strict=True)]
 
 
 def runs_of(plan, *axes):
@@ -273,8 +273,8 @@ def test_runs_of_both_rounds_are_counted_before_anything_is_done(plan):
 
 def test_a_decision_survives_json(plan):
     (decision,) = decisions_of(plan(TRAINED + SWEEP + ONE), 0.4)
-    (plain,) = as_json([decision])
-    assert canonical(as_json([from_json(plain)])) == canonical([plain])
+    (plain,) = decisions_to_json([decision])
+    assert canonical(decisions_to_json([decision_from_json(plain)])) == canonical([plain])
 
 
 def test_a_plan_tells_what_was_chosen(plan):

@@ -6,29 +6,29 @@ from pathlib import Path
 import pytest
 from jsonschema import Draft202012Validator
 
-from lnlab.compile.reference.schema import schema
+from lnlab.compile.reference.schema import spec_schema
 from lnlab.errors import SpecError
 from lnlab.registry import Registry
-from lnlab.specfile.load import load
+from lnlab.specfile.load import load_spec
 
 PAIRS = Path(__file__).parents[1] / "fixtures" / "compile"
 SOUND = [path for path in sorted(PAIRS.glob("*.yaml")) if not path.stem.startswith(("wrong", "contra"))]
 
 
 def test_it_is_a_schema_of_the_dialect_it_names(registries):
-    made = schema(registries)
+    made = spec_schema(registries)
     Draft202012Validator.check_schema(made)
     assert made["$schema"] == Draft202012Validator.META_SCHEMA["$schema"]
 
 
 @pytest.mark.parametrize("path", SOUND, ids=lambda path: path.stem)
 def test_every_spec_that_gives_a_plan_is_valid(path, checked_by_schema):
-    assert checked_by_schema(load(path).data) == []
+    assert checked_by_schema(load_spec(path).data) == []
 
 
 @pytest.mark.parametrize("name", ["wrong_everywhere", "wrong_forms", "wrong_names", "wrong_sweep"])
 def test_wrong_specs_are_not(name, checked_by_schema):
-    assert checked_by_schema(load(PAIRS / f"{name}.yaml").data)
+    assert checked_by_schema(load_spec(PAIRS / f"{name}.yaml").data)
 
 
 @pytest.mark.parametrize(
@@ -81,5 +81,5 @@ def test_the_schema_and_the_compiler_agree(base, document, plan, checked_by_sche
 
 
 def test_a_registry_that_holds_nothing_allows_nothing(registries):
-    made = schema({**registries, "norm": Registry("norm")})
+    made = spec_schema({**registries, "norm": Registry("norm")})
     assert not Draft202012Validator(made["$defs"]["norm"]).is_valid("layer")

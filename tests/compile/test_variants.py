@@ -6,7 +6,7 @@ import pytest
 from lnlab.analyse.select.select import variants_with
 from lnlab.compile.selection.variants import Variants
 from lnlab.keys import canonical
-from lnlab.tables import Results, frame, schema
+from lnlab.tables import Results, frame, table_schema
 
 SETTINGS = [
     {"encoder": {"norm": {"kind": "batch", "naive": False}}, "schedule": {"anchor": None}},
@@ -30,5 +30,5 @@ SETTINGS = [
 def test_null_takes_what_has_nothing_there_before_the_run_as_after_it(selection, expected):
     assert Variants(SETTINGS).selected(selection) == expected
     rows = [{"run": str(i), "variant": str(i), "seed": 1, "setting": canonical(s)} for i, s in enumerate(SETTINGS)]
-    runs = pl.DataFrame(rows, schema_overrides={k: v for k, v in schema("runs").items() if k in rows[0]})
+    runs = pl.DataFrame(rows, schema_overrides={k: v for k, v in table_schema("runs").items() if k in rows[0]})
     assert {int(v) for v in variants_with(Results(runs, frame("axes", [])), selection)} == expected

@@ -16,7 +16,7 @@ from lnlab.corpora import (
 )
 from lnlab.corpora import listing as room
 from lnlab.corpora.corpus import Remote, corpora
-from lnlab.corpora.listing import fetch_corpus, listing
+from lnlab.corpora.listing import corpus_listings, fetch_corpus
 from lnlab.corpora.vocabulary import bert_base_uncased
 from lnlab.corpora.vocabulary.tokenizers import tokenizers
 from lnlab.errors import CorpusError
@@ -30,7 +30,7 @@ def _offer(monkeypatch, registry, name, files):
 
 
 def by_name(roots):
-    return {each.name: each for each in listing(roots)}
+    return {each.name: each for each in corpus_listings(roots)}
 
 
 def test_every_named_corpus_is_listed_with_its_licence():

@@ -14,7 +14,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "catalogue"))
 from pieces import state_of
 
 from lnlab.catalogue import REGISTRIES
-from lnlab.compile.resolve.resolve import resolve
+from lnlab.compile.resolve.resolve import resolve_setting
 from lnlab.probes.probe import evaluating
 
 torch.set_num_threads(1)
@@ -30,7 +30,7 @@ def make_state(
     init = model.pop("init", "xavier_normal")
     shape = {"kind": kind, "layers": layers, "d_model": width, "heads": 2, "d_ff": 4} | model
     choices = {"task": task, "placement": placement, "norm": norm, "attention": attention, "model": shape, "init": init}
-    state = state_of(resolve(choices, REGISTRIES))
+    state = state_of(resolve_setting(choices, REGISTRIES))
     state.model.double()
     generator = torch.Generator().manual_seed(3)
     with torch.no_grad():  # scales, shifts and gates away from 0 and 1, where derivatives vanish by symmetry

@@ -14,7 +14,7 @@ import pytest
 from toy_pieces import load
 
 from lnlab.execute.scheduler import sweep
-from lnlab.store.records.records import look
+from lnlab.store.records.records import read_trajectory
 
 HERE = str(Path(__file__).parent)
 UNITS, PARENTS, WORKERS = 45, 2, 23
@@ -68,13 +68,13 @@ def test_random_kills_of_workers_and_of_the_parent_lose_nothing(store, unit_of, 
                     os.kill(draw.choice(living), signal.SIGKILL)
                     kills += 1
             if begun and time.monotonic() - begun > limit and parents < PARENTS:
-                before = {unit.key for unit in units if look(store.root, unit.key).records}
+                before = {unit.key for unit in units if read_trajectory(store.root, unit.key).records}
                 parent.kill()
                 parents += 1
                 parent.wait()
                 assert_gone(living)
-                assert before <= {unit.key for unit in units if look(store.root, unit.key).records}
-        finished = [[r for r in look(store.root, unit.key).records if r.finished] for unit in units]
+                assert before <= {unit.key for unit in units if read_trajectory(store.root, unit.key).records}
+        finished = [[r for r in read_trajectory(store.root, unit.key).records if r.finished] for unit in units]
         if all(finished):
             break
     assert (parents, kills) == (PARENTS, WORKERS)
@@ -82,7 +82,7 @@ def test_random_kills_of_workers_and_of_the_parent_lose_nothing(store, unit_of, 
     whole = type(store)(tmp_path / "whole")
     assert sweep(units, whole.open_unit, load, workers=2).ended == {"finished": UNITS}
     for unit, (record,) in zip(units, finished, strict=True):
-        assert record.files["sites.parquet"] == look(whole.root, unit.key).records[0].files["sites.parquet"]
+        assert record.files["sites.parquet"] == read_trajectory(whole.root, unit.key).records[0].files["sites.parquet"]
 
 
 def assert_gone(pids):

@@ -16,8 +16,8 @@ from contextlib import suppress
 
 import pytest
 
-from lnlab.store.records.records import look
-from lnlab.store.results_digest import digest_of
+from lnlab.store.records.records import read_trajectory
+from lnlab.store.results_digest import results_digest
 from lnlab.store.store import Store
 
 SPEC = """\
@@ -104,11 +104,11 @@ def test_25_kills_change_no_bit_and_train_nothing_twice(tmp_path):
     assert undisturbed.returncode == 0
     (plan,) = [path.name for path in (store / "plans").iterdir() if path.is_dir()]
     found, expected = Store(store).results(plan), Store(tmp_path / "whole").results(plan)
-    assert digest_of(found) == digest_of(expected)
+    assert results_digest(found) == results_digest(expected)
     assert found.runs["done"].equals(expected.runs["done"])
     assert found.tables["curves"].height > 1000
     for trajectory, ends in found.runs.group_by("trajectory").agg("done").iter_rows():
-        records = [record for record in look(store, trajectory).records if record.steps > record.first_step]
+        records = [record for record in read_trajectory(store, trajectory).records if record.steps > record.first_step]
         assert [record.first_step for record in records] == [0, *(record.steps for record in records[:-1])]
         assert records[-1].steps == max(ends)
     again = lnlab(spec, store, "--json")

@@ -4,7 +4,7 @@ import pytest
 from toy_pieces import REGISTRIES
 
 from lnlab.catalogue import REGISTRIES as LNLAB
-from lnlab.compile.resolve.resolve import resolve
+from lnlab.compile.resolve.resolve import resolve_setting
 from lnlab.errors import LabError
 from lnlab.execute.meta import build_on_meta, build_rules
 
@@ -40,7 +40,7 @@ def rules(task="translation", **given):
         "train": {"steps": 9} | {key: value for key, value in given.items() if key == "stop"},
         "schedule": given.get("schedule"),
     }
-    build_rules(resolve(setting, LNLAB), LNLAB)
+    build_rules(resolve_setting(setting, LNLAB), LNLAB)
 
 
 @pytest.mark.parametrize("schedule", [{"at": [3]}, {"epochs": [2.5]}, {"at": [3], "epochs": [1]}])

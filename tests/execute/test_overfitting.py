@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from lnlab.catalogue import REGISTRIES
-from lnlab.compile.resolve.resolve import resolve
+from lnlab.compile.resolve.resolve import resolve_setting
 from lnlab.compile.work import Trajectory
 from lnlab.execute.program import build
 from lnlab.execute.updates import Updates
@@ -33,10 +33,10 @@ def test_a_small_model_says_200_captions_again(multi30k_root, tmp_path):
         with gzip.open(multi30k_root / "multi30k" / f"train.{name[-2:]}.gz", "rt", encoding="utf-8") as file:
             (tmp_path / name).write_text("".join(next(file) for _ in range(PAIRS)), encoding="utf-8")
     torch.set_num_threads(1)
-    untrained = build(Trajectory("tests", 1, resolve(SPEC, REGISTRIES), 0, ()), REGISTRIES, (tmp_path,))
+    untrained = build(Trajectory("tests", 1, resolve_setting(SPEC, REGISTRIES), 0, ()), REGISTRIES, (tmp_path,))
     before = bleu(untrained)
     steps = EPOCHS * untrained.task.epoch_batches
-    setting = resolve({**SPEC, **MOVES, "train": {"steps": steps}}, REGISTRIES)
+    setting = resolve_setting({**SPEC, **MOVES, "train": {"steps": steps}}, REGISTRIES)
     state = build(Trajectory("tests", 1, setting, steps, ()), REGISTRIES, (tmp_path,))
     updates = Updates(state, setting)
     for _ in range(steps):

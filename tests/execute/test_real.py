@@ -8,10 +8,10 @@ from lnlab.catalogue import REGISTRIES
 from lnlab.compile.work import Measurement, Trajectory
 from lnlab.execute.meta import build_on_meta
 from lnlab.execute.program import build
-from lnlab.execute.registry_loader import Pieces
+from lnlab.execute.registry_loader import RegistryLoader
 from lnlab.execute.scheduler import sweep
 from lnlab.keys import digest
-from lnlab.store.records.records import look
+from lnlab.store.records.records import read_trajectory
 
 STACK = {"layers": 1, "norm": "layer", "placement": "post", "attention": "softmax"}
 
@@ -41,9 +41,9 @@ def units(setting):
 
 
 def test_workers_measure_what_a_direct_call_measures(store, units):
-    assert sweep(units, store.open_unit, Pieces(), workers=2).ended == {"finished": 2}
+    assert sweep(units, store.open_unit, RegistryLoader(), workers=2).ended == {"finished": 2}
     for unit in units:
-        (tables,) = look(store.root, unit.key).tables
+        (tables,) = read_trajectory(store.root, unit.key).tables
         rows = pl.read_parquet(tables["sites.parquet"])
         state = build(unit, REGISTRIES)
         for measurement in unit.measurements:
@@ -83,9 +83,9 @@ def test_workers_start_where_a_direct_call_starts_though_the_init_looks_at_data(
     keys = [digest([seed, setting]) for seed in (1, 2)]
     due = [(Measurement(digest([key, probe]), 0, probe),) for key in keys]
     units = [Trajectory(key, seed, setting, 0, each) for key, seed, each in zip(keys, (1, 2), due, strict=True)]
-    assert sweep(units, store.open_unit, Pieces(), workers=1).ended == {"finished": 2}
+    assert sweep(units, store.open_unit, RegistryLoader(), workers=1).ended == {"finished": 2}
     for unit in units:
-        rows = pl.read_parquet(look(store.root, unit.key).tables[0]["sites.parquet"])
+        rows = pl.read_parquet(read_trajectory(store.root, unit.key).tables[0]["sites.parquet"])
         direct = [row["value"] for row in REGISTRIES["probe"].builder(probe)(build(unit, REGISTRIES))]
         assert rows["value"].to_list() == direct
 
@@ -108,7 +108,7 @@ def test_a_users_own_file_is_loaded_in_the_workers(store, units, tmp_path):
     unit = units[0]
     due = Measurement(digest("mine"), 0, {"kind": "answer_of_mine"})
     mine_due = Trajectory(unit.key, unit.seed, unit.setting, 0, (due,))
-    assert sweep([mine_due], store.open_unit, Pieces((mine,)), workers=1).ended == {"finished": 1}
-    rows = pl.read_parquet(look(store.root, unit.key).tables[0]["sites.parquet"])
+    assert sweep([mine_due], store.open_unit, RegistryLoader((mine,)), workers=1).ended == {"finished": 1}
+    rows = pl.read_parquet(read_trajectory(store.root, unit.key).tables[0]["sites.parquet"])
     assert rows["value"].to_list() == [42.0]
     assert "answer_of_mine" not in REGISTRIES["probe"].entries

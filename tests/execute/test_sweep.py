@@ -16,7 +16,7 @@ from lnlab.errors import CorpusError, Problem, StoreError
 from lnlab.execute.pool import Workers
 from lnlab.execute.scheduler import cause_of, sweep
 from lnlab.execute.worker import work
-from lnlab.store.records.records import look
+from lnlab.store.records.records import read_trajectory
 
 COUNT = 2
 
@@ -32,11 +32,13 @@ def run(store):
 
 
 def records(store, units):
-    return {unit.seed: look(store.root, unit.key).records for unit in units}
+    return {unit.seed: read_trajectory(store.root, unit.key).records for unit in units}
 
 
 def payloads(store, units):
-    return {unit.key: [r.files["sites.parquet"] for r in look(store.root, unit.key).records] for unit in units}
+    return {
+        unit.key: [r.files["sites.parquet"] for r in read_trajectory(store.root, unit.key).records] for unit in units
+    }
 
 
 def test_every_unit_ends_once_and_the_reader_is_told(run, store, unit_of, tmp_path):
@@ -82,7 +84,7 @@ def test_a_unit_that_kills_three_workers_has_failed_and_the_others_finish(run, s
     ((key, status, text),) = tally.problems
     assert (key, status, text) == (deadly.key, "failed", f"3 times its worker died ({cause})")
     assert sum(event.kind == "returned" and event.unit == deadly.key for event in told) == 2
-    (record,) = look(store.root, deadly.key).records
+    (record,) = read_trajectory(store.root, deadly.key).records
     assert record.outcome["reason"] == text
     assert record.asked == (deadly.measurements[0].key,)
     assert "last words" in (record.folder / "output.txt").read_text()
@@ -92,14 +94,14 @@ def test_a_unit_that_kills_two_workers_finishes_with_the_third(run, store, unit_
     unit = unit_of(1, {"kind": "die", "file": str(tmp_path / "deaths"), "times": 2})
     tally, _ = run([unit])
     assert tally.ended == {"finished": 1}
-    assert len(look(store.root, unit.key).records) == 1
+    assert len(read_trajectory(store.root, unit.key).records) == 1
 
 
 def test_a_unit_that_takes_too_long_has_timed_out(run, store, unit_of):
     slow, quick = unit_of(1, {"kind": "sleep", "seconds": 60}), unit_of(2, "sleep")
     tally, _ = run([slow, quick], timeout=0.5)
     assert tally.ended == {"finished": 1, "timed_out": 1}
-    assert look(store.root, slow.key).records[0].outcome["reason"] == "stopped after 0.5 s"
+    assert read_trajectory(store.root, slow.key).records[0].outcome["reason"] == "stopped after 0.5 s"
     assert store.open_unit(slow.key)
 
 

@@ -10,7 +10,7 @@ from torch import nn
 from torch.nn.functional import cross_entropy
 
 from lnlab.catalogue import REGISTRIES
-from lnlab.compile.resolve.resolve import resolve
+from lnlab.compile.resolve.resolve import resolve_setting
 from lnlab.compile.work import Measurement, Trajectory
 from lnlab.execute.checkpoint import from_bytes, to_bytes
 from lnlab.execute.program import build
@@ -27,7 +27,7 @@ ADAM = {"kind": "adam", "lr": 3e-3, "beta2": 0.98}
 
 
 def trajectory_of(steps=6, probes=(), seed=3, **given):
-    setting = resolve({**TEXT, "optimizer": ADAM, "train": {"steps": steps}, **given}, REGISTRIES)
+    setting = resolve_setting({**TEXT, "optimizer": ADAM, "train": {"steps": steps}, **given}, REGISTRIES)
     due = [Measurement(f"m{n}", at, REGISTRIES["probe"].resolve(probe)) for n, (at, probe) in enumerate(probes)]
     return Trajectory("a trajectory", seed, setting, steps, tuple(due))
 

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from lnlab.catalogue import REGISTRIES
-from lnlab.compile.resolve.resolve import resolve
+from lnlab.compile.resolve.resolve import resolve_setting
 from lnlab.compile.work import Trajectory
 from lnlab.execute.program import build
 from lnlab.execute.updates import Updates
@@ -30,7 +30,7 @@ SETTING = {
 @pytest.mark.slow
 def test_held_out_sentences_are_translated():
     torch.set_num_threads(1)
-    setting = resolve(SETTING, REGISTRIES)
+    setting = resolve_setting(SETTING, REGISTRIES)
     state = build(Trajectory("tests", 1, setting, STEPS, ()), REGISTRIES)
     updates = Updates(state, setting)
     for _ in range(STEPS):

@@ -10,7 +10,7 @@ from toy_pieces import load
 from lnlab.errors import LabError, Problem, StoreError
 from lnlab.execute.unit import Assignment
 from lnlab.execute.worker import prepare, work
-from lnlab.store.records.records import look
+from lnlab.store.records.records import read_trajectory
 
 
 def do(store, unit, open_unit=None):
@@ -18,7 +18,7 @@ def do(store, unit, open_unit=None):
 
 
 def only(store, unit):
-    (record,) = look(store.root, unit.key).records
+    (record,) = read_trajectory(store.root, unit.key).records
     return record
 
 
@@ -47,10 +47,10 @@ def test_only_what_is_missing_is_measured(store, unit_of):
     unit = unit_of(1, "norm", "sleep")
     do(store, replace(unit, measurements=unit.measurements[:1]))
     do(store, unit)
-    one, two = look(store.root, unit.key).records
+    one, two = read_trajectory(store.root, unit.key).records
     assert (one.measurements, two.measurements) == ((unit.measurements[0].key,), (unit.measurements[1].key,))
     assert do(store, unit).text == "another process finished it"
-    assert len(look(store.root, unit.key).records) == 2
+    assert len(read_trajectory(store.root, unit.key).records) == 2
 
 
 def test_a_unit_that_somebody_holds_is_left_alone(store, unit_of):
@@ -106,7 +106,7 @@ def test_an_absent_corpus_is_no_failed_run(store, unit_of, probe):
         answer = do(store, unit)
         assert answer.status == "corpus"
         assert answer.problems[0].where.startswith("corpus")
-        assert look(store.root, unit.key).records == []
+        assert read_trajectory(store.root, unit.key).records == []
         assert store.open_unit(unit.key)
 
 
@@ -150,7 +150,7 @@ def test_pieces_that_cannot_be_loaded_fail_the_unit(store, unit_of):
 def test_the_rows_are_those_of_the_probe(store, unit_of):
     unit = unit_of(1, {"kind": "norm", "batches": 2})
     do(store, unit)
-    rows = pl.read_parquet(look(store.root, unit.key).tables[0]["sites.parquet"])
+    rows = pl.read_parquet(read_trajectory(store.root, unit.key).tables[0]["sites.parquet"])
     assert rows["quantity"].to_list() == ["norm", "norm", "extra"]
     assert toy_pieces.PROBES["norm"].facts.table == "sites"
 

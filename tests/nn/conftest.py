@@ -15,7 +15,7 @@ from lnlab.nn.models import models, parts_of
 from lnlab.nn.norms import norms
 from lnlab.nn.placements import placements
 from lnlab.randomness import Draw
-from lnlab.registry import Choice, names_supplied
+from lnlab.registry import Choice, supplied_parameters
 
 CLASSES = 5
 
@@ -53,7 +53,7 @@ def make_model(setting: dict[str, Any], *, seed: int = 1, init: str | Choice = "
     """The model of a resolved setting, initialized, in evaluation mode."""
     entry = models[setting["model"]["kind"]]
     parts = {name: parts_of(setting[name]) for name in entry.facts.stacks}
-    arguments = (setting["task"]["vocabulary"], parts, CLASSES)[: len(names_supplied(entry.build))]
+    arguments = (setting["task"]["vocabulary"], parts, CLASSES)[: len(supplied_parameters(entry.build))]
     model = models.builder(setting["model"])(*arguments)
     initialize(model, init, seed)
     return model.eval()

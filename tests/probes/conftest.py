@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy, pad
 
 from lnlab.catalogue import REGISTRIES
-from lnlab.compile.resolve.resolve import resolve
+from lnlab.compile.resolve.resolve import resolve_setting
 from lnlab.compile.work import Trajectory
 from lnlab.execute.program import build
 from lnlab.nn.attention import attentions
@@ -144,7 +144,7 @@ def make_classifier(norm: Any = "batch", seed: int = 1, **overrides: Any) -> Sta
         "placement": "post",
         "init": "xavier_normal",
     }
-    return build(Trajectory("tests", seed, resolve(setting | overrides, REGISTRIES), 0, ()), REGISTRIES)
+    return build(Trajectory("tests", seed, resolve_setting(setting | overrides, REGISTRIES), 0, ()), REGISTRIES)
 
 
 @pytest.fixture(scope="session")

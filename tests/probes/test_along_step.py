@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 import torch
-from pieces import REGISTRIES, resolve
+from pieces import REGISTRIES, resolve_setting
 from torch import nn
 
 from lnlab.compile.work import Trajectory
@@ -134,7 +134,7 @@ def training(norm, *, linear="plain", accumulate=2):
         "optimizer": {"kind": "sgd", "lr": 0.1, "momentum": 0.9},
         "train": {"steps": 5, "accumulate": accumulate},
     }
-    setting = resolve(given, REGISTRIES)
+    setting = resolve_setting(given, REGISTRIES)
     state = build(Trajectory("tests", 1, setting, 5, ()), REGISTRIES)
     updates = Updates(state, setting)
     for _ in range(2):

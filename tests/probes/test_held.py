@@ -12,9 +12,9 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_map_only
 
 from lnlab.catalogue import REGISTRIES
-from lnlab.compile.cost.cost import BYTES, Load, batch_tokens, cost
-from lnlab.compile.cost.memory import LIBRARIES, SHARE, room
-from lnlab.compile.resolve.resolve import resolve
+from lnlab.compile.cost.cost import BYTES_PER_NUMBER, Workload, batch_tokens, cost
+from lnlab.compile.cost.memory import LIBRARIES, SHARE, plan_memory
+from lnlab.compile.resolve.resolve import resolve_setting
 from lnlab.compile.work import Measurement, Trajectory
 from lnlab.curvature import ggn, hessian
 from lnlab.curvature.lanczos import lanczos
@@ -123,12 +123,12 @@ def setting_of(kind="encoder_decoder", *, placement="post", norm="layer", length
     chosen = {"kind": "group", "groups": 2} if norm == "group" else norm
     shape = {"kind": kind, "layers": 2, "d_model": 24, "heads": 4, "d_ff": 48} | model
     given = {"task": task, "model": shape, "placement": placement, "norm": chosen}
-    return resolve(given | ({"train": train} if train else {}), REGISTRIES)
+    return resolve_setting(given | ({"train": train} if train else {}), REGISTRIES)
 
 
 def load_of(setting):
-    number = BYTES[setting["train"]["precision"]]
-    return Load(setting, cost(setting, (), REGISTRIES).parameters, batch_tokens(setting, REGISTRIES), number)
+    number = BYTES_PER_NUMBER[setting["train"]["precision"]]
+    return Workload(setting, cost(setting, (), REGISTRIES).parameters, batch_tokens(setting, REGISTRIES), number)
 
 
 def state_of(setting):
@@ -263,7 +263,7 @@ def test_a_small_bound_makes_graphs_anew_to_the_same_bits(kind):
     found = {}
     for keep, bound in ((True, 2 * kept.peak_bytes), (False, between)):
         memory = int((bound + LIBRARIES) / SHARE) + 1
-        here = room([unit], REGISTRIES, 1, memory)
+        here = plan_memory([unit], REGISTRIES, 1, memory)
         assert abs(here.bound - bound) < 4
         ((measurement,),) = (each.measurements for each in here.units)
         assert (measurement.key, measurement.probe) == ("key", probe | {"keep": keep})

@@ -11,10 +11,10 @@ import polars as pl
 import pytest
 from ruamel.yaml import YAML
 
-from lnlab.analyse.statistics.intervals import student
+from lnlab.analyse.statistics.intervals import t_interval
 from lnlab.claims.claim import Verdict, judge_all
 from lnlab.report.facts import ReportFacts
-from lnlab.report.folder import empty
+from lnlab.report.folder import joined_schema
 from lnlab.report.registries import FRAME_REGISTRIES
 from lnlab.report.write import write_report
 from lnlab.tables import WRITTEN_BY_WORKERS, Results, frame
@@ -125,14 +125,14 @@ def make_results(seeds=range(1, 11), noise=0.09, finished=lambda number: True, s
     kinds = {"run": text, "trajectory": text, "steps": pl.Int64, "variant": text, "seed": pl.Int64, "setting": text}
     kinds |= {"status": text, "reason": text, "seconds": real, "parameters": pl.Int64, "last_finite_loss": real}
     kinds |= {"device": text, "versions": text}
-    tables = {name: pl.DataFrame(schema=empty(name)) for name in WRITTEN_BY_WORKERS}
-    tables["sites"] = pl.DataFrame(sites, schema=empty("sites"), infer_schema_length=None)
+    tables = {name: pl.DataFrame(schema=joined_schema(name)) for name in WRITTEN_BY_WORKERS}
+    tables["sites"] = pl.DataFrame(sites, schema=joined_schema("sites"), infer_schema_length=None)
     return Results(pl.DataFrame(runs, schema=kinds), frame("axes", axes), tables)
 
 
 def verdict(claim, values, *, word="supported", low=None, high=None, log=True, **fields):
     """A verdict over these numbers, its interval computed from them."""
-    interval = student(list(values.values()), log=log)
+    interval = t_interval(list(values.values()), log=log)
     inside = sum((low is None or v >= low) and (high is None or v <= high) for v in values.values())
     fixed = {
         "kind": "bound",

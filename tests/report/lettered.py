@@ -3,7 +3,7 @@
 import polars as pl
 
 from lnlab.keys import canonical
-from lnlab.tables import Results, frame, schema
+from lnlab.tables import Results, frame, table_schema
 
 RATES, STEPS, EPOCH, H = (1.0, 0.1), 200, 50, 0.9
 CELLS = {"rates": list(RATES), "across": "norm"}
@@ -42,10 +42,10 @@ def made():
             at = {"run": run, "variant": f"{norm}{rate}", "seed": seed, "trajectory": run}
             curves += [at | {"split": s, "quantity": q, "step": t, "value": v} for s, q, t, v in told]
     front = {"run": pl.String, "variant": pl.String, "seed": pl.Int64}
-    columns = front | {"step": pl.Int64} | {k: v for k, v in dict(schema("curves")).items() if k != "step"}
+    columns = front | {"step": pl.Int64} | {k: v for k, v in dict(table_schema("curves")).items() if k != "step"}
     table = pl.DataFrame({c: [row.get(c) for row in curves] for c in columns}, schema=columns)
-    ended = dict(schema("runs")) | dict.fromkeys(("status", "reason", "device", "versions"), pl.String)
+    ended = dict(table_schema("runs")) | dict.fromkeys(("status", "reason", "device", "versions"), pl.String)
     ended |= {"done": pl.Int64, "seconds": pl.Float64, "parameters": pl.Int64, "last_finite_loss": pl.Float64}
     told = {c: [row.get(c) for row in runs] for c in ended}
-    sites = pl.DataFrame(schema=front | {"step": pl.Int64} | dict(schema("sites")))
+    sites = pl.DataFrame(schema=front | {"step": pl.Int64} | dict(table_schema("sites")))
     return Results(pl.DataFrame(told, schema=ended), frame("axes", axes), {"sites": sites, "curves": table})

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lnlab.claims.claim import Verdict
-from lnlab.report.page.answers import answer, headline, multiplicity, statistic
-from lnlab.report.page.forest_plot import forest
-from lnlab.report.page.verdict_strip import EDGE, WIDTH, dots
+from lnlab.report.page.answers import leading_verdicts, multiplicity_sentence, statistic_text, verdict_count_sentence
+from lnlab.report.page.forest_plot import forest_section
+from lnlab.report.page.verdict_strip import EDGE, WIDTH, verdict_strip
 
 BASE = Verdict(
     claim="a",
@@ -43,36 +43,38 @@ def of(*words, primary=True):
 def test_the_answer_counts_every_claim():
     given = of("supported", "undecided", "supported", "contradicted")
     said = "2 of 4 primary claims supported, 1 contradicted, 1 undecided"
-    assert answer(given) == f"{said.replace(' primary', '')}."
+    assert verdict_count_sentence(given) == f"{said.replace(' primary', '')}."
     others = of("contradicted", "supported", primary=False)
-    assert answer([*given, *others]) == f"{said}; of all 6: 3 supported, 2 contradicted, 1 undecided."
-    assert answer(of("supported", "supported")) == "2 of 2 claims supported."
-    assert answer(of("undecided", primary=False)) == "1 of 1 claim undecided."
-    assert answer([*of("ill-posed"), *of("not testable here", primary=False)]) == (
+    assert verdict_count_sentence([*given, *others]) == f"{said}; of all 6: 3 supported, 2 contradicted, 1 undecided."
+    assert verdict_count_sentence(of("supported", "supported")) == "2 of 2 claims supported."
+    assert verdict_count_sentence(of("undecided", primary=False)) == "1 of 1 claim undecided."
+    assert verdict_count_sentence([*of("ill-posed"), *of("not testable here", primary=False)]) == (
         "1 of 1 primary claim ill-posed; of all 2: 1 not testable here, 1 ill-posed."
     )
-    assert answer([]) == "No claim was judged."
+    assert verdict_count_sentence([]) == "No claim was judged."
 
 
 def test_a_contradicted_claim_stands_above_also_if_it_is_not_primary():
     given = [*of("supported", "contradicted"), *of("supported", "contradicted", "undecided", primary=False)]
-    shown = [(v.verdict, v.primary) for v in headline(given)]
+    shown = [(v.verdict, v.primary) for v in leading_verdicts(given)]
     assert shown == [("contradicted", True), ("contradicted", False), ("supported", True)]
 
 
 def test_what_was_contradicted_comes_first():
-    assert [v.verdict for v in headline(of(*reversed(WORDS)))] == list(WORDS)
+    assert [v.verdict for v in leading_verdicts(of(*reversed(WORDS)))] == list(WORDS)
 
 
 def test_a_row_states_estimate_interval_region_and_count():
-    assert statistic(BASE) == "last/first 7.5 [7.1, 7.9]; declared: at least 2.5; 3 of 3 seeds inside"
+    assert statistic_text(BASE) == "last/first 7.5 [7.1, 7.9]; declared: at least 2.5; 3 of 3 seeds inside"
     blank = replace(BASE, estimate=None, low=None, high=None, n=0, inside=0, seeds={})
-    assert statistic(blank) == "last/first –; declared: at least 2.5"
+    assert statistic_text(blank) == "last/first –; declared: at least 2.5"
 
 
 def test_the_page_says_how_often_its_verdicts_are_wrong():
-    assert multiplicity(of("supported", "supported")).startswith("2 primary claims, each wrong at most 5 % of the time")
-    assert "0.1 wrong verdicts would be expected" in multiplicity(of("supported", "supported"))
+    assert multiplicity_sentence(of("supported", "supported")).startswith(
+        "2 primary claims, each wrong at most 5 % of the time"
+    )
+    assert "0.1 wrong verdicts would be expected" in multiplicity_sentence(of("supported", "supported"))
 
 
 @given(
@@ -82,7 +84,7 @@ def test_the_page_says_how_often_its_verdicts_are_wrong():
 )
 def test_every_dot_lies_on_the_line(seeds, low, high):
     ends = (low, high) if low is None or high is None or low <= high else (high, low)
-    made = dots(replace(BASE, seeds=seeds, region_low=ends[0], region_high=ends[1]))
+    made = verdict_strip(replace(BASE, seeds=seeds, region_low=ends[0], region_high=ends[1]))
     assert all(EDGE <= place <= WIDTH - EDGE for place in made.seeds)
     assert len(made.seeds) == sum(map(math.isfinite, seeds.values()))
     assert 0 <= made.region[0] <= made.region[1] <= WIDTH
@@ -91,30 +93,32 @@ def test_every_dot_lies_on_the_line(seeds, low, high):
 def test_numbers_equal_up_to_rounding_lie_on_one_place_in_the_middle():
     seeds = {1: 1.0, 2: 1.0 + 2e-6, 3: 1.0 - 1e-7}
     ends = {"estimate": 1.0, "low": None, "high": None, "region_low": 1.0, "region_high": 1.0}
-    made = dots(replace(BASE, seeds=seeds, **ends))
+    made = verdict_strip(replace(BASE, seeds=seeds, **ends))
     assert {*made.seeds, made.estimate, *made.region, made.edges[0][0]} == {100.0}
 
 
 def test_a_verdict_without_numbers_has_no_dots():
-    assert dots(replace(BASE, estimate=None, low=None, high=None, seeds={1: math.nan})) is None
+    assert verdict_strip(replace(BASE, estimate=None, low=None, high=None, seeds={1: math.nan})) is None
 
 
 def test_positive_numbers_lie_on_a_logarithmic_line():
-    made = dots(replace(BASE, seeds={1: 1.0, 2: 10.0, 3: 100.0}, region_low=None, estimate=10.0, low=1.0, high=100.0))
+    made = verdict_strip(
+        replace(BASE, seeds={1: 1.0, 2: 10.0, 3: 100.0}, region_low=None, estimate=10.0, low=1.0, high=100.0)
+    )
     assert made.seeds == (EDGE, WIDTH / 2, WIDTH - EDGE)
     assert "logarithmic" in made.alt
 
 
 def test_the_forest_keeps_exponents_from_ratios_and_says_every_verdict():
     slope = replace(BASE, claim="slope", measure="exponent", estimate=0.1, low=-0.1, high=0.3, region_high=0.5)
-    ratios, exponents = forest([BASE, slope]).charts
+    ratios, exponents = forest_section([BASE, slope]).charts
     assert ratios.points["series"].to_list() == ["✓ a"]
     assert exponents.points["series"].to_list() == ["✓ slope"]
     assert "slope: supported" in exponents.alt
     (row,) = ratios.points.iter_rows(named=True)
     assert row["from"] == 2.5
     assert row["to"] > 7.9
-    assert forest([]) is None
+    assert forest_section([]) is None
 
 
 def titles(section):
@@ -129,7 +133,7 @@ def test_the_forest_has_one_axis_for_each_unit():
     share = replace(BASE, claim="share", measure="share", quantity="final_nll", seeds={1: 1.0, 2: 0.0})
     steps = replace(BASE, claim="steps", measure="steps", quantity="converged")
     unknown = replace(BASE, claim="old", measure=None)
-    section = forest([BASE, nats, points, share, steps, also, unknown])
+    section = forest_section([BASE, nats, points, share, steps, also, unknown])
     assert titles(section) == [
         "ratio (log scale)",
         "difference, nats per token",
@@ -144,13 +148,13 @@ def test_the_forest_has_one_axis_for_each_unit():
 def test_numbers_of_a_unit_that_lie_far_apart_have_a_logarithmic_axis():
     near = replace(BASE, measure="value", quantity="final_nll")
     far = replace(near, claim="far", estimate=750.0, low=710.0, high=790.0, seeds={})
-    assert titles(forest([near])) == ["final nll, nats per token"]
-    assert titles(forest([near, far])) == ["final nll, nats per token (log scale)"]
+    assert titles(forest_section([near])) == ["final nll, nats per token"]
+    assert titles(forest_section([near, far])) == ["final nll, nats per token (log scale)"]
 
 
 @pytest.mark.parametrize("low", [0.0, -math.inf])
 def test_an_unbounded_interval_ends_with_the_axis(low):
     open_ = replace(BASE, low=low, high=math.inf)
-    (chart,) = forest([open_]).charts
+    (chart,) = forest_section([open_]).charts
     (row,) = chart.points.iter_rows(named=True)
     assert all(math.isfinite(row[c]) for c in ("low", "high", "from", "to"))

@@ -3,7 +3,7 @@
 import pytest
 from lettered import CELLS, made
 
-from lnlab.analyse.statistics.intervals import student
+from lnlab.analyse.statistics.intervals import t_interval
 from lnlab.report.registries import FRAME_REGISTRIES
 
 WHERE = {"rule": "learned", "split": "train"}
@@ -42,7 +42,7 @@ def test_the_nearest_comes_first_with_the_shift_of_each_boundary(results):
 def test_seeds_make_an_interval_and_a_gap_counts_by_its_worse_reading(results):
     found = section(results, ("two seeds", SECOND, printed(layer="NC", batch="CC")), at_most=0.1)
     # Seed 1 is as this has it. Of seed 2 BatchNorm converges at the large rate alone: 2 or 0 of 2, by the reading.
-    low, high = student([0.0, 1.0]).low, student([0.0, 1.0]).high
+    low, high = t_interval([0.0, 1.0]).low, t_interval([0.0, 1.0]).high
     assert lines(found)[0][1:] == ["0.5 [−6, 7]", "3 of 4", "0", "0"]
     assert found.tables[0].rows.select("error", "low", "high", "n").rows()[0] == pytest.approx((0.5, low, high, 2))
     assert found.finding.startswith("No candidate is within 0.1 steps")

@@ -10,10 +10,10 @@ import vl_convert
 
 from lnlab.errors import ReportError
 from lnlab.report.charts import axes, line_charts, render
-from lnlab.report.charts.theme import COLOURS, DASHES, SHAPES, look
-from lnlab.report.compose import Part, build_parts
-from lnlab.report.page.figures import draw, filled
-from lnlab.report.page.forest_plot import forest
+from lnlab.report.charts.theme import COLOURS, DASHES, SHAPES, series_style
+from lnlab.report.compose import ReportPart, build_parts
+from lnlab.report.page.figures import draw_parts, spec_with_data
+from lnlab.report.page.forest_plot import forest_section
 
 PROTAN = [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]]
 DEUTAN = [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.011820, 0.042940, 0.968881]]
@@ -28,7 +28,7 @@ def every(facts, results, verdicts):
         "where": facts.sections[0]["where"] | {"stack": ["encoder", "decoder"]},
     }
     chosen = replace(facts, sections=(facts.sections[0], panels, facts.sections[2]))
-    parts = [*build_parts(chosen, results), Part(4, "", (), forest(verdicts))]
+    parts = [*build_parts(chosen, results), ReportPart(4, "", (), forest_section(verdicts))]
     return [chart for part in parts for chart in part.section.charts]
 
 
@@ -36,7 +36,7 @@ def test_every_shape_is_drawn_without_a_word_from_the_converter(every, capfd):
     assert len(every) == 5
     for chart in every:
         text = vl_convert.vegalite_to_svg(
-            filled(chart), vl_version=render.VEGA_LITE, show_warnings=True, allowed_base_urls=[]
+            spec_with_data(chart), vl_version=render.VEGA_LITE, show_warnings=True, allowed_base_urls=[]
         )
         assert "<path" in text
     told = capfd.readouterr()
@@ -45,23 +45,23 @@ def test_every_shape_is_drawn_without_a_word_from_the_converter(every, capfd):
 
 def test_a_drawing_is_the_same_bytes_again_though_the_converter_counts_on(every):
     for chart in every:
-        spec = filled(chart)
-        assert render.svg(spec) == render.svg(spec)
-        assert render.png(spec) == render.png(spec)
+        spec = spec_with_data(chart)
+        assert render.to_svg(spec) == render.to_svg(spec)
+        assert render.to_png(spec) == render.to_png(spec)
     clipped = {
         "mark": {"type": "line", "clip": True},
         "data": {"values": [{"a": 1}]},
         "encoding": {"x": {"field": "a"}},
     }
-    first = render.svg(clipped)
-    assert first == render.svg(clipped)
+    first = render.to_svg(clipped)
+    assert first == render.to_svg(clipped)
     assert re.findall(r'id="([^"]*)"', first) == ["d1"]
     assert "url(#d1)" in first
 
 
 def test_every_drawing_names_itself_and_holds_its_data(every):
     for chart in every:
-        spec = filled(chart)
+        spec = spec_with_data(chart)
         assert spec["description"] == chart.alt
         assert len(spec["datasets"]["points"]) == chart.points.height
         assert "url" not in str(spec["datasets"])
@@ -69,13 +69,13 @@ def test_every_drawing_names_itself_and_holds_its_data(every):
 
 def test_a_drawing_that_is_not_valid_is_an_error_with_a_reason():
     with pytest.raises(ReportError, match="figure: cannot be drawn"):
-        render.svg({"mark": {"type": "no such mark"}, "data": {"values": [{"a": 1}]}})
+        render.to_svg({"mark": {"type": "no such mark"}, "data": {"values": [{"a": 1}]}})
 
 
 def test_a_chart_that_cannot_be_drawn_breaks_its_own_section_only(facts, results):
     good, other = build_parts(replace(facts, sections=facts.sections[:2]), results)
     broken = replace(good.section.charts[0], spec={"layer": [{"mark": {"type": "no such mark"}}]})
-    shown = draw([replace(good, section=replace(good.section, charts=(broken,))), other])
+    shown = draw_parts([replace(good, section=replace(good.section, charts=(broken,))), other])
     assert "cannot be drawn" in shown[0].part.error
     assert shown[0].part.section is None
     assert [plate.number for plate in shown[1].figures] == [1]
@@ -83,7 +83,7 @@ def test_a_chart_that_cannot_be_drawn_breaks_its_own_section_only(facts, results
 
 def test_the_script_of_a_page_cannot_end_its_element():
     with pytest.raises(RuntimeError, match="</script"):
-        render.bundle('window.x = "</" + "script>"; window.y = "</script>"')
+        render.vega_bundle('window.x = "</" + "script>"; window.y = "</script>"')
 
 
 def linear(colour):
@@ -117,7 +117,7 @@ def test_colours_differ_for_those_who_see_fewer(matrix):
 
 def test_no_two_series_share_dash_and_shape():
     names = [str(n) for n in range(len(SHAPES))]
-    given = look(names, [0] * len(names))
+    given = series_style(names, [0] * len(names))
     assert len(set(zip(given.dashes, given.shapes, strict=True))) == len(names)
     assert len(set(DASHES)) == len(DASHES)
     assert set(given.colours) == {COLOURS[0]}
@@ -125,12 +125,14 @@ def test_no_two_series_share_dash_and_shape():
 
 def test_a_panel_has_its_own_points_also_where_laws_are_drawn():
     """With two points in one panel and three in the other, five marks are drawn and not ten."""
-    x, y = (axes.linear(word, [0.0, 3.0]) for word in "xy")
+    x, y = (axes.linear_axis(word, [0.0, 3.0]) for word in "xy")
     rows = [("a", 1), ("a", 2), ("b", 1), ("b", 2), ("b", 3)]
     values = [
         {"panel": p, "series": "s", "line": 0, "x": n, "estimate": n, "low": n, "high": n, "n": 2} for p, n in rows
     ]
     laws = [{"law": "1", "label": "1", "x": n, "y": 1, "last": n == 3} for n in (1, 2, 3)]
-    spec = line_charts.profile(["a", "b"], x, y, look(["s"], [0]), laws) | {"datasets": {"points": values}}
-    marks = re.findall(r'aria-roledescription="point"', render.svg(spec))
+    spec = line_charts.profile_chart(["a", "b"], x, y, series_style(["s"], [0]), laws) | {
+        "datasets": {"points": values}
+    }
+    marks = re.findall(r'aria-roledescription="point"', render.to_svg(spec))
     assert len(marks) == 5

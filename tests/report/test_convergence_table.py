@@ -7,10 +7,10 @@ import pytest
 from lettered import CELLS, RATES, H, made
 
 from lnlab.errors import LabError
-from lnlab.report.cell_matrix import HEIGHT, Trace, draw, finite
+from lnlab.report.cell_matrix import HEIGHT, Trace, draw_traces, finite_prefix
 from lnlab.report.facts import ReportFacts
 from lnlab.report.registries import FRAME_REGISTRIES
-from lnlab.report.write import render, write_report
+from lnlab.report.write import render_report, write_report
 from lnlab.tables import Results
 
 GUESSES = {"up to .1": [{"at_most": 0.1}], "nothing": []}
@@ -119,7 +119,7 @@ def test_a_long_line_is_thinned_though_many_short_ones_stand_beside_it():
 
 def test_a_drawing_stays_inside_and_ends_before_what_is_not_finite():
     points = [(0, 1.0), (1, 900.0), (2, 0.0), (3, float("nan")), (4, 1.0)]
-    drawing = draw([Trace(finite(points), "train", converged=False)], H)
+    drawing = draw_traces([Trace(finite_prefix(points), "train", converged=False)], H)
     ((style, d),) = drawing.paths
     heights = [int(place.split(",")[1]) for place in re.split("[ML]", d)[1:]]
     assert (style, len(heights), drawing.top, drawing.last) == ("train lost", 3, "2", "2")
@@ -148,5 +148,5 @@ def test_the_page_is_made_again_from_its_folder_and_needs_no_script(results, tmp
     assert "✗" in page
     assert (tmp_path / "a" / "tables" / "table-1.csv").read_text().count("\n") == 5
     assert "N, C 2/3" in (tmp_path / "a" / "tables" / "table-1.tex").read_text()
-    render(tmp_path / "a")
+    render_report(tmp_path / "a")
     assert {path: path.read_bytes() for path in pages} == pages

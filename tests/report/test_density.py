@@ -7,8 +7,8 @@ import polars as pl
 import pytest
 from scipy import stats
 
-from lnlab.report.charts.render import svg
-from lnlab.report.page.figures import filled
+from lnlab.report.charts.render import to_svg
+from lnlab.report.page.figures import spec_with_data
 from lnlab.report.sections.density import density
 from lnlab.tables import Results
 
@@ -80,7 +80,7 @@ def test_lines_are_told_apart_without_colour_and_the_drawing_is_valid(results):
     line = chart.spec["spec"]["layer"][1]["encoding"]
     dashes = line["strokeDash"]["scale"]["range"]
     assert len(set(map(tuple, dashes))) == len(dashes) == 2
-    drawn = svg(filled(chart))
+    drawn = to_svg(spec_with_data(chart))
     assert "NaN" not in drawn
     assert "Pre-LN" in drawn
 
@@ -88,7 +88,7 @@ def test_lines_are_told_apart_without_colour_and_the_drawing_is_valid(results):
 def test_equal_values_and_extreme_ones_are_drawn(results):
     every = pl.lit(value=True)
     for expression in (pl.lit(1.0), pl.col("value") * 1e-300, pl.col("value") * 1e300):
-        assert "NaN" not in svg(filled(density(changed(results, expression, every), **POST).charts[0]))
+        assert "NaN" not in to_svg(spec_with_data(density(changed(results, expression, every), **POST).charts[0]))
 
 
 def test_one_seed_has_no_band_and_nothing_to_draw_is_a_sentence(results):

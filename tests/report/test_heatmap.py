@@ -7,15 +7,15 @@ import polars as pl
 import pytest
 
 from lnlab.errors import LabError
-from lnlab.report.charts.heatmap import Places
-from lnlab.report.charts.render import png, svg
-from lnlab.report.charts.theme import HEAT
-from lnlab.report.compose import Part
+from lnlab.report.charts.heatmap import HeatmapAxis
+from lnlab.report.charts.render import to_png, to_svg
+from lnlab.report.charts.theme import HEATMAP_COLOURS
+from lnlab.report.compose import ReportPart
 from lnlab.report.facts import ReportFacts
-from lnlab.report.page.figures import draw, filled
-from lnlab.report.page.notebook import notebook
+from lnlab.report.page.figures import draw_parts, spec_with_data
+from lnlab.report.page.notebook import notebook_text
 from lnlab.report.sections.heatmap import heatmap
-from lnlab.tables import Results, frame, schema
+from lnlab.tables import Results, frame, table_schema
 
 SUBLAYERS = ("self_attention", "feed_forward")
 QUANTITY = "residual_dependency"
@@ -43,9 +43,13 @@ def made(methods=("Post-LN", "Pre-LN"), layers=3, seeds=4, stacks=("encoder",)):
     finished = [{**run, "status": "finished", "reason": None} for run in runs]
     front = {"run": pl.String, "variant": pl.String, "seed": pl.Int64, "step": pl.Int64}
     return Results(
-        pl.DataFrame(finished, schema=dict(schema("runs")) | status),
+        pl.DataFrame(finished, schema=dict(table_schema("runs")) | status),
         frame("axes", axes),
-        {"sites": pl.DataFrame(sites, schema=front | dict(schema("sites"))).sample(fraction=1, shuffle=True, seed=0)},
+        {
+            "sites": pl.DataFrame(sites, schema=front | dict(table_schema("sites"))).sample(
+                fraction=1, shuffle=True, seed=0
+            )
+        },
     )
 
 
@@ -85,12 +89,12 @@ def test_all_panels_share_one_scale_from_zero_to_the_largest_mean(section):
     (chart,) = section.charts
     stops = chart.spec["spec"]["encoding"]["color"]["scale"]["domain"]
     assert (stops[0], stops[-1]) == (0, pytest.approx(chart.points["estimate"].max()))
-    assert len(stops) == len(HEAT)
+    assert len(stops) == len(HEATMAP_COLOURS)
 
 
 def test_equal_differences_look_equal():
     """Lightness in Oklab falls by equal steps from one colour of the scale to the next."""
-    levels = [lightness(colour) for colour in HEAT]
+    levels = [lightness(colour) for colour in HEATMAP_COLOURS]
     steps = [one - two for one, two in pairwise(levels)]
     assert steps == pytest.approx([sum(steps) / len(steps)] * len(steps), rel=0.03)
     assert levels[0] - levels[-1] > 0.6
@@ -109,13 +113,13 @@ def lightness(colour: str) -> float:
 
 
 def test_page_paper_and_notebook_show_the_same_cells(section):
-    (shown,) = draw([Part(1, "", (), section)])
+    (shown,) = draw_parts([ReportPart(1, "", (), section)])
     (plate,) = shown.figures
-    assert svg(filled(plate.chart)).count("<path") >= plate.chart.points.height
-    assert png(plate.spec).startswith(b"\x89PNG")
+    assert to_svg(spec_with_data(plate.chart)).count("<path") >= plate.chart.points.height
+    assert to_png(plate.spec).startswith(b"\x89PNG")
     assert len(plate.table.rows) == plate.chart.points.height
     facts = ReportFacts("name", "title", "spec", "path", "digest", "version")
-    assert "alt.FacetChart" in notebook(facts, [], [shown])
+    assert "alt.FacetChart" in notebook_text(facts, [], [shown])
 
 
 def test_several_stacks_are_refused():
@@ -145,4 +149,4 @@ def test_nothing_measured_is_said():
     ("last", "ticks"), [(6, [0, 1, 2, 3, 4, 5, 6]), (12, [0, 2, 4, 6, 8, 10, 12]), (36, [0, 6, 12, 18, 24, 30, 36])]
 )
 def test_ticks_stand_at_round_places(last, ticks):
-    assert Places("j", 0, last).ticks == ticks
+    assert HeatmapAxis("j", 0, last).ticks == ticks

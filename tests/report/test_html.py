@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from lnlab.report.page.html import environment, template_folders
+from lnlab.report.page.html import template_environment, template_folders
 from lnlab.report.write import write_report
 
 
@@ -72,7 +72,7 @@ LANDMARKS = (
 
 
 def test_templates_are_found_beside_the_package_and_render_strictly():
-    made = environment(template_folders())
+    made = template_environment(template_folders())
     with pytest.raises(Exception, match="is undefined"):
         made.get_template("page.html.j2").render()
     assert made.from_string("{{ x }}").render(x="<b>") == "&lt;b&gt;"

@@ -7,9 +7,9 @@ import pytest
 
 from lnlab.claims.claim import Finding, judge, verdict_of
 from lnlab.errors import ReportError
-from lnlab.report.committed.held_rows import covered, drawable, known, narrows, record
-from lnlab.report.committed.judge_again import equal, follows
-from lnlab.report.facts import FORMAT, from_json, to_json
+from lnlab.report.committed.held_rows import are_covered, complete_selections, is_drawable, narrows, record_kept_rows
+from lnlab.report.committed.judge_again import equal_verdicts, verdict_follows
+from lnlab.report.facts import FACTS_FORMAT, facts_from_json, facts_to_json
 from lnlab.report.folder import read_folder
 from lnlab.report.write import write_report
 
@@ -56,35 +56,39 @@ def test_what_a_claim_requires_is_to_be_covered_too():
         "to": {"stack": "encoder"},
         "requires": [{"kind": "bound", "of": {}}],
     }
-    there = known(record([claim], []))
+    there = complete_selections(record_kept_rows([claim], []))
     assert there == [OF, OF | {"stack": "encoder"}, {}]
-    assert not covered([OF, {"quantity": "x"}], known(record([claim | {"requires": []}], [])))
+    assert not are_covered(
+        [OF, {"quantity": "x"}], complete_selections(record_kept_rows([claim | {"requires": []}], []))
+    )
 
 
 def test_a_section_that_thins_its_lines_vouches_for_itself_alone():
     curves = {"kind": "curves", "quantity": "loss", "where": {"split": "train"}, "scale": "log", "lines": None}
-    kept = record([], [{**curves, "title": "", "claims": []}])
-    assert known(kept) == []
-    assert drawable({**curves, "title": "Other", "lines": {"a": 1.0}}, kept)
-    assert drawable({**curves, "where": {"split": "train", "placement": "pre"}}, kept)
-    assert not drawable({**curves, "scale": "linear"}, kept)
-    assert not drawable({**curves, "where": {}}, kept)
+    kept = record_kept_rows([], [{**curves, "title": "", "claims": []}])
+    assert complete_selections(kept) == []
+    assert is_drawable({**curves, "title": "Other", "lines": {"a": 1.0}}, kept)
+    assert is_drawable({**curves, "where": {"split": "train", "placement": "pre"}}, kept)
+    assert not is_drawable({**curves, "scale": "linear"}, kept)
+    assert not is_drawable({**curves, "where": {}}, kept)
     older = {key: value for key, value in curves.items() if key not in ("scale", "lines")}
-    assert drawable({**curves, "scale": "linear"}, [{"section": older}]), "a parameter that came later had its default"
+    assert is_drawable({**curves, "scale": "linear"}, [{"section": older}]), (
+        "a parameter that came later had its default"
+    )
     profile = {"kind": "depth_profile", "quantity": "loss", "where": {"split": "train"}, "x": "step"}
-    assert not drawable(profile, kept)
-    assert drawable(profile, [{"selection": {"quantity": "loss"}}])
+    assert not is_drawable(profile, kept)
+    assert is_drawable(profile, [{"selection": {"quantity": "loss"}}])
 
 
 def test_verdicts_are_equal_but_for_rounding():
     finding = Finding("supported", "ratio", "because", estimate=1.0, low=float("nan"), n=2, seeds={1: 2.0, 2: 3.0})
     one = verdict_of(CLAIM, finding, "")
-    assert equal(one, replace(one, estimate=1.0 + 1e-15, seeds={1: 2.0, 2: 3.0 + 1e-15}))
-    assert not equal(one, replace(one, estimate=1.0 + 1e-6))
-    assert not equal(one, replace(one, seeds={1: 2.0, 2: 3.1}))
-    assert not equal(one, replace(one, seeds={1: 2.0}))
-    assert not equal(one, replace(one, verdict="undecided"))
-    assert not equal(one, replace(one, estimate=None))
+    assert equal_verdicts(one, replace(one, estimate=1.0 + 1e-15, seeds={1: 2.0, 2: 3.0 + 1e-15}))
+    assert not equal_verdicts(one, replace(one, estimate=1.0 + 1e-6))
+    assert not equal_verdicts(one, replace(one, seeds={1: 2.0, 2: 3.1}))
+    assert not equal_verdicts(one, replace(one, seeds={1: 2.0}))
+    assert not equal_verdicts(one, replace(one, verdict="undecided"))
+    assert not equal_verdicts(one, replace(one, estimate=None))
 
 
 def test_the_rows_of_claims_are_kept_though_no_section_draws_them(small, tmp_path):
@@ -93,20 +97,20 @@ def test_the_rows_of_claims_are_kept_though_no_section_draws_them(small, tmp_pat
     assert verdict.n > 0
     write_report(tmp_path / "without", facts, results, [verdict])
     write_report(tmp_path / "with", facts, results, [verdict], claims=[CLAIM])
-    assert not follows(CLAIM, read_folder(tmp_path / "without")[1], verdict)
+    assert not verdict_follows(CLAIM, read_folder(tmp_path / "without")[1], verdict)
     again, tables, _ = read_folder(tmp_path / "with")
-    assert follows(CLAIM, tables, verdict)
+    assert verdict_follows(CLAIM, tables, verdict)
     assert again.kept == ({"selection": CLAIM["of"]},)
 
 
 def test_facts_of_the_first_format_are_read(facts):
-    old = {key: value for key, value in to_json(facts).items() if key not in ("format", "decisions", "kept")}
-    read = from_json(json.loads(json.dumps(old)), "x")
+    old = {key: value for key, value in facts_to_json(facts).items() if key not in ("format", "decisions", "kept")}
+    read = facts_from_json(json.loads(json.dumps(old)), "x")
     assert read.decisions == ()
     assert [each["section"]["kind"] for each in read.kept] == [section["kind"] for section in facts.sections]
-    assert to_json(read)["format"] == FORMAT
+    assert facts_to_json(read)["format"] == FACTS_FORMAT
 
 
 def test_facts_of_a_later_format_are_refused(facts):
     with pytest.raises(ReportError, match="is of format 99, and this lnlab reads"):
-        from_json(to_json(facts) | {"format": 99}, "x")
+        facts_from_json(facts_to_json(facts) | {"format": 99}, "x")

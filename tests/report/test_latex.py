@@ -7,8 +7,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from lnlab.report.page.latex import booktabs, escape
-from lnlab.report.table import Grid, grid
+from lnlab.report.page.latex import booktabs_table, escape_latex
+from lnlab.report.table import Grid, reader_grid
 
 STRINGS = json.loads(Path(__file__).with_name("hostile.json").read_text())
 ALLOWED = {
@@ -19,7 +19,7 @@ ALLOWED = {
 
 @pytest.mark.parametrize("text", STRINGS)
 def test_a_hostile_text_holds_no_command_and_no_special_character(text):
-    escaped = escape(text)
+    escaped = escape_latex(text)
     commands = set(re.findall(r"\\([a-zA-Z]+)", escaped))
     assert commands <= ALLOWED
     bare = re.sub(r"\$\\[a-z]+\$|\\[a-zA-Z]+|\\[{}$&#%_]|\{\}|\$\^\{[-\d]\}\$|\$-\$|\$\$", "", escaped)
@@ -28,13 +28,13 @@ def test_a_hostile_text_holds_no_command_and_no_special_character(text):
 
 
 def test_nothing_but_escapes_is_added():
-    assert escape("100 % of a_b & {c}") == r"100 \% of a\_b \& \{c\}"
-    assert escape("−1.5 × 10⁻³") == r"$-$1.5 $\times$ 10$^{-}$$^{3}$"
+    assert escape_latex("100 % of a_b & {c}") == r"100 \% of a\_b \& \{c\}"
+    assert escape_latex("−1.5 × 10⁻³") == r"$-$1.5 $\times$ 10$^{-}$$^{3}$"
 
 
 def test_a_table_is_a_booktabs_table_with_numbers_flush_right():
     rows = pl.DataFrame({"series": ["Post-LN", "Pre_LN"], "estimate": [1.5, None]})
-    text = booktabs(grid(rows, {"series": "variant", "estimate": "norm"}, "What."), "tab:x")
+    text = booktabs_table(reader_grid(rows, {"series": "variant", "estimate": "norm"}, "What."), "tab:x")
     assert r"\begin{tabular}{lr}" in text
     assert "variant & norm \\\\\n\\midrule\nPost-LN & 1.50 \\\\\nPre\\_LN & -- \\\\\n\\bottomrule" in text
     assert text.count(r"\begin{") == text.count(r"\end{") == 2
@@ -42,9 +42,9 @@ def test_a_table_is_a_booktabs_table_with_numbers_flush_right():
 
 def test_a_bracket_after_a_line_end_is_not_taken_for_its_argument():
     made = Grid("c", ("a",), ((("[2cm]", False),), (("*", False),)))
-    assert "{[2cm]} \\\\\n{*} \\\\" in booktabs(made, "l")
+    assert "{[2cm]} \\\\\n{*} \\\\" in booktabs_table(made, "l")
 
 
 def test_ragged_rows_are_refused():
     with pytest.raises(ValueError, match="one width"):
-        booktabs(Grid("c", ("a", "b"), ((("x", False),),)), "l")
+        booktabs_table(Grid("c", ("a", "b"), ((("x", False),),)), "l")

@@ -8,10 +8,10 @@ import polars as pl
 import pytest
 
 from lnlab.claims.kinds.fit import fit
-from lnlab.report.charts.render import svg
-from lnlab.report.page.figures import filled
+from lnlab.report.charts.render import to_svg
+from lnlab.report.page.figures import spec_with_data
 from lnlab.report.sections.law_plot import law_plot
-from lnlab.tables import Results, frame, schema
+from lnlab.tables import Results, frame, table_schema
 
 SIZES = (2, 4, 8, 16, 32, 64)
 METHODS = {"Post-LN": lambda n: 3 + 2.0 * n, "Pre-LN": lambda n: 3 + 2.0 * np.log(n), "odd": lambda n: 3 + np.sin(n)}
@@ -35,10 +35,12 @@ def made(methods=tuple(METHODS), sizes=SIZES, seeds=5, noise=0.02):
                 sites.append({"run": run, **told, "step": 0, **at})
     status = {"status": pl.String, "reason": pl.String}
     finished = pl.DataFrame(
-        [{**run, "status": "finished", "reason": None} for run in runs], schema=dict(schema("runs")) | status
+        [{**run, "status": "finished", "reason": None} for run in runs], schema=dict(table_schema("runs")) | status
     )
     front = {"run": pl.String, "variant": pl.String, "seed": pl.Int64, "step": pl.Int64}
-    return Results(finished, frame("axes", axes), {"sites": pl.DataFrame(sites, schema=front | dict(schema("sites")))})
+    return Results(
+        finished, frame("axes", axes), {"sites": pl.DataFrame(sites, schema=front | dict(table_schema("sites")))}
+    )
 
 
 @pytest.fixture(scope="module")
@@ -87,7 +89,7 @@ def test_laws_can_be_chosen_and_the_drawing_is_valid(measured):
     section = law_plot(measured, **ASKED, where={"method": "Post-LN"}, laws=["linear"])
     (chart,) = section.charts
     assert {row["law"] for row in curves(chart)} == {"linear"}
-    assert "<svg" in svg(filled(chart))
+    assert "<svg" in to_svg(spec_with_data(chart))
     assert "linear law" in chart.caption
     assert "number of sublayers of the encoder" in chart.headings.values()
 
@@ -95,7 +97,7 @@ def test_laws_can_be_chosen_and_the_drawing_is_valid(measured):
 def test_too_few_sizes_have_no_law():
     section = law_plot(made(("Post-LN",), SIZES[:3]), **ASKED)
     assert section.finding.endswith("has too few sizes for a law")
-    assert svg(filled(section.charts[0]))
+    assert to_svg(spec_with_data(section.charts[0]))
 
 
 def test_a_seed_without_all_sizes_has_no_error(measured):

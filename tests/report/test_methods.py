@@ -6,12 +6,18 @@ from dataclasses import replace
 import polars as pl
 
 from lnlab.report.page import provenance
-from lnlab.report.page.methods import leaves, prose, ranges, settings, values
+from lnlab.report.page.methods import (
+    methods_paragraphs,
+    number_ranges,
+    setting_leaves,
+    settings_of_variants,
+    values_by_path,
+)
 from lnlab.tables import Results
 
 
 def test_the_prose_names_every_size_choice_and_seed(facts, results):
-    text = " ".join(prose(facts, results))
+    text = " ".join(methods_paragraphs(facts, results))
     for words in (
         "encoder-decoder (d_model 128, heads 4, d_ff 256, dropout 0, tied target or none)",
         "Each stack has 6, 8, 10, 12 or 14 layers, softmax attention (dropout 0) and layer norm (eps 1e−05)",
@@ -28,13 +34,13 @@ def test_the_prose_names_every_size_choice_and_seed(facts, results):
 
 
 def test_every_leaf_of_a_setting_is_listed_once(results):
-    taken = values(settings(results))
+    taken = values_by_path(settings_of_variants(results))
     assert taken["model.tied"] == ["target", "none"]
     assert taken["decoder.placement"] == ["post", "pre"]
     assert taken["decoder.norm.eps"] == [1e-05]
     grid = provenance.settings_grid(results)
     assert [row[0][0] for row in grid.rows] == sorted(taken)
-    assert dict(leaves({"kind": "a", "b": {"kind": "c", "d": 1}, "e": None})) == {
+    assert dict(setting_leaves({"kind": "a", "b": {"kind": "c", "d": 1}, "e": None})) == {
         "kind": "a",
         "b": "c",
         "b.d": 1,
@@ -48,7 +54,7 @@ def test_training_is_described_where_there_is_some(facts, results):
         .str.replace('"train": {"steps": 0}', '"train": {"steps": 800}', literal=True)
         .str.replace('"optimizer": null', '"optimizer": {"kind": "adam", "lr": 0.001}', literal=True)
     )
-    text = " ".join(prose(facts, Results(trained, results.axes, results.tables)))
+    text = " ".join(methods_paragraphs(facts, Results(trained, results.axes, results.tables)))
     assert "Training takes 800 updates by adam (lr 0.001), at a constant learning rate." in text
     assert "Nothing is trained" not in text
 
@@ -66,7 +72,7 @@ def test_numbers_rise_and_what_is_not_trained_is_said_apart(facts, results):
 
     given = [changed(text, n) for n, text in enumerate(results.runs["setting"])]
     runs = results.runs.with_columns(setting=pl.Series(given))
-    text = " ".join(prose(facts, Results(runs, results.axes, results.tables)))
+    text = " ".join(methods_paragraphs(facts, Results(runs, results.axes, results.tables)))
     assert "Training takes 45 or 678 updates by adam (lr 0.002 or 0.004), at a constant learning rate." in text
     assert "Other variants are measured at initialization and not trained." in text
     assert "The model is a classifier" in text
@@ -75,15 +81,15 @@ def test_numbers_rise_and_what_is_not_trained_is_said_apart(facts, results):
 
 
 def test_a_loss_is_a_mean_over_tokens_or_over_sentences(facts, results):
-    assert "a mean over tokens, in nats" in " ".join(prose(facts, results))
+    assert "a mean over tokens, in nats" in " ".join(methods_paragraphs(facts, results))
     runs = [json.loads(setting) for setting in results.runs["setting"].to_list()]
     told = [json.dumps(setting | {"task": setting["task"] | {"classes": 3}}) for setting in runs]
     labelled = replace(results, runs=results.runs.with_columns(pl.Series("setting", told)))
-    assert "a mean over sentences, in nats" in " ".join(prose(facts, labelled))
+    assert "a mean over sentences, in nats" in " ".join(methods_paragraphs(facts, labelled))
 
 
 def test_interventions_are_described_once_with_all_that_they_take(facts, results):
-    assert "intervention" not in " ".join(prose(facts, results))
+    assert "intervention" not in " ".join(methods_paragraphs(facts, results))
     where = {"stack": None, "layer": None, "sublayer": None, "tensor": ["sum"]}
 
     def with_factor(setting, factor):
@@ -92,24 +98,24 @@ def test_interventions_are_described_once_with_all_that_they_take(facts, results
 
     given = [with_factor(text, 0.1 if n % 2 else 2) for n, text in enumerate(results.runs["setting"])]
     runs = results.runs.with_columns(setting=pl.Series(given))
-    text = " ".join(prose(facts, Results(runs, results.axes, results.tables)))
+    text = " ".join(methods_paragraphs(facts, Results(runs, results.axes, results.tables)))
     assert "In some variants an intervention cuts an arrow: rescale at sum (factor 0.1 or 2); clamp at sum." in text
 
 
 def test_a_precision_other_than_single_is_said(facts, results):
-    assert "computed in" not in " ".join(prose(facts, results))
+    assert "computed in" not in " ".join(methods_paragraphs(facts, results))
     long = pl.col("setting").str.replace('"steps": 0', '"steps": 0, "precision": "float64"', literal=True)
-    text = " ".join(prose(facts, Results(results.runs.with_columns(long), results.axes, results.tables)))
+    text = " ".join(methods_paragraphs(facts, Results(results.runs.with_columns(long), results.axes, results.tables)))
     assert "Everything is computed in float64. Nothing is trained" in text
 
 
 def test_runs_of_seeds_are_shortened():
-    assert ranges([3, 1, 2, 7, 9, 10]) == "1–3, 7, 9–10"
-    assert ranges([]) == ""
+    assert number_ranges([3, 1, 2, 7, 9, 10]) == "1–3, 7, 9–10"
+    assert number_ranges([]) == ""
 
 
 def test_the_provenance_says_where_the_numbers_come_from(facts, results):
-    told = dict(provenance.provenance(replace(facts, profile="real", overrides=("model.layers=12",)), results))
+    told = dict(provenance.provenance_pairs(replace(facts, profile="real", overrides=("model.layers=12",)), results))
     assert told["Paper"].endswith("(arXiv 2002.04745), Figure 3")
     assert told["Profile"] == "real"
     assert told["Overrides"] == "model.layers=12"
@@ -120,7 +126,7 @@ def test_the_provenance_says_where_the_numbers_come_from(facts, results):
 def test_the_command_can_be_pasted_into_a_shell(facts):
     given = replace(facts, path="my specs/a'b.yaml", profile="real", overrides=("x=[1, 2]",), plugins=("mine.py",))
     quoted = "--with mine.py 'my specs/a'\\''b.yaml' --profile real -s 'x=[1, 2]'"
-    assert provenance.commands(given) == f"lnlab run {quoted}\nlnlab report {quoted}"
+    assert provenance.command_lines(given) == f"lnlab run {quoted}\nlnlab report {quoted}"
 
 
 def test_to_diverge_is_a_result_and_lacks_nothing(facts, results):
@@ -128,9 +134,9 @@ def test_to_diverge_is_a_result_and_lacks_nothing(facts, results):
         pl.when(pl.col("seed") == 3).then(pl.lit("diverged")).otherwise("status").alias("status")
     )
     found = Results(runs, results.axes, results.tables)
-    assert provenance.missing_runs(found) == ""
-    assert dict(provenance.provenance(facts, found))["Runs"] == "126 of 140 finished, 14 diverged"
-    assert len(provenance.outcomes(found).rows) == 14
+    assert provenance.partial_report_sentence(found) == ""
+    assert dict(provenance.provenance_pairs(facts, found))["Runs"] == "126 of 140 finished, 14 diverged"
+    assert len(provenance.unfinished_runs_grid(found).rows) == 14
 
 
 def test_runs_that_did_not_finish_are_listed_with_their_reason(facts, results):
@@ -140,10 +146,10 @@ def test_runs_that_did_not_finish_are_listed_with_their_reason(facts, results):
         told.then(pl.lit("needed 9 GiB")).otherwise("reason").alias("reason"),
     )
     partial = Results(runs, results.axes, results.tables)
-    assert provenance.missing_runs(partial) == "This report is partial. Of 140 runs, 14 out of memory."
-    listed = provenance.outcomes(partial)
+    assert provenance.partial_report_sentence(partial) == "This report is partial. Of 140 runs, 14 out of memory."
+    listed = provenance.unfinished_runs_grid(partial)
     assert len(listed.rows) == 14
     assert [text for text, _ in listed.rows[0]][1:] == ["3", "out of memory", "needed 9 GiB"]
-    assert dict(provenance.provenance(facts, partial))["Runs"] == "126 of 140 finished"
-    assert provenance.outcomes(results) is None
-    assert provenance.missing_runs(results) == ""
+    assert dict(provenance.provenance_pairs(facts, partial))["Runs"] == "126 of 140 finished"
+    assert provenance.unfinished_runs_grid(results) is None
+    assert provenance.partial_report_sentence(results) == ""

@@ -14,10 +14,10 @@ import pytest
 from scipy import stats
 
 from lnlab.errors import LabError
-from lnlab.report.charts.render import svg
+from lnlab.report.charts.render import to_svg
 from lnlab.report.data import profiles
-from lnlab.report.data.profiles import collect
-from lnlab.report.page.figures import filled
+from lnlab.report.data.profiles import collect_profiles
+from lnlab.report.page.figures import spec_with_data
 from lnlab.report.sections.small_multiples import small_multiples
 from lnlab.report.write import write_report
 from lnlab.tables import Results
@@ -38,7 +38,7 @@ def variant(placement, layers):
 
 
 def test_panels_and_lines_are_in_the_order_of_the_spec_and_every_line_goes_from_0_to_1(methods):
-    found = collect(methods, "gradient_norm", W2, PATHS, "layer")
+    found = collect_profiles(methods, "gradient_norm", W2, PATHS, "layer")
     assert (found.panels, found.lines) == (("Post-LN", PRE), LINES)
     for layers in (6, 14):
         line = found.points.filter(panel=PRE, series=f"{layers} layers")
@@ -49,7 +49,7 @@ def test_panels_and_lines_are_in_the_order_of_the_spec_and_every_line_goes_from_
 
 
 def test_an_end_is_the_last_over_the_first_within_each_seed_and_then_over_seeds(methods):
-    end = collect(methods, "gradient_norm", W2, PATHS, "layer").ends["Post-LN", "8 layers"]
+    end = collect_profiles(methods, "gradient_norm", W2, PATHS, "layer").line_ends["Post-LN", "8 layers"]
     rows = methods.tables["sites"].filter(variant("post", 8), stack="decoder", tensor="w2", quantity="gradient_norm")
     first, last = (rows.filter(layer=layer).sort("seed")["value"].to_numpy() for layer in (1, 8))
     logs = np.log(last / first)
@@ -64,12 +64,12 @@ def test_a_method_that_is_exactly_0_keeps_its_panel_and_says_so(methods):
     (chart,), (table,) = section.charts, section.tables
     told = chart.points.filter(panel=PRE, series="14 layers")
     assert (told["estimate"].null_count(), set(told["n"])) == (14, {0})
-    assert "6, 14: exactly 0" in svg(filled(chart)).replace("</tspan>", "")
+    assert "6, 14: exactly 0" in to_svg(spec_with_data(chart)).replace("</tspan>", "")
     cells = {row[0][0]: [text for text, _ in row[1:]] for row in table.grid.rows}
     assert (cells[PRE][0], cells[PRE][4]) == ("exactly 0", "exactly 0")
     assert table.rows.filter(panel=PRE, line="6 layers").row(0)[2:] == (None, None, None, 0, 10, "exactly 0")
     assert section.finding.endswith(f"exactly 0 in {PRE}")
-    whole = collect(
+    whole = collect_profiles(
         spoiled(methods, pl.lit(0.0), pl.col("variant").str.starts_with("pre")), "gradient_norm", W2, PATHS, "layer"
     )
     assert whole.notes[PRE] == "exactly 0"
@@ -85,7 +85,7 @@ def test_what_is_not_finite_is_a_result(methods, value):
     section = small_multiples(spoiled(methods, pl.lit(value), gone), **ASKED)
     cells = {row[0][0]: [text for text, _ in row[1:]] for row in section.tables[0].grid.rows}
     assert cells[PRE][3:] == ["not finite", "not finite"]
-    drawn = svg(filled(section.charts[0]))
+    drawn = to_svg(spec_with_data(section.charts[0]))
     assert "12: not finite in part" in drawn
     assert "14: not finite<" in drawn
     assert "200 numbers are not drawn: not finite." in section.charts[0].caption
@@ -97,7 +97,7 @@ def test_a_seed_without_a_ratio_is_counted(methods):
     for value, why in ((0.0, "exactly 0 in part"), (math.nan, "not finite in part")):
         section = small_multiples(spoiled(methods, pl.lit(value), one), **ASKED)
         assert section.tables[0].grid.rows[0][1][0].endswith(" (9 of 10 seeds)")
-        assert f"6: {why}" in svg(filled(section.charts[0]))
+        assert f"6: {why}" in to_svg(spec_with_data(section.charts[0]))
     first = variant("post", 6) & (pl.col("layer") == 1)
     assert small_multiples(spoiled(methods, pl.lit(0.0), first), **ASKED).tables[0].grid.rows[0][1][0] == "0 at one end"
 
@@ -106,7 +106,7 @@ def test_the_heading_names_the_extremes_of_the_last_line(methods):
     finding = small_multiples(methods, **ASKED).finding
     ratio = {
         n: e.ratio.estimate
-        for (n, line), e in collect(methods, "gradient_norm", W2, PATHS, "layer").ends.items()
+        for (n, line), e in collect_profiles(methods, "gradient_norm", W2, PATHS, "layer").line_ends.items()
         if line == LINES[-1]
     }
     most, least = f"{ratio['Post-LN']:.2g}", f"{ratio[PRE]:.2g}"
@@ -127,16 +127,16 @@ def test_the_drawing_wraps_has_every_method_and_an_order_of_colours(methods):
     assert darkness == sorted(darkness, reverse=True)
     legend = chart.spec["spec"]["layer"][1]["encoding"]["color"]["legend"]
     assert legend["columns"] == 3, "five in a row are wider than a phone"
-    drawn = svg(filled(chart))
+    drawn = to_svg(spec_with_data(chart))
     assert all(word in drawn for word in ("Post-LN", "quoted", "σ", "first", "last"))
-    assert drawn == svg(filled(small_multiples(methods, **ASKED).charts[0]))
+    assert drawn == to_svg(spec_with_data(small_multiples(methods, **ASKED).charts[0]))
 
 
 def test_an_axis_may_end_before_its_lines_which_then_say_how_far_they_go(methods):
     (chart,) = small_multiples(methods, **ASKED, between=(0.5, 1.5)).charts
     points = chart.points.group_by("panel").agg(pl.min("estimate").alias("low"), pl.max("estimate").alias("high"))
     ends = {panel: (f"{low:.2g}", f"{high:.2g}") for panel, low, high in points.iter_rows()}
-    drawn = svg(filled(chart))
+    drawn = to_svg(spec_with_data(chart))
     assert f"down to {ends['Post-LN'][0]}, up to {ends['Post-LN'][1]}<" in drawn
     assert f"down to {ends[PRE][0]}<" in drawn
     assert "says how far they go" in chart.caption
@@ -149,26 +149,26 @@ def test_an_axis_may_end_before_its_lines_which_then_say_how_far_they_go(methods
 
 
 def test_a_long_line_is_drawn_in_fewer_places_with_its_ends_and_judged_in_all(methods, monkeypatch):
-    monkeypatch.setattr(profiles, "MOST", 4)
-    found = collect(methods, "gradient_norm", W2, PATHS, "layer")
+    monkeypatch.setattr(profiles, "MAX_PROFILE_POINTS", 4)
+    found = collect_profiles(methods, "gradient_norm", W2, PATHS, "layer")
     places = {line: found.points.filter(panel=PRE, series=line)["x"].to_list() for line in LINES}
     assert places["14 layers"] == pytest.approx([0, 4 / 13, 8 / 13, 12 / 13, 1])
     assert places["6 layers"] == pytest.approx([0, 2 / 5, 4 / 5, 1])
     assert found.thinned
     assert found.seeds.group_by("panel", "series", "x").len()["len"].unique().to_list() == [10]
     monkeypatch.undo()
-    whole = collect(methods, "gradient_norm", W2, PATHS, "layer")
+    whole = collect_profiles(methods, "gradient_norm", W2, PATHS, "layer")
     assert not whole.thinned
-    assert whole.ends == found.ends
+    assert whole.line_ends == found.line_ends
     assert "Long lines" not in small_multiples(methods, **ASKED).charts[0].caption
 
 
 def test_other_paths_and_columns_make_panels_and_lines_too(methods):
     where = {"tensor": "w2", "model.layers": 6}
-    found = collect(methods, "gradient_norm", where, ("stack", "method"), "layer")
+    found = collect_profiles(methods, "gradient_norm", where, ("stack", "method"), "layer")
     assert (set(found.panels), found.lines) == ({"encoder", "decoder"}, ("Post-LN", PRE))
-    assert svg(
-        filled(
+    assert to_svg(
+        spec_with_data(
             small_multiples(methods, quantity="gradient_norm", where=where, panels="stack", lines="method").charts[0]
         )
     )
@@ -192,7 +192,7 @@ def test_one_seed_has_no_band_and_no_interval(methods):
     section = small_multiples(Results(methods.runs.filter(seed=1), methods.axes, one), **ASKED)
     assert "one seed, no band" in section.charts[0].caption
     assert all("[" not in text for row in section.tables[0].grid.rows for text, _ in row[1:])
-    assert svg(filled(section.charts[0]))
+    assert to_svg(spec_with_data(section.charts[0]))
 
 
 @pytest.fixture(scope="module")

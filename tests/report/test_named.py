@@ -4,7 +4,7 @@ import json
 
 import polars as pl
 
-from lnlab.report.page.methods_table import named
+from lnlab.report.page.methods_table import method_grid
 from lnlab.tables import Results, frame
 
 
@@ -36,7 +36,7 @@ def texts(grid):
 
 
 def test_pieces_in_which_methods_differ_have_a_column_and_others_none():
-    found = named(experiment({"A": a_setting(), "B": a_setting("pre", "rms"), "C": a_setting("pre")}))
+    found = method_grid(experiment({"A": a_setting(), "B": a_setting("pre", "rms"), "C": a_setting("pre")}))
     assert found.headings == ("method", "placement", "norm")
     assert texts(found) == [("A", "post", "layer"), ("B", "pre", "rms"), ("C", "pre", "layer")]
 
@@ -47,7 +47,7 @@ def test_stacks_that_disagree_are_told_apart_and_parameters_only_where_they_tell
         "B": a_setting("admin", start="profiled", init={"kind": "admin", "of": {"kind": "xavier"}}),
         "C": a_setting("post", encoder="batch"),
     }
-    assert texts(named(experiment(given))) == [
+    assert texts(method_grid(experiment(given))) == [
         ("A", "admin (start log)", "layer", "xavier"),
         ("B", "admin (start profiled)", "layer", "admin"),
         ("C", "post", "batch (encoder) and layer (decoder)", "xavier"),
@@ -55,7 +55,7 @@ def test_stacks_that_disagree_are_told_apart_and_parameters_only_where_they_tell
 
 
 def test_whatever_else_is_odd_stands_in_the_last_column():
-    found = named(experiment({"A": a_setting(), "B": a_setting("pre"), "C": a_setting("pre", tied="none")}))
+    found = method_grid(experiment({"A": a_setting(), "B": a_setting("pre"), "C": a_setting("pre", tied="none")}))
     assert found.headings == ("method", "placement", "else")
     assert texts(found)[2] == ("C", "pre", "model.tied none")
 
@@ -66,11 +66,11 @@ def test_a_method_is_described_once_whatever_else_varies():
     other = deeper.runs.with_columns(pl.col("run", "variant") + "4")
     axes = deeper.axes.with_columns(pl.col("run") + "4")
     both = Results(pl.concat([runs.runs, other]), pl.concat([runs.axes, axes]))
-    assert texts(named(both)) == [("A", "post"), ("B", "pre")]
+    assert texts(method_grid(both)) == [("A", "post"), ("B", "pre")]
 
 
 def test_without_names_there_is_no_table(results):
-    assert named(results) is None
+    assert method_grid(results) is None
 
 
 def test_what_is_swept_beside_a_method_is_no_part_of_it():
@@ -86,7 +86,7 @@ def test_what_is_swept_beside_a_method_is_no_part_of_it():
     named_axes = results.axes.with_columns(
         value=pl.Series(['"A"', '"A"', '"B"', '"B"', '"C"']), label=pl.Series(["A", "A", "B", "B", "C"])
     )
-    found = named(Results(results.runs, named_axes))
+    found = method_grid(Results(results.runs, named_axes))
     assert found.headings == ("method", "else")
     assert texts(found)[0] == ("A", "interventions rescale (sum) and clamp (sum, most 2)")
     assert texts(found)[1] == ("B", "–")

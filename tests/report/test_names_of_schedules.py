@@ -2,7 +2,7 @@
 
 import pytest
 
-from lnlab.report.words.wording import value_of_axis
+from lnlab.report.words.wording import axis_value_name
 
 
 @pytest.mark.parametrize(
@@ -18,4 +18,4 @@ from lnlab.report.words.wording import value_of_axis
 )
 def test_a_number_that_counts_nothing_stands_behind_its_name(axis, value, said):
     label = "null" if value is None else str(value)
-    assert value_of_axis(axis, value, label) == said
+    assert axis_value_name(axis, value, label) == said

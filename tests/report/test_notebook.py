@@ -14,7 +14,7 @@ import polars as pl
 import pytest
 import scipy.stats
 
-from lnlab.report.page.notebook import escape, notebook
+from lnlab.report.page.notebook import escape_markdown, notebook_text
 
 STRINGS = json.loads(Path(__file__).with_name("hostile.json").read_text())
 OFFLINE = """
@@ -133,7 +133,7 @@ def test_texts_cannot_become_markdown_or_code(small):
     facts, _, (verdict, _) = small
     for text in STRINGS:
         given = replace(facts, title=text, question=text, source={"cite": text}, sections=())
-        made = nbformat.reads(notebook(given, [replace(verdict, claim=text, says=text)], []), as_version=4)
+        made = nbformat.reads(notebook_text(given, [replace(verdict, claim=text, says=text)], []), as_version=4)
         assert [c.source for c in made.cells if c.cell_type == "code"] == code(facts, verdict)
         for cell in made.cells:
             if cell.cell_type == "markdown":
@@ -142,9 +142,9 @@ def test_texts_cannot_become_markdown_or_code(small):
 
 
 def code(facts, verdict):
-    made = nbformat.reads(notebook(replace(facts, sections=()), [verdict], []), as_version=4)
+    made = nbformat.reads(notebook_text(replace(facts, sections=()), [verdict], []), as_version=4)
     return [c.source for c in made.cells if c.cell_type == "code"]
 
 
 def test_escaping_keeps_words_and_one_line():
-    assert escape("a\nb <i> *c* [d](e)") == r"a b &lt;i&gt; \*c\* \[d\]\(e\)"
+    assert escape_markdown("a\nb <i> *c* [d](e)") == r"a b &lt;i&gt; \*c\* \[d\]\(e\)"

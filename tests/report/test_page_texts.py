@@ -8,10 +8,10 @@ import pytest
 from lnlab.report.compose import build_parts
 from lnlab.report.folder import read_folder
 from lnlab.report.page import answers, provenance
-from lnlab.report.page.forest_plot import forest
-from lnlab.report.page.methods import prose
-from lnlab.report.page.methods_table import named
-from lnlab.report.words.wording import region
+from lnlab.report.page.forest_plot import forest_section
+from lnlab.report.page.methods import methods_paragraphs
+from lnlab.report.page.methods_table import method_grid
+from lnlab.report.words.wording import region_in_words
 
 PAGES = sorted((Path(__file__).parents[2] / "reports").glob("*/real"))
 BANNED = {
@@ -42,15 +42,19 @@ def sentences(out: Path) -> list[str]:
     """All texts of a page but those of its author and the stored reasons; names of variants are left out of them."""
     facts, results, verdicts = read_folder(out)
     parts = build_parts(facts, results)
-    made = [part.section for part in parts if part.section] + [s for s in [forest(verdicts)] if s]
+    made = [part.section for part in parts if part.section] + [s for s in [forest_section(verdicts)] if s]
     charts = [chart for section in made for chart in section.charts]
     tables = [table for section in made for table in section.tables]
-    texts = [answers.answer(verdicts), answers.multiplicity(verdicts), provenance.missing_runs(results)]
-    texts += [region(v.region_low, v.region_high) for v in verdicts]
-    texts += [*prose(facts, results), *(text for s in made for text in (s.finding, s.missing))]
+    texts = [
+        answers.verdict_count_sentence(verdicts),
+        answers.multiplicity_sentence(verdicts),
+        provenance.partial_report_sentence(results),
+    ]
+    texts += [region_in_words(v.region_low, v.region_high) for v in verdicts]
+    texts += [*methods_paragraphs(facts, results), *(text for s in made for text in (s.finding, s.missing))]
     texts += [text for chart in charts for text in (chart.alt, chart.caption, *chart.headings.values())]
     texts += [text for table in tables for text in (table.caption, *table.headings.values())]
-    texts += [] if (grid := named(results)) is None else [grid.caption]
+    texts += [] if (grid := method_grid(results)) is None else [grid.caption]
     names = sorted({*results.axes["label"], *(part.title for part in parts)}, key=len, reverse=True)
     wordy = [name for name in names if " " in name]
     return [text for text in (_without(text, wordy) for text in texts) if text]
@@ -77,7 +81,7 @@ def test_no_sentence_of_a_page_is_ungrammatical_or_plainly_wrong(page):
 def test_numbers_in_a_list_rise(page):
     _, results, _ = read_folder(page)
     facts, *_ = read_folder(page)
-    lists = [re.split(r", | or ", found) for text in prose(facts, results) for found in LIST.findall(text)]
+    lists = [re.split(r", | or ", found) for text in methods_paragraphs(facts, results) for found in LIST.findall(text)]
     assert [numbers for numbers in lists if list(map(float, numbers)) != sorted(map(float, numbers))] == []
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from lnlab.report.charts.axes import levels, linear, logarithmic
+from lnlab.report.charts.axes import axis_at_values, linear_axis, logarithmic_axis
 
 POSITIVE = st.floats(1e-300, 1e300)
 FINITE = st.floats(-1e300, 1e300)
@@ -15,7 +15,7 @@ FINITE = st.floats(-1e300, 1e300)
 @given(st.lists(POSITIVE, min_size=1, max_size=5))
 @example([2.807440455121297])
 def test_a_logarithmic_axis_holds_its_numbers_and_its_ticks(values):
-    axis = logarithmic("x", values)
+    axis = logarithmic_axis("x", values)
     low, high = axis.domain
     assert 0 < low <= min(values) * (1 + 1e-9)
     assert high >= max(values) * (1 - 1e-9)
@@ -25,38 +25,38 @@ def test_a_logarithmic_axis_holds_its_numbers_and_its_ticks(values):
 
 @given(st.lists(FINITE, min_size=1, max_size=5))
 def test_a_linear_axis_holds_its_numbers_and_about_six_ticks(values):
-    axis = linear("x", values)
+    axis = linear_axis("x", values)
     low, high = axis.domain
     assert low <= min(values) <= max(values) <= high
     assert 1 <= len(axis.ticks) <= 9
 
 
 def test_ticks_are_round():
-    assert logarithmic("x", [0.25, 2.0]).ticks == (0.5, 1.0, 2.0)
-    assert logarithmic("x", [0.4, 0.7]).ticks == (0.4, 0.5, 0.6, 0.7)
-    assert logarithmic("x", [1e-4, 1e4]).ticks == tuple(10.0**n for n in range(-4, 5))
-    assert linear("x", [0, 10]).ticks == (0, 2, 4, 6, 8, 10)
+    assert logarithmic_axis("x", [0.25, 2.0]).ticks == (0.5, 1.0, 2.0)
+    assert logarithmic_axis("x", [0.4, 0.7]).ticks == (0.4, 0.5, 0.6, 0.7)
+    assert logarithmic_axis("x", [1e-4, 1e4]).ticks == tuple(10.0**n for n in range(-4, 5))
+    assert linear_axis("x", [0, 10]).ticks == (0, 2, 4, 6, 8, 10)
 
 
 def test_far_decades_are_written_as_powers_of_ten():
-    near, far = (logarithmic("x", ends).axis.to_dict() for ends in ([0.01, 100], [1e-7, 2e7]))
+    near, far = (logarithmic_axis("x", ends).axis.to_dict() for ends in ([0.01, 100], [1e-7, 2e7]))
     assert near["format"] == "~g"
     assert "labelExpr" not in near
     for tick, word in (("1e-06", "10⁻⁶"), ("0.01", "0.01"), ("10000.0", "10000"), ("1000000.0", "10⁶")):
         assert f"datum.value === {tick} ? '{word}'" in far["labelExpr"]
-    few = logarithmic("x", [1.6e7, 2.9e7]).axis.to_dict()["labelExpr"]
+    few = logarithmic_axis("x", [1.6e7, 2.9e7]).axis.to_dict()["labelExpr"]
     assert "datum.value === 20000000.0 ? '2 × 10⁷'" in few
-    assert "datum.value === 0.0001 ? '0.0001'" in logarithmic("x", [1e-7, 10]).axis.to_dict()["labelExpr"]
+    assert "datum.value === 0.0001 ? '0.0001'" in logarithmic_axis("x", [1e-7, 10]).axis.to_dict()["labelExpr"]
 
 
 def test_levels_are_ticked_where_data_are():
-    axis = levels("layers", [6, 8, 10, 8, 6], log=True, right_margin=0.5)
+    axis = axis_at_values("layers", [6, 8, 10, 8, 6], log=True, right_margin=0.5)
     assert axis.ticks == (6, 8, 10)
     assert axis.domain[1] == pytest.approx(10 * math.sqrt(10 / 6))
-    assert len(levels("layer", range(1, 101)).ticks) <= 12
+    assert len(axis_at_values("layer", range(1, 101)).ticks) <= 12
 
 
-@pytest.mark.parametrize("axis", [linear, logarithmic, levels])
+@pytest.mark.parametrize("axis", [linear_axis, logarithmic_axis, axis_at_values])
 def test_an_axis_without_numbers_is_refused(axis):
     with pytest.raises(ValueError, match="needs"):
         axis("x", [])
@@ -64,4 +64,4 @@ def test_an_axis_without_numbers_is_refused(axis):
 
 def test_a_logarithmic_axis_refuses_zero():
     with pytest.raises(ValueError, match="positive"):
-        logarithmic("x", [0.0, 1.0])
+        logarithmic_axis("x", [0.0, 1.0])

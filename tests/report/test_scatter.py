@@ -8,8 +8,8 @@ import pytest
 from scipy import stats
 
 from lnlab.errors import LabError
-from lnlab.report.charts.render import svg
-from lnlab.report.page.figures import filled
+from lnlab.report.charts.render import to_svg
+from lnlab.report.page.figures import spec_with_data
 from lnlab.report.sections.scatter import scatter
 from lnlab.tables import Results
 
@@ -75,7 +75,7 @@ def test_a_law_runs_through_the_middle_of_all_marks(results):
 def test_it_can_be_drawn_and_says_what_is_drawn(results):
     section = scatter(results, of=OF, to=TO)
     (chart,) = section.charts
-    assert svg(filled(chart)).startswith("<svg")
+    assert to_svg(spec_with_data(chart)).startswith("<svg")
     for words in (
         "against squared hidden norm",
         "single seeds at one layer",

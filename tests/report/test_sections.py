@@ -9,11 +9,11 @@ import pytest
 from scipy import stats
 
 from lnlab.errors import LabError
-from lnlab.report.charts.render import svg
+from lnlab.report.charts.render import to_svg
 from lnlab.report.compose import build_parts
-from lnlab.report.page.figures import filled
+from lnlab.report.page.figures import spec_with_data
 from lnlab.report.sections.depth_profile import depth_profile
-from lnlab.report.sections.size_plot import exponents, size_plot
+from lnlab.report.sections.size_plot import size_exponents, size_plot
 from lnlab.tables import Results
 
 FULL = {"decoder.cross_attention": True, "model.tied": "target"}
@@ -87,7 +87,7 @@ def test_stacks_that_are_not_chosen_stand_side_by_side(results):
     (chart,) = depth_profile(results, quantity="gradient_norm", where=where).charts
     assert set(chart.points["panel"]) == {"decoder", "encoder"}
     assert "facet" in chart.spec
-    assert svg(filled(chart)).count("decoder") >= 1
+    assert to_svg(spec_with_data(chart)).count("decoder") >= 1
 
 
 def test_two_numbers_of_a_seed_at_one_place_are_refused_not_averaged(results):
@@ -138,7 +138,7 @@ def test_numbers_that_are_not_finite_are_counted_and_not_drawn(results, value):
     section = depth_profile(spoiled, quantity="gradient_norm", where=SIX)
     assert "2 numbers are not drawn: not finite." in section.charts[0].caption
     assert "n\u00a0=\u00a09 to 10" in section.charts[0].caption
-    svg(filled(section.charts[0]))
+    to_svg(spec_with_data(section.charts[0]))
 
 
 def test_zeros_and_negative_numbers_are_counted_on_a_logarithmic_axis(results):
@@ -147,7 +147,7 @@ def test_zeros_and_negative_numbers_are_counted_on_a_logarithmic_axis(results):
     assert "12 numbers are not drawn: not positive" in section.charts[0].caption
     straight = depth_profile(spoiled, quantity="gradient_norm", where=SIX, scale="linear")
     assert "not drawn" not in straight.charts[0].caption
-    svg(filled(straight.charts[0]))
+    to_svg(spec_with_data(straight.charts[0]))
 
 
 @pytest.mark.parametrize("scale", [1e-300, 1e300])
@@ -155,7 +155,7 @@ def test_zeros_and_negative_numbers_are_counted_on_a_logarithmic_axis(results):
 def test_extreme_numbers_are_drawn(results, scale, section):
     where = SIX if section is depth_profile else {**W2, "layer": "last"}
     made = section(changed(results, pl.col("value") * scale), quantity="gradient_norm", where=where)
-    drawn = svg(filled(made.charts[0]))
+    drawn = to_svg(spec_with_data(made.charts[0]))
     assert "NaN" not in drawn
     assert "Infinity" not in drawn
 
@@ -175,7 +175,7 @@ def test_the_exponent_is_the_least_squares_slope_within_each_seed(results):
     slopes = [
         np.polyfit(np.log(one["x"].to_numpy()), np.log(one["value"].to_numpy()), 1)[0] for _, one in of.group_by("seed")
     ]
-    assert sorted(exponents(of)) == pytest.approx(sorted(slopes))
+    assert sorted(size_exponents(of)) == pytest.approx(sorted(slopes))
 
 
 def test_a_planted_power_law_is_found_and_named(results):
@@ -230,13 +230,13 @@ def test_straight_lines_are_drawn_at_every_layer_and_fit_into_the_picture(result
     assert [r["y"] for r in rows] == [2.5, 4, 5.5, 7, 8.5, 10] + [50] * 6
     assert chart.spec["layer"][0]["encoding"]["y"]["scale"]["domain"][1] > 50
     assert "Thin dashed lines are 1 + 3l/2 and 50." in chart.caption
-    assert ">1 + 3l/2<" in svg(filled(chart))
+    assert ">1 + 3l/2<" in to_svg(spec_with_data(chart))
 
 
 def test_straight_lines_stand_in_every_panel(results):
     where = {"tensor": "w2", "model.layers": 6, **FULL}
     (chart,) = depth_profile(results, quantity="gradient_norm", where=where, lines=[[1, 1.5]]).charts
-    assert svg(filled(chart)).count(">1 + 3l/2<") == 2
+    assert to_svg(spec_with_data(chart)).count(">1 + 3l/2<") == 2
 
 
 def test_a_number_that_moves_with_the_size_makes_no_series_of_its_own(results):
@@ -272,7 +272,7 @@ def test_a_heading_has_room_for_four_exponents_and_else_tells_the_range(results)
     seeds = results.runs.select("run", label=word, value='"' + word + '"').with_columns(axis=pl.lit("norm"))
     told = Results(results.runs, pl.concat([results.axes, seeds], how="diagonal"), results.tables)
     section = size_plot(told, quantity="gradient_norm", where=where)
-    slopes = {s: exponents(section.charts[0].seeds.filter(series=s))[0] for s in "12345"}
+    slopes = {s: size_exponents(section.charts[0].seeds.filter(series=s))[0] for s in "12345"}
     low, high = min(slopes, key=slopes.get), max(slopes, key=slopes.get)
     assert section.finding.startswith("With the number of layers, 5 exponents from ")
     assert f"({low}) to " in section.finding

@@ -2,7 +2,7 @@
 
 import pytest
 
-from lnlab.report.words.sizes import size
+from lnlab.report.words.sizes import size_names
 
 
 @pytest.mark.parametrize(
@@ -19,4 +19,4 @@ from lnlab.report.words.sizes import size
     ],
 )
 def test_a_size_in_a_sentence_on_an_axis_and_in_a_law(path, told):
-    assert size(path) == told
+    assert size_names(path) == told

@@ -9,11 +9,11 @@ import pytest
 from scipy import stats
 
 from lnlab.errors import LabError
-from lnlab.report.charts.render import svg
-from lnlab.report.folder import empty
-from lnlab.report.page.figures import filled
+from lnlab.report.charts.render import to_svg
+from lnlab.report.folder import joined_schema
+from lnlab.report.page.figures import spec_with_data
 from lnlab.report.sections.cumulative_spectrum import cumulative_spectrum
-from lnlab.report.sections.extremes import DRAWS, PARTS, RESIDUAL, SEEDS, extremes
+from lnlab.report.sections.extremes import OVER_BATCH_PARTS, OVER_SEEDS, OVER_START_VECTORS, RESIDUAL, extremes
 from lnlab.report.sections.spectral_density import spectral_density
 from lnlab.tables import WRITTEN_BY_WORKERS, Results, frame
 
@@ -56,8 +56,8 @@ def results_of(rows, seeds=(1, 2, 3)):
             runs.append({"run": run, "trajectory": run, "steps": 0, "variant": place, "seed": seed, "setting": setting})
             axes.append({"run": run, "axis": "placement", "value": json.dumps(place), "label": place})
     made = frame("runs", runs).with_columns(status=pl.lit("finished"), reason=pl.lit(None, pl.String))
-    tables = {name: pl.DataFrame(schema=empty(name)) for name in WRITTEN_BY_WORKERS}
-    tables["spectra"] = pl.DataFrame(list(rows), schema=empty("spectra"))
+    tables = {name: pl.DataFrame(schema=joined_schema(name)) for name in WRITTEN_BY_WORKERS}
+    tables["spectra"] = pl.DataFrame(list(rows), schema=joined_schema("spectra"))
     return Results(made, frame("axes", axes), tables)
 
 
@@ -104,7 +104,7 @@ def test_nothing_is_drawn_below_a_tenth_of_an_eigenvalue_and_ticks_are_outliers(
     assert chart.points["marks"].sum() == 2 * 3 * 2 * 2  # arms, seeds, draws, ends
     marked = chart.points.filter((pl.col("marks") > 0) & (pl.col("panel") == "Pre-LN"))["x"].to_list()
     assert all(min(abs(x + 1.02), abs(x - 2.04)) < 0.06 for x in marked)
-    assert "NaN" not in svg(filled(chart))
+    assert "NaN" not in to_svg(spec_with_data(chart))
 
 
 @pytest.mark.parametrize(("band", "n", "words"), [("draws", 2, "start vectors of one seed"), ("parts", 2, "parts of")])
@@ -122,7 +122,7 @@ def test_both_tails_are_counted_by_weight(spectra):
     assert middle["estimate"].to_list() == pytest.approx([1.0] * len(middle))
     assert section.finding.startswith("Beyond ±2.1, where the Hessian of all parameters ends in Pre-LN, the number of ")
     assert section.finding.endswith("is 2.00 in Post-LN")
-    assert "NaN" not in svg(filled(chart))
+    assert "NaN" not in to_svg(spec_with_data(chart))
 
 
 def test_the_three_spreads_of_the_table_are_kept_apart(spectra):
@@ -131,17 +131,17 @@ def test_the_three_spreads_of_the_table_are_kept_apart(spectra):
     rows = {(r["variant"], r["number"], r["statistic"]): r for r in table.rows.iter_rows(named=True)}
     tops = [3 * (2 + 0.02 * s) for s in (1, 2, 3)]
     low, high = stats.t.interval(0.95, 2, np.mean(tops), stats.sem(tops))
-    found = rows["Post-LN", "largest_eigenvalue", SEEDS]
+    found = rows["Post-LN", "largest_eigenvalue", OVER_SEEDS]
     assert [found[c] for c in ("estimate", "low", "high")] == pytest.approx([np.mean(tops), low, high])
     assert rows["Post-LN", "largest_eigenvalue", RESIDUAL]["estimate"] == pytest.approx(1e-3)
     traces = np.array([[SIZE * np.dot(*nodes_of("pre", s, d)[:2]) for d in (1, 2)] for s in (1, 2, 3)])
     expected = math.sqrt((traces.var(axis=1, ddof=1) / 2).mean())
-    assert rows["Pre-LN", "curvature_trace", DRAWS]["estimate"] == pytest.approx(expected)
+    assert rows["Pre-LN", "curvature_trace", OVER_START_VECTORS]["estimate"] == pytest.approx(expected)
     tops = np.array([[2 + 0.02 * (s + 10 * p) for p in (1, 2)] for s in (1, 2, 3)])
     expected = math.sqrt(tops.var(axis=1, ddof=1).mean())
-    assert rows["Pre-LN", "largest_eigenvalue", PARTS]["estimate"] == pytest.approx(expected)
-    assert ("Pre-LN", "largest_eigenvalue", DRAWS) not in rows
-    assert rows["Pre-LN", "outliers", SEEDS]["estimate"] == 2
+    assert rows["Pre-LN", "largest_eigenvalue", OVER_BATCH_PARTS]["estimate"] == pytest.approx(expected)
+    assert ("Pre-LN", "largest_eigenvalue", OVER_START_VECTORS) not in rows
+    assert rows["Pre-LN", "outliers", OVER_SEEDS]["estimate"] == 2
     assert "an eigenvalue lies within 0.001 of each end" in section.finding
 
 

@@ -11,7 +11,7 @@ from scipy import stats
 
 from lnlab.analyse.statistics.intervals import Interval
 from lnlab.errors import LabError
-from lnlab.report.data.table_cells import agrees
+from lnlab.report.data.table_cells import agrees_with_printed
 from lnlab.report.sections.table import table
 from lnlab.report.write import write_report
 from lnlab.tables import Results
@@ -95,7 +95,7 @@ def test_the_heading_says_how_many_printed_numbers_agree_and_which_is_furthest(r
     ("printed", "fits"), [("0.000", True), ("0.0", True), ("0.002", True), ("0.003", False), ("-1", False)]
 )
 def test_a_printed_number_stands_for_all_that_round_to_it(printed, fits):
-    assert agrees(Interval(1e-3, 4e-4, 1.6e-3, 1.0, 10), printed) is fits
+    assert agrees_with_printed(Interval(1e-3, 4e-4, 1.6e-3, 1.0, 10), printed) is fits
 
 
 def test_two_numbers_of_a_seed_in_a_cell_are_refused_with_what_tells_them_apart(results):

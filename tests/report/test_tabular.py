@@ -6,7 +6,7 @@ import math
 import polars as pl
 import pytest
 
-from lnlab.report.table import SHOWN, cells, csv, grid, parquet
+from lnlab.report.table import MAX_SHOWN_ROWS, csv_bytes, format_cells, parquet_bytes, reader_grid
 
 ROWS = pl.DataFrame(
     {
@@ -21,14 +21,14 @@ HEADINGS = {"series": "variant", "x": "layer", "estimate": "norm", "low": "95 % 
 
 
 def test_cells_are_rounded_as_their_interval_allows():
-    first, second = cells(ROWS, HEADINGS)
+    first, second = format_cells(ROWS, HEADINGS)
     assert [text for text, _ in first] == ["Post-LN", "1", "0.300", "–", "–"]
     assert [text for text, _ in second] == ["=1+1", "2", "7.51", "7.22", "7.79"]
     assert [numeric for _, numeric in second] == [False, True, True, True, True]
 
 
 def test_csv_reads_back_as_the_same_numbers_and_harmless_text():
-    back = pl.read_csv(io.BytesIO(csv(ROWS, HEADINGS)))
+    back = pl.read_csv(io.BytesIO(csv_bytes(ROWS, HEADINGS)))
     assert back.columns == list(HEADINGS.values())
     assert back["norm"].to_list() == [0.1 + 0.2, 7.5123]
     assert back["variant"].to_list() == ["Post-LN", "'=1+1"]
@@ -36,21 +36,24 @@ def test_csv_reads_back_as_the_same_numbers_and_harmless_text():
 
 def test_numbers_that_are_not_finite_are_written_and_not_lost():
     rows = pl.DataFrame({"estimate": [math.nan, math.inf, None], "low": [None] * 3, "high": [None] * 3})
-    assert [c[0][0] for c in cells(rows, {"estimate": "e"})] == ["not a number", "∞", "–"]
-    assert csv(rows, {"estimate": "e"}) == b"e\nNaN\ninf\n\n"
+    assert [c[0][0] for c in format_cells(rows, {"estimate": "e"})] == ["not a number", "∞", "–"]
+    assert csv_bytes(rows, {"estimate": "e"}) == b"e\nNaN\ninf\n\n"
 
 
 def test_a_long_table_says_how_much_it_shows():
-    rows = pl.DataFrame({"x": range(SHOWN + 1)})
-    assert len(grid(rows, {"x": "x"}, "Long.").rows) == SHOWN
-    assert grid(rows, {"x": "x"}, "Long.").caption == f"Long. The first {SHOWN} of {SHOWN + 1} rows."
-    assert grid(rows.head(3), {"x": "x"}, "Short.").caption == "Short."
+    rows = pl.DataFrame({"x": range(MAX_SHOWN_ROWS + 1)})
+    assert len(reader_grid(rows, {"x": "x"}, "Long.").rows) == MAX_SHOWN_ROWS
+    assert (
+        reader_grid(rows, {"x": "x"}, "Long.").caption
+        == f"Long. The first {MAX_SHOWN_ROWS} of {MAX_SHOWN_ROWS + 1} rows."
+    )
+    assert reader_grid(rows.head(3), {"x": "x"}, "Short.").caption == "Short."
 
 
 def test_parquet_keeps_nan_apart_from_null_and_its_bytes():
     rows = pl.DataFrame({"x": [math.nan, None, 1.0]})
-    assert parquet(rows) == parquet(rows)
-    back = pl.read_parquet(io.BytesIO(parquet(rows)))["x"]
+    assert parquet_bytes(rows) == parquet_bytes(rows)
+    back = pl.read_parquet(io.BytesIO(parquet_bytes(rows)))["x"]
     assert math.isnan(back[0])
     assert back[1] is None
 
@@ -58,5 +61,5 @@ def test_parquet_keeps_nan_apart_from_null_and_its_bytes():
 @pytest.mark.parametrize("value", [1e300, -1e-300])
 def test_extreme_numbers_fit_a_cell(value):
     rows = pl.DataFrame({"estimate": [value], "low": [value], "high": [value]})
-    ((cell, *_),) = cells(rows, {"estimate": "e"})
+    ((cell, *_),) = format_cells(rows, {"estimate": "e"})
     assert len(cell[0]) < 20

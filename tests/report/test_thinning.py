@@ -3,7 +3,7 @@
 import numpy as np
 import polars as pl
 
-from lnlab.report.charts.downsample import LIMIT, thin
+from lnlab.report.charts.downsample import MAX_POINTS, thin_points
 
 
 def cloud(n):
@@ -16,8 +16,8 @@ def cloud(n):
 
 def test_a_million_points_become_at_most_5000_with_both_extremes_and_both_ends():
     points = cloud(1_000_000)
-    kept, said = thin(points)
-    assert 2_000 < kept.height <= LIMIT
+    kept, said = thin_points(points)
+    assert 2_000 < kept.height <= MAX_POINTS
     assert kept["estimate"].min() == points["estimate"].min()
     assert kept["estimate"].max() == points["estimate"].max()
     assert kept["x"].to_list()[0] == 0
@@ -27,15 +27,15 @@ def test_a_million_points_become_at_most_5000_with_both_extremes_and_both_ends()
 
 
 def test_few_points_stay_as_they_are():
-    points = cloud(LIMIT)
-    kept, said = thin(points)
+    points = cloud(MAX_POINTS)
+    kept, said = thin_points(points)
     assert kept.equals(points)
     assert said == ""
 
 
 def test_each_series_keeps_its_own_extremes():
     a, b = cloud(20_000), cloud(20_000).with_columns(pl.lit("b").alias("series"), pl.col("estimate") * 1e-3)
-    kept, _ = thin(pl.concat([a, b]))
-    assert kept.height <= LIMIT
+    kept, _ = thin_points(pl.concat([a, b]))
+    assert kept.height <= MAX_POINTS
     low = kept.group_by("series").agg(pl.col("estimate").min()).sort("series")["estimate"].to_list()
     assert low == [a["estimate"].min(), b["estimate"].min()]

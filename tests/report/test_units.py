@@ -6,12 +6,12 @@ from dataclasses import replace
 import polars as pl
 
 from lnlab.report.compose import build_parts
-from lnlab.report.loss_units import item_of, mean_over
-from lnlab.report.page.methods import prose
+from lnlab.report.loss_units import loss_item, mean_over
+from lnlab.report.page.methods import methods_paragraphs
 from lnlab.report.sections.depth_profile import depth_profile
 from lnlab.report.sections.table import table
-from lnlab.report.words.glossary import QUANTITIES
-from lnlab.report.words.wording import definition, unit
+from lnlab.report.words.glossary import GLOSSARY
+from lnlab.report.words.wording import quantity_definition, quantity_with_unit
 from lnlab.tables import Results
 
 SIX = {"stack": "decoder", "tensor": "w2", "decoder.cross_attention": True, "model.tied": "target", "model.layers": 6}
@@ -75,11 +75,13 @@ def renamed(results, name):
 
 def test_tokens_stay_tokens_also_beside_a_classifier(facts, results):
     some = classifying(results, lambda setting: 3 if setting["encoder"]["placement"]["kind"] == "post" else None)
-    assert [item_of(each) for each in (results, some, classifying(results))] == ["token", "token", "sentence"]
-    assert "a mean over tokens, in nats" in " ".join(prose(facts, some))
+    assert [loss_item(each) for each in (results, some, classifying(results))] == ["token", "token", "sentence"]
+    assert "a mean over tokens, in nats" in " ".join(methods_paragraphs(facts, some))
 
 
 def test_every_unit_can_be_filled_in():
     with mean_over("sentence"):
-        texts = [text for name in QUANTITIES for text in (unit(name, "bits"), definition(name, "bits"))]
+        texts = [
+            text for name in GLOSSARY for text in (quantity_with_unit(name, "bits"), quantity_definition(name, "bits"))
+        ]
     assert not [text for text in texts if "{" in text or "nats" in text or "per token" in text]

@@ -5,23 +5,23 @@ import math
 import pytest
 
 from lnlab.report.words.wording import (
-    article,
-    count,
-    in_order,
-    interval,
-    listing,
-    number,
-    plain,
-    power,
-    printable,
-    quantity,
-    region,
-    short,
-    straight,
-    times,
-    together,
-    unit,
-    value_of_axis,
+    axis_value_name,
+    count_noun,
+    format_interval,
+    format_line,
+    format_number,
+    format_power,
+    format_short,
+    format_value,
+    growth_in_words,
+    indefinite_article,
+    join_value_names,
+    join_words,
+    numbers_first,
+    quantity_name,
+    quantity_with_unit,
+    region_in_words,
+    without_control_characters,
 )
 
 
@@ -45,111 +45,111 @@ from lnlab.report.words.wording import (
     ],
 )
 def test_digits_follow_the_interval(value, low, high, text):
-    assert number(value, low, high) == text
+    assert format_number(value, low, high) == text
 
 
 def test_an_interval_has_the_same_digits_everywhere():
-    assert interval(7.5123, 7.22, 7.79) == "7.51 [7.22, 7.79]"
-    assert interval(1.5, None, None) == "1.50"
-    assert interval(2.0, 0.0, math.inf) == "2.00 [0, ∞]"
+    assert format_interval(7.5123, 7.22, 7.79) == "7.51 [7.22, 7.79]"
+    assert format_interval(1.5, None, None) == "1.50"
+    assert format_interval(2.0, 0.0, math.inf) == "2.00 [0, ∞]"
 
 
 def test_an_interval_whose_units_say_nothing_shares_one_power_of_ten():
-    assert interval(72464, 52904, 99255) == "7.2 [5.3, 9.9] × 10⁴"
-    assert interval(1234, 1230, 1239) == "1234 [1230, 1239]"
-    assert interval(186, 130, 267) == "186 [130, 267]"
+    assert format_interval(72464, 52904, 99255) == "7.2 [5.3, 9.9] × 10⁴"
+    assert format_interval(1234, 1230, 1239) == "1234 [1230, 1239]"
+    assert format_interval(186, 130, 267) == "186 [130, 267]"
 
 
 def test_the_end_of_a_wide_interval_is_not_rounded_to_nothing():
-    assert interval(4.1, 0.3621, 41.2) == "4 [0.36, 41]"
-    assert interval(3.86e9, 3.6e8, 4.12e10) == "4 [0.36, 41] × 10⁹"
-    assert interval(0.2, -0.0, 50.0) == "0.2 [0, 50]"
-    assert interval(5.18e9, 2.1e9, 12.6e9) == "5 [2, 13] × 10⁹"
-    assert interval(1.46e-10, 1.41e-10, 1.51e-10) == "1.46 [1.41, 1.51] × 10⁻¹⁰"
-    assert interval(-3e7, -3.2e7, -2.8e7) == "−3.00 [−3.20, −2.80] × 10⁷"
-    assert interval(3e7, 0.0, math.inf) == "3.00 × 10⁷ [0, ∞]"
+    assert format_interval(4.1, 0.3621, 41.2) == "4 [0.36, 41]"
+    assert format_interval(3.86e9, 3.6e8, 4.12e10) == "4 [0.36, 41] × 10⁹"
+    assert format_interval(0.2, -0.0, 50.0) == "0.2 [0, 50]"
+    assert format_interval(5.18e9, 2.1e9, 12.6e9) == "5 [2, 13] × 10⁹"
+    assert format_interval(1.46e-10, 1.41e-10, 1.51e-10) == "1.46 [1.41, 1.51] × 10⁻¹⁰"
+    assert format_interval(-3e7, -3.2e7, -2.8e7) == "−3.00 [−3.20, −2.80] × 10⁷"
+    assert format_interval(3e7, 0.0, math.inf) == "3.00 × 10⁷ [0, ∞]"
 
 
 def test_regions_are_said_in_words():
-    assert region(2.5, None) == "at least 2.5"
-    assert region(None, 1.5) == "at most 1.5"
-    assert region(-0.15, 0.15) == "between −0.15 and 0.15"
+    assert region_in_words(2.5, None) == "at least 2.5"
+    assert region_in_words(None, 1.5) == "at most 1.5"
+    assert region_in_words(-0.15, 0.15) == "between −0.15 and 0.15"
 
 
 def test_values_are_written_as_their_author_would():
-    assert plain(1e-05) == "1e−05"
-    assert plain(True) == "yes"
-    assert plain({"kind": "layer", "eps": 0.5}) == "layer (eps 0.5)"
-    assert plain([1, 2.5, "x"]) == "1, 2.5 and x"
-    assert plain(None) == "none"
-    assert short(7.5123) == "7.5"
-    assert short(0.6594) == "0.66"
-    assert short(1234.5) == "1234"
-    assert short(math.inf) == "∞"
-    assert short(2.987e7) == "2.99 × 10⁷"
-    assert short(3.4e-8) == "3.4 × 10⁻⁸"
-    assert short(0.00029) == "0.00029"
+    assert format_value(1e-05) == "1e−05"
+    assert format_value(True) == "yes"
+    assert format_value({"kind": "layer", "eps": 0.5}) == "layer (eps 0.5)"
+    assert format_value([1, 2.5, "x"]) == "1, 2.5 and x"
+    assert format_value(None) == "none"
+    assert format_short(7.5123) == "7.5"
+    assert format_short(0.6594) == "0.66"
+    assert format_short(1234.5) == "1234"
+    assert format_short(math.inf) == "∞"
+    assert format_short(2.987e7) == "2.99 × 10⁷"
+    assert format_short(3.4e-8) == "3.4 × 10⁻⁸"
+    assert format_short(0.00029) == "0.00029"
 
 
 def test_axes_read_like_the_paper():
-    assert value_of_axis("placement", "post", "post") == "Post-LN"
-    assert value_of_axis("decoder.placement", "pre", "pre") == "Pre-LN"
-    assert value_of_axis("decoder.cross_attention", False, "false") == "without cross-attention"
-    assert value_of_axis("model.layers", 6, "6") == "6 layers"
-    assert value_of_axis("model.layers", 1, "1") == "1 layer"
-    assert value_of_axis("norm", "none", "none") == "no norm"
-    assert value_of_axis("init", "", "uniform (a -100.0, b 100.0)") == "uniform (a −100, b 100)"
-    assert value_of_axis("step", 600, "600") == "step 600"
-    assert value_of_axis("task.batch_sentences", 8, "8") == "batch size 8"
-    assert value_of_axis("model.tied", "none", "none") == "untied"
-    assert value_of_axis("norm", {"kind": "rms", "eps": 1}, "rms (eps 1)") == "RMSNorm (eps 1)"
-    assert value_of_axis("interventions.rescale.factor", 0.1, "0.1") == "factor 0.1"
-    assert value_of_axis("interventions.rescale.factor", None, "null") == "no intervention"
-    assert value_of_axis("interventions", [], "none") == "no intervention"
-    assert value_of_axis("interventions", [{"kind": "clamp"}], "clamp (most 1)") == "clamp (most 1)"
-    assert together(["Post-LN", "without cross-attention"]) == "Post-LN without cross-attention"
-    assert together(["Post-LN", "untied"]) == "Post-LN, untied"
-    assert together([]) == ""
+    assert axis_value_name("placement", "post", "post") == "Post-LN"
+    assert axis_value_name("decoder.placement", "pre", "pre") == "Pre-LN"
+    assert axis_value_name("decoder.cross_attention", False, "false") == "without cross-attention"
+    assert axis_value_name("model.layers", 6, "6") == "6 layers"
+    assert axis_value_name("model.layers", 1, "1") == "1 layer"
+    assert axis_value_name("norm", "none", "none") == "no norm"
+    assert axis_value_name("init", "", "uniform (a -100.0, b 100.0)") == "uniform (a −100, b 100)"
+    assert axis_value_name("step", 600, "600") == "step 600"
+    assert axis_value_name("task.batch_sentences", 8, "8") == "batch size 8"
+    assert axis_value_name("model.tied", "none", "none") == "untied"
+    assert axis_value_name("norm", {"kind": "rms", "eps": 1}, "rms (eps 1)") == "RMSNorm (eps 1)"
+    assert axis_value_name("interventions.rescale.factor", 0.1, "0.1") == "factor 0.1"
+    assert axis_value_name("interventions.rescale.factor", None, "null") == "no intervention"
+    assert axis_value_name("interventions", [], "none") == "no intervention"
+    assert axis_value_name("interventions", [{"kind": "clamp"}], "clamp (most 1)") == "clamp (most 1)"
+    assert join_value_names(["Post-LN", "without cross-attention"]) == "Post-LN without cross-attention"
+    assert join_value_names(["Post-LN", "untied"]) == "Post-LN, untied"
+    assert join_value_names([]) == ""
 
 
 def test_laws_lists_and_counts():
-    assert [power("L", e) for e in (0, -0.5, -1, 0.25)] == ["constant", "1/√L", "1/L", "L^0.25"]
-    assert listing(["a"]) == "a"
-    assert listing(["a", "b", "c"], "or") == "a, b or c"
-    assert listing([]) == ""
-    assert count(1, "seed") == "1 seed"
-    assert count(2, "seed") == "2 seeds"
+    assert [format_power("L", e) for e in (0, -0.5, -1, 0.25)] == ["constant", "1/√L", "1/L", "L^0.25"]
+    assert join_words(["a"]) == "a"
+    assert join_words(["a", "b", "c"], "or") == "a, b or c"
+    assert join_words([]) == ""
+    assert count_noun(1, "seed") == "1 seed"
+    assert count_noun(2, "seed") == "2 seeds"
 
 
 def test_articles_and_orders():
-    assert [article(word) for word in ("encoder-decoder", "classifier", "language-model", "Adam")] == [
+    assert [indefinite_article(word) for word in ("encoder-decoder", "classifier", "language-model", "Adam")] == [
         "an",
         "a",
         "a",
         "an",
     ]
-    assert in_order([2712, 678, None, 45, True]) == [45, 678, 2712, None, True]
+    assert numbers_first([2712, 678, None, 45, True]) == [45, 678, 2712, None, True]
 
 
 def test_an_edge_of_a_region_has_no_more_digits_than_it_needs():
-    assert region(1 / 1.05, None) == "at least 0.952381"
-    assert region(0.9994, 1.0006) == "between 0.9994 and 1.0006"
-    assert region(1, 1) == "equal to 1"
+    assert region_in_words(1 / 1.05, None) == "at least 0.952381"
+    assert region_in_words(0.9994, 1.0006) == "between 0.9994 and 1.0006"
+    assert region_in_words(1, 1) == "equal to 1"
 
 
 def test_factors_are_words_where_they_need_a_power_of_ten():
     told = ["grows 7.6×", "falls to 0.22×", "stays level (1×)", "grows by a factor of 3.86 × 10⁹"]
-    assert [times(ratio) for ratio in (7.6, 0.22, 1.004, 3.86e9)] == told
-    assert times(1 / 4.5e5) == "falls by a factor of 450000"
+    assert [growth_in_words(ratio) for ratio in (7.6, 0.22, 1.004, 3.86e9)] == told
+    assert growth_in_words(1 / 4.5e5) == "falls by a factor of 450000"
 
 
 def test_an_unknown_quantity_is_called_by_its_words():
-    assert quantity("head_entropy") == unit("head_entropy") == "head entropy"
-    assert unit("gradient_norm") == "gradient norm, nats per token"
+    assert quantity_name("head_entropy") == quantity_with_unit("head_entropy") == "head entropy"
+    assert quantity_with_unit("gradient_norm") == "gradient norm, nats per token"
 
 
 def test_control_characters_leave_texts_at_any_depth():
-    assert printable({"a\x07": ["b\u2028c", 1, None]}) == {"a ": ["b c", 1, None]}
+    assert without_control_characters({"a\x07": ["b\u2028c", 1, None]}) == {"a ": ["b c", 1, None]}
 
 
 @pytest.mark.parametrize(
@@ -157,4 +157,4 @@ def test_control_characters_leave_texts_at_any_depth():
     [(1, 0.5, "1 + l/2"), (1, 1.5, "1 + 3l/2"), (1.5, 0, "1.5"), (2, -1, "2 − l"), (0, 1 / 3, "0 + l/3")],
 )
 def test_straight_lines_are_written_with_fractions(a, b, text):
-    assert straight(a, b, "l") == text
+    assert format_line(a, b, "l") == text

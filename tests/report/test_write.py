@@ -14,7 +14,7 @@ import pytest
 
 from lnlab.errors import ReportError
 from lnlab.report.folder import write_files
-from lnlab.report.write import render, report_folder, write_report
+from lnlab.report.write import render_report, report_folder, write_report
 from lnlab.tables import Results
 
 
@@ -58,7 +58,7 @@ def test_nothing_in_the_folder_tells_the_time(folder):
 def test_a_committed_report_can_be_made_again_from_its_folder_alone(folder, tmp_path):
     copy = tmp_path / "elsewhere" / "xiong_fig3"
     shutil.copytree(folder / "data", copy / "data")
-    render(copy)
+    render_report(copy)
     assert contents(copy) == contents(folder)
 
 
@@ -66,7 +66,7 @@ AGAIN = """
 import sys
 sys.path.insert(0, sys.argv[2])
 from pathlib import Path
-from lnlab.report.write import render
+from lnlab.report.write import render_report
 render(Path(sys.argv[1]))
 """
 
@@ -136,14 +136,14 @@ def test_a_report_before_any_run_says_so(facts, results, tmp_path):
 
 def test_a_folder_that_is_no_report_is_named(tmp_path):
     with pytest.raises(ReportError, match=r"experiment\.json: cannot be read"):
-        render(tmp_path)
+        render_report(tmp_path)
 
 
 def test_a_damaged_table_is_named(small, tmp_path):
     write_report(tmp_path, *small)
     (tmp_path / "data" / "runs.parquet").write_bytes(b"PAR1 but not really")
     with pytest.raises(ReportError, match=r"runs\.parquet: cannot be read"):
-        render(tmp_path)
+        render_report(tmp_path)
 
 
 def test_a_folder_of_another_version_is_refused(small, tmp_path):
@@ -151,7 +151,7 @@ def test_a_folder_of_another_version_is_refused(small, tmp_path):
     path = tmp_path / "data" / "experiment.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | {"colour": "red"}))
     with pytest.raises(ReportError, match="unknown or missing fields: colour"):
-        render(tmp_path)
+        render_report(tmp_path)
 
 
 def test_templates_that_are_not_there_are_named_before_anything_is_written(small, tmp_path):

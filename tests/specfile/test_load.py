@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from lnlab.errors import SpecError
-from lnlab.specfile.load import load, parse
+from lnlab.specfile.load import load_spec, parse_spec
 from lnlab.userfiles import LARGEST_SPEC as LARGEST
 
 GOOD = b"lnlab: 2\ntitle: x\n"
@@ -17,7 +17,7 @@ GOOD = b"lnlab: 2\ntitle: x\n"
 
 def problems(path: Path) -> list[str]:
     with pytest.raises(SpecError) as caught:
-        load(path)
+        load_spec(path)
     return [str(problem) for problem in caught.value.problems]
 
 
@@ -31,7 +31,7 @@ def spec(tmp_path):
 
 
 def test_a_document_knows_the_place_of_everything_in_it(spec):
-    document = load(spec(b"lnlab: 2\nmodel: {kind: a, layers: 6}\nseeds:\n  - 1\n"))
+    document = load_spec(spec(b"lnlab: 2\nmodel: {kind: a, layers: 6}\nseeds:\n  - 1\n"))
     assert document.data == {"lnlab": 2, "model": {"kind": "a", "layers": 6}, "seeds": [1]}
     where = lambda *path, **how: document.where(path, **how).removeprefix(str(document.path))  # noqa: E731
     assert where("model", "layers") == ":2:26"
@@ -52,7 +52,7 @@ def test_a_document_knows_the_place_of_everything_in_it(spec):
     ids=["byte order mark", "carriage returns", "both", "comment"],
 )
 def test_a_mark_at_the_front_or_other_ends_of_lines_change_nothing(spec, content):
-    assert load(spec(content)).data == {"lnlab": 2, "title": "x"}
+    assert load_spec(spec(content)).data == {"lnlab": 2, "title": "x"}
 
 
 @pytest.mark.parametrize(
@@ -122,7 +122,7 @@ def found(read: Callable[..., object], *given: object) -> list[str]:
 def test_no_bytes_crash_the_loader(tmp_path_factory, content):
     path = tmp_path_factory.getbasetemp() / "fuzz.yaml"
     path.write_bytes(content)
-    assert all("\n" not in problem for problem in found(load, path))
+    assert all("\n" not in problem for problem in found(load_spec, path))
 
 
 ALPHABET = st.text(alphabet="ab: -\n[]{}&*!'\"#|>%?,@`\\ \t01.~<", max_size=120)
@@ -131,4 +131,4 @@ ALPHABET = st.text(alphabet="ab: -\n[]{}&*!'\"#|>%?,@`\\ \t01.~<", max_size=120)
 @settings(max_examples=500, deadline=None)
 @given(ALPHABET)
 def test_no_text_that_looks_like_yaml_crashes_the_loader(text):
-    assert all(problem.startswith("x.yaml:") for problem in found(parse, text, Path("x.yaml")))
+    assert all(problem.startswith("x.yaml:") for problem in found(parse_spec, text, Path("x.yaml")))

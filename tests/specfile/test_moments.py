@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic_core import PydanticCustomError
 
-from lnlab.specfile.moments import due, parse_at
+from lnlab.specfile.moments import due_steps, parse_at
 
 
 @pytest.mark.parametrize("at", ["init", "end", [0], [3, 1], {"every": 5}, {"log": 7}, {"epochs": 1}])
@@ -36,7 +36,7 @@ def test_anything_else_is_refused(at):
     ],
 )
 def test_the_steps_that_each_form_means(at, steps, moments):
-    assert due(at, steps) == moments
+    assert due_steps(at, steps) == moments
 
 
 @pytest.mark.parametrize(
@@ -44,12 +44,12 @@ def test_the_steps_that_each_form_means(at, steps, moments):
 )
 def test_moments_that_a_run_does_not_have(at, steps, why):
     with pytest.raises(ValueError, match=why):
-        due(at, steps)
+        due_steps(at, steps)
 
 
 @given(st.integers(1, 40), st.integers(1, 10_000))
 def test_logarithmic_steps_begin_at_one_end_at_the_end_and_rise(number, steps):
-    found = due({"log": number}, steps)
+    found = due_steps({"log": number}, steps)
     assert found[-1] == steps
     assert found == tuple(sorted(set(found)))
     assert len(found) <= number

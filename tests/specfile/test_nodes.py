@@ -9,18 +9,18 @@ from lnlab.specfile.nodes import (
     DEEPEST,
     MOST_ALIASES,
     MOST_NODES,
-    Fault,
-    Faulty,
     Mapping,
     Mark,
     Scalar,
+    UnreadableYaml,
+    YamlFault,
     mark_at,
     read_nodes,
 )
 
 
-def fault(text: str) -> Fault:
-    with pytest.raises(Faulty) as caught:
+def fault(text: str) -> YamlFault:
+    with pytest.raises(UnreadableYaml) as caught:
         read_nodes(text)
     (only,) = caught.value.faults
     return only

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from lnlab.specfile.experiment import Experiment, own
+from lnlab.specfile.experiment import Experiment, kind_and_parameters
 from lnlab.specfile.read import MOST_FLAWS, read_experiment
 
 CLAIM = {"id": "a", "says": "b", "kind": "trend"}
@@ -39,7 +39,7 @@ def test_a_sound_spec_has_no_flaws_and_survives_being_stored():
     experiment = reading.experiment
     assert experiment.seeds == (2, 3, 4)
     assert [probe.at for probe in experiment.probes] == ["init", {"every": 3}]
-    assert own(experiment.claims[0]) == {"kind": "trend", "of": {}}
+    assert kind_and_parameters(experiment.claims[0]) == {"kind": "trend", "of": {}}
     assert experiment.claims[0].requires == ({"kind": "k"},)
     assert Experiment.model_validate_json(experiment.model_dump_json()) == experiment
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lnlab.specfile.scalars import NotPlainData, hint, resolve_plain
+from lnlab.specfile.scalars import NotPlainData, resolve_plain, scalar_hint
 
 
 @pytest.mark.parametrize(
@@ -120,4 +120,4 @@ def test_any_text_is_plain_data_or_refused(text):
     ],
 )
 def test_text_that_looks_like_something_else_gets_a_hint(found, says):
-    assert (says in hint(found)) if says else hint(found) == ""
+    assert (says in scalar_hint(found)) if says else scalar_hint(found) == ""

@@ -2,8 +2,8 @@
 
 import pytest
 
-from lnlab.setting import inside
-from lnlab.specfile.values import is_choices, matches, place
+from lnlab.setting import children
+from lnlab.specfile.values import is_choices, matches, site_label
 
 RESCALE, CLAMP = {"kind": "rescale", "factor": 2}, {"kind": "clamp"}
 
@@ -55,7 +55,7 @@ def test_what_matches_what(value, wanted, same):
     ],
 )
 def test_a_mapping_is_entered_by_key_and_a_list_of_choices_by_kind(value, found):
-    assert inside(value) == found
+    assert children(value) == found
 
 
 @pytest.mark.parametrize(("value", "is_one"), [([], True), ([CLAMP], True), ([CLAMP, "x"], False), ("clamp", False)])
@@ -65,5 +65,5 @@ def test_what_a_list_of_choices_is(value, is_one):
 
 def test_sites_read_as_they_are_said():
     where = {"stack": ["decoder"], "layer": [1, "last"], "sublayer": None, "tensor": "sum"}
-    assert place(where) == "decoder 1/last sum"
-    assert place({"stack": None}) == "everywhere"
+    assert site_label(where) == "decoder 1/last sum"
+    assert site_label({"stack": None}) == "everywhere"

@@ -2,13 +2,13 @@
 
 import pytest
 
-from lnlab.specfile.nodes import Faulty, Mark, read_nodes
-from lnlab.specfile.walk import Walk
+from lnlab.specfile.nodes import Mark, UnreadableYaml, read_nodes
+from lnlab.specfile.walk import NodeConverter
 
 
-def walk(text: str) -> tuple[object, Walk]:
+def walk(text: str) -> tuple[object, NodeConverter]:
     root, _ = read_nodes(text)
-    made = Walk()
+    made = NodeConverter()
     assert root is not None
     return made.data(root), made
 
@@ -68,5 +68,5 @@ def test_a_value_behind_an_alias_is_marked_where_it_is_written():
 def test_a_bomb_of_aliases_is_counted_as_it_unfolds():
     lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x]"]
     lines += [f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 9)}]" for i in range(1, 10)]
-    with pytest.raises(Faulty, match="unfold to more than 20,000 nodes"):
+    with pytest.raises(UnreadableYaml, match="unfold to more than 20,000 nodes"):
         walk("\n".join(lines))

@@ -11,7 +11,7 @@ from lnlab.store import compact
 
 @pytest.fixture
 def small(monkeypatch):
-    monkeypatch.setattr(compact, "UNITS", 2)
+    monkeypatch.setattr(compact, "MIN_COMPACTED_TRAJECTORIES", 2)
 
 
 def whole(root):
@@ -51,8 +51,8 @@ def test_runs_that_have_not_been_computed_yet_are_not_finished(small, full, root
     assert found.runs["status"].has_nulls()
     assert whole(root) == []
     assert full.pending(grown)
-    compact.write_whole(root, grown.digest, found)
-    assert compact.read_whole(root, grown.digest) is None
+    compact.write_compacted(root, grown.digest, found)
+    assert compact.read_compacted(root, grown.digest) is None
     assert full.pending(grown)
 
 
@@ -62,13 +62,13 @@ def test_a_flipped_bit_in_the_copy_sends_readers_back_to_the_records(small, full
         content = path.read_bytes()
         for place in (0, len(content) // 2, len(content) - 1):
             path.write_bytes(content[:place] + bytes([content[place] ^ 1]) + content[place + 1 :])
-            assert compact.read_whole(root, plan.digest) is None
+            assert compact.read_compacted(root, plan.digest) is None
         path.write_bytes(content)
-    equal(compact.read_whole(root, plan.digest), loose)
+    equal(compact.read_compacted(root, plan.digest), loose)
     (whole(root)[0] / "sites.parquet").write_bytes(b"")
     equal(full.results(plan.digest), loose)
     assert len(whole(root)) == 1
-    assert compact.read_whole(root, plan.digest)
+    assert compact.read_compacted(root, plan.digest)
 
 
 def test_a_disk_that_is_full_keeps_results_readable_and_no_half_copy(small, full, root, plan, failing):
@@ -79,13 +79,13 @@ def test_a_disk_that_is_full_keeps_results_readable_and_no_half_copy(small, full
         failing(OSError(28, "No space left on device"), n)
         assert full.results(plan.digest).tables["sites"].height == 24
         held = whole(root)
-        assert not held or compact.read_whole(root, plan.digest)
+        assert not held or compact.read_compacted(root, plan.digest)
         for folder in held:
             shutil.rmtree(folder)
 
 
 def test_a_plan_at_the_threshold_is_not_copied(full, root, plan, monkeypatch):
-    monkeypatch.setattr(compact, "UNITS", 4)
+    monkeypatch.setattr(compact, "MIN_COMPACTED_TRAJECTORIES", 4)
     full.results(plan.digest)
     assert whole(root) == []
     record_all(full, plan)
@@ -96,4 +96,4 @@ def test_a_copy_of_another_plan_does_not_count(small, full, root, plan):
     other = root / "plans" / "0" / whole(root)[0].name
     other.parent.mkdir()
     whole(root)[0].rename(other)
-    assert compact.read_whole(root, "0") is None
+    assert compact.read_compacted(root, "0") is None

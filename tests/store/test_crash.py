@@ -13,8 +13,8 @@ import pytest
 from store_toys import plan_of, record, record_all
 
 from lnlab.store.records.layout import trajectory_folder
-from lnlab.store.records.records import look
-from lnlab.store.results_digest import digest_of
+from lnlab.store.records.records import read_trajectory
+from lnlab.store.results_digest import results_digest
 from lnlab.store.store import Store
 
 HERE = str(Path(__file__).parent)
@@ -75,23 +75,23 @@ def test_killed_before_any_operation_the_missing_work_is_done_and_nothing_twice(
     plan = plan_of(variants=1, seeds=2)
     whole = tmp_path / "whole"
     total = int(python(KILLED, whole, spec, 0).stdout)
-    expected = digest_of(Store(whole).results(plan.digest))
+    expected = results_digest(Store(whole).results(plan.digest))
     assert total > 30
 
     def kill_and_resume(n):
         store = Store(tmp_path / f"killed {n}")
         assert python(KILLED, store.root, spec, n).returncode == -9
-        finished = [unit.key for unit in plan.trajectories if look(store.root, unit.key).records]
+        finished = [unit.key for unit in plan.trajectories if read_trajectory(store.root, unit.key).records]
         store.save_plan(plan, spec)
         lacking = {unit.key for unit, _ in store.pending(plan)}
         assert lacking == {unit.key for unit in plan.trajectories} - set(finished)
         while any(record(store, unit) is None for unit in plan.trajectories):
             time.sleep(0.1)  # killed between making a lease and signing it
         assert store.pending(plan) == []
-        assert all(len(look(store.root, unit.key).records) == 1 for unit in plan.trajectories)
+        assert all(len(read_trajectory(store.root, unit.key).records) == 1 for unit in plan.trajectories)
         parts = [path for path in store.root.rglob("trajectories/*/*/*") if path.name == "lease"]
         assert parts == []
-        return digest_of(store.results(plan.digest))
+        return results_digest(store.results(plan.digest))
 
     points = [*range(1, 31), *range(31, total + 1, 3)]  # the second unit does what the first did
     with ThreadPoolExecutor(3) as pool:
@@ -116,7 +116,7 @@ def test_two_processes_with_overlapping_plans_compute_each_unit_once_while_a_rea
     assert [racer.returncode for racer in racers] == [0, 0]
     assert reads > 1
     assert sorted(took[0] + took[1]) == sorted(unit.key for unit in plan.trajectories)
-    assert all(len(look(store.root, unit.key).records) == 1 for unit in plan.trajectories)
+    assert all(len(read_trajectory(store.root, unit.key).records) == 1 for unit in plan.trajectories)
     assert store.pending(plan) == []
 
 

@@ -9,11 +9,11 @@ from polars.testing import assert_frame_equal
 from store_toys import PROBES, outcome_of, plan_of, record, record_all, rows_of
 
 from lnlab.errors import StoreError
-from lnlab.store.join import join, wanted
-from lnlab.store.missing_work import Wanted, miss_of
+from lnlab.store.join import join_results, trajectory_requests
+from lnlab.store.missing_work import TrajectoryRequest, missing_of_request
 from lnlab.store.records.layout import trajectory_folder
-from lnlab.store.records.records import look
-from lnlab.tables import WRITTEN_BY_WORKERS, frame, schema
+from lnlab.store.records.records import read_trajectory
+from lnlab.tables import WRITTEN_BY_WORKERS, frame, table_schema
 
 
 def expected_rows(plan):
@@ -46,7 +46,7 @@ def test_every_table_is_there_with_its_types_though_nobody_wrote_it(full, plan):
     for table in ("lines", "histograms", "spectra", "texts"):
         rows = results.tables[table]
         assert rows.height == 0
-        assert {name: rows.schema[name] for name in schema(table)} == dict(schema(table))
+        assert {name: rows.schema[name] for name in table_schema(table)} == dict(table_schema(table))
     assert results.runs.schema["status"] == pl.String
     assert results.axes.height == 12
 
@@ -116,7 +116,7 @@ def test_two_runs_of_one_trajectory_share_its_rows_and_see_its_curve_up_to_their
         "axes": frame("axes", []),
         "needs": frame("needs", [{"run": f"r{steps}", **need} for steps in (0, 3)]),
     }
-    results = join(store.root, tables)
+    results = join_results(store.root, tables)
     assert results.tables["sites"]["run"].to_list() == ["r0"] * 3 + ["r3"] * 3
     curve = results.tables["curves"].filter(run="r3")
     assert curve["value"].to_list() == [0.0, 0.5, 1.0, 1.5]
@@ -145,7 +145,7 @@ def test_an_initial_state_that_was_evaluated_once_stands_in_the_curves_of_every_
         for step, key in ((0, shared), (5, f"{t.key}-end"))
     ]
     tables = {"runs": frame("runs", runs), "axes": frame("axes", []), "needs": frame("needs", needs)}
-    curves = join(store.root, tables).tables["curves"]
+    curves = join_results(store.root, tables).tables["curves"]
     nll = curves.filter(quantity="nll").sort("run", "step")
     assert nll.select("run", "step", "value").rows() == [("r0", 0, 9.0), ("r0", 5, 3.0), ("r1", 0, 9.0), ("r1", 5, 4.0)]
     assert nll["trajectory"].to_list() == [one.key, one.key, other.key, other.key]
@@ -171,7 +171,9 @@ def test_updates_that_were_made_are_told_up_to_the_end_of_each_run(store, made, 
         store.open_unit(unit.key).commit([], outcome_of(unit, status, reason) | {"steps": steps})
     same = {"trajectory": unit.key, "variant": run.variant, "seed": 1}
     rows = [{"run": f"r{steps}", "steps": steps, **same} for steps in (3, 7, 10)]
-    runs = join(store.root, {"runs": frame("runs", rows), "axes": frame("axes", []), "needs": frame("needs", [])}).runs
+    runs = join_results(
+        store.root, {"runs": frame("runs", rows), "axes": frame("axes", []), "needs": frame("needs", [])}
+    ).runs
     assert runs["done"].to_list() == done
     assert runs["status"].to_list() == statuses
     cut = [status != "finished" or told < steps for told, status, steps in runs["done", "status", "steps"].iter_rows()]
@@ -222,7 +224,7 @@ def test_a_run_has_its_own_evaluations_and_the_last_loss_that_it_came_to(store):
     opened.commit(["m2", "m4"], outcome_of(unit, seconds=2.0) | {"steps": 4, "last_finite_loss": 3.0})
     same = {"trajectory": unit.key, "variant": run.variant, "seed": 1}
     needs = [("r2", 2, "m2", "validation"), ("r3", 2, "m2", "validation"), ("r4", 4, "m4", "test")]
-    results = join(
+    results = join_results(
         store.root,
         {
             "runs": frame("runs", [{"run": f"r{steps}", "steps": steps, **same} for steps in (2, 3, 4)]),
@@ -258,7 +260,7 @@ def test_what_another_spec_evaluated_at_the_same_states_by_another_probe_is_no_r
     probes = {"m": evaluation("validation"), "b": evaluation("validation").replace("evaluation", "batch_evaluation")}
     needs = [{"run": r, "step": 2, "measurement": m, "probe": probes[m]} for r, m in ("am", "bb", "cm", "cb")]
     tables = {"runs": frame("runs", [{"run": r, **of} for r in "abc"]), "axes": frame("axes", [])}
-    curves = join(store.root, tables | {"needs": frame("needs", needs)}).tables["curves"]
+    curves = join_results(store.root, tables | {"needs": frame("needs", needs)}).tables["curves"]
     found = {r: curves.filter(run=r)["quantity"].sort().to_list() for r in "abc"}
     assert found == {"a": ["loss", "nll"], "b": ["batch_nll"], "c": ["batch_nll", "loss", "nll"]}
 
@@ -272,7 +274,9 @@ def test_seconds_are_those_of_every_stretch_that_a_run_needed(store):
     opened.commit([], outcome_of(unit, seconds=32.0) | {"steps": 6})
     same = {"trajectory": unit.key, "variant": run.variant, "seed": 1}
     rows = [{"run": f"r{steps}", "steps": steps, **same} for steps in (1, 2, 3, 6)]
-    runs = join(store.root, {"runs": frame("runs", rows), "axes": frame("axes", []), "needs": frame("needs", [])}).runs
+    runs = join_results(
+        store.root, {"runs": frame("runs", rows), "axes": frame("axes", []), "needs": frame("needs", [])}
+    ).runs
     assert runs["seconds"].to_list() == [2.0, 2.0, 6.0, 38.0]
     assert runs["status"].unique().to_list() == ["finished"]
 
@@ -288,12 +292,12 @@ def test_what_two_trajectories_start_with_is_asked_of_the_first(store):
     ]
     need = {"step": 0, "measurement": shared.key, "probe": json.dumps(shared.probe)}
     needs = frame("needs", [{"run": name, **need} for name in ("a", "b")])
-    asked = wanted(frame("runs", runs), needs)
-    assert asked == {first.key: Wanted(3, {shared.key: 0}), second.key: Wanted(3, {})}
+    asked = trajectory_requests(frame("runs", runs), needs)
+    assert asked == {first.key: TrajectoryRequest(3, {shared.key: 0}), second.key: TrajectoryRequest(3, {})}
     opened = store.open_unit(first.key)
     opened.write("sites", rows_of(shared))
     opened.commit([shared.key], outcome_of(first) | {"steps": 3})
-    found = join(store.root, {"runs": frame("runs", runs), "axes": frame("axes", []), "needs": needs})
+    found = join_results(store.root, {"runs": frame("runs", runs), "axes": frame("axes", []), "needs": needs})
     assert found.runs["status"].to_list() == ["finished", None]
     assert found.tables["sites"]["run"].to_list() == ["a"] * 3 + ["b"] * 3
 
@@ -301,20 +305,24 @@ def test_what_two_trajectories_start_with_is_asked_of_the_first(store):
 @pytest.mark.parametrize(
     ("made", "asked", "reason"),
     [
-        ([], Wanted(5), "never measured"),
-        ([("interrupted", 3, "kept")], Wanted(5), "the last attempt was interrupted: kept"),
-        ([("finished", 3, None)], Wanted(5), "trained for 3 of 5 steps"),
-        ([("finished", 5, None)], Wanted(5), None),
-        ([("finished", 5, None)], Wanted(3, {"m": 2}), "never measured"),
-        ([("diverged", 3, "it broke")], Wanted(5, {"m": 4}), None),
-        ([("diverged", 3, "it broke")], Wanted(5, {"m": 3}), "never measured"),
-        ([("interrupted", 3, "kept"), ("failed", 3, "3 times its worker died")], Wanted(5), "3 times its worker died"),
+        ([], TrajectoryRequest(5), "never measured"),
+        ([("interrupted", 3, "kept")], TrajectoryRequest(5), "the last attempt was interrupted: kept"),
+        ([("finished", 3, None)], TrajectoryRequest(5), "trained for 3 of 5 steps"),
+        ([("finished", 5, None)], TrajectoryRequest(5), None),
+        ([("finished", 5, None)], TrajectoryRequest(3, {"m": 2}), "never measured"),
+        ([("diverged", 3, "it broke")], TrajectoryRequest(5, {"m": 4}), None),
+        ([("diverged", 3, "it broke")], TrajectoryRequest(5, {"m": 3}), "never measured"),
+        (
+            [("interrupted", 3, "kept"), ("failed", 3, "3 times its worker died")],
+            TrajectoryRequest(5),
+            "3 times its worker died",
+        ),
     ],
 )
 def test_what_is_wanted_of_a_trajectory_is_there_up_to_its_own_end(store, made, asked, reason):
     unit = plan_of(variants=1, seeds=1, probes=()).trajectories[0]
     for status, steps, said in made:
         store.open_unit(unit.key).commit([], outcome_of(unit, status, said) | {"steps": steps})
-    miss = miss_of(look(store.root, unit.key), asked)
+    miss = missing_of_request(read_trajectory(store.root, unit.key), asked)
     assert (miss is None) == (reason is None)
     assert reason is None or reason in miss.reason

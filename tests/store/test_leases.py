@@ -10,8 +10,8 @@ import pytest
 
 from lnlab.errors import StoreError
 from lnlab.store import files
-from lnlab.store.leases import acquire
-from lnlab.store.process_identity import myself
+from lnlab.store.leases import acquire_lease
+from lnlab.store.process_identity import this_process
 
 
 @pytest.fixture
@@ -26,17 +26,17 @@ def lock(tmp_path):
 
 def somebody(path, **told):
     """Somebody else's lease."""
-    path.write_text(json.dumps({**myself().to_json(), "period": 30.0, "nonce": "theirs", **told}))
+    path.write_text(json.dumps({**this_process().to_json(), "period": 30.0, "nonce": "theirs", **told}))
 
 
 def test_a_lease_is_held_by_one_and_free_again_once_released(path, lock):
-    mine = acquire(path, lock)
+    mine = acquire_lease(path, lock)
     assert mine
     assert json.loads(path.read_text())["pid"] == os.getpid()
-    assert acquire(path, lock) is None
+    assert acquire_lease(path, lock) is None
     mine.release()
     assert not path.exists()
-    again = acquire(path, lock)
+    again = acquire_lease(path, lock)
     assert again
     again.release()
 
@@ -45,14 +45,14 @@ def test_the_lease_of_a_dead_process_is_taken_over_at_once(path, lock):
     ended = subprocess.Popen([sys.executable, "-c", ""])
     ended.wait()
     somebody(path, pid=ended.pid)
-    taken = acquire(path, lock)
+    taken = acquire_lease(path, lock)
     assert taken
     taken.release()
 
 
 def test_the_lease_of_a_process_whose_number_was_reused_is_taken_over(path, lock):
-    somebody(path, start=myself().start - 1)
-    taken = acquire(path, lock)
+    somebody(path, start=this_process().start - 1)
+    taken = acquire_lease(path, lock)
     assert taken
     taken.release()
 
@@ -61,16 +61,16 @@ def test_the_lease_of_a_process_whose_number_was_reused_is_taken_over(path, lock
 def test_a_live_owner_is_never_evicted_whatever_the_clock(path, lock, days):
     somebody(path)
     os.utime(path, (time.time() + days * 86400,) * 2)
-    assert acquire(path, lock) is None
+    assert acquire_lease(path, lock) is None
 
 
 @pytest.mark.parametrize("told", [{"host": "elsewhere"}, {"boot": "yesterday"}])
 @pytest.mark.parametrize("age", [-86400, -60, 60, 86400])
 def test_a_stranger_keeps_its_lease_while_it_is_refreshed_and_loses_it_after_its_period(path, lock, told, age):
     somebody(path, **told)
-    assert acquire(path, lock) is None
+    assert acquire_lease(path, lock) is None
     os.utime(path, (time.time() - age,) * 2)
-    taken = acquire(path, lock)
+    taken = acquire_lease(path, lock)
     assert taken
     taken.release()
 
@@ -78,15 +78,15 @@ def test_a_stranger_keeps_its_lease_while_it_is_refreshed_and_loses_it_after_its
 @pytest.mark.parametrize("torn", ["", "{", "[]", '{"host": "x"}'])
 def test_a_torn_lease_has_only_its_age_to_speak_for_it(path, lock, torn):
     path.write_text(torn)
-    assert acquire(path, lock) is None
+    assert acquire_lease(path, lock) is None
     os.utime(path, (time.time() - 60,) * 2)
-    taken = acquire(path, lock)
+    taken = acquire_lease(path, lock)
     assert taken
     taken.release()
 
 
 def test_a_lease_is_refreshed_while_it_is_held(path, lock):
-    mine = acquire(path, lock, period=0.04)
+    mine = acquire_lease(path, lock, period=0.04)
     os.utime(path, (0, 0))
     until = time.monotonic() + 5
     while path.stat().st_mtime == 0 and time.monotonic() < until:
@@ -96,7 +96,7 @@ def test_a_lease_is_refreshed_while_it_is_held(path, lock):
 
 
 def test_an_evicted_owner_does_not_remove_the_lease_of_the_next(path, lock):
-    mine = acquire(path, lock)
+    mine = acquire_lease(path, lock)
     somebody(path)
     mine.release()
     assert json.loads(path.read_text())["nonce"] == "theirs"
@@ -104,14 +104,14 @@ def test_an_evicted_owner_does_not_remove_the_lease_of_the_next(path, lock):
 
 def test_no_leftovers(path, lock, tmp_path):
     somebody(path, host="elsewhere")
-    acquire(path, lock)
+    acquire_lease(path, lock)
     assert sorted(tmp_path.iterdir()) == [path, lock]
 
 
 def test_a_folder_that_cannot_be_written_is_a_problem_in_words(path, lock, failing):
     failing(OSError(30, "Read-only file system"))
     with pytest.raises(StoreError, match="cannot create: read-only file system; give a folder that can be written"):
-        acquire(path, lock)
+        acquire_lease(path, lock)
 
 
 def during(monkeypatch, operation, act):
@@ -128,7 +128,7 @@ def during(monkeypatch, operation, act):
 def test_a_lease_given_back_while_it_is_looked_at_is_free(path, lock, monkeypatch):
     somebody(path)
     during(monkeypatch, "lock", path.unlink)
-    taken = acquire(path, lock)
+    taken = acquire_lease(path, lock)
     assert taken
     taken.release()
 
@@ -143,7 +143,7 @@ def test_a_lease_given_back_while_its_age_is_asked_is_left_for_the_next_look(pat
             next(clocks)()
 
     monkeypatch.setattr(files, "before", before)
-    assert acquire(path, lock) is None
+    assert acquire_lease(path, lock) is None
 
 
 def test_of_two_who_take_over_one_wins(path, lock, monkeypatch):
@@ -156,5 +156,5 @@ def test_of_two_who_take_over_one_wins(path, lock, monkeypatch):
             somebody(path)
 
     monkeypatch.setattr(files, "before", before)
-    assert acquire(path, lock) is None
+    assert acquire_lease(path, lock) is None
     assert json.loads(path.read_text())["nonce"] == "theirs"

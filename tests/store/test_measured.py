@@ -5,7 +5,7 @@ from dataclasses import replace
 import polars as pl
 from store_toys import record_all
 
-from lnlab.store.results_digest import digest_of
+from lnlab.store.results_digest import results_digest
 
 
 def test_time_host_and_order_of_work_do_not_matter(full, plan, tmp_path):
@@ -14,7 +14,7 @@ def test_time_host_and_order_of_work_do_not_matter(full, plan, tmp_path):
     record_all(other, replace(plan, trajectories=plan.trajectories[::-1]))
     one, two = full.results(plan.digest), other.results(plan.digest)
     assert one.runs["seconds"].to_list() != two.runs["seconds"].to_list()
-    assert digest_of(one) == digest_of(two)
+    assert results_digest(one) == results_digest(two)
 
 
 def test_the_last_digit_null_nan_and_empty_text_all_matter(full, plan):
@@ -22,9 +22,9 @@ def test_the_last_digit_null_nan_and_empty_text_all_matter(full, plan):
     sites = results.tables["sites"]
 
     def with_sites(rows):
-        return digest_of(replace(results, tables={**results.tables, "sites": rows}))
+        return results_digest(replace(results, tables={**results.tables, "sites": rows}))
 
-    before = digest_of(results)
+    before = results_digest(results)
     assert with_sites(sites.reverse()) == before
     changes = [
         sites.with_columns(value=pl.col("value") * (1 + 2**-52)),

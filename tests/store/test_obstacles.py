@@ -3,26 +3,26 @@
 import pytest
 from store_toys import record, record_all, trajectory_of
 
-from lnlab.store.files import ASIDE
+from lnlab.store.files import ASIDE_PREFIX
 from lnlab.store.records.layout import stretch_name, trajectory_folder
-from lnlab.store.records.records import look
-from lnlab.store.records.states import Saved, latest, save
+from lnlab.store.records.records import read_trajectory
+from lnlab.store.records.states import SavedState, latest_state, save_state
 
 UNIT = trajectory_of(1, 1)
 
 
 def aside(root):
-    return list(root.rglob(f"{ASIDE}*"))
+    return list(root.rglob(f"{ASIDE_PREFIX}*"))
 
 
 def test_a_file_in_place_of_a_stretch(store, root):
     path = trajectory_folder(root, UNIT.key) / stretch_name(0)
     path.parent.mkdir(parents=True)
     path.write_text("mine")
-    assert look(root, UNIT.key).damaged == [f"{path} is a file where a folder belongs"]
+    assert read_trajectory(root, UNIT.key).damaged == [f"{path} is a file where a folder belongs"]
     assert record(store, UNIT)
     assert [each.read_text() for each in aside(root)] == ["mine"]
-    found = look(root, UNIT.key)
+    found = read_trajectory(root, UNIT.key)
     assert (len(found.records), found.damaged) == (1, [])
 
 
@@ -32,10 +32,10 @@ def test_a_file_in_place_of_a_trajectory_or_of_what_holds_it(store, root, above)
     path.parent.mkdir(parents=True)
     path.write_text("mine")
     if not above:
-        assert look(root, UNIT.key).damaged == [f"{path} is a file where a folder belongs"]
+        assert read_trajectory(root, UNIT.key).damaged == [f"{path} is a file where a folder belongs"]
     assert record(store, UNIT)
     assert [each.read_text() for each in aside(root)] == ["mine"]
-    assert len(look(root, UNIT.key).records) == 1
+    assert len(read_trajectory(root, UNIT.key).records) == 1
 
 
 def test_a_folder_in_place_of_a_lease(store, root):
@@ -44,7 +44,7 @@ def test_a_folder_in_place_of_a_lease(store, root):
     (lease / "notes").write_text("mine")
     assert record(store, UNIT)
     assert [(each / "notes").read_text() for each in aside(root)] == ["mine"]
-    assert len(look(root, UNIT.key).records) == 1
+    assert len(read_trajectory(root, UNIT.key).records) == 1
 
 
 @pytest.mark.parametrize("name", ["plan.json", "runs.parquet"])
@@ -73,7 +73,7 @@ def test_a_file_in_place_of_a_plan_or_of_the_states(full, root, plan, tmp_path):
     assert full.results(plan.digest).ended
     trajectory = trajectory_folder(root, UNIT.key)
     (trajectory / "states").write_text("mine too")
-    save(trajectory, Saved(3, b"state", {}))
-    assert latest(trajectory, 3).content == b"state"
+    save_state(trajectory, SavedState(3, b"state", {}))
+    assert latest_state(trajectory, 3).content == b"state"
     assert sorted(each.read_text() for each in aside(root)) == ["mine", "mine too"]
     record_all(full, plan)

@@ -19,11 +19,11 @@ from store_toys import outcome_of, plan_of, record, record_all, trajectory_of
 from lnlab.errors import StoreError
 from lnlab.store import files, packing
 from lnlab.store.packs import Packs
-from lnlab.store.records.coverage import superseded
+from lnlab.store.records.coverage import superseded_records
 from lnlab.store.records.layout import trajectory_folder
-from lnlab.store.records.records import look
-from lnlab.store.records.states import Saved, latest, save
-from lnlab.store.results_digest import digest_of
+from lnlab.store.records.records import read_trajectory
+from lnlab.store.records.states import SavedState, latest_state, save_state
+from lnlab.store.results_digest import results_digest
 from lnlab.store.store import Store
 
 HERE = str(Path(__file__).parent)
@@ -32,8 +32,8 @@ HERE = str(Path(__file__).parent)
 @pytest.fixture(autouse=True)
 def small(monkeypatch):
     """Packs of two trajectories and more, blocks of two."""
-    monkeypatch.setattr(packing, "LOOSE", 2)
-    monkeypatch.setattr(packing, "BLOCK", 12_000)
+    monkeypatch.setattr(packing, "MIN_LOOSE_TRAJECTORIES", 2)
+    monkeypatch.setattr(packing, "BLOCK_BYTES", 12_000)
 
 
 def loose(root):
@@ -54,7 +54,7 @@ def same(one, two):
 
 def held(root, plan):
     """Records and verified tables of every trajectory, as a reader sees them."""
-    found = [look(root, each.key) for each in plan.trajectories]
+    found = [read_trajectory(root, each.key) for each in plan.trajectories]
     return [(each.records, each.tables, each.damaged) for each in found]
 
 
@@ -104,7 +104,7 @@ def test_few_and_unfinished_trajectories_stay_in_folders(store, root, monkeypatc
 
 
 def test_many_small_packs_become_one_and_readers_see_no_difference(store, root, monkeypatch, tmp_path):
-    monkeypatch.setattr(packing, "PACKS", 3)
+    monkeypatch.setattr(packing, "MAX_SMALL_PACKS", 3)
     plan = plan_of(variants=2, seeds=4)
     (tmp_path / "toy.yaml").write_text("")
     store.save_plan(plan, tmp_path / "toy.yaml")
@@ -127,7 +127,7 @@ def flip(path, bit):
 
 
 def test_a_flipped_bit_anywhere_is_found_and_costs_one_block_which_a_rerun_computes(full, root, plan):
-    whole = digest_of(full.results(plan.digest))
+    whole = results_digest(full.results(plan.digest))
     full.pack()
     (folder,) = packs(root)
     shutil.copytree(folder, root / "copy")
@@ -147,11 +147,11 @@ def test_a_flipped_bit_anywhere_is_found_and_costs_one_block_which_a_rerun_compu
     record_all(full, plan)
     full.pack()
     assert full.pending(plan) == []
-    assert digest_of(full.results(plan.digest)) == whole
+    assert results_digest(full.results(plan.digest)) == whole
 
 
 def test_without_either_index_a_pack_is_damaged_as_a_whole_and_computed_again(full, root, plan):
-    whole = digest_of(full.results(plan.digest))
+    whole = results_digest(full.results(plan.digest))
     full.pack()
     (folder,) = packs(root)
     for name in ("index.json", "copy.json"):
@@ -159,7 +159,7 @@ def test_without_either_index_a_pack_is_damaged_as_a_whole_and_computed_again(fu
     assert len(full.pending(plan)) == 4
     assert full.damage() == [f"{folder}/copy.json is truncated or altered"]
     record_all(full, plan)
-    assert digest_of(full.results(plan.digest)) == whole
+    assert results_digest(full.results(plan.digest)) == whole
 
 
 def test_states_stay_where_they_are_and_training_goes_on_from_them(store, root):
@@ -178,8 +178,8 @@ def test_states_stay_where_they_are_and_training_goes_on_from_them(store, root):
     resumed = opened.resume(9)
     assert (resumed.step, resumed.content, [row["value"] for row in resumed.curves]) == (5, b"state", [2.0])
     opened.commit([], outcome_of(unit) | {"steps": 9})
-    assert [(r.first_step, r.steps) for r in look(root, unit.key).records] == [(0, 5), (5, 9)]
-    assert latest(trajectory_folder(root, unit.key), 9) == Saved(5, b"state", {"step": 5})
+    assert [(r.first_step, r.steps) for r in read_trajectory(root, unit.key).records] == [(0, 5), (5, 9)]
+    assert latest_state(trajectory_folder(root, unit.key), 9) == SavedState(5, b"state", {"step": 5})
 
 
 def train(store, unit, stops, keep=True):
@@ -191,7 +191,7 @@ def train(store, unit, stops, keep=True):
         curve = [{"trajectory": unit.key, "step": n, "split": "train", "quantity": "loss"} for n in range(at, stop)]
         opened.write("curves", [row | {"value": row["step"] / 7} for row in curve])
         if stop != stops[-1]:
-            save(opened.folder.parent, Saved(stop, b"state", {}))
+            save_state(opened.folder.parent, SavedState(stop, b"state", {}))
             opened.go_on([], outcome_of(unit, "interrupted", "kept") | {"steps": stop})
         at = stop
     opened.commit([], outcome_of(unit) | {"steps": stops[-1]})
@@ -200,13 +200,13 @@ def train(store, unit, stops, keep=True):
 def test_stretches_that_overlap_after_damage_and_a_rerun_are_dropped(store, root):
     unit = trajectory_of(1, 1)
     train(store, unit, [3, 6, 9, 12])
-    damaged = look(root, unit.key).records[1].folder
+    damaged = read_trajectory(root, unit.key).records[1].folder
     flip(damaged / "curves.parquet", 800)
     shutil.rmtree(trajectory_folder(root, unit.key) / "states")
     train(store, unit, [4, 8, 12])
     assert len(list(trajectory_folder(root, unit.key).glob("*-*"))) == 7
     store.pack()
-    found = look(root, unit.key)
+    found = read_trajectory(root, unit.key)
     assert found.damaged == []
     assert not damaged.exists()
     assert [(r.first_step, r.steps) for r in found.records] == [(0, 4), (4, 8), (8, 12)]
@@ -222,13 +222,13 @@ def test_a_stretch_that_alone_holds_something_is_never_dropped(store, root):
     record(store, unit, only=unit.measurements[:1])
     record(store, unit, "failed", "no luck")
     record(store, unit)
-    assert superseded(look(root, unit.key).records) == []
+    assert superseded_records(read_trajectory(root, unit.key).records) == []
     other = Store(root.parent / "other")
     record(other, unit)
-    (twice,) = look(other.root, unit.key).records
+    (twice,) = read_trajectory(other.root, unit.key).records
     shutil.copytree(twice.folder, trajectory_folder(root, unit.key) / twice.folder.name)
-    records = look(root, unit.key).records
-    assert [each.folder.name for each in superseded(records)] == [twice.folder.name]
+    records = read_trajectory(root, unit.key).records
+    assert [each.folder.name for each in superseded_records(records)] == [twice.folder.name]
 
 
 KILLED = f"""
@@ -237,7 +237,7 @@ sys.path.insert(0, {HERE!r})
 from pathlib import Path
 from lnlab.errors import StoreError
 from lnlab.store import files, packing
-packing.LOOSE, packing.BLOCK, packing.PACKS = 2, 12_000, 1
+packing.MIN_LOOSE_TRAJECTORIES, packing.BLOCK_BYTES, packing.MAX_SMALL_PACKS = 2, 12_000, 1
 root, n, done = Path(sys.argv[1]), int(sys.argv[2]), 0
 def before(operation, path):
     global done
@@ -245,7 +245,7 @@ def before(operation, path):
     if done == n:
         os.kill(os.getpid(), signal.SIGKILL)
 files.before = before
-packing.pack(root)
+packing.pack_store(root)
 print(done)
 """
 
@@ -260,7 +260,7 @@ def test_killed_at_any_operation_everything_is_there_once_and_the_next_one_tidie
     more = plan_of(variants=2, seeds=3)
     full.save_plan(more, tmp_path / "toy.yaml")
     record_all(full, more)
-    expected, seen = digest_of(full.results(more.digest)), held(root, more)
+    expected, seen = results_digest(full.results(more.digest)), held(root, more)
     base = tmp_path / "base"
     shutil.copytree(root, base)
     total = int(python(KILLED, root, 0).stdout)
@@ -271,13 +271,15 @@ def test_killed_at_any_operation_everything_is_there_once_and_the_next_one_tidie
         shutil.copytree(base, other)
         assert python(KILLED, other, n).returncode == -signal.SIGKILL
         store = Store(other)
-        assert digest_of(store.results(more.digest)) == expected
-        assert [len(each.records) for each in (look(other, unit.key) for unit in more.trajectories)] == [1] * 6
+        assert results_digest(store.results(more.digest)) == expected
+        assert [len(each.records) for each in (read_trajectory(other, unit.key) for unit in more.trajectories)] == [
+            1
+        ] * 6
         assert store.pending(more) == []
         store.pack()
         names = {path.name for path in (other / "packs").iterdir()}
         assert {name for name in names if name.startswith(".")} == {".lock"}
-        assert digest_of(store.results(more.digest)) == expected
+        assert results_digest(store.results(more.digest)) == expected
         unit = store.open_unit(more.trajectories[-1].key)
         assert unit.missing([each.key for each in more.trajectories[-1].measurements]) == []
         unit.abandon()
@@ -290,7 +292,7 @@ def test_killed_at_any_operation_everything_is_there_once_and_the_next_one_tidie
 def test_a_disk_that_is_full_at_any_operation_costs_nothing(full, root, plan, failing, monkeypatch, tmp_path):
     base = tmp_path / "base"
     shutil.copytree(root, base)
-    expected = digest_of(full.results(plan.digest))
+    expected = results_digest(full.results(plan.digest))
     done = failing(OSError(28, "No space left on device"), 10**9)
     full.pack()
     for n in range(1, len(done) + 1):
@@ -300,18 +302,18 @@ def test_a_disk_that_is_full_at_any_operation_costs_nothing(full, root, plan, fa
         with suppress(StoreError):
             store.pack()
         monkeypatch.setattr(files, "before", files.nothing)
-        assert digest_of(store.results(plan.digest)) == expected
+        assert results_digest(store.results(plan.digest)) == expected
         store.pack()
-        assert digest_of(store.results(plan.digest)) == expected
+        assert results_digest(store.results(plan.digest)) == expected
 
 
 PACKER = """
 import sys, time
 from pathlib import Path
 from lnlab.store import packing
-packing.LOOSE, packing.BLOCK, packing.PACKS = 1, 12_000, 2
+packing.MIN_LOOSE_TRAJECTORIES, packing.BLOCK_BYTES, packing.MAX_SMALL_PACKS = 1, 12_000, 2
 while not Path(sys.argv[2]).exists():
-    packing.pack(Path(sys.argv[1]))
+    packing.pack_store(Path(sys.argv[1]))
     time.sleep(0.002)
 """
 
@@ -337,7 +339,7 @@ def test_two_packers_beside_a_writer_and_a_reader(store, root, tmp_path):
         time.sleep(0.3)
         stop.write_text("")
     assert [packer.wait() for packer in packers] == [0, 0]
-    assert all(len(look(root, unit.key).records) == 1 for unit in plan.trajectories)
+    assert all(len(read_trajectory(root, unit.key).records) == 1 for unit in plan.trajectories)
     assert store.pending(plan) == []
     assert packs(root)
 

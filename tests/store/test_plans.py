@@ -9,13 +9,13 @@ import pytest
 from polars.testing import assert_frame_equal
 from store_toys import plan_of
 
-from lnlab.compile.decisions import Decision, Tried, Undecided, from_json
+from lnlab.compile.decisions import Decision, TuningCandidate, Undecided, decision_from_json
 from lnlab.compile.digests import input_of
 from lnlab.keys import canonical
-from lnlab.specfile.values import label
+from lnlab.specfile.values import value_label
 from lnlab.store import plans
-from lnlab.store.plans import load
-from lnlab.store.records.checksummed import Damaged, seal, unseal
+from lnlab.store.plans import load_plan
+from lnlab.store.records.checksummed import CorruptFile, from_checksummed_json, to_checksummed_json
 from lnlab.store.records.layout import plan_folder
 
 
@@ -27,7 +27,7 @@ def spec(tmp_path):
 
 
 def test_its_tables_say_what_the_plan_says(store, root, plan, spec):
-    held = plans.tables(root, store.save_plan(plan, spec))
+    held = plans.plan_tables(root, store.save_plan(plan, spec))
     runs, axes, needs = held["runs"], held["axes"], held["needs"]
     assert runs["run"].to_list() == [run.key for run in plan.runs]
     assert [json.loads(text) for text in runs["setting"]] == [plan.settings[run.variant] for run in plan.runs]
@@ -42,7 +42,7 @@ def test_its_tables_say_what_the_plan_says(store, root, plan, spec):
 
 def test_what_the_command_line_hands_over_comes_back(store, root, plan, spec):
     stored = store.save_plan(plan, spec, {"claims": [{"id": "a", "between": [0.5, None]}]})
-    again = plans.load(root, plan.digest)
+    again = plans.load_plan(root, plan.digest)
     assert again == stored
     assert again.facts == {"claims": [{"id": "a", "between": [0.5, None]}]}
     assert (again.spec, again.name, again.overrides) == (str(spec), "toy", ())
@@ -72,7 +72,7 @@ def test_a_damaged_plan_is_not_remembered(store, root, plan, spec, name):
 
 
 def test_a_plan_without_runs_has_empty_tables(store, root, spec):
-    held = plans.tables(root, store.save_plan(plan_of(variants=0), spec))
+    held = plans.plan_tables(root, store.save_plan(plan_of(variants=0), spec))
     assert [rows.height for rows in held.values()] == [0, 0, 0]
     assert held["axes"].schema["number"] == pl.Float64
 
@@ -109,8 +109,8 @@ def test_the_same_plan_twice_is_the_same_bytes(store, root, plan, spec):
 
 
 def test_a_plan_that_was_never_kept_is_missing(root):
-    with pytest.raises(Damaged, match="is missing"):
-        plans.load(root, "0" * 64)
+    with pytest.raises(CorruptFile, match="is missing"):
+        plans.load_plan(root, "0" * 64)
 
 
 @pytest.mark.parametrize(
@@ -121,27 +121,27 @@ def test_a_plan_that_was_never_kept_is_missing(root):
       "rescale (sum, factor 2.0) and clamp")],
 )  # fmt: skip
 def test_a_value_as_a_reader_sees_it(value, seen):
-    assert label(value) == seen
+    assert value_label(value) == seen
 
 
 def test_saved_frames_have_their_declared_types(store, root, plan, spec):
-    held = plans.tables(root, store.save_plan(plan, spec))
+    held = plans.plan_tables(root, store.save_plan(plan, spec))
     assert_frame_equal(held["runs"].select("seed"), pl.DataFrame({"seed": [1, 2, 1, 2]}))
 
 
 def test_a_plan_moved_to_another_name_does_not_count(store, root, plan, spec):
     store.save_plan(plan, spec)
     (root / "plans" / plan.digest).rename(root / "plans" / "0")
-    with pytest.raises(Damaged, match="belongs to another plan"):
-        plans.load(root, "0")
+    with pytest.raises(CorruptFile, match="belongs to another plan"):
+        plans.load_plan(root, "0")
 
 
 def test_decisions_are_kept_with_their_evidence(store, plan, spec):
-    tried = (Tried(0.1, 2.5, (2.0, 3.0)), Tried(0.2, None, (None, None)))
+    tried = (TuningCandidate(0.1, 2.5, (2.0, 3.0)), TuningCandidate(0.2, None, (None, None)))
     made = Decision("k", "lr", {"norm": "rms"}, {"kind": "best"}, (7, 8), 0.1, True, "NLL", "the best", tried, "rows")
     kept = store.save_plan(replace(plan, decisions=(made,)), spec)
-    (again,) = load(store.root, plan.digest).decisions
-    assert from_json(again) == made == from_json(kept.decisions[0])
+    (again,) = load_plan(store.root, plan.digest).decisions
+    assert decision_from_json(again) == made == decision_from_json(kept.decisions[0])
     assert not kept.undecided
     question = Undecided("k", "lr", {}, {"kind": "best"}, (7, 8), ((0.1, "variant"),))
     assert store.save_plan(replace(plan, undecided=(question,)), spec).undecided
@@ -149,10 +149,10 @@ def test_decisions_are_kept_with_their_evidence(store, plan, spec):
 
 def test_a_plan_kept_before_there_were_decisions_is_read(store, full, plan):
     path = plan_folder(store.root, plan.digest) / "plan.json"
-    held = unseal(path.read_bytes(), path)
+    held = from_checksummed_json(path.read_bytes(), path)
     del held["decisions"], held["undecided"]
-    path.write_bytes(seal(held))
-    assert (load(store.root, plan.digest).decisions, load(store.root, plan.digest).undecided) == ((), False)
+    path.write_bytes(to_checksummed_json(held))
+    assert (load_plan(store.root, plan.digest).decisions, load_plan(store.root, plan.digest).undecided) == ((), False)
 
 
 def test_what_is_found_of_a_plan_need_not_be_kept(full, plan):

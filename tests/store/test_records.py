@@ -9,9 +9,9 @@ from store_toys import record, trajectory_of
 
 from lnlab.errors import StoreError
 from lnlab.keys import digest_bytes
-from lnlab.store.records.checksummed import Damaged
+from lnlab.store.records.checksummed import CorruptFile
 from lnlab.store.records.layout import trajectory_folder
-from lnlab.store.records.records import look, read_record
+from lnlab.store.records.records import read_record, read_trajectory
 
 UNIT, OTHER = trajectory_of(1, 1), trajectory_of(1, 2)
 
@@ -23,18 +23,18 @@ def committed(root, unit):
 def test_cut_short_at_every_byte_a_file_is_named_and_the_others_are_served(store, root):
     record(store, UNIT)
     record(store, OTHER)
-    (whole,) = look(root, UNIT.key).records
+    (whole,) = read_trajectory(root, UNIT.key).records
     for path in committed(root, UNIT):
         content = path.read_bytes()
         for length in reversed(range(len(content))):
             os.truncate(path, length)
-            with pytest.raises(Damaged, match="is truncated or altered"):
+            with pytest.raises(CorruptFile, match="is truncated or altered"):
                 read_record(whole.folder) if path.name == "record.json" else whole.read(path.name)
-        found = look(root, UNIT.key)
+        found = read_trajectory(root, UNIT.key)
         assert found.records == []
         assert found.damaged == [f"{path} is truncated or altered"]
         path.write_bytes(content)
-    assert len(look(root, OTHER.key).records) == len(look(root, UNIT.key).records) == 1
+    assert len(read_trajectory(root, OTHER.key).records) == len(read_trajectory(root, UNIT.key).records) == 1
 
 
 def test_a_thousand_flipped_bits_are_all_found(store, root):
@@ -48,7 +48,7 @@ def test_a_thousand_flipped_bits_are_all_found(store, root):
         bit = draw.randrange(8 * len(content))
         flipped[bit // 8] ^= 1 << bit % 8
         path.write_bytes(flipped)
-        assert look(root, UNIT.key).damaged == [f"{path} is truncated or altered"]
+        assert read_trajectory(root, UNIT.key).damaged == [f"{path} is truncated or altered"]
         path.write_bytes(content)
 
 
@@ -56,7 +56,7 @@ def test_a_missing_table_is_named(store, root):
     record(store, UNIT)
     (path,) = (each for each in committed(root, UNIT) if each.name == "sites.parquet")
     path.unlink()
-    assert look(root, UNIT.key).damaged == [f"{path} is missing"]
+    assert read_trajectory(root, UNIT.key).damaged == [f"{path} is missing"]
 
 
 def test_a_record_moved_to_another_trajectory_does_not_count_there(store, root):
@@ -65,8 +65,8 @@ def test_a_record_moved_to_another_trajectory_does_not_count_there(store, root):
     stolen = trajectory_folder(root, OTHER.key) / folder.name
     stolen.parent.mkdir(parents=True)
     folder.rename(stolen)
-    assert look(root, OTHER.key).records == []
-    assert "another trajectory" in look(root, OTHER.key).damaged[0]
+    assert read_trajectory(root, OTHER.key).records == []
+    assert "another trajectory" in read_trajectory(root, OTHER.key).damaged[0]
 
 
 def test_the_same_measurement_twice_counts_once_first_by_name(store, root, tmp_path):
@@ -74,7 +74,7 @@ def test_the_same_measurement_twice_counts_once_first_by_name(store, root, tmp_p
     record(type(store)(tmp_path / "other"), UNIT)
     (folder,) = {path.parent for path in committed(tmp_path / "other", UNIT)}
     folder.rename(trajectory_folder(root, UNIT.key) / "0-0")
-    found = look(root, UNIT.key)
+    found = read_trajectory(root, UNIT.key)
     assert found.records[0].folder.name == "0-0"
     assert len(found.records) == 2
     assert set(found.first_holders().values()) == {0}
@@ -88,15 +88,15 @@ def test_a_file_that_may_not_be_read_is_an_error_and_not_a_reason_to_compute_aga
 
     monkeypatch.setattr(type(root), "read_bytes", refuse)
     with pytest.raises(StoreError, match="permission denied"):
-        look(root, UNIT.key)
+        read_trajectory(root, UNIT.key)
 
 
 def test_a_record_cannot_name_a_file_outside_its_folder(store, root):
     record(store, UNIT)
-    (found,) = look(root, UNIT.key).records
+    (found,) = read_trajectory(root, UNIT.key).records
     outside = root / "outside.parquet"
     outside.write_bytes(b"secret")
     names = {"../../../../outside.parquet": digest_bytes(b"secret")}
     (found.folder / "record.json").write_bytes(replace(found, files=names).content())
-    assert look(root, UNIT.key).records == []
-    assert "is missing" in look(root, UNIT.key).damaged[0]
+    assert read_trajectory(root, UNIT.key).records == []
+    assert "is missing" in read_trajectory(root, UNIT.key).damaged[0]

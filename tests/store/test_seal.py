@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lnlab.errors import StoreError
-from lnlab.store.records.checksummed import Damaged, read_bytes, seal, unseal
+from lnlab.store.records.checksummed import CorruptFile, from_checksummed_json, read_bytes, to_checksummed_json
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
@@ -16,25 +16,25 @@ JSON = st.recursive(
 
 @given(JSON, st.data())
 def test_one_flipped_bit_anywhere_is_found(value, data):
-    content = bytearray(seal(value))
-    assert unseal(bytes(content), "x") == value
+    content = bytearray(to_checksummed_json(value))
+    assert from_checksummed_json(bytes(content), "x") == value
     bit = data.draw(st.integers(0, 8 * len(content) - 1))
     content[bit // 8] ^= 1 << bit % 8
-    with pytest.raises(Damaged):
-        unseal(bytes(content), "x")
+    with pytest.raises(CorruptFile):
+        from_checksummed_json(bytes(content), "x")
 
 
 @given(JSON, st.data())
 def test_a_file_cut_short_anywhere_is_found(value, data):
-    content = seal(value)
-    with pytest.raises(Damaged):
-        unseal(content[: data.draw(st.integers(0, len(content) - 1))], "x")
+    content = to_checksummed_json(value)
+    with pytest.raises(CorruptFile):
+        from_checksummed_json(content[: data.draw(st.integers(0, len(content) - 1))], "x")
 
 
 def test_what_cannot_be_read_says_why(tmp_path, monkeypatch):
-    with pytest.raises(Damaged, match="is missing"):
+    with pytest.raises(CorruptFile, match="is missing"):
         read_bytes(tmp_path / "gone")
-    with pytest.raises(Damaged, match="cannot be read: is a directory"):
+    with pytest.raises(CorruptFile, match="cannot be read: is a directory"):
         read_bytes(tmp_path)
 
     def refuse(path):

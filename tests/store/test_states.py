@@ -10,17 +10,17 @@ import pytest
 from store_toys import outcome_of, trajectory_of
 
 from lnlab.errors import StoreError
-from lnlab.store.records.coverage import course
+from lnlab.store.records.coverage import coverage_of
 from lnlab.store.records.layout import trajectory_folder
-from lnlab.store.records.records import Record, look
-from lnlab.store.records.states import Saved, forget, latest, save
+from lnlab.store.records.records import Record, read_trajectory
+from lnlab.store.records.states import SavedState, latest_state, remove_states, save_state
 
 UNIT = trajectory_of(1, 1)
 ERRORS = [errno.ENOSPC, errno.EIO]
 
 
 def saved(step):
-    return Saved(step, bytes([step]) * 100, {"step": step, "rate": 0.1})
+    return SavedState(step, bytes([step]) * 100, {"step": step, "rate": 0.1})
 
 
 @pytest.fixture
@@ -29,13 +29,13 @@ def kept(root):
     folder = root / "trajectory"
     folder.mkdir(parents=True)
     for step in (3, 7, 11):
-        save(folder, saved(step))
+        save_state(folder, saved(step))
     return folder
 
 
 @pytest.mark.parametrize(("limit", "step"), [(2, None), (3, 3), (6, 3), (7, 7), (10, 7), (11, 11), (99, 11)])
 def test_the_last_state_within_a_limit_is_read_back_as_it_was(kept, limit, step):
-    assert latest(kept, limit) == (None if step is None else saved(step))
+    assert latest_state(kept, limit) == (None if step is None else saved(step))
 
 
 def cut(path):
@@ -52,39 +52,39 @@ def flip(path):
 @pytest.mark.parametrize("spoil", [cut, flip, os.remove, lambda path: path.write_bytes(b"")])
 def test_a_damaged_state_is_passed_over_for_the_one_before(kept, spoil, suffix):
     spoil(kept / "states" / f"11.{suffix}")
-    assert latest(kept, 99) == saved(7)
+    assert latest_state(kept, 99) == saved(7)
 
 
 def test_a_state_under_the_name_of_another_step_is_none(kept):
     for suffix in ("json", "safetensors"):
         (kept / "states" / f"7.{suffix}").rename(kept / "states" / f"12.{suffix}")
-    assert latest(kept, 99) == saved(11)
-    assert latest(kept, 10) == saved(3)
+    assert latest_state(kept, 99) == saved(11)
+    assert latest_state(kept, 10) == saved(3)
 
 
 def test_states_before_the_last_of_a_stretch_and_half_written_ones_are_forgotten(kept):
     (kept / "states" / "12.safetensors.1.ab.part").write_bytes(b"half")
     (kept / "states" / "notes.json").write_bytes(b"{}")
-    forget(kept, 10)
+    remove_states(kept, 10)
     names = {path.name for path in (kept / "states").iterdir()}
     assert names == {"7.json", "7.safetensors", "11.json", "11.safetensors", "notes.json"}
-    assert latest(kept, 5) is None
+    assert latest_state(kept, 5) is None
 
 
 @pytest.mark.parametrize("code", ERRORS)
 def test_a_state_that_could_not_be_written_is_not_there_and_the_one_before_is(kept, failing, monkeypatch, code):
     done = failing(OSError(0, "none"), 10**9)
-    save(kept, saved(20))
+    save_state(kept, saved(20))
     total = len(done)
     assert total >= 4
     for n in range(1, total + 1):
         failing(OSError(code, os.strerror(code)), n)
         with pytest.raises(StoreError):
-            save(kept, saved(20 + n))
+            save_state(kept, saved(20 + n))
         monkeypatch.undo()
-        assert latest(kept, 99) in (saved(20), saved(20 + n))
-        forget(kept, 20)
-        save(kept, saved(20))
+        assert latest_state(kept, 99) in (saved(20), saved(20 + n))
+        remove_states(kept, 20)
+        save_state(kept, saved(20))
 
 
 def curve(unit, *steps):
@@ -123,7 +123,7 @@ def train(store, stops, target, of=UNIT):
 
 def rows(root, of=UNIT):
     """Steps of the committed curve, stretch by stretch."""
-    tables = [tables["curves.parquet"] for tables in look(root, of.key).tables if "curves.parquet" in tables]
+    tables = [tables["curves.parquet"] for tables in read_trajectory(root, of.key).tables if "curves.parquet" in tables]
     found = [row for table in tables for row in pl.read_parquet(BytesIO(table)).to_dicts()]
     assert all(row["value"] == row["step"] / 7 for row in found)
     return [row["step"] for row in found]
@@ -131,7 +131,7 @@ def rows(root, of=UNIT):
 
 def test_stretches_follow_each_other_and_a_longer_run_goes_on_from_the_last_state(store, root):
     assert train(store, [3, 6], 6) == 0
-    assert [(r.first_step, r.steps) for r in look(root, UNIT.key).records] == [(0, 3), (3, 6), (6, 6)]
+    assert [(r.first_step, r.steps) for r in read_trajectory(root, UNIT.key).records] == [(0, 3), (3, 6), (6, 6)]
     assert train(store, [9], 12) == 6
     assert rows(root) == list(range(12))
     unit = store.open_unit(UNIT.key)
@@ -149,7 +149,7 @@ def test_a_state_that_no_committed_row_reaches_is_not_gone_on_from(store, root):
     unit.resume(9)
     unit.save(8, b"state at 8", {"step": 8})
     unit.lease.release()  # as if it were killed before its rows were committed
-    assert latest(trajectory_folder(root, UNIT.key), 99).step == 8
+    assert latest_state(trajectory_folder(root, UNIT.key), 99).step == 8
     assert train(store, [], 10) == 3
     assert rows(root) == list(range(10))
 
@@ -172,14 +172,14 @@ def records(*stretches):
 
 
 def test_a_course_ends_at_a_gap_and_at_its_own_end():
-    assert course(records()).covered == 0
-    assert course(records((0, 4), (0, 6), (5, 9))).covered == 9
-    assert course(records((0, 4), (5, 9))).covered == 4
-    made = course(records((0, 4), (4, 7, "ends"), (9, 12, "ends")))
+    assert coverage_of(records()).covered == 0
+    assert coverage_of(records((0, 4), (0, 6), (5, 9))).covered == 9
+    assert coverage_of(records((0, 4), (5, 9))).covered == 4
+    made = coverage_of(records((0, 4), (4, 7, "ends"), (9, 12, "ends")))
     assert (made.covered, made.end.steps) == (7, 7)
     assert made.ended(8) is made.end
     assert made.ended(7) is None
-    assert course(records((3, 7, "ends"))).end is None
+    assert coverage_of(records((3, 7, "ends"))).end is None
 
 
 @pytest.mark.parametrize("code", ERRORS)
@@ -199,8 +199,8 @@ def test_an_error_at_any_operation_of_training_loses_no_more_than_since_the_last
             refused += 1
             said.add(error.problems[0].what)
         monkeypatch.undo()
-        found = look(root, unit.key)
-        covered = course(found.records).covered
+        found = read_trajectory(root, unit.key)
+        covered = coverage_of(found.records).covered
         assert not found.damaged
         assert rows(root, unit) == list(range(covered))
         assert covered in (0, 2, 4, 6)

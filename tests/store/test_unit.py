@@ -10,8 +10,8 @@ from store_toys import outcome_of, plan_of, record, rows_of, trajectory_of
 
 from lnlab.errors import StoreError
 from lnlab.store.records.layout import trajectory_folder
-from lnlab.store.records.records import look
-from lnlab.store.unit import Opener
+from lnlab.store.records.records import read_trajectory
+from lnlab.store.unit import UnitOpener
 
 UNIT = trajectory_of(1, 1)
 
@@ -23,7 +23,7 @@ def files_of(root):
 def test_a_commit_leaves_tables_and_a_record_and_nothing_else(store, root):
     record(store, UNIT)
     assert files_of(root) == ["outcomes.parquet", "record.json", "sites.parquet"]
-    (found,) = look(root, UNIT.key).records
+    (found,) = read_trajectory(root, UNIT.key).records
     assert found.measurements == tuple(each.key for each in UNIT.measurements)
     assert found.folder.name.startswith("0-")
     assert found.outcome["status"] == "finished"
@@ -33,9 +33,9 @@ def test_a_unit_is_opened_by_one_at_a_time_and_nothing_is_visible_before_the_com
     unit = store.open_unit(UNIT.key)
     assert store.open_unit(UNIT.key) is None
     unit.write("sites", rows_of(UNIT.measurements[0]))
-    assert look(root, UNIT.key).records == []
+    assert read_trajectory(root, UNIT.key).records == []
     unit.commit([UNIT.measurements[0].key], outcome_of(UNIT))
-    assert len(look(root, UNIT.key).records) == 1
+    assert len(read_trajectory(root, UNIT.key).records) == 1
     assert store.open_unit(UNIT.key)
 
 
@@ -61,14 +61,14 @@ def test_only_what_nobody_has_taken_is_missing(store):
 def test_same_rows_same_bytes_but_for_the_outcome(store, root, tmp_path):
     record(store, UNIT)
     record(type(store)(tmp_path / "other"), UNIT)
-    (one,), (two,) = look(root, UNIT.key).records, look(tmp_path / "other", UNIT.key).records
+    (one,), (two,) = read_trajectory(root, UNIT.key).records, read_trajectory(tmp_path / "other", UNIT.key).records
     assert one.files["sites.parquet"] == two.files["sites.parquet"]
     assert one.outcome["seconds"] != two.outcome["seconds"]
 
 
 def test_nan_null_and_the_smallest_numbers_survive(store, root):
     record(store, UNIT)
-    (tables,) = look(root, UNIT.key).tables
+    (tables,) = read_trajectory(root, UNIT.key).tables
     rows = pl.read_parquet(tables["sites.parquet"])
     expected = [row["value"] for each in UNIT.measurements for row in rows_of(each)]
     assert [repr(value) for value in rows["value"]] == [repr(value) for value in expected]
@@ -78,14 +78,14 @@ def test_nan_null_and_the_smallest_numbers_survive(store, root):
 def test_an_outcome_that_is_not_finite_is_null_in_the_record(store, root):
     unit = store.open_unit(UNIT.key)
     unit.commit([], outcome_of(UNIT, "diverged") | {"last_finite_loss": float("inf")})
-    assert look(root, UNIT.key).records[0].outcome["last_finite_loss"] is None
+    assert read_trajectory(root, UNIT.key).records[0].outcome["last_finite_loss"] is None
 
 
 def test_the_last_lines_of_the_output_are_kept_and_no_file_where_there_are_none(store, root):
     unit = store.open_unit(UNIT.key)
     unit.output.write_text("".join(f"line {n}\n" for n in range(120)))
     unit.commit([], outcome_of(UNIT, "failed"))
-    kept = look(root, UNIT.key).records[0].folder / "output.txt"
+    kept = read_trajectory(root, UNIT.key).records[0].folder / "output.txt"
     assert kept.read_text().splitlines() == [f"line {n}" for n in range(70, 120)]
     unit = store.open_unit(UNIT.key)
     unit.output.write_text("")
@@ -101,11 +101,11 @@ def test_what_a_dead_worker_left_is_cleared_and_its_last_words_are_handed_on(sto
     unit = store.open_unit(UNIT.key)
     assert not dead.exists()
     unit.commit([], outcome_of(UNIT, "failed"))
-    assert (look(root, UNIT.key).records[0].folder / "output.txt").read_text() == "segmentation fault\n"
+    assert (read_trajectory(root, UNIT.key).records[0].folder / "output.txt").read_text() == "segmentation fault\n"
 
 
 def test_the_way_to_open_a_unit_survives_pickling(store, root):
-    assert pickle.loads(pickle.dumps(Opener(root))) == Opener(root)
+    assert pickle.loads(pickle.dumps(UnitOpener(root))) == UnitOpener(root)
     pickle.loads(pickle.dumps(store.open_unit))(UNIT.key).abandon()
 
 
@@ -125,12 +125,12 @@ def test_an_error_at_any_operation_is_named_leaves_nothing_half_and_work_goes_on
             refused = list(error.problems)
         monkeypatch.undo()
         assert all(str(root) in each.where and os.strerror(code).lower() in each.what for each in refused)
-        found = look(root, unit.key)
+        found = read_trajectory(root, unit.key)
         assert not found.damaged
         assert len(found.records) <= 1
         record(store, unit)
-        assert len(look(root, unit.key).records) == 1, f"operation {n}"
-    assert len(look(root, trajectory_of(9, 9).key).records) == 1
+        assert len(read_trajectory(root, unit.key).records) == 1, f"operation {n}"
+    assert len(read_trajectory(root, trajectory_of(9, 9).key).records) == 1
 
 
 def test_a_record_is_renamed_only_when_every_byte_it_names_is_on_the_disk(store, monkeypatch):

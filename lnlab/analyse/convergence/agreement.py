@@ -19,11 +19,11 @@ from statistics import fmean
 import polars as pl
 from scipy.stats import kendalltau
 
-from lnlab.analyse.convergence.boundary import boundary, gaps
-from lnlab.analyse.convergence.published import Printed, PrintedColumn, columns_of
-from lnlab.analyse.quantities.rates import RATE
-from lnlab.analyse.select.select import Selection, runs_with, select, variants_with
-from lnlab.analyse.select.settings import settings, value_at
+from lnlab.analyse.convergence.boundary import boundary_index, gap_count
+from lnlab.analyse.convergence.published import Printed, PrintedColumn, printed_columns
+from lnlab.analyse.quantities.rates import RATE_PATH
+from lnlab.analyse.select.select import Selection, runs_with, select_measured_rows, variants_with
+from lnlab.analyse.select.settings import setting_value, variant_settings
 from lnlab.errors import LabError, Problem
 from lnlab.tables import Results
 
@@ -32,7 +32,7 @@ _Cells = Mapping[float, bool]
 
 
 @dataclass(frozen=True)
-class Reproduced:
+class ReproducedColumn:
     """A printed column and its reproduction.
 
     Attributes:
@@ -46,7 +46,7 @@ class Reproduced:
     seeds: Mapping[int, _Cells]
 
 
-def reproduced(results: Results, printed: Printed, of: Selection) -> list[Reproduced]:
+def reproduced_columns(results: Results, printed: Printed, of: Selection) -> list[ReproducedColumn]:
     """Every printed column of which there are runs.
 
     Args:
@@ -57,18 +57,20 @@ def reproduced(results: Results, printed: Printed, of: Selection) -> list[Reprod
     Raises:
         LabError: that leaves several numbers a run.
     """
-    values = select(results, {**of, "quantity": "converged"}).select("run", "value")
+    values = select_measured_rows(results, {**of, "quantity": "converged"}).select("run", "value")
     if values["run"].is_duplicated().any():
         raise LabError(Problem("of", "a run has several numbers", "say which: pin rule, split or statistics"))
-    rates = {variant: value_at(setting, RATE) for variant, setting in settings(results).items()}
+    rates = {variant: setting_value(setting, RATE_PATH) for variant, setting in variant_settings(results).items()}
     rate = pl.col("variant").replace_strict(rates, default=None, return_dtype=pl.Float64)
     all_runs = runs_with(results, of).select("run", "variant", "seed", "status", "reason", rate=rate)
     all_runs = all_runs.join(values, on="run", how="left", maintain_order="left")
-    columns = (_reproduced(all_runs, column, variants_with(results, column.where)) for column in columns_of(printed))
+    columns = (
+        _reproduced(all_runs, column, variants_with(results, column.where)) for column in printed_columns(printed)
+    )
     return [column for column in columns if column is not None]
 
 
-def _reproduced(all_runs: pl.DataFrame, column: PrintedColumn, variants: Sequence[str]) -> Reproduced | None:
+def _reproduced(all_runs: pl.DataFrame, column: PrintedColumn, variants: Sequence[str]) -> ReproducedColumn | None:
     runs = all_runs.filter(pl.col("variant").is_in(list(variants)), pl.col("rate").is_in(list(column.cells)))
     rates = sorted(set(runs["rate"]))
     if not rates:
@@ -77,10 +79,10 @@ def _reproduced(all_runs: pl.DataFrame, column: PrintedColumn, variants: Sequenc
     by_seed: dict[int, dict[float, bool]] = {}
     for seed, rate, value in runs.drop_nulls("value").sort("seed", "rate").select("seed", "rate", "value").iter_rows():
         by_seed.setdefault(seed, {})[rate] = value == 1
-    return Reproduced(restricted, runs, {seed: cells for seed, cells in by_seed.items() if list(cells) == rates})
+    return ReproducedColumn(restricted, runs, {seed: cells for seed, cells in by_seed.items() if list(cells) == rates})
 
 
-def whole_seeds(columns: Sequence[Reproduced]) -> list[int]:
+def complete_seeds(columns: Sequence[ReproducedColumn]) -> list[int]:
     """The seeds that have all cells of all columns."""
     seed_sets = [set(column.seeds) for column in columns]
     return sorted(set.intersection(*seed_sets)) if seed_sets else []
@@ -88,38 +90,38 @@ def whole_seeds(columns: Sequence[Reproduced]) -> list[int]:
 
 def boundary_error(ours: _Cells, printed: _Cells) -> float:
     """``|b - b'|`` in steps of the grid; of a column with gaps the worse of its two readings."""
-    cells, printed_boundary = list(ours.values()), boundary(list(printed.values()))
+    cells, printed_boundary = list(ours.values()), boundary_index(list(printed.values()))
     first_failure = next((index for index, cell in enumerate(cells) if not cell), len(cells))
-    return float(max(abs(boundary(cells) - printed_boundary), abs(first_failure - printed_boundary)))
+    return float(max(abs(boundary_index(cells) - printed_boundary), abs(first_failure - printed_boundary)))
 
 
-def errors(columns: Sequence[Reproduced]) -> dict[int, float]:
+def boundary_errors(columns: Sequence[ReproducedColumn]) -> dict[int, float]:
     """Each whole seed's mean boundary error over columns."""
     return {
         seed: fmean(boundary_error(column.seeds[seed], column.printed.cells) for column in columns)
-        for seed in whole_seeds(columns)
+        for seed in complete_seeds(columns)
     }
 
 
-def shares(columns: Sequence[Reproduced]) -> dict[int, float]:
+def equal_cell_shares(columns: Sequence[ReproducedColumn]) -> dict[int, float]:
     """Each whole seed's share of cells that are as printed."""
     printed = _flatten(column.printed.cells for column in columns)
-    return {seed: _equal_share(_cells(columns, seed), printed) for seed in whole_seeds(columns)}
+    return {seed: _equal_share(_cells(columns, seed), printed) for seed in complete_seeds(columns)}
 
 
-def ceiling(columns: Sequence[Reproduced]) -> float | None:
+def agreement_ceiling(columns: Sequence[ReproducedColumn]) -> float | None:
     """The mean share of equal cells between two of our own seeds, beyond which no agreement can be expected."""
-    seed_cells = [_cells(columns, seed) for seed in whole_seeds(columns)]
+    seed_cells = [_cells(columns, seed) for seed in complete_seeds(columns)]
     return fmean(_equal_share(a, b) for a, b in combinations(seed_cells, 2)) if len(seed_cells) > 1 else None
 
 
-def open_columns(columns: Sequence[Reproduced]) -> float:
+def mean_open_columns(columns: Sequence[ReproducedColumn]) -> float:
     """How many columns of a seed are not closed downwards, on average."""
-    seeds = whole_seeds(columns)
-    return fmean(sum(gaps(list(c.seeds[seed].values())) > 0 for c in columns) for seed in seeds) if seeds else 0.0
+    seeds = complete_seeds(columns)
+    return fmean(sum(gap_count(list(c.seeds[seed].values())) > 0 for c in columns) for seed in seeds) if seeds else 0.0
 
 
-def majority(column: Reproduced) -> dict[float, bool | None]:
+def majority_cells(column: ReproducedColumn) -> dict[float, bool | None]:
     """Whether more than half of the runs at each rate converge; None where it is just half, or none was judged."""
     majorities: dict[float, bool | None] = {}
     for rate in column.printed.cells:
@@ -129,10 +131,12 @@ def majority(column: Reproduced) -> dict[float, bool | None]:
     return majorities
 
 
-def kappa(columns: Sequence[Reproduced]) -> float | None:
+def cohen_kappa(columns: Sequence[ReproducedColumn]) -> float | None:
     """Cohen's (1960) agreement beyond chance of the majorities with the print, over cells where there is one."""
     pairs = [
-        (cell, ours) for c in columns for cell, ours in zip(c.printed.cells.values(), majority(c).values(), strict=True)
+        (cell, ours)
+        for c in columns
+        for cell, ours in zip(c.printed.cells.values(), majority_cells(c).values(), strict=True)
     ]
     known = [(cell, ours) for cell, ours in pairs if ours is not None]
     if not known:
@@ -142,10 +146,13 @@ def kappa(columns: Sequence[Reproduced]) -> float | None:
     return None if chance == 1 else (fmean(a is b for a, b in known) - chance) / (1 - chance)
 
 
-def rank_agreement(columns: Sequence[Reproduced]) -> float | None:
+def boundary_rank_correlation(columns: Sequence[ReproducedColumn]) -> float | None:
     """Kendall's (1945) tau-b over columns: printed boundaries, and the means over seeds of ours; None where all tie."""
     pairs = [
-        (boundary(list(c.printed.cells.values())), fmean(boundary(list(cells.values())) for cells in c.seeds.values()))
+        (
+            boundary_index(list(c.printed.cells.values())),
+            fmean(boundary_index(list(cells.values())) for cells in c.seeds.values()),
+        )
         for c in columns
         if c.seeds
     ]
@@ -155,7 +162,7 @@ def rank_agreement(columns: Sequence[Reproduced]) -> float | None:
     return None if math.isnan(tau) else tau
 
 
-def _cells(columns: Sequence[Reproduced], seed: int) -> list[bool]:
+def _cells(columns: Sequence[ReproducedColumn], seed: int) -> list[bool]:
     return _flatten(column.seeds[seed] for column in columns)
 
 

@@ -12,13 +12,13 @@ from typing import Any
 
 import polars as pl
 
-from lnlab.analyse.convergence.curves import PARTS, TOLD_BY, converged, told
+from lnlab.analyse.convergence.curves import DISTINGUISHED_BY, LOSS_QUANTITIES, converged, loss_quantity_rows
 from lnlab.analyse.quantities.quantity import quantities
-from lnlab.analyse.quantities.rates import RATE
-from lnlab.analyse.select.settings import but_for, settings, value_at
+from lnlab.analyse.quantities.rates import RATE_PATH
+from lnlab.analyse.select.settings import keys_without_path, setting_value, variant_settings
 from lnlab.tables import Results
 
-_TAGS: dict[str, Any] = {"of": PARTS, "trained": True, "over": RATE, "told_by": TOLD_BY}
+_TAGS: dict[str, Any] = {"of": LOSS_QUANTITIES, "trained": True, "over": RATE_PATH, "told_by": DISTINGUISHED_BY}
 _NEEDS = "a loss of every run at two values of optimizer.lr or more"
 
 
@@ -40,35 +40,39 @@ class _Column:
 @quantities.register("convergence_boundary", needs=_NEEDS, **_TAGS)
 def convergence_boundary(results: Results) -> pl.DataFrame:
     """``max {i : lr_i converges}``: the largest converging rate of the grid by its place, 0 for none (Yu, 2024)."""
-    return _column_rows(results, "convergence_boundary", lambda column: boundary(column.converged))
+    return _column_rows(results, "convergence_boundary", lambda column: boundary_index(column.converged))
 
 
 @quantities.register("max_converged_lr", needs=_NEEDS, **_TAGS)
 def max_converged_lr(results: Results) -> pl.DataFrame:
     """``max {lr : converges}``: the largest converging rate of the grid, 0 where none converges (Yu, 2024)."""
-    return _column_rows(results, "max_converged_lr", lambda column: (0.0, *column.rates)[boundary(column.converged)])
+    return _column_rows(
+        results, "max_converged_lr", lambda column: (0.0, *column.rates)[boundary_index(column.converged)]
+    )
 
 
 @quantities.register("convergence_gaps", needs=_NEEDS, **_TAGS)
 def convergence_gaps(results: Results) -> pl.DataFrame:
     """``#{lr_i < max : lr_i does not converge}``: 0 where a column is closed downwards (Yu, 2024)."""
-    return _column_rows(results, "convergence_gaps", lambda column: gaps(column.converged))
+    return _column_rows(results, "convergence_gaps", lambda column: gap_count(column.converged))
 
 
-def boundary(converged: Sequence[bool]) -> int:
+def boundary_index(converged: Sequence[bool]) -> int:
     """The place, from 1, of the last rate that converges, rates rising; 0 where none does."""
     return max((position for position, converges in enumerate(converged, 1) if converges), default=0)
 
 
-def gaps(converged: Sequence[bool]) -> int:
+def gap_count(converged: Sequence[bool]) -> int:
     """How many rates below the boundary do not converge."""
-    return boundary(converged) - sum(converged)
+    return boundary_index(converged) - sum(converged)
 
 
 def _columns(results: Results) -> list[_Column]:
     """Every column of which each run has been judged, in the order of the plan."""
-    rates = {variant: value_at(setting, RATE) for variant, setting in settings(results).items()}
-    group = pl.col("variant").replace_strict(but_for(results, RATE), default=None, return_dtype=pl.String)
+    rates = {variant: setting_value(setting, RATE_PATH) for variant, setting in variant_settings(results).items()}
+    group = pl.col("variant").replace_strict(
+        keys_without_path(results, RATE_PATH), default=None, return_dtype=pl.String
+    )
     rate = pl.col("variant").replace_strict(rates, default=None, return_dtype=pl.Float64)
     runs = results.runs.filter(pl.col("steps") > 0).select("run", "variant", "seed", _group=group, _rate=rate)
     runs = runs.drop_nulls("_rate").with_columns(_runs=pl.len().over("_group", "seed"))
@@ -90,4 +94,4 @@ def _column(rows: pl.DataFrame) -> _Column | None:
 
 def _column_rows(results: Results, name: str, statistic: Callable[[_Column], float]) -> pl.DataFrame:
     """The number of every column, as rows of a quantity."""
-    return told([(*column.first, float(statistic(column))) for column in _columns(results)], name)
+    return loss_quantity_rows([(*column.first, float(statistic(column))) for column in _columns(results)], name)

@@ -16,14 +16,14 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from lnlab.analyse.convergence.rules import Curve, Judged, convergences, of_batches, of_evaluations
+from lnlab.analyse.convergence.rules import Judgement, LossCurve, convergences, curve_of_batches, curve_of_evaluations
 from lnlab.analyse.quantities.quantity import SITE, STATE, quantities
-from lnlab.analyse.quantities.training import curve
-from lnlab.tables import ENDED, Results, schema
+from lnlab.analyse.quantities.training import recorded_curve
+from lnlab.tables import ENDED_STATUSES, Results, table_schema
 
-TOLD_BY = ("rule", "split")
+DISTINGUISHED_BY = ("rule", "split")
 """What a selection of these quantities has to say, as each run has a number for each."""
-PARTS = ("loss", "epoch_loss", "nll", "batch_nll", "unigram_entropy", "epoch")
+LOSS_QUANTITIES = ("loss", "epoch_loss", "nll", "batch_nll", "unigram_entropy", "epoch")
 _NEEDS = "a loss at more than one step, and what it was before any update"
 _DROP_SHARE = 0.9
 """Of the drop of a loss, what makes it converged in time."""
@@ -35,7 +35,7 @@ _Points = list[tuple[int, float]]
 
 
 @dataclass(frozen=True)
-class Course:
+class LossRecord:
     """A loss along one run, and where it was measured.
 
     Attributes:
@@ -54,10 +54,10 @@ class Course:
     split: str
     statistics: str
     steps: tuple[int, ...]
-    curve: Curve
+    curve: LossCurve
 
 
-@quantities.register("converged", of=PARTS, trained=True, told_by=TOLD_BY, needs=_NEEDS)
+@quantities.register("converged", of=LOSS_QUANTITIES, trained=True, told_by=DISTINGUISHED_BY, needs=_NEEDS)
 def converged(results: Results) -> pl.DataFrame:
     """``[rule(L)]``: 1 where a run has converged by a ``rule`` on the loss of a ``split``, else 0 (Yu, 2024).
 
@@ -66,16 +66,18 @@ def converged(results: Results) -> pl.DataFrame:
     return _rows(results, "converged", lambda _, judged: float(judged.converged))
 
 
-@quantities.register("time_to_converge", of=PARTS, trained=True, told_by=TOLD_BY, needs=_NEEDS)
+@quantities.register("time_to_converge", of=LOSS_QUANTITIES, trained=True, told_by=DISTINGUISHED_BY, needs=_NEEDS)
 def time_to_converge(results: Results) -> pl.DataFrame:
     """``min {t : L_t <= L_0 - .9 (L_0 - min L)}``: updates to nine tenths of the drop of a loss (Dahl et al., 2023).
 
     Infinite where a run has not converged by the ``rule``: a median over seeds ranks it worst.
     """
-    return _rows(results, "time_to_converge", lambda course, judged: time_of(course) if judged.converged else math.inf)
+    return _rows(
+        results, "time_to_converge", lambda course, judged: time_to_drop(course) if judged.converged else math.inf
+    )
 
 
-def time_of(course: Course) -> float:
+def time_to_drop(course: LossRecord) -> float:
     """The updates to nine tenths of the drop of a loss; infinite where it never drops."""
     loss_curve = course.curve
     level = loss_curve.start - _DROP_SHARE * (loss_curve.start - min(loss_curve.means))
@@ -83,50 +85,52 @@ def time_of(course: Course) -> float:
     return float(reached[0]) if reached and level < loss_curve.start else math.inf
 
 
-def courses(results: Results) -> list[Course]:
+def loss_records(results: Results) -> list[LossRecord]:
     """Every loss of every run that has finished or diverged, in the order of the plan.
 
     Of a run that diverged before a loss was recorded that others have, nothing but that it diverged.
     """
-    ended = results.runs.filter(pl.col("steps") > 0, pl.col("status").is_in(ENDED))
+    ended = results.runs.filter(pl.col("steps") > 0, pl.col("status").is_in(ENDED_STATUSES))
     entropy = {run: points[0][1] for run, points in _points(results, "unigram_entropy", "train").items()}
     exploded = _exploded(results)
-    records: list[Course] = []
+    records: list[LossRecord] = []
     for split, statistics, by_run in _losses(results):
         for run, variant, seed, status, reason in ended.select(*STATE[:3], "status", "reason").iter_rows():
             divergence = (reason or "it diverged") if status == "diverged" else ""
             steps, start, means = by_run.get(run, ((), math.nan, ()))
             if divergence or run in by_run:
-                loss_curve = Curve(start, means, entropy.get(run), divergence, bool(divergence) and run not in exploded)
+                loss_curve = LossCurve(
+                    start, means, entropy.get(run), divergence, bool(divergence) and run not in exploded
+                )
                 last = steps[-1] if steps else 0
-                records.append(Course(run, variant, seed, last, split, statistics, steps, loss_curve))
+                records.append(LossRecord(run, variant, seed, last, split, statistics, steps, loss_curve))
     return records
 
 
-def judgements(results: Results) -> Iterator[tuple[Course, str, Judged]]:
+def judgements(results: Results) -> Iterator[tuple[LossRecord, str, Judgement]]:
     """Every loss of every run by every rule that can tell: none can of a loss that was measured once."""
     rules = {entry.name: convergences.builder(convergences.resolve(entry.name)) for entry in convergences}
-    for course in courses(results):
+    for course in loss_records(results):
         for name, rule in rules.items():
             if (judged := rule(course.curve)).why != "short":
                 yield course, name, judged
 
 
-def told(rows: list[tuple[object, ...]], name: str) -> pl.DataFrame:
+def loss_quantity_rows(rows: list[tuple[object, ...]], name: str) -> pl.DataFrame:
     """Rows of a quantity without a site: those of ``STATE``, ``split``, ``statistics``, ``rule`` and ``value``."""
     types = {"run": pl.String, "variant": pl.String, "seed": pl.Int64, "step": pl.Int64}
     types |= {"split": pl.String, "statistics": pl.String, "rule": pl.String, "value": pl.Float64}
-    sites = [pl.lit(None, schema("sites")[column]).alias(column) for column in SITE]
+    sites = [pl.lit(None, table_schema("sites")[column]).alias(column) for column in SITE]
     frame = pl.DataFrame(rows, schema=types, orient="row").drop_nulls("value")
     return frame.select(*STATE, pl.lit(name).alias("quantity"), *sites, "split", "statistics", "rule", "value")
 
 
-def _rows(results: Results, name: str, statistic: Callable[[Course, Judged], float]) -> pl.DataFrame:
+def _rows(results: Results, name: str, statistic: Callable[[LossRecord, Judgement], float]) -> pl.DataFrame:
     rows: list[tuple[object, ...]] = []
     for course, rule, judged in judgements(results):
         state = (course.run, course.variant, course.seed, course.step)
         rows.append((*state, course.split, course.statistics, rule, statistic(course, judged)))
-    return told(rows, name)
+    return loss_quantity_rows(rows, name)
 
 
 _Loss = dict[str, tuple[tuple[int, ...], float, tuple[float, ...]]]
@@ -141,7 +145,7 @@ def _losses(results: Results) -> Iterator[tuple[str, str, _Loss]]:
         if points := _points(results, quantity, split):
             losses: _Loss = {}
             for run, run_points in points.items():
-                loss_curve = of_evaluations(run_points)
+                loss_curve = curve_of_evaluations(run_points)
                 losses[run] = tuple(step for step, _ in run_points[1:]), loss_curve.start, loss_curve.means
             yield split, statistics, losses
 
@@ -159,7 +163,7 @@ def _batch_losses(results: Results) -> _Loss:
             steps, means = zip(*recorded[run], strict=True)
             batch_losses[run] = steps, starts[run], means
         else:
-            loss_curve, last = of_batches(points, lengths.get(run), starts[run]), points[-1][0] + 1
+            loss_curve, last = curve_of_batches(points, lengths.get(run), starts[run]), points[-1][0] + 1
             length = lengths.get(run) or last / len(loss_curve.means)
             epoch_ends = (min(math.ceil(n * length), last) for n in range(1, len(loss_curve.means)))
             batch_losses[run] = (*epoch_ends, last), loss_curve.start, loss_curve.means
@@ -184,5 +188,5 @@ def _exploded(results: Results) -> set[str]:
 
 def _points(results: Results, quantity: str, split: str) -> dict[str, _Points]:
     """By run: (step, value), rising in step."""
-    rows = curve(results, quantity, split).group_by("run", maintain_order=True).agg("step", "value")
+    rows = recorded_curve(results, quantity, split).group_by("run", maintain_order=True).agg("step", "value")
     return {run: list(zip(steps, values, strict=True)) for run, steps, values in rows.iter_rows()}

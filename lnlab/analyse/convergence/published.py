@@ -9,12 +9,12 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from lnlab.analyse.select.select import listed
+from lnlab.analyse.select.select import value_list
 from lnlab.keys import Json
 
 _STRICT = ConfigDict(extra="forbid", frozen=True, strict=True)
 _Rate = Annotated[float, Field(gt=0)]
-Letters = Annotated[str, Field(pattern="^[CN]+$")]
+ConvergenceLetters = Annotated[str, Field(pattern="^[CN]+$")]
 
 
 class PrintedTable(BaseModel):
@@ -23,7 +23,7 @@ class PrintedTable(BaseModel):
     model_config = _STRICT
     name: str
     where: dict[str, Json]
-    columns: dict[str, Letters]
+    columns: dict[str, ConvergenceLetters]
 
 
 class Printed(BaseModel):
@@ -75,7 +75,7 @@ class PrintedColumn:
     cells: Mapping[float, bool]
 
 
-def columns_of(printed: Printed) -> list[PrintedColumn]:
+def printed_columns(printed: Printed) -> list[PrintedColumn]:
     """Every model, table by table; rates rise."""
     return [
         PrintedColumn(
@@ -89,13 +89,17 @@ def columns_of(printed: Printed) -> list[PrintedColumn]:
     ]
 
 
-def guessed(column: PrintedColumn, guesses: tuple[Guess, ...]) -> dict[float, bool]:
+def guessed_cells(column: PrintedColumn, guesses: tuple[Guess, ...]) -> dict[float, bool]:
     """What a trivial rule says of a column; nothing converges where none of its guesses fits."""
-    fits = (guess for guess in guesses if all(column.where.get(path) in listed(v) for path, v in guess.where.items()))
+    fits = (
+        guess for guess in guesses if all(column.where.get(path) in value_list(v) for path, v in guess.where.items())
+    )
     guess = next(fits, None)
     return {rate: guess is not None and rate <= guess.at_most for rate in column.cells}
 
 
-def right(columns: Iterable[PrintedColumn], guesses: tuple[Guess, ...]) -> int:
+def count_right_cells(columns: Iterable[PrintedColumn], guesses: tuple[Guess, ...]) -> int:
     """How many of their cells a trivial rule gets right."""
-    return sum(guessed(column, guesses)[rate] is cell for column in columns for rate, cell in column.cells.items())
+    return sum(
+        guessed_cells(column, guesses)[rate] is cell for column in columns for rate, cell in column.cells.items()
+    )

@@ -27,17 +27,17 @@ from lnlab.registry import Registry
 
 _DEFAULT_EPOCHS = 10
 """Into how many parts a curve is cut where nobody says how long an epoch is."""
-TWICE = 2.0
+DIVERGENCE_FACTOR = 2.0
 """Times the loss before any update: a run whose mean over an epoch lies above has diverged, even if it comes back."""
 _ROOM = 0.1
 """Nats by which an epoch that learns nothing may lie above the loss before any update."""
 _Room = Annotated[float, Field(ge=0)]
 
-Why = Literal["converged", "diverged", "no better", "rising", "stuck", "too slow", "short"]
+JudgementCause = Literal["converged", "diverged", "no better", "rising", "stuck", "too slow", "short"]
 
 
 @dataclass(frozen=True)
-class Curve:
+class LossCurve:
     """A loss along one run, as rules see it.
 
     Attributes:
@@ -56,7 +56,7 @@ class Curve:
 
 
 @dataclass(frozen=True)
-class Judged:
+class Judgement:
     """What a rule says of a run.
 
     Attributes:
@@ -66,30 +66,30 @@ class Judged:
     """
 
     converged: bool
-    why: Why
+    why: JudgementCause
     reason: str
 
 
-_Rule = Callable[[Curve], Judged]
+_Rule = Callable[[LossCurve], Judgement]
 convergences: Registry[_Rule] = Registry("convergence")
 """Builders ``(curve: Curve, *, ...) -> Judged``: pure functions of one curve."""
 
 
-def of_batches(
+def curve_of_batches(
     points: Sequence[tuple[int, float]],
     epoch: float | None,
     start: float,
     entropy: float | None = None,
     divergence: str = "",
-) -> Curve:
+) -> LossCurve:
     """The curve of losses of single batches: means over epochs; half an epoch that is left over is one more.
 
     Args:
         points: (updates made before, loss of the next batch), rising; at least one.
         epoch: updates an epoch; None: a tenth of the run.
-        start: as in ``Curve``; the loss of the first batch is none.
-        entropy: as in ``Curve``.
-        divergence: as in ``Curve``.
+        start: as in ``LossCurve``; the loss of the first batch is none.
+        entropy: as in ``LossCurve``.
+        divergence: as in ``LossCurve``.
     """
     epoch_length = epoch or (points[-1][0] + 1) / _DEFAULT_EPOCHS
     epochs: dict[int, list[float]] = {}
@@ -98,30 +98,32 @@ def of_batches(
     losses = list(epochs.values())
     if len(losses) > 1 and 2 * len(losses[-1]) < len(losses[-2]):
         losses[-2:] = [losses[-2] + losses[-1]]
-    return Curve(start, tuple(map(_mean, losses)), entropy, divergence)
+    return LossCurve(start, tuple(map(_mean, losses)), entropy, divergence)
 
 
-def of_evaluations(points: Sequence[tuple[int, float]], entropy: float | None = None, divergence: str = "") -> Curve:
+def curve_of_evaluations(
+    points: Sequence[tuple[int, float]], entropy: float | None = None, divergence: str = ""
+) -> LossCurve:
     """The curve of evaluations, of which the first is the start."""
-    return Curve(points[0][1], tuple(loss for _, loss in points[1:]), entropy, divergence)
+    return LossCurve(points[0][1], tuple(loss for _, loss in points[1:]), entropy, divergence)
 
 
 @convergences.register("stable")
-def stable(curve: Curve, *, room: _Room = _ROOM) -> Judged:
+def stable(curve: LossCurve, *, room: _Room = _ROOM) -> Judgement:
     """``ρ(e, L_e) <= 0 and L_n <= L_0 + room``: a loss that does not rise (Spearman, 1904).
 
     A run diverges by a loss that is not finite, or by a mean over an epoch above twice that before any update. ``room``
     is in nats. What does not learn anything may be stable.
     """
-    if failure := diverged(curve) or _no_better(curve, room):
+    if failure := divergence_judgement(curve) or _no_better(curve, room):
         return failure
     if _spearman_sign(curve.means) > 0:
-        return Judged(False, "rising", f"its loss rises over epochs, to {curve.means[-1]:.4g}")
-    return Judged(True, "converged", f"its loss falls from {curve.start:.4g} to {curve.means[-1]:.4g}")
+        return Judgement(False, "rising", f"its loss rises over epochs, to {curve.means[-1]:.4g}")
+    return Judgement(True, "converged", f"its loss falls from {curve.start:.4g} to {curve.means[-1]:.4g}")
 
 
 @convergences.register("learned")
-def learned(curve: Curve, *, share: Annotated[float, Field(gt=0, lt=1)] = 0.125) -> Judged:
+def learned(curve: LossCurve, *, share: Annotated[float, Field(gt=0, lt=1)] = 0.125) -> Judgement:
     """``L_n < (1 - share) H``: a loss below that of the frequencies of the labels by a share of it (Shannon, 1948).
 
     An eighth of the .9157 nats of Financial PhraseBank makes .80. What came before the last epoch does not matter, if
@@ -130,83 +132,83 @@ def learned(curve: Curve, *, share: Annotated[float, Field(gt=0, lt=1)] = 0.125)
     if failure := _unusable(curve):
         return failure
     if curve.entropy is None:
-        return Judged(False, "short", "the entropy of its labels is not known")
+        return Judgement(False, "short", "the entropy of its labels is not known")
     last, level = curve.means[-1], (1 - share) * curve.entropy
     if last < level:
-        return Judged(True, "converged", f"its loss ends at {last:.4g}, below {level:.4g}")
-    return Judged(False, _unlearned(curve), f"its loss ends at {last:.4g}, not below {level:.4g}")
+        return Judgement(True, "converged", f"its loss ends at {last:.4g}, below {level:.4g}")
+    return Judgement(False, _unlearned(curve), f"its loss ends at {last:.4g}, not below {level:.4g}")
 
 
 @convergences.register("unstuck")
-def unstuck(curve: Curve, *, margin: Annotated[float, Field(ge=0)] = 0.01, room: _Room = _ROOM) -> Judged:
+def unstuck(curve: LossCurve, *, margin: Annotated[float, Field(ge=0)] = 0.01, room: _Room = _ROOM) -> Judgement:
     """``L_n < H - margin or L_e < L_(e-1) for e > n/2``: learns, or is still at it (after Prechelt, 1998).
 
     Stuck is a run that ends no better than the frequencies of the labels and has stopped falling; one that is slow,
     falls in each epoch of the second half and ends no higher than it began is not. ``margin`` is in nats. Runs diverge,
     and have ``room``, as in ``stable``.
     """
-    if failure := diverged(curve):
+    if failure := divergence_judgement(curve):
         return failure
     last = curve.means[-1]
     if curve.entropy is not None and last < curve.entropy - margin:
-        return Judged(True, "converged", f"its loss ends at {last:.4g}, below the entropy {curve.entropy:.4g}")
+        return Judgement(True, "converged", f"its loss ends at {last:.4g}, below the entropy {curve.entropy:.4g}")
     if failure := _no_better(curve, room):
         return failure
     if _still_falls(curve):
-        return Judged(True, "converged", f"its loss still falls, to {last:.4g}")
-    return Judged(False, "stuck", f"its loss is stuck at {last:.4g}")
+        return Judgement(True, "converged", f"its loss still falls, to {last:.4g}")
+    return Judgement(False, "stuck", f"its loss is stuck at {last:.4g}")
 
 
 @convergences.register("settled")
-def settled(curve: Curve, *, room: _Room = _ROOM) -> Judged:
+def settled(curve: LossCurve, *, room: _Room = _ROOM) -> Judgement:
     """``L_n <= max(L_0, H) + room``: ends finite and no worse than it began, however high in between (Yu, 2024).
 
     ``room`` is in nats. Runs must be let go on while their loss is finite (``stop: non_finite``): of one that another
     rule ended nobody knows whether it would have settled.
     """
     if curve.censored:
-        return Judged(False, "short", "a stop rule ended it while its loss was finite")
+        return Judgement(False, "short", "a stop rule ended it while its loss was finite")
     if failure := _unusable(replace(curve, means=curve.means[-1:])):
         return failure
     last, level = curve.means[-1], max(curve.start, curve.entropy or 0.0) + room
     if last <= level:
-        return Judged(True, "converged", f"its loss ends at {last:.4g}, no more than {level:.4g}")
-    return Judged(False, "no better", f"its loss ends at {last:.4g}, above {level:.4g}")
+        return Judgement(True, "converged", f"its loss ends at {last:.4g}, no more than {level:.4g}")
+    return Judgement(False, "no better", f"its loss ends at {last:.4g}, above {level:.4g}")
 
 
-def diverged(curve: Curve) -> Judged | None:
+def divergence_judgement(curve: LossCurve) -> Judgement | None:
     """That a curve is broken, or that its mean over an epoch lies above twice its start; None if neither."""
     if failure := _unusable(curve):
         return failure
     for epoch, mean in enumerate(curve.means, 1):
-        if mean > TWICE * curve.start:
+        if mean > DIVERGENCE_FACTOR * curve.start:
             reason = f"its mean loss in epoch {epoch} is {mean:.4g}, above twice that at the start, {curve.start:.4g}"
-            return Judged(False, "diverged", reason)
+            return Judgement(False, "diverged", reason)
     return None
 
 
-def _unusable(curve: Curve) -> Judged | None:
+def _unusable(curve: LossCurve) -> Judgement | None:
     """That it diverged, has a number that is not finite, or hardly began."""
     if curve.divergence:
-        return Judged(False, "diverged", curve.divergence)
+        return Judgement(False, "diverged", curve.divergence)
     if not all(map(isfinite, (curve.start, *curve.means))):
-        return Judged(False, "diverged", "its loss is not finite")
-    return None if curve.means else Judged(False, "short", "nothing was measured after its start")
+        return Judgement(False, "diverged", "its loss is not finite")
+    return None if curve.means else Judgement(False, "short", "nothing was measured after its start")
 
 
-def _no_better(curve: Curve, room: float) -> Judged | None:
+def _no_better(curve: LossCurve, room: float) -> Judgement | None:
     last = curve.means[-1]
     if last <= curve.start + room:
         return None
-    return Judged(False, "no better", f"its loss ends at {last:.4g}, above that at the start, {curve.start:.4g}")
+    return Judgement(False, "no better", f"its loss ends at {last:.4g}, above that at the start, {curve.start:.4g}")
 
 
-def _unlearned(curve: Curve) -> Why:
+def _unlearned(curve: LossCurve) -> JudgementCause:
     """What keeps a run from having learned: it has stopped falling, or is too slow."""
     return "too slow" if _still_falls(curve) else "stuck"
 
 
-def _still_falls(curve: Curve) -> bool:
+def _still_falls(curve: LossCurve) -> bool:
     """Whether each epoch of the second half is below the one before."""
     half = (curve.start, *curve.means)[len(curve.means) // 2 :]
     return all(later < earlier for earlier, later in pairwise(half))

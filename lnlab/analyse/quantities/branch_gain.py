@@ -6,8 +6,8 @@ size 1 and a value matrix that keeps the size, E‖(1/n) Σ_j x_j V‖² = E‖x
 
 import polars as pl
 
-from lnlab.analyse.quantities.quantity import SITE, STATE, product, quantities, stored
-from lnlab.analyse.select.settings import settings, value_at
+from lnlab.analyse.quantities.quantity import SITE, STATE, quantities, quantity_product, stored_rows
+from lnlab.analyse.select.settings import setting_value, variant_settings
 from lnlab.tables import Results
 
 
@@ -17,10 +17,10 @@ def branch_gain(results: Results) -> pl.DataFrame:
 
     At the ``branch``. Of a feed-forward network with d_ff = d it is 1/2, half of the squared norm passing the ReLU.
     """
-    squares = stored(results, "hidden_norm_sq")
+    squares = stored_rows(results, "hidden_norm_sq")
     inputs = squares.filter(pl.col("tensor") == "in")
     branches = squares.filter(pl.col("tensor") == "branch")
-    return product(branches, inputs, "branch_gain", at=("stack", "layer", "sublayer"), power=-1.0)
+    return quantity_product(branches, inputs, "branch_gain", at=("stack", "layer", "sublayer"), power=-1.0)
 
 
 @quantities.register("attention_gain_times_length", of=("hidden_norm_sq",))
@@ -29,7 +29,7 @@ def attention_gain_times_length(results: Results) -> pl.DataFrame:
 
     1 if it is the mean of n independent tokens. Only where the task's sentences all have the same ``length``.
     """
-    lengths = {variant: value_at(setting, "task.length") for variant, setting in settings(results).items()}
+    lengths = {variant: setting_value(setting, "task.length") for variant, setting in variant_settings(results).items()}
     rows = [(variant, float(n)) for variant, n in lengths.items() if isinstance(n, int)]
     sentence_lengths = pl.DataFrame(rows, schema={"variant": pl.String, "_n": pl.Float64}, orient="row")
     gains = branch_gain(results).filter(pl.col("sublayer") == "self_attention")

@@ -10,62 +10,62 @@ from typing import Any
 import polars as pl
 
 from lnlab.analyse.quantities.quantity import quantities
-from lnlab.analyse.quantities.spectra import AT, as_quantity, number, whole
+from lnlab.analyse.quantities.spectra import SPECTRUM_KEYS, as_spectral_quantity, full_batch_spectra, spectral_number
 from lnlab.tables import Results
 
-SPECTRA: dict[str, Any] = {"of": (), "table": "spectra"}
+SPECTRAL_FACTS: dict[str, Any] = {"of": (), "table": "spectra"}
 """Tags of what is made of the table of spectra and of nothing else."""
-BOUNDS = (1e-4, 1e-3, 1e-2, 1e-1, 1.0, 10.0)
+EIGENVALUE_BOUNDS = (1e-4, 1e-3, 1e-2, 1e-1, 1.0, 10.0)
 """Where eigenvalues are counted, the same for all that are compared."""
 
 
 def _rows(results: Results, name: str) -> pl.DataFrame:
-    return as_quantity(number(whole(results), name), name)
+    return as_spectral_quantity(spectral_number(full_batch_spectra(results), name), name)
 
 
-@quantities.register("largest_eigenvalue", **SPECTRA)
+@quantities.register("largest_eigenvalue", **SPECTRAL_FACTS)
 def largest_eigenvalue(results: Results) -> pl.DataFrame:
     """``λ_max``: the largest Ritz value of all draws, so from below: the sharpness (Hochreiter & Schmidhuber, 1997)."""
     return _rows(results, "largest_eigenvalue")
 
 
-@quantities.register("smallest_eigenvalue", **SPECTRA)
+@quantities.register("smallest_eigenvalue", **SPECTRAL_FACTS)
 def smallest_eigenvalue(results: Results) -> pl.DataFrame:
     """``λ_min``: the smallest Ritz value of all draws, so from above (Lanczos, 1950)."""
     return _rows(results, "smallest_eigenvalue")
 
 
-@quantities.register("negative_curvature", **SPECTRA)
+@quantities.register("negative_curvature", **SPECTRAL_FACTS)
 def negative_curvature(results: Results) -> pl.DataFrame:
     """``-λ_min``: how steeply the loss falls away along its most negative direction (Dauphin et al., 2014)."""
     return _rows(results, "negative_curvature")
 
 
-@quantities.register("end_residual", **SPECTRA)
+@quantities.register("end_residual", **SPECTRAL_FACTS)
 def end_residual(results: Results) -> pl.DataFrame:
     """``max(r_max, r_min) / max |λ|``: how far an end may lie from an eigenvalue, as a share (Paige, 1971)."""
     return _rows(results, "end_residual")
 
 
-@quantities.register("end_symmetry", **SPECTRA)
+@quantities.register("end_symmetry", **SPECTRAL_FACTS)
 def end_symmetry(results: Results) -> pl.DataFrame:
     """``-λ_min / λ_max``: 0 of a GGN, 1 where both ends are equally far (Ghorbani et al., 2019)."""
     return _rows(results, "end_symmetry")
 
 
-@quantities.register("curvature_trace", **SPECTRA)
+@quantities.register("curvature_trace", **SPECTRAL_FACTS)
 def curvature_trace(results: Results) -> pl.DataFrame:
     """``tr H = P Σ_j w_j θ_j``: the sum of all eigenvalues (Hutchinson, 1990)."""
     return _rows(results, "curvature_trace")
 
 
-@quantities.register("frobenius_norm", **SPECTRA)
+@quantities.register("frobenius_norm", **SPECTRAL_FACTS)
 def frobenius_norm(results: Results) -> pl.DataFrame:
     """``‖H‖_F = √(P Σ_j w_j θ_j²)``: comparable between models of different size (Ubaru et al., 2017)."""
     return _rows(results, "frobenius_norm")
 
 
-@quantities.register("negative_mass", **SPECTRA)
+@quantities.register("negative_mass", **SPECTRAL_FACTS)
 def negative_mass(results: Results) -> pl.DataFrame:
     """``Σ w_j over θ_j < -10⁻⁶ max |θ|``: the share of directions of negative curvature (Ghorbani et al., 2019).
 
@@ -74,37 +74,37 @@ def negative_mass(results: Results) -> pl.DataFrame:
     return _rows(results, "negative_mass")
 
 
-@quantities.register("negative_share", **SPECTRA)
+@quantities.register("negative_share", **SPECTRAL_FACTS)
 def negative_share(results: Results) -> pl.DataFrame:
     """``Σ w_j θ_j² over θ_j < 0 / Σ w_j θ_j²``: of ‖H‖_F² what is negative; 1/2 is symmetric (Wigner, 1955)."""
     return _rows(results, "negative_share")
 
 
-@quantities.register("effective_rank", **SPECTRA)
+@quantities.register("effective_rank", **SPECTRAL_FACTS)
 def effective_rank(results: Results) -> pl.DataFrame:
     """``(tr H²)² / tr H⁴``: how many equal eigenvalues would carry ‖H‖_F² as well (Bell & Dean, 1970)."""
     return _rows(results, "effective_rank")
 
 
-@quantities.register("relative_sharpness", **SPECTRA)
+@quantities.register("relative_sharpness", **SPECTRAL_FACTS)
 def relative_sharpness(results: Results) -> pl.DataFrame:
     """``λ_max ‖θ‖²``, θ being the scope: twice the loss of a relative step there (Tsuzuku et al., 2020)."""
     return _rows(results, "relative_sharpness")
 
 
-@quantities.register("eigenvalues_beyond", **SPECTRA)
+@quantities.register("eigenvalues_beyond", **SPECTRAL_FACTS)
 def eigenvalues_beyond(results: Results) -> pl.DataFrame:
     """``P Σ w_j over |θ_j| > x``: how many eigenvalues lie beyond x, at powers of ten (Golub & Meurant, 2010).
 
     By weight, so that it needs no kernel, and a ghost counts nothing. x is 10⁻⁴, 10⁻³, ..., 10.
     """
-    rows = whole(results)
+    rows = full_batch_spectra(results)
     draws = pl.col("draw").n_unique()
-    counts = [_beyond(rows, bound, draws) for bound in BOUNDS]
-    return as_quantity(pl.concat(counts), "eigenvalues_beyond")
+    counts = [_beyond(rows, bound, draws) for bound in EIGENVALUE_BOUNDS]
+    return as_spectral_quantity(pl.concat(counts), "eigenvalues_beyond")
 
 
 def _beyond(rows: pl.DataFrame, bound: float, draws: pl.Expr) -> pl.DataFrame:
     weight = pl.col("weight").filter(pl.col("node").abs() > bound).sum()
     count = pl.col("size").first() * weight / draws
-    return rows.group_by(AT, maintain_order=True).agg(x=pl.lit(bound), value=count)
+    return rows.group_by(SPECTRUM_KEYS, maintain_order=True).agg(x=pl.lit(bound), value=count)

@@ -7,10 +7,10 @@ Pre-LN the stream is all there is so far, so that ``1/β_ii² = (Var x_0 + Σ_{j
 
 import polars as pl
 
-from lnlab.analyse.quantities.quantity import SITE, STATE, product, quantities, stored
-from lnlab.analyse.quantities.variance_growth import gains
-from lnlab.analyse.select.settings import settings, value_at
-from lnlab.analyse.select.sublayers import numbered
+from lnlab.analyse.quantities.quantity import SITE, STATE, quantities, quantity_product, stored_rows
+from lnlab.analyse.quantities.variance_growth import init_gains
+from lnlab.analyse.select.settings import setting_value, variant_settings
+from lnlab.analyse.select.sublayers import number_sublayers
 from lnlab.setting import STACKS
 from lnlab.tables import Results
 
@@ -28,8 +28,8 @@ def dependency_sum(results: Results) -> pl.DataFrame:
 @quantities.register("output_change_per_dependency", of=("own_dependency", "output_change_random"))
 def output_change_per_dependency(results: Results) -> pl.DataFrame:
     """``E‖ΔF‖² / Σ_i β_ii²``: change by a random step over what dependencies predict (Liu et al., 2020)."""
-    changes = stored(results, "output_change_random")
-    return product(changes, dependency_sum(results), "output_change_per_dependency", at=("stack",), power=-1.0)
+    changes = stored_rows(results, "output_change_random")
+    return quantity_product(changes, dependency_sum(results), "output_change_per_dependency", at=("stack",), power=-1.0)
 
 
 @quantities.register("dependency_thirds", of=("own_dependency",))
@@ -65,9 +65,10 @@ def dependency_over_prediction(results: Results) -> pl.DataFrame:
     """
     rows = [
         (variant, stack, constants[1])
-        for variant, setting in settings(results).items()
+        for variant, setting in variant_settings(results).items()
         for stack in STACKS
-        if value_at(setting, f"{stack}.placement.kind") == "post" and (constants := gains(setting)) is not None
+        if setting_value(setting, f"{stack}.placement.kind") == "post"
+        and (constants := init_gains(setting)) is not None
     ]
     schema = {"variant": pl.String, "stack": pl.String, "c": pl.Float64}
     added_variances = pl.DataFrame(rows, schema=schema, orient="row")
@@ -79,12 +80,12 @@ def dependency_over_prediction(results: Results) -> pl.DataFrame:
 
 def _squares(results: Results) -> pl.DataFrame:
     """β_ii² of every sublayer, with its number ``i``."""
-    return numbered(stored(results, "own_dependency")).with_columns(pl.col("value") ** 2)
+    return number_sublayers(stored_rows(results, "own_dependency")).with_columns(pl.col("value") ** 2)
 
 
 def _inverses(results: Results) -> pl.DataFrame:
     """1/β_ii² of every sublayer, with its number ``i``."""
-    return numbered(stored(results, "own_dependency_inverse_sq"))
+    return number_sublayers(stored_rows(results, "own_dependency_inverse_sq"))
 
 
 def _quantity(rows: pl.DataFrame, name: str) -> pl.DataFrame:

@@ -9,46 +9,46 @@ it does not divide by √v̂.
 
 import polars as pl
 
-from lnlab.analyse.quantities.learned import FAILS, fractions, with_task
-from lnlab.analyse.quantities.quantity import STATE, quantities, stored
-from lnlab.analyse.quantities.training import as_quantity, curve
-from lnlab.analyse.select.settings import Setting, settings
+from lnlab.analyse.quantities.learned import FAILED_BELOW, learned_fractions, with_task
+from lnlab.analyse.quantities.quantity import STATE, quantities, stored_rows
+from lnlab.analyse.quantities.training import as_run_quantity, recorded_curve
+from lnlab.analyse.select.settings import SettingMap, variant_settings
 from lnlab.keys import Json
 from lnlab.rectification import ADAPTIVE_ABOVE, rectification
 from lnlab.specfile.references import BEST
 from lnlab.tables import Results
 
 _RATE = "learning_rate"
-PLAIN, ADAM = "sharpness", "adam_sharpness_at_rest"
+HESSIAN_SHARPNESS, ADAM_SHARPNESS = "sharpness", "adam_sharpness_at_rest"
 
 
-@quantities.register("rate_times_sharpness", of=(PLAIN, _RATE), trained=True)
+@quantities.register("rate_times_sharpness", of=(HESSIAN_SHARPNESS, _RATE), trained=True)
 def rate_times_sharpness(results: Results) -> pl.DataFrame:
     """``lr λ_max``: the next update's rate times the sharpness; plain descent is stable below 2 (Cohen et al., 2021).
 
     Whatever the optimizer is: Adam, too, is often judged by it.
     """
-    return as_quantity(_times_rate(results, PLAIN), "rate_times_sharpness")
+    return as_run_quantity(_times_rate(results, HESSIAN_SHARPNESS), "rate_times_sharpness")
 
 
-@quantities.register("rate_over_edge", of=(PLAIN, ADAM, _RATE), trained=True)
+@quantities.register("rate_over_edge", of=(HESSIAN_SHARPNESS, ADAM_SHARPNESS, _RATE), trained=True)
 def rate_over_edge(results: Results) -> pl.DataFrame:
     """``lr λ_max / (2 + 2 μ), lr λ_max (1 - β1) / (2 + 2 β1)``: 1 is the edge of stability (Cohen et al., 2022).
 
     With SGD λ_max is that of the Hessian, with Adam and its relatives ``adam_sharpness_at_rest``.
     """
     parts = []
-    for name in (PLAIN, ADAM):
+    for name in (HESSIAN_SHARPNESS, ADAM_SHARPNESS):
         states = _times_rate(results, name)
         edges = _edges(results, states, name)
         states = states.join(edges, on=["variant", "step"], how="left", maintain_order="left")
         parts.append(states.with_columns(value=pl.col("value") / pl.col("_edge")))
-    return as_quantity(pl.concat(parts, how="diagonal"), "rate_over_edge")
+    return as_run_quantity(pl.concat(parts, how="diagonal"), "rate_over_edge")
 
 
 @quantities.register(
     "sharpness_at_equal_nll",
-    of=(PLAIN, "nll", "unigram_entropy"),
+    of=(HESSIAN_SHARPNESS, "nll", "unigram_entropy"),
     trained=True,
     across=True,
     needs="the sharpness and the validation loss at the same states, and a run that learns a quarter",
@@ -61,8 +61,10 @@ def sharpness_at_equal_nll(results: Results) -> pl.DataFrame:
     does not get there has none.
     """
     level = _levels(results)
-    losses = curve(results, "nll", "validation").select("run", "step", _nll="value")
-    states = with_task(results, stored(results, PLAIN).select(*STATE, "value")).filter(pl.col("value") > 0)
+    losses = recorded_curve(results, "nll", "validation").select("run", "step", _nll="value")
+    states = with_task(results, stored_rows(results, HESSIAN_SHARPNESS).select(*STATE, "value")).filter(
+        pl.col("value") > 0
+    )
     states = states.join(losses, on=["run", "step"], maintain_order="left").sort("step", maintain_order=True)
     states = states.join(level, on=["_task", "seed"], maintain_order="left")
     segments = states.with_columns(_sharp=pl.col("value").log()).with_columns(
@@ -72,22 +74,22 @@ def sharpness_at_equal_nll(results: Results) -> pl.DataFrame:
     share = (pl.col("_level") - pl.col("_nll")) / (pl.col("_before") - pl.col("_nll"))
     interpolated = pl.col("_sharp") + share * (pl.col("_was") - pl.col("_sharp"))
     value = pl.when(pl.col("_before").is_null()).then("_sharp").otherwise(interpolated).exp()
-    return as_quantity(first.with_columns(value=value), "sharpness_at_equal_nll")
+    return as_run_quantity(first.with_columns(value=value), "sharpness_at_equal_nll")
 
 
-def edge(optimizer: Setting, quantity: str) -> float | None:
+def stability_edge(optimizer: SettingMap, quantity: str) -> float | None:
     """The lr λ_max from which on an optimizer is unstable; None where it is another λ_max that counts for it."""
     if optimizer["kind"] == "sgd":
         momentum = float(optimizer["momentum"])
         bound = (2 + 2 * momentum) / (1 + 2 * momentum if optimizer["nesterov"] else 1)
-        return bound if quantity == PLAIN else None
-    if "beta1" not in optimizer or quantity != ADAM:
+        return bound if quantity == HESSIAN_SHARPNESS else None
+    if "beta1" not in optimizer or quantity != ADAM_SHARPNESS:
         return None
     beta1 = float(optimizer["beta1"])
     return (2 + 2 * beta1) / (1 - beta1)
 
 
-def factor(optimizer: Setting, update: int) -> float | None:
+def rate_multiplier(optimizer: SettingMap, update: int) -> float | None:
     """What an optimizer multiplies its rate by at an update >= 1: RAdam r_t, or None where it is not adaptive yet."""
     if optimizer["kind"] != "radam":
         return 1.0
@@ -97,7 +99,7 @@ def factor(optimizer: Setting, update: int) -> float | None:
 
 def _edges(results: Results, states: pl.DataFrame, quantity: str) -> pl.DataFrame:
     """``variant step _edge``: the ``lr λ_max`` from which on the update after a state is unstable, where one is."""
-    by_variant = settings(results)
+    by_variant = variant_settings(results)
     variant_steps = states.select("variant", "step").unique(maintain_order=True).rows()
     rows = [
         (variant, step, _next_edge(by_variant[variant].get("optimizer"), step, quantity))
@@ -107,14 +109,14 @@ def _edges(results: Results, states: pl.DataFrame, quantity: str) -> pl.DataFram
 
 
 def _next_edge(optimizer: Json, step: int, quantity: str) -> float | None:
-    bound = edge(optimizer, quantity) if isinstance(optimizer, dict) else None
-    multiplier = factor(optimizer, step + 1) if isinstance(optimizer, dict) else None
+    bound = stability_edge(optimizer, quantity) if isinstance(optimizer, dict) else None
+    multiplier = rate_multiplier(optimizer, step + 1) if isinstance(optimizer, dict) else None
     return None if bound is None or multiplier is None else bound / multiplier
 
 
 def _times_rate(results: Results, quantity: str) -> pl.DataFrame:
     """``run variant seed step value``: a stored quantity of states times the rate that they are left with."""
-    states, rates = stored(results, quantity).select(*STATE, "value"), curve(results, _RATE, "train")
+    states, rates = stored_rows(results, quantity).select(*STATE, "value"), recorded_curve(results, _RATE, "train")
     next_rates = rates.select("run", pl.col("step") - 1, _next="value")
     last_rates = rates.select("run", "step", _last="value")
     for neighbours in (next_rates, last_rates):
@@ -124,6 +126,10 @@ def _times_rate(results: Results, quantity: str) -> pl.DataFrame:
 
 def _levels(results: Results) -> pl.DataFrame:
     """``_task seed _level``: L* of each task and seed; none where no run learns."""
-    learned = fractions(results, BEST).filter(pl.col("value") >= FAILS, ~pl.col("cut")).select("run", "step")
-    last = curve(results, "nll", "validation").join(learned, on=["run", "step"], how="semi", maintain_order="left")
+    learned = (
+        learned_fractions(results, BEST).filter(pl.col("value") >= FAILED_BELOW, ~pl.col("cut")).select("run", "step")
+    )
+    last = recorded_curve(results, "nll", "validation").join(
+        learned, on=["run", "step"], how="semi", maintain_order="left"
+    )
     return with_task(results, last).group_by("_task", "seed", maintain_order=True).agg(_level=pl.col("value").max())

@@ -3,7 +3,7 @@
 import polars as pl
 
 from lnlab.analyse.quantities.quantity import STATE, quantities
-from lnlab.analyse.quantities.training import as_quantity, curve
+from lnlab.analyse.quantities.training import as_run_quantity, recorded_curve
 from lnlab.tables import Results
 
 
@@ -18,6 +18,6 @@ def evaluation_gap(results: Results) -> pl.DataFrame:
 
     Wherever both were taken; 0 of a model without norms over a batch.
     """
-    batch = curve(results, "batch_nll", "validation").select(*STATE, _batch="value")
-    joined = curve(results, "nll", "validation").join(batch, on=STATE, how="inner", maintain_order="left")
-    return as_quantity(joined.with_columns(pl.col("value") - pl.col("_batch")), "evaluation_gap")
+    batch = recorded_curve(results, "batch_nll", "validation").select(*STATE, _batch="value")
+    joined = recorded_curve(results, "nll", "validation").join(batch, on=STATE, how="inner", maintain_order="left")
+    return as_run_quantity(joined.with_columns(pl.col("value") - pl.col("_batch")), "evaluation_gap")

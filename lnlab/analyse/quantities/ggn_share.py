@@ -14,34 +14,34 @@ from typing import Any
 
 import polars as pl
 
-from lnlab.analyse.quantities.curvature import SPECTRA
+from lnlab.analyse.quantities.curvature import SPECTRAL_FACTS
 from lnlab.analyse.quantities.quantity import STATE, quantities
-from lnlab.analyse.quantities.spectra import as_quantity, number, whole
-from lnlab.analyse.select.settings import but_for, words
+from lnlab.analyse.quantities.spectra import as_spectral_quantity, full_batch_spectra, spectral_number
+from lnlab.analyse.select.settings import keys_without_path, path_labels
 from lnlab.tables import Results
 
 _SCOPE_KEYS = (*STATE, "scope")
 _PLACEMENT: dict[str, Any] = {
-    **SPECTRA,
+    **SPECTRAL_FACTS,
     "across": True,
     "over": "placement",
     "needs": "the Hessian and the GGN of one scope in Post-LN and in Pre-LN, and more curvature in Post-LN",
 }
 
 
-@quantities.register("ggn_sharpness_share", **SPECTRA)
+@quantities.register("ggn_sharpness_share", **SPECTRAL_FACTS)
 def ggn_sharpness_share(results: Results) -> pl.DataFrame:
     """``λ_max(G) / λ_max(H)``: 1 where the sharpest direction is the GGN's (Schraudolph, 2002)."""
     return _share(results, "ggn_sharpness_share", "largest_eigenvalue", "ggn")
 
 
-@quantities.register("ggn_frobenius_share", **SPECTRA)
+@quantities.register("ggn_frobenius_share", **SPECTRAL_FACTS)
 def ggn_frobenius_share(results: Results) -> pl.DataFrame:
     """``‖G‖_F / ‖H‖_F``: how large the GGN is beside the Hessian (Schraudolph, 2002)."""
     return _share(results, "ggn_frobenius_share", "frobenius_norm", "ggn")
 
 
-@quantities.register("beyond_ggn_share", **SPECTRA)
+@quantities.register("beyond_ggn_share", **SPECTRAL_FACTS)
 def beyond_ggn_share(results: Results) -> pl.DataFrame:
     """``‖H - G‖_F / ‖H‖_F``: how large what the GGN leaves out is beside the Hessian (Schraudolph, 2002)."""
     return _share(results, "beyond_ggn_share", "frobenius_norm", "hessian_minus_ggn")
@@ -64,8 +64,8 @@ def ggn_share_of_extra_frobenius(results: Results) -> pl.DataFrame:
 
 def _operator_number(results: Results, operator: str, name: str) -> pl.DataFrame:
     """A number of one operator: ``run variant seed step scope value``."""
-    rows = whole(results).filter(pl.col("operator") == operator)
-    return number(rows, name).select(*_SCOPE_KEYS, "value")
+    rows = full_batch_spectra(results).filter(pl.col("operator") == operator)
+    return spectral_number(rows, name).select(*_SCOPE_KEYS, "value")
 
 
 def _with_hessian(results: Results, operator: str, name: str) -> pl.DataFrame:
@@ -76,13 +76,13 @@ def _with_hessian(results: Results, operator: str, name: str) -> pl.DataFrame:
 
 def _share(results: Results, quantity: str, name: str, operator: str) -> pl.DataFrame:
     shares = _with_hessian(results, operator, name).with_columns(pl.col("value") / pl.col("of_hessian"))
-    return as_quantity(shares.with_columns(operator=pl.lit("hessian")), quantity)
+    return as_spectral_quantity(shares.with_columns(operator=pl.lit("hessian")), quantity)
 
 
 def _share_of_extra(results: Results, quantity: str, name: str, power: int) -> pl.DataFrame:
     """Of every pair of runs; the row is that of the first run of the pair in the plan."""
-    group = pl.col("variant").replace_strict(but_for(results, "placement"), return_dtype=pl.String)
-    placement = pl.col("variant").replace_strict(words(results, "placement"), return_dtype=pl.String)
+    group = pl.col("variant").replace_strict(keys_without_path(results, "placement"), return_dtype=pl.String)
+    placement = pl.col("variant").replace_strict(path_labels(results, "placement"), return_dtype=pl.String)
     order = {run: position for position, run in enumerate(results.runs["run"])}
     first = pl.col("run").replace_strict(order, return_dtype=pl.Int64)
     pairs = _with_hessian(results, "ggn", name).with_columns(_group=group, _placement=placement, _first=first)
@@ -93,4 +93,6 @@ def _share_of_extra(results: Results, quantity: str, name: str, power: int) -> p
             post, pre = by_placement["post"], by_placement["pre"]
             extra = [post[column] ** power - pre[column] ** power for column in ("value", "of_hessian")]
             rows.append(pair.row(0, named=True) | {"value": extra[0] / extra[1] if extra[1] > 0 else math.nan})
-    return as_quantity(pl.DataFrame(rows, schema=pairs.schema).with_columns(operator=pl.lit("hessian")), quantity)
+    return as_spectral_quantity(
+        pl.DataFrame(rows, schema=pairs.schema).with_columns(operator=pl.lit("hessian")), quantity
+    )

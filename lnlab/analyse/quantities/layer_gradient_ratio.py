@@ -8,18 +8,18 @@ and g_k from the gradients on both sides of the addition. A norm also loses two 
 
 import polars as pl
 
-from lnlab.analyse.quantities.quantity import SITE, STATE, product, quantities, stored
-from lnlab.analyse.select.settings import settings, value_at
+from lnlab.analyse.quantities.quantity import SITE, STATE, quantities, quantity_product, stored_rows
+from lnlab.analyse.select.settings import setting_value, variant_settings
 from lnlab.tables import Results
 
-LAYER = ("stack", "layer")
+LAYER_KEYS = ("stack", "layer")
 
 
 @quantities.register("layer_gradient_ratio")
 def layer_gradient_ratio(results: Results) -> pl.DataFrame:
     """``‖dL/dx_(l-1)‖ / ‖dL/dx_l‖``: gradient of the stream below a layer over that above it (Xiong et al., 2020)."""
     layer_outputs = _sublayer_outputs(results).filter(pl.col("sublayer") == "feed_forward")
-    return product(_below_layers(results), layer_outputs, "layer_gradient_ratio", at=LAYER, power=-1.0)
+    return quantity_product(_below_layers(results), layer_outputs, "layer_gradient_ratio", at=LAYER_KEYS, power=-1.0)
 
 
 @quantities.register("layer_gradient_over_prediction")
@@ -28,12 +28,12 @@ def layer_gradient_over_prediction(results: Results) -> pl.DataFrame:
 
     For stacks in Post-LN: σ is that of the sums, and g the gains of the branches, as measured.
     """
-    sublayer_keys = (*LAYER, "sublayer")
-    sums = stored(results, "stream_gradient").filter(pl.col("tensor") == "sum")
-    gains = product(sums, _sublayer_outputs(results), "gain", at=sublayer_keys, power=-1.0)
-    sigmas = stored(results, "norm_inverse_sigma").filter(pl.col("tensor") == "scale")
-    ratios = product(gains, sigmas, "layer_gradient_over_prediction", at=sublayer_keys, power=-1.0)
-    layers = ratios.group_by(*STATE, "quantity", *LAYER, maintain_order=True).agg(pl.col("value").product())
+    sublayer_keys = (*LAYER_KEYS, "sublayer")
+    sums = stored_rows(results, "stream_gradient").filter(pl.col("tensor") == "sum")
+    gains = quantity_product(sums, _sublayer_outputs(results), "gain", at=sublayer_keys, power=-1.0)
+    sigmas = stored_rows(results, "norm_inverse_sigma").filter(pl.col("tensor") == "scale")
+    ratios = quantity_product(gains, sigmas, "layer_gradient_over_prediction", at=sublayer_keys, power=-1.0)
+    layers = ratios.group_by(*STATE, "quantity", *LAYER_KEYS, maintain_order=True).agg(pl.col("value").product())
     null = {name: pl.lit(None, gains.schema[name]) for name in ("sublayer", "tensor", "index")}
     post_layers = layers.join(_post_ln_stacks(results), on=["variant", "stack"], how="semi", maintain_order="left")
     return post_layers.with_columns(**null).select(*STATE, "quantity", *SITE, "value")
@@ -42,12 +42,12 @@ def layer_gradient_over_prediction(results: Results) -> pl.DataFrame:
 def _sublayer_outputs(results: Results) -> pl.DataFrame:
     """‖dL/dx‖ of the stream as it goes on after each sublayer."""
     inside = pl.col("layer").is_not_null(), pl.col("tensor") == "out"
-    return stored(results, "stream_gradient").filter(*inside)
+    return stored_rows(results, "stream_gradient").filter(*inside)
 
 
 def _below_layers(results: Results) -> pl.DataFrame:
     """‖dL/dx_(l-1)‖ at the address of layer l: after the layer before it, or after the embedding."""
-    gradients = stored(results, "stream_gradient")
+    gradients = stored_rows(results, "stream_gradient")
     first = gradients.filter(pl.col("sublayer") == "embedding").with_columns(layer=pl.lit(1, gradients.schema["layer"]))
     before = _sublayer_outputs(results).filter(pl.col("sublayer") == "feed_forward").with_columns(pl.col("layer") + 1)
     null = {name: pl.lit(None, gradients.schema[name]) for name in ("sublayer", "tensor")}
@@ -58,8 +58,8 @@ def _post_ln_stacks(results: Results) -> pl.DataFrame:
     """``variant stack`` of every stack in Post-LN."""
     rows = [
         (variant, stack)
-        for variant, setting in settings(results).items()
+        for variant, setting in variant_settings(results).items()
         for stack in ("encoder", "decoder")
-        if value_at(setting, f"{stack}.placement.kind") == "post"
+        if setting_value(setting, f"{stack}.placement.kind") == "post"
     ]
     return pl.DataFrame(rows, schema={"variant": pl.String, "stack": pl.String}, orient="row")

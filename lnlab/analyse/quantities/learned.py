@@ -12,14 +12,14 @@ from statistics import median
 import polars as pl
 
 from lnlab.analyse.quantities.quantity import STATE, quantities
-from lnlab.analyse.quantities.training import as_quantity, curve, final_losses
-from lnlab.analyse.select.references import references
-from lnlab.analyse.select.settings import settings
+from lnlab.analyse.quantities.training import as_run_quantity, final_losses, recorded_curve
+from lnlab.analyse.select.references import reference_variants
+from lnlab.analyse.select.settings import variant_settings
 from lnlab.keys import Json, canonical
 from lnlab.tables import Results
 
-FAILS, TRAINS = 0.25, 0.9
-BIMODAL = 0.5
+FAILED_BELOW, TRAINED_ABOVE = 0.25, 0.9
+BIMODAL_SPAN = 0.5
 """A variant whose phi spans more over seeds both trains and fails: its seeds are counted, and no mean speaks for it."""
 _NEEDS = "the entropy of single tokens, and a reference that beats it"
 
@@ -31,7 +31,7 @@ _NEEDS = "the entropy of single tokens, and a reference that beats it"
     across=True,
     needs=_NEEDS,
     reference="best",
-    bimodal=BIMODAL,
+    bimodal=BIMODAL_SPAN,
 )
 def learned_fraction(results: Results, reference: Json = None) -> pl.DataFrame:
     """``phi = max(0, (H1 - L) / (H1 - L_ref))``: learned, of what ``reference`` has (Xiong et al., 2020, 3.2).
@@ -40,17 +40,17 @@ def learned_fraction(results: Results, reference: Json = None) -> pl.DataFrame:
     median counts. It may be left out where all variants have one placement and one init. 0 of a run that diverged; not
     there where not even the reference is better than the entropy of single tokens.
     """
-    return as_quantity(fractions(results, reference), "learned_fraction")
+    return as_run_quantity(learned_fractions(results, reference), "learned_fraction")
 
 
-def fractions(results: Results, reference: Json = None) -> pl.DataFrame:
+def learned_fractions(results: Results, reference: Json = None) -> pl.DataFrame:
     """``run variant seed step value cut``: phi of every run that trained to an end; null where it is not defined."""
     losses = final_losses(results)
-    entropy = curve(results, "unigram_entropy", "train").group_by("run", maintain_order=True).first()
-    median_losses = medians(losses)
+    entropy = recorded_curve(results, "unigram_entropy", "train").group_by("run", maintain_order=True).first()
+    median_losses = variant_medians(losses)
     lowest = {
         variant: min((median_losses[other] for other in others if other in median_losses), default=None)
-        for variant, others in references(results, reference).items()
+        for variant, others in reference_variants(results, reference).items()
     }
     best = pl.col("variant").replace_strict(lowest, default=None, return_dtype=pl.Float64)
     joined = losses.join(entropy.select("run", _h="value"), on="run", how="left", maintain_order="left")
@@ -63,12 +63,12 @@ def fractions(results: Results, reference: Json = None) -> pl.DataFrame:
 
 def with_task(results: Results, rows: pl.DataFrame) -> pl.DataFrame:
     """The rows with a column ``_task``: the resolved task of their variant, as text."""
-    tasks = {variant: canonical(setting["task"]) for variant, setting in settings(results).items()}
+    tasks = {variant: canonical(setting["task"]) for variant, setting in variant_settings(results).items()}
     task = pl.col("variant").replace_strict(tasks, default=None, return_dtype=pl.String)
     return rows.with_columns(_task=task)
 
 
-def medians(rows: pl.DataFrame) -> dict[str, float]:
+def variant_medians(rows: pl.DataFrame) -> dict[str, float]:
     """Variant -> its median over seeds; a run that a rule cut short counts as the worst, infinitely large."""
     ranked = rows.drop_nulls("value").with_columns(pl.when("cut").then(math.inf).otherwise("value").alias("value"))
     groups = ranked.group_by("variant", maintain_order=True).agg("value")

@@ -10,42 +10,50 @@ matrix that was diagonalized, where every eigenvalue is known and none is more i
 
 import polars as pl
 
-from lnlab.analyse.quantities.curvature import SPECTRA
+from lnlab.analyse.quantities.curvature import SPECTRAL_FACTS
 from lnlab.analyse.quantities.quantity import quantities
-from lnlab.analyse.quantities.spectra import AT, as_quantity, whole
+from lnlab.analyse.quantities.spectra import SPECTRUM_KEYS, as_spectral_quantity, full_batch_spectra
 from lnlab.tables import Results
 
-ISOLATED = 0.1
-ORTHOGONAL = 1e-8
-_DRAW = (*AT, "part", "draw")
+ISOLATION_RATIO = 0.1
+ORTHOGONALITY_LIMIT = 1e-8
+_DRAW = (*SPECTRUM_KEYS, "part", "draw")
 
 
-def marked(rows: pl.DataFrame) -> pl.DataFrame:
+def mark_outliers(rows: pl.DataFrame) -> pl.DataFrame:
     """The rows of the table ``spectra`` that the rule applies to, sorted, with ``outlier``: above 1, below -1, else 0.
 
     A draw of a single node has none.
     """
     nodes = pl.len().over(_DRAW)
-    eligible = rows.filter((pl.col("orthogonality_loss") <= ORTHOGONAL) & (nodes < pl.col("size")) & (nodes > 1))
+    eligible = rows.filter(
+        (pl.col("orthogonality_loss") <= ORTHOGONALITY_LIMIT) & (nodes < pl.col("size")) & (nodes > 1)
+    )
     ordered = eligible.sort(*_DRAW, "node", maintain_order=True)
     gap = pl.col("node").diff()
     nearest = pl.min_horizontal(gap, gap.shift(-1))
-    isolated = (pl.col("residual") <= ISOLATED * nearest).cast(pl.Int8)
+    isolated = (pl.col("residual") <= ISOLATION_RATIO * nearest).cast(pl.Int8)
     above, below = isolated.cum_min(reverse=True), isolated.cum_min()
     return ordered.with_columns((above - below).over(_DRAW).alias("outlier"))
 
 
-@quantities.register("outliers", **SPECTRA)
+@quantities.register("outliers", **SPECTRAL_FACTS)
 def outliers(results: Results) -> pl.DataFrame:
     """``#{θ isolated at an end}``: at least so many eigenvalues stand alone; most of any draw (Sagun et al., 2017)."""
-    counts = marked(whole(results)).group_by(*AT, "draw", maintain_order=True).agg(value=(pl.col("outlier") != 0).sum())
-    largest = counts.group_by(AT, maintain_order=True).agg(pl.col("value").max().cast(pl.Float64))
-    return as_quantity(largest, "outliers")
+    counts = (
+        mark_outliers(full_batch_spectra(results))
+        .group_by(*SPECTRUM_KEYS, "draw", maintain_order=True)
+        .agg(value=(pl.col("outlier") != 0).sum())
+    )
+    largest = counts.group_by(SPECTRUM_KEYS, maintain_order=True).agg(pl.col("value").max().cast(pl.Float64))
+    return as_spectral_quantity(largest, "outliers")
 
 
-@quantities.register("bulk_radius", **SPECTRA)
+@quantities.register("bulk_radius", **SPECTRAL_FACTS)
 def bulk_radius(results: Results) -> pl.DataFrame:
     """``max |θ| of what is no outlier``: how far the bulk reaches at most; least of any draw (Sagun et al., 2017)."""
-    bulk = marked(whole(results)).filter(pl.col("outlier") == 0)
-    radii = bulk.group_by(*AT, "draw", maintain_order=True).agg(value=pl.col("node").abs().max())
-    return as_quantity(radii.group_by(AT, maintain_order=True).agg(pl.col("value").min()), "bulk_radius")
+    bulk = mark_outliers(full_batch_spectra(results)).filter(pl.col("outlier") == 0)
+    radii = bulk.group_by(*SPECTRUM_KEYS, "draw", maintain_order=True).agg(value=pl.col("node").abs().max())
+    return as_spectral_quantity(
+        radii.group_by(SPECTRUM_KEYS, maintain_order=True).agg(pl.col("value").min()), "bulk_radius"
+    )

@@ -50,7 +50,7 @@ STATE = ("run", "variant", "seed", "step")
 SITE = ("stack", "layer", "sublayer", "tensor", "index")
 
 
-def fact(selection: Mapping[str, Any], fact_name: str) -> Any:
+def quantity_fact(selection: Mapping[str, Any], fact_name: str) -> Any:
     """A fact of the derived quantity that a selection names, or None; of several, the first that states it."""
     quantity = selection.get("quantity")
     names = quantity if isinstance(quantity, list | tuple) else [quantity]
@@ -58,12 +58,12 @@ def fact(selection: Mapping[str, Any], fact_name: str) -> Any:
     return next((value for value in values if value), None)
 
 
-def stored(results: Results, quantity: str) -> pl.DataFrame:
+def stored_rows(results: Results, quantity: str) -> pl.DataFrame:
     """The rows of a stored quantity in the table ``sites``: state, site and value."""
     return results.tables["sites"].filter(pl.col("quantity") == quantity).select(*STATE, *SITE, "value")
 
 
-def product(
+def quantity_product(
     left: pl.DataFrame, right: pl.DataFrame, name: str, *, at: tuple[str, ...] = SITE, power: float = 1.0
 ) -> pl.DataFrame:
     """``left · right^power`` at the same state and site; the site columns are those of ``left``.
@@ -88,23 +88,23 @@ def scaled_gradient_norm(results: Results) -> pl.DataFrame:
     The stream is taken after the addition, where the next norm divides by it: a layer norm shrinks the gradient by
     √d/‖x‖, so in the last layer the product does not depend on the number of layers.
     """
-    streams = stored(results, "hidden_norm_sq").filter(pl.col("tensor") == "sum")
+    streams = stored_rows(results, "hidden_norm_sq").filter(pl.col("tensor") == "sum")
     at = ("stack", "layer", "sublayer")
-    return product(stored(results, "gradient_norm"), streams, "scaled_gradient_norm", at=at, power=0.5)
+    return quantity_product(stored_rows(results, "gradient_norm"), streams, "scaled_gradient_norm", at=at, power=0.5)
 
 
 @quantities.register("gradient_growth", of=("gradient_norm",))
 def gradient_growth(results: Results) -> pl.DataFrame:
     """``‖E g_l‖_F / ‖E g_(l-1)‖_F``: a weight's gradient norm over that of the layer before (Xiong et al., 2020)."""
-    norms = stored(results, "gradient_norm").filter(pl.col("layer").is_not_null())
+    norms = stored_rows(results, "gradient_norm").filter(pl.col("layer").is_not_null())
     before = norms.with_columns(pl.col("layer") + 1)
-    return product(norms, before, "gradient_growth", power=-1.0)
+    return quantity_product(norms, before, "gradient_growth", power=-1.0)
 
 
 @quantities.register("isometry_gap", of=("jacobian_mean_square",))
 def isometry_gap(results: Results) -> pl.DataFrame:
     """``|log (‖J‖_F² / n)|``: how far the mean squared singular value is from 1, in nats (Pennington et al., 2017)."""
-    squares = stored(results, "jacobian_mean_square")
+    squares = stored_rows(results, "jacobian_mean_square")
     gap = pl.col("value").log().abs().alias("value")
     return squares.select(*STATE, pl.lit("isometry_gap").alias("quantity"), *SITE, gap)
 
@@ -115,6 +115,6 @@ def hidden_gain(results: Results) -> pl.DataFrame:
 
     After the addition, before any norm; x_0 is the embedding of the same stack, positions included.
     """
-    norms = stored(results, "hidden_norm")
+    norms = stored_rows(results, "hidden_norm")
     start = norms.filter((pl.col("sublayer") == "embedding") & (pl.col("tensor") == "out"))
-    return product(norms.filter(pl.col("tensor") == "sum"), start, "hidden_gain", at=("stack",), power=-1.0)
+    return quantity_product(norms.filter(pl.col("tensor") == "sum"), start, "hidden_gain", at=("stack",), power=-1.0)

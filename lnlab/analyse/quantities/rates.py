@@ -12,15 +12,15 @@ from typing import Any
 
 import polars as pl
 
-from lnlab.analyse.quantities.learned import TRAINS, fractions
+from lnlab.analyse.quantities.learned import TRAINED_ABOVE, learned_fractions
 from lnlab.analyse.quantities.quantity import STATE, quantities
-from lnlab.analyse.quantities.training import as_quantity, curve, final_losses
-from lnlab.analyse.select.settings import but_for, settings, value_at
+from lnlab.analyse.quantities.training import as_run_quantity, final_losses, recorded_curve
+from lnlab.analyse.select.settings import keys_without_path, setting_value, variant_settings
 from lnlab.keys import Json
 from lnlab.tables import Results
 
-RATE = "optimizer.lr"
-_TAGS: dict[str, Any] = {"trained": True, "across": True, "over": RATE}
+RATE_PATH = "optimizer.lr"
+_TAGS: dict[str, Any] = {"trained": True, "across": True, "over": RATE_PATH}
 _NEEDS = "a final loss at two values of optimizer.lr or more"
 _LOSSES, _SHARES = ("nll",), ("nll", "unigram_entropy")
 
@@ -81,7 +81,7 @@ def max_stable_lr(results: Results, reference: Json = None) -> pl.DataFrame:
     phi is the learned fraction, of what ``reference`` has learned, or ``best`` of all. 0 where not even the best rate
     trains. Smaller rates need not train: they may be too slow for so many updates.
     """
-    return _grid_rows(results, "max_stable_lr", largest_stable, fractions(results, reference))
+    return _grid_rows(results, "max_stable_lr", largest_stable_rate, learned_fractions(results, reference))
 
 
 @quantities.register("lr_sensitivity", of=_LOSSES, needs=f"{_NEEDS}, and the validation loss at step 0", **_TAGS)
@@ -91,7 +91,7 @@ def lr_sensitivity(results: Results) -> pl.DataFrame:
     L_0 is the validation nll before any update, beyond which nothing counts, L* the lowest of the grid. NaN where every
     run diverged. Let ``train.evaluate`` begin at step 0.
     """
-    return _grid_rows(results, "lr_sensitivity", sensitivity)
+    return _grid_rows(results, "lr_sensitivity", rate_sensitivity)
 
 
 def _best_at_edge(grid: _Grid) -> float:
@@ -99,19 +99,19 @@ def _best_at_edge(grid: _Grid) -> float:
     return math.nan if grid.best is None else float(grid.best in (0, len(grid.rates) - 1))
 
 
-def largest_stable(grid: _Grid) -> float | None:
+def largest_stable_rate(grid: _Grid) -> float | None:
     """The last rate before the first that does not train, going up from the best one; None where phi is not known."""
     if None in grid.shares:
         return None
     largest = 0.0
     for rate, share in list(zip(grid.rates, grid.shares, strict=True))[grid.best or 0 :]:
-        if share is None or share <= TRAINS:
+        if share is None or share <= TRAINED_ABOVE:
             break
         largest = rate
     return largest
 
 
-def sensitivity(grid: _Grid) -> float | None:
+def rate_sensitivity(grid: _Grid) -> float | None:
     """The mean loss above the best, no loss counting as more than that at the start."""
     if grid.start is None:
         return None
@@ -127,10 +127,12 @@ def _grids(results: Results, learned: pl.DataFrame | None = None) -> list[_Grid]
         results: of an experiment.
         learned: the learned fraction of every run, where it is needed.
     """
-    rates = {variant: value_at(setting, RATE) for variant, setting in settings(results).items()}
-    group = pl.col("variant").replace_strict(but_for(results, RATE), default=None, return_dtype=pl.String)
+    rates = {variant: setting_value(setting, RATE_PATH) for variant, setting in variant_settings(results).items()}
+    group = pl.col("variant").replace_strict(
+        keys_without_path(results, RATE_PATH), default=None, return_dtype=pl.String
+    )
     rate = pl.col("variant").replace_strict(rates, default=None, return_dtype=pl.Float64)
-    start = curve(results, "nll", "validation").filter(pl.col("step") == 0).select("run", _start="value")
+    start = recorded_curve(results, "nll", "validation").filter(pl.col("step") == 0).select("run", _start="value")
     runs = results.runs.filter(pl.col("steps") > 0).select("run", "variant", "seed", "steps", _group=group, _rate=rate)
     losses = final_losses(results).filter(~pl.col("cut"))
     shares = losses.with_columns(value=pl.lit(None, pl.Float64)) if learned is None else learned
@@ -160,4 +162,4 @@ def _grid_rows(
     """The number of every grid, as rows of a quantity."""
     types = {"run": pl.String, "variant": pl.String, "seed": pl.Int64, "step": pl.Int64, "value": pl.Float64}
     rows = [(*grid.first, statistic(grid)) for grid in _grids(results, learned)]
-    return as_quantity(pl.DataFrame(rows, schema=types, orient="row").select(*STATE, "value"), name)
+    return as_run_quantity(pl.DataFrame(rows, schema=types, orient="row").select(*STATE, "value"), name)

@@ -14,11 +14,11 @@ from typing import Any
 import polars as pl
 
 from lnlab.analyse.quantities.quantity import SITE, STATE
-from lnlab.tables import Results, schema
+from lnlab.tables import Results, table_schema
 
-AT = (*STATE, "measurement", "operator", "scope")
+SPECTRUM_KEYS = (*STATE, "measurement", "operator", "scope")
 """One spectrum. Two probes of one matrix are kept apart, so that nobody averages over the two unawares."""
-NOISE = 1e-6
+NODE_NOISE = 1e-6
 """Float32 products are rounding below so many times the spectral radius: a node there has no sign."""
 
 _NODE, _SHARE, _SIZE = pl.col("node"), pl.col("share"), pl.col("size").first()
@@ -27,7 +27,7 @@ _SQUARES = (_SHARE * _NODE**2).sum()
 
 
 def _negative_sum(term: pl.Expr) -> pl.Expr:
-    return term.filter(_NODE < -NOISE * _RADIUS).sum()
+    return term.filter(_NODE < -NODE_NOISE * _RADIUS).sum()
 
 
 def _residual_at(end: pl.Expr) -> pl.Expr:
@@ -52,24 +52,24 @@ _NUMBERS: Mapping[str, pl.Expr] = {
 """What is computed of the rows of one spectrum, ``share`` being the weight among all its draws."""
 
 
-def whole(results: Results) -> pl.DataFrame:
+def full_batch_spectra(results: Results) -> pl.DataFrame:
     """The rows of the table ``spectra`` that are of all batches together."""
-    return table(results).filter(pl.col("part").is_null())
+    return spectra_table(results).filter(pl.col("part").is_null())
 
 
-def parts(results: Results) -> pl.DataFrame:
+def part_spectra(results: Results) -> pl.DataFrame:
     """Those of a part of the batches."""
-    return table(results).filter(pl.col("part").is_not_null())
+    return spectra_table(results).filter(pl.col("part").is_not_null())
 
 
-def table(results: Results) -> pl.DataFrame:
+def spectra_table(results: Results) -> pl.DataFrame:
     """The table ``spectra``; empty where nobody wrote it."""
-    columns = {name: kind for name, kind in schema("spectra").items() if name not in AT}
-    key_types: dict[str, Any] = {name: pl.Int64 if name in ("seed", "step") else pl.String for name in AT}
+    columns = {name: kind for name, kind in table_schema("spectra").items() if name not in SPECTRUM_KEYS}
+    key_types: dict[str, Any] = {name: pl.Int64 if name in ("seed", "step") else pl.String for name in SPECTRUM_KEYS}
     return results.tables.get("spectra", pl.DataFrame(schema=key_types | columns))
 
 
-def number(rows: pl.DataFrame, name: str, by: Sequence[str] = AT) -> pl.DataFrame:
+def spectral_number(rows: pl.DataFrame, name: str, by: Sequence[str] = SPECTRUM_KEYS) -> pl.DataFrame:
     """One of ``NUMBERS`` for every group of spectra: the columns ``by``, and ``value``.
 
     Args:
@@ -83,9 +83,9 @@ def number(rows: pl.DataFrame, name: str, by: Sequence[str] = AT) -> pl.DataFram
     )
 
 
-def as_quantity(rows: pl.DataFrame, name: str) -> pl.DataFrame:
+def as_spectral_quantity(rows: pl.DataFrame, name: str) -> pl.DataFrame:
     """Rows of a derived quantity with ``operator`` and ``scope`` as further columns; it has no site."""
-    columns = schema("sites")
+    columns = table_schema("sites")
     null_sites = (pl.lit(None, columns[column]).alias(column) for column in SITE)
     value_columns = [column for column in ("x", "value") if column in rows.columns]
     return rows.select(*STATE, pl.lit(name).alias("quantity"), *null_sites, "operator", "scope", *value_columns)

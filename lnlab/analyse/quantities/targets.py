@@ -11,14 +11,14 @@ import math
 
 import polars as pl
 
-from lnlab.analyse.quantities.learned import FAILS, fractions, medians
+from lnlab.analyse.quantities.learned import FAILED_BELOW, learned_fractions, variant_medians
 from lnlab.analyse.quantities.quantity import STATE, quantities
-from lnlab.analyse.quantities.training import as_quantity, curve, final_losses
-from lnlab.analyse.select.references import references
+from lnlab.analyse.quantities.training import as_run_quantity, final_losses, recorded_curve
+from lnlab.analyse.select.references import reference_variants
 from lnlab.keys import Json
 from lnlab.tables import Results
 
-CLOSE = 1.02
+TARGET_FACTOR = 1.02
 """Times the final loss of the worst variant."""
 _PARTS = ("nll", "unigram_entropy")
 _NEEDS = "a compared variant that has learned a quarter of what the best of them has"
@@ -31,7 +31,7 @@ def time_to_target(results: Results, reference: Json = None) -> pl.DataFrame:
     ``reference`` names the variants whose worst final loss is L*; without it they are those that a claim compares (for
     each value of its ``over``, if it has ``to``). Interpolated between evaluations.
     """
-    return as_quantity(reached(results, reference), "time_to_target")
+    return as_run_quantity(times_to_target(results, reference), "time_to_target")
 
 
 @quantities.register(
@@ -42,25 +42,27 @@ def epochs_to_target(results: Results, reference: Json = None) -> pl.DataFrame:
 
     Not there where the training data have no end.
     """
-    epochs = curve(results, "epoch", "train")
+    epochs = recorded_curve(results, "epoch", "train")
     share = pl.when(pl.col("step") > 0).then(pl.col("value") / pl.col("step")).fill_null(1.0)
     shares = epochs.group_by("run", maintain_order=True).last().select("run", _share=share)  # 1 where it ended at once
-    times = reached(results, reference).join(shares, on="run", maintain_order="left")
-    return as_quantity(times.with_columns(value=pl.col("value") * pl.col("_share")), "epochs_to_target")
+    times = times_to_target(results, reference).join(shares, on="run", maintain_order="left")
+    return as_run_quantity(times.with_columns(value=pl.col("value") * pl.col("_share")), "epochs_to_target")
 
 
-def reached(results: Results, reference: Json) -> pl.DataFrame:
+def times_to_target(results: Results, reference: Json) -> pl.DataFrame:
     """``run variant seed step value`` of every run that has a target: the updates to it, infinite if it is not met."""
     runs = final_losses(results)
-    goal = pl.col("variant").replace_strict(targets(results, reference), default=None, return_dtype=pl.Float64)
+    goal = pl.col("variant").replace_strict(target_losses(results, reference), default=None, return_dtype=pl.Float64)
     runs = runs.with_columns(_goal=goal).drop_nulls("_goal")
-    evaluated = curve(results, "nll", "validation").join(runs.select("run", "_goal"), on="run", maintain_order="left")
-    joined = runs.join(crossings(evaluated), on="run", how="left", maintain_order="left")
+    evaluated = recorded_curve(results, "nll", "validation").join(
+        runs.select("run", "_goal"), on="run", maintain_order="left"
+    )
+    joined = runs.join(target_crossings(evaluated), on="run", how="left", maintain_order="left")
     time = pl.when(pl.col("value").is_finite()).then("_at").fill_null(math.inf)
     return joined.select(*STATE, time.alias("value"))
 
 
-def crossings(evaluated: pl.DataFrame) -> pl.DataFrame:
+def target_crossings(evaluated: pl.DataFrame) -> pl.DataFrame:
     """``run _at``: the updates at which a loss, straight between evaluations, first is at ``_goal``.
 
     Args:
@@ -75,13 +77,15 @@ def crossings(evaluated: pl.DataFrame) -> pl.DataFrame:
     return first.select("run", crossing.alias("_at"))
 
 
-def targets(results: Results, reference: Json) -> dict[str, float]:
+def target_losses(results: Results, reference: Json) -> dict[str, float]:
     """Variant -> ``1.02 L*`` of the variants that it is measured against; none where none of them has learned."""
-    losses = medians(final_losses(results))
-    shares = medians(fractions(results, reference).with_columns(value=-pl.col("value")))  # cut short: infinitely worse
-    learned = {v for v, share in shares.items() if -share >= FAILS and math.isfinite(losses.get(v, math.inf))}
+    losses = variant_medians(final_losses(results))
+    shares = variant_medians(
+        learned_fractions(results, reference).with_columns(value=-pl.col("value"))
+    )  # cut short: infinitely worse
+    learned = {v for v, share in shares.items() if -share >= FAILED_BELOW and math.isfinite(losses.get(v, math.inf))}
     by_variant = {}
-    for variant, others in references(results, reference).items():
+    for variant, others in reference_variants(results, reference).items():
         if learned_losses := [losses[other] for other in others if other in learned]:
-            by_variant[variant] = CLOSE * max(learned_losses)
+            by_variant[variant] = TARGET_FACTOR * max(learned_losses)
     return by_variant

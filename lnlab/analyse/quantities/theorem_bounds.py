@@ -17,13 +17,13 @@ from typing import NamedTuple
 
 import polars as pl
 
-from lnlab.analyse.quantities.quantity import SITE, STATE, quantities, stored
-from lnlab.analyse.select.settings import Setting, settings, value_at
+from lnlab.analyse.quantities.quantity import SITE, STATE, quantities, stored_rows
+from lnlab.analyse.select.settings import SettingMap, setting_value, variant_settings
 from lnlab.setting import STACKS
 from lnlab.tables import Results
 
 
-class Stack(NamedTuple):
+class StackShape(NamedTuple):
     """What the statements depend on: ``post`` or ``pre``, layers, width."""
 
     placement: str
@@ -31,7 +31,7 @@ class Stack(NamedTuple):
     width: int
 
 
-_Divisor = Callable[[Stack, int], float]
+_Divisor = Callable[[StackShape, int], float]
 """From a stack and one of its layers to a divisor."""
 
 
@@ -41,7 +41,9 @@ def gradient_over_theorem(results: Results) -> pl.DataFrame:
 
     In Post-LN the form is d √ln d. Other placements have no row.
     """
-    return _divided(_last_w2(stored(results, "gradient_norm"), results), results, "gradient_over_theorem", theorem)
+    return _divided(
+        _last_w2(stored_rows(results, "gradient_norm"), results), results, "gradient_over_theorem", theorem_1_bound
+    )
 
 
 @quantities.register("gradient_over_sharp_law", of=("gradient_norm",))
@@ -50,7 +52,9 @@ def gradient_over_sharp_law(results: Results) -> pl.DataFrame:
 
     In Post-LN the law is √d. Other placements have no row.
     """
-    return _divided(_last_w2(stored(results, "gradient_norm"), results), results, "gradient_over_sharp_law", sharp_law)
+    return _divided(
+        _last_w2(stored_rows(results, "gradient_norm"), results), results, "gradient_over_sharp_law", rank_one_bound
+    )
 
 
 @quantities.register("stream_over_lower_bound", of=("hidden_norm_sq",))
@@ -60,7 +64,7 @@ def stream_over_lower_bound(results: Results) -> pl.DataFrame:
     In Post-LN the stream before its last norm, over 3/2. Other placements have no row.
     """
     streams = _streams(results)
-    return _divided(streams, results, "stream_over_lower_bound", lambda shape, layer: lemma_2(shape, layer)[0])
+    return _divided(streams, results, "stream_over_lower_bound", lambda shape, layer: lemma_2_bounds(shape, layer)[0])
 
 
 @quantities.register("stream_over_upper_bound", of=("hidden_norm_sq",))
@@ -70,32 +74,32 @@ def stream_over_upper_bound(results: Results) -> pl.DataFrame:
     In Post-LN the stream before its last norm, over 3/2. Other placements have no row.
     """
     streams = _streams(results)
-    return _divided(streams, results, "stream_over_upper_bound", lambda shape, layer: lemma_2(shape, layer)[1])
+    return _divided(streams, results, "stream_over_upper_bound", lambda shape, layer: lemma_2_bounds(shape, layer)[1])
 
 
-def theorem(shape: Stack, _layer: int) -> float:
+def theorem_1_bound(shape: StackShape, _layer: int) -> float:
     """``d √ln d`` in Post-LN, ``d √(ln d / L)`` in Pre-LN."""
     return shape.width * math.sqrt(math.log(shape.width) / _depth(shape))
 
 
-def sharp_law(shape: Stack, _layer: int) -> float:
+def rank_one_bound(shape: StackShape, _layer: int) -> float:
     """``√d`` in Post-LN, ``√(d / L)`` in Pre-LN."""
     return math.sqrt(shape.width / _depth(shape))
 
 
-def lemma_2(shape: Stack, layer: int) -> tuple[float, float]:
+def lemma_2_bounds(shape: StackShape, layer: int) -> tuple[float, float]:
     """The bounds on E‖x_l‖²/d; in Post-LN they are one number."""
     return (1.5, 1.5) if shape.placement == "post" else (1 + layer / 2, 1 + 3 * layer / 2)
 
 
-def _depth(shape: Stack) -> int:
+def _depth(shape: StackShape) -> int:
     return 1 if shape.placement == "post" else shape.layers
 
 
 def _streams(results: Results) -> pl.DataFrame:
     """The stream after the last addition of every layer."""
     last_additions = (pl.col("sublayer") == "feed_forward") & (pl.col("tensor") == "sum")
-    return stored(results, "hidden_norm_sq").filter(last_additions)
+    return stored_rows(results, "hidden_norm_sq").filter(last_additions)
 
 
 def _divided(rows: pl.DataFrame, results: Results, name: str, divisor: _Divisor) -> pl.DataFrame:
@@ -120,20 +124,20 @@ def _last_w2(rows: pl.DataFrame, results: Results) -> pl.DataFrame:
     return matrices.join(last_layers, on=["variant", "stack", "layer"], how="semi", maintain_order="left")
 
 
-def _stacks(results: Results) -> Iterator[tuple[str, str, Stack]]:
+def _stacks(results: Results) -> Iterator[tuple[str, str, StackShape]]:
     """Every stack, of Post-LN or Pre-LN and without cross-attention, of every variant."""
-    for variant, setting in settings(results).items():
+    for variant, setting in variant_settings(results).items():
         for name in STACKS:
             shape = _stack(setting, name)
             if shape is not None:
                 yield variant, name, shape
 
 
-def _stack(setting: Setting, name: str) -> Stack | None:
+def _stack(setting: SettingMap, name: str) -> StackShape | None:
     placement, layers, width, cross = (
-        value_at(setting, path)
+        setting_value(setting, path)
         for path in (f"{name}.placement.kind", f"{name}.layers", "model.d_model", f"{name}.cross_attention")
     )
     if placement not in ("post", "pre") or cross or not isinstance(layers, int) or not isinstance(width, int):
         return None
-    return Stack(placement, layers, width)
+    return StackShape(placement, layers, width)

@@ -2,8 +2,8 @@
 
 import polars as pl
 
-from lnlab.analyse.quantities.quantity import STATE, quantities, stored
-from lnlab.analyse.quantities.training import as_quantity
+from lnlab.analyse.quantities.quantity import STATE, quantities, stored_rows
+from lnlab.analyse.quantities.training import as_run_quantity
 from lnlab.tables import Results
 
 
@@ -13,7 +13,7 @@ def total_gradient_norm(results: Results) -> pl.DataFrame:
 
     The parts of a tied table count one by one. One that is not finite makes the whole so.
     """
-    norms = stored(results, "gradient_norm")
+    norms = stored_rows(results, "gradient_norm")
     # the largest is taken out first: squares overflow long before norms do
     largest = pl.col("value").max().alias("_largest")
     scaled = norms.with_columns(_scale=pl.col("value").max().over(STATE))
@@ -23,4 +23,4 @@ def total_gradient_norm(results: Results) -> pl.DataFrame:
         .group_by(STATE, maintain_order=True)
         .agg(largest, pl.col("_ratio").pow(2).sum())
     )
-    return as_quantity(sums.with_columns(value=pl.col("_largest") * pl.col("_ratio").sqrt()), "total_gradient_norm")
+    return as_run_quantity(sums.with_columns(value=pl.col("_largest") * pl.col("_ratio").sqrt()), "total_gradient_norm")

@@ -8,14 +8,14 @@ import math
 import polars as pl
 
 from lnlab.analyse.quantities.quantity import SITE, STATE, quantities
-from lnlab.analyse.select.early_stops import stopped
-from lnlab.tables import ENDED, Results, schema
+from lnlab.analyse.select.early_stops import stopped_early
+from lnlab.tables import ENDED_STATUSES, Results, table_schema
 
-EXPLODED = 2.0
+EXPLOSION_FACTOR = 2.0
 """Times its validation nll before any update: a run that ends above has exploded, though every loss was finite."""
 
 
-def curve(results: Results, quantity: str, split: str) -> pl.DataFrame:
+def recorded_curve(results: Results, quantity: str, split: str) -> pl.DataFrame:
     """``run variant seed step value`` of a quantity along the curve, steps rising."""
     types = {"run": pl.String, "variant": pl.String, "seed": pl.Int64, "step": pl.Int64, "value": pl.Float64}
     if (table := results.tables.get("curves")) is None:
@@ -24,9 +24,9 @@ def curve(results: Results, quantity: str, split: str) -> pl.DataFrame:
     return rows.select(*types).sort("step", maintain_order=True)
 
 
-def as_quantity(rows: pl.DataFrame, name: str) -> pl.DataFrame:
+def as_run_quantity(rows: pl.DataFrame, name: str) -> pl.DataFrame:
     """Rows of state and value as those of a quantity of a whole run, which has no site; a null is no row."""
-    types = schema("sites")
+    types = table_schema("sites")
     sites = [pl.lit(None, types[column]).alias(column) for column in SITE]
     value = pl.col("value").cast(pl.Float64)
     return rows.drop_nulls("value").select(*STATE, pl.lit(name).alias("quantity"), *sites, value)
@@ -38,18 +38,18 @@ def final_losses(results: Results) -> pl.DataFrame:
     Infinite where the run diverged, or exploded while finite; ``cut`` where a rule stopped it. ``step`` is where the
     value was taken.
     """
-    evaluated = curve(results, "nll", "validation")
+    evaluated = recorded_curve(results, "nll", "validation")
     last = evaluated.group_by("run", maintain_order=True).last()
     first = evaluated.filter(pl.col("step") == 0).select("run", _start="value")
-    runs = results.runs.filter(pl.col("steps") > 0, pl.col("status").is_in(ENDED))
+    runs = results.runs.filter(pl.col("steps") > 0, pl.col("status").is_in(ENDED_STATUSES))
     n_done = pl.col("done") if "done" in runs.columns else pl.lit(None, pl.Int64)
-    joined = runs.with_columns(cut=stopped(runs)).join(
+    joined = runs.with_columns(cut=stopped_early(runs)).join(
         last.select("run", "step", "value").join(first, on="run", how="left"),
         on="run",
         how="left",
         maintain_order="left",
     )
-    exploded = pl.col("value") > EXPLODED * pl.col("_start")
+    exploded = pl.col("value") > EXPLOSION_FACTOR * pl.col("_start")
     failed = pl.col("status").eq("diverged") | ~pl.col("value").is_finite() | exploded.fill_null(value=False)
     losses = joined.with_columns(
         value=pl.when(failed.fill_null(value=False)).then(math.inf).otherwise("value"),
@@ -64,7 +64,7 @@ def final_nll(results: Results) -> pl.DataFrame:
 
     Infinite where it diverged, or ends above twice what it began with.
     """
-    return as_quantity(final_losses(results), "final_nll")
+    return as_run_quantity(final_losses(results), "final_nll")
 
 
 @quantities.register("best_nll_of_run", of=("nll",), trained=True)
@@ -73,11 +73,13 @@ def best_nll_of_run(results: Results) -> pl.DataFrame:
 
     Infinite where it diverged, or ends above twice what it began with.
     """
-    finite = curve(results, "nll", "validation").filter(pl.col("value").is_finite())
+    finite = recorded_curve(results, "nll", "validation").filter(pl.col("value").is_finite())
     lowest = finite.group_by("run", maintain_order=True).agg(_least=pl.col("value").min())
     final = final_losses(results).join(lowest, on="run", how="left", maintain_order="left")
     worst = pl.col("value").is_infinite()
-    return as_quantity(final.with_columns(value=pl.when(worst).then("value").otherwise("_least")), "best_nll_of_run")
+    return as_run_quantity(
+        final.with_columns(value=pl.when(worst).then("value").otherwise("_least")), "best_nll_of_run"
+    )
 
 
 @quantities.register("sum_learning_rate", of=("learning_rate",), trained=True)
@@ -86,7 +88,7 @@ def sum_learning_rate(results: Results) -> pl.DataFrame:
 
     After every update; only as far as the rate of every update before is known.
     """
-    rates = curve(results, "learning_rate", "train")
+    rates = recorded_curve(results, "learning_rate", "train")
     so_far, number = pl.col("value").cum_sum().over("run"), pl.int_range(1, pl.len() + 1).over("run")
     known = rates.with_columns(value=so_far, _n=number).filter(pl.col("_n") == pl.col("step"))
-    return as_quantity(known, "sum_learning_rate")
+    return as_run_quantity(known, "sum_learning_rate")

@@ -7,11 +7,11 @@ unbiased estimates of ‖E g‖², since the noise of mini-batches makes up more
 
 import polars as pl
 
-from lnlab.analyse.quantities.quantity import SITE, STATE, product, quantities, stored
+from lnlab.analyse.quantities.quantity import SITE, STATE, quantities, quantity_product, stored_rows
 from lnlab.analyse.statistics.slopes import log_slopes
 from lnlab.tables import Results
 
-LEAST_LAYERS = 4
+MIN_LAYERS = 4
 
 
 @quantities.register("q_to_v_gradient", of=("gradient_norm_unbiased_sq",))
@@ -22,7 +22,7 @@ def q_to_v_gradient(results: Results) -> pl.DataFrame:
     """
     norms = _norms(results).with_columns(pl.when(pl.col("value") > 0).then(pl.col("value")))
     values, queries = (norms.filter(pl.col("tensor") == word) for word in ("v", "q"))
-    return product(queries, values, "q_to_v_gradient", at=("stack", "layer", "sublayer"), power=-1.0)
+    return quantity_product(queries, values, "q_to_v_gradient", at=("stack", "layer", "sublayer"), power=-1.0)
 
 
 @quantities.register("qk_to_v_gradient", of=("gradient_norm_unbiased_sq",))
@@ -38,7 +38,7 @@ def qk_to_v_gradient(results: Results) -> pl.DataFrame:
 def token_difference(results: Results) -> pl.DataFrame:
     """``1 - E cos(x_i, x_j)``: of two tokens of a sentence, as self-attention is given them (Noci et al., 2022)."""
     attention_input = pl.col("sublayer") == "self_attention", pl.col("tensor") == "in"
-    rows = stored(results, "token_cosine").filter(*attention_input)
+    rows = stored_rows(results, "token_cosine").filter(*attention_input)
     name = pl.lit("token_difference").alias("quantity")
     return rows.select(*STATE, name, *SITE, (1 - pl.col("value")).alias("value"))
 
@@ -53,12 +53,12 @@ def qk_collapse_exponent(results: Results) -> pl.DataFrame:
     differences = token_difference(results).select(*sublayer_keys, _x="value")
     pairs = q_to_v_gradient(results).join(differences, on=sublayer_keys, how="inner", maintain_order="left")
     stack_keys = [*STATE, "stack", "sublayer"]
-    return _of_stack(log_slopes(pairs, stack_keys, "_x", "value", LEAST_LAYERS), "slope", "qk_collapse_exponent")
+    return _of_stack(log_slopes(pairs, stack_keys, "_x", "value", MIN_LAYERS), "slope", "qk_collapse_exponent")
 
 
 def _norms(results: Results) -> pl.DataFrame:
     """The root of the unbiased ‖E g‖² of every q, k and v, with the sign of the estimate."""
-    squares = stored(results, "gradient_norm_unbiased_sq")
+    squares = stored_rows(results, "gradient_norm_unbiased_sq")
     attention = squares.filter(pl.col("tensor").is_in(["q", "k", "v"]) & pl.col("layer").is_not_null())
     return attention.with_columns(pl.col("value").sign() * pl.col("value").abs().sqrt())
 

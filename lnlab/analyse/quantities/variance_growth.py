@@ -8,18 +8,18 @@ the share c of its own input (Zhang, Dauphin and Ma, 2019, for any residual netw
 
 import polars as pl
 
-from lnlab.analyse.quantities.quantity import SITE, STATE, product, quantities, stored
-from lnlab.analyse.select.settings import Setting, settings, value_at
+from lnlab.analyse.quantities.quantity import SITE, STATE, quantities, quantity_product, stored_rows
+from lnlab.analyse.select.settings import SettingMap, setting_value, variant_settings
 from lnlab.tables import Results
 
 
 @quantities.register("variance_over_input", of=("activation_variance",))
 def variance_over_input(results: Results) -> pl.DataFrame:
     """``Var x_l / Var x_0``: variance in a layer over that of the stack's embedding (Zhang, Dauphin and Ma, 2019)."""
-    variances = stored(results, "activation_variance")
+    variances = stored_rows(results, "activation_variance")
     inputs = variances.filter(pl.col("sublayer") == "embedding")
     inside = variances.filter(pl.col("layer").is_not_null())
-    return product(inside, inputs, "variance_over_input", at=("stack",), power=-1.0)
+    return quantity_product(inside, inputs, "variance_over_input", at=("stack",), power=-1.0)
 
 
 @quantities.register("growth_over_prediction", of=("activation_variance", "rank_one_residual"))
@@ -31,10 +31,10 @@ def growth_over_prediction(results: Results) -> pl.DataFrame:
     layer_keys = ("stack", "layer")
     attention_input = pl.col("sublayer") == "self_attention", pl.col("tensor") == "in"
     layer_output = pl.col("sublayer") == "feed_forward", pl.col("tensor") == "sum", pl.col("stack") == "encoder"
-    variances = stored(results, "activation_variance")
+    variances = stored_rows(results, "activation_variance")
     outputs, inputs = variances.filter(*layer_output), variances.filter(*attention_input)
-    growth = product(outputs, inputs, "growth", at=layer_keys, power=-1.0)
-    residuals = stored(results, "rank_one_residual").filter(*attention_input)
+    growth = quantity_product(outputs, inputs, "growth", at=layer_keys, power=-1.0)
+    residuals = stored_rows(results, "rank_one_residual").filter(*attention_input)
     residuals = residuals.select(*STATE, *layer_keys, _r="value")
     with_residuals = growth.join(residuals, on=[*STATE, *layer_keys], maintain_order="left")
     known = with_residuals.join(_constants(results), on="variant", maintain_order="left")
@@ -46,30 +46,30 @@ def growth_over_prediction(results: Results) -> pl.DataFrame:
 def _constants(results: Results) -> pl.DataFrame:
     """``variant v c`` of every variant whose encoder has no norm, and whose init is known."""
     rows = []
-    for variant, setting in settings(results).items():
-        if _is_plain(setting) and (constants := gains(setting)):
+    for variant, setting in variant_settings(results).items():
+        if _is_plain(setting) and (constants := init_gains(setting)):
             rows.append((variant, *constants))
     return pl.DataFrame(rows, schema={"variant": pl.String, "v": pl.Float64, "c": pl.Float64}, orient="row")
 
 
-def _is_plain(setting: Setting) -> bool:
+def _is_plain(setting: SettingMap) -> bool:
     """Whether an encoder's layer is ``x + f(x)`` twice, with matrices as the init drew them."""
-    kinds = [value_at(setting, f"{path}.kind") for path in ("encoder.norm", "encoder.placement", "model.linear")]
+    kinds = [setting_value(setting, f"{path}.kind") for path in ("encoder.norm", "encoder.placement", "model.linear")]
     return kinds[0] == "none" and kinds[1] in ("pre", "post") and kinds[2] in ("plain", None)
 
 
-def gains(setting: Setting) -> tuple[float, float] | None:
+def init_gains(setting: SettingMap) -> tuple[float, float] | None:
     """``v`` and ``c`` of a setting's init, or None where they are not known.
 
     With r = d_ff / d: Xavier's matrices have v = 1 and c = 2r / (1 + r)²; fairseq's halve v; Kaiming's first matrix of
     the feed-forward network, and Xavier's second, give c = 2r / (1 + r).
     """
-    init = value_at(setting, "init")
+    init = setting_value(setting, "init")
     if init is None:
         return None
     if init["kind"] == "zero_qk":
-        return gains({**setting, "init": init["of"]})
-    r = value_at(setting, "model.d_ff") / value_at(setting, "model.d_model")
+        return init_gains({**setting, "init": init["of"]})
+    r = setting_value(setting, "model.d_ff") / setting_value(setting, "model.d_model")
     xavier = 2 * r / (1 + r) ** 2
     if init["kind"] == "kaiming":
         return (1.0, 2 * r / (1 + r)) if init["matrices"] == "w1" else None

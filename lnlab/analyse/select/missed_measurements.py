@@ -9,15 +9,15 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from lnlab.analyse.quantities.quantity import fact
-from lnlab.analyse.select.select import MEASURED, Selection, listed
+from lnlab.analyse.quantities.quantity import quantity_fact
+from lnlab.analyse.select.select import QUANTITY_TABLES, Selection, value_list
 from lnlab.keys import Json
 from lnlab.specfile.columns import EVALUATIONS, RECORDED
 from lnlab.specfile.values import matches
 from lnlab.tables import Results, frame
 
 
-def missed(results: Results, of: Selection, rows: pl.DataFrame, runs: pl.DataFrame) -> dict[int, str]:
+def missed_seeds(results: Results, of: Selection, rows: pl.DataFrame, runs: pl.DataFrame) -> dict[int, str]:
     """The seeds of which a run diverged before the last step at which it was to have a number, with how it did.
 
     Args:
@@ -42,9 +42,9 @@ def _planned(results: Results, of: Selection, rows: pl.DataFrame) -> pl.DataFram
     Of what is made of both sites and curves, the sites say when.
     """
     needs = results.tables.get("needs", frame("needs", []))
-    names = fact(of, "of") or listed(of.get("quantity"))
+    names = quantity_fact(of, "of") or value_list(of.get("quantity"))
     splits = set(rows["split"].drop_nulls()) if "split" in rows.columns else set()
-    probes = _at_sites(results, needs, names, fact(of, "table"))
+    probes = _at_sites(results, needs, names, quantity_fact(of, "table"))
     if not probes and not (splits == {"train"} and set(names) <= set(RECORDED)):
         choices = {probe: json.loads(probe) for probe in needs["probe"].unique()}
         probes = [probe for probe, choice in choices.items() if choice["kind"] in EVALUATIONS]
@@ -56,7 +56,7 @@ def _planned(results: Results, of: Selection, rows: pl.DataFrame) -> pl.DataFram
 
 def _at_sites(results: Results, needs: pl.DataFrame, names: Sequence[Json], table: str | None) -> list[str]:
     """The probes that measured these quantities at sites or along lines, or the table that they are made of."""
-    tables = [results.tables[name] for name in MEASURED if name != "curves" and name in results.tables]
+    tables = [results.tables[name] for name in QUANTITY_TABLES if name != "curves" and name in results.tables]
     measurements = [rows.filter(pl.col("quantity").is_in(names))["measurement"] for rows in tables]
     if table is not None and table in results.tables:
         measurements.append(results.tables[table]["measurement"])

@@ -9,9 +9,9 @@ from itertools import pairwise
 from statistics import fmean, median, pstdev
 from typing import Literal
 
-Reduce = Literal["first", "last", "max", "min", "mean", "median", "spread", "variation", "growth", "last/first"]
+Reduction = Literal["first", "last", "max", "min", "mean", "median", "spread", "variation", "growth", "last/first"]
 
-RATIOS: tuple[Reduce, ...] = ("spread", "variation", "growth", "last/first")
+RATIO_REDUCTIONS: tuple[Reduction, ...] = ("spread", "variation", "growth", "last/first")
 """What is left of these is a quotient, whatever the unit of the numbers."""
 
 
@@ -20,14 +20,14 @@ def _ratio(above: float, below: float) -> float | None:
     return above / below if below else None
 
 
-def growth(values: Sequence[float]) -> float | None:
+def median_growth(values: Sequence[float]) -> float | None:
     """The median of each value over the one before; None if one of those is zero, or there is only one value."""
     ratios = [_ratio(b, a) for a, b in pairwise(values)]
     present = [r for r in ratios if r is not None]
     return median(present) if present and len(present) == len(ratios) else None
 
 
-REDUCTIONS: Mapping[Reduce, Callable[[Sequence[float]], float | None]] = {
+REDUCTIONS: Mapping[Reduction, Callable[[Sequence[float]], float | None]] = {
     "first": lambda values: values[0],
     "last": lambda values: values[-1],
     "max": max,
@@ -36,6 +36,6 @@ REDUCTIONS: Mapping[Reduce, Callable[[Sequence[float]], float | None]] = {
     "median": median,
     "spread": lambda values: _ratio(max(values), min(values)),
     "variation": lambda values: _ratio(pstdev(values), fmean(values)),
-    "growth": growth,
+    "growth": median_growth,
     "last/first": lambda values: _ratio(values[-1], values[0]),
 }

@@ -6,13 +6,13 @@ are cut where the rule decided, so that no number taken after step 0 is comparab
 
 import polars as pl
 
-from lnlab.analyse.quantities.quantity import fact
-from lnlab.analyse.select.early_stops import STOPPED, stopped, unfinished
+from lnlab.analyse.quantities.quantity import quantity_fact
+from lnlab.analyse.select.early_stops import STOPPED, any_unfinished, stopped_early
 from lnlab.analyse.select.select import Selection, runs_with
 from lnlab.tables import Results
 
 
-def endings(results: Results, selection: Selection, over: str | None = None) -> pl.DataFrame:
+def run_endings(results: Results, selection: Selection, over: str | None = None) -> pl.DataFrame:
     """The runs that a selection is about, ``status`` and ``reason`` as its numbers see them.
 
     A stopped run has the status ``stopped``. For a quantity over a grid of rates a run that diverged is an answer like
@@ -21,12 +21,12 @@ def endings(results: Results, selection: Selection, over: str | None = None) -> 
     runs = runs_with(results, selection, over)
     if "done" in runs.columns:
         reason = pl.format("stopped at step {} by its rule", "done")
-        early = pl.when(stopped(runs))
+        early = pl.when(stopped_early(runs))
         runs = runs.with_columns(
             status=early.then(pl.lit(STOPPED)).otherwise("status"), reason=early.then(reason).otherwise("reason")
         )
-    if fact(selection, "over"):
+    if quantity_fact(selection, "over"):
         runs = runs.with_columns(pl.col("status").replace("diverged", "finished"))
-    if fact(selection, "across") and unfinished(results.runs):
+    if quantity_fact(selection, "across") and any_unfinished(results.runs):
         runs = runs.with_columns(status=pl.lit(None, pl.String))
     return runs

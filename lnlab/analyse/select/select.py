@@ -12,10 +12,17 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import polars as pl
 
-from lnlab.analyse.quantities.quantity import fact, quantities
-from lnlab.analyse.select.early_stops import stopped
+from lnlab.analyse.quantities.quantity import quantities, quantity_fact
+from lnlab.analyse.select.early_stops import stopped_early
 from lnlab.analyse.select.references import NoReference
-from lnlab.analyse.select.settings import found_at, has_value, paths, settings, value_at, words
+from lnlab.analyse.select.settings import (
+    meets_condition,
+    path_labels,
+    setting_paths,
+    setting_value,
+    setting_values,
+    variant_settings,
+)
 from lnlab.errors import LabError, Problem, nearest
 from lnlab.keys import Json, canonical
 from lnlab.setting import STACKS
@@ -25,15 +32,15 @@ from lnlab.specfile.values import matches
 from lnlab.tables import Results
 
 Selection = Mapping[str, Json]
-MEASURED = ("sites", "curves", "lines")  # the tables whose rows are a quantity and a value
-OF_RUNS = ("run", "variant", "seed", "status")  # what a selection may name of the runs themselves
+QUANTITY_TABLES = ("sites", "curves", "lines")  # the tables whose rows are a quantity and a value
+RUN_KEYS = ("run", "variant", "seed", "status")  # what a selection may name of the runs themselves
 
 
 class NothingSelected(LabError):
     """A selection names what is not among these runs or rows; each problem says what there is instead."""
 
 
-def select(results: Results, selection: Selection, columns: Sequence[str] = ()) -> pl.DataFrame:
+def select_measured_rows(results: Results, selection: Selection, columns: Sequence[str] = ()) -> pl.DataFrame:
     """The rows that a selection takes: ``run variant seed step``, the columns of their table, ``quantity``, ``value``.
 
     Args:
@@ -44,20 +51,20 @@ def select(results: Results, selection: Selection, columns: Sequence[str] = ()) 
     Raises:
         NothingSelected: a key is neither a column nor a path of any setting, or what its quantity is taken over.
     """
-    if (path := fact(selection, "over")) and path in (*selection, *columns):
+    if (path := quantity_fact(selection, "over")) and path in (*selection, *columns):
         what = f"'{selection['quantity']}' is taken over it"
         raise NothingSelected(Problem(path, what, "leave it out"))
-    rows = measured(results, selection)
+    rows = quantity_rows(results, selection)
     for key, condition in _steps_first(selection):
-        rows = narrowed(results, rows, key, condition)
-    return with_paths(results, rows, columns)
+        rows = narrow_rows(results, rows, key, condition)
+    return with_path_columns(results, rows, columns)
 
 
-def measured(results: Results, selection: Selection) -> pl.DataFrame:
+def quantity_rows(results: Results, selection: Selection) -> pl.DataFrame:
     """Every row of the quantities that a selection names, stored and derived, before any other condition."""
-    parts = [table for name in MEASURED if (table := results.tables.get(name)) is not None]
+    parts = [table for name in QUANTITY_TABLES if (table := results.tables.get(name)) is not None]
     if "quantity" in selection:
-        names = [name for name in listed(selection["quantity"]) if isinstance(name, str)]
+        names = [name for name in value_list(selection["quantity"]) if isinstance(name, str)]
         parts = [table.filter(pl.col("quantity").is_in(names)) for table in parts]
         parts += [_derived(results, name, selection) for name in names if name in quantities.entries]
     return pl.concat(parts, how="diagonal_relaxed")
@@ -86,28 +93,28 @@ def reference_of(selection: Selection) -> Json:
 
     A quantity that compares variants takes those that the selection takes, by their settings.
     """
-    if REFERENCE in selection or fact(selection, "reference") != "compared":
+    if REFERENCE in selection or quantity_fact(selection, "reference") != "compared":
         return selection.get(REFERENCE)
-    return about_settings(selection) or BEST
+    return setting_conditions(selection) or BEST
 
 
-def about_settings(selection: Selection) -> dict[str, Json]:
+def setting_conditions(selection: Selection) -> dict[str, Json]:
     """The conditions on the setting alone."""
-    other_keys = {*COLUMNS, *OF_RUNS, REFERENCE}
+    other_keys = {*COLUMNS, *RUN_KEYS, REFERENCE}
     return {path: condition for path, condition in selection.items() if path not in other_keys}
 
 
-def narrowed(results: Results, rows: pl.DataFrame, key: str, condition: Json) -> pl.DataFrame:
+def narrow_rows(results: Results, rows: pl.DataFrame, key: str, condition: Json) -> pl.DataFrame:
     """The rows that meet one condition."""
     if key == "layer":
-        return _layers(results, rows, listed(condition))
-    if key == "step" and LAST in listed(condition):
-        return _steps(results, rows, listed(condition))
+        return _layers(results, rows, value_list(condition))
+    if key == "step" and LAST in value_list(condition):
+        return _steps(results, rows, value_list(condition))
     if key in rows.columns:
         matching = [value for value in rows[key].unique().to_list() if matches(value, condition)]
         return rows.filter(pl.col(key).is_in(pl.Series(matching, dtype=rows.schema[key]).implode(), nulls_equal=True))
     if key == "status":
-        runs = narrowed(results, results.runs, key, condition)
+        runs = narrow_rows(results, results.runs, key, condition)
         return rows.filter(pl.col("run").is_in(runs["run"].implode()))
     return rows.filter(pl.col("variant").is_in(variants_with(results, {key: condition})))
 
@@ -118,35 +125,39 @@ def variants_with(results: Results, conditions: Selection) -> list[str]:
     Raises:
         NothingSelected: no setting has one of the paths.
     """
-    by_variant = settings(results)
+    by_variant = variant_settings(results)
     problems = []
     for path in conditions:
-        if by_variant and not any(found_at(setting, path) for setting in by_variant.values()):
-            near = nearest(path, set().union(*map(paths, by_variant.values())))
+        if by_variant and not any(setting_values(setting, path) for setting in by_variant.values()):
+            near = nearest(path, set().union(*map(setting_paths, by_variant.values())))
             problems.append(Problem(path, "neither a column of the table nor a path of any setting", near))
     if problems:
         raise NothingSelected(*problems)
-    return [v for v, setting in by_variant.items() if all(has_value(setting, p, w) for p, w in conditions.items())]
+    return [
+        v for v, setting in by_variant.items() if all(meets_condition(setting, p, w) for p, w in conditions.items())
+    ]
 
 
 def runs_with(results: Results, selection: Selection, over: str | None = None) -> pl.DataFrame:
-    """The runs that a selection is about, measured or not: its setting paths, and ``OF_RUNS``.
+    """The runs that a selection is about, measured or not: its setting paths, and ``RUN_KEYS``.
 
     Where ``over`` is a path of the setting, only runs that have a value there.
     """
-    row_columns = set(COLUMNS).union(*(results.tables[name].columns for name in MEASURED if name in results.tables))
-    no_path = {*row_columns, *OF_RUNS, REFERENCE}
+    row_columns = set(COLUMNS).union(
+        *(results.tables[name].columns for name in QUANTITY_TABLES if name in results.tables)
+    )
+    no_path = {*row_columns, *RUN_KEYS, REFERENCE}
     conditions = {path: condition for path, condition in selection.items() if path not in no_path}
     runs = results.runs.filter(pl.col("variant").is_in(variants_with(results, conditions)))
-    for key in OF_RUNS:
+    for key in RUN_KEYS:
         if key in selection:
-            runs = narrowed(results, runs, key, selection[key])
+            runs = narrow_rows(results, runs, key, selection[key])
     if over is not None and over not in row_columns:
-        runs = with_paths(results, runs, [over]).drop_nulls(over)
+        runs = with_path_columns(results, runs, [over]).drop_nulls(over)
     return runs
 
 
-def with_paths(results: Results, rows: pl.DataFrame, columns: Iterable[str]) -> pl.DataFrame:
+def with_path_columns(results: Results, rows: pl.DataFrame, columns: Iterable[str]) -> pl.DataFrame:
     """The rows with a column for each path of the setting that is not a column yet.
 
     Raises:
@@ -155,7 +166,7 @@ def with_paths(results: Results, rows: pl.DataFrame, columns: Iterable[str]) -> 
     for path in columns:
         if path not in rows.columns:
             variants_with(results, {path: None})
-            values = words(results, path)
+            values = path_labels(results, path)
             kind = pl.Float64 if any(isinstance(v, float) for v in values.values()) else pl.String
             by_variant = pl.DataFrame({"variant": list(values), path: pl.Series(list(values.values()), dtype=kind)})
             rows = rows.join(by_variant.cast({"variant": pl.String}), on="variant", how="left", maintain_order="left")
@@ -164,16 +175,16 @@ def with_paths(results: Results, rows: pl.DataFrame, columns: Iterable[str]) -> 
 
 def why_empty(results: Results, selection: Selection) -> Problem:
     """Which condition of a selection leaves nothing, and what there was to take."""
-    rows = measured(results, selection)
-    if (needs := fact(selection, "needs")) and not runs_with(results, selection).is_empty():
+    rows = quantity_rows(results, selection)
+    if (needs := quantity_fact(selection, "needs")) and not runs_with(results, selection).is_empty():
         return Problem("quantity", f"'{selection['quantity']}' is not there for these runs", f"it needs {needs}")
     if rows.is_empty():
-        tables = [results.tables[name] for name in MEASURED if name in results.tables]
+        tables = [results.tables[name] for name in QUANTITY_TABLES if name in results.tables]
         return _nothing_called(selection, {name for table in tables for name in table["quantity"].unique()})
     for key, condition in _steps_first(selection):
-        before, rows = rows, narrowed(results, rows, key, condition)
+        before, rows = rows, narrow_rows(results, rows, key, condition)
         if rows.is_empty():
-            values = with_paths(results, before, [key])[key].unique().to_list()
+            values = with_path_columns(results, before, [key])[key].unique().to_list()
             present = sorted({f"{v:g}" if isinstance(v, float) else str(v) for v in values if v is not None})
             return Problem(key, f"no row has {condition!r}", f"there is {', '.join(present) or 'nothing but null'}")
     raise ValueError("found rows, expected an empty selection")
@@ -182,7 +193,7 @@ def why_empty(results: Results, selection: Selection) -> Problem:
 def _nothing_called(selection: Selection, stored: set[str]) -> Problem:
     """Why there is no row of a quantity: there is none of that name, or none of what it is derived from."""
     name = selection.get("quantity")
-    if parts := [part for part in fact(selection, "of") or () if part not in stored]:
+    if parts := [part for part in quantity_fact(selection, "of") or () if part not in stored]:
         missing = ", ".join(f"'{part}'" for part in parts)
         return Problem("quantity", f"'{name}' is derived from {missing}, which was not measured", "measure that, too")
     if name in quantities.entries:
@@ -196,7 +207,7 @@ def _steps_first(selection: Selection) -> list[tuple[str, Json]]:
     return sorted(conditions, key=lambda condition: condition[0] != "step")
 
 
-def listed(value: Json) -> list[Json]:
+def value_list(value: Json) -> list[Json]:
     """A list as it is, a single value as a list of one."""
     return list(value) if isinstance(value, list | tuple) else [value]
 
@@ -207,7 +218,7 @@ def _steps(results: Results, rows: pl.DataFrame, steps: list[Json]) -> pl.DataFr
     So a run that diverged has no such row: its own last one would come from before it did.
     """
     runs = results.runs
-    whole = pl.col("status").eq("finished").fill_null(value=False) & ~stopped(runs)
+    whole = pl.col("status").eq("finished").fill_null(value=False) & ~stopped_early(runs)
     rows = rows.join(runs.select("run", _end="steps", _whole=whole), on="run", how="left", maintain_order="left")
     group = [column for column in ("_end", "quantity", "split") if column in rows.columns]
     last = pl.coalesce(pl.col("step").filter(pl.col("_whole")).max().over(group), "_end")
@@ -218,8 +229,8 @@ def _steps(results: Results, rows: pl.DataFrame, steps: list[Json]) -> pl.DataFr
 def _layers(results: Results, rows: pl.DataFrame, layers: list[Json]) -> pl.DataFrame:
     """Layers by number, by ``null``, or as ``first`` and ``last`` of the row's own stack (not the final norm)."""
     counts = [
-        (variant, stack, value_at(setting, f"{stack}.layers"))
-        for variant, setting in settings(results).items()
+        (variant, stack, setting_value(setting, f"{stack}.layers"))
+        for variant, setting in variant_settings(results).items()
         for stack in STACKS
     ]
     schema = {"variant": pl.String, "stack": pl.String, "_last": pl.Int32}

@@ -12,13 +12,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 import polars as pl
 
-from lnlab.analyse.quantities.quantity import fact
-from lnlab.analyse.select.early_stops import STOPPED, unfinished
-from lnlab.analyse.select.missed_measurements import missed
-from lnlab.analyse.select.reductions import REDUCTIONS, Reduce
-from lnlab.analyse.select.run_status import endings
-from lnlab.analyse.select.select import NothingSelected, Selection, select, why_empty
-from lnlab.analyse.select.settings import but_for
+from lnlab.analyse.quantities.quantity import quantity_fact
+from lnlab.analyse.select.early_stops import STOPPED, any_unfinished
+from lnlab.analyse.select.missed_measurements import missed_seeds
+from lnlab.analyse.select.reductions import REDUCTIONS, Reduction
+from lnlab.analyse.select.run_status import run_endings
+from lnlab.analyse.select.select import NothingSelected, Selection, select_measured_rows, why_empty
+from lnlab.analyse.select.settings import keys_without_path
 from lnlab.errors import LabError, Problem
 from lnlab.tables import Results
 
@@ -28,7 +28,7 @@ _LINE_PLACE = "place"
 
 
 @dataclass(frozen=True)
-class Series:
+class SeedSeries:
     """Numbers to be judged.
 
     Attributes:
@@ -71,14 +71,14 @@ class Series:
         return values.reshape(len(self.seeds), len(self.levels))
 
 
-def series(
+def select_series(
     results: Results,
     of: Selection,
     over: str | None = None,
-    reduce: Reduce | None = None,
+    reduce: Reduction | None = None,
     *,
     include_stopped: bool = False,
-) -> Series:
+) -> SeedSeries:
     """The series that a selection leaves.
 
     Args:
@@ -94,8 +94,8 @@ def series(
     """
     if reduce is not None and over is None:
         raise LabError(Problem("reduce", f"'{reduce}' of what?", "say over which column or path: over: layer"))
-    runs = endings(results, of, over)
-    rows = select(results, of, [over] if over else [])
+    runs = run_endings(results, of, over)
+    rows = select_measured_rows(results, of, [over] if over else [])
     rows = rows.clear() if _may_still_move(of, runs) else rows
     if rows.is_empty() and _all_ended(runs):
         raise NothingSelected(why_empty(results, of))
@@ -104,17 +104,17 @@ def series(
         raise NothingSelected(
             Problem("over", f"no selected row has a {over}", "select rows that have one, or leave it out")
         )
-    _refuse_ambiguous(results, heads(results, runs, of) if rows.is_empty() else rows, over)
+    _refuse_ambiguous(results, leading_runs(results, runs, of) if rows.is_empty() else rows, over)
     levels = pl.concat([rows["x"], runs["x"].cast(rows["x"].dtype)]).drop_nulls().n_unique() if over else 1
     ended_runs = runs.with_columns(pl.col("status").replace(STOPPED, "finished")) if include_stopped else runs
-    observed = _complete_series(rows, ended_runs, levels, reduce, fact(of, "needs"))
+    observed = _complete_series(rows, ended_runs, levels, reduce, quantity_fact(of, "needs"))
     observed = replace(observed, bimodal=_bimodal(rows, of))
-    return _with_failures(observed, missed(results, of, rows, runs)) if over == "step" else observed
+    return _with_failures(observed, missed_seeds(results, of, rows, runs)) if over == "step" else observed
 
 
 def _bimodal(rows: pl.DataFrame, of: Selection) -> float | None:
     """The largest span over seeds of the numbers of a variant at one x, where it passes the limit of its quantity."""
-    if (limit := fact(of, "bimodal")) is None:
+    if (limit := quantity_fact(of, "bimodal")) is None:
         return None
     value = pl.col("value").filter(pl.col("value").is_finite())
     spans = rows.group_by("variant", "x").agg(span=value.max() - value.min())["span"].drop_nulls()
@@ -124,23 +124,23 @@ def _bimodal(rows: pl.DataFrame, of: Selection) -> float | None:
 
 def _all_ended(runs: pl.DataFrame) -> bool:
     """Whether all has run, and something to its end if there is anything: a number that is not there will never be."""
-    return not unfinished(runs) and (runs.is_empty() or "finished" in runs["status"])
+    return not any_unfinished(runs) and (runs.is_empty() or "finished" in runs["status"])
 
 
 def _may_still_move(of: Selection, runs: pl.DataFrame) -> bool:
     """Whether the numbers may still move though some are there, as they compare a run with others to come."""
-    return bool(fact(of, "across")) and unfinished(runs)
+    return bool(quantity_fact(of, "across")) and any_unfinished(runs)
 
 
-def heads(results: Results, runs: pl.DataFrame, of: Selection) -> pl.DataFrame:
+def leading_runs(results: Results, runs: pl.DataFrame, of: Selection) -> pl.DataFrame:
     """The runs that will have a number of their own: of a grid that a quantity is taken over, the first."""
-    if not (path := fact(of, "over")):
+    if not (path := quantity_fact(of, "over")):
         return runs
-    group = pl.col("variant").replace_strict(but_for(results, path), return_dtype=pl.String)
+    group = pl.col("variant").replace_strict(keys_without_path(results, path), return_dtype=pl.String)
     return runs.with_columns(_group=group).unique(["_group", "seed"], keep="first", maintain_order=True).drop("_group")
 
 
-def quotient(a: Series, b: Series) -> Series:
+def series_quotient(a: SeedSeries, b: SeedSeries) -> SeedSeries:
     """``a / b`` at every seed and x that both have; a seed counts only where both have all their numbers."""
     pairs = a.numbers.join(b.numbers, on=["seed", "x"], nulls_equal=True, maintain_order="left")
     ratio = pl.when(pl.col("value_right") != 0).then(pl.col("value") / pl.col("value_right"))
@@ -148,12 +148,12 @@ def quotient(a: Series, b: Series) -> Series:
     excluded = {seed: why for seed, why in {**a.excluded, **b.excluded}.items() if seed not in pending}
     failed = {seed: why for seed, why in {**a.failed, **b.failed}.items() if seed not in pending | excluded.keys()}
     numbers = pairs.select("seed", "x", value=ratio)
-    return Series(
-        numbers, failed, excluded, tuple(sorted(pending)), a.trained or b.trained, widest(a.bimodal, b.bimodal)
+    return SeedSeries(
+        numbers, failed, excluded, tuple(sorted(pending)), a.trained or b.trained, largest_span(a.bimodal, b.bimodal)
     )
 
 
-def widest(*spans: float | None) -> float | None:
+def largest_span(*spans: float | None) -> float | None:
     """The largest of the spans that there are, or None."""
     return max((span for span in spans if span is not None), default=None)
 
@@ -179,14 +179,16 @@ def _refuse_ambiguous(results: Results, rows: pl.DataFrame, over: str | None) ->
     seed, x = duplicates.row(0, named=True)["seed"], duplicates.row(0, named=True)["x"]
     same_x = pl.col("x").eq_missing(pl.lit(x, dtype=duplicates.schema["x"]))
     duplicates = duplicates.filter(pl.col("seed").eq(seed) & same_x)
-    differing = [f"{k} ({', '.join(v)})" for k, v in varying(results, duplicates).items() if len(v) > 1 and k != over]
+    differing = [
+        f"{k} ({', '.join(v)})" for k, v in varying_columns(results, duplicates).items() if len(v) > 1 and k != over
+    ]
     count = f"seed {seed} has {len(duplicates)} numbers" + ("" if over is None else f" at {over} {x}")
     if differing:
         raise LabError(Problem("of", f"{count}: {'; '.join(differing)}", "select one of each, or name one as 'over'"))
     raise LabError(Problem("of", f"{count} of the same quantity and site", "two probes measured it; keep one of them"))
 
 
-def varying(results: Results, rows: pl.DataFrame) -> dict[str, list[str]]:
+def varying_columns(results: Results, rows: pl.DataFrame) -> dict[str, list[str]]:
     """Every axis and every column that tells a site, with the values that the rows have there."""
     axes = (
         results.axes.filter(pl.col("run").is_in(rows["run"].implode())).group_by("axis").agg(pl.col("label").unique())
@@ -198,8 +200,8 @@ def varying(results: Results, rows: pl.DataFrame) -> dict[str, list[str]]:
 
 
 def _complete_series(
-    rows: pl.DataFrame, runs: pl.DataFrame, levels: int, reduce: Reduce | None, needs: str | None
-) -> Series:
+    rows: pl.DataFrame, runs: pl.DataFrame, levels: int, reduce: Reduction | None, needs: str | None
+) -> SeedSeries:
     """Complete seeds with their numbers, the others with what became of them."""
     finite = rows.filter(pl.col("value").is_finite())
     counts = finite.group_by("seed").agg(pl.len(), late=pl.col("step").max() > 0)
@@ -210,7 +212,7 @@ def _complete_series(
     fates = {
         seed: _fate(rows.filter(pl.col("seed") == seed), runs.filter(pl.col("seed") == seed), needs) for seed in others
     }
-    return Series(
+    return SeedSeries(
         numbers if reduce is None else _reduced(numbers, reduce),
         {seed: why for seed, (fate, why) in fates.items() if fate == "failed"},
         {seed: why for seed, (fate, why) in fates.items() if fate == "excluded"},
@@ -219,14 +221,14 @@ def _complete_series(
     )
 
 
-def _with_failures(observed: Series, missed: Mapping[int, str]) -> Series:
+def _with_failures(observed: SeedSeries, missed: Mapping[int, str]) -> SeedSeries:
     """The same, these seeds failed, which have been trained."""
     numbers = observed.numbers.filter(~pl.col("seed").is_in(list(missed)))
     failed = dict(sorted({**observed.failed, **missed}.items()))
     return replace(observed, numbers=numbers, failed=failed, trained=observed.trained or bool(missed))
 
 
-def _reduced(numbers: pl.DataFrame, reduce: Reduce) -> pl.DataFrame:
+def _reduced(numbers: pl.DataFrame, reduce: Reduction) -> pl.DataFrame:
     """One number per seed, x null."""
     seeds = numbers.group_by("seed", maintain_order=True).agg("value")
     values = [REDUCTIONS[reduce](values) for values in seeds["value"].to_list()]
@@ -241,15 +243,15 @@ def _fate(rows: pl.DataFrame, runs: pl.DataFrame, needs: str | None) -> tuple[st
         return "failed", reasons["diverged"] or "diverged"
     if (~rows["value"].is_finite()).any():
         return "failed", "its number is not finite"
-    if unfinished(runs):
+    if any_unfinished(runs):
         return "pending", "has not run to its end"
-    ending_texts = [ended(status, reason) for status, reason in reasons.items() if status != "finished"]
+    ending_texts = [ending_text(status, reason) for status, reason in reasons.items() if status != "finished"]
     return "excluded", "; ".join(ending_texts) or (
         "not measured" if needs is None else f"not measured: it needs {needs}"
     )
 
 
-def ended(status: str, reason: str | None) -> str:
+def ending_text(status: str, reason: str | None) -> str:
     """How a run ended, in words."""
     if status == STOPPED and reason:
         return reason

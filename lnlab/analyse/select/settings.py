@@ -10,13 +10,13 @@ from lnlab.keys import Json, canonical
 from lnlab.setting import STACKS, key_of_stack
 from lnlab.setting import Setting as Reader
 from lnlab.specfile.columns import METHOD, TIMES
-from lnlab.specfile.values import NONE, label, matches
+from lnlab.specfile.values import NONE, matches, value_label
 from lnlab.tables import Results
 
-Setting = Mapping[str, Json]
+SettingMap = Mapping[str, Json]
 
 
-def settings(results: Results) -> dict[str, Setting]:
+def variant_settings(results: Results) -> dict[str, SettingMap]:
     """The resolved setting of each variant, in the order of the plan; its ``method`` and ``times``, if it has any."""
     unique = results.runs.select("variant", "setting").unique("variant", keep="first", maintain_order=True)
     axis_values = _axis_values(results)
@@ -37,12 +37,12 @@ def _axis_values(results: Results) -> dict[str, dict[str, Json]]:
 
 
 @lru_cache(maxsize=8192)
-def _parsed(text: str) -> Setting:
-    setting: Setting = json.loads(text)
+def _parsed(text: str) -> SettingMap:
+    setting: SettingMap = json.loads(text)
     return setting
 
 
-def found_at(setting: Setting, path: str) -> list[Json]:
+def setting_values(setting: SettingMap, path: str) -> list[Json]:
     """Every value at a dotted path: none if nothing is there, one for each distinct value of a short form.
 
     A depth follows from the setting.
@@ -50,19 +50,19 @@ def found_at(setting: Setting, path: str) -> list[Json]:
     return Reader(setting).values(path)
 
 
-def value_at(setting: Setting, path: str) -> Json:
+def setting_value(setting: SettingMap, path: str) -> Json:
     """The value at a path, or None where nothing is there or the stacks disagree."""
-    values = found_at(setting, path)
+    values = setting_values(setting, path)
     return values[0] if len(values) == 1 else None
 
 
-def has_value(setting: Setting, path: str, condition: Json) -> bool:
+def meets_condition(setting: SettingMap, path: str, condition: Json) -> bool:
     """Whether the value at a path is what a selection asks for; ``null`` asks for nothing there."""
-    values = found_at(setting, path)
+    values = setting_values(setting, path)
     return len(values) < 2 and matches(values[0] if values else None, condition)
 
 
-def but_for(results: Results, path: str) -> dict[str, str]:
+def keys_without_path(results: Results, path: str) -> dict[str, str]:
     """Each variant's setting but for what stands at a path, as text: those of one text differ there alone.
 
     With a short form, which is of every stack, the name of a method goes too: it may stand for what is left out.
@@ -70,7 +70,7 @@ def but_for(results: Results, path: str) -> dict[str, str]:
     long = key_of_stack(path)
     removed = (path,) if long is None else (METHOD, *(f"{stack}.{long}" for stack in STACKS))
     texts = {}
-    for variant, setting in settings(results).items():
+    for variant, setting in variant_settings(results).items():
         remaining = setting
         for removed_path in removed:
             remaining = _remove(remaining, removed_path)
@@ -78,7 +78,7 @@ def but_for(results: Results, path: str) -> dict[str, str]:
     return texts
 
 
-def _remove(setting: Setting, path: str) -> Setting:
+def _remove(setting: SettingMap, path: str) -> SettingMap:
     head, _, tail = path.partition(".")
     if not tail:
         return {key: value for key, value in setting.items() if key != head}
@@ -86,36 +86,36 @@ def _remove(setting: Setting, path: str) -> Setting:
     return {**setting, head: _remove(inner, tail)} if isinstance(inner, Mapping) else setting
 
 
-def paths(setting: Setting) -> list[str]:
+def setting_paths(setting: SettingMap) -> list[str]:
     """Every path at which a setting has a value, short forms and depths included."""
     return Reader(setting).paths()
 
 
-def words(results: Results, path: str) -> dict[str, str | float | None]:
+def path_labels(results: Results, path: str) -> dict[str, str | float | None]:
     """What each variant has at a path: numbers if all are numbers, else words; None where it has nothing.
 
     A choice is its kind; where two of one kind differ in their parameters, its label or the whole choice.
     """
-    values = {variant: value_at(setting, path) for variant, setting in settings(results).items()}
+    values = {variant: setting_value(setting, path) for variant, setting in variant_settings(results).items()}
     present = [v for v in values.values() if v is not None]
     if present and all(isinstance(v, int | float) and not isinstance(v, bool) for v in present):
         return {variant: None if v is None else float(v) for variant, v in values.items()}
     kinds = {canonical(v): _kind_text(v) for v in present}
     if len(set(kinds.values())) == len(kinds):
         return {variant: None if v is None else kinds[canonical(v)] for variant, v in values.items()}
-    shortened = labels(results, path)
+    shortened = short_axis_labels(results, path)
     short_labels = {variant: shortened[text] for variant, text in _axis_labels(results, path).items()}
     return {variant: None if v is None else short_labels.get(variant, canonical(v)) for variant, v in values.items()}
 
 
-def labels(results: Results, axis: str) -> dict[str, str]:
+def short_axis_labels(results: Results, axis: str) -> dict[str, str]:
     """Each label of an axis, and what it is shortened to.
 
     One that spells out a choice keeps of its parameters those in which some variant's of its kind differs, or all where
     none does. One that is the kind alone, as all its parameters are the defaults, gets the numbers among those.
     """
-    by_variant, axis_labels = settings(results), _axis_labels(results, axis)
-    choices = {variant: value_at(by_variant[variant], axis) for variant in axis_labels}
+    by_variant, axis_labels = variant_settings(results), _axis_labels(results, axis)
+    choices = {variant: setting_value(by_variant[variant], axis) for variant in axis_labels}
     distinct = {canonical(v): v for v in choices.values() if isinstance(v, Mapping) and "kind" in v}
     all_labels = results.axes.filter(pl.col("axis") == axis)["label"].unique()
     shortened = {w: _short_label(choices[variant], w, distinct.values()) for variant, w in axis_labels.items()}
@@ -129,13 +129,13 @@ def _axis_labels(results: Results, axis: str) -> dict[str, str]:
 
 
 def _short_label(choice: Json, text: str, among: Iterable[Mapping[str, Json]]) -> str:
-    if not isinstance(choice, Mapping) or "kind" not in choice or text not in (label(choice), choice["kind"]):
+    if not isinstance(choice, Mapping) or "kind" not in choice or text not in (value_label(choice), choice["kind"]):
         return text
     same_kind = [other for other in among if other["kind"] == choice["kind"]]
     telling = {k: v for k, v in choice.items() if any(canonical(other.get(k)) != canonical(v) for other in same_kind)}
     if text == choice["kind"]:
         telling = {k: v for k, v in telling.items() if isinstance(v, int | float) and not isinstance(v, bool)}
-    return label({"kind": choice["kind"], **telling}) if telling else text
+    return value_label({"kind": choice["kind"], **telling}) if telling else text
 
 
 def _kind_text(value: Json) -> str:

@@ -2,16 +2,16 @@
 
 import polars as pl
 
-ORDER = ("self_attention", "cross_attention", "feed_forward")
+SUBLAYER_ORDER = ("self_attention", "cross_attention", "feed_forward")
 
 
-def numbered(rows: pl.DataFrame) -> pl.DataFrame:
+def number_sublayers(rows: pl.DataFrame) -> pl.DataFrame:
     """Rows at sublayers with a column ``i``, which counts those of the run's stack that the rows name; sorted by it.
 
     Args:
         rows: with columns ``run step stack layer sublayer``; rows that are at no sublayer of a layer drop out.
     """
-    inside = rows.filter(pl.col("layer").is_not_null() & pl.col("sublayer").is_in(ORDER))
-    order = pl.col("sublayer").replace_strict(ORDER, range(len(ORDER)), return_dtype=pl.Int32)
-    number = (pl.col("layer") * len(ORDER) + order).rank("dense").over("run", "step", "stack")
+    inside = rows.filter(pl.col("layer").is_not_null() & pl.col("sublayer").is_in(SUBLAYER_ORDER))
+    order = pl.col("sublayer").replace_strict(SUBLAYER_ORDER, range(len(SUBLAYER_ORDER)), return_dtype=pl.Int32)
+    number = (pl.col("layer") * len(SUBLAYER_ORDER) + order).rank("dense").over("run", "step", "stack")
     return inside.with_columns(number.cast(pl.Int32).alias("i")).sort("i", maintain_order=True)

@@ -10,7 +10,7 @@ _ALONE = 0.5
 
 
 @dataclass(frozen=True)
-class Bins:
+class HistogramBins:
     """Bins of one width, in decades with ``log``.
 
     Attributes:
@@ -44,7 +44,7 @@ class Bins:
         return np.concatenate(([0.0], counts / (x.size * self.width), [0.0]))
 
 
-def equal_bins(values: Sequence[float] | np.ndarray, bins: int, *, log: bool) -> Bins:
+def equal_bins(values: Sequence[float] | np.ndarray, bins: int, *, log: bool) -> HistogramBins:
     """So many bins from the smallest value to the largest; with ``log``, of the positive ones.
 
     Raises:
@@ -55,7 +55,7 @@ def equal_bins(values: Sequence[float] | np.ndarray, bins: int, *, log: bool) ->
         raise ValueError(f"found {x.size} values, expected finite ones that have a place on the axis")
     low, high = float(positions.min()), float(positions.max())
     margin = _ALONE if low == high else 0.0
-    return Bins(np.linspace(low - margin, high + margin, bins + 1), log)
+    return HistogramBins(np.linspace(low - margin, high + margin, bins + 1), log)
 
 
 def _positions(x: np.ndarray, *, log: bool) -> np.ndarray:

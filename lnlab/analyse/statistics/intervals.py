@@ -15,7 +15,7 @@ from functools import lru_cache
 import numpy as np
 from scipy.special import bdtr, betaincinv, chdtri, stdtr, stdtrit
 
-MOST_SEEDS = 100
+MAX_SEEDS_NEEDED = 100
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Interval:
     n: int
 
 
-def student(values: Sequence[float] | np.ndarray, *, log: bool = False, level: float = 0.95) -> Interval:
+def t_interval(values: Sequence[float] | np.ndarray, *, log: bool = False, level: float = 0.95) -> Interval:
     """``mean ± t s/√n`` over seeds, on the logarithms with ``log``. One seed has an unbounded interval.
 
     Raises:
@@ -49,14 +49,14 @@ def student(values: Sequence[float] | np.ndarray, *, log: bool = False, level: f
     x = np.log(x) if log else x
     n, mean = x.size, float(x.mean())
     sd = float(x.std(ddof=1)) if n > 1 else math.inf
-    half_width = quantile(n - 1, level) * sd / math.sqrt(n) if n > 1 else math.inf
+    half_width = t_quantile(n - 1, level) * sd / math.sqrt(n) if n > 1 else math.inf
     bounds = np.array([mean, mean - half_width, mean + half_width])
     with np.errstate(over="ignore"):
         estimate, low, high = map(float, np.exp(bounds) if log else bounds)
     return Interval(estimate, low, high, sd, n)
 
 
-def middle(values: Sequence[float] | np.ndarray, level: float = 0.95) -> Interval:
+def median_interval(values: Sequence[float] | np.ndarray, level: float = 0.95) -> Interval:
     """The median over seeds between two order statistics, whatever the distribution (Thompson, 1936).
 
     It covers at least ``level``. Fewer than six seeds have an unbounded interval at 95 %; ``sd`` is that of the values.
@@ -73,12 +73,12 @@ def middle(values: Sequence[float] | np.ndarray, level: float = 0.95) -> Interva
     return Interval(float(np.median(x)), low, high, float(x.std(ddof=1)) if n > 1 else math.inf, n)
 
 
-def quantile(freedom: int, level: float = 0.95) -> float:
+def t_quantile(freedom: int, level: float = 0.95) -> float:
     """The t quantile of a two-sided interval: t((1+level)/2, freedom)."""
     return float(stdtrit(freedom, (1 + level) / 2))
 
 
-def tail(distance: float, sd: float, n: int) -> float:
+def student_p_value(distance: float, sd: float, n: int) -> float:
     """One-sided p: the chance of a mean that far beyond the truth, ``1 - F(distance √n / s)`` (Student)."""
     if sd == 0:
         return 0.0 if distance > 0 else 1.0
@@ -99,7 +99,7 @@ def clopper_pearson(k: int, n: int, level: float = 0.95) -> tuple[float, float]:
     return low, high
 
 
-def at_most_half(k: int, n: int) -> float:
+def sign_test_p_value(k: int, n: int) -> float:
     """One-sided p of the sign test: the chance of ``k`` or fewer of ``n`` where each is as likely as not."""
     return float(bdtr(k, n, 0.5))
 
@@ -113,7 +113,7 @@ def seeds_needed(sd: float, distance: float) -> int | None:
 @lru_cache
 def _half_widths() -> np.ndarray:
     """``t(.975, n-1)/√n`` for n = 2 ... 100."""
-    n = np.arange(2, MOST_SEEDS + 1)
+    n = np.arange(2, MAX_SEEDS_NEEDED + 1)
     half_widths: np.ndarray = stdtrit(n - 1, 0.975) / np.sqrt(n)
     return half_widths
 

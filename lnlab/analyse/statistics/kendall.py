@@ -3,7 +3,7 @@
 import numpy as np
 
 
-def kendall(matrix: np.ndarray) -> np.ndarray:
+def kendall_tau(matrix: np.ndarray) -> np.ndarray:
     """τ of each row against the order of its columns: 1 rising, -1 falling.
 
     Args:

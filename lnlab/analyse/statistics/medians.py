@@ -30,7 +30,7 @@ def median_update_over_rate(results: Results) -> pl.DataFrame:
     return _medians(results, "update_over_rate_size", "median_update_over_rate")
 
 
-def median(left: np.ndarray, right: np.ndarray, count: np.ndarray) -> float:
+def histogram_median(left: np.ndarray, right: np.ndarray, count: np.ndarray) -> float:
     """The median of what rising bins hold: within its bin by the logarithm; the end of one from 0 or to infinity."""
     cumulative = np.cumsum(count)
     half = cumulative[-1] / 2
@@ -45,12 +45,14 @@ def _medians(results: Results, stored: str, name: str) -> pl.DataFrame:
     """One row for each histogram that holds anything but zeros."""
     keys = (*STATE, *SITE)
     key_types: dict[str, Any] = {column: results.runs.schema.get(column, pl.Int64) for column in STATE}
-    schema = key_types | {column: tables.schema("histograms")[column] for column in SITE} | {"value": pl.Float64}
+    schema = key_types | {column: tables.table_schema("histograms")[column] for column in SITE} | {"value": pl.Float64}
     table = results.tables.get("histograms", pl.DataFrame(schema=schema))
     rows = []
     if not table.is_empty():
         bins = table.filter(pl.col("quantity") == stored, pl.col("right") > 0).sort("left")
         for key, histogram in bins.group_by(keys, maintain_order=True):
-            rows.append((*key, median(*(histogram[column].to_numpy() for column in ("left", "right", "count")))))
+            rows.append(
+                (*key, histogram_median(*(histogram[column].to_numpy() for column in ("left", "right", "count"))))
+            )
     medians = pl.DataFrame(rows, schema=schema, orient="row").sort(keys)
     return medians.select(*STATE, pl.lit(name).alias("quantity"), *SITE, "value")

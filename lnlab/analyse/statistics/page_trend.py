@@ -13,10 +13,10 @@ import numpy as np
 from scipy.special import ndtr
 from scipy.stats import rankdata
 
-EXACT_LEVELS = 14
+MAX_EXACT_LEVELS = 14
 
 
-def page(matrix: np.ndarray) -> tuple[float, float]:
+def page_test(matrix: np.ndarray) -> tuple[float, float]:
     """One-sided p values of a rising and of a falling trend.
 
     Args:
@@ -24,7 +24,7 @@ def page(matrix: np.ndarray) -> tuple[float, float]:
     """
     n, k = matrix.shape
     total = float(rankdata(matrix, axis=1).sum(0) @ np.arange(1, k + 1))
-    if k > EXACT_LEVELS:
+    if k > MAX_EXACT_LEVELS:
         sd = math.sqrt(n * k**2 * (k + 1) ** 2 * (k - 1) / 144)
         z = (total - n * k * (k + 1) ** 2 / 4) / sd
         return float(ndtr(-z)), float(ndtr(z))

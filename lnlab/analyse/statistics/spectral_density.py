@@ -11,12 +11,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-REACH = 5.0
+GRID_REACH = 5.0
 """A grid goes so many σ beyond the outermost nodes; less than 1e-6 of the weight lies farther."""
 
 
 @dataclass(frozen=True)
-class Density:
+class SmoothedSpectrum:
     """A smoothed spectrum.
 
     Attributes:
@@ -30,7 +30,7 @@ class Density:
     width: float
 
 
-def smoothed(nodes: ArrayLike, weights: ArrayLike, width: float, *, points: int = 1024) -> Density:
+def smoothed_spectrum(nodes: ArrayLike, weights: ArrayLike, width: float, *, points: int = 1024) -> SmoothedSpectrum:
     """The density at so many places over all nodes; of several draws with weights that sum to 1 over all of them.
 
     Narrow peaks fall between the places of a coarse grid: its step should not exceed the width.
@@ -41,13 +41,13 @@ def smoothed(nodes: ArrayLike, weights: ArrayLike, width: float, *, points: int 
     theta, w = np.asarray(nodes, dtype=float), np.asarray(weights, dtype=float)
     if not width > 0 or theta.size == 0 or not np.isfinite(theta).all():
         raise ValueError(f"found the width {width} and {theta.size} nodes, expected a positive one and finite nodes")
-    grid = np.linspace(theta.min() - REACH * width, theta.max() + REACH * width, points)
+    grid = np.linspace(theta.min() - GRID_REACH * width, theta.max() + GRID_REACH * width, points)
     if grid[1] - grid[0] > width:
         raise ValueError(f"found steps of {grid[1] - grid[0]:.3g}, expected at most the width {width:.3g}")
-    return Density(grid, on_grid(grid, theta, w, width), width)
+    return SmoothedSpectrum(grid, density_on_grid(grid, theta, w, width), width)
 
 
-def on_grid(grid: np.ndarray, nodes: ArrayLike, weights: ArrayLike, width: float) -> np.ndarray:
+def density_on_grid(grid: np.ndarray, nodes: ArrayLike, weights: ArrayLike, width: float) -> np.ndarray:
     """The density at the places of the grid, per unit of the axis."""
     values = np.zeros(len(grid))
     for node, weight in zip(np.asarray(nodes, dtype=float), np.asarray(weights, dtype=float), strict=True):

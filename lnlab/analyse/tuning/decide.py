@@ -7,9 +7,9 @@ from statistics import median
 
 import polars as pl
 
-from lnlab.analyse.select.settings import settings
-from lnlab.analyse.tuning.rules import Trial, rules
-from lnlab.compile.decisions import Decision, Tried, Undecided
+from lnlab.analyse.select.settings import variant_settings
+from lnlab.analyse.tuning.rules import TuningTrial, rules
+from lnlab.compile.decisions import Decision, TuningCandidate, Undecided
 from lnlab.errors import LabError, Problem
 from lnlab.keys import Json, canonical, digest
 from lnlab.tables import Results
@@ -30,7 +30,7 @@ class _Ending:
 _Endings = dict[tuple[str, int], _Ending]
 
 
-def decide(questions: Sequence[Undecided], results: Results) -> tuple[Decision, ...]:
+def decide_tuning(questions: Sequence[Undecided], results: Results) -> tuple[Decision, ...]:
     """The decision on each question.
 
     Args:
@@ -41,7 +41,7 @@ def decide(questions: Sequence[Undecided], results: Results) -> tuple[Decision, 
         LabError: a run has no validation NLL, or what a rule needs.
     """
     endings = _endings(results)
-    tasks = {variant: canonical(setting.get("task")) for variant, setting in settings(results).items()}
+    tasks = {variant: canonical(setting.get("task")) for variant, setting in variant_settings(results).items()}
     lowest: dict[str, float] = {}
     for question in questions:
         for _, variant in question.candidates:
@@ -58,7 +58,9 @@ def _decision(question: Undecided, endings: _Endings, reference: float) -> Decis
     candidate_endings = [[endings[variant, seed] for seed in question.seeds] for _, variant in question.candidates]
     values = [value for value, _ in question.candidates]
     trials = [
-        Trial(value, tuple(ending.loss for ending in seed_endings), tuple(ending.entropy for ending in seed_endings))
+        TuningTrial(
+            value, tuple(ending.loss for ending in seed_endings), tuple(ending.entropy for ending in seed_endings)
+        )
         for value, seed_endings in zip(values, candidate_endings, strict=True)
     ]
     chosen = rules.builder(dict(question.rule))(trials, reference)
@@ -78,7 +80,7 @@ def _decision(question: Undecided, endings: _Endings, reference: float) -> Decis
         statistic=chosen.statistic,
         reason=chosen.reason,
         candidates=tuple(
-            Tried(t.value, s if isfinite(s) else None, tuple(x if isfinite(x) else None for x in t.losses))
+            TuningCandidate(t.value, s if isfinite(s) else None, tuple(x if isfinite(x) else None for x in t.losses))
             for t, s in zip(trials, chosen.scores, strict=True)
         ),
         rows=digest([reference if isfinite(reference) else None, *rows]),

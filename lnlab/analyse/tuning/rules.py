@@ -24,7 +24,7 @@ from lnlab.registry import Registry
 
 
 @dataclass(frozen=True)
-class Trial:
+class TuningTrial:
     """A candidate on the tuning seeds.
 
     Attributes:
@@ -39,7 +39,7 @@ class Trial:
 
 
 @dataclass(frozen=True)
-class Chosen:
+class ChosenCandidate:
     """What a rule chose.
 
     Attributes:
@@ -68,12 +68,12 @@ class RuleFacts(Facts):
     numbers: bool = False
 
 
-rules: Registry[Callable[..., Chosen]] = Registry("rule", RuleFacts)
+rules: Registry[Callable[..., ChosenCandidate]] = Registry("rule", RuleFacts)
 """Builders ``(trials: Sequence[Trial], reference: float, *, ...) -> Chosen``; the reference is L_ref."""
 
 
 @rules.register("best")
-def best(trials: Sequence[Trial], reference: float) -> Chosen:  # noqa: ARG001 - what the lab supplies
+def best(trials: Sequence[TuningTrial], reference: float) -> ChosenCandidate:  # noqa: ARG001 - what the lab supplies
     """``argmin median L``: the lowest final validation NLL, with its own tuning for each arm (Choi et al., 2019).
 
     A run that diverged ranks worst; of equals, the first is chosen. Of an optimum at the edge of the candidates it is
@@ -83,13 +83,15 @@ def best(trials: Sequence[Trial], reference: float) -> Chosen:  # noqa: ARG001 -
     number = min(range(len(scores)), key=scores.__getitem__)
     if not isfinite(scores[number]):
         reason = f"all {len(trials)} candidates diverged; the first goes on"
-        return Chosen(number, False, "validation NLL", scores, reason)
+        return ChosenCandidate(number, False, "validation NLL", scores, reason)
     reason = f"the best of {len(trials)} candidates, median validation NLL {scores[number]:.4g} nats"
-    return Chosen(number, True, "validation NLL", scores, reason + _edge_remark(trials, number))
+    return ChosenCandidate(number, True, "validation NLL", scores, reason + _edge_remark(trials, number))
 
 
 @rules.register("failing", numbers=True)
-def failing(trials: Sequence[Trial], reference: float, *, below: Annotated[float, Field(gt=0, lt=1)] = 0.25) -> Chosen:
+def failing(
+    trials: Sequence[TuningTrial], reference: float, *, below: Annotated[float, Field(gt=0, lt=1)] = 0.25
+) -> ChosenCandidate:
     """``min {c: median phi < below}``: the smallest that fails, as Post-LN without warm-up (Xiong et al., 2020).
 
     Failing is learning less than this fraction of what can be learned:
@@ -99,19 +101,19 @@ def failing(trials: Sequence[Trial], reference: float, *, below: Annotated[float
     Raises:
         LabError: a run that did not diverge has no H1.
     """
-    scores = tuple(median(learned(trial, reference)) for trial in trials)
+    scores = tuple(median(trial_fractions(trial, reference)) for trial in trials)
     rising = sorted(range(len(trials)), key=lambda number: trials[number].value)
     failed = [number for number in rising if scores[number] < below]
     if failed:
         reason = f"the smallest of {len(trials)} candidates that fails, median learned fraction {scores[failed[0]]:.2g}"
-        return Chosen(failed[0], True, "learned fraction", scores, f"{reason} < {below:g}")
+        return ChosenCandidate(failed[0], True, "learned fraction", scores, f"{reason} < {below:g}")
     least = f"the lowest median learned fraction is {min(scores):.2g}, not below {below:g}"
-    return Chosen(
+    return ChosenCandidate(
         rising[-1], False, "learned fraction", scores, f"none of the candidates fails: {least}; the largest goes on"
     )
 
 
-def learned(trial: Trial, reference: float) -> list[float]:
+def trial_fractions(trial: TuningTrial, reference: float) -> list[float]:
     """The learned fraction phi of each seed."""
     return [_phi(loss, h1, reference) for loss, h1 in zip(trial.losses, trial.entropies, strict=True)]
 
@@ -125,7 +127,7 @@ def _phi(loss: float, h1: float | None, reference: float) -> float:
     return (h1 - loss) / (h1 - reference) if h1 > reference else 0.0
 
 
-def _edge_remark(trials: Sequence[Trial], number: int) -> str:
+def _edge_remark(trials: Sequence[TuningTrial], number: int) -> str:
     """That the optimum is the smallest or the largest of several numbers."""
     values = [trial.value for trial in trials]
     if len(values) == 1 or not all(isinstance(value, int | float) for value in values):

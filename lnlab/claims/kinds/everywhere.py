@@ -12,19 +12,19 @@ from typing import Literal
 
 import polars as pl
 
-from lnlab.analyse.select.run_status import endings
-from lnlab.analyse.select.select import NothingSelected, select, why_empty
-from lnlab.analyse.select.series import ended, heads
+from lnlab.analyse.select.run_status import run_endings
+from lnlab.analyse.select.select import NothingSelected, select_measured_rows, why_empty
+from lnlab.analyse.select.series import ending_text, leading_runs
 from lnlab.claims.claim import Finding, claims
-from lnlab.claims.kinds.status import Tally, shares
-from lnlab.claims.region import Region, region
-from lnlab.claims.student import HALF
+from lnlab.claims.kinds.status import SeedTally, share_finding
+from lnlab.claims.region import Region, declared_region
+from lnlab.claims.student import HALF_OF_SEEDS
 from lnlab.errors import LabError, Problem
 from lnlab.keys import Json
 from lnlab.tables import Results
 
 _ALL_EQUAL = "all equal"
-Holds = Callable[[Sequence[float]], bool]
+SeedCondition = Callable[[Sequence[float]], bool]
 
 
 @claims.register("everywhere", several=True, measure="share")
@@ -47,19 +47,23 @@ def everywhere(
     """
     if equal and (between, at_least, at_most) != (None, None, None):
         raise LabError(Problem("equal", "declares both a region and that all are equal", "keep one of them"))
-    allowed = None if equal else region(between, at_least, at_most)
-    holds: Holds = (lambda xs: len(set(xs)) < 2) if allowed is None else (lambda xs: all(x in allowed for x in xs))
+    allowed = None if equal else declared_region(between, at_least, at_most)
+    holds: SeedCondition = (
+        (lambda xs: len(set(xs)) < 2) if allowed is None else (lambda xs: all(x in allowed for x in xs))
+    )
     what = "difference" if to is not None else "number"
     statement = f"{of.get('quantity', 'value')} {_ALL_EQUAL}" if allowed is None else f"every {what} {allowed}"
     tally = _tally(results, of, to, holds)
-    return shares(tally, statement, Region(low=HALF) if expect == "holds" else Region(high=HALF))
+    return share_finding(
+        tally, statement, Region(low=HALF_OF_SEEDS) if expect == "holds" else Region(high=HALF_OF_SEEDS)
+    )
 
 
-def _tally(results: Results, of: dict[str, Json], to: dict[str, Json] | None, holds: Holds) -> Tally:
+def _tally(results: Results, of: dict[str, Json], to: dict[str, Json] | None, holds: SeedCondition) -> SeedTally:
     """What became of each seed."""
     sides = [of] if to is None else [of, {**of, **to}]
     all_runs = pl.concat([_runs(results, side) for side in sides]).sort("seed")
-    runs = [heads(results, endings(results, side), side) for side in sides]
+    runs = [leading_runs(results, run_endings(results, side), side) for side in sides]
     numbers = _numbers(results, of, runs[0]) if to is None else _differences(results, sides, runs, list(to))
     expected = dict(runs[0].group_by("seed").len().iter_rows())
     met: dict[int, bool] = {}
@@ -75,14 +79,14 @@ def _tally(results: Results, of: dict[str, Json], to: dict[str, Json] | None, ho
             met[seed] = False
         else:
             fates = seed_runs.select("status", "reason").unique().iter_rows()
-            reasons = [ended(status, reason) for status, reason in fates if status != "finished"]
+            reasons = [ending_text(status, reason) for status, reason in fates if status != "finished"]
             unknown[seed] = "; ".join(sorted(reasons)) or "not measured"
-    return Tally(met, unknown, tuple(pending), unknown)
+    return SeedTally(met, unknown, tuple(pending), unknown)
 
 
 def _runs(results: Results, of: dict[str, Json]) -> pl.DataFrame:
     """``seed status reason`` of every run that the numbers are made of."""
-    runs = endings(results, of)
+    runs = run_endings(results, of)
     if runs.is_empty():
         raise NothingSelected(Problem("of", "no run has all of it", "lnlab plan prints the runs there are"))
     return runs.select("seed", "status", "reason")
@@ -95,7 +99,9 @@ def _rows(results: Results, of: dict[str, Json], runs: pl.DataFrame) -> pl.DataF
         LabError: a run has several.
         NothingSelected: nothing is there though everything has run.
     """
-    rows = select(results, of).filter(pl.col("run").is_in(runs["run"].implode()), pl.col("value").is_not_null())
+    rows = select_measured_rows(results, of).filter(
+        pl.col("run").is_in(runs["run"].implode()), pl.col("value").is_not_null()
+    )
     if rows.is_empty() and not runs["status"].has_nulls():
         raise NothingSelected(why_empty(results, of))
     if rows["run"].is_duplicated().any():

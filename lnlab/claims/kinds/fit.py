@@ -10,22 +10,22 @@ from dataclasses import replace
 
 import numpy as np
 
-from lnlab.analyse.select.series import series
+from lnlab.analyse.select.series import select_series
 from lnlab.analyse.statistics.intervals import Interval
 from lnlab.claims.claim import Finding, claims
-from lnlab.claims.claim import Word as Verdict
-from lnlab.claims.laws import Law, Word, left_out_errors
-from lnlab.claims.levels import numeric, per_seed, unfit, unfitted
-from lnlab.claims.region import Region, printed
-from lnlab.claims.sample import N_TRAINED, Sample, counted, notes, obstacle, uncountable
-from lnlab.claims.student import interval_of, measured, more_seeds
+from lnlab.claims.claim import VerdictLabel as Verdict
+from lnlab.claims.laws import GrowthLaw, LawName, left_out_errors
+from lnlab.claims.levels import numeric_levels, seed_statistics, unfit_finding, unfit_reason
+from lnlab.claims.region import Region, number_text
+from lnlab.claims.sample import N_TRAINED, Sample, exclusion_notes, reason_counted, reason_uncountable, reason_undecided
+from lnlab.claims.student import interval_of, seeds_needed_text, undecided_finding
 from lnlab.errors import LabError, Problem
 from lnlab.keys import Json
 from lnlab.tables import Results
 
-LEAST_LEVELS, LEAST_SPAN = 6, 16.0
-CLEARLY, CLOSE = 1.1, 0.15
-RESOLVED = 1e-9
+MIN_FIT_LEVELS, MIN_FIT_SPAN = 6, 16.0
+CLEAR_RATIO, MAX_MEDIAN_ERROR = 1.1, 0.15
+MIN_LOG_ERROR = 1e-9
 """Log errors below this are rounding, and count as this."""
 
 
@@ -35,8 +35,8 @@ def fit(
     *,
     of: dict[str, Json],
     over: str,
-    law: Word,
-    against: Word,
+    law: LawName,
+    against: LawName,
     exponent: float | None = None,
 ) -> Finding:
     """``RMSE_B / RMSE_A``: y follows ``law`` rather than ``against``, judged by left-out levels (Stone, 1974).
@@ -45,35 +45,39 @@ def fit(
     a exp(b x). At least 6 levels that span a factor 16, and 5 seeds.
     """
     one, other = _laws(law, against, exponent)
-    observed, allowed = series(results, of, over), Region(low=CLEARLY)
-    x = numeric(observed, over, positive=True)
+    observed, allowed = select_series(results, of, over), Region(low=CLEAR_RATIO)
+    x = numeric_levels(observed, over, positive=True)
     statistic = f"error of {other} over error of {one}"
-    if reason := unfit(observed, x, over, LEAST_SPAN, LEAST_LEVELS):
-        return unfitted(observed, statistic, reason, allowed)
-    sample, matrix = per_seed(observed, lambda rows: error_ratios(*both_errors(one, other, x, rows)), log=True)
-    finding = measured(statistic, sample, allowed)
-    undecided = obstacle(sample, N_TRAINED)
-    if not undecided and counted(sample):
-        undecided = uncountable(sample, "follows no law")
+    if reason := unfit_reason(observed, x, over, MIN_FIT_SPAN, MIN_FIT_LEVELS):
+        return unfit_finding(observed, statistic, reason, allowed)
+    sample, matrix = seed_statistics(
+        observed, lambda rows: error_ratios(*left_out_error_pair(one, other, x, rows)), log=True
+    )
+    finding = undecided_finding(statistic, sample, allowed)
+    undecided = reason_undecided(sample, N_TRAINED)
+    if not undecided and reason_counted(sample):
+        undecided = reason_uncountable(sample, "follows no law")
     if undecided:
-        return replace(finding, reason=undecided + notes(sample))
-    verdict, reason = ruled(sample, (str(one), str(other)), both_errors(one, other, x, matrix))
-    return replace(finding, verdict=verdict, reason=reason + notes(sample))
+        return replace(finding, reason=undecided + exclusion_notes(sample))
+    verdict, reason = fit_verdict(sample, (str(one), str(other)), left_out_error_pair(one, other, x, matrix))
+    return replace(finding, verdict=verdict, reason=reason + exclusion_notes(sample))
 
 
-def both_errors(one: Law, other: Law, x: np.ndarray, matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def left_out_error_pair(
+    one: GrowthLaw, other: GrowthLaw, x: np.ndarray, matrix: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     """The log errors at left-out levels of the two laws, (seeds, levels) each."""
     return left_out_errors(one, x, matrix), left_out_errors(other, x, matrix)
 
 
 def error_ratios(ours: np.ndarray, others: np.ndarray) -> np.ndarray:
     """``RMSE_B / RMSE_A`` of each row of log errors (seeds, levels)."""
-    a, b = (np.maximum(np.sqrt(np.square(errors).mean(-1)), RESOLVED) for errors in (ours, others))
+    a, b = (np.maximum(np.sqrt(np.square(errors).mean(-1)), MIN_LOG_ERROR) for errors in (ours, others))
     ratios: np.ndarray = b / a
     return ratios
 
 
-def ruled(sample: Sample, names: tuple[str, str], errors: tuple[np.ndarray, np.ndarray]) -> tuple[Verdict, str]:
+def fit_verdict(sample: Sample, names: tuple[str, str], errors: tuple[np.ndarray, np.ndarray]) -> tuple[Verdict, str]:
     """The verdict on complete seeds, and what decided.
 
     Args:
@@ -83,27 +87,32 @@ def ruled(sample: Sample, names: tuple[str, str], errors: tuple[np.ndarray, np.n
     """
     interval = interval_of(sample)
     ours, others = (float(np.median(np.abs(np.expm1(e)))) for e in errors)
-    interval_text = f"the 95 % interval {printed(interval.low)} to {printed(interval.high)}"
+    interval_text = f"the 95 % interval {number_text(interval.low)} to {number_text(interval.high)}"
     medians = f"median error {ours:.0%} {names[0]}, {others:.0%} {names[1]}"
-    if min(ours, others) > CLOSE:
-        return "undecided", f"neither law describes the numbers: {medians} (needs {CLOSE:.0%}); {interval_text}"
-    if interval.low > CLEARLY:
-        verdict: Verdict = "supported" if ours <= CLOSE else "undecided"
-        caveat = "" if ours <= CLOSE else f", but {names[0]} errs by more than {CLOSE:.0%}"
-        return verdict, f"{interval_text} lies above {CLEARLY:g}{caveat}; {medians}"
-    if interval.high < 1 / CLEARLY:
-        return "contradicted", f"{interval_text} lies below 1/{CLEARLY:g}: {names[1]} is nearer; {medians}"
+    if min(ours, others) > MAX_MEDIAN_ERROR:
+        return (
+            "undecided",
+            f"neither law describes the numbers: {medians} (needs {MAX_MEDIAN_ERROR:.0%}); {interval_text}",
+        )
+    if interval.low > CLEAR_RATIO:
+        verdict: Verdict = "supported" if ours <= MAX_MEDIAN_ERROR else "undecided"
+        caveat = "" if ours <= MAX_MEDIAN_ERROR else f", but {names[0]} errs by more than {MAX_MEDIAN_ERROR:.0%}"
+        return verdict, f"{interval_text} lies above {CLEAR_RATIO:g}{caveat}; {medians}"
+    if interval.high < 1 / CLEAR_RATIO:
+        return "contradicted", f"{interval_text} lies below 1/{CLEAR_RATIO:g}: {names[1]} is nearer; {medians}"
     return "undecided", f"{interval_text} does not tell the laws apart; {_more_seeds(interval)}; {medians}"
 
 
 def _more_seeds(interval: Interval) -> str:
     """How many seeds would decide, towards the nearer edge; between the edges none would."""
-    if 1 / CLEARLY <= interval.estimate <= CLEARLY:
-        return f"they err alike, within a factor {CLEARLY:g}"
-    return more_seeds(interval, Region(low=CLEARLY) if interval.estimate > 1 else Region(high=1 / CLEARLY), log=True)
+    if 1 / CLEAR_RATIO <= interval.estimate <= CLEAR_RATIO:
+        return f"they err alike, within a factor {CLEAR_RATIO:g}"
+    return seeds_needed_text(
+        interval, Region(low=CLEAR_RATIO) if interval.estimate > 1 else Region(high=1 / CLEAR_RATIO), log=True
+    )
 
 
-def _laws(law: Word, against: Word, exponent: float | None) -> tuple[Law, Law]:
+def _laws(law: LawName, against: LawName, exponent: float | None) -> tuple[GrowthLaw, GrowthLaw]:
     """The two laws; the one that is a power has the exponent.
 
     Raises:
@@ -118,4 +127,6 @@ def _laws(law: Word, against: Word, exponent: float | None) -> tuple[Law, Law]:
     if exponent == 0 or (exponent == 1 and "linear" in (law, against)):
         what = f"a power with exponent {exponent:g} is {'a constant' if exponent == 0 else 'linear'}"
         raise LabError(Problem("exponent", what, "give another"))
-    return Law(law, exponent if law == "power" else None), Law(against, exponent if against == "power" else None)
+    return GrowthLaw(law, exponent if law == "power" else None), GrowthLaw(
+        against, exponent if against == "power" else None
+    )

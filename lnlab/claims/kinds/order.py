@@ -8,17 +8,17 @@ import math
 from dataclasses import replace
 from typing import Literal
 
-from lnlab.analyse.select.reductions import Reduce
-from lnlab.analyse.select.series import Series, series
+from lnlab.analyse.select.reductions import Reduction
+from lnlab.analyse.select.series import SeedSeries, select_series
 from lnlab.claims.claim import Finding, claims
-from lnlab.claims.intersection_union import Member, together
-from lnlab.claims.order_chain import parsed
+from lnlab.claims.intersection_union import Member, intersection_union
+from lnlab.claims.order_chain import parse_order
 from lnlab.claims.region import Region
-from lnlab.claims.sample import N_TRAINED, of_two
+from lnlab.claims.sample import N_TRAINED, contrast_sample
 from lnlab.keys import Json
 from lnlab.tables import Results
 
-RELATIVE, NATS = 0.02, 0.05  # default margins: at init, relative; trained, nats per token
+RELATIVE_MARGIN, NATS_MARGIN = 0.02, 0.05  # default margins: at init, relative; trained, nats per token
 
 
 @claims.register("order")
@@ -29,7 +29,7 @@ def order(
     over: str,
     order: str,
     along: str | None = None,
-    reduce: Reduce | None = None,
+    reduce: Reduction | None = None,
     scale: Literal["log", "linear"] | None = None,
     delta: float | None = None,
 ) -> Finding:
@@ -40,14 +40,14 @@ def order(
     ``delta``, the margin of ``<=`` and ``~``, 0.02 (relative) or 0.05 (of the unit). Where more than 20 % of the seeds
     of one value failed, the paired sign test is used, a failure ranking as the largest number.
     """
-    names, relations = parsed(order)
-    observed = [series(results, {**of, over: name}, along, reduce) for name in names]
+    names, relations = parse_order(order)
+    observed = [select_series(results, {**of, over: name}, along, reduce) for name in names]
     log = (scale or ("linear" if any(s.trained for s in observed) else "log")) == "log"
-    margin = (RELATIVE if log else NATS) if delta is None else delta
+    margin = (RELATIVE_MARGIN if log else NATS_MARGIN) if delta is None else delta
     members = [_member(names, relations, observed, i, margin, log=log) for i in range(len(relations))]
     if reduce is not None:
         members = [replace(member, statistic=f"{reduce} of {member.statistic}") for member in members]
-    finding = together(members, N_TRAINED)
+    finding = intersection_union(members, N_TRAINED)
     return replace(finding, measure=finding.measure or ("ratio" if log else "difference"))
 
 
@@ -62,8 +62,8 @@ def contrast_region(relation: str, margin: float, *, log: bool) -> Region:
 
 
 def _member(
-    names: list[Json], relations: list[str], observed: list[Series], i: int, margin: float, *, log: bool
+    names: list[Json], relations: list[str], observed: list[SeedSeries], i: int, margin: float, *, log: bool
 ) -> Member:
     statistic = f"{names[i]} {'/' if log else '-'} {names[i + 1]}"
     allowed = contrast_region(relations[i], margin, log=log)
-    return Member(statistic, of_two(observed[i], observed[i + 1], log=log), allowed)
+    return Member(statistic, contrast_sample(observed[i], observed[i + 1], log=log), allowed)

@@ -14,20 +14,28 @@ from typing import Any
 
 import numpy as np
 
-from lnlab.analyse.select.series import Series, quotient, series
-from lnlab.analyse.statistics.intervals import student
+from lnlab.analyse.select.series import SeedSeries, select_series, series_quotient
+from lnlab.analyse.statistics.intervals import t_interval
 from lnlab.claims.claim import Finding, claims
-from lnlab.claims.intersection_union import Member, together
-from lnlab.claims.levels import numeric, per_seed, unfit, unfitted
-from lnlab.claims.region import Region, printed, region
-from lnlab.claims.sample import N_INIT, N_TRAINED, Sample, counted, notes, obstacle, uncountable
-from lnlab.claims.sites import Each, at, places
-from lnlab.claims.student import measured
+from lnlab.claims.intersection_union import Member, intersection_union
+from lnlab.claims.levels import numeric_levels, seed_statistics, unfit_finding, unfit_reason
+from lnlab.claims.region import Region, declared_region, number_text
+from lnlab.claims.sample import (
+    N_INIT,
+    N_TRAINED,
+    Sample,
+    exclusion_notes,
+    reason_counted,
+    reason_uncountable,
+    reason_undecided,
+)
+from lnlab.claims.sites import SiteColumns, site_conditions, statistic_at
+from lnlab.claims.student import undecided_finding
 from lnlab.keys import Json
 from lnlab.tables import Results
 
-LEAST_SPAN, WIDE_SPAN = 2.0, 8.0
-LEAVES = 0.1  # the mean profile may leave the line by this share
+MIN_EXPONENT_SPAN, WIDE_SPAN = 2.0, 8.0
+MAX_DEVIATION = 0.1  # the mean profile may leave the line by this share
 _BIG_O_SLACK = 0.05  # of the exponent of an O(x^e) statement
 
 
@@ -38,7 +46,7 @@ def power_law(
     of: dict[str, Json],
     over: str,
     to: dict[str, Json] | None = None,
-    each: Each = None,
+    each: SiteColumns = None,
     between: tuple[float, float] | None = None,
     at_least: float | None = None,
     at_most: float | None = None,
@@ -54,22 +62,22 @@ def power_law(
     """
     declared = {"between": between, "at_least": at_least, "at_most": at_most}
     members: list[Member] = []
-    for site in places(results, of, each):
-        observed = series(results, {**of, **site}, over)
+    for site in site_conditions(results, of, each):
+        observed = select_series(results, {**of, **site}, over)
         if to is not None:
-            observed = quotient(observed, series(results, {**of, **to, **site}, over))
-        member = _member(observed, over, at("exponent", site), declared, exponent, big_o)
+            observed = series_quotient(observed, select_series(results, {**of, **to, **site}, over))
+        member = _member(observed, over, statistic_at("exponent", site), declared, exponent, big_o)
         if isinstance(member, Finding):
             return member
         members.append(member)
-    finding = together(members, _least_seeds(members[0].sample))
+    finding = intersection_union(members, _least_seeds(members[0].sample))
     if big_o is None or finding.estimate is None:
         return finding
     return replace(finding, reason=f"{finding.reason}; exponent gap {finding.estimate - big_o:+.2g}")
 
 
 def _member(
-    observed: Series,
+    observed: SeedSeries,
     over: str,
     statistic: str,
     declared: Mapping[str, Any],
@@ -77,21 +85,21 @@ def _member(
     big_o: float | None,
 ) -> Member | Finding:
     """The exponents of one series with their region; or, where they can decide nothing, the finding that says why."""
-    x = numeric(observed, over, positive=True)
-    near = None if exponent is None else around(exponent, x)
+    x = numeric_levels(observed, over, positive=True)
+    near = None if exponent is None else default_exponent_region(exponent, x)
     at_most_order = None if big_o is None else Region(high=big_o + _BIG_O_SLACK)
-    allowed = region(**declared, exponent=near, big_o=at_most_order)
-    if reason := unfit(observed, x, over, LEAST_SPAN):
-        return unfitted(observed, statistic, reason, allowed)
-    sample, matrix = per_seed(observed, lambda rows: slopes(x, rows), log=False)
-    if obstacle(sample, _least_seeds(sample)) is not None:
+    allowed = declared_region(**declared, exponent=near, big_o=at_most_order)
+    if reason := unfit_reason(observed, x, over, MIN_EXPONENT_SPAN):
+        return unfit_finding(observed, statistic, reason, allowed)
+    sample, matrix = seed_statistics(observed, lambda rows: log_log_slopes(x, rows), log=False)
+    if reason_undecided(sample, _least_seeds(sample)) is not None:
         return Member(statistic, sample, allowed)
-    by_count = bool(counted(sample))
-    reason = uncountable(sample, "has no exponent") if by_count else lack_of_fit(x, matrix)
+    by_count = bool(reason_counted(sample))
+    reason = reason_uncountable(sample, "has no exponent") if by_count else lack_of_fit(x, matrix)
     if reason and not by_count and (trend := opposite_trend(matrix, allowed)):
         return Member(statistic, sample, allowed, f"{trend} ({reason})")
     if reason:
-        return replace(measured(statistic, sample, allowed), reason=reason + notes(sample))
+        return replace(undecided_finding(statistic, sample, allowed), reason=reason + exclusion_notes(sample))
     return Member(statistic, sample, allowed)
 
 
@@ -99,13 +107,13 @@ def _least_seeds(sample: Sample) -> int:
     return N_TRAINED if sample.trained else N_INIT
 
 
-def around(exponent: float, x: np.ndarray) -> Region:
+def default_exponent_region(exponent: float, x: np.ndarray) -> Region:
     """The default region of an exponent: ± .15, or ± .10 over a span of at least 8."""
     half_width = 0.1 if x.size and x[-1] >= WIDE_SPAN * x[0] else 0.15
     return Region(exponent - half_width, exponent + half_width)
 
 
-def slopes(x: np.ndarray, matrix: np.ndarray) -> np.ndarray:
+def log_log_slopes(x: np.ndarray, matrix: np.ndarray) -> np.ndarray:
     """``Σ (u - ū) log y / Σ (u - ū)²`` with u = log x, for each row.
 
     Args:
@@ -118,17 +126,18 @@ def slopes(x: np.ndarray, matrix: np.ndarray) -> np.ndarray:
 
 
 def lack_of_fit(x: np.ndarray, matrix: np.ndarray) -> str | None:
-    """Why the profile is no power law, or None; shapes as in ``slopes``."""
+    """Why the profile is no power law, or None; shapes as in ``log_log_slopes``."""
     u, y = np.log(x) - np.log(x).mean(), np.log(matrix)
-    quadratic = student(np.linalg.lstsq(np.vander(u, 3), y.T, rcond=None)[0][0])
+    quadratic = t_interval(np.linalg.lstsq(np.vander(u, 3), y.T, rcond=None)[0][0])
     mean = y.mean(0)
-    residuals = mean - mean.mean() - slopes(x, np.exp(mean)[None])[0] * u
+    residuals = mean - mean.mean() - log_log_slopes(x, np.exp(mean)[None])[0] * u
     deviation = math.expm1(float(np.abs(residuals).max()))
-    if quadratic.low <= 0 <= quadratic.high or deviation <= LEAVES:
+    if quadratic.low <= 0 <= quadratic.high or deviation <= MAX_DEVIATION:
         return None
     return (
         f"not a power law here: the mean profile leaves the line by up to {deviation:.0%}, and the quadratic "
-        f"coefficient is {printed(quadratic.estimate)} ({printed(quadratic.low)} to {printed(quadratic.high)})"
+        f"coefficient is {number_text(quadratic.estimate)} ({number_text(quadratic.low)} to "
+        f"{number_text(quadratic.high)})"
     )
 
 

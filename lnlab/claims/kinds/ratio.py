@@ -8,13 +8,13 @@ from dataclasses import replace
 
 import polars as pl
 
-from lnlab.analyse.select.reductions import Reduce
-from lnlab.analyse.select.series import Series, series
+from lnlab.analyse.select.reductions import Reduction
+from lnlab.analyse.select.series import SeedSeries, select_series
 from lnlab.claims.claim import Finding, claims
-from lnlab.claims.intersection_union import Member, together
-from lnlab.claims.region import Region, region
-from lnlab.claims.sample import least, of_two
-from lnlab.claims.student import judged
+from lnlab.claims.intersection_union import Member, intersection_union
+from lnlab.claims.region import Region, declared_region
+from lnlab.claims.sample import contrast_sample, min_seeds
+from lnlab.claims.student import judge_sample
 from lnlab.errors import LabError, Problem
 from lnlab.keys import Json
 from lnlab.tables import Results
@@ -27,7 +27,7 @@ def ratio(
     of: dict[str, Json],
     to: dict[str, Json],
     over: str | None = None,
-    reduce: Reduce | None = None,
+    reduce: Reduction | None = None,
     between: tuple[float, float] | None = None,
     at_least: float | None = None,
     at_most: float | None = None,
@@ -43,20 +43,20 @@ def ratio(
     if factor <= 1:
         raise LabError(Problem("factor", f"{factor:g} leaves no region", "give a factor above 1"))
     near = None if equals is None else Region(equals / factor, equals * factor)
-    allowed = region(between, at_least, at_most, positive=True, equals=near)
-    a, b = series(results, of, over, reduce), series(results, {**of, **to}, over, reduce)
+    allowed = declared_region(between, at_least, at_most, positive=True, equals=near)
+    a, b = select_series(results, of, over, reduce), select_series(results, {**of, **to}, over, reduce)
     if over is None or reduce is not None:
-        return judged(f"ratio of {reduce}" if reduce else "ratio", of_two(a, b, log=True), allowed)
+        return judge_sample(f"ratio of {reduce}" if reduce else "ratio", contrast_sample(a, b, log=True), allowed)
     edges = [("largest", Region(high=allowed.high)), ("smallest", Region(low=allowed.low))]
     members = [
-        Member(f"{extreme} ratio over {over}", of_two(*_at_extreme(extreme, a, b), log=True), edge)
+        Member(f"{extreme} ratio over {over}", contrast_sample(*_at_extreme(extreme, a, b), log=True), edge)
         for extreme, edge in edges
         if edge != Region()
     ]
-    return together(members, least(members[0].sample))
+    return intersection_union(members, min_seeds(members[0].sample))
 
 
-def _at_extreme(extreme: str, a: Series, b: Series) -> tuple[Series, Series]:
+def _at_extreme(extreme: str, a: SeedSeries, b: SeedSeries) -> tuple[SeedSeries, SeedSeries]:
     """Both series where the ratio within the seed is largest, or smallest, or where it has no logarithm."""
     if a.seeds and b.seeds and a.levels != b.levels:
         raise LabError(

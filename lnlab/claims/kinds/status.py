@@ -14,24 +14,24 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from lnlab.analyse.select.early_stops import STOPPED
-from lnlab.analyse.select.run_status import endings
+from lnlab.analyse.select.run_status import run_endings
 from lnlab.analyse.select.select import NothingSelected, Selection
-from lnlab.analyse.select.series import ended, series, varying
+from lnlab.analyse.select.series import ending_text, select_series, varying_columns
 from lnlab.analyse.statistics.intervals import Interval, clopper_pearson
 from lnlab.claims.claim import Finding, claims
-from lnlab.claims.region import Region, decide, region
-from lnlab.claims.sample import single, waiting
-from lnlab.claims.student import HALF
+from lnlab.claims.region import Region, declared_region, interval_verdict
+from lnlab.claims.sample import one_number_per_seed, reason_pending
+from lnlab.claims.student import HALF_OF_SEEDS
 from lnlab.errors import LabError, Problem
 from lnlab.keys import Json
 from lnlab.tables import Results
 
-N_STATUS = 6
-Ended = Literal["finished", "stopped", "diverged", "failed", "timed_out", "out_of_memory"]
+MIN_STATUS_SEEDS = 6
+EndStatus = Literal["finished", "stopped", "diverged", "failed", "timed_out", "out_of_memory"]
 
 
 @dataclass(frozen=True)
-class Tally:
+class SeedTally:
     """What became of each seed of one setting.
 
     Attributes:
@@ -58,7 +58,7 @@ def status(
     *,
     of: dict[str, Json],
     to: dict[str, Json] | None = None,
-    status: Ended | list[Ended] | None = None,
+    status: EndStatus | list[EndStatus] | None = None,
     between: tuple[float, float] | None = None,
     at_least: float | None = None,
     at_most: float | None = None,
@@ -72,44 +72,52 @@ def status(
     on which one of the two does and the other does not (McNemar, 1947).
     """
     statuses = None if status is None else [status] if isinstance(status, str) else list(status)
-    allowed = None if statuses else region(between, at_least, at_most)
+    allowed = None if statuses else declared_region(between, at_least, at_most)
     if statuses and (between, at_least, at_most) != (None, None, None):
         raise LabError(Problem("status", "declares both a status and a region", "keep one of them"))
     statement = f"ended {' or '.join(statuses)}" if statuses else f"{of.get('quantity', 'value')} {allowed}"
     sides = [of] if to is None else [of, {**of, **to}]
     tallies = [_tally(results, side, statuses, allowed) for side in sides]
-    half = Region(low=HALF) if expect == "trains" else Region(high=HALF)
-    return shares(tallies[0], statement, half) if to is None else mcnemar(tallies[0], tallies[1], statement, half)
+    half = Region(low=HALF_OF_SEEDS) if expect == "trains" else Region(high=HALF_OF_SEEDS)
+    return (
+        share_finding(tallies[0], statement, half)
+        if to is None
+        else mcnemar_finding(tallies[0], tallies[1], statement, half)
+    )
 
 
-def _tally(results: Results, of: Selection, statuses: Sequence[Ended] | None, allowed: Region | None) -> Tally:
-    return by_status(results, of, statuses or ()) if allowed is None else by_number(results, of, allowed)
+def _tally(results: Results, of: Selection, statuses: Sequence[EndStatus] | None, allowed: Region | None) -> SeedTally:
+    return tally_by_status(results, of, statuses or ()) if allowed is None else tally_by_number(results, of, allowed)
 
 
-def by_number(results: Results, of: Selection, allowed: Region) -> Tally:
+def tally_by_number(results: Results, of: Selection, allowed: Region) -> SeedTally:
     """Seeds whose number lies in the region."""
-    observed = series(results, of, include_stopped=True)
-    met = {seed: number is not None and number in allowed for seed, number in single(observed).items()}
-    runs = endings(results, of).filter(status=STOPPED)
-    stopped = {seed: ended(STOPPED, why) for seed, why in runs.select("seed", "reason").iter_rows() if seed in met}
+    observed = select_series(results, of, include_stopped=True)
+    met = {seed: number is not None and number in allowed for seed, number in one_number_per_seed(observed).items()}
+    runs = run_endings(results, of).filter(status=STOPPED)
+    stopped = {
+        seed: ending_text(STOPPED, why) for seed, why in runs.select("seed", "reason").iter_rows() if seed in met
+    }
     failed = dict.fromkeys(observed.failed, False)
     fates = stopped | dict(observed.failed) | dict(observed.excluded)
-    return Tally(met | failed, observed.excluded, observed.pending, fates)
+    return SeedTally(met | failed, observed.excluded, observed.pending, fates)
 
 
-def by_status(results: Results, of: Selection, statuses: Sequence[Ended]) -> Tally:
+def tally_by_status(results: Results, of: Selection, statuses: Sequence[EndStatus]) -> SeedTally:
     """Seeds whose run ended in one of the ways.
 
     Raises:
         NothingSelected: no run is selected.
         LabError: a seed has several runs.
     """
-    runs = endings(results, of)
+    runs = run_endings(results, of)
     if runs.is_empty():
         raise NothingSelected(Problem("of", "no run has all of it", "lnlab plan prints the runs there are"))
     if runs["seed"].is_duplicated().any():
         differing = [
-            f"{axis} ({', '.join(labels)})" for axis, labels in varying(results, runs).items() if len(labels) > 1
+            f"{axis} ({', '.join(labels)})"
+            for axis, labels in varying_columns(results, runs).items()
+            if len(labels) > 1
         ]
         raise LabError(Problem("of", f"a seed has several runs: {'; '.join(differing)}", "select one of each"))
     met: dict[int, bool] = {}
@@ -121,18 +129,18 @@ def by_status(results: Results, of: Selection, statuses: Sequence[Ended]) -> Tal
             continue
         met[seed] = run_status in statuses
         if run_status != "finished":
-            fates[seed] = ended(run_status, reason)
-    return Tally(met, {}, tuple(pending), fates)
+            fates[seed] = ending_text(run_status, reason)
+    return SeedTally(met, {}, tuple(pending), fates)
 
 
-def shares(tally: Tally, statement: str, half: Region) -> Finding:
+def share_finding(tally: SeedTally, statement: str, half: Region) -> Finding:
     """Whether more, or fewer, than half of all seeds do it."""
     k, seeds = sum(tally.met.values()), {seed: float(met) for seed, met in sorted(tally.met.items())}
     finding = Finding("undecided", "share of seeds", "", inside=k, n=len(tally.met), seeds=seeds)
     return _share_verdict(finding, f"{k} of {tally.total} seeds: {statement}", len(tally.unknown), half, [tally])
 
 
-def mcnemar(a: Tally, b: Tally, statement: str, half: Region) -> Finding:
+def mcnemar_finding(a: SeedTally, b: SeedTally, statement: str, half: Region) -> Finding:
     """Of the seeds on which only one of two does it, whether that is more, or less, often the first.
 
     Each seed is 1 if it is the first, 0 if it is the second, and a half where they do not differ.
@@ -146,7 +154,9 @@ def mcnemar(a: Tally, b: Tally, statement: str, half: Region) -> Finding:
     return _share_verdict(finding, contrast, unknown, half, [a, b])
 
 
-def _share_verdict(counts: Finding, statement: str, unknown: int, half: Region, tallies: Sequence[Tally]) -> Finding:
+def _share_verdict(
+    counts: Finding, statement: str, unknown: int, half: Region, tallies: Sequence[SeedTally]
+) -> Finding:
     """The finding of a share, seeds of which nothing is known standing on the side that makes its interval wider."""
     pending = sorted({seed for tally in tallies for seed in tally.pending})
     total, k, n = max(tally.total for tally in tallies), counts.inside, counts.n + unknown
@@ -156,18 +166,18 @@ def _share_verdict(counts: Finding, statement: str, unknown: int, half: Region, 
         low, high = clopper_pearson(k, n)[0], clopper_pearson(k + unknown, n)[1]
         finding = replace(finding, estimate=k / n, low=low, high=high)
     if pending:
-        return replace(finding, reason=waiting(pending, total) + endings_text)
-    if total < N_STATUS:
-        reason = f"{statement}; {total} seeds; a verdict needs {N_STATUS}, by rule"
+        return replace(finding, reason=reason_pending(pending, total) + endings_text)
+    if total < MIN_STATUS_SEEDS:
+        reason = f"{statement}; {total} seeds; a verdict needs {MIN_STATUS_SEEDS}, by rule"
         return replace(finding, reason=reason + endings_text)
     if not n:
         return replace(finding, reason=f"{statement}; no seed tells them apart" + endings_text)
     reason = f"{statement}; 95 % interval of the share {low:.2f} to {high:.2f}, to be {half}"
-    verdict = decide(Interval(k / n, low, high, 0.0, n), half)
+    verdict = interval_verdict(Interval(k / n, low, high, 0.0, n), half)
     return replace(finding, verdict=verdict, reason=reason + endings_text)
 
 
-def _ending_counts(tallies: Sequence[Tally]) -> str:
+def _ending_counts(tallies: Sequence[SeedTally]) -> str:
     """How seeds ended that did not simply finish, counted; empty if none did."""
     n_by_ending = Counter(why for tally in tallies for why in tally.fates.values())
     return "".join(f"; {n} {why}" for why, n in sorted(n_by_ending.items()))

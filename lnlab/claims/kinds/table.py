@@ -14,31 +14,31 @@ from typing import Annotated
 from pydantic import Field
 
 from lnlab.analyse.convergence.agreement import (
-    Reproduced,
-    ceiling,
-    errors,
-    kappa,
-    majority,
-    open_columns,
-    rank_agreement,
-    reproduced,
-    shares,
-    whole_seeds,
+    ReproducedColumn,
+    agreement_ceiling,
+    boundary_errors,
+    boundary_rank_correlation,
+    cohen_kappa,
+    complete_seeds,
+    equal_cell_shares,
+    majority_cells,
+    mean_open_columns,
+    reproduced_columns,
 )
-from lnlab.analyse.convergence.published import Guesses, Printed, columns_of, right
+from lnlab.analyse.convergence.published import Guesses, Printed, count_right_cells, printed_columns
 from lnlab.analyse.select.select import NothingSelected
-from lnlab.analyse.select.series import ended
-from lnlab.analyse.statistics.intervals import student
-from lnlab.claims.claim import Finding, Word, claims
-from lnlab.claims.region import Region, printed
-from lnlab.claims.sample import N_TRAINED, Sample, notes, obstacle
-from lnlab.claims.student import interval_of, measured, more_seeds
+from lnlab.analyse.select.series import ending_text
+from lnlab.analyse.statistics.intervals import t_interval
+from lnlab.claims.claim import Finding, VerdictLabel, claims
+from lnlab.claims.region import Region, number_text
+from lnlab.claims.sample import N_TRAINED, Sample, exclusion_notes, reason_undecided
+from lnlab.claims.student import interval_of, seeds_needed_text, undecided_finding
 from lnlab.errors import LabError, Problem
 from lnlab.keys import Json
 from lnlab.tables import Results
 
-STATISTIC = "mean boundary error in grid steps"
-Steps = Annotated[float, Field(ge=0)]
+BOUNDARY_STATISTIC = "mean boundary error in grid steps"
+GridSteps = Annotated[float, Field(ge=0)]
 
 
 @claims.register("table", several=True, measure="steps")
@@ -48,8 +48,8 @@ def table(
     of: dict[str, Json],
     cells: Printed,
     guesses: Guesses = {},  # noqa: B006 - a field's default
-    at_most: Steps = 0.5,
-    beyond: Steps = 1.0,
+    at_most: GridSteps = 0.5,
+    beyond: GridSteps = 1.0,
 ) -> Finding:
     """``mean |b - b'| <= 1/2``: boundaries of convergence as printed, in steps of the grid of rates (Student, 1908).
 
@@ -61,77 +61,77 @@ def table(
         raise LabError(Problem("of.quantity", f"found {of.get('quantity')!r}", "write quantity: converged"))
     if beyond < at_most:
         raise LabError(Problem("beyond", f"{beyond:g} is below at_most, {at_most:g}", "give at least as much"))
-    columns = reproduced(results, cells, of)
+    columns = reproduced_columns(results, cells, of)
     if not columns:
         raise NothingSelected(Problem("cells", "no run has what a column says", "lnlab plan prints the runs there are"))
     sample, allowed = _sample(columns), Region(high=at_most)
-    finding = measured(STATISTIC, sample, allowed)
+    finding = undecided_finding(BOUNDARY_STATISTIC, sample, allowed)
     remarks = _remarks(columns, cells, guesses)
-    if reason := obstacle(sample, N_TRAINED):
-        return replace(finding, reason="; ".join((reason + notes(sample), *remarks)))
+    if reason := reason_undecided(sample, N_TRAINED):
+        return replace(finding, reason="; ".join((reason + exclusion_notes(sample), *remarks)))
     verdict, reason = _verdict(sample, allowed, beyond)
-    return replace(finding, verdict=verdict, reason="; ".join((reason + notes(sample), *remarks)))
+    return replace(finding, verdict=verdict, reason="; ".join((reason + exclusion_notes(sample), *remarks)))
 
 
-def _sample(columns: Sequence[Reproduced]) -> Sample:
+def _sample(columns: Sequence[ReproducedColumn]) -> Sample:
     """The seeds with all cells, and what became of the others."""
     fates: dict[int, str | None] = {}
     for column in columns:
         for seed, status, reason, value in column.runs.select("seed", "status", "reason", "value").iter_rows():
             if value is None and fates.get(seed, "") is not None:
                 waits = status in (None, "interrupted")
-                fates[seed] = None if waits else ended(status, reason) if status != "finished" else "not measured"
+                fates[seed] = None if waits else ending_text(status, reason) if status != "finished" else "not measured"
     excluded = {seed: why for seed, why in fates.items() if why is not None}
     pending = tuple(sorted(seed for seed, why in fates.items() if why is None))
-    return Sample(errors(columns), log=False, trained=True, excluded=excluded, pending=pending)
+    return Sample(boundary_errors(columns), log=False, trained=True, excluded=excluded, pending=pending)
 
 
-def _verdict(sample: Sample, allowed: Region, beyond: float) -> tuple[Word, str]:
+def _verdict(sample: Sample, allowed: Region, beyond: float) -> tuple[VerdictLabel, str]:
     interval = interval_of(sample)
-    interval_text = f"the 95 % interval {printed(interval.low)} to {printed(interval.high)}"
+    interval_text = f"the 95 % interval {number_text(interval.low)} to {number_text(interval.high)}"
     if interval.high <= allowed.top:
         return "supported", f"{interval_text} lies in the region ({allowed})"
     if interval.low > beyond:
         return "contradicted", f"{interval_text} lies above {beyond:g}"
     if interval.low > allowed.top:
         return "undecided", f"{interval_text} lies outside the region ({allowed}), and not wholly above {beyond:g}"
-    reason = f"{interval_text} reaches across the edge ({allowed}); {more_seeds(interval, allowed, log=False)}"
+    reason = f"{interval_text} reaches across the edge ({allowed}); {seeds_needed_text(interval, allowed, log=False)}"
     return "undecided", reason
 
 
-def _remarks(columns: Sequence[Reproduced], cells: Printed, guesses: Guesses) -> list[str]:
+def _remarks(columns: Sequence[ReproducedColumn], cells: Printed, guesses: Guesses) -> list[str]:
     """The remarks that follow the reason of the verdict."""
-    n_columns = len(columns_of(cells))
+    n_columns = len(printed_columns(cells))
     remarks = [] if len(columns) == n_columns else [f"only {len(columns)} of {n_columns} columns were run"]
-    remarks += agreement(columns)
+    remarks += agreement_remarks(columns)
     if guesses:
         total = sum(len(column.printed.cells) for column in columns)
         remarks.append(f"trivial rules: {_guess_scores(columns, guesses)}, of {total}")
     return remarks
 
 
-def agreement(columns: Sequence[Reproduced]) -> list[str]:
+def agreement_remarks(columns: Sequence[ReproducedColumn]) -> list[str]:
     """How many cells agree, how well boundaries are ranked, and how far our own seeds agree, as far as it is known."""
     pairs = [
         pair
         for column in columns
-        for pair in zip(column.printed.cells.values(), majority(column).values(), strict=True)
+        for pair in zip(column.printed.cells.values(), majority_cells(column).values(), strict=True)
     ]
     remarks = [f"{sum(cell is ours for cell, ours in pairs)} of {len(pairs)} cells agree by majority of seeds"]
-    if len(seed_shares := list(shares(columns).values())) > 1:
-        interval = student(seed_shares)
+    if len(seed_shares := list(equal_cell_shares(columns).values())) > 1:
+        interval = t_interval(seed_shares)
         remarks.append(f"{interval.estimate:.1%} of the cells of a seed [{interval.low:.1%}, {interval.high:.1%}]")
-    if (ceiling_share := ceiling(columns)) is not None:
+    if (ceiling_share := agreement_ceiling(columns)) is not None:
         remarks.append(f"two of our own seeds agree on {ceiling_share:.1%}")
-    numbers = {"kappa": kappa(columns), "tau-b of the boundaries": rank_agreement(columns)}
+    numbers = {"kappa": cohen_kappa(columns), "tau-b of the boundaries": boundary_rank_correlation(columns)}
     remarks += [f"{name} {number:.2f}" for name, number in numbers.items() if number is not None]
-    if whole_seeds(columns):
-        remarks.append(f"{open_columns(columns):.2g} columns of a seed are not closed downwards")
+    if complete_seeds(columns):
+        remarks.append(f"{mean_open_columns(columns):.2g} columns of a seed are not closed downwards")
     return remarks
 
 
-def _guess_scores(columns: Sequence[Reproduced], guesses: Guesses) -> str:
+def _guess_scores(columns: Sequence[ReproducedColumn], guesses: Guesses) -> str:
     """What trivial rules score on the cells that were run."""
     printed = [column.printed for column in columns]
-    scores = sorted((right(printed, rules), name) for name, rules in guesses.items())
+    scores = sorted((count_right_cells(printed, rules), name) for name, rules in guesses.items())
     return ", ".join(f"“{name}” {score}" for score, name in scores)

@@ -10,18 +10,26 @@ from typing import Literal
 
 import numpy as np
 
-from lnlab.analyse.select.series import series
-from lnlab.analyse.statistics.kendall import kendall
-from lnlab.analyse.statistics.page_trend import page
-from lnlab.claims.claim import Finding, Word, claims
-from lnlab.claims.levels import numeric, per_seed, unfit, unfitted
-from lnlab.claims.region import Region, region
-from lnlab.claims.sample import N_INIT, N_TRAINED, Sample, counted, notes, obstacle, uncountable
-from lnlab.claims.student import interval_of, measured, ruling
+from lnlab.analyse.select.series import select_series
+from lnlab.analyse.statistics.kendall import kendall_tau
+from lnlab.analyse.statistics.page_trend import page_test
+from lnlab.claims.claim import Finding, VerdictLabel, claims
+from lnlab.claims.levels import numeric_levels, seed_statistics, unfit_finding, unfit_reason
+from lnlab.claims.region import Region, declared_region
+from lnlab.claims.sample import (
+    N_INIT,
+    N_TRAINED,
+    Sample,
+    exclusion_notes,
+    reason_counted,
+    reason_uncountable,
+    reason_undecided,
+)
+from lnlab.claims.student import explained_verdict, interval_of, undecided_finding
 from lnlab.keys import Json
 from lnlab.tables import Results
 
-P, TAU = 0.025, 0.8
+PAGE_LEVEL, MIN_TAU = 0.025, 0.8
 
 
 @claims.register("trend", measure="ratio")
@@ -32,23 +40,23 @@ def trend(
 
     ``at_least`` is the smallest ratio that counts: last/first for ``up``, first/last for ``down``. At least 4 levels.
     """
-    observed, allowed = series(results, of, over), region(at_least=at_least, positive=True)
+    observed, allowed = select_series(results, of, over), declared_region(at_least=at_least, positive=True)
     up = direction == "up"
     statistic = f"{'last/first' if up else 'first/last'} over {over}"
-    if reason := unfit(observed, numeric(observed, over, positive=False), over):
-        return unfitted(observed, statistic, reason, allowed)
-    sample, matrix = per_seed(observed, lambda rows: (rows[:, -1] / rows[:, 0]) ** (1 if up else -1), log=True)
-    finding = measured(statistic, sample, allowed)
-    undecided = obstacle(sample, N_TRAINED if sample.trained else N_INIT)
-    if not undecided and counted(sample):
-        undecided = uncountable(sample, "has no trend")
+    if reason := unfit_reason(observed, numeric_levels(observed, over, positive=False), over):
+        return unfit_finding(observed, statistic, reason, allowed)
+    sample, matrix = seed_statistics(observed, lambda rows: (rows[:, -1] / rows[:, 0]) ** (1 if up else -1), log=True)
+    finding = undecided_finding(statistic, sample, allowed)
+    undecided = reason_undecided(sample, N_TRAINED if sample.trained else N_INIT)
+    if not undecided and reason_counted(sample):
+        undecided = reason_uncountable(sample, "has no trend")
     if undecided:
-        return replace(finding, reason=undecided + notes(sample))
-    verdict, reason = ruled(sample, matrix if up else matrix[:, ::-1], allowed)
-    return replace(finding, verdict=verdict, reason=reason + notes(sample))
+        return replace(finding, reason=undecided + exclusion_notes(sample))
+    verdict, reason = trend_verdict(sample, matrix if up else matrix[:, ::-1], allowed)
+    return replace(finding, verdict=verdict, reason=reason + exclusion_notes(sample))
 
 
-def ruled(sample: Sample, matrix: np.ndarray, allowed: Region) -> tuple[Word, str]:
+def trend_verdict(sample: Sample, matrix: np.ndarray, allowed: Region) -> tuple[VerdictLabel, str]:
     """The verdict on complete seeds, and what decided.
 
     Args:
@@ -56,12 +64,12 @@ def ruled(sample: Sample, matrix: np.ndarray, allowed: Region) -> tuple[Word, st
         matrix: (seeds, levels), levels in the order in which the numbers should rise.
         allowed: where the ratio must lie.
     """
-    p_along, p_against = page(matrix)
-    tau = float(np.median(kendall(matrix)))
-    verdict, reason = ruling(interval_of(sample), allowed, log=True)
-    if p_against <= P:
+    p_along, p_against = page_test(matrix)
+    tau = float(np.median(kendall_tau(matrix)))
+    verdict, reason = explained_verdict(interval_of(sample), allowed, log=True)
+    if p_against <= PAGE_LEVEL:
         return "contradicted", f"Page's test says the opposite, p = {p_against:.2g}; {reason}"
     order_text = f"Page's test p = {p_along:.2g}, median tau {tau:.2f}"
-    if verdict == "supported" and (p_along > P or tau < TAU):
-        return "undecided", f"{reason}, but the order is not clear: {order_text} (needs {P:g} and {TAU:g})"
+    if verdict == "supported" and (p_along > PAGE_LEVEL or tau < MIN_TAU):
+        return "undecided", f"{reason}, but the order is not clear: {order_text} (needs {PAGE_LEVEL:g} and {MIN_TAU:g})"
     return verdict, f"{reason}; {order_text}"

@@ -5,16 +5,16 @@ from collections.abc import Callable
 from lnlab.compile.checks.data_checks import DATA_CHECKS
 from lnlab.compile.checks.model_checks import GRAPH_CHECKS
 from lnlab.compile.cost.cost import cost
-from lnlab.compile.resolve.choices import Registries, acting
+from lnlab.compile.resolve.choices import Registries, interventions_on
 from lnlab.compile.setting_paths import INTERVENTIONS
-from lnlab.compile.work import Setting
+from lnlab.compile.work import ResolvedSetting
 from lnlab.errors import nearest
 from lnlab.registry import Flaw
 
-Check = Callable[[Setting, Registries], list[Flaw]]
+Check = Callable[[ResolvedSetting, Registries], list[Flaw]]
 
 
-def heads_divide_width(setting: Setting, _: Registries) -> list[Flaw]:
+def heads_divide_width(setting: ResolvedSetting, _: Registries) -> list[Flaw]:
     """Every head gets the same number of columns."""
     width, heads = setting["model"].get("d_model"), setting["model"].get("heads")
     if not isinstance(width, int) or not isinstance(heads, int) or width % heads == 0:
@@ -23,7 +23,7 @@ def heads_divide_width(setting: Setting, _: Registries) -> list[Flaw]:
     return [Flaw(("model", "heads"), f"{heads} heads do not divide d_model {width}", f"these do: {fitting}")]
 
 
-def training_has_an_optimizer(setting: Setting, registries: Registries) -> list[Flaw]:
+def training_has_an_optimizer(setting: ResolvedSetting, registries: Registries) -> list[Flaw]:
     """A run with steps needs something that takes them."""
     if setting["train"]["steps"] == 0 or setting["optimizer"] is not None:
         return []
@@ -31,21 +31,21 @@ def training_has_an_optimizer(setting: Setting, registries: Registries) -> list[
     return [Flaw(("train", "steps"), "training needs an optimizer", remedy)]
 
 
-def schedule_has_an_optimizer(setting: Setting, _: Registries) -> list[Flaw]:
+def schedule_has_an_optimizer(setting: ResolvedSetting, _: Registries) -> list[Flaw]:
     """A schedule is a factor on an optimizer's rate."""
     if setting["schedule"] is None or setting["optimizer"] is not None:
         return []
     return [Flaw(("schedule",), "there is no optimizer whose rate it could set", "add an optimizer, or remove it")]
 
 
-def update_interventions_have_an_optimizer(setting: Setting, registries: Registries) -> list[Flaw]:
+def update_interventions_have_an_optimizer(setting: ResolvedSetting, registries: Registries) -> list[Flaw]:
     """What acts on the update needs something that makes one."""
     if setting["optimizer"] is not None:
         return []
     remedy = "add an optimizer, or choose one that acts on the function"
     return [
         Flaw((INTERVENTIONS,), f"'{intervention['kind']}' acts on the update, and there is no optimizer", remedy)
-        for intervention in acting("update", setting, registries)
+        for intervention in interventions_on("update", setting, registries)
     ]
 
 
@@ -59,12 +59,12 @@ CHECKS: tuple[Check, ...] = (
 )
 
 
-def contradictions(setting: Setting, registries: Registries) -> list[Flaw]:
+def contradictions(setting: ResolvedSetting, registries: Registries) -> list[Flaw]:
     """Everything that contradicts itself in one resolved setting; paths are those of the resolved setting."""
     return [flaw for check in CHECKS for flaw in check(setting, registries)]
 
 
-def too_large(setting: Setting, registries: Registries, memory: int) -> list[Flaw]:
+def too_large(setting: ResolvedSetting, registries: Registries, memory: int) -> list[Flaw]:
     """A setting whose peak is beyond ``memory`` bytes is refused before any work."""
     peak = cost(setting, (), registries).peak_bytes
     if peak <= memory:

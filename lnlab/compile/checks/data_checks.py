@@ -9,14 +9,14 @@ from typing import Any
 
 from lnlab.compile.resolve.choices import Registries
 from lnlab.compile.setting_paths import stacks_of
-from lnlab.compile.work import DataPass, Setting
+from lnlab.compile.work import DataPass, ResolvedSetting
 from lnlab.facts import DataFacts
-from lnlab.registry import Choice, Entry, Flaw, names_supplied
+from lnlab.registry import Choice, Entry, Flaw, supplied_parameters
 
 
 def asks_for_data(entry: Entry[Any]) -> bool:
     """Whether an init's builder takes ``(model, draw, batches)``."""
-    return len(names_supplied(entry.build)) > 2
+    return len(supplied_parameters(entry.build)) > 2
 
 
 def inits_of(choice: Choice, registries: Registries) -> Iterator[tuple[Entry[Any], Choice]]:
@@ -44,7 +44,7 @@ def init_passes(choice: Choice, registries: Registries) -> float:
     return sum(float(entry.facts.passes(init)) for entry, init in inits if asks_for_data(entry))
 
 
-def inits_say_what_they_read(setting: Setting, registries: Registries) -> list[Flaw]:
+def inits_say_what_they_read(setting: ResolvedSetting, registries: Registries) -> list[Flaw]:
     """An init of unknown cost cannot be planned."""
     silent = [
         entry.name
@@ -55,7 +55,7 @@ def inits_say_what_they_read(setting: Setting, registries: Registries) -> list[F
     return [Flaw(("init",), what.format(name), "register it with reads= and passes=") for name in silent]
 
 
-def what_is_read_has_an_end(setting: Setting, registries: Registries) -> list[Flaw]:
+def what_is_read_has_an_end(setting: ResolvedSetting, registries: Registries) -> list[Flaw]:
     """Every batch of an epoch is no batch of a task that has no epochs."""
     task = registries["task"][setting["task"]["kind"]]
     flaws = []
@@ -71,7 +71,7 @@ def reads_all(entry: Entry[Any], choice: Choice) -> bool:
     return entry.facts.reads is not None and entry.facts.reads(choice) is None
 
 
-def profiles_have_a_placement(setting: Setting, registries: Registries) -> list[Flaw]:
+def profiles_have_a_placement(setting: ResolvedSetting, registries: Registries) -> list[Flaw]:
     """A placement that waits for a profile needs the init that takes it, and the other way round."""
     inits = (init for init, _ in inits_of(setting["init"], registries) if _takes_profile(init))
     profilers = {init.facts.profiles: init.name for init in inits}
@@ -88,7 +88,7 @@ def profiles_have_a_placement(setting: Setting, registries: Registries) -> list[
     return flaws
 
 
-def profiles_come_last(setting: Setting, registries: Registries) -> list[Flaw]:
+def profiles_come_last(setting: ResolvedSetting, registries: Registries) -> list[Flaw]:
     """A profile is valid for the weights that it was taken of."""
     (outer, _), *inner = inits_of(setting["init"], registries)
     return [
@@ -102,7 +102,7 @@ def profiles_come_last(setting: Setting, registries: Registries) -> list[Flaw]:
     ]
 
 
-def statistics_are_of_several_tokens(setting: Setting, registries: Registries) -> list[Flaw]:
+def statistics_are_of_several_tokens(setting: ResolvedSetting, registries: Registries) -> list[Flaw]:
     """A single token has no variance."""
     task = setting["task"]
     tokens = registries["task"][task["kind"]].facts.tokens
@@ -115,7 +115,7 @@ def statistics_are_of_several_tokens(setting: Setting, registries: Registries) -
     return flaws
 
 
-def what_is_declared_is_there(setting: Setting, registries: Registries) -> list[Flaw]:
+def what_is_declared_is_there(setting: ResolvedSetting, registries: Registries) -> list[Flaw]:
     """A model is as large as its task declares, although the files that determine it are not read."""
     task = setting["task"]
     nested = registries["task"][task["kind"]].nested
@@ -153,7 +153,7 @@ def _awaits_profile(placement: Choice, registries: Registries) -> str | None:
     return str(placement["kind"]) if word is not None and placement[word] == value else None
 
 
-def _lacks_profile(stack: str, setting: Setting, registries: Registries) -> Flaw:
+def _lacks_profile(stack: str, setting: ResolvedSetting, registries: Registries) -> Flaw:
     placement, init = setting[stack]["placement"]["kind"], setting["init"]["kind"]
     word, value = registries["placement"][placement].facts.waits
     inits = [entry.name for entry in registries["init"] if entry.facts.profiles == placement]

@@ -3,7 +3,7 @@
 from lnlab.compile.checks.data_checks import inits_of
 from lnlab.compile.resolve.choices import Registries
 from lnlab.compile.setting_paths import stacks_of
-from lnlab.compile.work import Setting
+from lnlab.compile.work import ResolvedSetting
 from lnlab.registry import Flaw
 
 _BRANCH_OUTPUTS = {"o", "w2"}
@@ -11,7 +11,7 @@ _BRANCH_OUTPUTS = {"o", "w2"}
 MATRICES = {"q", "k", "v", "o", "w1", "w2"}
 
 
-def causal_stacks_see_no_future(setting: Setting, registries: Registries) -> list[Flaw]:
+def causal_stacks_see_no_future(setting: ResolvedSetting, registries: Registries) -> list[Flaw]:
     """A mean over positions, or over a batch of them, carries later tokens to earlier positions: the target leaks."""
     causal = registries["model"][setting["model"]["kind"]].facts.causal
     tokenwise = [entry.name for entry in registries["norm"] if entry.facts.statistics == "token"]
@@ -24,7 +24,7 @@ def causal_stacks_see_no_future(setting: Setting, registries: Registries) -> lis
     return flaws
 
 
-def averages_tell_sentences_apart(setting: Setting, registries: Registries) -> list[Flaw]:
+def averages_tell_sentences_apart(setting: ResolvedSetting, registries: Registries) -> list[Flaw]:
     """The mean over a sentence of what was centred over that sentence is the same for every sentence."""
     model = setting["model"]
     if not registries["model"][model["kind"]].facts.averages(model):
@@ -39,7 +39,7 @@ def averages_tell_sentences_apart(setting: Setting, registries: Registries) -> l
     return flaws
 
 
-def groups_divide_width(setting: Setting, _: Registries) -> list[Flaw]:
+def groups_divide_width(setting: ResolvedSetting, _: Registries) -> list[Flaw]:
     """Every group of a norm gets the same number of coordinates."""
     width = setting["model"].get("d_model")
     flaws = []
@@ -52,7 +52,7 @@ def groups_divide_width(setting: Setting, _: Registries) -> list[Flaw]:
     return flaws
 
 
-def init_suits_placement(setting: Setting, registries: Registries) -> list[Flaw]:
+def init_suits_placement(setting: ResolvedSetting, registries: Registries) -> list[Flaw]:
     """Gains that were made for a normed stream mean nothing where it is never normed, or the other way round."""
     for init, _ in inits_of(setting["init"], registries):
         required = init.facts.norm_of
@@ -66,7 +66,7 @@ def init_suits_placement(setting: Setting, registries: Registries) -> list[Flaw]
     return []
 
 
-def zero_output_has_its_own_table(setting: Setting, registries: Registries) -> list[Flaw]:
+def zero_output_has_its_own_table(setting: ResolvedSetting, registries: Registries) -> list[Flaw]:
     """An output of zeros cannot share its table with an embedding."""
     tied = setting["model"].get("tied", "none")
     zeroed = [init.name for init, _ in inits_of(setting["init"], registries) if "output" in init.facts.zeros]
@@ -76,7 +76,7 @@ def zero_output_has_its_own_table(setting: Setting, registries: Registries) -> l
     return [Flaw(("model", "tied"), what, "write tied: none, or choose another init")]
 
 
-def nothing_divides_by_zero(setting: Setting, registries: Registries) -> list[Flaw]:
+def nothing_divides_by_zero(setting: ResolvedSetting, registries: Registries) -> list[Flaw]:
     """A matrix of zeros has no direction, and neither has a row of zeros."""
     kind = setting["model"].get("linear", {}).get("kind")
     divided = MATRICES if kind and registries["linear"][kind].facts.normalized else set()
@@ -90,7 +90,7 @@ def nothing_divides_by_zero(setting: Setting, registries: Registries) -> list[Fl
     return flaws
 
 
-def closed_gates_have_something_behind_them(setting: Setting, registries: Registries) -> list[Flaw]:
+def closed_gates_have_something_behind_them(setting: ResolvedSetting, registries: Registries) -> list[Flaw]:
     """A closed gate before a branch of zeros: neither has a gradient, and nothing in the layer ever moves."""
     zeroed = {tensor for init, _ in inits_of(setting["init"], registries) for tensor in init.facts.zeros}
     flaws = []
@@ -103,7 +103,7 @@ def closed_gates_have_something_behind_them(setting: Setting, registries: Regist
     return flaws
 
 
-def bounds_are_in_order(setting: Setting, registries: Registries) -> list[Flaw]:
+def bounds_are_in_order(setting: ResolvedSetting, registries: Registries) -> list[Flaw]:
     """A law has a lower bound below the upper one."""
     flaws = []
     for init, choice in inits_of(setting["init"], registries):
@@ -114,7 +114,7 @@ def bounds_are_in_order(setting: Setting, registries: Registries) -> list[Flaw]:
     return flaws
 
 
-def model_suits_task(setting: Setting, registries: Registries) -> list[Flaw]:
+def model_suits_task(setting: ResolvedSetting, registries: Registries) -> list[Flaw]:
     """A model outputs what its task needs: a token at every position of a stack, or a label a sentence."""
     model, task = (registries[word][setting[word]["kind"]] for word in ("model", "task"))
     output = model.facts.says
@@ -148,7 +148,7 @@ _NORMED_PHRASES = {
 _NORMED_PARTS = {"stream": "the stream", "branch": "the branch", "both": "both stream and branch", "nothing": "nothing"}
 
 
-def _normed_part(stack: Setting, registries: Registries) -> str | None:
+def _normed_part(stack: ResolvedSetting, registries: Registries) -> str | None:
     """What is normed in a stack, or None where its placement does not say."""
     if registries["norm"][stack["norm"]["kind"]].facts.identity:
         return "nothing"

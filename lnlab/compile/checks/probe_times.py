@@ -4,25 +4,29 @@ from typing import Any
 
 from lnlab.compile.checks.data_checks import reads_all
 from lnlab.compile.resolve.choices import Registries
-from lnlab.compile.resolve.epochs import counts_epochs, moments
-from lnlab.compile.resolved_sweep import Settled
-from lnlab.compile.selection.requested import Questions
-from lnlab.compile.source_spans import Spot
-from lnlab.compile.sweep.overlay import Draft, Found
+from lnlab.compile.resolve.epochs import counts_epochs, probe_steps
+from lnlab.compile.resolved_sweep import ResolvedSweep
+from lnlab.compile.selection.requested import ResolvedRequests
+from lnlab.compile.source_spans import SourceLocation
+from lnlab.compile.sweep.overlay import Issues, MergedSpec
 from lnlab.errors import nearest
 from lnlab.keys import Json
 from lnlab.registry import Entry, Flaw, Where
 
 
-def looks(requests: Questions, sweep: Settled, merged: Draft, registries: Registries) -> Found:
+def probe_time_issues(
+    requests: ResolvedRequests, sweep: ResolvedSweep, merged: MergedSpec, registries: Registries
+) -> Issues:
     """Everything that is wrong with where and when the probes are applied."""
     checks = (_absent_steps, _unbounded_reads, _absent_translations)
     return [issue for check in checks for issue in check(requests, sweep, merged, registries)]
 
 
-def _absent_steps(requests: Questions, sweep: Settled, merged: Draft, registries: Registries) -> Found:
+def _absent_steps(
+    requests: ResolvedRequests, sweep: ResolvedSweep, merged: MergedSpec, registries: Registries
+) -> Issues:
     """Probes, and evaluations, at steps that a run does not have."""
-    issues: dict[tuple[Where, str], tuple[Spot, Flaw]] = {}
+    issues: dict[tuple[Where, str], tuple[SourceLocation, Flaw]] = {}
     for setting in sweep.settings:
         train = setting["train"]
         timed_probes: list[tuple[Where, Json, Entry[Any] | None]] = [
@@ -31,17 +35,19 @@ def _absent_steps(requests: Questions, sweep: Settled, merged: Draft, registries
         timed_probes += [(("train", "evaluate"), train["evaluate"], None)] if train["steps"] else []
         for path, at, entry in timed_probes:
             try:
-                moments(entry, at, train["steps"], sweep.epochs.updates(setting) if counts_epochs(at) else None)
+                probe_steps(entry, at, train["steps"], sweep.epochs.updates(setting) if counts_epochs(at) else None)
             except ValueError as error:
                 flaw = Flaw(path, str(error), "write init, end, or steps that the run has")
                 issues[path, str(error)] = (merged.location(path), flaw)
     return list(issues.values())
 
 
-def _unbounded_reads(requests: Questions, sweep: Settled, merged: Draft, registries: Registries) -> Found:
+def _unbounded_reads(
+    requests: ResolvedRequests, sweep: ResolvedSweep, merged: MergedSpec, registries: Registries
+) -> Issues:
     """Probes that would read every batch of a task that has no end."""
     tasks = [registries["task"][kind] for kind in sorted({setting["task"]["kind"] for setting in sweep.settings})]
-    issues: Found = []
+    issues: Issues = []
     for probe in requests.probes:
         entry = registries["probe"][probe.choice["kind"]]
         for task in tasks:
@@ -51,9 +57,11 @@ def _unbounded_reads(requests: Questions, sweep: Settled, merged: Draft, registr
     return issues
 
 
-def _absent_translations(requests: Questions, sweep: Settled, merged: Draft, registries: Registries) -> Found:
+def _absent_translations(
+    requests: ResolvedRequests, sweep: ResolvedSweep, merged: MergedSpec, registries: Registries
+) -> Issues:
     """Probes of translations where a model or a task has none."""
-    issues: Found = []
+    issues: Issues = []
     for probe in requests.probes:
         if not registries["probe"][probe.choice["kind"]].facts.translates:
             continue

@@ -5,19 +5,19 @@ A word that no run has would be compared with nothing, in silence.
 
 from collections.abc import Iterator, Mapping
 
-from lnlab.compile.selection.selection import Ground, listed, shown, unknown_key
+from lnlab.compile.selection.selection import SelectionContext, as_list, kind_label, unknown_key
 from lnlab.compile.source_spans import UNKNOWN
 from lnlab.compile.sweep.methods import methods_of
 from lnlab.compile.sweep.overlay import grids_of
 from lnlab.errors import nearest
 from lnlab.keys import Json
 from lnlab.registry import Flaw, Where
-from lnlab.setting import MISSING, inside, split
+from lnlab.setting import MISSING, children, path_words
 from lnlab.specfile.columns import COLUMNS, METHOD
 from lnlab.specfile.values import matches
 
 
-def flaws_of_tables(choice: Mapping[str, Json], context: Ground) -> Iterator[Flaw]:
+def flaws_of_tables(choice: Mapping[str, Json], context: SelectionContext) -> Iterator[Flaw]:
     """What is wrong with the published tables of a claim or section; paths are below it."""
     candidates = choice.get("candidates")
     owners: list[tuple[Where, Json]] = [((), choice)]
@@ -31,7 +31,7 @@ def flaws_of_tables(choice: Mapping[str, Json], context: Ground) -> Iterator[Fla
             yield from (flaw.below(*where) for flaw in flaws)
 
 
-def _flaws_of_cells(cells: Mapping[str, Json], context: Ground) -> Iterator[Flaw]:
+def _flaws_of_cells(cells: Mapping[str, Json], context: SelectionContext) -> Iterator[Flaw]:
     across = cells["across"]
     known = _values(across, context)
     if known is None:
@@ -40,22 +40,22 @@ def _flaws_of_cells(cells: Mapping[str, Json], context: Ground) -> Iterator[Flaw
         for word in table["columns"] if known is not None else ():
             if not any(matches(value, word) for value in known or ()):
                 what = f"{UNKNOWN} '{word}': not a value of {across}, the axis named in `across`"
-                yield Flaw(("tables", number, "columns", word), what, nearest(word, map(shown, known or ())))
+                yield Flaw(("tables", number, "columns", word), what, nearest(word, map(kind_label, known or ())))
         for path, condition in table["where"].items():
             yield from (flaw.below("tables", number, "where") for flaw in _flaws_of_value(path, condition, context))
 
 
-def _flaws_of_value(path: str, condition: Json, context: Ground) -> Iterator[Flaw]:
+def _flaws_of_value(path: str, condition: Json, context: SelectionContext) -> Iterator[Flaw]:
     if path in COLUMNS:
         return
     known = _values(path, context)
     if known is None:
         yield unknown_key(path, context).below(path)
         return
-    for alternative in listed(condition):
+    for alternative in as_list(condition):
         if alternative is not None and not any(matches(value, alternative) for value in known):
-            word = shown(alternative)
-            yield Flaw((path,), f"no run has {path} = {word}", nearest(word, map(shown, known)))
+            word = kind_label(alternative)
+            yield Flaw((path,), f"no run has {path} = {word}", nearest(word, map(kind_label, known)))
 
 
 def _flaws_of_guesses(guesses: Mapping[str, Json], cells: Mapping[str, Json]) -> Iterator[Flaw]:
@@ -76,14 +76,14 @@ def _flaw_of_guess(path: str, condition: Json, known: Mapping[str, list[Json]], 
     if path not in known:
         return Flaw((path,), f"{UNKNOWN} '{path}': no column of the tables says it", nearest(path, known))
     axis = f"{path}, the axis named in `across`" if path == across else path
-    for alternative in listed(condition):
+    for alternative in as_list(condition):
         if alternative not in known[path]:
-            what = f"{shown(alternative)} is not a value of {axis}, in any column of the tables"
-            return Flaw((path,), what, nearest(shown(alternative), map(shown, known[path])))
+            what = f"{kind_label(alternative)} is not a value of {axis}, in any column of the tables"
+            return Flaw((path,), what, nearest(kind_label(alternative), map(kind_label, known[path])))
     return None
 
 
-def _values(path: str, context: Ground) -> list[Json] | None:
+def _values(path: str, context: SelectionContext) -> list[Json] | None:
     """The values at a path in a run of this plan, in one of the spec without profile, or wherever the spec writes it.
 
     A published table may have columns that only another profile runs. None where the path has no value.
@@ -94,7 +94,7 @@ def _values(path: str, context: Ground) -> list[Json] | None:
     values += _written_values(path, context.spec)
     if not values and path not in COLUMNS:
         return None
-    return list({shown(value): value for value in values}.values())
+    return list({kind_label(value): value for value in values}.values())
 
 
 def _written_values(path: str, spec: Mapping[str, Json]) -> list[Json]:
@@ -108,7 +108,7 @@ def _written_values(path: str, spec: Mapping[str, Json]) -> list[Json]:
     parts += [methods for overlay in overlays for methods in methods_of(overlay).values()]
     parts += [grid for overlay in (spec, *overlays) for grid in grids_of(dict(overlay))]
     values = [value for part in parts for key in part if (value := _below(part, key, path)) is not MISSING]
-    return [alternative for value in values for alternative in listed(value)]
+    return [alternative for value in values for alternative in as_list(value)]
 
 
 def _below(part: Mapping[str, Json], key: str, path: str) -> Json:
@@ -117,7 +117,7 @@ def _below(part: Mapping[str, Json], key: str, path: str) -> Json:
         return part[key]
     if path.startswith(f"{key}.") and isinstance(part[key], dict):
         value: Json = part[key]
-        for word in split(path.removeprefix(f"{key}.")):
-            value = inside(value).get(word, MISSING)
+        for word in path_words(path.removeprefix(f"{key}.")):
+            value = children(value).get(word, MISSING)
         return value
     return MISSING

@@ -2,17 +2,20 @@
 
 from collections.abc import Collection, Iterator, Mapping
 
-from lnlab.compile.selection.selection import Ground, flaws_of_key, unknown_key
+from lnlab.compile.selection.selection import SelectionContext, flaws_of_key, unknown_key
 from lnlab.keys import Json, canonical
 from lnlab.registry import Flaw
 from lnlab.specfile.columns import COLUMNS
-from lnlab.specfile.references import BEST, REFERENCE, SEPARATING, Among, parsed
+from lnlab.specfile.references import BEST, REFERENCE, SEPARATING, ReferenceGroup, parse_reference
 
 REMEDY = f"name it, as {REFERENCE}: {{method: ...}}; or write {REFERENCE}: {BEST}"
 
 
 def flaws_of_reference(
-    selection: Mapping[str, Json], quantities: Collection[Json], context: Ground, implied: Collection[str] = ()
+    selection: Mapping[str, Json],
+    quantities: Collection[Json],
+    context: SelectionContext,
+    implied: Collection[str] = (),
 ) -> Iterator[Flaw]:
     """What is wrong with the reference of a selection; paths begin with ``reference``.
 
@@ -36,7 +39,7 @@ def flaws_of_reference(
         )
         return
     try:
-        groups = parsed(selection[REFERENCE])
+        groups = parse_reference(selection[REFERENCE])
     except ValueError as error:
         yield Flaw((REFERENCE,), str(error), f"as in {REFERENCE}: {{method: ...}}")
         return
@@ -44,7 +47,7 @@ def flaws_of_reference(
         yield from (flaw.below(REFERENCE) for flaw in _flaws_of_group(group, context))
 
 
-def _flaws_of_group(group: Among, context: Ground) -> Iterator[Flaw]:
+def _flaws_of_group(group: ReferenceGroup, context: SelectionContext) -> Iterator[Flaw]:
     """What is wrong with one mapping: it names what is no path, or no variant."""
     columns = [path for path in (*group.conditions, *group.same) if path in COLUMNS]
     yield from (
@@ -61,7 +64,7 @@ def _flaws_of_group(group: Among, context: Ground) -> Iterator[Flaw]:
         yield Flaw((), f"no run has all of {sentence}", "lnlab plan prints the runs there are")
 
 
-def _one_placement_and_init(context: Ground) -> bool:
+def _one_placement_and_init(context: SelectionContext) -> bool:
     """Whether the variants of each task have one placement and one init."""
     variants = context.variants
     tasks = [members for _, members in variants.at("task")] or [variants.all]

@@ -16,11 +16,11 @@ from pathlib import Path
 from lnlab.compile.checks.data_checks import init_passes
 from lnlab.compile.resolve.choices import Registries
 from lnlab.compile.setting_paths import stacks_of
-from lnlab.compile.work import Measurement, Setting
+from lnlab.compile.work import Measurement, ResolvedSetting
 
-BYTES = {"float32": 4, "float64": 8}
-COPIES = 4
-GRADIENT = 3
+BYTES_PER_NUMBER = {"float32": 4, "float64": 8}
+PARAMETER_COPIES = 4
+PASSES_PER_GRADIENT = 3
 """Forward passes that a gradient is worth."""
 WIDE, INNER, LOGITS = 16, 4, 4
 _CGROUP = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"))
@@ -42,7 +42,7 @@ class Cost:
 
 
 @dataclass(frozen=True, slots=True)
-class Load:
+class Workload:
     """The arguments of a fact ``memory``, besides the parameters of its probe.
 
     Attributes:
@@ -52,23 +52,23 @@ class Load:
         number: bytes of one number.
     """
 
-    setting: Setting
+    setting: ResolvedSetting
     parameters: int
     tokens: int
     number: int
 
 
-def cost(setting: Setting, measurements: Collection[Measurement], registries: Registries) -> Cost:
+def cost(setting: ResolvedSetting, measurements: Collection[Measurement], registries: Registries) -> Cost:
     """The cost of the init and of ``measurements`` on one run of a resolved setting."""
     parameters, per_token = registries["model"][setting["model"]["kind"]].facts.size(setting)
     tokens = batch_tokens(setting, registries)
     passes = init_passes(setting["init"], registries)
     passes += sum(_passes(measurement, registries) for measurement in measurements)
-    passes += GRADIENT * setting["train"]["steps"] * setting["train"]["accumulate"]
-    load = Load(setting, parameters, tokens, BYTES[setting["train"]["precision"]])
+    passes += PASSES_PER_GRADIENT * setting["train"]["steps"] * setting["train"]["accumulate"]
+    load = Workload(setting, parameters, tokens, BYTES_PER_NUMBER[setting["train"]["precision"]])
     backward = load.number * tokens * _activations_per_token(setting)
     working_memory = max([backward, *(_probe_memory(measurement, load, registries) for measurement in measurements)])
-    return Cost(parameters, passes * per_token * tokens, load.number * COPIES * parameters + working_memory)
+    return Cost(parameters, passes * per_token * tokens, load.number * PARAMETER_COPIES * parameters + working_memory)
 
 
 def _passes(measurement: Measurement, registries: Registries) -> float:
@@ -77,19 +77,19 @@ def _passes(measurement: Measurement, registries: Registries) -> float:
     return float(registries["probe"][measurement.probe["kind"]].facts.passes(params))
 
 
-def _probe_memory(measurement: Measurement, load: Load, registries: Registries) -> int:
+def _probe_memory(measurement: Measurement, load: Workload, registries: Registries) -> int:
     """Bytes that a measurement needs besides the state, by the fact ``memory`` of its probe; 0 without one."""
     memory = registries["probe"][measurement.probe["kind"]].facts.memory
     return int(memory(measurement.probe, load)) if memory is not None else 0
 
 
-def batch_tokens(setting: Setting, registries: Registries) -> int:
+def batch_tokens(setting: ResolvedSetting, registries: Registries) -> int:
     """Tokens of one batch; 0 where the task does not say."""
     task = setting["task"]
     return int(registries["task"][task["kind"]].facts.batch_tokens(task))
 
 
-def _activations_per_token(setting: Setting) -> int:
+def _activations_per_token(setting: ResolvedSetting) -> int:
     """Floats that are stored of one token for the backward pass."""
     model = setting["model"]
     layers = sum(int(setting[stack]["layers"]) for stack in stacks_of(setting))

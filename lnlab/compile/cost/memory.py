@@ -22,7 +22,7 @@ LIBRARIES = 400 * 2**20
 
 
 @dataclass(frozen=True)
-class Room:
+class MemoryPlan:
     """How units are run within the memory of a machine.
 
     Attributes:
@@ -49,7 +49,7 @@ class Room:
         return self.peak + LIBRARIES <= self.memory
 
 
-def room(units: Sequence[Trajectory], registries: Registries, workers: int, memory: int) -> Room:
+def plan_memory(units: Sequence[Trajectory], registries: Registries, workers: int, memory: int) -> MemoryPlan:
     """The memory plan of units on a machine with ``memory`` bytes, for at most so many workers."""
     smallest_peak = max((_peak(_bounded(unit, registries, 0), registries) for unit in units), default=0)
     at_once = max(1, min(workers, int(SHARE * memory) // (smallest_peak + LIBRARIES)))
@@ -57,7 +57,7 @@ def room(units: Sequence[Trajectory], registries: Registries, workers: int, memo
     bounded = tuple(_bounded(unit, registries, bound) for unit in units)
     original = [measurement for unit in units for measurement in unit.measurements]
     chosen = [measurement for unit in bounded for measurement in unit.measurements]
-    return Room(
+    return MemoryPlan(
         memory=memory,
         workers=at_once,
         bound=bound,

@@ -7,10 +7,10 @@ from collections import Counter
 from collections.abc import Mapping
 
 from lnlab.compile.decisions import Decision, Undecided
-from lnlab.compile.selection.selection import shown
+from lnlab.compile.selection.selection import kind_label
 from lnlab.compile.work import Plan
 from lnlab.keys import Json, canonical
-from lnlab.specfile.values import NONE, is_choices, place
+from lnlab.specfile.values import NONE, is_choices, site_label
 
 MOST_LINES = 40
 
@@ -24,7 +24,7 @@ def explain(plan: Plan) -> list[str]:
 def _stages(plan: Plan) -> list[str]:
     """What the runs are to choose, or what was chosen before."""
     if not plan.undecided:
-        return [f"round 2: {chosen(decision)}" for decision in plan.decisions]
+        return [f"round 2: {decision_line(decision)}" for decision in plan.decisions]
     path = plan.undecided[0].path
     first = (
         f"round 1: {_counted(len(plan.runs), 'tuning run')}, then {_counted(plan.later, 'run')} at the chosen {path}"
@@ -33,38 +33,39 @@ def _stages(plan: Plan) -> list[str]:
 
 
 def _candidate_line(question: Undecided) -> str:
-    values = ", ".join(label(value) for value, _ in question.candidates)
-    return f"to choose{_about(question.about)}: {question.path}, {label(question.rule)} of {values}"
+    values = ", ".join(call_label(value) for value, _ in question.candidates)
+    return f"to choose{_about(question.about)}: {question.path}, {call_label(question.rule)} of {values}"
 
 
-def chosen(decision: Decision) -> str:
+def decision_line(decision: Decision) -> str:
     """``optimizer.lr = 0.001 for placement=post: the best of 4 candidates, ... (seeds 101-102)``."""
-    what = f"{decision.path} = {label(decision.value)}{_about(decision.about)}"
-    return f"{what}: {decision.reason} (tuning seeds {spans(decision.seeds)})"
+    what = f"{decision.path} = {call_label(decision.value)}{_about(decision.about)}"
+    return f"{what}: {decision.reason} (tuning seeds {seed_spans(decision.seeds)})"
 
 
 def _about(about: Mapping[str, Json]) -> str:
-    return " for " + " ".join(f"{axis}={label(value)}" for axis, value in about.items()) if about else ""
+    return " for " + " ".join(f"{axis}={call_label(value)}" for axis, value in about.items()) if about else ""
 
 
 def _runs(plan: Plan) -> list[str]:
     seeds = plan.experiment.seeds
     seed_count = "1 seed" if len(seeds) == 1 else f"{len(seeds)} seeds"
     lines = [
-        f"{_counted(len(plan.runs), 'run')}: {_counted(len(plan.settings), 'variant')} x {seed_count} ({spans(seeds)})"
+        f"{_counted(len(plan.runs), 'run')}: {_counted(len(plan.settings), 'variant')} x {seed_count} "
+        f"({seed_spans(seeds)})"
     ]
     variants = Counter(run.variant for run in plan.runs)
     for axis in plan.axes:
         by_value: Counter[str] = Counter()
         for variant, runs in variants.items():
-            by_value[label(plan.points[variant][axis])] += runs
+            by_value[call_label(plan.points[variant][axis])] += runs
         lines.append(f"axis {axis}: " + ", ".join(f"{value} ({runs})" for value, runs in by_value.items()))
     return lines
 
 
 def _variants(plan: Plan) -> list[str]:
     lines = [
-        "variant " + " ".join(f"{axis}={label(value)}" for axis, value in point.items())
+        "variant " + " ".join(f"{axis}={call_label(value)}" for axis, value in point.items())
         for point in list(plan.points.values())[:MOST_LINES]
         if point
     ]
@@ -92,7 +93,7 @@ def _measurements(plan: Plan) -> list[str]:
         shared = count - measured[text, step]
         suffix = f", {shared} shared" if shared else ""
         measurements = _counted(measured[text, step], "measurement")
-        lines.append(f"probe {label(probes[text])} at step {step}: {measurements}{suffix}")
+        lines.append(f"probe {call_label(probes[text])} at step {step}: {measurements}{suffix}")
     return lines
 
 
@@ -102,20 +103,20 @@ def _requests(plan: Plan) -> list[str]:
     return [*lines, *(f"section {choice['kind']}" for choice in plan.sections)]
 
 
-def label(value: object) -> str:
+def call_label(value: object) -> str:
     """A value as a reader sees it: a choice that is not all defaults with its parameters."""
     if isinstance(value, dict) and "kind" in value:
         params = ", ".join(_param(name, inner) for name, inner in value.items() if name != "kind")
         return f"{value['kind']}({params})" if params else str(value["kind"])
     if is_choices(value):
-        return " and ".join(map(label, value)) or NONE  # type: ignore[call-overload]
+        return " and ".join(map(call_label, value)) or NONE  # type: ignore[call-overload]
     if isinstance(value, dict):
-        return "/".join(label(inner) for inner in value.values())
-    return shown(value)
+        return "/".join(call_label(inner) for inner in value.values())
+    return kind_label(value)
 
 
 def _param(name: str, value: object) -> str:
-    return place(value) if isinstance(value, dict) and "kind" not in value else f"{name}={label(value)}"
+    return site_label(value) if isinstance(value, dict) and "kind" not in value else f"{name}={call_label(value)}"
 
 
 def _counted(number: int, word: str) -> str:
@@ -123,7 +124,7 @@ def _counted(number: int, word: str) -> str:
     return f"{number:,} {word}{'' if number == 1 else 's'}"
 
 
-def spans(seeds: tuple[int, ...]) -> str:
+def seed_spans(seeds: tuple[int, ...]) -> str:
     """Seeds with runs of neighbours in short: ``1-5, 9``."""
     parts: list[list[int]] = []
     for seed in sorted(seeds):

@@ -50,12 +50,12 @@ def _entry(entry: Entry[Any]) -> list[str]:
     lines += [entry.summary, ""] if entry.summary else []
     if not entry.keywords:
         return lines
-    cells = [[f"`{name}`", kind.replace("|", "\\|"), default] for name, kind, default in parameters(entry)]
+    cells = [[f"`{name}`", kind.replace("|", "\\|"), default] for name, kind, default in parameter_rows(entry)]
     rows = [f"| {' | '.join(row)} |" for row in cells]
     return [*lines, "| parameter | type | default |", "|---|---|---|", *rows, ""]
 
 
-def parameters(entry: Entry[Any]) -> list[tuple[str, str, str]]:
+def parameter_rows(entry: Entry[Any]) -> list[tuple[str, str, str]]:
     """What a spec may set of an entry: name, type in words, and default as a spec would write it, or ``required``."""
     properties = entry.params.model_json_schema()
     return [(name, _type(entry, name, properties), _default(entry, name)) for name in entry.keywords]
@@ -75,24 +75,24 @@ def _default(entry: Entry[Any], name: str) -> str:
 def _type(entry: Entry[Any], name: str, properties: Json) -> str:
     if name in entry.nested:
         return f"a {entry.nested[name].kind}"
-    return in_words(properties["properties"][name], properties.get("$defs", {}))
+    return schema_in_words(properties["properties"][name], properties.get("$defs", {}))
 
 
-def in_words(schema: Json, definitions: Json) -> str:
+def schema_in_words(schema: Json, definitions: Json) -> str:
     """A JSON Schema in words: ``integer, at least 1``, ``one of `a`, `b` ``, ``2 numbers``."""
     if "$ref" in schema:
-        return in_words(definitions[schema["$ref"].rpartition("/")[2]], definitions)
+        return schema_in_words(definitions[schema["$ref"].rpartition("/")[2]], definitions)
     if "anyOf" in schema:
-        return " or ".join(in_words(option, definitions) for option in schema["anyOf"])
+        return " or ".join(schema_in_words(option, definitions) for option in schema["anyOf"])
     if "enum" in schema or "const" in schema:
         words = ", ".join(f"`{word}`" for word in schema.get("enum", [schema.get("const")]))
         return words if "const" in schema else f"one of {words}"
     if "prefixItems" in schema:
         return f"list of {len(schema['prefixItems'])}: " + ", ".join(
-            in_words(item, definitions) for item in schema["prefixItems"]
+            schema_in_words(item, definitions) for item in schema["prefixItems"]
         )
     if schema.get("type") == "array":
-        return f"list of {in_words(schema.get('items', {}), definitions)}"
+        return f"list of {schema_in_words(schema.get('items', {}), definitions)}"
     if schema.get("type") == "object" and "properties" in schema:
         return f"mapping of {', '.join(f'`{key}`' for key in schema['properties'])}"
     names = {"string": "text", "boolean": "true or false", "object": "mapping", None: "anything"}

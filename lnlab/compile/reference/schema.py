@@ -11,7 +11,7 @@ from pydantic import BaseModel
 from lnlab.compile.resolve.choices import Registries
 from lnlab.compile.resolve.stacks import MOST_LAYERS
 from lnlab.compile.resolve.training import Train
-from lnlab.compile.setting_paths import INTERVENTIONS, SHORT
+from lnlab.compile.setting_paths import INTERVENTIONS, STACK_CHOICES
 from lnlab.compile.sweep.methods import METHODS
 from lnlab.compile.sweep.overlay import EXCEPT
 from lnlab.keys import Json
@@ -19,7 +19,7 @@ from lnlab.registry import Entry, Flawed
 from lnlab.setting import STACKS
 from lnlab.specfile.columns import METHOD
 from lnlab.specfile.experiment import (
-    NAME,
+    METHOD_NAME_PATTERN,
     REPLACEABLE,
     SETTING,
     ClaimText,
@@ -46,7 +46,7 @@ _NOT_YET: Json = {"not": {}, "description": "none is known yet"}
 _BELOW = r"^({})(\.[A-Za-z][A-Za-z0-9_]*)+$"
 
 
-def schema(registries: Registries) -> dict[str, Json]:
+def spec_schema(registries: Registries) -> dict[str, Json]:
     """The JSON Schema of a spec, of what ``registries`` hold."""
     grammar = _model_schema(Experiment)
     definitions: dict[str, Json] = grammar.pop("$defs")
@@ -145,7 +145,7 @@ def _setting(definitions: dict[str, Json]) -> dict[str, Json]:
     for key in ("optimizer", "schedule"):
         settings[key] = {"anyOf": [_ref(key), {"type": "null"}]}
     for stack in STACKS:
-        properties = {"layers": _LAYERS, **{word: _ref(word) for word in SHORT}}
+        properties = {"layers": _LAYERS, **{word: _ref(word) for word in STACK_CHOICES}}
         properties |= {"cross_attention": {"type": "boolean", "default": True}} if stack == "decoder" else {}
         settings[stack] = {"type": "object", "properties": properties, "additionalProperties": False}
     train = _model_schema(Train)
@@ -170,7 +170,7 @@ def _overlays() -> dict[str, Json]:
     sweep = {"anyOf": [named, grids], "description": "a union of grids, by name or as a list"}
     methods = {
         "type": "object",
-        "propertyNames": {"pattern": NAME},
+        "propertyNames": {"pattern": METHOD_NAME_PATTERN},
         "additionalProperties": _by_path({}),
         "description": f"names for several settings at once, which the axis '{METHOD}' takes: dotted path -> value",
     }

@@ -33,7 +33,7 @@ def _suggest_fields(flaw: Flaw, registry: Registry, raw: Json, fields: Collectio
     return replace(flaw, remedy=nearest(str(flaw.path[0]), known))
 
 
-def in_short(registry: Registry, choice: Choice) -> Json:  # type: ignore[type-arg]
+def shortest_form(registry: Registry, choice: Choice) -> Json:  # type: ignore[type-arg]
     """The word alone where every parameter is a default, else the resolved choice."""
     try:
         plain = registry.resolve(choice["kind"])
@@ -42,7 +42,7 @@ def in_short(registry: Registry, choice: Choice) -> Json:  # type: ignore[type-a
     return choice["kind"] if canonical(plain) == canonical(choice) else choice
 
 
-def acting(on: str, setting: dict[str, Json], registries: Registries) -> list[Choice]:
+def interventions_on(on: str, setting: dict[str, Json], registries: Registries) -> list[Choice]:
     """The interventions of a resolved setting that act on the ``function``, or on the ``update``, in their order.
 
     One that does not say on what it acts is taken to act on the function, so that its own initial state is measured.

@@ -9,12 +9,12 @@ from math import ceil
 from typing import Any
 
 from lnlab.compile.resolve.choices import Registries
-from lnlab.compile.work import Setting
+from lnlab.compile.work import ResolvedSetting
 from lnlab.errors import CorpusError
 from lnlab.keys import Json, canonical
 from lnlab.randomness import Draw
 from lnlab.registry import Entry, Roots
-from lnlab.specfile.moments import UNKNOWN_EPOCH, due
+from lnlab.specfile.moments import UNKNOWN_EPOCH, due_steps
 
 
 @dataclass
@@ -33,14 +33,14 @@ class Epochs:
     reading: bool
     absent: list[CorpusError] = field(default_factory=list)
     _batches: dict[str, int | None] = field(default_factory=dict)
-    _trains: dict[tuple[str, int], Setting] = field(default_factory=dict)
+    _trains: dict[tuple[str, int], ResolvedSetting] = field(default_factory=dict)
 
-    def updates(self, setting: Setting) -> float | None:
+    def updates(self, setting: ResolvedSetting) -> float | None:
         """Updates an epoch of a resolved setting; None where the data have no end."""
         batches = self._of_task(setting["task"])
         return None if batches is None else batches / setting["train"]["accumulate"]
 
-    def in_steps(self, setting: Setting) -> Setting:
+    def in_steps(self, setting: ResolvedSetting) -> ResolvedSetting:
         """The setting with its epochs as steps; equal ones share their ``train``.
 
         Raises:
@@ -76,7 +76,7 @@ def counts_epochs(at: Json) -> bool:
     return isinstance(at, dict) and "epochs" in at
 
 
-def moments(probe: Entry[Any] | None, at: Json, steps: int, epoch: float | None) -> tuple[int, ...]:
+def probe_steps(probe: Entry[Any] | None, at: Json, steps: int, epoch: float | None) -> tuple[int, ...]:
     """The steps at which a probe is applied, or an evaluation where ``probe`` is None.
 
     A probe with the fact ``trained`` sees nothing before the first update: a rule (``{every: k}``) then begins after
@@ -85,7 +85,7 @@ def moments(probe: Entry[Any] | None, at: Json, steps: int, epoch: float | None)
     Raises:
         ValueError: a step that the run does not have, or that such a probe has nothing to see at.
     """
-    all_steps = due(at, steps, epoch)
+    all_steps = due_steps(at, steps, epoch)
     if probe is None or not probe.facts.trained or 0 not in all_steps:
         return all_steps
     if not isinstance(at, dict):

@@ -4,10 +4,10 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from lnlab.compile.resolve.choices import Registries, resolve_choice
-from lnlab.compile.resolve.stacks import KEYS, resolve_stacks
+from lnlab.compile.resolve.stacks import STACK_KEYS, resolve_stacks
 from lnlab.compile.resolve.training import resolve_train
-from lnlab.compile.setting_paths import INTERVENTIONS, several
-from lnlab.compile.sweep.expand import Part
+from lnlab.compile.setting_paths import INTERVENTIONS, as_choices
+from lnlab.compile.sweep.expand import SettingPart
 from lnlab.errors import nearest
 from lnlab.keys import Json, canonical
 from lnlab.registry import Choice, Flaw, Flawed
@@ -15,16 +15,18 @@ from lnlab.registry import Choice, Flaw, Flawed
 NULLABLE = ("optimizer", "schedule")
 """Choices that may be null: there is none."""
 DEFAULT_INIT = "xavier_normal"
-_ABSENT = Part(None, "")
+_ABSENT = SettingPart(None, "")
 
 
-def resolve(raw_parts: Mapping[str, Json], registries: Registries) -> dict[str, Json]:
+def resolve_setting(raw_parts: Mapping[str, Json], registries: Registries) -> dict[str, Json]:
     """The resolved setting of ``raw_parts``: the top-level keys of a spec that determine a run.
 
     Raises:
         Flawed: everything wrong with it, with paths as the spec writes them.
     """
-    setting, flaws = Resolver(registries).setting({key: Part(raw, canonical(raw)) for key, raw in raw_parts.items()})
+    setting, flaws = Resolver(registries).setting(
+        {key: SettingPart(raw, canonical(raw)) for key, raw in raw_parts.items()}
+    )
     if setting is None:
         raise Flawed(*flaws)
     return setting
@@ -38,7 +40,7 @@ class Resolver:
         self._cache: dict[Any, tuple[Json, tuple[Flaw, ...]]] = {}
         self._values: dict[str, Json] = {}
 
-    def setting(self, parts: Mapping[str, Part]) -> tuple[dict[str, Json] | None, list[Flaw]]:
+    def setting(self, parts: Mapping[str, SettingPart]) -> tuple[dict[str, Json] | None, list[Flaw]]:
         """The resolved setting, or None and every flaw of it."""
         resolved: dict[str, Json] = {}
         flaws: list[Flaw] = []
@@ -49,15 +51,15 @@ class Resolver:
                 resolved |= value if key == "stacks" else {key: value}
         return (None if flaws else resolved), flaws
 
-    def _stacks(self, parts: Mapping[str, Part]) -> tuple[Json, tuple[Flaw, ...]]:
-        texts = tuple(parts[key].text if key in parts else "" for key in KEYS)
+    def _stacks(self, parts: Mapping[str, SettingPart]) -> tuple[Json, tuple[Flaw, ...]]:
+        texts = tuple(parts[key].text if key in parts else "" for key in STACK_KEYS)
         if texts not in self._cache:
-            raw_parts = {key: parts[key].raw for key in KEYS if key in parts}
+            raw_parts = {key: parts[key].raw for key in STACK_KEYS if key in parts}
             stacks, flaws = _catch_flaws(lambda: resolve_stacks(raw_parts, self.registries))
             self._cache[texts] = stacks and {key: self._interned(value) for key, value in stacks.items()}, flaws
         return self._cache[texts]
 
-    def _part(self, key: str, part: Part) -> tuple[Json, tuple[Flaw, ...]]:
+    def _part(self, key: str, part: SettingPart) -> tuple[Json, tuple[Flaw, ...]]:
         if (key, part.text) not in self._cache:
             present = part is not _ABSENT
             value, flaws = _catch_flaws(lambda: self._resolved(key, part.raw, present))
@@ -81,7 +83,7 @@ class Resolver:
 
     def _interventions(self, raw: Json) -> list[Choice]:
         interventions, flaws = [], []
-        for number, choice in enumerate(several(raw)):
+        for number, choice in enumerate(as_choices(raw)):
             try:
                 interventions.append(resolve_choice(self.registries["intervention"], choice))
             except Flawed as error:

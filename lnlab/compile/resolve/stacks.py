@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from lnlab.compile.resolve.choices import Registries, resolve_choice
-from lnlab.compile.setting_paths import SHORT
+from lnlab.compile.setting_paths import STACK_CHOICES
 from lnlab.compile.source_spans import UNKNOWN
 from lnlab.errors import nearest
 from lnlab.keys import Json, canonical
@@ -16,8 +16,8 @@ from lnlab.registry import Choice, Flaw, Flawed, Where
 from lnlab.setting import STACKS
 
 MOST_LAYERS = 256
-DEFAULTS = {"norm": "layer", "attention": "softmax"}
-KEYS = ("model", *SHORT, *STACKS)
+STACK_DEFAULTS = {"norm": "layer", "attention": "softmax"}
+STACK_KEYS = ("model", *STACK_CHOICES, *STACKS)
 _ABSENT = object()
 _CROSS = "cross_attention"
 
@@ -42,7 +42,7 @@ class _StackResolver:
 
     def resolve(self) -> dict[str, Json]:
         model, names = self.model()
-        short = {word: self.choice(word, (word,), self.raw[word]) for word in SHORT if word in self.raw}
+        short = {word: self.choice(word, (word,), self.raw[word]) for word in STACK_CHOICES if word in self.raw}
         stacks = {name: self.stack(name, names, short) for name in names}
         if names:
             for stack in set(STACKS) - set(names):
@@ -63,7 +63,7 @@ class _StackResolver:
         if not isinstance(mapping, dict):
             self.flaw((stack,), f"found {canonical(mapping)}", "write a mapping, as in {placement: post}")
             return {}
-        known = ["layers", *SHORT] + [_CROSS] * (stack == "decoder")
+        known = ["layers", *STACK_CHOICES] + [_CROSS] * (stack == "decoder")
         for word in mapping:
             if word not in known:
                 self.flaw((stack, word), f"{UNKNOWN} '{word}'", nearest(word, known))
@@ -99,7 +99,7 @@ class _StackResolver:
         """The model is flawed: the stacks are checked nonetheless."""
         for stack in STACKS:
             raw = self.long[stack]
-            for word in SHORT:
+            for word in STACK_CHOICES:
                 if word in raw:
                     self.choice(word, (stack, word), raw[word])
             if "layers" in raw:
@@ -114,12 +114,12 @@ class _StackResolver:
         layers = model.get("layers", _ABSENT) if isinstance(model, dict) else _ABSENT
         layers_of_stack = self.layers(self.one_form(name, "layers", layers), name, layers is _ABSENT)
         resolved: dict[str, Any] = {"layers": layers_of_stack}
-        for word in SHORT:
+        for word in STACK_CHOICES:
             choice = self.one_form(name, word, short.get(word, _ABSENT))
             if word in raw:
                 choice = self.choice(word, (name, word), raw[word])
-            elif choice is _ABSENT and word in DEFAULTS:
-                choice = self.choice(word, (word,), DEFAULTS[word])
+            elif choice is _ABSENT and word in STACK_DEFAULTS:
+                choice = self.choice(word, (word,), STACK_DEFAULTS[word])
             elif choice is _ABSENT:
                 self.flaw((word,), f"a {word} is required", nearest("", self.registries[word].entries))
             resolved[word] = choice

@@ -30,7 +30,7 @@ class Train(BaseModel):
     threads: Annotated[int, Field(ge=1, le=1)] = 1  # a Literal[1] would take true
 
 
-KNOWN = (*Train.model_fields, "stop", "epochs")
+TRAIN_KEYS = (*Train.model_fields, "stop", "epochs")
 STOP, EVALUATE = "non_finite", "end"
 """The default rule that ends a run, and the default of when it is evaluated."""
 _EPOCHS = TypeAdapter(_Count)
@@ -51,7 +51,7 @@ def resolve_train(raw: Json, registries: Registries) -> dict[str, Any]:
     try:
         plain = Train.model_validate_json(json.dumps({key: raw[key] for key in raw if key not in ("stop", "epochs")}))
     except ValidationError as error:
-        flaws += flaws_of(error, dict.fromkeys(KNOWN), "train")
+        flaws += flaws_of(error, dict.fromkeys(TRAIN_KEYS), "train")
     if flaws:
         raise Flawed(*flaws)
     resolved = {**plain.model_dump(mode="json"), "stop": stop}

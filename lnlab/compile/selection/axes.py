@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 
-from lnlab.compile.resolve.choices import Registries, in_short
-from lnlab.compile.work import Setting
+from lnlab.compile.resolve.choices import Registries, shortest_form
+from lnlab.compile.work import ResolvedSetting
 from lnlab.keys import Json
 from lnlab.registry import Registry
-from lnlab.setting import MISSING, STACKS, inside, key_of_stack, split
+from lnlab.setting import MISSING, STACKS, children, key_of_stack, path_words
 from lnlab.setting import Setting as Reader
 from lnlab.specfile.columns import METHOD
 
@@ -19,11 +19,11 @@ class Axes:
         self.registries = registries
         self._short: dict[tuple[str, int], tuple[Json, Json]] = {}
 
-    def point(self, setting: Setting, method: Json = None) -> dict[str, Json]:
+    def point(self, setting: ResolvedSetting, method: Json = None) -> dict[str, Json]:
         """{axis: value}. Where stacks disagree at a short form: the value of each; where there is no value: None."""
         return {path: method if path == METHOD else self._value(setting, path) for path in self.paths}
 
-    def _value(self, setting: Setting, path: str) -> Json:
+    def _value(self, setting: ResolvedSetting, path: str) -> Json:
         reader = Reader(setting)
         value = reader.at(path)
         if value is not MISSING:
@@ -34,20 +34,20 @@ class Axes:
         by_stack: dict[str, Json] = {}
         for form in long:
             value = reader.at(form)
-            by_stack[split(form)[0]] = None if value is MISSING else self._shortened(setting, form, value)
+            by_stack[path_words(form)[0]] = None if value is MISSING else self._shortened(setting, form, value)
         return by_stack
 
-    def _shortened(self, setting: Setting, path: str, value: Json) -> Json:
+    def _shortened(self, setting: ResolvedSetting, path: str, value: Json) -> Json:
         """A choice in short; anything else as it is."""
         if not isinstance(value, dict) or "kind" not in value:
             return value
         entry = self._short.get((path, id(value)))
         if entry is None:  # the entry keeps the object alive, so no other object gets its id
-            registry = self._registry(setting, split(path))
-            entry = self._short[path, id(value)] = (value, in_short(registry, value) if registry else value)
+            registry = self._registry(setting, path_words(path))
+            entry = self._short[path, id(value)] = (value, shortest_form(registry, value) if registry else value)
         return entry[1]
 
-    def _registry(self, setting: Setting, words: tuple[str, ...]) -> Registry | None:  # type: ignore[type-arg]
+    def _registry(self, setting: ResolvedSetting, words: tuple[str, ...]) -> Registry | None:  # type: ignore[type-arg]
         """The registry that serves the choice at a path."""
         if words[0] in (*STACKS, "train"):
             setting, words = setting[words[0]], words[1:]
@@ -58,5 +58,5 @@ class Axes:
         value = setting[words[0]]
         for word in words[1:]:
             registry = registry[value["kind"]].nested.get(word) if registry else None
-            value = inside(value)[word]
+            value = children(value)[word]
         return registry

@@ -3,12 +3,12 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from lnlab.compile.resolved_sweep import Settled
+from lnlab.compile.resolved_sweep import ResolvedSweep
 from lnlab.compile.selection.axes import Axes
-from lnlab.compile.selection.requested import Asked, Questions
-from lnlab.compile.selection.selection import listed
+from lnlab.compile.selection.requested import ResolvedRequest, ResolvedRequests
+from lnlab.compile.selection.selection import as_list
 from lnlab.compile.selection.variants import Variants
-from lnlab.compile.sweep.overlay import Draft, Found
+from lnlab.compile.sweep.overlay import Issues, MergedSpec
 from lnlab.errors import nearest
 from lnlab.keys import Json, canonical
 from lnlab.registry import Flaw, Flawed
@@ -18,7 +18,7 @@ from lnlab.specfile.columns import GRID
 class Grids:
     """The named grids of a sweep as conditions on its axes."""
 
-    def __init__(self, sweep: Settled, axes: Axes, names: Sequence[str], chosen: str | None) -> None:
+    def __init__(self, sweep: ResolvedSweep, axes: Axes, names: Sequence[str], chosen: str | None) -> None:
         """``chosen`` is the path whose value is chosen on tuning seeds, so that no condition can name it."""
         self.sweep = sweep
         self.names = names
@@ -38,10 +38,10 @@ class Grids:
         Raises:
             Flawed: a grid has no such name, or its axes do not tell its runs from those of other grids.
         """
-        for name in listed(names):
+        for name in as_list(names):
             if name not in self.names:
                 raise Flawed(Flaw((GRID,), f"no grid of the sweep is called '{name}'", nearest(str(name), self.names)))
-        numbers = {self.names.index(name) for name in listed(names)}
+        numbers = {self.names.index(name) for name in as_list(names)}
         members = [number for number, grids in enumerate(self.sweep.grids) if grids & numbers]
         conditions: dict[str, Json] = {}
         for path in self.paths:
@@ -63,13 +63,13 @@ def _distinct(values: Iterable[Json]) -> list[Json]:
     return list({canonical(value): value for value in values}.values())
 
 
-def replace_grids(requests: Questions, grids: Grids, merged: Draft) -> Found:
+def replace_grids(requests: ResolvedRequests, grids: Grids, merged: MergedSpec) -> Issues:
     """Replace ``grid`` in every selection of the requests.
 
     Those that name a grid wrongly are left out, as whatever else their selections lack follows from it; their issues
     are returned.
     """
-    issues: Found = []
+    issues: Issues = []
     for kind in (requests.sections, requests.claims, requests.requires):
         remaining = []
         for request in kind:
@@ -83,7 +83,7 @@ def replace_grids(requests: Questions, grids: Grids, merged: Draft) -> Found:
     return issues
 
 
-def _without_grid(request: Asked, grids: Grids) -> Asked:
+def _without_grid(request: ResolvedRequest, grids: Grids) -> ResolvedRequest:
     choice = dict(request.choice)
     for word in ("of", "where", "to"):
         selection = choice.get(word)

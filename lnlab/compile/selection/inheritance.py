@@ -12,11 +12,11 @@ from dataclasses import dataclass, field, replace
 from itertools import product, zip_longest
 
 from lnlab.compile.resolve.choices import Registries
-from lnlab.compile.sweep.overlay import Draft, grids_of
+from lnlab.compile.sweep.overlay import MergedSpec, grids_of
 from lnlab.keys import Json
 from lnlab.registry import Where
 from lnlab.specfile.columns import GRID
-from lnlab.specfile.values import label
+from lnlab.specfile.values import value_label
 
 ALL = "all"
 """Stands in ``for_each`` for every value of an axis."""
@@ -27,7 +27,7 @@ _NOT_PART_OF_A_TEST = ("id", "says", "role", "primary", "because", "source", "pu
 class _Claims:
     """The claims written out so far, and where each part of them stands in the spec."""
 
-    merged: Draft
+    merged: MergedSpec
     registries: Registries
     claims: list[Json] = field(default_factory=list)
     origins: dict[Where, Where] = field(default_factory=dict)
@@ -84,7 +84,7 @@ class _Claims:
         return entry is not None and "over" in entry.keywords
 
 
-def with_claims_written_out(merged: Draft, registries: Registries) -> Draft:
+def with_claims_written_out(merged: MergedSpec, registries: Registries) -> MergedSpec:
     """The draft with all its claims in one list, and sections that name theirs by id; its origins lead back."""
     written = _Claims(merged, registries)
     report = merged.data.get("report")
@@ -120,7 +120,7 @@ def _one_for_each(claim: dict[str, Json], data: Mapping[str, Json], names: Seque
     values = [_values(axis, chosen, data, names, grid) for axis, chosen in axes.items()]
     plain = {key: value for key, value in claim.items() if key != "for_each"}
     for point in product(*values):
-        labels = {axis: label(value) for axis, value in zip(axes, point, strict=True)}
+        labels = {axis: value_label(value) for axis, value in zip(axes, point, strict=True)}
         single = {**plain, "of": {**claim.get("of", {}), **dict(zip(axes, point, strict=True))}}
         if isinstance(claim.get("id"), str):
             single["id"] = f"{claim['id']}[{', '.join(labels.values())}]"

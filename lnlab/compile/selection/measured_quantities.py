@@ -4,12 +4,12 @@ from collections.abc import Collection
 from typing import Any
 
 from lnlab.compile.resolve.choices import Registries
-from lnlab.compile.selection.requested import Questions
+from lnlab.compile.selection.requested import ResolvedRequests
 from lnlab.registry import Entry
 from lnlab.specfile.columns import EVALUATED, EVALUATION, RECORDED
 
 
-def splits_of(requests: Questions, *, trained: bool) -> dict[str, tuple[str, ...]]:
+def splits_of(requests: ResolvedRequests, *, trained: bool) -> dict[str, tuple[str, ...]]:
     """Quantity of the curve -> its splits: of training, where any run trains, and of evaluations."""
     evaluated = {probe.choice["split"] for probe in requests.probes if probe.choice["kind"] == EVALUATION}
     evaluated |= {"validation"} if trained else set()
@@ -21,7 +21,7 @@ def splits_of(requests: Questions, *, trained: bool) -> dict[str, tuple[str, ...
 
 
 def quantities_of(
-    requests: Questions, registries: Registries, curves: Collection[str], *, trained: bool
+    requests: ResolvedRequests, registries: Registries, curves: Collection[str], *, trained: bool
 ) -> list[str] | None:
     """Every quantity there will be, or None where a probe does not say what it measures.
 
@@ -35,7 +35,7 @@ def quantities_of(
     return measured + [entry.name for entry in _derived(registries) if trained or not entry.facts.trained]
 
 
-def stated(registries: Registries, fact: str) -> dict[str, Any]:
+def stated_facts(registries: Registries, fact: str) -> dict[str, Any]:
     """Derived quantity -> a fact of it, of those that state it."""
     return {entry.name: value for entry in _derived(registries) if (value := getattr(entry.facts, fact))}
 

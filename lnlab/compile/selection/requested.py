@@ -6,29 +6,36 @@ from dataclasses import dataclass, field, replace
 from lnlab.compile.checks.published_tables import flaws_of_tables
 from lnlab.compile.checks.references import flaws_of_reference
 from lnlab.compile.resolve.choices import Registries, resolve_choice
-from lnlab.compile.selection.selection import Ground, ambiguity, flaws_of_selection, listed, open_split, unknown_key
-from lnlab.compile.sweep.overlay import Draft, Found
+from lnlab.compile.selection.selection import (
+    SelectionContext,
+    ambiguity,
+    as_list,
+    flaws_of_selection,
+    open_split,
+    unknown_key,
+)
+from lnlab.compile.sweep.overlay import Issues, MergedSpec
 from lnlab.errors import nearest
 from lnlab.facts import SectionFacts
 from lnlab.keys import Json
 from lnlab.registry import Choice, Flaw, Flawed, Where
 from lnlab.specfile.columns import COLUMNS
-from lnlab.specfile.experiment import ClaimText, ProbeText, SectionText, own
+from lnlab.specfile.experiment import ClaimText, ProbeText, SectionText, kind_and_parameters
 from lnlab.specfile.read import Reading
 from lnlab.specfile.references import REFERENCE
 
-FIELDS = {
+REQUEST_FIELDS = {
     kind: tuple(name for name in text.model_fields if name != "kind")
     for kind, text in (("probe", ProbeText), ("section", SectionText), ("claim", ClaimText))
 }
 """The fields of a probe, a section and a claim besides the parameters of its kind."""
 
-PATHS = ("over", "along", "rows", "columns", "panels", "lines")
+PATH_PARAMETERS = ("over", "along", "rows", "columns", "panels", "lines")
 """Parameters that name a path of the setting or a column."""
 
 
 @dataclass(frozen=True)
-class Asked:
+class ResolvedRequest:
     """One resolved probe, section or claim (or what a claim requires).
 
     Attributes:
@@ -52,26 +59,28 @@ class Asked:
 
 
 @dataclass
-class Questions:
+class ResolvedRequests:
     """Everything that a spec requests of its runs. The lists are in the order of the spec, without what is flawed."""
 
-    probes: list[Asked] = field(default_factory=list)
-    sections: list[Asked] = field(default_factory=list)
-    claims: list[Asked] = field(default_factory=list)
-    requires: list[Asked] = field(default_factory=list)
-    issues: Found = field(default_factory=list)
+    probes: list[ResolvedRequest] = field(default_factory=list)
+    sections: list[ResolvedRequest] = field(default_factory=list)
+    claims: list[ResolvedRequest] = field(default_factory=list)
+    requires: list[ResolvedRequest] = field(default_factory=list)
+    issues: Issues = field(default_factory=list)
 
 
-def questions(reading: Reading, merged: Draft, registries: Registries) -> Questions:
+def resolve_requests(reading: Reading, merged: MergedSpec, registries: Registries) -> ResolvedRequests:
     """Resolve every probe, section and claim; what is wrong with any of them is in ``issues``."""
-    requests = Questions()
+    requests = ResolvedRequests()
     known = _ids(merged.data.get("claims"))
     for number, probe in enumerate(reading.experiment.probes):
-        request = _resolve_request(requests, "probe", own(probe), reading.path(("probes", number)), merged, registries)
+        request = _resolve_request(
+            requests, "probe", kind_and_parameters(probe), reading.path(("probes", number)), merged, registries
+        )
         requests.probes += [replace(request, at=probe.at)] if request else []
     for number, section in enumerate(reading.experiment.report):
         path = reading.path(("report", number))
-        request = _resolve_request(requests, "section", own(section), path, merged, registries)
+        request = _resolve_request(requests, "section", kind_and_parameters(section), path, merged, registries)
         requests.sections += [request] if request else []
         for i, word in enumerate(section.claims):
             if word not in known:
@@ -79,7 +88,9 @@ def questions(reading: Reading, merged: Draft, registries: Registries) -> Questi
                 requests.issues.append((merged.location((*path, "claims", i)), flaw))
     for number, claim in enumerate(reading.experiment.claims):
         path = reading.path(("claims", number))
-        request = _resolve_request(requests, "claim", own(claim), path, merged, registries, ("claims", claim.id))
+        request = _resolve_request(
+            requests, "claim", kind_and_parameters(claim), path, merged, registries, ("claims", claim.id)
+        )
         requests.claims += [request] if request else []
         for position, name, requirement in _requirements(claim, path, merged):
             required = _resolve_request(requests, "claim", requirement, position, merged, registries, name)
@@ -93,7 +104,7 @@ def _ids(claims: Json) -> list[str]:
     return [word for word in ids if isinstance(word, str)]
 
 
-def _requirements(claim: ClaimText, path: Where, merged: Draft) -> Iterator[tuple[Where, Where, Choice]]:
+def _requirements(claim: ClaimText, path: Where, merged: MergedSpec) -> Iterator[tuple[Where, Where, Choice]]:
     """What a claim requires (one mapping or a list of them), each with its path and name; without ``says``, a name."""
     single = isinstance(merged.data["claims"][path[1]].get("requires"), dict)
     for i, requirement in enumerate(claim.requires):
@@ -104,22 +115,28 @@ def _requirements(claim: ClaimText, path: Where, merged: Draft) -> Iterator[tupl
 
 
 def _resolve_request(
-    requests: Questions, kind: str, raw: Choice, path: Where, merged: Draft, registries: Registries, name: Where = ()
-) -> Asked | None:
+    requests: ResolvedRequests,
+    kind: str,
+    raw: Choice,
+    path: Where,
+    merged: MergedSpec,
+    registries: Registries,
+    name: Where = (),
+) -> ResolvedRequest | None:
     try:
-        choice = resolve_choice(registries[kind], raw, FIELDS[kind])
+        choice = resolve_choice(registries[kind], raw, REQUEST_FIELDS[kind])
     except Flawed as error:
         requests.issues += [(merged.location((*path, *flaw.path)), flaw.below(*(name or path))) for flaw in error.flaws]
         return None
     judged, facts = kind == "claim", registries[kind][choice["kind"]].facts
     several = bool(judged and facts.several) or bool(choice.get("exact", False))
     implied = facts.implied if isinstance(facts, SectionFacts) else ()
-    return Asked(choice, path, name or path, judged=judged, several=several, implied=implied)
+    return ResolvedRequest(choice, path, name or path, judged=judged, several=several, implied=implied)
 
 
-def implausible(requests: Questions, context: Ground, merged: Draft) -> Found:
+def selection_issues(requests: ResolvedRequests, context: SelectionContext, merged: MergedSpec) -> Issues:
     """What is wrong with the selections, now that the settings are known."""
-    issues: Found = []
+    issues: Issues = []
     for request in (*requests.sections, *requests.claims, *requests.requires):
         for below, flaw in _flaws_of_request(request, context):
             path = (*below, *flaw.path)
@@ -129,13 +146,13 @@ def implausible(requests: Questions, context: Ground, merged: Draft) -> Found:
     return issues
 
 
-def _flaws_of_request(request: Asked, context: Ground) -> Iterator[tuple[Where, Flaw]]:
+def _flaws_of_request(request: ResolvedRequest, context: SelectionContext) -> Iterator[tuple[Where, Flaw]]:
     """Flaws of one section or claim, each with the parameter that has it.
 
     An exact bound holds every sample to it and averages none, so it may take as many variants as it likes.
     """
     choice = request.choice
-    named_paths = {word: choice[word] for word in PATHS if isinstance(choice.get(word), str)}
+    named_paths = {word: choice[word] for word in PATH_PARAMETERS if isinstance(choice.get(word), str)}
     selections = [(word, choice[word]) for word in ("of", "where", "to") if isinstance(choice.get(word), dict)]
     if isinstance(choice.get("quantity"), str):
         yield from (((), flaw) for flaw in flaws_of_selection({"quantity": choice["quantity"]}, context))
@@ -166,30 +183,30 @@ def _flaws_of_request(request: Asked, context: Ground) -> Iterator[tuple[Where, 
 
 
 def _flaws_of_references(
-    request: Asked, selections: list[tuple[str, Json]], context: Ground
+    request: ResolvedRequest, selections: list[tuple[str, Json]], context: SelectionContext
 ) -> Iterator[tuple[str, Flaw]]:
     """Flaws of the references, each with the selection that has it or lacks it.
 
     Of a claim ``to`` has that of ``of``, unless it names its own.
     """
     choice, by_word = request.choice, dict(selections)
-    quantities = [*listed(choice.get("quantity")), *listed(choice.get("numbers"))]
+    quantities = [*as_list(choice.get("quantity")), *as_list(choice.get("numbers"))]
     word = "of" if "of" in by_word else "where"
     first = by_word.get(word) or {}
-    names = [*quantities, *listed(first.get("quantity"))]
+    names = [*quantities, *as_list(first.get("quantity"))]
     yield from ((word, flaw) for flaw in flaws_of_reference(first, names, context, request.implied))
     if REFERENCE in (other := by_word.get("to") or {}):
-        names = listed({**first, **other}.get("quantity"))
+        names = as_list({**first, **other}.get("quantity"))
         yield from (("to", flaw) for flaw in flaws_of_reference(other, names, context))
 
 
-def _exists(path: str, context: Ground) -> bool:
+def _exists(path: str, context: SelectionContext) -> bool:
     """Whether a path is a column, or a path of some setting."""
     return path in COLUMNS or context.either(lambda variants: variants.has(path))
 
 
 def _ambiguous(
-    selections: list[tuple[str, Json]], claim_axes: list[str], context: Ground
+    selections: list[tuple[str, Json]], claim_axes: list[str], context: SelectionContext
 ) -> Iterator[tuple[Where, Flaw]]:
     """The selections of a claim that leave more than one number per seed and x; ``to`` changes what ``of`` says.
 
@@ -198,7 +215,7 @@ def _ambiguous(
     first = dict(selections).get("of", {})
     for word, selection in selections:
         whole = {**first, **selection}
-        over = [path for name in listed(whole.get("quantity")) if (path := context.taken_over.get(name))]
+        over = [path for name in as_list(whole.get("quantity")) if (path := context.taken_over.get(name))]
         if both := [path for path in over if path in claim_axes]:
             yield (word, "quantity"), Flaw((), f"it is taken over {both[0]}, and so is the claim", "keep one of them")
         elif reason := ambiguity(whole, [*claim_axes, *over], context) or open_split(whole, claim_axes, context):

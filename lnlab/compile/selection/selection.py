@@ -9,7 +9,7 @@ from lnlab.compile.source_spans import UNKNOWN
 from lnlab.errors import closest, nearest
 from lnlab.keys import Json, canonical
 from lnlab.registry import Flaw
-from lnlab.specfile.columns import COLUMNS, ENDS, LAST, TIMES, VOCABULARY
+from lnlab.specfile.columns import COLUMNS, LAST, LAYER_ENDS, TIMES, VOCABULARY
 from lnlab.specfile.references import REFERENCE
 from lnlab.specfile.values import NONE, is_choices
 
@@ -17,7 +17,7 @@ _Selection = Mapping[str, Json]
 
 
 @dataclass(frozen=True)
-class Ground:
+class SelectionContext:
     """What selections are checked against.
 
     Attributes:
@@ -58,19 +58,19 @@ class Ground:
         return other is not None and predicate(other)
 
 
-def flaws_of_selection(selection: _Selection, context: Ground) -> list[Flaw]:
+def flaws_of_selection(selection: _Selection, context: SelectionContext) -> list[Flaw]:
     """What is wrong with a selection but for its reference; paths are its keys."""
     selection = {key: condition for key, condition in selection.items() if key != REFERENCE}
     flaws = [flaw for key, condition in selection.items() for flaw in flaws_of_key(key, condition, context)]
     if not flaws and not context.either(lambda variants: bool(variants.selected(selection))):
-        settings = ", ".join(f"{key} = {shown(value)}" for key, value in selection.items() if key not in COLUMNS)
+        settings = ", ".join(f"{key} = {kind_label(value)}" for key, value in selection.items() if key not in COLUMNS)
         flaws.append(Flaw((), f"no run has all of {settings}", "lnlab plan prints the runs there are"))
     return flaws or _flaws_of_quantity(selection, context)
 
 
-def _flaws_of_quantity(selection: _Selection, context: Ground) -> list[Flaw]:
+def _flaws_of_quantity(selection: _Selection, context: SelectionContext) -> list[Flaw]:
     """A quantity that is taken over a path which does not vary here; one of the curve on a split that it has not."""
-    for name in listed(selection.get("quantity")):
+    for name in as_list(selection.get("quantity")):
         path = context.taken_over.get(name) if isinstance(name, str) else None
         if path and path in selection:
             return [Flaw((path,), f"'{name}' is taken over it", "leave it out")]
@@ -88,14 +88,14 @@ def _varies(variants: Variants, selected: Members, path: str) -> bool:
     return sum(bool(members & selected) for _, members in variants.at(path)) > 1
 
 
-def _of_the_curve(name: Json, context: Ground) -> bool:
+def _of_the_curve(name: Json, context: SelectionContext) -> bool:
     """Whether a quantity is measured along the curve and nowhere else."""
     return name in context.splits and list(context.quantities or ()).count(name) == 1
 
 
-def open_split(selection: _Selection, claim_axes: Collection[str], context: Ground) -> str | None:
+def open_split(selection: _Selection, claim_axes: Collection[str], context: SelectionContext) -> str | None:
     """Why a selection leaves a number for each of several splits, or for each rule of convergence; or None."""
-    for name in listed(selection.get("quantity")):
+    for name in as_list(selection.get("quantity")):
         columns = context.told_by.get(name, ()) if isinstance(name, str) else ()
         if several := [column for column in columns if column not in (*selection, *claim_axes)]:
             return f"'{name}' is there for every {' and '.join(several)}; pin {', '.join(several)}"
@@ -104,25 +104,25 @@ def open_split(selection: _Selection, claim_axes: Collection[str], context: Grou
     return None
 
 
-def flaws_of_key(key: str, condition: Json, context: Ground) -> list[Flaw]:
+def flaws_of_key(key: str, condition: Json, context: SelectionContext) -> list[Flaw]:
     """What is wrong with one condition; its path begins with the key."""
     if key in COLUMNS:
-        return [flaw for value in listed(condition) for flaw in _flaws_of_column(key, value, context)]
+        return [flaw for value in as_list(condition) for flaw in _flaws_of_column(key, value, context)]
     if key == context.chosen:
-        known = ", ".join(shown(value) for value, _ in context.variants.at(TIMES))
+        known = ", ".join(kind_label(value) for value, _ in context.variants.at(TIMES))
         what = "is chosen on tuning seeds, and nobody knows it before"
         return [Flaw((key,), what, f"leave it out, or write {TIMES}: what was chosen times {known}")]
     if not context.either(lambda variants: variants.has(key)):
         return [unknown_key(key, context).below(key)]
     known_values = [value for value, _ in context.variants.at(key)]
     return [
-        Flaw((key,), f"no run has {key} = {shown(value)}", _nearest_value(value, known_values))
-        for value in listed(condition)
+        Flaw((key,), f"no run has {key} = {kind_label(value)}", _nearest_value(value, known_values))
+        for value in as_list(condition)
         if not context.either(lambda variants, value=value: bool(variants.having(key, value)))  # type: ignore[misc]
     ]
 
 
-def unknown_key(key: str, context: Ground) -> Flaw:
+def unknown_key(key: str, context: SelectionContext) -> Flaw:
     """A key that nothing has. There are too many known ones to list them all."""
     close = closest(key, [*COLUMNS, *context.variants.paths])
     remedy = f"did you mean '{close}'?" if close else f"columns: {', '.join(COLUMNS)}; paths as in model.layers"
@@ -131,10 +131,10 @@ def unknown_key(key: str, context: Ground) -> Flaw:
 
 def _nearest_value(condition: Json, known: list[Json]) -> str:
     """The remedy for an unknown value: the known ones, the nearest first."""
-    return nearest(condition if isinstance(condition, str) else "", {shown(value) for value in known})
+    return nearest(condition if isinstance(condition, str) else "", {kind_label(value) for value in known})
 
 
-def _flaws_of_column(key: str, condition: Json, context: Ground) -> list[Flaw]:
+def _flaws_of_column(key: str, condition: Json, context: SelectionContext) -> list[Flaw]:
     """One value of a column with closed words, or whose values the plan knows."""
     known: Collection[Json] | None = VOCABULARY.get(key)
     if key == "quantity":
@@ -152,7 +152,7 @@ def _flaws_of_column(key: str, condition: Json, context: Ground) -> list[Flaw]:
             return []
         return [_no_such_row(key, condition, "count layers from 1, or write first or last")]
     if key == "layer":
-        known = ENDS
+        known = LAYER_ENDS
     if key == "step" and condition is not None:
         counted = isinstance(condition, int) and not isinstance(condition, bool) and condition >= 0
         if condition == LAST or counted:
@@ -164,16 +164,16 @@ def _flaws_of_column(key: str, condition: Json, context: Ground) -> list[Flaw]:
 
 
 def _no_such_row(key: str, condition: Json, remedy: str) -> Flaw:
-    return Flaw((key,), f"no row has {key} = {shown(condition)}", remedy)
+    return Flaw((key,), f"no row has {key} = {kind_label(condition)}", remedy)
 
 
-def _layer_exists(layer: int, context: Ground) -> bool:
+def _layer_exists(layer: int, context: SelectionContext) -> bool:
     """Whether any stack of any run has that many layers."""
     paths = ("encoder.layers", "decoder.layers")
     return layer >= 1 and context.either(lambda vs: any(v >= layer for path in paths for v, _ in vs.at(path)))
 
 
-def ambiguity(selection: _Selection, claim_axes: Sequence[str], context: Ground) -> str | None:
+def ambiguity(selection: _Selection, claim_axes: Sequence[str], context: SelectionContext) -> str | None:
     """Why a selection does not leave one number per seed and value of the claim's axes, or None.
 
     Decided on settings alone. ``claim_axes`` are the paths and columns that the claim distinguishes or reduces; where
@@ -184,7 +184,9 @@ def ambiguity(selection: _Selection, claim_axes: Sequence[str], context: Ground)
         if path not in COLUMNS:
             values = context.variants.at(path)
             pairs = product(groups, values)
-            groups = [(f"{where} at {path} = {shown(x)}", members & having) for (where, members), (x, having) in pairs]
+            groups = [
+                (f"{where} at {path} = {kind_label(x)}", members & having) for (where, members), (x, having) in pairs
+            ]
     for where, members in groups:
         if len(members) > 1:
             axes = ", ".join(_varying(members, context)) or "the selection"
@@ -192,24 +194,24 @@ def ambiguity(selection: _Selection, claim_axes: Sequence[str], context: Ground)
     return None
 
 
-def _varying(members: Members, context: Ground) -> list[str]:
+def _varying(members: Members, context: SelectionContext) -> list[str]:
     """The axes in which the members differ, each with their values."""
     values_by_axis: dict[str, dict[str, None]] = {}
     for number in sorted(members):
         for axis, value in context.point(number).items():
-            values_by_axis.setdefault(axis, {})[shown(value)] = None
+            values_by_axis.setdefault(axis, {})[kind_label(value)] = None
     return [f"{axis} ({' or '.join(values)})" for axis, values in values_by_axis.items() if len(values) > 1]
 
 
-def listed(value: Json) -> list[Json]:
+def as_list(value: Json) -> list[Json]:
     """A list as it is, a single value as a list of one."""
     return list(value) if isinstance(value, list | tuple) else [value]
 
 
-def shown(value: Json) -> str:
+def kind_label(value: Json) -> str:
     """A value as a reader writes it: a choice by its kind, a list of them by their kinds."""
     if isinstance(value, dict) and "kind" in value:
         return str(value["kind"])
     if is_choices(value):
-        return " and ".join(map(shown, value)) or NONE
+        return " and ".join(map(kind_label, value)) or NONE
     return value if isinstance(value, str) else canonical(value)

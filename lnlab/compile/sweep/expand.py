@@ -9,20 +9,20 @@ from dataclasses import dataclass
 from itertools import product
 from operator import itemgetter
 
-from lnlab.compile.setting_paths import put
-from lnlab.compile.source_spans import Spot, about_key
-from lnlab.compile.sweep.grids import Axis, Grid
+from lnlab.compile.setting_paths import set_path
+from lnlab.compile.source_spans import SourceLocation, about_key
+from lnlab.compile.sweep.grids import SweepAxis, SweepGrid
 from lnlab.compile.sweep.methods import Effect
-from lnlab.compile.sweep.overlay import Draft, Found
+from lnlab.compile.sweep.overlay import Issues, MergedSpec
 from lnlab.keys import Json, canonical
 from lnlab.registry import Flaw, Flawed
-from lnlab.setting import split
+from lnlab.setting import path_words
 from lnlab.specfile.columns import METHOD
 from lnlab.specfile.experiment import SETTING
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class SettingPart:
     """The value of one top-level key, with its canonical text."""
 
     raw: Json
@@ -30,11 +30,11 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class Point:
+class SweepPoint:
     """One point of one grid: a part for each top-level key, and which value of each axis made it."""
 
-    parts: Mapping[str, Part]
-    grid: Grid
+    parts: Mapping[str, SettingPart]
+    grid: SweepGrid
     chosen: tuple[int, ...]
 
     @property
@@ -43,14 +43,14 @@ class Point:
         pairs = zip(self.grid.axes, self.chosen, strict=True)
         return next((axis.values[number] for axis, number in pairs if axis.path == METHOD), None)
 
-    def location(self, flaw: Flaw, merged: Draft) -> Spot:
+    def location(self, flaw: Flaw, merged: MergedSpec) -> SourceLocation:
         """Where what is wrong with the point's setting was written: an axis, a method, an overlay or the file."""
         path = flaw.path
         covering = [
             (words, effect)
             for axis, number in zip(self.grid.axes, self.chosen, strict=True)
             for effect in axis.effects[number]
-            if path[: len(words := split(effect.path))] == words
+            if path[: len(words := path_words(effect.path))] == words
         ]
         if not covering:
             return merged.location(path)
@@ -58,7 +58,7 @@ class Point:
         return effect.key if words == path and about_key(flaw) else effect.location.below(path[len(words) :])
 
 
-def points(merged: Draft, sweep_grids: Sequence[Grid], issues: Found) -> Iterator[Point]:
+def expand_points(merged: MergedSpec, sweep_grids: Sequence[SweepGrid], issues: Issues) -> Iterator[SweepPoint]:
     """Every point of every grid, in the order of the file, the last axis fastest.
 
     An axis that leads into a number or a list is added to ``issues``, and has no effect.
@@ -72,40 +72,40 @@ def points(merged: Draft, sweep_grids: Sequence[Grid], issues: Found) -> Iterato
             parts = dict(base)
             for pick, table in tables:
                 parts |= table[pick(chosen)]
-            yield Point(parts, grid, chosen)
+            yield SweepPoint(parts, grid, chosen)
 
 
-def _is_excepted(chosen: Sequence[int], grid: Grid) -> bool:
+def _is_excepted(chosen: Sequence[int], grid: SweepGrid) -> bool:
     """Whether the point with these value numbers is left out."""
     return any(all(chosen[axis] in numbers for axis, numbers in exception.items()) for exception in grid.without)
 
 
-def _part(raw: Json) -> Part:
-    return Part(raw, canonical(raw))
+def _part(raw: Json) -> SettingPart:
+    return SettingPart(raw, canonical(raw))
 
 
-def _by_key(grid: Grid) -> dict[str, list[int]]:
+def _by_key(grid: SweepGrid) -> dict[str, list[int]]:
     """Top-level key -> numbers of the axes with a value that sets something under it."""
     axes_by_key: dict[str, list[int]] = {}
     for number, axis in enumerate(grid.axes):
-        for key in dict.fromkeys(split(effect.path)[0] for effects in axis.effects for effect in effects):
+        for key in dict.fromkeys(path_words(effect.path)[0] for effects in axis.effects for effect in effects):
             axes_by_key.setdefault(key, []).append(number)
     return axes_by_key
 
 
 def _table(
-    base: Mapping[str, Part], key: str, numbers: list[int], grid: Grid, issues: Found
-) -> tuple["itemgetter[Json]", dict[Json, dict[str, Part]]]:
+    base: Mapping[str, SettingPart], key: str, numbers: list[int], grid: SweepGrid, issues: Issues
+) -> tuple["itemgetter[Json]", dict[Json, dict[str, SettingPart]]]:
     """The part under ``key``, if there is one, for each combination of the values of its axes."""
     axes = [grid.axes[number] for number in numbers]
-    table: dict[Json, dict[str, Part]] = {}
-    issue_by_path: dict[str, tuple[Spot, Flaw]] = {}
+    table: dict[Json, dict[str, SettingPart]] = {}
+    issue_by_path: dict[str, tuple[SourceLocation, Flaw]] = {}
     for combination in product(*(range(len(axis.values)) for axis in axes)):
         raw = base[key].raw if key in base else None
         effects = _effects(axes, combination, key)
         for effect in effects:
             try:
-                raw = put(raw, effect.path, effect.value)
+                raw = set_path(raw, effect.path, effect.value)
             except Flawed as error:
                 issue_by_path.setdefault(effect.path, (effect.location, error.flaws[0].below(effect.path)))
         part = {key: _part(raw)} if effects or key in base else {}
@@ -114,8 +114,8 @@ def _table(
     return itemgetter(*numbers), table
 
 
-def _effects(axes: Sequence[Axis], combination: Sequence[int], key: str) -> list[Effect]:
+def _effects(axes: Sequence[SweepAxis], combination: Sequence[int], key: str) -> list[Effect]:
     """What these values set under ``key``, shorter paths first."""
     effects = (effect for axis, number in zip(axes, combination, strict=True) for effect in axis.effects[number])
-    below_key = (effect for effect in effects if split(effect.path)[0] == key)
-    return sorted(below_key, key=lambda effect: len(split(effect.path)))
+    below_key = (effect for effect in effects if path_words(effect.path)[0] == key)
+    return sorted(below_key, key=lambda effect: len(path_words(effect.path)))

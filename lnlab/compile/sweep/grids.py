@@ -7,13 +7,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 
-from lnlab.compile.source_spans import UNKNOWN, Spot
-from lnlab.compile.sweep.methods import Effect, meaning
-from lnlab.compile.sweep.overlay import EXCEPT, Draft, Found
+from lnlab.compile.source_spans import UNKNOWN, SourceLocation
+from lnlab.compile.sweep.methods import Effect, method_effects
+from lnlab.compile.sweep.overlay import EXCEPT, Issues, MergedSpec
 from lnlab.errors import nearest
 from lnlab.keys import Json, canonical
 from lnlab.registry import Flaw, Flawed, Where
-from lnlab.setting import split
+from lnlab.setting import path_words
 from lnlab.specfile.columns import METHOD
 from lnlab.specfile.experiment import SETTING
 from lnlab.specfile.read import Reading
@@ -22,29 +22,29 @@ MOST_POINTS = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Axis:
+class SweepAxis:
     """An axis of one grid: where it was written, its values, and what each of them sets."""
 
     path: str
-    location: Spot
+    location: SourceLocation
     values: tuple[Json, ...]
     effects: tuple[tuple[Effect, ...], ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Grid:
+class SweepGrid:
     """The axes as the spec writes them, and partial points (axis number -> value numbers) to leave out."""
 
-    axes: tuple[Axis, ...]
+    axes: tuple[SweepAxis, ...]
     without: tuple[Mapping[int, frozenset[int]], ...] = ()
 
 
-def grids(reading: Reading, merged: Draft) -> tuple[list[Grid], Found]:
+def pinned_grids(reading: Reading, merged: MergedSpec) -> tuple[list[SweepGrid], Issues]:
     """The grids with pins applied, and what is wrong with them. Without a sweep, one grid without axes."""
     sweep = reading.experiment.sweep
     if sweep is None:
-        return [Grid(())], []
-    issues: Found = []
+        return [SweepGrid(())], []
+    issues: Issues = []
     sweep_grids = [_grid(grid, reading.path(("sweep", number)), merged, issues) for number, grid in enumerate(sweep)]
     for number, grid in enumerate(sweep):
         if METHOD not in grid and any(METHOD in other for other in sweep):
@@ -54,11 +54,11 @@ def grids(reading: Reading, merged: Draft) -> tuple[list[Grid], Found]:
     size = sum(prod(len(axis.values) for axis in grid.axes) for grid in sweep_grids)
     if size > MOST_POINTS:
         flaw = Flaw(("sweep",), f"{size:,} points; at most {MOST_POINTS:,}", "sweep fewer values")
-        return [Grid(())], [*issues, (merged.location(("sweep",)), flaw)]
+        return [SweepGrid(())], [*issues, (merged.location(("sweep",)), flaw)]
     return sweep_grids, issues
 
 
-def _grid(grid: Mapping[str, Sequence[Json]], where: Where, merged: Draft, issues: Found) -> Grid:
+def _grid(grid: Mapping[str, Sequence[Json]], where: Where, merged: MergedSpec, issues: Issues) -> SweepGrid:
     """One grid, of those of its axes that can be set."""
     written = {path: values for path, values in grid.items() if path != EXCEPT}
     axes = [axis for path, values in written.items() if (axis := _axis(path, values, where, merged, issues))]
@@ -70,10 +70,10 @@ def _grid(grid: Mapping[str, Sequence[Json]], where: Where, merged: Draft, issue
         exception_issues = _issues_of_exception(partial, written, (*where, EXCEPT, number), merged)
         issues += exception_issues
         without += [] if exception_issues else [_value_numbers(partial, axes)]
-    return Grid(tuple(axes), tuple(without))
+    return SweepGrid(tuple(axes), tuple(without))
 
 
-def _axis(path: str, values: Sequence[Json], where: Where, merged: Draft, issues: Found) -> Axis | None:
+def _axis(path: str, values: Sequence[Json], where: Where, merged: MergedSpec, issues: Issues) -> SweepAxis | None:
     """The axis with its values by the file or a pin, or None; what is wrong is added to ``issues``."""
     key, locations = merged.location((*where, path)), [merged.location((*where, path, i)) for i in range(len(values))]
     if (pin := merged.pins.get(path)) is not None:
@@ -88,15 +88,17 @@ def _axis(path: str, values: Sequence[Json], where: Where, merged: Draft, issues
     if path == METHOD:
         return _method_axis(values, locations, key, merged, issues)
     effects = [(Effect(path, value, key, location),) for value, location in zip(values, locations, strict=True)]
-    return Axis(path, key, tuple(values), tuple(effects)) if values else None
+    return SweepAxis(path, key, tuple(values), tuple(effects)) if values else None
 
 
-def _method_axis(names: Sequence[Json], locations: Sequence[Spot], key: Spot, merged: Draft, issues: Found) -> Axis:
+def _method_axis(
+    names: Sequence[Json], locations: Sequence[SourceLocation], key: SourceLocation, merged: MergedSpec, issues: Issues
+) -> SweepAxis:
     """The axis of those names that stand for something, without what cannot be set."""
     effects_by_name: dict[Json, tuple[Effect, ...]] = {}
     for name, location in zip(names, locations, strict=True):
         try:
-            effects = meaning(name, merged.data, merged.location)
+            effects = method_effects(name, merged.data, merged.location)
         except Flawed as error:
             issues += [(location, flaw) for flaw in error.flaws]
             continue
@@ -104,10 +106,10 @@ def _method_axis(names: Sequence[Json], locations: Sequence[Spot], key: Spot, me
             if remedy := _remedy_of_path(effect.path):
                 issues.append((effect.key, Flaw((), f"unknown key '{effect.path}' in the method '{name}'", remedy)))
         effects_by_name[name] = tuple(effect for effect in effects if not _remedy_of_path(effect.path))
-    return Axis(METHOD, key, tuple(effects_by_name), tuple(effects_by_name.values()))
+    return SweepAxis(METHOD, key, tuple(effects_by_name), tuple(effects_by_name.values()))
 
 
-def _set_twice(axes: Sequence[Axis]) -> Found:
+def _set_twice(axes: Sequence[SweepAxis]) -> Issues:
     """Paths that a grid sweeps although one of its methods sets them."""
     swept = {axis.path: axis.location for axis in axes}
     return [
@@ -122,15 +124,17 @@ def _set_twice(axes: Sequence[Axis]) -> Found:
 
 def _remedy_of_path(path: str) -> str | None:
     """What to write instead of a path that sets nothing; None where it is one that does."""
-    words = split(path)
+    words = path_words(path)
     return None if words[0] in SETTING and all(words) else nearest(words[0], SETTING)
 
 
-def _issues_of_exception(partial: Json, written: Mapping[str, Sequence[Json]], where: Where, merged: Draft) -> Found:
+def _issues_of_exception(
+    partial: Json, written: Mapping[str, Sequence[Json]], where: Where, merged: MergedSpec
+) -> Issues:
     """What is wrong with an exception: it must name axes of its grid, and values that they have in the file."""
     if not isinstance(partial, dict) or not partial:
         return [(merged.location(where), Flaw(where, "an exception is a partial point", "write {path: value}"))]
-    issues: Found = []
+    issues: Issues = []
     for path, value in partial.items():
         location = merged.location((*where, path))
         if path not in written:
@@ -150,7 +154,7 @@ def _is_excepted(value: Json, exception: Json) -> bool:
     return canonical(value) in {canonical(candidate) for candidate in [*values, exception]}
 
 
-def _value_numbers(partial: Mapping[str, Json], axes: Sequence[Axis]) -> dict[int, frozenset[int]]:
+def _value_numbers(partial: Mapping[str, Json], axes: Sequence[SweepAxis]) -> dict[int, frozenset[int]]:
     """An exception as value numbers of axis numbers; a value that was pinned away is none of them."""
     return {
         number: frozenset(i for i, value in enumerate(axis.values) if _is_excepted(value, partial[axis.path]))

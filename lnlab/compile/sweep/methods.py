@@ -7,7 +7,7 @@ it has all that the name stands for. The name itself is part of no setting, and 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from lnlab.compile.source_spans import Spot
+from lnlab.compile.source_spans import SourceLocation
 from lnlab.errors import nearest
 from lnlab.keys import Json, canonical
 from lnlab.registry import Flaw, Flawed, Where
@@ -21,8 +21,8 @@ class Effect:
 
     path: str
     value: Json
-    key: Spot
-    location: Spot
+    key: SourceLocation
+    location: SourceLocation
 
 
 def methods_of(data: Mapping[str, Json]) -> dict[str, dict[str, Json]]:
@@ -32,7 +32,9 @@ def methods_of(data: Mapping[str, Json]) -> dict[str, dict[str, Json]]:
     return {name: overlay for name, overlay in named.items() if isinstance(overlay, dict)}
 
 
-def meaning(name: Json, data: Mapping[str, Json], location: Callable[[Where], Spot] = Spot) -> tuple[Effect, ...]:
+def method_effects(
+    name: Json, data: Mapping[str, Json], location: Callable[[Where], SourceLocation] = SourceLocation
+) -> tuple[Effect, ...]:
     """All that a name stands for; ``location`` maps a path of the data to where it was written.
 
     Raises:

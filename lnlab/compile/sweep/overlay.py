@@ -7,19 +7,19 @@ import json
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from lnlab.compile.setting_paths import put
-from lnlab.compile.source_spans import Spot
+from lnlab.compile.setting_paths import set_path
+from lnlab.compile.source_spans import SourceLocation
 from lnlab.compile.sweep.methods import methods_of
 from lnlab.errors import nearest
 from lnlab.keys import Json
 from lnlab.registry import Flaw, Flawed, Where
-from lnlab.setting import split
+from lnlab.setting import path_words
 from lnlab.specfile.columns import METHOD
 from lnlab.specfile.experiment import REPLACEABLE, SETTING, Experiment
-from lnlab.specfile.load import Document
+from lnlab.specfile.load import SpecDocument
 from lnlab.specfile.override import Override
 
-Found = list[tuple[Spot, Flaw]]
+Issues = list[tuple[SourceLocation, Flaw]]
 EXCEPT = "except"
 _NO_METHOD = Flaw((), f"no grid of the sweep has a {METHOD}", "name settings under 'methods:' and sweep them")
 
@@ -30,12 +30,12 @@ class _Change:
 
     path: str
     value: Json
-    location: Spot
+    location: SourceLocation
     by: str
 
 
 @dataclass
-class Draft:
+class MergedSpec:
     """The spec with its overlays applied.
 
     Attributes:
@@ -51,7 +51,7 @@ class Draft:
     data: dict[str, Json]
     changes: list[_Change] = field(default_factory=list)
     pins: dict[str, _Change] = field(default_factory=dict)
-    issues: Found = field(default_factory=list)
+    issues: Issues = field(default_factory=list)
     touched: bool = False
     grid_names: tuple[str, ...] = ()
     origins: Mapping[Where, Where] = field(default_factory=dict)
@@ -63,23 +63,23 @@ class Draft:
                 return (*self.origins[path[:length]], *path[length:])
         return path
 
-    def location(self, path: Where) -> Spot:
+    def location(self, path: Where) -> SourceLocation:
         """Where the thing at ``path`` of ``data`` was written."""
         path = self.stated_path(path)
         for change in reversed(self.changes):
-            words = split(change.path)
+            words = path_words(change.path)
             if path[: len(words)] == words:
                 return change.location.below(path[len(words) :])
-        return Spot(path)
+        return SourceLocation(path)
 
-    def located(self, flaws: Iterable[Flaw]) -> Found:
+    def located(self, flaws: Iterable[Flaw]) -> Issues:
         """Flaws whose paths are those of ``data``, each with where it was written."""
         return [(self.location(flaw.path), replace(flaw, path=self.stated_path(flaw.path))) for flaw in flaws]
 
 
-def draft(document: Document, profile: str | None, overrides: list[Override]) -> Draft:
+def merge_spec(document: SpecDocument, profile: str | None, overrides: list[Override]) -> MergedSpec:
     """``document`` merged with one of its profiles and the overrides; the flaws of every profile are reported."""
-    merged = Draft(dict(document.data), touched=profile is not None or bool(overrides))
+    merged = MergedSpec(dict(document.data), touched=profile is not None or bool(overrides))
     profiles = document.data.get("profiles") or {}
     profiles = (
         {name: lines for name, lines in profiles.items() if isinstance(lines, dict)}
@@ -91,17 +91,20 @@ def draft(document: Document, profile: str | None, overrides: list[Override]) ->
     changes: list[_Change] = []
     if profile is not None:
         if profile not in profiles:
-            merged.issues.append((Spot(argument=f"--profile {profile}"), no_profile(profile, profiles)))
+            merged.issues.append(
+                (SourceLocation(argument=f"--profile {profile}"), flaw_of_unknown_profile(profile, profiles))
+            )
         changes += _profile_changes(profile, profiles.get(profile, {}))
     from_overrides = [
-        _Change(override.path, override.value, Spot(argument=override.where), override.where) for override in overrides
+        _Change(override.path, override.value, SourceLocation(argument=override.where), override.where)
+        for override in overrides
     ]
     merged.issues += [issue for line in from_overrides if (issue := _misplaced(line))]
     _apply_changes(merged, [change for change in (*changes, *from_overrides) if not _misplaced(change)])
     return merged
 
 
-def no_profile(profile: str, profiles: Collection[str]) -> Flaw:
+def flaw_of_unknown_profile(profile: str, profiles: Collection[str]) -> Flaw:
     """The flaw of a profile that is not among those of the spec."""
     if not profiles:
         return Flaw((), "this spec defines no profiles", "leave out --profile")
@@ -110,13 +113,16 @@ def no_profile(profile: str, profiles: Collection[str]) -> Flaw:
 
 def _profile_changes(name: str, lines: dict[str, Json]) -> list[_Change]:
     """A profile's changes, shorter paths first: their order in the file must not matter."""
-    changes = [_Change(path, value, Spot(("profiles", name, path)), f"profile {name}") for path, value in lines.items()]
-    return sorted(changes, key=lambda change: len(split(change.path)))
+    changes = [
+        _Change(path, value, SourceLocation(("profiles", name, path)), f"profile {name}")
+        for path, value in lines.items()
+    ]
+    return sorted(changes, key=lambda change: len(path_words(change.path)))
 
 
-def _misplaced(change: _Change) -> tuple[Spot, Flaw] | None:
+def _misplaced(change: _Change) -> tuple[SourceLocation, Flaw] | None:
     """The flaw of a change that sets what cannot be set."""
-    words = split(change.path)
+    words = path_words(change.path)
     if (words[0] in SETTING and all(words)) or change.path in (*REPLACEABLE, METHOD):
         return None
     if words[0] in Experiment.model_fields:
@@ -128,7 +134,7 @@ def _misplaced(change: _Change) -> tuple[Spot, Flaw] | None:
     return change.location, Flaw((), f"unknown key '{change.path}'", remedy)
 
 
-def _apply_changes(merged: Draft, changes: list[_Change]) -> None:
+def _apply_changes(merged: MergedSpec, changes: list[_Change]) -> None:
     """Whole replacements first, so that the axes are known; then settings, pinning where an axis is met."""
     for change in changes:
         if change.path in REPLACEABLE:
@@ -148,7 +154,7 @@ def _apply_changes(merged: Draft, changes: list[_Change]) -> None:
     merged.issues += [(change.location, flaw) for change in moving if (flaw := _without_effect(change, merged, grids))]
 
 
-def _list_grids(merged: Draft) -> None:
+def _list_grids(merged: MergedSpec) -> None:
     """Put a sweep of named grids as a list of grids, whose names and places are remembered."""
     if "sweep" not in merged.data:
         return
@@ -173,10 +179,10 @@ def _with_list_axes(sweep: Json) -> Json:
     ]
 
 
-def _set_value(merged: Draft, change: _Change) -> None:
-    first = split(change.path)[0]
+def _set_value(merged: MergedSpec, change: _Change) -> None:
+    first = path_words(change.path)[0]
     try:
-        merged.data[first] = put(merged.data.get(first), change.path, change.value)
+        merged.data[first] = set_path(merged.data.get(first), change.path, change.value)
         merged.changes.append(change)
     except Flawed as error:
         merged.issues += [(change.location, flaw.below(change.path)) for flaw in error.flaws]
@@ -189,7 +195,7 @@ def grids_of(data: dict[str, Json]) -> list[dict[str, Json]]:
     return [{path: values for path, values in grid.items() if path != EXCEPT} for grid in grids]
 
 
-def _without_effect(change: _Change, merged: Draft, grids: list[dict[str, Json]]) -> Flaw | None:
+def _without_effect(change: _Change, merged: MergedSpec, grids: list[dict[str, Json]]) -> Flaw | None:
     """The flaw of a change that every point of the sweep overwrites, itself or with a path above it."""
     set_by_grids = [set(grid) | _set_by_methods(grid, merged) for grid in grids]
     covering = [path for path in _prefixes(change.path) if grids and all(path in paths for paths in set_by_grids)]
@@ -202,7 +208,7 @@ def _without_effect(change: _Change, merged: Draft, grids: list[dict[str, Json]]
     return Flaw((), what, "change the methods, or leave it out of them")
 
 
-def _set_by_methods(grid: Mapping[str, Json], merged: Draft) -> set[str]:
+def _set_by_methods(grid: Mapping[str, Json], merged: MergedSpec) -> set[str]:
     """The paths that all methods of a grid set; a pin decides which methods these are."""
     known = methods_of(merged.data)
     names = merged.pins[METHOD].value if METHOD in grid and METHOD in merged.pins else grid.get(METHOD)
@@ -212,11 +218,11 @@ def _set_by_methods(grid: Mapping[str, Json], merged: Draft) -> set[str]:
 
 def _prefixes(path: str) -> Iterator[str]:
     """The path and all that it lies below, the shortest first."""
-    words = split(path)
+    words = path_words(path)
     return (".".join(words[:n]) for n in range(1, len(words) + 1))
 
 
-def pin_sentences(merged: Draft) -> tuple[str, ...]:
+def pin_sentences(merged: MergedSpec) -> tuple[str, ...]:
     """What the overlays did to the axes, for ``lnlab plan``."""
     sentences = []
     for path, change in merged.pins.items():

@@ -11,20 +11,20 @@ from dataclasses import dataclass
 from lnlab.compile.checks.contradictions import contradictions
 from lnlab.compile.resolve.choices import Registries
 from lnlab.compile.resolve.resolve import Resolver
-from lnlab.compile.resolved_sweep import Settled
+from lnlab.compile.resolved_sweep import ResolvedSweep
 from lnlab.compile.selection.axes import Axes
-from lnlab.compile.selection.selection import Ground, flaws_of_selection, shown
+from lnlab.compile.selection.selection import SelectionContext, flaws_of_selection, kind_label
 from lnlab.compile.selection.variants import Members, Variants
-from lnlab.compile.tuning.groups import Arm, arms
-from lnlab.compile.tuning.select import SELECT, Choosing
-from lnlab.compile.work import Setting
+from lnlab.compile.tuning.groups import TuningGroup, tuning_groups
+from lnlab.compile.tuning.select import SELECT, ResolvedSelect
+from lnlab.compile.work import ResolvedSetting
 from lnlab.keys import Json, canonical
 from lnlab.registry import Flaw, Flawed
-from lnlab.setting import split
+from lnlab.setting import path_words
 
 
 @dataclass(frozen=True)
-class Contest:
+class TuningProblem:
     """One decision that is to be made.
 
     Attributes:
@@ -35,24 +35,24 @@ class Contest:
 
     about: dict[str, Json]
     candidates: tuple[tuple[Json, int], ...]
-    groups: tuple[Arm, ...]
+    groups: tuple[TuningGroup, ...]
 
 
 @dataclass(frozen=True)
 class _JudgedVariant:
     """A setting that is judged: the multiple of what was chosen, and the method of its group."""
 
-    setting: Setting
+    setting: ResolvedSetting
     method: Json
     times: float
 
 
 @dataclass(frozen=True)
-class Tuning:
+class TuningPlan:
     """All decisions of an experiment."""
 
-    select: Choosing
-    problems: tuple[Contest, ...]
+    select: ResolvedSelect
+    problems: tuple[TuningProblem, ...]
     registries: Registries
 
     @property
@@ -60,7 +60,7 @@ class Tuning:
         """How many variants are judged, whatever is chosen."""
         return sum(len(problem.groups) for problem in self.problems) * len(self.select.times)
 
-    def judged(self, settings: Sequence[Setting], values: Sequence[Json]) -> list[_JudgedVariant]:
+    def judged(self, settings: Sequence[ResolvedSetting], values: Sequence[Json]) -> list[_JudgedVariant]:
         """What is judged if these values are chosen, one a problem; in the order of the sweep."""
         resolver = Resolver(self.registries)
         decided = zip(self.problems, values, strict=True)
@@ -74,7 +74,7 @@ class Tuning:
                 judged.append(_JudgedVariant(setting, group.method, times))
         return judged
 
-    def assumed(self, settings: Sequence[Setting]) -> list[_JudgedVariant]:
+    def assumed(self, settings: Sequence[ResolvedSetting]) -> list[_JudgedVariant]:
         """What is judged if every first candidate is chosen: claims are checked against it beforehand."""
         return self.judged(settings, [problem.candidates[0][0] for problem in self.problems])
 
@@ -89,13 +89,13 @@ def multiple(value: Json, times: float) -> Json:
     return value if times == 1 else value * times
 
 
-def tuning(select: Choosing, sweep: Settled, axes: Axes) -> Tuning:
+def plan_tuning(select: ResolvedSelect, sweep: ResolvedSweep, axes: Axes) -> TuningPlan:
     """The decisions that ``select`` asks for.
 
     Raises:
         Flawed: what is wrong with it, now that the settings are known.
     """
-    groups = arms(sweep.settings, sweep.methods, select.path)
+    groups = tuning_groups(sweep.settings, sweep.methods, select.path)
     others = {group.first: _other_axes(axes.point(group.setting, group.method), select.path) for group in groups}
     points = _in_short(others)
     if select.alone:
@@ -105,14 +105,16 @@ def tuning(select: Choosing, sweep: Settled, axes: Axes) -> Tuning:
     flaws = [*_flaws_of_candidates(select, problems, sweep), *_flaws_of_multiples(select, problems, axes.registries)]
     if flaws:
         raise Flawed(*dict.fromkeys(flaws))
-    return Tuning(select, problems, axes.registries)
+    return TuningPlan(select, problems, axes.registries)
 
 
 def _other_axes(point: Mapping[str, Json], path: str) -> dict[str, Json]:
     """The axes besides the one that is chosen; a choice that contains the chosen parameter is without it."""
-    words = split(path)
+    words = path_words(path)
     return {
-        axis: _without(value, words[len(split(axis)) :]) if words[: len(split(axis))] == split(axis) else value
+        axis: _without(value, words[len(path_words(axis)) :])
+        if words[: len(path_words(axis))] == path_words(axis)
+        else value
         for axis, value in point.items()
         if axis != path
     }
@@ -124,7 +126,7 @@ def _in_short(points: Mapping[int, dict[str, Json]]) -> dict[int, dict[str, Json
     for point in points.values():
         for axis, value in point.items():
             values.setdefault(axis, {})[canonical(value)] = value
-    short = {axis for axis, distinct in values.items() if len(set(map(shown, distinct.values()))) == len(distinct)}
+    short = {axis for axis, distinct in values.items() if len(set(map(kind_label, distinct.values()))) == len(distinct)}
     return {
         number: {
             axis: value["kind"] if axis in short and isinstance(value, dict) and "kind" in value else value
@@ -142,17 +144,17 @@ def _without(value: Json, words: Sequence[str]) -> Json:
     return remaining if len(words) == 1 else {**remaining, words[0]: _without(value[words[0]], words[1:])}
 
 
-def _separate_problems(groups: Sequence[Arm], points: Mapping[int, dict[str, Json]]) -> Iterator[Contest]:
+def _separate_problems(groups: Sequence[TuningGroup], points: Mapping[int, dict[str, Json]]) -> Iterator[TuningProblem]:
     """Each group decides for itself."""
-    return (Contest(points[group.first], tuple(group.candidates), (group,)) for group in groups)
+    return (TuningProblem(points[group.first], tuple(group.candidates), (group,)) for group in groups)
 
 
 def _shared_problems(
-    select: Choosing, groups: Sequence[Arm], points: Mapping[int, dict[str, Json]], sweep: Settled
-) -> list[Contest]:
+    select: ResolvedSelect, groups: Sequence[TuningGroup], points: Mapping[int, dict[str, Json]], sweep: ResolvedSweep
+) -> list[TuningProblem]:
     """One problem for each combination of the values of ``by``: the group that ``of`` selects decides for all of it."""
     selected = _deciding(select, sweep)
-    agreeing: dict[str, list[Arm]] = {}
+    agreeing: dict[str, list[TuningGroup]] = {}
     for group in groups:
         agreeing.setdefault(canonical([points[group.first][axis] for axis in select.by]), []).append(group)
     problems, flaws = [], []
@@ -160,7 +162,7 @@ def _shared_problems(
         about = {axis: points[members[0].first][axis] for axis in select.by}
         deciding = [group for group in members if group.first in selected]
         if len(deciding) == 1:
-            problems.append(Contest(about, tuple(deciding[0].candidates), tuple(members)))
+            problems.append(TuningProblem(about, tuple(deciding[0].candidates), tuple(members)))
         else:
             flaws.append(_flaw_of_undecided(about, [points[group.first] for group in deciding]))
     if flaws:
@@ -168,10 +170,10 @@ def _shared_problems(
     return problems
 
 
-def _deciding(select: Choosing, sweep: Settled) -> Members:
+def _deciding(select: ResolvedSelect, sweep: ResolvedSweep) -> Members:
     """The numbers of the settings that ``of`` selects."""
     variants, of = Variants(sweep.settings, sweep.methods), select.of or {}
-    context = Ground(variants, lambda _: {}, lambda: None, select.seeds, None)
+    context = SelectionContext(variants, lambda _: {}, lambda: None, select.seeds, None)
     if flaws := flaws_of_selection(of, context):
         raise Flawed(*(flaw.below(SELECT, "of") for flaw in flaws))
     return variants.selected(of)
@@ -179,30 +181,34 @@ def _deciding(select: Choosing, sweep: Settled) -> Members:
 
 def _flaw_of_undecided(about: Mapping[str, Json], points: Sequence[Mapping[str, Json]]) -> Flaw:
     """The flaw where no group decides for these runs, or several do."""
-    where = " for " + ", ".join(f"{axis} = {shown(value)}" for axis, value in about.items()) if about else ""
+    where = " for " + ", ".join(f"{axis} = {kind_label(value)}" for axis, value in about.items()) if about else ""
     if not points:
         return Flaw((SELECT, "of"), f"leaves no run that decides{where}", "pin what these runs have")
-    differing = {axis: dict.fromkeys(shown(point[axis]) for point in points) for axis in points[0]}
+    differing = {axis: dict.fromkeys(kind_label(point[axis]) for point in points) for axis in points[0]}
     axes = ", ".join(f"{axis} ({' or '.join(values)})" for axis, values in differing.items() if len(values) > 1)
     what = f"leaves {len(points)} runs a candidate and seed{where}"
     return Flaw((SELECT, "of"), what, f"pin {axes}, or name it in by")
 
 
-def _flaws_of_candidates(select: Choosing, problems: Sequence[Contest], sweep: Settled) -> Iterator[Flaw]:
+def _flaws_of_candidates(
+    select: ResolvedSelect, problems: Sequence[TuningProblem], sweep: ResolvedSweep
+) -> Iterator[Flaw]:
     """Candidates that have no order or no multiples, and runs that learn nothing."""
     candidates = [(value, number) for problem in problems for value, number in problem.candidates]
     for value, _ in candidates:
         number = isinstance(value, int | float) and not isinstance(value, bool)
         if select.numbers and not number:
-            flaw = f"'{select.rule['kind']}' asks for the smallest of some numbers, and {shown(value)} is none"
+            flaw = f"'{select.rule['kind']}' asks for the smallest of some numbers, and {kind_label(value)} is none"
             yield Flaw((SELECT, select.path), flaw, "write best")
         if select.times != (1,) and (not number or value == 0):
-            yield Flaw((SELECT, "times"), f"{shown(value)} has no multiples", "leave times out")
+            yield Flaw((SELECT, "times"), f"{kind_label(value)} has no multiples", "leave times out")
     if any(not sweep.settings[number]["train"]["steps"] for _, number in candidates):
         yield Flaw((SELECT,), "nothing is trained, so no loss could choose", "give train.steps")
 
 
-def _flaws_of_multiples(select: Choosing, problems: Sequence[Contest], registries: Registries) -> Iterator[Flaw]:
+def _flaws_of_multiples(
+    select: ResolvedSelect, problems: Sequence[TuningProblem], registries: Registries
+) -> Iterator[Flaw]:
     """Everything that may be judged must be a setting."""
     resolver = Resolver(registries)
     for problem in problems:
@@ -213,5 +219,5 @@ def _flaws_of_multiples(select: Choosing, problems: Sequence[Contest], registrie
             for value in (value for value in values if group.number(value) is None):
                 setting, flaws = group.at(value, resolver)
                 for flaw in flaws if setting is None else contradictions(setting, registries):
-                    what = f"{select.path} = {shown(value)} would be judged, and {flaw.what}"
+                    what = f"{select.path} = {kind_label(value)} would be judged, and {flaw.what}"
                     yield Flaw((SELECT, "times" if select.times != (1,) else select.path), what, flaw.remedy)

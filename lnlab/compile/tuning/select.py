@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from lnlab.compile.resolve.choices import Registries, resolve_choice
 from lnlab.compile.source_spans import UNKNOWN
-from lnlab.compile.sweep.overlay import Draft, Found, grids_of
+from lnlab.compile.sweep.overlay import Issues, MergedSpec, grids_of
 from lnlab.errors import nearest
 from lnlab.keys import Json
 from lnlab.registry import Choice, Flaw, Flawed
@@ -17,7 +17,7 @@ SELECT = "select"
 
 
 @dataclass(frozen=True)
-class Choosing:
+class ResolvedSelect:
     """What ``select`` asks for.
 
     Attributes:
@@ -44,7 +44,9 @@ class Choosing:
         return self.of is None and not self.by
 
 
-def choosing(reading: Reading, merged: Draft, registries: Registries) -> tuple[Choosing | None, Found]:
+def resolve_select(
+    reading: Reading, merged: MergedSpec, registries: Registries
+) -> tuple[ResolvedSelect | None, Issues]:
     """What is chosen, or None, and what is wrong with ``select`` whatever the settings are."""
     text = reading.experiment.select
     if text is None:
@@ -64,7 +66,7 @@ def choosing(reading: Reading, merged: Draft, registries: Registries) -> tuple[C
         return None, merged.located(flaws)
     numbers = bool(registries["rule"][rule["kind"]].facts.numbers)
     times = tuple(dict.fromkeys(int(factor) if factor.is_integer() else factor for factor in text.times))
-    return Choosing(path, rule, numbers, text.seeds, text.of, text.by, times), []
+    return ResolvedSelect(path, rule, numbers, text.seeds, text.of, text.by, times), []
 
 
 def _rules(text: SelectText) -> dict[str, Json]:

@@ -18,7 +18,7 @@ from tokenizers import Regex, decoders, models, normalizers, pre_tokenizers, tra
 from tokenizers import Tokenizer as Model
 
 from lnlab.corpora.corpus import TextFacts
-from lnlab.registry import Registry, Roots, names_supplied
+from lnlab.registry import Registry, Roots, supplied_parameters
 
 # Workers have one thread each; the results are the same with any number.
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
@@ -53,7 +53,7 @@ def learn_tokenizer(build: Callable[..., Tokenizer], texts: Sequence[str], size:
     Raises:
         CorpusError: a file that it reads is absent or damaged.
     """
-    reads = len(names_supplied(getattr(build, "func", build))) > 2
+    reads = len(supplied_parameters(getattr(build, "func", build))) > 2
     return build(texts, size, roots) if reads else build(texts, size)
 
 

@@ -15,7 +15,7 @@ a process, at 30 MB to 1.3 GB (``tests/benchmarks/curvature_memory.py``).
 
 from collections.abc import Mapping
 
-from lnlab.compile.cost.cost import Load
+from lnlab.compile.cost.cost import Workload
 from lnlab.compile.setting_paths import stacks_of
 from lnlab.curvature.operators import BATCHED_BELOW, ROWS_AT_ONCE
 from lnlab.curvature.spectrum import DENSE_BELOW
@@ -43,7 +43,7 @@ def rows_at_once(size: int, rows: int, *, basis: bool) -> int:
 
 
 def peak_bytes(
-    load: Load,
+    load: Workload,
     operators: int,
     scope: Scope,
     *,
@@ -78,7 +78,7 @@ def peak_bytes(
     return graph_bytes * (graphs + rows_at_once(size, rows, basis=basis)) + vectors + model_copy
 
 
-def graph_elements(load: Load) -> int:
+def graph_elements(load: Workload) -> int:
     """Numbers a token that the graph of a gradient stores."""
     model = load.setting["model"]
     width, inner = _shape(load)
@@ -90,7 +90,7 @@ def graph_elements(load: Load) -> int:
     return int(_SLACK * layers) + LOGITS * _rows(load)
 
 
-def coordinates(load: Load, scope: Scope) -> int:
+def coordinates(load: Workload, scope: Scope) -> int:
     """Elements of a scope: of its matrices; norms are small, and what is in no layer is of the tables."""
     width, inner = _shape(load)
     shapes = [_layers(load, stack) for stack in stacks_of(load.setting)]
@@ -111,24 +111,24 @@ def coordinates(load: Load, scope: Scope) -> int:
     return max(1, sizes[scope])
 
 
-def _shape(load: Load) -> tuple[int, int]:
+def _shape(load: Workload) -> tuple[int, int]:
     """d_model and d_ff; 0 where a model has none."""
     model = load.setting["model"]
     return int(model.get("d_model") or 0), int(model.get("d_ff") or 0)
 
 
-def _layers(load: Load, stack: str) -> tuple[int, int]:
+def _layers(load: Workload, stack: str) -> tuple[int, int]:
     """Layers of a stack, and attentions in each."""
     return int(load.setting[stack]["layers"]), 2 if load.setting[stack].get("cross_attention") else 1
 
 
-def _rows(load: Load) -> int:
+def _rows(load: Workload) -> int:
     """Logits of a token."""
     task = load.setting["task"]
     return 0 if task.get("classes") else int(task.get("vocabulary") or 0)
 
 
-def _length(load: Load) -> int:
+def _length(load: Workload) -> int:
     """Tokens of a sentence, padding included, where a task says how many sentences its batches have."""
     sentences = load.setting["task"].get("sentences") or load.setting["task"].get("batch_sentences")
     return load.tokens // int(sentences) if sentences else LENGTH

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import altair as alt
 
-from lnlab.report.words.wording import number
+from lnlab.report.words.wording import format_number
 
 _STEPS = (
     (1,),
@@ -52,12 +52,14 @@ class Axis:
 
 def _tick_labels(ticks: Iterable[float]) -> str:
     """A Vega expression that writes each tick, a far one as ``10⁷`` or ``2 × 10⁷``."""
-    words = {t: f"{t:g}" if 1e-4 <= t < 1e6 else number(t).replace(".00", "").removeprefix("1 × ") for t in ticks}
+    words = {
+        t: f"{t:g}" if 1e-4 <= t < 1e6 else format_number(t).replace(".00", "").removeprefix("1 × ") for t in ticks
+    }
     cases = "".join(f"datum.value === {t!r} ? '{word}' : " for t, word in words.items())
     return f"{cases}''"
 
 
-def logarithmic(title: str, values: Iterable[float]) -> Axis:
+def logarithmic_axis(title: str, values: Iterable[float]) -> Axis:
     """An axis over positive values with room at both ends: the roundest ticks of which there are at least three.
 
     Raises:
@@ -78,7 +80,7 @@ def logarithmic(title: str, values: Iterable[float]) -> Axis:
     return Axis(title, (10**low, 10**high), tuple(float(f"{t:.6g}") for t in ticks), log=True)
 
 
-def linear(title: str, values: Iterable[float]) -> Axis:
+def linear_axis(title: str, values: Iterable[float]) -> Axis:
     """An axis over any finite values, with about six round ticks.
 
     Raises:
@@ -97,7 +99,7 @@ def linear(title: str, values: Iterable[float]) -> Axis:
     return Axis(title, (low, high), tuple(float(f"{t:.12g}") for t in ticks))
 
 
-def levels(title: str, values: Iterable[float], *, log: bool = False, right_margin: float = 0.02) -> Axis:
+def axis_at_values(title: str, values: Iterable[float], *, log: bool = False, right_margin: float = 0.02) -> Axis:
     """An axis ticked where there are data (layers, sizes), thinned to twelve ticks.
 
     Args:

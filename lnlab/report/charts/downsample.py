@@ -2,10 +2,10 @@
 
 import polars as pl
 
-LIMIT = 5_000
+MAX_POINTS = 5_000
 
 
-def thin(points: pl.DataFrame, limit: int = LIMIT) -> tuple[pl.DataFrame, str]:
+def thin_points(points: pl.DataFrame, limit: int = MAX_POINTS) -> tuple[pl.DataFrame, str]:
     """At most ``limit`` points, and a sentence that says so where some had to go.
 
     Each series is cut along ``x`` into equal stretches; of each stretch the lowest and the highest point stay, and the

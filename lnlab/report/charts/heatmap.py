@@ -9,13 +9,13 @@ from dataclasses import dataclass
 import altair as alt
 
 from lnlab.keys import Json
-from lnlab.report.charts.theme import HEAT, THEME
+from lnlab.report.charts.theme import HEATMAP_COLOURS, THEME
 
 _WIDTH, _GAP, _COLUMNS = 780, 28, 3
 
 
 @dataclass(frozen=True)
-class Places:
+class HeatmapAxis:
     """One direction of a heat map: its title, and how many places there are from ``first`` on."""
 
     title: str
@@ -34,7 +34,9 @@ class Places:
         return [n for n in range(self.first, self.last + 1) if n % stride == 0]
 
 
-def heat(panels: Sequence[str], columns: Places, rows: Places, title: str, top: float) -> dict[str, Json]:
+def heatmap_chart(
+    panels: Sequence[str], columns: HeatmapAxis, rows: HeatmapAxis, title: str, top: float
+) -> dict[str, Json]:
     """Squares coloured by ``estimate``, column ``x`` and row ``line``, from 0 to ``top``; rows count downwards.
 
     ``points`` holds ``panel series line x estimate low high n``.
@@ -43,8 +45,8 @@ def heat(panels: Sequence[str], columns: Places, rows: Places, title: str, top: 
     legend = alt.Legend(
         title=title, titleFontWeight="normal", titleFontSize=13, gradientLength=240, tickCount=4, offset=14
     )
-    stops = [top * n / (len(HEAT) - 1) for n in range(len(HEAT))]
-    colour = alt.Scale(range=list(HEAT), domain=stops, interpolate="lab")
+    stops = [top * n / (len(HEATMAP_COLOURS) - 1) for n in range(len(HEATMAP_COLOURS))]
+    colour = alt.Scale(range=list(HEATMAP_COLOURS), domain=stops, interpolate="lab")
     base = alt.Chart(alt.NamedData("points")).mark_rect()
     cells = base.encode(
         x=alt.X("x:O", scale=columns.scale, axis=_axis(columns)),
@@ -58,11 +60,11 @@ def heat(panels: Sequence[str], columns: Places, rows: Places, title: str, top: 
     return {**spec, "config": dict(THEME), "usermeta": {"square": True}}
 
 
-def _axis(places: Places) -> alt.Axis:
+def _axis(places: HeatmapAxis) -> alt.Axis:
     return alt.Axis(title=places.title, values=places.ticks, labelAngle=0, grid=False)
 
 
-def _tips(columns: Places, rows: Places) -> list[alt.Tooltip]:
+def _tips(columns: HeatmapAxis, rows: HeatmapAxis) -> list[alt.Tooltip]:
     at = [alt.Tooltip("panel:N", title="of"), alt.Tooltip("line:O", title=rows.title)]
     at.append(alt.Tooltip("x:O", title=columns.title))
     return at + [alt.Tooltip(f"{name}:Q", title=name, format=".3~r") for name in ("estimate", "low", "high", "n")]

@@ -10,14 +10,14 @@ from collections.abc import Mapping, Sequence
 import altair as alt
 
 from lnlab.keys import Json
-from lnlab.report.charts.theme import HEAT, THEME
-from lnlab.report.words.wording import number, printable
+from lnlab.report.charts.theme import HEATMAP_COLOURS, THEME
+from lnlab.report.words.wording import format_number, without_control_characters
 
 _WIDTH, _HEIGHT, _GAP, _COLUMNS = 780, 280, 28, 3
 _MEDIAN_COLOUR = "#D55E00"
 
 
-def ridges(
+def histogram_chart(
     panels: Sequence[str], title: str, rows: tuple[int, int], octaves: int, top: float, medians: Mapping[str, float]
 ) -> dict[str, Json]:
     """Cells of ``points``: column ``x``, row ``line`` from 2^(octaves line) on, shaded by ``estimate`` up to ``top``.
@@ -30,12 +30,14 @@ def ridges(
         top: the largest share.
         medians: by ``panel|x``, for each a magnitude as a power of two.
     """
-    stops = [top * n / (len(HEAT) - 1) for n in range(len(HEAT))]
+    stops = [top * n / (len(HEATMAP_COLOURS) - 1) for n in range(len(HEATMAP_COLOURS))]
     legend = alt.Legend(
         title="share of the elements", titleFontWeight="normal", titleFontSize=13, gradientLength=240, tickCount=4,
         format="~%", offset=14,
     )  # fmt: skip
-    colour = alt.Color("estimate:Q", scale=alt.Scale(range=list(HEAT), domain=stops, interpolate="lab"), legend=legend)
+    colour = alt.Color(
+        "estimate:Q", scale=alt.Scale(range=list(HEATMAP_COLOURS), domain=stops, interpolate="lab"), legend=legend
+    )
     x = alt.X(
         "x:O", axis=alt.Axis(title="update", labelAngle=0, labelOverlap=True, grid=False), scale=alt.Scale(padding=0)
     )
@@ -47,7 +49,7 @@ def ridges(
     cells = cells.encode(
         y=alt.Y("line:Q", scale=y_scale, axis=_magnitudes(title, rows, octaves)), y2="end:Q", color=colour, tooltip=tips
     )
-    places = {printable(key): value / octaves for key, value in medians.items()}
+    places = {without_control_characters(key): value / octaves for key, value in medians.items()}
     medians_json = json.dumps(places, ensure_ascii=False, sort_keys=True)
     medians_base = (
         base.transform_aggregate(groupby=["panel", "x"])
@@ -73,7 +75,8 @@ def _magnitudes(title: str, rows: tuple[int, int], octaves: int) -> alt.Axis:
     powers = [k for k in range(math.ceil(low), math.floor(high) + 1) if k % stride == 0]
     places = {k / math.log10(2) / octaves: k for k in powers}
     words = {
-        place: f"{10.0**k:g}" if -4 <= k < 6 else number(10.0**k).removeprefix("1.00 × ") for place, k in places.items()
+        place: f"{10.0**k:g}" if -4 <= k < 6 else format_number(10.0**k).removeprefix("1.00 × ")
+        for place, k in places.items()
     }
     cases = "".join(f"datum.value === {place!r} ? '{word}' : " for place, word in words.items())
     return alt.Axis(title=f"{title} (log scale)", values=list(places), labelExpr=f"{cases}''", grid=False)

@@ -7,16 +7,16 @@ import altair as alt
 
 from lnlab.keys import Json
 from lnlab.report.charts.axes import Axis
-from lnlab.report.charts.theme import THEME, Look
-from lnlab.report.charts.training_curves import CROSS
+from lnlab.report.charts.theme import THEME, SeriesStyle
+from lnlab.report.charts.training_curves import CROSS_PATH
 
 _WIDTH, _HEIGHT = 780, 350
 
 
-def basin(
+def basin_chart(
     x: Axis,
     y: Axis,
-    style: Look,
+    style: SeriesStyle,
     diverged: Sequence[Mapping[str, Json]],
     chosen: Sequence[Mapping[str, Json]] = (),
 ) -> dict[str, Json]:
@@ -56,7 +56,7 @@ def basin(
         layers.append(base.mark_point(shape="circle", filled=False, size=260, strokeWidth=2))
     if diverged:
         base = alt.Chart(alt.InlineData(list(diverged))).encode(**position, color=colour)
-        cross = base.mark_point(shape=CROSS, filled=False, size=70)
+        cross = base.mark_point(shape=CROSS_PATH, filled=False, size=70)
         layers += [cross.encode(strokeWidth=alt.value(2)), base.mark_text(align="left", dx=8).encode(text="label:N")]
     spec: dict[str, Json] = alt.layer(*layers).properties(width=_WIDTH, height=_HEIGHT).to_dict()
     return {**spec, "config": dict(THEME)}

@@ -7,28 +7,28 @@ import altair as alt
 
 from lnlab.keys import Json
 from lnlab.report.charts.axes import Axis
-from lnlab.report.charts.theme import DASHES, INK, QUIET, REGION, THEME, Look
+from lnlab.report.charts.theme import DASHES, MUTED_COLOUR, REGION_COLOUR, TEXT_COLOUR, THEME, SeriesStyle
 
 _WIDTH, _HEIGHT = 780, 350
 _THREE, _SHORTEST = ".3~r", "~r"
 
 
-def profile(
-    panels: Sequence[str], x: Axis, y: Axis, style: Look, laws: Sequence[Mapping[str, Json]] = ()
+def profile_chart(
+    panels: Sequence[str], x: Axis, y: Axis, style: SeriesStyle, laws: Sequence[Mapping[str, Json]] = ()
 ) -> dict[str, Json]:
     """Lines with a band, one a series, over ordered positions; side by side where there are several ``panels``.
 
-    ``points`` holds ``panel series line x estimate low high n``; ``laws``, drawn in every panel, as in ``sizes``.
+    ``points`` holds ``panel series line x estimate low high n``; ``laws``, drawn in every panel, as in ``size_chart``.
     """
     base = _coloured(None if len(panels) > 1 else "points", x, style)
     layers = (*_laws(laws, x, y), _band(base, y), _line(base, style), _marks(base, x, y, style))
     return _side_by_side(panels, alt.layer(*layers))
 
 
-def densities(panels: Sequence[str], x: Axis, y: Axis, style: Look) -> dict[str, Json]:
+def density_chart(panels: Sequence[str], x: Axis, y: Axis, style: SeriesStyle) -> dict[str, Json]:
     """Outlines of histograms with a band, one a series, side by side where there are several ``panels``.
 
-    ``points`` as in ``profile``, x in the middle of each bin; bins are equally wide on the axis.
+    ``points`` as in ``profile_chart``, x in the middle of each bin; bins are equally wide on the axis.
     """
     legend = _legend(style, strokes=True)
     base = alt.Chart(_data(None if len(panels) > 1 else "points")).encode(x=_x("x", x), color=_colour(style, legend))
@@ -51,11 +51,11 @@ def _side_by_side(panels: Sequence[str], layers: Any) -> dict[str, Json]:
     return _finish(panel.facet(alt.Facet("panel:N", sort=list(panels), title=None, header=header), columns=3))
 
 
-def sizes(x: Axis, y: Axis, style: Look, laws: Sequence[Mapping[str, Json]]) -> dict[str, Json]:
+def size_chart(x: Axis, y: Axis, style: SeriesStyle, laws: Sequence[Mapping[str, Json]]) -> dict[str, Json]:
     """Means with intervals over sizes, single seeds as faint dots, reference laws as thin grey lines.
 
-    ``points`` as in ``profile``, ``seeds`` holds ``panel series line x seed value``, ``laws`` holds ``law label x y
-    last``.
+    ``points`` as in ``profile_chart``, ``seeds`` holds ``panel series line x seed value``, ``laws`` holds ``law label x
+    y last``.
     """
     base = _coloured("points", x, style)
     bars = base.mark_rule(strokeWidth=2).encode(y=_y("low", y), y2="high:Q")
@@ -65,10 +65,12 @@ def sizes(x: Axis, y: Axis, style: Look, laws: Sequence[Mapping[str, Json]]) -> 
     return _finish(alt.layer(*layers).properties(width=_WIDTH, height=_HEIGHT))
 
 
-def fits(x: Axis, y: Axis, style: Look, curves: Sequence[Mapping[str, Json]], laws: Sequence[str]) -> dict[str, Json]:
+def fitted_laws_chart(
+    x: Axis, y: Axis, style: SeriesStyle, curves: Sequence[Mapping[str, Json]], laws: Sequence[str]
+) -> dict[str, Json]:
     """Means with intervals, and through them each law as fitted to a series: a thin line in its colour, dashed by law.
 
-    ``points`` as in ``profile``, ``curves`` holds ``series law x y``.
+    ``points`` as in ``profile_chart``, ``curves`` holds ``series law x y``.
     """
     base = _coloured("points", x, style)
     bars = base.mark_rule(strokeWidth=2).encode(y=_y("low", y), y2="high:Q")
@@ -84,7 +86,7 @@ def fits(x: Axis, y: Axis, style: Look, curves: Sequence[Mapping[str, Json]], la
     return _finish(alt.layer(*layers).properties(width=_WIDTH, height=_HEIGHT))
 
 
-def forest(names: Sequence[str], x: Axis) -> dict[str, Json]:
+def forest_chart(names: Sequence[str], x: Axis) -> dict[str, Json]:
     """One row a claim: its seeds as dots, its interval as a bar, the declared region behind them.
 
     ``points`` holds ``series estimate low high from to``, ``seeds`` holds ``series seed value``.
@@ -92,12 +94,12 @@ def forest(names: Sequence[str], x: Axis) -> dict[str, Json]:
     labels = alt.Axis(title=None, labelLimit=220, grid=False, domain=False, ticks=False, labelFontSize=12)
     row = alt.Y("series:N", sort=list(names), axis=labels)
     base, dots = (alt.Chart(alt.NamedData(name)).encode(y=row) for name in ("points", "seeds"))
-    region = base.mark_bar(color=REGION, height=20).encode(x=_x("from", x), x2="to:Q")
-    seed_dots = dots.mark_point(color=QUIET, size=22, opacity=0.5)
+    region = base.mark_bar(color=REGION_COLOUR, height=20).encode(x=_x("from", x), x2="to:Q")
+    seed_dots = dots.mark_point(color=MUTED_COLOUR, size=22, opacity=0.5)
     seed_dots = seed_dots.encode(x=_x("value", x), tooltip=_tips(None, "value"))
-    bars = base.mark_rule(strokeWidth=2.4, color=INK).encode(x=_x("low", x), x2="high:Q")
+    bars = base.mark_rule(strokeWidth=2.4, color=TEXT_COLOUR).encode(x=_x("low", x), x2="high:Q")
     tips = _tips(None, "estimate", "low", "high")
-    means = base.mark_point(color=INK, shape="diamond", size=80).encode(x=_x("estimate", x), tooltip=tips)
+    means = base.mark_point(color=TEXT_COLOUR, shape="diamond", size=80).encode(x=_x("estimate", x), tooltip=tips)
     return _finish(alt.layer(region, seed_dots, bars, means).properties(width=_WIDTH - 200, height=30 * len(names)))
 
 
@@ -106,16 +108,16 @@ def _data(name: str | None) -> Any:
     return alt.Undefined if name is None else alt.NamedData(name)
 
 
-def _coloured(data: str | None, x: Axis, style: Look) -> Any:
+def _coloured(data: str | None, x: Axis, style: SeriesStyle) -> Any:
     return alt.Chart(_data(data)).encode(x=_x("x", x), color=_colour(style, _legend(style)))
 
 
-def _colour(style: Look, legend: alt.Legend | None) -> alt.Color:
+def _colour(style: SeriesStyle, legend: alt.Legend | None) -> alt.Color:
     scale = alt.Scale(domain=list(style.series), range=list(style.colours))
     return alt.Color("series:N", scale=scale, legend=legend)
 
 
-def _legend(style: Look, *, strokes: bool = False) -> alt.Legend | None:
+def _legend(style: SeriesStyle, *, strokes: bool = False) -> alt.Legend | None:
     """Marks, or with ``strokes`` lines that show their dashes; nothing where there is one series."""
     if len(style.series) < 2:
         return None
@@ -137,12 +139,12 @@ def _band(base: Any, y: Axis) -> Any:
     return base.mark_area(opacity=0.18).encode(y=_y("low", y), y2="high:Q")
 
 
-def _line(base: Any, style: Look) -> Any:
+def _line(base: Any, style: SeriesStyle) -> Any:
     scale = alt.Scale(domain=list(range(len(style.series))), range=[list(dash) for dash in style.dashes])
     return base.mark_line().encode(y="estimate:Q", strokeDash=alt.StrokeDash("line:O", scale=scale, legend=None))
 
 
-def _marks(base: Any, x: Axis, y: Axis, style: Look) -> Any:
+def _marks(base: Any, x: Axis, y: Axis, style: SeriesStyle) -> Any:
     scale = alt.Scale(domain=list(style.series), range=list(style.shapes))
     shape = alt.Shape("series:N", scale=scale, legend=_legend(style))
     return base.mark_point().encode(y=_y("estimate", y), shape=shape, tooltip=_tips(x, "estimate", "low", "high", "n"))
@@ -160,7 +162,7 @@ def _laws(laws: Sequence[Mapping[str, Json]], x: Axis, y: Axis) -> list[Any]:
     base = alt.Chart(alt.InlineData(list(laws))).encode(x=_x("x", x), y=_y("y", y), detail="law:N")
     line = base.mark_line(color="#777777", strokeWidth=1, strokeDash=[3, 3])
     last = base.transform_filter("datum.last")
-    return [line, last.mark_text(align="left", dx=8, color=QUIET, fontSize=11).encode(text="label:N")]
+    return [line, last.mark_text(align="left", dx=8, color=MUTED_COLOUR, fontSize=11).encode(text="label:N")]
 
 
 def _finish(chart: Any) -> dict[str, Json]:

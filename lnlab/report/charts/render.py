@@ -11,13 +11,13 @@ import vl_convert
 
 from lnlab.errors import Problem, ReportError
 from lnlab.keys import Json
-from lnlab.report.words.wording import printable
+from lnlab.report.words.wording import without_control_characters
 
 VEGA_LITE = ".".join(alt.SCHEMA_VERSION.removeprefix("v").split(".")[:2])
 _ID = re.compile(r'\bid="([^"]*)"')
 
 
-def svg(spec: Mapping[str, Json]) -> str:
+def to_svg(spec: Mapping[str, Json]) -> str:
     """The drawing as SVG, on a transparent ground; its ids are numbered from 1 (the converter counts on).
 
     Raises:
@@ -26,7 +26,7 @@ def svg(spec: Mapping[str, Json]) -> str:
     return _renumber(_convert(vl_convert.vegalite_to_svg, spec))
 
 
-def png(spec: Mapping[str, Json], scale: float = 2.0) -> bytes:
+def to_png(spec: Mapping[str, Json], scale: float = 2.0) -> bytes:
     """The drawing as PNG on white, ``scale`` pixels to the point.
 
     Raises:
@@ -35,7 +35,7 @@ def png(spec: Mapping[str, Json], scale: float = 2.0) -> bytes:
     return bytes(_convert(vl_convert.vegalite_to_png, _on_white(spec), scale=scale))
 
 
-def pdf(spec: Mapping[str, Json]) -> bytes:
+def to_pdf(spec: Mapping[str, Json]) -> bytes:
     """The drawing as PDF with its fonts. Its bytes differ from one call to the next.
 
     Raises:
@@ -47,7 +47,7 @@ def pdf(spec: Mapping[str, Json]) -> bytes:
 def _convert(convert: Any, spec: Mapping[str, Json], **params: float) -> Any:
     # a control character in a text stops the converter, and with it this process
     try:
-        return convert(printable(spec), vl_version=VEGA_LITE, allowed_base_urls=[], **params)
+        return convert(without_control_characters(spec), vl_version=VEGA_LITE, allowed_base_urls=[], **params)
     except (ValueError, OverflowError) as error:
         what = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
         raise ReportError(Problem("figure", f"cannot be drawn: {what}", "look at the data behind it")) from error
@@ -67,7 +67,7 @@ def _renumber(text: str) -> str:
 
 
 @lru_cache(maxsize=2)
-def bundle(snippet: str) -> str:
+def vega_bundle(snippet: str) -> str:
     """One script: Vega, Vega-Lite and Vega-Embed of the version that drew the figures, then ``snippet``.
 
     Raises:
@@ -79,6 +79,6 @@ def bundle(snippet: str) -> str:
     return script
 
 
-def dump(spec: Mapping[str, Json]) -> str:
+def spec_text(spec: Mapping[str, Json]) -> str:
     """The drawing as a JSON file: sorted keys, two spaces, no NaN."""
     return json.dumps(spec, indent=2, sort_keys=True, ensure_ascii=False, allow_nan=False) + "\n"

@@ -10,7 +10,7 @@ import altair as alt
 
 from lnlab.keys import Json
 from lnlab.report.charts.axes import Axis
-from lnlab.report.charts.theme import INK, QUIET, THEME, ramp
+from lnlab.report.charts.theme import MUTED_COLOUR, TEXT_COLOUR, THEME, colour_ramp
 
 _COLUMNS, _WIDTH, _HEIGHT, _GAP = 4, 166, 120, 22
 _X_DOMAIN = (-0.03, 1.16)
@@ -18,7 +18,9 @@ _X_DOMAIN = (-0.03, 1.16)
 _POINTS = alt.NamedData("points")
 
 
-def multiples(panels: Sequence[str], lines: Sequence[str], y: Axis, notes: Mapping[str, str]) -> dict[str, Json]:
+def small_multiples_chart(
+    panels: Sequence[str], lines: Sequence[str], y: Axis, notes: Mapping[str, str]
+) -> dict[str, Json]:
     """A panel each with all its lines from the first place to the last, the first and the last line named at the end.
 
     ``points`` holds ``panel series line x estimate low high n``, x from 0 to 1. ``notes`` stand in their panels.
@@ -28,13 +30,15 @@ def multiples(panels: Sequence[str], lines: Sequence[str], y: Axis, notes: Mappi
     panel = layers.properties(width=_WIDTH, height=_HEIGHT, data=_POINTS)
     header = alt.Header(labelAnchor="start", labelExpr="split(datum.value, ', ')", labelPadding=6, labelFontSize=12)
     facet = alt.Facet("panel:N", sort=list(panels), title=None, header=header)
-    title = alt.TitleParams(f"{y.title}", anchor="start", fontSize=13, fontWeight="normal", color=INK, offset=10)
+    title = alt.TitleParams(
+        f"{y.title}", anchor="start", fontSize=13, fontWeight="normal", color=TEXT_COLOUR, offset=10
+    )
     spec: dict[str, Json] = panel.facet(facet, columns=_COLUMNS, spacing=_GAP).properties(title=title).to_dict()
     return {**spec, "config": dict(THEME)}
 
 
 def _base(lines: Sequence[str], y: Axis) -> Any:
-    scale = alt.Scale(domain=list(lines), range=list(ramp(len(lines))))
+    scale = alt.Scale(domain=list(lines), range=list(colour_ramp(len(lines))))
     columns = len(lines) if len(lines) < 5 else math.ceil(len(lines) / 2)  # a phone is as wide as four
     legend = alt.Legend(
         columns=columns,
@@ -93,6 +97,6 @@ def _notes(notes: Mapping[str, str]) -> list[Any]:
         .transform_calculate(note=f"({json.dumps(filled_notes, ensure_ascii=False, sort_keys=True)})[datum.panel]")
     )
     text = base.transform_filter("isValid(datum.note)").mark_text(
-        align="right", baseline="bottom", color=QUIET, fontSize=10.5, fontStyle="italic", lineBreak="; "
+        align="right", baseline="bottom", color=MUTED_COLOUR, fontSize=10.5, fontStyle="italic", lineBreak="; "
     )
     return [text.encode(x=alt.datum(_X_DOMAIN[1]), y=alt.value(_HEIGHT - 4), text="note:N")]

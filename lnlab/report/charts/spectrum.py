@@ -4,12 +4,12 @@ import altair as alt
 
 from lnlab.keys import Json
 from lnlab.report.charts.axes import Axis
-from lnlab.report.charts.theme import THEME, Look
+from lnlab.report.charts.theme import THEME, SeriesStyle
 
 _COLUMNS, _WIDTH, _HEIGHT, _GAP = 2, 350, 300, 20
 
 
-def spectra(x: Axis, y: Axis, style: Look) -> dict[str, Json]:
+def spectrum_chart(x: Axis, y: Axis, style: SeriesStyle) -> dict[str, Json]:
     """``points`` holds ``panel series line x estimate low high n marks``, the panel being the series.
 
     Args:

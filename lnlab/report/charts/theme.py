@@ -8,11 +8,11 @@ from lnlab.keys import Json
 COLOURS = ("#D55E00", "#0072B2", "#009E73", "#CC79A7", "#000000", "#56B4E9", "#E69F00")
 _RAMP = ("#fca636", "#f2844b", "#e16462", "#cc4778", "#b12a90", "#8f0da4", "#6a00a8", "#41049d", "#0d0887")
 """Ever darker, from orange to blue: a stretch of the map plasma (Smith and van der Walt, 2015)."""
-HEAT = ("#e1f3f0", "#a1e0e2", "#64c8db", "#2dacd4", "#128dc7", "#256db0", "#324f90", "#313668", "#26223d")
+HEATMAP_COLOURS = ("#e1f3f0", "#a1e0e2", "#64c8db", "#2dacd4", "#128dc7", "#256db0", "#324f90", "#313668", "#26223d")
 """From pale to dark in equal steps of Oklab's lightness, the hue turning from green to violet (Ottosson, 2020)."""
 DASHES = ((1, 0), (6, 3), (2, 2), (8, 3, 2, 3), (12, 3), (4, 1), (1, 3), (10, 2, 2, 2, 2, 2))
 SHAPES = ("circle", "square", "triangle-up", "diamond", "triangle-down", "cross", "triangle-right", "triangle-left")
-INK, QUIET, _RULE, REGION = "#222222", "#555555", "#dedede", "#cfe6d6"
+TEXT_COLOUR, MUTED_COLOUR, _RULE, REGION_COLOUR = "#222222", "#555555", "#dedede", "#cfe6d6"
 _FONT = "Liberation Sans, Helvetica, Arial, sans-serif"
 
 THEME: Mapping[str, Json] = {
@@ -21,15 +21,15 @@ THEME: Mapping[str, Json] = {
     "padding": {"left": 4, "right": 12, "top": 4, "bottom": 4},
     "view": {"stroke": None},
     "axis": {
-        "domainColor": QUIET,
+        "domainColor": MUTED_COLOUR,
         "gridColor": _RULE,
         "gridWidth": 0.7,
-        "labelColor": QUIET,
+        "labelColor": MUTED_COLOUR,
         "labelFontSize": 12,
         "labelPadding": 5,
-        "tickColor": QUIET,
+        "tickColor": MUTED_COLOUR,
         "tickSize": 4,
-        "titleColor": INK,
+        "titleColor": TEXT_COLOUR,
         "titleFontSize": 13,
         "titleFontWeight": "normal",
     },
@@ -43,9 +43,9 @@ THEME: Mapping[str, Json] = {
         "titleX": -34,
         "titleY": -12,
     },
-    "header": {"labelColor": INK, "labelFontSize": 13, "titleColor": INK, "labelPadding": 32},
+    "header": {"labelColor": TEXT_COLOUR, "labelFontSize": 13, "titleColor": TEXT_COLOUR, "labelPadding": 32},
     "legend": {
-        "labelColor": INK,
+        "labelColor": TEXT_COLOUR,
         "labelFontSize": 13,
         "labelLimit": 420,
         "orient": "top",
@@ -60,7 +60,7 @@ THEME: Mapping[str, Json] = {
 
 
 @dataclass(frozen=True)
-class Look:
+class SeriesStyle:
     """Colour, dash and shape of each series, so that colour alone never distinguishes two of them."""
 
     series: tuple[str, ...]
@@ -69,7 +69,7 @@ class Look:
     shapes: tuple[str, ...]
 
 
-def look(series: Sequence[str], families: Sequence[int]) -> Look:
+def series_style(series: Sequence[str], families: Sequence[int]) -> SeriesStyle:
     """Colours by family (the value of the first axis that varies), dashes and shapes by place in the list.
 
     Args:
@@ -77,7 +77,7 @@ def look(series: Sequence[str], families: Sequence[int]) -> Look:
         families: for each series, the index of its family; equal families share a colour.
     """
     positions = range(len(series))
-    return Look(
+    return SeriesStyle(
         tuple(series),
         tuple(COLOURS[family % len(COLOURS)] for family in families),
         tuple(DASHES[position % len(DASHES)] for position in positions),
@@ -85,7 +85,7 @@ def look(series: Sequence[str], families: Sequence[int]) -> Look:
     )
 
 
-def ramp(count: int) -> tuple[str, ...]:
+def colour_ramp(count: int) -> tuple[str, ...]:
     """So many colours in an order that a reader sees, from orange to blue."""
     last = len(_RAMP) - 1
     return tuple(_RAMP[round(place * last / max(count - 1, 1))] for place in range(count))

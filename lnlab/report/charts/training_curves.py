@@ -11,12 +11,12 @@ import altair as alt
 
 from lnlab.keys import Json
 from lnlab.report.charts.axes import Axis
-from lnlab.report.charts.theme import QUIET, THEME, Look
+from lnlab.report.charts.theme import MUTED_COLOUR, THEME, SeriesStyle
 
 _WIDTH, _HEIGHT, _STRIP_HEIGHT, _GAP, _LEGEND_OFFSET = 780, 340, 84, 56, 16
 _SPLITS: Mapping[str, tuple[int, ...]] = {"train": (2, 2), "validation": (1, 0), "test": (8, 3, 2, 3)}
-CROSS = "M-1,-1L1,1M-1,1L1,-1"
-FEW = 600
+CROSS_PATH = "M-1,-1L1,1M-1,1L1,-1"
+MAX_HOVER_POINTS = 600
 """Points of which each may have a mark that is not seen and tells its numbers."""
 _MAX_BANDS = 12
 """Lines, if there are more of which none has a band."""
@@ -24,7 +24,7 @@ _Rows = Sequence[Mapping[str, Json]]
 
 
 @dataclass(frozen=True)
-class Beside:
+class Overlays:
     """What is drawn over the lines and below them, as rows.
 
     Attributes:
@@ -40,8 +40,8 @@ class Beside:
     rates: _Rows = ()
 
 
-def curves(
-    splits: Sequence[str], x: Axis, y: Axis, style: Look, overlays: Beside, *, hover: bool, clip: bool
+def training_curve_chart(
+    splits: Sequence[str], x: Axis, y: Axis, style: SeriesStyle, overlays: Overlays, *, hover: bool, clip: bool
 ) -> dict[str, Json]:
     """Lines over training. ``points`` holds ``panel series line x estimate low high n``, ``panel`` being the split.
 
@@ -57,7 +57,7 @@ def curves(
     base = _base(alt.NamedData("points"), replace(x, title="") if overlays.rates else x, style)
     dashes = _dashes(splits, style)
     band = base.mark_area(fillOpacity=0.16, opacity=1, clip=True).encode(y=_y("low", y), y2="high:Q")
-    layers = [*_rules(overlays.rules, x, y), *([band] if bands(len(style.series), splits) else [])]
+    layers = [*_rules(overlays.rules, x, y), *([band] if has_bands(len(style.series), splits) else [])]
     layers += [base.mark_line(clip=clip).encode(y=_y("estimate", y), strokeDash=dashes)]
     layers += [*_diverged(overlays, x, y, style), *_marks(base, y, style, x, splits, hover=hover)]
     main = alt.layer(*layers).properties(width=_WIDTH, height=_HEIGHT)
@@ -67,29 +67,29 @@ def curves(
     return _finish(chart.resolve_scale(strokeDash="independent"), {**THEME["legend"], "offset": _LEGEND_OFFSET})
 
 
-def bands(n_series: int, splits: Sequence[str]) -> bool:
+def has_bands(n_series: int, splits: Sequence[str]) -> bool:
     """Whether there are few enough lines to distinguish their bands."""
     return n_series * max(1, len(splits)) <= _MAX_BANDS
 
 
-def _base(data: Any, x: Axis, style: Look) -> Any:
+def _base(data: Any, x: Axis, style: SeriesStyle) -> Any:
     return alt.Chart(data).encode(x=alt.X("x:Q", scale=x.scale, axis=x.axis), color=_colour(style))
 
 
-def _colour(style: Look) -> alt.Color:
+def _colour(style: SeriesStyle) -> alt.Color:
     return alt.Color(
         "series:N", scale=alt.Scale(domain=list(style.series), range=list(style.colours)), legend=_legend(style)
     )
 
 
-def _legend(style: Look) -> alt.Legend | None:
+def _legend(style: SeriesStyle) -> alt.Legend | None:
     """Marks in their colours; nothing where there is one series."""
     if len(style.series) < 2:
         return None
     return alt.Legend(columns=3 if len(style.series) == 3 else 2, symbolOpacity=1, symbolStrokeWidth=0)
 
 
-def _dashes(splits: Sequence[str], style: Look) -> alt.StrokeDash:
+def _dashes(splits: Sequence[str], style: SeriesStyle) -> alt.StrokeDash:
     """By split, where there are several; else by series."""
     if not splits:
         scale = alt.Scale(domain=list(range(len(style.series))), range=[list(dash) for dash in style.dashes])
@@ -109,23 +109,23 @@ def _rules(rules: _Rows, x: Axis, y: Axis) -> list[Any]:
         return []
     base = alt.Chart(alt.InlineData(list(rules))).encode(y=_y("y", y))
     line = base.mark_rule(color="#777777", strokeWidth=1, strokeDash=[3, 3])
-    text = base.mark_text(align="right", baseline="bottom", dy=-3, color=QUIET, fontSize=11)
+    text = base.mark_text(align="right", baseline="bottom", dy=-3, color=MUTED_COLOUR, fontSize=11)
     return [line, text.encode(text="label:N", x=alt.datum(x.domain[1], scale=x.scale))]
 
 
-def _diverged(overlays: Beside, x: Axis, y: Axis, style: Look) -> list[Any]:
+def _diverged(overlays: Overlays, x: Axis, y: Axis, style: SeriesStyle) -> list[Any]:
     """Runs that diverged as thin lines, each with a cross where it ended."""
     x = replace(x, title="") if overlays.rates else x
     thin_lines = _base(alt.InlineData(list(overlays.diverged)), x, style).mark_line(strokeWidth=1, strokeOpacity=0.75)
     lines = [thin_lines.encode(y=_y("value", y), detail=["run:N", "panel:N"])] if overlays.diverged else []
     if not overlays.crosses:
         return lines
-    cross = _base(alt.InlineData(list(overlays.crosses)), x, style).mark_point(shape=CROSS, filled=False, size=90)
+    cross = _base(alt.InlineData(list(overlays.crosses)), x, style).mark_point(shape=CROSS_PATH, filled=False, size=90)
     tips = [alt.Tooltip("series:N", title="of"), alt.Tooltip("told:N", title="run")]
     return [*lines, cross.encode(y=_y("value", y), strokeWidth=alt.value(2), tooltip=tips)]
 
 
-def _marks(base: Any, y: Axis, style: Look, x: Axis, splits: Sequence[str], *, hover: bool) -> list[Any]:
+def _marks(base: Any, y: Axis, style: SeriesStyle, x: Axis, splits: Sequence[str], *, hover: bool) -> list[Any]:
     """The shape of each series at the ends of its lines; where there are few points, each of them tells its numbers."""
     shape = alt.Shape(
         "series:N", scale=alt.Scale(domain=list(style.series), range=list(style.shapes)), legend=_legend(style)
@@ -141,7 +141,7 @@ def _marks(base: Any, y: Axis, style: Look, x: Axis, splits: Sequence[str], *, h
     return [end_marks, *([hover_points] if hover else [])]
 
 
-def _strip(rates: _Rows, x: Axis, style: Look) -> Any:
+def _strip(rates: _Rows, x: Axis, style: SeriesStyle) -> Any:
     """Learning rates from 0 on, below the lines and on their axis."""
     top = max(float(row["estimate"]) for row in rates) or 1.0
     scale = alt.Scale(domain=[0, 1.08 * top], nice=False)

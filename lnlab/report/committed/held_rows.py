@@ -6,49 +6,67 @@ row is in the data; rows of any other selection may be missing without a trace, 
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from lnlab.analyse.select.select import Selection, listed
-from lnlab.claims.claim import Claim, selections
+from lnlab.analyse.select.select import Selection, value_list
+from lnlab.claims.claim import Claim, selections_of_claim
 from lnlab.keys import Json, canonical
 from lnlab.registry import Flawed
-from lnlab.report.facts import COMMON
+from lnlab.report.facts import COMMON_FIELDS
 from lnlab.report.registries import FRAME_REGISTRIES
 
 _Section = Mapping[str, Json]
-WHOLE = ("density", "depth_profile", "heatmap", "law_plot", "size_plot", "small_multiples")
+COMPLETE_SECTIONS = ("density", "depth_profile", "heatmap", "law_plot", "size_plot", "small_multiples")
 """Kinds of sections that keep every row of their selection; others thin lines or keep last numbers only."""
-DRAWN = ("lines", "laws", "between", "bins", "inset", "unit", "width", "statistics", "published", "band", *COMMON)
+DISPLAY_PARAMETERS = (
+    "lines",
+    "laws",
+    "between",
+    "bins",
+    "inset",
+    "unit",
+    "width",
+    "statistics",
+    "published",
+    "band",
+    *COMMON_FIELDS,
+)
 """Parameters of sections that change how rows are drawn, and not which."""
 
 
-def of_claim(claim: Claim) -> list[Selection]:
+def claim_selections(claim: Claim) -> list[Selection]:
     """Every selection that a claim reads, those of its requirements included."""
-    return [selection for part in (claim, *(claim.get("requires") or ())) for selection in selections(part)]
+    return [selection for part in (claim, *(claim.get("requires") or ())) for selection in selections_of_claim(part)]
 
 
-def of_section(section: _Section) -> list[Selection]:
+def section_selections(section: _Section) -> list[Selection]:
     """The selections that a section draws; none where its kind says in another way what it reads."""
     if isinstance(section.get("quantity"), str) and section["kind"] != "time_to_target":
         return [{"quantity": section["quantity"], **(section.get("where") or {})}]
-    return list(selections(section)) if section.get("of") else []
+    return list(selections_of_claim(section)) if section.get("of") else []
 
 
-def record(claims: Iterable[Claim], sections: Iterable[_Section]) -> tuple[Mapping[str, Json], ...]:
+def record_kept_rows(claims: Iterable[Claim], sections: Iterable[_Section]) -> tuple[Mapping[str, Json], ...]:
     """The record of the rows that a report keeps for these claims and sections: selections and whole sections."""
-    entries = [{"selection": dict(selection)} for claim in claims for selection in of_claim(claim)]
-    entries += [{"section": {k: v for k, v in section.items() if k not in COMMON}} for section in sections]
+    entries = [{"selection": dict(selection)} for claim in claims for selection in claim_selections(claim)]
+    entries += [{"section": {k: v for k, v in section.items() if k not in COMMON_FIELDS}} for section in sections]
     return tuple({canonical(entry): entry for entry in entries}.values())
 
 
-def known(entries: Iterable[Mapping[str, Json]]) -> list[Selection]:
+def complete_selections(entries: Iterable[Mapping[str, Json]]) -> list[Selection]:
     """The selections of which every row is in the data."""
     complete: list[Selection] = []
     for entry in entries:
         section = entry.get("section")
-        complete += [entry["selection"]] if section is None else of_section(section) if section["kind"] in WHOLE else []
+        complete += (
+            [entry["selection"]]
+            if section is None
+            else section_selections(section)
+            if section["kind"] in COMPLETE_SECTIONS
+            else []
+        )
     return complete
 
 
-def covered(required: Iterable[Selection], available: Sequence[Selection]) -> bool:
+def are_covered(required: Iterable[Selection], available: Sequence[Selection]) -> bool:
     """Whether every selection narrows one that is known."""
     return all(any(narrows(selection, known_selection) for known_selection in available) for selection in required)
 
@@ -59,27 +77,27 @@ def narrows(selection: Selection, other: Selection) -> bool:
 
 
 def _within(inner: Json, outer: Json) -> bool:
-    return {canonical(value) for value in listed(inner)} <= {canonical(value) for value in listed(outer)}
+    return {canonical(value) for value in value_list(inner)} <= {canonical(value) for value in value_list(outer)}
 
 
-def drawable(section: _Section, entries: Sequence[Mapping[str, Json]]) -> bool:
+def is_drawable(section: _Section, entries: Sequence[Mapping[str, Json]]) -> bool:
     """Whether the data contain the rows of a section: those of an earlier section, or whole selections."""
     if any(_same_rows(section, entry["section"]) for entry in entries if "section" in entry):
         return True
-    required = of_section(section)
-    return bool(required) and section["kind"] != "curves" and covered(required, known(entries))
+    required = section_selections(section)
+    return bool(required) and section["kind"] != "curves" and are_covered(required, complete_selections(entries))
 
 
 def _same_rows(section: _Section, other: _Section) -> bool:
     """Whether two sections differ only in how they draw, and the first selects no more than the second."""
     a, b = (
-        {k: v for k, v in _with_defaults(candidate).items() if k not in (*DRAWN, "where")}
+        {k: v for k, v in _with_defaults(candidate).items() if k not in (*DISPLAY_PARAMETERS, "where")}
         for candidate in (section, other)
     )
     return canonical(a) == canonical(b) and narrows(section.get("where") or {}, other.get("where") or {})
 
 
-def said(missing: Iterable[Selection]) -> str:
+def missing_rows_sentence(missing: Iterable[Selection]) -> str:
     """The sentence for a page: which rows the data lack."""
     words = dict.fromkeys(
         ", ".join(f"{key} = {_condition_text(value)}" for key, value in selection.items()) for selection in missing
@@ -96,6 +114,6 @@ def _condition_text(value: Json) -> str:
 def _with_defaults(section: _Section) -> _Section:
     """A section with the defaults of today, which an older lnlab may not have written down."""
     try:
-        return FRAME_REGISTRIES["section"].resolve({k: v for k, v in section.items() if k not in COMMON})
+        return FRAME_REGISTRIES["section"].resolve({k: v for k, v in section.items() if k not in COMMON_FIELDS})
     except Flawed:
         return section

@@ -4,20 +4,20 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 
-from lnlab.analyse.select.reductions import RATIOS
+from lnlab.analyse.select.reductions import RATIO_REDUCTIONS
 from lnlab.analyse.select.select import NothingSelected, Selection, runs_with
 from lnlab.claims.claim import Claim, Finding, Measure, Verdict, judge, judge_all, verdict_of
 from lnlab.claims.claim import claims as registered
 from lnlab.errors import LabError, Problem
 from lnlab.keys import Json, canonical
-from lnlab.report.committed.held_rows import covered, known, of_claim, said
-from lnlab.report.committed.matching import Matched
+from lnlab.report.committed.held_rows import are_covered, claim_selections, complete_selections, missing_rows_sentence
+from lnlab.report.committed.matching import MatchedRuns
 from lnlab.report.registries import FRAME_REGISTRIES
 from lnlab.tables import Results
 
-TOLD = ("says", "primary", "role", "because", "source", "published")
+DESCRIPTIVE_FIELDS = ("says", "primary", "role", "because", "source", "published")
 """Fields of a claim that do not decide its verdict."""
-BESIDE = ("seeds", "measure", "quantity")
+UNCOMPARED_FIELDS = ("seeds", "measure", "quantity")
 """Fields of a verdict that are compared apart, or say only what its numbers are."""
 _ROUNDING = 1e-9
 """Numbers that differ by less, relative to their size, are those of another machine."""
@@ -25,14 +25,14 @@ _ = FRAME_REGISTRIES["claim"]  # importing it is what makes the kinds of claims 
 
 
 @dataclass(frozen=True)
-class Before:
+class JudgedReport:
     """A report as it was judged last.
 
     Attributes:
         results: its tables.
         claims: its claims, resolved, by id.
         verdicts: by id.
-        kept_rows: which rows the tables contain, see ``held_rows.record``.
+        kept_rows: which rows the tables contain, see ``held_rows.record_kept_rows``.
     """
 
     results: Results
@@ -55,7 +55,7 @@ class _JudgedClaims:
 
 
 def judge_again(
-    claims: Sequence[Claim], matched: Matched, before: Before, located: Callable[[Problem], Problem]
+    claims: Sequence[Claim], matched: MatchedRuns, before: JudgedReport, located: Callable[[Problem], Problem]
 ) -> _JudgedClaims:
     """Judge every claim whose rows are complete; others keep their verdict, or are not testable if they changed.
 
@@ -63,12 +63,12 @@ def judge_again(
     """
     verdicts: list[Verdict] = []
     carried: list[str] = []
-    available = known(before.kept_rows)
+    available = complete_selections(before.kept_rows)
     for claim in claims:
-        required, last_verdict = of_claim(claim), before.verdicts.get(claim["id"])
+        required, last_verdict = claim_selections(claim), before.verdicts.get(claim["id"])
         if reason := _absent_rows(claim, matched):
             verdicts.append(_untestable(claim, reason))
-        elif covered(required, available):
+        elif are_covered(required, available):
             (verdict,) = judge_all([claim], matched.results, located)
             verdicts.append(_with_rounding_of(last_verdict, verdict))
         elif last_verdict is not None and _unchanged(claim, matched.results, before):
@@ -77,13 +77,13 @@ def judge_again(
             measure = last_verdict.measure or _measure(claim)
             verdicts.append(replace(last_verdict, **descriptive, measure=measure, quantity=_quantity(claim)))
         else:
-            verdicts.append(_untestable(claim, said(required)))
+            verdicts.append(_untestable(claim, missing_rows_sentence(required)))
     return _JudgedClaims(tuple(verdicts), tuple(carried))
 
 
 def _with_rounding_of(last: Verdict | None, verdict: Verdict) -> Verdict:
     """The last verdict where only rounding is new; what its numbers are is stated as today."""
-    if last is None or not equal(last, verdict):
+    if last is None or not equal_verdicts(last, verdict):
         return verdict
     return replace(last, measure=verdict.measure, quantity=verdict.quantity)
 
@@ -91,29 +91,31 @@ def _with_rounding_of(last: Verdict | None, verdict: Verdict) -> Verdict:
 def _measure(claim: Claim) -> Measure | None:
     """What the numbers of a verdict are, as far as its claim alone determines it: earlier reports do not state it."""
     if claim["kind"] == "bound":
-        return "ratio" if claim.get("reduce") in RATIOS else "value"
+        return "ratio" if claim.get("reduce") in RATIO_REDUCTIONS else "value"
     measure: Measure = registered[claim["kind"]].facts.measure
     return None if measure == "value" else measure
 
 
 def _quantity(claim: Claim) -> str | None:
     """The quantity that a claim is about, if it is one."""
-    quantity = of_claim(claim)[0].get("quantity")
+    quantity = claim_selections(claim)[0].get("quantity")
     return quantity if isinstance(quantity, str) else None
 
 
-def follows(claim: Claim, results: Results, verdict: Verdict) -> bool:
+def verdict_follows(claim: Claim, results: Results, verdict: Verdict) -> bool:
     """Whether a verdict follows from these rows."""
     try:
-        return equal(judge(claim, results), verdict)
+        return equal_verdicts(judge(claim, results), verdict)
     except LabError:
         return False
 
 
-def equal(one: Verdict, other: Verdict) -> bool:
+def equal_verdicts(one: Verdict, other: Verdict) -> bool:
     """Whether two verdicts are the same in every word and, but for rounding, in every number."""
     pairs = [
-        (getattr(one, field.name), getattr(other, field.name)) for field in fields(Verdict) if field.name not in BESIDE
+        (getattr(one, field.name), getattr(other, field.name))
+        for field in fields(Verdict)
+        if field.name not in UNCOMPARED_FIELDS
     ]
     if one.seeds.keys() != other.seeds.keys():
         return False
@@ -126,7 +128,7 @@ def _equal(a: Json, b: Json) -> bool:
     return math.isclose(a, b, rel_tol=_ROUNDING, abs_tol=_ROUNDING) or (math.isnan(a) and math.isnan(b))
 
 
-def _unchanged(claim: Claim, results: Results, before: Before) -> bool:
+def _unchanged(claim: Claim, results: Results, before: JudgedReport) -> bool:
     """Whether a claim is the one that was judged before, on the same runs."""
     other = before.claims.get(claim["id"])
     if (
@@ -135,11 +137,11 @@ def _unchanged(claim: Claim, results: Results, before: Before) -> bool:
         or canonical(_decisive(claim)) != canonical(_decisive(other))
     ):
         return False
-    return all(_runs(results, selection) == _runs(before.results, selection) for selection in of_claim(claim))
+    return all(_runs(results, selection) == _runs(before.results, selection) for selection in claim_selections(claim))
 
 
 def _decisive(claim: Claim) -> dict[str, Json]:
-    return {key: value for key, value in claim.items() if key not in TOLD}
+    return {key: value for key, value in claim.items() if key not in DESCRIPTIVE_FIELDS}
 
 
 def _runs(results: Results, selection: Selection) -> set[str]:
@@ -149,12 +151,12 @@ def _runs(results: Results, selection: Selection) -> set[str]:
         return set()
 
 
-def _absent_rows(claim: Claim, matched: Matched) -> str:
+def _absent_rows(claim: Claim, matched: MatchedRuns) -> str:
     """Which runs a claim is about that the data lack, in words, or nothing."""
     if not matched.absent:
         return ""
-    missing = [selection for selection in of_claim(claim) if _runs(matched.results, selection) & matched.absent]
-    return said(missing) if missing else ""
+    missing = [selection for selection in claim_selections(claim) if _runs(matched.results, selection) & matched.absent]
+    return missing_rows_sentence(missing) if missing else ""
 
 
 def _untestable(claim: Claim, reason: str) -> Verdict:

@@ -7,16 +7,16 @@ from dataclasses import dataclass
 import polars as pl
 
 from lnlab.keys import Json, canonical, digest
-from lnlab.store.plans import axes_of
+from lnlab.store.plans import axes_frame
 from lnlab.tables import Results
 
 _Setting = Mapping[str, Json]
 _Point = Mapping[str, Json]
-PLANNED = ("run", "trajectory", "steps", "variant", "seed", "setting")
+PLANNED_COLUMNS = ("run", "trajectory", "steps", "variant", "seed", "setting")
 
 
 @dataclass(frozen=True)
-class Matched:
+class MatchedRuns:
     """The runs that a spec asks for.
 
     Attributes:
@@ -30,12 +30,12 @@ class Matched:
     dropped: int
 
 
-def match(
+def match_runs(
     results: Results,
     settings: Sequence[tuple[_Setting, _Point]],
     seeds: Sequence[int],
     name: Callable[[_Setting], str],
-) -> Matched:
+) -> MatchedRuns:
     """Find the run of every setting and seed.
 
     Args:
@@ -60,9 +60,9 @@ def match(
                 absent.add(run)
             planned.append((run, run, setting["train"]["steps"], variant, seed, text))
     runs = _runs(results.runs, planned)
-    axes = axes_of(points, runs.select("run", "variant").iter_rows())
+    axes = axes_frame(points, runs.select("run", "variant").iter_rows())
     dropped = results.runs.height - (runs.height - len(absent))
-    return Matched(Results(runs, axes, _tables(results, runs, dropped)), frozenset(absent), dropped)
+    return MatchedRuns(Results(runs, axes, _tables(results, runs, dropped)), frozenset(absent), dropped)
 
 
 def _settings(results: Results) -> Iterator[tuple[str, str]]:
@@ -71,9 +71,9 @@ def _settings(results: Results) -> Iterator[tuple[str, str]]:
 
 def _runs(stored: pl.DataFrame, planned: Sequence[tuple[Json, ...]]) -> pl.DataFrame:
     """The rows of ``runs`` in the order of the plan; a run that is absent has what the plan says, and nothing else."""
-    plan = pl.DataFrame(planned, schema={word: stored.schema[word] for word in PLANNED}, orient="row")
+    plan = pl.DataFrame(planned, schema={word: stored.schema[word] for word in PLANNED_COLUMNS}, orient="row")
     joined = plan.join(stored, on="run", how="left", maintain_order="left", suffix="_stored")
-    filled = [pl.coalesce(f"{word}_stored", word).alias(word) for word in PLANNED if word != "run"]
+    filled = [pl.coalesce(f"{word}_stored", word).alias(word) for word in PLANNED_COLUMNS if word != "run"]
     return joined.with_columns(filled).select(stored.columns)
 
 

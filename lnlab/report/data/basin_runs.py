@@ -8,31 +8,36 @@ from typing import Literal
 
 import polars as pl
 
-from lnlab.analyse.select.select import runs_with, select
-from lnlab.compile.decisions import Decision, from_json
+from lnlab.analyse.select.select import runs_with, select_measured_rows
+from lnlab.compile.decisions import Decision, decision_from_json
 from lnlab.errors import Problem, ReportError
 from lnlab.keys import Json, canonical
-from lnlab.report.data.labels import ALONE
-from lnlab.report.data.labels import series as label_series
-from lnlab.report.data.series import SEEDS, medians, missing, refuse_several, stored
-from lnlab.report.page.methods import ranges
-from lnlab.report.words.wording import together, value_of_axis
-from lnlab.specfile.values import label, matches
+from lnlab.report.data.labels import SINGLE_SERIES, label_series
+from lnlab.report.data.series import (
+    SEED_SCHEMA,
+    median_points,
+    missing_runs_sentence,
+    refuse_duplicates,
+    source_rows_of,
+)
+from lnlab.report.page.methods import number_ranges
+from lnlab.report.words.wording import axis_value_name, join_value_names
+from lnlab.specfile.values import matches, value_label
 from lnlab.tables import Results
 
-Best = Literal["lowest", "highest"]
-SCORED = "final_nll"
+BetterEnd = Literal["lowest", "highest"]
+TUNING_QUANTITY = "final_nll"
 """The one quantity that tuning runs have: the last validation NLL."""
 
 
 @dataclass(frozen=True)
-class Runs:
+class SweepRuns:
     """Runs that have ended, each at its value of the swept path.
 
     Attributes:
-        seeds: as ``SEEDS`` of ``report.data.series``; infinitely bad where a run diverged.
-        points: medians over seeds, as ``medians`` of that module.
-        gone: ``series line x gone runs``: how many diverged, where any did.
+        seeds: as ``SEED_SCHEMA`` of ``report.data.series``; infinitely bad where a run diverged.
+        points: medians over seeds, as ``median_points`` of that module.
+        diverged: ``series line x gone runs``: how many diverged, where any did.
         names: the series, in order.
         families: for each series, the place of its value of the first axis that varies.
         missing: a sentence about runs that have not finished, or nothing.
@@ -43,7 +48,7 @@ class Runs:
 
     seeds: pl.DataFrame
     points: pl.DataFrame
-    gone: pl.DataFrame
+    diverged: pl.DataFrame
     names: tuple[str, ...]
     families: tuple[int, ...]
     missing: str
@@ -52,14 +57,14 @@ class Runs:
     chosen: Sequence[Mapping[str, Json]] = ()
 
 
-def judged_runs(results: Results, selection: dict[str, Json], over: str, best: Best) -> Runs:
+def judged_runs(results: Results, selection: dict[str, Json], over: str, best: BetterEnd) -> SweepRuns:
     """The selected runs of a plan; one that diverged is infinitely bad."""
     quantity = selection["quantity"]
-    selected_rows = select(results, selection, [over]).drop_nulls(over)
+    selected_rows = select_measured_rows(results, selection, [over]).drop_nulls(over)
     runs = runs_with(results, selection, over)
     names, families, labels = label_series(results, runs, over)
     placed = selected_rows.with_columns(pl.col(over).cast(pl.Float64).alias("x"), panel=pl.lit(None, pl.String))
-    refuse_several(placed.join(labels, on="run", maintain_order="left"), over)
+    refuse_duplicates(placed.join(labels, on="run", maintain_order="left"), over)
     outcomes = runs.join(placed.select("run", "value"), on="run", how="left", maintain_order="left")
     failed = (pl.col("status") == "diverged").fill_null(value=False) | ~pl.col("value").is_finite()
     worst = pl.when(failed & ~((best == "highest") & pl.col("value").is_finite()))
@@ -69,15 +74,15 @@ def judged_runs(results: Results, selection: dict[str, Json], over: str, best: B
     ).drop_nulls("value")
     seeds = rows.join(labels, on="run", maintain_order="left").sort("line", "x", "seed")
     counts = seeds.group_by("series", "line", "x", maintain_order=True).agg(pl.col("gone").sum(), runs=pl.len())
-    drawn = seeds.select(pl.col(c).cast(t) for c, t in SEEDS.items())
+    drawn = seeds.select(pl.col(c).cast(t) for c, t in SEED_SCHEMA.items())
     gone = counts.filter(pl.col("gone") > 0)
-    source_rows = stored(results, str(quantity), selected_rows)
-    return Runs(drawn, medians(drawn), gone, names, families, missing(runs), source_rows)
+    source_rows = source_rows_of(results, str(quantity), selected_rows)
+    return SweepRuns(drawn, median_points(drawn), gone, names, families, missing_runs_sentence(runs), source_rows)
 
 
 def tuning_runs(
     decisions: Sequence[Mapping[str, Json]], results: Results, selection: dict[str, Json], over: str
-) -> Runs | None:
+) -> SweepRuns | None:
     """The tuning runs of the decisions on a path, one series per decision; None where nothing was decided on it.
 
     Each decision had a grid of its own, so that no line joins candidates of two of them. Judged runs have the chosen
@@ -86,12 +91,12 @@ def tuning_runs(
     Raises:
         ReportError: another quantity than that of the tuning runs is asked for.
     """
-    path_decisions = [decision for entry in decisions if (decision := from_json(entry)).path == over]
+    path_decisions = [decision for entry in decisions if (decision := decision_from_json(entry)).path == over]
     if not path_decisions:
         return None
-    if selection["quantity"] != SCORED:
-        what = f"{over} was chosen on tuning seeds, whose runs are known by {SCORED} alone"
-        raise ReportError(Problem("quantity", what, f"leave it out, or write {SCORED}"))
+    if selection["quantity"] != TUNING_QUANTITY:
+        what = f"{over} was chosen on tuning seeds, whose runs are known by {TUNING_QUANTITY} alone"
+        raise ReportError(Problem("quantity", what, f"leave it out, or write {TUNING_QUANTITY}"))
     axis_values = _axis_values(results, runs_with(results, {k: v for k, v in selection.items() if k != "quantity"}))
     relevant = [decision for decision in path_decisions if any(_follows(point, decision) for point in axis_values)]
     names = _names(relevant)
@@ -101,16 +106,16 @@ def tuning_runs(
         for candidate in decision.candidates
         for seed, loss in zip(decision.seeds, candidate.losses, strict=True)
     ]
-    seeds = pl.DataFrame(rows, schema=SEEDS, orient="row").sort("line", "x", "seed")
-    points = medians(seeds)
+    seeds = pl.DataFrame(rows, schema=SEED_SCHEMA, orient="row").sort("line", "x", "seed")
+    points = median_points(seeds)
     counts = seeds.group_by("series", "line", "x", maintain_order=True).agg(
         gone=pl.col("value").is_infinite().sum(), runs=pl.len()
     )
-    tuning_seeds = ranges(sorted({seed for decision in relevant for seed in decision.seeds}))
-    return Runs(
+    tuning_seeds = number_ranges(sorted({seed for decision in relevant for seed in decision.seeds}))
+    return SweepRuns(
         seeds=seeds,
         points=points,
-        gone=counts.filter(pl.col("gone") > 0),
+        diverged=counts.filter(pl.col("gone") > 0),
         names=names,
         families=tuple(range(len(names))),
         missing="",
@@ -139,7 +144,10 @@ def _names(decisions: Sequence[Decision]) -> tuple[str, ...]:
     axes = list(dict.fromkeys(axis for decision in decisions for axis in decision.about))
     varying = [axis for axis in axes if len({canonical(decision.about.get(axis)) for decision in decisions}) > 1]
     return tuple(
-        together(value_of_axis(axis, decision.about[axis], label(decision.about[axis])) for axis in varying) or ALONE
+        join_value_names(
+            axis_value_name(axis, decision.about[axis], value_label(decision.about[axis])) for axis in varying
+        )
+        or SINGLE_SERIES
         for decision in decisions
     )
 

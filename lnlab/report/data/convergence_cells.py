@@ -7,28 +7,28 @@ from statistics import median
 
 import polars as pl
 
-from lnlab.analyse.convergence.agreement import Reproduced, majority, reproduced
-from lnlab.analyse.convergence.curves import Course, courses, time_of
+from lnlab.analyse.convergence.agreement import ReproducedColumn, majority_cells, reproduced_columns
+from lnlab.analyse.convergence.curves import LossRecord, loss_records, time_to_drop
 from lnlab.analyse.convergence.published import Printed
-from lnlab.analyse.convergence.rules import Judged, convergences
+from lnlab.analyse.convergence.rules import Judgement, convergences
 from lnlab.analyse.statistics.intervals import clopper_pearson
 from lnlab.errors import Problem, ReportError
 from lnlab.keys import Json
-from lnlab.report.words.wording import count, listing, number, plain, short
+from lnlab.report.words.wording import count_noun, format_number, format_short, format_value, join_words
 from lnlab.tables import Results
 
-MARKS = {"agrees": "✓", "differs": "✗", "half": "=", "missing": "–"}
-LETTERS = {True: "C", False: "N", None: "?"}
+AGREEMENT_MARKS = {"agrees": "✓", "differs": "✗", "half": "=", "missing": "–"}
+OUTCOME_LETTERS = {True: "C", False: "N", None: "?"}
 _OUTCOME_WORDS = {True: "converged", False: "not converged", None: "half of them"}
 _NORM_NAMES = {"layer": "LayerNorm", "batch": "BatchNorm", "none": "no norm"}
-Place = tuple[str, str, float]
+CellAddress = tuple[str, str, float]
 """A table, a column and a rate."""
-_JudgedCurves = Mapping[str, tuple[Course, Judged]]
+_JudgedCurves = Mapping[str, tuple[LossRecord, Judgement]]
 """By run: its loss curve and the verdict of the convergence rule."""
 
 
 @dataclass(frozen=True)
-class Found:
+class ConvergenceCell:
     """One cell.
 
     Attributes:
@@ -36,7 +36,7 @@ class Found:
         word: its column.
         rate: its row.
         printed: whether the source says that it converged.
-        mine: whether most of our runs converged; None where half of them did, or none was judged.
+        majority: whether most of our runs converged; None where half of them did, or none was judged.
         runs: the runs of this cell: ``run variant seed rate status reason value``.
         judged: those that were judged, by seed.
     """
@@ -45,12 +45,12 @@ class Found:
     word: str
     rate: float
     printed: bool
-    mine: bool | None
+    majority: bool | None
     runs: pl.DataFrame
-    judged: Sequence[tuple[int, Course, Judged]]
+    judged: Sequence[tuple[int, LossRecord, Judgement]]
 
     @property
-    def place(self) -> Place:
+    def place(self) -> CellAddress:
         """Its address: table, column and rate."""
         return self.table, self.word, self.rate
 
@@ -66,15 +66,15 @@ class Found:
 
     @property
     def state(self) -> str:
-        """A word of ``MARKS``."""
+        """A word of ``AGREEMENT_MARKS``."""
         if not self.judged:
             return "missing"
-        return "half" if self.mine is None else "agrees" if self.mine is self.printed else "differs"
+        return "half" if self.majority is None else "agrees" if self.majority is self.printed else "differs"
 
     @property
     def time(self) -> float | None:
         """The median of the updates to nine tenths of the drop, infinite for runs that have not converged."""
-        times = [time_of(course) if judged.converged else float("inf") for _, course, judged in self.judged]
+        times = [time_to_drop(course) if judged.converged else float("inf") for _, course, judged in self.judged]
         return median(times) if times else None
 
     @property
@@ -84,7 +84,7 @@ class Found:
         return ", ".join(f"{k} {why}" for why, k in sorted(counts.items(), key=lambda pair: (-pair[1], pair[0])))
 
 
-def where_of(where: Mapping[str, Json]) -> dict[str, str]:
+def convergence_criteria(where: Mapping[str, Json]) -> dict[str, str]:
     """The convergence rule and the loss that a section names.
 
     Raises:
@@ -94,19 +94,21 @@ def where_of(where: Mapping[str, Json]) -> dict[str, str]:
     if not {"rule", "split"} <= criteria.keys():
         raise ReportError(Problem("where", "names no rule or no split", "write where: {rule: learned, split: train}"))
     if criteria["rule"] not in convergences.entries:
-        known = listing(convergences.entries, "or")
+        known = join_words(convergences.entries, "or")
         raise ReportError(Problem("where.rule", f"found '{criteria['rule']}'", f"write {known}"))
     return criteria
 
 
-def found_cells(results: Results, printed: Printed, where: Mapping[str, Json]) -> tuple[list[Reproduced], list[Found]]:
+def convergence_cells(
+    results: Results, printed: Printed, where: Mapping[str, Json]
+) -> tuple[list[ReproducedColumn], list[ConvergenceCell]]:
     """The columns that were run, and their cells, table by table; of the runs that ``where`` selects."""
-    columns = sorted(reproduced(results, printed, where), key=_order(results, printed))
-    judged_curves = _judged_curves(results, where_of(where))
+    columns = sorted(reproduced_columns(results, printed, where), key=_order(results, printed))
+    judged_curves = _judged_curves(results, convergence_criteria(where))
     return columns, [cell for column in columns for cell in _cells(column, judged_curves)]
 
 
-def _order(results: Results, printed: Printed) -> Callable[[Reproduced], tuple[int, int]]:
+def _order(results: Results, printed: Printed) -> Callable[[ReproducedColumn], tuple[int, int]]:
     """A sort key: tables as they are printed, their columns in the order of the sweep (YAML mappings have none)."""
     tables = [table.name for table in printed.tables]
     labels = results.axes.filter(pl.col("axis") == printed.across)["label"].unique(maintain_order=True).to_list()
@@ -117,54 +119,58 @@ def _order(results: Results, printed: Printed) -> Callable[[Reproduced], tuple[i
 def _judged_curves(results: Results, criteria: Mapping[str, str]) -> _JudgedCurves:
     rule = convergences.builder(convergences.resolve(criteria["rule"]))
     mode = criteria.get("statistics")
-    matching_courses = [c for c in courses(results) if c.split == criteria["split"] and mode in (None, c.statistics)]
+    matching_courses = [
+        c for c in loss_records(results) if c.split == criteria["split"] and mode in (None, c.statistics)
+    ]
     judged = {course.run: (course, rule(course.curve)) for course in matching_courses}
     return {run: (course, judgement) for run, (course, judgement) in judged.items() if judgement.why != "short"}
 
 
-def _cells(column: Reproduced, judged_curves: _JudgedCurves) -> list[Found]:
-    printed, majorities = column.printed, majority(column)
+def _cells(column: ReproducedColumn, judged_curves: _JudgedCurves) -> list[ConvergenceCell]:
+    printed, majorities = column.printed, majority_cells(column)
     cells = []
     for rate in sorted(printed.cells, reverse=True):
         runs = column.runs.filter(pl.col("rate") == rate).sort("seed")
         seeds = runs.select("run", "seed").iter_rows()
         judged = [(seed, *judged_curves[run]) for run, seed in seeds if run in judged_curves]
-        cells.append(Found(printed.table, printed.word, rate, printed.cells[rate], majorities[rate], runs, judged))
+        cells.append(
+            ConvergenceCell(printed.table, printed.word, rate, printed.cells[rate], majorities[rate], runs, judged)
+        )
     return cells
 
 
-def spoken(cell: Found) -> str:
+def cell_description(cell: ConvergenceCell) -> str:
     """A cell in one sentence, for screen readers."""
-    which = f"{cell.table}, {said(cell.word)}, learning rate {plain(cell.rate)}"
+    which = f"{cell.table}, {norm_name(cell.word)}, learning rate {format_value(cell.rate)}"
     if not cell.judged:
         return f"{which}: published {_OUTCOME_WORDS[cell.printed]}, here not run"
     ours = f"here {cell.k} of {cell.n} converged"
     return f"{which}: published {_OUTCOME_WORDS[cell.printed]}, {ours}: {cell.state}"
 
 
-def told(cell: Found) -> tuple[str, ...]:
+def cell_sentences(cell: ConvergenceCell) -> tuple[str, ...]:
     """The numbers behind a cell, in sentences."""
     if not cell.judged:
         return (f"Published: {_OUTCOME_WORDS[cell.printed]}. No run of it has ended here.",)
     low, high = clopper_pearson(cell.k, cell.n)
-    first = f"Published: {_OUTCOME_WORDS[cell.printed]}. Here {cell.k} of {count(cell.n, 'run')} converged"
+    first = f"Published: {_OUTCOME_WORDS[cell.printed]}. Here {cell.k} of {count_noun(cell.n, 'run')} converged"
     first += f" (95 % interval of the share {low:.2f} to {high:.2f}, exact)."
     unjudged = cell.runs.height - cell.n
-    sentences = [first, f"Median updates to nine tenths of the drop: {number(cell.time)}."]
-    sentences += [f"{count(unjudged, 'run')} could not be judged."] if unjudged else []
+    sentences = [first, f"Median updates to nine tenths of the drop: {format_number(cell.time)}."]
+    sentences += [f"{count_noun(unjudged, 'run')} could not be judged."] if unjudged else []
     sentences += [f"Seed {seed}: {judged.reason}." for seed, _, judged in cell.judged]
     return tuple(sentences)
 
 
-def said(word: str) -> str:
+def norm_name(word: str) -> str:
     """A norm as readers call it."""
     return _NORM_NAMES.get(word, word)
 
 
-def boundaries(columns: Sequence[Reproduced], errors: Mapping[int, float]) -> str:
+def boundary_error_text(columns: Sequence[ReproducedColumn], errors: Mapping[int, float]) -> str:
     """How far the boundaries lie from the printed ones, in words; empty where no seed has all cells."""
     if not errors:
         return ""
     values = list(errors.values())
-    off = short(sum(values) / len(values))
-    return f"boundaries of {count(len(columns), 'column')} are {off} steps of the grid off on average"
+    off = format_short(sum(values) / len(values))
+    return f"boundaries of {count_noun(len(columns), 'column')} are {off} steps of the grid off on average"

@@ -4,44 +4,44 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from lnlab.analyse.convergence.agreement import Reproduced
-from lnlab.analyse.convergence.curves import PARTS
-from lnlab.report.charts.downsample import thin
-from lnlab.report.data.series import missing
+from lnlab.analyse.convergence.agreement import ReproducedColumn
+from lnlab.analyse.convergence.curves import LOSS_QUANTITIES
+from lnlab.report.charts.downsample import thin_points
+from lnlab.report.data.series import missing_runs_sentence
 from lnlab.tables import Results
 
 _MOST = 50
 """Points that a line has at most."""
 
 
-def curve(results: Results, quantity: str, split: str) -> pl.DataFrame:
+def loss_rows(results: Results, quantity: str, split: str) -> pl.DataFrame:
     """Every row of one loss."""
     return results.tables["curves"].filter(pl.col("quantity") == quantity, pl.col("split") == split)
 
 
-def thinned(results: Results) -> pl.DataFrame:
+def thinned_losses(results: Results) -> pl.DataFrame:
     """The training losses at no more than ``_MOST`` steps a run, the extremes among them; idempotent."""
-    rows = curve(results, "loss", "train").filter(pl.col("value").is_finite()).sort("run", "step")
+    rows = loss_rows(results, "loss", "train").filter(pl.col("value").is_finite()).sort("run", "step")
     long = pl.len().over("run") > _MOST
     marked = rows.filter(long).with_columns(panel=pl.lit(None, pl.String), series="run")
     if marked.is_empty():
         return rows
-    thinned_rows = thin(marked, _MOST * marked["run"].n_unique())[0].drop("panel", "series")
+    thinned_rows = thin_points(marked, _MOST * marked["run"].n_unique())[0].drop("panel", "series")
     return pl.concat([rows.filter(~long), thinned_rows]).sort("run", "step")
 
 
-def rows_behind(results: Results, columns: Sequence[Reproduced]) -> dict[str, pl.DataFrame]:
+def convergence_source_rows(results: Results, columns: Sequence[ReproducedColumn]) -> dict[str, pl.DataFrame]:
     """The stored rows behind columns; of training losses only those drawn, where means over epochs were recorded."""
     runs = list({run for column in columns for run in column.runs["run"]})
-    table = results.tables["curves"].filter(pl.col("run").is_in(runs), pl.col("quantity").is_in(PARTS))
+    table = results.tables["curves"].filter(pl.col("run").is_in(runs), pl.col("quantity").is_in(LOSS_QUANTITIES))
     losses, means = (pl.col("quantity") == word for word in ("loss", "epoch_loss"))
     recorded = table.filter(means)["run"].unique().implode()
     whole = table.filter(losses & (pl.col("split") == "train") & ~pl.col("run").is_in(recorded))
-    drawn = thinned(results).filter(pl.col("run").is_in(runs))
+    drawn = thinned_losses(results).filter(pl.col("run").is_in(runs))
     return {"curves": pl.concat([table.filter(~losses), whole, drawn]).unique(maintain_order=True)}
 
 
-def unjudged(results: Results, columns: Sequence[Reproduced]) -> str:
+def unjudged_runs(results: Results, columns: Sequence[ReproducedColumn]) -> str:
     """Which runs are missing, in words; one that diverged is judged by that."""
     runs = pl.concat([column.runs for column in columns]).unique("run") if columns else results.runs
-    return missing(runs.with_columns(pl.col("status").replace("diverged", "finished")))
+    return missing_runs_sentence(runs.with_columns(pl.col("status").replace("diverged", "finished")))

@@ -9,29 +9,29 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from lnlab.analyse.select.select import narrowed, runs_with
-from lnlab.analyse.statistics.medians import median
+from lnlab.analyse.select.select import narrow_rows, runs_with
+from lnlab.analyse.statistics.medians import histogram_median
 from lnlab.errors import Problem, ReportError
 from lnlab.keys import Json
-from lnlab.report.charts.downsample import LIMIT
-from lnlab.report.data.labels import series
-from lnlab.report.data.series import SEEDS, missing, points
+from lnlab.report.charts.downsample import MAX_POINTS
+from lnlab.report.data.labels import label_series
+from lnlab.report.data.series import SEED_SCHEMA, mean_points, missing_runs_sentence
 from lnlab.tables import Results
 
-STEPS = 24
+MAX_HISTOGRAM_STEPS = 24
 """Columns that a panel has at most."""
-LEAST = 1e-3
+MIN_DRAWN_SHARE = 1e-3
 """Rows at either end whose share is smaller in every panel at every step are not drawn."""
 _PLACE = ["panel", "seed", "x"]
 
 
 @dataclass(frozen=True)
-class Strata:
+class HistogramShares:
     """Shares of the elements.
 
     Attributes:
-        seeds: as ``SEEDS``: the share of a run's elements at step ``x`` in row ``line``, from 2^(octaves line).
-        points: means over seeds, as ``POINTS`` of ``report.data.series``.
+        seeds: as ``SEED_SCHEMA``: the share of a run's elements at step ``x`` in row ``line``, from 2^(octaves line).
+        points: means over seeds, as ``POINT_SCHEMA`` of ``report.data.series``.
         medians: ``panel seed x value``: the median element, 0 where more than half are 0.
         panels: the variants, in order.
         zeros: by panel, the largest share of elements that are exactly 0, over steps.
@@ -52,7 +52,7 @@ class Strata:
     rows: pl.DataFrame
 
 
-def collect(results: Results, quantity: str, where: Mapping[str, Json], octaves: int) -> Strata:
+def collect_histograms(results: Results, quantity: str, where: Mapping[str, Json], octaves: int) -> HistogramShares:
     """The histograms of one quantity, those of all selected sites of a run added up.
 
     Args:
@@ -67,25 +67,25 @@ def collect(results: Results, quantity: str, where: Mapping[str, Json], octaves:
     """
     histograms = results.tables["histograms"].filter(pl.col("quantity") == quantity)
     for key, condition in where.items():
-        histograms = narrowed(results, histograms, key, condition)
+        histograms = narrow_rows(results, histograms, key, condition)
     runs = runs_with(
         results, {k: w for k, w in where.items() if k not in histograms.columns or k in ("run", "seed", "variant")}
     )
-    names, _, labels = series(results, runs, "")
+    names, _, labels = label_series(results, runs, "")
     labelled = histograms.join(labels, on="run", maintain_order="left").rename({"series": "panel", "line": "_panel"})
     rows = labelled.with_columns(_row(octaves).alias("line"), pl.col("step").alias("x"))
     drawn_steps = _drawn_steps(rows)
     drawn_rows = rows.filter(pl.col("x").is_in(drawn_steps))
     seeds = _shares(drawn_rows)
-    return Strata(
+    return HistogramShares(
         seeds,
-        points(seeds, log=False),
+        mean_points(seeds, log=False),
         _medians(drawn_rows),
         tuple(name for name in names if name in set(drawn_rows["panel"])),
         _largest_shares(drawn_rows, pl.col("right") == 0),
         {name: share for name, share in _largest_shares(drawn_rows, ~pl.col("right").is_finite()).items() if share},
         rows["x"].n_unique() - len(drawn_steps),
-        missing(runs),
+        missing_runs_sentence(runs),
         drawn_rows.select(histograms.columns),
     )
 
@@ -101,9 +101,9 @@ def _drawn_steps(rows: pl.DataFrame) -> list[int]:
     """The steps that are drawn: all, or as many as fit on a page, evenly spread, with the first and the last."""
     steps = rows["x"].unique().sort().to_list()
     cells = max(rows["panel"].n_unique() * rows["line"].drop_nulls().n_unique(), 1)
-    most = min(STEPS, LIMIT // cells)
+    most = min(MAX_HISTOGRAM_STEPS, MAX_POINTS // cells)
     if most < 2 <= len(steps):
-        what = f"{cells:,} rows in all panels together, and a page can draw {LIMIT // 2:,}"
+        what = f"{cells:,} rows in all panels together, and a page can draw {MAX_POINTS // 2:,}"
         raise ReportError(Problem("where", what, "select fewer variants, or more octaves in a row"))
     places = np.linspace(0, len(steps) - 1, most).round().astype(int) if len(steps) > most else range(len(steps))
     return [steps[place] for place in places]
@@ -117,13 +117,13 @@ def _shares(rows: pl.DataFrame) -> pl.DataFrame:
     """The share of every seed in every row that any seed of its panel and step has, but for nearly empty rows."""
     shares = rows.with_columns(share=pl.col("count") / _total()).drop_nulls("line")
     sums = shares.group_by("_panel", "panel", "seed", "x", "line").agg(value=pl.col("share").sum())
-    large = sums.filter(pl.col("value") >= LEAST)["line"]
+    large = sums.filter(pl.col("value") >= MIN_DRAWN_SHARE)["line"]
     central = sums.filter(pl.col("line").is_between(large.min(), large.max())) if len(large) else sums
     cells = central.select("_panel", "panel", "x", "line").unique()
     grid = cells.join(rows.select(_PLACE).unique(), on=["panel", "x"])
     complete = grid.join(sums, on=[*_PLACE, "line"], how="left").with_columns(pl.col("value").fill_null(0.0))
     labelled = complete.with_columns(series=pl.col("line").cast(pl.String)).sort("_panel", "line", "x", "seed")
-    return labelled.select(pl.col(c).cast(t) for c, t in SEEDS.items())
+    return labelled.select(pl.col(c).cast(t) for c, t in SEED_SCHEMA.items())
 
 
 def _medians(rows: pl.DataFrame) -> pl.DataFrame:
@@ -132,7 +132,7 @@ def _medians(rows: pl.DataFrame) -> pl.DataFrame:
         rows.group_by("_panel", *_PLACE, "left", "right").agg(pl.col("count").sum()).sort("_panel", *_PLACE, "left")
     )
     medians = [
-        (*place, median(*(bins[c].to_numpy() for c in ("left", "right", "count"))))
+        (*place, histogram_median(*(bins[c].to_numpy() for c in ("left", "right", "count"))))
         for place, bins in ordered.group_by(_PLACE, maintain_order=True)
     ]
     schema = {"panel": pl.String, "seed": pl.Int64, "x": pl.Int64, "value": pl.Float64}

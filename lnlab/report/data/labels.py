@@ -4,15 +4,15 @@ import json
 
 import polars as pl
 
-from lnlab.analyse.select.settings import labels
-from lnlab.report.words.wording import together, value_of_axis
-from lnlab.setting import axes_said_by
+from lnlab.analyse.select.settings import short_axis_labels
+from lnlab.report.words.wording import axis_value_name, join_value_names
+from lnlab.setting import implied_axes
 from lnlab.tables import Results
 
-ALONE = "all runs"
+SINGLE_SERIES = "all runs"
 
 
-def series(results: Results, runs: pl.DataFrame, x: str) -> tuple[tuple[str, ...], tuple[int, ...], pl.DataFrame]:
+def label_series(results: Results, runs: pl.DataFrame, x: str) -> tuple[tuple[str, ...], tuple[int, ...], pl.DataFrame]:
     """The series of every run.
 
     Args:
@@ -25,17 +25,21 @@ def series(results: Results, runs: pl.DataFrame, x: str) -> tuple[tuple[str, ...
         ``run series line``.
     """
     axes = results.axes.filter(pl.col("run").is_in(runs["run"].implode()))
-    implied = (*axes_said_by(x), *_implied_by(axes, x, numbers=True), *_implied_by(axes, "method"))
+    implied = (*implied_axes(x), *_implied_by(axes, x, numbers=True), *_implied_by(axes, "method"))
     free_axes = axes.filter(~pl.col("axis").is_in(implied))
     counts = free_axes.group_by("axis", maintain_order=True).agg(pl.col("value").n_unique())
     varying = counts.filter(pl.col("value") > 1)["axis"].to_list()
     values_by_run: dict[str, list[tuple[int, str]]] = {run: [] for run in runs["run"]}
     for axis in varying:
         order = results.axes.filter(pl.col("axis") == axis)["value"].unique(maintain_order=True).to_list()
-        axis_labels = labels(results, axis)
+        axis_labels = short_axis_labels(results, axis)
         for run, value, label in free_axes.filter(pl.col("axis") == axis).select("run", "value", "label").iter_rows():
-            values_by_run[run].append((order.index(value), value_of_axis(axis, json.loads(value), axis_labels[label])))
-    table = [(run, together(word for _, word in words) or ALONE) for run, words in values_by_run.items()]
+            values_by_run[run].append(
+                (order.index(value), axis_value_name(axis, json.loads(value), axis_labels[label]))
+            )
+    table = [
+        (run, join_value_names(word for _, word in words) or SINGLE_SERIES) for run, words in values_by_run.items()
+    ]
     places = {name: [place for place, _ in values_by_run[run]] for run, name in table}
     names = sorted(places, key=lambda name: places[name])
     frame = pl.DataFrame(table, schema={"run": pl.String, "series": pl.String}, orient="row")

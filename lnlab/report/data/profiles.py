@@ -9,19 +9,27 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from lnlab.analyse.select.select import runs_with, select
-from lnlab.analyse.statistics.intervals import Interval, student
+from lnlab.analyse.select.select import runs_with, select_measured_rows
+from lnlab.analyse.statistics.intervals import Interval, t_interval
 from lnlab.keys import Json
-from lnlab.report.data.series import SEEDS, left_out, missing, points, refuse_several, stored, values_at
+from lnlab.report.data.series import (
+    SEED_SCHEMA,
+    labelled_values,
+    mean_points,
+    missing_runs_sentence,
+    refuse_duplicates,
+    source_rows_of,
+    undrawn_numbers,
+)
 from lnlab.tables import Results
 
-MOST = 24
+MAX_PROFILE_POINTS = 24
 """Steps that a drawn line has at most: a panel is too narrow to show more."""
 ZERO, INFINITE = "exactly 0", "not finite"
 
 
 @dataclass(frozen=True)
-class End:
+class LineEnd:
     """How a line ends: its last number over its first, within each seed and then over seeds.
 
     Attributes:
@@ -36,15 +44,15 @@ class End:
 
 
 @dataclass(frozen=True)
-class Multiples:
+class Profiles:
     """Profiles by panel and line, x from 0 (the first place) to 1 (the last).
 
     Attributes:
         panels: names, in order.
         lines: the names of the lines of each panel, in order.
-        seeds: as ``SEEDS`` of ``report.data.series``, long lines thinned; a number that cannot be drawn is null.
-        points: as ``POINTS`` of that module.
-        ends: by panel and line.
+        seeds: as ``SEED_SCHEMA`` of ``report.data.series``, long lines thinned; a number that cannot be drawn is null.
+        points: as ``POINT_SCHEMA`` of that module.
+        line_ends: by panel and line.
         thinned: whether some line is so long that not all its points are in ``seeds`` and ``points``.
         notes: of a panel, what is not drawn in it.
         left_out: sentences about all that is not drawn.
@@ -56,7 +64,7 @@ class Multiples:
     lines: tuple[str, ...]
     seeds: pl.DataFrame
     points: pl.DataFrame
-    ends: Mapping[tuple[str, str], End]
+    line_ends: Mapping[tuple[str, str], LineEnd]
     thinned: bool
     notes: Mapping[str, str]
     left_out: tuple[str, ...]
@@ -64,7 +72,9 @@ class Multiples:
     rows: Mapping[str, pl.DataFrame]
 
 
-def collect(results: Results, quantity: str, where: Mapping[str, Json], paths: tuple[str, str], x: str) -> Multiples:
+def collect_profiles(
+    results: Results, quantity: str, where: Mapping[str, Json], paths: tuple[str, str], x: str
+) -> Profiles:
     """The profiles of one quantity.
 
     Args:
@@ -79,50 +89,50 @@ def collect(results: Results, quantity: str, where: Mapping[str, Json], paths: t
         ReportError: a seed has more than one number at one point of a line.
     """
     selection = {"quantity": quantity, **where}
-    selected_rows = select(results, selection, paths).drop_nulls([*paths, x])
-    panels, lines = (values_at(results, selected_rows, path) for path in paths)
+    selected_rows = select_measured_rows(results, selection, paths).drop_nulls([*paths, x])
+    panels, lines = (labelled_values(results, selected_rows, path) for path in paths)
     rows = selected_rows.with_columns(
         pl.col(paths[0]).replace_strict(panels, default=None, return_dtype=pl.String).alias("panel"),
         pl.col(paths[1]).replace_strict(lines, default=None, return_dtype=pl.String).alias("series"),
         pl.col(x).cast(pl.Float64).alias("x"),
     )
-    refuse_several(rows, x)
+    refuse_duplicates(rows, x)
     placed = _placed(rows, tuple(panels.values()), tuple(lines.values()))
     finite = placed["value"].is_finite()
     drawable = placed.with_columns(pl.when(finite & (placed["value"] > 0)).then(pl.col("value")).alias("value"))
     drawn = _thinned(drawable)
     groups = {(panel, line): line_rows for panel, line, line_rows in _groups(placed)}
-    return Multiples(
+    return Profiles(
         tuple(panels.values()),
         tuple(lines.values()),
         drawn,
-        points(drawn, log=True),
+        mean_points(drawn, log=True),
         {place: _end(line_rows) for place, line_rows in groups.items()},
         drawn.height < placed.height,
         {panel: _note({line: groups[panel, line] for p, line in groups if p == panel}) for panel in panels.values()},
-        left_out(int((~finite).sum()), int((finite & (placed["value"] <= 0)).sum())),
-        missing(runs_with(results, selection)),
-        stored(results, quantity, selected_rows),
+        undrawn_numbers(int((~finite).sum()), int((finite & (placed["value"] <= 0)).sum())),
+        missing_runs_sentence(runs_with(results, selection)),
+        source_rows_of(results, quantity, selected_rows),
     )
 
 
 def _placed(rows: pl.DataFrame, panels: Sequence[str], lines: Sequence[str]) -> pl.DataFrame:
-    """The rows as ``SEEDS``, in the order of panels and lines, x from 0 to 1 along each line."""
+    """The rows as ``SEED_SCHEMA``, in the order of panels and lines, x from 0 to 1 along each line."""
     line, first = ["panel", "series"], pl.col("x").min()
     span = (pl.col("x").max() - first).over(line)
     x = pl.when(span > 0).then((pl.col("x") - first.over(line)) / span).otherwise(0.0)
     order = pl.col("panel").replace_strict(panels, range(len(panels)), return_dtype=pl.Int32)
     number = pl.col("series").replace_strict(lines, range(len(lines)), return_dtype=pl.Int32)
     ordered = rows.with_columns(x, number.alias("line"), order.alias("_panel")).sort("_panel", "line", "x", "seed")
-    return ordered.select(pl.col(c).cast(t) for c, t in SEEDS.items())
+    return ordered.select(pl.col(c).cast(t) for c, t in SEED_SCHEMA.items())
 
 
 def _thinned(placed: pl.DataFrame) -> pl.DataFrame:
-    """Every k-th point of each line and the last one, so that a line has about ``MOST`` points at most."""
+    """Every k-th point of each line and the last one: at most ``MAX_PROFILE_POINTS`` or so."""
     line = ["panel", "series"]
     place = pl.col("x").rank("dense").over(line).cast(pl.Int64) - 1
     steps = place.max().over(line)
-    stride = ((steps + MOST - 1) // MOST).clip(lower_bound=1)
+    stride = ((steps + MAX_PROFILE_POINTS - 1) // MAX_PROFILE_POINTS).clip(lower_bound=1)
     return placed.filter((place % stride == 0) | (place == steps))
 
 
@@ -131,18 +141,18 @@ def _groups(placed: pl.DataFrame) -> Iterator[tuple[str, str, pl.DataFrame]]:
         yield str(panel), str(line), line_rows
 
 
-def _end(rows: pl.DataFrame) -> End:
+def _end(rows: pl.DataFrame) -> LineEnd:
     """How one line ends."""
     by_seed = rows.sort("seed", "x").group_by("seed", maintain_order=True)
     numbers = pl.col("value")
     pairs = by_seed.agg(numbers.first().alias("first"), numbers.last().alias("last")).drop("seed").rows()
     ratios = [last / first for first, last in pairs if _drawable(first) and _drawable(last)]
     if ratios:
-        return End(student(ratios, log=True), "", len(pairs))
+        return LineEnd(t_interval(ratios, log=True), "", len(pairs))
     if all(value == 0 for pair in pairs for value in pair):
-        return End(None, ZERO, len(pairs))
+        return LineEnd(None, ZERO, len(pairs))
     infinite = any(not math.isfinite(value) for pair in pairs for value in pair)
-    return End(None, INFINITE if infinite else "0 at one end", len(pairs))
+    return LineEnd(None, INFINITE if infinite else "0 at one end", len(pairs))
 
 
 def _drawable(value: float) -> bool:

@@ -8,19 +8,19 @@ from statistics import median
 import polars as pl
 
 from lnlab.analyse.quantities.quantity import quantities
-from lnlab.analyse.select.select import MEASURED, reference_of, runs_with, select
+from lnlab.analyse.select.select import QUANTITY_TABLES, reference_of, runs_with, select_measured_rows
 from lnlab.keys import Json
-from lnlab.report.data.labels import series
-from lnlab.report.data.series import stored
+from lnlab.report.data.labels import label_series
+from lnlab.report.data.series import source_rows_of
 from lnlab.specfile.references import REFERENCE
 from lnlab.tables import Results
 
-Numbers = dict[str, tuple[pl.DataFrame, dict[str, pl.DataFrame]]]
+RunNumbers = dict[str, tuple[pl.DataFrame, dict[str, pl.DataFrame]]]
 """By quantity: a frame ``run value``, and the stored rows that it was computed from, by table."""
 
 
 @dataclass(frozen=True)
-class Arm:
+class SeriesOutcome:
     """The runs of one series.
 
     Attributes:
@@ -42,21 +42,21 @@ class Arm:
     numbers: Mapping[str, tuple[float, ...]]
 
 
-def arms(results: Results, where: Mapping[str, Json]) -> tuple[pl.DataFrame, list[str]]:
+def labelled_runs(results: Results, where: Mapping[str, Json]) -> tuple[pl.DataFrame, list[str]]:
     """The runs of a selection with ``series`` and ``line``, ``ended`` being the updates made, and the names."""
     runs = runs_with(results, where)
-    names, _, labels = series(results, runs, "")
+    names, _, labels = label_series(results, runs, "")
     updates = pl.col("done") if "done" in runs.columns else pl.lit(None, pl.Int64)
     return runs.join(labels, on="run", maintain_order="left").with_columns(updates.alias("ended")), list(names)
 
 
-def known(results: Results, quantity: str) -> bool:
+def is_known_quantity(results: Results, quantity: str) -> bool:
     """Whether a quantity is stored or can be derived."""
-    tables = (results.tables[name] for name in MEASURED if name in results.tables)
+    tables = (results.tables[name] for name in QUANTITY_TABLES if name in results.tables)
     return quantity in quantities.entries or any(quantity in table["quantity"] for table in tables)
 
 
-def last_of(
+def last_numbers(
     results: Results, runs: pl.DataFrame, quantity: str, where: Mapping[str, Json] | None = None
 ) -> tuple[pl.DataFrame, dict[str, pl.DataFrame]]:
     """The last number of each run, ``run value``, and the stored rows that it was computed from, by table.
@@ -66,19 +66,19 @@ def last_of(
     """
     reference = reference_of({**(where or {}), "quantity": quantity})
     selection = {"quantity": quantity} if reference is None else {"quantity": quantity, REFERENCE: reference}
-    rows = select(results, selection).filter(pl.col("run").is_in(runs["run"].implode()))
+    rows = select_measured_rows(results, selection).filter(pl.col("run").is_in(runs["run"].implode()))
     if "split" in rows.columns and "validation" in rows["split"]:
         rows = rows.filter(pl.col("split") == "validation")
     ordered = rows.sort("step", maintain_order=True).unique("run", keep="last", maintain_order=True)
-    return ordered.select("run", "value"), stored(results, quantity, ordered)
+    return ordered.select("run", "value"), source_rows_of(results, quantity, ordered)
 
 
-def arm(name: str, runs: pl.DataFrame, numbers: Mapping[str, pl.DataFrame]) -> Arm:
+def series_outcome(name: str, runs: pl.DataFrame, numbers: Mapping[str, pl.DataFrame]) -> SeriesOutcome:
     """One series.
 
     Args:
         name: of the series.
-        runs: its rows of ``arms``.
+        runs: its rows of ``labelled_runs``.
         numbers: by quantity ``run value``; an infinite value is the worst.
     """
     diverged = runs.filter(pl.col("status") == "diverged")
@@ -89,7 +89,7 @@ def arm(name: str, runs: pl.DataFrame, numbers: Mapping[str, pl.DataFrame]) -> A
         values_with_status = runs.select("run", "status").join(values, on="run", how="left", maintain_order="left")
         ranked[quantity] = tuple(sorted(_ranked(values_with_status)))
     divergence_steps = tuple(diverged["ended"].sort(nulls_last=True))
-    return Arm(
+    return SeriesOutcome(
         name=name,
         runs=runs.height,
         finished=finished.height,
@@ -100,7 +100,7 @@ def arm(name: str, runs: pl.DataFrame, numbers: Mapping[str, pl.DataFrame]) -> A
     )
 
 
-def rows_of(numbers: Numbers) -> dict[str, pl.DataFrame]:
+def merged_source_rows(numbers: RunNumbers) -> dict[str, pl.DataFrame]:
     """The stored rows behind all quantities, by table, each row once."""
     rows: dict[str, list[pl.DataFrame]] = {}
     for _, source_rows in numbers.values():
@@ -114,7 +114,7 @@ def _ranked(rows: pl.DataFrame) -> list[float]:
     return [math.inf if math.isnan(value) else value for value in rows["value"].drop_nulls()]
 
 
-def middle_of(values: Sequence[float]) -> float | None:
+def median_or_none(values: Sequence[float]) -> float | None:
     """The median; infinite where half of the values are, and None where there are none."""
     if not values:
         return None

@@ -6,18 +6,18 @@ from dataclasses import dataclass
 import polars as pl
 
 from lnlab.analyse.quantities.quantity import quantities
-from lnlab.analyse.select.select import MEASURED, runs_with, select
-from lnlab.analyse.select.series import heads
-from lnlab.analyse.select.settings import words
-from lnlab.analyse.statistics.intervals import student
+from lnlab.analyse.select.select import QUANTITY_TABLES, runs_with, select_measured_rows
+from lnlab.analyse.select.series import leading_runs
+from lnlab.analyse.select.settings import path_labels
+from lnlab.analyse.statistics.intervals import t_interval
 from lnlab.errors import Problem, ReportError
 from lnlab.keys import Json
-from lnlab.report.data.labels import series
-from lnlab.report.words.wording import count, listing, value_of_axis
-from lnlab.tables import ENDED, Results
+from lnlab.report.data.labels import label_series
+from lnlab.report.words.wording import axis_value_name, count_noun, join_words
+from lnlab.tables import ENDED_STATUSES, Results
 
-PANELS = ("stack", "sublayer", "tensor", "index")
-SEEDS = {
+PANEL_COLUMNS = ("stack", "sublayer", "tensor", "index")
+SEED_SCHEMA = {
     "panel": pl.String,
     "series": pl.String,
     "line": pl.Int32,
@@ -25,7 +25,7 @@ SEEDS = {
     "seed": pl.Int64,
     "value": pl.Float64,
 }
-POINTS = {
+POINT_SCHEMA = {
     "panel": pl.String,
     "series": pl.String,
     "line": pl.Int32,
@@ -38,7 +38,7 @@ POINTS = {
 
 
 @dataclass(frozen=True)
-class Gathered:
+class LabelledSeries:
     """Labelled numbers.
 
     Attributes:
@@ -62,7 +62,9 @@ class Gathered:
     rows: Mapping[str, pl.DataFrame]
 
 
-def gather(results: Results, quantity: str, where: Mapping[str, Json], x: str, *, log: bool, panels: bool) -> Gathered:
+def collect_series(
+    results: Results, quantity: str, where: Mapping[str, Json], x: str, *, log: bool, panels: bool
+) -> LabelledSeries:
     """The numbers of one quantity along ``x``.
 
     Args:
@@ -78,35 +80,35 @@ def gather(results: Results, quantity: str, where: Mapping[str, Json], x: str, *
         ReportError: a seed has more than one number at one x.
     """
     selection = {"quantity": quantity, **where}
-    rows = select(results, selection, [x]).filter(pl.col(x).is_not_null())
+    rows = select_measured_rows(results, selection, [x]).filter(pl.col(x).is_not_null())
     rows = rows.with_columns(pl.col(x).cast(pl.Float64).alias("x"))
     column = _panel_column(rows, x) if panels else None
     panel = pl.lit(None, pl.String) if column is None else pl.col(column).cast(pl.String)
     runs = runs_with(results, selection, x)
-    names, families, labels = series(results, heads(results, runs, selection), x)
+    names, families, labels = label_series(results, leading_runs(results, runs, selection), x)
     rows = rows.with_columns(panel.alias("panel")).join(labels, on="run", how="left", maintain_order="left")
-    refuse_several(rows, x)
+    refuse_duplicates(rows, x)
     finite = rows.filter(pl.col("value").is_finite())
     drawn = finite.filter(pl.col("value") > 0) if log else finite
-    seeds = drawn.select(pl.col(c).cast(t) for c, t in SEEDS.items()).sort("panel", "line", "x", "seed")
-    return Gathered(
+    seeds = drawn.select(pl.col(c).cast(t) for c, t in SEED_SCHEMA.items()).sort("panel", "line", "x", "seed")
+    return LabelledSeries(
         seeds,
-        points(seeds, log=log),
+        mean_points(seeds, log=log),
         names,
         families,
         tuple(rows["panel"].drop_nulls().unique().sort()),
-        left_out(rows.height - finite.height, finite.height - drawn.height),
-        missing(runs),
-        stored(results, quantity, rows),
+        undrawn_numbers(rows.height - finite.height, finite.height - drawn.height),
+        missing_runs_sentence(runs),
+        source_rows_of(results, quantity, rows),
     )
 
 
 def _panel_column(rows: pl.DataFrame, x: str) -> str | None:
-    varying = [c for c in PANELS if c in rows.columns and c != x and rows[c].n_unique() > 1]
+    varying = [c for c in PANEL_COLUMNS if c in rows.columns and c != x and rows[c].n_unique() > 1]
     return varying[0] if varying else None
 
 
-def values_at(results: Results, rows: pl.DataFrame, path: str) -> dict[str | float, str]:
+def labelled_values(results: Results, rows: pl.DataFrame, path: str) -> dict[str | float, str]:
     """The distinct values of rows at a column or a path, with their labels: numbers rising, words in the plan's order.
 
     Args:
@@ -116,15 +118,15 @@ def values_at(results: Results, rows: pl.DataFrame, path: str) -> dict[str | flo
     """
     distinct = rows[path].drop_nulls().unique(maintain_order=True)
     if distinct.dtype.is_numeric():
-        return {number: value_of_axis(path, number, "") for number in distinct.cast(pl.Float64).sort()}
-    words_by_variant = words(results, path)
+        return {number: axis_value_name(path, number, "") for number in distinct.cast(pl.Float64).sort()}
+    words_by_variant = path_labels(results, path)
     planned = [words_by_variant[variant] for variant in results.runs["variant"].unique(maintain_order=True)]
     present = set(distinct)
     order = [str(word) for word in dict.fromkeys([*planned, *distinct]) if word in present]
-    return {word: value_of_axis(path, {"true": True, "false": False}.get(word, word), word) for word in order}
+    return {word: axis_value_name(path, {"true": True, "false": False}.get(word, word), word) for word in order}
 
 
-def refuse_several(rows: pl.DataFrame, x: str) -> None:
+def refuse_duplicates(rows: pl.DataFrame, x: str) -> None:
     """Refuse to average over anything but seeds: two numbers of one seed at one place are a mistake of ``where``.
 
     Raises:
@@ -135,14 +137,14 @@ def refuse_several(rows: pl.DataFrame, x: str) -> None:
     if duplicates.is_empty():
         return
     first = duplicates.filter(place == place.first())
-    values = {c: first[c].unique().sort().to_list() for c in (*PANELS, "layer", "step") if c in first.columns}
-    varying = [f"{c} ({listing(map(str, v))})" for c, v in values.items() if len(v) > 1 and c != x]
+    values = {c: first[c].unique().sort().to_list() for c in (*PANEL_COLUMNS, "layer", "step") if c in first.columns}
+    varying = [f"{c} ({join_words(map(str, v))})" for c, v in values.items() if len(v) > 1 and c != x]
     seed, at = first["seed"][0], f"{x} {first['x'][0]:g}"
     what = f"seed {seed} has {first.height} numbers at {at}: {'; '.join(varying) or 'twice'}"
     raise ReportError(Problem("where", what, "select one of each"))
 
 
-def points(seeds: pl.DataFrame, *, log: bool) -> pl.DataFrame:
+def mean_points(seeds: pl.DataFrame, *, log: bool) -> pl.DataFrame:
     """Mean over seeds with the 95 % Student interval at each place: ``panel series line x estimate low high n``.
 
     A null of ``seeds`` is no number; a place where all are null has n = 0.
@@ -153,45 +155,45 @@ def points(seeds: pl.DataFrame, *, log: bool) -> pl.DataFrame:
         if not values:
             rows.append((*place, None, None, None, 0))
             continue
-        interval = student(values, log=log)
+        interval = t_interval(values, log=log)
         band = (interval.low, interval.high) if interval.n > 1 else (None, None)
         rows.append((*place, interval.estimate, *band, interval.n))
-    return pl.DataFrame(rows, schema=POINTS, orient="row")
+    return pl.DataFrame(rows, schema=POINT_SCHEMA, orient="row")
 
 
-def medians(seeds: pl.DataFrame) -> pl.DataFrame:
-    """Median, lowest and highest over seeds at each place, as ``points``: null where it is not finite."""
+def median_points(seeds: pl.DataFrame) -> pl.DataFrame:
+    """Median, lowest and highest over seeds at each place, as ``mean_points``: null where it is not finite."""
     value = pl.col("value")
     summaries = seeds.group_by("panel", "series", "line", "x", maintain_order=True).agg(
         estimate=value.median(), low=value.min(), high=value.max(), n=value.count().cast(pl.Int64)
     )
     finite = (pl.when(pl.col(c).is_finite()).then(c).alias(c) for c in ("estimate", "low", "high"))
-    return summaries.with_columns(finite).select(list(POINTS))
+    return summaries.with_columns(finite).select(list(POINT_SCHEMA))
 
 
-def replicates(points: pl.DataFrame) -> str:
+def replicate_count(points: pl.DataFrame) -> str:
     """``n = 10``, or ``n = 3 to 10`` where places differ, without a line break."""
     numbers = sorted(n for n in points["n"].unique() if n) or [0]
     return f"n = {numbers[0]}" + (f" to {numbers[-1]}" if len(numbers) > 1 else "")
 
 
-def left_out(not_finite: int, not_positive: int) -> tuple[str, ...]:
+def undrawn_numbers(not_finite: int, not_positive: int) -> tuple[str, ...]:
     """Sentences that count the numbers that are not drawn."""
     causes = ((not_finite, "not finite"), (not_positive, "not positive, which a logarithmic axis cannot show"))
-    return tuple(f"{count(n, 'number')} {'is' if n == 1 else 'are'} not drawn: {why}." for n, why in causes if n)
+    return tuple(f"{count_noun(n, 'number')} {'is' if n == 1 else 'are'} not drawn: {why}." for n, why in causes if n)
 
 
-def missing(runs: pl.DataFrame) -> str:
+def missing_runs_sentence(runs: pl.DataFrame) -> str:
     """Which of these runs have not finished, as a sentence; one that diverged has a result and is not missing."""
     counts = runs["status"].fill_null("not run yet").value_counts(sort=True).sort("status")
     others = [(status, f"{n} {status.replace('_', ' ')}") for status, n in counts.iter_rows() if status != "finished"]
     if not others:
         return ""
-    sentence = f"of {count(runs.height, 'run')}, {listing(words for _, words in others)}."
-    return f"O{sentence[1:]}" if all(status in ENDED for status, _ in others) else f"Missing: {sentence}"
+    sentence = f"of {count_noun(runs.height, 'run')}, {join_words(words for _, words in others)}."
+    return f"O{sentence[1:]}" if all(status in ENDED_STATUSES for status, _ in others) else f"Missing: {sentence}"
 
 
-def stored(results: Results, quantity: str, rows: pl.DataFrame) -> dict[str, pl.DataFrame]:
+def source_rows_of(results: Results, quantity: str, rows: pl.DataFrame) -> dict[str, pl.DataFrame]:
     """The stored rows that these rows follow from, by table: themselves, or those that a derived quantity reads.
 
     Only rows of these runs, unless the quantity compares a run with others, or is one number of several runs.
@@ -204,12 +206,12 @@ def stored(results: Results, quantity: str, rows: pl.DataFrame) -> dict[str, pl.
         if facts.table is not None:
             return {facts.table: results.tables[facts.table].filter(runs)}
         condition = runs if facts.of is None else runs & pl.col("quantity").is_in(facts.of)
-        kinds = (*MEASURED, "histograms")
+        kinds = (*QUANTITY_TABLES, "histograms")
         return {name: results.tables[name].filter(condition) for name in kinds if name in results.tables}
     keys = [c for c in ("run", "step", "split", "stack", "layer", "sublayer", "tensor", "index") if c in rows.columns]
     places = rows.select(keys).unique()
     tables = {}
-    for name in MEASURED:
+    for name in QUANTITY_TABLES:
         if (table := results.tables.get(name)) is not None:
             on = [c for c in keys if c in table.columns]
             matching = table.filter(pl.col("quantity") == quantity)

@@ -11,12 +11,12 @@ from typing import Literal
 import numpy as np
 import polars as pl
 
-from lnlab.analyse.quantities.spectra import table
-from lnlab.analyse.select.select import narrowed, runs_with
+from lnlab.analyse.quantities.spectra import spectra_table
+from lnlab.analyse.select.select import narrow_rows, runs_with
 from lnlab.errors import Problem, ReportError
 from lnlab.keys import Json
-from lnlab.report.data.labels import series
-from lnlab.report.data.series import POINTS, SEEDS, missing
+from lnlab.report.data.labels import label_series
+from lnlab.report.data.series import POINT_SCHEMA, SEED_SCHEMA, missing_runs_sentence
 from lnlab.tables import Results
 
 Band = Literal["seeds", "draws", "parts"]
@@ -31,21 +31,23 @@ class Spectra:
         names: the series, in order.
         families: for each series, the place of its value of the first axis that varies.
         missing: a sentence about runs that have not finished, or nothing.
-        kept: the stored rows that were read, by table.
+        source_rows: the stored rows that were read, by table.
     """
 
     rows: pl.DataFrame
     names: tuple[str, ...]
     families: tuple[int, ...]
     missing: str
-    kept: Mapping[str, pl.DataFrame]
+    source_rows: Mapping[str, pl.DataFrame]
 
     def of(self, name: str) -> pl.DataFrame:
         """The rows of a series."""
         return self.rows.filter(pl.col("series") == name)
 
 
-def collect(results: Results, where: Mapping[str, Json], operator: str, scope: str, band: Band = "seeds") -> Spectra:
+def collect_spectra(
+    results: Results, where: Mapping[str, Json], operator: str, scope: str, band: Band = "seeds"
+) -> Spectra:
     """The spectra of one matrix in every series.
 
     Args:
@@ -60,20 +62,20 @@ def collect(results: Results, where: Mapping[str, Json], operator: str, scope: s
         ReportError: a run has two such spectra.
     """
     runs = runs_with(results, where)
-    names, families, labels = series(results, runs, "")
-    rows = table(results).filter((pl.col("operator") == operator) & (pl.col("scope") == scope))
+    names, families, labels = label_series(results, runs, "")
+    rows = spectra_table(results).filter((pl.col("operator") == operator) & (pl.col("scope") == scope))
     rows = rows.filter(pl.col("part").is_not_null() if band == "parts" else pl.col("part").is_null())
-    rows = narrowed(results, rows, "step", where["step"]) if "step" in where else rows
+    rows = narrow_rows(results, rows, "step", where["step"]) if "step" in where else rows
     rows = rows.join(labels, on="run", how="inner", maintain_order="left")
     _refuse_two(rows)
-    source_rows = {"spectra": rows.select(table(results).columns)}
+    source_rows = {"spectra": rows.select(spectra_table(results).columns)}
     if band != "seeds":
         rows = rows.filter(pl.col("seed") == pl.col("seed").min().over("series"))
     replicate = {"seeds": "seed", "draws": "draw", "parts": "part"}[band]
     share = pl.col("weight") / pl.col("draw").n_unique().over("series", replicate)
     replicates = rows.with_columns(replicate=pl.col(replicate).cast(pl.Int64), share=share)
     ordered = replicates.sort("line", "replicate", maintain_order=True)
-    return Spectra(ordered, names, families, missing(runs), source_rows)
+    return Spectra(ordered, names, families, missing_runs_sentence(runs), source_rows)
 
 
 def _refuse_two(rows: pl.DataFrame) -> None:
@@ -91,18 +93,18 @@ _Curve = Callable[[np.ndarray, np.ndarray, float], np.ndarray]
 """From nodes, shares and size to the values along x."""
 
 
-def curves(spectra: Spectra, panel: str | None, x: np.ndarray, curve: _Curve) -> pl.DataFrame:
-    """One curve per replicate, as ``SEEDS`` of ``report.data.series``; without ``panel``, one panel per series."""
+def spectrum_curves(spectra: Spectra, panel: str | None, x: np.ndarray, curve: _Curve) -> pl.DataFrame:
+    """One curve per replicate, as ``report.data.series.SEED_SCHEMA``; without ``panel``, one panel per series."""
     parts = []
     for (name, line, replicate), rows in spectra.rows.group_by("series", "line", "replicate", maintain_order=True):
         values = curve(rows["node"].to_numpy(), rows["share"].to_numpy(), rows["size"][0])
         lits = {"panel": panel or name, "series": name, "line": line, "seed": replicate}
         parts.append(pl.DataFrame({"x": x, "value": values}).with_columns(**{k: pl.lit(v) for k, v in lits.items()}))
-    return pl.concat([part.select(pl.col(c).cast(t) for c, t in SEEDS.items()) for part in parts])
+    return pl.concat([part.select(pl.col(c).cast(t) for c, t in SEED_SCHEMA.items()) for part in parts])
 
 
-def ranges(seeds: pl.DataFrame, floor: float) -> pl.DataFrame:
-    """Mean, lowest and highest over replicates, as ``POINTS``: for a logarithmic axis that ends at ``floor``.
+def range_points(seeds: pl.DataFrame, floor: float) -> pl.DataFrame:
+    """Mean, lowest and highest over replicates, as ``POINT_SCHEMA``: for a logarithmic axis that ends at ``floor``.
 
     Means below it are null, and the lower end of a band is clipped to it. One replicate has no band.
     """
@@ -118,10 +120,10 @@ def ranges(seeds: pl.DataFrame, floor: float) -> pl.DataFrame:
         estimate=pl.when(pl.col("estimate") > floor).then("estimate"),
         low=pl.when(visible).then(pl.col("low").clip(lower_bound=floor)),
         high=pl.when(visible).then("high"),
-    ).select(list(POINTS))
+    ).select(list(POINT_SCHEMA))
 
 
-def said(band: Band, points: pl.DataFrame) -> str:
+def band_sentence(band: Band, points: pl.DataFrame) -> str:
     """What a line and its band are, in words."""
     n = max(points["n"].to_list(), default=0)
     of = {"seeds": "seeds", "draws": "start vectors of one seed", "parts": "parts of the batches of one seed"}[band]

@@ -8,56 +8,56 @@ from typing import Annotated, Literal
 import polars as pl
 from pydantic import Field
 
-from lnlab.analyse.select.series import varying
-from lnlab.analyse.statistics.intervals import Interval, middle, student
+from lnlab.analyse.select.series import varying_columns
+from lnlab.analyse.statistics.intervals import Interval, median_interval, t_interval
 from lnlab.errors import Problem, ReportError
-from lnlab.report.data.series import values_at
-from lnlab.report.words.wording import listing
+from lnlab.report.data.series import labelled_values
+from lnlab.report.words.wording import join_words
 from lnlab.tables import Results
 
 Statistic = Literal["mean", "geometric_mean", "median"]
 Digits = Annotated[str, Field(pattern=r"^-?\d+(\.\d+)?$")]
 Published = Mapping[str, Mapping[str, float | Digits]]
-Label = str | float
-Place = tuple[Label, Label]
+CellLabel = str | float
+TablePlace = tuple[CellLabel, CellLabel]
 
-ESTIMATES: Mapping[Statistic, Callable[[Sequence[float]], Interval]] = {
-    "mean": student,
-    "geometric_mean": partial(student, log=True),
-    "median": middle,
+ESTIMATORS: Mapping[Statistic, Callable[[Sequence[float]], Interval]] = {
+    "mean": t_interval,
+    "geometric_mean": partial(t_interval, log=True),
+    "median": median_interval,
 }
 
 
 @dataclass(frozen=True)
-class Cells:
+class TableCells:
     """The cells of a table; a place is (row, column).
 
     Attributes:
         paths: what makes the rows, and the columns.
         rows: the values of the first path, in order, with their labels.
         columns: those of the second path.
-        found: the interval of each statistic at each place that has numbers, if it is defined for them.
+        intervals: the interval of each statistic at each place that has numbers, if it is defined for them.
         printed: what the source prints, as it is written.
         strays: how many numbers of the source have no place in this table.
         dropped: how many numbers are not finite.
     """
 
     paths: tuple[str, str]
-    rows: Mapping[Label, str]
-    columns: Mapping[Label, str]
-    found: Mapping[tuple[Place, Statistic], Interval]
-    printed: Mapping[Place, str]
+    rows: Mapping[CellLabel, str]
+    columns: Mapping[CellLabel, str]
+    intervals: Mapping[tuple[TablePlace, Statistic], Interval]
+    printed: Mapping[TablePlace, str]
     strays: int
     dropped: int
 
 
-def collect(
+def collect_table_cells(
     results: Results,
     selected_rows: pl.DataFrame,
     paths: tuple[str, str],
     statistics: Sequence[Statistic],
     published: Published,
-) -> Cells:
+) -> TableCells:
     """The cells of selected rows.
 
     Args:
@@ -74,12 +74,12 @@ def collect(
     finite = selected_rows.filter(pl.col("value").is_finite())
     groups = finite.group_by(*paths, maintain_order=True).agg("value")
     intervals = {
-        ((row, column), statistic): ESTIMATES[statistic](values)
+        ((row, column), statistic): ESTIMATORS[statistic](values)
         for row, column, values in groups.iter_rows()
         for statistic in statistics
         if statistic != "geometric_mean" or min(values) > 0
     }
-    rows, columns = (values_at(results, selected_rows, path) for path in paths)
+    rows, columns = (labelled_values(results, selected_rows, path) for path in paths)
     names = {(_spec_text(row), _spec_text(column)): (row, column) for row in rows for column in columns}
     published_numbers = {
         (row, column): str(number)
@@ -88,16 +88,16 @@ def collect(
     }
     printed = {names[place]: number for place, number in published_numbers.items() if place in names}
     strays, dropped = len(published_numbers) - len(printed), selected_rows.height - finite.height
-    return Cells(paths, rows, columns, intervals, printed, strays, dropped)
+    return TableCells(paths, rows, columns, intervals, printed, strays, dropped)
 
 
-def agrees(interval: Interval, printed: str) -> bool:
+def agrees_with_printed(interval: Interval, printed: str) -> bool:
     """Whether the interval contains the printed number, as far as its digits go: 0.81 is 0.805 to 0.815."""
     half = 0.5 * 10.0 ** -len(printed.partition(".")[2])
     return interval.low - half <= float(printed) <= interval.high + half
 
 
-def _spec_text(label: Label) -> str:
+def _spec_text(label: CellLabel) -> str:
     """How a spec writes a value."""
     return label if isinstance(label, str) else f"{label:g}"
 
@@ -109,7 +109,9 @@ def _refuse_several(results: Results, selected_rows: pl.DataFrame, paths: tuple[
     if duplicates.is_empty():
         return
     first = duplicates.filter(place == place.first())
-    differing = [f"{k} ({listing(v)})" for k, v in varying(results, first).items() if len(v) > 1 and k not in paths]
+    differing = [
+        f"{k} ({join_words(v)})" for k, v in varying_columns(results, first).items() if len(v) > 1 and k not in paths
+    ]
     row, column, seed = first.select(*paths, "seed").row(0)
     place_text = f"{_spec_text(row)}, {_spec_text(column)}"
     what = f"seed {seed} has {first.height} numbers at {place_text}: {'; '.join(differing) or 'twice'}"

@@ -9,37 +9,44 @@ from typing import Literal
 
 import polars as pl
 
-from lnlab.analyse.select.select import runs_with, select
+from lnlab.analyse.select.select import runs_with, select_measured_rows
 from lnlab.errors import Problem, ReportError
 from lnlab.keys import Json
-from lnlab.report.charts.downsample import thin
-from lnlab.report.data.labels import series
-from lnlab.report.data.series import SEEDS, left_out, missing, points, refuse_several, stored
+from lnlab.report.charts.downsample import thin_points
+from lnlab.report.data.labels import label_series
+from lnlab.report.data.series import (
+    SEED_SCHEMA,
+    mean_points,
+    missing_runs_sentence,
+    refuse_duplicates,
+    source_rows_of,
+    undrawn_numbers,
+)
 from lnlab.specfile.columns import VOCABULARY
 from lnlab.tables import Results
 
-X = Literal["step", "epoch"]
-MOST, _LEAST = 50, 8
+CurveAxis = Literal["step", "epoch"]
+MAX_CURVE_POINTS, _LEAST = 50, 8
 """Points that a line has at most; and at least, however many lines there are."""
 _ALL = 2_000
 """Points that all lines have together at most, and so have all runs that diverged, unless each has ``_LEAST``."""
-RUN = {"run": pl.String, **SEEDS}
+RUN_SCHEMA = {"run": pl.String, **SEED_SCHEMA}
 _RATE = {"series": pl.String, "line": pl.Int32, "x": pl.Float64, "estimate": pl.Float64}
 
 
 @dataclass(frozen=True)
-class Courses:
+class TrainingCurves:
     """Training curves; ``panel`` is the split.
 
     Attributes:
-        seeds: as ``SEEDS`` of ``report.data.series``, of the runs that did not diverge.
-        points: as ``POINTS`` of that module, over these seeds.
+        seeds: as ``SEED_SCHEMA`` of ``report.data.series``, of the runs that did not diverge.
+        points: as ``POINT_SCHEMA`` of that module, over these seeds.
         diverged: ``run panel series line x seed value``, of the runs that diverged, up to their last finite number.
         names: the series, in order.
         families: for each series, the place of its value of the first axis that varies.
         splits: those that are drawn, where there are several.
         split: the one that all numbers are of, or nothing.
-        lost: by series, how many of its runs diverged, and how many there are.
+        divergence_counts: by series, how many of its runs diverged, and how many there are.
         rates: ``series line x estimate``: the learning rate of each series.
         entropy: the smallest and the largest entropy of the words, over runs; None where it is not known.
         left_out: sentences about numbers that are not drawn.
@@ -54,7 +61,7 @@ class Courses:
     families: tuple[int, ...]
     splits: tuple[str, ...]
     split: str
-    lost: Mapping[str, tuple[int, int]]
+    divergence_counts: Mapping[str, tuple[int, int]]
     rates: pl.DataFrame
     entropy: tuple[float, float] | None
     left_out: tuple[str, ...]
@@ -62,9 +69,9 @@ class Courses:
     rows: Mapping[str, pl.DataFrame]
 
 
-def collect(
-    results: Results, quantity: str, where: Mapping[str, Json], x: X, *, log: bool, per: float = 1.0
-) -> Courses:
+def collect_training_curves(
+    results: Results, quantity: str, where: Mapping[str, Json], x: CurveAxis, *, log: bool, per: float = 1.0
+) -> TrainingCurves:
     """The lines of one quantity.
 
     Args:
@@ -81,16 +88,16 @@ def collect(
     """
     selection = {"quantity": quantity, **where}
     runs = runs_with(results, selection)
-    names, families, labels = series(results, runs, "")
+    names, families, labels = label_series(results, runs, "")
     labelled_runs = labels.join(runs.select("run", "status"), on="run", maintain_order="left")
-    selected_rows = select(results, selection).with_columns(pl.col("value") / per)
+    selected_rows = select_measured_rows(results, selection).with_columns(pl.col("value") / per)
     placed, splits = _by_split(_with_x(results, selected_rows.join(labelled_runs, on="run", maintain_order="left"), x))
-    refuse_several(placed, x)
+    refuse_duplicates(placed, x)
     diverged = (pl.col("status") == "diverged").fill_null(value=False)
     surviving, diverged_rows = placed.filter(~diverged), _drawable(placed.filter(diverged), log=log)
     drawn = _drawable(surviving, log=log)
     thinned, diverged_curves = _thinned(drawn), _thinned_runs(diverged_rows)
-    seeds = thinned.sort("_split", "line", "x", "seed").select(pl.col(c).cast(t) for c, t in SEEDS.items())
+    seeds = thinned.sort("_split", "line", "x", "seed").select(pl.col(c).cast(t) for c, t in SEED_SCHEMA.items())
     finite = surviving.filter(pl.col("value").is_finite()).height
     rates, rate_rows = _rates(results, labels, x)
     supporting_rows = (
@@ -99,10 +106,10 @@ def collect(
     )
     entropy = supporting_rows[1]["value"].drop_nans() / per
     hidden = surviving.join(drawn, on=["run", "step", "panel"], how="anti", nulls_equal=True)
-    return Courses(
+    return TrainingCurves(
         seeds,
-        points(seeds, log=log),
-        diverged_curves.select(pl.col(c).cast(t) for c, t in RUN.items()),
+        mean_points(seeds, log=log),
+        diverged_curves.select(pl.col(c).cast(t) for c, t in RUN_SCHEMA.items()),
         names,
         families,
         splits if len(splits) > 1 else (),
@@ -110,24 +117,24 @@ def collect(
         _divergence_counts(labelled_runs),
         rates,
         (float(entropy.min()), float(entropy.max())) if len(entropy) else None,  # type: ignore[arg-type]
-        left_out(surviving.height - finite, finite - drawn.height),
-        missing(runs),
+        undrawn_numbers(surviving.height - finite, finite - drawn.height),
+        missing_runs_sentence(runs),
         _source_rows(results, quantity, pl.concat([thinned, hidden, diverged_curves]), supporting_rows),
     )
 
 
-def _with_x(results: Results, rows: pl.DataFrame, x: X) -> pl.DataFrame:
+def _with_x(results: Results, rows: pl.DataFrame, x: CurveAxis) -> pl.DataFrame:
     """The rows with their x: the step, or the epoch, of which an update is the same share in all runs of a variant."""
     if x == "step" or rows.is_empty():
         return rows.with_columns(pl.col("step").cast(pl.Float64).alias("x"))
-    shares = epochs_an_update(results, rows)
+    shares = epochs_per_update(results, rows)
     if shares.is_empty():
         raise ReportError(Problem("x", "these runs have no epochs", "write x: step"))
     joined = rows.join(shares, on="variant", maintain_order="left")
     return joined.with_columns((pl.col("step") * pl.col("_share")).alias("x"))
 
 
-def epochs_an_update(results: Results, runs: pl.DataFrame) -> pl.DataFrame:
+def epochs_per_update(results: Results, runs: pl.DataFrame) -> pl.DataFrame:
     """``variant _share``: the share of an epoch that an update is, the mean over runs; none where data have no end."""
     epochs = last_rows(results, "epoch", runs).filter(pl.col("step") > 0)
     share = (pl.col("value") / pl.col("step")).mean().alias("_share")
@@ -159,17 +166,17 @@ def _drawable(rows: pl.DataFrame, *, log: bool) -> pl.DataFrame:
 
 
 def _thinned(rows: pl.DataFrame) -> pl.DataFrame:
-    """The rows at no more than ``MOST`` points of each line, those at which its mean over seeds is extreme."""
+    """At most ``MAX_CURVE_POINTS`` points of each line: those at which its mean over seeds is extreme."""
     line = ["panel", "series"]
     most = _points_per_line(rows.select(line).n_unique())
     means = rows.group_by(*line, "x").agg(pl.col("value").mean().alias("estimate")).sort(*line, "x")
-    thinned_lines = [thin(line_means, most)[0] for _, line_means in means.group_by(line, maintain_order=True)]
+    thinned_lines = [thin_points(line_means, most)[0] for _, line_means in means.group_by(line, maintain_order=True)]
     places = pl.concat([means.clear(), *thinned_lines])
     return rows.join(places, on=[*line, "x"], how="semi", nulls_equal=True, maintain_order="left")
 
 
 def _points_per_line(lines: int) -> int:
-    return max(_LEAST, min(MOST, _ALL // max(lines, 1)))
+    return max(_LEAST, min(MAX_CURVE_POINTS, _ALL // max(lines, 1)))
 
 
 def _thinned_runs(rows: pl.DataFrame) -> pl.DataFrame:
@@ -177,7 +184,7 @@ def _thinned_runs(rows: pl.DataFrame) -> pl.DataFrame:
     most = _points_per_line(rows.select("run", "panel").n_unique())
     ordered = rows.sort("line", "run", "_split", "x")
     parts = ordered.rename({"series": "_series"}).with_columns(pl.lit("").alias("series"))
-    thinned_runs = [thin(part, most)[0] for _, part in parts.group_by("run", "panel", maintain_order=True)]
+    thinned_runs = [thin_points(part, most)[0] for _, part in parts.group_by("run", "panel", maintain_order=True)]
     return pl.concat([parts.clear(), *thinned_runs]).drop("series").rename({"_series": "series"}).select(rows.columns)
 
 
@@ -187,7 +194,7 @@ def _divergence_counts(runs: pl.DataFrame) -> dict[str, tuple[int, int]]:
     return {name: (diverged, size) for name, diverged, size in counts.iter_rows()}
 
 
-def _rates(results: Results, labels: pl.DataFrame, x: X) -> tuple[pl.DataFrame, pl.DataFrame]:
+def _rates(results: Results, labels: pl.DataFrame, x: CurveAxis) -> tuple[pl.DataFrame, pl.DataFrame]:
     """The learning rate of each series, and the stored rows behind it."""
     curves = results.tables.get("curves")
     if curves is None or curves.is_empty():
@@ -205,7 +212,7 @@ def _source_rows(
     results: Results, quantity: str, drawn: pl.DataFrame, supporting_rows: tuple[pl.DataFrame, ...]
 ) -> dict[str, pl.DataFrame]:
     """The stored rows of the drawn quantity and of those that support it (rates, entropies, epochs), by table."""
-    tables = stored(results, quantity, drawn)
+    tables = source_rows_of(results, quantity, drawn)
     curves = results.tables.get("curves")
     if curves is None:
         return tables

@@ -4,13 +4,13 @@ from collections import Counter
 from collections.abc import Sequence
 
 from lnlab.claims.claim import Verdict
-from lnlab.report.words.wording import count, interval, region
+from lnlab.report.words.wording import count_noun, format_interval, region_in_words
 
-SYMBOLS = {"supported": "✓", "contradicted": "✗", "undecided": "?", "not testable here": "–", "ill-posed": "!"}
-CLASSES = {word: word.partition(" ")[0] for word in SYMBOLS}
+VERDICT_SYMBOLS = {"supported": "✓", "contradicted": "✗", "undecided": "?", "not testable here": "–", "ill-posed": "!"}
+VERDICT_CLASSES = {word: word.partition(" ")[0] for word in VERDICT_SYMBOLS}
 
 
-def answer(verdicts: Sequence[Verdict]) -> str:
+def verdict_count_sentence(verdicts: Sequence[Verdict]) -> str:
     """One line that counts every claim: the primary ones, then all of them where there are others."""
     if not verdicts:
         return "No claim was judged."
@@ -24,16 +24,16 @@ def answer(verdicts: Sequence[Verdict]) -> str:
 def _tally(verdicts: Sequence[Verdict], what: str) -> str:
     """``4 of 6 claims supported, 2 contradicted``: the first verdict that any claim got, then the others."""
     (first, k), *others = _counts(verdicts)
-    return ", ".join([f"{k} of {count(len(verdicts), what)} {first}", *(f"{n} {word}" for word, n in others)])
+    return ", ".join([f"{k} of {count_noun(len(verdicts), what)} {first}", *(f"{n} {word}" for word, n in others)])
 
 
 def _counts(verdicts: Sequence[Verdict]) -> list[tuple[str, int]]:
     """How many claims got each verdict, without those that none got."""
     counts: Counter[str] = Counter(v.verdict for v in verdicts)
-    return [(word, counts[word]) for word in SYMBOLS if counts[word]]
+    return [(word, counts[word]) for word in VERDICT_SYMBOLS if counts[word]]
 
 
-def headline(verdicts: Sequence[Verdict]) -> list[Verdict]:
+def leading_verdicts(verdicts: Sequence[Verdict]) -> list[Verdict]:
     """What a reader must not miss: every contradicted claim first, then the other primary ones (all, where none is)."""
     order = ["contradicted", "ill-posed", "supported", "undecided", "not testable here"]
     mixed = any(v.primary for v in verdicts)
@@ -41,22 +41,22 @@ def headline(verdicts: Sequence[Verdict]) -> list[Verdict]:
     return sorted(selected, key=lambda v: (order.index(v.verdict) if v.verdict in order else len(order), not v.primary))
 
 
-def statistic(verdict: Verdict) -> str:
+def statistic_text(verdict: Verdict) -> str:
     """``last/first 6.8 [6.1, 7.5]; declared: at least 2.5; 10 of 10 seeds inside``."""
-    parts = [f"{verdict.statistic} {interval(verdict.estimate, verdict.low, verdict.high)}".strip()]
+    parts = [f"{verdict.statistic} {format_interval(verdict.estimate, verdict.low, verdict.high)}".strip()]
     if verdict.region_low is not None or verdict.region_high is not None:
-        parts.append(f"declared: {region(verdict.region_low, verdict.region_high)}")
+        parts.append(f"declared: {region_in_words(verdict.region_low, verdict.region_high)}")
     if verdict.n:
-        parts.append(f"{verdict.inside} of {count(verdict.n, 'seed')} inside")
+        parts.append(f"{verdict.inside} of {count_noun(verdict.n, 'seed')} inside")
     return "; ".join(parts)
 
 
-def multiplicity(verdicts: Sequence[Verdict]) -> str:
+def multiplicity_sentence(verdicts: Sequence[Verdict]) -> str:
     """How far to trust a page with several verdicts at once."""
     primary = [v for v in verdicts if v.primary]
     judged, what = (primary, "primary claim") if primary else (verdicts, "claim")
     wrong = 0.05 * len(judged)
     return (
-        f"{count(len(judged), what).capitalize()}, each wrong at most 5 % of the time; "
+        f"{count_noun(len(judged), what).capitalize()}, each wrong at most 5 % of the time; "
         f"if every one of them lay on the edge of its region, {wrong:.2g} wrong verdicts would be expected."
     )

@@ -8,17 +8,17 @@ import polars as pl
 from lnlab.errors import LabError
 from lnlab.keys import Json
 from lnlab.report.charts import render
-from lnlab.report.charts.downsample import thin
-from lnlab.report.compose import Part, reason
+from lnlab.report.charts.downsample import thin_points
+from lnlab.report.compose import ReportPart, error_line
 from lnlab.report.section import Chart, Table
-from lnlab.report.table import Grid, csv, grid, parquet
-from lnlab.report.words.wording import printable
+from lnlab.report.table import Grid, csv_bytes, parquet_bytes, reader_grid
+from lnlab.report.words.wording import without_control_characters
 
 _DIGITS = 7
 
 
 @dataclass(frozen=True)
-class Plate:
+class Figure:
     """A chart with its number and its drawings."""
 
     number: int
@@ -30,57 +30,57 @@ class Plate:
 
 
 @dataclass(frozen=True)
-class Shown:
+class DrawnPart:
     """A part with its figures and numbered tables, or with the reason why it has none."""
 
-    part: Part
-    figures: tuple[Plate, ...] = ()
+    part: ReportPart
+    figures: tuple[Figure, ...] = ()
     tables: tuple[Grid, ...] = ()
 
 
-def draw(parts: Sequence[Part]) -> list[Shown]:
+def draw_parts(parts: Sequence[ReportPart]) -> list[DrawnPart]:
     """Every part with its drawings; figures and tables are numbered across the page."""
-    drawn: list[Shown] = []
+    drawn: list[DrawnPart] = []
     for part in parts:
         n_figures = sum(len(s.figures) for s in drawn)
         n_tables = sum(len(s.tables) for s in drawn)
         try:
             drawn.append(_drawn_part(part, n_figures, n_tables))
         except (LabError, ValueError, TypeError, KeyError, pl.exceptions.PolarsError) as error:
-            drawn.append(Shown(replace(part, section=None, error=reason(error))))
+            drawn.append(DrawnPart(replace(part, section=None, error=error_line(error))))
     return drawn
 
 
-def _drawn_part(part: Part, n_figures: int, n_tables: int) -> Shown:
+def _drawn_part(part: ReportPart, n_figures: int, n_tables: int) -> DrawnPart:
     if part.section is None:
-        return Shown(part)
+        return DrawnPart(part)
     figures = tuple(_figure(n, chart) for n, chart in enumerate(part.section.charts, n_figures + 1))
     numbered_tables = tuple(_numbered_table(n, table) for n, table in enumerate(part.section.tables, n_tables + 1))
-    return Shown(part, figures, numbered_tables)
+    return DrawnPart(part, figures, numbered_tables)
 
 
 def _numbered_table(number: int, table: Table) -> Grid:
     stem, caption = f"table-{number}", f"Table {number}. {table.caption}"
     if table.grid is None:
-        return grid(table.rows, table.headings, caption, f"tables/{stem}.csv", stem)
+        return reader_grid(table.rows, table.headings, caption, f"tables/{stem}.csv", stem)
     return replace(table.grid, caption=caption, file=f"tables/{stem}.csv", stem=stem)
 
 
-def _figure(number: int, chart: Chart) -> Plate:
+def _figure(number: int, chart: Chart) -> Figure:
     stem = f"figure-{number}"
-    spec = filled(chart)
+    spec = spec_with_data(chart)
     caption = f"What figure {number} shows."
-    table = grid(chart.points, chart.headings, caption, f"tables/{stem}.csv", stem)
-    return Plate(number, stem, chart, spec, render.svg(spec), table)
+    table = reader_grid(chart.points, chart.headings, caption, f"tables/{stem}.csv", stem)
+    return Figure(number, stem, chart, spec, render.to_svg(spec), table)
 
 
-def filled(chart: Chart) -> dict[str, Json]:
+def spec_with_data(chart: Chart) -> dict[str, Json]:
     """The drawing with its data inside, thinned to what a page can bear; numbers that are not finite become null."""
     frames = {"points": chart.points, "seeds": chart.seeds}
     names_read = {layer.get("data", {}).get("name") for layer in _layers(chart.spec)}
-    datasets_read = {name: _values(thin(rows)[0]) for name, rows in frames.items() if name in names_read}
+    datasets_read = {name: _values(thin_points(rows)[0]) for name, rows in frames.items() if name in names_read}
     datasets = {**chart.spec.get("datasets", {}), **datasets_read}
-    spec: dict[str, Json] = printable({**chart.spec, "description": chart.alt, "datasets": datasets})
+    spec: dict[str, Json] = without_control_characters({**chart.spec, "description": chart.alt, "datasets": datasets})
     return spec
 
 
@@ -97,14 +97,14 @@ def _values(rows: pl.DataFrame) -> list[dict[str, Json]]:
     return finite.to_dicts()
 
 
-def files(figure: Plate, *, pdf: bool = False) -> dict[str, bytes]:
+def figure_files(figure: Figure, *, pdf: bool = False) -> dict[str, bytes]:
     """The files of a figure: SVG, PNG, the Vega-Lite source, the data, and PDF on demand."""
     stem = f"figures/{figure.stem}"
     contents = {
         f"{stem}.svg": figure.svg.encode(),
-        f"{stem}.png": render.png(figure.spec),
-        f"{stem}.vl.json": render.dump(figure.spec).encode(),
-        f"{stem}.parquet": parquet(figure.chart.seeds),
-        f"tables/{figure.stem}.csv": csv(figure.chart.points, figure.chart.headings),
+        f"{stem}.png": render.to_png(figure.spec),
+        f"{stem}.vl.json": render.spec_text(figure.spec).encode(),
+        f"{stem}.parquet": parquet_bytes(figure.chart.seeds),
+        f"tables/{figure.stem}.csv": csv_bytes(figure.chart.points, figure.chart.headings),
     }
-    return contents | ({f"{stem}.pdf": render.pdf(figure.spec)} if pdf else {})
+    return contents | ({f"{stem}.pdf": render.to_pdf(figure.spec)} if pdf else {})

@@ -11,13 +11,13 @@ import polars as pl
 
 from lnlab.claims.claim import Measure, Verdict
 from lnlab.report.charts import line_charts
-from lnlab.report.charts.axes import Axis, linear, logarithmic
-from lnlab.report.loss_units import in_unit
-from lnlab.report.page.answers import SYMBOLS
-from lnlab.report.page.verdict_strip import finite
+from lnlab.report.charts.axes import Axis, linear_axis, logarithmic_axis
+from lnlab.report.loss_units import fill_units
+from lnlab.report.page.answers import VERDICT_SYMBOLS
+from lnlab.report.page.verdict_strip import is_finite_number
 from lnlab.report.section import Chart, Section
-from lnlab.report.words.glossary import QUANTITIES
-from lnlab.report.words.wording import quantity
+from lnlab.report.words.glossary import GLOSSARY
+from lnlab.report.words.wording import quantity_name
 
 _POINTS = {"series": pl.String, "verdict": pl.String} | dict.fromkeys(
     ("estimate", "low", "high", "from", "to"), pl.Float64
@@ -35,7 +35,7 @@ _LOG_FROM_RATIO = 20.0
 _Scale = tuple[Measure | None, str]
 
 
-def forest(verdicts: Sequence[Verdict]) -> Section | None:
+def forest_section(verdicts: Sequence[Verdict]) -> Section | None:
     """A drawing for each scale that the numbers of verdicts have, in order; None without numbers."""
     groups: dict[_Scale, list[Verdict]] = {}
     for verdict in verdicts:
@@ -61,14 +61,14 @@ def _scale_of(verdict: Verdict) -> _Scale:
 def numbers(verdict: Verdict) -> list[float]:
     """Every finite number of a verdict: seeds, interval and region."""
     bounds = (verdict.estimate, verdict.low, verdict.high, verdict.region_low, verdict.region_high)
-    return [v for v in (*verdict.seeds.values(), *bounds) if finite(v)]
+    return [v for v in (*verdict.seeds.values(), *bounds) if is_finite_number(v)]
 
 
 def _unit(name: str | None) -> str:
     """The unit of a quantity; of one that the glossary does not know, its name."""
     if name is None:
         return "number"
-    return in_unit(QUANTITIES[name][1]) if name in QUANTITIES else quantity(name)
+    return fill_units(GLOSSARY[name][1]) if name in GLOSSARY else quantity_name(name)
 
 
 def _axis(group: Sequence[Verdict], scale: _Scale) -> Axis:
@@ -77,26 +77,28 @@ def _axis(group: Sequence[Verdict], scale: _Scale) -> Axis:
     values = [n for v in group for n in numbers(v)]
     positive = min(values) > 0
     if positive and (measure == "ratio" or (measure == "value" and max(values) > _LOG_FROM_RATIO * min(values))):
-        return logarithmic(f"{title} (log scale)", values)
-    return linear(title, values)
+        return logarithmic_axis(f"{title} (log scale)", values)
+    return linear_axis(title, values)
 
 
 def _title(group: Sequence[Verdict], scale: _Scale) -> str:
     """The scale, with the quantity where all numbers with a unit are of one."""
     measure, unit = scale
     names = {v.quantity for v in group}
-    if measure not in ("value", "difference") or len(names) > 1 or not (names & QUANTITIES.keys()):
+    if measure not in ("value", "difference") or len(names) > 1 or not (names & GLOSSARY.keys()):
         return unit
     (name,) = names
-    words = quantity(str(name))
+    words = quantity_name(str(name))
     return f"difference of {words}, {_unit(name)}" if measure == "difference" else f"{words}, {unit}"
 
 
 def _chart(group: Sequence[Verdict], scale: _Scale) -> Chart:
     x = _axis(group, scale)
-    names = [f"{SYMBOLS.get(v.verdict, '?')} {v.claim}" for v in group]
+    names = [f"{VERDICT_SYMBOLS.get(v.verdict, '?')} {v.claim}" for v in group]
     rows = [_row(name, v, x) for name, v in zip(names, group, strict=True)]
-    seeds = [(name, s, n) for name, v in zip(names, group, strict=True) for s, n in v.seeds.items() if finite(n)]
+    seeds = [
+        (name, s, n) for name, v in zip(names, group, strict=True) for s, n in v.seeds.items() if is_finite_number(n)
+    ]
     points = pl.DataFrame(rows, schema=_POINTS, orient="row")
     verdict_texts = "; ".join(f"{v.claim}: {v.verdict}" for v in group)
     caption = (
@@ -104,7 +106,7 @@ def _chart(group: Sequence[Verdict], scale: _Scale) -> Chart:
         "shaded region is what the spec declares; a region without an edge ends with the axis."
     )
     return Chart(
-        line_charts.forest(names, x),
+        line_charts.forest_chart(names, x),
         points,
         pl.DataFrame(seeds, schema=_SEEDS, orient="row"),
         _HEADINGS,
@@ -116,8 +118,8 @@ def _chart(group: Sequence[Verdict], scale: _Scale) -> Chart:
 
 def _row(name: str, verdict: Verdict, x: Axis) -> tuple[object, ...]:
     estimate_and_bounds = [_clipped(v, x) for v in (verdict.estimate, verdict.low, verdict.high)]
-    low = verdict.region_low if finite(verdict.region_low) else x.domain[0]
-    high = verdict.region_high if finite(verdict.region_high) else x.domain[1]
+    low = verdict.region_low if is_finite_number(verdict.region_low) else x.domain[0]
+    high = verdict.region_high if is_finite_number(verdict.region_high) else x.domain[1]
     return (name, verdict.verdict, *estimate_and_bounds, low, high)
 
 

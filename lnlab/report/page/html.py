@@ -14,13 +14,13 @@ from markupsafe import Markup
 import lnlab
 from lnlab.claims.claim import Verdict
 from lnlab.errors import LabError, Problem, ReportError
-from lnlab.report.charts.render import bundle
+from lnlab.report.charts.render import vega_bundle
 from lnlab.report.facts import ReportFacts
 from lnlab.report.page import answers, methods, provenance
-from lnlab.report.page.figures import Plate, Shown
-from lnlab.report.page.methods_table import named
-from lnlab.report.page.verdict_strip import Dots, dots
-from lnlab.report.words.wording import listing
+from lnlab.report.page.figures import DrawnPart, Figure
+from lnlab.report.page.methods_table import method_grid
+from lnlab.report.page.verdict_strip import VerdictStrip, verdict_strip
+from lnlab.report.words.wording import join_words
 from lnlab.tables import Results
 from lnlab.userfiles import read_user_file
 
@@ -35,7 +35,7 @@ class _Row:
     verdict: Verdict
     statistic: str
     aside: str
-    dots: Dots | None
+    dots: VerdictStrip | None
 
 
 def template_folders(user_folder: Path | None = None) -> tuple[Path, ...]:
@@ -50,12 +50,12 @@ def template_folders(user_folder: Path | None = None) -> tuple[Path, ...]:
     if user_folder is not None and not user_folder.is_dir():
         raise ReportError(Problem(str(user_folder), "is no folder", "name a folder of templates with --templates"))
     if not shipped and (user_folder is None or not (user_folder / "page.html.j2").is_file()):
-        where = listing(map(str, places), "or")
+        where = join_words(map(str, places), "or")
         raise ReportError(Problem(where, "holds no page.html.j2", "name a folder of templates with --templates"))
     return (*(() if user_folder is None else (user_folder,)), *shipped)
 
 
-def environment(folders: Sequence[Path]) -> Environment:
+def template_environment(folders: Sequence[Path]) -> Environment:
     """Jinja as every template is rendered: escaped, and refusing names that do not exist."""
     jinja = Environment(
         loader=FunctionLoader(lambda name: template(folders, name)),
@@ -84,18 +84,18 @@ def template(folders: Sequence[Path], name: str) -> str | None:
     return None
 
 
-def script(folders: Sequence[Path]) -> str:
+def page_script(folders: Sequence[Path]) -> str:
     """The one script of a page: Vega and the lines that put the live drawings into their places."""
-    return bundle(template(folders, "page.js") or "")
+    return vega_bundle(template(folders, "page.js") or "")
 
 
-def page(
+def render_page(
     folders: Sequence[Path],
     facts: ReportFacts,
     results: Results,
     verdicts: Sequence[Verdict],
-    drawn_parts: Sequence[Shown],
-    overview: Shown | None,
+    drawn_parts: Sequence[DrawnPart],
+    overview: DrawnPart | None,
     *,
     shared: str | None,
 ) -> str:
@@ -110,9 +110,9 @@ def page(
         overview: all verdicts side by side, drawn.
         shared: the path of the shared script as the page names it; None puts everything into one file.
     """
-    jinja = environment(folders)
+    jinja = template_environment(folders)
     style = jinja.get_template("style.css").render()
-    inline = None if shared else script(folders)
+    inline = None if shared else page_script(folders)
     rows = {v.claim: _row(n, v, facts) for n, v in enumerate(verdicts, 1)}
     claims_in_sections = [c for s in drawn_parts for c in s.part.claims]
     return jinja.get_template("page.html.j2").render(
@@ -120,23 +120,23 @@ def page(
         policy=policy(style, inline),
         script_path=shared,
         script=None if inline is None else Markup(inline),  # noqa: S704 - our own bundle, checked for </script
-        answer=answers.answer(verdicts),
-        headline=answers.headline(verdicts),
+        answer=answers.verdict_count_sentence(verdicts),
+        headline=answers.leading_verdicts(verdicts),
         numbers={claim: row.number for claim, row in rows.items()},
-        symbols=answers.SYMBOLS,
-        classes=answers.CLASSES,
-        missing_runs=provenance.missing_runs(results),
-        provenance=provenance.provenance(facts, results),
+        symbols=answers.VERDICT_SYMBOLS,
+        classes=answers.VERDICT_CLASSES,
+        missing_runs=provenance.partial_report_sentence(results),
+        provenance=provenance.provenance_pairs(facts, results),
         parts=[_part(s, rows, single=shared is None) for s in drawn_parts],
         overview=None if overview is None else _part(overview, rows, single=shared is None),
         remaining=[row for claim, row in rows.items() if claim not in claims_in_sections],
-        methods=methods.prose(facts, results),
-        method_table=named(results),
-        decisions=provenance.decisions(facts),
-        outcomes=provenance.outcomes(results),
+        methods=methods.methods_paragraphs(facts, results),
+        method_table=method_grid(results),
+        decisions=provenance.decision_grid(facts),
+        outcomes=provenance.unfinished_runs_grid(results),
         settings=provenance.settings_grid(results),
-        multiplicity=answers.multiplicity(verdicts) if verdicts else "No claim was judged.",
-        commands=provenance.commands(facts),
+        multiplicity=answers.multiplicity_sentence(verdicts) if verdicts else "No claim was judged.",
+        commands=provenance.command_lines(facts),
     )
 
 
@@ -154,7 +154,7 @@ def _hash(text: str) -> str:
 
 
 def _row(number: int, verdict: Verdict, facts: ReportFacts) -> _Row:
-    return _Row(number, verdict, answers.statistic(verdict), _aside(verdict, facts), dots(verdict))
+    return _Row(number, verdict, answers.statistic_text(verdict), _aside(verdict, facts), verdict_strip(verdict))
 
 
 def _aside(verdict: Verdict, facts: ReportFacts) -> str:
@@ -166,7 +166,7 @@ def _aside(verdict: Verdict, facts: ReportFacts) -> str:
     return " ".join(f"{s[0].upper()}{s[1:].rstrip('.')}." for s in sentences if s)
 
 
-def _part(drawn: Shown, rows: Mapping[str, _Row], *, single: bool) -> dict[str, Any]:
+def _part(drawn: DrawnPart, rows: Mapping[str, _Row], *, single: bool) -> dict[str, Any]:
     part, section = drawn.part, drawn.part.section
     return {
         "number": part.number,
@@ -180,7 +180,7 @@ def _part(drawn: Shown, rows: Mapping[str, _Row], *, single: bool) -> dict[str, 
     }
 
 
-def _figure(figure: Plate, *, single: bool) -> dict[str, Any]:
+def _figure(figure: Figure, *, single: bool) -> dict[str, Any]:
     size = _SIZE.search(figure.svg)
     width, height = size.groups() if size else ("", "")
     data_uri = "data:image/svg+xml;base64," + base64.b64encode(figure.svg.encode()).decode()

@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from lnlab.report.table import Grid, width
-from lnlab.report.words.wording import printable
+from lnlab.report.table import Grid, column_count
+from lnlab.report.words.wording import without_control_characters
 
 _SPECIAL = {
     "\\": r"\textbackslash{}",
@@ -31,20 +31,20 @@ _SPECIAL = {
 }
 
 
-def escape(text: str) -> str:
+def escape_latex(text: str) -> str:
     """Text that LaTeX prints as it stands: no command, no comment, no line of its own."""
-    return "".join(_SPECIAL.get(letter, letter) for letter in printable(text))
+    return "".join(_SPECIAL.get(letter, letter) for letter in without_control_characters(text))
 
 
-def booktabs(grid: Grid, label: str) -> str:
+def booktabs_table(grid: Grid, label: str) -> str:
     """A ``table`` environment; columns of numbers are set flush right."""
     rows = [[text for text, _ in row] for row in grid.rows]
-    columns = width([grid.headings, *rows])
+    columns = column_count([grid.headings, *rows])
     numeric = [bool(grid.rows) and all(row[c][1] or row[c][0] == "–" for row in grid.rows) for c in range(columns)]
     lines = [
         r"\begin{table}",
         r"\centering",
-        rf"\caption{{{escape(grid.caption)}}}",
+        rf"\caption{{{escape_latex(grid.caption)}}}",
         rf"\label{{{label}}}",
         rf"\begin{{tabular}}{{{''.join('r' if n else 'l' for n in numeric)}}}",
         r"\toprule",
@@ -60,4 +60,4 @@ def booktabs(grid: Grid, label: str) -> str:
 
 def _row(texts: Sequence[str]) -> str:
     # an opening bracket after \\ would be read as its argument
-    return " & ".join(f"{{{escape(t)}}}" if t.startswith(("[", "*")) else escape(t) for t in texts) + r" \\"
+    return " & ".join(f"{{{escape_latex(t)}}}" if t.startswith(("[", "*")) else escape_latex(t) for t in texts) + r" \\"

@@ -6,53 +6,60 @@ from itertools import chain
 
 from lnlab.keys import Json, canonical
 from lnlab.report.facts import ReportFacts
-from lnlab.report.loss_units import item_of
-from lnlab.report.words.wording import article, count, in_order, listing, plain, value_of_axis
+from lnlab.report.loss_units import loss_item
+from lnlab.report.words.wording import (
+    axis_value_name,
+    count_noun,
+    format_value,
+    indefinite_article,
+    join_words,
+    numbers_first,
+)
 from lnlab.specfile.columns import METHOD
-from lnlab.specfile.values import place
+from lnlab.specfile.values import site_label
 from lnlab.tables import Results
 
 
-def settings(results: Results) -> list[dict[str, Json]]:
+def settings_of_variants(results: Results) -> list[dict[str, Json]]:
     """The resolved setting of every variant, each once, in the order of the plan."""
     return [json.loads(text) for text in results.runs["setting"].unique(maintain_order=True)]
 
 
-def leaves(setting: Mapping[str, Json], prefix: str = "") -> Iterator[tuple[str, Json]]:
+def setting_leaves(setting: Mapping[str, Json], prefix: str = "") -> Iterator[tuple[str, Json]]:
     """Every value of a setting with its dotted path; a choice gives its kind at its own path."""
     for key, value in setting.items():
         path = f"{prefix}.{key}" if prefix else key
         if key == "kind":
             yield prefix or "kind", value
         elif isinstance(value, Mapping):
-            yield from leaves(value, path)
+            yield from setting_leaves(value, path)
         else:
             yield path, value
 
 
-def values(variant_settings: Sequence[Mapping[str, Json]]) -> dict[str, list[Json]]:
+def values_by_path(variant_settings: Sequence[Mapping[str, Json]]) -> dict[str, list[Json]]:
     """For each path, the values it takes over the settings: numbers rise, others stand in order of appearance."""
     distinct_values: dict[str, dict[str, Json]] = {}
     for setting in variant_settings:
-        for path, value in leaves(setting):
+        for path, value in setting_leaves(setting):
             distinct_values.setdefault(path, {}).setdefault(canonical(value), value)
-    return {path: in_order(by_key.values()) for path, by_key in distinct_values.items()}
+    return {path: numbers_first(by_key.values()) for path, by_key in distinct_values.items()}
 
 
-def corpus(results: Results) -> str:
+def corpus_names(results: Results) -> str:
     """The corpora of the experiment, by name."""
-    return listing(plain(v) for v in values(settings(results)).get("task.corpus", []))
+    return join_words(format_value(v) for v in values_by_path(settings_of_variants(results)).get("task.corpus", []))
 
 
-def prose(facts: ReportFacts, results: Results) -> list[str]:
+def methods_paragraphs(facts: ReportFacts, results: Results) -> list[str]:
     """Paragraphs: what was built, on what data, how it started, what was measured, how often."""
-    by_path = values(settings(results))
+    by_path = values_by_path(settings_of_variants(results))
     if not by_path:
         return ["The plan holds no run."]
     by_method = METHOD in results.axes["axis"]
     paragraphs = (
         _model(by_path, by_method=by_method),
-        _data(by_path, item_of(results)),
+        _data(by_path, loss_item(results)),
         _training(by_path, by_method=by_method),
         _interventions(by_path),
         _measured(facts),
@@ -63,11 +70,11 @@ def prose(facts: ReportFacts, results: Results) -> list[str]:
 
 def _values_in_words(by_path: Mapping[str, list[Json]], path: str) -> str:
     """The values of a path as a reader says them; two readings of one axis are joined by *or*."""
-    return listing((value_of_axis(path, v, plain(v)) for v in by_path.get(path, [])), "or")
+    return join_words((axis_value_name(path, v, format_value(v)) for v in by_path.get(path, [])), "or")
 
 
 def _plain_values(by_path: Mapping[str, list[Json]], path: str) -> str:
-    return listing((plain(v) for v in by_path.get(path, [])), "or")
+    return join_words((format_value(v) for v in by_path.get(path, [])), "or")
 
 
 def _params(by_path: Mapping[str, list[Json]], owner: str, excluded: Sequence[str] = ()) -> str:
@@ -97,12 +104,12 @@ def _model(by_path: Mapping[str, list[Json]], *, by_method: bool) -> str:
     cross = "" if by_method else _values_in_words(by_path, "decoder.cross_attention")
     cross_text = f" The decoder comes {cross}." if cross else ""
     kind = _plain_values(by_path, "model").replace("_", "-")
-    return f"The model is {article(kind)} {kind} ({_params(by_path, 'model')}). {stacks_text}{cross_text}"
+    return f"The model is {indefinite_article(kind)} {kind} ({_params(by_path, 'model')}). {stacks_text}{cross_text}"
 
 
 def _layers(by_path: Mapping[str, list[Json]], stack: str) -> str:
     depths = by_path[f"{stack}.layers"]
-    return f"{listing(map(plain, depths), 'or')} {'layer' if depths == [1] else 'layers'}"
+    return f"{join_words(map(format_value, depths), 'or')} {'layer' if depths == [1] else 'layers'}"
 
 
 def _stack(by_path: Mapping[str, list[Json]], stack: str) -> str:
@@ -114,9 +121,9 @@ def _stack(by_path: Mapping[str, list[Json]], stack: str) -> str:
 
 def _norm(kinds: Sequence[Json]) -> str:
     """``layer or rms norm``, ``layer norm or no norm``."""
-    norms = [plain(kind) for kind in kinds if kind != "none"]
-    texts = [f"{listing(norms, 'or')} norm"] if norms else []
-    return listing([*texts, "no norm"] if len(norms) < len(kinds) else texts, "or")
+    norms = [format_value(kind) for kind in kinds if kind != "none"]
+    texts = [f"{join_words(norms, 'or')} norm"] if norms else []
+    return join_words([*texts, "no norm"] if len(norms) < len(kinds) else texts, "or")
 
 
 def _choice(by_path: Mapping[str, list[Json]], path: str) -> str:
@@ -148,7 +155,7 @@ def _training(by_path: Mapping[str, list[Json]], *, by_method: bool) -> str:
     updates = [n for n in steps if n]
     rate = f" by {_chosen(by_path, 'optimizer')}" if "optimizer" in by_path else ""
     factor = _chosen(by_path, "schedule")
-    length = f"{listing(map(plain, updates), 'or')} {'update' if updates == [1] else 'updates'}"
+    length = f"{join_words(map(format_value, updates), 'or')} {'update' if updates == [1] else 'updates'}"
     schedule = f", with the learning-rate schedule {factor}" if factor else ", at a constant learning rate"
     others = "" if len(updates) == len(steps) else " Other variants are measured at initialization and not trained."
     return f"{start} Training takes {length}{rate}{schedule}.{others}".strip()
@@ -157,7 +164,7 @@ def _training(by_path: Mapping[str, list[Json]], *, by_method: bool) -> str:
 def _chosen(by_path: Mapping[str, list[Json]], path: str) -> str:
     """A choice with its parameters, of the variants that have one; or nothing."""
     kinds = [kind for kind in by_path.get(path, []) if kind is not None]
-    return f"{listing(map(plain, kinds), 'or')}{_bracket(_params(by_path, path))}" if kinds else ""
+    return f"{join_words(map(format_value, kinds), 'or')}{_bracket(_params(by_path, path))}" if kinds else ""
 
 
 def _interventions(by_path: Mapping[str, list[Json]]) -> str:
@@ -165,10 +172,10 @@ def _interventions(by_path: Mapping[str, list[Json]]) -> str:
     groups: dict[tuple[str, str], list[dict[str, Json]]] = {}
     for choice in chain.from_iterable(by_path.get("interventions", [])):
         parameters = {name: value for name, value in choice.items() if name not in ("kind", "where")}
-        groups.setdefault((choice["kind"], place(choice.get("where", {}))), []).append(parameters)
+        groups.setdefault((choice["kind"], site_label(choice.get("where", {}))), []).append(parameters)
     texts = []
     for (kind, where), settings_of_choice in groups.items():
-        by_name = values(settings_of_choice)
+        by_name = values_by_path(settings_of_choice)
         texts.append(f"{kind} at {where}{_bracket(', '.join(f'{p} {_plain_values(by_name, p)}' for p in by_name))}")
     return f"In some variants an intervention cuts an arrow: {'; '.join(texts)}." if texts else ""
 
@@ -177,12 +184,12 @@ def _measured(facts: ReportFacts) -> str:
     if not facts.probes:
         return ""
     probes = [_probe(probe) for probe in facts.probes]
-    return f"Measured: {listing(probes)}. Dropout is off while measuring unless a probe says otherwise."
+    return f"Measured: {join_words(probes)}. Dropout is off while measuring unless a probe says otherwise."
 
 
 def _probe(probe: Mapping[str, Json]) -> str:
-    parameters = ", ".join(f"{k} {plain(v)}" for k, v in probe.items() if k not in ("kind", "at"))
-    at = f" at {plain(probe['at'])}" if "at" in probe else ""
+    parameters = ", ".join(f"{k} {format_value(v)}" for k, v in probe.items() if k not in ("kind", "at"))
+    at = f" at {format_value(probe['at'])}" if "at" in probe else ""
     return f"{probe.get('kind', '')}{at}{_bracket(parameters)}"
 
 
@@ -190,15 +197,15 @@ def _replicates(results: Results) -> str:
     seeds = sorted(results.runs["seed"].unique().to_list())
     variants = results.runs["variant"].n_unique()
     return (
-        f"{count(variants, 'variant')} with {count(len(seeds), 'seed')} each ({ranges(seeds)}), "
-        f"{count(results.runs.height, 'run')} in all. A seed draws the weights, the batches and all else that is "
+        f"{count_noun(variants, 'variant')} with {count_noun(len(seeds), 'seed')} each ({number_ranges(seeds)}), "
+        f"{count_noun(results.runs.height, 'run')} in all. A seed draws the weights, the batches and all else that is "
         "random, each from its own address, so that the variants of one seed share every draw they have in common "
         "and are compared in pairs. Intervals are Student intervals over seeds, on the logarithmic scale for positive "
         "numbers."
     )
 
 
-def ranges(numbers: Sequence[int]) -> str:
+def number_ranges(numbers: Sequence[int]) -> str:
     """``1–10, 12``: runs of consecutive numbers shortened."""
     runs: list[list[int]] = []
     for n in sorted(set(numbers)):

@@ -9,14 +9,14 @@ import nbformat
 import polars as pl
 
 from lnlab.claims.claim import Verdict
-from lnlab.claims.verdict_rows import as_frame
+from lnlab.claims.verdict_rows import verdict_frame
 from lnlab.keys import digest
-from lnlab.report.data.series import medians, points
+from lnlab.report.data.series import mean_points, median_points
 from lnlab.report.facts import ReportFacts
-from lnlab.report.page.answers import SYMBOLS, answer, statistic
-from lnlab.report.page.figures import Plate, Shown
+from lnlab.report.page.answers import VERDICT_SYMBOLS, statistic_text, verdict_count_sentence
+from lnlab.report.page.figures import DrawnPart, Figure
 from lnlab.report.section import Table
-from lnlab.report.table import Grid, csv
+from lnlab.report.table import Grid, csv_bytes
 
 _PACKAGES = ("polars", "altair", "vl-convert-python")
 """All that the notebook needs beside a kernel: the last one draws SVG, so that no script is fetched."""
@@ -90,11 +90,11 @@ _FORMAT: Any = nbformat  # it has no types
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]()#+\-.!|~$&<>:])")
 
 
-def notebook(facts: ReportFacts, verdicts: Sequence[Verdict], drawn_parts: Sequence[Shown]) -> str:
+def notebook_text(facts: ReportFacts, verdicts: Sequence[Verdict], drawn_parts: Sequence[DrawnPart]) -> str:
     """The notebook as JSON text; equal reports give equal bytes."""
     cells = [_markdown("title", _title(facts, verdicts)), _opening(drawn_parts)]
     if verdicts:
-        cells.append(_code("verdicts", _VERDICTS, _text(as_frame(verdicts).select(_VERDICT_COLUMNS))))
+        cells.append(_code("verdicts", _VERDICTS, _text(verdict_frame(verdicts).select(_VERDICT_COLUMNS))))
     by_id = {v.claim: v for v in verdicts}
     for drawn in drawn_parts:
         cells += _section(drawn, [by_id[c] for c in drawn.part.claims if c in by_id])
@@ -105,7 +105,7 @@ def notebook(facts: ReportFacts, verdicts: Sequence[Verdict], drawn_parts: Seque
     return str(_FORMAT.writes(document)) + "\n"
 
 
-def escape(text: str) -> str:
+def escape_markdown(text: str) -> str:
     """Text that Markdown shows as it stands, on one line."""
     return (
         _MARKDOWN.sub(r"\\\1", " ".join(text.split()))
@@ -116,28 +116,32 @@ def escape(text: str) -> str:
 
 
 def _title(facts: ReportFacts, verdicts: Sequence[Verdict]) -> str:
-    cite = f"\n\nPaper: {escape(facts.source['cite'])}" if facts.source.get("cite") else ""
-    question = f"\n\n*{escape(facts.question)}*" if facts.question else ""
+    cite = f"\n\nPaper: {escape_markdown(facts.source['cite'])}" if facts.source.get("cite") else ""
+    question = f"\n\n*{escape_markdown(facts.question)}*" if facts.question else ""
     instructions = (
         f"\n\nEvery cell reads the tables beside this notebook. All it needs: `pip install {' '.join(_PACKAGES)}`."
     )
-    return f"# {escape(facts.title)}{question}\n\n**{escape(answer(verdicts))}**{cite}{instructions}"
+    return (
+        "# "
+        f"{escape_markdown(facts.title)}{question}\n\n**{escape_markdown(verdict_count_sentence(verdicts))}**{cite}{instructions}"
+    )
 
 
-def _opening(drawn_parts: Sequence[Shown]) -> Any:
+def _opening(drawn_parts: Sequence[DrawnPart]) -> Any:
     has_medians = any(figure.chart.statistic == "median" for drawn in drawn_parts for figure in drawn.figures)
     return _code("opening", _OPENING + (_MEDIANS if has_medians else ""))
 
 
-def _section(drawn: Shown, verdicts: Sequence[Verdict]) -> list[Any]:
+def _section(drawn: DrawnPart, verdicts: Sequence[Verdict]) -> list[Any]:
     part = drawn.part
-    head = escape(part.section.finding) if part.section else "This section could not be made"
-    kicker = f"{escape(part.title)}\n\n" if part.title else ""
+    head = escape_markdown(part.section.finding) if part.section else "This section could not be made"
+    kicker = f"{escape_markdown(part.title)}\n\n" if part.title else ""
     claim_items = [
-        f"- {SYMBOLS.get(v.verdict, '?')} **{escape(v.verdict)}**: {escape(v.says)} ({escape(statistic(v))})"
+        f"- {VERDICT_SYMBOLS.get(v.verdict, '?')} **{escape_markdown(v.verdict)}**: "
+        f"{escape_markdown(v.says)} ({escape_markdown(statistic_text(v))})"
         for v in verdicts
     ]
-    note = escape(part.error) if part.error else escape(part.section.missing) if part.section else ""
+    note = escape_markdown(part.error) if part.error else escape_markdown(part.section.missing) if part.section else ""
     body = "\n\n".join(p for p in (f"## {head}", kicker.strip(), note, "\n".join(claim_items)) if p)
     cells = [
         _markdown(f"section-{part.number}", body),
@@ -147,11 +151,11 @@ def _section(drawn: Shown, verdicts: Sequence[Verdict]) -> list[Any]:
     return cells + [cell for pair in zip(tables, drawn.tables, strict=True) for cell in _table_cells(*pair)]
 
 
-def _figure_cells(figure: Plate) -> list[Any]:
+def _figure_cells(figure: Figure) -> list[Any]:
     log, has_medians = figure.chart.log, figure.chart.statistic == "median"
     call = "medians(seeds)" if has_medians else f"over_seeds(seeds, log={log})"
-    estimates = medians(figure.chart.seeds) if has_medians else points(figure.chart.seeds, log=log)
-    caption = f"**Figure {figure.number}.** {escape(figure.chart.caption)}"
+    estimates = median_points(figure.chart.seeds) if has_medians else mean_points(figure.chart.seeds, log=log)
+    caption = f"**Figure {figure.number}.** {escape_markdown(figure.chart.caption)}"
     kind = next((name for key, name in _KINDS.items() if key in figure.spec), "LayerChart")
     drawn = {"image/svg+xml": figure.svg, "text/plain": f"alt.{kind}(...)"}
     return [
@@ -166,8 +170,8 @@ def _figure_cells(figure: Plate) -> list[Any]:
 
 
 def _table_cells(table: Table, grid: Grid) -> list[Any]:
-    exact = pl.read_csv(BytesIO(csv(table.rows, table.headings)))
-    caption = _markdown(f"{grid.stem}-caption", escape(grid.caption))
+    exact = pl.read_csv(BytesIO(csv_bytes(table.rows, table.headings)))
+    caption = _markdown(f"{grid.stem}-caption", escape_markdown(grid.caption))
     return [caption, _code(grid.stem, f'pl.read_csv("{grid.file}")', _text(exact))]
 
 

@@ -5,27 +5,27 @@ import re
 
 import polars as pl
 
-from lnlab.compile.decisions import Decision, from_json
+from lnlab.compile.decisions import Decision, decision_from_json
 from lnlab.report.facts import ReportFacts
 from lnlab.report.page import methods
-from lnlab.report.table import Grid, grid
-from lnlab.report.words.wording import count, listing, plain, short, value_of_axis
-from lnlab.tables import ENDED, Results
+from lnlab.report.table import Grid, reader_grid
+from lnlab.report.words.wording import axis_value_name, count_noun, format_short, format_value, join_words
+from lnlab.tables import ENDED_STATUSES, Results
 
 
-def missing_runs(results: Results) -> str:
+def partial_report_sentence(results: Results) -> str:
     """How many runs have no outcome that is a result, by status; nothing if all have. To diverge is a result."""
     counts = results.runs["status"].fill_null("not run yet").value_counts().sort("status")
-    unfinished = [f"{n} {status.replace('_', ' ')}" for status, n in counts.iter_rows() if status not in ENDED]
+    unfinished = [f"{n} {status.replace('_', ' ')}" for status, n in counts.iter_rows() if status not in ENDED_STATUSES]
     if not unfinished:
         return ""
-    return f"This report is partial. Of {count(results.runs.height, 'run')}, {listing(unfinished)}."
+    return f"This report is partial. Of {count_noun(results.runs.height, 'run')}, {join_words(unfinished)}."
 
 
-def provenance(facts: ReportFacts, results: Results) -> list[tuple[str, str]]:
+def provenance_pairs(facts: ReportFacts, results: Results) -> list[tuple[str, str]]:
     """Where the numbers come from, as pairs of name and value."""
     runs = results.runs
-    seeds = methods.ranges(runs["seed"].to_list())
+    seeds = methods.number_ranges(runs["seed"].to_list())
     figure = f", Figure {facts.source['figure']}" if facts.source.get("figure") else ""
     pairs = [
         ("Paper", f"{facts.source['cite']}{figure}" if facts.source.get("cite") else ""),
@@ -33,7 +33,7 @@ def provenance(facts: ReportFacts, results: Results) -> list[tuple[str, str]]:
         ("Plan", facts.digest[:16]),
         ("Profile", facts.profile or "default"),
         ("Overrides", ", ".join(facts.overrides)),
-        ("Corpus", methods.corpus(results)),
+        ("Corpus", methods.corpus_names(results)),
         ("Seeds", seeds),
         ("Runs", _runs(runs)),
         ("Measured by", _machines(runs)),
@@ -43,7 +43,7 @@ def provenance(facts: ReportFacts, results: Results) -> list[tuple[str, str]]:
 
 
 def _runs(runs: pl.DataFrame) -> str:
-    finished, diverged = (int((runs["status"] == status).sum()) for status in ENDED)
+    finished, diverged = (int((runs["status"] == status).sum()) for status in ENDED_STATUSES)
     return f"{finished} of {runs.height} finished" + (f", {diverged} diverged" if diverged else "")
 
 
@@ -51,44 +51,47 @@ def _machines(runs: pl.DataFrame) -> str:
     versions = [json.loads(text) for text in runs["versions"].drop_nulls().unique().sort()]
     programs = sorted({f"{name} {v[name]}" for v in versions for name in ("lnlab", "torch", "python") if name in v})
     devices = [str(d) for d in runs["device"].drop_nulls().unique().sort()]
-    return ", ".join(programs) + (f" on {listing(devices)}" if devices else "")
+    return ", ".join(programs) + (f" on {join_words(devices)}" if devices else "")
 
 
-def outcomes(results: Results) -> Grid | None:
+def unfinished_runs_grid(results: Results) -> Grid | None:
     """The runs that did not finish, with their reasons; None if all did."""
     unfinished = results.runs.filter(pl.col("status") != "finished").sort("variant", "seed")
     unfinished = unfinished.with_columns(pl.col("variant").str.slice(0, 12), pl.col("status").str.replace_all("_", " "))
     headings = {"variant": "variant", "seed": "seed", "status": "status", "reason": "reason"}
-    return None if unfinished.is_empty() else grid(unfinished, headings, "Runs that did not finish.")
+    return None if unfinished.is_empty() else reader_grid(unfinished, headings, "Runs that did not finish.")
 
 
 def settings_grid(results: Results) -> Grid:
     """Every path of the resolved settings with the values it takes."""
-    by_path = methods.values(methods.settings(results))
-    texts = ((path, listing(map(plain, values), "or")) for path, values in sorted(by_path.items()))
+    by_path = methods.values_by_path(methods.settings_of_variants(results))
+    texts = ((path, join_words(map(format_value, values), "or")) for path, values in sorted(by_path.items()))
     rows = tuple(((path, False), (text, False)) for path, text in texts)
     return Grid("Every setting of every run, defaults included.", ("path", "value"), rows)
 
 
-def decisions(facts: ReportFacts) -> Grid | None:
+def decision_grid(facts: ReportFacts) -> Grid | None:
     """What was chosen on tuning seeds, and from what; None where nothing was."""
     if not facts.decisions:
         return None
-    choices = [from_json(entry) for entry in facts.decisions]
+    choices = [decision_from_json(entry) for entry in facts.decisions]
     rows = tuple(tuple((cell, False) for cell in _decision(decision)) for decision in choices)
     return Grid("Chosen on tuning seeds.", ("what", "for", "chosen", "why", "candidates", "tuning seeds"), rows)
 
 
 def _decision(decision: Decision) -> tuple[str, ...]:
     """One decision: each candidate with its score, a median over the tuning seeds."""
-    about = listing(value_of_axis(axis, value, plain(value)) for axis, value in decision.about.items()) or "every run"
-    scores = ((c.value, "diverged" if c.score is None else short(c.score)) for c in decision.candidates)
-    candidates = f"{', '.join(f'{plain(value)}: {score}' for value, score in scores)} ({decision.statistic})"
+    about = (
+        join_words(axis_value_name(axis, value, format_value(value)) for axis, value in decision.about.items())
+        or "every run"
+    )
+    scores = ((c.value, "diverged" if c.score is None else format_short(c.score)) for c in decision.candidates)
+    candidates = f"{', '.join(f'{format_value(value)}: {score}' for value, score in scores)} ({decision.statistic})"
     why = f"{decision.reason[0].upper()}{decision.reason[1:]}."
-    return decision.path, about, plain(decision.value), why, candidates, methods.ranges(decision.seeds)
+    return decision.path, about, format_value(decision.value), why, candidates, methods.number_ranges(decision.seeds)
 
 
-def commands(facts: ReportFacts) -> str:
+def command_lines(facts: ReportFacts) -> str:
     """What to type to make the report again."""
     words = " ".join(word if re.fullmatch(r"[\w./:=+@,%-]+", word) else _shell_quoted(word) for word in facts.command)
     return f"lnlab run {words}\nlnlab report {words}"

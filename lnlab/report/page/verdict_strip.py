@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import TypeGuard
 
 from lnlab.claims.claim import Verdict
-from lnlab.report.words.wording import number, plain
+from lnlab.report.words.wording import format_number, format_value
 
 WIDTH, EDGE = 200.0, 12.0
 _ROUNDING = 1e-5
@@ -13,7 +13,7 @@ _ROUNDING = 1e-5
 
 
 @dataclass(frozen=True)
-class Dots:
+class VerdictStrip:
     """Places along a line of ``WIDTH`` points; an unbounded region ends where the line does."""
 
     seeds: tuple[float, ...]
@@ -24,11 +24,11 @@ class Dots:
     alt: str
 
 
-def dots(verdict: Verdict) -> Dots | None:
+def verdict_strip(verdict: Verdict) -> VerdictStrip | None:
     """The drawing of a verdict, or None where it has no finite number. Positive numbers lie on a logarithmic line."""
-    seeds = [v for v in verdict.seeds.values() if finite(v)]
-    marks = [m for m in (verdict.estimate, verdict.low, verdict.high) if finite(m)]
-    edges = [e for e in (verdict.region_low, verdict.region_high) if finite(e)]
+    seeds = [v for v in verdict.seeds.values() if is_finite_number(v)]
+    marks = [m for m in (verdict.estimate, verdict.low, verdict.high) if is_finite_number(m)]
+    edges = [e for e in (verdict.region_low, verdict.region_high) if is_finite_number(e)]
     numbers = seeds + marks + edges
     if not seeds and not marks:
         return None
@@ -45,21 +45,25 @@ def dots(verdict: Verdict) -> Dots | None:
     def place(value: float) -> float:
         return round(EDGE + (along(value) - low) / span * (WIDTH - 2 * EDGE), 1)
 
-    bar = (place(verdict.low), place(verdict.high)) if finite(verdict.low) and finite(verdict.high) else None
-    return Dots(
+    bar = (
+        (place(verdict.low), place(verdict.high))
+        if is_finite_number(verdict.low) and is_finite_number(verdict.high)
+        else None
+    )
+    return VerdictStrip(
         tuple(place(v) for v in sorted(seeds)),
-        place(verdict.estimate) if finite(verdict.estimate) else None,
+        place(verdict.estimate) if is_finite_number(verdict.estimate) else None,
         bar,
         (
-            place(verdict.region_low) if finite(verdict.region_low) else 0.0,
-            place(verdict.region_high) if finite(verdict.region_high) else WIDTH,
+            place(verdict.region_low) if is_finite_number(verdict.region_low) else 0.0,
+            place(verdict.region_high) if is_finite_number(verdict.region_high) else WIDTH,
         ),
-        tuple((place(edge), plain(edge)) for edge in edges),
+        tuple((place(edge), format_value(edge)) for edge in edges),
         _alt(seeds, log),
     )
 
 
-def finite(value: float | None) -> TypeGuard[float]:
+def is_finite_number(value: float | None) -> TypeGuard[float]:
     """Whether there is a number and it is finite."""
     return value is not None and math.isfinite(value)
 
@@ -68,5 +72,5 @@ def _alt(seeds: list[float], log: bool) -> str:
     scale = " on a logarithmic line" if log else ""
     if not seeds:
         return f"The interval and the declared region{scale}; no number of a single seed."
-    spread = f"from {number(min(seeds))} to {number(max(seeds))}"
+    spread = f"from {format_number(min(seeds))} to {format_number(max(seeds))}"
     return f"{len(seeds)} seeds, {spread}, their interval and the declared region{scale}."

@@ -8,13 +8,19 @@ import polars as pl
 
 from lnlab.keys import Json
 from lnlab.report.charts import learning_rate_basin, theme
-from lnlab.report.charts.axes import Axis, levels, linear
-from lnlab.report.data.basin_runs import Best, Runs, judged_runs, tuning_runs
-from lnlab.report.data.labels import ALONE
-from lnlab.report.data.series import replicates
+from lnlab.report.charts.axes import Axis, axis_at_values, linear_axis
+from lnlab.report.data.basin_runs import BetterEnd, SweepRuns, judged_runs, tuning_runs
+from lnlab.report.data.labels import SINGLE_SERIES
+from lnlab.report.data.series import replicate_count
 from lnlab.report.section import Chart, Section, sections
-from lnlab.report.words.wording import definition, listing, plain, short, unit
-from lnlab.report.words.wording import quantity as quantity_name
+from lnlab.report.words.wording import (
+    format_short,
+    format_value,
+    join_words,
+    quantity_definition,
+    quantity_name,
+    quantity_with_unit,
+)
 from lnlab.tables import Results
 
 _MAX_NAMED = 3
@@ -32,7 +38,7 @@ def basin(
     quantity: str = "final_nll",
     where: dict[str, Json] | None = None,
     over: str = "optimizer.lr",
-    best: Best = "lowest",
+    best: BetterEnd = "lowest",
 ) -> Section:
     """``median over seeds of the quantity at each learning rate``: runs as dots, and where runs diverged, how many.
 
@@ -53,20 +59,26 @@ def basin(
     return Section(finding, (_chart(runs, quantity, over, best, finding),), (), runs.missing, runs.rows)
 
 
-def _chart(runs: Runs, quantity: str, over: str, best: Best, finding: str) -> Chart:
+def _chart(runs: SweepRuns, quantity: str, over: str, best: BetterEnd, finding: str) -> Chart:
     log = min(runs.points["x"]) > 0
-    x_axis = levels(f"{_axis_name(over)}{' (log scale)' if log else ''}", runs.points["x"], log=log, right_margin=0.08)
-    diverged = [name for name in runs.names if name in set(runs.gone["series"])]
+    x_axis = axis_at_values(
+        f"{_axis_name(over)}{' (log scale)' if log else ''}", runs.points["x"], log=log, right_margin=0.08
+    )
+    diverged = [name for name in runs.names if name in set(runs.diverged["series"])]
     y_axis = _y_axis(runs, quantity, len(diverged), best)
     numbers = {"estimate": f"median {quantity_name(quantity)}", "low": "lowest", "high": "highest", "n": "runs"}
     return Chart(
-        learning_rate_basin.basin(
-            x_axis, y_axis, theme.look(runs.names, runs.families), _crosses(runs, diverged, y_axis, best), runs.chosen
+        learning_rate_basin.basin_chart(
+            x_axis,
+            y_axis,
+            theme.series_style(runs.names, runs.families),
+            _crosses(runs, diverged, y_axis, best),
+            runs.chosen,
         ),
         runs.points,
         runs.seeds,
         {"series": "variant", "x": _axis_name(over), **numbers},
-        f"Line chart of the {unit(quantity)}, against the {x_axis.title}. {finding}.",
+        f"Line chart of the {quantity_with_unit(quantity)}, against the {x_axis.title}. {finding}.",
         _caption(runs, quantity, over, best),
         log=False,
         statistic="median",
@@ -79,30 +91,33 @@ def _axis_name(over: str) -> str:
     return _AXIS_NAMES.get(leaf, leaf.replace("_", " "))
 
 
-def _y_axis(runs: Runs, quantity: str, rows: int, best: Best) -> Axis:
+def _y_axis(runs: SweepRuns, quantity: str, rows: int, best: BetterEnd) -> Axis:
     """An axis over all finite numbers, with room for rows of crosses on its bad side."""
     finite = [value for value in runs.seeds["value"] if math.isfinite(value)] or [0.0, 1.0]
-    axis = linear(unit(quantity), finite)
+    axis = linear_axis(quantity_with_unit(quantity), finite)
     low, high = axis.domain
     margin = (rows + 0.5) * _ROW_HEIGHT * (high - low) if rows else 0.0
     return replace(axis, domain=(low, high + margin) if best == "lowest" else (low - margin, high))
 
 
-def _crosses(runs: Runs, series: Sequence[str], y: Axis, best: Best) -> list[dict[str, Json]]:
+def _crosses(runs: SweepRuns, series: Sequence[str], y: Axis, best: BetterEnd) -> list[dict[str, Json]]:
     """A row of crosses for each series that lost runs."""
     low, high = y.domain
     step = _ROW_HEIGHT * (high - low) / (1 + (len(series) + 0.5) * _ROW_HEIGHT)
     start, sign = (high, -1) if best == "lowest" else (low, 1)
     return [
         {"series": name, "x": x, "y": start + sign * (series.index(name) + 0.5) * step, "label": f"{count}/{total}"}
-        for name, x, count, total in runs.gone.select("series", "x", "gone", "runs").iter_rows()
+        for name, x, count, total in runs.diverged.select("series", "x", "gone", "runs").iter_rows()
     ]
 
 
-def _caption(runs: Runs, quantity: str, over: str, best: Best) -> str:
-    caption = f"{definition(quantity)} against the {_axis_name(over)}. Dots are {runs.dots}, lines join their medians"
-    caption += f" ({replicates(runs.points)})."
-    if runs.gone.is_empty():
+def _caption(runs: SweepRuns, quantity: str, over: str, best: BetterEnd) -> str:
+    caption = (
+        f"{quantity_definition(quantity)} against the {_axis_name(over)}. Dots are {runs.dots}, lines "
+        "join their medians"
+    )
+    caption += f" ({replicate_count(runs.points)})."
+    if runs.diverged.is_empty():
         return caption
     edge = "top" if best == "lowest" else "bottom"
     return (
@@ -111,7 +126,7 @@ def _caption(runs: Runs, quantity: str, over: str, best: Best) -> str:
     )
 
 
-def _finding(runs: Runs, over: str, best: Best) -> str:
+def _finding(runs: SweepRuns, over: str, best: BetterEnd) -> str:
     """Where each series is best, and whether that is an edge of its grid."""
     optima = {name: optimum for name in runs.names if (optimum := _optimum(runs, name, best))}
     failed = [name for name in runs.names if name not in optima]
@@ -120,27 +135,30 @@ def _finding(runs: Runs, over: str, best: Best) -> str:
         low, high = (pick(optima, key=lambda name: optima[name][0]) for pick in (min, max))
         edges = [name for name, (_, _, edge) in optima.items() if edge]
         smallest, largest = optima[low][0], optima[high][0]
-        span = f"the best {_axis_name(over)} goes from {plain(smallest)} ({low}) to {plain(largest)} ({high})"
+        span = (
+            f"the best {_axis_name(over)} goes from {format_value(smallest)} ({low}) to "
+            f"{format_value(largest)} ({high})"
+        )
         if smallest == largest:
-            span = f"the best {_axis_name(over)} is {plain(smallest)} in each of {len(clauses)} variants"
+            span = f"the best {_axis_name(over)} is {format_value(smallest)} in each of {len(clauses)} variants"
         at_edge = f"{len(edges)} of {len(clauses)} {'lies' if len(edges) == 1 else 'lie'} on the edge of the grid"
         clauses = [span, at_edge] if edges else [span]
     if failed:
-        names = listing(failed) if len(failed) <= _MAX_NAMED else f"{len(failed)} variants"
-        of_series = "" if failed == [ALONE] else f" of {names}"
+        names = join_words(failed) if len(failed) <= _MAX_NAMED else f"{len(failed)} variants"
+        of_series = "" if failed == [SINGLE_SERIES] else f" of {names}"
         clauses.append(f"half of the runs{of_series} diverged at every {_axis_name(over)}")
     text = "; ".join(clauses)
     return text[:1].upper() + text[1:]
 
 
 def _optimum_clause(name: str, x: float, value: float, edge: str, over: str) -> str:
-    who = "the best" if name == ALONE else f"{name} is best at the"
-    where = f"{_axis_name(over)} {'is' if name == ALONE else ''} {plain(x)}".replace("  ", " ")
+    who = "the best" if name == SINGLE_SERIES else f"{name} is best at the"
+    where = f"{_axis_name(over)} {'is' if name == SINGLE_SERIES else ''} {format_value(x)}".replace("  ", " ")
     note = f", the {edge} of the grid: the optimum may lie beyond it" if edge else ""
-    return f"{who} {where} ({short(value)}){note}"
+    return f"{who} {where} ({format_short(value)}){note}"
 
 
-def _optimum(runs: Runs, name: str, best: Best) -> tuple[float, float, str] | None:
+def _optimum(runs: SweepRuns, name: str, best: BetterEnd) -> tuple[float, float, str] | None:
     """The x of the best median, that median, and which edge of the grid that is, if any."""
     line = runs.points.filter(pl.col("series") == name)
     ranked = line.drop_nulls("estimate").sort("estimate", descending=best == "highest", maintain_order=True)

@@ -8,16 +8,16 @@ from typing import Annotated
 import polars as pl
 from pydantic import BaseModel, ConfigDict, Field
 
-from lnlab.analyse.convergence.agreement import Reproduced, errors, majority
-from lnlab.analyse.convergence.boundary import boundary
-from lnlab.analyse.convergence.published import Printed, PrintedColumn, columns_of
-from lnlab.analyse.statistics.intervals import student
+from lnlab.analyse.convergence.agreement import ReproducedColumn, boundary_errors, majority_cells
+from lnlab.analyse.convergence.boundary import boundary_index
+from lnlab.analyse.convergence.published import Printed, PrintedColumn, printed_columns
+from lnlab.analyse.statistics.intervals import t_interval
 from lnlab.keys import Json
-from lnlab.report.data.convergence_cells import found_cells, said
-from lnlab.report.data.convergence_rows import rows_behind, unjudged
+from lnlab.report.data.convergence_cells import convergence_cells, norm_name
+from lnlab.report.data.convergence_rows import convergence_source_rows, unjudged_runs
 from lnlab.report.section import Section, Table, sections
 from lnlab.report.table import Cell, Grid
-from lnlab.report.words.wording import MINUS, count, interval, plain, short, tight
+from lnlab.report.words.wording import MINUS, count_noun, format_interval, format_short, format_value, nonbreaking
 from lnlab.tables import Results
 
 _LEAST_SEEDS = 2
@@ -51,7 +51,7 @@ class CandidateScore:
     """
 
     name: str
-    columns: Sequence[Reproduced]
+    columns: Sequence[ReproducedColumn]
     errors: Mapping[int, float]
     printed: int
 
@@ -68,7 +68,9 @@ class CandidateScore:
     @property
     def agreeing(self) -> tuple[int, int]:
         """How many cells are as printed by the majority of seeds, of how many."""
-        pairs = [p for c in self.columns for p in zip(c.printed.cells.values(), majority(c).values(), strict=True)]
+        pairs = [
+            p for c in self.columns for p in zip(c.printed.cells.values(), majority_cells(c).values(), strict=True)
+        ]
         return sum(cell is ours for cell, ours in pairs), len(pairs)
 
 
@@ -84,7 +86,7 @@ def candidates(
     """
     scores = [_score(results, candidate) for candidate in candidates]
     columns = [column for score in scores for column in score.columns]
-    missing_note, rows = unjudged(results, columns), rows_behind(results, columns)
+    missing_note, rows = unjudged_runs(results, columns), convergence_source_rows(results, columns)
     ranked = sorted((score for score in scores if score.errors), key=lambda score: (not score.whole, score.error))
     if not ranked:
         return Section("No candidate has been judged yet", missing=missing_note, rows=rows)
@@ -92,17 +94,17 @@ def candidates(
 
 
 def _score(results: Results, candidate: Candidate) -> CandidateScore:
-    columns, _ = found_cells(results, candidate.cells, candidate.where)
-    return CandidateScore(candidate.name, columns, errors(columns), len(columns_of(candidate.cells)))
+    columns, _ = convergence_cells(results, candidate.cells, candidate.where)
+    return CandidateScore(candidate.name, columns, boundary_errors(columns), len(printed_columns(candidate.cells)))
 
 
 def _finding(scores: Sequence[CandidateScore], at_most: float) -> str:
     complete = [score for score in scores if score.whole] or scores
     near, nearest = sum(score.error <= at_most for score in complete), complete[0]
     verb = "is" if near == 1 else "are"
-    how_many = f"{near} of {count(len(complete), 'candidate')} {verb}" if near else "No candidate is"
-    closest = f"nearest comes “{nearest.name}” with {short(nearest.error)}"
-    return f"{how_many} within {plain(at_most)} steps of the grid of the published boundaries; {closest}"
+    how_many = f"{near} of {count_noun(len(complete), 'candidate')} {verb}" if near else "No candidate is"
+    closest = f"nearest comes “{nearest.name}” with {format_short(nearest.error)}"
+    return f"{how_many} within {format_value(at_most)} steps of the grid of the published boundaries; {closest}"
 
 
 def _table(scores: Sequence[CandidateScore]) -> Table:
@@ -132,7 +134,7 @@ def _line(score: CandidateScore, headings: Sequence[str]) -> tuple[Cell, ...]:
     texts = (_shift(shifts[heading]) if heading in shifts else "–" for heading in headings)
     return (
         (score.name, False),
-        (tight(interval(score.error, *_bounds(score))), True),
+        (nonbreaking(format_interval(score.error, *_bounds(score))), True),
         (f"{agree} of {cells}".replace(" ", "\u00a0"), True),
         *((text, True) for text in texts),
     )
@@ -146,27 +148,29 @@ def _entries(score: CandidateScore) -> list[tuple[object, ...]]:
 def _bounds(score: CandidateScore) -> tuple[float, float] | tuple[None, None]:
     if len(score.errors) < _LEAST_SEEDS:
         return None, None
-    student_interval = student(list(score.errors.values()))
+    student_interval = t_interval(list(score.errors.values()))
     return student_interval.low, student_interval.high
 
 
-def _published_boundary(column: Reproduced) -> int:
-    return boundary(list(column.printed.cells.values()))
+def _published_boundary(column: ReproducedColumn) -> int:
+    return boundary_index(list(column.printed.cells.values()))
 
 
-def _mean_boundary(column: Reproduced) -> float:
-    return fmean(boundary(list(cells.values())) for cells in column.seeds.values())
+def _mean_boundary(column: ReproducedColumn) -> float:
+    return fmean(boundary_index(list(cells.values())) for cells in column.seeds.values())
 
 
 def _shift(steps: float) -> str:
     """``+1``, ``0``, ``−2``."""
-    return f"{'+' if steps > 0 else ''}{plain(round(steps, 2))}"
+    return f"{'+' if steps > 0 else ''}{format_value(round(steps, 2))}"
 
 
 def _heading(column: PrintedColumn) -> str:
     """``1 layer, BatchNorm``: what tells a column from the others, whatever its table is called."""
-    sizes = [f"{plain(v)} {_counted_noun(path, v)}" for path, v in column.where.items() if isinstance(v, int | float)]
-    return ", ".join((*sizes, said(column.word)))
+    sizes = [
+        f"{format_value(v)} {_counted_noun(path, v)}" for path, v in column.where.items() if isinstance(v, int | float)
+    ]
+    return ", ".join((*sizes, norm_name(column.word)))
 
 
 def _counted_noun(path: str, value: Json) -> str:

@@ -6,29 +6,29 @@ from itertools import groupby
 
 import polars as pl
 
-from lnlab.analyse.convergence.agreement import Reproduced, errors
-from lnlab.analyse.convergence.published import Guesses, Printed, columns_of, right
+from lnlab.analyse.convergence.agreement import ReproducedColumn, boundary_errors
+from lnlab.analyse.convergence.published import Guesses, Printed, count_right_cells, printed_columns
 from lnlab.analyse.convergence.rules import convergences
 from lnlab.analyse.statistics.intervals import clopper_pearson
-from lnlab.claims.kinds.table import agreement
+from lnlab.claims.kinds.table import agreement_remarks
 from lnlab.keys import Json
-from lnlab.report.cell_matrix import Behind, Block, Matrix, MatrixCell, Trace, draw, finite
+from lnlab.report.cell_matrix import CellDetails, Matrix, MatrixCell, MatrixTable, Trace, draw_traces, finite_prefix
 from lnlab.report.data.convergence_cells import (
-    LETTERS,
-    MARKS,
-    Found,
-    Place,
-    boundaries,
-    found_cells,
-    said,
-    spoken,
-    told,
-    where_of,
+    AGREEMENT_MARKS,
+    OUTCOME_LETTERS,
+    CellAddress,
+    ConvergenceCell,
+    boundary_error_text,
+    cell_description,
+    cell_sentences,
+    convergence_cells,
+    convergence_criteria,
+    norm_name,
 )
-from lnlab.report.data.convergence_rows import curve, rows_behind, thinned, unjudged
+from lnlab.report.data.convergence_rows import convergence_source_rows, loss_rows, thinned_losses, unjudged_runs
 from lnlab.report.section import Section, Table, sections
 from lnlab.report.table import Cell, Grid
-from lnlab.report.words.wording import listing, plain
+from lnlab.report.words.wording import format_value, join_words
 from lnlab.tables import Results
 
 _STYLES = {"agrees": "supported", "differs": "contradicted", "half": "undecided", "missing": "not"}
@@ -56,59 +56,59 @@ def convergence_table(
     are the printed tables, ``guesses`` trivial rules, whose right cells stand beside ours. ``curves: false`` leaves out
     the losses.
     """
-    criterion = where_of(where)
-    columns, reproduced_cells = found_cells(results, cells, where)
-    rows = rows_behind(results, columns)
+    criterion = convergence_criteria(where)
+    columns, reproduced_cells = convergence_cells(results, cells, where)
+    rows = convergence_source_rows(results, columns)
     if not any(cell.judged for cell in reproduced_cells):
-        return Section("No run of these tables has ended yet", missing=unjudged(results, columns), rows=rows)
+        return Section("No run of these tables has ended yet", missing=unjudged_runs(results, columns), rows=rows)
     words = re.findall(r"\w+", " ".join(str(value).lower() for value in {**criterion, **where}.values()))
     stems = {cell.place: f"cell-{'-'.join(words)}-{n}" for n, cell in enumerate(reproduced_cells, 1)} if curves else {}
     blocks = tuple(_block(name, table_cells, stems) for name, table_cells in _by_table(reproduced_cells))
     details = tuple(_details(results, reproduced_cells, stems)) if curves else ()
     matrix = Matrix(blocks, tuple(_notes(columns, cells, guesses, criterion)), details)
     finding = _finding(columns, reproduced_cells)
-    return Section(finding, (), (_table(reproduced_cells, matrix),), unjudged(results, columns), rows)
+    return Section(finding, (), (_table(reproduced_cells, matrix),), unjudged_runs(results, columns), rows)
 
 
-def _by_table(cells: Sequence[Found]) -> list[tuple[str, list[Found]]]:
+def _by_table(cells: Sequence[ConvergenceCell]) -> list[tuple[str, list[ConvergenceCell]]]:
     return [(name, list(group)) for name, group in groupby(cells, key=lambda cell: cell.table)]
 
 
-def _block(name: str, cells: Sequence[Found], stems: Mapping[Place, str]) -> Block:
+def _block(name: str, cells: Sequence[ConvergenceCell], stems: Mapping[CellAddress, str]) -> MatrixTable:
     columns = list(dict.fromkeys(cell.word for cell in cells))
     by_place = {(cell.rate, cell.word): cell for cell in cells}
     rates = sorted({cell.rate for cell in cells}, reverse=True)
-    rows = ((plain(rate), tuple(_cell(by_place[rate, column], stems) for column in columns)) for rate in rates)
-    return Block(name, tuple(map(said, columns)), tuple(rows))
+    rows = ((format_value(rate), tuple(_cell(by_place[rate, column], stems) for column in columns)) for rate in rates)
+    return MatrixTable(name, tuple(map(norm_name, columns)), tuple(rows))
 
 
-def _cell(cell: Found, stems: Mapping[Place, str]) -> MatrixCell:
+def _cell(cell: ConvergenceCell, stems: Mapping[CellAddress, str]) -> MatrixCell:
     return MatrixCell(
-        LETTERS[cell.printed],
-        LETTERS[cell.mine] if cell.judged else "",
+        OUTCOME_LETTERS[cell.printed],
+        OUTCOME_LETTERS[cell.majority] if cell.judged else "",
         f"{cell.k}/{cell.n}" if cell.judged else "",
-        MARKS[cell.state],
+        AGREEMENT_MARKS[cell.state],
         _STYLES[cell.state],
-        spoken(cell),
+        cell_description(cell),
         stems.get(cell.place, ""),
     )
 
 
-def _details(results: Results, cells: Sequence[Found], stems: Mapping[Place, str]) -> list[Behind]:
+def _details(results: Results, cells: Sequence[ConvergenceCell], stems: Mapping[CellAddress, str]) -> list[CellDetails]:
     """The losses of every cell: of the training batches, thinned, and of the validation split."""
-    traces = {"train": _lines(thinned(results)), "validation": _lines(curve(results, "nll", "validation"))}
+    traces = {"train": _lines(thinned_losses(results)), "validation": _lines(loss_rows(results, "nll", "validation"))}
     details = []
     for cell in cells:
         outcomes = {course.run: judged.converged for _, course, judged in cell.judged}
         lines = [
-            Trace(finite(traces[name].get(run, [])), name, converged)
+            Trace(finite_prefix(traces[name].get(run, [])), name, converged)
             for run, converged in outcomes.items()
             for name in traces
         ]
         entropies = [course.curve.entropy for _, course, _ in cell.judged if course.curve.entropy is not None]
-        title = f"{cell.table}, {said(cell.word)}, learning rate {plain(cell.rate)}"
-        drawing = draw(lines, max(entropies, default=None))
-        details.append(Behind(stems[cell.place], title, told(cell), drawing))
+        title = f"{cell.table}, {norm_name(cell.word)}, learning rate {format_value(cell.rate)}"
+        drawing = draw_traces(lines, max(entropies, default=None))
+        details.append(CellDetails(stems[cell.place], title, cell_sentences(cell), drawing))
     return details
 
 
@@ -117,22 +117,24 @@ def _lines(rows: pl.DataFrame) -> dict[str, list[tuple[int, float]]]:
     return {run: list(zip(steps, values, strict=True)) for run, steps, values in groups.iter_rows()}
 
 
-def _notes(columns: Sequence[Reproduced], cells: Printed, guesses: Guesses, criterion: Mapping[str, str]) -> list[str]:
+def _notes(
+    columns: Sequence[ReproducedColumn], cells: Printed, guesses: Guesses, criterion: Mapping[str, str]
+) -> list[str]:
     """The score, what trivial rules score, and the rule itself."""
     reproduced = [column.printed for column in columns]
     n_run = sum(len(column.cells) for column in reproduced)
-    n_printed = sum(len(column.cells) for column in columns_of(cells))
-    notes = [f"Agreement: {'; '.join(agreement(columns))}."]
+    n_printed = sum(len(column.cells) for column in printed_columns(cells))
+    notes = [f"Agreement: {'; '.join(agreement_remarks(columns))}."]
     if guesses:
-        scores = sorted((right(reproduced, rules), name) for name, rules in guesses.items())
-        score_list = listing(f"“{name}” {score}" for score, name in scores)
+        scores = sorted((count_right_cells(reproduced, rules), name) for name, rules in guesses.items())
+        score_list = join_words(f"“{name}” {score}" for score, name in scores)
         some = f"the {n_run} printed cells that were run, of {n_printed}"
         which = f"all {n_printed} printed cells" if n_run == n_printed else some
         notes.append(f"Of {which}, trivial rules get right: {score_list}.")
     entry = convergences[criterion["rule"]]
     formula = entry.summary.replace("``", "").rstrip(".")
     mode = f", {criterion['statistics']} statistics" if "statistics" in criterion else ""
-    parameters = ", ".join(f"{name} {plain(p.default)}" for name, p in entry.keywords.items())
+    parameters = ", ".join(f"{name} {format_value(p.default)}" for name, p in entry.keywords.items())
     notes.append(
         f"The rule, “{entry.name}”, on the {criterion['split']} loss{mode}: {formula}; {parameters}. L_e is the "
         "loss of epoch e of n, L_0 the first, H the entropy of the labels, in nats; C is the majority of the seeds, "
@@ -141,13 +143,13 @@ def _notes(columns: Sequence[Reproduced], cells: Printed, guesses: Guesses, crit
     return notes
 
 
-def _finding(columns: Sequence[Reproduced], cells: Sequence[Found]) -> str:
+def _finding(columns: Sequence[ReproducedColumn], cells: Sequence[ConvergenceCell]) -> str:
     agree = sum(cell.state == "agrees" for cell in cells)
-    parts = [f"{agree} of {len(cells)} cells are as published", boundaries(columns, errors(columns))]
+    parts = [f"{agree} of {len(cells)} cells are as published", boundary_error_text(columns, boundary_errors(columns))]
     return "; ".join(filter(None, parts))
 
 
-def _table(cells: Sequence[Found], matrix: Matrix) -> Table:
+def _table(cells: Sequence[ConvergenceCell], matrix: Matrix) -> Table:
     entries = [_entry(cell) for cell in cells]
     caption = "Published, then here by the majority of runs, how many of the seeds converge, and whether both agree "
     caption += "(✓ they do, ✗ they do not, = half of the seeds, – not run). C converged, N did not."
@@ -157,17 +159,17 @@ def _table(cells: Sequence[Found], matrix: Matrix) -> Table:
     )
 
 
-def _entry(cell: Found) -> tuple[object, ...]:
+def _entry(cell: ConvergenceCell) -> tuple[object, ...]:
     low, high = clopper_pearson(cell.k, cell.n) if cell.n else (None, None)
-    letters = (LETTERS[cell.printed], LETTERS[cell.mine] if cell.judged else None)
+    letters = (OUTCOME_LETTERS[cell.printed], OUTCOME_LETTERS[cell.majority] if cell.judged else None)
     return (cell.table, cell.rate, cell.word, *letters, cell.k, cell.n, low, high, cell.state, cell.time, cell.reasons)
 
 
-def _headings(cells: Sequence[Found]) -> tuple[str, ...]:
-    return ("table", "learning rate", *map(said, dict.fromkeys(cell.word for cell in cells)))
+def _headings(cells: Sequence[ConvergenceCell]) -> tuple[str, ...]:
+    return ("table", "learning rate", *map(norm_name, dict.fromkeys(cell.word for cell in cells)))
 
 
-def _grid_rows(cells: Sequence[Found]) -> list[tuple[Cell, ...]]:
+def _grid_rows(cells: Sequence[ConvergenceCell]) -> list[tuple[Cell, ...]]:
     """For papers: a row for each rate of each table, in each column all of a cell."""
     columns = list(dict.fromkeys(cell.word for cell in cells))
     rows: list[tuple[Cell, ...]] = []
@@ -175,12 +177,14 @@ def _grid_rows(cells: Sequence[Found]) -> list[tuple[Cell, ...]]:
         by_place = {(cell.rate, cell.word): cell for cell in group}
         for index, rate in enumerate(sorted({cell.rate for cell in group}, reverse=True)):
             texts = [_text(by_place.get((rate, column))) for column in columns]
-            rows.append((("" if index else name, False), (plain(rate), True), *((text, False) for text in texts)))
+            rows.append(
+                (("" if index else name, False), (format_value(rate), True), *((text, False) for text in texts))
+            )
     return rows
 
 
-def _text(cell: Found | None) -> str:
+def _text(cell: ConvergenceCell | None) -> str:
     if cell is None:
         return "–"
-    ours = f"{LETTERS[cell.mine]} {cell.k}/{cell.n} " if cell.judged else ""
-    return f"{LETTERS[cell.printed]}, {ours}{MARKS[cell.state]}"
+    ours = f"{OUTCOME_LETTERS[cell.majority]} {cell.k}/{cell.n} " if cell.judged else ""
+    return f"{OUTCOME_LETTERS[cell.printed]}, {ours}{AGREEMENT_MARKS[cell.state]}"

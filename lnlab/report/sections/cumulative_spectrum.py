@@ -7,13 +7,13 @@ import polars as pl
 
 from lnlab.keys import Json
 from lnlab.report.charts import line_charts, theme
-from lnlab.report.charts.axes import logarithmic
-from lnlab.report.charts.downsample import thin
-from lnlab.report.data.spectra import Band, Spectra, collect, curves, ranges, said
-from lnlab.report.loss_units import in_unit
+from lnlab.report.charts.axes import logarithmic_axis
+from lnlab.report.charts.downsample import thin_points
+from lnlab.report.data.spectra import Band, Spectra, band_sentence, collect_spectra, range_points, spectrum_curves
+from lnlab.report.loss_units import fill_units
 from lnlab.report.section import Chart, Section, sections
-from lnlab.report.words.spectral_words import LOSS, matrix
-from lnlab.report.words.wording import listing, number, short
+from lnlab.report.words.spectral_words import LOSS_UNIT, matrix_in_words
+from lnlab.report.words.wording import format_number, format_short, join_words
 from lnlab.tables import Results
 
 _DECADES, _POINTS = 4, 160
@@ -36,12 +36,14 @@ def cumulative_spectrum(
     As most eigenvalues are near 0, the usual distribution function is a step there; counted from its ends it shows
     both. It has no kernel, and its steps are those of the quadrature. ``band`` is as in ``spectral_density``.
     """
-    spectra = collect(results, where or {}, operator, scope, band)
-    name = matrix(operator, scope)
+    spectra = collect_spectra(results, where or {}, operator, scope, band)
+    name = matrix_in_words(operator, scope)
     if spectra.rows.is_empty() or not spectra.rows["node"].abs().max():
-        return Section(f"No spectrum of the {name} has been measured yet", missing=spectra.missing, rows=spectra.kept)
+        return Section(
+            f"No spectrum of the {name} has been measured yet", missing=spectra.missing, rows=spectra.source_rows
+        )
     finding = _finding(spectra, name)
-    return Section(finding, (_chart(spectra, name, band, finding),), (), spectra.missing, spectra.kept)
+    return Section(finding, (_chart(spectra, name, band, finding),), (), spectra.missing, spectra.source_rows)
 
 
 def _beyond(x: np.ndarray, sign: int) -> Callable[[np.ndarray, np.ndarray, float], np.ndarray]:
@@ -55,22 +57,24 @@ def _beyond(x: np.ndarray, sign: int) -> Callable[[np.ndarray, np.ndarray, float
 def _chart(spectra: Spectra, name: str, band: Band, finding: str) -> Chart:
     radius = float(spectra.rows["node"].abs().max() or 1.0)  # type: ignore[arg-type]
     x = np.geomspace(radius * 10.0**-_DECADES, radius * 1.02, _POINTS)
-    seeds = pl.concat([curves(spectra, side, x, _beyond(x, sign)) for side, sign in zip(_SIDES, (1, -1), strict=True)])
-    points = ranges(seeds, _LEAST_COUNT)
+    seeds = pl.concat(
+        [spectrum_curves(spectra, side, x, _beyond(x, sign)) for side, sign in zip(_SIDES, (1, -1), strict=True)]
+    )
+    points = range_points(seeds, _LEAST_COUNT)
     top = max(points.select(pl.max_horizontal("estimate", "high")).to_series().drop_nulls().to_list())
-    x_axis = logarithmic(f"x, in {in_unit(LOSS)} (log scale)", [x[0], x[-1]])
-    y_axis = logarithmic("eigenvalues beyond x (log scale)", [_LEAST_COUNT, top])
+    x_axis = logarithmic_axis(f"x, in {fill_units(LOSS_UNIT)} (log scale)", [x[0], x[-1]])
+    y_axis = logarithmic_axis("eigenvalues beyond x (log scale)", [_LEAST_COUNT, top])
     numbers = {"estimate": "eigenvalues", "low": "lowest", "high": "highest", "n": "curves"}
     return Chart(
-        line_charts.densities(_SIDES, x_axis, y_axis, theme.look(spectra.names, spectra.families)),
+        line_charts.density_chart(_SIDES, x_axis, y_axis, theme.series_style(spectra.names, spectra.families)),
         points,
         seeds,
         {"panel": "side", "series": "variant", "x": "x", **numbers},
         f"Numbers of eigenvalues of the {name} beyond x, on both sides, on logarithmic axes, for "
-        f"{listing(spectra.names)}. {finding}.",
+        f"{join_words(spectra.names)}. {finding}.",
         f"How many eigenvalues of the {name} lie above x, and how many below −x: P times the weight of the quadrature "
-        f"there, without a kernel. {said(band, points)} Below a tenth of an eigenvalue nothing is drawn. "
-        f"{thin(points)[1]}".strip(),
+        f"there, without a kernel. {band_sentence(band, points)} Below a tenth of an eigenvalue nothing is drawn. "
+        f"{thin_points(points)[1]}".strip(),
         log=False,
     )
 
@@ -89,8 +93,8 @@ def _finding(spectra: Spectra, name: str) -> str:
         counts = (
             spectra.of(variant).group_by("replicate", maintain_order=True).agg(beyond.sum().alias("count"))["count"]
         )
-        parts.append(f"{number(float(counts.mean()))} in {variant}")  # type: ignore[arg-type]
+        parts.append(f"{format_number(float(counts.mean()))} in {variant}")  # type: ignore[arg-type]
     if not parts:
-        return f"No eigenvalue of the {name} lies beyond ±{short(radii[narrowest])}"
-    where = f"Beyond ±{short(radii[narrowest])}, where the {name} ends in {narrowest}"
-    return f"{where}, the number of eigenvalues is {listing(parts)}"
+        return f"No eigenvalue of the {name} lies beyond ±{format_short(radii[narrowest])}"
+    where = f"Beyond ±{format_short(radii[narrowest])}, where the {name} ends in {narrowest}"
+    return f"{where}, the number of eigenvalues is {join_words(parts)}"

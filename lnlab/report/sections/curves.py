@@ -10,14 +10,19 @@ import polars as pl
 from lnlab.errors import Problem, ReportError
 from lnlab.keys import Json
 from lnlab.report.charts import theme, training_curves
-from lnlab.report.charts.axes import Axis, linear, logarithmic
-from lnlab.report.data.labels import ALONE
-from lnlab.report.data.series import replicates
-from lnlab.report.data.training_curves import MOST, Courses, X, collect
+from lnlab.report.charts.axes import Axis, linear_axis, logarithmic_axis
+from lnlab.report.data.labels import SINGLE_SERIES
+from lnlab.report.data.series import replicate_count
+from lnlab.report.data.training_curves import MAX_CURVE_POINTS, CurveAxis, TrainingCurves, collect_training_curves
 from lnlab.report.section import Chart, Section, sections
-from lnlab.report.words.wording import count, definition, listing, short
-from lnlab.report.words.wording import quantity as quantity_name
-from lnlab.report.words.wording import unit as quantity_with_unit
+from lnlab.report.words.wording import (
+    count_noun,
+    format_short,
+    join_words,
+    quantity_definition,
+    quantity_name,
+    quantity_with_unit,
+)
 from lnlab.tables import Results
 
 _MAX_NAMED = 3
@@ -27,7 +32,7 @@ _LOSSES = ("loss", "nll")
 _BAND_MARGIN = 0.5
 """How much higher and lower than its lines the axis may go for their bands, as a share of their span."""
 _FREQUENCIES = "no better than frequencies alone"
-_X_TITLES: Mapping[X, str] = {"step": "updates", "epoch": "epochs"}
+_X_TITLES: Mapping[CurveAxis, str] = {"step": "updates", "epoch": "epochs"}
 
 
 @sections.register("curves")
@@ -36,7 +41,7 @@ def curves(
     *,
     quantity: str,
     where: dict[str, Json] | None = None,
-    x: X = "step",
+    x: CurveAxis = "step",
     unit: Literal["nats", "bits"] = "nats",
     scale: Literal["linear", "log"] = "linear",
     between: tuple[float, float] | None = None,
@@ -51,7 +56,9 @@ def curves(
     """
     if unit == "bits" and "nats" not in quantity_with_unit(quantity):
         raise ReportError(Problem("unit", f"the {quantity_name(quantity)} is not in nats", "leave it out"))
-    curves = collect(results, quantity, where or {}, x, log=scale == "log", per=math.log(2) if unit == "bits" else 1.0)
+    curves = collect_training_curves(
+        results, quantity, where or {}, x, log=scale == "log", per=math.log(2) if unit == "bits" else 1.0
+    )
     if curves.seeds.is_empty() and curves.diverged.is_empty():
         finding = f"Nothing of the {quantity_name(quantity)} has been measured yet"
         return Section(finding, missing=" ".join((curves.missing, *curves.left_out)).strip(), rows=curves.rows)
@@ -60,7 +67,7 @@ def curves(
     return Section(_finding(curves, quantity), (chart,), (), curves.missing, curves.rows)
 
 
-def _levels(curves: Courses, quantity: str) -> dict[str, float]:
+def _levels(curves: TrainingCurves, quantity: str) -> dict[str, float]:
     """The entropy of the words, where all runs have the same."""
     if quantity not in _LOSSES or curves.entropy is None or curves.entropy[1] > 1.05 * curves.entropy[0]:
         return {}
@@ -68,8 +75,8 @@ def _levels(curves: Courses, quantity: str) -> dict[str, float]:
 
 
 def _chart(
-    curves: Courses,
-    words: tuple[str, X, str],
+    curves: TrainingCurves,
+    words: tuple[str, CurveAxis, str],
     levels: Mapping[str, float],
     between: tuple[float, float] | None,
     *,
@@ -81,19 +88,19 @@ def _chart(
     y_axis = _y_axis(curves, f"{title} (log scale)" if log else title, between, log=log)
     x_axis = _x_axis(curves, x, inset=inset)
     visible = {name: level for name, level in levels.items() if y_axis.domain[0] <= level <= y_axis.domain[1]}
-    style = theme.look(curves.names, range(len(curves.names)) if curves.splits else curves.families)
+    style = theme.series_style(curves.names, range(len(curves.names)) if curves.splits else curves.families)
     overlays = _overlays(curves, y_axis, visible, inset=inset)
     split = {"panel": "split"} if curves.splits else {}
     numbers = {"estimate": quantity_name(quantity), "low": "95 % low", "high": "95 % high", "n": "seeds"}
     caption = _caption(curves, (quantity, x, unit), visible, log=log, inset=bool(overlays.rates))
     return Chart(
-        training_curves.curves(
+        training_curves.training_curve_chart(
             curves.splits,
             x_axis,
             y_axis,
             style,
             overlays,
-            hover=curves.points.height <= training_curves.FEW,
+            hover=curves.points.height <= training_curves.MAX_HOVER_POINTS,
             clip=between is not None,
         ),
         curves.points,
@@ -105,20 +112,20 @@ def _chart(
     )
 
 
-def _x_axis(curves: Courses, x: X, *, inset: bool) -> Axis:
+def _x_axis(curves: TrainingCurves, x: CurveAxis, *, inset: bool) -> Axis:
     """From the first place to the last, learning rates included where they are drawn, with little room."""
     values = [*curves.points["x"], *curves.diverged["x"], *(curves.rates["x"] if inset else ())]
     span = (max(values) - min(values)) or 1.0
-    return replace(linear(_X_TITLES[x], values), domain=(min(values) - 0.015 * span, max(values) + 0.02 * span))
+    return replace(linear_axis(_X_TITLES[x], values), domain=(min(values) - 0.015 * span, max(values) + 0.02 * span))
 
 
-def _y_axis(curves: Courses, title: str, between: tuple[float, float] | None, *, log: bool) -> Axis:
+def _y_axis(curves: TrainingCurves, title: str, between: tuple[float, float] | None, *, log: bool) -> Axis:
     """An axis over the lines, most of their bands, and where runs that diverged began.
 
     Raises:
         ReportError: its ends are in the wrong order, or not positive on a logarithmic one.
     """
-    make_axis = logarithmic if log else linear
+    make_axis = logarithmic_axis if log else linear_axis
     if between is not None:
         if not between[0] < between[1] or (log and between[0] <= 0):
             what = "two positive numbers" if log else "two numbers"
@@ -130,13 +137,13 @@ def _y_axis(curves: Courses, title: str, between: tuple[float, float] | None, *,
     lines = [*curves.points["estimate"], *starts]
     low, high = min(lines), max(lines)
     if log:
-        return logarithmic(title, lines)
+        return logarithmic_axis(title, lines)
     margin = _BAND_MARGIN * (high - low)
     bands = [v for c in ("low", "high") for v in curves.points[c].drop_nulls()]
-    return linear(title, [*lines, *(min(max(v, low - margin), high + margin) for v in bands)])
+    return linear_axis(title, [*lines, *(min(max(v, low - margin), high + margin) for v in bands)])
 
 
-def _overlays(curves: Courses, y: Axis, levels: Mapping[str, float], *, inset: bool) -> training_curves.Beside:
+def _overlays(curves: TrainingCurves, y: Axis, levels: Mapping[str, float], *, inset: bool) -> training_curves.Overlays:
     """Lines and crosses of runs that diverged, no further than the axis goes; levels; and the learning rates."""
     low, high = y.domain
     last_points = curves.diverged.sort("x", maintain_order=True).group_by("run", "series", maintain_order=True).last()
@@ -149,7 +156,7 @@ def _overlays(curves: Courses, y: Axis, levels: Mapping[str, float], *, inset: b
     outside = ~pl.col("value").is_between(low, high)
     before = outside.cum_sum().shift(1, fill_value=0).over("run", "panel")
     diverged_lines = curves.diverged.filter(before == 0).with_columns(pl.col("value").clip(low, high))
-    return training_curves.Beside(
+    return training_curves.Overlays(
         diverged_lines.drop("seed").to_dicts(),
         last_points.select("series", "x", "value", "told").to_dicts(),
         [{"y": level, "label": name} for name, level in levels.items()],
@@ -157,61 +164,69 @@ def _overlays(curves: Courses, y: Axis, levels: Mapping[str, float], *, inset: b
     )
 
 
-def _caption(curves: Courses, words: tuple[str, X, str], levels: Mapping[str, float], *, log: bool, inset: bool) -> str:
+def _caption(
+    curves: TrainingCurves, words: tuple[str, CurveAxis, str], levels: Mapping[str, float], *, log: bool, inset: bool
+) -> str:
     quantity, x, unit = words
     mean, scale_note = ("geometric means", " on the logarithmic scale") if log else ("means", "")
-    band = f"the band is their 95 % Student interval{scale_note} ({replicates(curves.points)})"
-    band = band if training_curves.bands(len(curves.names), curves.splits) else "too many lines for bands"
+    band = f"the band is their 95 % Student interval{scale_note} ({replicate_count(curves.points)})"
+    band = band if training_curves.has_bands(len(curves.names), curves.splits) else "too many lines for bands"
     band = band if curves.points["low"].count() else "one seed, no band"
     of_split = f" of the {curves.split} split" if curves.split else ""
-    sentences = [f"{definition(quantity, unit)}{of_split}, against {_X_TITLES[x]}."]
+    sentences = [f"{quantity_definition(quantity, unit)}{of_split}, against {_X_TITLES[x]}."]
     sentences.append(f"Lines join {mean} over the seeds whose runs did not diverge; {band}.")
     if curves.splits:
-        sentences.append(f"Colours tell the variants apart, dashes the splits ({listing(curves.splits)}).")
-    if any(diverged for diverged, _ in curves.lost.values()):
+        sentences.append(f"Colours tell the variants apart, dashes the splits ({join_words(curves.splits)}).")
+    if any(diverged for diverged, _ in curves.divergence_counts.values()):
         sentences.append(
             f"{_diverged_count(curves)}: thin lines, each with a cross at its last finite number, or at the axis's end."
         )
     if levels:
-        sentences.append(f"Level lines: {listing(f'{name} ({short(level)})' for name, level in levels.items())}.")
-    if _longest(curves) > MOST // 2:
-        sentences.append(f"A line is drawn in at most {MOST} places, its extremes among them.")
+        sentences.append(
+            f"Level lines: {join_words(f'{name} ({format_short(level)})' for name, level in levels.items())}."
+        )
+    if _longest(curves) > MAX_CURVE_POINTS // 2:
+        sentences.append(f"A line is drawn in at most {MAX_CURVE_POINTS} places, its extremes among them.")
     return " ".join([*sentences, "Below, the learning rate of each update."] if inset else sentences)
 
 
-def _longest(curves: Courses) -> int:
+def _longest(curves: TrainingCurves) -> int:
     """Places of the line that has most."""
     return max(curves.points.group_by("panel", "series").len()["len"].to_list(), default=0)
 
 
-def _diverged_count(curves: Courses) -> str:
-    diverged, total = (sum(pair[i] for pair in curves.lost.values()) for i in (0, 1))
-    return f"{diverged} of {count(total, 'run')} diverged"
+def _diverged_count(curves: TrainingCurves) -> str:
+    diverged, total = (sum(pair[i] for pair in curves.divergence_counts.values()) for i in (0, 1))
+    return f"{diverged} of {count_noun(total, 'run')} diverged"
 
 
-def _finding(curves: Courses, quantity: str) -> str:
+def _finding(curves: TrainingCurves, quantity: str) -> str:
     """Where each line ends, and how many runs of which series diverged."""
     split = curves.split or ("validation" if "validation" in curves.splits else next(iter(curves.splits), ""))
     panel = pl.col("panel").eq_missing(pl.lit(split if curves.splits else None, pl.String))
     last = curves.points.filter(panel).sort("line", "x").group_by("series", maintain_order=True).last()
     final_values = dict(last.select("series", "estimate").iter_rows())
-    of_series = {name: "" if name == ALONE else f" of {name}" for name in curves.names}
-    diverged = [f"{k} of {count(n, 'run')}{of_series[name]} diverged" for name, (k, n) in curves.lost.items() if k]
+    of_series = {name: "" if name == SINGLE_SERIES else f" of {name}" for name in curves.names}
+    diverged = [
+        f"{k} of {count_noun(n, 'run')}{of_series[name]} diverged"
+        for name, (k, n) in curves.divergence_counts.items()
+        if k
+    ]
     if len(diverged) > _MAX_NAMED:
         diverged = [_diverged_count(curves)]
     subject = " ".join(filter(None, ("The", "training" if split == "train" else split, quantity_name(quantity))))
     clauses = [f"{subject} {_final_text(final_values)}"] if final_values else []
-    return "; ".join([*clauses, listing(diverged)] if diverged else clauses)
+    return "; ".join([*clauses, join_words(diverged)] if diverged else clauses)
 
 
 def _final_text(final_values: Mapping[str, float]) -> str:
-    if list(final_values) == [ALONE]:
-        return f"ends at {short(final_values[ALONE])}"
+    if list(final_values) == [SINGLE_SERIES]:
+        return f"ends at {format_short(final_values[SINGLE_SERIES])}"
     if len(final_values) <= _MAX_NAMED:
-        return f"ends at {listing(f'{short(value)} in {name}' for name, value in final_values.items())}"
+        return f"ends at {join_words(f'{format_short(value)} in {name}' for name, value in final_values.items())}"
     low, high = min(final_values, key=final_values.__getitem__), max(final_values, key=final_values.__getitem__)
     least, most = (
-        f"{short(final_values[low])} in {low}, the lowest of {len(final_values)}",
-        f"{short(final_values[high])} in {high}, the highest",
+        f"{format_short(final_values[low])} in {low}, the lowest of {len(final_values)}",
+        f"{format_short(final_values[high])} in {high}, the highest",
     )
     return f"ends at {least}, and at {most}"

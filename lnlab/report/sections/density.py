@@ -8,18 +8,30 @@ import numpy as np
 import polars as pl
 from pydantic import Field
 
-from lnlab.analyse.select.select import runs_with, select
-from lnlab.analyse.statistics.histograms import Bins, equal_bins
+from lnlab.analyse.select.select import runs_with, select_measured_rows
+from lnlab.analyse.statistics.histograms import HistogramBins, equal_bins
 from lnlab.keys import Json
 from lnlab.report.charts import line_charts, theme
-from lnlab.report.charts.axes import Axis, linear, logarithmic
-from lnlab.report.charts.downsample import thin
-from lnlab.report.data.labels import ALONE
-from lnlab.report.data.labels import series as label_series
-from lnlab.report.data.series import SEEDS, missing, points, replicates, stored, values_at
+from lnlab.report.charts.axes import Axis, linear_axis, logarithmic_axis
+from lnlab.report.charts.downsample import thin_points
+from lnlab.report.data.labels import SINGLE_SERIES, label_series
+from lnlab.report.data.series import (
+    SEED_SCHEMA,
+    labelled_values,
+    mean_points,
+    missing_runs_sentence,
+    replicate_count,
+    source_rows_of,
+)
 from lnlab.report.section import Chart, Section, sections
-from lnlab.report.words.wording import count, definition, listing, short, unit
-from lnlab.report.words.wording import quantity as quantity_name
+from lnlab.report.words.wording import (
+    count_noun,
+    format_short,
+    join_words,
+    quantity_definition,
+    quantity_name,
+    quantity_with_unit,
+)
 from lnlab.tables import Results
 
 _QUANTILES = (0.05, 0.95)
@@ -34,7 +46,7 @@ class _Pooled:
         values: ``panel series line seed value``, finite.
         panels: in order; none where there is only one.
         names: the series, in order.
-        families: as in ``data.series.Gathered``.
+        families: as in ``data.series.LabelledSeries``.
         dropped: numbers that are not finite.
     """
 
@@ -61,10 +73,10 @@ def density(
     values that are not positive are counted and named. ``panels`` is a path of the setting: a panel for each value.
     """
     selection, log = {"quantity": quantity, **(where or {})}, scale == "log"
-    rows = select(results, selection, [panels] if panels else [])
-    missing_note = missing(runs_with(results, selection))
+    rows = select_measured_rows(results, selection, [panels] if panels else [])
+    missing_note = missing_runs_sentence(runs_with(results, selection))
     pooled = _pooled(results, rows, selection, panels)
-    stored_rows = stored(results, quantity, rows)
+    stored_rows = source_rows_of(results, quantity, rows)
     binned = pooled.values.filter(pl.col("value") > 0) if log else pooled.values
     if binned.is_empty():
         return Section(
@@ -77,7 +89,7 @@ def density(
 
 def _pooled(results: Results, rows: pl.DataFrame, selection: dict[str, Json], panel_path: str | None) -> _Pooled:
     names, families, labels = label_series(results, runs_with(results, selection), panel_path or "")
-    panel_names = {} if panel_path is None else values_at(results, rows, panel_path)
+    panel_names = {} if panel_path is None else labelled_values(results, rows, panel_path)
     panel = pl.lit(None) if panel_path is None else pl.col(panel_path).replace_strict(panel_names, default=None)
     finite = rows.filter(pl.col("value").is_finite()).with_columns(panel.cast(pl.String).alias("panel"))
     joined = finite.join(labels, on="run", how="left", maintain_order="left")
@@ -86,21 +98,25 @@ def _pooled(results: Results, rows: pl.DataFrame, selection: dict[str, Json], pa
     return _Pooled(values, panels, names, families, rows.height - finite.height)
 
 
-def _chart(pooled: _Pooled, bins: Bins, quantity: str, finding: str) -> Chart:
+def _chart(pooled: _Pooled, bins: HistogramBins, quantity: str, finding: str) -> Chart:
     seeds = pl.concat([_of_seed(bins, *group) for group in _groups(pooled, "panel", "series", "line", "seed")])
-    estimates = points(seeds, log=False)
+    estimates = mean_points(seeds, log=False)
     per = "decade" if bins.log else "unit"
-    axis, title = (logarithmic, f"{unit(quantity)} (log scale)") if bins.log else (linear, unit(quantity))
+    axis, title = (
+        (logarithmic_axis, f"{quantity_with_unit(quantity)} (log scale)")
+        if bins.log
+        else (linear_axis, quantity_with_unit(quantity))
+    )
     x, y = axis(title, bins.middles), _y_axis(f"share of the values per {per}", estimates)
     panel = {"panel": "panel"} if pooled.panels else {}
     numbers = {"estimate": f"share per {per}", "low": "95 % low", "high": "95 % high", "n": "seeds"}
     return Chart(
-        line_charts.densities(pooled.panels, x, y, theme.look(pooled.names, pooled.families)),
+        line_charts.density_chart(pooled.panels, x, y, theme.series_style(pooled.names, pooled.families)),
         estimates,
         seeds,
         {**panel, "series": "variant", "x": f"{quantity_name(quantity)}, middle of the bin", **numbers},
         f"Histogram of the {title}, as outlines. {finding}.",
-        " ".join((_caption(pooled, bins, quantity, replicates(estimates)), thin(estimates)[1])).strip(),
+        " ".join((_caption(pooled, bins, quantity, replicate_count(estimates)), thin_points(estimates)[1])).strip(),
         log=False,
     )
 
@@ -113,15 +129,15 @@ def _groups(pooled: _Pooled, *by: str) -> Iterator[tuple[tuple[Any, ...], np.nda
         yield tuple(place), np.array(values)
 
 
-def _of_seed(bins: Bins, place: tuple[Any, ...], values: np.ndarray) -> pl.DataFrame:
-    """The histogram of one seed, as ``data.series.SEEDS``."""
+def _of_seed(bins: HistogramBins, place: tuple[Any, ...], values: np.ndarray) -> pl.DataFrame:
+    """The histogram of one seed, as ``data.series.SEED_SCHEMA``."""
     panel, series, line, seed = place
     columns = {"x": bins.middles, "value": bins.density(values)}
     labels = {"panel": panel, "series": series, "line": line, "seed": seed}
     return (
         pl.DataFrame(columns)
         .with_columns(**{k: pl.lit(v) for k, v in labels.items()})
-        .select(pl.col(c).cast(t) for c, t in SEEDS.items())
+        .select(pl.col(c).cast(t) for c, t in SEED_SCHEMA.items())
     )
 
 
@@ -129,24 +145,24 @@ def _y_axis(title: str, estimates: pl.DataFrame) -> Axis:
     """An axis from 0; a band that is much higher than its line is cut off."""
     top = max(estimates["estimate"].to_list())
     highest = max(estimates["high"].fill_null(0.0).to_list())
-    axis = linear(title, [0.0, min(1.5 * top, max(top, highest))])
+    axis = linear_axis(title, [0.0, min(1.5 * top, max(top, highest))])
     return replace(axis, domain=(0.0, axis.domain[1]), ticks=tuple(t for t in axis.ticks if t >= 0))
 
 
-def _caption(pooled: _Pooled, bins: Bins, quantity: str, n: str) -> str:
-    width = f"{short(bins.width)} {'decades' if bins.log else 'wide'}"
+def _caption(pooled: _Pooled, bins: HistogramBins, quantity: str, n: str) -> str:
+    width = f"{format_short(bins.width)} {'decades' if bins.log else 'wide'}"
     lines = "Lines are means over seeds of the share of the values in a bin, over its width"
     band = (
         f"the band is the 95 % Student interval over seeds ({n}), cut off at 0"
         if pooled.values["seed"].n_unique() > 1
         else "one seed, no band"
     )
-    sentences = [f"{definition(quantity)} in {bins.edges.size - 1} bins of {width}. {lines}; {band}."]
+    sentences = [f"{quantity_definition(quantity)} in {bins.edges.size - 1} bins of {width}. {lines}; {band}."]
     if bins.log and (outside := _outside(pooled)):
-        sentences.append(f"Values that are not positive stand in no bin, but count as values: {listing(outside)}.")
+        sentences.append(f"Values that are not positive stand in no bin, but count as values: {join_words(outside)}.")
     if pooled.dropped:
         sentences.append(
-            f"{count(pooled.dropped, 'number')} {'is' if pooled.dropped == 1 else 'are'} left out: not finite."
+            f"{count_noun(pooled.dropped, 'number')} {'is' if pooled.dropped == 1 else 'are'} left out: not finite."
         )
     return " ".join(sentences)
 
@@ -157,7 +173,7 @@ def _outside(pooled: _Pooled) -> list[str]:
     for place, values in _groups(pooled, "panel", "series", "line"):
         if outside := int((values <= 0).sum()):
             panel, series, _ = place
-            who = "" if series == ALONE else f" of {series}"
+            who = "" if series == SINGLE_SERIES else f" of {series}"
             texts.append(f"{outside:,} of {values.size:,}{who}{f' ({panel})' if pooled.panels else ''}")
     return texts
 
@@ -167,7 +183,7 @@ def _finding(pooled: _Pooled, quantity: str) -> str:
     ranges: dict[str | None, list[str]] = {}
     for (panel, series, _), values in _groups(pooled, "panel", "series", "line"):
         low, high = np.quantile(values, _QUANTILES)
-        where = "" if series == ALONE else f" in {series}"
-        ranges.setdefault(panel, []).append(f"from {short(low)} to {short(high)}{where}")
-    text = "; ".join(f"{f'({panel}) ' if pooled.panels else ''}{listing(texts)}" for panel, texts in ranges.items())
+        where = "" if series == SINGLE_SERIES else f" in {series}"
+        ranges.setdefault(panel, []).append(f"from {format_short(low)} to {format_short(high)}{where}")
+    text = "; ".join(f"{f'({panel}) ' if pooled.panels else ''}{join_words(texts)}" for panel, texts in ranges.items())
     return f"Nine tenths of the {quantity_name(quantity)}s lie {text}"

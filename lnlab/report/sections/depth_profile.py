@@ -7,16 +7,25 @@ from typing import Literal
 
 import polars as pl
 
-from lnlab.analyse.statistics.intervals import student
+from lnlab.analyse.statistics.intervals import t_interval
 from lnlab.keys import Json
 from lnlab.report.charts import line_charts, theme
-from lnlab.report.charts.axes import levels, linear, logarithmic
-from lnlab.report.charts.downsample import thin
-from lnlab.report.data.labels import ALONE
-from lnlab.report.data.series import Gathered, gather, replicates
+from lnlab.report.charts.axes import axis_at_values, linear_axis, logarithmic_axis
+from lnlab.report.charts.downsample import thin_points
+from lnlab.report.data.labels import SINGLE_SERIES
+from lnlab.report.data.series import LabelledSeries, collect_series, replicate_count
 from lnlab.report.section import Chart, Section, sections
-from lnlab.report.words.wording import definition, listing, number, plain, short, straight, times, unit
-from lnlab.report.words.wording import quantity as quantity_name
+from lnlab.report.words.wording import (
+    format_line,
+    format_number,
+    format_short,
+    format_value,
+    growth_in_words,
+    join_words,
+    quantity_definition,
+    quantity_name,
+    quantity_with_unit,
+)
 from lnlab.tables import Results
 
 
@@ -35,7 +44,7 @@ def depth_profile(
     ``lines`` are pairs [a, b]: straight lines a + b x, bounds for example, to compare with.
     """
     log = scale == "log"
-    series = gather(results, quantity, where or {}, x, log=log, panels=True)
+    series = collect_series(results, quantity, where or {}, x, log=log, panels=True)
     if series.seeds.is_empty():
         finding = f"Nothing of the {quantity_name(quantity)} has been measured yet"
         return Section(finding, missing=" ".join((series.missing, *series.left_out)).strip(), rows=series.rows)
@@ -45,24 +54,28 @@ def depth_profile(
 
 
 def _chart(
-    series: Gathered, quantity: str, x: str, finding: str, lines: Sequence[tuple[float, float]], *, log: bool
+    series: LabelledSeries, quantity: str, x: str, finding: str, lines: Sequence[tuple[float, float]], *, log: bool
 ) -> Chart:
     line_rows = [row for line in lines for row in _line(series, line, "l" if x == "layer" else "x")]
     values = [v for c in ("estimate", "low", "high") for v in series.points[c].drop_nulls() if math.isfinite(v)]
     values += [row["y"] for row in line_rows]
-    title = unit(quantity)
-    y = logarithmic(f"{title} (log scale)", [v for v in values if v > 0]) if log else linear(title, values)
+    title = quantity_with_unit(quantity)
+    y = logarithmic_axis(f"{title} (log scale)", [v for v in values if v > 0]) if log else linear_axis(title, values)
     x_title = "layer (1 = next to the input)" if x == "layer" else _path_name(x)
-    x_axis = levels(x_title, series.points["x"], right_margin=0.12 if line_rows else 0.02)
+    x_axis = axis_at_values(x_title, series.points["x"], right_margin=0.12 if line_rows else 0.02)
     panel = {"panel": "panel"} if series.panels else {}
     band = {"estimate": quantity_name(quantity), "low": "95 % low", "high": "95 % high", "n": "seeds"}
     return Chart(
-        line_charts.profile(series.panels, x_axis, y, theme.look(series.names, series.families), line_rows),
+        line_charts.profile_chart(
+            series.panels, x_axis, y, theme.series_style(series.names, series.families), line_rows
+        ),
         series.points,
         series.seeds,
         {**panel, "series": "variant", "x": _path_name(x), **band},
         f"Line chart of the {title}, against the {x_axis.title}. {finding}.",
-        " ".join((_caption(series, quantity, x, lines, log=log), *series.left_out, thin(series.points)[1])).strip(),
+        " ".join(
+            (_caption(series, quantity, x, lines, log=log), *series.left_out, thin_points(series.points)[1])
+        ).strip(),
         log,
     )
 
@@ -71,36 +84,38 @@ def _path_name(x: str) -> str:
     return x.rpartition(".")[2].replace("_", " ")
 
 
-def _line(series: Gathered, line: tuple[float, float], letter: str) -> list[dict[str, Json]]:
+def _line(series: LabelledSeries, line: tuple[float, float], letter: str) -> list[dict[str, Json]]:
     """``y = a + b x`` at every x that is drawn."""
-    label = straight(*line, letter)
+    label = format_line(*line, letter)
     xs = series.points["x"].unique().sort().to_list()
     return [{"law": label, "label": label, "x": x, "y": line[0] + line[1] * x, "last": x == xs[-1]} for x in xs]
 
 
-def _caption(series: Gathered, quantity: str, x: str, lines: Sequence[tuple[float, float]], *, log: bool) -> str:
+def _caption(series: LabelledSeries, quantity: str, x: str, lines: Sequence[tuple[float, float]], *, log: bool) -> str:
     mean, scale_note = ("geometric mean", " on the logarithmic scale") if log else ("mean", "")
-    n = replicates(series.points)
+    n = replicate_count(series.points)
     band = (
         f"the band is its 95 % Student interval{scale_note} ({n})"
         if series.points["low"].count()
         else "one seed, no band"
     )
     letter = "l" if x == "layer" else "x"
-    formulas = listing(straight(a, b, letter) for a, b in lines)
+    formulas = join_words(format_line(a, b, letter) for a, b in lines)
     dashed = f" {'Thin dashed lines are' if len(lines) > 1 else 'The thin dashed line is'} {formulas}." if lines else ""
-    return f"{definition(quantity)} by {_path_name(x)}. Lines join the {mean} over seeds; {band}.{dashed}"
+    return f"{quantity_definition(quantity)} by {_path_name(x)}. Lines join the {mean} over seeds; {band}.{dashed}"
 
 
-def _finding(series: Gathered, quantity: str, x: str, where: Mapping[str, Json], *, log: bool) -> str:
+def _finding(series: LabelledSeries, quantity: str, x: str, where: Mapping[str, Json], *, log: bool) -> str:
     """What each line does from its first to its last position, in words; the first says from where to where."""
     place = f"{where['stack']} {x}" if isinstance(where.get("stack"), str) and x == "layer" else _path_name(x)
-    first, last = (plain(position) for position in (series.seeds["x"].min(), series.seeds["x"].max()))
+    first, last = (format_value(position) for position in (series.seeds["x"].min(), series.seeds["x"].max()))
     stretch = "from the first to the last" if log else "between the first and the last"
     span, clauses = f" from {first} to {last} {place}" if "." in x else f" {stretch} {place}", []
     for panel in series.panels or (None,):
         for name in series.names:
-            who = (f"the {quantity_name(quantity)}" if name == ALONE else name) + (f" ({panel})" if panel else "")
+            who = (f"the {quantity_name(quantity)}" if name == SINGLE_SERIES else name) + (
+                f" ({panel})" if panel else ""
+            )
             pairs = _end_pairs(series, panel, name)
             clauses.append(
                 f"{who} {_change(pairs, log=log)}{span}" if pairs else f"{who} has no two positions measured"
@@ -110,7 +125,7 @@ def _finding(series: Gathered, quantity: str, x: str, where: Mapping[str, Json],
     return text[:1].upper() + text[1:]
 
 
-def _end_pairs(series: Gathered, panel: str | None, name: str) -> list[tuple[float, float]]:
+def _end_pairs(series: LabelledSeries, panel: str | None, name: str) -> list[tuple[float, float]]:
     """The first and the last number of each seed that has both."""
     line = series.seeds.filter(pl.col("panel").eq_missing(pl.lit(panel, pl.String)) & (pl.col("series") == name))
     if line["x"].n_unique() < 2:
@@ -122,9 +137,9 @@ def _end_pairs(series: Gathered, panel: str | None, name: str) -> list[tuple[flo
 
 def _change(pairs: Sequence[tuple[float, float]], *, log: bool) -> str:
     """From first to last, within each seed and then over seeds; a direction only where the interval leaves no other."""
-    change = student([last / first if log else last - first for first, last in pairs], log=log)
+    change = t_interval([last / first if log else last - first for first, last in pairs], log=log)
     level = change.n > 1 and change.low <= (1 if log else 0) <= change.high
     if log:
-        return f"stays level ({short(change.estimate)}×)" if level else times(change.estimate)
-    first, last = (number(fmean(values)) for values in zip(*pairs, strict=True))
+        return f"stays level ({format_short(change.estimate)}×)" if level else growth_in_words(change.estimate)
+    first, last = (format_number(fmean(values)) for values in zip(*pairs, strict=True))
     return f"stays level ({last})" if level else f"{'rises' if change.estimate > 0 else 'falls'} from {first} to {last}"

@@ -8,18 +8,23 @@ from typing import Any
 import polars as pl
 
 from lnlab.analyse.quantities.outliers import bulk_radius, outliers
-from lnlab.analyse.quantities.spectra import AT, number, parts, table, whole
-from lnlab.analyse.select.select import narrowed, runs_with
-from lnlab.analyse.statistics.intervals import student
+from lnlab.analyse.quantities.spectra import (
+    SPECTRUM_KEYS,
+    full_batch_spectra,
+    part_spectra,
+    spectra_table,
+    spectral_number,
+)
+from lnlab.analyse.select.select import narrow_rows, runs_with
+from lnlab.analyse.statistics.intervals import t_interval
 from lnlab.keys import Json
-from lnlab.report.data.labels import series
-from lnlab.report.data.series import missing
-from lnlab.report.loss_units import in_unit
+from lnlab.report.data.labels import label_series
+from lnlab.report.data.series import missing_runs_sentence
+from lnlab.report.loss_units import fill_units
 from lnlab.report.section import Section, Table, sections
 from lnlab.report.table import Cell, Grid
-from lnlab.report.words.spectral_words import LOSS, matrix
-from lnlab.report.words.wording import interval, listing, short, tight
-from lnlab.report.words.wording import quantity as quantity_name
+from lnlab.report.words.spectral_words import LOSS_UNIT, matrix_in_words
+from lnlab.report.words.wording import format_interval, format_short, join_words, nonbreaking, quantity_name
 from lnlab.tables import Results
 
 _RESIDUAL_OF_END: Mapping[str, str] = {
@@ -30,7 +35,7 @@ _RESIDUAL_OF_END: Mapping[str, str] = {
 _MEAN_QUANTITIES = ("curvature_trace", "frobenius_norm", "negative_mass")
 """What is a mean over start vectors, and so has a standard error."""
 _OUTLIER_QUANTITIES = ("outliers", "bulk_radius")
-SEEDS, RESIDUAL, DRAWS, PARTS = "seeds", "residual", "vectors\u00a0±", "batches\u00a0±"
+OVER_SEEDS, RESIDUAL, OVER_START_VECTORS, OVER_BATCH_PARTS = "seeds", "residual", "vectors\u00a0±", "batches\u00a0±"
 _SCHEMA: dict[str, Any] = dict.fromkeys(("variant", "matrix", "number", "statistic"), pl.String)
 _SCHEMA |= {"estimate": pl.Float64, "low": pl.Float64, "high": pl.Float64, "n": pl.Int64}
 _HEADINGS = dict(
@@ -54,9 +59,9 @@ class _Entry:
     @property
     def text(self) -> str:
         """As readers see it."""
-        if self.statistic == SEEDS:
-            return tight(interval(self.estimate, self.low, self.high))
-        return short(self.estimate)
+        if self.statistic == OVER_SEEDS:
+            return nonbreaking(format_interval(self.estimate, self.low, self.high))
+        return format_short(self.estimate)
 
 
 @sections.register("extremes")
@@ -76,61 +81,64 @@ def extremes(
     """
     selection = where or {}
     runs = runs_with(results, selection)
-    names, _, labels = series(results, runs, "")
-    rows = table(results).join(labels, on="run", how="inner", maintain_order="left")
-    rows = narrowed(results, rows, "step", selection["step"]) if "step" in selection else rows
+    names, _, labels = label_series(results, runs, "")
+    rows = spectra_table(results).join(labels, on="run", how="inner", maintain_order="left")
+    rows = narrow_rows(results, rows, "step", selection["step"]) if "step" in selection else rows
     for column, chosen in (("operator", operators), ("scope", scopes)):
         rows = rows if chosen is None else rows.filter(pl.col(column).is_in(chosen))
-    stored_rows = {"spectra": rows.select(table(results).columns)}
+    stored_rows = {"spectra": rows.select(spectra_table(results).columns)}
     if rows.is_empty():
-        return Section("No spectrum has been measured yet", missing=missing(runs), rows=stored_rows)
+        return Section("No spectrum has been measured yet", missing=missing_runs_sentence(runs), rows=stored_rows)
     selected = Results(results.runs, results.axes, {**results.tables, "spectra": rows.drop("series", "line")})
     entries = [entry for name in names for entry in _variant_entries(name, selected, labels)]
     of_matrix = ([e for e in entries if e.matrix == name] for name in dict.fromkeys(e.matrix for e in entries))
     tables = tuple(_table(group, first=not index) for index, group in enumerate(of_matrix))
-    return Section(_finding(entries), (), tables, missing(runs), stored_rows)
+    return Section(_finding(entries), (), tables, missing_runs_sentence(runs), stored_rows)
 
 
 def _variant_entries(variant: str, results: Results, labels: pl.DataFrame) -> Iterator[_Entry]:
     """Every entry of one variant, matrix by matrix."""
     in_variant = pl.col("run").is_in(labels.filter(pl.col("series") == variant)["run"].implode())
-    whole_spectra, spectra_of_parts = whole(results).filter(in_variant), parts(results).filter(in_variant)
+    whole_spectra, spectra_of_parts = (
+        full_batch_spectra(results).filter(in_variant),
+        part_spectra(results).filter(in_variant),
+    )
     outlier_numbers = {
         "outliers": outliers(results).filter(in_variant),
         "bulk_radius": bulk_radius(results).filter(in_variant),
     }
     for (operator, scope), rows in whole_spectra.group_by("operator", "scope", maintain_order=True):
-        place = (variant, matrix(str(operator), str(scope)))
+        place = (variant, matrix_in_words(str(operator), str(scope)))
         of_matrix = (pl.col("operator") == operator) & (pl.col("scope") == scope)
         values_by_quantity = {
-            quantity: number(rows, quantity)["value"] for quantity in (*_RESIDUAL_OF_END, *_MEAN_QUANTITIES)
+            quantity: spectral_number(rows, quantity)["value"] for quantity in (*_RESIDUAL_OF_END, *_MEAN_QUANTITIES)
         }
         values_by_quantity |= {name: frame.filter(of_matrix)["value"] for name, frame in outlier_numbers.items()}
         for quantity, values in values_by_quantity.items():
             if values.count():
                 yield _over_seeds(*place, quantity, values)
         for end, residual in _RESIDUAL_OF_END.items():
-            if (values := number(rows, residual)["value"]).count():
+            if (values := spectral_number(rows, residual)["value"]).count():
                 yield _Entry(*place, end, RESIDUAL, float(values.max()), None, None, values.count())  # type: ignore[arg-type]
-        yield from _spreads(place, _MEAN_QUANTITIES, rows, "draw", DRAWS)
+        yield from _spreads(place, _MEAN_QUANTITIES, rows, "draw", OVER_START_VECTORS)
         yield from _spreads(
-            place, (*_RESIDUAL_OF_END, *_MEAN_QUANTITIES), spectra_of_parts.filter(of_matrix), "part", PARTS
+            place, (*_RESIDUAL_OF_END, *_MEAN_QUANTITIES), spectra_of_parts.filter(of_matrix), "part", OVER_BATCH_PARTS
         )
 
 
 def _over_seeds(variant: str, matrix_label: str, quantity: str, values: pl.Series) -> _Entry:
-    mean = student(values.drop_nulls().to_list())
+    mean = t_interval(values.drop_nulls().to_list())
     low, high = (mean.low, mean.high) if mean.n > 1 else (None, None)
-    return _Entry(variant, matrix_label, quantity, SEEDS, mean.estimate, low, high, mean.n)
+    return _Entry(variant, matrix_label, quantity, OVER_SEEDS, mean.estimate, low, high, mean.n)
 
 
 def _spreads(
     place: tuple[str, str], quantities: Sequence[str], rows: pl.DataFrame, over: str, statistic: str
 ) -> Iterator[_Entry]:
     """Root mean squares over seeds: of the standard error over draws, or the standard deviation over parts."""
-    by = [column for column in AT if over == "draw" or column != "measurement"]
+    by = [column for column in SPECTRUM_KEYS if over == "draw" or column != "measurement"]
     for quantity in quantities if not rows.is_empty() else ():
-        groups = number(rows, quantity, (*by, over)).group_by(by, maintain_order=True)
+        groups = spectral_number(rows, quantity, (*by, over)).group_by(by, maintain_order=True)
         variances = groups.agg(pl.col("value").var(), n=pl.len()).drop_nulls("value")
         if variances.height:
             variance = variances["value"] / variances["n"] if over == "draw" else variances["value"]
@@ -149,7 +157,7 @@ def _table(entries: Sequence[_Entry], *, first: bool) -> Table:
     grid_rows: list[tuple[Cell, ...]] = []
     for variant in dict.fromkeys(e.variant for e in entries):
         head = variant
-        for statistic in (SEEDS, RESIDUAL, DRAWS, PARTS):
+        for statistic in (OVER_SEEDS, RESIDUAL, OVER_START_VECTORS, OVER_BATCH_PARTS):
             texts = [texts_by_entry.get((variant, statistic, quantity)) for quantity in columns]
             if any(texts):
                 grid_rows.append(((head, False), (statistic, False), *((text or "–", True) for text in texts)))
@@ -162,21 +170,23 @@ def _table(entries: Sequence[_Entry], *, first: bool) -> Table:
 def _caption(entries: Sequence[_Entry]) -> str:
     n = {
         statistic: max((e.n for e in entries if e.statistic == statistic), default=0)
-        for statistic in (SEEDS, DRAWS, PARTS)
+        for statistic in (OVER_SEEDS, OVER_START_VECTORS, OVER_BATCH_PARTS)
     }
     sentences = [
-        f"{entries[0].matrix}: ends and moments in {in_unit(LOSS)}; the negative mass is the "
-        f"share of eigenvalues below zero, float32's rounding left out. Seeds (n\u00a0=\u00a0{n[SEEDS]}): means with "
+        f"{entries[0].matrix}: ends and moments in {fill_units(LOSS_UNIT)}; the negative mass is the "
+        "share of eigenvalues below zero, float32's rounding left out. Seeds "
+        f"(n\u00a0=\u00a0{n[OVER_SEEDS]}): means with "
         "Student's 95 % interval, the only one that judges a difference between arms."
     ]
     if any(e.statistic == RESIDUAL for e in entries):
         sentences.append("Residual: an eigenvalue lies within it of the end; the largest over seeds.")
-    if n[DRAWS]:
+    if n[OVER_START_VECTORS]:
         sentences.append(
-            f"Vectors: the standard error over {n[DRAWS]} start vectors within a seed, an error of the estimate."
+            f"Vectors: the standard error over {n[OVER_START_VECTORS]} start vectors within a seed, "
+            "an error of the estimate."
         )
-    if n[PARTS]:
-        sentences.append(f"Batches: the standard deviation over {n[PARTS]} parts of the data within a seed.")
+    if n[OVER_BATCH_PARTS]:
+        sentences.append(f"Batches: the standard deviation over {n[OVER_BATCH_PARTS]} parts of the data within a seed.")
     if any(e.number == "outliers" for e in entries):
         sentences.append(
             "Outliers stand alone at either end, at least so many, and the bulk radius is how far all else reaches; "
@@ -188,8 +198,8 @@ def _caption(entries: Sequence[_Entry]) -> str:
 def _finding(entries: Sequence[_Entry]) -> str:
     """The largest eigenvalue of the first matrix in each variant, and how far the ends may be off."""
     first = entries[0].matrix
-    maxima = [e for e in entries if (e.matrix, e.number, e.statistic) == (first, "largest_eigenvalue", SEEDS)]
-    by_variant = listing(f"{short(e.estimate)} in {e.variant}" for e in maxima)
+    maxima = [e for e in entries if (e.matrix, e.number, e.statistic) == (first, "largest_eigenvalue", OVER_SEEDS)]
+    by_variant = join_words(f"{format_short(e.estimate)} in {e.variant}" for e in maxima)
     finding = f"The largest eigenvalue of the {first} is {by_variant}"
     residuals = [e.estimate for e in entries if (e.matrix, e.statistic) == (first, RESIDUAL)]
-    return finding + (f"; an eigenvalue lies within {short(max(residuals))} of each end" if residuals else "")
+    return finding + (f"; an eigenvalue lies within {format_short(max(residuals))} of each end" if residuals else "")

@@ -4,17 +4,24 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from lnlab.analyse.select.select import runs_with, select
-from lnlab.analyse.select.sublayers import numbered
+from lnlab.analyse.select.select import runs_with, select_measured_rows
+from lnlab.analyse.select.sublayers import number_sublayers
 from lnlab.errors import Problem, ReportError
 from lnlab.keys import Json
-from lnlab.report.charts.downsample import LIMIT
-from lnlab.report.charts.heatmap import Places, heat
-from lnlab.report.data.labels import series
-from lnlab.report.data.series import SEEDS, left_out, missing, points, refuse_several, replicates, stored
+from lnlab.report.charts.downsample import MAX_POINTS
+from lnlab.report.charts.heatmap import HeatmapAxis, heatmap_chart
+from lnlab.report.data.labels import label_series
+from lnlab.report.data.series import (
+    SEED_SCHEMA,
+    mean_points,
+    missing_runs_sentence,
+    refuse_duplicates,
+    replicate_count,
+    source_rows_of,
+    undrawn_numbers,
+)
 from lnlab.report.section import Chart, Section, sections
-from lnlab.report.words.wording import definition, listing, short, unit
-from lnlab.report.words.wording import quantity as quantity_name
+from lnlab.report.words.wording import format_short, join_words, quantity_definition, quantity_name, quantity_with_unit
 from lnlab.tables import Results
 
 
@@ -25,18 +32,18 @@ def heatmap(results: Results, *, quantity: str, where: dict[str, Json] | None = 
     Sublayers of one stack are numbered from 1 in the order of the stream. All panels share one colour scale from 0.
     """
     selection = {"quantity": quantity, **(where or {})}
-    selected = select(results, selection)
+    selected = select_measured_rows(results, selection)
     runs = runs_with(results, selection)
-    stored_rows, missing_note = stored(results, quantity, selected), missing(runs)
-    names, _, labels = series(results, runs, "")
+    stored_rows, missing_note = source_rows_of(results, quantity, selected), missing_runs_sentence(runs)
+    names, _, labels = label_series(results, runs, "")
     cells = _cells(selected, labels)
     if cells.is_empty():
         finding = f"Nothing of the {quantity_name(quantity)} has been measured yet"
         return Section(finding, missing=missing_note, rows=stored_rows)
-    estimates = points(cells.sort("panel", "line", "x", "seed"), log=False)
+    estimates = mean_points(cells.sort("panel", "line", "x", "seed"), log=False)
     _refuse_too_many_cells(estimates)
     finding = _finding(estimates, quantity, names)
-    dropped = left_out(selected.height - cells.height, 0)
+    dropped = undrawn_numbers(selected.height - cells.height, 0)
     chart = _chart(cells, estimates, quantity, names, finding, dropped)
     return Section(finding, (chart,), (), missing_note, stored_rows)
 
@@ -47,22 +54,22 @@ def _cells(rows: pl.DataFrame, labels: pl.DataFrame) -> pl.DataFrame:
     Raises:
         ReportError: rows of several stacks, or two numbers of one seed in one cell.
     """
-    numbered_rows = numbered(rows.filter(pl.col("index").is_not_null()))
+    numbered_rows = number_sublayers(rows.filter(pl.col("index").is_not_null()))
     if numbered_rows["stack"].n_unique() > 1:
-        stacks = listing(numbered_rows["stack"].unique().sort())
+        stacks = join_words(numbered_rows["stack"].unique().sort())
         raise ReportError(Problem("where", f"rows of {stacks}", "select one stack: where: {stack: encoder}"))
     labelled = numbered_rows.join(labels, on="run", how="left", maintain_order="left").rename({"series": "panel"})
     sublayer = pl.col("i").cast(pl.String).alias("series")
     cells = labelled.with_columns(sublayer, pl.col("line").alias("_order"), pl.col("i").alias("line"), x="index")
-    refuse_several(cells, "index")
+    refuse_duplicates(cells, "index")
     finite = cells.filter(pl.col("value").is_finite()).sort("_order", "line", "x", "seed")
-    return finite.select(pl.col(c).cast(t) for c, t in SEEDS.items())
+    return finite.select(pl.col(c).cast(t) for c, t in SEED_SCHEMA.items())
 
 
 def _refuse_too_many_cells(estimates: pl.DataFrame) -> None:
     """Refuse more cells than a page can draw: with some of them left out it would be another picture."""
-    if estimates.height > LIMIT:
-        what = f"{estimates.height:,} cells, and a page can draw {LIMIT:,}"
+    if estimates.height > MAX_POINTS:
+        what = f"{estimates.height:,} cells, and a page can draw {MAX_POINTS:,}"
         raise ReportError(Problem("where", what, "select fewer variants or layers"))
 
 
@@ -75,14 +82,14 @@ def _chart(
     dropped: Sequence[str],
 ) -> Chart:
     (first, left), (last, right), top = _corners(estimates)
-    rows, columns = Places("sublayer i", first, last), Places("branch j (0 is the input)", left, right)
+    rows, columns = HeatmapAxis("sublayer i", first, last), HeatmapAxis("branch j (0 is the input)", left, right)
     numbers = {"estimate": quantity_name(quantity), "low": "95 % low", "high": "95 % high", "n": "seeds"}
     return Chart(
-        heat(names, columns, rows, unit(quantity), top),
+        heatmap_chart(names, columns, rows, quantity_with_unit(quantity), top),
         estimates,
         cells,
         {"panel": "variant", "line": "sublayer i", "x": "branch j", **numbers},
-        f"Heat map of the {unit(quantity)}, by sublayer and branch, for {listing(names)}. {finding}.",
+        f"Heat map of the {quantity_with_unit(quantity)}, by sublayer and branch, for {join_words(names)}. {finding}.",
         " ".join((_caption(estimates, quantity), *dropped)),
         log=False,
     )
@@ -97,7 +104,8 @@ def _corners(estimates: pl.DataFrame) -> tuple[tuple[int, int], tuple[int, int],
 
 def _caption(estimates: pl.DataFrame, quantity: str) -> str:
     return (
-        f"{definition(quantity)}: mean over seeds ({replicates(estimates)}). A row is the stream after a sublayer, the "
+        f"{quantity_definition(quantity)}: mean over seeds ({replicate_count(estimates)}). A row is "
+        "the stream after a sublayer, the "
         "first at the top; its columns are the input of the stack, 0, and the branches so far, of which the last is "
         "the sublayer's own. Darker is more, on one scale for all panels."
     )
@@ -109,14 +117,18 @@ def _finding(estimates: pl.DataFrame, quantity: str, names: Sequence[str]) -> st
     own_branch = estimates.filter(x == i).with_columns(pl.col("line").max().over("panel").alias("last"))
     if own_branch["panel"].n_unique() < len(panels):
         ranges = estimates.group_by("panel").agg(low=pl.col("estimate").min(), high=pl.col("estimate").max())
-        texts = [f"{short(low)} to {short(high)} in {name}" for name, low, high in _in_order(ranges, names)]
-        return f"The {quantity_name(quantity)} goes from {listing(texts)}"
+        texts = [
+            f"{format_short(low)} to {format_short(high)} in {name}" for name, low, high in _in_order(ranges, names)
+        ]
+        return f"The {quantity_name(quantity)} goes from {join_words(texts)}"
     mean, last = pl.col("estimate").mean, pl.col("last")
     first, final = own_branch.filter(i * 3 <= last), own_branch.filter(i * 3 > 2 * last)
     thirds = first.group_by("panel").agg(first=mean()).join(final.group_by("panel").agg(final=mean()), on="panel")
-    texts = [f"{short(early)} and {short(late)} in {name}" for name, early, late in _in_order(thirds, names)]
+    texts = [
+        f"{format_short(early)} and {format_short(late)} in {name}" for name, early, late in _in_order(thirds, names)
+    ]
     where = "In the first and the last third of the sublayers"
-    return f"{where}, the {quantity_name(quantity)} on their own branch is {listing(texts)}"
+    return f"{where}, the {quantity_name(quantity)} on their own branch is {join_words(texts)}"
 
 
 def _in_order(rows: pl.DataFrame, names: Sequence[str]) -> list[tuple[str, float, float]]:

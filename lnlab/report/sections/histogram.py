@@ -8,15 +8,22 @@ from typing import Annotated
 import polars as pl
 from pydantic import Field
 
-from lnlab.analyse.statistics.intervals import student
+from lnlab.analyse.statistics.intervals import t_interval
 from lnlab.keys import Json
-from lnlab.report.charts.histogram_over_steps import ridges
-from lnlab.report.data.histograms import LEAST, Strata, collect
-from lnlab.report.data.labels import ALONE
-from lnlab.report.data.series import replicates
+from lnlab.report.charts.histogram_over_steps import histogram_chart
+from lnlab.report.data.histograms import MIN_DRAWN_SHARE, HistogramShares, collect_histograms
+from lnlab.report.data.labels import SINGLE_SERIES
+from lnlab.report.data.series import replicate_count
 from lnlab.report.section import Chart, Section, sections
-from lnlab.report.words.wording import count, definition, listing, short, times, unit
-from lnlab.report.words.wording import quantity as quantity_name
+from lnlab.report.words.wording import (
+    count_noun,
+    format_short,
+    growth_in_words,
+    join_words,
+    quantity_definition,
+    quantity_name,
+    quantity_with_unit,
+)
 from lnlab.tables import Results
 
 _MAX_NAMED = 4
@@ -36,7 +43,7 @@ def histogram(
     Of a quantity in the table of histograms; the elements of all sites that ``where`` leaves are taken together. The
     four stored bins of an octave are joined, and ``octaves`` of them make a row. The line is the median element.
     """
-    histograms = collect(results, quantity, where or {}, octaves)
+    histograms = collect_histograms(results, quantity, where or {}, octaves)
     if histograms.seeds.is_empty():
         finding = f"Nothing of the {quantity_name(quantity)} has been measured yet"
         return Section(finding, missing=histograms.missing, rows={"histograms": histograms.rows})
@@ -45,11 +52,13 @@ def histogram(
     return Section(finding, (chart,), (), histograms.missing, {"histograms": histograms.rows})
 
 
-def _chart(histograms: Strata, quantity: str, octaves: int, finding: str) -> Chart:
+def _chart(histograms: HistogramShares, quantity: str, octaves: int, finding: str) -> Chart:
     bounds = histograms.points.select(
         low=pl.col("line").min(), high=pl.col("line").max(), top=pl.col("estimate").max()
     ).row(0)
-    spec = ridges(histograms.panels, unit(quantity), bounds[:2], octaves, bounds[2], _log_medians(histograms))
+    spec = histogram_chart(
+        histograms.panels, quantity_with_unit(quantity), bounds[:2], octaves, bounds[2], _log_medians(histograms)
+    )
     numbers = {"estimate": "share of the elements", "low": "95 % low", "high": "95 % high", "n": "seeds"}
     row = f"row, from 2 to the power of {octaves} times it" if octaves > 1 else "row, from 2 to that power"
     return Chart(
@@ -57,13 +66,13 @@ def _chart(histograms: Strata, quantity: str, octaves: int, finding: str) -> Cha
         histograms.points,
         histograms.seeds,
         {"panel": "variant", "line": row, "x": "update", **numbers},
-        f"Histograms of the {unit(quantity)}, by update, for {listing(histograms.panels)}. {finding}.",
+        f"Histograms of the {quantity_with_unit(quantity)}, by update, for {join_words(histograms.panels)}. {finding}.",
         _caption(histograms, quantity, octaves),
         log=False,
     )
 
 
-def _log_medians(histograms: Strata) -> dict[str, float]:
+def _log_medians(histograms: HistogramShares) -> dict[str, float]:
     """By ``panel|x`` the logarithm to base 2 of the geometric mean over seeds of the median."""
     groups = histograms.medians.group_by("panel", "x", maintain_order=True).agg("value")
     positive = ((panel, x, values) for panel, x, values in groups.iter_rows() if _drawable(values))
@@ -74,44 +83,53 @@ def _drawable(values: list[float]) -> bool:
     return all(value > 0 and math.isfinite(value) for value in values)
 
 
-def _caption(histograms: Strata, quantity: str, octaves: int) -> str:
+def _caption(histograms: HistogramShares, quantity: str, octaves: int) -> str:
     high = "an octave, a factor of 2" if octaves == 1 else f"{octaves} octaves, a factor of {2**octaves}"
     sentences = [
-        f"{definition(quantity)}. A column is the state after so many updates, a row {high} (four stored bins each "
-        f"octave); shades are means over seeds ({replicates(histograms.points)}) of the share of all elements, on one "
+        f"{quantity_definition(quantity)}. A column is the state after so many updates, a row {high} "
+        "(four stored bins each "
+        f"octave); shades are means over seeds ({replicate_count(histograms.points)}) of the share of "
+        "all elements, on one "
         "scale. The line joins medians, geometric means over seeds."
     ]
     zeros = any(histograms.zeros.values())
     sentences.append(f"Exactly 0, and in no row: {_shares(histograms.zeros)}." if zeros else "No element is 0.")
     if histograms.odd:
         sentences.append(f"Not finite, and in no row: {_shares(histograms.odd)}.")
-    sentences.append(f"Rows at either end that hold less than {LEAST:.1%} everywhere are not drawn.".replace("%", " %"))
+    sentences.append(
+        f"Rows at either end that hold less than {MIN_DRAWN_SHARE:.1%} everywhere are not drawn.".replace("%", " %")
+    )
     if histograms.dropped:
         verb = "is" if histograms.dropped == 1 else "are"
-        sentences.append(f"{count(histograms.dropped, 'step')} between those drawn {verb} left out.")
+        sentences.append(f"{count_noun(histograms.dropped, 'step')} between those drawn {verb} left out.")
     return " ".join(sentences)
 
 
 def _shares(shares: Mapping[str, float]) -> str:
     """``at most 10 % of the elements in Post-LN``."""
-    texts = {name: f"at most {short(100 * share)} %" for name, share in shares.items() if share}
+    texts = {name: f"at most {format_short(100 * share)} %" for name, share in shares.items() if share}
     if len(set(texts.values())) == 1 and len(texts) == len(shares):
         return f"{next(iter(texts.values()))} of the elements of a step"
-    return listing(f"{share} in {name}" for name, share in texts.items())
+    return join_words(f"{share} in {name}" for name, share in texts.items())
 
 
-def _finding(histograms: Strata, quantity: str) -> str:
+def _finding(histograms: HistogramShares, quantity: str) -> str:
     """What the median does from the first step to the last, in each variant."""
     steps = histograms.medians["x"].unique().sort().to_list()
     by_panel = {name: histograms.medians.filter(pl.col("panel") == name) for name in histograms.panels}
     changes = {name: _change(medians, steps[0], steps[-1]) for name, medians in by_panel.items()}
-    span = f"From update {steps[0]} to update {steps[-1]}" if len(steps) > 1 else f"After {count(steps[0], 'update')}"
+    span = (
+        f"From update {steps[0]} to update {steps[-1]}" if len(steps) > 1 else f"After {count_noun(steps[0], 'update')}"
+    )
     what = f"{span}, the median {quantity_name(quantity)}"
     if len(changes) > _MAX_NAMED:
         words = (change.split(" ") for change in changes.values())
         verbs = Counter(" ".join(split[: 2 if split[0] == "stays" else 1]) for split in words)
-        return f"{what} {listing(f'{verb} in {k} of {len(changes)} variants' for verb, k in verbs.items())}"
-    return f"{what} {listing(change if name == ALONE else f'{change} in {name}' for name, change in changes.items())}"
+        return f"{what} {join_words(f'{verb} in {k} of {len(changes)} variants' for verb, k in verbs.items())}"
+    return (
+        f"{what} "
+        f"{join_words(change if name == SINGLE_SERIES else f'{change} in {name}' for name, change in changes.items())}"
+    )
 
 
 def _change(medians: pl.DataFrame, first: int, last: int) -> str:
@@ -121,8 +139,8 @@ def _change(medians: pl.DataFrame, first: int, last: int) -> str:
     if not pairs or not all(_drawable([*pair]) for pair in pairs):
         return "is 0" if pairs and all(end == 0 for _, end in pairs) else "has no finite ratio"
     if first == last:
-        return f"is {short(student([end for _, end in pairs], log=True).estimate)}"
-    change = student([end / start for start, end in pairs], log=True)
+        return f"is {format_short(t_interval([end for _, end in pairs], log=True).estimate)}"
+    change = t_interval([end / start for start, end in pairs], log=True)
     if change.n > 1 and change.low <= 1 <= change.high:
-        return f"stays level ({short(change.estimate)}×)"
-    return times(change.estimate)
+        return f"stays level ({format_short(change.estimate)}×)"
+    return growth_in_words(change.estimate)

@@ -6,23 +6,44 @@ from collections.abc import Callable, Mapping, Sequence
 import polars as pl
 
 from lnlab.keys import Json
-from lnlab.report.data.run_outcomes import Arm, arm, arms, known, last_of, middle_of, rows_of
-from lnlab.report.data.series import missing
+from lnlab.report.data.run_outcomes import (
+    SeriesOutcome,
+    is_known_quantity,
+    labelled_runs,
+    last_numbers,
+    median_or_none,
+    merged_source_rows,
+    series_outcome,
+)
+from lnlab.report.data.series import missing_runs_sentence
 from lnlab.report.section import Section, Table, sections
 from lnlab.report.table import Cell, Grid
-from lnlab.report.words.reference_words import measurable, reference_in_words
-from lnlab.report.words.wording import count, listing, number, tight
-from lnlab.report.words.wording import quantity as quantity_name
-from lnlab.report.words.wording import unit as quantity_with_unit
+from lnlab.report.words.reference_words import has_reference, reference_text
+from lnlab.report.words.wording import (
+    count_noun,
+    format_number,
+    join_words,
+    nonbreaking,
+    quantity_name,
+    quantity_with_unit,
+)
 from lnlab.tables import Results
 
 _LEARNED, _LEARNED_THRESHOLD = "learned_fraction", 0.9
 """A run that has learned more than this share of what can be learned has trained."""
 _NUMBERS = ("final_nll", "best_nll_of_run", "sum_learning_rate")
 _DIVERGED = "diverged"
-SCHEMA = {"variant": pl.String, "what": pl.String, "estimate": pl.Float64, "low": pl.Float64, "high": pl.Float64}
-SCHEMA |= {"n": pl.Int64}
-HEADINGS = dict(zip(SCHEMA, ("variant", "what", "count or median", "lowest", "highest", "runs"), strict=True))
+OUTCOME_SCHEMA = {
+    "variant": pl.String,
+    "what": pl.String,
+    "estimate": pl.Float64,
+    "low": pl.Float64,
+    "high": pl.Float64,
+}
+OUTCOME_SCHEMA |= {"n": pl.Int64}
+OUTCOME_HEADINGS = dict(
+    zip(OUTCOME_SCHEMA, ("variant", "what", "count or median", "lowest", "highest", "runs"), strict=True)
+)
 
 
 @sections.register("outcomes", implied=(_LEARNED,))
@@ -34,23 +55,23 @@ def outcomes(results: Results, *, where: dict[str, Json] | None = None, numbers:
     best loss and the sum of its learning rates by default; those that nobody has measured have no column. A
     run that diverged ranks worst.
     """
-    runs, names = arms(results, where or {})
+    runs, names = labelled_runs(results, where or {})
     selection = where or {}
     names_of_numbers = (_LEARNED, *(numbers or _NUMBERS))
-    quantities = [q for q in names_of_numbers if known(results, q) and measurable(results, selection, q)]
-    measured = {quantity: last_of(results, runs, quantity, selection) for quantity in dict.fromkeys(quantities)}
+    quantities = [q for q in names_of_numbers if is_known_quantity(results, q) and has_reference(results, selection, q)]
+    measured = {quantity: last_numbers(results, runs, quantity, selection) for quantity in dict.fromkeys(quantities)}
     values = {quantity: frame for quantity, (frame, _) in measured.items()}
-    variants = [arm(name, runs.filter(pl.col("series") == name), values) for name in names]
-    rows = rows_of(measured)
+    variants = [series_outcome(name, runs.filter(pl.col("series") == name), values) for name in names]
+    rows = merged_source_rows(measured)
     if runs["status"].null_count() == runs.height:
-        return Section("No run has ended yet", missing=missing(runs), rows=rows)
+        return Section("No run has ended yet", missing=missing_runs_sentence(runs), rows=rows)
     columns = [q for q in quantities if q != _LEARNED and any(variant.numbers[q] for variant in variants)]
     table = _table(variants, quantities, columns, selection)
-    return Section(_finding(variants, quantities), (), (table,), missing(runs), rows)
+    return Section(_finding(variants, quantities), (), (table,), missing_runs_sentence(runs), rows)
 
 
 def _table(
-    variants: Sequence[Arm], quantities: Sequence[str], columns: Sequence[str], where: Mapping[str, Json]
+    variants: Sequence[SeriesOutcome], quantities: Sequence[str], columns: Sequence[str], where: Mapping[str, Json]
 ) -> Table:
     """Exact, one row an entry, and for readers a row a variant."""
     learned = ("learned",) if _LEARNED in quantities else ()
@@ -58,37 +79,39 @@ def _table(
     body = tuple(_line(variant, learned=bool(learned), columns=columns) for variant in variants)
     entries = [(variant.name, *entry) for variant in variants for entry in _entries(variant, quantities)]
     return Table(
-        pl.DataFrame(entries, schema=SCHEMA, orient="row"),
-        HEADINGS,
+        pl.DataFrame(entries, schema=OUTCOME_SCHEMA, orient="row"),
+        OUTCOME_HEADINGS,
         _caption(quantities, columns, where),
         Grid("", heads, body),
     )
 
 
-def _line(variant: Arm, *, learned: bool, columns: Sequence[str]) -> tuple[Cell, ...]:
+def _line(variant: SeriesOutcome, *, learned: bool, columns: Sequence[str]) -> tuple[Cell, ...]:
     steps = ", ".join("?" if step is None else f"{step:,}" for step in variant.diverged)
     diverged = f"{len(variant.diverged)}/{variant.runs}" + (f" at step {steps}" if steps else "")
     finished = f"{variant.finished}/{variant.runs}" + (f", {variant.stopped} stopped early" if variant.stopped else "")
     share = ((f"{_learned(variant)}/{variant.runs}", True),) if learned else ()
-    spreads = ((spread(variant.numbers[quantity]), True) for quantity in columns)
+    spreads = ((median_with_range(variant.numbers[quantity]), True) for quantity in columns)
     others = (str(variant.others) if variant.others else "–", True)
     return ((variant.name, False), (finished, False), (diverged, False), *share, *spreads, others)
 
 
-def spread(values: Sequence[float], infinite: str = _DIVERGED, text_of: Callable[[float], str] = number) -> str:
+def median_with_range(
+    values: Sequence[float], infinite: str = _DIVERGED, text_of: Callable[[float], str] = format_number
+) -> str:
     """``2.31 [2.28, 2.40]``: the median between the lowest and the highest; one number where all are the same."""
     if not values:
         return "–"
-    summary = (middle_of(values) or 0.0, values[0], values[-1])
+    summary = (median_or_none(values) or 0.0, values[0], values[-1])
     texts = [infinite if value == math.inf else text_of(value) for value in summary]
-    return texts[0] if len(set(values)) < 2 else tight(f"{texts[0]} [{texts[1]}, {texts[2]}]")
+    return texts[0] if len(set(values)) < 2 else nonbreaking(f"{texts[0]} [{texts[1]}, {texts[2]}]")
 
 
-def _learned(variant: Arm) -> int:
+def _learned(variant: SeriesOutcome) -> int:
     return sum(value > _LEARNED_THRESHOLD for value in variant.numbers[_LEARNED])
 
 
-def _entries(variant: Arm, quantities: Sequence[str]) -> list[tuple[object, ...]]:
+def _entries(variant: SeriesOutcome, quantities: Sequence[str]) -> list[tuple[object, ...]]:
     counts = {"finished": variant.finished, "diverged": len(variant.diverged), "missing": variant.others}
     counts |= {"learned": _learned(variant)} if _LEARNED in quantities else {}
     entries: list[tuple[object, ...]] = [(name, float(n), None, None, variant.runs) for name, n in counts.items()]
@@ -96,7 +119,7 @@ def _entries(variant: Arm, quantities: Sequence[str]) -> list[tuple[object, ...]
         entries.append(
             (
                 quantity_name(quantity),
-                middle_of(values),
+                median_or_none(values),
                 *(values[:1] or (None,)),
                 *(values[-1:] or (None,)),
                 len(values),
@@ -110,7 +133,7 @@ def _caption(quantities: Sequence[str], columns: Sequence[str], where: Mapping[s
         "How the runs of each variant ended: how many of all finished, how many diverged and after which update."
     ]
     if _LEARNED in quantities:
-        best = reference_in_words({**where, "quantity": _LEARNED})
+        best = reference_text({**where, "quantity": _LEARNED})
         scale = f"0 is the entropy of the tokens' frequencies or worse, 1 the lowest median final nll among {best}"
         sentences.append(f"A run has learned if its learned fraction is above 0.9: {scale}.")
     if columns:
@@ -119,7 +142,7 @@ def _caption(quantities: Sequence[str], columns: Sequence[str], where: Mapping[s
     return " ".join(sentences)
 
 
-def _finding(variants: Sequence[Arm], quantities: Sequence[str]) -> str:
+def _finding(variants: Sequence[SeriesOutcome], quantities: Sequence[str]) -> str:
     """How many of all runs came to which end, and whose diverged."""
     total = sum(variant.runs for variant in variants)
     finished = sum(variant.finished for variant in variants)
@@ -128,14 +151,16 @@ def _finding(variants: Sequence[Arm], quantities: Sequence[str]) -> str:
     parts = [f"{finished} finished"] + ([f"{diverged} diverged{_diverged_by_variant(variants)}"] if diverged else [])
     parts += [f"{others} {'is' if others == 1 else 'are'} missing"] if others else []
     finding = (
-        f"All {count(total, 'run')} finished" if finished == total else f"Of {count(total, 'run')}, {listing(parts)}"
+        f"All {count_noun(total, 'run')} finished"
+        if finished == total
+        else f"Of {count_noun(total, 'run')}, {join_words(parts)}"
     )
     return finding + (f"; {sum(map(_learned, variants))} learned" if _LEARNED in quantities else "")
 
 
-def _diverged_by_variant(variants: Sequence[Arm]) -> str:
+def _diverged_by_variant(variants: Sequence[SeriesOutcome]) -> str:
     diverged: Mapping[str, str] = {
         variant.name: f"{len(variant.diverged)} of {variant.runs}" for variant in variants if variant.diverged
     }
-    text = listing(f"{k} of {name}" for name, k in diverged.items())
+    text = join_words(f"{k} of {name}" for name, k in diverged.items())
     return f" ({text})" if len(variants) > 1 and len(diverged) <= 3 else ""

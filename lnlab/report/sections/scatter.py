@@ -6,18 +6,25 @@ from statistics import geometric_mean
 
 import polars as pl
 
-from lnlab.analyse.statistics.intervals import student
+from lnlab.analyse.statistics.intervals import t_interval
 from lnlab.analyse.statistics.slopes import log_slopes
 from lnlab.errors import Problem, ReportError
 from lnlab.keys import Json
 from lnlab.report.charts import line_charts, theme
-from lnlab.report.charts.axes import logarithmic
-from lnlab.report.charts.downsample import thin
-from lnlab.report.data.labels import ALONE
-from lnlab.report.data.series import Gathered, gather, points, replicates
+from lnlab.report.charts.axes import logarithmic_axis
+from lnlab.report.charts.downsample import thin_points
+from lnlab.report.data.labels import SINGLE_SERIES
+from lnlab.report.data.series import LabelledSeries, collect_series, mean_points, replicate_count
 from lnlab.report.section import Chart, Section, sections
-from lnlab.report.words.wording import definition, interval, listing, plain, power, unit
-from lnlab.report.words.wording import quantity as quantity_name
+from lnlab.report.words.wording import (
+    format_interval,
+    format_power,
+    format_value,
+    join_words,
+    quantity_definition,
+    quantity_name,
+    quantity_with_unit,
+)
 from lnlab.tables import Results
 
 _PLACE = ["panel", "series", "line", "along"]
@@ -47,13 +54,13 @@ def scatter(
         finding = f"Nothing of the {quantity_name(y)} has been measured together with the {quantity_name(x)}"
         missing = " ".join((y_series.missing, *y_series.left_out, *x_series.left_out)).strip()
         return Section(finding, missing=missing, rows=rows)
-    sentences = (_caption(seeds, x, y, over, laws or []), *x_series.left_out, *y_series.left_out, thin(seeds)[1])
+    sentences = (_caption(seeds, x, y, over, laws or []), *x_series.left_out, *y_series.left_out, thin_points(seeds)[1])
     finding = _finding(seeds, y_series.names, x, y)
     chart = _chart(seeds, y_series, (x, y, over), laws or [], finding, " ".join(sentences).strip())
     return Section(finding, (chart,), (), y_series.missing, rows)
 
 
-def _collect(results: Results, selection: Mapping[str, Json], over: str) -> Gathered:
+def _collect(results: Results, selection: Mapping[str, Json], over: str) -> LabelledSeries:
     """The numbers of a selection that names one quantity.
 
     Raises:
@@ -62,7 +69,7 @@ def _collect(results: Results, selection: Mapping[str, Json], over: str) -> Gath
     if not isinstance(quantity := selection.get("quantity"), str):
         raise ReportError(Problem("of", "names no quantity", "write of: {quantity: ...} and to: {quantity: ...}"))
     where = {key: value for key, value in selection.items() if key != "quantity"}
-    return gather(results, quantity, where, over, log=True, panels=False)
+    return collect_series(results, quantity, where, over, log=True, panels=False)
 
 
 def _rows_of_both(y_rows: Mapping[str, pl.DataFrame], x_rows: Mapping[str, pl.DataFrame]) -> dict[str, pl.DataFrame]:
@@ -71,7 +78,7 @@ def _rows_of_both(y_rows: Mapping[str, pl.DataFrame], x_rows: Mapping[str, pl.Da
     return {name: pl.concat(parts).unique(maintain_order=True) for name, parts in tables.items()}
 
 
-def paired(x_series: Gathered, y_series: Gathered) -> pl.DataFrame:
+def paired(x_series: LabelledSeries, y_series: LabelledSeries) -> pl.DataFrame:
     """``panel series line along x seed value``: the seeds of both, where a run has both numbers at one place."""
     key = ["panel", "series", "line", "along", "seed"]
     y_seeds = y_series.seeds.rename({"x": "along"})
@@ -83,7 +90,7 @@ def paired(x_series: Gathered, y_series: Gathered) -> pl.DataFrame:
 def means(seeds: pl.DataFrame) -> pl.DataFrame:
     """``panel series line along x estimate low high n``: geometric means of both, y with its 95 % Student interval."""
     y_points, x_points = (
-        points(seeds.select("panel", "series", "line", pl.col(value).alias("value"), x="along"), log=True)
+        mean_points(seeds.select("panel", "series", "line", pl.col(value).alias("value"), x="along"), log=True)
         for value in ("value", "x")
     )
     x_means = x_points.select("panel", "series", "line", along="x", x="estimate")
@@ -93,7 +100,7 @@ def means(seeds: pl.DataFrame) -> pl.DataFrame:
 
 def _chart(
     seeds: pl.DataFrame,
-    y_series: Gathered,
+    y_series: LabelledSeries,
     names: tuple[str, str, str],
     laws: Sequence[float],
     finding: str,
@@ -103,8 +110,10 @@ def _chart(
     marks = means(seeds)
     law_rows = [row for law in laws for row in _law(marks, law)]
     bounds = [v for c in ("low", "high") for v in marks[c].drop_nulls() if 0 < v < math.inf]
-    y_axis = logarithmic(f"{unit(y)} (log scale)", [*seeds["value"], *bounds, *(row["y"] for row in law_rows)])
-    x_axis = logarithmic(f"{unit(x)} (log scale)", seeds["x"])
+    y_axis = logarithmic_axis(
+        f"{quantity_with_unit(y)} (log scale)", [*seeds["value"], *bounds, *(row["y"] for row in law_rows)]
+    )
+    x_axis = logarithmic_axis(f"{quantity_with_unit(x)} (log scale)", seeds["x"])
     numbers = {
         "x": quantity_name(x),
         "estimate": quantity_name(y),
@@ -113,11 +122,11 @@ def _chart(
         "n": "seeds",
     }
     return Chart(
-        line_charts.sizes(x_axis, y_axis, theme.look(y_series.names, y_series.families), law_rows),
+        line_charts.size_chart(x_axis, y_axis, theme.series_style(y_series.names, y_series.families), law_rows),
         marks,
         seeds,
         {"series": "variant", "along": _path_name(over), **numbers},
-        f"Scatter chart of the {unit(y)}, against the {unit(x)}. {finding}.",
+        f"Scatter chart of the {quantity_with_unit(y)}, against the {quantity_with_unit(x)}. {finding}.",
         caption,
         log=True,
     )
@@ -126,7 +135,7 @@ def _chart(
 def _law(marks: pl.DataFrame, exponent: float) -> list[dict[str, Json]]:
     """``y = ȳ (x/x̄)^exponent``, through the geometric middle of all marks."""
     xs, ys = marks["x"].to_list(), marks["estimate"].to_list()
-    middle, label = geometric_mean(xs), power("x", exponent)
+    middle, label = geometric_mean(xs), format_power("x", exponent)
     end_points = ((min(xs), False), (max(xs), True))
     return [
         {"law": label, "label": label, "x": x, "y": geometric_mean(ys) * (x / middle) ** exponent, "last": last}
@@ -139,13 +148,16 @@ def _path_name(over: str) -> str:
 
 
 def _caption(seeds: pl.DataFrame, x: str, y: str, over: str, laws: Sequence[float]) -> str:
-    law_texts = listing("a constant" if b == 0 else f"x to the power {plain(b)}" for b in laws)
+    law_texts = join_words("a constant" if b == 0 else f"x to the power {format_value(b)}" for b in laws)
     dashed = f" Thin dashed lines are {law_texts}, through the middle of all marks." if laws else ""
     marks = f"Small dots are single seeds at one {_path_name(over)}, large marks geometric means over seeds"
     estimates = means(seeds)
-    bars = f"bars are 95 % Student intervals on the logarithmic scale ({replicates(estimates)})"
+    bars = f"bars are 95 % Student intervals on the logarithmic scale ({replicate_count(estimates)})"
     bars = bars if estimates["low"].count() else "one seed, no bars"
-    return f"{definition(y)} against {definition(x)[:1].lower()}{definition(x)[1:]}. {marks}; {bars}.{dashed}"
+    return (
+        f"{quantity_definition(y)} against "
+        f"{quantity_definition(x)[:1].lower()}{quantity_definition(x)[1:]}. {marks}; {bars}.{dashed}"
+    )
 
 
 def _finding(seeds: pl.DataFrame, names: Sequence[str], x: str, y: str) -> str:
@@ -154,8 +166,8 @@ def _finding(seeds: pl.DataFrame, names: Sequence[str], x: str, y: str) -> str:
     for name in names:
         line = seeds.filter(pl.col("series") == name)
         slopes = log_slopes(line, ["seed"], "x", "value", _LEAST_PLACES)["slope"].drop_nulls()
-        exponent = student(slopes.to_numpy()) if len(slopes) else None
+        exponent = t_interval(slopes.to_numpy()) if len(slopes) else None
         bounds = (exponent.low, exponent.high) if exponent and exponent.n > 1 else (None, None)
-        text = interval(exponent.estimate, *bounds) if exponent else "none"
-        exponents.append(text if name == ALONE else f"{text} ({name})")
-    return f"The {quantity_name(y)} follows the {quantity_name(x)} with the exponent {listing(exponents)}"
+        text = format_interval(exponent.estimate, *bounds) if exponent else "none"
+        exponents.append(text if name == SINGLE_SERIES else f"{text} ({name})")
+    return f"The {quantity_name(y)} follows the {quantity_name(x)} with the exponent {join_words(exponents)}"

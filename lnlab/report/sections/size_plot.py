@@ -7,18 +7,25 @@ from typing import Literal
 
 import polars as pl
 
-from lnlab.analyse.statistics.intervals import student
+from lnlab.analyse.statistics.intervals import t_interval
 from lnlab.analyse.statistics.slopes import log_slopes
 from lnlab.keys import Json
 from lnlab.report.charts import line_charts, theme
-from lnlab.report.charts.axes import levels, logarithmic
-from lnlab.report.charts.downsample import thin
-from lnlab.report.data.labels import ALONE
-from lnlab.report.data.series import Gathered, gather, replicates
+from lnlab.report.charts.axes import axis_at_values, logarithmic_axis
+from lnlab.report.charts.downsample import thin_points
+from lnlab.report.data.labels import SINGLE_SERIES
+from lnlab.report.data.series import LabelledSeries, collect_series, replicate_count
 from lnlab.report.section import Chart, Section, sections
-from lnlab.report.words.sizes import Size, size
-from lnlab.report.words.wording import definition, interval, listing, plain, power, unit
-from lnlab.report.words.wording import quantity as quantity_name
+from lnlab.report.words.sizes import SizeNames, size_names
+from lnlab.report.words.wording import (
+    format_interval,
+    format_power,
+    format_value,
+    join_words,
+    quantity_definition,
+    quantity_name,
+    quantity_with_unit,
+)
 from lnlab.tables import Results
 
 _Law = float | Literal["x_sqrt_ln_x"]
@@ -40,35 +47,38 @@ def size_plot(
 
     A law is its exponent, or ``x_sqrt_ln_x`` for size √(ln size); each goes through the mean at the smallest size.
     """
-    series = gather(results, quantity, where or {}, over, log=True, panels=False)
+    series = collect_series(results, quantity, where or {}, over, log=True, panels=False)
     if series.seeds.is_empty():
         finding = f"Nothing of the {quantity_name(quantity)} has been measured yet"
         return Section(finding, missing=" ".join((series.missing, *series.left_out)).strip(), rows=series.rows)
-    finding = _finding(series, quantity, size(over).said)
-    chart = _chart(series, quantity, size(over), laws or [], finding)
+    finding = _finding(series, quantity, size_names(over).phrase)
+    chart = _chart(series, quantity, size_names(over), laws or [], finding)
     return Section(finding, (chart,), (), series.missing, series.rows)
 
 
-def _chart(series: Gathered, quantity: str, over: Size, laws: Sequence[_Law], finding: str) -> Chart:
+def _chart(series: LabelledSeries, quantity: str, over: SizeNames, laws: Sequence[_Law], finding: str) -> Chart:
     law_rows = [row for name in series.names for law in laws for row in _law(series, name, law, over.letter)]
     bounds = [v for c in ("low", "high") for v in series.points[c].drop_nulls() if 0 < v < math.inf]
-    y_axis = logarithmic(
-        f"{unit(quantity)} (log scale)", [*series.seeds["value"], *bounds, *(row["y"] for row in law_rows)]
+    y_axis = logarithmic_axis(
+        f"{quantity_with_unit(quantity)} (log scale)",
+        [*series.seeds["value"], *bounds, *(row["y"] for row in law_rows)],
     )
-    x_axis = levels(f"{over.axis} (log scale)", series.points["x"], log=True, right_margin=0.16)
+    x_axis = axis_at_values(f"{over.axis} (log scale)", series.points["x"], log=True, right_margin=0.16)
     numbers = {"estimate": quantity_name(quantity), "low": "95 % low", "high": "95 % high", "n": "seeds"}
     return Chart(
-        line_charts.sizes(x_axis, y_axis, theme.look(series.names, series.families), law_rows),
+        line_charts.size_chart(x_axis, y_axis, theme.series_style(series.names, series.families), law_rows),
         series.points,
         series.seeds,
         {"series": "variant", "x": over.axis, **numbers},
-        f"{unit(quantity)}, against {over.said}. {finding}.",
-        " ".join((_caption(series, quantity, over.said, laws), *series.left_out, thin(series.seeds)[1])).strip(),
+        f"{quantity_with_unit(quantity)}, against {over.phrase}. {finding}.",
+        " ".join(
+            (_caption(series, quantity, over.phrase, laws), *series.left_out, thin_points(series.seeds)[1])
+        ).strip(),
         log=True,
     )
 
 
-def _law(series: Gathered, name: str, law: _Law, letter: str) -> list[dict[str, Json]]:
+def _law(series: LabelledSeries, name: str, law: _Law, letter: str) -> list[dict[str, Json]]:
     """``y = anchor · f(x)/f(x₀)``, through the estimate at the smallest size."""
     line = series.points.filter(pl.col("series") == name).sort("x")
     label, xs, ys = _law_label(law, letter), line["x"].to_list(), line["estimate"].to_list()
@@ -92,32 +102,32 @@ def _growth(law: _Law, x: float, start: float) -> float:
 
 
 def _law_label(law: _Law, letter: str) -> str:
-    return f"{letter}√ln {letter}" if isinstance(law, str) else power(letter, law)
+    return f"{letter}√ln {letter}" if isinstance(law, str) else format_power(letter, law)
 
 
-def _caption(series: Gathered, quantity: str, size_name: str, laws: Sequence[_Law]) -> str:
-    n = replicates(series.points)
+def _caption(series: LabelledSeries, quantity: str, size_name: str, laws: Sequence[_Law]) -> str:
+    n = replicate_count(series.points)
     bars = (
         f"bars are 95 % Student intervals on the logarithmic scale ({n})" if series.points["low"].count() else "no bars"
     )
     marks = f"Small dots are single seeds, large marks geometric means over seeds; {bars}."
-    law_texts = listing(_law_text(law, size_name) for law in laws)
+    law_texts = join_words(_law_text(law, size_name) for law in laws)
     dashed = f" Thin dashed lines are {law_texts}, through the mean at the smallest size." if laws else ""
-    return f"{definition(quantity)} against {size_name}. {marks}{dashed}"
+    return f"{quantity_definition(quantity)} against {size_name}. {marks}{dashed}"
 
 
 def _law_text(law: _Law, size_name: str) -> str:
     if isinstance(law, str):
         return f"{size_name} times the root of its logarithm"
-    return "a constant" if law == 0 else f"{size_name} to the power {plain(law)}"
+    return "a constant" if law == 0 else f"{size_name} to the power {format_value(law)}"
 
 
-def _finding(series: Gathered, quantity: str, size_name: str) -> str:
+def _finding(series: LabelledSeries, quantity: str, size_name: str) -> str:
     """The fitted exponent of each series: least squares within each seed, then over seeds."""
-    slopes = {name: exponents(series.seeds.filter(pl.col("series") == name)) for name in series.names}
+    slopes = {name: size_exponents(series.seeds.filter(pl.col("series") == name)) for name in series.names}
     if len(slopes) > _MAX_NAMED and all(slopes.values()):
         return f"With {size_name}, {_exponent_range({name: fmean(values) for name, values in slopes.items()})}"
-    subjects = {name: f"the {quantity_name(quantity)}" if name == ALONE else name for name in slopes}
+    subjects = {name: f"the {quantity_name(quantity)}" if name == SINGLE_SERIES else name for name in slopes}
     clauses = (f"{subjects[name]} {_exponent_text(values)}" for name, values in slopes.items())
     return f"With {size_name}, {'; '.join(clauses)}"
 
@@ -125,7 +135,7 @@ def _finding(series: Gathered, quantity: str, size_name: str) -> str:
 def _exponent_range(means: Mapping[str, float]) -> str:
     """Many series at once: the smallest and the largest exponent."""
     low, high = min(means, key=lambda name: means[name]), max(means, key=lambda name: means[name])
-    extremes = (f"{plain(round(means[name], 2) + 0.0)} ({name})" for name in (low, high))
+    extremes = (f"{format_value(round(means[name], 2) + 0.0)} ({name})" for name in (low, high))
     return f"{len(means)} exponents from {' to '.join(extremes)}"
 
 
@@ -133,14 +143,14 @@ def _exponent_text(slopes: Sequence[float]) -> str:
     """What the exponent says: a direction only where its interval leaves no other."""
     if not slopes:
         return "has too few sizes for an exponent"
-    exponent = student(slopes)
+    exponent = t_interval(slopes)
     if exponent.n < 2:
-        return f"has the exponent {interval(exponent.estimate, None, None)} in its only seed"
+        return f"has the exponent {format_interval(exponent.estimate, None, None)} in its only seed"
     verb = "stays level" if exponent.low <= 0 <= exponent.high else "rises" if exponent.estimate > 0 else "falls"
-    return f"{verb} (exponent {interval(exponent.estimate, exponent.low, exponent.high)})"
+    return f"{verb} (exponent {format_interval(exponent.estimate, exponent.low, exponent.high)})"
 
 
-def exponents(seeds: pl.DataFrame) -> list[float]:
+def size_exponents(seeds: pl.DataFrame) -> list[float]:
     """The slope of log value on log x of every seed that has all sizes, two at least, by ordinary least squares."""
     whole = seeds.filter(pl.len().over("seed") == seeds["x"].n_unique())
     return [float(v) for v in log_slopes(whole, ["seed"], "x", "value").sort("seed")["slope"].drop_nulls()]

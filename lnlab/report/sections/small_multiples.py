@@ -9,14 +9,21 @@ import polars as pl
 from lnlab.errors import Problem, ReportError
 from lnlab.keys import Json
 from lnlab.report.charts import small_multiples as panel_charts
-from lnlab.report.charts.axes import Axis, logarithmic
-from lnlab.report.charts.downsample import thin
-from lnlab.report.data.profiles import MOST, End, Multiples, collect
-from lnlab.report.data.series import replicates
+from lnlab.report.charts.axes import Axis, logarithmic_axis
+from lnlab.report.charts.downsample import thin_points
+from lnlab.report.data.profiles import MAX_PROFILE_POINTS, LineEnd, Profiles, collect_profiles
+from lnlab.report.data.series import replicate_count
 from lnlab.report.section import Chart, Section, Table, sections
 from lnlab.report.table import Cell, Grid
-from lnlab.report.words.wording import definition, interval, listing, short, tight, unit
-from lnlab.report.words.wording import quantity as quantity_name
+from lnlab.report.words.wording import (
+    format_interval,
+    format_short,
+    join_words,
+    nonbreaking,
+    quantity_definition,
+    quantity_name,
+    quantity_with_unit,
+)
 from lnlab.tables import Results
 
 _NEAR = 2.0
@@ -41,7 +48,7 @@ def small_multiples(
     Means are geometric over seeds, with 95 % Student intervals. What a logarithmic axis cannot show is stated in words;
     so is how far a line goes that leaves the axis where ``between`` ends it, so that one panel does not flatten all.
     """
-    profiles = collect(results, quantity, where or {}, (panels, lines), x)
+    profiles = collect_profiles(results, quantity, where or {}, (panels, lines), x)
     if profiles.points["estimate"].count() == 0:
         finding = f"Nothing of the {quantity_name(quantity)} can be drawn yet"
         return Section(finding, missing=" ".join((profiles.missing, *profiles.left_out)).strip(), rows=profiles.rows)
@@ -57,27 +64,28 @@ def _path_name(path: str) -> str:
 
 
 def _chart(
-    profiles: Multiples, quantity: str, words: tuple[str, str, str], finding: str, between: tuple[float, float] | None
+    profiles: Profiles, quantity: str, words: tuple[str, str, str], finding: str, between: tuple[float, float] | None
 ) -> Chart:
     panel, line, place = words
-    y_axis = _axis(profiles, f"{unit(quantity)} (log scale)", between)
+    y_axis = _axis(profiles, f"{quantity_with_unit(quantity)} (log scale)", between)
     numbers = {"estimate": quantity_name(quantity), "low": "95 % low", "high": "95 % high", "n": "seeds"}
     beyond = _beyond(profiles.points, y_axis.domain)
     notes = {name: "; ".join(filter(None, (profiles.notes[name], beyond.get(name)))) for name in profiles.panels}
     caption = _caption(profiles, quantity, words, clipped=bool(beyond))
-    sentences = (caption, *profiles.left_out, thin(profiles.points)[1])
+    sentences = (caption, *profiles.left_out, thin_points(profiles.points)[1])
     return Chart(
-        panel_charts.multiples(profiles.panels, profiles.lines, y_axis, notes),
+        panel_charts.small_multiples_chart(profiles.panels, profiles.lines, y_axis, notes),
         profiles.points,
         profiles.seeds,
         {"panel": panel, "series": line, "x": f"{place}, from 0 (first) to 1 (last)", **numbers},
-        f"Small line charts of the {unit(quantity)}, one per {panel}, from the first to the last {place}. {finding}.",
+        f"Small line charts of the {quantity_with_unit(quantity)}, one per {panel}, from the first to "
+        f"the last {place}. {finding}.",
         " ".join(sentences).strip(),
         log=True,
     )
 
 
-def _axis(profiles: Multiples, title: str, between: tuple[float, float] | None) -> Axis:
+def _axis(profiles: Profiles, title: str, between: tuple[float, float] | None) -> Axis:
     """An axis over every number, or one that ends where the spec says.
 
     Raises:
@@ -85,12 +93,12 @@ def _axis(profiles: Multiples, title: str, between: tuple[float, float] | None) 
     """
     if between is None:
         columns = (profiles.points[c].drop_nulls().to_list() for c in ("estimate", "low", "high"))
-        return logarithmic(title, [v for values in columns for v in values if 0 < v < math.inf])
+        return logarithmic_axis(title, [v for values in columns for v in values if 0 < v < math.inf])
     if not 0 < between[0] < between[1]:
         raise ReportError(
             Problem("between", f"found {list(between)}", "write two positive numbers, the lower one first")
         )
-    return replace(logarithmic(title, between), domain=between)
+    return replace(logarithmic_axis(title, between), domain=between)
 
 
 def _beyond(points: pl.DataFrame, domain: tuple[float, float]) -> dict[str, str]:
@@ -102,15 +110,15 @@ def _beyond(points: pl.DataFrame, domain: tuple[float, float]) -> dict[str, str]
     )
     texts = {}
     for panel, low, high in ranges.iter_rows():
-        down = f"down to {short(low)}" if low < domain[0] else ""
-        up = f"up to {short(high)}" if high > domain[1] else ""
+        down = f"down to {format_short(low)}" if low < domain[0] else ""
+        up = f"up to {format_short(high)}" if high > domain[1] else ""
         texts[panel] = ", ".join(filter(None, (down, up)))
     return {panel: text for panel, text in texts.items() if text}
 
 
-def _caption(profiles: Multiples, quantity: str, words: tuple[str, str, str], *, clipped: bool) -> str:
+def _caption(profiles: Profiles, quantity: str, words: tuple[str, str, str], *, clipped: bool) -> str:
     panel, _, place = words
-    n = replicates(profiles.points)
+    n = replicate_count(profiles.points)
     band = (
         f"bands are 95 % Student intervals on that scale ({n})"
         if profiles.points["low"].count()
@@ -119,32 +127,33 @@ def _caption(profiles: Multiples, quantity: str, words: tuple[str, str, str], *,
     first, last = profiles.lines[0], profiles.lines[-1]
     lines = f"coloured in order from {first} to {last}" if len(profiles.lines) > 1 else first
     beyond = " A panel whose lines leave the scale says how far they go." if clipped else ""
-    beyond += f" Long lines are drawn in at most {MOST + 1} places." if profiles.thinned else ""
+    beyond += f" Long lines are drawn in at most {MAX_PROFILE_POINTS + 1} places." if profiles.thinned else ""
     return (
-        f"{definition(quantity)} from the first to the last {place}, one panel per {panel}, all on one logarithmic "
+        f"{quantity_definition(quantity)} from the first to the last {place}, one panel per {panel}, "
+        "all on one logarithmic "
         f"scale. Lines join geometric means over seeds, {lines}; {band}.{beyond}"
     )
 
 
-def _table(profiles: Multiples, quantity: str, words: tuple[str, str, str]) -> Table:
+def _table(profiles: Profiles, quantity: str, words: tuple[str, str, str]) -> Table:
     """Last over first of every line: exact, one row a line, and for readers a panel a row."""
     panel, line, place = words
-    entries = [(*key, *_numbers(end), end.seeds, end.why or None) for key, end in profiles.ends.items()]
+    entries = [(*key, *_numbers(end), end.seeds, end.why or None) for key, end in profiles.line_ends.items()]
     headings = {"panel": panel, "line": line, "estimate": "last/first", "low": "95 % low", "high": "95 % high"}
     headings |= {"n": "seeds with a ratio", "seeds": "seeds", "note": "note"}
     caption = (
         f"The {quantity_name(quantity)} of the last {place} over that of the first, by {panel} and {line}: geometric "
-        f"mean over seeds and its 95 % Student interval ({replicates(profiles.points)})."
+        f"mean over seeds and its 95 % Student interval ({replicate_count(profiles.points)})."
     )
     body = tuple(
-        ((name, False), *(_cell(profiles.ends.get((name, line_name))) for line_name in profiles.lines))
+        ((name, False), *(_cell(profiles.line_ends.get((name, line_name))) for line_name in profiles.lines))
         for name in profiles.panels
     )
     grid = Grid("", (panel, *profiles.lines), body)
     return Table(pl.DataFrame(entries, schema=_SCHEMA, orient="row"), headings, caption, grid)
 
 
-def _numbers(end: End) -> tuple[float | None, float | None, float | None, int]:
+def _numbers(end: LineEnd) -> tuple[float | None, float | None, float | None, int]:
     """Estimate, interval (from two seeds on) and how many seeds have a ratio."""
     if end.ratio is None:
         return None, None, None, 0
@@ -152,27 +161,27 @@ def _numbers(end: End) -> tuple[float | None, float | None, float | None, int]:
     return end.ratio.estimate, *bounds, end.ratio.n
 
 
-def _cell(end: End | None) -> Cell:
+def _cell(end: LineEnd | None) -> Cell:
     if end is None:
         return "–", True
     estimate, low, high, n = _numbers(end)
     if estimate is None:
         return end.why, True
     of = f" ({n} of {end.seeds} seeds)" if n < end.seeds else ""
-    return tight(interval(estimate, low, high)) + of, True
+    return nonbreaking(format_interval(estimate, low, high)) + of, True
 
 
-def _finding(profiles: Multiples, quantity: str, place: str, panel: str) -> str:
+def _finding(profiles: Profiles, quantity: str, place: str, panel: str) -> str:
     """What the line with the last name does in each panel: which grows most, which falls most, which stay near."""
     line = profiles.lines[-1]
-    line_ends = {name: profiles.ends[name, line] for name in profiles.panels if (name, line) in profiles.ends}
+    line_ends = {name: profiles.line_ends[name, line] for name in profiles.panels if (name, line) in profiles.line_ends}
     ratios = {name: end.ratio.estimate for name, end in line_ends.items() if end.ratio is not None}
     clauses = _extremes(ratios, place)
     near = [name for name, ratio in ratios.items() if max(ratio, 1 / ratio) <= _NEAR]
     if ratios:
-        clauses.append(f"it stays within a factor of {short(_NEAR)} in {len(near)} of {len(line_ends)} {panel}s")
+        clauses.append(f"it stays within a factor of {format_short(_NEAR)} in {len(near)} of {len(line_ends)} {panel}s")
     for why in dict.fromkeys(end.why for end in line_ends.values() if end.why):
-        clauses.append(f"{why} in {listing(name for name, end in line_ends.items() if end.why == why)}")
+        clauses.append(f"{why} in {join_words(name for name, end in line_ends.items() if end.why == why)}")
     return f"With {line}, the {quantity_name(quantity)} {'; '.join(clauses)}"
 
 
@@ -180,8 +189,8 @@ def _extremes(ratios: Mapping[str, float], place: str) -> list[str]:
     """Who grows most and who falls most from the first place to the last."""
     span, clauses = f" from the first to the last {place}", []
     if ratios and ratios[top := max(ratios, key=lambda name: ratios[name])] > 1:
-        clauses.append(f"grows most in {top} (by a factor of {tight(short(ratios[top]))}{span})")
+        clauses.append(f"grows most in {top} (by a factor of {nonbreaking(format_short(ratios[top]))}{span})")
         span = ""
     if ratios and ratios[low := min(ratios, key=lambda name: ratios[name])] < 1:
-        clauses.append(f"falls most in {low} (to {tight(short(ratios[low]))} of itself{span})")
+        clauses.append(f"falls most in {low} (to {nonbreaking(format_short(ratios[low]))} of itself{span})")
     return clauses

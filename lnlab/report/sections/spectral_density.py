@@ -8,17 +8,17 @@ import numpy as np
 import polars as pl
 from pydantic import Field
 
-from lnlab.analyse.quantities.outliers import marked
-from lnlab.analyse.statistics.spectral_density import REACH, on_grid, papyan_width
+from lnlab.analyse.quantities.outliers import mark_outliers
+from lnlab.analyse.statistics.spectral_density import GRID_REACH, density_on_grid, papyan_width
 from lnlab.keys import Json
 from lnlab.report.charts import spectrum, theme
-from lnlab.report.charts.axes import linear, logarithmic
-from lnlab.report.charts.downsample import thin
-from lnlab.report.data.spectra import Band, Spectra, collect, curves, ranges, said
-from lnlab.report.loss_units import in_unit
+from lnlab.report.charts.axes import linear_axis, logarithmic_axis
+from lnlab.report.charts.downsample import thin_points
+from lnlab.report.data.spectra import Band, Spectra, band_sentence, collect_spectra, range_points, spectrum_curves
+from lnlab.report.loss_units import fill_units
 from lnlab.report.section import Chart, Section, sections
-from lnlab.report.words.spectral_words import LOSS, matrix
-from lnlab.report.words.wording import count, listing, short
+from lnlab.report.words.spectral_words import LOSS_UNIT, matrix_in_words
+from lnlab.report.words.wording import count_noun, format_short, join_words
 from lnlab.tables import Results
 
 _MAX_KERNELS = 400
@@ -43,13 +43,13 @@ def spectral_density(
     no less than a 400th of the widest. Ticks below are outliers where they can be told, else both ends. ``band`` is
     over seeds, over the start vectors of one seed (``draws``), or over the ``parts`` of its batches.
     """
-    spectra = collect(results, where or {}, operator, scope, band)
-    name = matrix(operator, scope)
+    spectra = collect_spectra(results, where or {}, operator, scope, band)
+    name = matrix_in_words(operator, scope)
     if spectra.rows.is_empty():
         return Section(f"No spectrum of the {name} has been measured yet", missing=spectra.missing)
     sigma = width or _width(spectra)
     chart = _chart(spectra, sigma, name, band)
-    return Section(f"The {name} {_finding(spectra)}", (chart,), (), spectra.missing, spectra.kept)
+    return Section(f"The {name} {_finding(spectra)}", (chart,), (), spectra.missing, spectra.source_rows)
 
 
 def _width(spectra: Spectra) -> float:
@@ -69,33 +69,33 @@ def _bounds(rows: pl.DataFrame) -> tuple[float, float]:
 
 def _chart(spectra: Spectra, sigma: float, name: str, band: Band) -> Chart:
     low, high = _bounds(spectra.rows)
-    left, right = low - REACH * sigma, high + REACH * sigma
+    left, right = low - GRID_REACH * sigma, high + GRID_REACH * sigma
     grid = np.linspace(left, right, min(1200, max(200, math.ceil(1.5 * (right - left) / sigma))))
-    seeds = curves(spectra, None, grid, lambda nodes, shares, _: on_grid(grid, nodes, shares, sigma))
+    seeds = spectrum_curves(spectra, None, grid, lambda nodes, shares, _: density_on_grid(grid, nodes, shares, sigma))
     largest = spectra.rows["size"].max()
     floor = _LEAST_HEIGHT / (float(largest or 1) * sigma * math.sqrt(2 * math.pi))  # type: ignore[arg-type]
-    points = ranges(seeds, floor)
+    points = range_points(seeds, floor)
     top = max(points.select(pl.max_horizontal("estimate", "high")).to_series().drop_nulls().to_list())
     marks, marks_text = _marks(spectra)
     points = points.with_columns(_counts_of_marks(marks, points, grid))
-    x_axis = linear(f"eigenvalue, in {in_unit(LOSS)}", [left, right])
-    y_axis = logarithmic("density (log scale)", [floor, top])
+    x_axis = linear_axis(f"eigenvalue, in {fill_units(LOSS_UNIT)}", [left, right])
+    y_axis = logarithmic_axis("density (log scale)", [floor, top])
     numbers = {"estimate": "density", "low": "lowest", "high": "highest", "n": "curves", "marks": "ticks"}
     return Chart(
-        spectrum.spectra(x_axis, y_axis, theme.look(spectra.names, spectra.families)),
+        spectrum.spectrum_chart(x_axis, y_axis, theme.series_style(spectra.names, spectra.families)),
         points,
         seeds,
         {"panel": "variant", "x": "eigenvalue", **numbers},
-        f"Densities of the eigenvalues of the {name}, on a logarithmic scale, for {listing(spectra.names)}. "
+        f"Densities of the eigenvalues of the {name}, on a logarithmic scale, for {join_words(spectra.names)}. "
         f"{name} {_finding(spectra)}.",
-        " ".join((_caption(spectra, sigma, name, band, points), marks_text, thin(points)[1])).strip(),
+        " ".join((_caption(spectra, sigma, name, band, points), marks_text, thin_points(points)[1])).strip(),
         log=False,
     )
 
 
 def _marks(spectra: Spectra) -> tuple[pl.DataFrame, str]:
     """The eigenvalues that are marked, ``series node``, and what they are."""
-    outlying = marked(spectra.rows).filter(pl.col("outlier") != 0)
+    outlying = mark_outliers(spectra.rows).filter(pl.col("outlier") != 0)
     if not outlying.is_empty():
         return outlying.select("series", "node"), (
             "Ticks below mark outliers: Ritz values from either end inward whose residual is at most a tenth of the "
@@ -127,11 +127,12 @@ def _caption(spectra: Spectra, sigma: float, name: str, band: Band, points: pl.D
         .agg(whole=pl.len() == pl.col("size").first())["whole"]
         .all()
     )
-    nodes_text = f"{count(draws, 'start vector')}, {round(nodes / replicates)} nodes in all,"
+    nodes_text = f"{count_noun(draws, 'start vector')}, {round(nodes / replicates)} nodes in all,"
     source = "every eigenvalue" if exact else nodes_text
     return (
         f"Density of the {size} eigenvalues of the {name}, from {source} smoothed by normal kernels whose standard "
-        f"deviation is {short(sigma)} in every panel: nothing narrower can be seen. {said(band, points)} Below a "
+        f"deviation is {format_short(sigma)} in every panel: nothing narrower can be seen. "
+        f"{band_sentence(band, points)} Below a "
         "tenth of the height of a single eigenvalue nothing is drawn."
     )
 
@@ -147,5 +148,7 @@ def _finding(spectra: Spectra) -> str:
         )
         if not bounds.is_empty():
             low, high = bounds.select(pl.col("low").mean(), pl.col("high").mean()).row(0)
-            texts.append(f"from {short(low)} to {short(high)}" + (f" in {name}" if len(spectra.names) > 1 else ""))
-    return f"reaches {listing(texts)}"
+            texts.append(
+                f"from {format_short(low)} to {format_short(high)}" + (f" in {name}" if len(spectra.names) > 1 else "")
+            )
+    return f"reaches {join_words(texts)}"

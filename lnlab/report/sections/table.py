@@ -5,15 +5,31 @@ from collections.abc import Mapping, Sequence
 
 import polars as pl
 
-from lnlab.analyse.select.select import runs_with, select
+from lnlab.analyse.select.select import runs_with, select_measured_rows
 from lnlab.analyse.statistics.intervals import Interval
 from lnlab.keys import Json
-from lnlab.report.data.series import missing, replicates, stored
-from lnlab.report.data.table_cells import Cells, Label, Place, Published, Statistic, agrees, collect
+from lnlab.report.data.series import missing_runs_sentence, replicate_count, source_rows_of
+from lnlab.report.data.table_cells import (
+    CellLabel,
+    Published,
+    Statistic,
+    TableCells,
+    TablePlace,
+    agrees_with_printed,
+    collect_table_cells,
+)
 from lnlab.report.section import Section, Table, sections
 from lnlab.report.table import Cell, Grid
-from lnlab.report.words.wording import count, definition, interval, listing, plain, short, tight
-from lnlab.report.words.wording import quantity as quantity_name
+from lnlab.report.words.wording import (
+    count_noun,
+    format_interval,
+    format_short,
+    format_value,
+    join_words,
+    nonbreaking,
+    quantity_definition,
+    quantity_name,
+)
 from lnlab.tables import Results
 
 _STATISTIC_NAMES: Mapping[Statistic, tuple[str, str]] = {
@@ -45,45 +61,47 @@ def table(
     quotes keeps its digits.
     """
     selection, requested = {"quantity": quantity, **(where or {})}, statistics or ["mean"]
-    selected = select(results, selection, [rows, columns]).drop_nulls([rows, columns])
-    missing_note = missing(runs_with(results, selection))
+    selected = select_measured_rows(results, selection, [rows, columns]).drop_nulls([rows, columns])
+    missing_note = missing_runs_sentence(runs_with(results, selection))
     if selected.is_empty():
         return Section(f"Nothing of the {quantity_name(quantity)} has been measured yet", missing=missing_note)
-    cells = collect(results, selected, (rows, columns), requested, published or {})
+    cells = collect_table_cells(results, selected, (rows, columns), requested, published or {})
     exact_table = _table(cells, quantity, requested)
     finding = _finding(cells, quantity, requested[0])
-    return Section(finding, (), (exact_table,), missing_note, stored(results, quantity, selected))
+    return Section(finding, (), (exact_table,), missing_note, source_rows_of(results, quantity, selected))
 
 
-def _table(cells: Cells, quantity: str, statistics: Sequence[Statistic]) -> Table:
+def _table(cells: TableCells, quantity: str, statistics: Sequence[Statistic]) -> Table:
     """The exact table, one row an entry, and the one that readers see."""
     row, column = map(_path_name, cells.paths)
     lines = pl.DataFrame(_entries(cells, statistics), schema=_SCHEMA, orient="row")
     numbers = {"estimate": quantity_name(quantity), "low": "95 % low", "high": "95 % high", "n": "seeds"}
-    caption = f"{definition(quantity)} by {row} and {column}. {_caption(cells, statistics, lines)}"
+    caption = f"{quantity_definition(quantity)} by {row} and {column}. {_caption(cells, statistics, lines)}"
     grid = Grid("", (row, "", *cells.columns.values()), _grid_rows(cells, statistics))
     return Table(lines, {"row": row, "column": column, "statistic": "statistic", **numbers}, caption, grid)
 
 
-def _entries(cells: Cells, statistics: Sequence[Statistic]) -> list[tuple[object, ...]]:
+def _entries(cells: TableCells, statistics: Sequence[Statistic]) -> list[tuple[object, ...]]:
     """Every estimate and every printed number, row by row."""
     entries: list[tuple[object, ...]] = []
     for place in [(row, column) for row in cells.rows for column in cells.columns]:
         names = (_row(cells, place[0]), cells.columns[place[1]])
         for statistic in statistics:
-            if ci := cells.found.get((place, statistic)):
+            if ci := cells.intervals.get((place, statistic)):
                 entries.append((*names, _STATISTIC_NAMES[statistic][0], ci.estimate, *_bounds(ci), ci.n))
         if place in cells.printed:
             entries.append((*names, _PUBLISHED, float(cells.printed[place]), None, None, None))
     return entries
 
 
-def _grid_rows(cells: Cells, statistics: Sequence[Statistic]) -> tuple[tuple[Cell, ...], ...]:
+def _grid_rows(cells: TableCells, statistics: Sequence[Statistic]) -> tuple[tuple[Cell, ...], ...]:
     """A line for each statistic of each row, and one for what is printed there."""
     rows: list[tuple[Cell, ...]] = []
     for row in cells.rows:
         places = [(row, column) for column in cells.columns]
-        texts = [(_STATISTIC_NAMES[s][0], [_text(cells.found.get((place, s))) for place in places]) for s in statistics]
+        texts = [
+            (_STATISTIC_NAMES[s][0], [_text(cells.intervals.get((place, s))) for place in places]) for s in statistics
+        ]
         if any(place in cells.printed for place in places):
             texts.append((_PUBLISHED, [cells.printed.get(place, "–") for place in places]))
         for index, (name, row_texts) in enumerate(texts):
@@ -93,7 +111,7 @@ def _grid_rows(cells: Cells, statistics: Sequence[Statistic]) -> tuple[tuple[Cel
 
 
 def _text(ci: Interval | None) -> str:
-    return "–" if ci is None else tight(interval(ci.estimate, *_bounds(ci)))
+    return "–" if ci is None else nonbreaking(format_interval(ci.estimate, *_bounds(ci)))
 
 
 def _bounds(ci: Interval) -> tuple[float | None, float | None]:
@@ -106,53 +124,56 @@ def _path_name(path: str) -> str:
     return path.rpartition(".")[2].replace("_", " ")
 
 
-def _row(cells: Cells, label: Label) -> str:
+def _row(cells: TableCells, label: CellLabel) -> str:
     """A row's heading; its column says what the numbers are."""
-    return cells.rows[label] if isinstance(label, str) else plain(label)
+    return cells.rows[label] if isinstance(label, str) else format_value(label)
 
 
-def _caption(cells: Cells, statistics: Sequence[Statistic], lines: pl.DataFrame) -> str:
-    n = replicates(lines.drop_nulls("n")) if lines["n"].count() else "no seeds"
-    names = listing(f"{name} ({kind})" for name, kind in (_STATISTIC_NAMES[statistic] for statistic in statistics))
+def _caption(cells: TableCells, statistics: Sequence[Statistic], lines: pl.DataFrame) -> str:
+    n = replicate_count(lines.drop_nulls("n")) if lines["n"].count() else "no seeds"
+    names = join_words(f"{name} ({kind})" for name, kind in (_STATISTIC_NAMES[statistic] for statistic in statistics))
     sentences = [f"Over seeds ({n}), in brackets the 95 % interval: {names}."]
     if cells.printed:
         sentences.append("Published: what the source prints.")
     if cells.strays:
         verb = "has" if cells.strays == 1 else "have"
-        sentences.append(f"{count(cells.strays, 'published number')} {verb} no cell here.")
+        sentences.append(f"{count_noun(cells.strays, 'published number')} {verb} no cell here.")
     if cells.dropped:
         verb = "is" if cells.dropped == 1 else "are"
-        sentences.append(f"{count(cells.dropped, 'number')} {verb} left out: not finite.")
+        sentences.append(f"{count_noun(cells.dropped, 'number')} {verb} left out: not finite.")
     return " ".join(sentences)
 
 
-def _finding(cells: Cells, quantity: str, statistic: Statistic) -> str:
+def _finding(cells: TableCells, quantity: str, statistic: Statistic) -> str:
     """How the printed numbers compare with ours, or, where nothing is printed, from where to where ours go."""
-    ours = {place: ci for (place, name), ci in cells.found.items() if name == statistic}
+    ours = {place: ci for (place, name), ci in cells.intervals.items() if name == statistic}
     both = {place: (ci, cells.printed[place]) for place, ci in ours.items() if place in cells.printed}
     if both:
         return _compared(cells, both, _STATISTIC_NAMES[statistic][0])
     if not ours:
         return f"The {quantity_name(quantity)} has no {_STATISTIC_NAMES[statistic][0]} in any cell"
     extremes = [pick(ours, key=lambda place: ours[place].estimate) for pick in (min, max)]
-    texts = [f"{short(ours[place].estimate)} ({_where(cells, place)})" for place in dict.fromkeys(extremes)]
+    texts = [f"{format_short(ours[place].estimate)} ({_where(cells, place)})" for place in dict.fromkeys(extremes)]
     if len(texts) == 1:
         return f"{quantity_name(quantity)}: {texts[0]}"
     return f"The {quantity_name(quantity)} goes from {' to '.join(texts)}"
 
 
-def _compared(cells: Cells, both: Mapping[Place, tuple[Interval, str]], name: str) -> str:
-    inside = sum(agrees(*pair) for pair in both.values())
-    how_many = f"Of {count(len(both), 'published number')}, {inside} {'lies' if inside == 1 else 'lie'}"
+def _compared(cells: TableCells, both: Mapping[TablePlace, tuple[Interval, str]], name: str) -> str:
+    inside = sum(agrees_with_printed(*pair) for pair in both.values())
+    how_many = f"Of {count_noun(len(both), 'published number')}, {inside} {'lies' if inside == 1 else 'lie'}"
     within = f"{how_many} within the 95 % interval of our {name}"
     ratios = {p: f.estimate / float(t) for p, (f, t) in both.items() if f.estimate > 0 and float(t) > 0}
     if not ratios:
         return within
     worst = max(ratios, key=lambda place: abs(math.log(ratios[place])))
-    return f"{within}; the furthest is {_where(cells, worst)}, where ours is {short(ratios[worst])} times the published"
+    return (
+        f"{within}; the furthest is {_where(cells, worst)}, where ours is {format_short(ratios[worst])} "
+        "times the published"
+    )
 
 
-def _where(cells: Cells, place: Place) -> str:
+def _where(cells: TableCells, place: TablePlace) -> str:
     """``Pre-LN at 128 layers``: of a name and a number, the name first."""
     row, column = cells.rows[place[0]], cells.columns[place[1]]
     return f"{row} at {column}" if isinstance(place[0], str) and not isinstance(place[1], str) else f"{column} at {row}"

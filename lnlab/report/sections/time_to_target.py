@@ -5,19 +5,27 @@ from collections.abc import Mapping, Sequence
 
 import polars as pl
 
-from lnlab.analyse.quantities.targets import CLOSE, crossings
-from lnlab.analyse.select.select import select
+from lnlab.analyse.quantities.targets import TARGET_FACTOR, target_crossings
+from lnlab.analyse.select.select import select_measured_rows
 from lnlab.keys import Json
-from lnlab.report.data.run_outcomes import Arm, Numbers, arm, arms, known, last_of, middle_of, rows_of
-from lnlab.report.data.series import missing, stored
-from lnlab.report.data.training_curves import epochs_an_update, last_rows
+from lnlab.report.data.run_outcomes import (
+    RunNumbers,
+    SeriesOutcome,
+    is_known_quantity,
+    labelled_runs,
+    last_numbers,
+    median_or_none,
+    merged_source_rows,
+    series_outcome,
+)
+from lnlab.report.data.series import missing_runs_sentence, source_rows_of
+from lnlab.report.data.training_curves import epochs_per_update, last_rows
 from lnlab.report.section import Section, Table, sections
-from lnlab.report.sections.outcomes import HEADINGS, SCHEMA, spread
+from lnlab.report.sections.outcomes import OUTCOME_HEADINGS, OUTCOME_SCHEMA, median_with_range
 from lnlab.report.table import Cell, Grid
-from lnlab.report.words.reference_words import reference_in_words
-from lnlab.report.words.wording import count, listing, plain, short
-from lnlab.report.words.wording import quantity as quantity_name
-from lnlab.tables import ENDED, Results
+from lnlab.report.words.reference_words import reference_text
+from lnlab.report.words.wording import count_noun, format_short, format_value, join_words, quantity_name
+from lnlab.tables import ENDED_STATUSES, Results
 
 _UPDATES, _EPOCHS = "time_to_target", "epochs_to_target"
 _TIME_UNITS = {_UPDATES: "updates", _EPOCHS: "epochs"}
@@ -36,39 +44,39 @@ def time_to_target(
     1.02 times the final loss of the worst of the variants that ``where`` selects, or names as its ``reference``. A run
     that diverged, or never gets there, takes longer than all others.
     """
-    runs, names = arms(results, where or {})
+    runs, names = labelled_runs(results, where or {})
     if target is None:
         numbers = _derived(results, runs, where or {})
     else:
         numbers = _crossing_times(results, runs, quantity, target)
     values = {word: frame for word, (frame, _) in numbers.items()}
-    variants = [arm(name, runs.filter(pl.col("series") == name), values) for name in names]
-    missing_note, rows = missing(runs), rows_of(numbers)
+    variants = [series_outcome(name, runs.filter(pl.col("series") == name), values) for name in names]
+    missing_note, rows = missing_runs_sentence(runs), merged_source_rows(numbers)
     if not any(variant.numbers.get(_UPDATES) for variant in variants):
         return Section("No run has a time to the target yet", missing=missing_note, rows=rows)
     table = _table(variants, list(numbers), _level(target, where or {}), quantity)
     return Section(_finding(variants), (), (table,), missing_note, rows)
 
 
-def _derived(results: Results, runs: pl.DataFrame, where: Mapping[str, Json]) -> Numbers:
+def _derived(results: Results, runs: pl.DataFrame, where: Mapping[str, Json]) -> RunNumbers:
     """The quantities that are known."""
-    return {word: last_of(results, runs, word, where) for word in _TIME_UNITS if known(results, word)}
+    return {word: last_numbers(results, runs, word, where) for word in _TIME_UNITS if is_known_quantity(results, word)}
 
 
-def _crossing_times(results: Results, runs: pl.DataFrame, quantity: str, target: float) -> Numbers:
+def _crossing_times(results: Results, runs: pl.DataFrame, quantity: str, target: float) -> RunNumbers:
     """The updates after which the quantity, straight between evaluations, is at the target; infinite where never."""
     in_runs = pl.col("run").is_in(runs["run"].implode())
-    rows = select(results, {"quantity": quantity}).filter(in_runs)
+    rows = select_measured_rows(results, {"quantity": quantity}).filter(in_runs)
     if "split" in rows.columns and "validation" in rows["split"]:
         rows = rows.filter(pl.col("split") == "validation")
-    reached = crossings(rows.sort("run", "step").with_columns(_goal=pl.lit(target))).rename({"_at": "at"})
-    ended = runs.filter(pl.col("status").is_in(ENDED) & pl.col("run").is_in(rows["run"].implode()))
+    reached = target_crossings(rows.sort("run", "step").with_columns(_goal=pl.lit(target))).rename({"_at": "at"})
+    ended = runs.filter(pl.col("status").is_in(ENDED_STATUSES) & pl.col("run").is_in(rows["run"].implode()))
     unreached = (pl.col("status") == "diverged") | pl.col("at").is_null()
     joined = ended.join(reached, on="run", how="left", maintain_order="left").join(
-        epochs_an_update(results, runs), on="variant", how="left", maintain_order="left"
+        epochs_per_update(results, runs), on="variant", how="left", maintain_order="left"
     )
     steps = joined.select("run", value=pl.when(unreached).then(math.inf).otherwise(pl.col("at").cast(pl.Float64)))
-    numbers: Numbers = {_UPDATES: (steps, stored(results, quantity, rows))}
+    numbers: RunNumbers = {_UPDATES: (steps, source_rows_of(results, quantity, rows))}
     shares = joined.filter(pl.col("_share").is_not_null())
     if not shares.is_empty():
         time = pl.col("at") * pl.col("_share")
@@ -78,10 +86,10 @@ def _crossing_times(results: Results, runs: pl.DataFrame, quantity: str, target:
     return numbers
 
 
-def _table(variants: Sequence[Arm], words: Sequence[str], level: str, quantity: str) -> Table:
+def _table(variants: Sequence[SeriesOutcome], words: Sequence[str], level: str, quantity: str) -> Table:
     """Exact, one row an entry, and for readers a row a variant."""
     entries = [
-        (variant.name, _TIME_UNITS[word], middle_of(values), *values[:1], *values[-1:], len(values))
+        (variant.name, _TIME_UNITS[word], median_or_none(values), *values[:1], *values[-1:], len(values))
         for variant in variants
         for word, values in variant.numbers.items()
         if values
@@ -93,45 +101,50 @@ def _table(variants: Sequence[Arm], words: Sequence[str], level: str, quantity: 
         f"than {level}: medians over runs between the lowest and the highest; a run that diverged or never gets there "
         "takes longer than all others."
     )
-    return Table(pl.DataFrame(entries, schema=SCHEMA, orient="row"), HEADINGS, caption, Grid("", heads, body))
+    return Table(
+        pl.DataFrame(entries, schema=OUTCOME_SCHEMA, orient="row"), OUTCOME_HEADINGS, caption, Grid("", heads, body)
+    )
 
 
 def _level(target: float | None, where: Mapping[str, Json]) -> str:
     """The target in words."""
     if target is not None:
-        return plain(target)
-    reference = reference_in_words({**where, "quantity": _UPDATES})
+        return format_value(target)
+    reference = reference_text({**where, "quantity": _UPDATES})
     return (
-        f"{CLOSE} times the highest median final nll among {reference}, without those that learned less than a quarter "
+        f"{TARGET_FACTOR} times the highest median final nll among {reference}, without those that "
+        "learned less than a quarter "
         "of what the best of these did"
     )
 
 
-def _line(variant: Arm, words: Sequence[str]) -> tuple[Cell, ...]:
-    spreads = ((spread(variant.numbers[word], _NEVER), True) for word in words)
+def _line(variant: SeriesOutcome, words: Sequence[str]) -> tuple[Cell, ...]:
+    spreads = ((median_with_range(variant.numbers[word], _NEVER), True) for word in words)
     return ((variant.name, False), (_reached(variant), True), *spreads)
 
 
-def _reached(variant: Arm) -> str:
+def _reached(variant: SeriesOutcome) -> str:
     """``4/5``: of the runs that have ended."""
     times = variant.numbers[_UPDATES]
     return f"{sum(map(math.isfinite, times))}/{len(times)}"
 
 
-def _finding(variants: Sequence[Arm]) -> str:
+def _finding(variants: Sequence[SeriesOutcome]) -> str:
     """Who gets there after how many updates, the quickest first."""
     times: Mapping[str, float] = {
-        variant.name: middle for variant in variants if (middle := middle_of(variant.numbers[_UPDATES])) is not None
+        variant.name: middle
+        for variant in variants
+        if (middle := median_or_none(variant.numbers[_UPDATES])) is not None
     }
     reached = {name: time for name, time in sorted(times.items(), key=lambda pair: pair[1]) if math.isfinite(time)}
     never = [name for name in times if name not in reached]
-    clauses = [f"{name} reaches the target after {short(time)} updates" for name, time in reached.items()]
+    clauses = [f"{name} reaches the target after {format_short(time)} updates" for name, time in reached.items()]
     if len(clauses) > _MAX_NAMED:
         clauses = [
             clauses[0],
-            f"the slowest of {count(len(reached), 'variant')} is {clauses[-1].replace(' reaches the target', '')}",
+            f"the slowest of {count_noun(len(reached), 'variant')} is {clauses[-1].replace(' reaches the target', '')}",
         ]
-    never_text = listing(never) if len(never) <= _MAX_NAMED else count(len(never), "variant")
+    never_text = join_words(never) if len(never) <= _MAX_NAMED else count_noun(len(never), "variant")
     if never:
         clauses.append(f"{never_text} {'does' if len(never) == 1 else 'do'} not get there")
     return "; ".join(clauses)

@@ -10,14 +10,14 @@ from typing import Annotated, Any
 import polars as pl
 from pydantic import Field
 
-from lnlab.analyse.select.select import narrowed, runs_with
+from lnlab.analyse.select.select import narrow_rows, runs_with
 from lnlab.errors import Problem, ReportError
 from lnlab.keys import Json
-from lnlab.report.data.labels import ALONE, series
-from lnlab.report.data.series import missing
+from lnlab.report.data.labels import SINGLE_SERIES, label_series
+from lnlab.report.data.series import missing_runs_sentence
 from lnlab.report.section import Section, Table, sections
 from lnlab.report.table import Cell, Grid
-from lnlab.report.words.wording import count, listing, number, printable, short
+from lnlab.report.words.wording import count_noun, format_number, format_short, join_words, without_control_characters
 from lnlab.tables import Results
 
 _TEXTS = ("source", "reference", "hypothesis")
@@ -56,7 +56,7 @@ def translations(
     Raises:
         ReportError: a state has several translations or scores of one sentence.
     """
-    missing_note = missing(runs_with(results, where or {}))
+    missing_note = missing_runs_sentence(runs_with(results, where or {}))
     texts, scores = _selected_rows(results, where or {}, sentences)
     translated = _translations_of(results, texts, scores)
     if not translated:
@@ -70,7 +70,7 @@ def _selected_rows(results: Results, where: dict[str, Json], sentences: int) -> 
     """The rows of ``texts`` that are shown, and the scores of the same sentences."""
     rows = results.tables["texts"]
     for key, condition in where.items():
-        rows = narrowed(results, rows, key, condition)
+        rows = narrow_rows(results, rows, key, condition)
     rows = rows.filter(pl.col("step") == pl.col("step").max().over("run"))
     rows = rows.filter(pl.col("seed") == pl.col("seed").min().over("variant"))
     first = rows["index"].drop_nulls().unique().sort().head(sentences)
@@ -87,12 +87,14 @@ def _selected_rows(results: Results, where: dict[str, Json], sentences: int) -> 
 def _translations_of(results: Results, texts: pl.DataFrame, scores: pl.DataFrame) -> list[TranslatedSentence]:
     """By sentence and in the order of the plan."""
     runs = results.runs.filter(pl.col("run").is_in(texts["run"].unique().implode()))
-    names, _, labels = series(results, runs, "")
+    names, _, labels = label_series(results, runs, "")
     name = dict(labels.select("run", "series").iter_rows())
     texts_by_state: dict[tuple[Any, ...], dict[str, Any]] = {}
     for row in texts.drop_nulls("index").iter_rows(named=True):
         place = tuple(row[key] for key in _STATE_AND_INDEX)
-        texts_by_state.setdefault(place, {"seed": row["seed"]})[row["quantity"]] = printable(row["text"])
+        texts_by_state.setdefault(place, {"seed": row["seed"]})[row["quantity"]] = without_control_characters(
+            row["text"]
+        )
     for *at, value in scores.select(*_STATE_AND_INDEX, "value").iter_rows():
         texts_by_state[tuple(at)]["bleu"] = value
     translated = [
@@ -137,22 +139,24 @@ def _lines(translated: Sequence[TranslatedSentence]) -> list[tuple[Any, ...]]:
 
 
 def _name(translation: TranslatedSentence) -> str:
-    return "translation" if translation.name == ALONE else translation.name
+    return "translation" if translation.name == SINGLE_SERIES else translation.name
 
 
 def _cells(line: tuple[Any, ...], before: tuple[Any, ...] | None) -> tuple[Cell, ...]:
     """A line for readers; the number of a sentence stands at its first line alone."""
     sentence, word, seed, step, text, bleu = line
     head = "" if before and before[0] == sentence else str(sentence)
-    score = "" if seed is None else number(bleu)
+    score = "" if seed is None else format_number(bleu)
     return (head, False), (word, False), (str(seed), True), (str(step), True), (text or "–", False), (score, True)
 
 
 def _caption(translated: Sequence[TranslatedSentence], texts: pl.DataFrame) -> str:
     steps, seeds = ({getattr(translation, word) for translation in translated} for word in ("step", "seed"))
-    after = f"after {listing(map(str, sorted(steps)))} updates, seed {listing(map(str, sorted(seeds)))}"
+    after = f"after {join_words(map(str, sorted(steps)))} updates, seed {join_words(map(str, sorted(seeds)))}"
     signatures = texts.filter(quantity="signature")["text"].drop_nulls().unique().sort()
-    scored = f" (sacreBLEU {listing(printable(text) for text in signatures)})" if len(signatures) else ""
+    scored = (
+        f" (sacreBLEU {join_words(without_control_characters(text) for text in signatures)})" if len(signatures) else ""
+    )
     return f"Sentences by their number in the split, {after}. BLEU is of each sentence alone, from 0 to 100{scored}."
 
 
@@ -161,12 +165,14 @@ def _finding(translated: Sequence[TranslatedSentence]) -> str:
     by_name: dict[str, list[TranslatedSentence]] = {}
     for translation in translated:
         by_name.setdefault(_name(translation), []).append(translation)
-    how_many = count(len({translation.sentence for translation in translated}), "sentence")
+    how_many = count_noun(len({translation.sentence for translation in translated}), "sentence")
     if any(translation.hypothesis is not None for translation in translated):
         exact = {name: sum(s.hypothesis == s.reference for s in group) for name, group in by_name.items()}
-        return f"Of {how_many}, said as the reference says it: {listing(f'{n} ({name})' for name, n in exact.items())}"
+        return (
+            f"Of {how_many}, said as the reference says it: {join_words(f'{n} ({name})' for name, n in exact.items())}"
+        )
     scored = {name: [s.bleu for s in group if s.bleu is not None] for name, group in by_name.items()}
-    means = [f"{short(sum(scores) / len(scores))} ({name})" for name, scores in scored.items() if scores]
+    means = [f"{format_short(sum(scores) / len(scores))} ({name})" for name, scores in scored.items() if scores]
     if not means:
         return f"{how_many} of a text that may not be shown"
-    return f"Mean BLEU of {how_many}, one by one: {listing(means)}"
+    return f"Mean BLEU of {how_many}, one by one: {join_words(means)}"

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-CURVATURE: Mapping[str, tuple[str, str, str]] = {
+CURVATURE_GLOSSARY: Mapping[str, tuple[str, str, str]] = {
     "sharpness": ("sharpness", "{nats} per {item}", "largest eigenvalue of the Hessian of the loss"),
     "sharpness_residual": ("residual of the sharpness", "{nats} per {item}", "an eigenvalue lies within it"),
     "normalized_sharpness": (

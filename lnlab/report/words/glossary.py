@@ -2,11 +2,11 @@
 
 from collections.abc import Mapping
 
-from lnlab.report.words.curvature_words import CURVATURE
-from lnlab.report.words.spectral_words import SPECTRAL
-from lnlab.report.words.training_words import TRAINING
+from lnlab.report.words.curvature_words import CURVATURE_GLOSSARY
+from lnlab.report.words.spectral_words import SPECTRAL_GLOSSARY
+from lnlab.report.words.training_words import TRAINING_GLOSSARY
 
-QUANTITIES: Mapping[str, tuple[str, str, str]] = {
+GLOSSARY: Mapping[str, tuple[str, str, str]] = {
     "gradient_norm": ("gradient norm", "{nats} per {item}", "Frobenius norm of the mean gradient"),
     "gradient_norm_mean": ("mean gradient norm", "{nats} per {item}", "mean Frobenius norm of the gradient of a batch"),
     "gradient_norm_unbiased_sq": (
@@ -206,7 +206,7 @@ QUANTITIES: Mapping[str, tuple[str, str, str]] = {
     "length_ratio": ("length ratio", "ratio", "words of the translations over those of the references"),
     "copy_bleu": ("BLEU of copying", "0 to 100", "BLEU of the sources, taken for translations"),
     "sentence_bleu": ("BLEU of a sentence", "0 to 100", "BLEU of one translation alone"),
-    **SPECTRAL,
-    **TRAINING,
-    **CURVATURE,
+    **SPECTRAL_GLOSSARY,
+    **TRAINING_GLOSSARY,
+    **CURVATURE_GLOSSARY,
 }

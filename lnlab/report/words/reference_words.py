@@ -2,35 +2,35 @@
 
 from collections.abc import Mapping
 
-from lnlab.analyse.quantities.quantity import fact
-from lnlab.analyse.select.references import one_kind
+from lnlab.analyse.quantities.quantity import quantity_fact
+from lnlab.analyse.select.references import has_one_kind
 from lnlab.analyse.select.select import reference_of
 from lnlab.keys import Json
-from lnlab.report.words.wording import listing, plain, value_of_axis
-from lnlab.specfile.references import BEST, Among, parsed
-from lnlab.specfile.values import label
+from lnlab.report.words.wording import axis_value_name, format_value, join_words
+from lnlab.specfile.references import BEST, ReferenceGroup, parse_reference
+from lnlab.specfile.values import value_label
 from lnlab.tables import Results
 
 _ALL_VARIANTS = "all variants"
 
 
-def reference_in_words(selection: Mapping[str, Json]) -> str:
+def reference_text(selection: Mapping[str, Json]) -> str:
     """``Post-LN, warm-up``, ``Post-LN or Pre-LN, of the same schedule kind``, ``all variants``.
 
     Args:
         selection: with the quantity, and the reference if it names one.
     """
     reference = reference_of(selection)
-    return listing(map(_in_words, parsed(BEST if reference is None else reference)), "or")
+    return join_words(map(_in_words, parse_reference(BEST if reference is None else reference)), "or")
 
 
-def measurable(results: Results, where: Mapping[str, Json], quantity: str) -> bool:
+def has_reference(results: Results, where: Mapping[str, Json], quantity: str) -> bool:
     """Whether a selection says what a quantity is measured against, or need not."""
     selection = {**where, "quantity": quantity}
-    return fact(selection, "reference") is None or reference_of(selection) is not None or one_kind(results)
+    return quantity_fact(selection, "reference") is None or reference_of(selection) is not None or has_one_kind(results)
 
 
-def _in_words(among: Among) -> str:
+def _in_words(among: ReferenceGroup) -> str:
     conditions = [_condition(path, value) for path, value in among.conditions.items()]
     same = [f"of the same {path.replace('.', ' ')}" for path in among.same]
     return ", ".join((conditions or [_ALL_VARIANTS]) + same)
@@ -38,5 +38,5 @@ def _in_words(among: Among) -> str:
 
 def _condition(path: str, value: Json) -> str:
     if isinstance(value, list | tuple):
-        return listing((_condition(path, alternative) for alternative in value), "or")
-    return value_of_axis(path, value, label(value) if value is not None else plain(value))
+        return join_words((_condition(path, alternative) for alternative in value), "or")
+    return axis_value_name(path, value, value_label(value) if value is not None else format_value(value))

@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 
-class Size(NamedTuple):
+class SizeNames(NamedTuple):
     """``the number of layers``, ``number of layers of each stack``, ``L``."""
 
-    said: str
+    phrase: str
     axis: str
     letter: str
 
@@ -21,10 +21,10 @@ _WORDS: Mapping[str, tuple[str, str]] = {
 _OWNERS = {("layers", "model"): " of each stack", ("sublayers", "model"): " of all stacks"}
 
 
-def size(path: str) -> Size:
+def size_names(path: str) -> SizeNames:
     """The names of the size at a path of the setting; those of an unknown one are its words."""
     owner, _, word = path.rpartition(".")
     phrase, letter = _WORDS.get(word, (word.replace("_", " "), "x"))
     per_stack = word in ("layers", "sublayers") and owner
     owner_phrase = _OWNERS.get((word, owner), f" of the {owner}") if per_stack else ""
-    return Size(phrase, phrase.removeprefix("the ") + owner_phrase, letter)
+    return SizeNames(phrase, phrase.removeprefix("the ") + owner_phrase, letter)

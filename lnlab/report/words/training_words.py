@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-TRAINING: Mapping[str, tuple[str, str, str]] = {
+TRAINING_GLOSSARY: Mapping[str, tuple[str, str, str]] = {
     "loss": (
         "loss",
         "{nats} per {item}",

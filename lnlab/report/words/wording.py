@@ -6,14 +6,14 @@ from collections.abc import Iterable, Mapping
 from fractions import Fraction
 
 from lnlab.keys import Json
-from lnlab.report.loss_units import in_unit
-from lnlab.report.words.glossary import QUANTITIES
-from lnlab.report.words.spectral_words import SCOPES
+from lnlab.report.loss_units import fill_units
+from lnlab.report.words.glossary import GLOSSARY
+from lnlab.report.words.spectral_words import SCOPE_NAMES
 from lnlab.specfile.columns import TIMES
-from lnlab.specfile.values import NONE, place
+from lnlab.specfile.values import NONE, site_label
 
 MINUS = "−"
-HUNDREDS = 100
+WIDE_INTERVAL = 100
 """An interval as wide leaves no meaning to the units of a number in the thousands."""
 _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufffe\uffff]+")
 _NUMBER = re.compile(r"(?<= )-?\d+\.\d+(?=[,)])")
@@ -32,7 +32,7 @@ _WORDS: Mapping[tuple[str, str], str] = {
     ("tied", "all"): "all embeddings tied",
     ("warmup_steps", "0"): "no warm-up",
     ("anchor", "null"): "literal decay",
-    **{("scope", scope): words for scope, words in SCOPES.items()},
+    **{("scope", scope): words for scope, words in SCOPE_NAMES.items()},
 }
 _PREFIXES = {
     "lr": "learning rate",
@@ -46,7 +46,7 @@ _PREFIXES = {
 """What stands before a number, of paths whose number is not a count of what they are called."""
 
 
-def number(value: float | None, low: float | None = None, high: float | None = None) -> str:
+def format_number(value: float | None, low: float | None = None, high: float | None = None) -> str:
     """A number with as many digits as its interval leaves meaningful; three significant ones without an interval."""
     if value is None:
         return "–"
@@ -74,30 +74,30 @@ def _decimal_places(value: float, low: float | None, high: float | None) -> int:
     return min(-power + (1 if half / 10.0**power < 3 else 0), most)
 
 
-def interval(value: float | None, low: float | None, high: float | None) -> str:
+def format_interval(value: float | None, low: float | None, high: float | None) -> str:
     """``6.8 [6.1, 7.5]``, or the number alone without an interval; far from 1, one power of ten for all three."""
     if low is None or high is None or value is None:
-        return number(value)
+        return format_number(value)
     scale = 10.0 ** math.floor(math.log10(abs(value))) if value and math.isfinite(value) else 1.0
-    use_power = not 1e-4 <= scale < 1e6 or (scale >= 1e3 and high - low > HUNDREDS)
+    use_power = not 1e-4 <= scale < 1e6 or (scale >= 1e3 and high - low > WIDE_INTERVAL)
     if use_power and scale > 1e-300 and all(abs(bound) < 1e6 * scale for bound in (low, high)):
         power = _scientific(scale, 0).partition("× ")[2]
-        return f"{interval(value / scale, low / scale, high / scale)} × {power}"
-    texts = [_nonzero(number(bound, low, high), bound) for bound in (value, low, high)]
+        return f"{format_interval(value / scale, low / scale, high / scale)} × {power}"
+    texts = [_nonzero(format_number(bound, low, high), bound) for bound in (value, low, high)]
     return f"{texts[0]} [{texts[1]}, {texts[2]}]"
 
 
 def _nonzero(text: str, value: float) -> str:
     """The text of a number, or two significant digits where it was rounded to 0."""
-    return short(value) if value and text == "0" else text
+    return format_short(value) if value and text == "0" else text
 
 
-def tight(text: str) -> str:
+def nonbreaking(text: str) -> str:
     """A number or an interval that no line break may split, but before its bracket."""
     return text.replace(", ", ",\u00a0").replace(" × ", "\u00a0×\u00a0")
 
 
-def region(low: float | None, high: float | None) -> str:
+def region_in_words(low: float | None, high: float | None) -> str:
     """The declared region in words."""
     if low is None and high is None:
         return "no region"
@@ -112,114 +112,126 @@ def region(low: float | None, high: float | None) -> str:
 
 def _region_bound(value: float | None) -> str:
     """An edge of a region to six digits, which no quotient of two round numbers exceeds."""
-    return plain(None if value is None else float(f"{value:.6g}"))
+    return format_value(None if value is None else float(f"{value:.6g}"))
 
 
-def printable(value: Json) -> Json:
+def without_control_characters(value: Json) -> Json:
     """A text on one line without control characters; a list or a mapping with all its texts made so."""
     if isinstance(value, str):
         return _UNPRINTABLE.sub(" ", value)
     if isinstance(value, Mapping):
-        return {printable(key): printable(inner) for key, inner in value.items()}
-    return [printable(inner) for inner in value] if isinstance(value, list | tuple) else value
+        return {without_control_characters(key): without_control_characters(inner) for key, inner in value.items()}
+    return [without_control_characters(inner) for inner in value] if isinstance(value, list | tuple) else value
 
 
-def plain(value: Json) -> str:
+def format_value(value: Json) -> str:
     """A value as its author would write it: no trailing zeros, a true minus sign, words for true, false and null."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, int | float):
-        return f"{value:.12g}".replace("-", MINUS) if math.isfinite(value) else number(value)
+        return f"{value:.12g}".replace("-", MINUS) if math.isfinite(value) else format_number(value)
     if isinstance(value, list) and not value:
         return NONE
     if isinstance(value, Mapping):
         parameters = ", ".join(_parameter(k, v) for k, v in value.items() if k != "kind")
         kind = str(value.get("kind", ""))
         return f"{kind} ({parameters})" if kind and parameters else kind or parameters
-    return "none" if value is None else listing(map(plain, value), "and") if isinstance(value, list) else str(value)
+    return (
+        "none"
+        if value is None
+        else join_words(map(format_value, value), "and")
+        if isinstance(value, list)
+        else str(value)
+    )
 
 
 def _parameter(name: str, value: Json) -> str:
-    return place(value) if isinstance(value, Mapping) and "kind" not in value else f"{name} {plain(value)}"
+    return site_label(value) if isinstance(value, Mapping) and "kind" not in value else f"{name} {format_value(value)}"
 
 
-def short(value: float) -> str:
+def format_short(value: float) -> str:
     """A number for a heading: two significant digits, and no fewer than stand before the point."""
     if not math.isfinite(value) or abs(value) >= 100:
-        return number(value)
-    return _scientific(value, 1) if 0 < abs(value) < 1e-4 else plain(float(f"{value:.2g}"))
+        return format_number(value)
+    return _scientific(value, 1) if 0 < abs(value) < 1e-4 else format_value(float(f"{value:.2g}"))
 
 
-def power(letter: str, exponent: float) -> str:
+def format_power(letter: str, exponent: float) -> str:
     """A power law as a reader knows it: ``constant``, ``1/√L``, ``1/L``, ``L^0.25``."""
     known = {0.0: "constant", 0.5: f"√{letter}", -0.5: f"1/√{letter}", 1.0: letter, -1.0: f"1/{letter}"}
-    return known.get(exponent, f"{letter}^{plain(exponent)}")
+    return known.get(exponent, f"{letter}^{format_value(exponent)}")
 
 
-def times(ratio: float) -> str:
+def growth_in_words(ratio: float) -> str:
     """``grows 7.6×``, ``falls to 0.22×``; a factor that has to be written with a power of ten in words."""
-    factor = short(ratio)
+    factor = format_short(ratio)
     if factor == "1":
         return "stays level (1×)"
     if 1e-4 <= ratio < 1e6:
         return f"{'grows' if ratio > 1 else 'falls to'} {factor}×"
-    return f"{'grows' if ratio > 1 else 'falls'} by a factor of {short(max(ratio, 1 / ratio))}"
+    return f"{'grows' if ratio > 1 else 'falls'} by a factor of {format_short(max(ratio, 1 / ratio))}"
 
 
-def straight(a: float, b: float, letter: str) -> str:
+def format_line(a: float, b: float, letter: str) -> str:
     """A straight line as a reader knows it: ``1 + 3l/2``, ``2 − l``, ``1.5``."""
     if b == 0:
-        return plain(a)
+        return format_value(a)
     top, bottom = Fraction(abs(b)).limit_denominator(12).as_integer_ratio()
     slope = f"{'' if top == 1 else top}{letter}{'' if bottom == 1 else f'/{bottom}'}"
-    return f"{plain(a)} {MINUS if b < 0 else '+'} {slope}"
+    return f"{format_value(a)} {MINUS if b < 0 else '+'} {slope}"
 
 
-def listing(words: Iterable[str], last: str = "and") -> str:
+def join_words(words: Iterable[str], last: str = "and") -> str:
     """``a, b and c``."""
     parts = list(words)
     return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} {last} {parts[-1]}" if parts else ""
 
 
-def in_order(values: Iterable[Json]) -> list[Json]:
+def numbers_first(values: Iterable[Json]) -> list[Json]:
     """Numbers first and rising, then all else as it comes."""
     all_values = list(values)
     numbers = [v for v in all_values if isinstance(v, int | float) and not isinstance(v, bool)]
     return [*sorted(numbers), *(v for v in all_values if isinstance(v, bool) or not isinstance(v, int | float))]
 
 
-def article(word: str) -> str:
+def indefinite_article(word: str) -> str:
     """``a classifier``, ``an encoder``."""
     return "an" if word[:1].lower() in {"a", "e", "i", "o"} else "a"
 
 
-def count(n: int, word: str) -> str:
+def count_noun(n: int, word: str) -> str:
     """``1 seed``, ``3 seeds``."""
     return f"{n} {word}" if n == 1 else f"{n} {word}s"
 
 
-def value_of_axis(axis: str, value: Json, label: str) -> str:
+def axis_value_name(axis: str, value: Json, label: str) -> str:
     """A value of an axis as a reader says it: ``Post-LN``, ``without cross attention``, ``6 layers``, ``factor 2``."""
     if axis == TIMES and isinstance(value, int | float):
-        return "as chosen" if value == 1 else f"{plain(value)} × chosen"
+        return "as chosen" if value == 1 else f"{format_value(value)} × chosen"
     name = axis.rpartition(".")[2]
     words = name.replace("_", " ")
     if axis.startswith("interventions") and isinstance(value, int | float | None | list):
-        return f"{words} {plain(value)}" if isinstance(value, int | float) else label if value else "no intervention"
+        return (
+            f"{words} {format_value(value)}"
+            if isinstance(value, int | float)
+            else label
+            if value
+            else "no intervention"
+        )
     if isinstance(value, bool):
         return f"{'with' if value else 'without'} {words.replace('cross attention', 'cross-attention')}"
     kind, bracket, parameters = label.partition(" (")
     if known := _WORDS.get((name, kind)):
         return known + bracket + parameters
-    label = kind + bracket + _NUMBER.sub(lambda match: plain(float(match[0])), parameters)
+    label = kind + bracket + _NUMBER.sub(lambda match: format_value(float(match[0])), parameters)
     if name in _PREFIXES and isinstance(value, int | float):
-        return f"{_PREFIXES[name]} {plain(value)}"
+        return f"{_PREFIXES[name]} {format_value(value)}"
     if isinstance(value, int | float):
-        return f"{plain(value)} {words.removesuffix('s') if value == 1 else words}"
+        return f"{format_value(value)} {words.removesuffix('s') if value == 1 else words}"
     return label
 
 
-def together(words: Iterable[str]) -> str:
+def join_value_names(words: Iterable[str]) -> str:
     """The values of several axes as one name: ``Post-LN without cross-attention``, ``Post-LN, untied``."""
     name = ""
     for word in words:
@@ -227,18 +239,18 @@ def together(words: Iterable[str]) -> str:
     return name
 
 
-def quantity(name: str) -> str:
+def quantity_name(name: str) -> str:
     """The name of a quantity in a sentence; that of an unknown one is its words."""
-    return QUANTITIES[name][0] if name in QUANTITIES else name.replace("_", " ")
+    return GLOSSARY[name][0] if name in GLOSSARY else name.replace("_", " ")
 
 
-def unit(name: str, nats: str = "nats") -> str:
+def quantity_with_unit(name: str, nats: str = "nats") -> str:
     """A quantity with its unit, for an axis."""
-    return f"{quantity(name)}, {in_unit(QUANTITIES[name][1], nats)}" if name in QUANTITIES else quantity(name)
+    return f"{quantity_name(name)}, {fill_units(GLOSSARY[name][1], nats)}" if name in GLOSSARY else quantity_name(name)
 
 
-def definition(name: str, nats: str = "nats") -> str:
+def quantity_definition(name: str, nats: str = "nats") -> str:
     """A quantity with what it is, to begin a caption."""
-    words = quantity(name)
-    known = f" ({in_unit(', '.join(QUANTITIES[name][:0:-1]), nats)})" if name in QUANTITIES else ""
+    words = quantity_name(name)
+    known = f" ({fill_units(', '.join(GLOSSARY[name][:0:-1]), nats)})" if name in GLOSSARY else ""
     return f"{words[:1].upper()}{words[1:]}{known}"

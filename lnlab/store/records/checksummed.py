@@ -9,28 +9,28 @@ from lnlab.errors import Problem, StoreError
 from lnlab.keys import Json, canonical, digest, digest_bytes
 
 
-class Damaged(Exception):
+class CorruptFile(Exception):
     """A file is not what was committed; the message names it and says what is wrong."""
 
 
-def seal(value: Json) -> bytes:
+def to_checksummed_json(value: Json) -> bytes:
     """The one text of ``value`` with its digest."""
     return (canonical({"content": value, "sha256": digest(value)}) + "\n").encode()
 
 
-def unseal(content: bytes, path: Path) -> Json:
+def from_checksummed_json(content: bytes, path: Path) -> Json:
     """The value inside ``content``; ``path`` is for the message.
 
     Raises:
-        Damaged: it is not, to the byte, what ``seal`` made.
+        Damaged: it is not, to the byte, what ``to_checksummed_json`` made.
     """
     try:
         value = json.loads(content)["content"]
-        intact = seal(value) == content
+        intact = to_checksummed_json(value) == content
     except (ValueError, TypeError, KeyError, RecursionError):
         intact = False
     if not intact:
-        raise Damaged(f"{path} is truncated or altered")
+        raise CorruptFile(f"{path} is truncated or altered")
     return value
 
 
@@ -43,9 +43,9 @@ def _reading(path: Path) -> Iterator[None]:
         remedy = "make it readable, or give another folder with --store"
         raise StoreError(Problem(str(path), "cannot read: permission denied", remedy)) from error
     except FileNotFoundError as error:
-        raise Damaged(f"{path} is missing") from error
+        raise CorruptFile(f"{path} is missing") from error
     except OSError as error:
-        raise Damaged(f"{path} cannot be read: {(error.strerror or str(error)).lower()}") from error
+        raise CorruptFile(f"{path} cannot be read: {(error.strerror or str(error)).lower()}") from error
 
 
 def read_bytes(path: Path) -> bytes:
@@ -70,7 +70,7 @@ def read_range(path: Path, place: tuple[int, int], sha256: str) -> bytes:
         file.seek(place[0])
         content = file.read(place[1])
     if digest_bytes(content) != sha256:
-        raise Damaged(f"{path} is truncated or altered from byte {place[0]:,} on")
+        raise CorruptFile(f"{path} is truncated or altered from byte {place[0]:,} on")
     return content
 
 
@@ -83,5 +83,5 @@ def read_checked(path: Path, sha256: str) -> bytes:
     """
     content = read_bytes(path)
     if digest_bytes(content) != sha256:
-        raise Damaged(f"{path} is truncated or altered")
+        raise CorruptFile(f"{path} is truncated or altered")
     return content

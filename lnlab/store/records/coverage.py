@@ -6,12 +6,12 @@ from itertools import pairwise
 
 from lnlab.store.records.records import Record
 
-SOUND = ("finished", "diverged", "interrupted")
+COMPLETE_STATUSES = ("finished", "diverged", "interrupted")
 """How a stretch may end whose updates are there; one that failed may lack rows of its last."""
 
 
 @dataclass(frozen=True)
-class Course:
+class Coverage:
     """What is known of the updates of a trajectory.
 
     Attributes:
@@ -27,17 +27,17 @@ class Course:
         return self.end if self.end is not None and self.end.steps < steps else None
 
 
-def course(records: Sequence[Record]) -> Course:
+def coverage_of(records: Sequence[Record]) -> Coverage:
     """The course of records in their one order (by first step)."""
     covered, end = 0, None
     for record in records:
-        if record.first_step <= covered and record.outcome["status"] in SOUND:
+        if record.first_step <= covered and record.outcome["status"] in COMPLETE_STATUSES:
             covered = max(covered, record.steps)
             end = end or (record if record.ends else None)
-    return Course(covered, end)
+    return Coverage(covered, end)
 
 
-def superseded(records: Sequence[Record], damaged: Sequence[Record] = ()) -> list[Record]:
+def superseded_records(records: Sequence[Record], damaged: Sequence[Record] = ()) -> list[Record]:
     """The records without which the others say the same: all their updates and measurements are in others.
 
     Args:
@@ -48,7 +48,7 @@ def superseded(records: Sequence[Record], damaged: Sequence[Record] = ()) -> lis
     remaining = list(records)
     for record in reversed(records) if _overlap(records) else ():
         others = [other for other in remaining if other is not record]
-        if record.outcome["status"] in SOUND and _summary(others) == total:
+        if record.outcome["status"] in COMPLETE_STATUSES and _summary(others) == total:
             remaining = others
     surplus = [record for record in records if record not in remaining]
     return surplus + [r for r in damaged if r.steps <= total.covered and total.measurements >= set(r.measurements)]
@@ -73,7 +73,7 @@ class _Summary:
 
 
 def _summary(records: Sequence[Record]) -> _Summary:
-    coverage = course(records)
+    coverage = coverage_of(records)
     end = (coverage.end.steps, str(coverage.end.outcome["status"])) if coverage.end else None
     measurements = frozenset(key for record in records for key in record.measurements)
     return _Summary(coverage.covered, end, measurements, any(record.finished for record in records))

@@ -14,10 +14,10 @@ from pathlib import Path
 
 from lnlab.errors import Problem, StoreError
 
-RECORD = "record.json"
-OUTPUT = "output.txt"
-LEASE = "lease"
-LOCK = "lock"
+RECORD_FILE = "record.json"
+OUTPUT_FILE = "output.txt"
+LEASE_FILE = "lease"
+LOCK_FILE = "lock"
 """Guards taking over a lease and giving it back; in the root of a store."""
 
 
@@ -54,20 +54,20 @@ def stretches(folder: Path) -> list[Path]:
         names = [entry.name for entry in os.scandir(folder) if entry.name.partition("-")[0].isdecimal()]
     except (FileNotFoundError, NotADirectoryError):
         return []
-    return [folder / name for name in in_order(names)]
+    return [folder / name for name in in_stretch_order(names)]
 
 
-def in_order(names: Iterable[str]) -> list[str]:
+def in_stretch_order(names: Iterable[str]) -> list[str]:
     """Names of stretches in their one order."""
     return sorted(names, key=lambda name: (int(name.partition("-")[0]), name))
 
 
-def sizes(path: Path) -> Iterator[int]:
+def sizes_below(path: Path) -> Iterator[int]:
     """Bytes of every file below a folder; what is removed meanwhile does not count."""
     with suppress(OSError), os.scandir(path) as entries:
         for entry in entries:
             with suppress(OSError):
                 if entry.is_dir(follow_symlinks=False):
-                    yield from sizes(Path(entry.path))
+                    yield from sizes_below(Path(entry.path))
                 else:
                     yield entry.stat(follow_symlinks=False).st_size

@@ -6,8 +6,14 @@ from pathlib import Path
 from typing import Any
 
 from lnlab.store.packs import Packs
-from lnlab.store.records.checksummed import Damaged, read_bytes, read_checked, seal, unseal
-from lnlab.store.records.layout import RECORD, in_order, stretches, trajectory_folder
+from lnlab.store.records.checksummed import (
+    CorruptFile,
+    from_checksummed_json,
+    read_bytes,
+    read_checked,
+    to_checksummed_json,
+)
+from lnlab.store.records.layout import RECORD_FILE, in_stretch_order, stretches, trajectory_folder
 
 
 @dataclass(frozen=True)
@@ -47,7 +53,7 @@ class Record:
     def content(self) -> bytes:
         """The bytes of ``record.json``."""
         fields = ("trajectory", "first_step", "steps", "asked", "measurements", "outcome", "files")
-        return seal({name: getattr(self, name) for name in fields})
+        return to_checksummed_json({name: getattr(self, name) for name in fields})
 
     def read(self, name: str) -> bytes:
         """One of its files.
@@ -59,7 +65,7 @@ class Record:
 
 
 @dataclass
-class Found:
+class TrajectoryContents:
     """What the store holds of one trajectory.
 
     Attributes:
@@ -85,39 +91,39 @@ def read_record(folder: Path) -> Record:
         Damaged: it is not what was committed.
         FileNotFoundError: nothing was committed there.
     """
-    path = folder / RECORD
+    path = folder / RECORD_FILE
     if folder.is_file():
-        raise Damaged(f"{folder} is a file where a folder belongs")
+        raise CorruptFile(f"{folder} is a file where a folder belongs")
     if not path.exists():
         raise FileNotFoundError(path)
     return _record(folder, read_bytes(path))
 
 
 def _record(folder: Path, content: bytes) -> Record:
-    path = folder / RECORD
-    fields = unseal(content, path)
+    path = folder / RECORD_FILE
+    fields = from_checksummed_json(content, path)
     if fields["trajectory"] != folder.parent.name:
-        raise Damaged(f"{path} belongs to another trajectory")
+        raise CorruptFile(f"{path} belongs to another trajectory")
     fields["asked"], fields["measurements"] = tuple(fields["asked"]), tuple(fields["measurements"])
     return Record(folder=folder, **fields)
 
 
-def look(root: Path, trajectory: str) -> Found:
+def read_trajectory(root: Path, trajectory: str) -> TrajectoryContents:
     """Every record of a trajectory, each file read and verified.
 
     Raises:
         StoreError: this user may not read it.
     """
-    return Reader(root).read(trajectory)
+    return StoreReader(root).read(trajectory)
 
 
-class Reader:
+class StoreReader:
     """Reads many trajectories of one store, from folders and packs."""
 
     def __init__(self, root: Path) -> None:
         self.root, self.packs = root, Packs(root)
 
-    def read_all(self, trajectories: Iterable[str]) -> Iterator[tuple[str, Found]]:
+    def read_all(self, trajectories: Iterable[str]) -> Iterator[tuple[str, TrajectoryContents]]:
         """What lies in the store of these trajectories, in the order in which they are quickly read.
 
         Raises:
@@ -127,7 +133,7 @@ class Reader:
         for trajectory in sorted(trajectories, key=self.packs.place):
             yield trajectory, self.read(trajectory)
 
-    def read(self, trajectory: str) -> Found:
+    def read(self, trajectory: str) -> TrajectoryContents:
         """Every record of a trajectory, each file read and verified.
 
         The folder first, then the packs: what is moved meanwhile is in one of them.
@@ -144,12 +150,12 @@ class Reader:
                 intact[stretch.name] = record, {name: record.read(name) for name in record.files}
             except FileNotFoundError:
                 continue
-            except Damaged as error:
+            except CorruptFile as error:
                 damaged[stretch.name] = str(error)
         packed, damaged_blocks = self.packs.stretches(trajectory)
         for name in packed.keys() - intact.keys():
-            record = _record(folder / name, packed[name][RECORD])
+            record = _record(folder / name, packed[name][RECORD_FILE])
             intact[name] = record, {file: packed[name][file] for file in record.files}
         sentences = [*(damaged[name] for name in sorted(damaged.keys() - intact.keys())), *damaged_blocks]
-        ordered = [intact[name] for name in in_order(intact)]
-        return Found([record for record, _ in ordered], [tables for _, tables in ordered], sentences)
+        ordered = [intact[name] for name in in_stretch_order(intact)]
+        return TrajectoryContents([record for record, _ in ordered], [tables for _, tables in ordered], sentences)

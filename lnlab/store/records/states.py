@@ -11,13 +11,19 @@ from pathlib import Path
 from lnlab.errors import StoreError
 from lnlab.keys import Json, digest_bytes
 from lnlab.store import files
-from lnlab.store.records.checksummed import Damaged, read_bytes, read_checked, seal, unseal
+from lnlab.store.records.checksummed import (
+    CorruptFile,
+    from_checksummed_json,
+    read_bytes,
+    read_checked,
+    to_checksummed_json,
+)
 
 _FOLDER = "states"
 
 
 @dataclass(frozen=True)
-class Saved:
+class SavedState:
     """A state as it lies on the disk.
 
     Attributes:
@@ -31,7 +37,7 @@ class Saved:
     facts: Json
 
 
-def save(trajectory: Path, state: Saved) -> None:
+def save_state(trajectory: Path, state: SavedState) -> None:
     """Write a state under the folder of its trajectory.
 
     Raises:
@@ -42,21 +48,21 @@ def save(trajectory: Path, state: Saved) -> None:
     files.make_folder(folder)
     files.replace(folder / f"{state.step}.safetensors", state.content)
     entry = {"step": state.step, "sha256": digest_bytes(state.content), "facts": state.facts}
-    files.replace(folder / f"{state.step}.json", seal(entry))
+    files.replace(folder / f"{state.step}.json", to_checksummed_json(entry))
 
 
-def latest(trajectory: Path, limit: int) -> Saved | None:
+def latest_state(trajectory: Path, limit: int) -> SavedState | None:
     """The last intact state of at most ``limit`` updates."""
     for step in sorted(_steps(trajectory), reverse=True):
         if step <= limit:
             try:
                 return _read(trajectory / _FOLDER, step)
-            except (Damaged, StoreError):
+            except (CorruptFile, StoreError):
                 continue
     return None
 
 
-def forget(trajectory: Path, until: int) -> None:
+def remove_states(trajectory: Path, until: int) -> None:
     """Remove all states of at most ``until`` updates but the last, and what a killed process left half written.
 
     Raises:
@@ -76,9 +82,9 @@ def _steps(trajectory: Path) -> Iterator[int]:
     return (int(path.stem) for path in list((trajectory / _FOLDER).glob("*.json")) if path.stem.isdecimal())
 
 
-def _read(folder: Path, step: int) -> Saved:
+def _read(folder: Path, step: int) -> SavedState:
     path = folder / f"{step}.json"
-    entry = unseal(read_bytes(path), path)
+    entry = from_checksummed_json(read_bytes(path), path)
     if entry["step"] != step:
-        raise Damaged(f"{path} is of another step")
-    return Saved(step, read_checked(folder / f"{step}.safetensors", entry["sha256"]), entry["facts"])
+        raise CorruptFile(f"{path} is of another step")
+    return SavedState(step, read_checked(folder / f"{step}.safetensors", entry["sha256"]), entry["facts"])

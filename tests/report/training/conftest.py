@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from lnlab.report.facts import ReportFacts
-from lnlab.report.folder import empty
+from lnlab.report.folder import joined_schema
 from lnlab.tables import WRITTEN_BY_WORKERS, Results, frame
 
 STEPS, EPOCH, ENTROPY = 200, 40.0, 5.5
@@ -108,9 +108,9 @@ def make_trained(
                 for step, left, right, count in histograms(placement, seed, bins):
                     place = {"stack": "encoder", "layer": 1, "tensor": "w1", "quantity": "gradient_size"}
                     counts.append({**key, **place, "step": step, "left": left, "right": right, "count": count})
-    tables = {name: pl.DataFrame(schema=empty(name)) for name in WRITTEN_BY_WORKERS}
-    tables["curves"] = pl.DataFrame(curves, schema=empty("curves"), infer_schema_length=None)
-    tables["histograms"] = pl.DataFrame(counts, schema=empty("histograms"), infer_schema_length=None)
+    tables = {name: pl.DataFrame(schema=joined_schema(name)) for name in WRITTEN_BY_WORKERS}
+    tables["curves"] = pl.DataFrame(curves, schema=joined_schema("curves"), infer_schema_length=None)
+    tables["histograms"] = pl.DataFrame(counts, schema=joined_schema("histograms"), infer_schema_length=None)
     return Results(pl.DataFrame(runs, schema=RUNS), frame("axes", axes), tables)
 
 

@@ -9,9 +9,9 @@ import pytest
 from scipy import stats
 
 from lnlab.errors import LabError
-from lnlab.report.charts.render import svg
-from lnlab.report.data.training_curves import MOST
-from lnlab.report.page.figures import filled
+from lnlab.report.charts.render import to_svg
+from lnlab.report.data.training_curves import MAX_CURVE_POINTS
+from lnlab.report.page.figures import spec_with_data
 from lnlab.report.sections.curves import curves
 from lnlab.report.write import write_report
 from lnlab.tables import Results
@@ -38,7 +38,7 @@ def test_long_lines_are_thinned_to_50_places_with_their_extremes(whole):
     every = whole.tables["curves"].filter(pl.col("quantity") == "loss", pl.col("split") == "train")
     means = every.filter(pl.col("run").str.starts_with("pre-0.001")).group_by("step").agg(pl.col("value").mean())
     drawn = chart.points.filter(panel="train", series="Pre-LN")
-    assert 30 < drawn.height <= MOST < means.height
+    assert 30 < drawn.height <= MAX_CURVE_POINTS < means.height
     assert drawn["estimate"].min() == pytest.approx(means["value"].min())
     assert drawn["estimate"].max() == pytest.approx(means["value"].max())
     assert [drawn["x"].min(), drawn["x"].max()] == [0, 200]
@@ -53,12 +53,12 @@ def test_a_diverged_run_is_in_no_mean_and_ends_with_a_cross_inside_the_axis(whol
     assert chart.points.filter(x=200)["estimate"].item() == pytest.approx(np.mean(values))
     assert section.finding.endswith("; 3 of 5 runs diverged")
     assert "3 of 5 runs diverged: thin lines, each with a cross" in chart.caption
-    text = json.dumps(filled(chart))
+    text = json.dumps(spec_with_data(chart))
     assert text.count('"told": "seed') == 3
     rows = [rows for rows in chart.spec["datasets"].values() if rows and "told" in rows[0]]
     top = chart.spec["layer"][0]["encoding"]["y"]["scale"]["domain"]
     assert all(top[0] <= row["value"] <= top[1] and row["x"] == 40 for each in rows for row in each)
-    assert "NaN" not in svg(filled(chart))
+    assert "NaN" not in to_svg(spec_with_data(chart))
 
 
 def test_against_epochs_an_update_is_its_share_of_one(whole):
@@ -104,7 +104,7 @@ def test_the_inset_holds_the_rates_below_on_the_same_axis(whole):
     rates = [row for rows in chart.spec["datasets"].values() for row in rows if "estimate" in row]
     assert max(row["estimate"] for row in rates) == pytest.approx(1e-3)
     assert len({row["series"] for row in rates}) == 1, "both variants have the same rates, which are drawn once"
-    assert "learning rate, per update" in svg(filled(chart))
+    assert "learning rate, per update" in to_svg(spec_with_data(chart))
 
 
 def test_the_heading_says_where_the_lines_end(whole, course):
@@ -123,7 +123,7 @@ def test_one_seed_missing_runs_and_nothing_measured_are_said(trained):
     lost = trained(seeds=(1, 3), placements=("post",), rates=(3e-3,))
     section = curves(lost, quantity="loss", inset=True)
     assert (section.finding, section.missing) == ("2 of 2 runs diverged", "Of 2 runs, 2 diverged.")
-    assert "NaN" not in svg(filled(section.charts[0]))
+    assert "NaN" not in to_svg(spec_with_data(section.charts[0]))
 
 
 def test_numbers_of_finished_runs_that_are_not_finite_are_counted(whole):
@@ -151,7 +151,7 @@ def test_it_is_drawn_again_from_its_own_rows_and_page_and_notebook_hold_it(whole
     assert again.charts[0].points.equals(made.charts[0].points)
     assert again.finding == made.finding
     assert again.charts[0].caption == made.charts[0].caption
-    assert json.dumps(filled(again.charts[0])) == json.dumps(filled(made.charts[0]))
+    assert json.dumps(spec_with_data(again.charts[0])) == json.dumps(spec_with_data(made.charts[0]))
     assert made.rows["curves"].height < whole.tables["curves"].height / 2
     given = facts_of(sections=({"kind": "curves", "quantity": "loss", "inset": True},))
     page, *_ = write_report(tmp_path, given, whole, []).files

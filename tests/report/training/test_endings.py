@@ -8,13 +8,13 @@ import polars as pl
 import pytest
 
 from lnlab.analyse.quantities.quantity import SITE, STATE, quantities
-from lnlab.report.charts.render import svg
-from lnlab.report.page.figures import filled
+from lnlab.report.charts.render import to_svg
+from lnlab.report.page.figures import spec_with_data
 from lnlab.report.sections.basin import basin
 from lnlab.report.sections.outcomes import outcomes
 from lnlab.report.sections.time_to_target import time_to_target
 from lnlab.report.write import write_report
-from lnlab.tables import Results, schema
+from lnlab.tables import Results, table_schema
 
 GRID = (3e-4, 1e-3, 3e-3)
 END, SHARE = "toy_end", "toy_share"
@@ -24,7 +24,7 @@ def rows(results, name, value):
     """The last nll of each run as a quantity; infinite where it diverged."""
     last = results.tables["curves"].filter(pl.col("quantity") == "nll").sort("step").unique("run", keep="last")
     joined = last.join(results.runs.select("run", "status"), on="run", how="left").sort("run")
-    sites = [pl.lit(None, schema("sites")[column]).alias(column) for column in SITE]
+    sites = [pl.lit(None, table_schema("sites")[column]).alias(column) for column in SITE]
     return joined.select(*STATE, pl.lit(name).alias("quantity"), *sites, value=value)
 
 
@@ -108,7 +108,7 @@ def test_a_basin_joins_medians_and_counts_what_diverged(grid, course):
         f"Post-LN is best at the learning rate 0.001 ({median(values):.2g}); "
         f"Pre-LN is best at the learning rate 0.001 ({course('pre', 1e-3, 2.5, 200) + 0.2:.2g})"
     )
-    assert "NaN" not in svg(filled(chart))
+    assert "NaN" not in to_svg(spec_with_data(chart))
     assert chart.statistic == "median"
 
 
@@ -132,7 +132,7 @@ def test_a_series_of_which_all_runs_diverged_has_no_best(trained):
     lost = trained(placements=("post",), rates=(3e-3, 4e-3), seeds=(1, 3))
     section = basin(lost, quantity=END)
     assert section.finding == "Half of the runs diverged at every learning rate"
-    assert "NaN" not in svg(filled(section.charts[0]))
+    assert "NaN" not in to_svg(spec_with_data(section.charts[0]))
 
 
 def when(target, losses):

@@ -6,10 +6,10 @@ import numpy as np
 import polars as pl
 import pytest
 
-from lnlab.report.charts.render import svg
-from lnlab.report.data.histograms import STEPS
-from lnlab.report.data.series import gather
-from lnlab.report.page.figures import filled
+from lnlab.report.charts.render import to_svg
+from lnlab.report.data.histograms import MAX_HISTOGRAM_STEPS
+from lnlab.report.data.series import collect_series
+from lnlab.report.page.figures import spec_with_data
 from lnlab.report.sections.histogram import histogram
 from lnlab.report.sections.scatter import scatter
 from lnlab.tables import Results
@@ -48,12 +48,12 @@ def test_the_median_counts_zeros_and_the_heading_compares_it_within_seeds(whole)
 
 def test_medians_without_zeros_keep_the_histograms_that_they_are_made_of(whole):
     asked = {"log": True, "panels": False}
-    found = gather(whole, "median_gradient_size", POST["where"], "step", **asked)
+    found = collect_series(whole, "median_gradient_size", POST["where"], "step", **asked)
     first = found.seeds.filter(x=1).sort("seed")["value"].to_list()
     assert first == pytest.approx([np.median(drawn_values(seed, 1)) for seed in range(1, 6)], rel=0.05)
     kept = Results(whole.runs, whole.axes, {**whole.tables, **found.rows})
     assert found.rows["histograms"]["quantity"].unique().to_list() == ["gradient_size"]
-    assert gather(kept, "median_gradient_size", POST["where"], "step", **asked).seeds.equals(found.seeds)
+    assert collect_series(kept, "median_gradient_size", POST["where"], "step", **asked).seeds.equals(found.seeds)
 
 
 def test_a_scatter_keeps_the_tables_behind_either_quantity(whole):
@@ -72,7 +72,7 @@ def test_zeros_and_what_is_not_finite_are_stated(whole):
     spoiled = Results(whole.runs, whole.axes, {**whole.tables, "histograms": pl.concat([rows, odd])})
     (chart,) = histogram(spoiled, **POST).charts
     assert "Not finite, and in no row: at most 9.1 % of the elements of a step." in chart.caption
-    assert "NaN" not in svg(filled(chart))
+    assert "NaN" not in to_svg(spec_with_data(chart))
 
 
 def test_variants_have_panels_on_one_scale(whole):
@@ -80,7 +80,7 @@ def test_variants_have_panels_on_one_scale(whole):
     (chart,) = section.charts
     assert chart.spec["facet"]["sort"] == ["Post-LN", "Pre-LN"]
     assert "stays level" in section.finding
-    assert svg(filled(chart)).count("<path") >= chart.points.height
+    assert to_svg(spec_with_data(chart)).count("<path") >= chart.points.height
 
 
 def test_more_steps_than_a_panel_holds_are_left_out_evenly_and_said(trained):
@@ -88,7 +88,7 @@ def test_more_steps_than_a_panel_holds_are_left_out_evenly_and_said(trained):
     section = histogram(many, quantity="gradient_size")
     (chart,) = section.charts
     shown = chart.points["x"].unique().sort().to_list()
-    assert len(shown) == STEPS
+    assert len(shown) == MAX_HISTOGRAM_STEPS
     assert [shown[0], shown[-1]] == [1, 100]
     assert max(np.diff(shown)) - min(np.diff(shown)) <= 1
     assert "76 steps between those drawn are left out." in chart.caption

@@ -11,7 +11,7 @@ from playwright.sync_api import sync_playwright
 
 from lnlab.analyse.quantities.quantity import SITE, STATE, quantities
 from lnlab.report.write import write_report
-from lnlab.tables import schema
+from lnlab.tables import table_schema
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
@@ -28,7 +28,7 @@ SECTIONS = (
 def last(results):
     """The last nll of each run."""
     rows = results.tables["curves"].filter(pl.col("quantity") == "nll").sort("step").unique("run", keep="last")
-    sites = [pl.lit(None, schema("sites")[column]).alias(column) for column in SITE]
+    sites = [pl.lit(None, table_schema("sites")[column]).alias(column) for column in SITE]
     return rows.sort("run").select(*STATE, pl.lit("toy_last").alias("quantity"), *sites, "value")
 
 

@@ -11,8 +11,8 @@ import polars as pl
 import pytest
 from ruamel.yaml import YAML
 
-from lnlab.report.folder import empty
-from lnlab.report.write import render, write_report
+from lnlab.report.folder import joined_schema
+from lnlab.report.write import render_report, write_report
 from lnlab.tables import WRITTEN_BY_WORKERS, Results, frame
 
 VARIANTS, SEEDS, STEPS = 126, 6, 600
@@ -57,14 +57,14 @@ def study():
             )
             for (s, q), v in parts.items()
         )
-        .select(empty("curves").names())
-        .cast(dict(empty("curves")))
+        .select(joined_schema("curves").names())
+        .cast(dict(joined_schema("curves")))
     )
     axes = [
         {"run": run, "axis": "optimizer.lr", "value": f"{1e-4 * (v + 1)}", "number": 1e-4 * (v + 1), "label": f"{v}"}
         for run, _, v, _ in table
     ]
-    tables = {name: pl.DataFrame(schema=empty(name)) for name in WRITTEN_BY_WORKERS} | {"curves": curves}
+    tables = {name: pl.DataFrame(schema=joined_schema(name)) for name in WRITTEN_BY_WORKERS} | {"curves": curves}
     return Results(whole, frame("axes", axes), tables)
 
 
@@ -101,7 +101,7 @@ def test_the_page_of_756_runs_is_made_in_seconds_and_stays_small(results, facts_
     given = facts_of(sections=({"kind": "curves", "quantity": "loss", "inset": True}, {"kind": "outcomes"}))
     write_report(tmp_path, given, results, [], single_file=True)
     begin = process_time()
-    page, *_ = render(tmp_path, single_file=True).files
+    page, *_ = render_report(tmp_path, single_file=True).files
     assert process_time() - begin < SECONDS
     assert "could not be made" not in page.read_text()
     assert page.stat().st_size < BYTES
@@ -121,7 +121,7 @@ def test_the_page_of_the_printed_table_with_756_runs_behind_it_stays_small(resul
     )
     study = as_table(results)
     write_report(tmp_path, facts_of(sections=sections), study, [], single_file=True)
-    page, *_ = render(tmp_path, single_file=True).files
+    page, *_ = render_report(tmp_path, single_file=True).files
     text = page.read_text()
     assert "could not be made" not in text
     assert text.count('href="#cell-') == VARIANTS

@@ -7,9 +7,9 @@ import polars as pl
 import pytest
 
 from lnlab.errors import ReportError
-from lnlab.report.charts.render import svg
+from lnlab.report.charts.render import to_svg
 from lnlab.report.compose import build_parts
-from lnlab.report.page.figures import filled
+from lnlab.report.page.figures import spec_with_data
 from lnlab.report.sections.basin import basin
 
 LOSSES = {
@@ -68,7 +68,7 @@ def test_the_chosen_candidates_have_a_ring(judged):
     data = [row for rows in chart.spec["datasets"].values() for row in rows if "label" not in row]
     rings = {(row["series"], row["x"]): row["y"] for row in data}
     assert rings == {("Post-LN", 3e-3): pytest.approx(5.25), ("Pre-LN", 1.0): pytest.approx(4.15)}
-    assert "NaN" not in svg(filled(chart))
+    assert "NaN" not in to_svg(spec_with_data(chart))
 
 
 def test_a_selection_takes_the_decisions_of_its_runs(judged):
