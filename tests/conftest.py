@@ -2,6 +2,7 @@
 
 import os
 import signal
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,20 @@ FOLDERS = [Path(folder).absolute() for folder in os.environ.get("LNLAB_DATA", ""
 # Children inherit what a parent ignores, and whoever started this may ignore signals that tests send.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+
+@pytest.fixture
+def promptly() -> Iterator[None]:
+    """A test that would wait for ever, as for a pipe that nobody writes to, fails instead."""
+
+    def fail(*_: object) -> None:
+        raise AssertionError("still waiting after 60 s")
+
+    before = signal.signal(signal.SIGALRM, fail)
+    signal.alarm(60)
+    yield
+    signal.alarm(0)
+    signal.signal(signal.SIGALRM, before)
 
 
 @pytest.fixture(scope="session")

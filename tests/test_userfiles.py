@@ -21,6 +21,7 @@ def odd(tmp_path):
     return tmp_path
 
 
+@pytest.mark.usefixtures("promptly")
 @pytest.mark.parametrize(
     ("name", "what"),
     [

@@ -61,6 +61,15 @@ def test_nothing_is_assumed_where_placements_differ(placements):
         select_measured_rows(placements(), {"quantity": PHI})
 
 
+def test_nothing_is_assumed_where_inits_differ(setting, training, trained):
+    """As T-Fixup beside Xavier: a strong initialization would move the numbers of all others."""
+    variants = {kind: setting() | {"init": {"kind": kind}} for kind in ("xavier", "t_fixup")}
+    results = training(variants, {(v, 1): trained({0: 9.0, 100: 3.0}) for v in variants})
+    with pytest.raises(NothingSelected, match="differ in placement or init, and no reference is named"):
+        select(results, {"quantity": PHI})
+    assert phi(results, {"init": "xavier"}) == {"xavier": 1.0, "t_fixup": 1.0}
+
+
 @pytest.mark.parametrize(
     ("reference", "what"),
     [

@@ -100,6 +100,7 @@ def test_files_that_are_no_specs(lnlab, workdir):
     one_problem(lnlab("run", "x" * 5000), "file name too long")
 
 
+@pytest.mark.usefixtures("promptly")
 @pytest.mark.parametrize("command", ["check", "plan", "run", "report", "status"])
 def test_odd_files_are_refused_by_every_command(lnlab, tiny, command):
     os.mkfifo("fifo.yaml")
@@ -110,7 +111,8 @@ def test_odd_files_are_refused_by_every_command(lnlab, tiny, command):
         one_problem(lnlab(command, "zeros.yaml"), "zeros.yaml", "is not a regular file")
 
 
-def test_plugins_and_templates_that_are_no_files(lnlab, tiny):
+@pytest.mark.usefixtures("promptly")
+def test_plugins_that_are_no_files(lnlab, tiny):
     os.mkfifo("fifo.py")
     with Path("sparse.py").open("wb") as file:
         file.truncate(50 * 2**20)

@@ -6,6 +6,7 @@ import pytest
 
 from lnlab.analyse.convergence.published import Guesses, Printed
 from lnlab.errors import SpecError
+from lnlab.report.sections.candidates import Candidate
 
 NO_GUESSES: Guesses = {}
 SPEC = """\
@@ -65,3 +66,35 @@ def test_a_misspelt_word_is_refused_once_where_it_stands(plan, base, right, wron
     assert f":{line}:" in problem.where
     assert what in problem.what
     assert remedy in problem.remedy
+
+
+CANDIDATES = """\
+sweep: [{norm: [layer, rms], placement: [post, pre]}]
+report:
+  - kind: candidates
+    candidates:
+      - {name: a, where: {norm: layer}, cells: &cells {rates: [1, 0.1], across: placement, tables: [
+          {name: one, where: {}, columns: {post: CC, pre: NC}}]}}
+      - {name: b, where: {norm: rms}, cells: *cells}
+"""
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "what"),
+    [
+        ("{norm: rms}", "{nrom: rms}", "unknown key 'nrom'"),
+        ("{norm: layer}", "{norm: lyer}", "no run has norm = lyer"),
+    ],
+)
+def test_a_misspelt_word_of_a_candidate_is_refused_before_anything_runs(plan, base, registries, right, wrong, what):
+    @registries["section"].register("candidates")
+    def candidates(results, *, candidates: tuple[Candidate, ...]): ...
+
+    assert plan(base + CANDIDATES).sections
+    text = base + CANDIDATES.replace(right, wrong)
+    with pytest.raises(SpecError) as caught:
+        plan(text)
+    (problem,) = caught.value.problems
+    line = next(number for number, line in enumerate(text.splitlines(), 1) if wrong in line)
+    assert f":{line}:" in problem.where
+    assert what in problem.what

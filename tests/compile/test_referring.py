@@ -12,6 +12,7 @@ title: A title
 task: {kind: translation, corpus: toy}
 model: {kind: encoder_decoder, layers: 2}
 placement: post
+init: xavier_normal
 optimizer: {kind: adam, lr: 1e-3}
 train: {steps: 9}
 seeds: 2
@@ -53,6 +54,13 @@ def test_no_reference_is_assumed_where_placements_differ(problem):
     )
     assert problem(BASE + ONE + claim("{quantity: learned_fraction, model.layers: 2}")) == ""
     assert problem(BASE + TWO + claim("{quantity: time_to_target, placement: post, model.layers: 2}")) == ""
+
+
+def test_no_reference_is_assumed_where_inits_differ(problem):
+    two = "sweep: [{init.gain: [1, 2]}]\n"
+    found = problem(BASE + two + claim("{quantity: learned_fraction, init.gain: 1}"))
+    assert "claims.a.of: 'learned_fraction' is measured against a reference" in found
+    assert problem(BASE + two + claim("{quantity: learned_fraction, init.gain: 1, reference: {init.gain: 1}}")) == ""
 
 
 @pytest.mark.parametrize(

@@ -3,11 +3,13 @@
 import base64
 import hashlib
 import html
+import os
 import re
 
 import pytest
 
-from lnlab.report.page.html import template_environment, template_folders
+from lnlab.errors import ReportError
+from lnlab.report.page.html import template, template_environment, template_folders
 from lnlab.report.write import write_report
 
 
@@ -76,3 +78,14 @@ def test_templates_are_found_beside_the_package_and_render_strictly():
     with pytest.raises(Exception, match="is undefined"):
         made.get_template("page.html.j2").render()
     assert made.from_string("{{ x }}").render(x="<b>") == "&lt;b&gt;"
+
+
+@pytest.mark.usefixtures("promptly")
+def test_a_template_that_is_a_pipe_or_too_large_is_refused_unread(tmp_path):
+    os.mkfifo(tmp_path / "style.css")
+    with (tmp_path / "page.js").open("wb") as file:
+        file.truncate(50 * 2**20)
+    with pytest.raises(ReportError, match=r"style\.css: is not a regular file; name a template"):
+        template([tmp_path], "style.css")
+    with pytest.raises(ReportError, match="a template has at most 4,194,304"):
+        template([tmp_path], "page.js")

@@ -5,7 +5,13 @@ A word that no run has would be compared with nothing, in silence.
 
 from collections.abc import Iterator, Mapping
 
-from lnlab.compile.selection.selection import SelectionContext, as_list, kind_label, unknown_key
+from lnlab.compile.selection.selection import (
+    SelectionContext,
+    as_list,
+    flaws_of_selection,
+    kind_label,
+    unknown_key,
+)
 from lnlab.compile.source_spans import UNKNOWN
 from lnlab.compile.sweep.methods import methods_of
 from lnlab.compile.sweep.overlay import grids_of
@@ -18,11 +24,13 @@ from lnlab.specfile.values import matches
 
 
 def flaws_of_tables(choice: Mapping[str, Json], context: SelectionContext) -> Iterator[Flaw]:
-    """What is wrong with the published tables of a claim or section; paths are below it."""
+    """What is wrong with the published tables of a claim or section, and with its candidates; paths are below it."""
     candidates = choice.get("candidates")
     owners: list[tuple[Where, Json]] = [((), choice)]
     for number, candidate in enumerate(candidates if isinstance(candidates, list) else ()):
-        owners.append((("candidates", number), candidate))
+        where: Where = ("candidates", number)
+        owners.append((where, candidate))
+        yield from (flaw.below(*where, "where") for flaw in flaws_of_selection(candidate["where"], context))
     for where, owner in owners:
         cells = owner.get("cells") if isinstance(owner, dict) else None
         if isinstance(cells, dict):
