@@ -6,10 +6,10 @@ from random import Random
 import pytest
 
 from lnlab.catalogue import REGISTRIES
-from lnlab.compile.check import check
+from lnlab.compile.check import check_spec
 from lnlab.errors import SpecError
 from lnlab.report.registries import FRAME_REGISTRIES
-from lnlab.specfile.load import parse, survey
+from lnlab.specfile.load import parse_leniently, parse_spec
 
 SPECS = sorted((Path(__file__).parents[1] / "specs").glob("*.yaml"))
 EVERY = {**REGISTRIES, **FRAME_REGISTRIES}
@@ -44,16 +44,16 @@ def keys(document) -> list[tuple[int, int, tuple[str | int, ...]]]:
 def places(text: str, spec: Path, profile: str | None) -> list[str]:
     """Where the problems of a spec lie that is checked with a profile."""
     try:
-        document, faults = survey(text, spec)
+        document, faults = parse_leniently(text, spec)
     except SpecError as error:
         return [problem.where for problem in error.problems]
-    found = check(document, EVERY, (), profile=profile, overrides=(), files=False)
+    found = check_spec(document, EVERY, (), profile=profile, overrides=(), files=False)
     return [problem.where for problem in (*faults, *found.problems)]
 
 
 @pytest.mark.parametrize("spec", SPECS, ids=lambda path: path.stem)
 def test_a_typo_in_a_key_is_told_with_its_line(spec):
-    document, draw = parse(spec.read_text(), spec), Random(spec.stem)
+    document, draw = parse_spec(spec.read_text(), spec), Random(spec.stem)
     line, column, path = draw.choice(keys(document))
     lines = document.text.splitlines(keepends=True)
     before, after = lines[line - 1][: column - 1], lines[line - 1][column - 1 + len(path[-1]) :]

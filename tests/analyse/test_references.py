@@ -66,7 +66,7 @@ def test_nothing_is_assumed_where_inits_differ(setting, training, trained):
     variants = {kind: setting() | {"init": {"kind": kind}} for kind in ("xavier", "t_fixup")}
     results = training(variants, {(v, 1): trained({0: 9.0, 100: 3.0}) for v in variants})
     with pytest.raises(NothingSelected, match="differ in placement or init, and no reference is named"):
-        select(results, {"quantity": PHI})
+        select_measured_rows(results, {"quantity": PHI})
     assert phi(results, {"init": "xavier"}) == {"xavier": 1.0, "t_fixup": 1.0}
 
 
