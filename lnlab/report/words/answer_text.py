@@ -1,0 +1,47 @@
+"""The author's answer with the numbers of the verdicts, and whether these are still the ones it was written for.
+
+The page, the index and the README all fill it in here.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+
+from lnlab.claims.claim import Verdict
+from lnlab.keys import Json
+from lnlab.report.facts import ReportFacts
+from lnlab.report.words.wording import format_interval, nonbreaking
+
+_SEEDS = ".n"
+_PLACEHOLDER = re.compile(r"\{([^{}]+)\}")
+
+
+def answers_of_profile(facts: ReportFacts) -> list[Mapping[str, Json]]:
+    """The answers that are about the results of this profile, in the order of the spec."""
+    return [answer for answer in facts.answers if answer["profile"] == facts.profile]
+
+
+def fill_answer(says: str, verdicts: Sequence[Verdict]) -> str:
+    """The sentence with numbers: ``{id}`` as ``6.3 [5.2, 7.6]``, ``{id.n}`` as the number of seeds.
+
+    Braces around anything else are not a claim's and stay as they stand; so does a claim that was not judged, where a
+    reader sees that a number is missing.
+    """
+    verdict_by_claim = {verdict.claim: verdict for verdict in verdicts}
+
+    def filled(match: re.Match[str]) -> str:
+        name = match[1]
+        if verdict := verdict_by_claim.get(name):
+            return nonbreaking(format_interval(verdict.estimate, verdict.low, verdict.high))
+        counted = verdict_by_claim.get(name.removesuffix(_SEEDS)) if name.endswith(_SEEDS) else None
+        return match[0] if counted is None else str(counted.n)
+
+    return _PLACEHOLDER.sub(filled, says)
+
+
+def outdated_claims(answer: Mapping[str, Json], verdicts: Sequence[Verdict]) -> list[str]:
+    """The claims under ``while`` whose verdict is not the one that the answer was written for, in the author's order.
+
+    A claim that was not judged is one of them.
+    """
+    words = {verdict.claim: verdict.verdict for verdict in verdicts}
+    return [claim for claim, word in answer["while"].items() if words.get(claim) != word]

@@ -1,0 +1,68 @@
+"""The author's answer is filled in from verdicts, and compared with those that it was written for."""
+
+from dataclasses import replace
+
+from lnlab.claims.claim import Verdict
+from lnlab.report.facts import ReportFacts
+from lnlab.report.words.answer_text import answers_of_profile, fill_answer, outdated_claims
+from lnlab.report.words.wording import MINUS
+
+NBSP = "\u00a0"
+GROWS = Verdict(
+    claim="grows",
+    kind="bound",
+    says="It grows.",
+    primary=True,
+    role="source",
+    verdict="supported",
+    statistic="last/first",
+    estimate=6.31,
+    low=5.2,
+    high=7.6,
+    region_low=2.5,
+    region_high=None,
+    n=10,
+    inside=10,
+    seeds={},
+    reason="",
+    scope="",
+)
+EACH = replace(GROWS, claim="grows[Pre-LN, 6]", verdict="undecided", estimate=-0.5, low=-0.6, high=-0.4, n=4)
+LOST = replace(GROWS, claim="lost", verdict="not testable here", estimate=None, low=None, high=None, n=0)
+JUDGED = [GROWS, EACH, LOST]
+
+
+def test_an_answer_is_filled_with_estimates_intervals_and_seeds():
+    says = "It grows {grows}-fold ({grows.n} seeds)."
+    assert fill_answer(says, JUDGED) == f"It grows 6.3 [5.2,{NBSP}7.6]-fold (10 seeds)."
+
+
+def test_a_claim_for_each_value_is_named_with_its_value():
+    expected = f"{MINUS}0.50 [{MINUS}0.60,{NBSP}{MINUS}0.40] of 4"
+    assert fill_answer("{grows[Pre-LN, 6]} of {grows[Pre-LN, 6].n}", JUDGED) == expected
+
+
+def test_a_claim_without_an_estimate_has_a_dash_and_its_seeds():
+    assert fill_answer("{lost} on {lost.n}", JUDGED) == "– on 0"
+
+
+def test_braces_of_no_judged_claim_stay_visible():
+    says = "{grown}, {grown.n}, {x_{l}}, {}, { and }"
+    assert fill_answer(says, JUDGED) == says
+
+
+def test_text_of_a_number_is_not_filled_again():
+    assert fill_answer("{{grows}}", [replace(GROWS, low=None, estimate=3.0)]) == "{3.00}"
+
+
+def test_an_answer_is_outdated_by_the_claims_whose_verdict_moved_or_is_not_there():
+    answer = {"says": "", "while": {"lost": "supported", "grows": "supported", "gone": "undecided"}, "profile": "real"}
+    assert outdated_claims(answer, JUDGED) == ["lost", "gone"]
+    assert outdated_claims({**answer, "while": {"grows": "supported"}}, JUDGED) == []
+
+
+def test_an_answer_is_about_one_profile():
+    answers = tuple({"says": says, "while": {}, "profile": says} for says in ("real", "paper", None))
+    facts = ReportFacts(name="a", title="A", spec="", path="a.yaml", digest="", version="", answers=answers)
+    assert answers_of_profile(facts) == [answers[2]]
+    assert answers_of_profile(replace(facts, profile="real")) == [answers[0]]
