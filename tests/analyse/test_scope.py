@@ -14,6 +14,7 @@ def test_training_and_nothing_measured(setting, experiment):
     told = experiment({"a": setting()}, (1,), lambda v, s: [])
     assert "after 0 to 100 updates" in scope_sentence(told, ["a"], [100, 0, 50], 3)
     assert "after 100 updates" in scope_sentence(told, ["a"], [100], 3)
+    assert scope_sentence(told, ["a"], [1], 3).endswith("after 1 update, 3 seeds")
     assert "not measured yet" in scope_sentence(told, ["a"], [], 0)
 
 

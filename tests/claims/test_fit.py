@@ -30,6 +30,7 @@ def test_the_law_that_made_the_numbers_is_supported_and_the_other_contradicted(v
     assert (found.verdict, found.region_low, found.region_high) == ("supported", 1.1, None), found.reason
     assert found.statistic == "error of logarithmic over error of linear"
     assert "lies above 1.1; median error" in found.reason
+    assert found.measure == "ratio"
     found = verdict(bent, **FIT)
     assert found.verdict == "contradicted", found.reason
     assert "logarithmic is nearer" in found.reason

@@ -77,6 +77,7 @@ def test_a_table_as_printed_is_supported_and_says_how_far_it_agrees():
     assert (found.region_low, found.region_high) == (None, 0.5)
     assert "12 of 12 cells agree by majority" in found.reason
     assert "“all” 10, of 12" in found.reason
+    assert (found.measure, found.quantity) == ("steps", "converged")
     assert found.scope == "1 layer, 5 layers, d_model 32, toy, after 40 updates, 5 seeds"
 
 

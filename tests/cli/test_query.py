@@ -130,6 +130,7 @@ def test_a_query_has_a_bound_on_its_memory(monkeypatch):
         select_rows("SELECT lpad('a', 1000000000, 'b') FROM runs", FRAMES, seconds=120)
 
 
+@pytest.mark.usefixtures("promptly")
 def test_a_query_ends_when_its_time_is_up():
     begun = time.monotonic()
     with pytest.raises(LabError, match=r"no answer within 1 s; .* --timeout"):

@@ -1,5 +1,6 @@
 """Every sentence that a page makes of the committed results: no wrong article, plural, order, sign or factor."""
 
+import html
 import re
 from pathlib import Path
 
@@ -75,6 +76,14 @@ def test_no_sentence_of_a_page_is_ungrammatical_or_plainly_wrong(page):
         if (found := re.search(pattern, text))
     ]
     assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: path.parent.name)
+def test_the_head_of_a_committed_page_counts_every_claim_of_its_tables(page):
+    """Not what a page would say if it were drawn today, but what it says."""
+    *_, verdicts = read_folder(page)
+    head = html.unescape((page / "index.html").read_text().partition("</header>")[0])
+    assert answers.verdict_count_sentence(verdicts) in " ".join(re.sub("<[^>]+>", "", head).split())
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda path: path.parent.name)

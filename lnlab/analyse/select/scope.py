@@ -53,7 +53,9 @@ def _steps_text(steps: Sequence[int]) -> str:
         return "not measured yet"
     if steps[-1] == 0:
         return "at init"
-    return f"after {steps[0]} to {steps[-1]} updates" if len(steps) > 1 else f"after {steps[0]} updates"
+    if len(steps) > 1:
+        return f"after {steps[0]} to {steps[-1]} updates"
+    return "after 1 update" if steps[0] == 1 else f"after {steps[0]} updates"
 
 
 def _distinct(values: Iterable[Json]) -> list[Json]:
