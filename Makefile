@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 SPEC := specs/xiong_fig3.yaml
 
-.PHONY: demo test lint types floors unit coverage reference numbers clean
+.PHONY: demo test lint types floors unit coverage reference index numbers clean
 
 demo: $(VENV)/.ready
 	$(BIN)/lnlab run $(SPEC)
@@ -33,6 +33,10 @@ coverage: unit
 reference: $(VENV)/.ready
 	$(BIN)/lnlab list --schema > specs/experiment.schema.json
 	$(BIN)/lnlab list --reference > specs/README.md
+
+# The page that leads to the committed reports, and the table of questions in the README.
+index: $(VENV)/.ready
+	$(BIN)/lnlab index reports --profile real --readme README.md
 
 # The numbers of every registered piece on a tiny input; those that moved without a raised version are named, not kept.
 numbers: $(VENV)/.ready

@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from lnlab import __version__
-from lnlab.cli import check, data, init, kinds, plan, query, report, run, status
+from lnlab.cli import check, data, index, init, kinds, plan, query, report, run, status
 from lnlab.cli.codes import BROKEN_PIPE, INTERRUPTED, SIGNAL, WRONG
 from lnlab.cli.terminal import leave_pipe, one_line, tolerate_encoding
 from lnlab.errors import LabError
@@ -61,6 +61,7 @@ def _lnlab(
 for _command, _example in (
     (run.run, run.RUN_EXAMPLE),
     (report.report, report.REPORT_EXAMPLE),
+    (index.index, index.INDEX_EXAMPLE),
     (plan.plan, plan.PLAN_EXAMPLE),
     (check.check_specs, check.CHECK_EXAMPLE),
     (status.status_of_store, status.STATUS_EXAMPLE),

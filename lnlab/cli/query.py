@@ -114,7 +114,7 @@ def _select_in_process(
     result = folder / "result.arrow"
     request = {"statement": statement, "tables": paths, "result": str(result), "limit": limit}
     request |= {"seconds": seconds, "memory": QUERY_MEMORY}
-    command = [sys.executable, "-P", str(Path(__file__).with_name("sql.py"))]
+    command = [sys.executable, "-P", str(Path(__file__).parents[1] / "app" / "sql.py")]
     try:
         completed = subprocess.run(  # noqa: S603 - this interpreter, and a file of this package
             command, input=json.dumps(request), capture_output=True, text=True, timeout=seconds, check=False

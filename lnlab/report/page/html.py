@@ -140,9 +140,13 @@ def render_page(
     )
 
 
-def policy(style: str, inline: str | None) -> str:
-    """The content security policy: this style, this script, images of this page, and nothing else."""
-    scripts, images = (f"'{_hash(inline)}'", "data:") if inline is not None else ("'self'", "'self'")
+def policy(style: str, inline: str | None, images: str | None = None) -> str:
+    """The content security policy: this style, this script, images of this page, and nothing else.
+
+    A page with its script inside has its images inside as well, unless ``images`` says where they lie.
+    """
+    scripts, beside = (f"'{_hash(inline)}'", "data:") if inline is not None else ("'self'", "'self'")
+    images = images or beside
     return (
         f"default-src 'none'; script-src {scripts}; style-src '{_hash(style)}'; img-src {images}; "
         "base-uri 'none'; form-action 'none'"

@@ -56,4 +56,4 @@ if __name__ == "__main__":
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent process ends this one
     request = json.load(sys.stdin)
     signal.alarm(request["seconds"] + 5)  # also where nobody is left to end it
-    print(json.dumps(_select(request)))
+    sys.stdout.write(json.dumps(_select(request)))

@@ -1,0 +1,255 @@
+"""The index of a folder of reports: a card for each question, from the tables that its report was drawn from.
+
+Nothing of it depends on the day or on the order in which a file system lists its folders.
+"""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+from urllib.parse import quote
+
+import polars as pl
+from markupsafe import Markup
+
+from lnlab.claims.claim import Verdict
+from lnlab.errors import LabError, Problem, ReportError
+from lnlab.keys import Json
+from lnlab.report.facts import ReportFacts
+from lnlab.report.folder import read_folder
+from lnlab.report.page import html
+from lnlab.report.page.answers import VERDICT_CLASSES, VERDICT_SYMBOLS
+from lnlab.report.page.citation_links import linked_citations, web_address
+from lnlab.report.page.methods import settings_of_variants, values_by_path
+from lnlab.report.words.answer_text import answers_of_profile, fill_answer, outdated_claims
+from lnlab.report.words.wording import axis_value_name, count_noun, format_value, join_words, quantity_name
+from lnlab.tables import Results
+
+_COMPARED_AXES = ("method", "placement", "norm", "init", "optimizer")
+"""The last words of axes whose values are ways to build or train a Transformer."""
+_UNREADABLE = (LabError, ValueError, TypeError, KeyError, AttributeError, pl.exceptions.PolarsError)
+_ORDER = ("contradicted", "ill-posed", "supported", "undecided", "not testable here")
+"""Of the verdicts of a card: what a reader must not miss comes first."""
+_SIZE = re.compile(rb'<svg[^>]*? width="(\d+)(?:\.\d+)?" height="(\d+)')
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What the author answers.
+
+    Attributes:
+        text: with the numbers of the verdicts.
+        outdated: the sentences of the claims whose verdict is another one now.
+    """
+
+    text: str
+    outdated: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class VerdictGroup:
+    """The claims of a card with the same verdict: each with its number on the page and its sentence."""
+
+    word: str
+    claims: tuple[tuple[int, str], ...]
+
+
+@dataclass(frozen=True)
+class Thumbnail:
+    """A figure of a report: its path from the index, and its size in pixels."""
+
+    path: str
+    width: int
+    height: int
+
+
+@dataclass(frozen=True)
+class Card:
+    """A question as the index shows it, or an ``error`` in place of everything but its name.
+
+    Attributes:
+        name: of the folder of the question.
+        folder: of the report, below that of the index, with forward slashes.
+        page: its address from the index; nothing where the report has tables only.
+        spec: as the command line names it.
+        title: of the experiment.
+        question: what it asks.
+        profile: the profile, or None for the default.
+        answers: of this profile.
+        verdicts: all claims, grouped by their verdict.
+        thumbnail: its first figure, or None.
+        paper: the citation in pieces, each with its address or None.
+        methods: what is compared, in words.
+        topics: the kind of task and the quantities that claims are about, in words.
+        error: why the report cannot be read.
+    """
+
+    name: str
+    folder: str
+    page: str = ""
+    spec: str = ""
+    title: str = ""
+    question: str = ""
+    profile: str | None = None
+    answers: tuple[Answer, ...] = ()
+    verdicts: tuple[VerdictGroup, ...] = ()
+    thumbnail: Thumbnail | None = None
+    paper: tuple[tuple[str, str | None], ...] = ()
+    methods: tuple[str, ...] = ()
+    topics: tuple[str, ...] = ()
+    error: str = ""
+
+    @property
+    def n_claims(self) -> int:
+        """How many claims were judged."""
+        return sum(len(group.claims) for group in self.verdicts)
+
+
+def read_cards(root: Path, profiles: Sequence[str] = ()) -> list[Card]:
+    """A card for each question with a report in ``root``, by name.
+
+    Args:
+        root: the folder with a folder for each question.
+        profiles: only these, the first one that a question has. Without any: ``real``, else the default, else the first
+            one by name.
+
+    Raises:
+        ReportError: there is no report in ``root``.
+    """
+    questions = sorted(path for path in root.iterdir() if path.is_dir()) if root.is_dir() else []
+    chosen = [folder for question in questions if (folder := _chosen_report(question, profiles))]
+    if not chosen:
+        of_profile = f" of profile {join_words(profiles, 'or')}" if profiles else ""
+        raise ReportError(Problem(str(root), f"holds no report{of_profile}", "write one with lnlab report"))
+    return [_card(root, folder) for folder in chosen]
+
+
+def _chosen_report(question: Path, profiles: Sequence[str]) -> Path | None:
+    """The folder of the report that stands for a question; one that lost its tables or its page is one, too."""
+    subfolders = {path.name: path for path in sorted(question.iterdir()) if path.is_dir()}
+    preferred = [subfolders[name] for name in (profiles or ("real",)) if name in subfolders]
+    others = () if profiles else (question, *subfolders.values())
+    folders = (*preferred, *others)
+    return next((f for f in folders if (f / "data").is_dir() or (f / "index.html").is_file()), None)
+
+
+def _card(root: Path, folder: Path) -> Card:
+    name, place = folder.relative_to(root).parts[0], folder.relative_to(root).as_posix()
+    page = quote(f"{place}/index.html") if (folder / "index.html").is_file() else ""
+    try:
+        facts, results, verdicts = read_folder(folder)
+        return Card(
+            name,
+            place,
+            page,
+            spec=facts.path,
+            title=facts.title,
+            question=facts.question,
+            profile=facts.profile,
+            answers=tuple(_answer(answer, verdicts) for answer in answers_of_profile(facts)),
+            verdicts=_groups(verdicts),
+            thumbnail=_thumbnail(root, folder),
+            paper=_paper(facts),
+            methods=_methods(results),
+            topics=_topics(results, verdicts),
+        )
+    except _UNREADABLE as error:
+        problems = [p.what for p in error.problems] if isinstance(error, LabError) else [f"cannot be read: {error!r}"]
+        what = "; ".join(problems)
+        return Card(name, place, page, error=what.replace(str(folder), place))
+
+
+def _answer(answer: Mapping[str, Json], verdicts: Sequence[Verdict]) -> Answer:
+    sentences = {verdict.claim: verdict.says for verdict in verdicts}
+    outdated = tuple(sentences.get(claim, claim) for claim in outdated_claims(answer, verdicts))
+    return Answer(fill_answer(answer["says"], verdicts), outdated)
+
+
+def _groups(verdicts: Sequence[Verdict]) -> tuple[VerdictGroup, ...]:
+    """The claims by verdict."""
+    words = _sorted_words({v.verdict for v in verdicts})
+    numbered = list(enumerate(verdicts, 1))
+    return tuple(VerdictGroup(word, tuple((n, v.says) for n, v in numbered if v.verdict == word)) for word in words)
+
+
+def _sorted_words(words: Iterable[str]) -> list[str]:
+    """Verdicts, contradicted first; a word that this version does not know comes last."""
+    return sorted(words, key=lambda word: (_ORDER.index(word) if word in _ORDER else len(_ORDER), word))
+
+
+def _thumbnail(root: Path, folder: Path) -> Thumbnail | None:
+    """The first drawing that lies beside the page; none where the report has tables only."""
+    numbers = sorted(int(path.stem[7:]) for path in folder.glob("figures/figure-*.svg") if path.stem[7:].isdigit())
+    for path in (folder / "figures" / f"figure-{number}.svg" for number in numbers):
+        with suppress(OSError), path.open("rb") as file:
+            if size := _SIZE.search(file.read(2048)):
+                return Thumbnail(quote(path.relative_to(root).as_posix()), int(size[1]), int(size[2]))
+    return None
+
+
+def _paper(facts: ReportFacts) -> tuple[tuple[str, str | None], ...]:
+    """The citation in pieces, and the address of the source where the citation does not lead there."""
+    pieces = linked_citations(facts.source.get("cite", ""))
+    address = web_address(facts.source.get("url", ""))
+    if address is None or address in {known for _, known in pieces}:
+        return tuple(pieces)
+    return (*pieces, *((("; ", None),) if pieces else ()), (address, address))
+
+
+def _methods(results: Results) -> tuple[str, ...]:
+    """What is compared: named methods, then other ways to build or train a Transformer, without their parameters.
+
+    Where none varies, the placement and the norm of every run.
+    """
+    labels = results.axes.select("axis", "value", "label").unique(maintain_order=True).rows()
+    compared = [(row[0].split(".")[-1], *row[1:]) for row in labels if row[0].split(".")[-1] in _COMPARED_AXES]
+    if not compared:
+        by_path = values_by_path(settings_of_variants(results))
+        fixed = [(path.split(".")[-1], value) for path in by_path for value in by_path[path]]
+        compared = [(axis, value, format_value(value)) for axis, value in fixed if axis in ("placement", "norm")]
+    compared.sort(key=lambda row: _COMPARED_AXES.index(row[0]))
+    return tuple(dict.fromkeys(_method_name(*row) for row in compared))
+
+
+def _method_name(axis: str, value: Json, label: str) -> str:
+    """The author's name of a method; else a value of another axis in words, without its parameters."""
+    return label if axis == "method" else axis_value_name(axis, value, label.partition(" (")[0])
+
+
+def _topics(results: Results, verdicts: Sequence[Verdict]) -> tuple[str, ...]:
+    tasks = values_by_path(settings_of_variants(results)).get("task", [])
+    quantities = (quantity_name(verdict.quantity) for verdict in verdicts if verdict.quantity)
+    return tuple(dict.fromkeys(chain((str(kind).replace("_", " ") for kind in tasks), quantities)))
+
+
+def tally_of(cards: Sequence[Card]) -> list[tuple[str, int]]:
+    """How many claims of all these cards got each verdict, contradicted ones first."""
+    counts: dict[str, int] = {}
+    for group in chain.from_iterable(card.verdicts for card in cards):
+        counts[group.word] = counts.get(group.word, 0) + len(group.claims)
+    return [(word, counts[word]) for word in _sorted_words(counts)]
+
+
+def render_index(cards: Sequence[Card], templates: Path | None = None) -> str:
+    """The index as one file of HTML, which needs nothing but the thumbnails and pages that it links to.
+
+    Raises:
+        ReportError: the templates are not there.
+    """
+    folders = html.template_folders(templates)
+    jinja = html.template_environment(folders)
+    style = jinja.get_template("style.css").render() + jinja.get_template("index.css").render()
+    script = html.template(folders, "index.js") or ""
+    return jinja.get_template("index.html.j2").render(
+        cards=cards,
+        n_claims=count_noun(sum(card.n_claims for card in cards), "claim"),
+        n_questions=count_noun(len(cards), "question"),
+        tally=tally_of(cards),
+        symbols=VERDICT_SYMBOLS,
+        classes=VERDICT_CLASSES,
+        policy=html.policy(style, script, images="'self'"),
+        style=Markup(style),  # noqa: S704 - our own style sheets
+        script=Markup(script),  # noqa: S704 - our own script
+    )

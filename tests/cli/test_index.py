@@ -1,0 +1,55 @@
+"""``lnlab index``: writes, checks, and says what it could not read."""
+
+import pytest
+
+from lnlab.cli import main
+from lnlab.report.readme_table import BEGIN, END
+
+
+@pytest.fixture
+def reports(once, workdir):
+    """The report of the tiny experiment in an empty working folder, and a README with room for its question."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(once)
+        assert main(["report", "tiny.yaml", "-q", "--out", str(workdir / "reports" / "tiny")]) == 0
+    (workdir / "README.md").write_text(f"# Lab\n\n{BEGIN}\n{END}\n")
+    return workdir / "reports"
+
+
+def test_what_is_written_is_up_to_date_until_a_report_changes(lnlab, reports, workdir):
+    command = ("index", "--readme", "README.md")
+    outdated = lnlab(*command, "--check")
+    assert (outdated.code, outdated.out) == (1, "reports/index.html: out of date\nREADME.md: out of date\n")
+    assert not (reports / "index.html").exists()
+    written = lnlab(*command)
+    assert (written.code, written.out, written.err) == (0, "reports/index.html\nREADME.md\n", "1 question\n")
+    assert "(reports/tiny/index.html)" in (workdir / "README.md").read_text()
+    content = (reports / "index.html").read_bytes()
+    assert lnlab(*command, "--check").code == 0
+    (reports / "index.html").write_bytes(content + b" ")
+    assert lnlab(*command, "--check", "-q").out == "reports/index.html: out of date\n"
+    assert lnlab("index").code == 0
+    assert (reports / "index.html").read_bytes() == content
+
+
+def test_a_report_that_cannot_be_read_is_named_and_has_its_card(lnlab, reports):
+    (reports / "tiny" / "data" / "experiment.json").write_text("{")
+    failed = lnlab("index")
+    assert failed.code == 1
+    assert failed.err.startswith("tiny: cannot be read")
+    assert "This report cannot be shown" in (reports / "index.html").read_text()
+
+
+def test_mistakes_are_one_line_each(lnlab, reports, workdir):
+    (workdir / "plain.md").write_text("no markers")
+    for words, problem in [
+        (("nowhere",), "nowhere: holds no report"),
+        (("--profile", "real"), "reports: holds no report of profile real"),
+        (("--readme", "plain.md"), "plain.md: has no place for the table of questions"),
+        (("--readme", "none.md"), "none.md"),
+    ]:
+        refused = lnlab("index", *words)
+        assert refused.code == 2
+        assert problem in refused.err
+        assert refused.err.count("\n") == 1
+    assert not (reports / "index.html").exists()

@@ -1,0 +1,182 @@
+"""The index of reports: a card for each question, whatever state its report is in."""
+
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import polars as pl
+import pytest
+from test_injection import STRINGS, Parsed
+
+from lnlab.errors import ReportError
+from lnlab.report.folder import read_folder, save_folder
+from lnlab.report.index import read_cards, render_index, tally_of
+from lnlab.report.readme_table import BEGIN, END, with_questions
+
+ROOT = Path(__file__).parents[2]
+SVG = b'<svg class="marks" width="700" height="301.5" viewBox="0 0 700 301"></svg>'
+ANSWER = {"says": "It grows {a}-fold on {a.n} seeds.", "while": {"a": "supported", "b": "supported"}, "profile": "real"}
+
+
+@pytest.fixture
+def reports(tmp_path, small):
+    """Two questions: one with three claims and a figure, one with a default report only."""
+    facts, results, (verdict, _) = small
+    judged = [
+        replace(verdict, claim="a", says="A grows.", verdict="supported", estimate=6.31, low=5.2, high=7.6, n=10),
+        replace(verdict, claim="b", says="B & C fall.", verdict="contradicted", quantity="hidden_norm_sq"),
+        replace(verdict, claim="d", says="D is flat.", verdict="undecided"),
+    ]
+    root = tmp_path / "reports"
+    answered = replace(facts, name="grows", profile="real", answers=(ANSWER,))
+    save_folder(root / "grows" / "real", answered, results, judged)
+    (root / "grows" / "real" / "index.html").write_text("<!doctype html>")
+    (root / "grows" / "real" / "figures").mkdir()
+    for name in ("figure-10.svg", "figure-2.svg"):
+        (root / "grows" / "real" / "figures" / name).write_bytes(SVG)
+    save_folder(root / "first", replace(facts, name="first", title="First", source={}), results, [])
+    (root / "assets").mkdir()
+    (root / "assets" / "vega.js").write_bytes(b"")
+    return root
+
+
+def test_a_card_has_what_the_report_says(reports):
+    first, grows = read_cards(reports)
+    assert (first.name, first.folder, first.title, first.page) == ("first", "first", "First", "")
+    assert (first.n_claims, first.thumbnail, first.answers, first.paper) == (0, None, (), ())
+    assert (grows.folder, grows.page, grows.n_claims) == ("grows/real", "grows/real/index.html", 3)
+    assert [(group.word, group.claims) for group in grows.verdicts] == [
+        ("contradicted", ((2, "B & C fall."),)),
+        ("supported", ((1, "A grows."),)),
+        ("undecided", ((3, "D is flat."),)),
+    ]
+    assert grows.answers[0].text == "It grows 6.3 [5.2,\u00a07.6]-fold on 10 seeds."
+    assert grows.answers[0].outdated == ("B & C fall.",)
+    assert (grows.thumbnail.path, grows.thumbnail.width, grows.thumbnail.height) == (
+        "grows/real/figures/figure-2.svg",
+        700,
+        301,
+    )
+    assert ("arXiv 2002.04745", "https://arxiv.org/abs/2002.04745") in grows.paper
+    assert set(grows.methods) == {"Post-LN", "Pre-LN"}
+    assert grows.topics == ("translation", "gradient norm", "squared hidden norm")
+    assert tally_of([first, grows]) == [("contradicted", 1), ("supported", 1), ("undecided", 1)]
+
+
+def test_profiles_are_chosen_by_name(reports):
+    facts, results, verdicts = read_folder(reports / "first")
+    for name in ("paper", "other"):
+        save_folder(reports / "first" / name, replace(facts, profile=name), results, verdicts)
+        save_folder(reports / "grows" / name, replace(facts, profile=name), results, verdicts)
+    assert [card.folder for card in read_cards(reports)] == ["first", "grows/real"]
+    assert [card.folder for card in read_cards(reports, ["real", "paper"])] == ["first/paper", "grows/real"]
+    assert [card.folder for card in read_cards(reports, ["real"])] == ["grows/real"]
+    with pytest.raises(ReportError, match="no report of profile smoke"):
+        read_cards(reports, ["smoke"])
+
+
+@pytest.mark.parametrize("spoil", ["gone", "garbage", "a list", "no verdict column"])
+def test_a_report_that_cannot_be_read_has_a_card_that_says_so(reports, spoil):
+    data = reports / "grows" / "real" / "data"
+    if spoil == "gone":
+        (data / "experiment.json").unlink()
+    elif spoil == "no verdict column":
+        pl.DataFrame({"claim": ["a"]}).write_parquet(data / "verdicts.parquet")
+    else:
+        (data / "experiment.json").write_text("{" if spoil == "garbage" else "[]")
+    first, grows = read_cards(reports)
+    assert first.error == ""
+    assert grows.error
+    assert str(reports) not in grows.error, "the index is the same wherever it is made"
+    page = render_index([first, grows])
+    assert "This report cannot be shown" in page
+    assert 'id="question-grows"' in page
+
+
+def test_a_folder_without_reports_is_refused(tmp_path):
+    with pytest.raises(ReportError, match="holds no report"):
+        read_cards(tmp_path)
+    with pytest.raises(ReportError, match="holds no report"):
+        read_cards(tmp_path / "nowhere")
+
+
+def test_the_page_is_the_same_wherever_it_is_made_and_leads_to_files_that_are_there(reports, tmp_path):
+    page = render_index(read_cards(reports))
+    moved = reports.rename(tmp_path / "elsewhere")
+    assert render_index(read_cards(moved)) == page
+    (moved / "index.html").write_text(page)
+    parsed = Parsed(page)
+    local = {url.partition("#")[0] for url in parsed.urls if not url.startswith("https://")}
+    assert local == {"grows/real/index.html", "grows/real/figures/figure-2.svg"}
+    assert all((moved / url).is_file() for url in local)
+    assert "2 questions and 3 claims" in page
+    assert [(name, value) for tag, name, value in parsed.attributes if tag == "img" and name == "loading"] == [
+        ("loading", "lazy")
+    ]
+
+
+def test_no_text_of_a_report_becomes_markup(reports, small):
+    facts, results, (verdict, _) = small
+    plain = Parsed(render_index(read_cards(reports)))
+    for number, text in enumerate(STRINGS):
+        source = {"cite": text, "url": text}
+        answer = {"says": text, "while": {"a": "supported"}, "profile": None}
+        texts = {"title": text, "question": text, "source": source, "path": text, "answers": (answer,)}
+        judged = [replace(verdict, claim="a", says=text, verdict="contradicted")]
+        save_folder(reports / f"hostile{number}", replace(facts, **texts), results, judged)
+        (reports / f"hostile{number}" / "index.html").touch()
+    parsed = Parsed(render_index(read_cards(reports)))
+    assert {tag for tag, _ in parsed.elements} <= {tag for tag, _ in plain.elements}
+    assert sum(tag == "script" for tag, _ in parsed.elements) == 1
+    assert parsed.texts == plain.texts, "scripts and styles are ours"
+    assert not [name for _, names in parsed.elements for name in names if name.startswith("on")]
+    assert all(re.match(r"(https?://|hostile\d+/index\.html|grows/|first/|figures/)", url) for url in parsed.urls)
+
+
+def test_the_table_of_a_readme_keeps_its_order_and_adds_what_is_new(reports, tmp_path):
+    readme = tmp_path / "README.md"
+    (tmp_path / "specs").mkdir()
+    (tmp_path / "specs" / "xiong_fig3.yaml").touch()
+    text = f"before\n{BEGIN}\n| [x](reports/grows/real/index.html) |\n{END}\nafter\n"
+    written = with_questions(text, read_cards(reports), reports, readme)
+    before, *rows, end, after = written.splitlines()[:1] + written.splitlines()[4:]
+    assert (before, end, after) == ("before", END, "after")
+    assert len(rows) == 2
+    assert "](reports/grows/real/index.html)" in rows[0]
+    assert rows[0].endswith("| [grows](specs/xiong_fig3.yaml) |")
+    assert "index.html" not in rows[1], "it has no page"
+    assert "<br>It grows 6.3 \\[5.2,\u00a07.6\\]-fold on 10 seeds. (Older than the verdicts.)" in rows[0]
+    assert "| 1 contradicted, 1 supported, 1 undecided |" in rows[0]
+    assert with_questions(written, read_cards(reports), reports, readme) == written
+    with pytest.raises(ReportError, match="no place for the table"):
+        with_questions("no markers", read_cards(reports), reports, readme)
+
+
+@pytest.mark.parametrize("text", STRINGS)
+def test_no_text_of_a_report_breaks_a_row_of_the_readme(reports, text):
+    cards = [replace(read_cards(reports)[0], question=text, page="first/index.html")]
+    (row,) = with_questions(f"{BEGIN}\n{END}\n", cards, reports, reports / "README.md").splitlines()[3:-1]
+    cells = re.split(r"(?<!\\)\|", row)
+    assert len(cells) == 5
+    assert not re.search(r"(?<!\\)<", row)
+
+
+def test_the_committed_index_and_the_readme_say_what_the_committed_reports_say():
+    """Its style is not compared: who draws the pages again draws it again."""
+    cards = read_cards(ROOT / "reports", ["real"])
+    assert [card.name for card in cards if card.error] == []
+    body = re.compile(r"<main.*</main>", re.DOTALL)
+    committed, now = (ROOT / "reports" / "index.html").read_text(), render_index(cards)
+    assert body.search(committed)[0] == body.search(now)[0], "run `make index`"
+    readme = ROOT / "README.md"
+    assert with_questions(readme.read_text(), cards, ROOT / "reports", readme) == readme.read_text(), "run `make index`"
+
+
+def test_every_committed_claim_stands_in_the_index():
+    page = (ROOT / "reports" / "index.html").read_text()
+    names = [json.loads(path.read_text())["name"] for path in sorted(ROOT.glob("reports/*/real/data/experiment.json"))]
+    claims = sum(pl.read_parquet(path).height for path in ROOT.glob("reports/*/real/data/verdicts.parquet"))
+    assert re.findall(r'id="question-(\w+)"', page) == names
+    assert len(re.findall(r'<li><a href="[^"]*#claim-\d+">', page)) == claims
+    assert len(page.encode()) < 200_000

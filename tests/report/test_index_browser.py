@@ -1,0 +1,101 @@
+"""The index as a browser shows it: silent, searchable, a plain list without a script, and no wider than the screen."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from test_browser import CHROMIUM, SCREENS, browser, visit
+
+from lnlab.report.folder import read_folder
+from lnlab.report.index import read_cards, render_index
+
+ROOT = Path(__file__).parents[2]
+QUESTIONS = ("xiong_fig3", "yu_convergence", "depth_zoo")
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(CHROMIUM is None, reason="needs a browser: chromium is not on PATH"),
+]
+assert browser
+assert visit
+
+
+@pytest.fixture(scope="module")
+def index(tmp_path_factory):
+    """The index of three committed reports and one that cannot be read."""
+    root = tmp_path_factory.mktemp("published")
+    for name in QUESTIONS:
+        shutil.copytree(ROOT / "reports" / name, root / name)
+    (root / "broken" / "real" / "data").mkdir(parents=True)
+    path = root / "index.html"
+    path.write_text(render_index(read_cards(root)))
+    return path
+
+
+def visible_cards(page):
+    return [card.get_attribute("id") for card in page.locator(".card").all() if card.is_visible()]
+
+
+@pytest.mark.parametrize(("width", "scheme"), SCREENS)
+def test_the_index_is_silent_accessible_and_fits(visit, index, width, scheme):
+    page, said, asked = visit(index, width, scheme)
+    page.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
+    page.evaluate("window.scrollTo(0, document.body.scrollHeight)")
+    page.wait_for_function("[...document.images].every(image => image.complete)")
+    assert page.evaluate("[...document.images].filter(i => i.naturalWidth > 0).length") == len(QUESTIONS)
+    assert said == []
+    assert all(url.startswith(index.parent.as_uri()) for url in asked)
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    serious = [v for v in Axe().run(page).response["violations"] if v["impact"] in ("serious", "critical")]
+    assert [(v["id"], v["nodes"][0]["html"]) for v in serious] == []
+
+
+def test_a_search_by_claim_paper_method_and_quantity_finds_its_cards(visit, index):
+    page, said, _ = visit(index)
+    field = page.get_by_role("searchbox")
+    all_cards = [f"question-{name}" for name in ("broken", "depth_zoo", "xiong_fig3", "yu_convergence")]
+    assert visible_cards(page) == all_cards
+    _, _, verdicts = read_folder(index.parent / "xiong_fig3" / "real")
+    for words, expected in [
+        (verdicts[0].says.upper(), ["question-xiong_fig3"]),
+        ("  yu   2024 ", ["question-yu_convergence"]),
+        ("deepnorm", ["question-depth_zoo"]),
+        ("convergence boundary", ["question-yu_convergence"]),
+        ("2002.04745", ["question-depth_zoo", "question-xiong_fig3"]),
+        ("cannot be read", ["question-broken"]),
+        ("no such words", []),
+    ]:
+        field.fill(words)
+        assert visible_cards(page) == expected, words
+        assert page.get_by_role("status").inner_text() == f"{len(expected)} of 4 questions"
+    field.fill(verdicts[0].says)
+    claims = page.locator("#question-xiong_fig3 details li").all()
+    assert [claim.inner_text() for claim in claims if claim.is_visible()] == [verdicts[0].says]
+    assert page.locator("#question-xiong_fig3 summary").text_content() == f"1 of {len(verdicts)} claims"
+    field.press("Enter")
+    field.fill("")
+    assert visible_cards(page) == all_cards
+    assert page.locator(".searched").count() == page.locator("details[open]").count() == 0
+    assert page.locator("#question-xiong_fig3 summary").text_content() == f"All {len(verdicts)} claims"
+    assert said == []
+
+
+def test_without_a_script_it_is_a_list_of_all_questions(visit, index):
+    page, said, _ = visit(index, script=False)
+    assert len(visible_cards(page)) == len(QUESTIONS) + 1
+    assert not page.get_by_role("searchbox").is_visible()
+    page.locator("#question-yu_convergence summary").click()
+    assert page.locator("#question-yu_convergence details li").first.is_visible()
+    assert said == []
+
+
+def test_a_card_and_a_claim_lead_to_the_page(visit, index):
+    page, _, _ = visit(index)
+    page.locator("#question-xiong_fig3 h2 a").press("Enter")
+    assert page.url == (index.parent / "xiong_fig3" / "real" / "index.html").as_uri()
+    page.go_back()
+    page.locator("#question-xiong_fig3 summary").click()
+    link = page.locator("#question-xiong_fig3 details li a").first
+    sentence = link.inner_text()
+    link.click()
+    assert sentence in page.locator(":target").inner_text()
