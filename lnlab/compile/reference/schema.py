@@ -41,6 +41,10 @@ _FOR_EACH: Json = {
     "minProperties": 1,
     "description": "one claim for each value: path of an axis -> its values, or all",
 }
+_ANSWER: dict[str, Json] = {
+    "answer": {"anyOf": [{"$ref": "#/$defs/Answer"}, {"type": "array", "items": {"$ref": "#/$defs/Answer"}}]}
+}
+"""One answer, or one for each of several profiles."""
 _LAYERS: Json = {"type": "integer", "minimum": 1, "maximum": MOST_LAYERS, "description": "layers of the stack"}
 _NOT_YET: Json = {"not": {}, "description": "none is known yet"}
 _BELOW = r"^({})(\.[A-Za-z][A-Za-z0-9_]*)+$"
@@ -60,7 +64,7 @@ def spec_schema(registries: Registries) -> dict[str, Json]:
         "title": "An lnlab experiment",
         "description": "One question of Transformer training. The reference of the language: lnlab list --reference.",
         "type": "object",
-        "properties": grammar["properties"] | _setting(definitions) | _requests(definitions) | _overlays(),
+        "properties": grammar["properties"] | _ANSWER | _setting(definitions) | _requests(definitions) | _overlays(),
         "required": ["lnlab", "title", "task", "model"],
         "additionalProperties": False,
         "$defs": definitions,
