@@ -20,3 +20,10 @@ for (const figure of document.querySelectorAll("figure[data-spec]")) {
     () => place.replaceChildren(),
   );
 }
+const openClaim = () => {
+  const row = location.hash.startsWith("#claim-") && document.getElementById(location.hash.slice(1));
+  const claim = row && row.querySelector("details");
+  if (claim) claim.open = true;
+};
+addEventListener("hashchange", openClaim);
+openClaim();

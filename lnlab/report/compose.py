@@ -31,6 +31,7 @@ class ReportPart:
         claims: ids of the claims that stand beside it.
         section: its content, or None.
         error: why there is no section, or nothing.
+        heading: the result in the author's words; nothing: the finding of the section stands there.
     """
 
     number: int
@@ -38,6 +39,7 @@ class ReportPart:
     claims: tuple[str, ...]
     section: Section | None
     error: str = ""
+    heading: str = ""
 
 
 def build_parts(facts: ReportFacts, results: Results) -> list[ReportPart]:
@@ -61,7 +63,8 @@ def _part(section_spec: Mapping[str, Json], supplied: Mapping[str, Any]) -> Repo
         choice = registry.resolve({k: v for k, v in section_spec.items() if k not in COMMON_FIELDS})
         supplied_names = supplied_parameters(registry[choice["kind"]].build)
         with mean_over(loss_item(supplied["results"])):
-            return ReportPart(0, title, claims, registry.builder(choice)(*(supplied[name] for name in supplied_names)))
+            section = registry.builder(choice)(*(supplied[name] for name in supplied_names))
+        return ReportPart(0, title, claims, section, heading=str(section_spec.get("heading") or ""))
     except Exception as error:
         return ReportPart(0, title, claims, None, error_line(error))
 

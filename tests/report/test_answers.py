@@ -8,7 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lnlab.claims.claim import Verdict
-from lnlab.report.page.answers import leading_verdicts, multiplicity_sentence, statistic_text, verdict_count_sentence
+from lnlab.report.page.answers import (
+    common_scope,
+    criterion_text,
+    multiplicity_sentence,
+    statistic_text,
+    verdict_count_sentence,
+)
 from lnlab.report.page.forest_plot import forest_section
 from lnlab.report.page.verdict_strip import EDGE, WIDTH, verdict_strip
 
@@ -33,7 +39,6 @@ BASE = Verdict(
     measure="ratio",
     quantity="gradient_norm",
 )
-WORDS = ("contradicted", "ill-posed", "supported", "undecided", "not testable here")
 
 
 def of(*words, primary=True):
@@ -54,20 +59,25 @@ def test_the_answer_counts_every_claim():
     assert verdict_count_sentence([]) == "No claim was judged."
 
 
-def test_a_contradicted_claim_stands_above_also_if_it_is_not_primary():
-    given = [*of("supported", "contradicted"), *of("supported", "contradicted", "undecided", primary=False)]
-    shown = [(v.verdict, v.primary) for v in leading_verdicts(given)]
-    assert shown == [("contradicted", True), ("contradicted", False), ("supported", True)]
-
-
-def test_what_was_contradicted_comes_first():
-    assert [v.verdict for v in leading_verdicts(of(*reversed(WORDS)))] == list(WORDS)
-
-
 def test_a_row_states_estimate_interval_region_and_count():
     assert statistic_text(BASE) == "last/first 7.5 [7.1, 7.9]; declared: at least 2.5; 3 of 3 seeds inside"
     blank = replace(BASE, estimate=None, low=None, high=None, n=0, inside=0, seeds={})
     assert statistic_text(blank) == "last/first –; declared: at least 2.5"
+
+
+def test_the_criterion_of_a_claim_names_its_statistic_its_region_and_its_seeds():
+    assert criterion_text(BASE) == "Last/first: accepted is at least 2.5; 3 of 3 seeds inside."
+    assert criterion_text(replace(BASE, statistic="", n=0)) == "Accepted is at least 2.5."
+    assert criterion_text(replace(BASE, region_low=None)) == ""
+
+
+def test_the_common_setting_is_that_of_most_claims_and_not_of_one_that_no_seed_could_judge():
+    wide = replace(BASE, scope="d_model 512")
+    not_run = replace(BASE, scope="0 seeds", n=0)
+    assert common_scope([replace(BASE, scope="d_model 64"), wide, wide, *[not_run] * 3]) == "d_model 512"
+    assert common_scope([replace(BASE, scope="d_model 64"), wide]) == ""
+    assert common_scope([wide]) == "d_model 512"
+    assert common_scope([]) == ""
 
 
 def test_the_page_says_how_often_its_verdicts_are_wrong():

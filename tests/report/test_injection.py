@@ -16,6 +16,10 @@ from lnlab.report.write import write_report
 from lnlab.tables import Results
 
 STRINGS = json.loads(Path(__file__).with_name("hostile.json").read_text())
+ADDRESS = (
+    r"#[\w-]+|notebook\.ipynb|(figures|tables)/[\w.-]+|\.\./assets/vega-[0-9a-f]+\.js"
+    r"|https://arxiv\.org/abs/\d{4}\.\d{4,5}"
+)
 URLS = {"src", "href", "action", "srcset", "data", "poster", "formaction", "background"}
 
 
@@ -85,7 +89,7 @@ def spoiled(strings, small, out):
         pl.when(failed).then(pl.lit(next(take) or "x")).otherwise(pl.col("reason")).alias("reason"),
         pl.when(failed).then(pl.lit("odd " + next(take))).otherwise(pl.col("device")).alias("device"),
     )
-    parts = [{**s, "title": "t" + next(take)} for s in facts.sections]
+    parts = [{**s, "title": "t" + next(take), "heading": "h" + next(take)} for s in facts.sections]
     parts.append({"kind": "translations", "title": "said", "sentences": 100})
     parts += [{"kind": "breaks_loudly", "told": "x" + text, "title": "t" + text} for text in strings]
     verdicts = [
@@ -99,11 +103,12 @@ def spoiled(strings, small, out):
         )
         for n, text in enumerate(strings)
     ]
+    outdated = {v.claim: "contradicted" for v in verdicts} | {f"gone {text}": "supported" for text in strings}
     given = replace(
         facts,
         title="title " + next(take),
         question="question " + next(take),
-        source={"cite": "cite " + next(take), "figure": "f " + next(take)},
+        source={"cite": "cite " + next(take), "figure": "f " + next(take), "url": next(take)},
         differs=tuple("differs " + text for text in strings),
         spec="\n".join(strings),
         path="specs/" + next(take),
@@ -111,6 +116,8 @@ def spoiled(strings, small, out):
         plugins=("p" + next(take),),
         profile=None,
         sections=tuple(parts),
+        answers=({"says": f"{{{verdicts[0].claim}}} " + " ".join(strings), "profile": None, "while": outdated},),
+        because={v.claim: {v.verdict: "reason " + text} for v, text in zip(verdicts, strings, strict=True)},
         sources={v.claim: "source " + text for v, text in zip(verdicts, strings, strict=True)},
     )
     write_report(out, given, Results(runs, axes, {**results.tables, "texts": texts_of(strings, results)}), verdicts)
@@ -163,7 +170,7 @@ def test_no_string_reaches_a_script_or_a_style(attacked, calm):
 def test_every_address_of_the_page_is_a_file_beside_it(attacked, folder):
     for out in (attacked, folder):
         for url in Parsed((out / "index.html").read_text()).urls:
-            assert re.fullmatch(r"#[\w-]+|notebook\.ipynb|(figures|tables)/[\w.-]+|\.\./assets/vega-[0-9a-f]+\.js", url)
+            assert re.fullmatch(ADDRESS, url)
 
 
 def test_all_strings_are_readable_on_the_page(attacked):
@@ -211,9 +218,9 @@ def test_a_broken_section_is_a_box_with_its_reason_and_the_others_stand(small, t
     )
     write_report(tmp_path, replace(facts, sections=(*broken, *facts.sections)), results, verdicts)
     page = (tmp_path / "index.html").read_text()
-    assert page.count("This section could not be made") == 3
+    assert page.count("<h2>This section could not be made") == 3
     assert "ValueError: the reason</p>" in page
     assert "second line" not in page
     assert "report.0.where: no stack is called &#39;middle&#39;; known: decoder, encoder" in page
     assert "no section is called &#39;depht&#39;" in page
-    assert page.count('data-spec="figure-') == 3, "both sections and the claims side by side"
+    assert page.count('data-spec="figure-') == 2, "both sections"

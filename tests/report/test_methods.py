@@ -116,7 +116,9 @@ def test_runs_of_seeds_are_shortened():
 
 def test_the_provenance_says_where_the_numbers_come_from(facts, results):
     told = dict(provenance.provenance_pairs(replace(facts, profile="real", overrides=("model.layers=12",)), results))
-    assert told["Paper"].endswith("(arXiv 2002.04745), Figure 3")
+    assert "Paper" not in told
+    assert provenance.cited_source(facts).endswith("(arXiv 2002.04745), Figure 3")
+    assert provenance.cited_source(replace(facts, source={"figure": "3"})) == ""
     assert told["Profile"] == "real"
     assert told["Overrides"] == "model.layers=12"
     assert told["Runs"] == "140 of 140 finished"

@@ -67,7 +67,7 @@ import sys
 sys.path.insert(0, sys.argv[2])
 from pathlib import Path
 from lnlab.report.write import render_report
-render(Path(sys.argv[1]))
+render_report(Path(sys.argv[1]))
 """
 
 
@@ -130,7 +130,6 @@ def test_a_report_before_any_run_says_so(facts, results, tmp_path):
     assert "This report is partial. Of 140 runs, 140 not run yet." in page
     assert "No claim was judged." in page
     assert "has been measured yet" not in page
-    assert "No claim was judged." in page
     assert "could not be made" not in page
 
 
@@ -190,18 +189,14 @@ def test_a_section_without_content_is_left_out_and_its_claim_stands_below(small,
     page = (tmp_path / "index.html").read_text()
     assert "has been measured yet" not in page
     assert "The spectrum" not in page.partition('id="again"')[0]
-    assert [f'id="part-{n}"' in page for n in (1, 2, 4)] == [True, True, False]
-    assert page.count('id="part-3"') == 1, "the overview of all claims"
-    assert page.index('id="verdicts"') < page.index('id="claim-1"')
+    assert [f'id="part-{n}"' in page for n in (1, 2, 3)] == [True, True, False]
+    assert page.index('id="verdicts"') < page.index('id="claim-1"') < page.index('id="part-2"')
     assert "has been measured yet" not in (tmp_path / "notebook.ipynb").read_text()
 
 
-def test_the_head_of_a_page_shows_what_is_contradicted_also_if_it_is_not_primary(small, tmp_path):
+def test_the_head_of_a_page_counts_what_is_contradicted_also_if_it_is_not_primary(small, tmp_path):
     facts, results, (one, other) = small
     given = [replace(one, primary=True, verdict="supported"), replace(other, primary=False, verdict="contradicted")]
     write_report(tmp_path, facts, results, given)
     head = (tmp_path / "index.html").read_text().partition("</header>")[0]
     assert "1 of 1 primary claim supported; of all 2: 1 supported, 1 contradicted." in head
-    assert "contradicted, not primary" in head
-    assert "supported, not primary" not in head
-    assert head.index("claim-2") < head.index("claim-1")

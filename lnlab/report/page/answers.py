@@ -17,28 +17,35 @@ def verdict_count_sentence(verdicts: Sequence[Verdict]) -> str:
     primary = [v for v in verdicts if v.primary]
     if len(primary) in (0, len(verdicts)):
         return f"{_tally(verdicts, 'claim')}."
-    all_counts = f"of all {len(verdicts)}: {', '.join(f'{k} {word}' for word, k in _counts(verdicts))}"
+    all_counts = f"of all {len(verdicts)}: {', '.join(f'{k} {word}' for word, k in verdict_counts(verdicts))}"
     return f"{_tally(primary, 'primary claim')}; {all_counts}."
 
 
 def _tally(verdicts: Sequence[Verdict], what: str) -> str:
     """``4 of 6 claims supported, 2 contradicted``: the first verdict that any claim got, then the others."""
-    (first, k), *others = _counts(verdicts)
+    (first, k), *others = verdict_counts(verdicts)
     return ", ".join([f"{k} of {count_noun(len(verdicts), what)} {first}", *(f"{n} {word}" for word, n in others)])
 
 
-def _counts(verdicts: Sequence[Verdict]) -> list[tuple[str, int]]:
+def verdict_counts(verdicts: Sequence[Verdict]) -> list[tuple[str, int]]:
     """How many claims got each verdict, without those that none got."""
     counts: Counter[str] = Counter(v.verdict for v in verdicts)
     return [(word, counts[word]) for word in VERDICT_SYMBOLS if counts[word]]
 
 
-def leading_verdicts(verdicts: Sequence[Verdict]) -> list[Verdict]:
-    """What a reader must not miss: every contradicted claim first, then the other primary ones (all, where none is)."""
-    order = ["contradicted", "ill-posed", "supported", "undecided", "not testable here"]
-    mixed = any(v.primary for v in verdicts)
-    selected = [v for v in verdicts if v.primary or v.verdict == "contradicted" or not mixed]
-    return sorted(selected, key=lambda v: (order.index(v.verdict) if v.verdict in order else len(order), not v.primary))
+def criterion_text(verdict: Verdict) -> str:
+    """``Last/first over layer: at least 2.5 is accepted; 10 of 10 seeds inside.``, or nothing without a region."""
+    if verdict.region_low is None and verdict.region_high is None:
+        return ""
+    inside = f"; {verdict.inside} of {count_noun(verdict.n, 'seed')} inside" if verdict.n else ""
+    statistic = f"{verdict.statistic[0].upper()}{verdict.statistic[1:]}: a" if verdict.statistic else "A"
+    return f"{statistic}ccepted is {region_in_words(verdict.region_low, verdict.region_high)}{inside}."
+
+
+def common_scope(verdicts: Sequence[Verdict]) -> str:
+    """The setting that most claims share, or nothing where no two share one."""
+    scope, n = next(iter(Counter(v.scope for v in verdicts if v.scope and v.n).most_common(1)), ("", 0))
+    return scope if n > 1 or len(verdicts) == 1 else ""
 
 
 def statistic_text(verdict: Verdict) -> str:

@@ -3,7 +3,6 @@
 import base64
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -14,28 +13,20 @@ from markupsafe import Markup
 import lnlab
 from lnlab.claims.claim import Verdict
 from lnlab.errors import LabError, Problem, ReportError
+from lnlab.keys import Json
 from lnlab.report.charts.render import vega_bundle
 from lnlab.report.facts import ReportFacts
 from lnlab.report.page import answers, methods, provenance
+from lnlab.report.page.citation_links import linked_citations, web_address
+from lnlab.report.page.claim_list import ClaimRow, claim_groups
 from lnlab.report.page.figures import DrawnPart, Figure
 from lnlab.report.page.methods_table import method_grid
-from lnlab.report.page.verdict_strip import VerdictStrip, verdict_strip
+from lnlab.report.words.answer_text import answers_of_profile, fill_answer, outdated_claims
 from lnlab.report.words.wording import join_words
 from lnlab.tables import Results
 from lnlab.userfiles import read_user_file
 
 _SIZE = re.compile(r'<svg[^>]*? width="(\d+)(?:\.\d+)?" height="(\d+)')
-
-
-@dataclass(frozen=True)
-class _Row:
-    """A verdict as the page shows it."""
-
-    number: int
-    verdict: Verdict
-    statistic: str
-    aside: str
-    dots: VerdictStrip | None
 
 
 def template_folders(user_folder: Path | None = None) -> tuple[Path, ...]:
@@ -113,31 +104,53 @@ def render_page(
     jinja = template_environment(folders)
     style = jinja.get_template("style.css").render()
     inline = None if shared else page_script(folders)
-    rows = {v.claim: _row(n, v, facts) for n, v in enumerate(verdicts, 1)}
-    claims_in_sections = [c for s in drawn_parts for c in s.part.claims]
+    single = shared is None
+    parts = [_part(drawn, single=single) for drawn in drawn_parts]
+    sections_of_claim: dict[str, list[tuple[int, str]]] = {v.claim: [] for v in verdicts}
+    for part in parts:
+        for claim in part["claims"]:
+            if claim in sections_of_claim:
+                sections_of_claim[claim].append((part["number"], part["title"] or part["heading"]))
+    hero = next((part for part in parts if part["figures"]), None)
+    mark_lone([part for part in parts if part is not hero])
+    groups = claim_groups(facts, verdicts, sections_of_claim)
+    rows = {row.verdict.claim: row for _, group in groups for row in group}
+    for part in parts:
+        part["verdicts"] = sorted((rows[c] for c in part["claims"] if c in rows), key=lambda row: row.number)
     return jinja.get_template("page.html.j2").render(
         facts=facts,
         policy=policy(style, inline),
         script_path=shared,
         script=None if inline is None else Markup(inline),  # noqa: S704 - our own bundle, checked for </script
-        answer=answers.verdict_count_sentence(verdicts),
-        headline=answers.leading_verdicts(verdicts),
-        numbers={claim: row.number for claim, row in rows.items()},
+        answers=[_answer(answer, verdicts, rows) for answer in answers_of_profile(facts)],
+        tally=answers.verdict_count_sentence(verdicts),
+        counts=answers.verdict_counts(verdicts),
         symbols=answers.VERDICT_SYMBOLS,
         classes=answers.VERDICT_CLASSES,
         missing_runs=provenance.partial_report_sentence(results),
-        provenance=provenance.provenance_pairs(facts, results),
-        parts=[_part(s, rows, single=shared is None) for s in drawn_parts],
-        overview=None if overview is None else _part(overview, rows, single=shared is None),
-        remaining=[row for claim, row in rows.items() if claim not in claims_in_sections],
+        paper=linked_citations(provenance.cited_source(facts)),
+        paper_address=web_address(facts.source.get("url", "")),
+        groups=groups,
+        scope=answers.common_scope(verdicts),
+        hero=hero,
+        parts=parts,
+        overview=None if overview is None else _part(overview, single=single),
+        differs=[linked_citations(sentence) for sentence in facts.differs],
         methods=methods.methods_paragraphs(facts, results),
         method_table=method_grid(results),
         decisions=provenance.decision_grid(facts),
         outcomes=provenance.unfinished_runs_grid(results),
         settings=provenance.settings_grid(results),
         multiplicity=answers.multiplicity_sentence(verdicts) if verdicts else "No claim was judged.",
+        provenance=provenance.provenance_pairs(facts, results),
         commands=provenance.command_lines(facts),
     )
+
+
+def _answer(answer: Mapping[str, Json], verdicts: Sequence[Verdict], rows: Mapping[str, ClaimRow]) -> dict[str, Any]:
+    """The author's sentences with their numbers, and the claims whose verdict has changed since, each with its row."""
+    changed = [(rows.get(c), c, answer["while"][c]) for c in outdated_claims(answer, verdicts)]
+    return {"says": fill_answer(answer["says"], verdicts), "changed": changed}
 
 
 def policy(style: str, inline: str | None, images: str | None = None) -> str:
@@ -157,31 +170,32 @@ def _hash(text: str) -> str:
     return "sha256-" + base64.b64encode(sha256(text.encode()).digest()).decode()
 
 
-def _row(number: int, verdict: Verdict, facts: ReportFacts) -> _Row:
-    return _Row(number, verdict, answers.statistic_text(verdict), _aside(verdict, facts), verdict_strip(verdict))
-
-
-def _aside(verdict: Verdict, facts: ReportFacts) -> str:
-    """What decided, where it holds, and where the claim comes from, as sentences."""
-    source = facts.sources.get(verdict.claim)
-    sentences = (verdict.reason, verdict.scope, f"Source: {source}" if source else "")
-    if verdict.verdict == "ill-posed":  # its reason begins with the name of a file
-        return f"{verdict.reason}."
-    return " ".join(f"{s[0].upper()}{s[1:].rstrip('.')}." for s in sentences if s)
-
-
-def _part(drawn: DrawnPart, rows: Mapping[str, _Row], *, single: bool) -> dict[str, Any]:
+def _part(drawn: DrawnPart, *, single: bool) -> dict[str, Any]:
     part, section = drawn.part, drawn.part.section
+    drawings = [_figure(figure, single=single) for figure in drawn.figures]
     return {
         "number": part.number,
         "title": part.title,
+        "heading": (part.heading or section.finding) if section else "This section could not be made",
         "error": part.error,
-        "finding": section.finding if section else "",
         "missing": section.missing if section else "",
-        "figures": [_figure(figure, single=single) for figure in drawn.figures],
+        "figures": drawings,
         "tables": drawn.tables,
-        "verdicts": [rows[claim] for claim in part.claims if claim in rows],
+        "claims": part.claims,
+        "lone": False,
+        "wide": bool(part.error or drawn.tables or len(drawings) > 1 or any(figure["wide"] for figure in drawings)),
     }
+
+
+def mark_lone(parts: Sequence[dict[str, Any]]) -> None:
+    """Mark each narrow section that would leave half a row empty: its caption stands beside its figure."""
+    waiting = None
+    for part in parts:
+        if waiting is not None and part["wide"]:
+            waiting["lone"] = True
+        waiting = part if waiting is None and not part["wide"] else None
+    if waiting is not None:
+        waiting["lone"] = True
 
 
 def _figure(figure: Figure, *, single: bool) -> dict[str, Any]:
@@ -194,6 +208,7 @@ def _figure(figure: Figure, *, single: bool) -> dict[str, Any]:
         "chart": figure.chart,
         "table": figure.table,
         "spec": figure.spec,
+        "wide": any(key in figure.spec for key in ("facet", "vconcat", "hconcat")),
         "source": data_uri if single else f"figures/{figure.stem}.svg",
         "width": width,
         "height": height,

@@ -22,13 +22,19 @@ def partial_report_sentence(results: Results) -> str:
     return f"This report is partial. Of {count_noun(results.runs.height, 'run')}, {join_words(unfinished)}."
 
 
+def cited_source(facts: ReportFacts) -> str:
+    """The paper with the figure, table or section that is meant, or nothing."""
+    if not facts.source.get("cite"):
+        return ""
+    places = (f"{part.capitalize()} {facts.source[part]}" for part in ("figure", "table") if facts.source.get(part))
+    return ", ".join((facts.source["cite"], *places))
+
+
 def provenance_pairs(facts: ReportFacts, results: Results) -> list[tuple[str, str]]:
     """Where the numbers come from, as pairs of name and value."""
     runs = results.runs
     seeds = methods.number_ranges(runs["seed"].to_list())
-    figure = f", Figure {facts.source['figure']}" if facts.source.get("figure") else ""
     pairs = [
-        ("Paper", f"{facts.source['cite']}{figure}" if facts.source.get("cite") else ""),
         ("Spec", facts.path),
         ("Plan", facts.digest[:16]),
         ("Profile", facts.profile or "default"),

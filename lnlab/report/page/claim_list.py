@@ -1,0 +1,86 @@
+"""Every claim as one line of the page, grouped by what it is to the question: the source's, another's, ours."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from lnlab.claims.claim import Verdict
+from lnlab.report.facts import ReportFacts
+from lnlab.report.page.answers import common_scope, criterion_text
+from lnlab.report.page.citation_links import linked_citations
+from lnlab.report.page.verdict_strip import VerdictStrip, verdict_strip
+from lnlab.report.words.wording import format_interval, nonbreaking
+from lnlab.specfile.experiment import Role
+
+_GROUPS: Mapping[Role, str] = {
+    "source": "Claims of the source",
+    "alternative": "Competing readings",
+    "prediction": "Our predictions",
+    "control": "Controls",
+}
+
+
+@dataclass(frozen=True)
+class ClaimRow:
+    """A verdict as the page lists it.
+
+    Attributes:
+        number: from 1, in the order of the spec, so that links to a claim outlive a change of its role.
+        verdict: what was judged.
+        estimate: with its interval, or a dash.
+        dots: its drawing; None without numbers.
+        because: the author's explanation of this verdict, or nothing.
+        criterion: what was accepted, and how many seeds lie in it.
+        aside: what decided, and the setting where it is not the common one.
+        source: where the claim comes from, in pieces with their links.
+        sections: number and title of each section that is about it.
+    """
+
+    number: int
+    verdict: Verdict
+    estimate: str
+    dots: VerdictStrip | None
+    because: str
+    criterion: str
+    aside: str
+    source: tuple[tuple[str, str | None], ...]
+    sections: tuple[tuple[int, str], ...]
+
+
+def claim_groups(
+    facts: ReportFacts, verdicts: Sequence[Verdict], sections: Mapping[str, Sequence[tuple[int, str]]]
+) -> list[tuple[str, list[ClaimRow]]]:
+    """The claims of each role that has any, under the heading of the role, each in the order of the spec.
+
+    Args:
+        facts: for sources and explanations.
+        verdicts: in the order of the spec.
+        sections: number and title of the sections about each claim, by id.
+    """
+    scope = common_scope(verdicts)
+    rows = [_row(n, v, facts, scope, sections.get(v.claim, ())) for n, v in enumerate(verdicts, 1)]
+    groups = [(heading, [row for row in rows if row.verdict.role == role]) for role, heading in _GROUPS.items()]
+    return [(heading, group) for heading, group in groups if group]
+
+
+def _row(
+    number: int, verdict: Verdict, facts: ReportFacts, common: str, sections: Sequence[tuple[int, str]]
+) -> ClaimRow:
+    return ClaimRow(
+        number,
+        verdict,
+        nonbreaking(format_interval(verdict.estimate, verdict.low, verdict.high)),
+        verdict_strip(verdict),
+        facts.because.get(verdict.claim, {}).get(verdict.verdict, ""),
+        criterion_text(verdict),
+        _aside(verdict, common),
+        tuple(linked_citations(facts.sources.get(verdict.claim, ""))),
+        tuple(sections),
+    )
+
+
+def _aside(verdict: Verdict, common: str) -> str:
+    """What decided, and where the claim holds if that is not said above the list."""
+    if verdict.verdict == "ill-posed":  # its reason begins with the name of a file
+        return f"{verdict.reason}."
+    sentences = (verdict.reason, "" if verdict.scope == common else verdict.scope)
+    return " ".join(f"{s[0].upper()}{s[1:].rstrip('.')}." for s in sentences if s)
