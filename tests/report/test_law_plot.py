@@ -53,7 +53,7 @@ def curves(chart):
     return chart.spec["datasets"][chart.spec["layer"][0]["data"]["name"]]
 
 
-ASKED = {"quantity": "output_change_random", "over": OVER}
+ASKED = {"quantity": "output_change_random", "x": OVER}
 
 
 def test_the_heading_says_which_law_comes_nearest_and_by_how_much_each_misses(measured):

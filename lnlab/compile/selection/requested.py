@@ -153,6 +153,8 @@ def _flaws_of_request(request: ResolvedRequest, context: SelectionContext) -> It
     """
     choice = request.choice
     named_paths = {word: choice[word] for word in PATH_PARAMETERS if isinstance(choice.get(word), str)}
+    if isinstance(choice.get("x"), str) and "." in choice["x"]:  # without a dot it may be a quantity, or the epoch
+        named_paths["x"] = choice["x"]
     selections = [(word, choice[word]) for word in ("of", "where", "to") if isinstance(choice.get(word), dict)]
     if isinstance(choice.get("quantity"), str):
         yield from (((), flaw) for flaw in flaws_of_selection({"quantity": choice["quantity"]}, context))

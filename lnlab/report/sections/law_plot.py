@@ -32,7 +32,7 @@ def law_plot(
     *,
     quantity: str,
     where: dict[str, Json] | None = None,
-    over: str = "model.sublayers",
+    x: str = "model.sublayers",
     laws: list[_LawName] | None = None,
     scale: Literal["linear", "log"] = "linear",
 ) -> Section:
@@ -42,13 +42,13 @@ def law_plot(
     are linear and logarithmic by default, fitted in log y: drawn through the means, and judged as by the claim
     ``fit``, by levels left out within each seed.
     """
-    series = collect_series(results, quantity, where or {}, over, log=True, panels=False)
+    series = collect_series(results, quantity, where or {}, x, log=True, panels=False)
     if series.seeds.is_empty():
         finding = f"Nothing of the {quantity_name(quantity)} has been measured yet"
         return Section(finding, missing=" ".join((series.missing, *series.left_out)).strip(), rows=series.rows)
     law_names = laws or ["linear", "logarithmic"]
-    finding = _finding(series, quantity, over, law_names)
-    chart = _chart(series, quantity, over, law_names, finding, log=scale == "log")
+    finding = _finding(series, quantity, x, law_names)
+    chart = _chart(series, quantity, x, law_names, finding, log=scale == "log")
     return Section(finding, (chart,), (), series.missing, series.rows)
 
 

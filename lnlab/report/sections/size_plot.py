@@ -40,19 +40,19 @@ def size_plot(
     *,
     quantity: str,
     where: dict[str, Json] | None = None,
-    over: str = "model.layers",
+    x: str = "model.layers",
     laws: list[_Law] | None = None,
 ) -> Section:
     """``log(quantity) against log(size)``: seeds, geometric means, 95 % Student intervals and the laws ``size^b``.
 
     A law is its exponent, or ``x_sqrt_ln_x`` for size √(ln size); each goes through the mean at the smallest size.
     """
-    series = collect_series(results, quantity, where or {}, over, log=True, panels=False)
+    series = collect_series(results, quantity, where or {}, x, log=True, panels=False)
     if series.seeds.is_empty():
         finding = f"Nothing of the {quantity_name(quantity)} has been measured yet"
         return Section(finding, missing=" ".join((series.missing, *series.left_out)).strip(), rows=series.rows)
-    finding = _finding(series, quantity, size_names(over).phrase)
-    chart = _chart(series, quantity, size_names(over), laws or [], finding)
+    finding = _finding(series, quantity, size_names(x).phrase)
+    chart = _chart(series, quantity, size_names(x), laws or [], finding)
     return Section(finding, (chart,), (), series.missing, series.rows)
 
 
