@@ -6,6 +6,7 @@ measured (or has no such coordinate: ``layer`` is null outside layers).
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from io import BytesIO
 from typing import Any, Protocol
 
 import polars as pl
@@ -203,3 +204,10 @@ class Results:
     def ended(self) -> bool:
         """Whether every run came to an end of its own; one without a status has not."""
         return bool(self.runs["status"].fill_null("missing").is_in(ENDED_STATUSES).all())
+
+
+def encode_parquet(rows: pl.DataFrame) -> bytes:
+    """The rows as Parquet: the same rows, the same bytes."""
+    buffer = BytesIO()
+    rows.write_parquet(buffer, compression="zstd", compression_level=3)
+    return buffer.getvalue()

@@ -1,12 +1,15 @@
 """ARCHITECTURE.md names what exists, and the rooms are as small as it promises."""
 
+import ast
 import pydoc
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).parents[1]
+MODULES = sorted((ROOT / "lnlab").rglob("*.py"))
 PAGE = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
 FUNCTIONS = sorted(set(re.findall(r"`((?:\w+\.){1,3}\w+)`", PAGE)))
 FLAT = {"nn", "probes"}
@@ -23,3 +26,62 @@ def test_no_room_is_a_heap_of_files(folder):
     if str(folder.relative_to(ROOT / "lnlab")) not in FLAT:
         files = [path for path in folder.glob("*.py") if path.name != "__init__.py"]
         assert len(files) <= 20, "group the files of this folder by what they hold"
+
+
+DIALECT = {
+    "found",
+    "made",
+    "given",
+    "told",
+    "there",
+    "here",
+    "said",
+    "kept",
+    "asked",
+    "shown",
+    "alike",
+    "wanted",
+    "every",
+    "looks",
+    "held",
+    "ends",
+    "rest",
+    "beside",
+    "taken",
+    "each",
+}
+"""Words that stand in for a noun: a reader must run the function to learn what such a variable holds."""
+
+
+def _bindings(tree: ast.AST) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            yield node.id
+        elif isinstance(node, ast.arg):
+            yield node.arg
+
+
+def test_variables_are_named_for_what_they_hold():
+    names = [name for path in MODULES for name in _bindings(ast.parse(path.read_text(encoding="utf-8")))]
+    vague = [name for name in names if name.strip("_") in DIALECT]
+    assert len(vague) <= 0.01 * len(names)
+
+
+def _public_names(path: Path) -> Iterator[str]:
+    """The public names that a module defines, without registered builders, whose names are those of the language."""
+    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            names = [] if any(".register(" in ast.unparse(d) for d in node.decorator_list) else [node.name]
+        elif isinstance(node, ast.Assign):
+            names = [target.id for target in node.targets if isinstance(target, ast.Name)]
+        else:
+            names = [node.target.id] if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) else []
+        yield from (name for name in names if not name.startswith("_"))
+
+
+def test_a_public_name_has_one_home():
+    homes: dict[str, list[str]] = {}
+    for path in MODULES:
+        for name in _public_names(path):
+            homes.setdefault(name, []).append(str(path.relative_to(ROOT)))
+    assert {name: paths for name, paths in homes.items() if len(paths) > 1} == {}

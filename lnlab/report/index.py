@@ -36,13 +36,8 @@ _SIZE = re.compile(rb'<svg[^>]*? width="(\d+)(?:\.\d+)?" height="(\d+)')
 
 
 @dataclass(frozen=True)
-class Answer:
-    """What the author answers.
-
-    Attributes:
-        text: with the numbers of the verdicts.
-        outdated: the sentences of the claims whose verdict is another one now.
-    """
+class CardAnswer:
+    """The author's answer with its numbers, and the sentences of claims whose verdict is another one now."""
 
     text: str
     outdated: tuple[str, ...] = ()
@@ -93,7 +88,7 @@ class Card:
     title: str = ""
     question: str = ""
     profile: str | None = None
-    answers: tuple[Answer, ...] = ()
+    answers: tuple[CardAnswer, ...] = ()
     verdicts: tuple[VerdictGroup, ...] = ()
     thumbnail: Thumbnail | None = None
     paper: tuple[tuple[str, str | None], ...] = ()
@@ -161,10 +156,10 @@ def _card(root: Path, folder: Path) -> Card:
         return Card(name, place, page, error=what.replace(str(folder), place))
 
 
-def _answer(answer: Mapping[str, Json], verdicts: Sequence[Verdict]) -> Answer:
+def _answer(answer: Mapping[str, Json], verdicts: Sequence[Verdict]) -> CardAnswer:
     sentences = {verdict.claim: verdict.says for verdict in verdicts}
     outdated = tuple(sentences.get(claim, claim) for claim in outdated_claims(answer, verdicts))
-    return Answer(fill_answer(answer["says"], verdicts), outdated)
+    return CardAnswer(fill_answer(answer["says"], verdicts), outdated)
 
 
 def _groups(verdicts: Sequence[Verdict]) -> tuple[VerdictGroup, ...]:

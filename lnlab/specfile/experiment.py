@@ -131,7 +131,7 @@ class ClaimText(BaseModel):
     calibration: Calibration | None = None
 
 
-class Answer(BaseModel):
+class AuthorAnswer(BaseModel):
     """The answer to the question, in the author's words.
 
     ``{id}`` in ``says`` is the estimate of a claim with its interval, ``{id.n}`` its number of seeds; ``while`` has the
@@ -154,7 +154,7 @@ class Experiment(BaseModel):
     source: Source | None = None
     differs: tuple[Sentence, ...] = ()
     note: str | None = None
-    answer: Annotated[tuple[Answer, ...], BeforeValidator(_as_tuple)] = ()
+    answer: Annotated[tuple[AuthorAnswer, ...], BeforeValidator(_as_tuple)] = ()
     task: Any = None
     model: Any = None
     norm: Any = None

@@ -20,8 +20,7 @@ from lnlab.store.records.checksummed import (
     to_checksummed_json,
 )
 from lnlab.store.records.layout import RECORD_FILE, plan_folder, stretch_name
-from lnlab.store.unit import encode_parquet
-from lnlab.tables import Results
+from lnlab.tables import Results, encode_parquet
 
 MIN_COMPACTED_TRAJECTORIES = 500
 """Plans of more trajectories than this are compacted once they are complete."""

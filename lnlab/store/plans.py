@@ -24,8 +24,7 @@ from lnlab.store.records.checksummed import (
     to_checksummed_json,
 )
 from lnlab.store.records.layout import plan_folder
-from lnlab.store.unit import encode_parquet
-from lnlab.tables import frame, table_schema
+from lnlab.tables import encode_parquet, frame, table_schema
 from lnlab.userfiles import LARGEST_SPEC, read_user_file
 
 if TYPE_CHECKING:

@@ -26,7 +26,7 @@ from lnlab.store.records.layout import (
 )
 from lnlab.store.records.records import Record, read_trajectory
 from lnlab.store.records.states import SavedState, latest_state, remove_states, save_state
-from lnlab.tables import Resumed, Row, frame
+from lnlab.tables import Resumed, Row, encode_parquet, frame
 
 MAX_OUTPUT_LINES = 50
 """How many lines of a worker's output are stored."""
@@ -241,13 +241,6 @@ class StoreUnit:
             return
         last_lines = b"".join(printed.splitlines(keepends=True)[-MAX_OUTPUT_LINES:])
         files.replace(self.output, last_lines) if last_lines else files.remove(self.output)
-
-
-def encode_parquet(rows: pl.DataFrame) -> bytes:
-    """The rows as Parquet: the same rows, the same bytes."""
-    buffer = BytesIO()
-    rows.write_parquet(buffer, compression="zstd", compression_level=3)
-    return buffer.getvalue()
 
 
 def _plain(outcome: Row) -> Mapping[str, Any]:

@@ -18,8 +18,7 @@ from lnlab.store.records.checksummed import (
     to_checksummed_json,
 )
 from lnlab.store.records.layout import plan_folder
-from lnlab.store.unit import encode_parquet
-from lnlab.tables import frame, table_schema
+from lnlab.tables import encode_parquet, frame, table_schema
 
 VERDICTS_FILE = "verdicts.parquet"
 VERDICTS_CHECKSUM_FILE = "verdicts.json"

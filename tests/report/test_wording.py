@@ -4,6 +4,7 @@ import math
 
 import pytest
 
+from lnlab.report.words.control_characters import without_control_characters
 from lnlab.report.words.wording import (
     axis_value_name,
     count_noun,
@@ -21,7 +22,6 @@ from lnlab.report.words.wording import (
     quantity_name,
     quantity_with_unit,
     region_in_words,
-    without_control_characters,
 )
 
 

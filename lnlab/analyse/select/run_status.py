@@ -30,3 +30,10 @@ def run_endings(results: Results, selection: Selection, over: str | None = None)
     if quantity_fact(selection, "across") and any_unfinished(results.runs):
         runs = runs.with_columns(status=pl.lit(None, pl.String))
     return runs
+
+
+def ending_text(status: str, reason: str | None) -> str:
+    """How a run ended, in words."""
+    if status == STOPPED and reason:
+        return reason
+    return f"{status}: {reason}" if reason else status

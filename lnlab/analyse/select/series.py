@@ -16,7 +16,7 @@ from lnlab.analyse.quantities.quantity import quantity_fact
 from lnlab.analyse.select.early_stops import STOPPED, any_unfinished
 from lnlab.analyse.select.missed_measurements import missed_seeds
 from lnlab.analyse.select.reductions import REDUCTIONS, Reduction
-from lnlab.analyse.select.run_status import run_endings
+from lnlab.analyse.select.run_status import ending_text, run_endings
 from lnlab.analyse.select.select import NothingSelected, Selection, select_measured_rows, why_empty
 from lnlab.analyse.select.settings import keys_without_path
 from lnlab.errors import LabError, Problem
@@ -246,13 +246,5 @@ def _fate(rows: pl.DataFrame, runs: pl.DataFrame, needs: str | None) -> tuple[st
     if any_unfinished(runs):
         return "pending", "has not run to its end"
     ending_texts = [ending_text(status, reason) for status, reason in reasons.items() if status != "finished"]
-    return "excluded", "; ".join(ending_texts) or (
-        "not measured" if needs is None else f"not measured: it needs {needs}"
-    )
-
-
-def ending_text(status: str, reason: str | None) -> str:
-    """How a run ended, in words."""
-    if status == STOPPED and reason:
-        return reason
-    return f"{status}: {reason}" if reason else status
+    unmeasured = "not measured" if needs is None else f"not measured: it needs {needs}"
+    return "excluded", "; ".join(ending_texts) or unmeasured

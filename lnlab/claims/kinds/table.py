@@ -26,8 +26,8 @@ from lnlab.analyse.convergence.agreement import (
     reproduced_columns,
 )
 from lnlab.analyse.convergence.published import Guesses, Printed, count_right_cells, printed_columns
+from lnlab.analyse.select.run_status import ending_text
 from lnlab.analyse.select.select import NothingSelected
-from lnlab.analyse.select.series import ending_text
 from lnlab.analyse.statistics.intervals import t_interval
 from lnlab.claims.claim import Finding, VerdictLabel, claims
 from lnlab.claims.region import Region, number_text

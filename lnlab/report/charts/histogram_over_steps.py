@@ -11,7 +11,8 @@ import altair as alt
 
 from lnlab.keys import Json
 from lnlab.report.charts.theme import HEATMAP_COLOURS, THEME
-from lnlab.report.words.wording import format_number, without_control_characters
+from lnlab.report.words.control_characters import without_control_characters
+from lnlab.report.words.wording import format_number
 
 _WIDTH, _HEIGHT, _GAP, _COLUMNS = 780, 280, 28, 3
 _MEDIAN_COLOUR = "#D55E00"

@@ -11,7 +11,7 @@ import vl_convert
 
 from lnlab.errors import Problem, ReportError
 from lnlab.keys import Json
-from lnlab.report.words.wording import without_control_characters
+from lnlab.report.words.control_characters import without_control_characters
 
 VEGA_LITE = ".".join(alt.SCHEMA_VERSION.removeprefix("v").split(".")[:2])
 _ID = re.compile(r'\bid="([^"]*)"')

@@ -12,7 +12,7 @@ from lnlab.report.charts.downsample import thin_points
 from lnlab.report.compose import ReportPart, error_line
 from lnlab.report.section import Chart, Table
 from lnlab.report.table import Grid, csv_bytes, parquet_bytes, reader_grid
-from lnlab.report.words.wording import without_control_characters
+from lnlab.report.words.control_characters import without_control_characters
 
 _DIGITS = 7
 

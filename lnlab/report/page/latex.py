@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from lnlab.report.table import Grid, column_count
-from lnlab.report.words.wording import without_control_characters
+from lnlab.report.words.control_characters import without_control_characters
 
 _SPECIAL = {
     "\\": r"\textbackslash{}",

@@ -17,7 +17,8 @@ from lnlab.report.data.labels import SINGLE_SERIES, label_series
 from lnlab.report.data.series import missing_runs_sentence
 from lnlab.report.section import Section, Table, sections
 from lnlab.report.table import Cell, Grid
-from lnlab.report.words.wording import count_noun, format_number, format_short, join_words, without_control_characters
+from lnlab.report.words.control_characters import without_control_characters
+from lnlab.report.words.wording import count_noun, format_number, format_short, join_words
 from lnlab.tables import Results
 
 _TEXTS = ("source", "reference", "hypothesis")

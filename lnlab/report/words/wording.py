@@ -15,7 +15,6 @@ from lnlab.specfile.values import NONE, site_label
 MINUS = "−"
 WIDE_INTERVAL = 100
 """An interval as wide leaves no meaning to the units of a number in the thousands."""
-_UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufffe\uffff]+")
 _NUMBER = re.compile(r"(?<= )-?\d+\.\d+(?=[,)])")
 """A parameter's number in the label of a choice: ``uniform (a -100.0, b 100.0)``."""
 _RAISED = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
@@ -113,15 +112,6 @@ def region_in_words(low: float | None, high: float | None) -> str:
 def _region_bound(value: float | None) -> str:
     """An edge of a region to six digits, which no quotient of two round numbers exceeds."""
     return format_value(None if value is None else float(f"{value:.6g}"))
-
-
-def without_control_characters(value: Json) -> Json:
-    """A text on one line without control characters; a list or a mapping with all its texts made so."""
-    if isinstance(value, str):
-        return _UNPRINTABLE.sub(" ", value)
-    if isinstance(value, Mapping):
-        return {without_control_characters(key): without_control_characters(inner) for key, inner in value.items()}
-    return [without_control_characters(inner) for inner in value] if isinstance(value, list | tuple) else value
 
 
 def format_value(value: Json) -> str:
