@@ -199,7 +199,7 @@ def test_keys_are_the_same_whatever_the_hash_seed_and_the_locale(tmp_path):
         "import sys, importlib.util as u; from pathlib import Path\n"
         "s = u.spec_from_file_location('lab', sys.argv[1]); lab = u.module_from_spec(s); s.loader.exec_module(lab)\n"
         "from lnlab.compile.plan import compile_plan; from lnlab.specfile.load import load_spec\n"
-        "plan = compile_plan(load(Path(sys.argv[2])), lab.toys(), ())\n"
+        "plan = compile_plan(load_spec(Path(sys.argv[2])), lab.toys(), ())\n"
         "print([run.key for run in plan.runs], plan.needs, plan.digest)\n"
     )
     command = [sys.executable, "-c", script, str(Path(__file__).with_name("conftest.py")), str(spec)]
