@@ -119,6 +119,9 @@ def test_the_provenance_says_where_the_numbers_come_from(facts, results):
     assert "Paper" not in told
     assert provenance.cited_source(facts).endswith("(arXiv 2002.04745), Figure 3")
     assert provenance.cited_source(replace(facts, source={"figure": "3"})) == ""
+    described = {"cite": "Yu", "figure": "the two panels", "table": "1 to 6"}
+    assert provenance.cited_source(replace(facts, source=described)) == "Yu, the two panels, Tables 1 to 6"
+    assert provenance.cited_source(replace(facts, source={"cite": "X", "figure": "4 (a, b)"})) == "X, Figure 4 (a, b)"
     assert told["Profile"] == "real"
     assert told["Overrides"] == "model.layers=12"
     assert told["Runs"] == "140 of 140 finished"

@@ -26,8 +26,14 @@ def cited_source(facts: ReportFacts) -> str:
     """The paper with the figure, table or section that is meant, or nothing."""
     if not facts.source.get("cite"):
         return ""
-    places = (f"{part.capitalize()} {facts.source[part]}" for part in ("figure", "table") if facts.source.get(part))
+    places = [_place(part, facts.source[part]) for part in ("figure", "table") if facts.source.get(part)]
     return ", ".join((facts.source["cite"], *places))
+
+
+def _place(part: str, place: str) -> str:
+    """``Figure 3``, ``Tables 1 to 6``; what is described and not numbered stands as it is."""
+    several = "s" if re.search(r" to | and |, \d", place) else ""
+    return f"{part.capitalize()}{several} {place}" if place[0].isdigit() else place
 
 
 def provenance_pairs(facts: ReportFacts, results: Results) -> list[tuple[str, str]]:

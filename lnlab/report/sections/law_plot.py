@@ -132,5 +132,5 @@ def _caption(series: LabelledSeries, quantity: str, over: str, law_names: Sequen
         "are geometric means over seeds; "
         f"{bars}. Thin lines are the {join_words(law_names)} law as fitted to the means, in the "
         "colour of their series. "
-        "The heading tells the median error of each law, over seeds, at a size that it was not fitted to."
+        "The error of a law is the median over seeds, at a size that it was not fitted to."
     )
