@@ -4,6 +4,7 @@ import json
 import math
 import sys
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -12,11 +13,15 @@ import pytest
 from ruamel.yaml import YAML
 
 from lnlab.analyse.statistics.intervals import t_interval
+from lnlab.app.plan_facts import claims_with_choices, question_fields
+from lnlab.app.request import load_registries
 from lnlab.claims.claim import Verdict, judge_all
+from lnlab.compile.front import compile_front
 from lnlab.report.facts import ReportFacts
 from lnlab.report.folder import joined_schema
 from lnlab.report.registries import FRAME_REGISTRIES
 from lnlab.report.write import write_report
+from lnlab.specfile.load import load_spec
 from lnlab.tables import WRITTEN_BY_WORKERS, Results, frame
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -155,8 +160,16 @@ def verdict(claim, values, *, word="supported", low=None, high=None, log=True, *
     return Verdict(claim=claim, **fixed | fields)
 
 
+@cache
+def compiled_spec():
+    """The spec with the claims of its sections written out, as reports have it."""
+    return compile_front(load_spec(SPEC), load_registries(()), profile=None, overrides=())
+
+
 def make_facts(**changed):
     data = YAML(typ="safe").load(SPEC.read_text())
+    front = compiled_spec()
+    stated = question_fields(front.experiment, front.sections)
     defaults = {
         "name": "xiong_fig3",
         "title": data["title"],
@@ -168,14 +181,15 @@ def make_facts(**changed):
         "source": data["source"],
         "differs": tuple(data["differs"]),
         "probes": tuple(data["probes"]),
-        "sections": tuple(data["report"]),
-        "sources": {c["id"]: c["source"] for c in data["claims"]},
+        "sections": stated["sections"],
+        "sources": stated["sources"],
     }
     return ReportFacts(**defaults | changed)
 
 
 def claims_of_spec():
-    return YAML(typ="safe").load(SPEC.read_text())["claims"]
+    front = compiled_spec()
+    return claims_with_choices(zip(front.experiment.claims, front.claims, strict=True))
 
 
 @pytest.fixture(scope="session")

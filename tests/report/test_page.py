@@ -91,10 +91,11 @@ def test_the_explanation_of_the_present_verdict_is_shown_and_no_other(answered):
 
 
 def test_only_a_claim_of_another_setting_repeats_its_setting(facts, verdicts):
-    common = verdicts[0].scope
-    given = [*(replace(v, scope=common) for v in verdicts[:3]), replace(verdicts[3], scope="64-64, 9 seeds")]
+    judged = [verdict for verdict in verdicts if verdict.n]
+    common = judged[0].scope
+    given = [*(replace(v, scope=common) for v in judged[:3]), replace(judged[3], scope="64-64, 9 seeds")]
     rows = [row for _, group in claim_groups(facts, given, {}) for row in group]
-    assert [row.verdict.claim for row in rows if "64-64" in row.aside] == [verdicts[3].claim]
+    assert [row.verdict.claim for row in rows if "64-64" in row.aside] == [judged[3].claim]
     assert not [row for row in rows if common in row.aside]
     assert sorted(row.number for row in rows) == [1, 2, 3, 4]
     assert [given[row.number - 1].claim for row in rows] == [row.verdict.claim for row in rows]
