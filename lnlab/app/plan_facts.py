@@ -52,8 +52,7 @@ def _stated(text: SectionText) -> dict[str, Json]:
 
 def _common(text: ClaimText) -> dict[str, Json]:
     """The fields of every claim."""
-    fields = text.model_dump(mode="json", include=set(ClaimText.model_fields) - {"kind", "badge"})
-    return fields | {"role": "prediction"} if text.badge == "regression" else fields
+    return text.model_dump(mode="json", include=set(ClaimText.model_fields) - {"kind"})
 
 
 def _report(request: Request, plan: Plan, document: SpecDocument, known: "Registries") -> ReportFacts:

@@ -40,7 +40,7 @@ _ClaimId = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_]*(\[[^\[\]]{1,100
 Role = Literal["source", "alternative", "prediction", "control"]
 """Whose sentence a claim is: the source's, a competing reading's, our own; or what must hold for others to count."""
 VerdictWord = Literal["supported", "contradicted", "undecided", "not testable here", "ill-posed"]
-Version = Annotated[int, Field(ge=1, le=2)]
+Version = Annotated[int, Field(ge=2, le=2)]
 _AxisValues = Annotated[tuple[Any, ...], Field(min_length=1)]
 Overlay = Mapping[str, Any]
 METHOD_NAME_PATTERN = r"^[^\s<>~=]([^\r\n<>~=]{0,38}[^\s<>~=])?$"
@@ -127,7 +127,6 @@ class ClaimText(BaseModel):
     source: str | None = None
     published: Any = None
     because: Mapping[VerdictWord, Sentence] = {}
-    badge: Literal["paper", "regression"] | None = None
     calibration: Calibration | None = None
 
 

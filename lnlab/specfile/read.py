@@ -103,6 +103,9 @@ def _as_flaw(detail: Json, positions: dict[str, list[int]]) -> Flaw:
         return _flaw_of_missing(path, detail["input"])
     if detail["type"] == "too_short":
         return replace(_EMPTY, path=path)
+    if path == ("lnlab",) and detail["input"] == 1:
+        remedy = "write lnlab: 2, and role: prediction for badge: regression; claims may stand in their section"
+        return Flaw(path, "version 1 of the language is no longer read", remedy)
     value = json.dumps(detail["input"], default=str)
     message = _EXPECTED.get(detail["type"]) or detail["msg"][0].lower() + detail["msg"][1:]
     return Flaw(path, f"found {value if len(value) <= 80 else value[:80] + ' ...'}", message)

@@ -51,6 +51,7 @@ def test_a_sound_spec_has_no_flaws_and_survives_being_stored():
         ({"model.layers": 1}, ("model.layers",), "unknown key", "write 'layers' under 'model:'"),
         ({"x.y": 1}, ("x.y",), "unknown key", "known:"),
         ({"lnlab": 3}, ("lnlab",), "found 3", "2"),
+        ({"lnlab": 1}, ("lnlab",), "version 1", "role: prediction"),
         ({"title": ""}, ("title",), 'found ""', "at least 1 character"),
         ({"title": 3}, ("title",), "found 3", "put quotes"),
         ({"source": {"cite": "c", "figur": "3"}}, ("source", "figur"), "unknown key 'figur'", "did you mean 'figure'"),
