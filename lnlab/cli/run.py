@@ -14,7 +14,7 @@ from lnlab.app.run_summary import RunSummary
 from lnlab.cli.codes import CONTRADICTED, FAILED, SIGNAL
 from lnlab.cli.options import AsJsonOption, Overrides, Plugins, Profile, Quiet, Spec, StoreFolder
 from lnlab.cli.terminal import err, format_count, format_duration, out, print_json
-from lnlab.cli.verdicts import reason_lines, verdict_as_plain, verdict_counts, verdict_table
+from lnlab.cli.verdicts import reason_lines, verdict_as_plain, verdict_counts_line, verdict_table
 from lnlab.errors import StoreError
 
 if TYPE_CHECKING:
@@ -143,7 +143,7 @@ def _print(done: RunSummary, results: "Results", verdicts: "Sequence[Verdict]") 
     for failure in unfinished_runs(results):
         out().print(f"{failure['run']}: {str(failure['status']).replace('_', ' ')}: {failure['reason']}")
     if verdicts:
-        out().print(verdict_counts(verdicts))
+        out().print(verdict_counts_line(verdicts))
     out().print(summary_line(done, results))
 
 

@@ -47,7 +47,7 @@ def reason_lines(verdicts: "Sequence[Verdict]") -> list[str]:
     return [f"{symbol} {', '.join(claims)}: {reason}" for (symbol, reason), claims in claims_by_reason.items()]
 
 
-def verdict_counts(verdicts: "Sequence[Verdict]") -> str:
+def verdict_counts_line(verdicts: "Sequence[Verdict]") -> str:
     """``12 claims: 10 supported, 1 contradicted, 1 undecided``."""
     outcomes = [v.verdict for v in verdicts]
     parts = [f"{outcomes.count(word)} {word}" for word in _SYMBOLS if word in outcomes]

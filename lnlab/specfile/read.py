@@ -8,7 +8,7 @@ from pydantic import BaseModel, ValidationError
 from lnlab.errors import closest, nearest
 from lnlab.keys import Json
 from lnlab.registry import Flaw, Where
-from lnlab.specfile.experiment import Calibration, ClaimText, Experiment, Source
+from lnlab.specfile.experiment import AuthorAnswer, Calibration, ClaimText, Experiment, Source
 
 _LISTS = ("probes", "report", "claims", "sweep")
 _PLACEHOLDERS: dict[str, Json] = {"lnlab": 2, "title": "untitled"}
@@ -54,12 +54,19 @@ def read_experiment(data: dict[str, Json]) -> Reading:
             experiment = Experiment.model_validate_json(json.dumps(sound))
         except ValidationError as error:
             errors = [detail for detail in error.errors(include_url=False) if not _is_consequence(detail)]
-            flaws += [_as_flaw(detail, positions) for detail in errors[:MOST_FLAWS]]
+            flaws += [_as_stated(_as_flaw(detail, positions), data) for detail in errors[:MOST_FLAWS]]
             if len(errors) > MOST_FLAWS:
                 flaws.append(Flaw((), f"and {len(errors) - MOST_FLAWS:,} more", "mend the first ones first"))
             sound = _without(sound, {_removable_path(tuple(detail["loc"]), sound) for detail in errors}, positions)
         else:
             return Reading(experiment, flaws + _flaws_of_claims(experiment, positions.get("claims", [])), positions)
+
+
+def _as_stated(flaw: Flaw, data: dict[str, Json]) -> Flaw:
+    """A flaw of the only answer, which the spec states without a list, at its path there."""
+    if flaw.path[:2] == ("answer", 0) and isinstance(data["answer"], dict):
+        return replace(flaw, path=("answer", *flaw.path[2:]))
+    return flaw
 
 
 def _is_consequence(detail: Json) -> bool:
@@ -123,12 +130,13 @@ def _flaw_of_missing(path: Where, mapping: dict[str, Json]) -> Flaw:
 def _flaw_of_unknown(path: Where) -> Flaw:
     word = str(path[-1])
     closed: dict[Json, type[BaseModel]] = {"source": Source, "calibration": Calibration}
-    owner = Experiment if len(path) == 1 else closed[path[-2]]
+    owner = Experiment if len(path) == 1 else AuthorAnswer if path[0] == "answer" else closed[path[-2]]
     if len(path) == 1 and word.partition(".")[0] in owner.model_fields and "." in word:
         key, _, subpath = word.partition(".")
         remedy = f"write '{subpath}' under '{key}:' (dotted paths stand in profiles, in sweep and after -s)"
         return Flaw(path, f"unknown key '{word}'", remedy)
-    return Flaw(path, f"unknown key '{word}'", nearest(word, owner.model_fields))
+    known = [field.alias or name for name, field in owner.model_fields.items()]
+    return Flaw(path, f"unknown key '{word}'", nearest(word, known))
 
 
 def _flaws_of_claims(experiment: Experiment, positions: list[int]) -> list[Flaw]:

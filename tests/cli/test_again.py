@@ -125,9 +125,7 @@ def test_a_claim_and_a_section_whose_rows_were_not_kept_say_so(lnlab, copy, spec
 
 
 def test_a_section_that_draws_kept_rows_in_another_way_is_drawn(lnlab, copy, spec):
-    kind = (
-        "{kind: size_plot, over: model.layers, quantity: gradient_norm, where: {stack: decoder, tensor: w2, layer: 1}}"
-    )
+    kind = "{kind: size_plot, x: model.layers, quantity: gradient_norm, where: {stack: decoder, tensor: w2, layer: 1}}"
     spec.write_text(spec.read_text().replace("claims:\n", f"  - {kind}\nclaims:\n"))
     said = lnlab("report", "--from", "reports/tiny")
     assert said.code == 0, said.err

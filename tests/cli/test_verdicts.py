@@ -2,7 +2,7 @@ import pytest
 
 from lnlab.claims.claim import Verdict
 from lnlab.cli.terminal import out
-from lnlab.cli.verdicts import estimate_text, reason_lines, region_text, verdict_counts, verdict_table
+from lnlab.cli.verdicts import estimate_text, reason_lines, region_text, verdict_counts_line, verdict_table
 
 
 def verdict(**given: object) -> Verdict:
@@ -40,5 +40,5 @@ def test_what_could_not_be_estimated_has_no_number():
 
 def test_the_headline_counts_and_the_reasons_skip_what_is_supported():
     judged = [verdict(), verdict(claim="b", verdict="undecided", reason="2 seeds"), verdict(verdict="supported")]
-    assert verdict_counts(judged) == "3 claims: 2 supported, 1 undecided"
+    assert verdict_counts_line(judged) == "3 claims: 2 supported, 1 undecided"
     assert reason_lines(judged) == ["? b: 2 seeds"]

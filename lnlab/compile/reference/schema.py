@@ -41,9 +41,8 @@ _FOR_EACH: Json = {
     "minProperties": 1,
     "description": "one claim for each value: path of an axis -> its values, or all",
 }
-_ANSWER: dict[str, Json] = {
-    "answer": {"anyOf": [{"$ref": "#/$defs/Answer"}, {"type": "array", "items": {"$ref": "#/$defs/Answer"}}]}
-}
+_ONE_ANSWER: Json = {"$ref": "#/$defs/AuthorAnswer"}
+_ANSWER: dict[str, Json] = {"answer": {"anyOf": [_ONE_ANSWER, {"type": "array", "items": _ONE_ANSWER}]}}
 """One answer, or one for each of several profiles."""
 _LAYERS: Json = {"type": "integer", "minimum": 1, "maximum": MOST_LAYERS, "description": "layers of the stack"}
 _NOT_YET: Json = {"not": {}, "description": "none is known yet"}
