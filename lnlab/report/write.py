@@ -102,9 +102,18 @@ def render_report(out: Path, *, single_file: bool = False, pdf: bool = False, te
     forest_part = [ReportPart(len(parts) + 1, "", (), section)] if section else []
     drawn_parts = figures.draw_parts([*parts, *forest_part])
     sections, overview = drawn_parts[: len(parts)], drawn_parts[-1] if section else None
-    shared = None if single_file else _share(_assets(out, facts), html.page_script(folders))
-    path = None if shared is None else Path(os.path.relpath(shared, out)).as_posix()
-    page = html.render_page(folders, facts, results, verdicts, sections, overview, shared=path)
+    root = _root(out, facts)
+    shared = None if single_file else _share(root / "assets", html.page_script(folders))
+    page = html.render_page(
+        folders,
+        facts,
+        results,
+        verdicts,
+        sections,
+        overview,
+        root=None if single_file else _seen_from(out, root),
+        shared=None if shared is None else _seen_from(out, shared),
+    )
     files = {"index.html": page.encode(), "notebook.ipynb": notebook_text(facts, verdicts, sections).encode()}
     for figure in chain.from_iterable(drawn.figures for drawn in drawn_parts):
         files |= figures.figure_files(figure, pdf=pdf)
@@ -114,9 +123,14 @@ def render_report(out: Path, *, single_file: bool = False, pdf: bool = False, te
     return Report(written if shared is None else [*written, shared], unmade)
 
 
-def _assets(out: Path, facts: ReportFacts) -> Path:
-    """One folder for all pages of a repository: beside the reports of the default profile, see ``report_folder``."""
-    return (out.parent.parent if out.name == facts.profile else out.parent) / "assets"
+def _root(out: Path, facts: ReportFacts) -> Path:
+    """The folder of all reports, see ``report_folder``; their pages share one script."""
+    return out.parent.parent if out.name == facts.profile else out.parent
+
+
+def _seen_from(out: Path, path: Path) -> str:
+    """A path as a page in ``out`` names it."""
+    return Path(os.path.relpath(path, out)).as_posix()
 
 
 def _share(assets: Path, script: str) -> Path:
