@@ -216,9 +216,17 @@ def _figure(figure: Figure, *, single: bool) -> dict[str, Any]:
         "stem": figure.stem,
         "chart": figure.chart,
         "table": figure.table,
-        "spec": figure.spec,
+        "spec": {**figure.spec, "datasets": {k: _packed(rows) for k, rows in figure.spec["datasets"].items()}},
         "wide": any(key in figure.spec for key in ("facet", "vconcat", "hconcat")),
         "source": data_uri if single else f"figures/{figure.stem}.svg",
         "width": width,
         "height": height,
     }
+
+
+def _packed(rows: Sequence[Mapping[str, Json]]) -> Mapping[str, Json] | Sequence[Mapping[str, Json]]:
+    """Rows with the names of their columns once, which the script of the page unpacks; rows that differ stay."""
+    columns = sorted(rows[0]) if rows else []
+    if not rows or any(sorted(row) != columns for row in rows):
+        return rows
+    return {"columns": columns, "rows": [[row[name] for name in columns] for row in rows]}
