@@ -152,7 +152,6 @@ class Experiment(BaseModel):
     question: Sentence | None = None
     source: Source | None = None
     differs: tuple[Sentence, ...] = ()
-    related: Mapping[_Identifier, Sentence] = {}
     note: str | None = None
     answer: Annotated[tuple[AuthorAnswer, ...], BeforeValidator(_as_tuple)] = ()
     task: Any = None

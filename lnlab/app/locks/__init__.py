@@ -1,1 +1,0 @@
-"""Locks of committed reports: what a report says, in one small file, and whether it still says it."""
