@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 SPEC := specs/xiong_fig3.yaml
 
-.PHONY: demo test lint types floors unit coverage reference index numbers clean
+.PHONY: demo test lint types floors unit coverage reference index locks numbers clean
 
 demo: $(VENV)/.ready
 	$(BIN)/lnlab run $(SPEC)
@@ -37,6 +37,10 @@ reference: $(VENV)/.ready
 # The page that leads to the committed reports, and the table of questions in the README.
 index: $(VENV)/.ready
 	$(BIN)/lnlab index reports --profile real --readme README.md
+
+# The lock of every committed report: what it says, in one small file beside its spec.
+locks: $(VENV)/.ready
+	$(BIN)/lnlab lock --all
 
 # The numbers of every registered piece on a tiny input; those that moved without a raised version are named, not kept.
 numbers: $(VENV)/.ready

@@ -1,5 +1,9 @@
 for (const figure of document.querySelectorAll("figure[data-spec]")) {
   const spec = JSON.parse(document.getElementById(figure.dataset.spec).textContent);
+  for (const [name, data] of Object.entries(spec.datasets)) {
+    // names of columns stand once in the page
+    if (data.columns) spec.datasets[name] = data.rows.map((row) => Object.fromEntries(row.map((v, i) => [data.columns[i], v])));
+  }
   const place = figure.querySelector(".live");
   if (spec.vconcat) {
     // beside the numbers of the axis; below each other they are equally wide

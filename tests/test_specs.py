@@ -58,6 +58,13 @@ def test_every_section_of_every_committed_page_could_be_made():
     assert [page.parts[-3] for page in pages if 'class="broken"' in page.read_text()] == []
 
 
+def test_every_spec_leads_to_others_and_to_nothing_else():
+    related = {path.stem: set(load_spec(path).data.get("related", ())) for path in SPECS}
+    assert [name for name, others in related.items() if not others] == []
+    assert [name for name, others in related.items() if not others <= related.keys() - {name}] == []
+    assert set(related) - set.union(*related.values()) == set(), "no page leads to these"
+
+
 @pytest.mark.parametrize("path", SPECS, ids=lambda path: path.stem)
 def test_numbers_in_its_sentences_have_their_zero(path):
     """A page writes 0.05 beside every sentence of a spec; names of methods are names."""

@@ -38,6 +38,7 @@ def question_fields(experiment: Experiment, sections: Iterable[Choice]) -> dict[
         "question": experiment.question or "",
         "source": _source(experiment),
         "differs": experiment.differs,
+        "related": dict(experiment.related),
         "answers": tuple(answer.model_dump(by_alias=True) for answer in experiment.answer),
         "sections": tuple({**choice, **_stated(text)} for text, choice in pairs),
         "sources": {claim.id: claim.source for claim in experiment.claims if claim.source},

@@ -13,6 +13,7 @@ import typer
 from lnlab import __version__
 from lnlab.cli import check, data, index, init, kinds, plan, query, report, run, status
 from lnlab.cli.codes import BROKEN_PIPE, INTERRUPTED, SIGNAL, WRONG
+from lnlab.cli.reproduce import lock, verify
 from lnlab.cli.terminal import leave_pipe, one_line, tolerate_encoding
 from lnlab.errors import LabError
 from lnlab.execute.interrupts import Stopped, raising_stops
@@ -62,6 +63,8 @@ for _command, _example in (
     (run.run, run.RUN_EXAMPLE),
     (report.report, report.REPORT_EXAMPLE),
     (index.index, index.INDEX_EXAMPLE),
+    (lock.lock, lock.LOCK_EXAMPLE),
+    (verify.verify, verify.VERIFY_EXAMPLE),
     (plan.plan, plan.PLAN_EXAMPLE),
     (check.check_specs, check.CHECK_EXAMPLE),
     (status.status_of_store, status.STATUS_EXAMPLE),

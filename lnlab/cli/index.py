@@ -30,7 +30,10 @@ def index(
     readme: Annotated[
         Path | None,
         typer.Option(
-            "--readme", metavar="FILE", parser=user_path, help="A README whose table of questions is written, too."
+            "--readme",
+            metavar="FILE",
+            parser=user_path,
+            help="A README whose table of questions and pictures (assets/<question>.png) are written.",
         ),
     ] = None,
     templates: Annotated[
@@ -47,12 +50,14 @@ def index(
     Exit codes: 0 done; 1 a report cannot be read, or --check and something is out of date; 2 the command is wrong.
     """
     from lnlab.report.index import read_cards, render_index
-    from lnlab.report.readme_table import with_questions
+    from lnlab.report.readme_table import pictures, with_questions
 
     cards = read_cards(root, profiles or ())
     contents = {root / "index.html": render_index(cards, templates).encode()}
     if readme is not None:
-        contents[readme] = with_questions(_text(readme), cards, root, readme).encode()
+        text = _text(readme)
+        contents[readme] = with_questions(text, cards, root, readme).encode()
+        contents |= pictures(text, cards, root, readme)
     outdated = [path for path, content in contents.items() if not path.is_file() or path.read_bytes() != content]
     if not check:
         for path in outdated:

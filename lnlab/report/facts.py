@@ -7,7 +7,7 @@ from typing import Any
 from lnlab.errors import Problem, ReportError
 from lnlab.keys import Json
 
-FACTS_FORMAT = 3
+FACTS_FORMAT = 4
 COMMON_FIELDS = ("title", "heading", "claims", "absent")
 """Fields of every section: its title, the author's heading, its claims by id, and why its rows are not there."""
 
@@ -22,6 +22,7 @@ class ReportFacts:
         question: what it asks, or nothing.
         source: ``cite`` and ``figure`` of the paper, or nothing.
         differs: sentences that say where this departs from the paper.
+        related: experiments to read next, by the name of their spec: what each adds.
         spec: the text of the spec.
         path: the spec as the command line names it, with forward slashes.
         digest: of the plan: spec, profile, overrides, code, plugins, corpora.
@@ -47,6 +48,7 @@ class ReportFacts:
     question: str = ""
     source: Mapping[str, str] = field(default_factory=dict)
     differs: tuple[str, ...] = ()
+    related: Mapping[str, str] = field(default_factory=dict)
     profile: str | None = None
     overrides: tuple[str, ...] = ()
     plugins: tuple[str, ...] = ()
@@ -92,11 +94,11 @@ def facts_from_json(data: Mapping[str, Json], where: str) -> ReportFacts:
 def _migrated(data: Mapping[str, Json]) -> dict[str, Json]:
     """Facts of format 1 have no number; nothing may be decided in them, and their tables are for the sections alone.
 
-    Those of format 2 have neither answers nor explanations of verdicts.
+    Those of format 2 have neither answers nor explanations of verdicts, those of format 3 no related experiments.
     """
     if data.get("format") == FACTS_FORMAT:
         return dict(data)
     scopes = ({k: v for k, v in section.items() if k not in COMMON_FIELDS} for section in data.get("sections", ()))
     records = [{"section": scope} for scope in scopes]
-    older = {"decisions": [], "kept": records, "answers": [], "because": {}, **data}
+    older = {"decisions": [], "kept": records, "answers": [], "because": {}, "related": {}, **data}
     return older | {"format": FACTS_FORMAT} if data.get("format", 1) < FACTS_FORMAT else older

@@ -6,7 +6,7 @@ Nothing of it depends on the day or on the order in which a file system lists it
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
 from urllib.parse import quote
@@ -78,6 +78,7 @@ class Card:
         paper: the citation in pieces, each with its address or None.
         methods: what is compared, in words.
         topics: the kind of task and the quantities that claims are about, in words.
+        related: what other experiments add, by the name of their folder; one may have no card.
         error: why the report cannot be read.
     """
 
@@ -94,6 +95,7 @@ class Card:
     paper: tuple[tuple[str, str | None], ...] = ()
     methods: tuple[str, ...] = ()
     topics: tuple[str, ...] = ()
+    related: Mapping[str, str] = field(default_factory=dict)
     error: str = ""
 
     @property
@@ -113,7 +115,7 @@ def read_cards(root: Path, profiles: Sequence[str] = ()) -> list[Card]:
     Raises:
         ReportError: there is no report in ``root``.
     """
-    questions = sorted(path for path in root.iterdir() if path.is_dir()) if root.is_dir() else []
+    questions = sorted(filter(Path.is_dir, root.iterdir())) if root.is_dir() else []
     chosen = [folder for question in questions if (folder := _chosen_report(question, profiles))]
     if not chosen:
         of_profile = f" of profile {join_words(profiles, 'or')}" if profiles else ""
@@ -125,8 +127,7 @@ def _chosen_report(question: Path, profiles: Sequence[str]) -> Path | None:
     """The folder of the report that stands for a question; one that lost its tables or its page is one, too."""
     subfolders = {path.name: path for path in sorted(question.iterdir()) if path.is_dir()}
     preferred = [subfolders[name] for name in (profiles or ("real",)) if name in subfolders]
-    others = () if profiles else (question, *subfolders.values())
-    folders = (*preferred, *others)
+    folders = (*preferred, *(() if profiles else (question, *subfolders.values())))
     return next((f for f in folders if (f / "data").is_dir() or (f / "index.html").is_file()), None)
 
 
@@ -149,10 +150,10 @@ def _card(root: Path, folder: Path) -> Card:
             paper=_paper(facts),
             methods=_methods(results),
             topics=_topics(results, verdicts),
+            related=facts.related,
         )
     except _UNREADABLE as error:
-        problems = [p.what for p in error.problems] if isinstance(error, LabError) else [f"cannot be read: {error!r}"]
-        what = "; ".join(problems)
+        what = "; ".join(p.what for p in error.problems) if isinstance(error, LabError) else f"unreadable: {error!r}"
         return Card(name, place, page, error=what.replace(str(folder), place))
 
 
@@ -164,8 +165,8 @@ def _answer(answer: Mapping[str, Json], verdicts: Sequence[Verdict]) -> CardAnsw
 
 def _groups(verdicts: Sequence[Verdict]) -> tuple[VerdictGroup, ...]:
     """The claims by verdict."""
-    words = _sorted_words({v.verdict for v in verdicts})
     numbered = list(enumerate(verdicts, 1))
+    words = _sorted_words({v.verdict for v in verdicts})
     return tuple(VerdictGroup(word, tuple((n, v.says) for n, v in numbered if v.verdict == word)) for word in words)
 
 
@@ -187,8 +188,7 @@ def _thumbnail(root: Path, folder: Path) -> Thumbnail | None:
 def _paper(facts: ReportFacts) -> tuple[tuple[str, str | None], ...]:
     """The citation in pieces, and the address of the source where the citation does not lead there."""
     pieces = linked_citations(facts.source.get("cite", ""))
-    address = web_address(facts.source.get("url", ""))
-    if address is None or address in {known for _, known in pieces}:
+    if not (address := web_address(facts.source.get("url", ""))) or address in {known for _, known in pieces}:
         return tuple(pieces)
     return (*pieces, *((("; ", None),) if pieces else ()), (address, address))
 
@@ -198,8 +198,8 @@ def _methods(results: Results) -> tuple[str, ...]:
 
     Where none varies, the placement and the norm of every run.
     """
-    labels = results.axes.select("axis", "value", "label").unique(maintain_order=True).rows()
-    compared = [(row[0].split(".")[-1], *row[1:]) for row in labels if row[0].split(".")[-1] in _COMPARED_AXES]
+    labels = results.axes.select(pl.col("axis").str.split(".").list.last(), "value", "label")
+    compared = [row for row in labels.unique(maintain_order=True).rows() if row[0] in _COMPARED_AXES]
     if not compared:
         by_path = values_by_path(settings_of_variants(results))
         fixed = [(path.split(".")[-1], value) for path in by_path for value in by_path[path]]

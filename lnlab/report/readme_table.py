@@ -1,18 +1,21 @@
-"""The table of questions in a README: generated rows between two markers, in the order in which the README has them."""
+"""What a README shows of reports: the table of questions between two markers, and pictures of first figures."""
 
+import json
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 from lnlab.errors import Problem, ReportError
+from lnlab.report.charts.render import to_png
 from lnlab.report.index import Card
 
 BEGIN = "<!-- questions: written by `lnlab index` -->"
 END = "<!-- end of questions -->"
 _HEADING = ("| question and answer | claims | spec |", "|---|---|---|")
 _TABLE = re.compile(f"(?<={re.escape(BEGIN)}\n).*?(?={re.escape(END)})", re.DOTALL)
+_PICTURE = re.compile(r"!\[[^\]]*\]\(([^)\s]+\.png)\)")
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]<>|~$])")
 
 
@@ -36,6 +39,34 @@ def with_questions(text: str, cards: Sequence[Card], root: Path, readme: Path) -
     rows = [_row(card, Path(os.path.relpath(root, readme.parent)), readme.parent) for card in order]
     lines = "".join(f"{line}\n" for line in (*_HEADING, *rows))
     return text[: table.start()] + lines + text[table.end() :]
+
+
+def pictures(text: str, cards: Sequence[Card], root: Path, readme: Path) -> Mapping[Path, bytes]:
+    """The pictures that a README shows out of ``root/assets``: ``<question>.png`` is the first figure of a question.
+
+    Reports have no PNG of their own, and not everything that shows a README draws SVG on a light ground.
+
+    Raises:
+        ReportError: a picture is named like no question that has a figure.
+    """
+    folders = {card.name: root / card.folder for card in cards}
+    thumbnails = {card.name: root / unquote(card.thumbnail.path) for card in cards if card.thumbnail}
+    drawn = {}
+    for target in dict.fromkeys(_PICTURE.findall(text)):
+        path = Path(os.path.normpath(readme.parent / unquote(target)))
+        if path.parent != Path(os.path.normpath(root / "assets")):
+            continue
+        if path.stem not in thumbnails:
+            what = f"shows {target}, but no question {path.stem!r} has a figure"
+            remedy = f"name one of {', '.join(thumbnails)}" if thumbnails else f"draw the reports of {root}"
+            raise ReportError(Problem(str(readme), what, remedy))
+        source = thumbnails[path.stem].with_suffix(".vl.json")
+        try:
+            drawn[path] = to_png(json.loads(source.read_text(encoding="utf-8")))
+        except (OSError, ValueError) as error:
+            remedy = f"lnlab report --from {folders[path.stem]}"
+            raise ReportError(Problem(str(source), f"cannot be read: {error}", remedy)) from error
+    return drawn
 
 
 def _row(card: Card, root: Path, base: Path) -> str:

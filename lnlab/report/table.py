@@ -10,7 +10,9 @@ import polars as pl
 from lnlab.report.cell_matrix import Matrix
 from lnlab.report.words.wording import format_number, format_value
 
-MAX_SHOWN_ROWS = 200
+MAX_SHOWN_ROWS = 100
+_COMPRESSION = 22
+"""The highest of zstd: a table is written once and kept for years."""
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 Cell = tuple[str, bool]
 
@@ -65,7 +67,7 @@ def csv_bytes(rows: pl.DataFrame, headings: Mapping[str, str]) -> bytes:
 def parquet_bytes(table: pl.DataFrame) -> bytes:
     """A frame as Parquet; equal frames give equal bytes."""
     buffer = BytesIO()
-    table.write_parquet(buffer, compression="zstd", statistics=False)
+    table.write_parquet(buffer, compression="zstd", compression_level=_COMPRESSION, statistics=False)
     return buffer.getvalue()
 
 

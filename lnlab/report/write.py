@@ -63,6 +63,7 @@ def write_report(
     *,
     claims: Sequence[Claim] = (),
     single_file: bool = False,
+    png: bool = False,
     pdf: bool = False,
     templates: Path | None = None,
 ) -> Report:
@@ -75,6 +76,7 @@ def write_report(
         verdicts: in the order of the spec.
         claims: the claims they are of, resolved, in that order, so that the rows they read are kept.
         single_file: put the script and the figures into the page instead of beside it.
+        png: also draw each figure as PNG.
         pdf: also draw each figure as PDF.
         templates: a folder whose templates are taken before the shipped ones.
 
@@ -86,11 +88,13 @@ def write_report(
     """
     html.template_folders(templates)
     data = write_folder(out, facts, results, verdicts, claims)
-    report = render_report(out, single_file=single_file, pdf=pdf, templates=templates)
+    report = render_report(out, single_file=single_file, png=png, pdf=pdf, templates=templates)
     return Report([*report.files, *data], report.failed)
 
 
-def render_report(out: Path, *, single_file: bool = False, pdf: bool = False, templates: Path | None = None) -> Report:
+def render_report(
+    out: Path, *, single_file: bool = False, png: bool = False, pdf: bool = False, templates: Path | None = None
+) -> Report:
     """Make the page, the notebook, the figures and the tables again from ``out/data`` and nothing else.
 
     Arguments, return value and errors as in ``write_report``.
@@ -102,27 +106,53 @@ def render_report(out: Path, *, single_file: bool = False, pdf: bool = False, te
     forest_part = [ReportPart(len(parts) + 1, "", (), section)] if section else []
     drawn_parts = figures.draw_parts([*parts, *forest_part])
     sections, overview = drawn_parts[: len(parts)], drawn_parts[-1] if section else None
-    shared = None if single_file else _share(_assets(out, facts), html.page_script(folders))
-    path = None if shared is None else Path(os.path.relpath(shared, out)).as_posix()
-    page = html.render_page(folders, facts, results, verdicts, sections, overview, shared=path)
+    root = _root(out, facts)
+    shared = None if single_file else _share(root / "assets", html.page_script(folders))
+    page = html.render_page(
+        folders,
+        facts,
+        results,
+        verdicts,
+        sections,
+        overview,
+        root=None if single_file else _seen_from(out, root),
+        shared=None if shared is None else _seen_from(out, shared),
+    )
     files = {"index.html": page.encode(), "notebook.ipynb": notebook_text(facts, verdicts, sections).encode()}
     for figure in chain.from_iterable(drawn.figures for drawn in drawn_parts):
-        files |= figures.figure_files(figure, pdf=pdf)
+        files |= figures.figure_files(figure, png=png, pdf=pdf)
     files |= _tables(drawn_parts, verdicts)
     written = write_files(out, files, ("figures", "tables"))
+    if shared is not None:
+        _drop_unused_scripts(shared.parent)
     unmade = [drawn.part for drawn in drawn_parts if drawn.part.error]
     return Report(written if shared is None else [*written, shared], unmade)
 
 
-def _assets(out: Path, facts: ReportFacts) -> Path:
-    """One folder for all pages of a repository: beside the reports of the default profile, see ``report_folder``."""
-    return (out.parent.parent if out.name == facts.profile else out.parent) / "assets"
+def _root(out: Path, facts: ReportFacts) -> Path:
+    """The folder of all reports, see ``report_folder``; their pages share one script."""
+    return out.parent.parent if out.name == facts.profile else out.parent
+
+
+def _seen_from(out: Path, path: Path) -> str:
+    """A path as a page in ``out`` names it."""
+    return Path(os.path.relpath(path, out)).as_posix()
 
 
 def _share(assets: Path, script: str) -> Path:
     content = script.encode()
     (path,) = write_files(assets, {f"vega-{digest_bytes(content)[:16]}.js": content}, ())
     return path
+
+
+def _drop_unused_scripts(assets: Path) -> None:
+    """Remove scripts of earlier versions that no page of these reports reads any more."""
+    scripts = sorted(assets.glob("vega-*.js"))
+    if len(scripts) > 1:
+        pages = [page.read_text(encoding="utf-8") for page in assets.parent.glob("**/index.html")]
+        for script in scripts:
+            if not any(script.name in page for page in pages):
+                script.unlink()
 
 
 def _tables(drawn_parts: Sequence[DrawnPart], verdicts: Sequence[Verdict]) -> dict[str, bytes]:

@@ -152,6 +152,7 @@ class Experiment(BaseModel):
     question: Sentence | None = None
     source: Source | None = None
     differs: tuple[Sentence, ...] = ()
+    related: Mapping[_Identifier, Sentence] = {}
     note: str | None = None
     answer: Annotated[tuple[AuthorAnswer, ...], BeforeValidator(_as_tuple)] = ()
     task: Any = None

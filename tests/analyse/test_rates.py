@@ -63,6 +63,11 @@ def test_a_rate_that_trains_beyond_one_that_does_not_is_not_stable(swept):
     assert number(swept(post={1: [1.0, 5.0, 1.0, None]}, pre={1: PRE}), "max_stable_lr") == 1e-4
 
 
+def test_half_is_less_than_to_train(swept):
+    results = swept(post={1: [1.0, 1.4, 3.4, 3.6]}, pre={1: PRE})
+    assert [number(results, name) for name in ("max_stable_lr", "max_half_lr")] == [1e-3, 1e-2]
+
+
 def test_rates_too_slow_for_so_many_updates_do_not_count_against_the_best(swept):
     assert number(swept(post={1: [5.9, 5.0, 1.0, 1.01]}, pre={1: PRE}), "max_stable_lr") == 1e-1
 
@@ -146,12 +151,13 @@ def test_grids_agree_with_a_loop_whatever_the_order_of_the_sweep(swept, finals, 
     losses = [math.inf if x is None else x for x in finals]
     best = losses.index(min(losses))
     shares = [0.0 if x == math.inf else (H - x) / (H - 1.0) for x in losses]
-    stable = 0.0
-    for rate, share in zip(RATES[best:], shares[best:], strict=True):
-        if share <= 0.9:
-            break
-        stable = rate
-    assert number(results, "max_stable_lr") == stable
+    for name, above in (("max_stable_lr", 0.9), ("max_half_lr", 0.5)):
+        largest = 0.0
+        for rate, share in zip(RATES[best:], shares[best:], strict=True):
+            if share <= above:
+                break
+            largest = rate
+        assert number(results, name) == largest
     assert number(results, "best_lr_nll") == min(losses)
     if min(losses) < math.inf:
         assert number(results, "best_lr") == RATES[best]

@@ -1,8 +1,11 @@
 """``lnlab index``: writes, checks, and says what it could not read."""
 
+import json
+
 import pytest
 
 from lnlab.cli import main
+from lnlab.report.charts.render import to_png
 from lnlab.report.readme_table import BEGIN, END
 
 
@@ -30,6 +33,23 @@ def test_what_is_written_is_up_to_date_until_a_report_changes(lnlab, reports, wo
     assert lnlab(*command, "--check", "-q").out == "reports/index.html: out of date\n"
     assert lnlab("index").code == 0
     assert (reports / "index.html").read_bytes() == content
+
+
+def test_a_picture_of_the_readme_is_the_first_figure_of_its_question(lnlab, reports, workdir):
+    readme = workdir / "README.md"
+    readme.write_text(f"![growth](reports/assets/tiny.png) ![logo](logo.png)\n\n{BEGIN}\n{END}\n")
+    picture = reports / "assets" / "tiny.png"
+    assert lnlab("index", "--readme", "README.md", "-q").out.splitlines()[-1] == "reports/assets/tiny.png"
+    content = picture.read_bytes()
+    assert content.startswith(b"\x89PNG")
+    source = reports / "tiny" / "figures" / "figure-1.vl.json"
+    assert content == to_png(json.loads(source.read_text()))
+    picture.write_bytes(b"stale")
+    assert lnlab("index", "--readme", "README.md", "--check").out == "reports/assets/tiny.png: out of date\n"
+    readme.write_text(readme.read_text().replace("tiny.png", "huge.png"))
+    refused = lnlab("index", "--readme", "README.md")
+    assert refused.code == 2
+    assert "no question 'huge' has a figure; name one of tiny" in refused.err
 
 
 def test_a_report_that_cannot_be_read_is_named_and_has_its_card(lnlab, reports):

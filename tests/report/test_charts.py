@@ -134,5 +134,6 @@ def test_a_panel_has_its_own_points_also_where_laws_are_drawn():
     spec = line_charts.profile_chart(["a", "b"], x, y, series_style(["s"], [0]), laws) | {
         "datasets": {"points": values}
     }
-    marks = re.findall(r'aria-roledescription="point"', render.to_svg(spec))
+    text = vl_convert.vegalite_to_svg(spec, vl_version=render.VEGA_LITE, allowed_base_urls=[])
+    marks = re.findall(r'aria-roledescription="point"', text)
     assert len(marks) == 5

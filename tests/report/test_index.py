@@ -29,7 +29,8 @@ def reports(tmp_path, small):
         replace(verdict, claim="d", says="D is flat.", verdict="undecided"),
     ]
     root = tmp_path / "reports"
-    answered = replace(facts, name="grows", profile="real", answers=(ANSWER,))
+    related = {"first": "what comes first", "gone": "what is not there"}
+    answered = replace(facts, related=related, name="grows", profile="real", answers=(ANSWER,))
     save_folder(root / "grows" / "real", answered, results, judged)
     (root / "grows" / "real" / "index.html").write_text("<!doctype html>")
     (root / "grows" / "real" / "figures").mkdir()
@@ -39,6 +40,11 @@ def reports(tmp_path, small):
     (root / "assets").mkdir()
     (root / "assets" / "vega.js").write_bytes(b"")
     return root
+
+
+def test_a_card_leads_to_the_cards_of_related_questions(reports):
+    page = render_index(read_cards(reports))
+    assert '<a href="#question-first">what comes first</a>; what is not there' in page
 
 
 def test_a_card_has_what_the_report_says(reports):
@@ -107,7 +113,7 @@ def test_the_page_is_the_same_wherever_it_is_made_and_leads_to_files_that_are_th
     assert render_index(read_cards(moved)) == page
     (moved / "index.html").write_text(page)
     parsed = Parsed(page)
-    local = {url.partition("#")[0] for url in parsed.urls if not url.startswith("https://")}
+    local = {url.partition("#")[0] for url in parsed.urls if not url.startswith(("https://", "#"))}
     assert local == {"grows/real/index.html", "grows/real/figures/figure-2.svg"}
     assert all((moved / url).is_file() for url in local)
     assert "2 questions and 3 claims" in page
@@ -131,7 +137,9 @@ def test_no_text_of_a_report_becomes_markup(reports, small):
     assert sum(tag == "script" for tag, _ in parsed.elements) == 1
     assert parsed.texts == plain.texts, "scripts and styles are ours"
     assert not [name for _, names in parsed.elements for name in names if name.startswith("on")]
-    assert all(re.match(r"(https?://|hostile\d+/index\.html|grows/|first/|figures/)", url) for url in parsed.urls)
+    assert all(
+        re.match(r"(https?://|hostile\d+/index\.html|grows/|first/|figures/|#question-)", url) for url in parsed.urls
+    )
 
 
 def test_the_table_of_a_readme_keeps_its_order_and_adds_what_is_new(reports, tmp_path):

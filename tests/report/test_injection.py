@@ -192,7 +192,7 @@ class Text(HTMLParser):
 
 
 def test_svg_files_hold_drawings_only(attacked):
-    plain = {"svg", "g", "path", "text", "rect", "line", "circle", "defs", "clipPath", "title", "tspan"}
+    plain = {"svg", "g", "path", "text", "rect", "line", "circle", "defs", "clipPath", "title", "desc", "tspan"}
     for path in sorted((attacked / "figures").glob("*.svg")):
         for element in ElementTree.fromstring(path.read_text()).iter():
             assert element.tag.removeprefix("{http://www.w3.org/2000/svg}") in plain

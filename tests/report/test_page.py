@@ -5,10 +5,10 @@ from dataclasses import replace
 
 import pytest
 
-from lnlab.report.page.citation_links import linked_citations, web_address
+from lnlab.report.page.citation_links import cited_papers, linked_citations, web_address
 from lnlab.report.page.claim_list import claim_groups
 from lnlab.report.page.html import mark_lone
-from lnlab.report.write import write_report
+from lnlab.report.write import report_folder, write_report
 
 
 @pytest.fixture(scope="module")
@@ -127,6 +127,48 @@ def test_numbers_of_papers_lead_to_them():
     ]
     assert linked_citations("Our own, 10.5 times 2002.04745") == [("Our own, 10.5 times 2002.04745", None)]
     assert linked_citations("") == []
+
+
+def test_a_short_citation_leads_to_the_paper_that_the_page_cites():
+    papers = cited_papers(
+        "Xiong et al. 2020, On (arXiv 2002.04745); Huang et al. 2020; Wu and He 2018 (arXiv 1803.08494)"
+    )
+    assert papers == {
+        "Xiong et al. 2020": "https://arxiv.org/abs/2002.04745",
+        "Wu and He 2018": "https://arxiv.org/abs/1803.08494",
+    }
+    text = "Section 3.2 of Xiong et al. (2020), after Wu and He 2018; Huang et al. 2020"
+    pieces = linked_citations(text, papers)
+    assert "".join(piece for piece, _ in pieces) == text
+    assert [piece for piece, address in pieces if address] == ["Xiong et al. (2020)", "Wu and He 2018"]
+    numbered = linked_citations(
+        "Liu et al. 2020 (arXiv 1908.03265)", {"Liu et al. 2020": "https://arxiv.org/abs/2004.08249"}
+    )
+    assert [address for _, address in numbered if address] == ["https://arxiv.org/abs/1908.03265"]
+
+
+@pytest.mark.parametrize("profile", [None, "real"])
+def test_a_page_leads_to_the_index_and_to_related_questions(small, tmp_path, profile):
+    facts, results, verdicts = small
+    given = replace(facts, name="mine", profile=profile, related={"other": "what <b> adds"})
+    root = tmp_path / "reports"
+    out = report_folder(root, "mine", profile)
+    write_report(out, given, results, verdicts)
+    page = (out / "index.html").read_text()
+    addresses = [address.partition("#") for address in re.findall(r'href="([^"]*index\.html[^"]*)"', page)]
+    assert [anchor for _, _, anchor in addresses] == ["question-mine", ""]
+    index, other = [(out / path).resolve() for path, _, _ in addresses]
+    assert index == (root / "index.html").resolve()
+    assert other == (report_folder(root, "other", profile) / "index.html").resolve()
+    assert "What &lt;b&gt; adds</a>" in page
+
+
+def test_a_page_in_one_file_links_to_no_other_file(small, tmp_path):
+    facts, results, verdicts = small
+    write_report(tmp_path, replace(facts, related={"other": "what it adds"}), results, verdicts, single_file=True)
+    page = (tmp_path / "index.html").read_text()
+    assert "What it adds" in page
+    assert not re.findall(r'href="[^"#]*index\.html', page)
 
 
 @pytest.mark.parametrize("text", ["javascript:alert(1)", "data:text/html,x", "//evil.example", "https://a.b/ x", ""])

@@ -37,7 +37,12 @@ def test_a_report_has_every_file_a_reader_needs(folder):
         "data/verdicts.parquet",
     } <= found
     for number in range(1, 9):
-        for name in ("figures/figure-{}.svg", "figures/figure-{}.png", "tables/figure-{}.csv", "tables/figure-{}.tex"):
+        for name in (
+            "figures/figure-{}.svg",
+            "figures/figure-{}.vl.json",
+            "tables/figure-{}.csv",
+            "tables/figure-{}.tex",
+        ):
             assert name.format(number) in found
     assert {"tables/verdicts.csv", "tables/verdicts.tex"} <= found
 
@@ -116,10 +121,29 @@ def test_figures_of_an_earlier_report_go_and_other_files_stay(small, tmp_path):
     assert "figure-2.svg" not in names
 
 
-def test_a_pdf_is_drawn_on_demand(small, tmp_path):
+def test_a_png_and_a_pdf_are_drawn_on_demand_and_go_with_the_next_report(small, tmp_path):
     facts, results, _ = small
-    write_report(tmp_path, replace(facts, sections=facts.sections[:1]), results, [], pdf=True)
+    one_section = replace(facts, sections=facts.sections[:1])
+    write_report(tmp_path, one_section, results, [], png=True, pdf=True)
     assert (tmp_path / "figures" / "figure-1.pdf").read_bytes().startswith(b"%PDF")
+    assert (tmp_path / "figures" / "figure-1.png").read_bytes().startswith(b"\x89PNG")
+    write_report(tmp_path, one_section, results, [])
+    assert {path.suffix for path in (tmp_path / "figures").iterdir()} == {".svg", ".json", ".parquet"}
+
+
+def test_a_script_that_no_page_reads_any_more_goes(small, tmp_path):
+    facts, results, verdicts = small
+    assets = tmp_path / "assets"
+    assets.mkdir()
+    for name in ("vega-0000.js", "vega-1111.js", "mine.png"):
+        (assets / name).write_text("old")
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "index.html").write_text('<script src="../assets/vega-1111.js"></script>')
+    written = write_report(report_folder(tmp_path, "spec", None), facts, results, verdicts).files
+    assert {p.name for p in assets.iterdir()} == {"vega-1111.js", "mine.png"} | {
+        p.name for p in written if p.parent.name == "assets"
+    }
 
 
 def test_a_report_before_any_run_says_so(facts, results, tmp_path):

@@ -18,7 +18,7 @@ from lnlab.analyse.select.settings import variant_settings
 from lnlab.keys import Json, canonical
 from lnlab.tables import Results
 
-FAILED_BELOW, TRAINED_ABOVE = 0.25, 0.9
+FAILED_BELOW, HALF_LEARNED, TRAINED_ABOVE = 0.25, 0.5, 0.9
 BIMODAL_SPAN = 0.5
 """A variant whose phi spans more over seeds both trains and fails: its seeds are counted, and no mean speaks for it."""
 _NEEDS = "the entropy of single tokens, and a reference that beats it"

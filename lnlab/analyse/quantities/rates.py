@@ -12,7 +12,7 @@ from typing import Any
 
 import polars as pl
 
-from lnlab.analyse.quantities.learned import TRAINED_ABOVE, learned_fractions
+from lnlab.analyse.quantities.learned import HALF_LEARNED, TRAINED_ABOVE, learned_fractions
 from lnlab.analyse.quantities.quantity import STATE, quantities
 from lnlab.analyse.quantities.training import as_run_quantity, final_losses, recorded_curve
 from lnlab.analyse.select.settings import keys_without_path, setting_value, variant_settings
@@ -81,7 +81,19 @@ def max_stable_lr(results: Results, reference: Json = None) -> pl.DataFrame:
     phi is the learned fraction, of what ``reference`` has learned, or ``best`` of all. 0 where not even the best rate
     trains. Smaller rates need not train: they may be too slow for so many updates.
     """
-    return _grid_rows(results, "max_stable_lr", largest_stable_rate, learned_fractions(results, reference))
+    shares = learned_fractions(results, reference)
+    return _grid_rows(results, "max_stable_lr", lambda grid: largest_rate(grid, TRAINED_ABOVE), shares)
+
+
+@quantities.register("max_half_lr", of=_SHARES, needs=_NEEDS, reference="best", **_TAGS)
+def max_half_lr(results: Results, reference: Json = None) -> pl.DataFrame:
+    """``max {lr : phi > .5 from the best rate up to lr}``: the largest rate that learns half (Wortsman et al., 2023).
+
+    As ``max_stable_lr``, held to half of what ``reference`` has learned: for runs too short to come within a tenth of
+    it. 0 where not even the best rate learns half.
+    """
+    shares = learned_fractions(results, reference)
+    return _grid_rows(results, "max_half_lr", lambda grid: largest_rate(grid, HALF_LEARNED), shares)
 
 
 @quantities.register("lr_sensitivity", of=_LOSSES, needs=f"{_NEEDS}, and the validation loss at step 0", **_TAGS)
@@ -99,13 +111,13 @@ def _best_at_edge(grid: _Grid) -> float:
     return math.nan if grid.best is None else float(grid.best in (0, len(grid.rates) - 1))
 
 
-def largest_stable_rate(grid: _Grid) -> float | None:
-    """The last rate before the first that does not train, going up from the best one; None where phi is not known."""
+def largest_rate(grid: _Grid, above: float) -> float | None:
+    """The last rate before the first whose phi is not ``above``, going up from the best; None where phi is unknown."""
     if None in grid.shares:
         return None
     largest = 0.0
     for rate, share in list(zip(grid.rates, grid.shares, strict=True))[grid.best or 0 :]:
-        if share is None or share <= TRAINED_ABOVE:
+        if share is None or share <= above:
             break
         largest = rate
     return largest

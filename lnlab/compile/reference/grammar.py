@@ -14,6 +14,7 @@ title: Gradient norms at initialization   # required
 question: Does the gradient grow?         # optional
 source: {cite: a paper, figure: "3"}      # optional: cite, figure, table, section, url
 differs: [where this differs from it]     # optional list of sentences
+related: {xiong_fig2: whether it trains}  # optional: other specs by name, and what each adds; the page links to them
 note: anything else                       # optional
 
 task: {kind: translation, corpus: ...}    # required

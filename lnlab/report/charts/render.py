@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -11,19 +11,24 @@ import vl_convert
 
 from lnlab.errors import Problem, ReportError
 from lnlab.keys import Json
+from lnlab.report.charts.lean_svg import lean_svg
 from lnlab.report.words.control_characters import without_control_characters
 
 VEGA_LITE = ".".join(alt.SCHEMA_VERSION.removeprefix("v").split(".")[:2])
+_JSON: Mapping[str, Any] = {"sort_keys": True, "ensure_ascii": False, "allow_nan": False}
 _ID = re.compile(r'\bid="([^"]*)"')
 
 
 def to_svg(spec: Mapping[str, Json]) -> str:
     """The drawing as SVG, on a transparent ground; its ids are numbered from 1 (the converter counts on).
 
+    ``lean_svg`` says what is left out of it.
+
     Raises:
         ReportError: the drawing is not valid Vega-Lite.
     """
-    return _renumber(_convert(vl_convert.vegalite_to_svg, spec))
+    description = without_control_characters(str(spec.get("description", "")))
+    return _renumber(lean_svg(_convert(vl_convert.vegalite_to_svg, spec), description))
 
 
 def to_png(spec: Mapping[str, Json], scale: float = 2.0) -> bytes:
@@ -80,5 +85,13 @@ def vega_bundle(snippet: str) -> str:
 
 
 def spec_text(spec: Mapping[str, Json]) -> str:
-    """The drawing as a JSON file: sorted keys, two spaces, no NaN."""
-    return json.dumps(spec, indent=2, sort_keys=True, ensure_ascii=False, allow_nan=False) + "\n"
+    """The drawing as a JSON file: sorted keys, a row of data a line, no NaN."""
+    drawing = json.dumps({**spec, "datasets": {}}, indent=2, **_JSON)
+    datasets = (f"    {json.dumps(name)}: {_rows_text(rows)}" for name, rows in sorted(spec["datasets"].items()))
+    with_datasets = '"datasets": {\n' + ",\n".join(datasets) + "\n  }"
+    return drawing.replace('"datasets": {}', with_datasets, 1) + "\n"
+
+
+def _rows_text(rows: Sequence[Mapping[str, Json]]) -> str:
+    lines = ",\n".join(json.dumps(row, separators=(",", ":"), **_JSON) for row in rows)
+    return f"[\n{lines}\n    ]" if rows else "[]"

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from lnlab.claims.claim import Verdict
 from lnlab.report.facts import ReportFacts
 from lnlab.report.page.answers import common_scope, criterion_text
-from lnlab.report.page.citation_links import linked_citations
+from lnlab.report.page.citation_links import cited_papers, linked_citations
 from lnlab.report.page.verdict_strip import VerdictStrip, verdict_strip
 from lnlab.report.words.wording import format_interval, nonbreaking
 from lnlab.specfile.experiment import Role
@@ -57,13 +57,22 @@ def claim_groups(
         sections: number and title of the sections about each claim, by id.
     """
     scope = common_scope(verdicts)
-    rows = [_row(n, v, facts, scope, sections.get(v.claim, ())) for n, v in enumerate(verdicts, 1)]
+    papers = cited_papers(facts.source.get("cite", ""))
+    rows = [
+        _row(n, v, facts, scope, papers=papers, sections=sections.get(v.claim, ())) for n, v in enumerate(verdicts, 1)
+    ]
     groups = [(heading, [row for row in rows if row.verdict.role == role]) for role, heading in _GROUPS.items()]
     return [(heading, group) for heading, group in groups if group]
 
 
 def _row(
-    number: int, verdict: Verdict, facts: ReportFacts, common: str, sections: Sequence[tuple[int, str]]
+    number: int,
+    verdict: Verdict,
+    facts: ReportFacts,
+    common: str,
+    *,
+    papers: Mapping[str, str],
+    sections: Sequence[tuple[int, str]],
 ) -> ClaimRow:
     return ClaimRow(
         number,
@@ -73,7 +82,7 @@ def _row(
         facts.because.get(verdict.claim, {}).get(verdict.verdict, ""),
         criterion_text(verdict),
         _aside(verdict, common),
-        tuple(linked_citations(facts.sources.get(verdict.claim, ""))),
+        tuple(linked_citations(facts.sources.get(verdict.claim, ""), papers)),
         tuple(sections),
     )
 

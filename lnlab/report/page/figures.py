@@ -14,7 +14,8 @@ from lnlab.report.section import Chart, Table
 from lnlab.report.table import Grid, csv_bytes, parquet_bytes, reader_grid
 from lnlab.report.words.control_characters import without_control_characters
 
-_DIGITS = 7
+_DIGITS = {"x": 7}
+"""Significant digits of the numbers that a drawing contains: of places (steps can be long numbers); of others, six."""
 
 
 @dataclass(frozen=True)
@@ -90,21 +91,25 @@ def _layers(spec: Mapping[str, Json]) -> list[Mapping[str, Json]]:
 
 
 def _values(rows: pl.DataFrame) -> list[dict[str, Json]]:
-    """Seven digits are more than an eye can tell, and half of what a page would weigh."""
+    """Rows as a drawing contains them: rounded beyond what an eye can tell, and without a panel where there is none."""
     floats = [name for name, kind in rows.schema.items() if kind.is_float()]
-    digits = (pl.col(c).round_sig_figs(_DIGITS) for c in floats)
+    digits = (pl.col(c).round_sig_figs(_DIGITS.get(c, 6)) for c in floats)
     finite = rows.with_columns(pl.when(d.is_finite()).then(d).alias(c) for c, d in zip(floats, digits, strict=True))
-    return finite.to_dicts()
+    no_panels = "panel" in rows.columns and rows["panel"].null_count() == rows.height
+    return finite.drop(["panel"] if no_panels else []).to_dicts()
 
 
-def figure_files(figure: Figure, *, pdf: bool = False) -> dict[str, bytes]:
-    """The files of a figure: SVG, PNG, the Vega-Lite source, the data, and PDF on demand."""
+def figure_files(figure: Figure, *, png: bool = False, pdf: bool = False) -> dict[str, bytes]:
+    """The files of a figure: SVG, the Vega-Lite source, the data, and PNG and PDF on demand."""
     stem = f"figures/{figure.stem}"
     contents = {
         f"{stem}.svg": figure.svg.encode(),
-        f"{stem}.png": render.to_png(figure.spec),
         f"{stem}.vl.json": render.spec_text(figure.spec).encode(),
         f"{stem}.parquet": parquet_bytes(figure.chart.seeds),
         f"tables/{figure.stem}.csv": csv_bytes(figure.chart.points, figure.chart.headings),
     }
-    return contents | ({f"{stem}.pdf": render.to_pdf(figure.spec)} if pdf else {})
+    if png:
+        contents[f"{stem}.png"] = render.to_png(figure.spec)
+    if pdf:
+        contents[f"{stem}.pdf"] = render.to_pdf(figure.spec)
+    return contents

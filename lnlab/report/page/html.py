@@ -88,6 +88,7 @@ def render_page(
     drawn_parts: Sequence[DrawnPart],
     overview: DrawnPart | None,
     *,
+    root: str | None,
     shared: str | None,
 ) -> str:
     """The page as text.
@@ -99,6 +100,7 @@ def render_page(
         verdicts: in the order of the spec.
         drawn_parts: the sections, drawn.
         overview: all verdicts side by side, drawn.
+        root: the path of the folder of all reports as the page names it; None: the page links to no other.
         shared: the path of the shared script as the page names it; None puts everything into one file.
     """
     jinja = template_environment(folders)
@@ -135,6 +137,8 @@ def render_page(
         hero=hero,
         parts=parts,
         overview=None if overview is None else _part(overview, single=single),
+        index=None if root is None else f"{root}/index.html#question-{facts.name}",
+        related=[(what, _address(root, name, facts.profile)) for name, what in facts.related.items()],
         differs=[linked_citations(sentence) for sentence in facts.differs],
         methods=methods.methods_paragraphs(facts, results),
         method_table=method_grid(results),
@@ -151,6 +155,11 @@ def _answer(answer: Mapping[str, Json], verdicts: Sequence[Verdict], rows: Mappi
     """The author's sentences with their numbers, and the claims whose verdict has changed since, each with its row."""
     changed = [(rows.get(c), c, answer["while"][c]) for c in outdated_claims(answer, verdicts)]
     return {"says": fill_answer(answer["says"], verdicts), "changed": changed}
+
+
+def _address(root: str | None, name: str, profile: str | None) -> str | None:
+    """The page of another experiment in the same profile."""
+    return None if root is None else "/".join((root, name, *((profile,) if profile else ()), "index.html"))
 
 
 def policy(style: str, inline: str | None, images: str | None = None) -> str:
@@ -207,9 +216,17 @@ def _figure(figure: Figure, *, single: bool) -> dict[str, Any]:
         "stem": figure.stem,
         "chart": figure.chart,
         "table": figure.table,
-        "spec": figure.spec,
+        "spec": {**figure.spec, "datasets": {k: _packed(rows) for k, rows in figure.spec["datasets"].items()}},
         "wide": any(key in figure.spec for key in ("facet", "vconcat", "hconcat")),
         "source": data_uri if single else f"figures/{figure.stem}.svg",
         "width": width,
         "height": height,
     }
+
+
+def _packed(rows: Sequence[Mapping[str, Json]]) -> Mapping[str, Json] | Sequence[Mapping[str, Json]]:
+    """Rows with the names of their columns once, which the script of the page unpacks; rows that differ stay."""
+    columns = sorted(rows[0]) if rows else []
+    if not rows or any(sorted(row) != columns for row in rows):
+        return rows
+    return {"columns": columns, "rows": [[row[name] for name in columns] for row in rows]}

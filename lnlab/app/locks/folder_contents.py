@@ -1,0 +1,202 @@
+"""What a committed report says, read from its folder without drawing anything: the part of a lock that can be checked.
+
+Nothing heavy is imported, so that all reports of a repository are read in seconds.
+"""
+
+import json
+import os
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from io import BytesIO
+from pathlib import Path
+
+import polars as pl
+
+from lnlab.app.locks.lock_text import LockTables
+from lnlab.app.locks.row_digests import DIGITS, digests_by_variant
+from lnlab.claims.verdict_rows import verdicts_from_frame
+from lnlab.errors import LabError, Problem, ReportError
+from lnlab.keys import Json, canonical, digest_bytes
+from lnlab.report.facts import ReportFacts, facts_from_json
+
+ESTIMATE_DIGITS = 9
+"""Significant digits of an estimate in a lock: what machines of other kinds agree on."""
+EXPERIMENT_FILE = "data/experiment.json"
+_SCRIPT = re.compile(rb"vega-[0-9a-f]{16}\.js")
+_UNREADABLE = (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError, pl.exceptions.PolarsError)
+
+
+@dataclass(frozen=True)
+class CommittedReport:
+    """A report as it lies in its folder.
+
+    Attributes:
+        folder: of the report.
+        contents: every file by its path below the folder; the script that pages share by its path from there.
+    """
+
+    folder: Path
+    contents: Mapping[str, bytes]
+
+    @property
+    def digests(self) -> dict[str, str]:
+        """The SHA-256 of every file."""
+        return {name: digest_bytes(content) for name, content in self.contents.items()}
+
+    def facts(self) -> ReportFacts:
+        """What no table says.
+
+        Raises:
+            ReportError: the file is absent or cannot be read.
+        """
+        where = str(self.folder / EXPERIMENT_FILE)
+        try:
+            return facts_from_json(json.loads(self.contents[EXPERIMENT_FILE]), where)
+        except _UNREADABLE as error:
+            raise _unreadable(where, error) from error
+
+    def table(self, name: str) -> pl.DataFrame:
+        """A table of the report.
+
+        Raises:
+            ReportError: the file is absent or cannot be read.
+        """
+        path = f"data/{name}.parquet"
+        try:
+            return pl.read_parquet(BytesIO(self.contents[path]))
+        except (*_UNREADABLE, pl.exceptions.PanicException) as error:
+            raise _unreadable(str(self.folder / path), error) from error
+
+    def table_names(self) -> list[str]:
+        """The tables that lie in the folder."""
+        return [Path(name).stem for name in self.contents if name.startswith("data/") and name.endswith(".parquet")]
+
+
+def read_committed(folder: Path) -> CommittedReport:
+    """Every file of a report; hidden ones are not part of it.
+
+    Raises:
+        ReportError: there is no such folder, or a file in it cannot be read.
+    """
+    if not (folder / EXPERIMENT_FILE).is_file():
+        raise ReportError(Problem(str(folder), f"is not the folder of a report: it lacks {EXPERIMENT_FILE}"))
+    try:
+        paths = [path for path in sorted(folder.rglob("*")) if path.is_file()]
+        names = {path.relative_to(folder).as_posix(): path for path in paths}
+        contents = {
+            name: path.read_bytes() for name, path in names.items() if not any(p[0] == "." for p in name.split("/"))
+        }
+        scripts = {os.path.relpath(path, folder): path.read_bytes() for path in _scripts(folder, contents)}
+    except OSError as error:
+        raise ReportError(Problem(str(error.filename or folder), f"cannot be read: {error.strerror}")) from error
+    return CommittedReport(folder, contents | {Path(name).as_posix(): text for name, text in scripts.items()})
+
+
+def _scripts(folder: Path, contents: Mapping[str, bytes]) -> Iterator[Path]:
+    """The script that the page shares with others, in the folder ``assets`` beside its own or its parent's."""
+    for name in sorted({match.decode() for match in _SCRIPT.findall(contents.get("index.html", b""))}):
+        shared = [parent / "assets" / name for parent in (folder.parent, folder.parent.parent)]
+        yield from [path for path in shared if path.is_file()][:1]
+
+
+def derived_tables(report: CommittedReport) -> LockTables:
+    """The tables of a lock that follow from the folder.
+
+    Raises:
+        ReportError: a table is absent or cannot be read; all such problems at once.
+    """
+    problems: list[Problem] = []
+    tables: dict[str, Json] = {"files": report.digests}
+    for read in (_facts_tables, _group_table, _verdict_table):
+        try:
+            tables |= read(report)
+        except LabError as error:
+            problems += error.problems
+    if problems:
+        raise ReportError(*dict.fromkeys(problems))
+    return tables
+
+
+def _facts_tables(report: CommittedReport) -> dict[str, Json]:
+    facts = report.facts()
+    return {
+        "name": facts.name,
+        "profile": facts.profile or "",
+        "plan": facts.digest,
+        "spec": digest_bytes(facts.spec.encode()),
+        "decisions": {str(decision["key"])[:DIGITS]: _decision_entry(decision) for decision in facts.decisions},
+    }
+
+
+def _decision_entry(decision: Mapping[str, Json]) -> dict[str, Json]:
+    texts = {name: canonical(decision[name]) for name in ("about", "value")}
+    return {"path": decision["path"], "met": decision["met"], "rows": str(decision["rows"])[:DIGITS], **texts}
+
+
+def _group_table(report: CommittedReport) -> dict[str, Json]:
+    """The runs of every variant, with a digest of its rows in each table; and the machines that the runs name."""
+    runs = report.table("runs")
+    try:
+        groups: dict[str, dict[str, Json]] = {
+            variant: {"setting": "", "seeds": seeds_text(seeds)}
+            for variant, seeds in runs.group_by("variant", maintain_order=True).agg("seed").iter_rows()
+        }
+        tables = {name: report.table(name) for name in report.table_names() if name != "verdicts"}
+        axes = tables["axes"].join(runs.select("run", "variant"), on="run", how="left", maintain_order="left")
+        for variant, name, label in (
+            axes.unique(["variant", "axis"], maintain_order=True).select("variant", "axis", "label").iter_rows()
+        ):
+            if variant in groups:
+                groups[variant]["setting"] = f"{groups[variant]['setting']} {name}={label}".lstrip()
+        for name, table in tables.items():
+            variants = axes["variant"] if name == "axes" else table["variant"]
+            for variant, digest in digests_by_variant(table, variants).items():
+                groups.setdefault(variant, {"setting": "rows without a run", "seeds": ""})[name] = str(digest)
+        machines = Counter(_machine(*row) for row in runs.select("versions", "device").iter_rows())
+    except _UNREADABLE as error:
+        raise _unreadable(str(report.folder / "data"), error) from error
+    return {"groups": {str(variant)[:DIGITS]: group for variant, group in groups.items()}, "machines": dict(machines)}
+
+
+def _verdict_table(report: CommittedReport) -> dict[str, Json]:
+    table = report.table("verdicts")
+    try:
+        verdicts = verdicts_from_frame(table)
+        entries = {verdict.claim: _verdict_entry(verdict) for verdict in verdicts}
+    except _UNREADABLE as error:
+        raise _unreadable(str(report.folder / "data/verdicts.parquet"), error) from error
+    return {"verdicts": entries}
+
+
+def _verdict_entry(verdict: Json) -> dict[str, Json]:
+    numbers = {name: getattr(verdict, name) for name in ("estimate", "low", "high")}
+    rounded = {name: None if value is None else significant(value) for name, value in numbers.items()}
+    return {"verdict": verdict.verdict, "n": verdict.n, **rounded}
+
+
+def significant(value: float) -> float:
+    """A number rounded to the digits that a lock keeps."""
+    return float(f"{value:.{ESTIMATE_DIGITS - 1}e}")
+
+
+def seeds_text(seeds: Sequence[int]) -> str:
+    """``1-10`` or ``1 3 5-7``: seeds in order, consecutive ones joined."""
+    ordered = sorted(seeds)
+    starts = [seed for seed in ordered if seed - 1 not in ordered]
+    ends = [seed for seed in ordered if seed + 1 not in ordered]
+    return " ".join(str(a) if a == b else f"{a}-{b}" for a, b in zip(starts, ends, strict=False))
+
+
+def _machine(versions: str | None, device: str | None) -> str:
+    """``cpu (x86_64), Linux..., lnlab 0.1.0, python 3.11.7, torch 2.13.0``: on what a run was computed."""
+    if versions is None:
+        return "not run"
+    programs = sorted(json.loads(versions).items())
+    return ", ".join([str(device), *(f"{name} {version}" for name, version in programs)])
+
+
+def _unreadable(where: str, error: BaseException) -> ReportError:
+    reason = "is missing" if isinstance(error, KeyError) else f"cannot be read: {str(error).splitlines()[0][:160]}"
+    return ReportError(Problem(where, reason, "restore it, or draw the report again"))

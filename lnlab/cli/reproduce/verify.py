@@ -1,0 +1,79 @@
+"""``lnlab verify``: whether committed reports are what their locks say."""
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from lnlab.cli.codes import FAILED
+from lnlab.cli.options import AsJsonOption, Quiet
+from lnlab.cli.terminal import err, one_line, out, print_json
+from lnlab.errors import LabError, Problem
+from lnlab.userfiles import user_path
+
+if TYPE_CHECKING:
+    from lnlab.app.locks.verify import VerifiedReport
+
+VERIFY_EXAMPLE = (
+    "Example: [bold]lnlab verify specs/xiong_fig3.yaml --level 1[/bold]; every lock: [bold]lnlab verify --all[/bold]"
+)
+_MOST_PRINTED = 50
+
+
+def verify(
+    paths: Annotated[
+        list[Path] | None,
+        typer.Argument(metavar="[SPEC...]", parser=user_path, help="Specs with a lock beside them, or locks."),
+    ] = None,
+    every_lock: Annotated[bool, typer.Option("--all", help="Every lock in the folder.")] = False,
+    locks_folder: Annotated[
+        Path, typer.Option("--folder", metavar="FOLDER", help="Where --all looks for locks.")
+    ] = Path("specs"),
+    level: Annotated[int, typer.Option("--level", "-l", min=0, max=0, help="How much is done again, see above.")] = 0,
+    as_json: AsJsonOption = False,
+    quiet: Quiet = False,
+) -> None:
+    """Check that committed reports are what their locks say.
+
+    Level 0: every file is the one that was locked; verdicts, rows and settings are those that the lock lists. Seconds.
+
+    The last line is one sentence that can be pasted into a review. Exit codes: 0 verified; 1 something differs, and
+    each difference is printed with its place; 2 the command is wrong.
+    """
+    from lnlab.app.locks.verify import verify_locks
+
+    verification = verify_locks(_locks(paths, locks_folder, every_lock=every_lock), level)
+    if as_json:
+        print_json(asdict(verification) | {"passed": verification.passed, "sentence": verification.sentence})
+    else:
+        for report in verification.reports:
+            _print(report, quiet=quiet)
+        out().print(verification.sentence)
+    raise typer.Exit(0 if verification.passed else FAILED)
+
+
+def _locks(paths: list[Path] | None, folder: Path, *, every_lock: bool) -> list[Path]:
+    """The locks that are verified."""
+    from lnlab.app.locks.intact import locks_below
+
+    if every_lock == bool(paths):
+        raise LabError(Problem("lnlab verify", "name specs, or --all", "lnlab verify specs/xiong_fig3.yaml"))
+    locks = locks_below(folder) if every_lock else [path.with_suffix(".lock") for path in paths or ()]
+    if not locks:
+        raise LabError(Problem("lnlab verify --all", f"there is no lock in {folder.as_posix()}", "lnlab lock --all"))
+    for path in locks:
+        if not path.is_file():
+            raise LabError(Problem(str(path), "there is no such lock", f"lnlab lock {path.with_suffix('.yaml')} first"))
+    return locks
+
+
+def _print(report: "VerifiedReport", *, quiet: bool) -> None:
+    """The differences of a report, a line each, and its notes."""
+    for difference in report.differences[:_MOST_PRINTED]:
+        out().print(one_line(str(difference)))
+    if len(report.differences) > _MOST_PRINTED:
+        out().print(f"{report.lock}: {len(report.differences) - _MOST_PRINTED:,} more differences")
+    if not quiet:
+        for note in report.notes:
+            err().print(one_line(f"{report.lock}: {note}"))

@@ -1,0 +1,82 @@
+"""A drawing as SVG without what a still picture does not need: far fewer bytes, the same pixels.
+
+The converter writes a label for assistive technology at every mark, an invisible mark wherever a pointer could be, and
+coordinates to sixteen digits. A page and a notebook show the file as one picture, whose description is its own.
+"""
+
+import re
+from xml.etree import ElementTree
+from xml.etree.ElementTree import Element
+
+_SVG, _XLINK = "http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"
+_GROUP, _PATH, _CLIP = f"{{{_SVG}}}g", f"{{{_SVG}}}path", f"{{{_SVG}}}clipPath"
+_INTERACTIVE = ("class", "role", "pointer-events", "aria-roledescription", "aria-label", "aria-hidden")
+_COORDINATES = ("d", "transform", "x", "y", "x1", "y1", "x2", "y2", "cx", "cy", "width", "height")
+_NUMBER = re.compile(r"-?\d+\.\d+(?:e-?\d+)?")
+_DECIMALS = 2  # of a pixel of 1/96 inch
+
+ElementTree.register_namespace("", _SVG)
+ElementTree.register_namespace("xlink", _XLINK)
+
+
+def lean_svg(svg: str, description: str = "") -> str:
+    """The same picture in fewer bytes.
+
+    Args:
+        svg: as the converter writes it.
+        description: what it shows, in words.
+    """
+    root = ElementTree.fromstring(svg)  # noqa: S314 - written by our own converter
+    _prune(root)
+    for element in root.iter():
+        for name in _INTERACTIVE:
+            element.attrib.pop(name, None)
+        for name in _COORDINATES:
+            if name in element.attrib:
+                element.set(name, _NUMBER.sub(_rounded, element.attrib[name]))
+        if element.get("opacity") == "1":
+            del element.attrib["opacity"]
+        if element.get("transform") == "translate(0,0)":
+            del element.attrib["transform"]
+    _share_font(root)
+    if description:
+        root.set("role", "img")
+        text = Element(f"{{{_SVG}}}desc")
+        text.text = description
+        root.insert(0, text)
+    return ElementTree.tostring(root, encoding="unicode")
+
+
+def _prune(element: Element) -> None:
+    """Drop marks that nobody sees, and groups that are empty without them."""
+    if element.tag == _CLIP:  # its path bounds others and is not painted itself
+        return
+    for child in list(element):
+        _prune(child)
+        if _is_unseen(child):
+            element.remove(child)
+
+
+def _is_unseen(element: Element) -> bool:
+    """Whether an element paints nothing: a path needs a fill or a stroke of its own, as no group has any."""
+    if element.tag == _PATH and not element.attrib.keys() & {"fill", "stroke"}:
+        return True
+    empty = element.tag == _GROUP and len(element) == 0
+    return empty or element.get("opacity") == "0" or element.get("display") == "none"
+
+
+def _rounded(match: re.Match[str]) -> str:
+    text = f"{float(match[0]):.{_DECIMALS}f}".rstrip("0").rstrip(".")
+    return "0" if text == "-0" else text
+
+
+def _share_font(root: Element) -> None:
+    """The font that most texts have stands at the root, once."""
+    fonts = [element.attrib["font-family"] for element in root.iter() if "font-family" in element.attrib]
+    if not fonts:
+        return
+    common = max(dict.fromkeys(fonts), key=fonts.count)
+    for element in root.iter():
+        if element.get("font-family") == common:
+            del element.attrib["font-family"]
+    root.set("font-family", common)

@@ -1,0 +1,246 @@
+"""``lnlab lock`` and ``lnlab verify`` at level 0: any change of a committed file is reported with its place."""
+
+import random
+import shutil
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from lnlab.app.locks.folder_contents import seeds_text
+from lnlab.app.locks.lock_report import read_lock
+from lnlab.app.locks.lock_text import lock_text, parse_lock
+from lnlab.app.locks.row_digests import digests_by_variant
+from lnlab.app.locks.verify import verify_locks
+from lnlab.cli import main
+from lnlab.errors import LabError
+
+LOCK = Path("specs/tiny.lock")
+REPORT = Path("reports/tiny")
+
+
+@pytest.fixture(scope="module")
+def locked(once, tmp_path_factory):
+    """A small repository: a spec, its report and its lock."""
+    root = tmp_path_factory.mktemp("repository")
+    (root / "specs").mkdir()
+    shutil.copy(once / "tiny.yaml", root / "specs")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(once)
+        assert main(["report", "tiny.yaml", "-q", "--out", str(root / "reports" / "tiny")]) == 0
+        patch.chdir(root)
+        assert main(["lock", "specs/tiny.yaml", "-q"]) == 0
+    return root
+
+
+@pytest.fixture
+def repository(locked, tmp_path, monkeypatch):
+    """A copy of it as the working folder."""
+    root = tmp_path / "copy"
+    shutil.copytree(locked, root)
+    monkeypatch.chdir(root)
+    return root
+
+
+def differences():
+    (report,) = verify_locks([LOCK]).reports
+    return [str(difference) for difference in report.differences]
+
+
+def test_what_is_locked_is_verified_with_a_sentence(lnlab, repository):
+    verified = lnlab("verify", "specs/tiny.yaml")
+    assert verified.code == 0, verified.out
+    files = sum(path.is_file() for path in (*REPORT.rglob("*"), *Path("reports/assets").rglob("*")))
+    assert verified.out == (
+        f"lnlab 0.1.0, level 0: 1 report ({files} files) verified: every committed file is the one that was locked.\n"
+    )
+    assert lnlab("verify", "--all", "--json").json["passed"] is True
+
+
+def test_the_lock_holds_what_the_report_says(repository):
+    tables = read_lock(LOCK).tables
+    row = pl.read_parquet(REPORT / "data/verdicts.parquet").row(0, named=True)
+    entry = tables["verdicts"]["post_above_pre"]
+    assert (entry["verdict"], entry["n"]) == (row["verdict"], 3)
+    assert entry["estimate"] == pytest.approx(row["estimate"], rel=1e-8)
+    groups = {entry["setting"]: entry for entry in tables["groups"].values()}
+    assert groups.keys() == {"placement=post", "placement=pre"}
+    assert groups["placement=post"]["seeds"] == "1-3"
+    assert groups["placement=post"]["runs"].startswith("3 ")
+    (keys,) = tables["corpora"].keys() & {key for key in tables["corpora"] if key.startswith("corpus toy_german")}
+    assert len(tables["corpora"][keys]) == 64
+    assert sum(tables["machines"].values()) == 6
+
+
+def test_locking_again_from_any_folder_gives_the_same_bytes(lnlab, repository, monkeypatch):
+    before = LOCK.read_bytes()
+    monkeypatch.setenv("TZ", "Asia/Kathmandu")
+    monkeypatch.setenv("LC_ALL", "tr_TR.UTF-8")
+    monkeypatch.setenv("COLUMNS", "30")
+    monkeypatch.chdir(repository / "reports")
+    assert lnlab("lock", "../specs/tiny.yaml").code == 0
+    monkeypatch.chdir(repository)
+    assert LOCK.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["lock"], "name specs, or --all"),
+        (["lock", "--all"], "has a report of profile real"),
+        (["lock", "specs/tiny.yaml", "-p", "one"], "reports/tiny/one: there is no such report; lnlab report"),
+        (["verify", "specs/other.yaml"], "specs/other.lock: there is no such lock; lnlab lock specs/other.yaml first"),
+        (["verify", "--all", "--folder", "reports"], "there is no lock in reports; lnlab lock --all"),
+    ],
+)
+def test_a_wrong_command_is_one_line(lnlab, repository, arguments, message):
+    refused = lnlab(*arguments)
+    assert (refused.code, refused.err.count("\n")) == (2, 1)
+    assert message in refused.err
+
+
+def test_a_report_of_another_text_is_not_locked(lnlab, repository):
+    Path("specs/tiny.yaml").write_text(Path("specs/tiny.yaml").read_text() + "# a comment\n")
+    refused = lnlab("lock", "specs/tiny.yaml")
+    assert refused.code == 2
+    assert "was drawn from another text of specs/tiny.yaml; draw it again: lnlab report --from" in refused.err
+    assert any("specs/tiny.yaml: is not the text that was locked (specs/tiny.lock:" in d for d in differences())
+
+
+def rewrite(name, change):
+    path = REPORT / "data" / f"{name}.parquet"
+    change(pl.read_parquet(path)).write_parquet(path)
+
+
+def test_a_removed_row_is_reported_with_its_table_and_variant(lnlab, repository):
+    rewrite("sites", lambda rows: rows.slice(1))
+    verified = lnlab("verify", "--all")
+    assert verified.code == 1
+    assert "reports/tiny/data/sites.parquet: is not the file that was locked (specs/tiny.lock:" in verified.out
+    assert "(placement=post)" in verified.out
+    assert verified.out.endswith("in 1 of them (tiny).\n")
+
+
+def test_an_edited_verdict_is_reported_with_its_claim_in_the_table_and_in_the_lock(repository):
+    edited = pl.when(pl.col("claim") == "far_above").then(pl.lit("supported")).otherwise("verdict").alias("verdict")
+    rewrite("verdicts", lambda rows: rows.with_columns(edited))
+    expected = "verdicts.far_above.verdict: the lock says contradicted, the report supported"
+    assert any(d.endswith(expected) for d in differences())
+
+
+def test_an_edit_of_the_lock_alone_is_reported_with_its_line(repository):
+    text = LOCK.read_text()
+    line = next(n for n, words in enumerate(text.splitlines(), 1) if words.startswith("far_above = "))
+    LOCK.write_text(text.replace('"contradicted"', '"supported"'))
+    assert differences() == [
+        f"specs/tiny.lock:{line}: verdicts.far_above.verdict: the lock says supported, the report contradicted"
+    ]
+
+
+@pytest.mark.parametrize("merged", ["conflict", "twice", "out of order"])
+def test_a_lock_that_was_merged_badly_is_reported_with_its_line(lnlab, repository, merged):
+    lines = LOCK.read_text().splitlines(keepends=True)
+    at = next(n for n, line in enumerate(lines) if line.startswith("far_above = "))
+    if merged == "conflict":
+        lines[at : at + 1] = ["<<<<<<< ours\n", lines[at], "=======\n", lines[at], ">>>>>>> theirs\n"]
+    elif merged == "twice":
+        lines[at:at] = [lines[at]]
+    else:
+        lines[at : at + 2] = lines[at + 1], lines[at]
+    LOCK.write_text("".join(lines))
+    verified = lnlab("verify", "--all")
+    assert verified.code == 1
+    assert (
+        f"line {at + 1}" in verified.out or f"tiny.lock:{at + 1}:" in verified.out or f"line {at + 2}" in verified.out
+    )
+
+
+def flip(path, dice):
+    content = bytearray(path.read_bytes())
+    content[dice.randrange(len(content))] ^= dice.randrange(1, 256)
+    path.write_bytes(content)
+
+
+def truncate(path, dice):
+    path.write_bytes(path.read_bytes()[: dice.randrange(path.stat().st_size)])
+
+
+def repeat_a_line(path, dice):
+    lines = path.read_bytes().splitlines(keepends=True)
+    lines.insert(dice.randrange(len(lines)), dice.choice(lines) + b"x")
+    path.write_bytes(b"".join(lines))
+
+
+def remove(path, dice):
+    path.unlink()
+
+
+def swap(path, dice):
+    """The content of another committed file, as after a merge that chose the wrong side."""
+    others = [other for other in REPORT.rglob("*") if other.is_file() and other.read_bytes() != path.read_bytes()]
+    path.write_bytes(dice.choice(others).read_bytes())
+
+
+@pytest.mark.slow
+def test_of_a_thousand_random_mutations_none_is_missed_and_none_crashes(repository):
+    dice = random.Random(19)
+    committed = [path for path in Path().rglob("*") if path.is_file()]
+    assert differences() == []
+    for number in range(1000):
+        path = LOCK if number % 5 == 0 else dice.choice(committed)
+        before = path.read_bytes()
+        mutate = dice.choice([flip, flip, flip, truncate, repeat_a_line, remove, swap])
+        if mutate is remove and path == LOCK:
+            continue  # the command refuses it by name before anything is read
+        mutate(path, dice)
+        messages = differences()
+        changed = not path.exists() or path.read_bytes() != before
+        path.write_bytes(before)
+        assert not changed or any(path.name in message for message in messages), (number, mutate.__name__, path)
+    assert differences() == []
+
+
+def test_a_file_that_nobody_locked_is_reported(repository):
+    (REPORT / "figures" / "figure-9.svg").write_text("<svg/>")
+    (difference,) = differences()
+    assert difference.startswith("reports/tiny/figures/figure-9.svg: is not in the lock (specs/tiny.lock:")
+
+
+def test_digests_of_rows_tell_values_places_and_nulls_apart_and_variants_do_not_mix():
+    rows = pl.DataFrame({"variant": ["a", "b", "a"], "text": ["x", None, "yz"], "value": [1.0, float("nan"), None]})
+
+    def digest_of(table, variant="a"):
+        return digests_by_variant(table, table["variant"])[variant].digest
+
+    before, other = digest_of(rows), digest_of(rows, "b")
+    shuffled = rows[[1, 0, 2]]
+    assert (digest_of(shuffled), digest_of(shuffled, "b")) == (before, other), "only the order within a variant counts"
+    changes = [
+        pl.Series("text", ["xy", None, "z"]),
+        pl.Series("text", ["x", "", "yz"]),
+        pl.Series("value", [1.0, None, None]),
+        pl.Series("value", [1.0, 0.0, 0.0]),
+    ]
+    for column in changes:
+        changed = rows.with_columns(column)
+        assert (digest_of(changed), digest_of(changed, "b")) != (before, other), column
+    assert digests_by_variant(rows, rows["variant"])["a"].rows == 2
+
+
+@pytest.mark.parametrize(
+    ("seeds", "text"), [([3, 1, 2], "1-3"), ([7], "7"), ([1, 2, 5], "1-2 5"), ([], ""), ([1, 3], "1 3")]
+)
+def test_seeds_are_written_as_ranges(seeds, text):
+    assert seeds_text(seeds) == text
+
+
+def test_the_text_of_a_lock_reads_back_as_what_was_written():
+    tables = {
+        "name": 'a "quoted" \\ name\x7f\n',
+        "n": 3,
+        "table": {"1.5": 1e-7, "yes": True, "π": {"x y": -0.0, "inf": float("inf")}},
+        "empty": {},
+    }
+    assert parse_lock(lock_text(tables), "x") == tables
+    with pytest.raises(LabError, match="x: cannot be read"):
+        parse_lock("a = 1\na = 2\n", "x")
