@@ -1,0 +1,76 @@
+"""The guide is true: its examples are the files beside it, its specs are right, its commands run as written."""
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from ruamel.yaml import YAML
+
+from lnlab.cli import main
+
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+PAGES = {name: (DOCS / f"{name}.md").read_text() for name in ("first_question", "judging", "extending")}
+FROM_THE_GUIDE = sorted((Path(__file__).parent / "fixtures" / "guide").glob("*.yaml"))
+"""Specs that were written with the guide and the reference alone."""
+
+
+def blocks(page, language):
+    return re.findall(rf"```{language}\n(.*?)```", PAGES[page], flags=re.DOTALL)
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_examples_are_the_files_that_they_name(page):
+    for name, text in re.findall(r"<!-- (examples/[\w.]+) -->\n```\w+\n(.*?)```", PAGES[page], flags=re.DOTALL):
+        assert text == (DOCS / name).read_text(), name
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_link_leads_somewhere_and_the_readme_leads_here(page):
+    links = {link.partition("#")[0] for link in re.findall(r"\]\(([^)]+)\)", PAGES[page])}
+    assert [link for link in links if not link.startswith("https://") and not (DOCS / link).exists()] == []
+    assert f"(docs/{page}.md)" in (ROOT / "README.md").read_text()
+
+
+@pytest.mark.parametrize("path", [DOCS / "examples" / "tokens.yaml", *FROM_THE_GUIDE], ids=lambda path: path.stem)
+def test_its_specs_are_right_in_every_profile(path, capsys):
+    assert main(["check", str(path)]) == 0, capsys.readouterr().err
+
+
+def test_its_fragments_make_a_spec(tmp_path, capsys):
+    yaml = YAML()
+    first, *fragments = (yaml.load(text) for text in blocks("first_question", "yaml"))
+    base = {key: first[key] for key in ("lnlab", "title", "task", "model", "placement", "seeds")}
+    training, candidates, methods, section = fragments
+    probed = {"probes": [{"kind": "hidden_norm"}]}
+    for name, parts in {"chosen": [candidates, probed], "methods": [candidates, methods, section]}.items():
+        path = tmp_path / f"{name}.yaml"
+        with path.open("w") as file:
+            yaml.dump({k: v for part in (base, training, *parts) for k, v in part.items()}, file)
+        assert main(["check", str(path)]) == 0, capsys.readouterr().err
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", ["first_question", "extending"])
+def test_its_commands_run_as_written(page, tmp_path):
+    for path in (DOCS / "examples").iterdir():
+        shutil.copy(path, tmp_path)
+    environment = os.environ | {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
+    environment |= {"PYTHONPATH": str(ROOT)}
+    environment.pop("LNLAB_STORE", None)
+    outputs = {}
+    for line in "".join(blocks(page, "sh")).splitlines():
+        command = shlex.split(line, comments=True)
+        done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300)
+        assert done.returncode == 0, f"{line}\n{done.stdout}\n{done.stderr}"
+        outputs[line.partition("#")[0].strip()] = done.stdout
+    if page == "extending":
+        assert "floor" in outputs["lnlab --with mine.py list norm largest"]
+        assert "peak" in (tmp_path / "reports" / "mine" / "index.html").read_text()
+    else:
+        assert outputs["lnlab run tokens.yaml"].count("✓ supported") == 2
