@@ -41,9 +41,11 @@ def list_kinds(
 
         print_json(schema_of(known))
     elif reference:
+        from lnlab.cli.init import shipped_specs
+        from lnlab.compile.reference.examples import shortest_examples
         from lnlab.compile.reference.reference import reference as reference_of
 
-        out().out(reference_of(known), end="")
+        out().out(reference_of(known, shortest_examples(shipped_specs().values())), end="")
     elif name is not None and kind is not None:
         entry = _entry(known, kind, name)
         _show(entry, as_json, measured=name if kind == "quantity" and entry.kind == "probe" else None)

@@ -1,14 +1,23 @@
 """The reference says everything that a spec may set, in words."""
 
+import re
 from collections.abc import Callable
 from typing import Annotated, Any, Literal
 
 import pytest
 from pydantic import BaseModel, Field
 
+from lnlab.catalogue import REGISTRIES
+from lnlab.compile.reference.examples import flow, shortest_examples
+from lnlab.compile.reference.meanings import COMMON_MEANINGS, meaning
 from lnlab.compile.reference.reference import reference, schema_in_words
+from lnlab.compile.reference.site_words import SITE_WORDS
 from lnlab.registry import Registry, default
+from lnlab.report.registries import FRAME_REGISTRIES
+from lnlab.specfile.columns import VOCABULARY
 from lnlab.specfile.experiment import Experiment
+
+EVERY = {**REGISTRIES, **FRAME_REGISTRIES}
 
 
 @pytest.fixture
@@ -20,7 +29,7 @@ def small() -> dict[str, Registry[Any]]:
     def rms(width: int, *, eps: Annotated[float, Field(gt=0)] = 1e-6) -> None:
         """``x / rms(x)``: no centring (Zhang and Sennrich, 2019).
 
-        More.
+        With ``eps: 0`` it may divide by zero. More.
         """
 
     @norms.register("none")
@@ -42,37 +51,47 @@ def small() -> dict[str, Registry[Any]]:
 
 
 def test_every_kind_with_its_formula_parameters_types_and_defaults(small):
-    text = reference(small)
+    text = reference(small, {("norm", "rms"): ("{kind: rms}", "a_spec")})
     kinds = text[text.index("## Tasks") :]
     assert (
         kinds
         == """\
 ## Tasks
 
+<a id="task-t"></a>
+
 ### `t`
 
-``t``: a task.
+`t`: a task.
 
-| parameter | type | default |
-|---|---|---|
-| `norm` | a norm | `rms` |
-| `other` | a norm | required |
-| `mode` | one of `a`, `b` | `a` |
-| `betas` | list of 2: number, integer | `[0.5, 1]` |
+| parameter | type | default | meaning |
+|---|---|---|---|
+| `norm` | a norm | `rms` |  |
+| `other` | a norm | required |  |
+| `mode` | one of `a`, `b` | `a` |  |
+| `betas` | list of 2: number, integer | `[0.5, 1]` |  |
 
 ## Norms
 
+<a id="norm-none"></a>
+
 ### `none`
 
-``x``: none.
+`x`: none.
+
+<a id="norm-rms"></a>
 
 ### `rms`
 
-``x / rms(x)``: no centring (Zhang and Sennrich, 2019).
+`x / rms(x)`: no centring (Zhang and Sennrich, 2019).
 
-| parameter | type | default |
-|---|---|---|
-| `eps` | number, above 0 | `1e-06` |
+More.
+
+| parameter | type | default | meaning |
+|---|---|---|---|
+| `eps` | number > 0 | `1e-06` | With `eps: 0` it may divide by zero. |
+
+For example, in [a_spec](a_spec.yaml): `{kind: rms}`
 
 ## extra
 
@@ -80,6 +99,46 @@ None yet.
 
 """
     )
+
+
+def test_the_contents_lead_to_every_heading_and_name(small):
+    text = reference(small)
+    contents = text.partition("## A spec")[0]
+    fragments = re.findall(r"\(#([\w-]+)\)", contents)
+    headings = {heading.lower().replace(" ", "-").replace(",", "") for heading in re.findall(r"^## (.*)$", text, re.M)}
+    assert {"task-t", "norm-none", "norm-rms"} <= set(fragments)
+    assert set(fragments) == headings | set(re.findall(r'<a id="([\w-]+)">', text))
+
+
+def test_every_word_of_a_site_is_explained():
+    for column, words in VOCABULARY.items():
+        if column in SITE_WORDS:
+            explained = [word for group in SITE_WORDS[column] for word in group.split(", ")]
+            assert sorted(explained) == sorted(words)
+    assert {"stack", "sublayer", "tensor"} == set(SITE_WORDS)
+
+
+def test_every_parameter_of_every_registered_piece_has_a_meaning():
+    pieces = [entry for registry in EVERY.values() for entry in registry if entry.origin.name == "lnlab"]
+    used = {name for entry in pieces for name in entry.keywords}
+    assert [(e.kind, e.name, name) for e in pieces for name in e.keywords if not meaning(e, name)] == []
+    assert sorted(COMMON_MEANINGS.keys() - used) == []
+
+
+def test_an_example_is_the_shortest_mapping_of_its_kind_without_prose(tmp_path):
+    base = "lnlab: 2\ntitle: t\ntask: t\nmodel: {kind: m, layers: 2}\n"
+    (tmp_path / "long.yaml").write_text(
+        base + "claims: [{id: a, says: b, kind: bound, of: {quantity: q, layer: last}}]\n"
+    )
+    (tmp_path / "short.yaml").write_text(
+        base + "report: [{kind: line, quantity: q, claims: [{id: a, says: b, kind: bound, at_most: 1e-3}]}]\n"
+    )
+    assert shortest_examples(sorted(tmp_path.iterdir())) == {
+        ("model", "m"): ("{kind: m, layers: 2}", "long"),
+        ("claim", "bound"): ("{kind: bound, at_most: 0.001}", "short"),
+        ("section", "line"): ("{kind: line, quantity: q}", "short"),
+    }
+    assert flow({"a b": [True, None, "x: y", "−1", 2]}) == '{a b: [true, null, "x: y", "−1", 2]}'
 
 
 def test_the_grammar_names_every_top_level_key(small):
@@ -101,9 +160,10 @@ class _Inner(BaseModel):
         (dict[str, int], "mapping"),
         (bool, "true or false"),
         (Literal["x"], "`x`"),
+        (float | list[float], "number, or a list of them"),
         (_Inner, "mapping of `a`"),
-        (Annotated[int, Field(ge=1, le=3)], "integer, at least 1, at most 3"),
-        (Annotated[str, Field(pattern="^a$")], "text, like ^a$"),
+        (Annotated[int, Field(ge=1, le=3)], "integer in [1, 3]"),
+        (Annotated[str, Field(pattern="^a$")], "text like `^a$`"),
     ],
 )
 def test_types_in_words(annotation, words):

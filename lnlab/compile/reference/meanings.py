@@ -1,0 +1,110 @@
+"""What each parameter means: the sentence of its docstring that names it, else what the name means everywhere."""
+
+import re
+from collections.abc import Mapping
+from inspect import getdoc
+from typing import Any
+
+from lnlab.registry import Entry
+
+COMMON_MEANINGS: Mapping[str, str] = {
+    "a": "lower end of the interval",
+    "alpha": "exponent of the length penalty",
+    "against": "the law that it is compared with",
+    "at_least": "lower edge of the accepted range",
+    "at_most": "upper edge of the accepted range",
+    "b": "upper end of the interval",
+    "batches": "number of batches that are averaged",
+    "beam": "beam width; 1 decodes greedily",
+    "below": "share of what can be learned below which a candidate fails",
+    "beta1": "decay of Adam's first moment",
+    "beta2": "decay of Adam's second moment",
+    "between": "the accepted range, as [low, high]",
+    "bins": "number of bins",
+    "candidates": "the settings that are ranked, each with its name, selection and published cells",
+    "columns": "path or column with one column per value",
+    "corpus": "where the text comes from",
+    "d_ff": "width of the feed-forward networks",
+    "d_model": "width of the residual stream",
+    "direction": "`up` or `down`",
+    "draws": "random start vectors that are averaged",
+    "dropout": "dropout probability",
+    "eps": "added under the square root or to the denominator",
+    "epsilon": "relative excess over the mean that counts",
+    "factor": "factor by which a quantity is multiplied, or within which two count as equal",
+    "fix_norm": "normalize embeddings to a fixed length",
+    "floor": "factor of the learning rate at the end",
+    "gradient_relative": "size of the step against the gradient's sign, in units of each matrix's r.m.s.",
+    "heads": "number of attention heads",
+    "keep": "keep the Lanczos basis in memory; `false` needs less and takes longer",
+    "label_smoothing": "share of the target distribution that is spread over the vocabulary",
+    "lanczos": "`full` re-orthogonalization, or `papyan`, without",
+    "law": "the law that is claimed",
+    "laws": "exponents of power laws that are drawn as references",
+    "length": "tokens per sentence",
+    "length_penalty": "form of the divisor that grows with the length of a hypothesis",
+    "linear": "the linear map of attention and feed-forward networks",
+    "lines": "path of the setting that tells the lines of a panel apart",
+    "lowercase": "lowercase the text",
+    "lr": "learning rate",
+    "matrices": "the matrices that are drawn by the rule; the others are Xavier uniform",
+    "max_len_a": "longest translation, as a multiple of the source's length",
+    "max_len_b": "longest translation, in tokens on top of that multiple",
+    "momentum": "decay of the accumulated gradient; 0 is plain SGD",
+    "of": "selection of the rows that are judged or drawn",
+    "operator": "`hessian`, `ggn` or `hessian_minus_ggn`",
+    "over": "path or column along which there is one number per seed and value",
+    "panels": "path of the setting that has one panel per value",
+    "positions": "positional encoding",
+    "precision": "floating-point type of the computation",
+    "qk_gain": "gain of the query and key matrices",
+    "quantity": "the measured or derived quantity that is shown",
+    "random_relative": "size of the random step, in units of each matrix's r.m.s.",
+    "reduce": "how the numbers along `over` become one per seed",
+    "rows": "path or column with one row per value",
+    "scale": "`log` or `linear`: of axis and interval",
+    "scope": "which parameters: `all`, or the part that is named",
+    "sentences": "number of sentences",
+    "shape": "which dimensions count as fan-in and fan-out",
+    "share": "how far the loss must lie below the entropy of the labels, as a share of it",
+    "sigma": "standard deviation of the simulated gradients",
+    "split": "which split of the corpus is read",
+    "tables": "whether embedding tables are drawn by the rule, too",
+    "test": "sentences of the test split",
+    "to": "what the other selection changes",
+    "tokenizer": "how text becomes tokens",
+    "train": "sentences of the training split",
+    "unit": "unit of the loss",
+    "validation": "sentences of the validation split",
+    "vocabulary": "number of tokens in the vocabulary",
+    "warmup_steps": "training steps of warm-up",
+    "weight_decay": "decoupled weight decay per training step",
+    "where": "selection of the rows that are shown, or of the sites that change",
+    "words": "tokenization of words, as sacreBLEU names it",
+    "x": "path or column of the horizontal axis",
+}
+"""Parameters that mean the same wherever they occur, so that no docstring has to explain them again."""
+_SENTENCE = re.compile(r"(?<=[.;])\s+(?=[A-Z`])")
+_CODE_SECTIONS = re.compile(r"^(Args|Returns|Raises|Attributes|Yields):", re.MULTILINE)
+_SPOKEN = 2
+"""Sentences that a parameter's meaning may have."""
+
+
+def meaning(entry: Entry[Any], name: str) -> str:
+    """What a parameter means, in at most two sentences with single backticks; nothing where nobody says it."""
+    token = re.compile(rf"``{re.escape(name)}(``|:|=| )")
+    stated = [sentence for sentence in _sentences(entry) if token.search(sentence)]
+    return " ".join(stated[:_SPOKEN]).replace("``", "`") or COMMON_MEANINGS.get(name, "")
+
+
+def remaining_text(entry: Entry[Any]) -> str:
+    """What a docstring says after its first line that is the meaning of no parameter."""
+    meanings = " ".join(meaning(entry, name) for name in entry.keywords)
+    sentences = (sentence.replace("``", "`") for sentence in _sentences(entry))
+    return " ".join(sentence for sentence in sentences if sentence not in meanings)
+
+
+def _sentences(entry: Entry[Any]) -> list[str]:
+    """The sentences of a docstring after its first line, without what is for callers of the code."""
+    body = _CODE_SECTIONS.split((getdoc(entry.build) or "").partition("\n")[2])[0]
+    return [sentence for sentence in _SENTENCE.split(" ".join(body.split())) if sentence]
