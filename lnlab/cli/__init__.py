@@ -11,8 +11,9 @@ from typing import Annotated
 import typer
 
 from lnlab import __version__
-from lnlab.cli import check, data, index, init, kinds, plan, query, report, run, status
+from lnlab.cli import check, data, init, kinds, plan, query, report, run, status
 from lnlab.cli.codes import BROKEN_PIPE, INTERRUPTED, SIGNAL, WRONG
+from lnlab.cli.reports import index, paper
 from lnlab.cli.reproduce import lock, verify
 from lnlab.cli.terminal import leave_pipe, one_line, tolerate_encoding
 from lnlab.errors import LabError
@@ -63,6 +64,7 @@ for _command, _example in (
     (run.run, run.RUN_EXAMPLE),
     (report.report, report.REPORT_EXAMPLE),
     (index.index, index.INDEX_EXAMPLE),
+    (paper.paper, paper.PAPER_EXAMPLE),
     (lock.lock, lock.LOCK_EXAMPLE),
     (verify.verify, verify.VERIFY_EXAMPLE),
     (plan.plan, plan.PLAN_EXAMPLE),

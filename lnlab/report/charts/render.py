@@ -49,6 +49,12 @@ def to_pdf(spec: Mapping[str, Json]) -> bytes:
     return bytes(_convert(vl_convert.vegalite_to_pdf, spec))
 
 
+def svg_to_pdf(svg: str) -> bytes:
+    """An SVG as PDF 1.5 with its fonts: later versions make LaTeX warn, and the drawing uses nothing of them."""
+    pdf = bytes(vl_convert.svg_to_pdf(svg))
+    return b"%PDF-1.5" + pdf[8:]
+
+
 def _convert(convert: Any, spec: Mapping[str, Json], **params: float) -> Any:
     # a control character in a text stops the converter, and with it this process
     try:

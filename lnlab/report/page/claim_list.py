@@ -11,7 +11,7 @@ from lnlab.report.page.verdict_strip import VerdictStrip, verdict_strip
 from lnlab.report.words.wording import format_interval, nonbreaking
 from lnlab.specfile.experiment import Role
 
-_GROUPS: Mapping[Role, str] = {
+ROLE_HEADINGS: Mapping[Role, str] = {
     "source": "Claims of the source",
     "alternative": "Competing readings",
     "prediction": "Our predictions",
@@ -61,7 +61,7 @@ def claim_groups(
     rows = [
         _row(n, v, facts, scope, papers=papers, sections=sections.get(v.claim, ())) for n, v in enumerate(verdicts, 1)
     ]
-    groups = [(heading, [row for row in rows if row.verdict.role == role]) for role, heading in _GROUPS.items()]
+    groups = [(heading, [row for row in rows if row.verdict.role == role]) for role, heading in ROLE_HEADINGS.items()]
     return [(heading, group) for heading, group in groups if group]
 
 

@@ -1,9 +1,18 @@
 """Tables for papers: booktabs, escaped, no package but booktabs."""
 
+import re
+import unicodedata
 from collections.abc import Sequence
 
 from lnlab.report.table import Grid, column_count
 from lnlab.report.words.control_characters import without_control_characters
+
+
+def _greek(letter: str) -> str:
+    """The command of a Greek letter: ``sigma``, ``Sigma``."""
+    name = unicodedata.name(letter).rpartition(" ")[2].lower().replace("lamda", "lambda")
+    return name.capitalize() if letter.isupper() else name
+
 
 _SPECIAL = {
     "\\": r"\textbackslash{}",
@@ -27,25 +36,54 @@ _SPECIAL = {
     "–": "--",
     "✓": r"$\surd$",
     "✗": r"$\times$",
+    "√": r"$\surd$",
+    "·": r"$\cdot$",
+    "±": r"$\pm$",
+    "≈": r"$\approx$",
+    "≤": r"$\leq$",
+    "≥": r"$\geq$",
+    "→": r"$\to$",
+    "∂": r"$\partial$",
+    "∇": r"$\nabla$",
+    "‖": r"$\|$",
+    "“": "``",
+    "”": "''",
+    "‘": "`",
+    "’": "'",
+    "…": r"\ldots{}",
+    "\u00a0": "~",
     **{raised: f"$^{{{plain}}}$" for raised, plain in zip("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789-", strict=True)},
+    **{lowered: f"$_{{{plain}}}$" for lowered, plain in zip("₀₁₂₃₄₅₆₇₈₉", "0123456789", strict=True)},
+    **{letter: rf"$\{_greek(letter)}$" for letter in "αβγδεζηθικλμνξπρστυφχψωΓΔΘΛΞΠΣΥΦΨΩ"},
 }
+_HAT = re.compile("([A-Za-z])\u0302")
 
 
 def escape_latex(text: str) -> str:
     """Text that LaTeX prints as it stands: no command, no comment, no line of its own."""
-    return "".join(_SPECIAL.get(letter, letter) for letter in without_control_characters(text))
+    pieces = _HAT.split(without_control_characters(text))  # every second piece is a letter under a circumflex
+    return "".join(rf"$\hat{{{p}}}$" if n % 2 else "".join(_SPECIAL.get(c, c) for c in p) for n, p in enumerate(pieces))
 
 
 def booktabs_table(grid: Grid, label: str) -> str:
     """A ``table`` environment; columns of numbers are set flush right."""
-    rows = [[text for text, _ in row] for row in grid.rows]
-    columns = column_count([grid.headings, *rows])
-    numeric = [bool(grid.rows) and all(row[c][1] or row[c][0] == "–" for row in grid.rows) for c in range(columns)]
     lines = [
         r"\begin{table}",
         r"\centering",
         rf"\caption{{{escape_latex(grid.caption)}}}",
         rf"\label{{{label}}}",
+        tabular(grid),
+        r"\end{table}",
+    ]
+    return "% needs \\usepackage{booktabs}\n" + "\n".join(lines) + "\n"
+
+
+def tabular(grid: Grid) -> str:
+    """The ``tabular`` environment alone."""
+    rows = [[text for text, _ in row] for row in grid.rows]
+    columns = column_count([grid.headings, *rows])
+    numeric = [bool(grid.rows) and all(row[c][1] or row[c][0] == "–" for row in grid.rows) for c in range(columns)]
+    lines = [
         rf"\begin{{tabular}}{{{''.join('r' if n else 'l' for n in numeric)}}}",
         r"\toprule",
         _row(grid.headings),
@@ -53,9 +91,8 @@ def booktabs_table(grid: Grid, label: str) -> str:
         *(_row(row) for row in rows),
         r"\bottomrule",
         r"\end{tabular}",
-        r"\end{table}",
     ]
-    return "% needs \\usepackage{booktabs}\n" + "\n".join(lines) + "\n"
+    return "\n".join(lines)
 
 
 def _row(texts: Sequence[str]) -> str:

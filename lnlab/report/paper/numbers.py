@@ -1,0 +1,48 @@
+"""Estimates that the prose of a paper can name: ``\\lnlab{xiong_fig3:post_grows}`` prints 6.3 [5.2, 7.6]."""
+
+import re
+from collections.abc import Mapping, Sequence
+
+from lnlab.claims.claim import Verdict
+from lnlab.report.page.latex import escape_latex
+from lnlab.report.words.wording import format_interval, format_number, nonbreaking
+
+_COMMAND = r"""\providecommand{\lnlab}[1]{\ifcsname lnlab@#1\endcsname\csname lnlab@#1\endcsname
+  \else\PackageError{lnlab}{No number is called #1}{Input the file of its spec first, or mend the name.}\fi}
+"""
+_PLACEHOLDER = re.compile(r"\{([^{}]+)\}")
+
+
+def number_values(verdict: Verdict) -> Mapping[str, str]:
+    """What each name prints: the claim its interval, and with a dot behind it the parts of its verdict."""
+    low, high = verdict.low, verdict.high
+    return {
+        verdict.claim: nonbreaking(format_interval(verdict.estimate, low, high)),
+        f"{verdict.claim}.estimate": format_number(verdict.estimate, low, high),
+        f"{verdict.claim}.low": format_number(low, low, high),
+        f"{verdict.claim}.high": format_number(high, low, high),
+        f"{verdict.claim}.n": str(verdict.n),
+        f"{verdict.claim}.verdict": verdict.verdict,
+    }
+
+
+def number_definitions(name: str, verdicts: Sequence[Verdict]) -> str:
+    """The command ``\\lnlab`` and every number of a spec, for the preamble."""
+    lines = [
+        rf"\expandafter\def\csname lnlab@{name}:{key}\endcsname{{{escape_latex(text)}}}"
+        for verdict in verdicts
+        for key, text in number_values(verdict).items()
+    ]
+    return _COMMAND + "\n".join(lines) + "\n"
+
+
+def sentence_with_numbers(says: str, name: str, verdicts: Sequence[Verdict]) -> str:
+    """A sentence whose placeholders ``{claim}`` and ``{claim.n}`` are numbers of the file; others stay as they are."""
+    known = {key for verdict in verdicts for key in number_values(verdict)}
+    pieces = _PLACEHOLDER.split(says)  # every second one is a name
+    return "".join(
+        (rf"\lnlab{{{name}:{piece}}}" if piece in known else rf"\{{{escape_latex(piece)}\}}")
+        if place % 2
+        else escape_latex(piece)
+        for place, piece in enumerate(pieces)
+    )

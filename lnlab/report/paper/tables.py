@@ -1,0 +1,74 @@
+"""Verdicts as tables that fit a column, and the tables of sections, never wider than the text."""
+
+from collections.abc import Iterator, Sequence
+
+from lnlab.claims.claim import Verdict
+from lnlab.report.page.answers import VERDICT_SYMBOLS
+from lnlab.report.page.claim_list import ROLE_HEADINGS
+from lnlab.report.page.latex import escape_latex, tabular
+from lnlab.report.table import Grid
+from lnlab.report.words.wording import format_interval
+
+_ROWS = 14
+"""Claims in one table: each takes two to four lines of a column of some sixty."""
+_LONGEST = 40
+
+
+def verdict_tables(name: str, verdicts: Sequence[Verdict], cited: str) -> Iterator[str]:
+    """The claims of each role, with estimate and verdict, as tables of one column.
+
+    Args:
+        name: of the spec; the labels begin with it.
+        verdicts: in the order of the spec.
+        cited: the citation of the source, or nothing.
+    """
+    for role, heading in ROLE_HEADINGS.items():
+        judged = [verdict for verdict in verdicts if verdict.role == role]
+        for first in range(0, len(judged), _ROWS):
+            caption = heading + (f" {cited}" if cited and role == "source" else "") + (", continued" if first else "")
+            rows = "\n".join(_row(verdict) for verdict in judged[first : first + _ROWS])
+            label = f"tab:{name}:{role}" + (f"-{first // _ROWS + 1}" if first else "")
+            yield _VERDICTS.format(caption=caption, label=label, rows=rows)
+
+
+_VERDICTS = r"""\begin{{table}}[tp]
+\caption{{{caption}: estimates with 95\,\% intervals over seeds
+($\surd$ supported, $\times$ contradicted, ? undecided, -- not testable).}}
+\label{{{label}}}
+\footnotesize
+\begin{{tabular}}{{@{{}}>{{\raggedright\arraybackslash}}p{{0.58\linewidth}}>{{\raggedright\arraybackslash}}p{{0.26\linewidth}}c@{{}}}}
+\toprule
+claim & estimate & \\
+\midrule
+{rows}
+\bottomrule
+\end{{tabular}}
+\end{{table}}
+"""
+
+
+def _row(verdict: Verdict) -> str:
+    estimate = format_interval(verdict.estimate, verdict.low, verdict.high)
+    mark = {"not testable here": "–", "ill-posed": "!"}.get(verdict.verdict, VERDICT_SYMBOLS[verdict.verdict])
+    cells = (verdict.says, estimate, mark)
+    return " & ".join(f"{{{escape_latex(cell)}}}" for cell in cells) + r" \\"
+
+
+def section_table(name: str, grid: Grid) -> str | None:
+    """A table of a section across both columns, made smaller where it would be wider; None if it is too long."""
+    if len(grid.rows) > _LONGEST:
+        return None
+    return _SECTION.format(
+        caption=escape_latex(grid.caption.partition(". ")[2]), label=f"tab:{name}:{grid.stem}", tabular=tabular(grid)
+    )
+
+
+_SECTION = r"""\begin{{table*}}[tp]
+\centering
+\caption{{{caption}}}
+\label{{{label}}}
+\footnotesize
+\resizebox{{\ifdim\width>\linewidth\linewidth\else\width\fi}}{{!}}{{%
+{tabular}}}
+\end{{table*}}
+"""

@@ -1,0 +1,165 @@
+"""A folder that a paper can include: figures, tables, numbers and references of one or several reports.
+
+Names and labels begin with the spec, so that several reports share a folder. ``article.tex`` uses all of it.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+
+from lnlab.claims.claim import Verdict
+from lnlab.errors import Problem, ReportError
+from lnlab.report.compose import build_parts
+from lnlab.report.facts import ReportFacts
+from lnlab.report.folder import read_folder, write_files
+from lnlab.report.page.figures import DrawnPart, Figure, draw_parts
+from lnlab.report.page.latex import escape_latex
+from lnlab.report.paper.drawing import Width, drawn_pdf
+from lnlab.report.paper.numbers import number_definitions, sentence_with_numbers
+from lnlab.report.paper.references import Reference, bibtex, cite, cited_references
+from lnlab.report.paper.tables import section_table, verdict_tables
+from lnlab.report.words.answer_text import answers_of_profile
+
+
+@dataclass(frozen=True)
+class PaperStyle:
+    """How a paper wants its figures and tables.
+
+    Attributes:
+        width: of a column or of the text.
+        serif: figures in a typeface with serifs.
+        primary: tables of verdicts hold primary claims only.
+    """
+
+    width: Width = "column"
+    serif: bool = False
+    primary: bool = False
+
+
+@dataclass(frozen=True)
+class _Report:
+    """A report as it was read: its facts, verdicts and figures."""
+
+    facts: ReportFacts
+    verdicts: Sequence[Verdict]
+    parts: Sequence[DrawnPart]
+
+    @property
+    def texts(self) -> Iterator[str]:
+        """What it cites with."""
+        yield self.facts.source.get("cite", "")
+        yield from self.facts.sources.values()
+
+
+def write_paper(folders: Sequence[Path], out: Path, style: PaperStyle) -> list[Path]:
+    """Write the figures, tables, numbers and references of reports into ``out``, the article first.
+
+    Args:
+        folders: reports, each of another spec.
+        out: the folder.
+        style: of figures and tables.
+
+    Raises:
+        ReportError: a report cannot be read, two are of one spec, a section cannot be made, or ``out`` not be written.
+    """
+    reports = [_read(folder) for folder in folders]
+    names = [report.facts.name for report in reports]
+    for name in {name for name in names if names.count(name) > 1}:
+        raise ReportError(Problem("lnlab paper", f"two reports are of {name}", "name one report a spec"))
+    references = cited_references(chain.from_iterable(report.texts for report in reports))
+    files: dict[str, bytes] = {}
+    bodies = []
+    for report in reports:
+        contents, body = _spec_files(report, references, style)
+        files |= contents
+        bodies.append(body)
+    inputs = "\n".join(rf"\input{{{name}-numbers}}" for name in names)
+    article = _ARTICLE.format(inputs=inputs, body="\n".join(bodies))
+    return write_files(
+        out, {"article.tex": article.encode(), "references.bib": bibtex(references).encode(), **files}, ()
+    )
+
+
+def _read(folder: Path) -> _Report:
+    facts, results, verdicts = read_folder(folder)
+    parts = draw_parts(build_parts(facts, results))
+    for part in parts:
+        if part.part.error:
+            raise ReportError(
+                Problem(folder.as_posix(), f"section {part.part.number}: {part.part.error}", "mend it first")
+            )
+    return _Report(facts, verdicts, parts)
+
+
+def _spec_files(report: _Report, references: Sequence[Reference], style: PaperStyle) -> tuple[dict[str, bytes], str]:
+    """The files of a spec, and its section of the article."""
+    facts, name = report.facts, report.facts.name
+    files = {f"{name}-numbers.tex": number_definitions(name, report.verdicts).encode()}
+    body = [_section(facts, report.verdicts)]
+    for drawn in report.parts:
+        for figure in drawn.figures:
+            stem = f"{name}-{figure.stem}"
+            files[f"{stem}.pdf"], width = drawn_pdf(figure.spec, style.width, serif=style.serif)
+            files[f"{stem}.tex"] = _figure(name, figure, _heading(drawn), width).encode()
+            body.append(rf"\input{{{stem}}}")
+        for grid in drawn.tables:
+            if (table := section_table(name, grid)) is not None:
+                files[f"{name}-{grid.stem}.tex"] = table.encode()
+                body.append(rf"\input{{{name}-{grid.stem}}}")
+    judged = [verdict for verdict in report.verdicts if verdict.primary or not style.primary]
+    tables = list(verdict_tables(name, judged, cite(facts.source.get("cite", ""), references)))
+    if tables:
+        files[f"{name}-verdicts.tex"] = "\n".join(tables).encode()
+        body.append(rf"\input{{{name}-verdicts}}")
+    return files, "\n".join([*body, r"\clearpage"])
+
+
+def _heading(drawn: DrawnPart) -> str:
+    section = drawn.part.section
+    return drawn.part.heading or (section.finding if section else "")
+
+
+def _section(facts: ReportFacts, verdicts: Sequence[Verdict]) -> str:
+    sentences = [sentence_with_numbers(str(a["says"]), facts.name, verdicts) for a in answers_of_profile(facts)]
+    return "\n\n".join([rf"\section{{{escape_latex(facts.title)}}}", escape_latex(facts.question), *sentences])
+
+
+def _figure(name: str, figure: Figure, heading: str, width: Width) -> str:
+    environment = "figure" if width == "column" else "figure*"
+    headline = heading.strip().rstrip(".")
+    return _FIGURE.format(
+        environment=environment,
+        file=f"{name}-{figure.stem}",
+        headline=rf"\textbf{{{escape_latex(headline)}.}} " if headline else "",
+        caption=escape_latex(figure.chart.caption),
+        label=f"fig:{name}:{figure.number}",
+    )
+
+
+_FIGURE = r"""\begin{{{environment}}}[tp]
+\centering
+\includegraphics{{{file}}}
+\caption{{{headline}{caption}}}
+\label{{{label}}}
+\end{{{environment}}}
+"""
+
+_ARTICLE = r"""% pdflatex article && bibtex article && pdflatex article && pdflatex article
+\documentclass[10pt,twocolumn]{{article}}
+\usepackage[T1]{{fontenc}}
+\usepackage[utf8]{{inputenc}}
+\usepackage{{textcomp}}
+\usepackage[textwidth=6.75in,textheight=9in,columnsep=0.25in]{{geometry}}
+\usepackage{{array,booktabs,graphicx,url}}
+\extrafloats{{200}}
+\pdfsuppresswarningpagegroup=1 % every figure has bands that are transparent
+\emergencystretch=3em
+{inputs}
+\begin{{document}}
+{body}
+\nocite{{*}}
+\bibliographystyle{{plain}}
+\bibliography{{references}}
+\end{{document}}
+"""

@@ -1,0 +1,162 @@
+"""What a paper includes: its widths, its letters, its references, its numbers, and an article that compiles."""
+
+import json
+import re
+import shutil
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from lnlab.cli import main
+from lnlab.errors import ReportError
+from lnlab.report.page.latex import escape_latex
+from lnlab.report.paper.drawing import drawn_pdf
+from lnlab.report.paper.numbers import number_values, sentence_with_numbers
+from lnlab.report.paper.references import bibtex, cite, cited_references
+from lnlab.report.paper.write import PaperStyle, write_paper
+from lnlab.report.write import write_report
+
+REPORTS = Path(__file__).parents[2] / "reports"
+PAGE_WIDTH = re.compile(rb"/MediaBox\s*\[\s*0 0 ([\d.]+) ([\d.]+)")
+
+
+@pytest.fixture(scope="module")
+def paper(folder, tmp_path_factory):
+    out = tmp_path_factory.mktemp("paper")
+    write_paper([folder], out, PaperStyle())
+    return out
+
+
+def width_of(pdf):
+    return float(PAGE_WIDTH.search(pdf)[1])
+
+
+def line_chart(series, width=780, **extra):
+    values = [{"x": x, "y": x, "series": name} for name in series for x in (1, 2)]
+    encoding = {channel: {"field": channel, "type": "quantitative"} for channel in "xy"}
+    colour = {"field": "series", "type": "nominal", "legend": {"orient": "top"}}
+    view = {"mark": "line", "encoding": {**encoding, "color": colour}, "width": width, "height": 300}
+    config = {"config": {"axis": {"labelFontSize": 12, "titleFontSize": 13}, "legend": {"labelFontSize": 13}}}
+    return {"datasets": {"points": values}, "data": {"name": "points"}, **config, **view, **extra}
+
+
+def test_a_figure_fills_the_column_or_the_text_to_a_point():
+    column, width = drawn_pdf(line_chart(["a", "b"]), "column")
+    assert (width, column[:8]) == ("column", b"%PDF-1.5")
+    assert width_of(column) == pytest.approx(234, abs=1)
+    wide, width = drawn_pdf(line_chart(["a"], width=1200), "text")
+    assert (width, round(width_of(wide))) == ("text", 486)
+
+
+def test_many_names_of_series_take_several_rows_of_the_legend():
+    names = [f"a method with a long name, number {n}" for n in range(9)]
+    pdf, width = drawn_pdf(line_chart(names), "column")
+    assert width == "column"
+    assert width_of(pdf) <= 235
+    assert drawn_pdf(line_chart(["a"]), "column")[0] != pdf
+
+
+def test_panels_that_would_be_too_narrow_take_several_rows():
+    values = [{"x": x, "y": x, "panel": panel} for panel in "abcd" for x in (1, 2)]
+    encoding = {channel: {"field": channel, "type": "quantitative"} for channel in "xy"}
+    spec = {
+        "datasets": {"points": values},
+        "data": {"name": "points"},
+        "facet": {"field": "panel", "type": "nominal"},
+        "columns": 4,
+        "spec": {"mark": "line", "encoding": encoding, "width": 180, "height": 120},
+    }
+    pdf, width = drawn_pdf(spec, "column")
+    assert width == "column"
+    assert width_of(pdf) <= 235
+    height = float(PAGE_WIDTH.search(pdf)[2])
+    one_row = float(PAGE_WIDTH.search(drawn_pdf({**spec, "columns": 4}, "text")[0])[2])
+    assert height > 1.3 * one_row
+
+
+def test_a_column_of_labels_that_finds_no_room_takes_the_text():
+    labels = ["a sentence as the label of a row that takes half of the page by itself, and more"]
+    spec = line_chart(["a"])
+    spec["encoding"]["y"] = {"datum": labels[0], "type": "nominal", "axis": {"labelLimit": 900}}
+    assert drawn_pdf(spec, "column")[1] == "text"
+
+
+def test_serifs_are_another_typeface():
+    assert b"LiberationSerif" in drawn_pdf(line_chart(["a"]), "column", serif=True)[0]
+    assert b"LiberationSerif" not in drawn_pdf(line_chart(["a"]), "column")[0]
+
+
+def test_a_paper_is_one_reference_with_authors_year_title_and_address():
+    first = (
+        "Xiong et al. 2020, On Layer Normalization (arXiv 2002.04745); Zhang, Dauphin and Ma 2019 (arXiv 1901.09321)"
+    )
+    references = cited_references([first, "Zhang, Dauphin and Ma 2019, Fixup (arXiv 1901.09321)", "Yu 2024"])
+    assert [(r.key, r.authors, r.title) for r in references] == [
+        ("xiong2020", ("Xiong", "others"), "On Layer Normalization"),
+        ("zhang2019", ("Zhang", "Dauphin", "Ma"), "Fixup"),
+    ]
+    assert cite(first, references) == r"\cite{xiong2020,zhang2019}"
+    assert cite("Yu 2024", references) == ""
+    assert "author = {Zhang and Dauphin and Ma}" in bibtex(references)
+
+
+def test_two_papers_of_one_author_and_year_have_two_keys():
+    text = "Liu et al. 2020, Admin (arXiv 2004.08249); Liu et al. 2020, RAdam (arXiv 1908.03265)"
+    assert {r.key for r in cited_references([text])} == {"liu2020", "liu2020b"}
+
+
+def test_prose_names_the_numbers_of_verdicts(verdicts):
+    verdict = verdicts[0]
+    sentence = sentence_with_numbers(f"Yes, {{{verdict.claim}}} of {{{verdict.claim}.n}}, {{x}} 5 %", "spec", verdicts)
+    assert sentence == rf"Yes, \lnlab{{spec:{verdict.claim}}} of \lnlab{{spec:{verdict.claim}.n}}, \{{x\}} 5 \%"
+    assert number_values(replace(verdict, estimate=6.3, low=5.2, high=7.6))[verdict.claim] == "6.3 [5.2,\u00a07.6]"
+
+
+def test_files_and_labels_begin_with_the_spec(paper):
+    names = {path.name for path in paper.iterdir()}
+    assert {"article.tex", "references.bib", "xiong_fig3-figure-1.pdf", "xiong_fig3-verdicts.tex"} <= names
+    figure = (paper / "xiong_fig3-figure-1.tex").read_text()
+    assert r"\label{fig:xiong_fig3:1}" in figure
+    assert "Student interval" in figure
+
+
+def test_primary_claims_alone(folder, paper, tmp_path, verdicts):
+    write_paper([folder], tmp_path, PaperStyle(primary=True))
+    rows = (tmp_path / "xiong_fig3-verdicts.tex").read_text().count(r"} \\" + "\n")
+    assert (
+        rows == sum(v.primary for v in verdicts) < (paper / "xiong_fig3-verdicts.tex").read_text().count(r"} \\" + "\n")
+    )
+
+
+def test_two_reports_of_one_spec_are_refused(folder, tmp_path):
+    with pytest.raises(ReportError, match="two reports are of xiong_fig3"):
+        write_paper([folder, folder], tmp_path, PaperStyle())
+
+
+def test_the_command_names_the_article(folder, tmp_path, capsys):
+    assert main(["paper", str(folder), "--width", "text", "--out", str(tmp_path / "p"), "-q"]) == 0
+    assert capsys.readouterr().out.strip().endswith("p/article.tex")
+    assert "figure*" in (tmp_path / "p" / "xiong_fig3-figure-1.tex").read_text()
+
+
+def test_every_character_of_committed_texts_has_its_latex():
+    texts = [path.read_text() for path in REPORTS.glob("*/real/data/experiment.json")]
+    letters = set("".join(json.dumps(json.loads(text), ensure_ascii=False) for text in texts))
+    assert letters
+    assert {letter for letter in letters if ord(letter) > 0x24F and not escape_latex(f"v{letter}").isascii()} == set()
+
+
+@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="pdflatex is not installed")
+def test_the_article_compiles_without_an_overfull_box(small, tmp_path):
+    facts, results, verdicts = small
+    write_report(tmp_path / "report", facts, results, verdicts)
+    paper = tmp_path / "paper"
+    write_paper([tmp_path / "report"], paper, PaperStyle())
+    for command in (["pdflatex", "-interaction=batchmode", "article"], ["bibtex", "article"]) * 2 + (
+        ["pdflatex", "-interaction=batchmode", "article"],
+    ):
+        subprocess.run(command, cwd=paper, check=True, capture_output=True)
+    log = (paper / "article.log").read_text(errors="replace")
+    assert not re.findall(r"Overfull \\hbox.*|undefined.*|LaTeX Warning: .*|PDF inclusion.*", log)
