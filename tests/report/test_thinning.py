@@ -1,9 +1,12 @@
 """Thinning keeps the extremes and says so."""
 
+from itertools import pairwise
+
 import numpy as np
 import polars as pl
+import pytest
 
-from lnlab.report.charts.downsample import MAX_POINTS, thin_points
+from lnlab.report.charts.downsample import MAX_POINTS, thin_lines, thin_points
 
 
 def cloud(n):
@@ -39,3 +42,17 @@ def test_each_series_keeps_its_own_extremes():
     assert kept.height <= MAX_POINTS
     low = kept.group_by("series").agg(pl.col("estimate").min()).sort("series")["estimate"].to_list()
     assert low == [a["estimate"].min(), b["estimate"].min()]
+
+
+@pytest.mark.parametrize("size", [1, 2, 9, 10, 11, 12, 57, 1000])
+def test_a_line_keeps_evenly_spaced_places_and_its_last_and_is_not_thinned_twice(size):
+    rows = pl.DataFrame({"series": ["a"] * 2 * size, "x": [float(n) for n in range(size)] * 2, "seed": [1, 2] * size})
+    kept = thin_lines(rows, ["series"], 10)
+    places = kept["x"].unique().sort().to_list()
+    gaps = {b - a for a, b in pairwise(places[:-1])}
+    assert places[0] == 0
+    assert places[-1] == size - 1
+    assert len(gaps) <= 1
+    assert len(places) <= 11
+    assert kept.height == 2 * len(places), "every seed of a place"
+    assert thin_lines(kept, ["series"], 10).equals(kept)

@@ -22,12 +22,16 @@ _LEAST = 1e-300  # below it numbers lose their digits
 
 @dataclass(frozen=True)
 class Axis:
-    """One positional axis: its title with unit, what it spans, and where it is ticked."""
+    """One positional axis: its title with unit, what it spans, and where it is ticked.
+
+    ``epoch`` is how many of its units are an epoch, 0 where that is not known: epochs stand below the ticks then.
+    """
 
     title: str
     domain: tuple[float, float]
     ticks: tuple[float, ...]
     log: bool = False
+    epoch: float = 0.0
 
     @property
     def scale(self) -> alt.Scale:
@@ -39,6 +43,9 @@ class Axis:
     @property
     def axis(self) -> alt.Axis:
         """The axis in Altair's words; ticks are written as short as they can be, far decades as powers of ten."""
+        if self.epoch:
+            words = f"[format(datum.value, ',d'), format(datum.value / {self.epoch:.6g}, '.2~r')]"
+            return alt.Axis(title=self.title, values=list(self.ticks), labelExpr=words)
         if (
             not self.log
             and max(map(abs, self.ticks), default=0) >= 10

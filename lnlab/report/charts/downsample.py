@@ -1,4 +1,6 @@
-"""Fewer points for a drawing, with its extremes kept."""
+"""Fewer points for a drawing. Lines over steps, layers or depths keep evenly spaced places; other drawings extremes."""
+
+from collections.abc import Sequence
 
 import polars as pl
 
@@ -32,3 +34,20 @@ def thin_points(points: pl.DataFrame, limit: int = MAX_POINTS) -> tuple[pl.DataF
     end_points = (pl.col("_at") == 0) | (pl.col("_at") == pl.col("_size") - 1)
     thinned = marked.filter(extreme | end_points).drop("_stretch", "_at", "_size")
     return thinned, f"{thinned.height:,} of {points.height:,} points are drawn; the extremes are kept."
+
+
+def thin_lines(rows: pl.DataFrame, line: Sequence[str], most: int) -> pl.DataFrame:
+    """Every k-th place of each line and its last one, with the smallest k that leaves no more than ``most + 1``.
+
+    Which places stay does not depend on what was measured there, so that means over them are means of the whole; what
+    was thinned once stays as it is.
+
+    Args:
+        rows: with a column ``x``, several rows a place if there are several seeds.
+        line: the columns that tell lines apart.
+        most: how many places a line may have, but for the last one.
+    """
+    place = pl.col("x").rank("dense").over(line).cast(pl.Int64) - 1
+    last = place.max().over(line)
+    stride = ((last + most - 1) // most).clip(lower_bound=1)
+    return rows.filter((place % stride == 0) | (place == last))

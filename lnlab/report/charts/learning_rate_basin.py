@@ -7,6 +7,7 @@ import altair as alt
 
 from lnlab.keys import Json
 from lnlab.report.charts.axes import Axis
+from lnlab.report.charts.legend import legend_shape, mark_shape, series_colour
 from lnlab.report.charts.theme import THEME, SeriesStyle
 from lnlab.report.charts.training_curves import CROSS_PATH
 
@@ -25,9 +26,7 @@ def basin_chart(
     ``diverged`` holds ``series x y label``: at an x, how many of how many runs diverged. ``chosen`` holds ``series x
     y``: points with a ring.
     """
-    legend = alt.Legend(columns=2, symbolOpacity=1, symbolStrokeWidth=0) if len(style.series) > 1 else None
-    colour = alt.Color("series:N", scale=alt.Scale(domain=list(style.series), range=list(style.colours)), legend=legend)
-    shape = alt.Shape("series:N", scale=alt.Scale(domain=list(style.series), range=list(style.shapes)), legend=legend)
+    colour = series_colour(style)
     dash = alt.StrokeDash(
         "line:O",
         scale=alt.Scale(domain=list(range(len(style.series))), range=[list(dash) for dash in style.dashes]),
@@ -46,7 +45,9 @@ def basin_chart(
                 alt.Tooltip(f"{field}:Q", title=field, format=".3~r") for field in ("estimate", "low", "high", "n")
             ]
             layers.append(base.mark_line().encode(y=up, strokeDash=dash))
-            layers.append(base.mark_point().encode(y=up, shape=shape, tooltip=tips))
+            layers.append(base.mark_point().encode(y=up, shape=mark_shape(style), tooltip=tips))
+            if len(style.series) > 1:
+                layers.append(base.mark_point(opacity=0, size=1).encode(y=up, shape=legend_shape(style)))
     position: dict[str, Any] = {
         "x": alt.X("x:Q", scale=x.scale, axis=x.axis),
         "y": alt.Y("y:Q", scale=y.scale, axis=y.axis),

@@ -7,6 +7,7 @@ import altair as alt
 
 from lnlab.keys import Json
 from lnlab.report.charts.axes import Axis
+from lnlab.report.charts.legend import legend_shape, mark_shape, series_colour
 from lnlab.report.charts.theme import DASHES, MUTED_COLOUR, REGION_COLOUR, TEXT_COLOUR, THEME, SeriesStyle
 
 _WIDTH, _HEIGHT = 780, 350
@@ -21,7 +22,7 @@ def profile_chart(
     ``points`` holds ``panel series line x estimate low high n``; ``laws``, drawn in every panel, as in ``size_chart``.
     """
     base = _coloured(None if len(panels) > 1 else "points", x, style)
-    layers = (*_laws(laws, x, y), _band(base, y), _line(base, style), _marks(base, x, y, style))
+    layers = (*_laws(laws, x, y), _band(base, y), _line(base, style), *_marks(base, x, y, style))
     return _side_by_side(panels, alt.layer(*layers))
 
 
@@ -30,16 +31,15 @@ def density_chart(panels: Sequence[str], x: Axis, y: Axis, style: SeriesStyle) -
 
     ``points`` as in ``profile_chart``, x in the middle of each bin; bins are equally wide on the axis.
     """
-    legend = _legend(style, strokes=True)
-    base = alt.Chart(_data(None if len(panels) > 1 else "points")).encode(x=_x("x", x), color=_colour(style, legend))
+    base = _coloured(None if len(panels) > 1 else "points", x, style)
     band = base.mark_area(opacity=0.18, interpolate="step", clip=True).encode(y=_y("low", y), y2="high:Q")
     dashes = alt.Scale(domain=list(style.series), range=[list(dash) for dash in style.dashes])
     line = base.mark_line(interpolate="step").encode(
         y=_y("estimate", y),
-        strokeDash=alt.StrokeDash("series:N", scale=dashes, legend=legend),
+        strokeDash=alt.StrokeDash("series:N", scale=dashes, legend=None),
         tooltip=_tips(x, "estimate", "low", "high", "n"),
     )
-    return _side_by_side(panels, alt.layer(band, line))
+    return _side_by_side(panels, alt.layer(band, line, *_legend_layer(base, style, marks=False)))
 
 
 def _side_by_side(panels: Sequence[str], layers: Any) -> dict[str, Json]:
@@ -61,7 +61,7 @@ def size_chart(x: Axis, y: Axis, style: SeriesStyle, laws: Sequence[Mapping[str,
     bars = base.mark_rule(strokeWidth=2).encode(y=_y("low", y), y2="high:Q")
     dots = _coloured("seeds", x, style).mark_point(size=16, opacity=0.35)
     seed_dots = dots.encode(y=_y("value", y), tooltip=_tips(x, "seed", "value"))
-    layers = [*_laws(laws, x, y), seed_dots, _line(base, style), bars, _marks(base, x, y, style)]
+    layers = [*_laws(laws, x, y), seed_dots, _line(base, style), bars, *_marks(base, x, y, style)]
     return _finish(alt.layer(*layers).properties(width=_WIDTH, height=_HEIGHT))
 
 
@@ -79,10 +79,10 @@ def fitted_laws_chart(
     fitted = alt.Chart(alt.InlineData(list(curves))).encode(
         x=_x("x", x),
         y=_y("y", y),
-        color=_colour(style, _legend(style)),
+        color=series_colour(style),
         strokeDash=alt.StrokeDash("law:N", scale=dashes, legend=dash_legend),
     )
-    layers = [fitted.mark_line(strokeWidth=1.2, clip=True), bars, _marks(base, x, y, style)]
+    layers = [fitted.mark_line(strokeWidth=1.2, clip=True), bars, *_marks(base, x, y, style)]
     return _finish(alt.layer(*layers).properties(width=_WIDTH, height=_HEIGHT))
 
 
@@ -109,22 +109,7 @@ def _data(name: str | None) -> Any:
 
 
 def _coloured(data: str | None, x: Axis, style: SeriesStyle) -> Any:
-    return alt.Chart(_data(data)).encode(x=_x("x", x), color=_colour(style, _legend(style)))
-
-
-def _colour(style: SeriesStyle, legend: alt.Legend | None) -> alt.Color:
-    scale = alt.Scale(domain=list(style.series), range=list(style.colours))
-    return alt.Color("series:N", scale=scale, legend=legend)
-
-
-def _legend(style: SeriesStyle, *, strokes: bool = False) -> alt.Legend | None:
-    """Marks, or with ``strokes`` lines that show their dashes; nothing where there is one series."""
-    if len(style.series) < 2:
-        return None
-    symbol = (
-        {"symbolType": "stroke", "symbolStrokeWidth": 2, "symbolSize": 500} if strokes else {"symbolStrokeWidth": 0}
-    )
-    return alt.Legend(columns=3 if len(style.series) == 3 else 2, symbolOpacity=1, **symbol)
+    return alt.Chart(_data(data)).encode(x=_x("x", x), color=series_colour(style))
 
 
 def _x(field: str, x: Axis) -> alt.X:
@@ -144,10 +129,18 @@ def _line(base: Any, style: SeriesStyle) -> Any:
     return base.mark_line().encode(y="estimate:Q", strokeDash=alt.StrokeDash("line:O", scale=scale, legend=None))
 
 
-def _marks(base: Any, x: Axis, y: Axis, style: SeriesStyle) -> Any:
-    scale = alt.Scale(domain=list(style.series), range=list(style.shapes))
-    shape = alt.Shape("series:N", scale=scale, legend=_legend(style))
-    return base.mark_point().encode(y=_y("estimate", y), shape=shape, tooltip=_tips(x, "estimate", "low", "high", "n"))
+def _marks(base: Any, x: Axis, y: Axis, style: SeriesStyle) -> list[Any]:
+    """Marks that tell their numbers, and what the legend shows."""
+    tips = _tips(x, "estimate", "low", "high", "n")
+    marks = base.mark_point().encode(y=_y("estimate", y), shape=mark_shape(style), tooltip=tips)
+    return [marks, *_legend_layer(base, style)]
+
+
+def _legend_layer(base: Any, style: SeriesStyle, *, marks: bool = True) -> list[Any]:
+    """A layer that nobody sees: its scale of shapes is what the legend shows."""
+    if len(style.series) < 2:
+        return []
+    return [base.mark_point(opacity=0, size=1).encode(y="estimate:Q", shape=legend_shape(style, marks=marks))]
 
 
 def _tips(x: Axis | None, *fields: str) -> list[alt.Tooltip]:

@@ -12,6 +12,20 @@ HEATMAP_COLOURS = ("#e1f3f0", "#a1e0e2", "#64c8db", "#2dacd4", "#128dc7", "#256d
 """From pale to dark in equal steps of Oklab's lightness, the hue turning from green to violet (Ottosson, 2020)."""
 DASHES = ((1, 0), (6, 3), (2, 2), (8, 3, 2, 3), (12, 3), (4, 1), (1, 3), (10, 2, 2, 2, 2, 2))
 SHAPES = ("circle", "square", "triangle-up", "diamond", "triangle-down", "cross", "triangle-right", "triangle-left")
+SERIES_COLOURS: Mapping[str, str] = {
+    "Post-LN": "#D55E00",
+    "Pre-LN": "#0072B2",
+    "ReZero": "#009E73",
+    "DeepNorm": "#CC79A7",
+    "T-Fixup": "#56B4E9",
+    "Admin": "#E69F00",
+    "LayerNorm": "#009E73",
+    "BatchNorm": "#CC79A7",
+    "RMSNorm": "#56B4E9",
+    "instance": "#E69F00",
+    "no norm": "#000000",
+}
+"""What has the same colour in every figure: each placement, and each norm (no figure mixes the two)."""
 TEXT_COLOUR, MUTED_COLOUR, _RULE, REGION_COLOUR = "#222222", "#555555", "#dedede", "#cfe6d6"
 _FONT = "Liberation Sans, Helvetica, Arial, sans-serif"
 
@@ -70,19 +84,34 @@ class SeriesStyle:
 
 
 def series_style(series: Sequence[str], families: Sequence[int]) -> SeriesStyle:
-    """Colours by family (the value of the first axis that varies), dashes and shapes by place in the list.
+    """Colours by what a series is (``SERIES_COLOURS``), else by family; dashes and shapes by place in the list.
+
+    A family is a value of the first axis that varies. Those without a colour of their own share what is left in order.
 
     Args:
         series: the names, in the order of the legend.
         families: for each series, the index of its family; equal families share a colour.
     """
+    own_colours = [_own_colour(name) for name in series]
+    free = [colour for colour in COLOURS if colour not in own_colours] or COLOURS
+    unnamed = sorted({family for family, colour in zip(families, own_colours, strict=True) if colour is None})
+    places = dict(zip(unnamed, range(len(unnamed)), strict=True)) if any(own_colours) else {f: f for f in unnamed}
     positions = range(len(series))
     return SeriesStyle(
         tuple(series),
-        tuple(COLOURS[family % len(COLOURS)] for family in families),
+        tuple(own or free[places[family] % len(free)] for own, family in zip(own_colours, families, strict=True)),
         tuple(DASHES[position % len(DASHES)] for position in positions),
         tuple(SHAPES[position % len(SHAPES)] for position in positions),
     )
+
+
+def _own_colour(name: str) -> str | None:
+    """The colour of what a name begins with: of ``Post-LN after warm-up`` that of Post-LN."""
+    first_words = name.partition(",")[0].casefold()
+    for known, colour in SERIES_COLOURS.items():
+        if first_words == known.casefold() or first_words.startswith(f"{known.casefold()} "):
+            return colour
+    return None
 
 
 def colour_ramp(count: int) -> tuple[str, ...]:

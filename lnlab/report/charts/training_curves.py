@@ -11,6 +11,7 @@ import altair as alt
 
 from lnlab.keys import Json
 from lnlab.report.charts.axes import Axis
+from lnlab.report.charts.legend import legend_shape, mark_shape, series_colour
 from lnlab.report.charts.theme import MUTED_COLOUR, THEME, SeriesStyle
 
 _WIDTH, _HEIGHT, _STRIP_HEIGHT, _GAP, _LEGEND_OFFSET = 780, 340, 84, 56, 16
@@ -30,18 +31,30 @@ class Overlays:
     Attributes:
         diverged: ``run panel series line x value``: runs that diverged.
         crosses: ``series x value``: where each of them ended.
-        rules: ``y label``: levels to compare with.
+        rules: ``y label left above``: levels to compare with, and on which side of them their names have room.
+        batches: ``series line x estimate``: numbers of single batches, drawn faintly behind means over windows.
+        starts: ``series x value told``: where a line enters the drawing from above.
         rates: ``series line x estimate``, for the strip; none without it.
     """
 
     diverged: _Rows = ()
     crosses: _Rows = ()
     rules: _Rows = ()
+    batches: _Rows = ()
+    starts: _Rows = ()
     rates: _Rows = ()
 
 
 def training_curve_chart(
-    splits: Sequence[str], x: Axis, y: Axis, style: SeriesStyle, overlays: Overlays, *, hover: bool, clip: bool
+    splits: Sequence[str],
+    x: Axis,
+    y: Axis,
+    style: SeriesStyle,
+    overlays: Overlays,
+    *,
+    hover: bool,
+    clip: bool,
+    single_seeds: bool = False,
 ) -> dict[str, Json]:
     """Lines over training. ``points`` holds ``panel series line x estimate low high n``, ``panel`` being the split.
 
@@ -53,13 +66,27 @@ def training_curve_chart(
         overlays: what else is drawn.
         hover: whether every point tells its numbers.
         clip: whether lines leave the axis; to cut off each of many lines takes a drawing as long as all else.
+        single_seeds: whether each seed has a thin line: where there are too few for bands.
     """
-    base = _base(alt.NamedData("points"), replace(x, title="") if overlays.rates else x, style)
+    base = _base(alt.NamedData("points"), _untitled(x) if overlays.rates else x, style)
     dashes = _dashes(splits, style)
+    bands = has_bands(len(style.series), splits, windowed=bool(overlays.batches))
     band = base.mark_area(fillOpacity=0.16, opacity=1, clip=True).encode(y=_y("low", y), y2="high:Q")
-    layers = [*_rules(overlays.rules, x, y), *([band] if has_bands(len(style.series), splits) else [])]
+    layers = [
+        *_rules(overlays.rules, x, y),
+        *_behind(overlays.batches, base, y),
+        *([band] if bands else []),
+    ]
+    if single_seeds:
+        seeds = _base(alt.NamedData("seeds"), _untitled(x) if overlays.rates else x, style)
+        thin_lines = seeds.mark_line(strokeWidth=0.9, opacity=0.5, clip=clip)
+        layers += [thin_lines.encode(y=_y("value", y), detail=["seed:N", "panel:N"])]
     layers += [base.mark_line(clip=clip).encode(y=_y("estimate", y), strokeDash=dashes)]
-    layers += [*_diverged(overlays, x, y, style), *_marks(base, y, style, x, splits, hover=hover)]
+    layers += [
+        *_starts(overlays.starts, base, y),
+        *_diverged(overlays, x, y, style),
+        *_marks(base, y, style, x, splits, hover=hover),
+    ]
     main = alt.layer(*layers).properties(width=_WIDTH, height=_HEIGHT)
     if not overlays.rates:
         return _finish(main)
@@ -67,26 +94,13 @@ def training_curve_chart(
     return _finish(chart.resolve_scale(strokeDash="independent"), {**THEME["legend"], "offset": _LEGEND_OFFSET})
 
 
-def has_bands(n_series: int, splits: Sequence[str]) -> bool:
-    """Whether there are few enough lines to distinguish their bands."""
-    return n_series * max(1, len(splits)) <= _MAX_BANDS
+def has_bands(n_series: int, splits: Sequence[str], *, windowed: bool) -> bool:
+    """Whether there are few enough lines to distinguish their bands, also from faint lines of single batches."""
+    return n_series * max(1, len(splits)) <= (_MAX_BANDS // 4 if windowed else _MAX_BANDS)
 
 
 def _base(data: Any, x: Axis, style: SeriesStyle) -> Any:
-    return alt.Chart(data).encode(x=alt.X("x:Q", scale=x.scale, axis=x.axis), color=_colour(style))
-
-
-def _colour(style: SeriesStyle) -> alt.Color:
-    return alt.Color(
-        "series:N", scale=alt.Scale(domain=list(style.series), range=list(style.colours)), legend=_legend(style)
-    )
-
-
-def _legend(style: SeriesStyle) -> alt.Legend | None:
-    """Marks in their colours; nothing where there is one series."""
-    if len(style.series) < 2:
-        return None
-    return alt.Legend(columns=3 if len(style.series) == 3 else 2, symbolOpacity=1, symbolStrokeWidth=0)
+    return alt.Chart(data).encode(x=alt.X("x:Q", scale=x.scale, axis=x.axis), color=series_colour(style))
 
 
 def _dashes(splits: Sequence[str], style: SeriesStyle) -> alt.StrokeDash:
@@ -103,19 +117,52 @@ def _y(field: str, y: Axis) -> alt.Y:
     return alt.Y(f"{field}:Q", scale=y.scale, axis=y.axis)
 
 
+def _untitled(x: Axis) -> Axis:
+    """The axis above a strip, which has the title and the epochs for both."""
+    return replace(x, title="", epoch=0.0)
+
+
 def _rules(rules: _Rows, x: Axis, y: Axis) -> list[Any]:
-    """Level lines with their names above their right ends."""
-    if not rules:
+    """Level lines with their names at one of their ends, above or below."""
+    layers = []
+    for rule in rules:
+        base = alt.Chart(alt.InlineData([rule])).encode(y=_y("y", y))
+        text = base.mark_text(
+            align="left" if rule["left"] else "right",
+            baseline="bottom" if rule["above"] else "top",
+            dx=4 if rule["left"] else -4,
+            dy=-3 if rule["above"] else 4,
+            color=MUTED_COLOUR,
+            fontSize=11,
+        )
+        end = x.domain[0 if rule["left"] else 1]
+        layers += [
+            base.mark_rule(color="#777777", strokeWidth=1, strokeDash=[3, 3]),
+            text.encode(text="label:N", x=alt.datum(end, scale=x.scale)),
+        ]
+    return layers
+
+
+def _behind(batches: _Rows, base: Any, y: Axis) -> list[Any]:
+    """Single batches as faint lines."""
+    if not batches:
         return []
-    base = alt.Chart(alt.InlineData(list(rules))).encode(y=_y("y", y))
-    line = base.mark_rule(color="#777777", strokeWidth=1, strokeDash=[3, 3])
-    text = base.mark_text(align="right", baseline="bottom", dy=-3, color=MUTED_COLOUR, fontSize=11)
-    return [line, text.encode(text="label:N", x=alt.datum(x.domain[1], scale=x.scale))]
+    faint = base.properties(data=alt.InlineData(list(batches)))
+    return [faint.mark_line(strokeWidth=0.8, opacity=0.3, clip=True).encode(y=_y("estimate", y))]
+
+
+def _starts(starts: _Rows, base: Any, y: Axis) -> list[Any]:
+    """Arrows at the upper end where lines come from above it."""
+    if not starts:
+        return []
+    arrows = base.properties(data=alt.InlineData(list(starts))).mark_point(shape="triangle-up", size=70, yOffset=6)
+    tips = [alt.Tooltip("series:N", title="of"), alt.Tooltip("told:N", title="from")]
+    return [arrows.encode(y=_y("value", y), tooltip=tips)]
 
 
 def _diverged(overlays: Overlays, x: Axis, y: Axis, style: SeriesStyle) -> list[Any]:
     """Runs that diverged as thin lines, each with a cross where it ended."""
-    x = replace(x, title="") if overlays.rates else x
+    x = _untitled(x) if overlays.rates else x
     thin_lines = _base(alt.InlineData(list(overlays.diverged)), x, style).mark_line(strokeWidth=1, strokeOpacity=0.75)
     lines = [thin_lines.encode(y=_y("value", y), detail=["run:N", "panel:N"])] if overlays.diverged else []
     if not overlays.crosses:
@@ -127,25 +174,27 @@ def _diverged(overlays: Overlays, x: Axis, y: Axis, style: SeriesStyle) -> list[
 
 def _marks(base: Any, y: Axis, style: SeriesStyle, x: Axis, splits: Sequence[str], *, hover: bool) -> list[Any]:
     """The shape of each series at the ends of its lines; where there are few points, each of them tells its numbers."""
-    shape = alt.Shape(
-        "series:N", scale=alt.Scale(domain=list(style.series), range=list(style.shapes)), legend=_legend(style)
-    )
     tooltips = [alt.Tooltip("series:N", title="of"), *([alt.Tooltip("panel:N", title="split")] if splits else [])]
     tooltips += [alt.Tooltip("x:Q", title=x.title.partition(" (")[0], format="~r")]
     tooltips += [alt.Tooltip(f"{name}:Q", title=name, format=".3~r") for name in ("estimate", "low", "high", "n")]
     last = base.transform_joinaggregate(last="max(x)", groupby=["panel", "series"]).transform_filter(
         "datum.x === datum.last"
     )
-    end_marks = last.mark_point(clip=True).encode(y=_y("estimate", y), shape=shape, tooltip=tooltips)
+    end_marks = last.mark_point(clip=True).encode(y=_y("estimate", y), shape=mark_shape(style), tooltip=tooltips)
+    if len(style.series) > 1:
+        legend = legend_shape(style, dashes=not splits)
+        marks_of_legend = [last.mark_point(opacity=0, size=1).encode(y=_y("estimate", y), shape=legend)]
+    else:
+        marks_of_legend = []
     hover_points = base.mark_point(size=120, opacity=0, clip=True).encode(y=_y("estimate", y), tooltip=tooltips)
-    return [end_marks, *([hover_points] if hover else [])]
+    return [end_marks, *marks_of_legend, *([hover_points] if hover else [])]
 
 
 def _strip(rates: _Rows, x: Axis, style: SeriesStyle) -> Any:
     """Learning rates from 0 on, below the lines and on their axis."""
     top = max(float(row["estimate"]) for row in rates) or 1.0
     scale = alt.Scale(domain=[0, 1.08 * top], nice=False)
-    axis = alt.Axis(title="learning rate, per update", values=[0, top], format=".2~g", grid=False)
+    axis = alt.Axis(title="learning rate", values=[0, top], format=".2~g", grid=False)
     base = _base(alt.InlineData(_distinct(rates)), x, style)
     line = base.mark_line(strokeWidth=1.6).encode(
         y=alt.Y("estimate:Q", scale=scale, axis=axis), strokeDash=_dashes((), style)

@@ -12,6 +12,7 @@ import polars as pl
 from lnlab.analyse.select.select import runs_with, select_measured_rows
 from lnlab.analyse.statistics.intervals import Interval, t_interval
 from lnlab.keys import Json
+from lnlab.report.charts.downsample import thin_lines
 from lnlab.report.data.series import (
     SEED_SCHEMA,
     labelled_values,
@@ -100,7 +101,7 @@ def collect_profiles(
     placed = _placed(rows, tuple(panels.values()), tuple(lines.values()))
     finite = placed["value"].is_finite()
     drawable = placed.with_columns(pl.when(finite & (placed["value"] > 0)).then(pl.col("value")).alias("value"))
-    drawn = _thinned(drawable)
+    drawn = thin_lines(drawable, ["panel", "series"], MAX_PROFILE_POINTS)
     groups = {(panel, line): line_rows for panel, line, line_rows in _groups(placed)}
     return Profiles(
         tuple(panels.values()),
@@ -125,15 +126,6 @@ def _placed(rows: pl.DataFrame, panels: Sequence[str], lines: Sequence[str]) -> 
     number = pl.col("series").replace_strict(lines, range(len(lines)), return_dtype=pl.Int32)
     ordered = rows.with_columns(x, number.alias("line"), order.alias("_panel")).sort("_panel", "line", "x", "seed")
     return ordered.select(pl.col(c).cast(t) for c, t in SEED_SCHEMA.items())
-
-
-def _thinned(placed: pl.DataFrame) -> pl.DataFrame:
-    """Every k-th point of each line and the last one: at most ``MAX_PROFILE_POINTS`` or so."""
-    line = ["panel", "series"]
-    place = pl.col("x").rank("dense").over(line).cast(pl.Int64) - 1
-    steps = place.max().over(line)
-    stride = ((steps + MAX_PROFILE_POINTS - 1) // MAX_PROFILE_POINTS).clip(lower_bound=1)
-    return placed.filter((place % stride == 0) | (place == steps))
 
 
 def _groups(placed: pl.DataFrame) -> Iterator[tuple[str, str, pl.DataFrame]]:

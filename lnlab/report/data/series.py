@@ -17,6 +17,8 @@ from lnlab.report.words.wording import axis_value_name, count_noun, join_words
 from lnlab.tables import ENDED_STATUSES, Results
 
 PANEL_COLUMNS = ("stack", "sublayer", "tensor", "index")
+MIN_BAND_SEEDS = 4
+"""Seeds from which on an interval is drawn: of two or three it says more of Student's quantile than of the seeds."""
 SEED_SCHEMA = {
     "panel": pl.String,
     "series": pl.String,
@@ -147,7 +149,8 @@ def refuse_duplicates(rows: pl.DataFrame, x: str) -> None:
 def mean_points(seeds: pl.DataFrame, *, log: bool) -> pl.DataFrame:
     """Mean over seeds with the 95 % Student interval at each place: ``panel series line x estimate low high n``.
 
-    A null of ``seeds`` is no number; a place where all are null has n = 0.
+    Fewer than ``MIN_BAND_SEEDS`` have no interval. A null of ``seeds`` is no number; a place where all are null has
+    n = 0.
     """
     rows: list[tuple[object, ...]] = []
     groups = seeds.group_by("panel", "series", "line", "x", maintain_order=True).agg(pl.col("value").drop_nulls())
@@ -156,7 +159,7 @@ def mean_points(seeds: pl.DataFrame, *, log: bool) -> pl.DataFrame:
             rows.append((*place, None, None, None, 0))
             continue
         interval = t_interval(values, log=log)
-        band = (interval.low, interval.high) if interval.n > 1 else (None, None)
+        band = (interval.low, interval.high) if interval.n >= MIN_BAND_SEEDS else (None, None)
         rows.append((*place, interval.estimate, *band, interval.n))
     return pl.DataFrame(rows, schema=POINT_SCHEMA, orient="row")
 
@@ -175,6 +178,13 @@ def replicate_count(points: pl.DataFrame) -> str:
     """``n = 10``, or ``n = 3 to 10`` where places differ, without a line break."""
     numbers = sorted(n for n in points["n"].unique() if n) or [0]
     return f"n = {numbers[0]}" + (f" to {numbers[-1]}" if len(numbers) > 1 else "")
+
+
+def no_band(points: pl.DataFrame) -> str:
+    """``3 seeds, no band`` where there are too few of them for an interval; nothing where there is one."""
+    if points["low"].count():
+        return ""
+    return f"{replicate_count(points).removeprefix('n = ')} seeds, no band".replace("1 seeds", "one seed")
 
 
 def undrawn_numbers(not_finite: int, not_positive: int) -> tuple[str, ...]:

@@ -12,7 +12,15 @@ import polars as pl
 from lnlab.analyse.select.select import runs_with, select_measured_rows
 from lnlab.errors import Problem, ReportError
 from lnlab.keys import Json
-from lnlab.report.charts.downsample import thin_points
+from lnlab.report.data.curve_windows import (
+    LEVEL_SCHEMA,
+    batch_means,
+    of_single_batches,
+    thinned_curves,
+    thinned_rates,
+    thinned_runs,
+    window_means,
+)
 from lnlab.report.data.labels import label_series
 from lnlab.report.data.series import (
     SEED_SCHEMA,
@@ -26,12 +34,7 @@ from lnlab.specfile.columns import VOCABULARY
 from lnlab.tables import Results
 
 CurveAxis = Literal["step", "epoch"]
-MAX_CURVE_POINTS, _LEAST = 50, 8
-"""Points that a line has at most; and at least, however many lines there are."""
-_ALL = 2_000
-"""Points that all lines have together at most, and so have all runs that diverged, unless each has ``_LEAST``."""
 RUN_SCHEMA = {"run": pl.String, **SEED_SCHEMA}
-_RATE = {"series": pl.String, "line": pl.Int32, "x": pl.Float64, "estimate": pl.Float64}
 
 
 @dataclass(frozen=True)
@@ -47,6 +50,8 @@ class TrainingCurves:
         splits: those that are drawn, where there are several.
         split: the one that all numbers are of, or nothing.
         divergence_counts: by series, how many of its runs diverged, and how many there are.
+        batches: ``series line x estimate``: means over seeds of single batches, where ``seeds`` are means over windows.
+        epoch_steps: training steps of an epoch, where all drawn runs have the same number.
         rates: ``series line x estimate``: the learning rate of each series.
         entropy: the smallest and the largest entropy of the words, over runs; None where it is not known.
         left_out: sentences about numbers that are not drawn.
@@ -62,6 +67,8 @@ class TrainingCurves:
     splits: tuple[str, ...]
     split: str
     divergence_counts: Mapping[str, tuple[int, int]]
+    batches: pl.DataFrame
+    epoch_steps: float | None
     rates: pl.DataFrame
     entropy: tuple[float, float] | None
     left_out: tuple[str, ...]
@@ -96,13 +103,15 @@ def collect_training_curves(
     diverged = (pl.col("status") == "diverged").fill_null(value=False)
     surviving, diverged_rows = placed.filter(~diverged), _drawable(placed.filter(diverged), log=log)
     drawn = _drawable(surviving, log=log)
-    thinned, diverged_curves = _thinned(drawn), _thinned_runs(diverged_rows)
-    seeds = thinned.sort("_split", "line", "x", "seed").select(pl.col(c).cast(t) for c, t in SEED_SCHEMA.items())
+    thinned, diverged_curves = thinned_curves(drawn), thinned_runs(diverged_rows)
+    placed_seeds = thinned.sort("_split", "line", "x", "seed").select(pl.col(c).cast(t) for c, t in SEED_SCHEMA.items())
+    single_batches = of_single_batches(placed_seeds, splits)
+    seeds = window_means(placed_seeds, single_batches, log=log)
     finite = surviving.filter(pl.col("value").is_finite()).height
     rates, rate_rows = _rates(results, labels, x)
     supporting_rows = (
         rate_rows,
-        *(last_rows(results, word, labels) for word in ("unigram_entropy", "epoch")[: 2 if x == "epoch" else 1]),
+        *(last_rows(results, word, labels) for word in ("unigram_entropy", "epoch")),
     )
     entropy = supporting_rows[1]["value"].drop_nans() / per
     hidden = surviving.join(drawn, on=["run", "step", "panel"], how="anti", nulls_equal=True)
@@ -115,6 +124,8 @@ def collect_training_curves(
         splits if len(splits) > 1 else (),
         splits[0] if len(splits) == 1 else "",
         _divergence_counts(labelled_runs),
+        batch_means(placed_seeds.filter(single_batches), log=log),
+        _epoch_steps(results, labelled_runs) if x == "step" else None,
         rates,
         (float(entropy.min()), float(entropy.max())) if len(entropy) else None,  # type: ignore[arg-type]
         undrawn_numbers(surviving.height - finite, finite - drawn.height),
@@ -165,27 +176,12 @@ def _drawable(rows: pl.DataFrame, *, log: bool) -> pl.DataFrame:
     return finite.filter(pl.col("value") > 0) if log else finite
 
 
-def _thinned(rows: pl.DataFrame) -> pl.DataFrame:
-    """At most ``MAX_CURVE_POINTS`` points of each line: those at which its mean over seeds is extreme."""
-    line = ["panel", "series"]
-    most = _points_per_line(rows.select(line).n_unique())
-    means = rows.group_by(*line, "x").agg(pl.col("value").mean().alias("estimate")).sort(*line, "x")
-    thinned_lines = [thin_points(line_means, most)[0] for _, line_means in means.group_by(line, maintain_order=True)]
-    places = pl.concat([means.clear(), *thinned_lines])
-    return rows.join(places, on=[*line, "x"], how="semi", nulls_equal=True, maintain_order="left")
-
-
-def _points_per_line(lines: int) -> int:
-    return max(_LEAST, min(MAX_CURVE_POINTS, _ALL // max(lines, 1)))
-
-
-def _thinned_runs(rows: pl.DataFrame) -> pl.DataFrame:
-    """The rows of runs that diverged, each run thinned by itself."""
-    most = _points_per_line(rows.select("run", "panel").n_unique())
-    ordered = rows.sort("line", "run", "_split", "x")
-    parts = ordered.rename({"series": "_series"}).with_columns(pl.lit("").alias("series"))
-    thinned_runs = [thin_points(part, most)[0] for _, part in parts.group_by("run", "panel", maintain_order=True)]
-    return pl.concat([parts.clear(), *thinned_runs]).drop("series").rename({"_series": "series"}).select(rows.columns)
+def _epoch_steps(results: Results, runs: pl.DataFrame) -> float | None:
+    """Training steps of an epoch, if they are the same in all runs, to a hundredth."""
+    shares = epochs_per_update(results, runs)["_share"]
+    if shares.is_empty() or not 0 < float(shares.max()) <= 1.01 * float(shares.min()):  # type: ignore[arg-type]
+        return None
+    return 1 / float(shares.mean())  # type: ignore[arg-type]
 
 
 def _divergence_counts(runs: pl.DataFrame) -> dict[str, tuple[int, int]]:
@@ -198,14 +194,14 @@ def _rates(results: Results, labels: pl.DataFrame, x: CurveAxis) -> tuple[pl.Dat
     """The learning rate of each series, and the stored rows behind it."""
     curves = results.tables.get("curves")
     if curves is None or curves.is_empty():
-        return pl.DataFrame(schema=_RATE), last_rows(results, "learning_rate", labels)
+        return pl.DataFrame(schema=LEVEL_SCHEMA), last_rows(results, "learning_rate", labels)
     rows = curves.filter(pl.col("quantity") == "learning_rate").join(labels, on="run", maintain_order="left")
     if rows.is_empty():
-        return pl.DataFrame(schema=_RATE), rows.select(curves.columns)
+        return pl.DataFrame(schema=LEVEL_SCHEMA), rows.select(curves.columns)
     panel = _with_x(results, rows, x).filter(pl.col("value").is_finite()).with_columns(panel=pl.lit(None, pl.String))
-    thinned = _thinned(panel)
+    thinned = thinned_rates(panel)
     means = thinned.group_by("series", "line", "x").agg(pl.col("value").mean().alias("estimate")).sort("line", "x")
-    return means.select(pl.col(c).cast(t) for c, t in _RATE.items()), thinned.select(curves.columns)
+    return means.select(pl.col(c).cast(t) for c, t in LEVEL_SCHEMA.items()), thinned.select(curves.columns)
 
 
 def _source_rows(

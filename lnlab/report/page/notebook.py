@@ -55,9 +55,9 @@ def over_seeds(seeds, log):
     found = seeds.group_by("panel", "series", "line", "x", maintain_order=True).agg(
         value.mean().alias("mean"), value.std().alias("sd"), value.count().cast(pl.Int64).alias("n")
     )
-    quantiles = {n: t95(n) if n > 1 else None for n in found["n"].unique()}
-    if 1 in quantiles:
-        warnings.warn("one seed has no interval: its points have no band", stacklevel=2)
+    quantiles = {n: t95(n) if n > 3 else None for n in found["n"].unique()}
+    if None in quantiles.values():
+        warnings.warn("points of fewer than four seeds have no band", stacklevel=2)
     half = pl.col("sd") * pl.col("n").replace_strict(quantiles, return_dtype=pl.Float64) / pl.col("n").sqrt()
     ends = {"estimate": pl.col("mean"), "low": pl.col("mean") - half, "high": pl.col("mean") + half}
     found = found.with_columns(**{k: e.exp() if log else e for k, e in ends.items()})

@@ -1,8 +1,7 @@
 """A quantity over training: a line for each variant with its band over seeds, and every run that diverged."""
 
 import math
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
 import polars as pl
@@ -10,10 +9,11 @@ import polars as pl
 from lnlab.errors import Problem, ReportError
 from lnlab.keys import Json
 from lnlab.report.charts import theme, training_curves
-from lnlab.report.charts.axes import Axis, linear_axis, logarithmic_axis
+from lnlab.report.data.curve_axes import X_TITLES, curve_overlays, curve_x_axis, curve_y_axis
+from lnlab.report.data.curve_windows import MAX_CURVE_POINTS
 from lnlab.report.data.labels import SINGLE_SERIES
-from lnlab.report.data.series import replicate_count
-from lnlab.report.data.training_curves import MAX_CURVE_POINTS, CurveAxis, TrainingCurves, collect_training_curves
+from lnlab.report.data.series import MIN_BAND_SEEDS, no_band, replicate_count
+from lnlab.report.data.training_curves import CurveAxis, TrainingCurves, collect_training_curves
 from lnlab.report.section import Chart, Section, sections
 from lnlab.report.words.wording import (
     count_noun,
@@ -29,10 +29,7 @@ _MAX_NAMED = 3
 """Series whose ends a heading has room for."""
 _LOSSES = ("loss", "nll")
 """What the entropy of the words is a level of."""
-_BAND_MARGIN = 0.5
-"""How much higher and lower than its lines the axis may go for their bands, as a share of their span."""
 _FREQUENCIES = "no better than frequencies alone"
-_X_TITLES: Mapping[CurveAxis, str] = {"step": "updates", "epoch": "epochs"}
 
 
 @sections.register("curves")
@@ -48,7 +45,7 @@ def curves(
     inset: bool = False,
     lines: dict[str, float] | None = None,
 ) -> Section:
-    """``mean over seeds of the quantity after each update``: with the 95 % Student interval as a band.
+    """``mean over seeds of the quantity after each training step``: with the 95 % Student interval as a band.
 
     Runs that diverged are no part of a mean: each is a thin line up to a cross where it ended. Splits are told apart by
     dashes. ``inset`` draws the learning rate below; ``lines`` are levels to compare with, by name, beside the entropy
@@ -85,14 +82,16 @@ def _chart(
 ) -> Chart:
     quantity, x, unit = words
     title = quantity_with_unit(quantity, unit)
-    y_axis = _y_axis(curves, f"{title} (log scale)" if log else title, between, log=log)
-    x_axis = _x_axis(curves, x, inset=inset)
+    y_axis = curve_y_axis(curves, f"{title} (log scale)" if log else title, between, levels.get(_FREQUENCIES), log=log)
+    x_axis = curve_x_axis(curves, x, inset=inset)
     visible = {name: level for name, level in levels.items() if y_axis.domain[0] <= level <= y_axis.domain[1]}
     style = theme.series_style(curves.names, range(len(curves.names)) if curves.splits else curves.families)
-    overlays = _overlays(curves, y_axis, visible, inset=inset)
+    overlays = curve_overlays(curves, x_axis, y_axis, visible, inset=inset)
     split = {"panel": "split"} if curves.splits else {}
     numbers = {"estimate": quantity_name(quantity), "low": "95 % low", "high": "95 % high", "n": "seeds"}
-    caption = _caption(curves, (quantity, x, unit), visible, log=log, inset=bool(overlays.rates))
+    first_values = dict(curves.points.sort("x", descending=True).select("series", "estimate").iter_rows())
+    starts = [first_values[str(row["series"])] for row in overlays.starts]
+    caption = _caption(curves, (quantity, x, unit), visible, starts, log=log, inset=bool(overlays.rates))
     return Chart(
         training_curves.training_curve_chart(
             curves.splits,
@@ -101,7 +100,8 @@ def _chart(
             style,
             overlays,
             hover=curves.points.height <= training_curves.MAX_HOVER_POINTS,
-            clip=between is not None,
+            clip=between is not None or bool(overlays.starts),
+            single_seeds=_has_single_seeds(curves),
         ),
         curves.points,
         curves.seeds,
@@ -112,68 +112,33 @@ def _chart(
     )
 
 
-def _x_axis(curves: TrainingCurves, x: CurveAxis, *, inset: bool) -> Axis:
-    """From the first place to the last, learning rates included where they are drawn, with little room."""
-    values = [*curves.points["x"], *curves.diverged["x"], *(curves.rates["x"] if inset else ())]
-    span = (max(values) - min(values)) or 1.0
-    return replace(linear_axis(_X_TITLES[x], values), domain=(min(values) - 0.015 * span, max(values) + 0.02 * span))
-
-
-def _y_axis(curves: TrainingCurves, title: str, between: tuple[float, float] | None, *, log: bool) -> Axis:
-    """An axis over the lines, most of their bands, and where runs that diverged began.
-
-    Raises:
-        ReportError: its ends are in the wrong order, or not positive on a logarithmic one.
-    """
-    make_axis = logarithmic_axis if log else linear_axis
-    if between is not None:
-        if not between[0] < between[1] or (log and between[0] <= 0):
-            what = "two positive numbers" if log else "two numbers"
-            raise ReportError(Problem("between", f"found {list(between)}", f"write {what}, the lower one first"))
-        axis = make_axis(title, between)
-        ticks = tuple(tick for tick in axis.ticks if between[0] <= tick <= between[1])
-        return replace(axis, domain=between, ticks=ticks)
-    starts = curves.diverged.group_by("run", "panel", maintain_order=True).first()["value"]
-    lines = [*curves.points["estimate"], *starts]
-    low, high = min(lines), max(lines)
-    if log:
-        return logarithmic_axis(title, lines)
-    margin = _BAND_MARGIN * (high - low)
-    bands = [v for c in ("low", "high") for v in curves.points[c].drop_nulls()]
-    return linear_axis(title, [*lines, *(min(max(v, low - margin), high + margin) for v in bands)])
-
-
-def _overlays(curves: TrainingCurves, y: Axis, levels: Mapping[str, float], *, inset: bool) -> training_curves.Overlays:
-    """Lines and crosses of runs that diverged, no further than the axis goes; levels; and the learning rates."""
-    low, high = y.domain
-    last_points = curves.diverged.sort("x", maintain_order=True).group_by("run", "series", maintain_order=True).last()
-    last_points = last_points.with_columns(
-        pl.format("seed {}, {} {}", "seed", pl.lit(y.title.partition(",")[0]), pl.col("value").round_sig_figs(3)).alias(
-            "told"
-        ),
-        pl.col("value").clip(low, high),
-    )
-    outside = ~pl.col("value").is_between(low, high)
-    before = outside.cum_sum().shift(1, fill_value=0).over("run", "panel")
-    diverged_lines = curves.diverged.filter(before == 0).with_columns(pl.col("value").clip(low, high))
-    return training_curves.Overlays(
-        diverged_lines.drop("seed").to_dicts(),
-        last_points.select("series", "x", "value", "told").to_dicts(),
-        [{"y": level, "label": name} for name, level in levels.items()],
-        curves.rates.to_dicts() if inset else (),
-    )
+def _has_single_seeds(curves: TrainingCurves) -> bool:
+    """Whether there are several seeds, but too few for bands."""
+    n = curves.points["n"].max()
+    return isinstance(n, int) and 1 < n < MIN_BAND_SEEDS
 
 
 def _caption(
-    curves: TrainingCurves, words: tuple[str, CurveAxis, str], levels: Mapping[str, float], *, log: bool, inset: bool
+    curves: TrainingCurves,
+    words: tuple[str, CurveAxis, str],
+    levels: Mapping[str, float],
+    starts: Sequence[float],
+    *,
+    log: bool,
+    inset: bool,
 ) -> str:
     quantity, x, unit = words
     mean, scale_note = ("geometric means", " on the logarithmic scale") if log else ("means", "")
     band = f"the band is their 95 % Student interval{scale_note} ({replicate_count(curves.points)})"
-    band = band if training_curves.has_bands(len(curves.names), curves.splits) else "too many lines for bands"
-    band = band if curves.points["low"].count() else "one seed, no band"
+    band = (
+        band
+        if training_curves.has_bands(len(curves.names), curves.splits, windowed=not curves.batches.is_empty())
+        else "too many lines for bands"
+    )
+    band = no_band(curves.points) or band
+    band = f"{band}; thin lines are single seeds" if _has_single_seeds(curves) else band
     of_split = f" of the {curves.split} split" if curves.split else ""
-    sentences = [f"{quantity_definition(quantity, unit)}{of_split}, against {_X_TITLES[x]}."]
+    sentences = [f"{quantity_definition(quantity, unit)}{of_split}, against {X_TITLES[x]}."]
     sentences.append(f"Lines join {mean} over the seeds whose runs did not diverge; {band}.")
     if curves.splits:
         sentences.append(f"Colours tell the variants apart, dashes the splits ({join_words(curves.splits)}).")
@@ -185,9 +150,19 @@ def _caption(
         sentences.append(
             f"Level lines: {join_words(f'{name} ({format_short(level)})' for name, level in levels.items())}."
         )
-    if _longest(curves) > MAX_CURVE_POINTS // 2:
-        sentences.append(f"A line is drawn in at most {MAX_CURVE_POINTS} places, its extremes among them.")
-    return " ".join([*sentences, "Below, the learning rate of each update."] if inset else sentences)
+    if not curves.batches.is_empty():
+        sentences.append("A point is the mean over a window of training steps; faint lines are single batches.")
+    elif _longest(curves) > MAX_CURVE_POINTS // 2:
+        sentences.append(f"A line is drawn in at most {MAX_CURVE_POINTS} places, evenly spaced.")
+    if starts:
+        low, high = min(starts), max(starts)
+        values = (
+            format_short(low)
+            if format_short(low) == format_short(high)
+            else f"{format_short(low)} to {format_short(high)}"
+        )
+        sentences.append(f"The axis ends below where lines begin (arrows, {values}).")
+    return " ".join([*sentences, "Below, the learning rate of each training step."] if inset else sentences)
 
 
 def _longest(curves: TrainingCurves) -> int:

@@ -20,6 +20,7 @@ from lnlab.report.data.series import (
     labelled_values,
     mean_points,
     missing_runs_sentence,
+    no_band,
     replicate_count,
     source_rows_of,
 )
@@ -116,7 +117,7 @@ def _chart(pooled: _Pooled, bins: HistogramBins, quantity: str, finding: str) ->
         seeds,
         {**panel, "series": "variant", "x": f"{quantity_name(quantity)}, middle of the bin", **numbers},
         f"Histogram of the {title}, as outlines. {finding}.",
-        " ".join((_caption(pooled, bins, quantity, replicate_count(estimates)), thin_points(estimates)[1])).strip(),
+        " ".join((_caption(pooled, bins, quantity, estimates), thin_points(estimates)[1])).strip(),
         log=False,
     )
 
@@ -149,13 +150,13 @@ def _y_axis(title: str, estimates: pl.DataFrame) -> Axis:
     return replace(axis, domain=(0.0, axis.domain[1]), ticks=tuple(t for t in axis.ticks if t >= 0))
 
 
-def _caption(pooled: _Pooled, bins: HistogramBins, quantity: str, n: str) -> str:
+def _caption(pooled: _Pooled, bins: HistogramBins, quantity: str, estimates: pl.DataFrame) -> str:
     width = f"{format_short(bins.width)} {'decades' if bins.log else 'wide'}"
     lines = "Lines are means over seeds of the share of the values in a bin, over its width"
     band = (
-        f"the band is the 95 % Student interval over seeds ({n}), cut off at 0"
-        if pooled.values["seed"].n_unique() > 1
-        else "one seed, no band"
+        f"the band is the 95 % Student interval over seeds ({replicate_count(estimates)}), cut off at 0"
+        if estimates["low"].count()
+        else no_band(estimates)
     )
     sentences = [f"{quantity_definition(quantity)} in {bins.edges.size - 1} bins of {width}. {lines}; {band}."]
     if bins.log and (outside := _outside(pooled)):

@@ -13,7 +13,7 @@ from lnlab.report.charts import line_charts, theme
 from lnlab.report.charts.axes import axis_at_values, linear_axis, logarithmic_axis
 from lnlab.report.charts.downsample import thin_points
 from lnlab.report.data.labels import SINGLE_SERIES
-from lnlab.report.data.series import LabelledSeries, collect_series, replicate_count
+from lnlab.report.data.series import LabelledSeries, collect_series, no_band, replicate_count
 from lnlab.report.section import Chart, Section, sections
 from lnlab.report.words.wording import (
     format_line,
@@ -97,7 +97,7 @@ def _caption(series: LabelledSeries, quantity: str, x: str, lines: Sequence[tupl
     band = (
         f"the band is its 95 % Student interval{scale_note} ({n})"
         if series.points["low"].count()
-        else "one seed, no band"
+        else no_band(series.points)
     )
     letter = "l" if x == "layer" else "x"
     formulas = join_words(format_line(a, b, letter) for a, b in lines)

@@ -12,7 +12,7 @@ from lnlab.report.charts import small_multiples as panel_charts
 from lnlab.report.charts.axes import Axis, logarithmic_axis
 from lnlab.report.charts.downsample import thin_points
 from lnlab.report.data.profiles import MAX_PROFILE_POINTS, LineEnd, Profiles, collect_profiles
-from lnlab.report.data.series import replicate_count
+from lnlab.report.data.series import no_band, replicate_count
 from lnlab.report.section import Chart, Section, Table, sections
 from lnlab.report.table import Cell, Grid
 from lnlab.report.words.wording import (
@@ -122,7 +122,7 @@ def _caption(profiles: Profiles, quantity: str, words: tuple[str, str, str], *, 
     band = (
         f"bands are 95 % Student intervals on that scale ({n})"
         if profiles.points["low"].count()
-        else "one seed, no band"
+        else no_band(profiles.points)
     )
     first, last = profiles.lines[0], profiles.lines[-1]
     lines = f"coloured in order from {first} to {last}" if len(profiles.lines) > 1 else first

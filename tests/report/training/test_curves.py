@@ -10,7 +10,7 @@ from scipy import stats
 
 from lnlab.errors import LabError
 from lnlab.report.charts.render import to_svg
-from lnlab.report.data.training_curves import MAX_CURVE_POINTS
+from lnlab.report.data.curve_windows import MAX_CURVE_POINTS
 from lnlab.report.page.figures import spec_with_data
 from lnlab.report.sections.curves import curves
 from lnlab.report.write import write_report
@@ -33,16 +33,39 @@ def test_a_line_is_the_mean_of_its_seeds_with_its_student_interval(whole, course
     assert "95 % Student interval (n\u00a0=\u00a05)" in chart.caption
 
 
-def test_long_lines_are_thinned_to_50_places_with_their_extremes(whole):
+def test_losses_of_single_batches_are_means_over_windows_with_the_batches_behind(whole):
     (chart,) = curves(whole, quantity="loss", where=ONE).charts
     every = whole.tables["curves"].filter(pl.col("quantity") == "loss", pl.col("split") == "train")
-    means = every.filter(pl.col("run").str.starts_with("pre-0.001")).group_by("step").agg(pl.col("value").mean())
+    ours = every.filter(pl.col("run").str.starts_with("pre-0.001")).sort("step")
     drawn = chart.points.filter(panel="train", series="Pre-LN")
-    assert 30 < drawn.height <= MAX_CURVE_POINTS < means.height
-    assert drawn["estimate"].min() == pytest.approx(means["value"].min())
-    assert drawn["estimate"].max() == pytest.approx(means["value"].max())
-    assert [drawn["x"].min(), drawn["x"].max()] == [0, 200]
-    assert "at most 50 places" in chart.caption
+    windows = MAX_CURVE_POINTS // 2
+    of_window = [[step for step in range(0, 201, 2) if step // 2 * windows // 101 == n] for n in range(windows)]
+    assert drawn["x"].to_list() == pytest.approx([np.mean(steps) for steps in of_window])
+    for steps, row in zip(of_window, drawn.iter_rows(named=True), strict=True):
+        seeds = [ours.filter(pl.col("step").is_in(steps), seed=seed)["value"].mean() for seed in range(1, 6)]
+        low, high = stats.t.interval(0.95, 4, np.mean(seeds), stats.sem(seeds))
+        assert [row[k] for k in ("estimate", "low", "high")] == pytest.approx([np.mean(seeds), low, high])
+    assert "mean over a window of training steps; faint lines are single batches" in chart.caption
+    behind = [rows for rows in chart.spec["datasets"].values() if rows and "estimate" in rows[0]]
+    assert {row["series"] for row in behind[0]} == {"Post-LN", "Pre-LN"}
+    assert max(row["x"] for row in behind[0]) == 200
+    evaluated = chart.points.filter(panel="validation", series="Pre-LN")
+    assert set(evaluated["x"]) <= set(whole.tables["curves"].filter(split="validation")["step"])
+
+
+def test_the_axis_of_a_loss_ends_above_the_entropy_and_marks_lines_that_begin_higher(whole):
+    (chart,) = curves(whole, **NLL).charts
+    entropy = whole.tables["curves"].filter(quantity="unigram_entropy")["value"].mean()
+    _, high = chart.spec["layer"][-1]["encoding"]["y"]["scale"]["domain"]
+    ends = chart.points.sort("x").group_by("series").last()["estimate"].max()
+    first = chart.points.sort("x").group_by("series").first()["estimate"]
+    assert high == pytest.approx(1.1 * max(entropy, ends))
+    assert first.min() > high, "each line begins above"
+    arrows = [
+        rows for rows in chart.spec["datasets"].values() if rows and set(rows[0]) == {"series", "x", "value", "told"}
+    ]
+    assert {row["value"] for rows in arrows for row in rows} >= {high}
+    assert "The axis ends below where lines begin (arrows, " in chart.caption
 
 
 def test_a_diverged_run_is_in_no_mean_and_ends_with_a_cross_inside_the_axis(whole, course):
@@ -82,16 +105,16 @@ def test_bits_are_nats_over_ln_2_and_so_is_the_entropy_of_the_words(whole):
 
 def test_splits_differ_by_dash_and_variants_by_colour_and_shape(whole):
     (chart,) = curves(whole, quantity="loss", where=ONE).charts
-    line = next(each for each in chart.spec["layer"] if each["mark"]["type"] == "line")["encoding"]
+    line = next(each for each in chart.spec["layer"] if "strokeDash" in each["encoding"])["encoding"]
     assert line["strokeDash"]["field"] == "panel"
     assert line["strokeDash"]["scale"]["domain"] == ["train", "validation"]
     dashes = line["strokeDash"]["scale"]["range"]
     assert dashes[0] != dashes[1]
     assert len(set(line["color"]["scale"]["range"])) == 2
-    marks = next(each for each in chart.spec["layer"] if "shape" in each["encoding"])
-    assert len(set(marks["encoding"]["shape"]["scale"]["range"])) == 2
+    marks = next(each for each in chart.spec["layer"] if "condition" in each["encoding"].get("shape", {}))
+    assert len({case["value"] for case in marks["encoding"]["shape"]["condition"]}) == 2
     (alone,) = curves(whole, quantity="loss", where={**ONE, "split": "train"}).charts
-    line = next(each for each in alone.spec["layer"] if each["mark"]["type"] == "line")["encoding"]
+    line = next(each for each in alone.spec["layer"] if "strokeDash" in each["encoding"])["encoding"]
     assert line["strokeDash"]["field"] == "line"
     assert "of the train split" in alone.caption
 
@@ -104,7 +127,7 @@ def test_the_inset_holds_the_rates_below_on_the_same_axis(whole):
     rates = [row for rows in chart.spec["datasets"].values() for row in rows if "estimate" in row]
     assert max(row["estimate"] for row in rates) == pytest.approx(1e-3)
     assert len({row["series"] for row in rates}) == 1, "both variants have the same rates, which are drawn once"
-    assert "learning rate, per update" in to_svg(spec_with_data(chart))
+    assert ">learning rate<" in to_svg(spec_with_data(chart))
 
 
 def test_the_heading_says_where_the_lines_end(whole, course):

@@ -1,0 +1,102 @@
+"""The axes of training curves, and what is drawn over the lines: what the axes cut off, levels, runs that diverged."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import polars as pl
+
+from lnlab.errors import Problem, ReportError
+from lnlab.keys import Json
+from lnlab.report.charts import training_curves
+from lnlab.report.charts.axes import Axis, linear_axis, logarithmic_axis
+from lnlab.report.charts.room import roomiest_corner
+from lnlab.report.data.training_curves import CurveAxis, TrainingCurves
+from lnlab.report.words.wording import format_short
+
+_BAND_MARGIN = 0.5
+"""How much higher and lower than its lines the axis may go for their bands, as a share of their span."""
+_ROOM_ABOVE = 1.1
+"""How high the axis of a loss goes, times the entropy of the words."""
+X_TITLES: Mapping[CurveAxis, str] = {"step": "training step t", "epoch": "epochs"}
+
+
+def curve_x_axis(curves: TrainingCurves, x: CurveAxis, *, inset: bool) -> Axis:
+    """From the first place to the last, learning rates included where they are drawn, with little room."""
+    values = [*curves.points["x"], *curves.diverged["x"], *(curves.rates["x"] if inset else ())]
+    span = (max(values) - min(values)) or 1.0
+    domain = (min(values) - 0.015 * span, max(values) + 0.02 * span)
+    title = f"{X_TITLES[x]}, and epochs below" if curves.epoch_steps else X_TITLES[x]
+    return replace(linear_axis(title, values), domain=domain, epoch=curves.epoch_steps or 0.0)
+
+
+def curve_y_axis(
+    curves: TrainingCurves, title: str, between: tuple[float, float] | None, entropy: float | None, *, log: bool
+) -> Axis:
+    """An axis over the lines, most of their bands, and where runs that diverged began.
+
+    That of a loss ends a tenth above the entropy of the words, or above the highest end of a line: first values, which
+    only say how a model is initialized, would crush everything else.
+
+    Raises:
+        ReportError: its ends are in the wrong order, or not positive on a logarithmic one.
+    """
+    make_axis = logarithmic_axis if log else linear_axis
+    if between is not None:
+        if not between[0] < between[1] or (log and between[0] <= 0):
+            what = "two positive numbers" if log else "two numbers"
+            raise ReportError(Problem("between", f"found {list(between)}", f"write {what}, the lower one first"))
+        axis = make_axis(title, between)
+        ticks = tuple(tick for tick in axis.ticks if between[0] <= tick <= between[1])
+        return replace(axis, domain=between, ticks=ticks)
+    starts = curves.diverged.group_by("run", "panel", maintain_order=True).first()["value"]
+    lines = [*curves.points["estimate"], *starts]
+    low, high = min(lines), max(lines)
+    if log:
+        return logarithmic_axis(title, lines)
+    ends = curves.points.sort("x").group_by("panel", "series", maintain_order=True).last()["estimate"]
+    if entropy is not None and curves.diverged.is_empty() and len(ends):
+        top = _ROOM_ABOVE * max(entropy, float(ends.max()))  # type: ignore[arg-type]
+        if top < high:
+            axis = linear_axis(title, [low, top])
+            return replace(axis, domain=(axis.domain[0], top), ticks=tuple(t for t in axis.ticks if t <= top))
+    margin = _BAND_MARGIN * (high - low)
+    bands = [v for c in ("low", "high") for v in curves.points[c].drop_nulls()]
+    return linear_axis(title, [*lines, *(min(max(v, low - margin), high + margin) for v in bands)])
+
+
+def curve_overlays(
+    curves: TrainingCurves, x: Axis, y: Axis, levels: Mapping[str, float], *, inset: bool
+) -> training_curves.Overlays:
+    """What the axis cuts off, marked; runs that diverged, no further than it goes; levels; and the learning rates."""
+    low, high = y.domain
+    last_points = curves.diverged.sort("x", maintain_order=True).group_by("run", "series", maintain_order=True).last()
+    last_points = last_points.with_columns(
+        pl.format("seed {}, {} {}", "seed", pl.lit(y.title.partition(",")[0]), pl.col("value").round_sig_figs(3)).alias(
+            "told"
+        ),
+        pl.col("value").clip(low, high),
+    )
+    outside = ~pl.col("value").is_between(low, high)
+    before = outside.cum_sum().shift(1, fill_value=0).over("run", "panel")
+    diverged_lines = curves.diverged.filter(before == 0).with_columns(pl.col("value").clip(low, high))
+    return training_curves.Overlays(
+        diverged_lines.drop("seed").to_dicts(),
+        last_points.select("series", "x", "value", "told").to_dicts(),
+        [
+            {"y": level, "label": name, **roomiest_corner(curves.points, level, len(name), x.domain, y.domain)}
+            for name, level in levels.items()
+        ],
+        curves.batches.to_dicts(),
+        _starts(curves, y),
+        curves.rates.to_dicts() if inset else (),
+    )
+
+
+def _starts(curves: TrainingCurves, y: Axis) -> list[dict[str, Json]]:
+    """Lines that begin above the axis, each with its first number."""
+    first = curves.points.sort("x").group_by("panel", "series", maintain_order=True).first()
+    above = first.filter(pl.col("estimate") > y.domain[1])
+    return [
+        {"series": name, "x": x, "value": y.domain[1], "told": format_short(value)}
+        for name, x, value in above.select("series", "x", "estimate").iter_rows()
+    ]
