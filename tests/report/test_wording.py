@@ -54,6 +54,12 @@ def test_an_interval_has_the_same_digits_everywhere():
     assert format_interval(2.0, 0.0, math.inf) == "2.00 [0, ∞]"
 
 
+def test_an_interval_of_no_width_says_that_all_seeds_agree():
+    assert format_interval(0.008, 0.008, 0.008) == "0.008, all seeds agree"
+    assert format_interval(-1.0, -1.00001, -0.99999) == "\N{MINUS SIGN}1.000, all seeds agree"
+    assert format_interval(1.0, 1.0, 1.2) == "1.00 [1.00, 1.20]"
+
+
 def test_an_interval_whose_units_say_nothing_shares_one_power_of_ten():
     assert format_interval(72464, 52904, 99255) == "7.2 [5.3, 9.9] × 10⁴"
     assert format_interval(1234, 1230, 1239) == "1234 [1230, 1239]"

@@ -15,6 +15,7 @@ from lnlab.report.charts.downsample import thin_points
 from lnlab.report.data.labels import SINGLE_SERIES
 from lnlab.report.data.series import LabelledSeries, collect_series, no_band, replicate_count
 from lnlab.report.section import Chart, Section, sections
+from lnlab.report.words.path_names import path_name
 from lnlab.report.words.wording import (
     format_line,
     format_number,
@@ -61,7 +62,7 @@ def _chart(
     values += [row["y"] for row in line_rows]
     title = quantity_with_unit(quantity)
     y = logarithmic_axis(f"{title} (log scale)", [v for v in values if v > 0]) if log else linear_axis(title, values)
-    x_title = "layer (1 = next to the input)" if x == "layer" else _path_name(x)
+    x_title = "layer (1 = next to the input)" if x == "layer" else path_name(x)
     x_axis = axis_at_values(x_title, series.points["x"], right_margin=0.12 if line_rows else 0.02)
     panel = {"panel": "panel"} if series.panels else {}
     band = {"estimate": quantity_name(quantity), "low": "95 % low", "high": "95 % high", "n": "seeds"}
@@ -71,17 +72,13 @@ def _chart(
         ),
         series.points,
         series.seeds,
-        {**panel, "series": "variant", "x": _path_name(x), **band},
+        {**panel, "series": "variant", "x": path_name(x), **band},
         f"Line chart of the {title}, against the {x_axis.title}. {finding}.",
         " ".join(
             (_caption(series, quantity, x, lines, log=log), *series.left_out, thin_points(series.points)[1])
         ).strip(),
         log,
     )
-
-
-def _path_name(x: str) -> str:
-    return x.rpartition(".")[2].replace("_", " ")
 
 
 def _line(series: LabelledSeries, line: tuple[float, float], letter: str) -> list[dict[str, Json]]:
@@ -102,12 +99,12 @@ def _caption(series: LabelledSeries, quantity: str, x: str, lines: Sequence[tupl
     letter = "l" if x == "layer" else "x"
     formulas = join_words(format_line(a, b, letter) for a, b in lines)
     dashed = f" {'Thin dashed lines are' if len(lines) > 1 else 'The thin dashed line is'} {formulas}." if lines else ""
-    return f"{quantity_definition(quantity)} by {_path_name(x)}. Lines join the {mean} over seeds; {band}.{dashed}"
+    return f"{quantity_definition(quantity)} by {path_name(x)}. Lines join the {mean} over seeds; {band}.{dashed}"
 
 
 def _finding(series: LabelledSeries, quantity: str, x: str, where: Mapping[str, Json], *, log: bool) -> str:
     """What each line does from its first to its last position, in words; the first says from where to where."""
-    place = f"{where['stack']} {x}" if isinstance(where.get("stack"), str) and x == "layer" else _path_name(x)
+    place = f"{where['stack']} {x}" if isinstance(where.get("stack"), str) and x == "layer" else path_name(x)
     first, last = (format_value(position) for position in (series.seeds["x"].min(), series.seeds["x"].max()))
     stretch = "from the first to the last" if log else "between the first and the last"
     span, clauses = f" from {first} to {last} {place}" if "." in x else f" {stretch} {place}", []

@@ -16,6 +16,7 @@ from lnlab.report.charts.downsample import thin_points
 from lnlab.report.data.labels import SINGLE_SERIES
 from lnlab.report.data.series import LabelledSeries, collect_series, mean_points, replicate_count
 from lnlab.report.section import Chart, Section, sections
+from lnlab.report.words.path_names import path_name
 from lnlab.report.words.wording import (
     format_interval,
     format_power,
@@ -125,7 +126,7 @@ def _chart(
         line_charts.size_chart(x_axis, y_axis, theme.series_style(y_series.names, y_series.families), law_rows),
         marks,
         seeds,
-        {"series": "variant", "along": _path_name(over), **numbers},
+        {"series": "variant", "along": path_name(over), **numbers},
         f"Scatter chart of the {quantity_with_unit(y)}, against the {quantity_with_unit(x)}. {finding}.",
         caption,
         log=True,
@@ -143,14 +144,10 @@ def _law(marks: pl.DataFrame, exponent: float) -> list[dict[str, Json]]:
     ]
 
 
-def _path_name(over: str) -> str:
-    return over.rpartition(".")[2].replace("_", " ")
-
-
 def _caption(seeds: pl.DataFrame, x: str, y: str, over: str, laws: Sequence[float]) -> str:
     law_texts = join_words("a constant" if b == 0 else f"x to the power {format_value(b)}" for b in laws)
     dashed = f" Thin dashed lines are {law_texts}, through the middle of all marks." if laws else ""
-    marks = f"Small dots are single seeds at one {_path_name(over)}, large marks geometric means over seeds"
+    marks = f"Small dots are single seeds at one {path_name(over)}, large marks geometric means over seeds"
     estimates = means(seeds)
     bars = f"bars are 95 % Student intervals on the logarithmic scale ({replicate_count(estimates)})"
     bars = bars if estimates["low"].count() else "one seed, no bars"

@@ -15,6 +15,7 @@ from lnlab.report.data.profiles import MAX_PROFILE_POINTS, LineEnd, Profiles, co
 from lnlab.report.data.series import no_band, replicate_count
 from lnlab.report.section import Chart, Section, Table, sections
 from lnlab.report.table import Cell, Grid
+from lnlab.report.words.path_names import path_name
 from lnlab.report.words.wording import (
     format_interval,
     format_short,
@@ -52,15 +53,11 @@ def small_multiples(
     if profiles.points["estimate"].count() == 0:
         finding = f"Nothing of the {quantity_name(quantity)} can be drawn yet"
         return Section(finding, missing=" ".join((profiles.missing, *profiles.left_out)).strip(), rows=profiles.rows)
-    place = f"{where['stack']} {x}" if where and isinstance(where.get("stack"), str) and x == "layer" else _path_name(x)
-    finding = _finding(profiles, quantity, place, _path_name(panels))
-    chart = _chart(profiles, quantity, (_path_name(panels), _path_name(lines), place), finding, between)
-    table = _table(profiles, quantity, (_path_name(panels), _path_name(lines), place))
+    place = f"{where['stack']} {x}" if where and isinstance(where.get("stack"), str) and x == "layer" else path_name(x)
+    finding = _finding(profiles, quantity, place, path_name(panels))
+    chart = _chart(profiles, quantity, (path_name(panels), path_name(lines), place), finding, between)
+    table = _table(profiles, quantity, (path_name(panels), path_name(lines), place))
     return Section(finding, (chart,), (table,), profiles.missing, profiles.rows)
-
-
-def _path_name(path: str) -> str:
-    return path.rpartition(".")[2].replace("_", " ")
 
 
 def _chart(

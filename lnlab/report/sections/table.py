@@ -20,6 +20,7 @@ from lnlab.report.data.table_cells import (
 )
 from lnlab.report.section import Section, Table, sections
 from lnlab.report.table import Cell, Grid
+from lnlab.report.words.path_names import path_name
 from lnlab.report.words.wording import (
     count_noun,
     format_interval,
@@ -73,7 +74,7 @@ def table(
 
 def _table(cells: TableCells, quantity: str, statistics: Sequence[Statistic]) -> Table:
     """The exact table, one row an entry, and the one that readers see."""
-    row, column = map(_path_name, cells.paths)
+    row, column = map(path_name, cells.paths)
     lines = pl.DataFrame(_entries(cells, statistics), schema=_SCHEMA, orient="row")
     numbers = {"estimate": quantity_name(quantity), "low": "95 % low", "high": "95 % high", "n": "seeds"}
     caption = f"{quantity_definition(quantity)} by {row} and {column}. {_caption(cells, statistics, lines)}"
@@ -118,10 +119,6 @@ def _bounds(ci: Interval) -> tuple[float | None, float | None]:
     """The ends of the interval, where it has any."""
     bounded = math.isfinite(ci.low) and math.isfinite(ci.high) and ci.n > 1
     return (ci.low, ci.high) if bounded else (None, None)
-
-
-def _path_name(path: str) -> str:
-    return path.rpartition(".")[2].replace("_", " ")
 
 
 def _row(cells: TableCells, label: CellLabel) -> str:

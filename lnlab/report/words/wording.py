@@ -17,6 +17,7 @@ WIDE_INTERVAL = 100
 """An interval as wide leaves no meaning to the units of a number in the thousands."""
 _NUMBER = re.compile(r"(?<= )-?\d+\.\d+(?=[,)])")
 """A parameter's number in the label of a choice: ``uniform (a -100.0, b 100.0)``."""
+_AGREEMENT = 1e-4  # relative to the estimate: the digits that are printed show no narrower interval
 _RAISED = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 
 _WORDS: Mapping[tuple[str, str], str] = {
@@ -77,6 +78,8 @@ def format_interval(value: float | None, low: float | None, high: float | None) 
     """``6.8 [6.1, 7.5]``, or the number alone without an interval; far from 1, one power of ten for all three."""
     if low is None or high is None or value is None:
         return format_number(value)
+    if high - low <= _AGREEMENT * abs(value):
+        return f"{format_value(value) if low == high else format_number(value)}, all seeds agree"
     scale = 10.0 ** math.floor(math.log10(abs(value))) if value and math.isfinite(value) else 1.0
     use_power = not 1e-4 <= scale < 1e6 or (scale >= 1e3 and high - low > WIDE_INTERVAL)
     if use_power and scale > 1e-300 and all(abs(bound) < 1e6 * scale for bound in (low, high)):
