@@ -12,6 +12,8 @@ MAX_CURVE_POINTS, _LEAST = 50, 8
 """Points that a line has at most; and at least, however many lines there are."""
 _WINDOWED_FROM, _PLACES_A_WINDOW = 30, 4
 """Places of a line above which losses of single batches are drawn as means over windows, and places of each window."""
+_MOST_WINDOWED = 12
+"""Lines up to which single batches are drawn behind the means over their windows."""
 _ALL = 2_000
 """Points that all lines have together at most, and so have all runs that diverged, unless each has ``_LEAST``."""
 LEVEL_SCHEMA = {"series": pl.String, "line": pl.Int32, "x": pl.Float64, "estimate": pl.Float64}
@@ -52,6 +54,8 @@ def of_single_batches(seeds: pl.DataFrame, splits: Sequence[str]) -> pl.Series:
 
 
 def _long_lines(rows: pl.DataFrame, train: pl.Expr) -> pl.Series:
+    if rows.select("panel", "series").n_unique() > _MOST_WINDOWED:
+        train = pl.lit(value=False)
     places = pl.col("x").n_unique().over("panel", "series")
     return rows.select(((places > _WINDOWED_FROM) & train).fill_null(value=False).alias("batches"))["batches"]
 

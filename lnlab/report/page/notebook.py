@@ -56,7 +56,7 @@ def over_seeds(seeds, log):
         value.mean().alias("mean"), value.std().alias("sd"), value.count().cast(pl.Int64).alias("n")
     )
     quantiles = {n: t95(n) if n > 3 else None for n in found["n"].unique()}
-    if None in quantiles.values():
+    if quantiles and not any(quantiles.values()):
         warnings.warn("points of fewer than four seeds have no band", stacklevel=2)
     half = pl.col("sd") * pl.col("n").replace_strict(quantiles, return_dtype=pl.Float64) / pl.col("n").sqrt()
     ends = {"estimate": pl.col("mean"), "low": pl.col("mean") - half, "high": pl.col("mean") + half}

@@ -79,7 +79,7 @@ def format_interval(value: float | None, low: float | None, high: float | None) 
     if low is None or high is None or value is None:
         return format_number(value)
     if high - low <= _AGREEMENT * abs(value):
-        return f"{format_value(value) if low == high else format_number(value)}, all seeds agree"
+        return f"{format_value(value) if low == high else format_number(value, low, high)}, all seeds agree"
     scale = 10.0 ** math.floor(math.log10(abs(value))) if value and math.isfinite(value) else 1.0
     use_power = not 1e-4 <= scale < 1e6 or (scale >= 1e3 and high - low > WIDE_INTERVAL)
     if use_power and scale > 1e-300 and all(abs(bound) < 1e6 * scale for bound in (low, high)):
