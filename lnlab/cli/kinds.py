@@ -38,8 +38,9 @@ def list_kinds(
     known = load_registries(plugins)
     if schema:
         from lnlab.compile.reference.schema import spec_schema as schema_of
+        from lnlab.compile.reference.schema_parts import schema_text
 
-        print_json(schema_of(known))
+        out().out(schema_text(schema_of(known)), end="")
     elif reference:
         from lnlab.cli.init import shipped_specs
         from lnlab.compile.reference.examples import shortest_examples

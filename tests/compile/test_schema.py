@@ -1,16 +1,23 @@
 """The JSON Schema takes every sound spec and refuses the wrong ones."""
 
+import json
 from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
 from jsonschema import Draft202012Validator
+from ruamel.yaml import YAML
 
+from lnlab.catalogue import REGISTRIES
 from lnlab.compile.reference.schema import spec_schema
+from lnlab.compile.reference.schema_parts import schema_text
 from lnlab.errors import SpecError
 from lnlab.registry import Registry
+from lnlab.report.registries import FRAME_REGISTRIES
+from lnlab.specfile.columns import COLUMNS
 from lnlab.specfile.load import load_spec
 
+GUIDED = Path(__file__).parents[2] / "docs" / "examples" / "tokens.yaml"
 PAIRS = Path(__file__).parents[1] / "fixtures" / "compile"
 SOUND = [path for path in sorted(PAIRS.glob("*.yaml")) if not path.stem.startswith(("wrong", "contra"))]
 
@@ -78,6 +85,55 @@ def test_the_schema_and_the_compiler_agree(base, document, plan, checked_by_sche
     assert (checked_by_schema(document(text).data) == []) is sound
     with nullcontext() if sound else pytest.raises(SpecError):
         plan(text)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("kind: token_cosine, at", "kind: token_cosin, at"),
+        ("batches: 2}\nreport", "batchez: 2}\nreport"),
+        ("of: {placement: post}", "of: {plcement: post}"),
+        ("quantity: token_cosine", "quantity: token_cosin"),
+        ("tensor: out", "tensor: output"),
+        ("sublayer: feed", "sublayr: feed"),
+        ("at_least: 1.5", "at_leest: 1.5"),
+        ("role: prediction\n        says: In", "role: guess\n        says: In"),
+        ("placement: [post, pre]", "placement: [post, pr]"),
+        ("placement: [post, pre]", "model.layrs: [1, 2]"),
+        ("model.layers: 4", "norm: layr"),
+        ("placement: post\nseeds", "placement: psot\nseeds"),
+        ("kind: trend", "kind: trnd"),
+        ("corpus: toy_german_english", "corpus: {kind: toy_german_english, trian: 5}"),
+    ],
+)
+def test_a_typo_is_one_error(before, after):
+    text = GUIDED.read_text()
+    assert before in text
+    checker = Draft202012Validator(spec_schema({**REGISTRIES, **FRAME_REGISTRIES}))
+    assert list(checker.iter_errors(YAML(typ="safe").load(text))) == []
+    assert len(list(checker.iter_errors(YAML(typ="safe").load(text.replace(before, after, 1))))) == 1
+
+
+def test_every_key_says_what_it_is_and_the_whole_is_small():
+    made = spec_schema({**REGISTRIES, **FRAME_REGISTRIES})
+    assert json.loads(schema_text(made)) == json.loads(json.dumps(made))
+    assert len(schema_text(made)) < 250_000
+    assert list(undescribed(made, made["$defs"])) == []
+
+
+def undescribed(schema, definitions, path="", *, condition=False):
+    """The paths of properties that neither they nor what they refer to describe."""
+    if isinstance(schema, list):
+        for item in schema:
+            yield from undescribed(item, definitions, path)
+    if isinstance(schema, dict):
+        for name, inner in (schema.get("properties") or {}).items() if not condition else ():
+            target = definitions.get(str(inner.get("$ref", "")).removeprefix("#/$defs/"), inner)
+            told = {"description", "const", "markdownEnumDescriptions", "then"} & (inner.keys() | target.keys())
+            if inner and not told and name not in ("quantity", *COLUMNS):
+                yield f"{path}/{name}"
+        for key, inner in schema.items():
+            yield from undescribed(inner, definitions, f"{path}/{key}", condition=key == "if")
 
 
 def test_a_registry_that_holds_nothing_allows_nothing(registries):

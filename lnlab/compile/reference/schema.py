@@ -3,24 +3,32 @@
 Editors read ``# yaml-language-server: $schema=...`` in the first line of a spec.
 """
 
-from collections.abc import Mapping
 from typing import Any
 
 from pydantic import BaseModel
 
+from lnlab.compile.reference.key_words import KEY_WORDS
+from lnlab.compile.reference.meanings import COMMON_MEANINGS, meaning
+from lnlab.compile.reference.schema_overlays import by_path, overlay_schemas, path_patterns
+from lnlab.compile.reference.schema_parts import (
+    QUANTITY_NAME,
+    SELECTION,
+    by_kind,
+    described,
+    nullable,
+    quantity_schema,
+    selection_schema,
+    without_unused,
+)
 from lnlab.compile.resolve.choices import Registries
 from lnlab.compile.resolve.stacks import MOST_LAYERS
 from lnlab.compile.resolve.training import Train
 from lnlab.compile.setting_paths import INTERVENTIONS, STACK_CHOICES
-from lnlab.compile.sweep.methods import METHODS
-from lnlab.compile.sweep.overlay import EXCEPT
 from lnlab.keys import Json
 from lnlab.registry import Entry, Flawed
 from lnlab.setting import STACKS
-from lnlab.specfile.columns import METHOD
+from lnlab.specfile.columns import EVALUATED, RECORDED
 from lnlab.specfile.experiment import (
-    METHOD_NAME_PATTERN,
-    REPLACEABLE,
     SETTING,
     ClaimText,
     Experiment,
@@ -34,19 +42,16 @@ DIALECT = "https://json-schema.org/draft/2020-12/schema"
 _REFERENCE = "#/$defs/{model}"
 _LISTS = {"probes": "probe", "report": "section", "claims": "claim"}
 _TEXTS: dict[str, type[BaseModel]] = {"probe": ProbeText, "section": SectionText, "claim": ClaimText}
+_SELECTING = ("claim", "section")
+_SPECIAL = {"of": SELECTION, "to": SELECTION, "where": SELECTION, "quantity": QUANTITY_NAME}
 _INHERITED = ("of", "over")
 """Parameters that a claim may have from its section."""
-_FOR_EACH: Json = {
-    "type": "object",
-    "minProperties": 1,
-    "description": "one claim for each value: path of an axis -> its values, or all",
-}
+_FOR_EACH: Json = {"type": "object", "minProperties": 1}
 _ONE_ANSWER: Json = {"$ref": "#/$defs/AuthorAnswer"}
-_ANSWER: dict[str, Json] = {"answer": {"anyOf": [_ONE_ANSWER, {"type": "array", "items": _ONE_ANSWER}]}}
+_ANSWER = {"answer": {"if": {"type": "array"}, "then": {"items": _ONE_ANSWER}, "else": _ONE_ANSWER}}
 """One answer, or one for each of several profiles."""
 _LAYERS: Json = {"type": "integer", "minimum": 1, "maximum": MOST_LAYERS, "description": "layers of the stack"}
 _NOT_YET: Json = {"not": {}, "description": "none is known yet"}
-_BELOW = r"^({})(\.[A-Za-z][A-Za-z0-9_]*)+$"
 
 
 def spec_schema(registries: Registries) -> dict[str, Json]:
@@ -57,16 +62,24 @@ def spec_schema(registries: Registries) -> dict[str, Json]:
     for text in texts:
         del definitions[text.__name__]
     for registry in registries.values():
-        definitions[registry.kind] = _choice(registries, registry.kind, definitions)
+        definitions |= _choice(registries, registry.kind)
+    definitions |= _common_fields()
+    paths = [f"^({'|'.join(SETTING)})$", *path_patterns(registries, derived=("sublayers",))]
+    definitions["selection"] = selection_schema(paths)
+    definitions["quantity_name"] = quantity_schema(_quantities(registries))
+    properties = (
+        grammar["properties"] | _ANSWER | _setting(definitions) | _requests(registries) | overlay_schemas(registries)
+    )
+    words = {**COMMON_MEANINGS, **KEY_WORDS}
     return {
         "$schema": DIALECT,
         "title": "An lnlab experiment",
-        "description": "One question of Transformer training. The reference of the language: lnlab list --reference.",
+        "description": "One experiment on Transformer training. The reference of the language: lnlab list --reference.",
         "type": "object",
-        "properties": grammar["properties"] | _ANSWER | _setting(definitions) | _requests(definitions) | _overlays(),
+        **described({"properties": properties}, words),
         "required": ["lnlab", "title", "task", "model"],
         "additionalProperties": False,
-        "$defs": definitions,
+        "$defs": described(without_unused(definitions, properties), words),
     }
 
 
@@ -78,18 +91,16 @@ def _ref(name: str) -> Json:
     return {"$ref": f"#/$defs/{name}"}
 
 
-def _choice(registries: Registries, kind: str, definitions: dict[str, Json]) -> Json:
-    """A word, or a mapping with that word under ``kind``."""
+def _choice(registries: Registries, kind: str) -> dict[str, Json]:
+    """The definition of a kind, a word or a mapping with that word under ``kind``, and those of its entries."""
     entries = list(registries[kind])
     if not entries:
-        return _NOT_YET
-    words = [entry.name for entry in entries if kind not in _TEXTS and _stands_alone(registries, entry)]
-    bare = (
-        [{"enum": words, "description": "; ".join(f"{word}: {registries[kind][word].summary}" for word in words)}]
-        if words
-        else []
-    )
-    return {"anyOf": [*bare, *(_mapping(entry, kind, definitions) for entry in entries)]}
+        return {kind: _NOT_YET}
+    bare = [entry.name for entry in entries if kind not in _TEXTS and _stands_alone(registries, entry)]
+    definitions = {kind: by_kind({entry.name: entry.summary.replace("``", "`") for entry in entries}, bare, kind)}
+    for entry in entries:
+        definitions |= _mapping(entry, kind)
+    return definitions
 
 
 def _stands_alone(registries: Registries, entry: Entry[Any]) -> bool:
@@ -101,23 +112,43 @@ def _stands_alone(registries: Registries, entry: Entry[Any]) -> bool:
     return True
 
 
-def _mapping(entry: Entry[Any], kind: str, definitions: dict[str, Json]) -> Json:
-    """One kind with its parameters, closed."""
-    plain = entry.params.model_json_schema(ref_template=f"#/$defs/{kind}.{entry.name}.{{model}}")
-    definitions |= {f"{kind}.{entry.name}.{name}": value for name, value in plain.get("$defs", {}).items()}
-    fields, required = _fields(kind)
-    nested = {name: _with_default(entry, name, registry.kind) for name, registry in entry.nested.items()}
-    missing = [name for name in entry.nested if entry.keywords[name].default is entry.keywords[name].empty]
+def _mapping(entry: Entry[Any], kind: str) -> dict[str, Json]:
+    """One kind with its parameters, closed, and the definitions that these need."""
+    name = f"{kind}.{entry.name}"
+    plain = entry.params.model_json_schema(ref_template=f"#/$defs/{name}.{{model}}")
+    nested = {word: _with_default(entry, word, registry.kind) for word, registry in entry.nested.items()}
+    missing = [word for word in entry.nested if entry.keywords[word].default is entry.keywords[word].empty]
     inherited = _INHERITED if kind == "claim" else ()
-    stated = [name for name in plain.get("required", []) if name not in inherited]
-    return {
+    stated = [word for word in plain.get("required", []) if word not in inherited]
+    parameters = {word: _parameter(entry, word, value) for word, value in plain.get("properties", {}).items()}
+    fields = {word: _ref(f"{kind}:{word}") for word in _field_names(kind)}
+    schema = {
         "type": "object",
-        "title": entry.name,
-        "description": entry.summary,
-        "properties": {"kind": {"const": entry.name}, **fields, **plain.get("properties", {}), **nested},
-        "required": ["kind", *required, *stated, *missing],
+        "properties": {"kind": {"const": entry.name}, **fields, **parameters, **nested},
+        "required": ["kind", *_required_fields(kind), *stated, *missing],
         "additionalProperties": False,
     }
+    return {name: schema} | {f"{name}.{word}": value for word, value in plain.get("$defs", {}).items()}
+
+
+def _parameter(entry: Entry[Any], name: str, schema: Json) -> Json:
+    """One parameter with what it means; one that selects rows has the keys of a selection."""
+    text = meaning(entry, name)
+    described_schema = schema | ({"description": text} if text else {})
+    special = _SPECIAL.get(name) if entry.kind in _SELECTING else None
+    if special is None:
+        return described_schema
+    keep = {key: value for key, value in described_schema.items() if key in ("description", "default")}
+    return {**(nullable(special) if "anyOf" in schema else special), **keep}
+
+
+def _quantities(registries: Registries) -> list[str] | None:
+    """Every name that is measured or derived, or None where a probe does not say what it measures."""
+    measured = [entry.facts.quantities for entry in registries.get("probe", ()) if hasattr(entry.facts, "quantities")]
+    if None in measured or "quantity" not in registries:
+        return None
+    derived = [entry.name for entry in registries["quantity"]]
+    return [*RECORDED, *EVALUATED, *derived, *(name for names in measured for name in names)]
 
 
 def _with_default(entry: Entry[Any], name: str, kind: str) -> Json:
@@ -125,88 +156,54 @@ def _with_default(entry: Entry[Any], name: str, kind: str) -> Json:
     return _ref(kind) if default is entry.keywords[name].empty else {**_ref(kind), "default": default}
 
 
-def _fields(kind: str) -> tuple[dict[str, Json], list[str]]:
-    """The fields of a choice besides its parameters, and which of them are required."""
+def _field_names(kind: str) -> list[str]:
+    """The fields of a choice besides its parameters."""
     if kind == "model":
-        return {"layers": _LAYERS}, []
-    if kind not in _TEXTS:
-        return {}, []
-    text = _model_schema(_TEXTS[kind])
-    fields = {name: value for name, value in text["properties"].items() if name != "kind"}
-    if kind == "claim":
-        needed = {"type": "object", "required": ["kind"]}
-        fields["requires"] = {"anyOf": [needed, {"type": "array", "items": needed}]}
-        fields["for_each"] = _FOR_EACH
-    if kind == "section":
-        fields["claims"] = {"type": "array", "items": {"anyOf": [{"type": "string"}, _ref("claim")]}}
-    return fields, [name for name in text.get("required", []) if name != "kind"]
+        return ["layers"]
+    text = _TEXTS.get(kind)
+    several = ["for_each"] if kind == "claim" else []
+    return [] if text is None else [*(name for name in text.model_fields if name != "kind"), *several]
+
+
+def _required_fields(kind: str) -> list[str]:
+    text = _TEXTS.get(kind)
+    return [] if text is None else [name for name in _model_schema(text).get("required", []) if name != "kind"]
+
+
+def _common_fields() -> dict[str, Json]:
+    """The fields of every probe, section, claim and model, each once."""
+    fields: dict[str, Json] = {"model:layers": _LAYERS}
+    for kind, text in _TEXTS.items():
+        schema = _model_schema(text)
+        fields |= {f"{kind}:{name}": value for name, value in schema["properties"].items() if name != "kind"}
+    needed = {"type": "object", "required": ["kind"]}
+    fields["claim:requires"] = {"if": {"type": "array"}, "then": {"items": needed}, "else": needed}
+    fields["claim:for_each"] = _FOR_EACH
+    one = {"if": {"type": "string"}, "else": _ref("claim")}
+    fields["section:claims"] = {"type": "array", "items": one}
+    return {name: {"description": KEY_WORDS[name.partition(":")[2]], **value} for name, value in fields.items()}
 
 
 def _setting(definitions: dict[str, Json]) -> dict[str, Json]:
     """The top-level keys that determine a run."""
     settings: dict[str, Json] = {key: _ref(key) for key in SETTING if key in definitions}
-    for key in ("optimizer", "schedule"):
-        settings[key] = {"anyOf": [_ref(key), {"type": "null"}]}
+    settings |= {key: nullable(_ref(key)) for key in ("optimizer", "schedule")}
     for stack in STACKS:
         properties = {"layers": _LAYERS, **{word: _ref(word) for word in STACK_CHOICES}}
         properties |= {"cross_attention": {"type": "boolean", "default": True}} if stack == "decoder" else {}
         settings[stack] = {"type": "object", "properties": properties, "additionalProperties": False}
     train = _model_schema(Train)
     train["properties"] |= {"stop": _ref("stop"), "epochs": {"type": "integer", "minimum": 1}}
-    interventions = {"type": "array", "items": _ref("intervention")}
-    return settings | {"train": train, INTERVENTIONS: {"anyOf": [{"const": NONE}, _ref("intervention"), interventions]}}
+    one = {"if": {"const": NONE}, "else": _ref("intervention")}
+    several = {"if": {"type": "array"}, "then": {"items": _ref("intervention")}, "else": one}
+    return settings | {"train": train, INTERVENTIONS: several}
 
 
-def _requests(definitions: dict[str, Json]) -> dict[str, Json]:
+def _requests(registries: Registries) -> dict[str, Json]:
     """Probes, sections and claims; and what is chosen on tuning seeds, by a rule."""
     lists = {key: {"type": "array", "items": _ref(kind)} for key, kind in _LISTS.items()}
     text = _model_schema(SelectText)
-    rule = _ref("rule") if "rule" in definitions else _NOT_YET
-    select = {**_by_path(rule, **text["properties"]), "required": text["required"], "minProperties": 2}
-    return {**lists, "select": {"anyOf": [select, {"type": "null"}], "description": text["description"]}}
-
-
-def _overlays() -> dict[str, Json]:
-    """``methods``, ``sweep`` and ``profiles``: dotted paths of what determines a run, in profiles also whole lists."""
-    named = {"type": "object", "minProperties": 1, "additionalProperties": _grid()}
-    grids = {"type": "array", "minItems": 1, "items": _grid()}
-    sweep = {"anyOf": [named, grids], "description": "a union of grids, by name or as a list"}
-    methods = {
-        "type": "object",
-        "propertyNames": {"pattern": METHOD_NAME_PATTERN},
-        "additionalProperties": _by_path({}),
-        "description": f"names for several settings at once, which the axis '{METHOD}' takes: dotted path -> value",
-    }
-    maps: Mapping[str, Json] = {METHODS: methods, "sweep": sweep, METHOD: {}}
-    whole: Mapping[str, Json] = {key: _ref_of_list(key) for key in REPLACEABLE if key not in maps}
-    profiles = {
-        "type": "object",
-        "propertyNames": {"pattern": "^[A-Za-z][A-Za-z0-9_]*$"},
-        "additionalProperties": _by_path({}, **whole, **maps),
-        "description": "overlays by name: dotted path -> value",
-    }
-    return {METHODS: methods, "sweep": sweep, "profiles": profiles}
-
-
-def _grid() -> Json:
-    axis: Json = {"type": "array", "minItems": 1}
-    without = {**axis, "items": {"type": "object", "minProperties": 1}}
-    single: Json = {"type": ["string", "number", "boolean"]}
-    names: Json = {"anyOf": [{**axis, "items": {"type": "string"}}, {"type": "string"}]}
-    names["description"] = f"names that stand under '{METHODS}'"
-    return {**_by_path({"anyOf": [axis, single]}, **{EXCEPT: without, METHOD: names}), "minProperties": 1}
-
-
-def _by_path(value: Json, **others: Json) -> Json:
-    """A flat map from dotted paths of what determines a run, with ``others`` as further keys."""
-    keys = "|".join(SETTING)
-    return {
-        "type": "object",
-        "properties": others,
-        "patternProperties": {f"^({keys})$": value, _BELOW.format(keys): value},
-        "additionalProperties": False,
-    }
-
-
-def _ref_of_list(key: str) -> Json:
-    return {"$ref": f"#/properties/{key}"}
+    rule = _ref("rule") if "rule" in registries else _NOT_YET
+    select = by_path(registries, lambda _: rule, **text["properties"])
+    select |= {"required": text["required"], "minProperties": 2}
+    return {**lists, "select": {**nullable(select), "description": text["description"]}}

@@ -1,0 +1,114 @@
+"""The JSON Schema of what names settings by dotted paths: sweeps, methods, profiles and choices on tuning seeds."""
+
+from collections.abc import Callable, Mapping, Sequence
+
+from lnlab.compile.reference.schema_parts import nullable
+from lnlab.compile.resolve.choices import Registries
+from lnlab.compile.resolve.training import TRAIN_KEYS
+from lnlab.compile.setting_paths import INTERVENTIONS, STACK_CHOICES
+from lnlab.compile.sweep.methods import METHODS
+from lnlab.compile.sweep.overlay import EXCEPT
+from lnlab.keys import Json
+from lnlab.setting import STACKS
+from lnlab.specfile.columns import METHOD
+from lnlab.specfile.experiment import METHOD_NAME_PATTERN, REPLACEABLE, SETTING
+
+_FURTHER = r"(\.[A-Za-z][A-Za-z0-9_]*)*$"
+_OPTIONAL = ("optimizer", "schedule")
+"""Choices that may be null: without them nothing is trained, or the learning rate stays."""
+
+
+def path_patterns(registries: Registries, derived: Sequence[str] = ()) -> list[str]:
+    """Patterns of the paths below each key that determines a run.
+
+    Args:
+        registries: of every kind.
+        derived: words that a model and a stack have as well.
+    """
+    return [
+        rf"^{key}\.({'|'.join(words)}){_FURTHER}"
+        for key in SETTING
+        if (words := [*_words_below(registries, key), *(derived if key in ("model", *STACKS) else ())])
+    ]
+
+
+def _words_below(registries: Registries, key: str) -> list[str]:
+    """The words that may follow a key in a path."""
+    if key in STACKS:
+        return ["layers", *STACK_CHOICES, *(["cross_attention"] if key == "decoder" else [])]
+    if key == "train":
+        return list(TRAIN_KEYS)
+    if key == INTERVENTIONS:
+        return [entry.name for entry in registries.get("intervention", ())]
+    parameters = {name for entry in registries.get(key, ()) for name in entry.keywords}
+    return ["kind", *(["layers"] if key == "model" else []), *sorted(parameters)]
+
+
+def by_path(registries: Registries, value: Callable[[Json], Json], **others: Json) -> Json:
+    """A flat map from dotted paths of what determines a run.
+
+    Args:
+        registries: of every kind.
+        value: from what fits the whole of a key to what stands in the map.
+        others: further keys.
+    """
+    whole = {key: value(_value(registries, key)) for key in SETTING}
+    below = {pattern: value({}) for pattern in path_patterns(registries)}
+    return {"type": "object", "properties": whole | others, "patternProperties": below, "additionalProperties": False}
+
+
+def _value(registries: Registries, key: str) -> Json:
+    """What may stand at a key as a whole: a choice of its registry, or anything."""
+    if not list(registries.get(key, ())):
+        return {}
+    choice: Json = {"$ref": f"#/$defs/{key}"}
+    return nullable(choice) if key in _OPTIONAL else choice
+
+
+def overlay_schemas(registries: Registries) -> dict[str, Json]:
+    """``methods``, ``sweep`` and ``profiles``; a profile may also replace whole lists."""
+    grid = _grid(registries)
+    named = {"type": "object", "minProperties": 1, "additionalProperties": grid}
+    sweep: dict[str, Json] = {"if": {"type": "array"}, "then": {"minItems": 1, "items": grid}, "else": named}
+    sweep["description"] = "a union of grids, by name or as a list"
+    methods = {
+        "type": "object",
+        "propertyNames": {"pattern": METHOD_NAME_PATTERN},
+        "additionalProperties": by_path(registries, _same),
+        "description": f"names for several settings at once, which the axis '{METHOD}' takes: dotted path -> value",
+    }
+    maps: Mapping[str, Json] = {METHODS: _ref(METHODS), "sweep": _ref("sweep"), METHOD: {}}
+    whole: Mapping[str, Json] = {key: _ref(key) for key in REPLACEABLE if key not in maps}
+    profiles = {
+        "type": "object",
+        "propertyNames": {"pattern": "^[A-Za-z][A-Za-z0-9_]*$"},
+        "additionalProperties": by_path(registries, _pin_or_axis, **whole, **maps),
+        "description": "overlays by name: dotted path -> value",
+    }
+    return {METHODS: methods, "sweep": sweep, "profiles": profiles}
+
+
+def _same(value: Json) -> Json:
+    return value
+
+
+def _pin_or_axis(value: Json) -> Json:
+    """A value, or in a list the new values of an axis."""
+    return {"if": {"type": "array"}, "then": {}, "else": value} if value else {}
+
+
+def _axis(value: Json) -> Json:
+    """The values of an axis, or the only one as it is."""
+    single = {"type": ["string", "number", "boolean"]} | ({"allOf": [value]} if value else {})
+    several = {"minItems": 1} | ({"items": value} if value else {})
+    return {"if": {"type": "array"}, "then": several, "else": single}
+
+
+def _grid(registries: Registries) -> Json:
+    without = {"type": "array", "minItems": 1, "items": {"type": "object", "minProperties": 1}}
+    names: Json = _axis({"type": "string"}) | {"description": f"names that stand under '{METHODS}'"}
+    return {**by_path(registries, _axis, **{EXCEPT: without, METHOD: names}), "minProperties": 1}
+
+
+def _ref(key: str) -> Json:
+    return {"$ref": f"#/properties/{key}"}

@@ -1,0 +1,145 @@
+"""Parts of the JSON Schema: choices by their kind, selections, and descriptions.
+
+Alternatives are told apart by ``if`` and ``then``, so that one mistake is one error: ``anyOf`` would list what is wrong
+with each of the others.
+"""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+
+from lnlab.keys import Json
+from lnlab.specfile.columns import COLUMNS, GRID, METHOD, TIMES, VOCABULARY
+from lnlab.specfile.references import REFERENCE
+
+SELECTION: Json = {"$ref": "#/$defs/selection"}
+
+
+def by_kind(names: Mapping[str, str], bare: Sequence[str], definition: str) -> Json:
+    """A mapping whose ``kind`` says which definition holds, or a word where that is enough.
+
+    Args:
+        names: of the kinds, each with its description.
+        bare: names that may stand as a word.
+        definition: the path of the definitions, which ``.name`` completes.
+    """
+    branches = [
+        {
+            "if": {"properties": {"kind": {"const": name}}, "required": ["kind"]},
+            "then": {"$ref": f"#/$defs/{definition}.{name}"},
+        }
+        for name in names
+    ]
+    mapping: Json = {
+        "type": "object",
+        "required": ["kind"],
+        "properties": {"kind": described_words(names)},
+        "allOf": branches,
+    }
+    if not bare:
+        return mapping
+    return {"if": {"type": "string"}, "then": described_words({name: names[name] for name in bare}), "else": mapping}
+
+
+def described_words(words: Mapping[str, str]) -> Json:
+    """One of several words, each with what editors show beside it."""
+    return {"enum": list(words), "markdownEnumDescriptions": list(words.values())}
+
+
+def nullable(schema: Json) -> Json:
+    """Null, or what fits the schema."""
+    return {"if": {"type": "null"}, "else": schema}
+
+
+QUANTITY_NAME: Json = {"$ref": "#/$defs/quantity_name"}
+
+
+def quantity_schema(quantities: Iterable[str] | None) -> Json:
+    """The name of a quantity: one of these, or any text where not all of them are known."""
+    return {"type": "string"} if quantities is None else {"enum": sorted(set(quantities))}
+
+
+def selection_schema(setting_paths: Sequence[str]) -> Json:
+    """What selects rows: columns with their closed vocabularies, paths of the setting, and nothing else.
+
+    Args:
+        setting_paths: patterns of paths of the setting.
+    """
+    columns: dict[str, Json] = {column: {} for column in (*COLUMNS, METHOD, GRID, TIMES, REFERENCE)}
+    columns |= {column: _one_or_several({"enum": [*words, None]}) for column, words in VOCABULARY.items()}
+    columns["quantity"] = _one_or_several(nullable(QUANTITY_NAME))
+    return {
+        "type": "object",
+        "description": "selection of rows: column or path of the setting -> value, or list of values",
+        "properties": columns,
+        "patternProperties": {pattern: {} for pattern in setting_paths},
+        "additionalProperties": False,
+    }
+
+
+def _one_or_several(allowed: Json) -> Json:
+    return {"if": {"type": "array"}, "then": {"items": allowed}, "else": allowed}
+
+
+def described(schema: Json, words: Mapping[str, str]) -> Json:
+    """The schema with a description for each property that has none, by its name; titles, which repeat names, go."""
+    if isinstance(schema, list):
+        return [described(item, words) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    parts = {
+        key: value if key in ("enum", "default", "const") else described(value, words) for key, value in schema.items()
+    }
+    properties = parts.get("properties")
+    if isinstance(properties, dict):
+        parts["properties"] = {name: _with_description(name, inner, words) for name, inner in properties.items()}
+    return parts
+
+
+def _with_description(name: str, schema: Json, words: Mapping[str, str]) -> Json:
+    if not isinstance(schema, dict):
+        return schema
+    plain = {key: value for key, value in schema.items() if key != "title" or not isinstance(value, str)}
+    return (
+        plain
+        if "description" in plain or "const" in plain or name not in words
+        else {**plain, "description": words[name]}
+    )
+
+
+def schema_text(schema: Mapping[str, Json]) -> str:
+    """The schema as JSON with a line for each property and definition: small, and yet readable where it changes."""
+    lines = []
+    for key, value in schema.items():
+        if isinstance(value, dict):
+            inner = ",\n".join(f"{json.dumps(name)}: {_compact(part)}" for name, part in value.items())
+            lines.append(f"{json.dumps(key)}: {{\n{inner}\n}}")
+        else:
+            lines.append(f"{json.dumps(key)}: {_compact(value)}")
+    return "{\n" + ",\n".join(lines) + "\n}\n"
+
+
+def _compact(value: Json) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def without_unused(definitions: Mapping[str, Json], roots: Json) -> dict[str, Json]:
+    """The definitions that something refers to, directly or not."""
+    used: dict[str, Json] = {}
+    waiting = list(_references(roots))
+    while waiting:
+        name = waiting.pop()
+        if name not in used:
+            used[name] = definitions[name]
+            waiting += _references(definitions[name])
+    return {name: definitions[name] for name in definitions if name in used}
+
+
+def _references(schema: Json) -> Iterable[str]:
+    if isinstance(schema, list):
+        for item in schema:
+            yield from _references(item)
+    if isinstance(schema, dict):
+        for key, value in schema.items():
+            if key == "$ref" and isinstance(value, str) and value.startswith("#/$defs/"):
+                yield value.removeprefix("#/$defs/")
+            yield from _references(value)
