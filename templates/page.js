@@ -1,3 +1,29 @@
+// legends of as many columns as fit, so that a phone shows every name
+const fitLegends = (view, room) => {
+  if (!view || typeof view !== "object") return;
+  const { legend, scale } = view;
+  if (legend?.columns && Array.isArray(scale?.domain)) {
+    const widest = 60 + 7 * Math.max(...scale.domain.map((name) => String(name).length));
+    legend.columns = Math.max(1, Math.min(legend.columns, Math.floor(room / widest)));
+  }
+  for (const [name, inner] of Object.entries(view)) if (name !== "datasets") fitLegends(inner, room);
+};
+// a pointer on a series, or on its name in the legend, pales the others
+const seriesOf = (node) => {
+  const { __data__: item } = node;
+  const datum = (Array.isArray(item) ? item[0] : item)?.datum;
+  return datum?.series ?? (item?.mark?.role?.startsWith("legend-") ? datum?.value : undefined);
+};
+const isolateSeries = (place) => {
+  const show = (name) => {
+    for (const mark of place.querySelectorAll("path, text")) {
+      const own = seriesOf(mark);
+      if (own !== undefined && mark.getAttribute("opacity") !== "0") mark.style.opacity = name === undefined || own === name ? "" : 0.12;
+    }
+  };
+  place.addEventListener("pointerover", (event) => show(seriesOf(event.target)));
+  place.addEventListener("pointerleave", () => show(undefined));
+};
 for (const figure of document.querySelectorAll("figure[data-spec]")) {
   const spec = JSON.parse(document.getElementById(figure.dataset.spec).textContent);
   for (const [name, data] of Object.entries(spec.datasets)) {
@@ -18,9 +44,13 @@ for (const figure of document.querySelectorAll("figure[data-spec]")) {
     spec.spec.width = Math.floor(room / spec.columns) - (spec.spacing ?? 20);
     if (spec.usermeta?.square) spec.spec.height = spec.spec.width;
   }
+  fitLegends(spec, place.parentElement.clientWidth - 40);
   const quiet = { ast: true, actions: false, defaultStyle: false, renderer: "svg", tooltip: { disableDefaultStyle: true } };
   vegaEmbed(place, spec, quiet).then(
-    () => figure.classList.add("is-live"),
+    () => {
+      figure.classList.add("is-live");
+      isolateSeries(place);
+    },
     () => place.replaceChildren(),
   );
 }

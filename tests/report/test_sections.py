@@ -182,7 +182,7 @@ def test_a_planted_power_law_is_found_and_named(results):
     layers = pl.col("run").str.extract(r"-(\d+)-").cast(pl.Float64)
     planted = changed(results, layers.pow(-0.5) * (1 + 1e-3 * pl.col("seed")))
     section = size_plot(planted, quantity="gradient_norm", where={**W2, "layer": "last"}, laws=[-0.5])
-    law = "falls (exponent −0.5000 [−0.5000, −0.5000])"
+    law = "falls (exponent −0.5000, all seeds agree)"
     assert section.finding == f"With the number of layers, Post-LN {law}; Pre-LN {law}"
 
 
@@ -277,3 +277,19 @@ def test_a_heading_has_room_for_four_exponents_and_else_tells_the_range(results)
     assert section.finding.startswith("With the number of layers, 5 exponents from ")
     assert f"({low}) to " in section.finding
     assert section.finding.endswith(f"({high})")
+
+
+def test_a_closed_form_is_a_thin_line_through_its_own_numbers(results):
+    """The gradient norm drawn against twice itself: the line is not moved to the data."""
+    sites = results.tables["sites"]
+    law = sites.filter(quantity="gradient_norm").with_columns(quantity=pl.lit("planted_law"), value=2 * pl.col("value"))
+    both = Results(results.runs, results.axes, {**results.tables, "sites": pl.concat([sites, law])})
+    where = {**W2, "layer": "last"}
+    section = size_plot(both, quantity="gradient_norm", where=where, theory="planted_law")
+    (chart,) = section.charts
+    (rows,) = chart.spec["datasets"].values()
+    means = {(s, x): y for s, x, y in chart.points.select("series", "x", "estimate").iter_rows()}
+    assert {(row["law"].removeprefix("theory "), row["x"]): row["y"] / 2 for row in rows} == pytest.approx(means)
+    assert set(section.rows["sites"]["quantity"]) == {"gradient_norm", "planted_law"}
+    (alone,) = size_plot(results, quantity="gradient_norm", where=where, theory="planted_law").charts
+    assert "is not drawn, as its rows are not in this report's data" in alone.caption

@@ -11,7 +11,10 @@ from scipy import stats
 
 from lnlab.analyse.statistics.intervals import Interval
 from lnlab.errors import LabError
+from lnlab.report.charts.render import to_svg
+from lnlab.report.charts.theme import HEATMAP_COLOURS
 from lnlab.report.data.table_cells import agrees_with_printed
+from lnlab.report.page.figures import spec_with_data
 from lnlab.report.sections.table import table
 from lnlab.report.write import write_report
 from lnlab.tables import Results
@@ -138,3 +141,28 @@ def test_page_latex_csv_and_notebook_hold_it(facts, results, tmp_path):
     cells = json.loads((tmp_path / "notebook.ipynb").read_text())["cells"]
     (code,) = (c for c in cells if "".join(c["source"]) == 'pl.read_csv("tables/table-1.csv")')
     assert "".join(code["outputs"][0]["data"]["text/plain"]) == str(exact)
+
+
+def test_a_matrix_shows_the_first_statistic_of_every_cell_on_shades_in_order(results):
+    section = table(results, **SIZES, statistics=["median", "mean"], matrix=True)
+    (chart,) = section.charts
+    for place, placement in enumerate(("post", "pre")):
+        for layers in (6, 8, 10, 12, 14):
+            x = values(results, placement, layers)
+            row = chart.points.filter(series=str(layers), x=float(place)).row(0, named=True)
+            assert [row[k] for k in ("estimate", "low", "high", "n")] == pytest.approx(
+                [np.median(x), x.min(), x.max(), 10]
+            )
+    scale = chart.spec["layer"][0]["encoding"]["color"]["scale"]
+    levels = np.sort(chart.points["estimate"].unique())
+    shades = [scale["range"][k] for k in np.searchsorted(scale["domain"], levels)]
+    assert [HEATMAP_COLOURS.index(shade) for shade in shades] == sorted(HEATMAP_COLOURS.index(s) for s in shades)
+    assert len(scale["range"]) == len(levels)
+    svg = to_svg(spec_with_data(chart))
+    assert all(f">{text}<" in svg for text in ("Post-LN", "Pre-LN", "6", "14", f"{levels[0]:.3g}"))
+    assert not table(results, **SIZES).charts
+
+
+def test_a_matrix_of_one_number_is_drawn(results):
+    section = table(changed(results, pl.lit(0.5), pl.lit(value=True)), **SIZES, matrix=True)
+    assert to_svg(spec_with_data(section.charts[0])).count(">0.5<") == 10

@@ -158,6 +158,9 @@ def _flaws_of_request(request: ResolvedRequest, context: SelectionContext) -> It
     selections = [(word, choice[word]) for word in ("of", "where", "to") if isinstance(choice.get(word), dict)]
     if isinstance(choice.get("quantity"), str):
         yield from (((), flaw) for flaw in flaws_of_selection({"quantity": choice["quantity"]}, context))
+    if isinstance(choice.get("theory"), str):
+        flaws = flaws_of_selection({"quantity": choice["theory"]}, context)
+        yield from (((), replace(flaw, path=("theory",))) for flaw in flaws)
     unknown = {word: path for word, path in named_paths.items() if not _exists(path, context)}
     yield from (((word,), unknown_key(path, context)) for word, path in unknown.items())
     if unknown:

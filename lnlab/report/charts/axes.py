@@ -123,6 +123,8 @@ def axis_at_values(title: str, values: Iterable[float], *, log: bool = False, ri
         raise ValueError("an axis needs values")
     ticks = tuple(places[:: math.ceil(len(places) / 12)])
     low, high = places[0], places[-1]
+    if log and len(places) > 12:  # numbers of a simulation's grid are not round, and far ones are long
+        ticks = tuple(tick for tick in logarithmic_axis(title, places).ticks if low <= tick <= high)
     if log:
         span = math.log(high / low) or 1.0
         return Axis(title, (low * math.exp(-0.04 * span), high * math.exp(right_margin * span)), ticks, log=True)

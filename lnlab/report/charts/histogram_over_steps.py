@@ -15,6 +15,7 @@ from lnlab.report.words.control_characters import without_control_characters
 from lnlab.report.words.wording import format_number
 
 _WIDTH, _HEIGHT, _GAP, _COLUMNS = 780, 280, 28, 3
+_STEPS = alt.Axis(title="training step t", labelAngle=0, labelOverlap=True, labelSeparation=6, grid=False)
 _MEDIAN_COLOUR = "#D55E00"
 
 
@@ -39,12 +40,10 @@ def histogram_chart(
     colour = alt.Color(
         "estimate:Q", scale=alt.Scale(range=list(HEATMAP_COLOURS), domain=stops, interpolate="lab"), legend=legend
     )
-    x = alt.X(
-        "x:O", axis=alt.Axis(title="update", labelAngle=0, labelOverlap=True, grid=False), scale=alt.Scale(padding=0)
-    )
+    x = alt.X("x:O", axis=_STEPS, scale=alt.Scale(padding=0))
     y_scale = alt.Scale(domain=[rows[0], rows[1] + 1], nice=False, zero=False)
     base = alt.Chart().encode(x=x)
-    tips = [alt.Tooltip("panel:N", title="of"), alt.Tooltip("x:O", title="update")]
+    tips = [alt.Tooltip("panel:N", title="of"), alt.Tooltip("x:O", title="training step t")]
     tips += [alt.Tooltip(f"{name}:Q", title=name, format=".3~r") for name in ("estimate", "low", "high", "n")]
     cells = base.transform_calculate(end="datum.line + 1").mark_rect()
     cells = cells.encode(
@@ -65,7 +64,10 @@ def histogram_chart(
     panel = alt.layer(cells, line, dots).properties(width=width, height=_HEIGHT, data=alt.NamedData("points"))
     header = alt.Header(labelAnchor="start", labelPadding=30)
     facet = alt.Facet("panel:N", sort=list(panels), title=None, header=header)
-    spec: dict[str, Json] = panel.facet(facet, columns=_COLUMNS, spacing=_GAP).to_dict()
+    chart = panel.facet(facet, columns=_COLUMNS, spacing=_GAP)
+    if len(panels) % columns:  # else the place of a panel that is not there has an axis
+        chart = chart.resolve_axis(x="independent")
+    spec: dict[str, Json] = chart.to_dict()
     return {**spec, "config": dict(THEME)}
 
 

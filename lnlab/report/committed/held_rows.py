@@ -27,6 +27,8 @@ DISPLAY_PARAMETERS = (
     "statistics",
     "published",
     "band",
+    "theory",
+    "matrix",
     *COMMON_FIELDS,
 )
 """Parameters of sections that change how rows are drawn, and not which."""

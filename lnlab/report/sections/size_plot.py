@@ -2,11 +2,13 @@
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from statistics import fmean
 from typing import Literal
 
 import polars as pl
 
+from lnlab.analyse.select.select import NothingSelected
 from lnlab.analyse.statistics.intervals import t_interval
 from lnlab.analyse.statistics.slopes import log_slopes
 from lnlab.keys import Json
@@ -42,22 +44,56 @@ def size_plot(
     where: dict[str, Json] | None = None,
     x: str = "model.layers",
     laws: list[_Law] | None = None,
+    theory: str | None = None,
 ) -> Section:
     """``log(quantity) against log(size)``: seeds, geometric means, 95 % Student intervals and the laws ``size^b``.
 
     A law is its exponent, or ``x_sqrt_ln_x`` for size √(ln size); each goes through the mean at the smallest size.
+    ``theory`` is a quantity in closed form, a thin line without any freedom.
     """
     series = collect_series(results, quantity, where or {}, x, log=True, panels=False)
     if series.seeds.is_empty():
         finding = f"Nothing of the {quantity_name(quantity)} has been measured yet"
         return Section(finding, missing=" ".join((series.missing, *series.left_out)).strip(), rows=series.rows)
     finding = _finding(series, quantity, size_names(x).phrase)
-    chart = _chart(series, quantity, size_names(x), laws or [], finding)
-    return Section(finding, (chart,), (), series.missing, series.rows)
+    closed_form = None if theory is None else _theory(results, theory, where or {}, x)
+    chart = _chart(series, quantity, size_names(x), laws or [], finding, closed_form)
+    if theory is None:
+        return Section(finding, (chart,), (), series.missing, series.rows)
+    is_drawn = "is the thin line" if closed_form else "is not drawn, as its rows are not in this report's data"
+    noted_chart = replace(chart, caption=f"{chart.caption} The {quantity_name(theory)} {is_drawn}.")
+    return Section(
+        finding, (noted_chart,), (), series.missing, _both(series.rows, closed_form.rows if closed_form else {})
+    )
 
 
-def _chart(series: LabelledSeries, quantity: str, over: SizeNames, laws: Sequence[_Law], finding: str) -> Chart:
+def _theory(results: Results, quantity: str, where: Mapping[str, Json], x: str) -> LabelledSeries | None:
+    """The numbers of a closed form, or None where a report from before it was drawn does not hold them."""
+    try:
+        series = collect_series(results, quantity, where, x, log=True, panels=False)
+    except NothingSelected:
+        return None
+    return None if series.seeds.is_empty() else series
+
+
+def _both(rows: Mapping[str, pl.DataFrame], others: Mapping[str, pl.DataFrame]) -> dict[str, pl.DataFrame]:
+    """The rows of both, each once."""
+    return {
+        name: pl.concat([frames[name] for frames in (rows, others) if name in frames]).unique(maintain_order=True)
+        for name in {**rows, **others}
+    }
+
+
+def _chart(
+    series: LabelledSeries,
+    quantity: str,
+    over: SizeNames,
+    laws: Sequence[_Law],
+    finding: str,
+    closed_form: LabelledSeries | None,
+) -> Chart:
     law_rows = [row for name in series.names for law in laws for row in _law(series, name, law, over.letter)]
+    law_rows += [] if closed_form is None else _closed_form(closed_form)
     bounds = [v for c in ("low", "high") for v in series.points[c].drop_nulls() if 0 < v < math.inf]
     y_axis = logarithmic_axis(
         f"{quantity_with_unit(quantity)} (log scale)",
@@ -91,6 +127,16 @@ def _law(series: LabelledSeries, name: str, law: _Law, letter: str) -> list[dict
             "last": x == xs[-1],
         }
         for x in xs
+    ]
+
+
+def _closed_form(series: LabelledSeries) -> list[dict[str, Json]]:
+    """The means of a quantity that has no scatter, a line a series."""
+    lines = series.points.sort("line", "x").partition_by("series", maintain_order=True)
+    return [
+        {"law": f"theory {name}", "label": "closed form", "x": x, "y": y, "last": place == line.height - 1}
+        for line in lines
+        for place, (name, x, y) in enumerate(line.select("series", "x", "estimate").iter_rows())
     ]
 
 

@@ -8,7 +8,15 @@ import polars as pl
 from lnlab.analyse.select.select import runs_with, select_measured_rows
 from lnlab.analyse.statistics.intervals import Interval
 from lnlab.keys import Json
-from lnlab.report.data.series import missing_runs_sentence, replicate_count, source_rows_of
+from lnlab.report.charts.value_matrix import matrix_chart
+from lnlab.report.data.series import (
+    SEED_SCHEMA,
+    mean_points,
+    median_points,
+    missing_runs_sentence,
+    replicate_count,
+    source_rows_of,
+)
 from lnlab.report.data.table_cells import (
     CellLabel,
     Published,
@@ -18,7 +26,7 @@ from lnlab.report.data.table_cells import (
     agrees_with_printed,
     collect_table_cells,
 )
-from lnlab.report.section import Section, Table, sections
+from lnlab.report.section import Chart, Section, Table, sections
 from lnlab.report.table import Cell, Grid
 from lnlab.report.words.path_names import path_name
 from lnlab.report.words.wording import (
@@ -30,6 +38,7 @@ from lnlab.report.words.wording import (
     nonbreaking,
     quantity_definition,
     quantity_name,
+    quantity_with_unit,
 )
 from lnlab.tables import Results
 
@@ -54,12 +63,13 @@ def table(
     where: dict[str, Json] | None = None,
     statistics: list[Statistic] | None = None,
     published: Published | None = None,
+    matrix: bool = False,
 ) -> Section:
     """``estimate [low, high]`` over seeds, ``rows`` by ``columns``: with a 95 % interval (Student, 1908).
 
     ``statistics``: ``mean`` (the default), ``geometric_mean``, ``median``, or several, one a line. ``published``
     holds what a source prints, ``{column: {row: number}}``, rows and columns called by their values; a number in
-    quotes keeps its digits.
+    quotes keeps its digits. ``matrix`` draws the first statistic as a figure: numbers on shades.
     """
     selection, requested = {"quantity": quantity, **(where or {})}, statistics or ["mean"]
     selected = select_measured_rows(results, selection, [rows, columns]).drop_nulls([rows, columns])
@@ -69,7 +79,36 @@ def table(
     cells = collect_table_cells(results, selected, (rows, columns), requested, published or {})
     exact_table = _table(cells, quantity, requested)
     finding = _finding(cells, quantity, requested[0])
-    return Section(finding, (), (exact_table,), missing_note, source_rows_of(results, quantity, selected))
+    charts = (_matrix(cells, selected, quantity, requested[0], finding),) if matrix else ()
+    return Section(finding, charts, (exact_table,), missing_note, source_rows_of(results, quantity, selected))
+
+
+def _matrix(cells: TableCells, selected: pl.DataFrame, quantity: str, statistic: Statistic, finding: str) -> Chart:
+    """Rows by columns as a figure."""
+    row, column = map(path_name, cells.paths)
+    names, places = {label: _row(cells, label) for label in cells.rows}, list(cells.columns)
+    placed = selected.filter(pl.col("value").is_finite()).with_columns(
+        panel=pl.lit(None, pl.String),
+        series=pl.col(cells.paths[0]).replace_strict(names, return_dtype=pl.String),
+        line=pl.col(cells.paths[0]).replace_strict(list(names), range(len(names)), return_dtype=pl.Int32),
+        x=pl.col(cells.paths[1]).replace_strict(places, range(len(places)), return_dtype=pl.Float64),
+    )
+    seeds = placed.select(pl.col(c).cast(t) for c, t in SEED_SCHEMA.items()).sort("line", "x", "seed")
+    log, has_medians = statistic == "geometric_mean", statistic == "median"
+    points = median_points(seeds) if has_medians else mean_points(seeds, log=log)
+    title = quantity_with_unit(quantity)
+    numbers = {"estimate": quantity_name(quantity), "low": "low", "high": "high", "n": "seeds"}
+    return Chart(
+        matrix_chart([*names.values()], [*cells.columns.values()], column, points["estimate"].drop_nulls().to_list()),
+        points,
+        seeds,
+        {"series": row, "x": f"column, {column}", **numbers},
+        f"Matrix of the {title}, {row} by {column}. {finding}.",
+        f"{quantity_definition(quantity)} by {row} and {column}: the {_STATISTIC_NAMES[statistic][0]} over seeds "
+        f"({replicate_count(points)}), the darker the larger.",
+        log,
+        "median" if has_medians else "mean",
+    )
 
 
 def _table(cells: TableCells, quantity: str, statistics: Sequence[Statistic]) -> Table:

@@ -1,0 +1,63 @@
+"""The shape of a matrix of numbers: a row a name, a column a level, a number in each cell, darker where larger."""
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+import altair as alt
+
+from lnlab.keys import Json
+from lnlab.report.charts.theme import HEATMAP_COLOURS, TEXT_COLOUR, THEME
+
+_CELL_WIDTH, _CELL_HEIGHT, _WIDTH = 96, 30, 640
+_PALE = 3
+"""Shades on which dark numbers are read; on the others they are pale."""
+
+
+def matrix_chart(rows: Sequence[str], columns: Sequence[str], title: str, values: Sequence[float]) -> dict[str, Json]:
+    """``points`` holds ``series x estimate low high n``: the row's name, and the place of the column from 0 on.
+
+    Shades are even steps between distinct numbers: a grid of learning rates is a scale of its own.
+
+    Args:
+        rows: names, downwards.
+        columns: names, to the right.
+        title: of the columns.
+        values: of all cells.
+    """
+    levels = sorted(set(values))
+    steps = [(a + b) / 2 for a, b in pairwise(levels)]
+    last = len(HEATMAP_COLOURS) - 1
+    shades = [round(place * last / max(len(levels) - 1, 1)) for place in range(len(levels))]
+    words = "".join(f"datum.value === {place} ? {_quoted(name)} : " for place, name in enumerate(columns))
+    x = alt.X(
+        "x:O",
+        scale=alt.Scale(domain=list(range(len(columns))), padding=0.04),
+        axis=alt.Axis(title=title, labelExpr=f"{words}''", labelAngle=0, orient="top", domain=False, ticks=False),
+    )
+    y = alt.Y(
+        "series:N",
+        sort=list(rows),
+        scale=alt.Scale(padding=0.06),
+        axis=alt.Axis(title=None, labelLimit=220, grid=False, domain=False, ticks=False, labelFontSize=13),
+    )
+    colour = alt.Color(
+        "estimate:Q",
+        scale=alt.Scale(type="threshold", domain=steps, range=[HEATMAP_COLOURS[shade] for shade in shades])
+        if steps
+        else alt.Scale(range=[HEATMAP_COLOURS[0]] * 2),
+        legend=None,
+    )
+    tips = [alt.Tooltip("series:N", title="of")]
+    tips += [alt.Tooltip(f"{name}:Q", title=name, format=".3~r") for name in ("estimate", "low", "high", "n")]
+    base = alt.Chart(alt.NamedData("points")).encode(x=x, y=y)
+    dark_from = next((step for step, shade in zip(steps, shades[1:], strict=True) if shade > _PALE), float("1e300"))
+    text_colour = alt.condition(f"datum.estimate > {dark_from!r}", alt.value("#ffffff"), alt.value(TEXT_COLOUR))
+    cells = base.mark_rect().encode(color=colour, tooltip=tips)
+    numbers = base.mark_text(fontSize=13).encode(text=alt.Text("estimate:Q", format=".3~g"), color=text_colour)
+    width = min(_WIDTH, _CELL_WIDTH * len(columns))
+    spec: dict[str, Json] = alt.layer(cells, numbers).properties(width=width, height=_CELL_HEIGHT * len(rows)).to_dict()
+    return {**spec, "config": dict(THEME)}
+
+
+def _quoted(text: str) -> str:
+    return "'" + text.replace("\\", "\\\\").replace("'", "\\'").replace("\n", " ") + "'"
