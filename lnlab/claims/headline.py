@@ -1,6 +1,6 @@
 """How much many verdicts together promise.
 
-Of m primary claims each is wrong at most 5 % of the time; if all were borderline, m·.05 wrong ones are expected. The
+Of m primary claims each is wrong at most 5 % of the time; if all were borderline, m·0.05 wrong ones are expected. The
 counts after Holm (1979) keep the chance of *any* wrong decisive verdict among the primary ones below 5 %.
 """
 

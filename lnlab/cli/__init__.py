@@ -4,7 +4,8 @@ Exit codes are those of ``lnlab.cli.codes``.
 """
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from inspect import getdoc
 from pathlib import Path
 from typing import Annotated
 
@@ -30,6 +31,11 @@ app = typer.Typer(
 )
 
 
+def _unwrapped(command: Callable[..., None]) -> str:
+    """The docstring of a command with each paragraph on one line, which the terminal breaks where it is full."""
+    return "\n\n".join(paragraph.replace("\n", " ") for paragraph in (getdoc(command) or "").split("\n\n"))
+
+
 def _show_version(version: bool) -> None:
     if version:
         typer.echo(f"lnlab {__version__}")
@@ -45,7 +51,7 @@ def _lnlab(
             "--with",
             metavar="FILE.py",
             parser=user_path,
-            help="Your own registered pieces.",
+            help="A Python file that registers norms, probes ... of your own.",
             default_factory=list,
             show_default=False,
         ),
@@ -55,7 +61,7 @@ def _lnlab(
         bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
-    """One YAML file asks one question of Transformer training; lnlab answers it with numbers and verdicts."""
+    """One YAML file describes one experiment on Transformer training; lnlab runs it and judges its claims."""
     if context.invoked_subcommand is None:
         context.get_help()
 
@@ -74,7 +80,7 @@ for _command, _example in (
     (kinds.list_kinds, kinds.LIST_EXAMPLE),
     (init.init, init.INIT_EXAMPLE),
 ):
-    app.command(_command.__name__.partition("_")[0], epilog=_example)(_command)
+    app.command(_command.__name__.partition("_")[0], help=_unwrapped(_command), epilog=_example)(_command)
 app.add_typer(data.data, name="data")
 
 

@@ -36,8 +36,8 @@ def check_specs(
     """Check specs and build their models.
 
     Without --profile and -s, the default and every profile of each.
-    Every problem is told at once, each with its place; then every distinct model is built without memory. No corpus is
-    needed.
+    Reports every problem at once, with its line and column, then instantiates each distinct model on the meta device.
+    Needs no corpus.
     """
     known = load_registries(plugins)
     summaries = []

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from lnlab.corpora.files.fetch import Progress as Report
 
 data = typer.Typer(
-    help="Corpora: which there are, and how they get here.",
+    help="List and download corpora.",
     epilog="Example: [bold]lnlab data list[/bold]",
     no_args_is_help=True,
 )

@@ -19,7 +19,10 @@ def init(
         str | None, typer.Argument(metavar="[NAME]", help="A shipped spec; without it, they are listed.")
     ] = None,
 ) -> None:
-    """Copy a shipped spec into this folder, with the schema that editors read; without a name, list them."""
+    """Copy a shipped spec and its JSON Schema (for completion in editors) into this folder.
+
+    Without a name, list the shipped specs.
+    """
     shipped = shipped_specs()
     if name is None:
         for spec in shipped.values():

@@ -22,14 +22,12 @@ _ATTRIBUTION_FIELDS = ("licence", "citation", "source")
 def list_kinds(
     plugins: Plugins,
     kind: Annotated[str | None, typer.Argument(metavar="[KIND]", help="Only this kind: norm, probe, claim ...")] = None,
-    name: Annotated[
-        str | None, typer.Argument(metavar="[NAME]", help="Only this one, with all that it says of itself.")
-    ] = None,
+    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="Only this one, with its documentation.")] = None,
     as_json: AsJsonOption = False,
     schema: Annotated[bool, typer.Option("--schema", help="Print the JSON Schema of a spec, for editors.")] = False,
     reference: Annotated[bool, typer.Option("--reference", help="Print the reference of the spec language.")] = False,
 ) -> None:
-    """List what a spec may name.
+    """List the registered kinds and their parameters.
 
     Every piece with its parameters, their defaults, its formula and its source.
     """

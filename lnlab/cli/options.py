@@ -15,10 +15,8 @@ def all_plugins(context: typer.Context, plugins: Sequence[Path]) -> list[Path]:
     return [*(context.find_root().params.get("_plugins") or ()), *plugins]
 
 
-Spec = Annotated[Path, typer.Argument(metavar="SPEC", parser=user_path, help="The YAML file that asks the question.")]
-Specs = Annotated[
-    list[Path], typer.Argument(metavar="SPEC...", parser=user_path, help="The YAML files that ask the questions.")
-]
+Spec = Annotated[Path, typer.Argument(metavar="SPEC", parser=user_path, help="The experiment spec.")]
+Specs = Annotated[list[Path], typer.Argument(metavar="SPEC...", parser=user_path, help="The experiment specs.")]
 OptionalSpec = Annotated[
     Path | None,
     typer.Argument(metavar="[SPEC]", parser=user_path, help="The spec; without it, the last run of this store."),
@@ -33,7 +31,7 @@ Overrides = Annotated[
         "--set",
         "-s",
         metavar="PATH=VALUE",
-        help="Set one path of the spec, as in -s seeds=3.",
+        help="Override one value of the spec: -s seeds=3.",
         default_factory=list,
         show_default=False,
     ),
@@ -56,7 +54,7 @@ Plugins = Annotated[
         metavar="FILE.py",
         parser=user_path,
         callback=all_plugins,
-        help="Your own registered pieces.",
+        help="A Python file that registers norms, probes ... of your own.",
         default_factory=list,
         show_default=False,
     ),

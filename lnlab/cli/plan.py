@@ -29,16 +29,17 @@ def plan(
     plugins: Plugins,
     profile: Profile = None,
     workers: Annotated[
-        int | None, typer.Option("--workers", "-w", min=1, metavar="N", help="Workers that the time is reckoned for.")
+        int | None,
+        typer.Option("--workers", "-w", min=1, metavar="N", help="Workers assumed for the time estimate."),
     ] = None,
     calibrate: Annotated[
         bool, typer.Option("--calibrate", help="Measure one unit now, and keep it, to know how long the rest takes.")
     ] = False,
     as_json: AsJsonOption = False,
 ) -> None:
-    """Explain what a run would do.
+    """Show what a run would compute, and its cost.
 
-    Runs by axis, what is shared, what the store lacks and why each miss is a miss, pins, cost, and expected time.
+    Runs by axis, what is cached, what must be computed and why, memory, and expected time.
     """
     from lnlab.cli.rate import measured_throughput, past_throughput
     from lnlab.cli.work import worker_count

@@ -53,7 +53,7 @@ def query(
         int, typer.Option("--limit", min=1, metavar="ROWS", help="Print at most so many rows.")
     ] = MAX_QUERY_ROWS,
 ) -> None:
-    """Ask the tables of a run in SQL.
+    """Query a run's results with SQL.
 
     The table results has every number with the axes of the sweep as columns, derived the derived quantities; others
     are runs, axes, sites, curves, verdicts and more. Nothing can be changed, and no file read.

@@ -40,18 +40,19 @@ def report(
     profile: Profile = None,
     source: Annotated[
         Path | None,
-        typer.Option("--from", metavar="FOLDER", help="A report to make again from its tables; others may follow."),
+        typer.Option("--from", metavar="FOLDER", help="A report to redraw from its own tables; several may follow."),
     ] = None,
     as_judged: Annotated[bool, typer.Option("--as-judged", help="With --from: keep spec and verdicts.")] = False,
     target: Annotated[
         Path | None,
         typer.Option("--out", "-o", metavar="FOLDER", help="Where to write; reports/<spec>/<profile> if not given."),
     ] = None,
-    single_file: Annotated[bool, typer.Option("--single-file", help="Put scripts into the page: one file.")] = False,
+    single_file: Annotated[bool, typer.Option("--single-file", help="Write the page as one file.")] = False,
     png: Annotated[bool, typer.Option("--png", help="Write every figure as PNG as well.")] = False,
     pdf: Annotated[bool, typer.Option("--pdf", help="Write every figure as PDF as well.")] = False,
     templates: Annotated[
-        Path | None, typer.Option("--templates", metavar="FOLDER", help="Your own templates, asked first.")
+        Path | None,
+        typer.Option("--templates", metavar="FOLDER", help="Your own templates, used before the shipped ones."),
     ] = None,
     as_json: AsJsonOption = False,
     quiet: Quiet = False,

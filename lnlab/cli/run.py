@@ -45,10 +45,10 @@ def run(
     fail_on: Annotated[
         FailOn | None, typer.Option("--fail-on", metavar="contradicted", help="Exit with 3 if a claim is contradicted.")
     ] = None,
-    retry_failed: Annotated[bool, typer.Option("--retry-failed", help="Try again what failed before.")] = False,
+    retry_failed: Annotated[bool, typer.Option("--retry-failed", help="Retry failed runs.")] = False,
     save_every: Annotated[
         float,
-        typer.Option("--save-every", min=0, metavar="SECONDS", help="How often a training run keeps its state."),
+        typer.Option("--save-every", min=0, metavar="SECONDS", help="How often a training run is checkpointed."),
     ] = 60,
     as_json: AsJsonOption = False,
     quiet: Quiet = False,

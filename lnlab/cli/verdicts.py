@@ -35,7 +35,7 @@ def verdict_table(verdicts: "Sequence[Verdict]") -> Table:
         ]
         for v in verdicts
     ]
-    return terminal_table(["verdict", "claim", "found [95 %]", "region", "n"], rows, numeric=["n"])
+    return terminal_table(["verdict", "claim", "estimate [95 %]", "accepted range", "seeds"], rows, numeric=["seeds"])
 
 
 def reason_lines(verdicts: "Sequence[Verdict]") -> list[str]:

@@ -60,7 +60,7 @@ class Encoder(nn.Module):
     size=classifier_size,
 )
 class Classifier(nn.Module):
-    """``weight pool(encoder(source)) + bias``: logits of a label a sentence, from all its tokens (Devlin et al., 2019).
+    """``weight pool(encoder(source)) + bias``: logits of one label per sentence (Devlin et al., 2019).
 
     ``pool: mean`` is the mean over the tokens of the sentence, padding left out; ``first`` is its first token.
     """

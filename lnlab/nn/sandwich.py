@@ -9,7 +9,7 @@ from lnlab.nn.placements import LayerSpec, Sublayer, placements
 class Sandwich(nn.Module):
     """``x = x + outer(f(norm(x)))``: Pre-LN with a second norm on what the branch gives back (Ding et al., 2021).
 
-    With the final norm it is Peri-LN (Kim et al., 2025) but for that paper's optional norm of the embeddings: each
+    With the final norm it is Peri-LN (Kim et al., 2025) except for that paper's optional norm of the embeddings: each
     branch adds a variance of 1 whatever its weights, so that the stream grows linearly in training too.
     """
 

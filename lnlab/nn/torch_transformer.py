@@ -22,7 +22,7 @@ MATRIX = {"b1": "w1", "b2": "w2"}
 def torch_transformer(model: nn.Module, draw: Draw) -> None:
     """``U(-1/√fan_in, 1/√fan_in)``: b1, b2, alike in all layers of a stack; the rest as fairseq (Paszke et al., 2019).
 
-    As ``torch.nn.Transformer`` after its ``_reset_parameters``, but for the tables, which are N(0, 1/d).
+    As ``torch.nn.Transformer`` after its ``_reset_parameters``, except for the tables, which are N(0, 1/d).
     """
     fairseq(model, draw)
     _biases(model, draw)

@@ -46,7 +46,7 @@ def test_every_figure_has_words_for_those_who_cannot_see_it_and_a_table(folder):
     images = re.findall(r'<img src="figures/[^"]+" alt="([^"]*)"', page)
     assert len(images) == 8
     assert all(len(alt) > 60 for alt in images)
-    assert page.count("The data behind figure") == 6, "of all but the two of the claims, whose numbers are the list"
+    assert page.count("Data of figure") == 6, "of all but the two of the claims, whose numbers are the list"
 
 
 def test_the_page_reads_from_the_question_to_the_command(folder):
@@ -63,7 +63,7 @@ LANDMARKS = (
     'href="https://arxiv.org/abs/2002.04745"',
     "Figure 3 (b): decoder W2, 6-6",
     'id="figure-1"',
-    "The data behind figure 1",
+    "Data of figure 1",
     "Claims of the source",
     "In the Post-LN decoder the gradient of W2 grows",
     "All claims side by side",

@@ -99,7 +99,7 @@ def test_interventions_are_described_once_with_all_that_they_take(facts, results
     given = [with_factor(text, 0.1 if n % 2 else 2) for n, text in enumerate(results.runs["setting"])]
     runs = results.runs.with_columns(setting=pl.Series(given))
     text = " ".join(methods_paragraphs(facts, Results(runs, results.axes, results.tables)))
-    assert "In some variants an intervention cuts an arrow: rescale at sum (factor 0.1 or 2); clamp at sum." in text
+    assert "Interventions in some variants: rescale at sum (factor 0.1 or 2); clamp at sum." in text
 
 
 def test_a_precision_other_than_single_is_said(facts, results):

@@ -68,7 +68,7 @@ def converged(results: Results) -> pl.DataFrame:
 
 @quantities.register("time_to_converge", of=LOSS_QUANTITIES, trained=True, told_by=DISTINGUISHED_BY, needs=_NEEDS)
 def time_to_converge(results: Results) -> pl.DataFrame:
-    """``min {t : L_t <= L_0 - .9 (L_0 - min L)}``: updates to nine tenths of the drop of a loss (Dahl et al., 2023).
+    """``min {t : L_t <= L_0 - 0.9 (L_0 - min L)}``: updates to nine tenths of the drop of a loss (Dahl et al., 2023).
 
     Infinite where a run has not converged by the ``rule``: a median over seeds ranks it worst.
     """

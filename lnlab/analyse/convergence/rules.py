@@ -126,7 +126,7 @@ def stable(curve: LossCurve, *, room: _Room = _ROOM) -> Judgement:
 def learned(curve: LossCurve, *, share: Annotated[float, Field(gt=0, lt=1)] = 0.125) -> Judgement:
     """``L_n < (1 - share) H``: a loss below that of the frequencies of the labels by a share of it (Shannon, 1948).
 
-    An eighth of the .9157 nats of Financial PhraseBank makes .80. What came before the last epoch does not matter, if
+    An eighth of the 0.9157 nats of Financial PhraseBank makes 0.80. What came before the last epoch does not matter, if
     it was finite.
     """
     if failure := _unusable(curve):

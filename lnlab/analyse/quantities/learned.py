@@ -1,8 +1,8 @@
 """``phi = (H1 - L) / (H1 - L_ref)``: how much of what its reference has learned a run has learned.
 
 H1 is the entropy of single target tokens, what knowing word frequencies alone costs; L the last validation nll; L_ref
-the lowest median of L over seeds among the reference variants, which a selection names (``reference``). Below .25 a run
-has failed, above .90 it has trained, and between it is neither. Unlike a loss, phi does not depend on the vocabulary.
+the lowest median of L over seeds among the reference variants, which a selection names (``reference``). Below 0.25 a
+run has failed, above 0.9 it has trained, and between neither. Unlike a loss, phi does not depend on the vocabulary.
 A run that ends above H1, or diverged, has learned nothing: phi is never below 0.
 """
 

@@ -76,7 +76,7 @@ def basin_edge(results: Results) -> pl.DataFrame:
 
 @quantities.register("max_stable_lr", of=_SHARES, needs=_NEEDS, reference="best", **_TAGS)
 def max_stable_lr(results: Results, reference: Json = None) -> pl.DataFrame:
-    """``max {lr : phi > .9 from the best rate up to lr}``: the largest rate that still trains (Wortsman et al., 2023).
+    """``max {lr : phi > 0.9 from the best rate up to lr}``: the largest rate that still trains (Wortsman et al., 2023).
 
     phi is the learned fraction, of what ``reference`` has learned, or ``best`` of all. 0 where not even the best rate
     trains. Smaller rates need not train: they may be too slow for so many updates.
@@ -87,7 +87,7 @@ def max_stable_lr(results: Results, reference: Json = None) -> pl.DataFrame:
 
 @quantities.register("max_half_lr", of=_SHARES, needs=_NEEDS, reference="best", **_TAGS)
 def max_half_lr(results: Results, reference: Json = None) -> pl.DataFrame:
-    """``max {lr : phi > .5 from the best rate up to lr}``: the largest rate that learns half (Wortsman et al., 2023).
+    """``max {lr : phi > 0.5 from the best rate up to lr}``: the largest rate that learns half (Wortsman et al., 2023).
 
     As ``max_stable_lr``, held to half of what ``reference`` has learned: for runs too short to come within a tenth of
     it. 0 where not even the best rate learns half.

@@ -1,10 +1,10 @@
 """95 % intervals over seeds.
 
-    mean ± t(.975, n-1) s/√n                                 (Student, 1908), on the logarithms of positive quantities
-    [x_(k), x_(n+1-k)], P(Bin(n, 1/2) < k) <= .025           (Thompson, 1936), of the median
-    [B⁻¹(.025; k, n-k+1), B⁻¹(.975; k+1, n-k)]               (Clopper & Pearson, 1934), k of n
+    mean ± t(0.975, n-1) s/√n                                 (Student, 1908), on the logarithms of positive quantities
+    [x_(k), x_(n+1-k)], P(Bin(n, 1/2) < k) <= 0.025           (Thompson, 1936), of the median
+    [B⁻¹(0.025; k, n-k+1), B⁻¹(0.975; k+1, n-k)]               (Clopper & Pearson, 1934), k of n
 
-No bootstrap: over 3, 5 and 10 seeds a nominal 95 % percentile bootstrap covers .78, .84 and .89.
+No bootstrap: over 3, 5 and 10 seeds a nominal 95 % percentile bootstrap covers 0.78, 0.84 and 0.89.
 """
 
 import math
@@ -105,14 +105,14 @@ def sign_test_p_value(k: int, n: int) -> float:
 
 
 def seeds_needed(sd: float, distance: float) -> int | None:
-    """The smallest n with ``t(.975, n-1) s/√n < distance``, or None if it exceeds 100."""
+    """The smallest n with ``t(0.975, n-1) s/√n < distance``, or None if it exceeds 100."""
     enough = np.flatnonzero(_half_widths() * sd < distance)
     return int(enough[0]) + 2 if enough.size else None
 
 
 @lru_cache
 def _half_widths() -> np.ndarray:
-    """``t(.975, n-1)/√n`` for n = 2 ... 100."""
+    """``t(0.975, n-1)/√n`` for n = 2 ... 100."""
     n = np.arange(2, MAX_SEEDS_NEEDED + 1)
     half_widths: np.ndarray = stdtrit(n - 1, 0.975) / np.sqrt(n)
     return half_widths

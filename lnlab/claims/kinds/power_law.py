@@ -55,10 +55,11 @@ def power_law(
 ) -> Finding:
     """``y ~ x^e``: the slope of log y on log x within each seed (Student, 1908).
 
-    ``exponent: e`` is the region e ± .15, or e ± .10 where x spans at least a factor 8. ``big_o: e`` tests the exponent
-    of y = O(x^e): at most e + .05. At least 4 levels that span at least a factor 2. With ``to``, y is the ratio of the
-    selection to the same with what ``to`` changes, at every x that both have and paired by seed: its exponent is the
-    difference of their exponents. With ``each: [layer, ...]`` it holds for every place that these columns tell apart.
+    ``exponent: e`` is the region e ± 0.15, or e ± 0.10 where x spans at least a factor 8. ``big_o: e`` tests the
+    exponent of y = O(x^e): at most e + 0.05. At least 4 levels that span at least a factor 2. With ``to``, y is the
+    ratio of the selection to the same with what ``to`` changes, at every x that both have and paired by seed: its
+    exponent is the difference of their exponents. With ``each: [layer, ...]`` it holds for every place that these
+    columns tell apart.
     """
     declared = {"between": between, "at_least": at_least, "at_most": at_most}
     members: list[Member] = []
@@ -108,7 +109,7 @@ def _least_seeds(sample: Sample) -> int:
 
 
 def default_exponent_region(exponent: float, x: np.ndarray) -> Region:
-    """The default region of an exponent: ± .15, or ± .10 over a span of at least 8."""
+    """The default region of an exponent: ± 0.15, or ± 0.10 over a span of at least 8."""
     half_width = 0.1 if x.size and x[-1] >= WIDE_SPAN * x[0] else 0.15
     return Region(exponent - half_width, exponent + half_width)
 

@@ -1,6 +1,6 @@
 """How runs end: k of n seeds train, and one setting trains on more seeds than another.
 
-    share of seeds: B⁻¹(.025; k, n-k+1) to B⁻¹(.975; k+1, n-k)                       (Clopper & Pearson, 1934)
+    share of seeds: B⁻¹(0.025; k, n-k+1) to B⁻¹(0.975; k+1, n-k)                       (Clopper & Pearson, 1934)
     two settings: the same of b among the b + c seeds on which only one of them trains          (McNemar, 1947)
 
 Every seed counts: one that diverged or has no finite number has not trained, and where it cannot be known (time, memory

@@ -1,7 +1,7 @@
 """A monotone trend over levels, with seeds as blocks: Page's L (Page, 1963), Kendall's τ, and the ratio of the ends.
 
-Supported iff p <= .025, the median τ over seeds is at least .8 and the interval of log(last/first) lies beyond the
-declared minimum. Contradicted iff Page's test says the opposite at .025, or that interval lies wholly short of the
+Supported iff p <= 0.025, the median τ over seeds is at least 0.8 and the interval of log(last/first) lies beyond the
+declared minimum. Contradicted iff Page's test says the opposite at 0.025, or that interval lies wholly short of the
 minimum. Never judged from the mean over seeds.
 """
 

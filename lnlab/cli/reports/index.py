@@ -37,7 +37,7 @@ def index(
         ),
     ] = None,
     templates: Annotated[
-        Path | None, typer.Option("--templates", metavar="FOLDER", help="Your own templates, asked first.")
+        Path | None, typer.Option("--templates", metavar="FOLDER", help="Your own templates, used before the shipped ones.")
     ] = None,
     check: Annotated[bool, typer.Option("--check", help="Write nothing; say what is out of date.")] = False,
     quiet: Quiet = False,

@@ -3,8 +3,9 @@
 GRAMMAR = """\
 # The spec language
 
-This page is made from the registries by `lnlab list --reference`. A spec is one YAML 1.2 file that asks one question.
-With `# yaml-language-server: $schema=experiment.schema.json` in its first line, editors complete and check it.
+This page is made from the registries by `lnlab list --reference`. A spec is one YAML 1.2 file that describes
+one experiment. With the first line `# yaml-language-server: $schema=experiment.schema.json`, editors complete and check
+it.
 
 ## A spec
 
@@ -75,15 +76,15 @@ profiles:
 - **Choosing.** `select` names one axis that every grid sweeps: its values are the candidates. They are run on the
   tuning seeds first, without probes; a rule chooses one by the final validation NLL, and only then are runs judged, on
   the judged seeds, at the multiples `times` of what was chosen. With `of` some runs decide for all, with `by` for all
-  that agree in these axes; they must be one run a candidate and seed. Selections cannot name the value, which nobody
-  knows before; they name the axis `times`, which every judged run has. Where `failing` finds none that fails, the
-  largest goes on, and a claim that `requires` the failure is not testable. A decision is kept with the plan and shown
-  with its evidence. Without `select` (`select: null` in a profile) the axis is swept as written, or pinned.
-- **Interventions** cut an arrow, in order. The list is entered by kind, where only one is of that kind: a sweep, a
+  that agree in these axes; each must match exactly one run per candidate and seed. Selections cannot name the value,
+  which nobody knows before; they name the axis `times`, which every judged run has. Where `failing` finds none that
+  fails, the largest goes on, and a claim that `requires` the failure is not testable. A decision is kept with the plan
+  and shown with its evidence. Without `select` (`select: null` in a profile) the axis is swept as written, or pinned.
+- **Interventions** act in order. The list is entered by kind, where only one is of that kind: a sweep, a
   selection or `over` may name `interventions.rescale.factor`, and `interventions: rescale` selects runs that have one,
   `none` those without any. `where` names sites by `stack`, `layer`, `sublayer` and `tensor`, each a word or a list.
 - **Stacks.** `norm`, `placement`, `attention` and `model.layers` mean every stack; `encoder:` and `decoder:` mean one.
-  The two forms of one thing exclude each other. A selection by the short form takes runs whose stacks agree.
+  Use one form or the other, not both. A selection by the short form takes runs whose stacks agree.
 - **Selections** (`where`, `of`, `to`) select rows. Their keys are columns (`quantity`, `stack`, `layer`, `sublayer`,
   `tensor`, `index`, `seed`, `step` ...) or paths of the resolved setting; their values a word, a number, a truth value,
   null, or a list of these; `layer` may be `first` or `last`, and `step` may be `last`: where a run that comes to its
@@ -102,7 +103,7 @@ profiles:
   as `over`, like its paths, and not set.
 - **Claims in sections.** The selection of a claim (`of`) begins with the section's `quantity` and `where`; its own keys
   add to them or replace them, and `null` takes an inherited key away. Where its kind takes `over`, that is the
-  section's `x`, unless the selection pins it. `for_each: {method: [A, B]}`, or `{method: all}`, makes one claim a
+  section's `x`, unless the selection pins it. `for_each: {method: [A, B]}`, or `{method: all}`, makes one claim per
   value: its id is `id[A]`, and `{method}` in its sentence is the value. `requires` may name another claim by its id.
 - **Roles.** `source`: the cited source says it (only these can be primary, at most six); `alternative`: a competing
   reading or another source; `prediction`: our own, with its margin; `control`: what must hold for others to count.
@@ -111,7 +112,7 @@ profiles:
   `prediction` or `control`), `because: {verdict: sentence}`,
   `calibration: {seeds: ...}` (pilot seeds that set a margin; they are not judged).
 - **Failures.** A seed that diverged, or whose number is not finite, ranks worst. One that a stop rule ended early is
-  left out of every claim that reads it after step 0, but for `kind: status`, which counts how runs end.
+  left out of every claim that reads it after step 0, except `kind: status`, which counts how runs end.
 - **YAML.** `1e-3` is a number; `no`, `on` and `1:30` are text. Duplicate keys, merge keys, tags, dates, directives,
   `.nan` and `.inf` are refused. At most 256 KiB, 20,000 nodes, 32 levels, 100 aliases.
 """

@@ -1,4 +1,4 @@
-"""The shape of spectra: a panel a variant on one pair of axes, a line with its band, and a rug of eigenvalues."""
+"""The shape of spectra: one panel per variant on one pair of axes, a line with its band, and a rug of eigenvalues."""
 
 import altair as alt
 

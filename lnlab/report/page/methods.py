@@ -100,7 +100,7 @@ def _model(by_path: Mapping[str, list[Json]], *, by_method: bool) -> str:
     else:
         stacks_text = " ".join(f"The {stack} has {what}." for stack, what in stacks.items())
     if by_method:
-        stacks_text += " What a layer is made of and how its weights start is the method's, as the table says."
+        stacks_text += " Layers and initialization differ by method (see the table)."
     cross = "" if by_method else _values_in_words(by_path, "decoder.cross_attention")
     cross_text = f" The decoder comes {cross}." if cross else ""
     kind = _plain_values(by_path, "model").replace("_", "-")
@@ -177,7 +177,7 @@ def _interventions(by_path: Mapping[str, list[Json]]) -> str:
     for (kind, where), settings_of_choice in groups.items():
         by_name = values_by_path(settings_of_choice)
         texts.append(f"{kind} at {where}{_bracket(', '.join(f'{p} {_plain_values(by_name, p)}' for p in by_name))}")
-    return f"In some variants an intervention cuts an arrow: {'; '.join(texts)}." if texts else ""
+    return f"Interventions in some variants: {'; '.join(texts)}." if texts else ""
 
 
 def _measured(facts: ReportFacts) -> str:
@@ -198,10 +198,9 @@ def _replicates(results: Results) -> str:
     variants = results.runs["variant"].n_unique()
     return (
         f"{count_noun(variants, 'variant')} with {count_noun(len(seeds), 'seed')} each ({number_ranges(seeds)}), "
-        f"{count_noun(results.runs.height, 'run')} in all. A seed draws the weights, the batches and all else that is "
-        "random, each from its own address, so that the variants of one seed share every draw they have in common "
-        "and are compared in pairs. Intervals are Student intervals over seeds, on the logarithmic scale for positive "
-        "numbers."
+        f"{count_noun(results.runs.height, 'run')} in all. Random numbers are keyed by seed and purpose, so that the "
+        "variants of a seed share them where they can and are compared in pairs. Intervals are Student intervals over "
+        "seeds, on the logarithmic scale for positive numbers."
     )
 
 

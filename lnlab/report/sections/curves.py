@@ -47,7 +47,7 @@ def curves(
 ) -> Section:
     """``mean over seeds of the quantity after each training step``: with the 95 % Student interval as a band.
 
-    Runs that diverged are no part of a mean: each is a thin line up to a cross where it ended. Splits are told apart by
+    Runs that diverged are no part of a mean: each is a thin line up to a cross where it ended. Splits differ in their
     dashes. ``inset`` draws the learning rate below; ``lines`` are levels to compare with, by name, beside the entropy
     of the words, which is drawn where a loss is. ``between`` are the ends of the vertical axis.
     """

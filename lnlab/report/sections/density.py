@@ -68,7 +68,7 @@ def density(
     bins: Annotated[int, Field(ge=2, le=200)] = 10,
     scale: Literal["log", "linear"] = "log",
 ) -> Section:
-    """``count / (values · width)`` in ``bins`` of one width, one line a variant: 95 % over seeds (Student, 1908).
+    """``count / (values · width)`` in ``bins`` of one width, one line per variant: 95 % over seeds (Student, 1908).
 
     All values that ``where`` leaves of a run are taken together; on the log scale bins are equally wide in decades, and
     values that are not positive are counted and named. ``panels`` is a path of the setting: a panel for each value.

@@ -40,7 +40,7 @@ def depth_profile(
     scale: Literal["log", "linear"] = "log",
     lines: list[tuple[float, float]] | None = None,
 ) -> Section:
-    """``mean over seeds of the quantity at x, one line a variant``: with the 95 % Student interval as a band.
+    """``mean over seeds of the quantity at x, one line per variant``: with the 95 % Student interval as a band.
 
     ``lines`` are pairs [a, b]: straight lines a + b x, bounds for example, to compare with.
     """

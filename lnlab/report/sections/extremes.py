@@ -190,7 +190,7 @@ def _caption(entries: Sequence[_Entry]) -> str:
     if any(e.number == "outliers" for e in entries):
         sentences.append(
             "Outliers stand alone at either end, at least so many, and the bulk radius is how far all else reaches; "
-            "neither is told of a run whose vectors were not kept orthogonal, as ghosts would be counted."
+            "neither is reported for a run whose vectors were not kept orthogonal, as ghosts would be counted."
         )
     return " ".join(sentences)
 

@@ -27,7 +27,7 @@ from lnlab.tables import Results
 
 @sections.register("heatmap")
 def heatmap(results: Results, *, quantity: str, where: dict[str, Json] | None = None) -> Section:
-    """``mean over seeds of the quantity at (sublayer i, index j)``: i downwards, j to the right, a panel a variant.
+    """``mean over seeds of the quantity at (sublayer i, index j)``: i downwards, j to the right, one panel per variant.
 
     Sublayers of one stack are numbered from 1 in the order of the stream. All panels share one colour scale from 0.
     """

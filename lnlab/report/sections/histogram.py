@@ -38,7 +38,7 @@ def histogram(
     where: dict[str, Json] | None = None,
     octaves: Annotated[int, Field(ge=1, le=8)] = 1,
 ) -> Section:
-    """``share of the elements in [2^(ok), 2^(o(k+1))) after each update``: darker is more, a panel a variant.
+    """``share of the elements in [2^(ok), 2^(o(k+1))) after each update``: darker is more, one panel per variant.
 
     Of a quantity in the table of histograms; the elements of all sites that ``where`` leaves are taken together. The
     four stored bins of an octave are joined, and ``octaves`` of them make a row. The line is the median element.

@@ -48,12 +48,12 @@ OUTCOME_HEADINGS = dict(
 
 @sections.register("outcomes", implied=(_LEARNED,))
 def outcomes(results: Results, *, where: dict[str, Json] | None = None, numbers: list[str] | None = None) -> Section:
-    """``k/n finished, k/n diverged, k/n learned``: a row a variant, with medians [lowest, highest] over its runs.
+    """``k/n finished, k/n diverged, k/n learned``: one row per variant, with medians [lowest, highest] over its runs.
 
-    A run has learned if its learned fraction, of what the ``reference`` of ``where`` has, is above .9; there is no such
-    column where no reference is named and one is needed. ``numbers`` are quantities of a whole run: its final and its
-    best loss and the sum of its learning rates by default; those that nobody has measured have no column. A
-    run that diverged ranks worst.
+    A run has learned if its learned fraction, measured against ``reference`` in ``where``, is above 0.9; there is no
+    such column where no reference is named and one is needed. ``numbers`` are quantities of a whole run: its final and
+    its best loss and the sum of its learning rates by default; those that nobody has measured have no column. A run
+    that diverged ranks worst.
     """
     runs, names = labelled_runs(results, where or {})
     selection = where or {}
@@ -73,7 +73,7 @@ def outcomes(results: Results, *, where: dict[str, Json] | None = None, numbers:
 def _table(
     variants: Sequence[SeriesOutcome], quantities: Sequence[str], columns: Sequence[str], where: Mapping[str, Json]
 ) -> Table:
-    """Exact, one row an entry, and for readers a row a variant."""
+    """Exact, one row an entry, and for readers one row per variant."""
     learned = ("learned",) if _LEARNED in quantities else ()
     heads = ("variant", "finished", "diverged", *learned, *map(quantity_name, columns), "missing")
     body = tuple(_line(variant, learned=bool(learned), columns=columns) for variant in variants)

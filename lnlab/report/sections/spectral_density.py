@@ -37,7 +37,7 @@ def spectral_density(
     width: Annotated[float, Field(gt=0)] | None = None,
     band: Band = "seeds",
 ) -> Section:
-    """``p(t) = Σ_j w_j N(t; θ_j, σ²)``: log-density, a panel a variant, one σ for all (Ghorbani et al., 2019).
+    """``p(t) = Σ_j w_j N(t; θ_j, σ²)``: log-density, one panel per variant, one σ for all (Ghorbani et al., 2019).
 
     ``width`` is σ, in units of the eigenvalues; by default it is Papyan's (2018) of the narrowest spectrum, but
     no less than a 400th of the widest. Ticks below are outliers where they can be told, else both ends. ``band`` is

@@ -87,7 +87,7 @@ def _crossing_times(results: Results, runs: pl.DataFrame, quantity: str, target:
 
 
 def _table(variants: Sequence[SeriesOutcome], words: Sequence[str], level: str, quantity: str) -> Table:
-    """Exact, one row an entry, and for readers a row a variant."""
+    """Exact, one row an entry, and for readers one row per variant."""
     entries = [
         (variant.name, _TIME_UNITS[word], median_or_none(values), *values[:1], *values[-1:], len(values))
         for variant in variants
