@@ -13,6 +13,7 @@ import lnlab.probes
 import lnlab.tasks
 from lnlab.corpora.corpus import corpora
 from lnlab.corpora.labelled import labelled
+from lnlab.corpora.text import text_corpora
 from lnlab.corpora.vocabulary.tokenizers import tokenizers
 from lnlab.interventions.intervention import interventions
 from lnlab.nn.attention import attentions
@@ -37,6 +38,7 @@ REGISTRIES: Mapping[str, Registry[Any]] = {
     for registry in (
         corpora,
         labelled,
+        text_corpora,
         tokenizers,
         tasks,
         models,

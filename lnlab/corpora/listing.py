@@ -8,6 +8,7 @@ from typing import Any
 from lnlab.corpora.corpus import TextFacts, corpora
 from lnlab.corpora.files.fetch import Progress, fetch, user_folder
 from lnlab.corpora.labelled import labelled
+from lnlab.corpora.text import text_corpora
 from lnlab.corpora.vocabulary.tokenizers import tokenizers
 from lnlab.errors import CorpusError, Problem, nearest
 from lnlab.registry import Entry, Roots
@@ -45,7 +46,7 @@ def corpus_listings(roots: Roots) -> list[CorpusListing]:
 
 def _all_entries() -> list[Entry[Any]]:
     """All entries that may have files, by name: corpora of both kinds, and tokenizers."""
-    return sorted(chain[Entry[Any]](corpora, labelled, tokenizers), key=lambda entry: entry.name)
+    return sorted(chain[Entry[Any]](corpora, labelled, text_corpora, tokenizers), key=lambda entry: entry.name)
 
 
 def _listed(name: str, facts: TextFacts, roots: Roots) -> CorpusListing:

@@ -100,6 +100,7 @@ class TaskFacts(Facts):
             known.
         batch_tokens: the tokens of a batch.
         tokens: the fewest tokens that a stack may read in a batch; None: not known.
+        sources: whether an encoder has something to read.
         endless: whether an epoch has no end.
         translates: whether it has sentences to translate, as ``tasks.translation`` has them.
     """
@@ -107,6 +108,7 @@ class TaskFacts(Facts):
     says: Callable[[Choice], Sequence[str]] | None = None
     batch_tokens: Callable[[Choice], float] = declared_tokens
     tokens: Callable[[Choice], int] | None = None
+    sources: bool = True
     endless: bool = False
     translates: bool = False
 

@@ -113,8 +113,16 @@ def _of_a_corpus(entry: Entry[Any], roots: Roots) -> Measured:
     return {}, {"text": corpus.digest}
 
 
+def _of_a_text_corpus(entry: Entry[Any], roots: Roots) -> Measured:
+    """The digest of its passages, where a file has a line each in the folder."""
+    for name in SMALL["files"]:
+        (roots[0] / name).write_text("".join(f"{name} line {n}\n" for n in range(20)))
+    return {}, {"text": built(entry)(roots).digest}
+
+
 def _of_a_labelled_corpus(entry: Entry[Any], roots: Roots) -> Measured:
     """The digest of its sentences and labels."""
+    (roots[0] / SMALL["file"]).write_text("text,label\n" + "".join(f"line {n},{n % 2}\n" for n in range(20)))
     return {}, {"text": built(entry)(roots).digest}
 
 
@@ -204,6 +212,7 @@ def _number(value: Any) -> float:
 MEASURES: dict[str, Callable[[Entry[Any], Roots], Measured]] = {
     "corpus": _of_a_corpus,
     "labelled_corpus": _of_a_labelled_corpus,
+    "text_corpus": _of_a_text_corpus,
     "tokenizer": _of_a_tokenizer,
     "task": _of_a_task,
     "probe": _of_a_probe,

@@ -21,12 +21,21 @@ SMALL: dict[str, Any] = {
     "factor": 0.5,
     "at_most": 3.0,
     "train": ["left.txt", "right.txt"],
+    "files": ["left.txt"],
+    "file": "labels.csv",
     "corpus": {"kind": "toy_german_english", "train": 60, "validation": 20, "test": 20},
     "labelled_corpus": {"kind": "toy_finance", "sentences": 60},
 }
 """By the name of a parameter, or by the kind of a choice: its value where it has no default."""
 TINY = {
     "toy_german_english": SMALL["corpus"],
+    "toy_english": {"train": 60, "validation": 20, "test": 20},
+    "language_modeling": {
+        "corpus": {"kind": "toy_english", "train": 60, "validation": 20, "test": 20},
+        "vocabulary": 60,
+        "length": 8,
+        "windows": 2,
+    },
     "output_perturbation": {"draws": 1},
     "batches": 2,
     "adam_2k": {"freeze": 4},

@@ -18,7 +18,7 @@ from lnlab.tables import frame
 
 FORMULA = re.compile(r"``.+``[^:]*: .+\.")
 CITED = re.compile(r".+ \((.+, )?(19|20)\d\d.*\)\.")
-OWN = {"corpus parallel_text"}
+OWN = {"corpus parallel_text", "labelled_corpus labelled_table", "text_corpus text"}
 """The user's own, which nobody has published."""
 GRAPH = ("model", "norm", "placement", "attention", "linear", "init")
 

@@ -127,8 +127,19 @@ def model_suits_task(setting: ResolvedSetting, registries: Registries) -> list[F
     return [Flaw(("model",), what, f"these models do: {fitting}, or choose another task")]
 
 
+def every_stack_has_something_to_read(setting: ResolvedSetting, registries: Registries) -> list[Flaw]:
+    """An encoder reads sources; running text has none."""
+    model, task = (registries[word][setting[word]["kind"]] for word in ("model", "task"))
+    if task.facts.sources or "encoder" not in model.facts.stacks:
+        return []
+    what = f"the task '{task.name}' has no sources, and the encoder of '{model.name}' would read nothing"
+    fitting = ", ".join(entry.name for entry in registries["model"] if entry.facts.stacks == ("decoder",))
+    return [Flaw(("model",), what, f"these models read one text: {fitting}")]
+
+
 GRAPH_CHECKS = (
     model_suits_task,
+    every_stack_has_something_to_read,
     causal_stacks_see_no_future,
     averages_tell_sentences_apart,
     groups_divide_width,

@@ -16,6 +16,7 @@ _HEADINGS = {
     "task": "Tasks",
     "corpus": "Corpora",
     "labelled_corpus": "Corpora of labelled sentences",
+    "text_corpus": "Corpora of running text",
     "tokenizer": "Tokenizers",
     "model": "Models",
     "norm": "Norms",

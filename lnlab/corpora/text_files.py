@@ -1,0 +1,89 @@
+"""Any UTF-8 files as running text."""
+
+from functools import lru_cache
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field
+
+from lnlab.corpora.files.fetch import file_below, format_roots
+from lnlab.corpora.files.lines import read_lines
+from lnlab.corpora.files.parallel import States, content_of, states_of
+from lnlab.corpora.text import Text, text_corpora, text_of
+from lnlab.errors import CorpusError, Problem
+from lnlab.registry import Choice, Roots
+
+_Name = Annotated[str, Field(min_length=1, max_length=1024)]
+Names = Annotated[list[_Name], Field(min_length=1, max_length=10_000)]
+_SPLITS = ("files", "validation", "test")
+
+
+def _named(roots: Roots, choice: Choice) -> list[Path | None]:
+    """Each file that a resolved choice names, None where it is absent; a path that leads astray is an error."""
+    return [file_below(roots, name) for part in _SPLITS for name in choice[part] or ()]
+
+
+def _inputs(roots: Roots, choice: Choice) -> list[Path]:
+    return [path for path in _named(roots, choice) if path]
+
+
+def _fingerprint(roots: Roots, choice: Choice) -> str:
+    """The content of the files, or that one of them is absent."""
+    paths = _inputs(roots, choice)
+    return content_of(paths if len(paths) == len(_named(roots, choice)) else None)
+
+
+@text_corpora.register("text", fingerprint=_fingerprint, inputs=_inputs)
+def text(
+    roots: Roots,
+    *,
+    files: Names,
+    validation: Names | None = None,
+    test: Names | None = None,
+    held_out: Annotated[float, Field(ge=0, le=0.4)] = 0.05,
+) -> Text:
+    """``passages = lines of files``: any text files (UTF-8; gzip by the extension ``.gz``), read in the order given.
+
+    Empty lines are left out. Where ``validation`` or ``test`` names no files, the share ``held_out`` of the passages is
+    taken for it from the end of ``files``, the test set last: passages that follow one another stay together, so that
+    no sentence before or after a held-out one is trained on but at two seams.
+
+    Raises:
+        CorpusError: a file is absent, damaged or not UTF-8, leads out of the data folders, or there is no text.
+    """
+    states = tuple(names and _states(roots, names) for names in (files, validation, test))
+    return _read(states, held_out)
+
+
+def _states(roots: Roots, names: list[str]) -> States:
+    """The files with their digests.
+
+    Raises:
+        CorpusError: one is absent, or its path leads astray.
+    """
+    paths: list[Path] = []
+    for name in names:
+        path = file_below(roots, name)
+        if path is None:
+            what = f"there is no such file in any of {format_roots(roots)}"
+            raise CorpusError(Problem(repr(name), what, "paths are relative to the spec's folder or to LNLAB_DATA"))
+        paths.append(path)
+    return states_of(paths)
+
+
+@lru_cache(maxsize=4)
+def _read(states: tuple[States | None, ...], held_out: float) -> Text:
+    """The digests of the files are part of the argument: a changed file is read anew."""
+    train, validation, test = (
+        [line for path, _ in state for line in read_lines(path) if line] if state else None for state in states
+    )
+    assert train is not None
+    if not train:
+        first = states[0][0][0] if states[0] else Path()
+        raise CorpusError(Problem(str(first), "has no text", "name a file with at least one line"))
+    share = round(held_out * len(train))
+    if test is None:
+        train, test = train[: len(train) - share], train[len(train) - share :]
+    if validation is None:
+        train, validation = train[: len(train) - share], train[len(train) - share :]
+    return text_of(train, validation, test, printable=False)

@@ -1,0 +1,147 @@
+"""Language modeling: the next token of running text, in windows of one length.
+
+The passages of a split are laid end to end, each closed with an end mark, and cut into windows of ``length + 1`` tokens
+of which each begins with the last token of the one before: so every token but the first is predicted once an epoch, and
+only the first of a window without a context (Radford et al., 2018, Section 3.1; windows as in Karpathy's nanoGPT).
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Annotated
+
+import torch
+from pydantic import Field
+from torch import Generator, Tensor, nn
+
+from lnlab.corpora.corpus import SPLITS
+from lnlab.corpora.text import Text, text_corpora
+from lnlab.corpora.vocabulary.tokenizers import Tokenizer, learn_tokenizer, tokenizers
+from lnlab.errors import CorpusError, LabError, Problem, nearest
+from lnlab.randomness import Draw
+from lnlab.registry import Choice, Roots, default
+from lnlab.tasks.cross_entropy import entropy, token_cross_entropy
+from lnlab.tasks.encoded import Recipe, cached_encoding, with_end_marks
+from lnlab.tasks.task import Batch, tasks
+
+
+@dataclass(frozen=True)
+class LanguageModeling:
+    """The task of one replicate. Text is read at the first batch.
+
+    Attributes:
+        draw: the randomness of the replicate; batches depend on it, the encoding does not.
+        corpus: from roots to running text.
+        tokenizer: from texts and a vocabulary to a tokenizer.
+        size: rows of the model's tables: the declared vocabulary.
+        length: tokens of a window that are read.
+        windows: of a batch.
+        label_smoothing: eps.
+    """
+
+    draw: Draw
+    roots: Roots
+    corpus: Callable[[Roots], Text]
+    tokenizer: Callable[..., Tokenizer]
+    size: int
+    length: int
+    windows: int
+    label_smoothing: float
+    unit: str = "tokens"
+
+    @property
+    def labels(self) -> int:
+        """Rows of the output: the vocabulary again."""
+        return self.size
+
+    @cached_property
+    def text(self) -> Mapping[str, Tensor]:
+        """The tokens of each split, end to end, (tokens,); the tokenizer has seen the training text alone.
+
+        Raises:
+            CorpusError: the corpus, or a file of the tokenizer, is absent or damaged.
+        """
+        corpus = self.corpus(self.roots)
+        key = ("running text", corpus.digest, Recipe.of(self.tokenizer), self.size)
+        return cached_encoding(key, lambda: self._encoded(corpus))
+
+    def _encoded(self, corpus: Text) -> dict[str, Tensor]:
+        tokenizer = learn_tokenizer(self.tokenizer, corpus.splits["train"], self.size, self.roots)
+        return {split: with_end_marks(tokenizer.encode(lines)).tokens for split, lines in corpus.splits.items()}
+
+    def batches(self, split: str, purpose: str, epoch: int = 0) -> Iterator[Batch]:
+        """Every window of a split once, in the order of draw(purpose, "batches", split, epoch).
+
+        Batches differ by one window at most. The tokens after the last whole window are left out.
+
+        Raises:
+            CorpusError: the corpus is absent or damaged, or the split is shorter than a window.
+        """
+        windows = self._windows(split)
+        generator = Generator().manual_seed(self.draw(purpose, "batches", split, epoch))
+        order = torch.randperm(len(windows), generator=generator)
+        for chosen in order.tensor_split(-(-len(windows) // self.windows)):
+            rows = windows[chosen]
+            yield Batch(rows[:, :0], rows[:, :-1], rows[:, 1:])
+
+    def loss(self, model: nn.Module, batch: Batch) -> tuple[Tensor, int]:
+        """The label-smoothed cross-entropy of a batch: its sum in nats, and the number of target tokens."""
+        return token_cross_entropy(model(batch), batch.target_out, self.label_smoothing), batch.tokens
+
+    def nll(self, model: nn.Module, batch: Batch) -> tuple[Tensor, int]:
+        """The negative log-likelihood of a batch: its sum in nats, and the number of target tokens."""
+        return token_cross_entropy(model(batch), batch.target_out, 0.0), batch.tokens
+
+    def scores(self, model: nn.Module, batch: Batch) -> tuple[dict[str, Tensor], int]:
+        """The sums of ``loss`` and ``nll`` over the target tokens of a batch, and their number."""
+        logits = model(batch)
+        loss = token_cross_entropy(logits, batch.target_out, self.label_smoothing)
+        return {"loss": loss, "nll": token_cross_entropy(logits, batch.target_out, 0.0)}, batch.tokens
+
+    @cached_property
+    def epoch_batches(self) -> int:
+        """Training batches an epoch.
+
+        Raises:
+            CorpusError: the corpus is absent or damaged.
+        """
+        return -(-len(self._windows("train")) // self.windows)
+
+    def unigram_entropy(self) -> float:
+        """The entropy of the training tokens that are predicted, end marks included."""
+        return entropy(torch.bincount(self._windows("train")[:, 1:].flatten(), minlength=self.size))
+
+    def _windows(self, split: str) -> Tensor:
+        """The windows of a split, of which there is one at least: (windows, length + 1)."""
+        if split not in SPLITS:
+            raise LabError(Problem("task", f"there is no split '{split}'", nearest(split, SPLITS)))
+        tokens = self.text[split]
+        if len(tokens) <= self.length:
+            what = f"the split '{split}' has {len(tokens)} tokens, and a window needs {self.length + 1}"
+            raise CorpusError(Problem("task.length", what, "make windows shorter, or give the corpus more text"))
+        return tokens.unfold(0, self.length + 1, self.length)
+
+
+def _tokens(params: Choice) -> int:
+    """Tokens of a batch."""
+    return int(params["windows"] * params["length"])
+
+
+@tasks.register("language_modeling", says=lambda _: ("decoder",), sources=False, batch_tokens=_tokens, tokens=_tokens)
+def language_modeling(
+    draw: Draw,
+    roots: Roots,
+    *,
+    corpus: Annotated[Callable[..., Text], text_corpora] = default("toy_english"),
+    tokenizer: Annotated[Callable[..., Tokenizer], tokenizers] = default("bpe"),
+    vocabulary: Annotated[int, Field(ge=16, le=1_000_000)] = 1_000,
+    length: Annotated[int, Field(ge=1, le=100_000)] = 64,
+    windows: Annotated[int, Field(ge=1, le=1_000_000)] = 8,
+    label_smoothing: Annotated[float, Field(ge=0, lt=1)] = 0.0,
+) -> LanguageModeling:
+    """``-log p(x_t | x_1 ... x_{t-1})``: the next token of running text, a mean over tokens (Radford et al., 2018).
+
+    A batch has ``windows`` windows of ``length`` tokens or one fewer; what is read is never padded. ``vocabulary`` is
+    declared: the model has as many rows, whether or not the tokenizer finds as many pieces.
+    """
+    return LanguageModeling(draw, roots, corpus, tokenizer, vocabulary, length, windows, label_smoothing)

@@ -1,0 +1,108 @@
+"""Running text of any files, and tables of labelled sentences."""
+
+import gzip
+
+import polars as pl
+import pytest
+
+from lnlab.catalogue import REGISTRIES
+from lnlab.corpora.labelled import labelled
+from lnlab.corpora.text import text_corpora
+from lnlab.errors import CorpusError
+from lnlab.registry import Flawed
+
+assert REGISTRIES
+
+
+def text(root, **parameters):
+    return text_corpora.builder(text_corpora.resolve({"kind": "text"} | parameters))((root,))
+
+
+def table(root, **parameters):
+    return labelled.builder(labelled.resolve({"kind": "labelled_table"} | parameters))((root,))
+
+
+def fingerprint(root, **choice):
+    entry = text_corpora["text"]
+    return entry.facts.fingerprint((root,), text_corpora.resolve({"kind": "text"} | choice))
+
+
+def test_passages_keep_their_order_and_the_end_is_held_out(root):
+    (root / "a.txt").write_text("".join(f"passage {k}\n\n" for k in range(12)))
+    (root / "b.txt.gz").write_bytes(gzip.compress("".join(f"passage {k}\n" for k in range(12, 20)).encode()))
+    corpus = text(root, files=["a.txt", "b.txt.gz"], held_out=0.1)
+    numbers = {split: [int(line.split()[1]) for line in lines] for split, lines in corpus.splits.items()}
+    assert numbers == {"train": list(range(16)), "validation": [16, 17], "test": [18, 19]}
+    assert not corpus.printable
+
+
+def test_files_of_a_split_are_the_split(root):
+    for name in ("a", "v"):
+        (root / f"{name}.txt").write_text(f"{name} one\n{name} two\n")
+    corpus = text(root, files=["a.txt"], validation=["v.txt"], held_out=0)
+    assert corpus.splits == {"train": ["a one", "a two"], "validation": ["v one", "v two"], "test": []}
+
+
+def test_a_changed_file_is_another_corpus(root):
+    (root / "a.txt").write_text("one\n")
+    before, key = text(root, files=["a.txt"]), fingerprint(root, files=["a.txt"])
+    assert fingerprint(root, files=["a.txt"]) == key
+    (root / "a.txt").write_text("two\n")
+    assert text(root, files=["a.txt"]).digest != before.digest
+    assert fingerprint(root, files=["a.txt"]) != key
+    assert fingerprint(root, files=["a.txt", "none.txt"]) == "absent"
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (None, r"'a.txt': there is no such file in any of .*; paths are relative to the spec's folder"),
+        (b"\n \n", "a.txt: has no text; name a file with at least one line"),
+        (b"good\nb\xe4d\n", "a.txt: line 2 is not UTF-8"),
+        ("text".encode("utf-16"), "is not UTF-8"),
+    ],
+)
+def test_what_is_wrong_with_a_file_is_one_line(root, content, message):
+    if content is not None:
+        (root / "a.txt").write_bytes(content)
+    with pytest.raises(CorpusError, match=message):
+        text(root, files=["a.txt"])
+    with pytest.raises(CorpusError, match="leads out of"):
+        text(root, files=["../../etc/passwd"])
+    with pytest.raises(Flawed):
+        text(root, files=[])
+
+
+def test_a_table_of_any_format_is_the_same_corpus(root):
+    rows = pl.DataFrame({"id": [1, 2, 3], "sentence": ["a b", 'he said "c"', "d, e"], "mood": ["up", "down", "up"]})
+    rows.write_csv(root / "t.csv")
+    rows.write_parquet(root / "t.parquet")
+    lines = "\n".join("\t".join(map(str, row)) for row in [rows.columns, *rows.rows()])
+    (root / "t.tsv").write_text(lines + "\n")
+    corpora = [table(root, file=f"t.{end}", text="sentence", label="mood") for end in ("csv", "parquet", "tsv")]
+    assert len({corpus.digest for corpus in corpora}) == 1
+    assert (corpora[0].names, corpora[0].labels) == (("down", "up"), [1, 0, 1])
+    assert corpora[0].sentences == ["a b", 'he said "c"', "d, e"]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("t.csv", "text,labels\na,b\n", r"has no column 'label'; did you mean 'labels'"),
+        ("t.csv", "text,label\na,b\n,c\n", "row 2 has no text or no label"),
+        ("t.csv", "text,label\na,b\nc,b\n", "has 2 rows and 1 label;"),
+        ("t.csv", "", "cannot be read as a table"),
+        ("t.parquet", "no parquet", "cannot be read as a table"),
+        ("t.xlsx", "x", "is no table by its name; a table ends in one of .csv, .tsv, .parquet"),
+    ],
+)
+def test_what_is_wrong_with_a_table_is_one_line(root, name, content, message):
+    (root / name).write_text(content)
+    with pytest.raises(CorpusError, match=message) as caught:
+        table(root, file=name)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_number_is_a_label_as_it_is_written(root):
+    (root / "t.csv").write_text("text,label\none,01\ntwo,1\n")
+    assert table(root, file="t.csv").names == ("01", "1")
