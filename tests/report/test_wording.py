@@ -5,6 +5,7 @@ import math
 import pytest
 
 from lnlab.report.words.control_characters import without_control_characters
+from lnlab.report.words.symbols import axis_title
 from lnlab.report.words.wording import (
     axis_value_name,
     count_noun,
@@ -164,3 +165,10 @@ def test_control_characters_leave_texts_at_any_depth():
 )
 def test_straight_lines_are_written_with_fractions(a, b, text):
     assert format_line(a, b, "l") == text
+
+
+def test_the_title_of_an_axis_has_the_symbol_of_the_selected_tensor_and_the_unit():
+    assert axis_title("gradient_norm", {"tensor": "w2"}) == "gradient norm ||E ∂L/∂W2||_F, nats per token"
+    assert axis_title("gradient_norm", {"tensor": ["w1", "w2"]}) == "gradient norm ||E ∂L/∂W||_F, nats per token"
+    assert axis_title("loss", None, "bits") == "loss L, bits per token"
+    assert axis_title("token_cosine") == "token cosine, cosine", "no symbol, no change"

@@ -71,9 +71,12 @@ def curve_overlays(
     low, high = y.domain
     last_points = curves.diverged.sort("x", maintain_order=True).group_by("run", "series", maintain_order=True).last()
     last_points = last_points.with_columns(
-        pl.format("seed {}, {} {}", "seed", pl.lit(y.title.partition(",")[0]), pl.col("value").round_sig_figs(3)).alias(
-            "told"
-        ),
+        pl.format(
+            "seed {}, {} {}",
+            "seed",
+            pl.lit(y.title.partition(",")[0].partition(" (")[0]),
+            pl.col("value").round_sig_figs(3),
+        ).alias("told"),
         pl.col("value").clip(low, high),
     )
     outside = ~pl.col("value").is_between(low, high)

@@ -15,6 +15,7 @@ from lnlab.report.data.labels import SINGLE_SERIES
 from lnlab.report.data.series import MIN_BAND_SEEDS, no_band, replicate_count
 from lnlab.report.data.training_curves import CurveAxis, TrainingCurves, collect_training_curves
 from lnlab.report.section import Chart, Section, sections
+from lnlab.report.words.symbols import axis_title
 from lnlab.report.words.wording import (
     count_noun,
     format_short,
@@ -81,7 +82,7 @@ def _chart(
     inset: bool,
 ) -> Chart:
     quantity, x, unit = words
-    title = quantity_with_unit(quantity, unit)
+    title = axis_title(quantity, None, unit)
     y_axis = curve_y_axis(curves, f"{title} (log scale)" if log else title, between, levels.get(_FREQUENCIES), log=log)
     x_axis = curve_x_axis(curves, x, inset=inset)
     visible = {name: level for name, level in levels.items() if y_axis.domain[0] <= level <= y_axis.domain[1]}
@@ -106,7 +107,7 @@ def _chart(
         curves.points,
         curves.seeds,
         {**split, "series": "variant", "x": x_axis.title, **numbers},
-        f"Line chart of the {title}, against {x_axis.title}. {_finding(curves, quantity)}.",
+        f"Line chart of the {quantity_with_unit(quantity, unit)}, against {X_TITLES[x]}. {_finding(curves, quantity)}.",
         " ".join((caption, *curves.left_out)),
         log,
     )

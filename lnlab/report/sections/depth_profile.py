@@ -16,6 +16,7 @@ from lnlab.report.data.labels import SINGLE_SERIES
 from lnlab.report.data.series import LabelledSeries, collect_series, no_band, replicate_count
 from lnlab.report.section import Chart, Section, sections
 from lnlab.report.words.path_names import path_name
+from lnlab.report.words.symbols import axis_title
 from lnlab.report.words.wording import (
     format_line,
     format_number,
@@ -50,19 +51,26 @@ def depth_profile(
         finding = f"Nothing of the {quantity_name(quantity)} has been measured yet"
         return Section(finding, missing=" ".join((series.missing, *series.left_out)).strip(), rows=series.rows)
     finding = _finding(series, quantity, x, where or {}, log=log)
-    chart = _chart(series, quantity, x, finding, lines or [], log=log)
+    title = axis_title(quantity, where)
+    chart = _chart(series, quantity, x, title, finding, lines or [], log=log)
     return Section(finding, (chart,), (), series.missing, series.rows)
 
 
 def _chart(
-    series: LabelledSeries, quantity: str, x: str, finding: str, lines: Sequence[tuple[float, float]], *, log: bool
+    series: LabelledSeries,
+    quantity: str,
+    x: str,
+    title: str,
+    finding: str,
+    lines: Sequence[tuple[float, float]],
+    *,
+    log: bool,
 ) -> Chart:
     line_rows = [row for line in lines for row in _line(series, line, "l" if x == "layer" else "x")]
     values = [v for c in ("estimate", "low", "high") for v in series.points[c].drop_nulls() if math.isfinite(v)]
     values += [row["y"] for row in line_rows]
-    title = quantity_with_unit(quantity)
     y = logarithmic_axis(f"{title} (log scale)", [v for v in values if v > 0]) if log else linear_axis(title, values)
-    x_title = "layer (1 = next to the input)" if x == "layer" else path_name(x)
+    x_title = "layer l (1 = next to the input)" if x == "layer" else path_name(x)
     x_axis = axis_at_values(x_title, series.points["x"], right_margin=0.12 if line_rows else 0.02)
     panel = {"panel": "panel"} if series.panels else {}
     band = {"estimate": quantity_name(quantity), "low": "95 % low", "high": "95 % high", "n": "seeds"}
@@ -73,7 +81,7 @@ def _chart(
         series.points,
         series.seeds,
         {**panel, "series": "variant", "x": path_name(x), **band},
-        f"Line chart of the {title}, against the {x_axis.title}. {finding}.",
+        f"Line chart of the {quantity_with_unit(quantity)}, against the {x_axis.title}. {finding}.",
         " ".join(
             (_caption(series, quantity, x, lines, log=log), *series.left_out, thin_points(series.points)[1])
         ).strip(),

@@ -16,6 +16,7 @@ from lnlab.report.data.labels import SINGLE_SERIES
 from lnlab.report.data.series import LabelledSeries, collect_series, replicate_count
 from lnlab.report.section import Chart, Section, sections
 from lnlab.report.words.sizes import size_names
+from lnlab.report.words.symbols import axis_title
 from lnlab.report.words.wording import join_words, quantity_definition, quantity_name, quantity_with_unit
 from lnlab.tables import Results
 
@@ -59,7 +60,7 @@ def _chart(
     curves = (_curve(series, name, law_name, log=log) for name in series.names for law_name in law_names)
     curve_rows = [row for curve in curves for row in curve]
     values = [v for c in ("estimate", "low", "high") for v in series.points[c].drop_nulls() if math.isfinite(v)]
-    y_axis = linear_axis(quantity_with_unit(quantity), [0.0, *values])
+    y_axis = linear_axis(axis_title(quantity), [0.0, *values])
     numbers = {"estimate": quantity_name(quantity), "low": "95 % low", "high": "95 % high", "n": "seeds"}
     return Chart(
         line_charts.fitted_laws_chart(

@@ -19,6 +19,7 @@ from lnlab.report.data.labels import SINGLE_SERIES
 from lnlab.report.data.series import LabelledSeries, collect_series, replicate_count
 from lnlab.report.section import Chart, Section, sections
 from lnlab.report.words.sizes import SizeNames, size_names
+from lnlab.report.words.symbols import axis_title
 from lnlab.report.words.wording import (
     format_interval,
     format_power,
@@ -57,7 +58,7 @@ def size_plot(
         return Section(finding, missing=" ".join((series.missing, *series.left_out)).strip(), rows=series.rows)
     finding = _finding(series, quantity, size_names(x).phrase)
     closed_form = None if theory is None else _theory(results, theory, where or {}, x)
-    chart = _chart(series, quantity, size_names(x), laws or [], finding, closed_form)
+    chart = _chart(series, quantity, size_names(x), laws or [], finding, closed_form, axis_title(quantity, where))
     if theory is None:
         return Section(finding, (chart,), (), series.missing, series.rows)
     is_drawn = "is the thin line" if closed_form else "is not drawn, as its rows are not in this report's data"
@@ -91,12 +92,13 @@ def _chart(
     laws: Sequence[_Law],
     finding: str,
     closed_form: LabelledSeries | None,
+    title: str,
 ) -> Chart:
     law_rows = [row for name in series.names for law in laws for row in _law(series, name, law, over.letter)]
     law_rows += [] if closed_form is None else _closed_form(closed_form)
     bounds = [v for c in ("low", "high") for v in series.points[c].drop_nulls() if 0 < v < math.inf]
     y_axis = logarithmic_axis(
-        f"{quantity_with_unit(quantity)} (log scale)",
+        f"{title} (log scale)",
         [*series.seeds["value"], *bounds, *(row["y"] for row in law_rows)],
     )
     x_axis = axis_at_values(f"{over.axis} (log scale)", series.points["x"], log=True, right_margin=0.16)

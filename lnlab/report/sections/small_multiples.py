@@ -16,6 +16,7 @@ from lnlab.report.data.series import no_band, replicate_count
 from lnlab.report.section import Chart, Section, Table, sections
 from lnlab.report.table import Cell, Grid
 from lnlab.report.words.path_names import path_name
+from lnlab.report.words.symbols import axis_title
 from lnlab.report.words.wording import (
     format_interval,
     format_short,
@@ -64,7 +65,7 @@ def _chart(
     profiles: Profiles, quantity: str, words: tuple[str, str, str], finding: str, between: tuple[float, float] | None
 ) -> Chart:
     panel, line, place = words
-    y_axis = _axis(profiles, f"{quantity_with_unit(quantity)} (log scale)", between)
+    y_axis = _axis(profiles, f"{axis_title(quantity)} (log scale)", between)
     numbers = {"estimate": quantity_name(quantity), "low": "95 % low", "high": "95 % high", "n": "seeds"}
     beyond = _beyond(profiles.points, y_axis.domain)
     notes = {name: "; ".join(filter(None, (profiles.notes[name], beyond.get(name)))) for name in profiles.panels}
