@@ -4,14 +4,15 @@ Tables are long and narrow: what varies between experiments is a row, never a co
 measured (or has no such coordinate: ``layer`` is null outside layers).
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from io import BytesIO
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import polars as pl
 
 Row = Mapping[str, Any]
+_Computed = TypeVar("_Computed")
 
 ENDED_STATUSES = ("finished", "diverged")
 """The statuses of runs that ended by themselves, which is a result; any other is no result."""
@@ -193,12 +194,21 @@ class Results:
         tables: every other table by name, rows with ``run variant seed step`` in front (``curves`` has its own step).
             A table without rows is present and empty.
         derived: rows of quantities that follow from these tables, by name, each built once.
+        computed: other values that follow from these tables, by name, see ``once``.
     """
 
     runs: pl.DataFrame
     axes: pl.DataFrame
     tables: Mapping[str, pl.DataFrame] = field(default_factory=dict)
     derived: dict[str, pl.DataFrame] = field(default_factory=dict, init=False, compare=False, repr=False)
+    computed: dict[str, Any] = field(default_factory=dict, init=False, compare=False, repr=False)
+
+    def once(self, name: str, compute: Callable[["Results"], _Computed]) -> _Computed:
+        """What a function makes of these results, computed when it is needed first; nobody may change it."""
+        if name not in self.computed:
+            self.computed[name] = compute(self)
+        value: _Computed = self.computed[name]
+        return value
 
     @property
     def ended(self) -> bool:

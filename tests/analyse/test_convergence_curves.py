@@ -1,7 +1,7 @@
 """From recorded losses to runs that have converged, and to the largest rate that does, within each seed."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import polars as pl
 import pytest
@@ -227,3 +227,17 @@ def test_a_column_with_a_hole_has_no_boundary(made):
 def test_boundaries_and_gaps(cells, at, holes):
     converged = [cell == "C" for cell in cells]
     assert (boundary_index(converged), gap_count(converged)) == (at, holes)
+
+
+def test_losses_are_read_once_for_all_that_ask_for_them():
+    read = []
+    empty = Results(pl.DataFrame(), pl.DataFrame())
+
+    def compute(results):
+        read.append(results)
+        return ("a record",)
+
+    assert empty.once("records", compute) is empty.once("records", compute)
+    assert len(read) == 1
+    assert replace(empty, runs=pl.DataFrame({"run": ["a"]})).once("records", compute) == ("a record",)
+    assert len(read) == 2, "other tables, other values"

@@ -11,7 +11,7 @@ batch at hand, in an evaluation the running ones. A batch norm may fail in one o
 """
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import polars as pl
@@ -85,11 +85,15 @@ def time_to_drop(course: LossRecord) -> float:
     return float(reached[0]) if reached and level < loss_curve.start else math.inf
 
 
-def loss_records(results: Results) -> list[LossRecord]:
+def loss_records(results: Results) -> Sequence[LossRecord]:
     """Every loss of every run that has finished or diverged, in the order of the plan.
 
     Of a run that diverged before a loss was recorded that others have, nothing but that it diverged.
     """
+    return results.once("loss_records", _loss_records)
+
+
+def _loss_records(results: Results) -> Sequence[LossRecord]:
     ended = results.runs.filter(pl.col("steps") > 0, pl.col("status").is_in(ENDED_STATUSES))
     entropy = {run: points[0][1] for run, points in _points(results, "unigram_entropy", "train").items()}
     exploded = _exploded(results)
@@ -104,7 +108,7 @@ def loss_records(results: Results) -> list[LossRecord]:
                 )
                 last = steps[-1] if steps else 0
                 records.append(LossRecord(run, variant, seed, last, split, statistics, steps, loss_curve))
-    return records
+    return tuple(records)
 
 
 def judgements(results: Results) -> Iterator[tuple[LossRecord, str, Judgement]]:

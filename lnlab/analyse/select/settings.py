@@ -16,8 +16,12 @@ from lnlab.tables import Results
 SettingMap = Mapping[str, Json]
 
 
-def variant_settings(results: Results) -> dict[str, SettingMap]:
+def variant_settings(results: Results) -> Mapping[str, SettingMap]:
     """The resolved setting of each variant, in the order of the plan; its ``method`` and ``times``, if it has any."""
+    return results.once("variant_settings", _variant_settings)
+
+
+def _variant_settings(results: Results) -> Mapping[str, SettingMap]:
     unique = results.runs.select("variant", "setting").unique("variant", keep="first", maintain_order=True)
     axis_values = _axis_values(results)
     return {
