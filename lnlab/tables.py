@@ -132,7 +132,26 @@ JUDGED: dict[str, dict[str, tuple[Any, str]]] = {
     },
 }
 
-TABLES = WRITTEN_BY_WORKERS | WRITTEN_BY_THE_PLAN | JUDGED
+READ_FROM_REPORTS: dict[str, dict[str, tuple[Any, str]]] = {
+    "evidence": {
+        "citing": (pl.String, "the claim of this experiment that cites a claim of another"),
+        "spec": (pl.String, "name of the other experiment"),
+        "profile": (pl.String, "profile of its report"),
+        "claim": (pl.String, "id of the cited claim"),
+        "number": (pl.Int64, "its number on its page, from 1, or null"),
+        "says": (pl.String, "the cited claim as a sentence, or null"),
+        "verdict": (pl.String, "as in verdicts; null: there is none to read"),
+        "statistic": (pl.String, "as in verdicts, or null"),
+        "estimate": (pl.Float64, "as in verdicts, or null"),
+        "low": (pl.Float64, "as in verdicts, or null"),
+        "high": (pl.Float64, "as in verdicts, or null"),
+        "n": (pl.Int64, "seeds judged, or null"),
+        "reason": (pl.String, "what decided, or why there is nothing to read"),
+        "sha256": (pl.String, "digest of the file of verdicts that was read, or null"),
+    },
+}
+
+TABLES = WRITTEN_BY_WORKERS | WRITTEN_BY_THE_PLAN | JUDGED | READ_FROM_REPORTS
 
 
 def table_schema(table: str) -> pl.Schema:
@@ -193,6 +212,7 @@ class Results:
         axes: the table ``axes``.
         tables: every other table by name, rows with ``run variant seed step`` in front (``curves`` has its own step).
             A table without rows is present and empty.
+        evidence: the table ``evidence``: verdicts of other experiments that claims of this one cite.
         derived: rows of quantities that follow from these tables, by name, each built once.
         computed: other values that follow from these tables, by name, see ``once``.
     """
@@ -200,6 +220,7 @@ class Results:
     runs: pl.DataFrame
     axes: pl.DataFrame
     tables: Mapping[str, pl.DataFrame] = field(default_factory=dict)
+    evidence: pl.DataFrame = field(default_factory=lambda: frame("evidence", ()))
     derived: dict[str, pl.DataFrame] = field(default_factory=dict, init=False, compare=False, repr=False)
     computed: dict[str, Any] = field(default_factory=dict, init=False, compare=False, repr=False)
 

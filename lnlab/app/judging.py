@@ -33,14 +33,18 @@ def plan_verdicts(
     stored_rows = {(row["claim"], row["rows"]): row for row in store.verdicts(stored.digest).iter_rows(named=True)}
     unjudged = [claim for claim, name in zip(claims, names, strict=True) if name not in stored_rows]
     if unjudged:
-        stored_rows |= _judge(store, stored, results, unjudged, [name for name in names if name not in stored_rows])
+        known = [verdict_from_row(stored_rows[name]) for name in names if name in stored_rows]
+        new_names = [name for name in names if name not in stored_rows]
+        stored_rows |= _judge(store, stored, results, unjudged, new_names, known)
     return [verdict_from_row(stored_rows[name]) for name in names]
 
 
 def _rows(claim: "Claim", results: "Results") -> str:
-    """The digest of the rows that a claim reads; empty where it reads none."""
+    """The digest of the rows that a claim reads; empty where it reads none, or verdicts of other claims."""
     from lnlab.claims.row_digest import rows_digest
 
+    if "edges" in claim:  # its kind is not asked, as this must not wait for the kinds to be imported
+        return ""
     try:
         return rows_digest(claim, results)
     except LabError:
@@ -48,7 +52,12 @@ def _rows(claim: "Claim", results: "Results") -> str:
 
 
 def _judge(
-    store: "Store", stored: "StoredPlan", results: "Results", claims: "Sequence[Claim]", names: list[tuple[str, str]]
+    store: "Store",
+    stored: "StoredPlan",
+    results: "Results",
+    claims: "Sequence[Claim]",
+    names: list[tuple[str, str]],
+    known: "Sequence[Verdict]",
 ) -> dict[tuple[str, str], dict[str, Any]]:
     """Judge claims, store their verdicts where the store can be written, and return them as rows."""
     from lnlab.claims.claim import judge_all
@@ -58,7 +67,7 @@ def _judge(
     from lnlab.tables import frame
 
     _ = FRAME_REGISTRIES["claim"]  # importing it is what makes the kinds of claims known
-    verdicts = judge_all(claims, results, _claim_locator(stored))
+    verdicts = judge_all(claims, results, _claim_locator(stored), known)
     rows = [verdict_row(verdict, name[1]) for verdict, name in zip(verdicts, names, strict=True)]
     with suppress(StoreError):
         store.keep_verdicts(stored.digest, frame("verdicts", [row for row in rows if row["rows"]]))

@@ -7,25 +7,25 @@
 Nothing here needs scipy, so that stored verdicts print at once.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Literal
 
-from lnlab.analyse.select.scope import scope_sentence
-from lnlab.analyse.select.select import NothingSelected, runs_with, select_measured_rows
+from lnlab.analyse.select.select import NothingSelected
+from lnlab.claims.claim_scope import claim_scope
 from lnlab.claims.comparing import with_compared_reference
 from lnlab.errors import LabError, Problem
 from lnlab.facts import Facts
 from lnlab.keys import Json
-from lnlab.registry import Flawed, Registry
+from lnlab.registry import Flawed, Registry, supplied_parameters
 from lnlab.specfile.experiment import Role, VerdictWord
 from lnlab.tables import Results
 
 Claim = Mapping[str, Json]
 VerdictLabel = VerdictWord
-Measure = Literal["value", "difference", "ratio", "exponent", "share", "steps"]
+Measure = Literal["value", "difference", "ratio", "exponent", "share", "steps", "edges"]
 """What the numbers of a verdict are: in the unit of their quantity (``value``, ``difference``), or without one: ratios,
-exponents, shares of seeds, and steps of a grid of learning rates."""
+exponents, shares of seeds, steps of a grid of learning rates, and edges of a causal graph."""
 
 
 @dataclass(frozen=True)
@@ -100,56 +100,73 @@ class ClaimFacts(Facts):
     Attributes:
         several: whether it takes more than one number per seed.
         measure: what its numbers are, where a finding does not say otherwise.
+        reads: measured ``rows`` by its selections; or none, but verdicts of other ``reports``, which its parameter
+            ``evidence`` cites, or the ``verdicts`` of other claims of its experiment, which a builder is supplied with.
     """
 
     several: bool = False
     measure: Measure = "value"
+    reads: Literal["rows", "reports", "verdicts"] = "rows"
 
 
 claims: Registry[Callable[..., Finding]] = Registry("claim", ClaimFacts)
-"""Builders ``(results: Results, *, of, over, ...) -> Finding``; ``judge`` adds the common fields."""
+"""Builders ``(results: Results, *, of, over, ...) -> Finding``; ``judge`` adds the common fields.
+
+A claim about other claims is supplied with ``verdicts``, a sequence, in place of ``results``.
+"""
 _COMMON_FIELDS = ("id", "says", "primary", "requires", "source", "published", "role", "because", "calibration")
 """Fields of every claim; the others are parameters of its kind."""
 
 
 def judge_all(
-    declared: Iterable[Claim], results: Results, locate: Callable[[Problem], Problem] = lambda problem: problem
+    declared: Iterable[Claim],
+    results: Results,
+    locate: Callable[[Problem], Problem] = lambda problem: problem,
+    known: Iterable[Verdict] = (),
 ) -> list[Verdict]:
     """The verdicts of claims, in order. A claim that no rows could answer is ill-posed; the others are judged.
 
     Args:
-        declared: claims, as for ``judge``.
+        declared: claims, as for ``judge``; those about verdicts of others are judged last.
         results: what the experiment measured.
         locate: puts the file, line and column in front of where a problem lies.
+        known: verdicts of other claims of the experiment.
     """
-    verdicts: list[Verdict] = []
-    for claim in declared:
+    in_order = list(declared)
+    verdicts = {verdict.claim: verdict for verdict in known}
+    for claim in sorted(in_order, key=reads_verdicts):
         try:
-            verdicts.append(judge(claim, results))
+            verdicts[claim["id"]] = judge(claim, results, list(verdicts.values()))
         except LabError as error:
             reason = "; ".join(str(locate(problem)) for problem in error.problems)
-            verdicts.append(verdict_of(claim, Finding("ill-posed", claim["kind"], reason), ""))
-    return verdicts
+            verdicts[claim["id"]] = verdict_of(claim, Finding("ill-posed", claim["kind"], reason), "")
+    return [verdicts[claim["id"]] for claim in in_order]
 
 
-def judge(claim: Claim, results: Results) -> Verdict:
+def reads_verdicts(claim: Claim) -> bool:
+    """Whether a claim is about the verdicts of other claims of its experiment."""
+    return claim["kind"] in claims.entries and claims[claim["kind"]].facts.reads == "verdicts"
+
+
+def judge(claim: Claim, results: Results, verdicts: Sequence[Verdict] = ()) -> Verdict:
     """The verdict of one claim.
 
     Args:
         claim: the common fields and the parameters of its kind, resolved or not.
         results: what the experiment measured.
+        verdicts: of other claims of the experiment, for a claim that is about them.
 
     Raises:
         LabError: no rows could answer it, or its calibration seeds are among the judged ones.
     """
-    return _verdict_at(f"claims.{claim['id']}", claim, results)
+    return _verdict_at(f"claims.{claim['id']}", claim, results, verdicts)
 
 
-def _verdict_at(where: str, claim: Claim, results: Results) -> Verdict:
+def _verdict_at(where: str, claim: Claim, results: Results, verdicts: Sequence[Verdict] = ()) -> Verdict:
     """The verdict of a claim, or of what one requires, which stands there."""
     try:
         claim = with_compared_reference(claim)
-        finding, scope_text = _finding_and_scope(claim, results)
+        finding, scope_text = _finding_and_scope(claim, results, verdicts)
         _refuse_calibrated(claim, finding)
         return verdict_of(claim, finding, scope_text)
     except LabError as error:
@@ -173,17 +190,17 @@ def verdict_of(claim: Claim, finding: Finding, scope_text: str) -> Verdict:
     )
 
 
-def _finding_and_scope(claim: Claim, results: Results) -> tuple[Finding, str]:
+def _finding_and_scope(claim: Claim, results: Results, verdicts: Sequence[Verdict]) -> tuple[Finding, str]:
     """What a claim finds, its requirements first, and the scope in words."""
     try:
-        finding = _unmet_requirement(claim, results) or finding_of(claim, results)
+        finding = _unmet_requirement(claim, results) or finding_of(claim, results, verdicts)
         return finding, claim_scope(claim, results, finding.n)
     except NothingSelected as error:
         reason = "; ".join(map(str, error.problems))
         return Finding("not testable here", claim["kind"], reason), "none of these runs"
 
 
-def finding_of(claim: Claim, results: Results) -> Finding:
+def finding_of(claim: Claim, results: Results, verdicts: Sequence[Verdict] = ()) -> Finding:
     """What the kind of a claim finds, whatever the claim requires.
 
     Raises:
@@ -193,27 +210,10 @@ def finding_of(claim: Claim, results: Results) -> Finding:
         choice = claims.resolve({key: value for key, value in claim.items() if key not in _COMMON_FIELDS})
     except Flawed as error:
         raise LabError(*(Problem(".".join(map(str, f.path)), f.what, f.remedy) for f in error.flaws)) from error
-    finding: Finding = claims.builder(choice)(results)
+    supplied = {"results": results, "verdicts": verdicts}
+    names = supplied_parameters(claims[choice["kind"]].build)
+    finding: Finding = claims.builder(choice)(*(supplied[name] for name in names))
     return replace(finding, measure=finding.measure or claims[choice["kind"]].facts.measure)
-
-
-def selections_of_claim(claim: Claim) -> list[dict[str, Json]]:
-    """The selections that a claim reads: ``of``, and ``of`` with what ``to`` changes."""
-    claim = with_compared_reference(claim)
-    of, to = claim.get("of") or {}, claim.get("to")
-    return [of] if to is None else [of, {**of, **to}]
-
-
-def claim_scope(claim: Claim, results: Results, seeds: int) -> str:
-    """The scope of a claim in words."""
-    over = claim.get("over")
-    variants = [
-        v
-        for s in selections_of_claim(claim)
-        for v in runs_with(results, s, over)["variant"].unique(maintain_order=True)
-    ]
-    steps = [step for s in selections_of_claim(claim) for step in select_measured_rows(results, s)["step"].unique()]
-    return scope_sentence(results, variants, steps, seeds)
 
 
 def _unmet_requirement(claim: Claim, results: Results) -> Finding | None:

@@ -6,7 +6,8 @@ Quick and without scipy, so that a rerun can tell that nothing changed before it
 import polars as pl
 
 from lnlab.analyse.select.select import Selection, runs_with, select_measured_rows
-from lnlab.claims.claim import Claim, selections_of_claim
+from lnlab.claims.claim import Claim
+from lnlab.claims.claim_scope import selections_of_claim
 from lnlab.keys import Json, digest, digest_bytes
 from lnlab.tables import Results
 
@@ -17,6 +18,8 @@ _COLUMNS = ("variant", "seed", "step", "split", "statistics", "rule", "quantity"
 def rows_digest(claim: Claim, results: Results) -> str:
     """The digest of a claim, of the rows it selects and of how their runs ended; the order of rows does not matter.
 
+    Of a claim that cites other reports also of what they say.
+
     Raises:
         LabError: a key of its selections is unknown.
     """
@@ -26,7 +29,8 @@ def rows_digest(claim: Claim, results: Results) -> str:
         for statement in statements
         for s in selections_of_claim(statement)
     ]
-    return digest([dict(claim), *parts])
+    evidence = results.evidence.filter(pl.col("citing") == claim["id"])
+    return digest([dict(claim), *parts, *([] if evidence.is_empty() else [_frame_digest(evidence)])])
 
 
 def _selection_digests(results: Results, selection: Selection, over: str | None) -> list[str]:

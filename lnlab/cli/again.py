@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from lnlab.app.evidence import renewed_evidence
 from lnlab.app.judging import locate_claim_problem
 from lnlab.app.plan_facts import claims_with_choices, question_fields
 from lnlab.app.request import load_registries
@@ -51,8 +52,9 @@ class RedrawRequest:
 
     @property
     def folders(self) -> tuple[Path, ...]:
-        """The reports."""
-        return self.paths[:1] + tuple(path for path in self.paths[1:] if not path.is_file())
+        """The reports; those that read others come after them."""
+        folders = self.paths[:1] + tuple(path for path in self.paths[1:] if not path.is_file())
+        return tuple(sorted(folders, key=lambda folder: (folder / "data" / "evidence.parquet").is_file()))
 
     @property
     def spec(self) -> Path | None:
@@ -168,6 +170,8 @@ def judge_tables(folder: Path, into: Path, spec: Path | None, known: "Registries
         kept_rows=facts.kept,
     )
     claims = claims_with_choices(zip(front.experiment.claims, front.claims, strict=True))
+    evidence = renewed_evidence(claims, folder, facts.profile, results.evidence)
+    matched = replace(matched, results=replace(matched.results, evidence=evidence))
     judged = judge_again(claims, matched, before, lambda problem: locate_claim_problem(problem, document, claims))
     fields = question_fields(front.experiment, front.sections)
     fields["sections"] = tuple(_with_absence(section, facts.kept) for section in fields["sections"])

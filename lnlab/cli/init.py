@@ -5,13 +5,12 @@ from typing import Annotated
 
 import typer
 
-import lnlab
 from lnlab.cli.terminal import err, out
 from lnlab.errors import LabError, Problem, nearest
+from lnlab.specfile.citations import shipped_specs
 
 INIT_EXAMPLE = "Example: [bold]lnlab init xiong_fig3[/bold], then [bold]lnlab run xiong_fig3.yaml[/bold]."
 _SCHEMA = "experiment.schema.json"
-_PACKAGE = Path(lnlab.__file__).parent
 
 
 def init(
@@ -32,13 +31,6 @@ def init(
     else:
         out().print(copy_spec(shipped[name], Path.cwd()).name)
         err().print(f"next: lnlab run {name}.yaml")
-
-
-def shipped_specs() -> dict[str, Path]:
-    """The specs that come with lnlab by name: inside the package, or beside it in a checkout."""
-    inside = _PACKAGE / "shipped_specs"
-    folder = inside if inside.is_dir() else _PACKAGE.parent / "specs"
-    return {spec.stem: spec for spec in sorted(folder.glob("*.yaml"))}
 
 
 def copy_spec(spec: Path, folder: Path) -> Path:

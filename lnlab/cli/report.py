@@ -99,11 +99,12 @@ def _write_plan_report(
     store: "Store", stored: "StoredPlan", target: Path | None, plugins: list[Path], drawing: DrawingOptions
 ) -> "tuple[Report, Path]":
     """The report of a plan, and its folder."""
+    from lnlab.app.evidence import plan_results
     from lnlab.app.judging import plan_verdicts
     from lnlab.report.facts import facts_from_json
     from lnlab.report.write import report_folder, write_report
 
-    results = store.results(stored.digest)
+    results = plan_results(store, stored)
     verdicts = plan_verdicts(store, stored, results, plugins)
     facts = facts_from_json(stored.facts["report"], stored.spec)
     into = target or report_folder(Path("reports"), stored.name, stored.profile)

@@ -60,6 +60,7 @@ def run(
     SIGHUP. A claim that the rows show to be ill-posed changes none of these: its line says where and why, and the
     others are judged.
     """
+    from lnlab.app.evidence import plan_results
     from lnlab.app.judging import plan_verdicts
 
     request, store = Request(spec, profile, tuple(overrides), tuple(plugins)), open_store(folder)
@@ -72,7 +73,7 @@ def run(
 
         done = compute_missing(store, request, RunOptions(workers, retry_failed, quiet, save_every))
     with _packing(store, done):
-        results = store.results(done.stored.digest)
+        results = plan_results(store, done.stored)
         verdicts = [] if done.interrupted else plan_verdicts(store, done.stored, results, request.plugins)
         if as_json:
             print_json(_as_plain(done, results, verdicts))

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from lnlab.compile.checks.citations import citation_issues, cited_inputs
 from lnlab.compile.checks.probe_times import probe_time_issues
 from lnlab.compile.content_keys import ContentKeys
 from lnlab.compile.cost.cost import machine_memory
@@ -49,6 +50,7 @@ class Checked:
     axes: Axes
     content_keys: ContentKeys
     tuning: TuningPlan | None = None
+    cited: tuple[Input, ...] = ()
     problems: list[Problem] = field(default_factory=list)
 
     @property
@@ -63,7 +65,7 @@ class Checked:
     @property
     def inputs(self) -> tuple[Input, ...]:
         """The files whose content the plan depends on."""
-        return self.sweep.inputs
+        return (*self.sweep.inputs, *self.cited)
 
 
 def check_spec(
@@ -91,6 +93,8 @@ def check_spec(
     checked = Checked(document, merged, reading.experiment, sweep, requests, axes, content_keys)
     issues: Issues = [*merged.issues, *merged.located(reading.flaws), *sweep.issues, *requests.issues]
     issues += probe_time_issues(requests, sweep, merged, registries) if files and not sweep.partial else []
+    issues += citation_issues(requests, merged, document, registries)
+    checked.cited = cited_inputs(requests, document) if files else ()
     checked.tuning, tuning_issues = _resolve_tuning(reading, merged, sweep, axes)
     issues += [*tuning_issues, *_issues_of_experiment(reading, checked)]
     issues += _issues_of_other_profiles(document, profile, content_keys)

@@ -19,6 +19,8 @@ from lnlab.userfiles import LARGEST_SPEC, read_user_file
 
 _PACKAGE = Path(__file__).parents[1]
 _BOM = b"\xef\xbb\xbf"
+_ABSENT = -1
+"""The size of a file that is not there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +106,11 @@ def input_of(path: Path) -> Input:
     return Input(str(path.absolute()), status.st_size, status.st_mtime_ns, sha256)
 
 
+def absent_input(path: Path) -> Input:
+    """A file that a plan would depend on if it were there."""
+    return Input(str(path.absolute()), _ABSENT, 0, "")
+
+
 def unchanged(inputs: Iterable[Input]) -> bool:
     """Whether every file is what it was. Only one whose time of change moved is read again."""
     return all(map(_is_unchanged, inputs))
@@ -111,6 +118,8 @@ def unchanged(inputs: Iterable[Input]) -> bool:
 
 def _is_unchanged(file: Input) -> bool:
     path = Path(file.path)
+    if file.size == _ABSENT:
+        return not path.exists()
     try:
         status = path.stat()
         if (status.st_size, status.st_mtime_ns) == (file.size, file.mtime_ns):

@@ -48,4 +48,4 @@ def rescale_gradient(
 def _uniform(draw: Draw, site: Site) -> float:
     """U(-1, 1) by address."""
     generator = Generator().manual_seed(draw("rescale_gradient", *site.row().values()))
-    return 2 * torch.rand((), generator=generator, dtype=torch.float64).item() - 1
+    return 2 * torch.rand((), generator=generator, dtype=torch.float64, device="cpu").item() - 1

@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 
 from lnlab.analyse.select.select import NothingSelected, Selection, select_measured_rows, value_list
-from lnlab.claims.claim import Claim
+from lnlab.claims.claim import Claim, Verdict
 from lnlab.errors import LabError
 from lnlab.keys import Json
 from lnlab.registry import Flawed, supplied_parameters
@@ -42,9 +42,18 @@ class ReportPart:
     heading: str = ""
 
 
-def build_parts(facts: ReportFacts, results: Results) -> list[ReportPart]:
-    """Every section that the facts name, in order, without those that have nothing to show yet."""
-    supplied = {"results": results, "decisions": facts.decisions}
+def build_parts(
+    facts: ReportFacts, results: Results, verdicts: Sequence[Verdict] = (), root: str | None = None
+) -> list[ReportPart]:
+    """Every section that the facts name, in order, without those that have nothing to show yet.
+
+    Args:
+        facts: with the sections.
+        results: that they draw.
+        verdicts: of all claims.
+        root: the path of the folder of all reports as the page names it; None: the page links to no other.
+    """
+    supplied = {"results": results, "decisions": facts.decisions, "verdicts": verdicts, "root": root}
     parts = [_part(section_spec, supplied) for section_spec in facts.sections]
     return [replace(part, number=number) for number, part in enumerate(filter(_has_content, parts), 1)]
 

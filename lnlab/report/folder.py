@@ -23,6 +23,7 @@ from lnlab.report.facts import ReportFacts, facts_from_json, facts_to_json
 from lnlab.report.table import parquet_bytes
 from lnlab.tables import JUDGED, TABLES, WRITTEN_BY_WORKERS, Results, table_schema
 
+EVIDENCE_TABLE = "evidence"
 _UNSTABLE_COLUMNS = ("seconds",)
 _RUN_COLUMNS = {"run": pl.String, "variant": pl.String, "seed": pl.Int64, "step": pl.Int64}
 
@@ -38,14 +39,16 @@ def write_folder(
     Raises:
         ReportError: the folder cannot be written.
     """
-    tables = rows_used(build_parts(facts, results), claims, results)
-    reduced = Results(results.runs, results.axes, tables)
+    tables = rows_used(build_parts(facts, results, verdicts), claims, results)
+    reduced = replace(results, tables=tables)
     reproducible = [
-        claim for claim, verdict in zip(claims, verdicts, strict=False) if verdict_follows(claim, reduced, verdict)
+        claim
+        for claim, verdict in zip(claims, verdicts, strict=False)
+        if verdict_follows(claim, reduced, verdict, verdicts)
     ]
     runs = results.runs.with_columns(pl.lit(None, results.runs.schema[c]).alias(c) for c in _UNSTABLE_COLUMNS)
     complete_facts = replace(facts, kept=record_kept_rows(reproducible, facts.sections))
-    return save_folder(out, complete_facts, Results(runs, results.axes, tables), verdicts)
+    return save_folder(out, complete_facts, replace(reduced, runs=runs), verdicts)
 
 
 def save_folder(out: Path, facts: ReportFacts, results: Results, verdicts: Sequence[Verdict]) -> list[Path]:
@@ -55,7 +58,8 @@ def save_folder(out: Path, facts: ReportFacts, results: Results, verdicts: Seque
         ReportError: the folder cannot be written.
     """
     tables = {"runs": results.runs, "axes": results.axes, "verdicts": verdict_frame(verdicts)}
-    tables |= {name: table for name, table in results.tables.items() if not table.is_empty()}
+    optional = {**results.tables, EVIDENCE_TABLE: results.evidence}
+    tables |= {name: table for name, table in optional.items() if not table.is_empty()}
     files = {f"data/{name}.parquet": _content(out, name, table) for name, table in sorted(tables.items())}
     text = json.dumps(facts_to_json(facts), indent=2, sort_keys=True, ensure_ascii=False, allow_nan=False)
     return write_files(out, files | {"data/experiment.json": f"{text}\n".encode()}, ("data",))
@@ -86,7 +90,8 @@ def read_folder(out: Path) -> tuple[ReportFacts, Results, list[Verdict]]:
     runs = _read(out / "data" / "runs.parquet", None)
     axes = _read(out / "data" / "axes.parquet", table_schema("axes"))
     verdicts = _read(out / "data" / "verdicts.parquet", table_schema("verdicts"))
-    return facts, Results(runs, axes, tables), list(verdicts_from_frame(verdicts))
+    evidence = _read(out / "data" / f"{EVIDENCE_TABLE}.parquet", table_schema(EVIDENCE_TABLE))
+    return facts, Results(runs, axes, tables, evidence), list(verdicts_from_frame(verdicts))
 
 
 def joined_schema(name: str) -> pl.Schema:

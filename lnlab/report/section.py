@@ -74,4 +74,7 @@ class Section:
 
 
 sections: Registry[Callable[..., Section]] = Registry("section", SectionFacts)
-"""Builders ``(results: Results, *, ...) -> Section``; with ``decisions`` beside the results, also what was chosen."""
+"""Builders ``(results: Results, *, ...) -> Section``. Beside the results a builder may name, as positional parameters,
+``decisions``, what was chosen on tuning seeds; ``verdicts``, of all claims; and ``root``, the path of the folder of all
+reports from the page, or None.
+"""

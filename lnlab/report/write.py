@@ -101,13 +101,14 @@ def render_report(
     """
     folders = html.template_folders(templates)
     facts, results, verdicts = read_folder(out)
-    parts = build_parts(facts, results)
+    reports = _root(out, facts)
+    root = None if single_file else _seen_from(out, reports)
+    parts = build_parts(facts, results, verdicts, root)
     section = forest_section(verdicts)
     forest_part = [ReportPart(len(parts) + 1, "", (), section)] if section else []
     drawn_parts = figures.draw_parts([*parts, *forest_part])
     sections, overview = drawn_parts[: len(parts)], drawn_parts[-1] if section else None
-    root = _root(out, facts)
-    shared = None if single_file else _share(root / "assets", html.page_script(folders))
+    shared = None if single_file else _share(reports / "assets", html.page_script(folders))
     page = html.render_page(
         folders,
         facts,
@@ -115,7 +116,7 @@ def render_report(
         verdicts,
         sections,
         overview,
-        root=None if single_file else _seen_from(out, root),
+        root=root,
         shared=None if shared is None else _seen_from(out, shared),
     )
     files = {"index.html": page.encode(), "notebook.ipynb": notebook_text(facts, verdicts, sections).encode()}

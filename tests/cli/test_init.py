@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from lnlab.cli import main
-from lnlab.cli.init import shipped_specs
+from lnlab.specfile.citations import shipped_specs
 
 
 @pytest.fixture

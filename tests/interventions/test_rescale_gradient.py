@@ -62,3 +62,10 @@ def test_factors_fill_the_interval_and_belong_to_draw_and_address():
     assert abs(u.mean().item()) < 4 / math.sqrt(3 * 2000)
     assert u.var().item() == pytest.approx(1 / 3, rel=0.1)
     assert _uniform(Draw(3), sites[0]) == _uniform(Draw(3), sites[0]) != _uniform(Draw(4), sites[0])
+
+
+def test_its_factors_are_the_same_while_a_model_is_built_without_memory():
+    site = Site("decoder", 1, "feed_forward", "w2")
+    with torch.device("meta"):
+        drawn = _uniform(Draw(1), site)
+    assert drawn == _uniform(Draw(1), site)

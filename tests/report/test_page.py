@@ -9,6 +9,7 @@ from lnlab.report.page.citation_links import cited_papers, linked_citations, web
 from lnlab.report.page.claim_list import claim_groups
 from lnlab.report.page.html import mark_lone
 from lnlab.report.write import report_folder, write_report
+from lnlab.tables import frame
 
 
 @pytest.fixture(scope="module")
@@ -94,7 +95,7 @@ def test_only_a_claim_of_another_setting_repeats_its_setting(facts, verdicts):
     judged = [verdict for verdict in verdicts if verdict.n]
     common = judged[0].scope
     given = [*(replace(v, scope=common) for v in judged[:3]), replace(judged[3], scope="64-64, 9 seeds")]
-    rows = [row for _, group in claim_groups(facts, given, {}) for row in group]
+    rows = [row for _, group in claim_groups(facts, given, {}, frame("evidence", [])) for row in group]
     assert [row.verdict.claim for row in rows if "64-64" in row.aside] == [judged[3].claim]
     assert not [row for row in rows if common in row.aside]
     assert sorted(row.number for row in rows) == [1, 2, 3, 4]

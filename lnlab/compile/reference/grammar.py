@@ -105,6 +105,12 @@ profiles:
   add to them or replace them, and `null` takes an inherited key away. Where its kind takes `over`, that is the
   section's `x`, unless the selection pins it. `for_each: {method: [A, B]}`, or `{method: all}`, makes one claim per
   value: its id is `id[A]`, and `{method}` in its sentence is the value. `requires` may name another claim by its id.
+- **Other experiments.** A claim of `kind: cited` holds if the claims that it names do, by the verdicts in their
+  reports: `evidence: {xiong_fig3: [post_grows]}` reads `reports/xiong_fig3/real/data`, in the working folder or in one
+  that holds the spec. The digests of these files join that of the plan, which is made anew when one changes. A report
+  that is not there is missing, and the claim not testable; a spec or a claim that does not exist is refused. A section
+  `causal_graph` draws edges with two claims each, which may be such; a claim of `kind: edges` in it counts those whose
+  claims disagree.
 - **Roles.** `source`: the cited source says it (only these can be primary, at most six); `alternative`: a competing
   reading or another source; `prediction`: our own, with its margin; `control`: what must hold for others to count.
 - **Claims** must leave one number per seed and x. Common fields: `id`, `says`, `kind`, `primary` (at most six),

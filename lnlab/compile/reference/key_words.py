@@ -75,4 +75,8 @@ KEY_WORDS: Mapping[str, str] = {
     "train": "length and evaluation of the training",
     "url": "the address of the source",
     "while": "claim -> the verdict that the answer was written for",
+    "arrow": "two nodes of a causal graph, from cause to effect",
+    "observed": "the claim that cause and effect are seen together",
+    "cut": "the claim that an intervention on the cause changes the effect",
+    "label": "what stands in a box of a causal graph",
 }

@@ -44,7 +44,7 @@ _LISTS = {"probes": "probe", "report": "section", "claims": "claim"}
 _TEXTS: dict[str, type[BaseModel]] = {"probe": ProbeText, "section": SectionText, "claim": ClaimText}
 _SELECTING = ("claim", "section")
 _SPECIAL = {"of": SELECTION, "to": SELECTION, "where": SELECTION, "quantity": QUANTITY_NAME}
-_INHERITED = ("of", "over")
+_INHERITED = ("of", "over", "edges")
 """Parameters that a claim may have from its section."""
 _FOR_EACH: Json = {"type": "object", "minProperties": 1}
 _ONE_ANSWER: Json = {"$ref": "#/$defs/AuthorAnswer"}
@@ -176,7 +176,7 @@ def _common_fields() -> dict[str, Json]:
     for kind, text in _TEXTS.items():
         schema = _model_schema(text)
         fields |= {f"{kind}:{name}": value for name, value in schema["properties"].items() if name != "kind"}
-    needed = {"type": "object", "required": ["kind"]}
+    needed = {"if": {"type": "string"}, "else": {"type": "object", "required": ["kind"]}}
     fields["claim:requires"] = {"if": {"type": "array"}, "then": {"items": needed}, "else": needed}
     fields["claim:for_each"] = _FOR_EACH
     one = {"if": {"type": "string"}, "else": _ref("claim")}

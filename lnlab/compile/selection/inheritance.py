@@ -3,6 +3,8 @@
     of   = {quantity, where} of the section, replaced key by key by the claim's own; null takes an inherited key away
     over = x of the section, where the kind of the claim takes one and its selection does not pin x
 
+A claim that reads no rows inherits none of these; one about the edges of a causal graph has those of its section.
+
 A claim with ``for_each`` is written out once for each value, and one that requires another by its id has that one's
 test. What is malformed is left as it is: the grammar reports it.
 """
@@ -55,6 +57,8 @@ class _Claims:
         own = claim.get("of", {})
         if not isinstance(section, dict) or not isinstance(own, dict):
             return claim, {}
+        if not self._takes("of", claim):
+            return self._with_edges(claim, section, place)
         stated: dict[str, tuple[Json, Where]] = {}
         if "quantity" in section:
             stated["quantity"] = (section["quantity"], (*place, "quantity"))
@@ -68,7 +72,7 @@ class _Claims:
         whole = {**claim, "of": of}
         origins: dict[Where, Where] = {("of", key): origin for key, (_, origin) in taken.items()}
         x = self._x_of(section)
-        if isinstance(x, str) and "over" not in claim and x not in of and self._takes_over(claim):
+        if isinstance(x, str) and "over" not in claim and x not in of and self._takes("over", claim):
             whole["over"] = x
             origins["over",] = (*place, "x") if "x" in section else (*place, "kind")
         return whole, origins
@@ -79,9 +83,18 @@ class _Claims:
         parameter = entry.keywords.get("x") if entry else None
         return section.get("x", parameter.default if parameter else None)
 
-    def _takes_over(self, claim: dict[str, Json]) -> bool:
+    def _with_edges(
+        self, claim: dict[str, Json], section: dict[str, Json], place: Where
+    ) -> tuple[dict[str, Json], dict[Where, Where]]:
+        """A claim that reads no rows, with the edges of its section if it is about edges."""
+        if "edges" in claim or "edges" not in section or not self._takes("edges", claim):
+            return claim, {}
+        return {**claim, "edges": section["edges"]}, {("edges",): (*place, "edges")}
+
+    def _takes(self, parameter: str, claim: dict[str, Json]) -> bool:
+        """Whether the kind of a claim has a parameter; of an unknown kind only that it reads rows is assumed."""
         entry = self.registries["claim"].entries.get(str(claim.get("kind")))
-        return entry is not None and "over" in entry.keywords
+        return parameter in entry.keywords if entry is not None else parameter == "of"
 
 
 def with_claims_written_out(merged: MergedSpec, registries: Registries) -> MergedSpec:

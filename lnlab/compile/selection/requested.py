@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
+from lnlab.compile.checks.graph_edges import flaws_of_edges
 from lnlab.compile.checks.published_tables import flaws_of_tables
 from lnlab.compile.checks.references import flaws_of_reference
 from lnlab.compile.resolve.choices import Registries, resolve_choice
@@ -95,6 +96,9 @@ def resolve_requests(reading: Reading, merged: MergedSpec, registries: Registrie
         for position, name, requirement in _requirements(claim, path, merged):
             required = _resolve_request(requests, "claim", requirement, position, merged, registries, name)
             requests.requires += [required] if required else []
+    for request in (*requests.sections, *requests.claims):
+        for flaw in flaws_of_edges(request.choice, known):
+            requests.issues.append((merged.location((*request.path, *flaw.path)), flaw.below(*request.name)))
     return requests
 
 

@@ -7,7 +7,8 @@ row is in the data; rows of any other selection may be missing without a trace, 
 from collections.abc import Iterable, Mapping, Sequence
 
 from lnlab.analyse.select.select import Selection, value_list
-from lnlab.claims.claim import Claim, selections_of_claim
+from lnlab.claims.claim import Claim
+from lnlab.claims.claim_scope import selections_of_claim
 from lnlab.keys import Json, canonical
 from lnlab.registry import Flawed
 from lnlab.report.facts import COMMON_FIELDS

@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields, replace
 
 from lnlab.analyse.select.reductions import RATIO_REDUCTIONS
 from lnlab.analyse.select.select import NothingSelected, Selection, runs_with
-from lnlab.claims.claim import Claim, Finding, Measure, Verdict, judge, judge_all, verdict_of
+from lnlab.claims.claim import Claim, Finding, Measure, Verdict, judge, judge_all, reads_verdicts, verdict_of
 from lnlab.claims.claim import claims as registered
 from lnlab.errors import LabError, Problem
 from lnlab.keys import Json, canonical
@@ -61,24 +61,25 @@ def judge_again(
 
     A verdict that is the one before but for rounding, which differs between machines, is the one before.
     """
-    verdicts: list[Verdict] = []
+    verdicts: dict[str, Verdict] = {}
     carried: list[str] = []
     available = complete_selections(before.kept_rows)
-    for claim in claims:
+    for claim in sorted(claims, key=reads_verdicts):
+        name: str = claim["id"]
         required, last_verdict = claim_selections(claim), before.verdicts.get(claim["id"])
         if reason := _absent_rows(claim, matched):
-            verdicts.append(_untestable(claim, reason))
+            verdicts[name] = _untestable(claim, reason)
         elif are_covered(required, available):
-            (verdict,) = judge_all([claim], matched.results, located)
-            verdicts.append(_with_rounding_of(last_verdict, verdict))
+            (verdict,) = judge_all([claim], matched.results, located, verdicts.values())
+            verdicts[name] = _with_rounding_of(last_verdict, verdict)
         elif last_verdict is not None and _unchanged(claim, matched.results, before):
-            carried.append(claim["id"])
+            carried.append(name)
             descriptive = {field: claim[field] for field in ("says", "primary", "role") if field in claim}
             measure = last_verdict.measure or _measure(claim)
-            verdicts.append(replace(last_verdict, **descriptive, measure=measure, quantity=_quantity(claim)))
+            verdicts[name] = replace(last_verdict, **descriptive, measure=measure, quantity=_quantity(claim))
         else:
-            verdicts.append(_untestable(claim, missing_rows_sentence(required)))
-    return _JudgedClaims(tuple(verdicts), tuple(carried))
+            verdicts[name] = _untestable(claim, missing_rows_sentence(required))
+    return _JudgedClaims(tuple(verdicts[claim["id"]] for claim in claims), tuple(carried))
 
 
 def _with_rounding_of(last: Verdict | None, verdict: Verdict) -> Verdict:
@@ -102,10 +103,10 @@ def _quantity(claim: Claim) -> str | None:
     return quantity if isinstance(quantity, str) else None
 
 
-def verdict_follows(claim: Claim, results: Results, verdict: Verdict) -> bool:
-    """Whether a verdict follows from these rows."""
+def verdict_follows(claim: Claim, results: Results, verdict: Verdict, known: Sequence[Verdict] = ()) -> bool:
+    """Whether a verdict follows from these rows, and from the verdicts of other claims where it is about them."""
     try:
-        return equal_verdicts(judge(claim, results), verdict)
+        return equal_verdicts(judge(claim, results, known), verdict)
     except LabError:
         return False
 

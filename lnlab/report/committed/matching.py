@@ -62,7 +62,8 @@ def match_runs(
     runs = _runs(results.runs, planned)
     axes = axes_frame(points, runs.select("run", "variant").iter_rows())
     dropped = results.runs.height - (runs.height - len(absent))
-    return MatchedRuns(Results(runs, axes, _tables(results, runs, dropped)), frozenset(absent), dropped)
+    matched = Results(runs, axes, _tables(results, runs, dropped), results.evidence)
+    return MatchedRuns(matched, frozenset(absent), dropped)
 
 
 def _settings(results: Results) -> Iterator[tuple[str, str]]:

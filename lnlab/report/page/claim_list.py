@@ -3,11 +3,14 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+import polars as pl
+
 from lnlab.claims.claim import Verdict
 from lnlab.report.facts import ReportFacts
 from lnlab.report.page.answers import common_scope, criterion_text
 from lnlab.report.page.citation_links import cited_papers, linked_citations
 from lnlab.report.page.verdict_strip import VerdictStrip, verdict_strip
+from lnlab.report.words.cited_claims import cited_address
 from lnlab.report.words.wording import format_interval, nonbreaking
 from lnlab.specfile.experiment import Role
 
@@ -17,6 +20,25 @@ ROLE_HEADINGS: Mapping[Role, str] = {
     "prediction": "Our predictions",
     "control": "Controls",
 }
+
+
+@dataclass(frozen=True)
+class CitedClaim:
+    """A claim of another experiment that one cites.
+
+    Attributes:
+        spec: the other experiment.
+        says: the claim as a sentence; its id where there is none to read.
+        verdict: what was judged there, or ``missing``.
+        estimate: with its interval, or why nothing could be read.
+        address: of the claim on its page, or nothing.
+    """
+
+    spec: str
+    says: str
+    verdict: str
+    estimate: str
+    address: str
 
 
 @dataclass(frozen=True)
@@ -33,6 +55,7 @@ class ClaimRow:
         aside: what decided, and the setting where it is not the common one.
         source: where the claim comes from, in pieces with their links.
         sections: number and title of each section that is about it.
+        cited: the claims of other experiments that it was judged from.
     """
 
     number: int
@@ -44,10 +67,15 @@ class ClaimRow:
     aside: str
     source: tuple[tuple[str, str | None], ...]
     sections: tuple[tuple[int, str], ...]
+    cited: tuple[CitedClaim, ...]
 
 
 def claim_groups(
-    facts: ReportFacts, verdicts: Sequence[Verdict], sections: Mapping[str, Sequence[tuple[int, str]]]
+    facts: ReportFacts,
+    verdicts: Sequence[Verdict],
+    sections: Mapping[str, Sequence[tuple[int, str]]],
+    evidence: pl.DataFrame,
+    root: str | None = None,
 ) -> list[tuple[str, list[ClaimRow]]]:
     """The claims of each role that has any, under the heading of the role, each in the order of the spec.
 
@@ -55,14 +83,32 @@ def claim_groups(
         facts: for sources and explanations.
         verdicts: in the order of the spec.
         sections: number and title of the sections about each claim, by id.
+        evidence: the table of what was read from other reports.
+        root: the path of the folder of all reports as the page names it; None: the page links to no other.
     """
     scope = common_scope(verdicts)
     papers = cited_papers(facts.source.get("cite", ""))
+    cited = {verdict.claim: _cited_claims(evidence, verdict.claim, root) for verdict in verdicts}
     rows = [
-        _row(n, v, facts, scope, papers=papers, sections=sections.get(v.claim, ())) for n, v in enumerate(verdicts, 1)
+        _row(n, v, facts, scope, papers=papers, sections=sections.get(v.claim, ()), cited=cited[v.claim])
+        for n, v in enumerate(verdicts, 1)
     ]
     groups = [(heading, [row for row in rows if row.verdict.role == role]) for role, heading in ROLE_HEADINGS.items()]
     return [(heading, group) for heading, group in groups if group]
+
+
+def _cited_claims(evidence: pl.DataFrame, claim: str, root: str | None) -> tuple[CitedClaim, ...]:
+    """The claims of other experiments that one cites, in order; each with the address of its page."""
+    return tuple(
+        CitedClaim(
+            row["spec"],
+            row["says"] or row["claim"],
+            row["verdict"] or "missing",
+            nonbreaking(format_interval(row["estimate"], row["low"], row["high"])) if row["verdict"] else row["reason"],
+            cited_address(row, root),
+        )
+        for row in evidence.filter(citing=claim).iter_rows(named=True)
+    )
 
 
 def _row(
@@ -73,6 +119,7 @@ def _row(
     *,
     papers: Mapping[str, str],
     sections: Sequence[tuple[int, str]],
+    cited: tuple[CitedClaim, ...],
 ) -> ClaimRow:
     return ClaimRow(
         number,
@@ -84,6 +131,7 @@ def _row(
         _aside(verdict, common),
         tuple(linked_citations(facts.sources.get(verdict.claim, ""), papers)),
         tuple(sections),
+        cited,
     )
 
 

@@ -29,6 +29,7 @@ _WITHOUT_UNIT: Mapping[Measure, str] = {
     "exponent": "exponent",
     "share": "share of seeds",
     "steps": "mean error, steps of the grid of learning rates",
+    "edges": "edges of a causal graph",
 }
 _LOG_FROM_RATIO = 20.0
 """Times the smallest number of a unit: where the largest is further off, their axis is logarithmic, as for ratios."""

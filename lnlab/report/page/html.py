@@ -115,7 +115,7 @@ def render_page(
                 sections_of_claim[claim].append((part["number"], part["title"] or part["heading"]))
     hero = next((part for part in parts if part["figures"]), None)
     mark_lone([part for part in parts if part is not hero])
-    groups = claim_groups(facts, verdicts, sections_of_claim)
+    groups = claim_groups(facts, verdicts, sections_of_claim, results.evidence, root)
     rows = {row.verdict.claim: row for _, group in groups for row in group}
     for part in parts:
         part["verdicts"] = sorted((rows[c] for c in part["claims"] if c in rows), key=lambda row: row.number)

@@ -1,0 +1,89 @@
+"""Verdicts of other experiments, read from their reports for the claims that cite them.
+
+A plan depends on the files that it read: their digests join its own. So what a claim was judged on can be told from the
+plan, and a file that has changed since is refused. A report keeps what it read, and is made again from it.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from lnlab.errors import LabError, Problem
+from lnlab.keys import Json, digest_bytes
+from lnlab.specfile.citations import Citation, citations_of, find_verdicts, verdicts_path
+from lnlab.tables import Results, frame
+
+if TYPE_CHECKING:
+    from lnlab.store.plans import StoredPlan
+    from lnlab.store.store import Store
+
+_Claims = Sequence[Mapping[str, Json]]
+_Row = dict[str, Any]
+_COPIED = ("verdict", "says", "statistic", "estimate", "low", "high", "n", "reason")
+
+
+def plan_results(store: "Store", stored: "StoredPlan") -> Results:
+    """The results of a plan, with the verdicts that its claims cite.
+
+    Raises:
+        LabError: a report that is cited is not what it was when the plan was made.
+    """
+    results = store.results(stored.digest)
+    digests = {Path(file.path): file.sha256 for file in stored.inputs}
+
+    def row(_: str, citation: Citation) -> _Row:
+        path = next((path for path in digests if path == verdicts_path(path.parents[3], citation)), None)
+        path = path or find_verdicts(Path(stored.spec), citation)
+        content = path.read_bytes() if path.is_file() else None
+        before = digests.get(path, "")
+        if (digest_bytes(content) if content is not None else "") != before:
+            what = "is not what it was when this was run" if before else "was not there when this was run"
+            raise LabError(Problem(str(path), what, "lnlab run the spec again, which reads it anew"))
+        return _cited_row(content, citation)
+
+    return replace(results, evidence=_evidence((stored.facts or {}).get("claims", ()), row))
+
+
+def renewed_evidence(claims: _Claims, folder: Path, profile: str | None, kept: pl.DataFrame) -> pl.DataFrame:
+    """The verdicts that claims cite, for a report that is made again: of the reports beside it, or else as it has them.
+
+    Args:
+        claims: resolved.
+        folder: of the report.
+        profile: of the report.
+        kept: the table ``evidence`` of the report.
+    """
+    folder = folder.resolve()
+    reports = folder.parent.parent if folder.name == profile else folder.parent
+
+    def row(citing: str, citation: Citation) -> _Row:
+        path = verdicts_path(reports, citation)
+        if path.is_file():
+            return _cited_row(path.read_bytes(), citation)
+        spec, profile, claim = citation.spec, citation.profile, citation.claim
+        before = kept.filter(citing=citing, spec=spec, profile=profile, claim=claim).to_dicts()
+        return before[0] if before else _cited_row(None, citation)
+
+    return _evidence(claims, row)
+
+
+def _evidence(claims: _Claims, row: Callable[[str, Citation], _Row]) -> pl.DataFrame:
+    """The table ``evidence`` of claims: each citation of each claim once."""
+    cited = [(claim["id"], citation) for claim in claims for citation in dict.fromkeys(citations_of(claim))]
+    return frame("evidence", [{**row(citing, citation), "citing": citing} for citing, citation in cited])
+
+
+def _cited_row(content: bytes | None, citation: Citation) -> _Row:
+    """What a file of verdicts says of a claim; without a file, or without the claim in it, why there is nothing."""
+    place = {"spec": citation.spec, "profile": citation.profile, "claim": citation.claim}
+    report = f"reports/{citation.spec}/{citation.profile}"
+    if content is None:
+        return {**place, "reason": f"{report} is not there"}
+    verdicts = pl.read_parquet(content).with_row_index("number", offset=1).filter(claim=citation.claim)
+    place["sha256"] = digest_bytes(content)
+    if verdicts.is_empty():
+        return {**place, "reason": f"{report} is older than this claim"}
+    return {**place, **verdicts.select("number", *_COPIED).row(0, named=True)}

@@ -1,0 +1,98 @@
+"""Do the claims exist that claims cite of other experiments? And the files of verdicts that a plan depends on.
+
+What a cited report says is read when claims are judged; here it is a file whose content joins the digest of the plan.
+An experiment that has no report yet is no mistake: its verdicts are missing, and the claim is not testable.
+"""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from lnlab.compile.digests import Input, absent_input, input_of
+from lnlab.compile.resolve.choices import Registries
+from lnlab.compile.selection.inheritance import with_claims_written_out
+from lnlab.compile.selection.requested import ResolvedRequest, ResolvedRequests
+from lnlab.compile.sweep.overlay import Issues, MergedSpec, merge_spec
+from lnlab.errors import SpecError, nearest
+from lnlab.keys import Json
+from lnlab.registry import Flaw
+from lnlab.specfile.citations import EVIDENCE, citations_of, find_verdicts, specs_at_hand
+from lnlab.specfile.load import SpecDocument, load_spec
+
+_Ids = Mapping[str, Json]
+"""Id of a claim -> its kind."""
+
+
+def citation_issues(
+    requests: ResolvedRequests, merged: MergedSpec, document: SpecDocument, registries: Registries
+) -> Issues:
+    """What is wrong with the citations of claims: an experiment, a profile or a claim that does not exist."""
+    known, ids = specs_at_hand(document.path), {}
+    issues: Issues = []
+    for request in (*requests.claims, *requests.requires):
+        for citation in citations_of({**request.choice, "requires": ()}):
+            name = citation.spec
+            if name not in known and find_verdicts(document.path, citation).is_file():
+                continue
+            try:
+                if (name, citation.profile) not in ids:
+                    ids[name, citation.profile] = _ids(name, citation.profile, known, document, registries)
+                _refuse_unknown(ids[name, citation.profile], name, citation.claim)
+            except _Uncitable as error:
+                where = (EVIDENCE, name, *error.below)
+                flaw = Flaw((*request.name, *where), error.what, error.remedy)
+                issues.append((merged.location((*request.path, *where)), flaw))
+    return issues
+
+
+def cited_inputs(requests: ResolvedRequests, document: SpecDocument) -> tuple[Input, ...]:
+    """The files of verdicts that claims cite, as they are now; one that is not there is an input, too.
+
+    Raises:
+        OSError: one cannot be read.
+    """
+    cited: Iterator[ResolvedRequest] = iter((*requests.claims, *requests.requires))
+    paths = {
+        find_verdicts(document.path, c) for request in cited for c in citations_of({**request.choice, "requires": ()})
+    }
+    return tuple(input_of(path) if path.is_file() else absent_input(path) for path in sorted(paths))
+
+
+class _Uncitable(Exception):
+    """What is wrong with a citation; ``below`` is the path from the name of the spec."""
+
+    def __init__(self, what: str, remedy: str, below: tuple[str | int, ...] = ()) -> None:
+        super().__init__(what)
+        self.what, self.remedy, self.below = what, remedy, below
+
+
+def _ids(name: str, profile: str, known: Mapping[str, Path], document: SpecDocument, registries: Registries) -> _Ids:
+    """The claims of an experiment, each with its kind.
+
+    Raises:
+        _Uncitable: there is no such spec, it cannot be read, it lacks the profile, or it is the one that cites.
+    """
+    if name not in known:
+        raise _Uncitable(f"no spec is called '{name}', here or among the shipped ones", nearest(name, known))
+    if known[name].resolve() == document.path.resolve():
+        raise _Uncitable("a spec cannot cite itself", "name a claim of another spec")
+    try:
+        other = load_spec(known[name])
+    except SpecError as error:
+        raise _Uncitable(f"cannot be read: {error.problems[0]}", f"lnlab check {known[name]}") from error
+    profiles = other.data.get("profiles") or {}
+    if profile not in profiles:
+        raise _Uncitable(f"'{name}' has no profile '{profile}'", nearest(profile, profiles))
+    claims = with_claims_written_out(merge_spec(other, profile, []), registries).data.get("claims") or []
+    return {str(claim["id"]): claim.get("kind") for claim in claims if isinstance(claim, dict) and "id" in claim}
+
+
+def _refuse_unknown(ids: _Ids, name: str, claim: str) -> None:
+    """See to it that a claim exists, and judges runs of its own.
+
+    Raises:
+        _Uncitable: it does not.
+    """
+    if claim not in ids:
+        raise _Uncitable(f"no claim of '{name}' is called '{claim}'", nearest(claim, ids))
+    if ids[claim] == "cited":
+        raise _Uncitable(f"the claim '{claim}' of '{name}' cites others itself", "cite those")

@@ -1,0 +1,186 @@
+"""A causal graph: boxes, and arrows from cause to effect that go down, across and down again, each with two verdicts.
+
+Boxes stand on a grid of columns and rows, so that the drawing is as wide as its page: only distances across stretch,
+and every arrow ends pointing down.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from textwrap import wrap
+from typing import Any, Literal
+
+import altair as alt
+
+from lnlab.keys import Json
+from lnlab.report.charts.theme import MUTED_COLOUR, TEXT_COLOUR, THEME
+
+_HALF_WIDTH, _HALF_HEIGHT = 0.44, 0.24
+"""Of a box, in columns and rows."""
+_PORT = 0.16
+"""Columns between the middle of a box and an arrow that comes from, or goes to, another column."""
+_ROW, _WIDTH = 104, 780
+"""Points from one row to the next, and across the drawing on paper."""
+_LINE_LETTERS, _LINE, _LINE_BREAK = 16, 15, "|"
+"""Letters in a line of a box, so that three boxes fit beside each other on a telephone; points from one line to the
+next; and the sign between two lines."""
+_NUMBER, _SYMBOL = 19, 15
+"""Points that the number of an edge and a symbol take."""
+Outcome = Literal["both hold", "they disagree", "both fail", "open"]
+OUTCOMES: Mapping[Outcome, tuple[str, tuple[int, int]]] = {
+    "both hold": ("#17683a", (1, 0)),
+    "they disagree": ("#a82a14", (7, 3)),
+    "both fail": ("#a82a14", (2, 3)),
+    "open": ("#8a6a14", (4, 4)),
+}
+"""What the two verdicts of an edge come to -> colour and dash of its arrow."""
+VERDICT_COLOURS = {"supported": "#17683a", "contradicted": "#a82a14", "undecided": "#7a5600"}
+
+
+@dataclass(frozen=True)
+class GraphNode:
+    """A box: what stands in it, and its column and row, from 0."""
+
+    label: str
+    column: int
+    row: int
+
+
+@dataclass(frozen=True)
+class EdgeMark:
+    """A verdict beside an arrow: its symbol, its colour, the address behind it, and all that in words."""
+
+    symbol: str
+    colour: str
+    address: str
+    words: str
+
+
+@dataclass(frozen=True)
+class GraphEdge:
+    """An arrow with its number, what its two verdicts come to, and their marks: observation, then intervention."""
+
+    number: int
+    cause: GraphNode
+    effect: GraphNode
+    outcome: Outcome
+    marks: tuple[EdgeMark, EdgeMark]
+
+
+def causal_graph_chart(nodes: Sequence[GraphNode], edges: Sequence[GraphEdge]) -> dict[str, Json]:
+    """Boxes and arrows; a click on a verdict, or on an arrow, leads to the address behind it."""
+    columns, rows = (max(getattr(node, name) for node in nodes) for name in ("column", "row"))
+    x = alt.Scale(domain=[-0.5, columns + 0.5], nice=False, zero=False)
+    y = alt.Scale(domain=[rows + 0.5, -0.5], nice=False, zero=False)
+    layers = [*_arrows(edges, x, y), *_boxes(nodes, x, y), *_labels(edges, x, y)]
+    spec: dict[str, Json] = (alt.layer(*layers).properties(width=_WIDTH, height=_ROW * (rows + 1))).to_dict()
+    return {**spec, "config": dict(THEME)}
+
+
+def _x(field: str, scale: alt.Scale) -> alt.X:
+    return alt.X(f"{field}:Q", scale=scale, axis=None)
+
+
+def _y(field: str, scale: alt.Scale) -> alt.Y:
+    return alt.Y(f"{field}:Q", scale=scale, axis=None)
+
+
+def _arrows(edges: Sequence[GraphEdge], x: alt.Scale, y: alt.Scale) -> Iterator[Any]:
+    """Lines, and the heads at their ends."""
+    lines: list[dict[str, Any]] = [
+        {
+            "edge": edge.number,
+            "place": place,
+            "x": across,
+            "y": down,
+            "outcome": edge.outcome,
+            "colour": OUTCOMES[edge.outcome][0],
+        }
+        for edge in edges
+        for place, (across, down) in enumerate(_corners(edge))
+    ]
+    colour = alt.Color("colour:N", scale=None, legend=None)
+    dashes = alt.Scale(domain=list(OUTCOMES), range=[list(dash) for _, dash in OUTCOMES.values()])
+    dash = alt.StrokeDash("outcome:N", scale=dashes, legend=None)
+    line = alt.Chart(alt.InlineData(lines)).mark_line(strokeWidth=2)
+    place = {"detail": "edge:N", "order": "place:Q"}
+    yield line.encode(x=_x("x", x), y=_y("y", y), color=colour, strokeDash=dash, **place)
+    heads = [{**corner, "y": corner["y"] - 0.035} for corner in lines if corner["place"] == 3]
+    head = alt.Chart(alt.InlineData(heads)).mark_point(shape="triangle-down", size=70, filled=True)
+    yield head.encode(x=_x("x", x), y=_y("y", y), color=colour)
+
+
+def _corners(edge: GraphEdge) -> list[tuple[float, float]]:
+    """Where an arrow begins, turns twice half a row above its end, and ends."""
+    start = edge.cause.column + _side(edge) * _PORT
+    end = edge.effect.column - _side(edge) * _PORT
+    top, bottom = edge.cause.row + _HALF_HEIGHT, edge.effect.row - _HALF_HEIGHT
+    turn = edge.effect.row - 0.5
+    return [(start, top), (start, turn), (end, turn), (end, bottom)]
+
+
+def _side(edge: GraphEdge) -> int:
+    """-1, 0 or 1: whether an arrow goes to the left, straight down, or to the right."""
+    return (edge.effect.column > edge.cause.column) - (edge.effect.column < edge.cause.column)
+
+
+def _boxes(nodes: Sequence[GraphNode], x: alt.Scale, y: alt.Scale) -> Iterator[Any]:
+    boxes = [
+        {
+            "label": _LINE_BREAK.join(lines),
+            "x": node.column,
+            "left": node.column - _HALF_WIDTH,
+            "right": node.column + _HALF_WIDTH,
+            "y": node.row - (len(lines) - 1) / 2 * _LINE / _ROW,
+            "top": node.row - _HALF_HEIGHT,
+            "bottom": node.row + _HALF_HEIGHT,
+        }
+        for node in nodes
+        if (lines := wrap(node.label, _LINE_LETTERS, break_long_words=False, break_on_hyphens=False))
+    ]
+    base = alt.Chart(alt.InlineData(boxes))
+    box = base.mark_rect(fill="#f7f5ef", stroke=MUTED_COLOUR, strokeWidth=1, cornerRadius=4)
+    yield box.encode(x=_x("left", x), x2="right:Q", y=_y("top", y), y2="bottom:Q")
+    text = base.mark_text(fontSize=12.5, lineBreak=_LINE_BREAK, lineHeight=_LINE, color=TEXT_COLOUR, baseline="middle")
+    yield text.encode(x=_x("x", x), y=_y("y", y), text="label:N")
+
+
+def _labels(edges: Sequence[GraphEdge], x: alt.Scale, y: alt.Scale) -> Iterator[Any]:
+    """Beside the end of each arrow its number and its two verdicts, on the side on which no other arrow ends."""
+    on_the_left = {edge.number for edge in edges if _stands_left(edge, edges)}
+    for left in (True, False):
+        there = [edge for edge in edges if (edge.number in on_the_left) == left]
+        widths = (2 * _SYMBOL, _SYMBOL, 0) if left else (0, _NUMBER, _NUMBER + _SYMBOL)
+        for part in range(3):
+            rows = [_label(edge, part) for edge in there]
+            marked = alt.Chart(alt.InlineData(rows)).mark_text(
+                align="right" if left else "left",
+                baseline="middle",
+                dx=(-1 if left else 1) * (6 + widths[part]),
+                fontSize=14 if part else 12.5,
+                fontWeight="bold" if part else "normal",
+            )
+            if rows:
+                yield marked.encode(
+                    x=_x("x", x),
+                    y=_y("y", y),
+                    text="text:N",
+                    href="address:N",
+                    description="words:N",
+                    tooltip=alt.Tooltip("words:N", title="edge"),
+                    color=alt.Color("colour:N", scale=None, legend=None),
+                )
+
+
+def _stands_left(edge: GraphEdge, edges: Sequence[GraphEdge]) -> bool:
+    """Whether a label stands to the left of its arrow: of one from the left, and unless another arrow ends there."""
+    others = [_side(other) for other in edges if other.effect == edge.effect and other is not edge]
+    return _side(edge) > 0 or (_side(edge) == 0 and -1 in others) or (_side(edge) < 0 and not others)
+
+
+def _label(edge: GraphEdge, part: int) -> dict[str, Json]:
+    """The number of an edge, or one of its verdicts; the number leads where the intervention does."""
+    (across, down), mark = _corners(edge)[3], edge.marks[max(part - 1, 0)]
+    place = {"x": across, "y": down - 0.14, "words": mark.words}
+    if part == 0:
+        return {**place, "text": str(edge.number), "address": edge.marks[1].address, "colour": TEXT_COLOUR}
+    return {**place, "text": mark.symbol, "address": mark.address, "colour": mark.colour}

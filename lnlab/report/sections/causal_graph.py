@@ -1,0 +1,184 @@
+"""A causal graph with two verdicts at every arrow: what is seen, and what an intervention on the cause does."""
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated
+
+import polars as pl
+from pydantic import BaseModel, ConfigDict, Field
+
+from lnlab.claims.claim import Verdict
+from lnlab.claims.kinds.edges import Edge, Edges
+from lnlab.report.charts.causal_graph import (
+    OUTCOMES,
+    VERDICT_COLOURS,
+    EdgeMark,
+    GraphEdge,
+    GraphNode,
+    Outcome,
+    causal_graph_chart,
+)
+from lnlab.report.charts.theme import MUTED_COLOUR
+from lnlab.report.data.series import SEED_SCHEMA
+from lnlab.report.page.answers import VERDICT_SYMBOLS
+from lnlab.report.section import Chart, Section, Table, sections
+from lnlab.report.words.cited_claims import claim_address
+from lnlab.report.words.wording import count_noun, join_words
+from lnlab.tables import Results
+
+_HEADINGS = {
+    "number": "edge",
+    "cause": "cause",
+    "effect": "effect",
+    "observed": "observation",
+    "observed_says": "what is observed",
+    "cut": "intervention",
+    "cut_says": "what the intervention does",
+    "outcome": "together",
+}
+_EVIDENCE_HEADINGS = {
+    "citing": "claim here",
+    "spec": "spec",
+    "claim": "claim there",
+    "verdict": "verdict",
+    "statistic": "statistic",
+    "estimate": "estimate",
+    "low": "95 % low",
+    "high": "95 % high",
+    "n": "seeds",
+    "reason": "why",
+    "file": "digest of its verdicts",
+}
+_CAPTION = (
+    "Arrows go from cause to effect. Beside each stand its number and two verdicts, of the observation and of the "
+    "intervention on the cause, each a link to what is behind it: ✓ supported, ✗ contradicted, ? undecided, – not "
+    "testable here, or missing. A green line holds by both; red and dashed, the two disagree; red and finely dashed, "
+    "both are contradicted; brown and dotted, one of them is open."
+)
+_NOT_JUDGED = "not judged"
+
+
+class NodeBox(BaseModel):
+    """A box of the graph: its label, and where it stands: column and row, from 0."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+    label: Annotated[str, Field(min_length=1, max_length=60)]
+    at: Annotated[
+        tuple[Annotated[int, Field(ge=0, le=5)], Annotated[int, Field(ge=0, le=30)]],
+        Field(description="the column and the row of the box, from 0"),
+    ]
+
+
+@sections.register("causal_graph")
+def causal_graph(
+    results: Results,
+    verdicts: Sequence[Verdict],
+    root: str | None,
+    *,
+    nodes: Annotated[dict[str, NodeBox], Field(min_length=2)],
+    edges: Edges,
+) -> Section:
+    """``cause -> effect``: arrows, each with the verdict of an observation and of an intervention (Pearl, 2009).
+
+    ``nodes`` are boxes by name, each with a label and its column and row, ``at``, from 0. ``edges`` are arrows between
+    two of them, each with two claims of this spec, ``observed`` and ``cut``, which may cite others. A click on a
+    verdict leads to its claim, on the page of another experiment if it is cited from there.
+    """
+    by_claim = {verdict.claim: verdict for verdict in verdicts}
+    addresses = {verdict.claim: claim_address(verdict, n, results, root) for n, verdict in enumerate(verdicts, 1)}
+    boxes = {name: GraphNode(node.label, *node.at) for name, node in nodes.items()}
+    drawn = [_graph_edge(n, edge, boxes, by_claim, addresses) for n, edge in enumerate(edges, 1)]
+    rows = pl.DataFrame([_row(edge, source, by_claim) for edge, source in zip(drawn, edges, strict=True)])
+    finding = _finding([edge.outcome for edge in drawn])
+    chart = Chart(
+        causal_graph_chart(list(boxes.values()), drawn),
+        rows,
+        pl.DataFrame(schema=SEED_SCHEMA),
+        _HEADINGS,
+        f"A causal graph. {finding}. {'; '.join(map(_edge_in_words, drawn))}.",
+        _CAPTION,
+        log=False,
+    )
+    return Section(finding, (chart,), _evidence_tables(results))
+
+
+def _graph_edge(
+    number: int,
+    edge: Edge,
+    boxes: Mapping[str, GraphNode],
+    verdicts: Mapping[str, Verdict],
+    addresses: Mapping[str, str],
+) -> GraphEdge:
+    cause, effect = (boxes[name] for name in edge.arrow)
+    arrow = f"{number}. {cause.label} → {effect.label}"
+    words = [_word(verdicts, claim) for claim in (edge.observed, edge.cut)]
+    marks = [
+        EdgeMark(
+            VERDICT_SYMBOLS.get(word, VERDICT_SYMBOLS["not testable here"]),
+            VERDICT_COLOURS.get(word, MUTED_COLOUR),
+            addresses.get(claim, ""),
+            f"{arrow}, {role}: {word}",
+        )
+        for role, claim, word in zip(("observation", "intervention"), (edge.observed, edge.cut), words, strict=True)
+    ]
+    return GraphEdge(number, cause, effect, edge_outcome(*words), (marks[0], marks[1]))
+
+
+def edge_outcome(observed: str, cut: str) -> Outcome:
+    """What the verdicts of an observation and of an intervention come to together."""
+    if not {observed, cut} <= {"supported", "contradicted"}:
+        return "open"
+    if observed != cut:
+        return "they disagree"
+    return "both hold" if cut == "supported" else "both fail"
+
+
+def _word(verdicts: Mapping[str, Verdict], claim: str) -> str:
+    return verdicts[claim].verdict if claim in verdicts else _NOT_JUDGED
+
+
+def _row(edge: GraphEdge, source: Edge, verdicts: Mapping[str, Verdict]) -> dict[str, object]:
+    """An edge as a row of the table behind the drawing."""
+    says = {claim: verdicts[claim].says if claim in verdicts else "" for claim in (source.observed, source.cut)}
+    return {
+        "number": edge.number,
+        "cause": edge.cause.label,
+        "effect": edge.effect.label,
+        "observed": _word(verdicts, source.observed),
+        "observed_says": says[source.observed],
+        "cut": _word(verdicts, source.cut),
+        "cut_says": says[source.cut],
+        "outcome": edge.outcome,
+    }
+
+
+def _edge_in_words(edge: GraphEdge) -> str:
+    return " and ".join((edge.marks[0].words, edge.marks[1].words.rpartition(", ")[2]))
+
+
+def _finding(outcomes: Sequence[Outcome]) -> str:
+    """``Of 14 edges, of 6 both hold, of 3 they disagree, ...``."""
+    sentences = {
+        "both hold": "hold by observation and by intervention",
+        "they disagree": "hold by one of the two and are contradicted by the other",
+        "both fail": "are contradicted by both",
+        "open": "are open",
+    }
+    parts = [f"{outcomes.count(name)} {sentences[name]}" for name in OUTCOMES if name in outcomes]
+    return f"Of {count_noun(len(outcomes), 'edge')} {join_words(parts)}"
+
+
+def _evidence_tables(results: Results) -> tuple[Table, ...]:
+    """What was read of other experiments; none where nothing is cited."""
+    if results.evidence.is_empty():
+        return ()
+    missing = pl.col("verdict").is_null()
+    rows = results.evidence.with_columns(
+        verdict=pl.col("verdict").fill_null("missing"),
+        reason=pl.when(missing).then("reason"),
+        file=pl.col("sha256").str.slice(0, 12),
+    )
+    caption = (
+        "Verdicts that were read from the reports of other experiments, each with the digest of the file that it was "
+        "read from. What is missing is shown as missing."
+    )
+    return (Table(rows.select(*_EVIDENCE_HEADINGS), _EVIDENCE_HEADINGS, caption),)

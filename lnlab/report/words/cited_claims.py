@@ -1,0 +1,38 @@
+"""Where claims of other experiments stand: addresses on their pages."""
+
+from typing import Any
+from urllib.parse import quote
+
+from lnlab.claims.claim import Verdict
+from lnlab.tables import Results
+
+_LEAST_SUPPORTIVE = ("contradicted", "not testable here", "ill-posed", "undecided", "supported")
+
+
+def cited_address(row: dict[str, Any], root: str | None) -> str:
+    """The address of a row of ``evidence``: its claim on the page of its report; nothing where there is no report.
+
+    Args:
+        row: of the table.
+        root: the path of the folder of all reports as the page names it; None: the page links to no other.
+    """
+    if row["number"] is None or root is None:
+        return ""
+    return f"{root}/{quote(row['spec'])}/{quote(row['profile'])}/index.html#claim-{row['number']}"
+
+
+def claim_address(verdict: Verdict, number: int, results: Results, root: str | None) -> str:
+    """Where the evidence for a claim stands: on the page of another experiment if it is cited, else on its own.
+
+    Of several claims that one cites, it is the one that decided.
+
+    Args:
+        verdict: of the claim.
+        number: of the claim on its own page, from 1.
+        results: with the verdicts that were read from other reports.
+        root: as in ``cited_address``.
+    """
+    rows = results.evidence.filter(citing=verdict.claim).to_dicts() if verdict.kind == "cited" else []
+    readable = [row for row in rows if cited_address(row, root)]
+    readable.sort(key=lambda row: _LEAST_SUPPORTIVE.index(row["verdict"]))
+    return cited_address(readable[0], root) if readable else f"#claim-{number}"

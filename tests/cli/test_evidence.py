@@ -1,0 +1,173 @@
+"""A spec that cites claims of another: from its report, by digest, missing where there is none, and on its page."""
+
+import shutil
+
+import polars as pl
+import pytest
+
+from lnlab.tables import frame
+from tests.cli.conftest import TINY
+
+HEAD = TINY.partition("report:")[0].replace("A tiny experiment", "An experiment on others")
+CITING = (
+    HEAD
+    + """\
+report:
+  - kind: causal_graph
+    title: The chain
+    nodes: {x: {label: Cause, at: [0, 0]}, y: {label: Effect, at: [1, 1]}}
+    edges: [{arrow: [x, y], observed: seen, cut: cut}]
+    claims:
+      - {id: agreement, says: They agree., kind: edges, role: prediction}
+      - {id: seen, says: It is seen., kind: cited, evidence: {tiny: [post_above_pre]}}
+      - id: cut
+        says: It acts.
+        kind: ratio
+        of: {quantity: gradient_norm, stack: decoder, tensor: w2, layer: last, placement: post}
+        to: {placement: pre}
+        at_least: 1000000
+profiles:
+  one: {seeds: 1}
+"""
+)
+
+
+@pytest.fixture
+def citing(tiny, workdir):
+    """A spec beside the one that it cites."""
+    path = workdir / "citing.yaml"
+    path.write_text(CITING)
+    return path
+
+
+def write_verdicts(reports, *rows, spec="tiny", profile="real"):
+    """A report of which only the verdicts are there: rows of claim and verdict."""
+    path = reports / spec / profile / "data" / "verdicts.parquet"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    numbers = {"kind": "ratio", "says": "Of another.", "statistic": "ratio", "estimate": 2.5, "low": 2.0, "high": 3.0}
+    table = frame("verdicts", [{"claim": claim, "verdict": word, "n": 3, **numbers} for claim, word in rows])
+    table.write_parquet(path)
+    return path
+
+
+def verdicts(said):
+    return {verdict["claim"]: verdict["verdict"] for verdict in said.json["verdicts"]}
+
+
+def test_what_is_missing_is_not_testable_and_what_appears_is_read_without_computing_anything(lnlab, citing, workdir):
+    said = lnlab("run", "citing.yaml", "--json", "-q")
+    assert said.code == 0, said.err
+    assert verdicts(said) == {"agreement": "undecided", "seen": "not testable here", "cut": "contradicted"}
+    assert "reports/tiny/real is not there" in said.out
+
+    write_verdicts(workdir / "reports", ("far_above", "supported"))
+    assert "reports/tiny/real is older than this claim" in lnlab("run", "citing.yaml", "--json", "-q").out
+
+    for word, agreement in (("supported", "contradicted"), ("contradicted", "supported"), ("undecided", "undecided")):
+        write_verdicts(workdir / "reports", ("far_above", "supported"), ("post_above_pre", word))
+        said = lnlab("run", "citing.yaml", "--json", "-q")
+        assert verdicts(said) == {"agreement": agreement, "seen": word, "cut": "contradicted"}
+        assert said.json["computed"] == 0
+
+
+def test_the_plan_depends_on_the_file_that_it_read_and_a_report_on_another_is_refused(lnlab, citing, workdir):
+    plans = []
+    for word in ("supported", "contradicted"):
+        path = write_verdicts(workdir / "reports", ("post_above_pre", word))
+        plans.append(lnlab("run", "citing.yaml", "--json", "-q").json["plan"])
+    assert plans[0] != plans[1]
+    assert lnlab("report", "citing.yaml", "-q").code == 0
+
+    write_verdicts(workdir / "reports", ("post_above_pre", "undecided"))
+    said = lnlab("report", "citing.yaml", "-q")
+    assert said.code == 2
+    assert "was changed since it was run" in said.err or "is not what it was when this was run" in said.err
+    path.unlink()
+    assert lnlab("report", "citing.yaml", "-q").code == 2
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "problem"),
+    [
+        ("{tiny:", "{tinny:", "no spec is called 'tinny', here or among the shipped ones; did you mean 'tiny'?"),
+        (
+            "[post_above_pre]",
+            "[post_abov_pre]",
+            "no claim of 'tiny' is called 'post_abov_pre'; did you mean 'post_above_pre'?",
+        ),
+        ("{tiny:", "{citing:", "a spec cannot cite itself; name a claim of another spec"),
+        ("[post_above_pre]}", "[post_above_pre]}, profile: paper", "'tiny' has no profile 'paper'"),
+        ("observed: seen", "observed: sen", "no claim is called 'sen'; did you mean 'seen'?"),
+        ("arrow: [x, y]", "arrow: [x, z]", "no node is called 'z'"),
+    ],
+)
+def test_what_does_not_exist_is_one_line_with_its_place(lnlab, citing, old, new, problem):
+    citing.write_text(citing.read_text().replace(old, new, 1))
+    said = lnlab("check", "citing.yaml")
+    assert said.code == 2
+    lines = [line for line in said.err.splitlines() if problem in line]
+    assert lines, said.err
+    assert all(line.startswith("citing.yaml:") for line in lines)
+
+
+def test_who_cites_is_not_cited(lnlab, citing, workdir):
+    (workdir / "third.yaml").write_text(CITING.replace("{tiny: [post_above_pre]}", "{citing: [seen]}, profile: one"))
+    said = lnlab("check", "third.yaml")
+    assert "the claim 'seen' of 'citing' cites others itself; cite those" in said.err
+
+
+def test_a_report_without_its_spec_at_hand_can_be_cited(lnlab, citing, workdir):
+    citing.write_text(CITING.replace("{tiny: [post_above_pre]}", "{elsewhere: [shown]}"))
+    assert lnlab("check", "citing.yaml").code == 2
+    write_verdicts(workdir / "reports", ("shown", "supported"), spec="elsewhere")
+    assert lnlab("check", "citing.yaml").code == 0
+    assert verdicts(lnlab("run", "citing.yaml", "--json", "-q"))["seen"] == "supported"
+
+
+@pytest.fixture
+def page(lnlab, citing, workdir):
+    """The folder of a report that read another's verdict."""
+    write_verdicts(workdir / "reports", ("far_above", "supported"), ("post_above_pre", "supported"))
+    assert lnlab("run", "citing.yaml", "-q").code == 0
+    assert lnlab("report", "citing.yaml", "-q").code == 0
+    return workdir / "reports" / "citing"
+
+
+def evidence(folder):
+    return pl.read_parquet(folder / "data" / "evidence.parquet").row(0, named=True)
+
+
+def test_the_page_leads_to_the_claim_on_the_other_page(page):
+    text = (page / "index.html").read_text()
+    address = "../tiny/real/index.html#claim-2"
+    assert f'<a href="{address}">Of another.</a>' in text
+    assert address in (page / "figures" / "figure-1.svg").read_text()
+    assert evidence(page)["number"] == 2
+    assert "They agree." in text
+
+
+def test_a_report_made_again_reads_its_neighbours_and_else_what_it_keeps(lnlab, page, workdir):
+    other = workdir / "reports" / "tiny" / "real" / "data" / "verdicts.parquet"
+    write_verdicts(workdir / "reports", ("post_above_pre", "contradicted"))
+    assert lnlab("report", "--from", "reports/citing", "-q").code == 0
+    assert (evidence(page)["verdict"], evidence(page)["number"]) == ("contradicted", 1)
+    judged = pl.read_parquet(page / "data" / "verdicts.parquet")
+    assert dict(judged.select("claim", "verdict").iter_rows())["agreement"] == "supported"
+
+    digest = evidence(page)["sha256"]
+    other.unlink()
+    assert lnlab("report", "--from", "reports/citing", "-q").code == 0
+    assert (evidence(page)["verdict"], evidence(page)["sha256"]) == ("contradicted", digest)
+
+    write_verdicts(workdir / "reports", ("post_above_pre", "undecided"))
+    assert lnlab("report", "--from", "reports/citing", "--as-judged", "-q").code == 0
+    assert evidence(page)["verdict"] == "contradicted"
+
+
+def test_reports_that_read_others_are_made_again_after_them(page, workdir):
+    from lnlab.cli.again import RedrawRequest
+
+    folders = (workdir / "reports" / "citing", workdir / "reports" / "zebra")
+    shutil.copytree(page, folders[1])
+    (folders[1] / "data" / "evidence.parquet").unlink()
+    assert RedrawRequest(folders, None).folders == folders[::-1]

@@ -1,0 +1,122 @@
+"""Arrows with two verdicts: their symbols, colours, addresses, and what they come to."""
+
+from itertools import product
+
+import polars as pl
+import pytest
+
+from lnlab.claims.claim import Finding, verdict_of
+from lnlab.registry import Flawed
+from lnlab.report.charts.causal_graph import OUTCOMES, VERDICT_COLOURS
+from lnlab.report.charts.render import to_svg
+from lnlab.report.page.answers import VERDICT_SYMBOLS
+from lnlab.report.page.figures import spec_with_data
+from lnlab.report.section import sections
+from lnlab.report.sections.causal_graph import edge_outcome
+from lnlab.tables import Results, frame
+
+NODES = {
+    "a": {"label": "A cause with a long name", "at": [0, 0]},
+    "b": {"label": "An effect", "at": [1, 1]},
+    "c": {"label": "Another", "at": [1, 0]},
+}
+EDGES = [
+    {"arrow": ["a", "b"], "observed": "seen", "cut": "cut"},
+    {"arrow": ["c", "b"], "observed": "seen", "cut": "absent"},
+]
+WORDS = tuple(VERDICT_SYMBOLS)
+
+
+def verdict(claim, word, kind="bound"):
+    return verdict_of({"id": claim, "kind": kind, "says": f"{claim} is."}, Finding(word, "x", "why"), "")
+
+
+def section(verdicts, evidence=(), root="../.."):
+    results = Results(frame("runs", []), frame("axes", []), evidence=frame("evidence", evidence))
+    choice = sections.resolve({"kind": "causal_graph", "nodes": NODES, "edges": EDGES})
+    return sections.builder(choice)(results, verdicts, root)
+
+
+def values(drawn):
+    """Every row that the drawing draws."""
+    return [row for rows in spec_with_data(drawn)["datasets"].values() for row in rows]
+
+
+@pytest.mark.parametrize(("seen", "cut"), list(product(WORDS, repeat=2)))
+def test_each_pair_of_verdicts_has_its_symbols_colours_and_outcome(seen, cut):
+    built = section([verdict("seen", seen), verdict("cut", cut)])
+    (chart,) = built.charts
+    rows = values(chart)
+    marks = [row for row in rows if row.get("words", "").startswith("1. ") and row["text"] != "1"]
+    assert [(row["text"], row["words"].rpartition(": ")[2]) for row in marks] == [
+        (VERDICT_SYMBOLS[seen], seen),
+        (VERDICT_SYMBOLS[cut], cut),
+    ]
+    assert all(
+        row["colour"] == VERDICT_COLOURS[word]
+        for row, word in zip(marks, (seen, cut), strict=True)
+        if word in VERDICT_COLOURS
+    )
+    outcome = edge_outcome(seen, cut)
+    lines = [row for row in rows if row.get("edge") == 1]
+    assert {(row["outcome"], row["colour"]) for row in lines} == {(outcome, OUTCOMES[outcome][0])}
+    assert chart.points["outcome"].to_list() == [outcome, "open"]
+
+
+def test_outcomes():
+    assert edge_outcome("supported", "supported") == "both hold"
+    assert edge_outcome("supported", "contradicted") == edge_outcome("contradicted", "supported") == "they disagree"
+    assert edge_outcome("contradicted", "contradicted") == "both fail"
+    assert edge_outcome("supported", "undecided") == edge_outcome("not testable here", "contradicted") == "open"
+    assert len(set(OUTCOMES.values())) == len(OUTCOMES)
+    assert len({dash for _, dash in OUTCOMES.values()}) == len(OUTCOMES), "colour alone must not tell them apart"
+
+
+CITING = {"citing": "seen", "spec": "other", "profile": "real"}
+
+
+def test_a_verdict_leads_to_the_claim_that_decided_on_the_page_of_the_other_experiment():
+    cited = [
+        {**CITING, "claim": "x", "number": 3, "verdict": "supported"},
+        {**CITING, "claim": "y", "number": 7, "verdict": "contradicted"},
+        {**CITING, "claim": "z"},
+    ]
+    verdicts = [verdict("seen", "contradicted", "cited"), verdict("cut", "supported")]
+    addresses = {row["address"] for row in values(section(verdicts, cited).charts[0]) if row.get("text") in ("✓", "✗")}
+    assert addresses == {"../../other/real/index.html#claim-7", "#claim-2"}
+    alone = {row["address"] for row in values(section(verdicts, cited, root=None).charts[0]) if row.get("text") == "✗"}
+    assert alone == {"#claim-1"}
+    assert "claim-7" in to_svg(spec_with_data(section(verdicts, cited).charts[0]))
+
+
+def test_what_was_read_is_a_table_with_digests_and_what_is_missing_is_in_it():
+    cited = [
+        {**CITING, "claim": "x", "number": 3, "verdict": "supported", "sha256": "ab" * 32, "reason": "because"},
+        {**CITING, "claim": "z", "reason": "reports/other/real is not there"},
+    ]
+    (table,) = section([verdict("seen", "supported", "cited")], cited).tables
+    assert table.rows.select("claim", "verdict", "reason", "file").rows() == [
+        ("x", "supported", None, "ab" * 6),
+        ("z", "missing", "reports/other/real is not there", None),
+    ]
+    assert section([verdict("seen", "supported")]).tables == ()
+
+
+def test_no_two_labels_of_arrows_that_end_in_one_box_stand_on_one_side():
+    rows = [row for row in values(section([]).charts[0]) if row.get("text") in ("1", "2")]
+    assert len(rows) == 2
+    assert len({row["x"] for row in rows}) == 2
+
+
+def test_the_points_are_the_edges():
+    points = section([verdict("seen", "supported")]).charts[0].points
+    assert points.select("number", "cause", "effect", "observed", "cut").rows() == [
+        (1, "A cause with a long name", "An effect", "supported", "not judged"),
+        (2, "Another", "An effect", "supported", "not judged"),
+    ]
+    assert points.schema["number"] == pl.Int64
+
+
+def test_a_graph_needs_nodes_with_places():
+    with pytest.raises(Flawed):
+        sections.resolve({"kind": "causal_graph", "nodes": {"a": {"label": "A"}}, "edges": EDGES})
