@@ -49,6 +49,23 @@ class DataFacts(Facts):
 
 
 @dataclass(frozen=True)
+class QuantityWords:
+    """What readers call a quantity.
+
+    Attributes:
+        name: in the middle of a sentence, singular: ``gradient norm``.
+        unit: unit or scale; ``{nats}`` and ``{item}`` stand for the unit of the loss and what it is a mean over.
+        definition: what it is, without its name.
+        symbol: in a formula, or nothing.
+    """
+
+    name: str
+    unit: str
+    definition: str
+    symbol: str = ""
+
+
+@dataclass(frozen=True)
 class SectionFacts(Facts):
     """Facts of a section.
 

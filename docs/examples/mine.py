@@ -7,6 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from lnlab.analyse.quantities.quantity import quantities, quantity_product, stored_rows
+from lnlab.facts import QuantityWords
 from lnlab.nn.norms import norms
 from lnlab.probes.probe import State, once, probes
 from lnlab.probes.support.stream_sums import site_sums
@@ -26,7 +27,11 @@ class Largest(nn.Module):
         return x / x.abs().amax(-1, keepdim=True).clamp(min=self.floor) * self.scale
 
 
-@probes.register("peak", table="sites", passes=once, quantities=("peak",))
+PEAK = QuantityWords("peak", "over the r.m.s.", "largest coordinate of a token without its sign, over their r.m.s.")
+GAIN = QuantityWords("gain of the peak", "ratio", "peak after a sublayer over that before it")
+
+
+@probes.register("peak", table="sites", passes=once, quantities={"peak": PEAK})
 def peak(state: State, *, batches: int = 2) -> Iterator[Row]:
     """``E max |x_i| / rms(x)``: how far the largest coordinate of a token stands out, averaged over ``batches``."""
     for site, sums in site_sums(state, batches, "train", _peaks).items():
@@ -37,7 +42,7 @@ def _peaks(x: Tensor, mask: Tensor) -> Tensor:
     return torch.stack(((x.abs().amax(-1) / x.square().mean(-1).sqrt())[mask].sum(), mask.sum()))
 
 
-@quantities.register("peak_gain", of=("peak",))
+@quantities.register("peak_gain", of=("peak",), words=GAIN)
 def peak_gain(results: Results) -> pl.DataFrame:
     """``peak after a sublayer / peak before it``: of the residual stream, before the next norm."""
     peaks = stored_rows(results, "peak")

@@ -1,13 +1,14 @@
 """Metadata stored with a plan next to its tables, so that verdicts and reports need neither the compiler nor torch."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from lnlab import __version__
 from lnlab.app.request import Request
 from lnlab.compile.decisions import decisions_to_json
 from lnlab.compile.plan import Plan
-from lnlab.keys import Json
+from lnlab.keys import Json, canonical
 from lnlab.registry import Choice
 from lnlab.report.facts import ReportFacts, facts_to_json
 from lnlab.specfile.experiment import ClaimText, Experiment, SectionText, kind_and_parameters
@@ -30,8 +31,9 @@ def claims_with_choices(claims: Iterable[tuple[ClaimText, Choice]]) -> list[dict
     return [{**_common(text), **choice} for text, choice in claims]
 
 
-def question_fields(experiment: Experiment, sections: Iterable[Choice]) -> dict[str, Any]:
+def question_fields(experiment: Experiment, sections: Iterable[Choice], known: "Registries") -> dict[str, Any]:
     """The fields of ``ReportFacts`` that state the question of the experiment and its sections."""
+    sections = list(sections)
     pairs = zip(experiment.report, sections, strict=True)
     return {
         "title": experiment.title,
@@ -42,8 +44,22 @@ def question_fields(experiment: Experiment, sections: Iterable[Choice]) -> dict[
         "answers": tuple(answer.model_dump(by_alias=True) for answer in experiment.answer),
         "sections": tuple({**choice, **_stated(text)} for text, choice in pairs),
         "sources": {claim.id: claim.source for claim in experiment.claims if claim.source},
+        "words": _registered_words(experiment, sections, known),
         "because": {claim.id: dict(claim.because) for claim in experiment.claims if claim.because},
     }
+
+
+def _registered_words(
+    experiment: Experiment, sections: Iterable[Choice], known: "Registries"
+) -> dict[str, dict[str, str]]:
+    """The words of the quantities that the probes measure, and of the derived ones that sections and claims name."""
+    measured = [known["probe"][probe.kind].facts.quantities for probe in experiment.probes]
+    stated = (quantities for quantities in measured if isinstance(quantities, Mapping))
+    words = {name: quantities[name] for quantities in stated for name in quantities}
+    named = canonical([*sections, *(kind_and_parameters(claim) for claim in experiment.claims)])
+    derived = [entry for entry in known["quantity"] if entry.facts.words and canonical(entry.name) in named]
+    words |= {entry.name: entry.facts.words for entry in derived}
+    return {name: asdict(words[name]) for name in sorted(words)}
 
 
 def _stated(text: SectionText) -> dict[str, Json]:
@@ -71,7 +87,7 @@ def _report(request: Request, plan: Plan, document: SpecDocument, known: "Regist
             {**known["probe"].resolve(kind_and_parameters(probe)), "at": probe.at} for probe in experiment.probes
         ),
         decisions=tuple(decisions_to_json(plan.decisions)),
-        **question_fields(experiment, plan.sections),
+        **question_fields(experiment, plan.sections, known),
     )
 
 

@@ -173,7 +173,7 @@ def judge_tables(folder: Path, into: Path, spec: Path | None, known: "Registries
     evidence = renewed_evidence(claims, folder, facts.profile, results.evidence)
     matched = replace(matched, results=replace(matched.results, evidence=evidence))
     judged = judge_again(claims, matched, before, lambda problem: locate_claim_problem(problem, document, claims))
-    fields = question_fields(front.experiment, front.sections)
+    fields = question_fields(front.experiment, front.sections, known)
     fields["sections"] = tuple(_with_absence(section, facts.kept) for section in fields["sections"])
     new = replace(facts, **fields, **_text_fields(facts, document, path, results.runs["run"]))
     save_folder(into, new, matched.results, judged.verdicts)

@@ -1,6 +1,7 @@
 """``lnlab list``: every registered piece with its formula and parameters, and what is made from the registries."""
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from inspect import getdoc
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -93,9 +94,11 @@ def _show(entry: "Entry[Any]", as_json: bool, measured: str | None) -> None:
     if as_json:
         print_json(_entry_facts(entry) | {"description": text} | ({"measures": measured} if measured else {}))
         return
+    if entry.kind == "quantity" and (definition := _unit(entry, entry.name)):
+        out().print(f"quantity {entry.name}: {definition.removesuffix('; ')}", "")
     if measured:
         where = f"measured by probe {entry.name}, in the table {entry.facts.table}"
-        out().print(f"quantity {measured}: {_unit(measured)}{where}", "")
+        out().print(f"quantity {measured}: {_unit(entry, measured)}{where}", "")
     out().print(f"{entry.kind} {entry.name}, version {entry.version}, by {entry.origin.name}", text, sep="\n\n")
     if attribution := [f"{word}: {value}" for word, value in _attribution(entry).items()]:
         out().print("", *attribution, sep="\n")
@@ -116,12 +119,15 @@ def _print(entries: "list[Entry[Any]]", as_json: bool) -> None:
         out().print(terminal_table(["kind", "name", "parameters", "summary"], cells))
 
 
-def _unit(quantity: str) -> str:
-    """What a quantity is and its unit, where a report has words for it."""
-    from lnlab.report.words.glossary import GLOSSARY
+def _unit(entry: "Entry[Any]", quantity: str) -> str:
+    """What a quantity is and its unit, where it was registered with words or a report has some for it."""
+    from lnlab.report.words.quantity_words import quantity_words, using_words
     from lnlab.report.words.wording import quantity_definition
 
-    return f"{quantity_definition(quantity)}; " if quantity in GLOSSARY else ""
+    stated = entry.facts.quantities if entry.kind == "probe" else {quantity: entry.facts.words}
+    words = stated.get(quantity) if isinstance(stated, Mapping) else None
+    with using_words({quantity: asdict(words)} if words else {}):
+        return f"{quantity_definition(quantity)}; " if quantity_words(quantity) else ""
 
 
 def _paragraphs(text: str) -> str:

@@ -14,7 +14,7 @@ from torch.optim import Optimizer
 
 from lnlab.compile.cost.cost import Workload
 from lnlab.errors import LabError, Problem
-from lnlab.facts import Facts, never
+from lnlab.facts import Facts, QuantityWords, never
 from lnlab.keys import Json
 from lnlab.nn.modes import in_mode
 from lnlab.nn.sites import Site
@@ -31,7 +31,7 @@ class ProbeFacts(Facts):
     Attributes:
         table: which table its rows belong to.
         passes: its forward passes of one batch, summed over its batches (a gradient is 3).
-        quantities: all that it may measure; None: not known.
+        quantities: all that it may measure, each with its words for pages, or their names alone; None: not known.
         memory: of a ``Load`` too: its peak bytes beside the state, if these may be more than a gradient's.
         frugal: parameters with which it needs least memory, with the same bits.
         trained: whether it measures nothing before the first update.
@@ -48,7 +48,7 @@ class ProbeFacts(Facts):
 
     table: Literal["sites", "curves", "lines", "histograms", "spectra", "texts"]
     passes: Callable[[Choice], float]
-    quantities: tuple[str, ...] | None = None
+    quantities: Mapping[str, QuantityWords] | tuple[str, ...] | None = None
     memory: Callable[[Choice, Workload], int] | None = None
     frugal: Mapping[str, Json] = field(default_factory=dict)
     trained: bool = False

@@ -18,6 +18,7 @@ from lnlab.report.facts import COMMON_FIELDS, ReportFacts
 from lnlab.report.loss_units import loss_item, mean_over
 from lnlab.report.registries import FRAME_REGISTRIES
 from lnlab.report.section import Section
+from lnlab.report.words.quantity_words import using_words
 from lnlab.tables import Results
 
 
@@ -54,7 +55,8 @@ def build_parts(
         root: the path of the folder of all reports as the page names it; None: the page links to no other.
     """
     supplied = {"results": results, "decisions": facts.decisions, "verdicts": verdicts, "root": root}
-    parts = [_part(section_spec, supplied) for section_spec in facts.sections]
+    with using_words(facts.words):
+        parts = [_part(section_spec, supplied) for section_spec in facts.sections]
     return [replace(part, number=number) for number, part in enumerate(filter(_has_content, parts), 1)]
 
 

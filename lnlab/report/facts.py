@@ -7,7 +7,7 @@ from typing import Any
 from lnlab.errors import Problem, ReportError
 from lnlab.keys import Json
 
-FACTS_FORMAT = 4
+FACTS_FORMAT = 5
 COMMON_FIELDS = ("title", "heading", "claims", "absent")
 """Fields of every section: its title, the author's heading, its claims by id, and why its rows are not there."""
 
@@ -36,6 +36,7 @@ class ReportFacts:
         sources: where each claim comes from, by id.
         because: the author's explanation of a verdict, by id and verdict.
         decisions: what was chosen on tuning seeds, with its evidence.
+        words: by quantity, the words with which it was registered: name, unit, definition, symbol.
         kept: which rows the tables beside it hold, see ``committed.held_rows.record``; nothing before they are written.
     """
 
@@ -58,6 +59,7 @@ class ReportFacts:
     sources: Mapping[str, str] = field(default_factory=dict)
     because: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     decisions: tuple[Mapping[str, Json], ...] = ()
+    words: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     kept: tuple[Mapping[str, Json], ...] = ()
 
     @property
@@ -94,11 +96,12 @@ def facts_from_json(data: Mapping[str, Json], where: str) -> ReportFacts:
 def _migrated(data: Mapping[str, Json]) -> dict[str, Json]:
     """Facts of format 1 have no number; nothing may be decided in them, and their tables are for the sections alone.
 
-    Those of format 2 have neither answers nor explanations of verdicts, those of format 3 no related experiments.
+    Those of format 2 have neither answers nor explanations of verdicts, those of format 3 no related
+    experiments, those of format 4 no words of quantities.
     """
     if data.get("format") == FACTS_FORMAT:
         return dict(data)
     scopes = ({k: v for k, v in section.items() if k not in COMMON_FIELDS} for section in data.get("sections", ()))
     records = [{"section": scope} for scope in scopes]
-    older = {"decisions": [], "kept": records, "answers": [], "because": {}, "related": {}, **data}
+    older = {"decisions": [], "kept": records, "answers": [], "because": {}, "related": {}, "words": {}, **data}
     return older | {"format": FACTS_FORMAT} if data.get("format", 1) < FACTS_FORMAT else older

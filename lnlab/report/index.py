@@ -6,7 +6,7 @@ Nothing of it depends on the day or on the order in which a file system lists it
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
 from urllib.parse import quote
@@ -24,6 +24,7 @@ from lnlab.report.page.answers import VERDICT_CLASSES, VERDICT_SYMBOLS
 from lnlab.report.page.citation_links import linked_citations, web_address
 from lnlab.report.page.methods import settings_of_variants, values_by_path
 from lnlab.report.words.answer_text import answers_of_profile, fill_answer, outdated_claims
+from lnlab.report.words.quantity_words import using_words
 from lnlab.report.words.wording import axis_value_name, count_noun, format_value, join_words, quantity_name
 from lnlab.tables import Results
 
@@ -134,12 +135,11 @@ def _chosen_report(question: Path, profiles: Sequence[str]) -> Path | None:
 def _card(root: Path, folder: Path) -> Card:
     name, place = folder.relative_to(root).parts[0], folder.relative_to(root).as_posix()
     page = quote(f"{place}/index.html") if (folder / "index.html").is_file() else ""
+    card = Card(name, place, page)
     try:
         facts, results, verdicts = read_folder(folder)
-        return Card(
-            name,
-            place,
-            page,
+        return replace(
+            card,
             spec=facts.path,
             title=facts.title,
             question=facts.question,
@@ -149,12 +149,12 @@ def _card(root: Path, folder: Path) -> Card:
             thumbnail=_thumbnail(root, folder),
             paper=_paper(facts),
             methods=_methods(results),
-            topics=_topics(results, verdicts),
+            topics=_topics(facts, results, verdicts),
             related=facts.related,
         )
     except _UNREADABLE as error:
         what = "; ".join(p.what for p in error.problems) if isinstance(error, LabError) else f"unreadable: {error!r}"
-        return Card(name, place, page, error=what.replace(str(folder), place))
+        return replace(card, error=what.replace(str(folder), place))
 
 
 def _answer(answer: Mapping[str, Json], verdicts: Sequence[Verdict]) -> CardAnswer:
@@ -213,10 +213,10 @@ def _method_name(axis: str, value: Json, label: str) -> str:
     return label if axis == "method" else axis_value_name(axis, value, label.partition(" (")[0])
 
 
-def _topics(results: Results, verdicts: Sequence[Verdict]) -> tuple[str, ...]:
-    tasks = values_by_path(settings_of_variants(results)).get("task", [])
-    quantities = (quantity_name(verdict.quantity) for verdict in verdicts if verdict.quantity)
-    return tuple(dict.fromkeys(chain((str(kind).replace("_", " ") for kind in tasks), quantities)))
+def _topics(facts: ReportFacts, results: Results, verdicts: Sequence[Verdict]) -> tuple[str, ...]:
+    tasks = (kind.replace("_", " ") for kind in values_by_path(settings_of_variants(results)).get("task", []))
+    with using_words(facts.words):
+        return tuple(dict.fromkeys([*tasks, *(quantity_name(v.quantity) for v in verdicts if v.quantity)]))
 
 
 def tally_of(cards: Sequence[Card]) -> list[tuple[str, int]]:

@@ -21,6 +21,7 @@ from lnlab.report.page.forest_plot import forest_section
 from lnlab.report.page.latex import booktabs_table
 from lnlab.report.page.notebook import notebook_text
 from lnlab.report.table import csv_bytes, reader_grid
+from lnlab.report.words.quantity_words import using_words
 from lnlab.tables import Results
 
 _VERDICT_HEADINGS = {
@@ -104,7 +105,8 @@ def render_report(
     reports = _root(out, facts)
     root = None if single_file else _seen_from(out, reports)
     parts = build_parts(facts, results, verdicts, root)
-    section = forest_section(verdicts)
+    with using_words(facts.words):
+        section = forest_section(verdicts)
     forest_part = [ReportPart(len(parts) + 1, "", (), section)] if section else []
     drawn_parts = figures.draw_parts([*parts, *forest_part])
     sections, overview = drawn_parts[: len(parts)], drawn_parts[-1] if section else None

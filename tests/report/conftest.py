@@ -169,7 +169,7 @@ def compiled_spec():
 def make_facts(**changed):
     data = YAML(typ="safe").load(SPEC.read_text())
     front = compiled_spec()
-    stated = question_fields(front.experiment, front.sections)
+    stated = question_fields(front.experiment, front.sections, load_registries([]))
     defaults = {
         "name": "xiong_fig3",
         "title": data["title"],

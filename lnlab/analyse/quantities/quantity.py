@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import polars as pl
 
-from lnlab.facts import Facts
+from lnlab.facts import Facts, QuantityWords
 from lnlab.registry import Registry
 from lnlab.tables import Results
 
@@ -30,6 +30,7 @@ class QuantityFacts(Facts):
             are where none is named: the ``best`` of all, or those that are ``compared``.
         bimodal: how far its numbers of one variant may span over seeds for a mean to speak for them; None: any far.
         told_by: the keys of a selection that say which of several numbers is meant.
+        words: what pages call it; None: the words of its name.
     """
 
     of: tuple[str, ...] | None = None
@@ -41,6 +42,7 @@ class QuantityFacts(Facts):
     reference: Literal["best", "compared"] | None = None
     bimodal: float | None = None
     told_by: tuple[str, ...] = ()
+    words: QuantityWords | None = None
 
 
 quantities: Registry[Callable[..., pl.DataFrame]] = Registry("quantity", QuantityFacts)

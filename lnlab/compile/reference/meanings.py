@@ -93,18 +93,20 @@ _SPOKEN = 2
 def meaning(entry: Entry[Any], name: str) -> str:
     """What a parameter means, in at most two sentences with single backticks; nothing where nobody says it."""
     token = re.compile(rf"``{re.escape(name)}(``|:|=| )")
-    stated = [sentence for sentence in _sentences(entry) if token.search(sentence)]
+    _, *after_formula = _sentences(getdoc(entry.build) or "-")
+    stated = [sentence for sentence in after_formula if token.search(sentence)]
     return " ".join(stated[:_SPOKEN]).replace("``", "`") or COMMON_MEANINGS.get(name, "")
 
 
 def remaining_text(entry: Entry[Any]) -> str:
     """What a docstring says after its first line that is the meaning of no parameter."""
     meanings = " ".join(meaning(entry, name) for name in entry.keywords)
-    sentences = (sentence.replace("``", "`") for sentence in _sentences(entry))
+    body = (getdoc(entry.build) or "").partition("\n")[2]
+    sentences = (sentence.replace("``", "`") for sentence in _sentences(body))
     return " ".join(sentence for sentence in sentences if sentence not in meanings)
 
 
-def _sentences(entry: Entry[Any]) -> list[str]:
-    """The sentences of a docstring after its first line, without what is for callers of the code."""
-    body = _CODE_SECTIONS.split((getdoc(entry.build) or "").partition("\n")[2])[0]
-    return [sentence for sentence in _SENTENCE.split(" ".join(body.split())) if sentence]
+def _sentences(text: str) -> list[str]:
+    """The sentences of a docstring, without what is for callers of the code."""
+    prose = _CODE_SECTIONS.split(text)[0]
+    return [sentence for sentence in _SENTENCE.split(" ".join(prose.split())) if sentence]

@@ -12,11 +12,10 @@ import polars as pl
 from lnlab.claims.claim import Measure, Verdict
 from lnlab.report.charts import line_charts
 from lnlab.report.charts.axes import Axis, linear_axis, logarithmic_axis
-from lnlab.report.loss_units import fill_units
 from lnlab.report.page.answers import VERDICT_SYMBOLS
 from lnlab.report.page.verdict_strip import is_finite_number
 from lnlab.report.section import Chart, Section
-from lnlab.report.words.glossary import GLOSSARY
+from lnlab.report.words.quantity_words import quantity_unit
 from lnlab.report.words.wording import quantity_name
 
 _POINTS = {"series": pl.String, "verdict": pl.String} | dict.fromkeys(
@@ -69,7 +68,7 @@ def _unit(name: str | None) -> str:
     """The unit of a quantity; of one that the glossary does not know, its name."""
     if name is None:
         return "number"
-    return fill_units(GLOSSARY[name][1]) if name in GLOSSARY else quantity_name(name)
+    return quantity_unit(name) or quantity_name(name)
 
 
 def _axis(group: Sequence[Verdict], scale: _Scale) -> Axis:
@@ -86,7 +85,7 @@ def _title(group: Sequence[Verdict], scale: _Scale) -> str:
     """The scale, with the quantity where all numbers with a unit are of one."""
     measure, unit = scale
     names = {v.quantity for v in group}
-    if measure not in ("value", "difference") or len(names) > 1 or not (names & GLOSSARY.keys()):
+    if measure not in ("value", "difference") or len(names) > 1 or not any(quantity_unit(str(name)) for name in names):
         return unit
     (name,) = names
     words = quantity_name(str(name))

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from lnlab.keys import Json
 from lnlab.report.loss_units import fill_units
-from lnlab.report.words.glossary import GLOSSARY
+from lnlab.report.words.quantity_words import quantity_words
 from lnlab.report.words.spectral_words import SCOPE_NAMES
 from lnlab.specfile.columns import TIMES
 from lnlab.specfile.values import NONE, site_label
@@ -234,16 +234,17 @@ def join_value_names(words: Iterable[str]) -> str:
 
 def quantity_name(name: str) -> str:
     """The name of a quantity in a sentence; that of an unknown one is its words."""
-    return GLOSSARY[name][0] if name in GLOSSARY else name.replace("_", " ")
+    return words.name if (words := quantity_words(name)) else name.replace("_", " ")
 
 
 def quantity_with_unit(name: str, nats: str = "nats") -> str:
-    """A quantity with its unit, for an axis."""
-    return f"{quantity_name(name)}, {fill_units(GLOSSARY[name][1], nats)}" if name in GLOSSARY else quantity_name(name)
+    """A quantity with its symbol, if it has one, and its unit, for an axis."""
+    symbol = f" {words.symbol}" if (words := quantity_words(name)) and words.symbol else ""
+    return f"{quantity_name(name)}{symbol}" + (f", {fill_units(words.unit, nats)}" if words else "")
 
 
 def quantity_definition(name: str, nats: str = "nats") -> str:
     """A quantity with what it is, to begin a caption."""
-    words = quantity_name(name)
-    known = f" ({fill_units(', '.join(GLOSSARY[name][:0:-1]), nats)})" if name in GLOSSARY else ""
-    return f"{words[:1].upper()}{words[1:]}{known}"
+    words, text = quantity_words(name), quantity_name(name)
+    known = f" ({fill_units(f'{words.definition}, {words.unit}', nats)})" if words else ""
+    return f"{text[:1].upper()}{text[1:]}{known}"
