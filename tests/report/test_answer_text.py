@@ -66,3 +66,8 @@ def test_an_answer_is_about_one_profile():
     facts = ReportFacts(name="a", title="A", spec="", path="a.yaml", digest="", version="", answers=answers)
     assert answers_of_profile(facts) == [answers[2]]
     assert answers_of_profile(replace(facts, profile="real")) == [answers[0]]
+
+
+def test_a_count_of_edges_is_a_count():
+    counted = replace(GROWS, estimate=4.0, low=None, high=None, measure="edges")
+    assert fill_answer("{grows} of fourteen", [counted]) == "4 of fourteen"

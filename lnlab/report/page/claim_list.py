@@ -10,6 +10,7 @@ from lnlab.report.facts import ReportFacts
 from lnlab.report.page.answers import common_scope, criterion_text
 from lnlab.report.page.citation_links import cited_papers, linked_citations
 from lnlab.report.page.verdict_strip import VerdictStrip, verdict_strip
+from lnlab.report.words.answer_text import estimate_in_words
 from lnlab.report.words.cited_claims import cited_address
 from lnlab.report.words.wording import format_interval, nonbreaking
 from lnlab.specfile.experiment import Role
@@ -124,7 +125,7 @@ def _row(
     return ClaimRow(
         number,
         verdict,
-        nonbreaking(format_interval(verdict.estimate, verdict.low, verdict.high)),
+        estimate_in_words(verdict),
         verdict_strip(verdict),
         facts.because.get(verdict.claim, {}).get(verdict.verdict, ""),
         criterion_text(verdict),

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from lnlab.claims.claim import Verdict
 from lnlab.keys import Json
 from lnlab.report.facts import ReportFacts
-from lnlab.report.words.wording import format_interval, nonbreaking
+from lnlab.report.words.wording import format_interval, format_value, nonbreaking
 
 _SEEDS = ".n"
 _PLACEHOLDER = re.compile(r"\{([^{}]+)\}")
@@ -31,11 +31,18 @@ def fill_answer(says: str, verdicts: Sequence[Verdict]) -> str:
     def filled(match: re.Match[str]) -> str:
         name = match[1]
         if verdict := verdict_by_claim.get(name):
-            return nonbreaking(format_interval(verdict.estimate, verdict.low, verdict.high))
+            return estimate_in_words(verdict)
         counted = verdict_by_claim.get(name.removesuffix(_SEEDS)) if name.endswith(_SEEDS) else None
         return match[0] if counted is None else str(counted.n)
 
     return _PLACEHOLDER.sub(filled, says)
+
+
+def estimate_in_words(verdict: Verdict) -> str:
+    """The estimate of a verdict with its interval, or a count as it is."""
+    if verdict.measure == "edges":
+        return format_value(verdict.estimate)
+    return nonbreaking(format_interval(verdict.estimate, verdict.low, verdict.high))
 
 
 def outdated_claims(answer: Mapping[str, Json], verdicts: Sequence[Verdict]) -> list[str]:
