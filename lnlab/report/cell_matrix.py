@@ -59,7 +59,10 @@ class CellDetails:
 
 @dataclass(frozen=True)
 class MatrixCell:
-    """A cell: the letter that is printed, ours, of how many seeds, whether they agree, a sentence, and a link."""
+    """A cell: the letter that is printed, ours, of how many seeds, whether they agree, a sentence, and a link.
+
+    ``shade`` is the share of seeds that converged, from 0 to 4 in quarters; None where nothing was run.
+    """
 
     printed: str
     ours: str
@@ -68,6 +71,7 @@ class MatrixCell:
     style: str
     says: str
     target: str
+    shade: int | None = None
 
 
 @dataclass(frozen=True)

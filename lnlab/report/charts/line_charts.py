@@ -15,14 +15,25 @@ _THREE, _SHORTEST = ".3~r", "~r"
 
 
 def profile_chart(
-    panels: Sequence[str], x: Axis, y: Axis, style: SeriesStyle, laws: Sequence[Mapping[str, Json]] = ()
+    panels: Sequence[str],
+    x: Axis,
+    y: Axis,
+    style: SeriesStyle,
+    laws: Sequence[Mapping[str, Json]] = (),
+    *,
+    bars: bool = False,
 ) -> dict[str, Json]:
     """Lines with a band, one a series, over ordered positions; side by side where there are several ``panels``.
+
+    With ``bars`` intervals are bars: bands over two positions would hide each other.
 
     ``points`` holds ``panel series line x estimate low high n``; ``laws``, drawn in every panel, as in ``size_chart``.
     """
     base = _coloured(None if len(panels) > 1 else "points", x, style)
-    layers = (*_laws(laws, x, y), _band(base, y), _line(base, style), *_marks(base, x, y, style))
+    interval = (
+        base.mark_rule(strokeWidth=2, opacity=0.6).encode(y=_y("low", y), y2="high:Q") if bars else _band(base, y)
+    )
+    layers = (*_laws(laws, x, y), interval, _line(base, style), *_marks(base, x, y, style))
     return _side_by_side(panels, alt.layer(*layers))
 
 

@@ -54,7 +54,7 @@ def curve_y_axis(
     if log:
         return logarithmic_axis(title, lines)
     ends = curves.points.sort("x").group_by("panel", "series", maintain_order=True).last()["estimate"]
-    if entropy is not None and curves.diverged.is_empty() and len(ends):
+    if entropy is not None and len(ends):
         top = _ROOM_ABOVE * max(entropy, float(ends.max()))  # type: ignore[arg-type]
         if top < high:
             axis = linear_axis(title, [low, top])
@@ -79,9 +79,10 @@ def curve_overlays(
         ).alias("told"),
         pl.col("value").clip(low, high),
     )
-    outside = ~pl.col("value").is_between(low, high)
-    before = outside.cum_sum().shift(1, fill_value=0).over("run", "panel")
-    diverged_lines = curves.diverged.filter(before == 0).with_columns(pl.col("value").clip(low, high))
+    inside = pl.col("value").is_between(low, high)
+    was_inside = inside.cum_max().over("run", "panel")
+    left = (~inside & was_inside).cum_sum().shift(1, fill_value=0).over("run", "panel")
+    diverged_lines = curves.diverged.filter(was_inside & (left == 0)).with_columns(pl.col("value").clip(low, high))
     return training_curves.Overlays(
         diverged_lines.drop("seed").to_dicts(),
         last_points.select("series", "x", "value", "told").to_dicts(),

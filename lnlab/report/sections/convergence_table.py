@@ -91,6 +91,7 @@ def _cell(cell: ConvergenceCell, stems: Mapping[CellAddress, str]) -> MatrixCell
         _STYLES[cell.state],
         cell_description(cell),
         stems.get(cell.place, ""),
+        round(4 * cell.k / cell.n) if cell.judged else None,
     )
 
 

@@ -30,6 +30,9 @@ from lnlab.report.words.wording import (
 )
 from lnlab.tables import Results
 
+_MOST_WITH_BARS = 2
+"""Positions up to which intervals are bars."""
+
 
 @sections.register("depth_profile")
 def depth_profile(
@@ -76,7 +79,12 @@ def _chart(
     band = {"estimate": quantity_name(quantity), "low": "95 % low", "high": "95 % high", "n": "seeds"}
     return Chart(
         line_charts.profile_chart(
-            series.panels, x_axis, y, theme.series_style(series.names, series.families), line_rows
+            series.panels,
+            x_axis,
+            y,
+            theme.series_style(series.names, series.families),
+            line_rows,
+            bars=_has_bars(series),
         ),
         series.points,
         series.seeds,
@@ -87,6 +95,11 @@ def _chart(
         ).strip(),
         log,
     )
+
+
+def _has_bars(series: LabelledSeries) -> bool:
+    """Whether there are too few positions for bands."""
+    return series.points["x"].n_unique() <= _MOST_WITH_BARS
 
 
 def _line(series: LabelledSeries, line: tuple[float, float], letter: str) -> list[dict[str, Json]]:
@@ -100,7 +113,7 @@ def _caption(series: LabelledSeries, quantity: str, x: str, lines: Sequence[tupl
     mean, scale_note = ("geometric mean", " on the logarithmic scale") if log else ("mean", "")
     n = replicate_count(series.points)
     band = (
-        f"the band is its 95 % Student interval{scale_note} ({n})"
+        f"the {'bar' if _has_bars(series) else 'band'} is its 95 % Student interval{scale_note} ({n})"
         if series.points["low"].count()
         else no_band(series.points)
     )

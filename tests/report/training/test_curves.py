@@ -78,7 +78,7 @@ def test_a_diverged_run_is_in_no_mean_and_ends_with_a_cross_inside_the_axis(whol
     assert "3 of 5 runs diverged: thin lines, each with a cross" in chart.caption
     text = json.dumps(spec_with_data(chart))
     assert text.count('"told": "seed') == 3
-    rows = [rows for rows in chart.spec["datasets"].values() if rows and "told" in rows[0]]
+    rows = [rows for rows in chart.spec["datasets"].values() if rows and rows[0].get("told", "").startswith("seed")]
     top = chart.spec["layer"][0]["encoding"]["y"]["scale"]["domain"]
     assert all(top[0] <= row["value"] <= top[1] and row["x"] == 40 for each in rows for row in each)
     assert "NaN" not in to_svg(spec_with_data(chart))
