@@ -162,8 +162,6 @@ def _tables(drawn_parts: Sequence[DrawnPart], verdicts: Sequence[Verdict]) -> di
     """The tables for papers (TeX) and spreadsheets (CSV)."""
     files = {}
     for drawn in drawn_parts:
-        for figure in drawn.figures:
-            files[f"tables/{figure.stem}.tex"] = booktabs_table(figure.table, f"tab:{figure.stem}").encode()
         tables = drawn.part.section.tables if drawn.part.section else ()
         for table, view in zip(tables, drawn.tables, strict=True):
             files[f"tables/{view.stem}.csv"] = csv_bytes(table.rows, table.headings)

@@ -73,7 +73,7 @@ def test_the_pixels_are_the_same(spec):
     lean = lean_svg(full, "a picture")
     one, other = (pixels(vl_convert.svg_to_png(svg)) for svg in (full, lean))
     assert one.shape == other.shape
-    assert np.abs(one - other).max() <= 32, "an edge moves by less than a hundredth of a pixel"
+    assert np.abs(one - other).max() <= 64, "an edge moves by a twentieth of a pixel at most"
     assert (one > 0).any()
 
 

@@ -41,7 +41,6 @@ def test_a_report_has_every_file_a_reader_needs(folder):
             "figures/figure-{}.svg",
             "figures/figure-{}.vl.json",
             "tables/figure-{}.csv",
-            "tables/figure-{}.tex",
         ):
             assert name.format(number) in found
     assert {"tables/verdicts.csv", "tables/verdicts.tex"} <= found

@@ -13,7 +13,8 @@ _GROUP, _PATH, _CLIP = f"{{{_SVG}}}g", f"{{{_SVG}}}path", f"{{{_SVG}}}clipPath"
 _INTERACTIVE = ("class", "role", "pointer-events", "aria-roledescription", "aria-label", "aria-hidden")
 _COORDINATES = ("d", "transform", "x", "y", "x1", "y1", "x2", "y2", "cx", "cy", "width", "height")
 _NUMBER = re.compile(r"-?\d+\.\d+(?:e-?\d+)?")
-_DECIMALS = 2  # of a pixel of 1/96 inch
+_COLOUR = re.compile(r"rgb\((\d+), (\d+), (\d+)\)")
+_DECIMALS = 1  # of a pixel of 1/96 inch
 
 ElementTree.register_namespace("", _SVG)
 ElementTree.register_namespace("xlink", _XLINK)
@@ -34,6 +35,11 @@ def lean_svg(svg: str, description: str = "") -> str:
         for name in _COORDINATES:
             if name in element.attrib:
                 element.set(name, _NUMBER.sub(_rounded, element.attrib[name]))
+        for name in ("fill", "stroke"):
+            if name in element.attrib:
+                element.set(name, _COLOUR.sub(_hexadecimal, element.attrib[name]))
+        if element.tag == _PATH and "stroke" not in element.attrib:
+            element.attrib.pop("stroke-width", None)
         if element.get("opacity") == "1":
             del element.attrib["opacity"]
         if element.get("transform") == "translate(0,0)":
@@ -68,6 +74,10 @@ def _is_unseen(element: Element) -> bool:
 def _rounded(match: re.Match[str]) -> str:
     text = f"{float(match[0]):.{_DECIMALS}f}".rstrip("0").rstrip(".")
     return "0" if text == "-0" else text
+
+
+def _hexadecimal(match: re.Match[str]) -> str:
+    return "#" + "".join(f"{int(channel):02x}" for channel in match.groups())
 
 
 def _share_font(root: Element) -> None:

@@ -15,7 +15,6 @@ from lnlab.report.charts.lean_svg import lean_svg
 from lnlab.report.words.control_characters import without_control_characters
 
 VEGA_LITE = ".".join(alt.SCHEMA_VERSION.removeprefix("v").split(".")[:2])
-_JSON: Mapping[str, Any] = {"sort_keys": True, "ensure_ascii": False, "allow_nan": False}
 _ID = re.compile(r'\bid="([^"]*)"')
 
 
@@ -91,13 +90,16 @@ def vega_bundle(snippet: str) -> str:
 
 
 def spec_text(spec: Mapping[str, Json]) -> str:
-    """The drawing as a JSON file: sorted keys, a row of data a line, no NaN."""
-    drawing = json.dumps({**spec, "datasets": {}}, indent=2, **_JSON)
-    datasets = (f"    {json.dumps(name)}: {_rows_text(rows)}" for name, rows in sorted(spec["datasets"].items()))
-    with_datasets = '"datasets": {\n' + ",\n".join(datasets) + "\n  }"
-    return drawing.replace('"datasets": {}', with_datasets, 1) + "\n"
+    """The drawing as a JSON file: sorted keys, a line for each of its parts and for each row of data, no NaN."""
+    parts = {name: _compact(part) for name, part in spec.items() if name != "datasets"}
+    datasets = (f"{json.dumps(name)}: {_rows_text(rows)}" for name, rows in sorted(spec["datasets"].items()))
+    parts["datasets"] = "{\n" + ",\n".join(datasets) + "\n}"
+    return "{\n" + ",\n".join(f"{json.dumps(name)}: {part}" for name, part in sorted(parts.items())) + "\n}\n"
 
 
 def _rows_text(rows: Sequence[Mapping[str, Json]]) -> str:
-    lines = ",\n".join(json.dumps(row, separators=(",", ":"), **_JSON) for row in rows)
-    return f"[\n{lines}\n    ]" if rows else "[]"
+    return "[\n" + ",\n".join(map(_compact, rows)) + "\n]" if rows else "[]"
+
+
+def _compact(part: Json) -> str:
+    return json.dumps(part, separators=(",", ":"), sort_keys=True, ensure_ascii=False, allow_nan=False)
