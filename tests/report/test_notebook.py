@@ -1,5 +1,6 @@
 """The notebook runs from top to bottom with the packages it names alone, offline, and shows the numbers of the page."""
 
+import ast
 import copy
 import json
 import re
@@ -94,7 +95,18 @@ def test_it_runs_with_the_packages_it_names_and_without_a_network_to_equal_numbe
     )
     client.execute()
     pairs = [(a, b) for a, b in zip(written.cells, ran.cells[1:], strict=True) if a.cell_type == "code"]
+    lab = [(a, b) for a, b in pairs[1:] if not a.outputs]
+    pairs = [pairs[0], *((a, b) for a, b in pairs[1:] if a.outputs)]
     assert len(pairs) == 14, "opening, verdicts, and two cells for each of six figures"
+    assert sum(a.source.startswith("draw(") for a, _ in lab) == 6
+    assert len(lab) == 8, "a figure's lines each, a claim judged again, a question"
+    assert all(theirs.outputs[-1].output_type == "execute_result" for _, theirs in lab)
+    judged = ast.literal_eval(next(b for a, b in lab if "judge(" in a.source).outputs[-1].data["text/plain"])
+    verdict = (
+        pl.read_parquet(folder / "data" / "verdicts.parquet").filter(pl.col("low").is_not_null()).row(0, named=True)
+    )
+    assert judged["verdict"] == verdict["verdict"]
+    assert list(judged["interval"]) == pytest.approx([verdict["low"], verdict["high"]])
     for ours, theirs in pairs[1:]:
         assert theirs.outputs[-1].data["text/plain"] == ours.outputs[-1].data["text/plain"]
     assert sum("image/svg+xml" in theirs.outputs[-1].data for _, theirs in pairs[1:]) == 6

@@ -1,5 +1,6 @@
 """The notebook: the same figures from the same tables, outputs inside, runnable with the packages that it names."""
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from io import BytesIO
@@ -13,6 +14,7 @@ from lnlab.claims.verdict_rows import verdict_frame
 from lnlab.keys import digest
 from lnlab.report.data.series import mean_points, median_points
 from lnlab.report.facts import ReportFacts
+from lnlab.report.page import notebook_lab
 from lnlab.report.page.answers import VERDICT_SYMBOLS, statistic_text, verdict_count_sentence
 from lnlab.report.page.figures import DrawnPart, Figure
 from lnlab.report.section import Table
@@ -98,6 +100,7 @@ def notebook_text(facts: ReportFacts, verdicts: Sequence[Verdict], drawn_parts: 
     by_id = {v.claim: v for v in verdicts}
     for drawn in drawn_parts:
         cells += _section(drawn, [by_id[c] for c in drawn.part.claims if c in by_id])
+    cells += _lab(verdicts, drawn_parts)
     kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
     metadata = {"kernelspec": kernel, "language_info": {"name": "python"}}
     document = _FORMAT.v4.new_notebook(cells=cells, metadata=metadata)
@@ -115,6 +118,21 @@ def escape_markdown(text: str) -> str:
     )
 
 
+def _lab(verdicts: Sequence[Verdict], drawn_parts: Sequence[DrawnPart]) -> list[Any]:
+    """Cells for a reader to change and run; their outputs are the reader's."""
+    if not drawn_parts:
+        return []
+    cells = [_markdown("lab", "## Go on from here\n\nCells to change and run.")]
+    by_interval = (v for v in verdicts if v.kind in notebook_lab.KINDS_BY_INTERVAL and v.seeds)
+    if any(v.low is not None and math.isfinite(v.low) for v in by_interval):
+        cells.append(_markdown("lab-judge", "**Judge a claim again.**"))
+        cells.append(_code("judge", notebook_lab.SEEDS + notebook_lab.JUDGE))
+    sections = [drawn.part.section for drawn in drawn_parts if drawn.part.section]
+    if {name for section in sections for name in section.rows} & set(notebook_lab.TABLES_WITH_VALUES):
+        cells += [_markdown("lab-ask", "**Ask a question of your own.**"), _code("ask", notebook_lab.QUESTION)]
+    return cells
+
+
 def _title(facts: ReportFacts, verdicts: Sequence[Verdict]) -> str:
     cite = f"\n\nPaper: {escape_markdown(facts.source['cite'])}" if facts.source.get("cite") else ""
     question = f"\n\n*{escape_markdown(facts.question)}*" if facts.question else ""
@@ -129,7 +147,7 @@ def _title(facts: ReportFacts, verdicts: Sequence[Verdict]) -> str:
 
 def _opening(drawn_parts: Sequence[DrawnPart]) -> Any:
     has_medians = any(figure.chart.statistic == "median" for drawn in drawn_parts for figure in drawn.figures)
-    return _code("opening", _OPENING + (_MEDIANS if has_medians else ""))
+    return _code("opening", _OPENING + notebook_lab.DRAW + (_MEDIANS if has_medians else ""))
 
 
 def _section(drawn: DrawnPart, verdicts: Sequence[Verdict]) -> list[Any]:
@@ -166,6 +184,7 @@ def _figure_cells(figure: Figure) -> list[Any]:
             _text(estimates),
         ),
         _code(f"{figure.stem}-figure", _FIGURE.format(stem=figure.stem), drawn),
+        *([_code(f"{figure.stem}-lines", lines)] if (lines := notebook_lab.draw_call(figure)) else []),
     ]
 
 
