@@ -60,7 +60,12 @@ def test_the_heading_says_which_law_comes_nearest_and_by_how_much_each_misses(me
     finding = law_plot(measured, **ASKED).finding
     assert finding.startswith("With the number of sublayers, Post-LN is linear: a size left out is missed by ")
     assert re.search(r"Pre-LN is logarithmic: a size left out is missed by \d %, linear by \d\d %", finding)
-    assert "odd follows no law: a size left out is missed linear by" in finding
+    assert finding.endswith("; 1 more in the figure")
+
+
+def test_a_series_that_follows_no_law_is_said_to(measured):
+    finding = law_plot(measured, **ASKED, where={"method": "odd"}).finding
+    assert "follows no law: a size left out is missed linear by" in finding
 
 
 def test_errors_are_those_that_the_claim_tells(measured):

@@ -13,6 +13,7 @@ from lnlab.report.data.basin_runs import BetterEnd, SweepRuns, judged_runs, tuni
 from lnlab.report.data.labels import SINGLE_SERIES
 from lnlab.report.data.series import replicate_count
 from lnlab.report.section import Chart, Section, sections
+from lnlab.report.words.headings import MAX_NAMED
 from lnlab.report.words.wording import (
     format_short,
     format_value,
@@ -23,8 +24,6 @@ from lnlab.report.words.wording import (
 )
 from lnlab.tables import Results
 
-_MAX_NAMED = 3
-"""Series whose best place a heading has room for."""
 _AXIS_NAMES = {"lr": "learning rate", "batch_sentences": "batch size"}
 _ROW_HEIGHT = 0.07
 """The height of a row of crosses, as a share of the axis."""
@@ -131,7 +130,7 @@ def _finding(runs: SweepRuns, over: str, best: BetterEnd) -> str:
     optima = {name: optimum for name in runs.names if (optimum := _optimum(runs, name, best))}
     failed = [name for name in runs.names if name not in optima]
     clauses = [_optimum_clause(name, *optimum, over) for name, optimum in optima.items()]
-    if len(clauses) > _MAX_NAMED:
+    if len(clauses) > MAX_NAMED:
         low, high = (pick(optima, key=lambda name: optima[name][0]) for pick in (min, max))
         edges = [name for name, (_, _, edge) in optima.items() if edge]
         smallest, largest = optima[low][0], optima[high][0]
@@ -144,7 +143,7 @@ def _finding(runs: SweepRuns, over: str, best: BetterEnd) -> str:
         at_edge = f"{len(edges)} of {len(clauses)} {'lies' if len(edges) == 1 else 'lie'} on the edge of the grid"
         clauses = [span, at_edge] if edges else [span]
     if failed:
-        names = join_words(failed) if len(failed) <= _MAX_NAMED else f"{len(failed)} variants"
+        names = join_words(failed) if len(failed) <= MAX_NAMED else f"{len(failed)} variants"
         of_series = "" if failed == [SINGLE_SERIES] else f" of {names}"
         clauses.append(f"half of the runs{of_series} diverged at every {_axis_name(over)}")
     text = "; ".join(clauses)

@@ -15,6 +15,7 @@ from lnlab.report.data.labels import SINGLE_SERIES
 from lnlab.report.data.series import MIN_BAND_SEEDS, no_band, replicate_count
 from lnlab.report.data.training_curves import CurveAxis, TrainingCurves, collect_training_curves
 from lnlab.report.section import Chart, Section, sections
+from lnlab.report.words.headings import MAX_NAMED
 from lnlab.report.words.symbols import axis_title
 from lnlab.report.words.wording import (
     count_noun,
@@ -26,8 +27,6 @@ from lnlab.report.words.wording import (
 )
 from lnlab.tables import Results
 
-_MAX_NAMED = 3
-"""Series whose ends a heading has room for."""
 _LOSSES = ("loss", "nll")
 """What the entropy of the words is a level of."""
 _FREQUENCIES = "no better than frequencies alone"
@@ -188,7 +187,7 @@ def _finding(curves: TrainingCurves, quantity: str) -> str:
         for name, (k, n) in curves.divergence_counts.items()
         if k
     ]
-    if len(diverged) > _MAX_NAMED:
+    if len(diverged) > MAX_NAMED:
         diverged = [_diverged_count(curves)]
     subject = " ".join(filter(None, ("The", "training" if split == "train" else split, quantity_name(quantity))))
     clauses = [f"{subject} {_final_text(final_values)}"] if final_values else []
@@ -198,7 +197,7 @@ def _finding(curves: TrainingCurves, quantity: str) -> str:
 def _final_text(final_values: Mapping[str, float]) -> str:
     if list(final_values) == [SINGLE_SERIES]:
         return f"ends at {format_short(final_values[SINGLE_SERIES])}"
-    if len(final_values) <= _MAX_NAMED:
+    if len(final_values) <= MAX_NAMED:
         return f"ends at {join_words(f'{format_short(value)} in {name}' for name, value in final_values.items())}"
     low, high = min(final_values, key=final_values.__getitem__), max(final_values, key=final_values.__getitem__)
     least, most = (

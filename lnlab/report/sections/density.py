@@ -25,6 +25,7 @@ from lnlab.report.data.series import (
     source_rows_of,
 )
 from lnlab.report.section import Chart, Section, sections
+from lnlab.report.words.headings import two_at_most
 from lnlab.report.words.wording import (
     count_noun,
     format_short,
@@ -186,5 +187,6 @@ def _finding(pooled: _Pooled, quantity: str) -> str:
         low, high = np.quantile(values, _QUANTILES)
         where = "" if series == SINGLE_SERIES else f" in {series}"
         ranges.setdefault(panel, []).append(f"from {format_short(low)} to {format_short(high)}{where}")
-    text = "; ".join(f"{f'({panel}) ' if pooled.panels else ''}{join_words(texts)}" for panel, texts in ranges.items())
+    lists = {panel: two_at_most(texts, sentences=False) for panel, texts in ranges.items()}
+    text = two_at_most(f"{f'({panel}) ' if pooled.panels else ''}{named}" for panel, named in lists.items())
     return f"Nine tenths of the {quantity_name(quantity)}s lie {text}"

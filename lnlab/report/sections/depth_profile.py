@@ -15,6 +15,7 @@ from lnlab.report.charts.downsample import thin_points
 from lnlab.report.data.labels import SINGLE_SERIES
 from lnlab.report.data.series import LabelledSeries, collect_series, no_band, replicate_count
 from lnlab.report.section import Chart, Section, sections
+from lnlab.report.words.headings import two_at_most
 from lnlab.report.words.path_names import path_name
 from lnlab.report.words.symbols import axis_title
 from lnlab.report.words.wording import (
@@ -139,7 +140,7 @@ def _finding(series: LabelledSeries, quantity: str, x: str, where: Mapping[str, 
                 f"{who} {_change(pairs, log=log)}{span}" if pairs else f"{who} has no two positions measured"
             )
             span = "" if pairs else span
-    text = "; ".join(clauses)
+    text = two_at_most(clauses)
     return text[:1].upper() + text[1:]
 
 

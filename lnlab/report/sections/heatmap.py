@@ -21,6 +21,7 @@ from lnlab.report.data.series import (
     undrawn_numbers,
 )
 from lnlab.report.section import Chart, Section, sections
+from lnlab.report.words.headings import two_at_most
 from lnlab.report.words.wording import format_short, join_words, quantity_definition, quantity_name, quantity_with_unit
 from lnlab.tables import Results
 
@@ -120,7 +121,7 @@ def _finding(estimates: pl.DataFrame, quantity: str, names: Sequence[str]) -> st
         texts = [
             f"{format_short(low)} to {format_short(high)} in {name}" for name, low, high in _in_order(ranges, names)
         ]
-        return f"The {quantity_name(quantity)} goes from {join_words(texts)}"
+        return f"The {quantity_name(quantity)} goes from {two_at_most(texts, sentences=False)}"
     mean, last = pl.col("estimate").mean, pl.col("last")
     first, final = own_branch.filter(i * 3 <= last), own_branch.filter(i * 3 > 2 * last)
     thirds = first.group_by("panel").agg(first=mean()).join(final.group_by("panel").agg(final=mean()), on="panel")
@@ -128,7 +129,7 @@ def _finding(estimates: pl.DataFrame, quantity: str, names: Sequence[str]) -> st
         f"{format_short(early)} and {format_short(late)} in {name}" for name, early, late in _in_order(thirds, names)
     ]
     where = "In the first and the last third of the sublayers"
-    return f"{where}, the {quantity_name(quantity)} on their own branch is {join_words(texts)}"
+    return f"{where}, the {quantity_name(quantity)} on their own branch is {two_at_most(texts, sentences=False)}"
 
 
 def _in_order(rows: pl.DataFrame, names: Sequence[str]) -> list[tuple[str, float, float]]:

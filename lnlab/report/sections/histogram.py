@@ -15,6 +15,7 @@ from lnlab.report.data.histograms import MIN_DRAWN_SHARE, HistogramShares, colle
 from lnlab.report.data.labels import SINGLE_SERIES
 from lnlab.report.data.series import replicate_count
 from lnlab.report.section import Chart, Section, sections
+from lnlab.report.words.headings import MAX_NAMED
 from lnlab.report.words.wording import (
     count_noun,
     format_short,
@@ -25,9 +26,6 @@ from lnlab.report.words.wording import (
     quantity_with_unit,
 )
 from lnlab.tables import Results
-
-_MAX_NAMED = 4
-"""Variants whose medians a heading has room for."""
 
 
 @sections.register("histogram")
@@ -122,7 +120,7 @@ def _finding(histograms: HistogramShares, quantity: str) -> str:
         f"From update {steps[0]} to update {steps[-1]}" if len(steps) > 1 else f"After {count_noun(steps[0], 'update')}"
     )
     what = f"{span}, the median {quantity_name(quantity)}"
-    if len(changes) > _MAX_NAMED:
+    if len(changes) > MAX_NAMED:
         words = (change.split(" ") for change in changes.values())
         verbs = Counter(" ".join(split[: 2 if split[0] == "stays" else 1]) for split in words)
         return f"{what} {join_words(f'{verb} in {k} of {len(changes)} variants' for verb, k in verbs.items())}"

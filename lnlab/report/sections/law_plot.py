@@ -15,6 +15,7 @@ from lnlab.report.charts.axes import axis_at_values, linear_axis
 from lnlab.report.data.labels import SINGLE_SERIES
 from lnlab.report.data.series import LabelledSeries, collect_series, replicate_count
 from lnlab.report.section import Chart, Section, sections
+from lnlab.report.words.headings import two_at_most
 from lnlab.report.words.sizes import size_names
 from lnlab.report.words.symbols import axis_title
 from lnlab.report.words.wording import join_words, quantity_definition, quantity_name, quantity_with_unit
@@ -109,7 +110,7 @@ def _finding(series: LabelledSeries, quantity: str, over: str, law_names: Sequen
     for name in series.names:
         who = f"the {quantity_name(quantity)}" if name == SINGLE_SERIES else name
         clauses.append(f"{who} {_nearest_law(_median_errors(series, name, law_names))}")
-    return f"With {size_names(over).phrase}, {'; '.join(clauses)}"
+    return f"With {size_names(over).phrase}, {two_at_most(clauses)}"
 
 
 def _nearest_law(errors: Mapping[_LawName, float]) -> str:

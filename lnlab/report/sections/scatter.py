@@ -16,6 +16,7 @@ from lnlab.report.charts.downsample import thin_points
 from lnlab.report.data.labels import SINGLE_SERIES
 from lnlab.report.data.series import LabelledSeries, collect_series, mean_points, replicate_count
 from lnlab.report.section import Chart, Section, sections
+from lnlab.report.words.headings import two_at_most
 from lnlab.report.words.path_names import path_name
 from lnlab.report.words.wording import (
     format_interval,
@@ -167,4 +168,5 @@ def _finding(seeds: pl.DataFrame, names: Sequence[str], x: str, y: str) -> str:
         bounds = (exponent.low, exponent.high) if exponent and exponent.n > 1 else (None, None)
         text = format_interval(exponent.estimate, *bounds) if exponent else "none"
         exponents.append(text if name == SINGLE_SERIES else f"{text} ({name})")
-    return f"The {quantity_name(y)} follows the {quantity_name(x)} with the exponent {join_words(exponents)}"
+    named = two_at_most(exponents, sentences=False)
+    return f"The {quantity_name(y)} follows the {quantity_name(x)} with the exponent {named}"

@@ -18,6 +18,7 @@ from lnlab.report.charts.downsample import thin_points
 from lnlab.report.data.labels import SINGLE_SERIES
 from lnlab.report.data.series import LabelledSeries, collect_series, replicate_count
 from lnlab.report.section import Chart, Section, sections
+from lnlab.report.words.headings import MAX_NAMED
 from lnlab.report.words.sizes import SizeNames, size_names
 from lnlab.report.words.symbols import axis_title
 from lnlab.report.words.wording import (
@@ -33,8 +34,6 @@ from lnlab.tables import Results
 
 _Law = float | Literal["x_sqrt_ln_x"]
 """An exponent, or x √(ln x), the form of a known bound in the width (Xiong et al., 2020, Theorem 1)."""
-_MAX_NAMED = 4
-"""Series whose exponents a heading has room for."""
 
 
 @sections.register("size_plot")
@@ -173,7 +172,7 @@ def _law_text(law: _Law, size_name: str) -> str:
 def _finding(series: LabelledSeries, quantity: str, size_name: str) -> str:
     """The fitted exponent of each series: least squares within each seed, then over seeds."""
     slopes = {name: size_exponents(series.seeds.filter(pl.col("series") == name)) for name in series.names}
-    if len(slopes) > _MAX_NAMED and all(slopes.values()):
+    if len(slopes) > MAX_NAMED and all(slopes.values()):
         return f"With {size_name}, {_exponent_range({name: fmean(values) for name, values in slopes.items()})}"
     subjects = {name: f"the {quantity_name(quantity)}" if name == SINGLE_SERIES else name for name in slopes}
     clauses = (f"{subjects[name]} {_exponent_text(values)}" for name, values in slopes.items())

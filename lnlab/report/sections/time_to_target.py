@@ -23,6 +23,7 @@ from lnlab.report.data.training_curves import epochs_per_update, last_rows
 from lnlab.report.section import Section, Table, sections
 from lnlab.report.sections.outcomes import OUTCOME_HEADINGS, OUTCOME_SCHEMA, median_with_range
 from lnlab.report.table import Cell, Grid
+from lnlab.report.words.headings import MAX_NAMED
 from lnlab.report.words.reference_words import reference_text
 from lnlab.report.words.wording import count_noun, format_short, format_value, join_words, quantity_name
 from lnlab.tables import ENDED_STATUSES, Results
@@ -30,8 +31,6 @@ from lnlab.tables import ENDED_STATUSES, Results
 _UPDATES, _EPOCHS = "time_to_target", "epochs_to_target"
 _TIME_UNITS = {_UPDATES: "updates", _EPOCHS: "epochs"}
 _NEVER = "not reached"
-_MAX_NAMED = 4
-"""Variants whose times a heading has room for."""
 
 
 @sections.register("time_to_target", implied=(_UPDATES, _EPOCHS))
@@ -139,12 +138,12 @@ def _finding(variants: Sequence[SeriesOutcome]) -> str:
     reached = {name: time for name, time in sorted(times.items(), key=lambda pair: pair[1]) if math.isfinite(time)}
     never = [name for name in times if name not in reached]
     clauses = [f"{name} reaches the target after {format_short(time)} updates" for name, time in reached.items()]
-    if len(clauses) > _MAX_NAMED:
+    if len(clauses) > MAX_NAMED:
         clauses = [
             clauses[0],
             f"the slowest of {count_noun(len(reached), 'variant')} is {clauses[-1].replace(' reaches the target', '')}",
         ]
-    never_text = join_words(never) if len(never) <= _MAX_NAMED else count_noun(len(never), "variant")
+    never_text = join_words(never) if len(never) <= MAX_NAMED else count_noun(len(never), "variant")
     if never:
         clauses.append(f"{never_text} {'does' if len(never) == 1 else 'do'} not get there")
     return "; ".join(clauses)
