@@ -24,11 +24,15 @@ const isolateSeries = (place) => {
   place.addEventListener("pointerover", (event) => show(seriesOf(event.target)));
   place.addEventListener("pointerleave", () => show(undefined));
 };
+const theme = JSON.parse(document.getElementById("theme").textContent);
 for (const figure of document.querySelectorAll("figure[data-spec]")) {
   const spec = JSON.parse(document.getElementById(figure.dataset.spec).textContent);
+  spec.config = { ...theme, ...spec.config };
   for (const [name, data] of Object.entries(spec.datasets)) {
-    // names of columns stand once in the page
-    if (data.columns) spec.datasets[name] = data.rows.map((row) => Object.fromEntries(row.map((v, i) => [data.columns[i], v])));
+    if (!data.columns) continue;
+    // names of columns and words stand once in the page
+    const cell = (value, k) => [data.columns[k], data.words[data.columns[k]]?.[value] ?? value];
+    spec.datasets[name] = data.rows.map((row) => Object.fromEntries(row.map(cell)));
   }
   const place = figure.querySelector(".live");
   if (spec.vconcat) {

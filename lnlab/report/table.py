@@ -10,7 +10,7 @@ import polars as pl
 from lnlab.report.cell_matrix import Matrix
 from lnlab.report.words.wording import format_number, format_value
 
-MAX_SHOWN_ROWS = 100
+MAX_SHOWN_ROWS = 50
 _COMPRESSION = 22
 """The highest of zstd: a table is written once and kept for years."""
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")

@@ -15,6 +15,7 @@ from lnlab.claims.claim import Verdict
 from lnlab.errors import LabError, Problem, ReportError
 from lnlab.keys import Json
 from lnlab.report.charts.render import vega_bundle
+from lnlab.report.charts.theme import THEME
 from lnlab.report.facts import ReportFacts
 from lnlab.report.page import answers, methods, provenance
 from lnlab.report.page.citation_links import linked_citations, web_address
@@ -121,6 +122,7 @@ def render_page(
         part["verdicts"] = sorted((rows[c] for c in part["claims"] if c in rows), key=lambda row: row.number)
     return jinja.get_template("page.html.j2").render(
         facts=facts,
+        theme=dict(THEME),
         policy=policy(style, inline),
         script_path=shared,
         script=None if inline is None else Markup(inline),  # noqa: S704 - our own bundle, checked for </script
@@ -216,7 +218,7 @@ def _figure(figure: Figure, *, single: bool) -> dict[str, Any]:
         "stem": figure.stem,
         "chart": figure.chart,
         "table": figure.table,
-        "spec": {**figure.spec, "datasets": {k: _packed(rows) for k, rows in figure.spec["datasets"].items()}},
+        "spec": _packed_spec(figure.spec),
         "wide": any(key in figure.spec for key in ("facet", "vconcat", "hconcat")),
         "source": data_uri if single else f"figures/{figure.stem}.svg",
         "width": width,
@@ -224,9 +226,22 @@ def _figure(figure: Figure, *, single: bool) -> dict[str, Any]:
     }
 
 
+def _packed_spec(spec: Mapping[str, Json]) -> Mapping[str, Json]:
+    """A drawing without the theme, which stands once in a page, and with packed data."""
+    config = {name: value for name, value in spec.get("config", {}).items() if THEME.get(name) != value}
+    return {**spec, "config": config, "datasets": {name: _packed(rows) for name, rows in spec["datasets"].items()}}
+
+
 def _packed(rows: Sequence[Mapping[str, Json]]) -> Mapping[str, Json] | Sequence[Mapping[str, Json]]:
-    """Rows with the names of their columns once, which the script of the page unpacks; rows that differ stay."""
+    """Rows with the names of their columns and each of their words once, which the script of the page unpacks.
+
+    Rows that differ in their columns stay as they are.
+    """
     columns = sorted(rows[0]) if rows else []
     if not rows or any(sorted(row) != columns for row in rows):
         return rows
-    return {"columns": columns, "rows": [[row[name] for name in columns] for row in rows]}
+    texts = [name for name in columns if all(isinstance(row[name], str) for row in rows)]
+    words = {name: list(dict.fromkeys(row[name] for row in rows)) for name in texts}
+    places = {name: {word: place for place, word in enumerate(words[name])} for name in texts}
+    cells = [[places[name][row[name]] if name in places else row[name] for name in columns] for row in rows]
+    return {"columns": columns, "words": words, "rows": cells}
