@@ -96,6 +96,7 @@ def _plan_facts(
     memory: int,
 ) -> dict[str, Any]:
     """The plan in numbers, as plain values."""
+    from lnlab.compile.checks.citations import cited_verdicts
     from lnlab.compile.cost.cost import cost
     from lnlab.compile.cost.memory import plan_memory
     from lnlab.compile.decisions import decisions_to_json
@@ -121,6 +122,7 @@ def _plan_facts(
             "missing": sum(len(unit.measurements) for unit in units),
         },
         "data_passes": [asdict(data_pass) for data_pass in plan.data_passes],
+        "cited": {file.path: file.sha256 or None for file in cited_verdicts(plan.inputs)},
         "why": dict(reason_counts(reason for _, reason in pending)),
         "pins": list(plan.pins),
         "parameters": [min(parameters), max(parameters)],

@@ -9,6 +9,8 @@ from lnlab.keys import Json
 
 EVIDENCE = "evidence"
 """The parameter of a claim that cites: name of a spec -> ids of its claims."""
+VERDICTS_NAME = "verdicts.parquet"
+"""The file of verdicts among the tables of a report."""
 _PACKAGE = Path(lnlab.__file__).parent
 
 
@@ -30,7 +32,7 @@ def citations_of(claim: Mapping[str, Json]) -> Iterator[Citation]:
 
 def verdicts_path(root: Path, citation: Citation) -> Path:
     """The file of verdicts of the cited experiment, in a folder of reports."""
-    return root / citation.spec / citation.profile / "data" / "verdicts.parquet"
+    return root / citation.spec / citation.profile / "data" / VERDICTS_NAME
 
 
 def find_verdicts(spec: Path, citation: Citation) -> Path:

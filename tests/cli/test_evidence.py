@@ -5,6 +5,7 @@ import shutil
 import polars as pl
 import pytest
 
+from lnlab.keys import digest_bytes
 from lnlab.tables import frame
 from tests.cli.conftest import TINY
 
@@ -68,6 +69,13 @@ def test_what_is_missing_is_not_testable_and_what_appears_is_read_without_comput
         said = lnlab("run", "citing.yaml", "--json", "-q")
         assert verdicts(said) == {"agreement": agreement, "seen": word, "cut": "contradicted"}
         assert said.json["computed"] == 0
+
+
+def test_the_plan_names_what_it_reads_with_its_digest(lnlab, citing, workdir):
+    assert "cites tiny, real: it has no report" in lnlab("plan", "citing.yaml").out.splitlines()
+    path = write_verdicts(workdir / "reports", ("post_above_pre", "supported"))
+    assert "cites tiny, real: its report" in lnlab("plan", "citing.yaml").out.splitlines()
+    assert lnlab("plan", "citing.yaml", "--json").json["cited"] == {str(path): digest_bytes(path.read_bytes())}
 
 
 def test_the_plan_depends_on_the_file_that_it_read_and_a_report_on_another_is_refused(lnlab, citing, workdir):

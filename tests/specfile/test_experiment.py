@@ -7,7 +7,7 @@ from lnlab.specfile.experiment import REPLACEABLE, SETTING, Experiment
 
 
 def test_the_top_level_keys_are_closed():
-    other = {"lnlab", "title", "question", "source", "differs", "note", "answer", "claims", "profiles"}
+    other = {"lnlab", "title", "question", "source", "related", "differs", "note", "answer", "claims", "profiles"}
     assert set(Experiment.model_fields) == {*SETTING, *REPLACEABLE, *other}
 
 

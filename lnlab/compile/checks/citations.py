@@ -4,7 +4,7 @@ What a cited report says is read when claims are judged; here it is a file whose
 An experiment that has no report yet is no mistake: its verdicts are missing, and the claim is not testable.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from lnlab.compile.digests import Input, absent_input, input_of
@@ -15,7 +15,7 @@ from lnlab.compile.sweep.overlay import Issues, MergedSpec, merge_spec
 from lnlab.errors import SpecError, nearest
 from lnlab.keys import Json
 from lnlab.registry import Flaw
-from lnlab.specfile.citations import EVIDENCE, citations_of, find_verdicts, specs_at_hand
+from lnlab.specfile.citations import EVIDENCE, VERDICTS_NAME, citations_of, find_verdicts, specs_at_hand
 from lnlab.specfile.load import SpecDocument, load_spec
 
 _Ids = Mapping[str, Json]
@@ -55,6 +55,11 @@ def cited_inputs(requests: ResolvedRequests, document: SpecDocument) -> tuple[In
         find_verdicts(document.path, c) for request in cited for c in citations_of({**request.choice, "requires": ()})
     }
     return tuple(input_of(path) if path.is_file() else absent_input(path) for path in sorted(paths))
+
+
+def cited_verdicts(inputs: Iterable[Input]) -> list[Input]:
+    """Of the files that a plan depends on, those of cited verdicts; one that is not there has no digest."""
+    return [file for file in inputs if Path(file.path).name == VERDICTS_NAME]
 
 
 class _Uncitable(Exception):

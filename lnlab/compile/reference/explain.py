@@ -5,7 +5,9 @@ Keys and digests are left out, so that the same spec prints the same text whatev
 
 from collections import Counter
 from collections.abc import Mapping
+from pathlib import Path
 
+from lnlab.compile.checks.citations import cited_verdicts
 from lnlab.compile.decisions import Decision, Undecided
 from lnlab.compile.selection.selection import kind_label
 from lnlab.compile.work import Plan
@@ -16,8 +18,8 @@ MOST_LINES = 40
 
 
 def explain(plan: Plan) -> list[str]:
-    """The plan, one fact a line: runs, axes, variants, inits that read data, measurements by probe, claims, pins."""
-    sections = (_stages, _runs, _variants, _data_passes, _measurements, _requests)
+    """The plan, one fact a line: runs, axes, variants, data that inits read, citations, measurements, claims, pins."""
+    sections = (_stages, _runs, _variants, _data_passes, _citations, _measurements, _requests)
     return [*(line for section in sections for line in section(plan)), *(f"pin: {pin}" for pin in plan.pins)]
 
 
@@ -80,6 +82,15 @@ def _data_passes(plan: Plan) -> list[str]:
         n, times = data_pass.batches, _counted(data_pass.times, "time")
         read = "every training batch" if n is None else f"{n:,} training batch{'' if n == 1 else 'es'}"
         lines.append(f"init {data_pass.init}: reads {read}, once per initial state, {times}")
+    return lines
+
+
+def _citations(plan: Plan) -> list[str]:
+    """The experiments whose verdicts claims cite, and those that have no report to read them from."""
+    lines = []
+    for file in cited_verdicts(plan.inputs):
+        spec, profile = Path(file.path).parts[-4:-2]
+        lines.append(f"cites {spec}, {profile}: {'its report' if file.sha256 else 'it has no report'}")
     return lines
 
 
