@@ -8,6 +8,7 @@ from typing import Any
 import polars as pl
 
 from lnlab.report.cell_matrix import Matrix
+from lnlab.report.rounding import rounded_frame
 from lnlab.report.words.wording import format_number, format_value
 
 MAX_SHOWN_ROWS = 50
@@ -54,14 +55,14 @@ def _cell(row: Mapping[str, Any], name: str) -> Cell:
 
 
 def csv_bytes(rows: pl.DataFrame, headings: Mapping[str, str]) -> bytes:
-    """Every row at full precision. Text that a spreadsheet would take for a formula gets an apostrophe in front."""
+    """Every row, numbers rounded. Text that a spreadsheet would take for a formula gets an apostrophe in front."""
     texts = [name for name in headings if rows.schema[name] == pl.String]
     harmless = [
         pl.when(pl.col(c).str.slice(0, 1).is_in(_FORMULA)).then(pl.lit("'") + pl.col(c)).otherwise(pl.col(c)).alias(c)
         for c in texts
     ]
     table = rows.with_columns(harmless).select(pl.col(name).alias(heading) for name, heading in headings.items())
-    return table.write_csv().encode()
+    return rounded_frame(table).write_csv().encode()
 
 
 def parquet_bytes(table: pl.DataFrame) -> bytes:

@@ -20,9 +20,8 @@ from lnlab.claims.verdict_rows import verdicts_from_frame
 from lnlab.errors import LabError, Problem, ReportError
 from lnlab.keys import Json, canonical, digest_bytes
 from lnlab.report.facts import ReportFacts, facts_from_json
+from lnlab.report.rounding import rounded
 
-ESTIMATE_DIGITS = 9
-"""Significant digits of an estimate in a lock: what machines of other kinds agree on."""
 EXPERIMENT_FILE = "data/experiment.json"
 _SCRIPT = re.compile(rb"vega-[0-9a-f]{16}\.js")
 _UNREADABLE = (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError, pl.exceptions.PolarsError)
@@ -172,13 +171,8 @@ def _verdict_table(report: CommittedReport) -> dict[str, Json]:
 
 def _verdict_entry(verdict: Json) -> dict[str, Json]:
     numbers = {name: getattr(verdict, name) for name in ("estimate", "low", "high")}
-    rounded = {name: None if value is None else significant(value) for name, value in numbers.items()}
+    rounded = {name: None if value is None else rounded(value) for name, value in numbers.items()}
     return {"verdict": verdict.verdict, "n": verdict.n, **rounded}
-
-
-def significant(value: float) -> float:
-    """A number rounded to the digits that a lock keeps."""
-    return float(f"{value:.{ESTIMATE_DIGITS - 1}e}")
 
 
 def seeds_text(seeds: Sequence[int]) -> str:

@@ -10,6 +10,7 @@ from lnlab.keys import Json
 from lnlab.report.charts import render
 from lnlab.report.charts.downsample import thin_points
 from lnlab.report.compose import ReportPart, error_line
+from lnlab.report.rounding import rounded_frame, rounded_json
 from lnlab.report.section import Chart, Table
 from lnlab.report.table import Grid, csv_bytes, parquet_bytes, reader_grid
 from lnlab.report.words.control_characters import without_control_characters
@@ -80,8 +81,9 @@ def spec_with_data(chart: Chart) -> dict[str, Json]:
     frames = {"points": chart.points, "seeds": chart.seeds}
     names_read = {layer.get("data", {}).get("name") for layer in _layers(chart.spec)}
     datasets_read = {name: _values(thin_points(rows)[0]) for name, rows in frames.items() if name in names_read}
-    datasets = {**chart.spec.get("datasets", {}), **datasets_read}
-    spec: dict[str, Json] = without_control_characters({**chart.spec, "description": chart.alt, "datasets": datasets})
+    drawing = rounded_json(chart.spec)
+    datasets = {**drawing.get("datasets", {}), **datasets_read}
+    spec: dict[str, Json] = without_control_characters({**drawing, "description": chart.alt, "datasets": datasets})
     return spec
 
 
@@ -105,7 +107,7 @@ def figure_files(figure: Figure, *, png: bool = False, pdf: bool = False) -> dic
     contents = {
         f"{stem}.svg": figure.svg.encode(),
         f"{stem}.vl.json": render.spec_text(figure.spec).encode(),
-        f"{stem}.parquet": parquet_bytes(figure.chart.seeds),
+        f"{stem}.parquet": parquet_bytes(rounded_frame(figure.chart.seeds)),
         f"tables/{figure.stem}.csv": csv_bytes(figure.chart.points, figure.chart.headings),
     }
     if png:

@@ -1,0 +1,110 @@
+"""Level 1: reports drawn again from their committed data, in another folder, and compared byte by byte."""
+
+import re
+import shutil
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from multiprocessing import get_context
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from lnlab.app.locks.folder_contents import CommittedReport, read_committed
+from lnlab.app.locks.intact import Discrepancy
+from lnlab.app.locks.lock_report import Lock, read_lock
+from lnlab.errors import LabError
+
+_NUMBER = re.compile(r"[-+−]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?")
+_UNREPEATABLE = (".pdf",)
+"""Endings of files whose bytes differ from one drawing to the next."""
+
+
+def render_all(
+    paths: Sequence[Path], workers: int, on_report: Callable[[Path, list[Discrepancy]], None]
+) -> None:
+    """Draw the reports of these locks again, the largest first, and call ``on_report`` with what differs of each.
+
+    Args:
+        paths: of the locks.
+        workers: processes; 1: this one.
+        on_report: called in the order in which the reports are done.
+    """
+    ordered = sorted(paths, key=_weight, reverse=True)
+    if workers == 1 or len(ordered) < 2:
+        for path in ordered:
+            on_report(path, rendering_differences(path))
+        return
+    with ProcessPoolExecutor(min(workers, len(ordered)), mp_context=get_context("spawn")) as pool:
+        futures = {pool.submit(rendering_differences, path): path for path in ordered}
+        for future in as_completed(futures):
+            on_report(futures[future], future.result())
+
+
+def _weight(path: Path) -> int:
+    """Bytes of the data of a report, which its drawing takes time with; 0 where its lock cannot be read."""
+    try:
+        return sum(file.stat().st_size for file in (read_lock(path).folder / "data").glob("*"))
+    except (LabError, OSError):
+        return 0
+
+
+def rendering_differences(path: Path) -> list[Discrepancy]:
+    """What differs between the committed files of a locked report and those that its data and its spec give today."""
+    try:
+        lock = read_lock(path)
+        committed = read_committed(lock.folder)
+        with TemporaryDirectory() as scratch:
+            drawn = _draw(lock, committed, Path(scratch))
+    except LabError as error:
+        return [Discrepancy(problem.where or str(path), f"cannot be drawn again: {problem.what}") for problem in error.problems]
+    return list(_file_differences(committed, drawn))
+
+
+def _draw(lock: Lock, committed: CommittedReport, scratch: Path) -> Mapping[str, bytes]:
+    """The files that a report consists of when it is drawn from its data in another folder."""
+    from lnlab.app.redraw import judge_tables
+    from lnlab.app.request import load_registries
+    from lnlab.report.write import render_report
+
+    out = scratch.joinpath("reports", str(lock.tables["name"]), *([lock.profile] if lock.profile else []))
+    shutil.copytree(committed.folder / "data", out / "data")
+    judge_tables(out, out, lock.spec, load_registries(()))
+    has_script = any(name.endswith(".js") for name in committed.contents)
+    png = any(name.endswith(".png") for name in committed.contents)
+    render_report(out, single_file=not has_script, png=png)
+    return read_committed(out).contents
+
+
+def _file_differences(committed: CommittedReport, drawn: Mapping[str, bytes]) -> Iterator[Discrepancy]:
+    for name in sorted(committed.contents.keys() | drawn.keys()):
+        where = (committed.folder / name).as_posix()
+        old, new = committed.contents.get(name), drawn.get(name)
+        if old == new or name.endswith(_UNREPEATABLE):
+            continue
+        if old is None or new is None:
+            yield Discrepancy(where, "is not drawn from the data" if new is None else "is drawn from the data, and missing")
+        else:
+            yield Discrepancy(where, f"is drawn otherwise: {content_difference(old, new)}")
+
+
+def content_difference(old: bytes, new: bytes) -> str:
+    """What distinguishes two files, in a few words: numbers and by how much, or the first line that differs."""
+    try:
+        one, other = old.decode(), new.decode()
+    except UnicodeDecodeError:
+        return f"{len(new):,} bytes for {len(old):,}"
+    if _NUMBER.sub("0", one) == _NUMBER.sub("0", other):
+        pairs = list(zip(map(_float, _NUMBER.findall(one)), map(_float, _NUMBER.findall(other)), strict=True))
+        largest = max(abs(a - b) / max(abs(a), abs(b)) for a, b in pairs if a != b or (a, b) == (0, 1)) if any(a != b for a, b in pairs) else 0.0
+        count = sum(a != b for a, b in pairs)
+        return f"{count:,} of {len(pairs):,} numbers, by at most {largest:.1e} of themselves"
+    lines = zip(one.splitlines(), other.splitlines(), strict=False)
+    number, (a, b) = next(((n, pair) for n, pair in enumerate(lines, 1) if pair[0] != pair[1]), (0, ("", "")))
+    if number == 0:
+        return f"{len(other.splitlines()):,} lines for {len(one.splitlines()):,}"
+    column = next((n for n, (c, d) in enumerate(zip(a, b, strict=False)) if c != d), min(len(a), len(b)))
+    start = max(0, column - 20)
+    return f"line {number}: “{b[start : column + 40]}” for “{a[start : column + 40]}”"
+
+
+def _float(text: str) -> float:
+    return float(text.replace("−", "-"))
