@@ -244,3 +244,56 @@ def test_the_text_of_a_lock_reads_back_as_what_was_written():
     assert parse_lock(lock_text(tables), "x") == tables
     with pytest.raises(LabError, match="x: cannot be read"):
         parse_lock("a = 1\na = 2\n", "x")
+
+
+def render(workers=1):
+    (report,) = verify_locks([LOCK], 1, workers=workers).reports
+    return [str(difference) for difference in report.differences]
+
+
+def relock(lnlab):
+    assert lnlab("lock", "specs/tiny.yaml", "-q").code == 0
+
+
+def test_a_report_is_drawn_again_to_the_same_bytes_in_another_folder_zone_locale_and_width(
+    lnlab, repository, monkeypatch
+):
+    for name, value in {"TZ": "Asia/Kathmandu", "LC_ALL": "C", "COLUMNS": "43"}.items():
+        monkeypatch.setenv(name, value)
+    verified = lnlab("verify", "specs/tiny.yaml", "--level", "1", "-w", "1")
+    assert verified.code == 0, verified.out
+    assert "drawn again to the same bytes" in verified.out
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new", "difference"),
+    [
+        ("index.html", "</title>", " and more</title>", "index.html: is drawn otherwise: line "),
+        ("tables/figure-1.csv", "0.", "1.", "numbers, by at most "),
+        ("notebook.ipynb", "import polars", "import  polars", "notebook.ipynb: is drawn otherwise: line "),
+    ],
+)
+def test_a_file_that_its_data_do_not_draw_is_reported_though_it_is_locked(
+    lnlab, repository, name, old, new, difference
+):
+    file = REPORT / name
+    text = file.read_text()
+    assert old in text
+    file.write_text(text.replace(old, new, 1))
+    relock(lnlab)
+    assert differences() == []
+    (found,) = render()
+    assert found.startswith(str(file))
+    assert difference in found
+    assert lnlab("verify", "--all", "--level", "1", "-w", "1").code == 1
+
+
+def test_a_file_too_few_is_reported_and_a_changed_one_is_not_drawn(lnlab, repository):
+    (REPORT / "tables/figure-1.csv").unlink()
+    relock(lnlab)
+    assert render() == [f"{REPORT}/tables/figure-1.csv: is drawn from the data, and missing"]
+    page = REPORT / "index.html"
+    page.write_text(page.read_text() + " ")
+    (found,) = render()
+    assert "index.html" in found
+    assert "drawn" not in found

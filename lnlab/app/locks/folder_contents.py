@@ -171,8 +171,8 @@ def _verdict_table(report: CommittedReport) -> dict[str, Json]:
 
 def _verdict_entry(verdict: Json) -> dict[str, Json]:
     numbers = {name: getattr(verdict, name) for name in ("estimate", "low", "high")}
-    rounded = {name: None if value is None else rounded(value) for name, value in numbers.items()}
-    return {"verdict": verdict.verdict, "n": verdict.n, **rounded}
+    estimates = {name: None if value is None else rounded(value) for name, value in numbers.items()}
+    return {"verdict": verdict.verdict, "n": verdict.n, **estimates}
 
 
 def seeds_text(seeds: Sequence[int]) -> str:

@@ -1,7 +1,6 @@
 """Level 1: reports drawn again from their committed data, in another folder, and compared byte by byte."""
 
 import re
-import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from multiprocessing import get_context
@@ -18,9 +17,7 @@ _UNREPEATABLE = (".pdf",)
 """Endings of files whose bytes differ from one drawing to the next."""
 
 
-def render_all(
-    paths: Sequence[Path], workers: int, on_report: Callable[[Path, list[Discrepancy]], None]
-) -> None:
+def render_all(paths: Sequence[Path], workers: int, on_report: Callable[[Path, list[Discrepancy]], None]) -> None:
     """Draw the reports of these locks again, the largest first, and call ``on_report`` with what differs of each.
 
     Args:
@@ -55,7 +52,10 @@ def rendering_differences(path: Path) -> list[Discrepancy]:
         with TemporaryDirectory() as scratch:
             drawn = _draw(lock, committed, Path(scratch))
     except LabError as error:
-        return [Discrepancy(problem.where or str(path), f"cannot be drawn again: {problem.what}") for problem in error.problems]
+        return [
+            Discrepancy(problem.where or str(path), f"cannot be drawn again: {problem.what}")
+            for problem in error.problems
+        ]
     return list(_file_differences(committed, drawn))
 
 
@@ -66,8 +66,7 @@ def _draw(lock: Lock, committed: CommittedReport, scratch: Path) -> Mapping[str,
     from lnlab.report.write import render_report
 
     out = scratch.joinpath("reports", str(lock.tables["name"]), *([lock.profile] if lock.profile else []))
-    shutil.copytree(committed.folder / "data", out / "data")
-    judge_tables(out, out, lock.spec, load_registries(()))
+    judge_tables(committed.folder, out, None, load_registries(()))
     has_script = any(name.endswith(".js") for name in committed.contents)
     png = any(name.endswith(".png") for name in committed.contents)
     render_report(out, single_file=not has_script, png=png)
@@ -81,7 +80,9 @@ def _file_differences(committed: CommittedReport, drawn: Mapping[str, bytes]) ->
         if old == new or name.endswith(_UNREPEATABLE):
             continue
         if old is None or new is None:
-            yield Discrepancy(where, "is not drawn from the data" if new is None else "is drawn from the data, and missing")
+            yield Discrepancy(
+                where, "is not drawn from the data" if new is None else "is drawn from the data, and missing"
+            )
         else:
             yield Discrepancy(where, f"is drawn otherwise: {content_difference(old, new)}")
 
@@ -94,9 +95,9 @@ def content_difference(old: bytes, new: bytes) -> str:
         return f"{len(new):,} bytes for {len(old):,}"
     if _NUMBER.sub("0", one) == _NUMBER.sub("0", other):
         pairs = list(zip(map(_float, _NUMBER.findall(one)), map(_float, _NUMBER.findall(other)), strict=True))
-        largest = max(abs(a - b) / max(abs(a), abs(b)) for a, b in pairs if a != b or (a, b) == (0, 1)) if any(a != b for a, b in pairs) else 0.0
-        count = sum(a != b for a, b in pairs)
-        return f"{count:,} of {len(pairs):,} numbers, by at most {largest:.1e} of themselves"
+        relative = [abs(a - b) / max(abs(a), abs(b)) for a, b in pairs if a != b]
+        largest = max(relative, default=0.0)
+        return f"{len(relative):,} of {len(pairs):,} numbers, by at most {largest:.1e} of themselves"
     lines = zip(one.splitlines(), other.splitlines(), strict=False)
     number, (a, b) = next(((n, pair) for n, pair in enumerate(lines, 1) if pair[0] != pair[1]), (0, ("", "")))
     if number == 0:

@@ -1,16 +1,17 @@
 """``lnlab verify``: committed reports held against their locks, by level, and the sentence that says how it ended."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from lnlab import __version__
 from lnlab.app.locks.intact import Discrepancy, differences_from_lock
 from lnlab.app.locks.lock_report import read_lock
+from lnlab.app.locks.rendered import render_all
 from lnlab.errors import LabError
 
-LEVELS = ("intact", "rendered", "sampled", "recomputed")
-"""What each level adds: files as locked; pages drawn again; a sample of runs computed again; all of them."""
+LEVELS = ("intact", "rendered")
+"""What each level adds: files as locked; pages drawn again from their data."""
 _STATEMENTS = (
     "every committed file is the one that was locked",
     "every page, figure, table and notebook is drawn again to the same bytes from its data",
@@ -66,25 +67,36 @@ class Verification:
         return f"{opening}, NOT verified: {times} in {len(failed)} of them ({names})."
 
     def _statement(self) -> str:
-        return _STATEMENTS[min(self.level, 1)]
+        return _STATEMENTS[self.level]
 
 
 def verify_locks(
-    paths: Sequence[Path], level: int = 0, on_report: Callable[[VerifiedReport], None] = lambda _: None
+    paths: Sequence[Path],
+    level: int = 0,
+    on_report: Callable[[VerifiedReport], None] = lambda _: None,
+    workers: int = 1,
 ) -> Verification:
     """Hold the reports of these locks against them.
 
     Args:
         paths: of the locks.
-        level: 0 to 3, see ``LEVELS``; each includes those before it.
+        level: 0 or 1, see ``LEVELS``; 1 includes 0.
         on_report: called with each report as soon as it is verified.
+        workers: processes that draw, at level 1.
     """
-    reports = []
+    reports: dict[Path, VerifiedReport] = {}
+
+    def on_rendered(path: Path, differences: list[Discrepancy]) -> None:
+        reports[path] = replace(reports[path], differences=(*reports[path].differences, *differences))
+        on_report(reports[path])
+
     for path in paths:
-        report = _verify_intact(path)
-        on_report(report)
-        reports.append(report)
-    return Verification(level, tuple(reports))
+        reports[path] = _verify_intact(path)
+        if not level or reports[path].differences:
+            on_report(reports[path])
+    if level:  # a report that is not what was locked is not drawn: its data may be anybody's
+        render_all([path for path in paths if not reports[path].differences], workers, on_rendered)
+    return Verification(level, tuple(reports.values()))
 
 
 def _verify_intact(path: Path) -> VerifiedReport:

@@ -10,6 +10,7 @@ from lnlab.cli.codes import FAILED
 from lnlab.cli.options import AsJsonOption, Quiet
 from lnlab.cli.terminal import err, one_line, out, print_json
 from lnlab.errors import LabError, Problem
+from lnlab.execute.pool import cores
 from lnlab.userfiles import user_path
 
 if TYPE_CHECKING:
@@ -30,25 +31,36 @@ def verify(
     locks_folder: Annotated[
         Path, typer.Option("--folder", metavar="FOLDER", help="Where --all looks for locks.")
     ] = Path("specs"),
-    level: Annotated[int, typer.Option("--level", "-l", min=0, max=0, help="How much is done again, see above.")] = 0,
+    level: Annotated[int, typer.Option("--level", "-l", min=0, max=1, help="How much is done again, see above.")] = 0,
+    workers: Annotated[
+        int | None, typer.Option("--workers", "-w", min=1, help="Processes that draw; one a core if not given.")
+    ] = None,
     as_json: AsJsonOption = False,
     quiet: Quiet = False,
 ) -> None:
     """Check that committed reports are what their locks say.
 
     Level 0: every file is the one that was locked; verdicts, rows and settings are those that the lock lists. Seconds.
+    Level 1: in addition, page, figures, tables and notebook are drawn again from the committed data to the same bytes.
+    Minutes for many reports; --workers draws several at once.
 
     The last line is one sentence that can be pasted into a review. Exit codes: 0 verified; 1 something differs, and
     each difference is printed with its place; 2 the command is wrong.
     """
     from lnlab.app.locks.verify import verify_locks
 
-    verification = verify_locks(_locks(paths, locks_folder, every_lock=every_lock), level)
+    locks = _locks(paths, locks_folder, every_lock=every_lock)
+
+    def on_report(report: "VerifiedReport") -> None:
+        if not as_json:
+            _print(report, quiet=quiet)
+            if level and not quiet:
+                err().print(f"{report.lock}: {'differs' if report.differences else 'verified'}")
+
+    verification = verify_locks(locks, level, on_report, workers or cores())
     if as_json:
         print_json(asdict(verification) | {"passed": verification.passed, "sentence": verification.sentence})
     else:
-        for report in verification.reports:
-            _print(report, quiet=quiet)
         out().print(verification.sentence)
     raise typer.Exit(0 if verification.passed else FAILED)
 

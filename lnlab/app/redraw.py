@@ -1,0 +1,127 @@
+"""The claims of a spec as it stands today, judged on the tables of a report."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from lnlab.app.evidence import renewed_evidence
+from lnlab.app.judging import locate_claim_problem
+from lnlab.app.plan_facts import claims_with_choices, question_fields
+from lnlab.compile.decisions import decision_from_json as decision
+from lnlab.compile.digests import plan_identity
+from lnlab.compile.front import compile_front, setting_namer, sound_claims
+from lnlab.errors import Problem, ReportError
+from lnlab.keys import Json, digest
+from lnlab.report.committed.held_rows import is_drawable, missing_rows_sentence, section_selections
+from lnlab.report.committed.judge_again import JudgedReport, judge_again
+from lnlab.report.committed.matching import match_runs
+from lnlab.report.facts import ReportFacts
+from lnlab.report.folder import read_folder, save_folder
+from lnlab.report.words.wording import count_noun
+from lnlab.specfile.load import load_spec, parse_leniently, parse_spec, read_spec_text
+
+if TYPE_CHECKING:
+    from lnlab.app.request import Registries
+    from lnlab.claims.claim import Claim
+    from lnlab.specfile.load import SpecDocument
+
+
+@dataclass(frozen=True)
+class RejudgeSummary:
+    """The summary of judging a report again.
+
+    Attributes:
+        path: the spec, as the page names it.
+        judged: how many claims were judged on the tables of the report.
+        carried: how many unchanged claims keep their verdict, as not all of their rows are in the tables.
+        absent: how many runs the spec asks for that the tables lack.
+    """
+
+    path: str
+    judged: int
+    carried: int
+    absent: int
+
+    @property
+    def summary(self) -> str:
+        """The summary in words, for the end of a line."""
+        parts = [f"{self.path}: {count_noun(self.judged, 'claim')} judged"]
+        parts += [f"{self.carried} unchanged, whose rows are not in the tables"] if self.carried else []
+        parts += [f"{count_noun(self.absent, 'run')} not in the tables"] if self.absent else []
+        return f"; {', '.join(parts)}"
+
+
+def judge_tables(folder: Path, into: Path, spec: Path | None, known: "Registries") -> RejudgeSummary:
+    """Judge the claims of a spec on the tables of a report, and write tables, verdicts and spec into a folder.
+
+    Args:
+        folder: the report.
+        into: where the tables are written; the same folder, or another.
+        spec: its path; None: the file that the report names, or else the text in the report.
+        known: the registries of both wings.
+
+    Raises:
+        SpecError: every problem of the spec.
+        ReportError: the report cannot be read or written, or would lose runs that the spec does not ask for.
+        LabError: claims that no rows could answer, or something is chosen that these runs did not decide.
+    """
+    facts, results, verdicts = read_folder(folder)
+    path, document = _document(folder, facts, spec)
+    decisions = [decision(entry) for entry in facts.decisions]
+    front = compile_front(document, known, profile=facts.profile, overrides=facts.overrides, decisions=decisions)
+    matched = match_runs(results, front.settings, front.experiment.seeds, setting_namer(known))
+    if matched.dropped and into.resolve() == folder.resolve():
+        what = f"{path} does not ask for {matched.dropped} of its {results.runs.height} runs, which would be lost"
+        raise ReportError(Problem(str(folder), what, "write elsewhere with --out"))
+    before = JudgedReport(
+        results,
+        claims=_claims_before(facts, known),
+        verdicts={verdict.claim: verdict for verdict in verdicts},
+        kept_rows=facts.kept,
+    )
+    claims = claims_with_choices(zip(front.experiment.claims, front.claims, strict=True))
+    evidence = renewed_evidence(claims, folder, facts.profile, results.evidence)
+    matched = replace(matched, results=replace(matched.results, evidence=evidence))
+    judged = judge_again(claims, matched, before, lambda problem: locate_claim_problem(problem, document, claims))
+    fields = question_fields(front.experiment, front.sections, known)
+    fields["sections"] = tuple(_with_absence(section, facts.kept) for section in fields["sections"])
+    new = replace(facts, **fields, **_text_fields(facts, document, path, results.runs["run"]))
+    save_folder(into, new, matched.results, judged.verdicts)
+    return RejudgeSummary(
+        path, len(judged.verdicts) - len(judged.carried), carried=len(judged.carried), absent=len(matched.absent)
+    )
+
+
+def _document(folder: Path, facts: ReportFacts, spec: Path | None) -> "tuple[str, SpecDocument]":
+    """The path of the spec as the page names it, and the spec."""
+    if spec is not None:
+        return spec.as_posix(), load_spec(spec)
+    for place in (Path(), *folder.resolve().parents):
+        if (place / facts.path).is_file():
+            return facts.path, parse_spec(read_spec_text(place / facts.path), place / facts.path)
+    return facts.path, parse_spec(facts.spec, Path(facts.path))
+
+
+def _claims_before(facts: ReportFacts, known: "Registries") -> "Mapping[str, Claim]":
+    """The claims as they were when they were judged last, by id, as far as they can be read today."""
+    document, _ = parse_leniently(facts.spec, Path(facts.path))
+    claims = claims_with_choices(sound_claims(document, known, facts.profile, facts.overrides))
+    return {claim["id"]: claim for claim in claims}
+
+
+def _with_absence(section: dict[str, Json], kept_rows: Sequence[Mapping[str, Json]]) -> dict[str, Json]:
+    """A section, with the reason where the data lack its rows."""
+    return (
+        section
+        if is_drawable(section, kept_rows)
+        else {**section, "absent": missing_rows_sentence(section_selections(section))}
+    )
+
+
+def _text_fields(facts: ReportFacts, document: "SpecDocument", path: str, runs: Any) -> dict[str, Any]:
+    """The fields of the spec's text: path, text and digest; the digest of an unchanged text stays."""
+    if document.text == facts.spec:
+        return {"path": path}
+    question = plan_identity(facts.name, document.text.encode(), facts.profile, facts.overrides, ())
+    return {"path": path, "spec": document.text, "digest": digest([*question, "runs", sorted(runs)])}
