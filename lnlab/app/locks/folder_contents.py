@@ -22,6 +22,7 @@ from lnlab.keys import Json, canonical, digest_bytes
 from lnlab.report.facts import ReportFacts, facts_from_json
 from lnlab.report.rounding import rounded
 
+_NOT_OF_RUNS = ("verdicts", "evidence")
 EXPERIMENT_FILE = "data/experiment.json"
 _SCRIPT = re.compile(rb"vega-[0-9a-f]{16}\.js")
 _UNREADABLE = (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError, pl.exceptions.PolarsError)
@@ -142,7 +143,7 @@ def _group_table(report: CommittedReport) -> dict[str, Json]:
             variant: {"setting": "", "seeds": seeds_text(seeds)}
             for variant, seeds in runs.group_by("variant", maintain_order=True).agg("seed").iter_rows()
         }
-        tables = {name: report.table(name) for name in report.table_names() if name != "verdicts"}
+        tables = {name: report.table(name) for name in report.table_names() if name not in _NOT_OF_RUNS}
         axes = tables["axes"].join(runs.select("run", "variant"), on="run", how="left", maintain_order="left")
         for variant, name, label in (
             axes.unique(["variant", "axis"], maintain_order=True).select("variant", "axis", "label").iter_rows()
