@@ -100,7 +100,7 @@ def test_variants_share_the_colour_of_their_family_and_differ_in_shape(results):
     (chart,) = depth_profile(results, quantity="gradient_norm", where=where).charts
     names = [f"{p}-LN {w} cross-attention" for p in ("Post", "Pre") for w in ("with", "without")]
     assert chart.points["series"].unique(maintain_order=True).to_list() == names
-    marks = chart.spec["layer"][2]["encoding"]
+    marks = chart.spec["layer"][-1]["encoding"]
     assert len(set(marks["color"]["scale"]["range"])) == 2
     assert len({case["value"] for case in marks["shape"]["condition"]}) == 4
 

@@ -45,9 +45,9 @@ def basin_chart(
                 alt.Tooltip(f"{field}:Q", title=field, format=".3~r") for field in ("estimate", "low", "high", "n")
             ]
             layers.append(base.mark_line().encode(y=up, strokeDash=dash))
-            layers.append(base.mark_point().encode(y=up, shape=mark_shape(style), tooltip=tips))
             if len(style.series) > 1:
                 layers.append(base.mark_point(opacity=0, size=1).encode(y=up, shape=legend_shape(style)))
+            layers.append(base.mark_point().encode(y=up, shape=mark_shape(style), tooltip=tips))
     position: dict[str, Any] = {
         "x": alt.X("x:Q", scale=x.scale, axis=x.axis),
         "y": alt.Y("y:Q", scale=y.scale, axis=y.axis),

@@ -141,10 +141,10 @@ def _line(base: Any, style: SeriesStyle) -> Any:
 
 
 def _marks(base: Any, x: Axis, y: Axis, style: SeriesStyle) -> list[Any]:
-    """Marks that tell their numbers, and what the legend shows."""
+    """What the legend shows, and marks that tell their numbers."""
     tips = _tips(x, "estimate", "low", "high", "n")
     marks = base.mark_point().encode(y=_y("estimate", y), shape=mark_shape(style), tooltip=tips)
-    return [marks, *_legend_layer(base, style)]
+    return [*_legend_layer(base, style), marks]  # the pointer meets the marks first
 
 
 def _legend_layer(base: Any, style: SeriesStyle, *, marks: bool = True) -> list[Any]:

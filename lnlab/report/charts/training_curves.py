@@ -187,7 +187,7 @@ def _marks(base: Any, y: Axis, style: SeriesStyle, x: Axis, splits: Sequence[str
     else:
         marks_of_legend = []
     hover_points = base.mark_point(size=120, opacity=0, clip=True).encode(y=_y("estimate", y), tooltip=tooltips)
-    return [end_marks, *marks_of_legend, *([hover_points] if hover else [])]
+    return [*marks_of_legend, end_marks, *([hover_points] if hover else [])]
 
 
 def _strip(rates: _Rows, x: Axis, style: SeriesStyle) -> Any:
