@@ -82,16 +82,26 @@ def _claim_locator(stored: "StoredPlan") -> Callable[[Problem], Problem]:
 
         report = stored.facts["report"]
         document, _ = parse_leniently(report["spec"], Path(report["path"]))
-        return locate_claim_problem(problem, document, stored.facts["claims"])
+        return locate_claim_problem(problem, document, report["profile"], report["overrides"])
 
     return locate
 
 
-def locate_claim_problem(problem: Problem, document: "SpecDocument", claims: "Sequence[Claim]") -> Problem:
-    """The problem of a claim with ``file:line:col`` of the spec in front of its place, ``claims.<id>.<key>``."""
-    _, name, *keys = problem.where.split(".")
-    number = [claim["id"] for claim in claims].index(name)
-    if keys[:1] == ["requires"] and isinstance(document.data["claims"][number]["requires"], dict):
-        del keys[1]  # the spec writes one requirement without a list
-    path = ("claims", number, *(int(key) if key.isdecimal() else key for key in keys))
-    return Problem(f"{document.where(path)}: {problem.where}", problem.what, problem.remedy)
+def locate_claim_problem(
+    problem: Problem, document: "SpecDocument", profile: str | None, overrides: Sequence[str]
+) -> Problem:
+    """The problem of a claim with ``file:line:col`` of the spec in front of its place, ``claims.<id>.<key>``.
+
+    Args:
+        problem: of a claim, or of what one requires.
+        document: the spec.
+        profile: its profile.
+        overrides: the arguments of ``-s``.
+    """
+    from lnlab.compile.front import claim_location
+    from lnlab.report.registries import FRAME_REGISTRIES
+
+    _, claim, *keys = problem.where.split(".")
+    words = [int(key) if key.isdecimal() else key for key in keys]
+    place = claim_location(document, FRAME_REGISTRIES, profile, overrides, claim, words)
+    return Problem(f"{place}: {problem.where}", problem.what, problem.remedy)

@@ -83,7 +83,11 @@ def judge_tables(folder: Path, into: Path, spec: Path | None, known: "Registries
     claims = claims_with_choices(zip(front.experiment.claims, front.claims, strict=True))
     evidence = renewed_evidence(claims, folder, facts.profile, results.evidence)
     matched = replace(matched, results=replace(matched.results, evidence=evidence))
-    judged = judge_again(claims, matched, before, lambda problem: locate_claim_problem(problem, document, claims))
+
+    def locate(problem: Problem) -> Problem:
+        return locate_claim_problem(problem, document, facts.profile, facts.overrides)
+
+    judged = judge_again(claims, matched, before, locate)
     fields = question_fields(front.experiment, front.sections, known)
     fields["sections"] = tuple(_with_absence(section, facts.kept) for section in fields["sections"])
     new = replace(facts, **fields, **_text_fields(facts, document, path, results.runs["run"]))

@@ -177,4 +177,5 @@ def _refuse_claims(request: Request, plan: "Plan", document: "SpecDocument", sit
     claims = claims_with_choices(zip(plan.experiment.claims, plan.claims, strict=True))
     unchanged = not (request.profile or request.overrides)
     if site_mistakes := site_problems(plan, claims, sites, absent=unchanged):
-        raise LabError(*(locate_claim_problem(problem, document, claims) for problem in site_mistakes))
+        overlays = request.profile, request.overrides
+        raise LabError(*(locate_claim_problem(problem, document, *overlays) for problem in site_mistakes))

@@ -12,7 +12,7 @@ from lnlab.compile.digests import Input
 from lnlab.compile.resolve.choices import Registries
 from lnlab.compile.resolved_sweep import ResolvedSweep, resolve_sweep
 from lnlab.compile.selection.axes import Axes
-from lnlab.compile.selection.grid_conditions import Grids, replace_grids
+from lnlab.compile.selection.grid_conditions import Grids, replace_grids, requirements_without_grids
 from lnlab.compile.selection.inheritance import with_claims_written_out
 from lnlab.compile.selection.measured_quantities import quantities_of, splits_of, stated_facts
 from lnlab.compile.selection.requested import ResolvedRequests, resolve_requests, selection_issues
@@ -82,7 +82,7 @@ def check_spec(
 
     Without ``files`` no corpus is read, and what depends on one is not checked: the length of an epoch, peak memory.
     """
-    changes, argument_problems = _parse_overrides(overrides)
+    changes, argument_problems = parse_overrides(overrides)
     merged = with_claims_written_out(merge_spec(document, profile, changes), registries)
     reading = read_experiment(merged.data)
     content_keys = ContentKeys(registries, roots)
@@ -102,13 +102,15 @@ def check_spec(
         flaws = (*reading.flaws, *(flaw for _, flaw in requests.issues))
         every_probe = not any(flaw.path[:1] == ("probes",) for flaw in flaws)
         chosen = checked.tuning.select.path if checked.tuning else None
-        issues += replace_grids(requests, Grids(sweep, axes, merged.grid_names, chosen), merged)
+        grids = Grids(sweep, axes, merged.grid_names, chosen)
+        issues += replace_grids(requests, grids, merged)
+        checked.experiment = requirements_without_grids(reading.experiment, grids)
         issues += selection_issues(requests, _selection_context(checked, every_probe=every_probe), merged)
     checked.problems = problems_in_order(document, argument_problems + as_problems(document, issues))
     return checked
 
 
-def _parse_overrides(arguments: Sequence[str]) -> tuple[list[Override], list[tuple[SourceLocation, Problem]]]:
+def parse_overrides(arguments: Sequence[str]) -> tuple[list[Override], list[tuple[SourceLocation, Problem]]]:
     """The overrides that can be read, and what is wrong with the others."""
     overrides: list[Override] = []
     unreadable: list[tuple[SourceLocation, Problem]] = []

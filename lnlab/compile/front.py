@@ -6,12 +6,14 @@ What only a corpus knows, how many updates an epoch has, is left to the runs the
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from lnlab.compile.check import Checked, check_spec
+from lnlab.compile.check import Checked, check_spec, parse_overrides
 from lnlab.compile.decisions import Decision
 from lnlab.compile.resolve.choices import Registries
 from lnlab.compile.resolve.resolve import Resolver
+from lnlab.compile.selection.inheritance import with_claims_written_out
 from lnlab.compile.stages import final_stage
 from lnlab.compile.sweep.expand import SettingPart
+from lnlab.compile.sweep.overlay import merge_spec
 from lnlab.compile.work import ResolvedSetting
 from lnlab.errors import SpecError
 from lnlab.keys import Json, canonical
@@ -71,6 +73,30 @@ def sound_claims(
     checked = _checked(document, registries, profile, overrides)
     texts = {claim.id: claim for claim in checked.experiment.claims}
     return [(texts[str(claim.name[1])], claim.choice) for claim in checked.requests.claims]
+
+
+def claim_location(
+    document: SpecDocument,
+    registries: Registries,
+    profile: str | None,
+    overrides: Sequence[str],
+    claim: str,
+    keys: Sequence[str | int],
+) -> str:
+    """``file:line:col`` of what stands below these keys of a claim, or of the override that set it.
+
+    What a claim inherits from its section stands there, and what it requires by an id where that claim is stated.
+    """
+    changes, _ = parse_overrides(overrides)
+    merged = with_claims_written_out(merge_spec(document, profile, changes), registries)
+    stated = merged.data.get("claims") or ()
+    number = next((n for n, entry in enumerate(stated) if isinstance(entry, dict) and entry.get("id") == claim), None)
+    if number is None:
+        return document.where(())
+    if keys[:1] == ["requires"] and isinstance(stated[number].get("requires"), dict):
+        keys = ["requires", *keys[2:]]  # the spec writes one requirement without a list
+    location = merged.location(("claims", number, *keys))
+    return location.argument or document.where(location.path)
 
 
 def _checked(document: SpecDocument, registries: Registries, profile: str | None, overrides: Sequence[str]) -> Checked:

@@ -80,3 +80,22 @@ def test_it_is_stored_like_any_other_and_changes_no_exit_code(lnlab, spec):
     spec.write_text(f"# a comment moves every line\n{spec.read_text()}")
     moved = lnlab("run", "tiny.yaml", "--with", "pair.py", "--json").json["verdicts"][2]["reason"]
     assert moved.startswith(place(spec.read_text(), "of", "which_one"))
+
+
+def test_a_claim_in_a_section_is_located_there_with_what_it_inherits_and_requires(lnlab, spec):
+    text = spec.read_text().replace(ILL, "profiles:\n")
+    section = "  - {kind: depth_profile, quantity: paired, where: {placement: post}, claims: [\n"
+    which_one = "      {id: which_one, says: It is one., kind: bound, over: null, at_least: 0.5},\n"
+    required = "{kind: bound, of: {quantity: paired, placement: post}, at_least: 0.5}"
+    of = "of: {quantity: gradient_norm, stack: decoder, tensor: w2, layer: last}"
+    after = "      {id: after_which, says: It is large., kind: bound, at_least: 0,"
+    text = text.replace("claims:\n", f"{section}{which_one}{after} {of},\n       requires: {required}}}]}}\nclaims:\n")
+    spec.write_text(text)
+    reasons = {
+        v["claim"]: v["reason"] for v in lnlab("run", "tiny.yaml", "--with", "pair.py", "--json").json["verdicts"]
+    }
+    lines = text.splitlines()
+    line = lines.index(which_one.rstrip()) + 1
+    assert reasons["which_one"].startswith(f"tiny.yaml:{line}:7: claims.which_one.of: "), "inherited whole"
+    column = lines[line + 1].index("of: ") + 5
+    assert reasons["after_which"].startswith(f"tiny.yaml:{line + 2}:{column}: claims.after_which.requires.0.of: ")

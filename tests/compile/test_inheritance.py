@@ -131,3 +131,23 @@ def test_only_a_claim_of_the_source_is_primary(problems):
         SWEEP + SECTION + f"      - {FLAT.replace('id: flat', 'id: flat, role: control, primary: true')}\n"
     )
     assert "a claim of the role 'control' is not primary" in reported
+
+
+def test_a_claim_about_another_quantity_goes_over_no_column_of_the_section(claims):
+    claim = (
+        "{id: flat, says: It is flat., kind: bound, of: {quantity: scaled_gradient_norm, placement: pre}, at_most: 2}"
+    )
+    assert claims(SWEEP + SECTION + f"      - {claim}\n")["flat"]["over"] is None
+
+
+def test_a_claim_about_another_quantity_goes_over_a_path_as_every_run_has_it(claims):
+    section = SECTION.replace("where: {model.layers: 4, ", "x: model.layers\n    where: {")
+    of = "{quantity: scaled_gradient_norm, placement: pre, layer: last}"
+    claim = f"{{id: flat, says: It is flat., kind: bound, of: {of}, at_most: 2}}"
+    assert claims(SWEEP + section + f"      - {claim}\n")["flat"]["over"] == "model.layers"
+
+
+def test_the_epoch_on_an_axis_is_no_path_and_so_not_what_a_claim_goes_over(claims):
+    section = SECTION.replace("    where:", "    x: epoch\n    where:")
+    claim = "{id: flat, says: It is flat., kind: bound, of: {placement: pre, layer: last}, at_most: 2}"
+    assert claims(SWEEP + section + f"      - {claim}\n")["flat"]["over"] is None

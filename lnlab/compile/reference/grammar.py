@@ -103,8 +103,9 @@ profiles:
   as `over`, like its paths, and not set.
 - **Claims in sections.** The selection of a claim (`of`) begins with the section's `quantity` and `where`; its own keys
   add to them or replace them, and `null` takes an inherited key away. Where its kind takes `over`, that is the
-  section's `x`, unless the selection pins it. `for_each: {method: [A, B]}`, or `{method: all}`, makes one claim per
-  value: its id is `id[A]`, and `{method}` in its sentence is the value. `requires` may name another claim by its id.
+  section's `x`, unless the selection pins it: a path, or, for a claim about the section's quantity, a column.
+  `for_each: {method: [A, B]}`, or `{method: all}`, makes one claim per value: its id is `id[A]`, and `{method}` in its
+  sentence is the value. `requires` may name another claim by its id.
 - **Other experiments.** A claim of `kind: cited` holds if the claims that it names do, by the verdicts in their
   reports: `evidence: {xiong_fig3: [post_grows]}` reads `reports/xiong_fig3/real/data`, in the working folder or in one
   that holds the spec. The digests of these files join that of the plan, which is made anew when one changes. A report

@@ -1,6 +1,6 @@
 """``grid: name`` in a selection, replaced by conditions on axes: those that tell the grid's runs from all others."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from lnlab.compile.resolved_sweep import ResolvedSweep
@@ -11,8 +11,9 @@ from lnlab.compile.selection.variants import Variants
 from lnlab.compile.sweep.overlay import Issues, MergedSpec
 from lnlab.errors import nearest
 from lnlab.keys import Json, canonical
-from lnlab.registry import Flaw, Flawed
+from lnlab.registry import Choice, Flaw, Flawed
 from lnlab.specfile.columns import GRID
+from lnlab.specfile.experiment import Experiment
 
 
 class Grids:
@@ -83,8 +84,31 @@ def replace_grids(requests: ResolvedRequests, grids: Grids, merged: MergedSpec) 
     return issues
 
 
+def requirements_without_grids(experiment: Experiment, grids: Grids) -> Experiment:
+    """The experiment with ``grid`` replaced in what its claims require, which is judged as the spec writes it.
+
+    A requirement that names a grid wrongly stays as it is: ``replace_grids`` reports it.
+    """
+
+    def without_grid(required: Choice) -> Choice:
+        try:
+            return _choice_without_grid(required, grids)
+        except Flawed:
+            return required
+
+    claims = tuple(
+        claim.model_copy(update={"requires": tuple(map(without_grid, claim.requires))}) for claim in experiment.claims
+    )
+    return experiment.model_copy(update={"claims": claims})
+
+
 def _without_grid(request: ResolvedRequest, grids: Grids) -> ResolvedRequest:
-    choice = dict(request.choice)
+    return replace(request, choice=_choice_without_grid(request.choice, grids))
+
+
+def _choice_without_grid(stated: Mapping[str, Json], grids: Grids) -> Choice:
+    """A section, a claim or a test that one requires, with conditions on axes in place of ``grid``."""
+    choice = dict(stated)
     for word in ("of", "where", "to"):
         selection = choice.get(word)
         if not isinstance(selection, dict) or GRID not in selection:
@@ -94,4 +118,4 @@ def _without_grid(request: ResolvedRequest, grids: Grids) -> ResolvedRequest:
         except Flawed as error:
             raise Flawed(*(flaw.below(word) for flaw in error.flaws)) from error
         choice[word] = {**conditions, **{key: value for key, value in selection.items() if key != GRID}}
-    return replace(request, choice=choice)
+    return choice

@@ -1,7 +1,8 @@
 """Claims as their sections state them, written out: one list, each claim with the whole of its selection.
 
     of   = {quantity, where} of the section, replaced key by key by the claim's own; null takes an inherited key away
-    over = x of the section, where the kind of the claim takes one and its selection does not pin x
+    over = x of the section, where the kind of the claim takes one and its selection does not pin x. A path, which every
+           run has; a column only with the section's quantity, as a claim's own may have no layers, or no steps
 
 A claim that reads no rows inherits none of these; one about the edges of a causal graph has those of its section.
 
@@ -14,10 +15,13 @@ from dataclasses import dataclass, field, replace
 from itertools import product, zip_longest
 
 from lnlab.compile.resolve.choices import Registries
+from lnlab.compile.selection.selection import as_list
 from lnlab.compile.sweep.overlay import MergedSpec, grids_of
 from lnlab.keys import Json
 from lnlab.registry import Where
-from lnlab.specfile.columns import GRID
+from lnlab.setting import path_words
+from lnlab.specfile.columns import COLUMNS, GRID, METHOD, TIMES
+from lnlab.specfile.experiment import SETTING
 from lnlab.specfile.values import value_label
 
 ALL = "all"
@@ -72,16 +76,21 @@ class _Claims:
         whole = {**claim, "of": of}
         origins: dict[Where, Where] = {("of", key): origin for key, (_, origin) in taken.items()}
         x = self._x_of(section)
-        if isinstance(x, str) and "over" not in claim and x not in of and self._takes("over", claim):
+        goes_over = x is not None and (x not in COLUMNS or of.get("quantity") == section.get("quantity"))
+        if goes_over and "over" not in claim and x not in of and self._takes("over", claim):
             whole["over"] = x
             origins["over",] = (*place, "x") if "x" in section else (*place, "kind")
         return whole, origins
 
-    def _x_of(self, section: dict[str, Json]) -> Json:
-        """What stands on the horizontal axis of a section, by default or as it says."""
+    def _x_of(self, section: dict[str, Json]) -> str | None:
+        """The column or path on the horizontal axis of a section, by default or as it says.
+
+        None where there stands something else, such as a quantity or the epoch, over which no claim can go.
+        """
         entry = self.registries["section"].entries.get(str(section.get("kind")))
         parameter = entry.keywords.get("x") if entry else None
-        return section.get("x", parameter.default if parameter else None)
+        x = section.get("x", parameter.default if parameter else None)
+        return x if isinstance(x, str) and (x in COLUMNS or path_words(x)[0] in (*SETTING, METHOD, TIMES)) else None
 
     def _with_edges(
         self, claim: dict[str, Json], section: dict[str, Json], place: Where
@@ -98,7 +107,7 @@ class _Claims:
 
 
 def with_claims_written_out(merged: MergedSpec, registries: Registries) -> MergedSpec:
-    """The draft with all its claims in one list, and sections that name theirs by id; its origins lead back."""
+    """The merged spec with all its claims in one list, and sections that name theirs by id; its origins lead back."""
     written = _Claims(merged, registries)
     report = merged.data.get("report")
     sections = []
@@ -146,17 +155,13 @@ def _one_for_each(claim: dict[str, Json], data: Mapping[str, Json], names: Seque
 def _values(axis: str, chosen: Json, data: Mapping[str, Json], names: Sequence[str], grid: Json) -> list[Json]:
     """The values of ``for_each`` at an axis: as listed, or all that the grids have."""
     if chosen != ALL:
-        return _as_list(chosen)
+        return as_list(chosen)
     return [
         value
         for swept, name in zip_longest(grids_of(dict(data)), names)
-        if grid is None or name in _as_list(grid)
-        for value in _as_list(swept.get(axis))
+        if grid is None or name in as_list(grid)
+        for value in as_list(swept.get(axis, []))
     ]
-
-
-def _as_list(value: Json) -> list[Json]:
-    return value if isinstance(value, list) else [] if value is None else [value]
 
 
 def _filled(text: str, labels: Mapping[str, str]) -> str:

@@ -1,0 +1,53 @@
+"""``grid: name`` from a spec to verdicts: in a section, in its claims, and in what they require."""
+
+import shutil
+
+import polars as pl
+import pytest
+
+SPEC = """\
+lnlab: 2
+title: Named grids
+question: Do names of grids reach the verdicts?
+task: {kind: translation, corpus: {kind: toy_german_english, train: 200}, vocabulary: 200, batch_tokens: 64}
+model: {kind: encoder_decoder, layers: 2, d_model: 16, heads: 2, d_ff: 32}
+seeds: 3
+sweep:
+  tied: {placement: [post, pre]}
+  untied: {placement: [post, pre], model.tied: none}
+probes:
+  - {kind: gradient_norm, at: init, batches: 1}
+report:
+  - kind: depth_profile
+    quantity: gradient_norm
+    where: {grid: tied, stack: decoder, tensor: w2}
+    claims:
+      - id: post_above_pre
+        says: The gradient of the last layer is larger in Post-LN, if it is at all one.
+        kind: ratio
+        of: {layer: last, placement: post}
+        to: {placement: pre}
+        at_least: 1.1
+        requires: {kind: bound, of: {grid: untied, quantity: gradient_norm, stack: decoder, tensor: w2, layer: last,
+                   placement: post}, LIMIT}
+"""
+
+
+def verdict(folder):
+    (row,) = pl.read_parquet(folder / "data" / "verdicts.parquet").iter_rows(named=True)
+    return row["verdict"], row["reason"]
+
+
+@pytest.mark.parametrize(
+    ("limit", "expected"), [("at_least: 1.0e-6", "supported"), ("at_most: 1.0e-6", "not testable here")]
+)
+def test_a_grid_in_a_requirement_is_judged_on_the_runs_of_that_grid(lnlab, workdir, limit, expected):
+    (workdir / "grids.yaml").write_text(SPEC.replace("LIMIT", limit))
+    assert lnlab("run", "grids.yaml", "-w", 1).code == 0
+    assert lnlab("report", "grids.yaml", "--out", "page").code == 0
+    judged = verdict(workdir / "page")
+    assert judged[0] == expected, judged
+    shutil.rmtree(workdir / ".lnlab")
+    said = lnlab("report", "--from", "page")
+    assert said.code == 0, said.err
+    assert verdict(workdir / "page") == judged, "the tables alone say the same"
