@@ -40,6 +40,11 @@ REFUSED = [
         "'encoder_decoder' gives a token at every position of the decoder, and the task 'labels' asks for a",
     ),
     (
+        {"task": "running_text"},
+        "model",
+        "the task 'running_text' has no sources, and the encoder of 'encoder_decoder' would read nothing",
+    ),
+    (
         {"init": "fixup", "model": BASE["model"] | {"tied": "none", "fix_norm": True}},
         "model.fix_norm",
         "'fix_norm' divides by the size of output, which init 'fixup' sets to zero",
@@ -68,6 +73,7 @@ ACCEPTED = [
     {"placement": {"kind": "mix", "share": 0.5}, "init": "deepnorm"},
     {"placement": "post", "init": "deepnorm"},
     {"placement": "pre", "norm": "none", "init": "t_fixup"},
+    {"task": "running_text", "model": BASE["model"] | {"kind": "language_model"}},
     {"placement": "post", "norm": "none", "init": "dt_fixup"},
     {"placement": "rezero", "init": "dt_fixup"},
     {"placement": "fixup", "init": {"kind": "dt_fixup", "of": "fairseq", "relational": True}},
@@ -87,9 +93,10 @@ ACCEPTED = [
 
 @pytest.fixture(scope="module")
 def registries():
-    """The real pieces, and a task that needs nothing."""
+    """The real pieces, and tasks that need no data: of two texts, of one text, and of labels."""
     tasks = Registry("task", REGISTRIES["task"].facts)
     tasks.register("any")(lambda draw, roots: None)
+    tasks.register("running_text", sources=False)(lambda draw, roots: None)
     tasks.register("labels", says=lambda _: ("sentence",))(lambda draw, roots: None)
     return {**REGISTRIES, "task": tasks}
 
