@@ -12,9 +12,13 @@ from typing import Any
 
 __version__ = "0.1.0"
 
+_HOMES = {"measure": ("lnlab.own_model.measuring", "measure_model"), "results": ("lnlab.store.read", "results")}
+"""The public functions: the module that defines each, imported on first use, and its name there."""
+
 
 def __getattr__(name: str) -> Any:
-    """``lnlab.results(spec)`` reads the joined frames of an experiment; its package is imported on first use."""
-    if name == "results":
-        return import_module("lnlab.store.read").results
+    """``lnlab.results(spec)`` reads an experiment's joined frames; ``lnlab.measure(...)`` measures your own model."""
+    if name in _HOMES:
+        module, function = _HOMES[name]
+        return getattr(import_module(module), function)
     raise AttributeError(f"module 'lnlab' has no attribute '{name}'")

@@ -2,6 +2,7 @@
 
 import os
 import re
+import runpy
 import shlex
 import shutil
 import subprocess
@@ -15,7 +16,9 @@ from lnlab.cli import main
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
-PAGES = {name: (DOCS / f"{name}.md").read_text() for name in ("first_question", "judging", "extending")}
+PAGES = {
+    name: (DOCS / f"{name}.md").read_text() for name in ("first_question", "judging", "extending", "your_own_model")
+}
 FROM_THE_GUIDE = sorted((Path(__file__).parent / "fixtures" / "guide").glob("*.yaml"))
 """Specs that were written with the guide and the reference alone."""
 
@@ -74,3 +77,11 @@ def test_its_commands_run_as_written(page, tmp_path):
         assert "peak" in (tmp_path / "reports" / "mine" / "index.html").read_text()
     else:
         assert outputs["lnlab run tokens.yaml"].count("✓ supported") == 2
+
+
+def test_the_example_of_an_own_model_runs_and_measures_both():
+    names = runpy.run_path(str(DOCS / "examples" / "own_model.py"))
+    assert set(names["rows"]["model"]) == {"post", "pre"}
+    assert names["rows"].filter(tensor="w2")["layer"].unique().sort().to_list() == [1, 2, 3, 4]
+    assert "layer" in str(names["chart"].to_dict()["layer"])
+    assert names["verdicts"][0].n == 5

@@ -7,13 +7,14 @@ activations are recognized by the modules around them, so that no placement's fo
 
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import asdict, dataclass
 from typing import TypeVar
 
 from torch import Tensor, nn
 
 from lnlab.errors import LabError, Problem
 from lnlab.nn.placements import placements
+from lnlab.nn.site import AddressedModel
+from lnlab.nn.site import Site as Site  # noqa: PLC0414 - read from here by everyone
 from lnlab.nn.transformer import Layer, Stack
 
 _Value = TypeVar("_Value")
@@ -27,26 +28,14 @@ PATTERNS = (
 """The names of parameters that have an address; a stack is one of ``STACKS``, and layers count from 0 in names."""
 
 
-@dataclass(frozen=True)
-class Site:
-    """The address of a weight or an activation; layers count from 1 and are None outside layers."""
-
-    stack: str | None
-    layer: int | None
-    sublayer: str | None
-    tensor: str
-
-    def row(self) -> dict[str, str | int | None]:
-        """The site's columns of a table, in order."""
-        return asdict(self)
-
-
 def addressed(model: nn.Module) -> list[tuple[str, Site, nn.Parameter]]:
     """Every use of every parameter with its name and its site, in the order of the module tree; a tied one once a use.
 
     Raises:
         LabError: a name follows none of ``PATTERNS``, or two different parameters have one address.
     """
+    if isinstance(model, AddressedModel):
+        return model.addressed_parameters()
     uses = [(name, _site(model, name), p) for name, p in model.named_parameters(remove_duplicate=False)]
     known = [(name, site, p) for name, site, p in uses if site is not None]
     if unknown := [name for name, site, _ in uses if site is None]:
@@ -95,8 +84,12 @@ def separated(model: nn.Module) -> Iterator[list[tuple[Site, nn.Parameter]]]:
     """``parameter_uses(model)``, where inside each use is a leaf of its own, on the same memory.
 
     So the parts of a tied table's gradient are separate, frozen parameters have gradients too, and no ``.grad`` is
-    changed. The model is as before on leaving, also by an error.
+    changed. The model is as before on leaving, also by an error. A model from elsewhere has one leaf a parameter.
     """
+    if isinstance(model, AddressedModel):  # it may hold a parameter where no name leads, so that none is replaced
+        with model.differentiable():
+            yield parameter_uses(model)
+        return
     uses = []
     for name, site, p in addressed(model):
         owner, _, word = name.rpartition(".")

@@ -24,7 +24,12 @@ QUANTITY = "gradient_size"
 
 
 @probes.register(
-    "gradient_histogram", table="histograms", passes=with_gradient, quantities=(QUANTITY,), ahead=of_next_update
+    "gradient_histogram",
+    table="histograms",
+    passes=with_gradient,
+    quantities=(QUANTITY,),
+    ahead=of_next_update,
+    any_model=lambda choice: choice["of"] != "input" and choice["batches"] != "step",
 )
 def gradient_histogram(
     state: State,

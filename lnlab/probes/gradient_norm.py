@@ -18,7 +18,7 @@ import torch
 from pydantic import Field
 from torch import Tensor, nn
 
-from lnlab.nn.sites import Site, separated, values_by_site, weights
+from lnlab.nn.sites import Site, addressed, separated, values_by_site, weights
 from lnlab.probes.probe import State, evaluating, of_next_update, probes, with_gradient
 from lnlab.probes.rounding import noise_masks
 from lnlab.probes.support.known_sites import SitesByQuantity, at_all_sites
@@ -60,6 +60,7 @@ def _sites(model: nn.Module, choice: Choice) -> SitesByQuantity:
     ahead=of_next_update,
     revision=lambda choice: 2 if choice["biases"] else None,
     sites=_sites,
+    any_model=lambda choice: choice["batches"] != "step",
 )
 def gradient_norm(
     state: State,
@@ -106,7 +107,7 @@ def _measure(state: State, batches: int, split: str, biases: bool) -> Measured:
             norms.append(_norms(gradients))
             tokens.append(count)
             del loss, gradients  # so that the next batch gets their memory and not fresh pages
-        names = [name for name, _ in state.model.named_parameters(remove_duplicate=False)]
+        names = [name for name, _, _ in addressed(state.model)]
         shares = _shares(state, dict(zip(names, sums, strict=True))) if biases else {}
     elements = torch.tensor([p.numel() for p in weights], dtype=torch.float64)
     values = _quantities(_norms(sums), torch.stack(norms), torch.tensor(tokens).double(), elements)

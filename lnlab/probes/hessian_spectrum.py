@@ -51,6 +51,7 @@ def _memory(params: dict[str, Any], load: Workload) -> int:
     frugal={"keep": False},
     quantities=(),
     revision=lambda choice: None if without_preconditioner(choice["operator"]) == choice["operator"] else 2,
+    any_model=lambda choice: choice["operator"] == "hessian",
 )
 def hessian_spectrum(
     state: State,

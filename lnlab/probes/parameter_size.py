@@ -19,6 +19,7 @@ _QUANTITIES = ("parameter_norm", "parameter_rms", "parameter_mean", "parameter_m
     passes=lambda _: 0.0,
     quantities=_QUANTITIES,
     sites=lambda model, _: at_all_sites(_QUANTITIES, [site for site, _ in parameter_uses(model)]),
+    any_model=lambda _: True,
 )
 def parameter_size(state: State) -> Iterator[Row]:
     """``‖p‖, sqrt(E p²), E p, max |p|``: of every matrix, table, bias, scale and gate (Glorot and Bengio, 2010).

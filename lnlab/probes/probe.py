@@ -44,6 +44,8 @@ class ProbeFacts(Facts):
         sites: of a model and its parameters: by quantity every site at which it will have a number, so that a claim
             that reads none or several of them is refused before anything is computed; a quantity that is left out, and
             every quantity of a probe with None, may have numbers anywhere.
+        any_model: whether with these parameters it needs nothing of a model but its loss and its parameters, so that it
+            measures models from elsewhere.
     """
 
     table: Literal["sites", "curves", "lines", "histograms", "spectra", "texts"]
@@ -58,6 +60,7 @@ class ProbeFacts(Facts):
     translates: bool = False
     revision: Callable[[Choice], int | None] | None = None
     sites: Callable[[nn.Module, Choice], Mapping[str, Sequence[Site]]] | None = None
+    any_model: Callable[[Choice], bool] = never
 
     def content(self, roots: Roots, choice: Choice) -> str | None:  # noqa: ARG002
         """The revision, if there is one."""

@@ -64,6 +64,7 @@ def _memory(params: dict[str, Any], load: Workload) -> int:
     frugal={"keep": False},
     quantities=SHARPNESS_QUANTITIES,
     revision=lambda choice: None if choice["coordinates"] == "own" else 2,
+    any_model=lambda choice: choice["coordinates"] != "adam",
 )
 def sharpness(
     state: State,

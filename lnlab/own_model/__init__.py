@@ -1,0 +1,1 @@
+"""``lnlab.measure``: probes, plots and claims on any ``nn.Module``, without a spec."""

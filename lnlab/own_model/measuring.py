@@ -1,0 +1,162 @@
+"""``lnlab.measure``: probes on any ``nn.Module``, any batches and any loss.
+
+Every probe reads a deep copy, and the state of torch's generators is restored, so that nothing is left on a model.
+"""
+
+import copy
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NoReturn
+
+import torch
+from rich.console import Console
+from rich.progress import track
+from torch import nn
+
+from lnlab.catalogue import REGISTRIES
+from lnlab.errors import LabError, Problem
+from lnlab.facts import never
+from lnlab.keys import Json
+from lnlab.nn.site import AddressedModel
+from lnlab.own_model.addresses import parameter_sites
+from lnlab.own_model.measured import MeasuredRun, Measurements
+from lnlab.own_model.task import OwnLoss, OwnTask
+from lnlab.probes.probe import State, evaluating
+from lnlab.randomness import Draw
+from lnlab.registry import Choice, Flawed
+
+ModelBuilder = Callable[[int], nn.Module]
+DEFAULT_SEEDS = 5
+ONLY = "model"
+"""The name of a model that is the only one."""
+
+
+def measure_model(
+    build: nn.Module | ModelBuilder | Mapping[str, nn.Module | ModelBuilder],
+    batches: Iterable[Any],
+    loss: OwnLoss,
+    *,
+    probes: Sequence[Json] = ("gradient_norm",),
+    seeds: int | Sequence[int] | None = None,
+    sites: Mapping[str, str] | None = None,
+) -> Measurements:
+    """Measure one model, or several by name, at the weights that they have.
+
+    Args:
+        build: a module as it is; or ``build(seed)``, called once a seed, with torch's generator seeded too; or several
+            of these by name, which are then the values of the axis ``model``.
+        batches: any iterable; a probe reads its first ``batches`` of them (6 by default, fewer where there are fewer),
+            the same for every seed and model.
+        loss: ``(model, batch) -> (sum, count)``, or a mean, so that each batch weighs the same. It is evaluated in
+            evaluation mode, dropout off.
+        probes: words or choices, as in a spec: ``{"kind": "gradient_norm", "biases": True}``.
+        seeds: how many, from 1, or which; by default 5 for ``build(seed)``, and one for a module.
+        sites: addresses by pattern, as ``lnlab.own_model.addresses`` reads them.
+
+    Raises:
+        LabError: a probe is unknown or needs more than a loss; or what the model, the batches or the loss lacks.
+    """
+    builds = build if isinstance(build, Mapping) else {ONLY: build}
+    numbers = _seeds(builds, seeds)
+    task = OwnTask(batches, loss)
+    if not task.available(1):
+        _refuse("there are no batches", "give at least one; a generator that was read before is empty")
+    choices = [_choice(probe, task) for probe in probes]
+    if repeated := sorted({c["kind"] for c in choices if [d["kind"] for d in choices].count(c["kind"]) > 1}):
+        _refuse(
+            f"the probe '{repeated[0]}' stands in probes twice", "measure it with other parameters in a second call"
+        )
+    work = [(name, builder, seed) for name, builder in builds.items() for seed in numbers]
+    console = Console(stderr=True)
+    shown = console.is_terminal or console.is_jupyter
+    with torch.random.fork_rng():
+        runs = [
+            _run(name, builder, seed, task, choices, sites or {})
+            for name, builder, seed in track(work, "measuring", console=console, transient=True, disable=not shown)
+        ]
+    return Measurements.of_runs(runs)
+
+
+def _run(
+    name: str,
+    build: nn.Module | ModelBuilder,
+    seed: int,
+    task: OwnTask,
+    choices: Sequence[Choice],
+    sites: Mapping[str, str],
+) -> MeasuredRun:
+    """What every probe says of one model."""
+    began = time.monotonic()
+    draw = Draw(seed)
+    torch.manual_seed(draw("init"))
+    module = build if isinstance(build, nn.Module) else build(seed)
+    if not isinstance(module, nn.Module):
+        _refuse(f"build({seed}) returned {type(module).__name__}, expected an nn.Module", "return the model")
+    addresses = parameter_sites(module, sites)
+    _check_gradient(AddressedModel(copy.deepcopy(module), addresses), task)
+    rows = []
+    for choice in choices:
+        torch.manual_seed(draw("probe"))
+        state = State(AddressedModel(copy.deepcopy(module), addresses), task, draw, 0)
+        probe = REGISTRIES["probe"][choice["kind"]]
+        rows.append((choice, probe.facts.table, list(REGISTRIES["probe"].builder(choice)(state))))
+    size = sum(p.numel() for p in module.parameters() if p.requires_grad)
+    return MeasuredRun(name, seed, size, time.monotonic() - began, addresses, rows)
+
+
+def _check_gradient(model: AddressedModel, task: OwnTask) -> None:
+    """Refuse a loss that does not depend on the model that it is called with."""
+    parameters = [parameter for _, _, parameter in model.addressed_parameters()]
+    with evaluating(model), model.differentiable(), torch.enable_grad():
+        total, _ = task.loss(model, next(task.batches("train", "probe")))
+        gradients = [g for g in torch.autograd.grad(total, parameters, allow_unused=True) if g is not None]
+    if not gradients:
+        _refuse("the loss depends on no parameter of the model", "compute it with the model that it is called with")
+    if not all(bool(g.isfinite().all()) for g in gradients):
+        _refuse("the loss is finite and its gradient is not", "look for a square root or a logarithm of 0")
+
+
+def _choice(probe: Json, task: OwnTask) -> Choice:
+    """A probe with every default explicit; it reads all batches where there are fewer than its default.
+
+    Raises:
+        LabError: it is unknown, or needs more of a model than its loss and parameters.
+    """
+    registry = REGISTRIES["probe"]
+    try:
+        choice = registry.resolve(probe)
+    except Flawed as error:
+        raise LabError(
+            *(Problem(".".join(("probes", *map(str, f.path))), f.what, f.remedy) for f in error.flaws)
+        ) from error
+    facts = registry[choice["kind"]].facts
+    if not facts.any_model(choice):
+        usable = ", ".join(entry.name for entry in registry if entry.facts.any_model is not never)
+        training = facts.trained or facts.update or facts.ahead(choice)
+        needs = "training" if training else "the structure of lnlab's own models, such as the residual stream"
+        what = f"the probe '{choice['kind']}' with these parameters needs {needs}"
+        _refuse(what, f"describe the model in a spec, or measure one of {usable}")
+    if isinstance(choice.get("batches"), int) and not (isinstance(probe, Mapping) and "batches" in probe):
+        choice["batches"] = task.available(choice["batches"])
+    return choice
+
+
+def _seeds(builds: Mapping[str, nn.Module | ModelBuilder], seeds: int | Sequence[int] | None) -> list[int]:
+    """The seeds of the replicates."""
+    if not builds:
+        _refuse("there is no model", "give a module, build(seed), or several of them by name")
+    module = next((name for name, build in builds.items() if isinstance(build, nn.Module)), None)
+    if wrong := next((name for name, b in builds.items() if not callable(b)), None):
+        _refuse(f"'{wrong}' is {type(builds[wrong]).__name__}, neither a module nor build(seed)", "give one of these")
+    if seeds is None:
+        return [1] if module else list(range(1, DEFAULT_SEEDS + 1))
+    numbers = list(range(1, seeds + 1)) if isinstance(seeds, int) else list(seeds)
+    if not numbers or len(set(numbers)) < len(numbers):
+        _refuse(f"seeds={seeds} leaves no seed, or one twice", "give a positive number, or different seeds")
+    if module and len(numbers) > 1:
+        _refuse("a module has one set of weights, and several seeds are asked for", "give build(seed), or seeds=1")
+    return numbers
+
+
+def _refuse(what: str, remedy: str) -> NoReturn:
+    raise LabError(Problem("measure", what, remedy))

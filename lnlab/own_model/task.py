@@ -1,0 +1,94 @@
+"""A user's batches and loss, as the task that probes read."""
+
+import math
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from lnlab.errors import LabError, Problem
+from lnlab.nn.site import AddressedModel
+
+OwnLoss = Callable[[Any, Any], tuple[Tensor, float] | Tensor]
+"""From a model and a batch to the sum of the loss and the count that it is the sum over, or to a mean."""
+
+
+class OwnTask:
+    """Batches in their order, each read once and then remembered, and their loss. Fulfils ``tasks.task.Task``.
+
+    Args:
+        batches: any iterable; no more of it is read than a probe asks for, so that it may have no end.
+        loss: of a model and a batch. A mean is the mean over one item: then each batch weighs the same.
+    """
+
+    size = labels = 0
+    unit = "items"
+    epoch_batches = None
+
+    def __init__(self, batches: Iterable[Any], loss: OwnLoss) -> None:
+        self._iterator = iter(batches)
+        self._read: list[Any] = []
+        self._loss = loss
+
+    def available(self, n: int) -> int:
+        """How many batches there are, at most ``n``."""
+        self._read += islice(self._iterator, max(0, n - len(self._read)))
+        return min(n, len(self._read))
+
+    def batches(self, split: str, purpose: str, epoch: int = 0) -> Iterator[Any]:  # noqa: ARG002
+        """Every batch, in its order, for any purpose and epoch.
+
+        Raises:
+            LabError: a split other than ``train`` is asked for.
+        """
+        if split != "train":
+            _refuse(f"there is no split '{split}': the batches are one set", "leave 'split' out")
+        position = 0
+        while self.available(position + 1) > position:
+            yield self._read[position]
+            position += 1
+
+    def loss(self, model: nn.Module, batch: Any) -> tuple[Tensor, Any]:
+        """The sum of the loss over a batch, with its graph, and the count that it is the sum over.
+
+        Raises:
+            LabError: it is no tensor with one number, is not finite, has no graph, or counts nothing.
+        """
+        returned: Any = self._loss(model.module if isinstance(model, AddressedModel) else model, batch)
+        total: Any
+        total, count = returned if isinstance(returned, tuple) and len(returned) == 2 else (returned, 1)
+        if not isinstance(total, Tensor):
+            _refuse(
+                f"the loss returned {type(total).__name__}, expected a tensor or (sum, count)",
+                "return the loss itself, without .item()",
+            )
+        if total.numel() != 1:
+            _refuse(f"the loss has the shape {tuple(total.shape)}, expected one number", "return its sum or its mean")
+        if not math.isfinite(float(total.detach())):
+            _refuse(
+                f"the loss of a batch is {float(total.detach())}", "look for it in the batch or in the initial weights"
+            )
+        number = float(count)
+        if not 0 < number < math.inf:
+            _refuse(f"the loss is a sum over {number:g} items, expected a positive count", "count what it sums over")
+        if torch.is_grad_enabled() and not total.requires_grad:
+            _refuse("the loss has no graph", "do not detach it, and use no torch.no_grad() in it")
+        return total.reshape(()), number
+
+    def nll(self, model: nn.Module, batch: Any) -> tuple[Tensor, Any]:
+        """The loss: nothing is known of a smoothing in it."""
+        return self.loss(model, batch)
+
+    def scores(self, model: nn.Module, batch: Any) -> tuple[dict[str, Tensor], Any]:
+        """The sum of the loss by its name, and its count."""
+        total, count = self.loss(model, batch)
+        return {"loss": total}, count
+
+    def unigram_entropy(self) -> None:
+        """Unknown."""
+
+
+def _refuse(what: str, remedy: str) -> None:
+    raise LabError(Problem("measure", what, remedy))

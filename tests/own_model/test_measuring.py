@@ -1,0 +1,180 @@
+"""Against autograd and dense Hessians by hand; and nothing is left on a model."""
+
+import copy
+
+import polars as pl
+import pytest
+import torch
+from torch import nn
+
+import lnlab
+
+WITH_BIASES = {"kind": "gradient_norm", "biases": True}
+
+
+def by_path(frame, quantity="gradient_norm"):
+    rows = frame.filter(pl.col("quantity") == quantity)
+    return dict(zip(rows["path"], rows["value"], strict=True))
+
+
+def gradients_by_hand(model, batches, loss):
+    """Of the loss per item over all batches, by ``backward``."""
+    model = copy.deepcopy(model).eval()
+    total = count = 0
+    for batch in batches:
+        out = loss(model, batch)
+        part, n = out if isinstance(out, tuple) else (out, 1)
+        total, count = total + part, count + n
+    (total / count).backward()
+    return {name: p.grad for name, p in model.named_parameters()}
+
+
+def test_gradient_norms_of_a_nano_gpt_are_those_of_backward(nano, nano_sites, tokens, language_loss):
+    torch.manual_seed(1)
+    model = nano()
+    m = lnlab.measure(model, tokens, language_loss, probes=[WITH_BIASES], sites=nano_sites)
+    expected = gradients_by_hand(model, tokens, language_loss)
+    norms = by_path(m.frame("gradient_norm"))
+    assert set(expected) - set(norms) == set()
+    for name, gradient in expected.items():
+        assert norms[name] == pytest.approx(gradient.norm().item(), rel=1e-5), name
+
+
+def test_gradient_norms_of_a_transformer_encoder_are_those_of_backward(mean_square):
+    torch.manual_seed(2)
+    layer = nn.TransformerEncoderLayer(8, 2, 16, dropout=0.3, batch_first=True)
+    model = nn.TransformerEncoder(layer, 2, enable_nested_tensor=False)
+    batches = [torch.randn(3, 5, 8), torch.randn(2, 4, 8)]
+
+    def loss(encoder, x):
+        return (encoder(x) * torch.linspace(-1, 1, 8)).square().sum(), x.shape[0] * x.shape[1]
+
+    sites = {
+        "layers.{layer}.self_attn.in_proj_weight": "encoder.self_attention.qkv",
+        "layers.{layer}.linear1": "encoder.feed_forward.w1",
+    }
+    m = lnlab.measure(model, batches, loss, probes=[WITH_BIASES], sites=sites)
+    norms = by_path(m.frame("gradient_norm"))
+    for name, gradient in gradients_by_hand(model, batches, loss).items():
+        assert norms[name] == pytest.approx(gradient.norm().item(), rel=1e-5), name
+    qkv = m.frame("gradient_norm").filter(pl.col("tensor") == "qkv", pl.col("quantity") == "gradient_norm")
+    assert qkv.select("stack", "layer", "sublayer").rows() == [("encoder", n, "self_attention") for n in (1, 2)]
+
+
+def test_the_largest_eigenvalue_is_that_of_the_dense_hessian():
+    torch.manual_seed(3)
+    model = nn.Sequential(nn.Linear(3, 5), nn.Tanh(), nn.Linear(5, 2)).double()
+    batches = [(torch.randn(7, 3).double(), torch.randn(7, 2).double()) for _ in range(2)]
+
+    def loss(f, batch):
+        return (f(batch[0]) - batch[1]).square().mean()
+
+    m = lnlab.measure(model, batches, loss, probes=["hessian_spectrum", {"kind": "sharpness", "tolerance": 1e-5}])
+    names, values = zip(*((n, p.detach()) for n, p in model.named_parameters()), strict=True)
+    sizes = [v.numel() for v in values]
+
+    def of_flat(flat):
+        parts = [part.view_as(v) for part, v in zip(flat.split(sizes), values, strict=True)]
+        call = torch.func.functional_call
+        losses = [(call(model, dict(zip(names, parts, strict=True)), x) - y).square().mean() for x, y in batches]
+        return sum(losses) / len(losses)
+
+    dense = torch.autograd.functional.hessian(of_flat, torch.cat([v.flatten() for v in values]))
+    largest = torch.linalg.eigvalsh(dense)[-1].item()
+    assert m.frame("hessian_spectrum")["node"].max() == pytest.approx(largest, rel=1e-3)
+    sharpness = m.frame("sharpness").filter(pl.col("quantity") == "sharpness")["value"].item()
+    assert sharpness == pytest.approx(largest, rel=1e-3)
+
+
+class Counting(nn.Module):
+    """A forward pass writes to the module itself, and a hook of its owner's is on it."""
+
+    def __init__(self):
+        super().__init__()
+        self.norm, self.out = nn.BatchNorm1d(4), nn.Linear(4, 1)
+        self.register_buffer("passes", torch.zeros(()))
+        self.out.bias.requires_grad_(False)
+        self.train()
+        self.norm.eval()
+
+    def forward(self, x):
+        self.passes += 1
+        self.last = x
+        return self.out(self.norm(x))
+
+
+def test_nothing_is_left_on_the_model(mean_square):
+    model = Counting()
+    model.out.weight.grad = torch.ones(1, 4)
+    model.register_forward_hook(lambda *_: None)
+    state = {name: t.clone() for name, t in model.state_dict().items()}
+    hooks = [(len(m._forward_hooks), len(m._forward_pre_hooks), len(m._backward_hooks)) for m in model.modules()]
+    torch.manual_seed(4)
+    generator = torch.get_rng_state()
+    probes = [
+        WITH_BIASES,
+        "parameter_size",
+        "sharpness",
+        "gradient_histogram",
+        {"kind": "hessian_spectrum", "draws": 1},
+    ]
+    lnlab.measure(model, [torch.ones(5, 4).cumsum(0)], mean_square, probes=probes)
+    assert torch.equal(generator, torch.get_rng_state())
+    assert all(torch.equal(t, state[name]) for name, t in model.state_dict().items())
+    assert [m.training for m in model.modules()] == [True, False, True]
+    assert torch.equal(model.out.weight.grad, torch.ones(1, 4))
+    assert [p.grad is None for p in (model.norm.weight, model.norm.bias, model.out.bias)] == [True] * 3
+    assert [p.requires_grad for p in model.parameters()] == [True, True, True, False]
+    assert hooks == [
+        (len(m._forward_hooks), len(m._forward_pre_hooks), len(m._backward_hooks)) for m in model.modules()
+    ]
+    assert not hasattr(model, "last")
+
+
+def test_each_seed_has_its_own_weights_and_the_same_batches(mean_square):
+    m = lnlab.measure(lambda _: nn.Linear(4, 3), iter([torch.ones(2, 4)]), mean_square, probes=["parameter_size"])
+    values = m.frame("parameter_norm").filter(pl.col("path") == "weight")
+    assert values["seed"].to_list() == [1, 2, 3, 4, 5]
+    assert values["value"].n_unique() == 5
+    again = lnlab.measure(lambda _: nn.Linear(4, 3), [torch.ones(2, 4)], mean_square, probes=["parameter_size"])
+    assert again.frame("parameter_norm").equals(m.frame("parameter_norm"))
+
+
+def test_batches_without_end_are_read_as_far_as_a_probe_asks(mean_square):
+    read = []
+
+    def endless():
+        while True:
+            read.append(1)
+            yield torch.ones(2, 4)
+
+    lnlab.measure(nn.Linear(4, 3), endless(), mean_square, probes=[{"kind": "gradient_norm", "batches": 3}])
+    assert len(read) == 3
+
+
+@pytest.mark.parametrize(("factor", "verdict"), [(3.0, "supported"), (1.0, "contradicted")])
+def test_claims_compare_models_by_name(mean_square, factor, verdict):
+    def scaled(by):
+        def build(_):
+            model = nn.Linear(4, 3)
+            with torch.no_grad():
+                model.weight.mul_(by)
+            return model
+
+        return build
+
+    builds = {"plain": scaled(1.0), "scaled": scaled(factor)}
+    m = lnlab.measure(builds, [torch.ones(2, 4)], mean_square, probes=["parameter_size"])
+    of = {"quantity": "parameter_norm", "tensor": "weight", "model": "scaled"}
+    claim = {"id": "larger", "kind": "ratio", "of": of, "to": {"model": "plain"}, "equals": 3.0}
+    assert [v.verdict for v in m.judge([claim])] == [verdict]
+    assert m.judge([claim])[0].estimate == pytest.approx(factor, rel=1e-4)
+
+
+@pytest.mark.parametrize("name", ["gradient_norm", "hessian_spectrum", "parameter_rms", "sharpness"])
+def test_charts_hold_every_seed(name, nano, nano_sites, tokens, language_loss):
+    probes = ["gradient_norm", "parameter_size", {"kind": "hessian_spectrum", "draws": 1, "steps": 3}, "sharpness"]
+    m = lnlab.measure(lambda _: nano(1), tokens, language_loss, probes=probes, seeds=2, sites=nano_sites)
+    chart = m.plot(name).to_dict()
+    data = [row for rows in chart["datasets"].values() for row in rows]
+    assert {str(row["seed"]) for row in data} == {"1", "2"}
