@@ -276,7 +276,7 @@ def test_list_of_one_piece_shows_all_that_it_says_of_itself(lnlab):
     assert lines[2].startswith("`norm(x + f(x))` in the first floor(a L) of L layers")
     assert lines[2].endswith("(Li et al., 2025).")
     assert lines[4] == "`share` is a. The final norm comes after the last layer, unless all layers are Post-LN."
-    assert lines[-1].split() == ["share", "number,", "at", "least", "0,", "at", "most", "1", "0.25"]
+    assert lines[-1].split() == ["share", "number", "in", "[0,", "1]", "0.25"]
     shown = lnlab("list", "placement", "mix", "--json").json
     assert (shown["name"], shown["parameters"][0]["default"]) == ("mix", 0.25)
     assert shown["description"].splitlines() == lines[2:5]

@@ -215,9 +215,13 @@ def test_the_notebook_makes_the_same_numbers_and_shows_the_table(folder, tmp_pat
     assert [cell.source.split("(")[0] for cell, _ in pairs] == [
         "seeds = pl.read_parquet",
         "spec = json.loads",
+        "draw",
         "pl.read_csv",
+        "tables = [pl.read_parquet",
     ]
     for ours, theirs in pairs:
+        if not ours.outputs:  # a question of the reader's own has no answer yet
+            continue
         assert theirs.outputs[-1].data["text/plain"] == ours.outputs[-1].data["text/plain"]
 
 
