@@ -5,6 +5,9 @@ Text -> spec -> plan -> live model -> rows -> Parquet -> frames -> verdicts -> p
 The ground (``errors registry keys randomness tables``) carries the front end (``specfile``, ``compile``), the torch
 wing (``corpora nn optim tasks probes interventions execute``), the store, and the frame wing (``analyse claims
 report``); ``app`` holds what the commands do, ``cli`` is the front door. ARCHITECTURE.md is the map.
+
+    lnlab.check(spec)    lnlab.plan(spec)      lnlab.run(spec)      a spec is a path or a dict
+    lnlab.judge(spec)    lnlab.report(spec)    lnlab.results(spec)
 """
 
 from importlib import import_module
@@ -12,13 +15,23 @@ from typing import Any
 
 __version__ = "0.1.0"
 
-_HOMES = {"measure": ("lnlab.own_model.measuring", "measure_model"), "results": ("lnlab.store.read", "results")}
-"""The public functions: the module that defines each, imported on first use, and its name there."""
+_HOMES = {
+    **{name: ("lnlab.app.api", name) for name in ("check", "judge", "plan", "results", "run")},
+    "measure": ("lnlab.own_model.measuring", "measure_model"),
+    "LabError": ("lnlab.errors", "LabError"),
+}
+"""Public names: the module that defines each, imported on first use, and its name there."""
 
 
 def __getattr__(name: str) -> Any:
-    """``lnlab.results(spec)`` reads an experiment's joined frames; ``lnlab.measure(...)`` measures your own model."""
+    """``lnlab.report`` is a package that can be called; every other public name is in the table."""
+    if name == "report":
+        return import_module("lnlab.report")
     if name in _HOMES:
-        module, function = _HOMES[name]
-        return getattr(import_module(module), function)
+        module, attribute = _HOMES[name]
+        return getattr(import_module(module), attribute)
     raise AttributeError(f"module 'lnlab' has no attribute '{name}'")
+
+
+def __dir__() -> list[str]:
+    return sorted(["__version__", "report", *_HOMES])

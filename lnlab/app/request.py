@@ -2,7 +2,7 @@
 
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,22 +23,31 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Request:
-    """One question as it stands on the command line.
+    """One question, from the command line or from Python.
 
     Attributes:
-        spec: the file, as the user named it.
+        spec: the file, as the user named it; of a spec written in Python, its name with ``.yaml``.
         profile: one of its profiles.
         overrides: what ``-s`` gave, left to right.
         plugins: files that register pieces.
+        text: a spec written in Python, as YAML; None where the spec is a file.
     """
 
     spec: Path
     profile: str | None = None
     overrides: tuple[str, ...] = ()
     plugins: tuple[Path, ...] = ()
+    text: str | None = None
+
+    @property
+    def content(self) -> bytes | None:
+        """The bytes of a spec that is no file."""
+        return None if self.text is None else self.text.encode()
 
     def command(self, verb: str) -> str:
-        """The command line of another command for the same request."""
+        """The command line of another command for the same request, or its call in Python."""
+        if self.text is not None:
+            return f"lnlab.{verb}(spec)"
         profile = ["--profile", self.profile] if self.profile else []
         overrides = [word for override in self.overrides for word in ("-s", override)]
         plugins = [word for plugin in self.plugins for word in ("--with", str(plugin))]
@@ -52,8 +61,8 @@ class Request:
         return data_roots(self.spec.parent)
 
 
-def open_store(folder: Path) -> "Store":
-    """The store in ``folder``.
+def open_store(folder: Path | None) -> "Store":
+    """The store in ``folder``; None: in ``LNLAB_STORE``, else in ``.lnlab``.
 
     Raises:
         StoreError: a file stands there.
@@ -91,9 +100,8 @@ def compile_request(
         SpecError: every problem of the spec at once.
     """
     from lnlab.compile.plan import compile_plan
-    from lnlab.specfile.load import parse_leniently, read_spec_text
 
-    document, faults = parse_leniently(read_spec_text(request.spec), request.spec)
+    document, faults = read_document(request)
     places = {fault.where for fault in faults}
     try:
         plan = compile_plan(
@@ -113,12 +121,30 @@ def compile_request(
     return plan, document
 
 
+def read_document(request: Request) -> "tuple[SpecDocument, list[Problem]]":
+    """The spec of a request as far as it can be read, and what is wrong with its text.
+
+    Raises:
+        SpecError: it cannot be read at all.
+    """
+    from lnlab.specfile.load import parse_leniently, read_spec_text
+
+    text = read_spec_text(request.spec) if request.text is None else request.text
+    document, faults = parse_leniently(text, request.spec)
+    return replace(document, in_memory=request.text is not None), faults
+
+
 def remembered_plan(store: "Store", request: Request) -> "StoredPlan | None":
     """The plan of the same question, if the store has it and nothing behind it has changed. Compiles nothing."""
     from lnlab.compile.digests import quick_digest
 
     quick = quick_digest(
-        request.spec, request.profile, request.overrides, roots=request.roots, plugins=_digests(request.plugins)
+        request.spec,
+        request.profile,
+        request.overrides,
+        roots=request.roots,
+        plugins=_digests(request.plugins),
+        content=request.content,
     )
     return store.remembered(quick) if quick else None
 
@@ -132,17 +158,17 @@ def stored_plan(store: "Store", request: Request) -> "StoredPlan":
     """
     from lnlab.store.read import find_plan
 
-    refuse_absent_profile(request.spec, request.profile)
+    refuse_absent_profile(request)
     stored = remembered_plan(store, request)
     if stored is None and not request.overrides:
-        stored = find_plan(store.root, request.spec, request.profile)
+        stored = find_plan(store.root, request.spec, request.profile, content=request.content)
     if stored is None:
         raise LabError(Problem(str(request.spec), "was never run like this", f"{request.command('run')} first"))
     return stored
 
 
-def refuse_absent_profile(spec: Path, profile: str | None) -> None:
-    """See to it that a profile is one of the spec's, so that no remedy names one that cannot be run.
+def refuse_absent_profile(request: Request) -> None:
+    """See to it that the profile is one of the spec's, so that no remedy names one that cannot be run.
 
     A spec that cannot be read is left to whoever reads it.
 
@@ -150,14 +176,17 @@ def refuse_absent_profile(spec: Path, profile: str | None) -> None:
         LabError: the spec has no such profile.
     """
     from lnlab.compile.sweep.overlay import flaw_of_unknown_profile
-    from lnlab.specfile.load import load_spec
 
+    profile = request.profile
     if profile is None:
         return
     try:
-        profiles = load_spec(spec).data.get("profiles") or {}
+        document, faults = read_document(request)
     except SpecError:
         return
+    if faults:
+        return
+    profiles = document.data.get("profiles") or {}
     if isinstance(profiles, dict) and profile not in profiles:
         flaw = flaw_of_unknown_profile(profile, profiles)
         raise LabError(Problem(f"--profile {profile}", flaw.what, flaw.remedy))

@@ -136,7 +136,7 @@ def judge_all(
     verdicts = {verdict.claim: verdict for verdict in known}
     for claim in sorted(in_order, key=reads_verdicts):
         try:
-            verdicts[claim["id"]] = judge(claim, results, list(verdicts.values()))
+            verdicts[claim["id"]] = judge_claim(claim, results, list(verdicts.values()))
         except LabError as error:
             reason = "; ".join(str(locate(problem)) for problem in error.problems)
             verdicts[claim["id"]] = verdict_of(claim, Finding("ill-posed", claim["kind"], reason), "")
@@ -148,7 +148,7 @@ def reads_verdicts(claim: Claim) -> bool:
     return claim["kind"] in claims.entries and claims[claim["kind"]].facts.reads == "verdicts"
 
 
-def judge(claim: Claim, results: Results, verdicts: Sequence[Verdict] = ()) -> Verdict:
+def judge_claim(claim: Claim, results: Results, verdicts: Sequence[Verdict] = ()) -> Verdict:
     """The verdict of one claim.
 
     Args:

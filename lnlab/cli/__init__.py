@@ -67,13 +67,13 @@ def _lnlab(
 
 
 for _command, _example in (
-    (run.run, run.RUN_EXAMPLE),
-    (report.report, report.REPORT_EXAMPLE),
+    (run.run_spec, run.RUN_EXAMPLE),
+    (report.report_run, report.REPORT_EXAMPLE),
     (index.index, index.INDEX_EXAMPLE),
     (paper.paper, paper.PAPER_EXAMPLE),
     (lock.lock, lock.LOCK_EXAMPLE),
     (verify.verify, verify.VERIFY_EXAMPLE),
-    (plan.plan, plan.PLAN_EXAMPLE),
+    (plan.plan_spec, plan.PLAN_EXAMPLE),
     (check.check_specs, check.CHECK_EXAMPLE),
     (status.status_of_store, status.STATUS_EXAMPLE),
     (query.query, query.QUERY_EXAMPLE),

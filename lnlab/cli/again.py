@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lnlab.app.redraw import judge_tables
+from lnlab.app.reporting import refuse_without_plugins
 from lnlab.app.request import load_registries
 from lnlab.cli.codes import FAILED
 from lnlab.cli.drawn import DrawingOptions, print_report
-from lnlab.cli.options import refuse_without_plugins
 from lnlab.cli.terminal import print_json
 from lnlab.errors import LabError, Problem, ReportError
 from lnlab.report.folder import read_folder, save_folder

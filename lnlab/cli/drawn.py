@@ -4,7 +4,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lnlab.cli.terminal import err, format_count, one_line, out
+from lnlab.app.formats import format_count
+from lnlab.cli.terminal import err, one_line, out
 
 if TYPE_CHECKING:
     from lnlab.report.write import Report

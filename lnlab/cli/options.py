@@ -6,7 +6,6 @@ from typing import Annotated
 
 import typer
 
-from lnlab.errors import Problem, ReportError
 from lnlab.userfiles import user_path
 
 
@@ -61,14 +60,3 @@ Plugins = Annotated[
 ]
 AsJsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, for other programs.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print results only: no progress, no hints.")]
-
-
-def refuse_without_plugins(used: Sequence[str], plugins: Sequence[Path]) -> None:
-    """Refuse to report results of plugins without plugins, as claims and sections may be theirs.
-
-    Raises:
-        ReportError: the run used plugins, and the command names none.
-    """
-    if used and not plugins:
-        flags = " ".join(f"--with {path}" for path in used)
-        raise ReportError(Problem("lnlab report", f"this run was made with {', '.join(used)}", f"add {flags}"))

@@ -1,28 +1,19 @@
 """``lnlab plan``: what a run would compute and what it would cost, like a database's EXPLAIN; it computes nothing."""
 
-from collections.abc import Sequence
-from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
-from lnlab.app.missing_work import reason_counts
-from lnlab.app.request import Request, compile_request, load_registries, open_store
+from lnlab.app.formats import format_count, format_duration, format_quantity
+from lnlab.app.planning.summary import plan_request
+from lnlab.app.request import Request, open_store
 from lnlab.cli.options import AsJsonOption, Overrides, Plugins, Profile, Spec, StoreFolder
-from lnlab.cli.terminal import format_count, format_duration, format_quantity, out, print_json
-from lnlab.cli.undecidable import judged_seeds, undecidable_note, undecidable_seeds
-
-if TYPE_CHECKING:
-    from lnlab.app.request import Registries
-    from lnlab.cli.rate import Throughput
-    from lnlab.compile.decisions import Decision
-    from lnlab.compile.plan import Plan, Trajectory
-    from lnlab.store.store import Store
+from lnlab.cli.terminal import out, print_json
 
 PLAN_EXAMPLE = "Example: [bold]lnlab plan specs/xiong_fig3.yaml --profile paper[/bold]"
 
 
-def plan(
+def plan_spec(
     spec: Spec,
     overrides: Overrides,
     folder: StoreFolder,
@@ -41,110 +32,14 @@ def plan(
 
     Runs by axis, what is cached, what must be computed and why, memory, and expected time.
     """
-    from lnlab.cli.rate import measured_throughput, past_throughput
-    from lnlab.cli.work import worker_count
-    from lnlab.compile.cost.cost import machine_memory
-    from lnlab.compile.reference.explain import explain
-
     request, store = Request(spec, profile, tuple(overrides), tuple(plugins)), open_store(folder)
-    known = load_registries(plugins)
-    next_plan = _next_plan(request, known, store)
-    units = [unit for unit, _ in store.pending(next_plan)]
-    rate = (
-        measured_throughput(store, request, units, known)
-        if calibrate and units
-        else past_throughput(store, units, known)
-    )
-    facts = _plan_facts(next_plan, store.pending(next_plan), known, rate, worker_count(workers), machine_memory())
-    facts["note"] = _undecidable_note(request, known, next_plan)
+    summary = plan_request(request, store, workers=workers, calibrate=calibrate)
+    facts = summary.as_plain()
     if as_json:
         print_json(facts)
         return
-    for line in [*explain(next_plan), f"store {store.root}: {_store_line(facts)}", *cost_lines(facts)]:
+    for line in [*summary.lines, f"store {summary.store}: {_store_line(facts)}", *cost_lines(facts)]:
         out().print(line)
-
-
-def _undecidable_note(request: Request, known: "Registries", plan: "Plan") -> str:
-    """What the seeds of the judged runs cannot decide."""
-    from lnlab.compile.decisions import assumed_decision
-
-    judged_plan = plan
-    if plan.undecided:
-        judged_plan, _ = compile_request(request, known, [*plan.decisions, *map(assumed_decision, plan.undecided)])
-    return undecidable_note(undecidable_seeds(judged_plan, known), len(judged_plan.claims))
-
-
-def _next_plan(request: Request, known: "Registries", store: "Store") -> "Plan":
-    """The plan of the first stage (tuning or judged) that is not complete, or of the last."""
-    from lnlab.cli.work import decide_open_choices
-
-    decisions: tuple[Decision, ...] = ()
-    while True:
-        plan, _ = compile_request(request, known, decisions)
-        new_decisions = decide_open_choices(plan, store)
-        if not new_decisions:
-            return plan
-        decisions += new_decisions
-
-
-def _plan_facts(
-    plan: "Plan",
-    pending: "Sequence[tuple[Trajectory, str]]",
-    known: "Registries",
-    rate: "Throughput | None",
-    workers: int,
-    memory: int,
-) -> dict[str, Any]:
-    """The plan in numbers, as plain values."""
-    from lnlab.compile.checks.citations import cited_verdicts
-    from lnlab.compile.cost.cost import cost
-    from lnlab.compile.cost.memory import plan_memory
-    from lnlab.compile.decisions import decisions_to_json
-
-    units = [unit for unit, _ in pending]
-    memory_plan = plan_memory(units or plan.trajectories, known, workers, memory)
-    all_costs = [cost(unit.setting, unit.measurements, known) for unit in plan.trajectories]
-    missing_costs = [cost(unit.setting, unit.measurements, known) for unit in units]
-    parameters = [c.parameters for c in all_costs]
-    return {
-        "name": plan.name,
-        "profile": plan.profile,
-        "runs": len(plan.runs),
-        "variants": len(plan.settings),
-        "seeds": list(plan.experiment.seeds),
-        "undecided": [asdict(question) for question in plan.undecided],
-        "decisions": decisions_to_json(plan.decisions),
-        "later_runs": plan.later,
-        "units": {"all": len(plan.trajectories), "missing": len(units)},
-        "measurements": {
-            "needed": len(plan.needs),
-            "distinct": sum(len(unit.measurements) for unit in plan.trajectories),
-            "missing": sum(len(unit.measurements) for unit in units),
-        },
-        "data_passes": [asdict(data_pass) for data_pass in plan.data_passes],
-        "cited": {file.path: file.sha256 or None for file in cited_verdicts(plan.inputs)},
-        "why": dict(reason_counts(reason for _, reason in pending)),
-        "pins": list(plan.pins),
-        "parameters": [min(parameters), max(parameters)],
-        "flops": {"all": sum(c.flops for c in all_costs), "missing": sum(c.flops for c in missing_costs)},
-        "peak_bytes": memory_plan.peak,
-        "memory": {
-            "machine_bytes": memory_plan.memory,
-            "bound_bytes": memory_plan.bound,
-            "fits": memory_plan.fits,
-            "keep_graphs": memory_plan.could - memory_plan.frugal,
-            "make_graphs_anew": memory_plan.frugal,
-            "workers_spared": workers - memory_plan.workers,
-        },
-        "workers": memory_plan.workers,
-        "seconds": rate.seconds(memory_plan.units, known, memory_plan.workers) if rate and units else None,
-        "seconds_known": rate.source if rate else None,
-        "trains": any(unit.steps for unit in units),
-        "claims": [
-            {"id": text.id, "kind": choice["kind"], "primary": text.primary, "n": judged_seeds(plan, choice)}
-            for text, choice in zip(plan.experiment.claims, plan.claims, strict=True)
-        ],
-    }
 
 
 def _store_line(facts: dict[str, Any]) -> str:

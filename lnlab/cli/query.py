@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from lnlab.app.formats import format_count, format_quantity
 from lnlab.app.query_views import QUERY_VIEWS, column_types, described_table, named_views
 from lnlab.app.request import Request, last_plan, open_store, stored_plan
 from lnlab.cli.options import AsJsonOption, Overrides, Plugins, Profile, StoreFolder
-from lnlab.cli.terminal import err, format_count, format_quantity, one_line, out, print_json, terminal_table
+from lnlab.cli.terminal import err, one_line, out, print_json, terminal_table
 from lnlab.errors import LabError, Problem, nearest
 from lnlab.userfiles import user_path
 

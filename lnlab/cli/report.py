@@ -1,22 +1,18 @@
 """``lnlab report``: page, notebook, figures and tables of a run (from the store) or of a report (from its tables)."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+from lnlab.app.reporting import plan_report_folder, write_plan_report
 from lnlab.app.request import Request, last_plan, open_store, stored_plan
 from lnlab.cli.codes import FAILED
 from lnlab.cli.drawn import DrawingOptions, print_report
-from lnlab.cli.options import AsJsonOption, Overrides, Plugins, Profile, Quiet, StoreFolder, refuse_without_plugins
+from lnlab.cli.options import AsJsonOption, Overrides, Plugins, Profile, Quiet, StoreFolder
 from lnlab.cli.terminal import print_json
 from lnlab.errors import Problem, ReportError
 from lnlab.userfiles import user_path
-
-if TYPE_CHECKING:
-    from lnlab.report.write import Report
-    from lnlab.store.plans import StoredPlan
-    from lnlab.store.store import Store
 
 REPORT_EXAMPLE = (
     "Example: [bold]lnlab report specs/xiong_fig3.yaml --out reports/fig3[/bold]; without a store, from the tables "
@@ -24,7 +20,7 @@ REPORT_EXAMPLE = (
 )
 
 
-def report(
+def report_run(
     overrides: Overrides,
     folder: StoreFolder,
     plugins: Plugins,
@@ -86,33 +82,9 @@ def report(
     if spec is None and (profile or overrides):
         raise ReportError(Problem("lnlab report", "--profile and -s go with a spec", "name the spec"))
     stored = stored_plan(store, Request(spec, profile, tuple(overrides), tuple(plugins))) if spec else last_plan(store)
-    _refuse_undecided(stored)
-    refuse_without_plugins(stored.facts["report"]["plugins"], plugins)
-    written_report, into = _write_plan_report(store, stored, target, plugins, drawing)
+    into = target or plan_report_folder(stored)
+    written_report = write_plan_report(store, stored, into, plugins, **drawing.options)
     print_report(written_report, into, str(spec or stored.spec), drawing)
     if as_json:
         print_json([file.as_posix() for file in written_report.files])
     raise typer.Exit(FAILED if written_report.failed else 0)
-
-
-def _write_plan_report(
-    store: "Store", stored: "StoredPlan", target: Path | None, plugins: list[Path], drawing: DrawingOptions
-) -> "tuple[Report, Path]":
-    """The report of a plan, and its folder."""
-    from lnlab.app.evidence import plan_results
-    from lnlab.app.judging import plan_verdicts
-    from lnlab.report.facts import facts_from_json
-    from lnlab.report.write import report_folder, write_report
-
-    results = plan_results(store, stored)
-    verdicts = plan_verdicts(store, stored, results, plugins)
-    facts = facts_from_json(stored.facts["report"], stored.spec)
-    into = target or report_folder(Path("reports"), stored.name, stored.profile)
-    return write_report(into, facts, results, verdicts, claims=stored.facts["claims"], **drawing.options), into
-
-
-def _refuse_undecided(stored: "StoredPlan") -> None:
-    """Tuning runs choose; they show nothing."""
-    if stored.undecided:
-        what = "only tuning runs are there, and nothing is chosen yet"
-        raise ReportError(Problem(stored.spec, what, f"lnlab run {stored.spec} goes on from here"))

@@ -1,26 +1,24 @@
 """``lnlab run``: compute what is missing, judge the claims, print the verdicts."""
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Sequence
 from enum import StrEnum
-from threading import Thread
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lnlab.app.missing_work import status_counts_of_runs, unfinished_runs, work_to_do
-from lnlab.app.request import Request, open_store, remembered_plan
+from lnlab.app.formats import format_count, format_duration
+from lnlab.app.missing_work import status_counts_of_runs, unfinished_runs
+from lnlab.app.request import Request, open_store
 from lnlab.app.run_summary import RunSummary
+from lnlab.app.running import RunResult, run_request
 from lnlab.cli.codes import CONTRADICTED, FAILED, SIGNAL
 from lnlab.cli.options import AsJsonOption, Overrides, Plugins, Profile, Quiet, Spec, StoreFolder
-from lnlab.cli.terminal import err, format_count, format_duration, out, print_json
+from lnlab.cli.terminal import err, out, print_json
 from lnlab.cli.verdicts import reason_lines, verdict_as_plain, verdict_counts_line, verdict_table
-from lnlab.errors import StoreError
 
 if TYPE_CHECKING:
     from lnlab.claims.claim import Verdict
     from lnlab.store.plans import StoredPlan
-    from lnlab.store.store import Store
     from lnlab.tables import Results
 
 RUN_EXAMPLE = "Example: [bold]lnlab run specs/xiong_fig3.yaml --profile smoke -s seeds=3[/bold]"
@@ -32,7 +30,7 @@ class FailOn(StrEnum):
     contradicted = "contradicted"
 
 
-def run(
+def run_spec(
     spec: Spec,
     overrides: Overrides,
     folder: StoreFolder,
@@ -60,53 +58,22 @@ def run(
     SIGHUP. A claim that the rows show to be ill-posed changes none of these: its line says where and why, and the
     others are judged.
     """
-    from lnlab.app.evidence import plan_results
-    from lnlab.app.judging import plan_verdicts
-
-    request, store = Request(spec, profile, tuple(overrides), tuple(plugins)), open_store(folder)
-    done = _complete_plan(store, request, retry_failed=retry_failed)
-    if done is None:
-        from lnlab.execute.pool import warm
-
-        warm()  # the workers' server imports torch while this process does
-        from lnlab.cli.work import RunOptions, compute_missing
-
-        done = compute_missing(store, request, RunOptions(workers, retry_failed, quiet, save_every))
-    with _packing(store, done):
-        results = plan_results(store, done.stored)
-        verdicts = [] if done.interrupted else plan_verdicts(store, done.stored, results, request.plugins)
-        if as_json:
-            print_json(_as_plain(done, results, verdicts))
-        else:
-            _print(done, results, verdicts)
-            if not quiet:
-                err().print("\n".join(next_steps(done, results, request)))
-    raise typer.Exit(exit_code(done, results, verdicts, fail_on))
-
-
-@contextmanager
-def _packing(store: "Store", done: RunSummary) -> Iterator[None]:
-    """Pack new units in the background of the block; after an error nobody waits for it."""
-
-    def pack() -> None:
-        with suppress(StoreError):  # a convenience: the results are complete without it
-            store.pack()
-
-    thread = Thread(target=pack, name="lnlab packing", daemon=True)
-    if done.units and not done.interrupted:
-        thread.start()
-    yield
-    if thread.ident is not None:
-        thread.join()
-
-
-def _complete_plan(store: "Store", request: Request, *, retry_failed: bool) -> RunSummary | None:
-    """The stored plan, if there is nothing to compute; read without the compiler and without torch."""
-    stored = remembered_plan(store, request)
-    if stored is None or work_to_do(store.lacks(stored), retry_failed=retry_failed):
-        return None
-    store.used(stored)
-    return RunSummary(stored)
+    outcome = run_request(
+        open_store(folder),
+        Request(spec, profile, tuple(overrides), tuple(plugins)),
+        workers=workers,
+        retry_failed=retry_failed,
+        save_every=save_every,
+        console=err(),
+        quiet=quiet,
+    )
+    if as_json:
+        print_json(_as_plain(outcome))
+    else:
+        _print(outcome)
+        if not quiet:
+            err().print("\n".join(next_steps(outcome.summary, outcome.results, outcome.request)))
+    raise typer.Exit(exit_code(outcome.summary, outcome.results, outcome.verdicts, fail_on))
 
 
 def exit_code(done: RunSummary, results: "Results", verdicts: "Sequence[Verdict]", fail_on: FailOn | None) -> int:
@@ -118,34 +85,37 @@ def exit_code(done: RunSummary, results: "Results", verdicts: "Sequence[Verdict]
     return CONTRADICTED if fail_on and any(v.verdict == fail_on for v in verdicts) else 0
 
 
-def _as_plain(done: RunSummary, results: "Results", verdicts: "Sequence[Verdict]") -> dict[str, object]:
+def _as_plain(outcome: RunResult) -> dict[str, object]:
     """Everything that is printed, as plain values."""
-    counts = {"computed": done.units, "reused": _reused_units(done, results), "runs": status_counts_of_runs(results)}
+    stored = outcome.summary.stored
     return {
-        "plan": done.stored.digest,
-        "undecided": done.stored.undecided,
-        "decisions": list(done.stored.decisions),
-        "tuned": done.tuned,
-        **counts,
-        "failures": unfinished_runs(results),
-        "verdicts": [verdict_as_plain(verdict) for verdict in verdicts],
+        "plan": outcome.plan,
+        "undecided": stored.undecided,
+        "decisions": list(stored.decisions),
+        "tuned": outcome.summary.tuned,
+        "computed": outcome.computed,
+        "reused": outcome.reused,
+        "runs": status_counts_of_runs(outcome.results),
+        "failures": outcome.failures,
+        "verdicts": [verdict_as_plain(verdict) for verdict in outcome.verdicts],
     }
 
 
-def _print(done: RunSummary, results: "Results", verdicts: "Sequence[Verdict]") -> None:
+def _print(outcome: RunResult) -> None:
     """Print choices, verdicts with the reasons of those not supported, failures with theirs, and the summary."""
-    for line in _choice_lines(done.stored):
+    verdicts = outcome.verdicts
+    for line in _choice_lines(outcome.summary.stored):
         out().print(line)
     if verdicts:
         out().print(verdict_table(verdicts))
         out().print()
     for line in reason_lines(verdicts):
         out().print(line)
-    for failure in unfinished_runs(results):
+    for failure in outcome.failures:
         out().print(f"{failure['run']}: {str(failure['status']).replace('_', ' ')}: {failure['reason']}")
     if verdicts:
         out().print(verdict_counts_line(verdicts))
-    out().print(summary_line(done, results))
+    out().print(summary_line(outcome))
 
 
 def _choice_lines(stored: "StoredPlan") -> list[str]:
@@ -165,17 +135,14 @@ def next_steps(done: RunSummary, results: "Results", request: Request) -> list[s
     return lines if done.stored.undecided else [*lines, f"next: {request.command('report')}"]
 
 
-def summary_line(done: RunSummary, results: "Results") -> str:
+def summary_line(outcome: RunResult) -> str:
     """``280 runs: 278 finished, 2 diverged; 12 units computed in 3.1 s, 268 reused``."""
+    summary, results = outcome.summary, outcome.results
     status_counts = ", ".join(
         f"{number} {status.replace('_', ' ')}" for status, number in status_counts_of_runs(results).items()
     )
-    elapsed = f" in {format_duration(done.seconds)}" if done.units else ""
-    units = f"{format_count(done.units, 'unit')} computed{elapsed}, {_reused_units(done, results)} reused"
-    tuned = f", after {format_count(done.tuned, 'tuning unit')}" if done.tuned else ""
-    what = "tuning run" if done.stored.undecided else "run"
+    elapsed = f" in {format_duration(summary.seconds)}" if outcome.computed else ""
+    units = f"{format_count(outcome.computed, 'unit')} computed{elapsed}, {outcome.reused} reused"
+    tuned = f", after {format_count(summary.tuned, 'tuning unit')}" if summary.tuned else ""
+    what = "tuning run" if summary.stored.undecided else "run"
     return f"{format_count(results.runs.height, what)}: {status_counts}; {units}{tuned}"
-
-
-def _reused_units(done: RunSummary, results: "Results") -> int:
-    return results.runs["trajectory"].n_unique() - done.scheduled

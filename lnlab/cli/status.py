@@ -5,10 +5,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from lnlab.app.formats import format_count, format_quantity
 from lnlab.app.missing_work import ended_by_itself, reason_counts, status_counts_of_runs, unfinished_runs
-from lnlab.app.request import open_store, refuse_absent_profile
+from lnlab.app.request import Request, open_store, refuse_absent_profile
 from lnlab.cli.options import AsJsonOption, OptionalSpec, Profile, StoreFolder
-from lnlab.cli.terminal import format_count, format_quantity, out, print_json
+from lnlab.cli.terminal import out, print_json
 from lnlab.errors import LabError, Problem
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ def status_of_store(
     """
     store = open_store(folder)
     if spec is not None:
-        refuse_absent_profile(spec, profile)
+        refuse_absent_profile(Request(spec, profile))
     plans = _selected_plans(store, spec, profile, all_versions=all_versions)
     experiments = [_experiment_facts(store, stored) for stored in plans]
     if as_json:

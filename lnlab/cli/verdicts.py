@@ -8,7 +8,8 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from lnlab.cli.terminal import format_count, terminal_table
+from lnlab.app.formats import format_count
+from lnlab.cli.terminal import terminal_table
 
 if TYPE_CHECKING:
     from lnlab.claims.claim import Verdict

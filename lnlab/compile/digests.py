@@ -59,6 +59,7 @@ def quick_digest(
     *,
     roots: Sequence[Path] = (),
     plugins: Sequence[str] = (),
+    content: bytes | None = None,
 ) -> str | None:
     """The name under which a plan is remembered; None where the file cannot be read (then ``load`` says why).
 
@@ -68,11 +69,13 @@ def quick_digest(
         overrides: the arguments of ``-s``, in order.
         roots: folders of data, searched in order.
         plugins: the digests of the plugin files, in order.
+        content: that of a spec which is no file.
     """
     try:
-        text = read_user_file(spec, "spec", LARGEST_SPEC).removeprefix(_BOM).replace(b"\r\n", b"\n")
+        content = read_user_file(spec, "spec", LARGEST_SPEC) if content is None else content
     except LabError:
         return None
+    text = content.removeprefix(_BOM).replace(b"\r\n", b"\n")
     return remembered_name(plan_identity(spec.stem, text, profile, overrides, plugins), roots)
 
 

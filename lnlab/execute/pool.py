@@ -1,16 +1,19 @@
 """Worker processes that come and go by themselves: forkserver, torch preloaded, one thread each.
 
 A worker that dies is replaced at once, as the forkserver has imported torch already; forking this process itself would
-copy threads that hold locks.
+copy threads that hold locks. Workers need nothing of the program that starts them, so its main module is not imported
+into them: a script may call ``lnlab.run`` at its top level.
 """
 
 import os
 import signal
+import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from multiprocessing import active_children, forkserver, get_context, resource_tracker
+from multiprocessing.context import ForkServerContext, ForkServerProcess
 from typing import Any, Final
 
 from pebble import ProcessPool
@@ -72,9 +75,26 @@ def _signals_blocked() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
+class _Worker(ForkServerProcess):
+    """A process that does not import the main module of the process that starts it."""
+
+    def start(self) -> None:
+        main = sys.modules["__main__"].__dict__
+        origin: dict[str, Any] = {name: main.pop(name) for name in ("__file__", "__spec__") if name in main}
+        main["__spec__"] = None
+        try:
+            super().start()
+        finally:
+            main.update(origin)
+
+
+class _WorkerContext(ForkServerContext):
+    Process = _Worker
+
+
 def _open_pool(count: int) -> ProcessPool:
     warm()
-    return ProcessPool(max_workers=count, context=get_context("forkserver"), initializer=listen)
+    return ProcessPool(max_workers=count, context=_WorkerContext(), initializer=listen)
 
 
 @dataclass

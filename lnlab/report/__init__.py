@@ -6,3 +6,18 @@
 A section is a frozen value made of frames; page, notebook and files all render that one value, and ``render`` reads
 nothing but ``data/``. A section that breaks becomes a reason on the page and in what ``write_report`` returns.
 """
+
+import sys
+from importlib import import_module
+from types import ModuleType
+from typing import Any
+
+
+class _CallablePackage(ModuleType):
+    """``lnlab.report`` is this package, and ``lnlab.report(spec)`` the command: Python has one name for both."""
+
+    def __call__(self, *arguments: Any, **options: Any) -> Any:
+        return import_module("lnlab.app.api").report(*arguments, **options)
+
+
+sys.modules[__name__].__class__ = _CallablePackage

@@ -23,15 +23,19 @@ class SpecDocument:
         text: its content.
         data: the mapping it holds.
         marks: path -> marks of its key and of its value.
+        in_memory: whether it was written in Python, so that no line and column of ``text`` mean anything to its author.
     """
 
     path: Path
     text: str
     data: dict[str, Json]
     marks: Marks
+    in_memory: bool = False
 
     def where(self, path: Where, *, key: bool = False) -> str:
         """``file:line:col`` of the value at ``path`` (or of its key), or of the nearest thing above it."""
+        if self.in_memory:
+            return "spec"
         mark = self.mark(path, key=key)
         return f"{self.path}:{mark.line}:{mark.column}"
 

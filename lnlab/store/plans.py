@@ -67,8 +67,15 @@ class StoredPlan:
     undecided: bool = False
 
 
-def save_plan(root: Path, plan: "Plan", spec: Path, facts: Json = None) -> StoredPlan:
+def save_plan(root: Path, plan: "Plan", spec: Path, facts: Json = None, *, content: bytes | None = None) -> StoredPlan:
     """Store a plan: its tables first, then ``plan.json``, which makes it visible.
+
+    Args:
+        root: the store.
+        plan: the plan.
+        spec: the spec's file, or the name of a spec that is none.
+        facts: what is wanted again with the plan.
+        content: that of a spec which is no file.
 
     Raises:
         StoreError: the store cannot be written.
@@ -78,15 +85,15 @@ def save_plan(root: Path, plan: "Plan", spec: Path, facts: Json = None) -> Store
     files.make_folder(folder)
     digests = {}
     for table, rows in plan_frames(plan).items():
-        content = encode_parquet(rows)
-        files.replace(folder / f"{table}.parquet", content)
-        digests[f"{table}.parquet"] = digest_bytes(content)
+        encoded = encode_parquet(rows)
+        files.replace(folder / f"{table}.parquet", encoded)
+        digests[f"{table}.parquet"] = digest_bytes(encoded)
     stored = StoredPlan(
         digest=plan.digest,
         quick=plan.quick,
         name=plan.name,
         spec=str(spec.absolute()),
-        text=digest_bytes(read_user_file(spec, "spec", LARGEST_SPEC)),
+        text=digest_bytes(read_user_file(spec, "spec", LARGEST_SPEC) if content is None else content),
         profile=plan.profile,
         overrides=tuple(plan.overrides),
         inputs=tuple(plan.inputs),

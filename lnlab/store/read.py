@@ -1,42 +1,25 @@
-"""``lnlab.results("specs/x.yaml")``: the results of an experiment as frames, without torch."""
+"""The plan of the last run of a spec as it is now, without torch and without the compiler."""
 
 from pathlib import Path
 
 from lnlab.errors import LabError, Problem, StoreError
 from lnlab.keys import digest_bytes
 from lnlab.store.plans import StoredPlan, plans_newest_first
-from lnlab.store.records.layout import store_root
-from lnlab.store.store import Store
-from lnlab.tables import Results
 from lnlab.userfiles import LARGEST_SPEC, read_user_file
 
 
-def results(spec: str | Path, store: str | Path | None = None, profile: str | None = None) -> Results:
-    """The joined results of the last run of a spec as it is now.
-
-    Args:
-        spec: the spec's file.
-        store: the store; without it ``LNLAB_STORE``, else ``.lnlab`` in the current folder.
-        profile: one of the spec's profiles.
-
-    Raises:
-        StoreError: the spec cannot be read, was never run here, or was changed since.
-    """
-    root = store_root(Path(store) if store is not None else None)
-    return Store(root).results(find_plan(root, Path(spec), profile).digest)
-
-
-def find_plan(root: Path, spec: Path, profile: str | None = None) -> StoredPlan:
+def find_plan(root: Path, spec: Path, profile: str | None = None, *, content: bytes | None = None) -> StoredPlan:
     """The plan of a spec as it is now, the one used last; one made without ``-s`` where there is one.
 
-    A spec is its text: a plan of the same text from another file counts where there is none from this one.
+    A spec is its text: a plan of the same text from another file counts where there is none from this one. ``content``
+    is that of a spec which is no file.
 
     Raises:
         StoreError: the spec cannot be read, was never run here, or was changed since.
     """
     command = f"lnlab run {spec}" + (f" --profile {profile}" if profile else "")
     try:
-        text = digest_bytes(read_user_file(spec, "spec", LARGEST_SPEC))
+        text = digest_bytes(read_user_file(spec, "spec", LARGEST_SPEC) if content is None else content)
     except LabError as error:
         raise StoreError(*error.problems) from error
     candidates = [stored for stored in plans_newest_first(root) if stored.profile == profile]

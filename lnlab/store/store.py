@@ -107,13 +107,13 @@ class Store:
         file_sizes = list(sizes_below(self.root))
         return len(file_sizes), sum(file_sizes)
 
-    def save_plan(self, plan: "Plan", spec: Path, facts: Json = None) -> StoredPlan:
-        """Store a plan, with the path of its spec and ``facts`` that the command line wants to find again.
+    def save_plan(self, plan: "Plan", spec: Path, facts: Json = None, *, content: bytes | None = None) -> StoredPlan:
+        """Store a plan, with its spec (``content`` where it is no file) and ``facts`` that are wanted again.
 
         Raises:
             StoreError: the store cannot be written.
         """
-        return plans.save_plan(self.root, plan, spec, facts)
+        return plans.save_plan(self.root, plan, spec, facts, content=content)
 
     def remembered(self, quick: str) -> StoredPlan | None:
         """The plan that the same call made before, if it is intact and the files behind its keys are what they were."""

@@ -13,7 +13,7 @@ import lnlab.claims.kinds.power_law
 import lnlab.claims.kinds.ratio
 import lnlab.claims.kinds.status
 import lnlab.claims.kinds.trend  # noqa: F401 - registers the kinds
-from lnlab.claims.claim import judge
+from lnlab.claims.claim import judge_claim
 from lnlab.keys import canonical
 from lnlab.tables import Results, frame, table_schema
 
@@ -74,7 +74,7 @@ def verdict():
         of = {"of": {"quantity": "q", "placement": "a"}}
         results = make_experiment(arms, sizes=sizes, step=step, status=ended or status, done=done)
         claim |= {} if ended is None or status is None else {"status": status}
-        return judge({"id": "it", "says": "So it is.", **of, **claim}, results)
+        return judge_claim({"id": "it", "says": "So it is.", **of, **claim}, results)
 
     return judged
 

@@ -7,7 +7,7 @@ import pytest
 
 import lnlab.claims.kinds.cited
 import lnlab.claims.kinds.edges  # noqa: F401 - registers the kinds
-from lnlab.claims.claim import judge, judge_all
+from lnlab.claims.claim import judge_all, judge_claim
 from lnlab.claims.kinds.cited import joint_verdict
 from lnlab.claims.row_digest import rows_digest
 from lnlab.tables import frame
@@ -36,7 +36,7 @@ WORDS = ("supported", "contradicted", "undecided", "not testable here", "ill-pos
 
 @pytest.mark.parametrize(("a", "b"), list(product(WORDS, repeat=2)))
 def test_a_claim_holds_if_all_that_it_cites_do_and_fails_if_one_fails(results, a, b):
-    found = judge(CITED, replace(results, evidence=evidence(("a", a), ("b", b)))).verdict
+    found = judge_claim(CITED, replace(results, evidence=evidence(("a", a), ("b", b)))).verdict
     if "contradicted" in (a, b):
         assert found == "contradicted"
     elif a == b == "supported":
@@ -49,15 +49,15 @@ def test_a_claim_holds_if_all_that_it_cites_do_and_fails_if_one_fails(results, a
 
 
 def test_its_reason_has_the_numbers_and_says_what_is_missing(results):
-    reason = judge(CITED, replace(results, evidence=evidence(("a", "supported"), ("b", None)))).reason
+    reason = judge_claim(CITED, replace(results, evidence=evidence(("a", "supported"), ("b", None)))).reason
     assert reason == ("other, a: supported, ratio 2.5 [2, 3]; other, b: missing, as reports/other/real is not there")
-    assert "b: missing, as was not read" in judge(CITED, replace(results, evidence=evidence(("a", None)))).reason
+    assert "b: missing, as was not read" in judge_claim(CITED, replace(results, evidence=evidence(("a", None)))).reason
 
 
 def test_another_profile_is_other_evidence(results):
     known = replace(results, evidence=evidence(("a", "supported"), ("b", "supported")))
-    assert judge(CITED, known).verdict == "supported"
-    assert judge({**CITED, "profile": "paper"}, known).verdict == "not testable here"
+    assert judge_claim(CITED, known).verdict == "supported"
+    assert judge_claim({**CITED, "profile": "paper"}, known).verdict == "not testable here"
 
 
 def test_the_digest_of_what_it_was_judged_on_is_that_of_the_evidence(results):

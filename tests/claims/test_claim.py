@@ -4,7 +4,7 @@ from dataclasses import fields
 
 import pytest
 
-from lnlab.claims.claim import Verdict, claims, judge, judge_all
+from lnlab.claims.claim import Verdict, claims, judge_all, judge_claim
 from lnlab.errors import LabError
 from lnlab.tables import JUDGED, frame
 
@@ -19,7 +19,9 @@ def results(experiment):
 
 
 def test_a_verdict_is_a_row_of_its_table(results):
-    found = judge({"id": "small", "says": "It is small.", "primary": True, "role": "prediction", **HOLDS}, results)
+    found = judge_claim(
+        {"id": "small", "says": "It is small.", "primary": True, "role": "prediction", **HOLDS}, results
+    )
     assert [f.name for f in fields(Verdict)] == [c for c in JUDGED["verdicts"] if c != "rows"]
     assert (found.claim, found.says, found.primary, found.role, found.kind) == (
         "small",
@@ -33,7 +35,7 @@ def test_a_verdict_is_a_row_of_its_table(results):
 
 
 def test_common_fields_default(results):
-    found = judge({"id": "x", **HOLDS}, results)
+    found = judge_claim({"id": "x", **HOLDS}, results)
     assert (found.says, found.primary, found.role) == ("", False, "source")
 
 
@@ -41,7 +43,7 @@ def test_common_fields_default(results):
     ("required", "word"), [(HOLDS, "supported"), (FAILS, "not testable here"), (OPEN, "undecided")]
 )
 def test_what_a_claim_requires(results, required, word):
-    found = judge({"id": "x", "requires": [HOLDS, required], **HOLDS}, results)
+    found = judge_claim({"id": "x", "requires": [HOLDS, required], **HOLDS}, results)
     assert found.verdict == word
     if word != "supported":
         assert found.reason.startswith(
@@ -51,12 +53,12 @@ def test_what_a_claim_requires(results, required, word):
 
 
 def test_a_false_claim_whose_requirement_fails_is_not_contradicted(results):
-    assert judge({"id": "x", "requires": [FAILS], **FAILS}, results).verdict == "not testable here"
+    assert judge_claim({"id": "x", "requires": [FAILS], **FAILS}, results).verdict == "not testable here"
 
 
 def test_a_requirement_that_is_not_there_makes_it_not_testable(results):
     gone = HOLDS | {"of": {"quantity": "q", "placement": "c"}}
-    found = judge({"id": "x", "requires": [gone], **HOLDS}, results)
+    found = judge_claim({"id": "x", "requires": [gone], **HOLDS}, results)
     assert found.verdict == "not testable here"
     assert "no row has 'c'; there is a, b" in found.reason
 
@@ -65,7 +67,7 @@ def test_a_requirement_that_is_not_there_makes_it_not_testable(results):
     ("of", "told"), [({"placement": "c"}, "placement: no row has 'c'"), ({"decoder.cross": 1}, "neither a column")]
 )
 def test_what_is_not_among_these_runs_is_not_testable_here(results, of, told):
-    found = judge({"id": "x", **HOLDS, "of": {"quantity": "q", **of}}, results)
+    found = judge_claim({"id": "x", **HOLDS, "of": {"quantity": "q", **of}}, results)
     assert (found.verdict, found.statistic, found.scope) == ("not testable here", "bound", "none of these runs")
     assert told in found.reason
 
@@ -74,9 +76,9 @@ def test_judged_seeds_must_not_be_those_that_set_the_margin(results):
     with pytest.raises(
         LabError, match=r"claims\.x\.calibration\.seeds: seeds 3, 4 set the margin and are judged by it"
     ):
-        judge({"id": "x", **HOLDS, "calibration": {"seeds": (3, 4, 5)}}, results)
+        judge_claim({"id": "x", **HOLDS, "calibration": {"seeds": (3, 4, 5)}}, results)
     fine = HOLDS | {"of": {"quantity": "q", "placement": "a", "seed": [2, 3, 4]}}
-    assert judge({"id": "x", **fine, "calibration": {"seeds": (1,)}}, results).verdict == "supported"
+    assert judge_claim({"id": "x", **fine, "calibration": {"seeds": (1,)}}, results).verdict == "supported"
 
 
 def test_claims_that_no_rows_could_answer_are_ill_posed_and_the_others_judged(results):

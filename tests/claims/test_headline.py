@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from lnlab.claims.claim import judge
+from lnlab.claims.claim import judge_claim
 from lnlab.claims.headline import headline_counts, p_value
 
 Q = {"quantity": "q", "placement": "a"}
@@ -16,7 +16,7 @@ Q = {"quantity": "q", "placement": "a"}
 @pytest.fixture(scope="module")
 def judged(experiment):
     def one(numbers, **claim):
-        return judge({"id": "x", "primary": True, "kind": "bound", "of": Q, **claim}, experiment({"a": numbers}))
+        return judge_claim({"id": "x", "primary": True, "kind": "bound", "of": Q, **claim}, experiment({"a": numbers}))
 
     return one
 

@@ -5,7 +5,7 @@ import pytest
 
 import lnlab.claims.kinds.everywhere
 import lnlab.claims.kinds.status  # noqa: F401 - registers the kinds
-from lnlab.claims.claim import judge
+from lnlab.claims.claim import judge_claim
 from lnlab.claims.verdict_rows import verdict_frame, verdicts_from_frame
 
 RISING = np.array(
@@ -38,7 +38,7 @@ ONE = {**OF, "layer": 6}
     ids=lambda given: given if isinstance(given, str) else given["kind"],
 )
 def test_what_the_numbers_of_a_verdict_are(experiment, claim, measure):
-    found = judge({"id": "a", "says": "b", **claim}, experiment({"post": RISING, "pre": RISING / 2}))
+    found = judge_claim({"id": "a", "says": "b", **claim}, experiment({"post": RISING, "pre": RISING / 2}))
     assert (found.measure, found.quantity) == (measure, "q")
     assert verdicts_from_frame(verdict_frame([found])) == [found]
 
@@ -49,10 +49,12 @@ def test_a_contrast_that_is_counted_is_a_share(experiment):
         numbers, step=10, status=lambda arm, seed: "diverged" if arm == "post" and seed < 5 else "finished"
     )
     claim = {"kind": "order", "of": {"quantity": "q"}, "over": "placement", "order": "pre < post"}
-    assert judge({"id": "a", "says": "b", **claim}, results).measure == "share"
+    assert judge_claim({"id": "a", "says": "b", **claim}, results).measure == "share"
 
 
 def test_an_earlier_table_of_verdicts_says_nothing_of_it(experiment):
-    found = judge({"id": "a", "says": "b", "kind": "bound", "of": ONE, "at_least": 1}, experiment({"post": RISING}))
+    found = judge_claim(
+        {"id": "a", "says": "b", "kind": "bound", "of": ONE, "at_least": 1}, experiment({"post": RISING})
+    )
     (earlier,) = verdicts_from_frame(verdict_frame([found]).drop("measure", "quantity"))
     assert (earlier.measure, earlier.quantity, earlier.estimate) == (None, None, found.estimate)

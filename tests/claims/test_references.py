@@ -9,7 +9,7 @@ import lnlab.analyse.quantities.targets
 import lnlab.claims.kinds.bound
 import lnlab.claims.kinds.order
 import lnlab.claims.kinds.ratio  # noqa: F401 - registers the kinds
-from lnlab.claims.claim import judge
+from lnlab.claims.claim import judge_claim
 from lnlab.claims.comparing import with_compared_reference
 from lnlab.tables import Results, frame, table_schema
 
@@ -50,7 +50,7 @@ def course(end):
 
 
 def judged(results, **claim):
-    return judge({"id": "a", "says": "b", **claim}, results)
+    return judge_claim({"id": "a", "says": "b", **claim}, results)
 
 
 def test_a_contrast_has_the_target_of_its_two_sides(trained):

@@ -5,7 +5,7 @@ import math
 import pytest
 from scipy import stats
 
-from lnlab.claims.claim import judge
+from lnlab.claims.claim import judge_claim
 from lnlab.claims.headline import p_value
 from lnlab.errors import LabError
 
@@ -180,9 +180,9 @@ def test_p_of_a_count_of_seeds(verdict):
 def test_mistakes(experiment, claim, told):
     results = experiment({"a": [1.0] * 6, "b": [1.0] * 6})
     with pytest.raises(LabError, match=told):
-        judge({"id": "x", "kind": "status", "of": {"placement": "a"}, **claim}, results)
+        judge_claim({"id": "x", "kind": "status", "of": {"placement": "a"}, **claim}, results)
 
 
 def test_runs_that_are_not_there_are_not_testable(experiment):
     claim = {"id": "x", "kind": "status", "of": {"placement": "c"}, "status": "diverged"}
-    assert judge(claim, experiment({"a": [1.0]})).verdict == "not testable here"
+    assert judge_claim(claim, experiment({"a": [1.0]})).verdict == "not testable here"

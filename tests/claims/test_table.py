@@ -7,7 +7,7 @@ from scipy import stats
 import lnlab.analyse.convergence.boundary
 import lnlab.claims.kinds.everywhere
 import lnlab.claims.kinds.table  # noqa: F401 - registers the kinds and quantities
-from lnlab.claims.claim import judge
+from lnlab.claims.claim import judge_claim
 from lnlab.errors import LabError
 from lnlab.keys import canonical
 from lnlab.tables import Results, frame, table_schema
@@ -63,7 +63,7 @@ def results_of(*seeds, lost=None):
 
 
 def judged(results, kind, **given):
-    return judge({"id": "it", "says": "So it is.", "kind": kind, "of": OF, **given}, results)
+    return judge_claim({"id": "it", "says": "So it is.", "kind": kind, "of": OF, **given}, results)
 
 
 def moved(**columns):

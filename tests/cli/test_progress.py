@@ -3,8 +3,9 @@ import io
 import pytest
 from rich.console import Console
 
-from lnlab.cli import progress as shown
-from lnlab.cli.progress import FINISHING_MESSAGE, LineReporter, RunPace
+from lnlab.app import progress as shown
+from lnlab.app.progress import FINISHING_MESSAGE, LineReporter, RunPace
+from lnlab.cli.terminal import err
 from lnlab.execute.unit import Event
 
 
@@ -56,12 +57,11 @@ def test_plain_lines_are_seconds_apart_and_name_what_failed():
     ]
 
 
-def test_a_terminal_gets_an_overall_bar_and_a_line_a_worker(monkeypatch):
+def test_a_terminal_gets_an_overall_bar_and_a_line_a_worker():
     written = io.StringIO()
     console = Console(file=written, width=60, force_terminal=True, no_color=True)
-    monkeypatch.setattr(shown, "err", lambda: console)
     names = {"a": "model.layers=6 [bold], seed 1", "b": "a setting with many axes " * 9}
-    with shown.progress_reporter(names, 2.0) as show:
+    with shown.progress_reporter(names, 2.0, console=console) as show:
         show(Event("preparing"))
         console.print(show.overall)
         show(started("worker 1", "a"))
@@ -81,7 +81,7 @@ def test_a_terminal_gets_an_overall_bar_and_a_line_a_worker(monkeypatch):
 
 
 def test_quiet_is_silent_until_the_user_wants_to_stop(capsys):
-    with shown.progress_reporter({"a": "a"}, 1.0, quiet=True) as show:
+    with shown.progress_reporter({"a": "a"}, 1.0, console=err(), quiet=True) as show:
         show(started())
         show(ended())
     assert capsys.readouterr() == ("", "")

@@ -6,9 +6,9 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from lnlab.app.compute import unit_flops
+from lnlab.app.planning.throughput import Throughput, past_throughput
 from lnlab.app.request import Request, compile_request, load_registries, open_store
-from lnlab.cli.rate import Throughput, past_throughput
-from lnlab.cli.work import unit_flops
 
 
 @pytest.fixture

@@ -3,7 +3,8 @@ import math
 
 import pytest
 
-from lnlab.cli.terminal import format_count, format_duration, format_quantity, one_line, out, print_json, terminal_table
+from lnlab.app.formats import format_count, format_duration, format_quantity
+from lnlab.cli.terminal import one_line, out, print_json, terminal_table
 
 
 def test_control_characters_cannot_reach_the_terminal():

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from lnlab.claims.claim import Finding, judge, verdict_of
+from lnlab.claims.claim import Finding, judge_claim, verdict_of
 from lnlab.errors import ReportError
 from lnlab.report.committed.held_rows import are_covered, complete_selections, is_drawable, narrows, record_kept_rows
 from lnlab.report.committed.judge_again import equal_verdicts, verdict_follows
@@ -93,7 +93,7 @@ def test_verdicts_are_equal_but_for_rounding():
 
 def test_the_rows_of_claims_are_kept_though_no_section_draws_them(small, tmp_path):
     facts, results, _ = small
-    facts, verdict = replace(facts, sections=()), judge(CLAIM, results)
+    facts, verdict = replace(facts, sections=()), judge_claim(CLAIM, results)
     assert verdict.n > 0
     write_report(tmp_path / "without", facts, results, [verdict])
     write_report(tmp_path / "with", facts, results, [verdict], claims=[CLAIM])

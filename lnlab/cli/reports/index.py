@@ -7,7 +7,8 @@ import typer
 
 from lnlab.cli.codes import FAILED
 from lnlab.cli.options import Quiet
-from lnlab.cli.terminal import err, format_count, one_line, out
+from lnlab.app.formats import format_count
+from lnlab.cli.terminal import err, one_line, out
 from lnlab.errors import LabError, Problem
 from lnlab.files import replacing
 from lnlab.userfiles import read_user_file, user_path

@@ -7,7 +7,8 @@ from typing import Annotated
 import typer
 
 from lnlab.cli.options import Quiet
-from lnlab.cli.terminal import err, format_count, out
+from lnlab.app.formats import format_count
+from lnlab.cli.terminal import err, out
 from lnlab.userfiles import user_path
 
 PAPER_EXAMPLE = "Example: [bold]lnlab paper reports/xiong_fig3/real --width column --serif --primary[/bold]"

@@ -5,8 +5,9 @@ from typing import Annotated
 
 import typer
 
+from lnlab.app.formats import format_count
 from lnlab.cli.options import Plugins, Quiet
-from lnlab.cli.terminal import err, format_count, out
+from lnlab.cli.terminal import err, out
 from lnlab.errors import LabError, Problem
 from lnlab.userfiles import user_path
 

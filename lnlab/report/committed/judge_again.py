@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields, replace
 
 from lnlab.analyse.select.reductions import RATIO_REDUCTIONS
 from lnlab.analyse.select.select import NothingSelected, Selection, runs_with
-from lnlab.claims.claim import Claim, Finding, Measure, Verdict, judge, judge_all, reads_verdicts, verdict_of
+from lnlab.claims.claim import Claim, Finding, Measure, Verdict, judge_all, judge_claim, reads_verdicts, verdict_of
 from lnlab.claims.claim import claims as registered
 from lnlab.errors import LabError, Problem
 from lnlab.keys import Json, canonical
@@ -106,7 +106,7 @@ def _quantity(claim: Claim) -> str | None:
 def verdict_follows(claim: Claim, results: Results, verdict: Verdict, known: Sequence[Verdict] = ()) -> bool:
     """Whether a verdict follows from these rows, and from the verdicts of other claims where it is about them."""
     try:
-        return equal_verdicts(judge(claim, results, known), verdict)
+        return equal_verdicts(judge_claim(claim, results, known), verdict)
     except LabError:
         return False
 

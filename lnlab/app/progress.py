@@ -3,11 +3,13 @@
 Each unit advances the overall bar by its cost, so that the time left is right although units differ in size.
 """
 
+import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING
 
 from rich.console import Console, Group
@@ -15,7 +17,7 @@ from rich.live import Live
 from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Column
 
-from lnlab.cli.terminal import err, format_count, format_duration
+from lnlab.app.formats import format_count, format_duration
 
 if TYPE_CHECKING:
     from lnlab.execute.unit import Event
@@ -123,25 +125,27 @@ class BarReporter:
         self.workers.reset(self.lines[event.worker], description=f"  {self.names[event.unit]}", visible=True)
 
 
-def _silent(event: "Event") -> None:
+def _silent(console: Console, event: "Event") -> None:
     """Print nothing, for ``--quiet``, except the answer to a signal."""
     if event.kind == "stopping":
-        err().print(stopping_line(event.text))
+        console.print(stopping_line(event.text))
 
 
 @contextmanager
-def progress_reporter(names: Mapping[str, str], cost: float, *, quiet: bool = False) -> "Iterator[Show]":
-    """The display that suits standard error, while the run lasts.
+def progress_reporter(
+    names: Mapping[str, str], cost: float, *, console: Console, quiet: bool = False
+) -> "Iterator[Show]":
+    """The display that suits a console, while the run lasts.
 
     Args:
         names: what each unit is, in words.
         cost: of all units together.
+        console: where it is shown.
         quiet: show nothing.
     """
-    console = err()
     pace = RunPace(len(names), cost)
     if quiet:
-        yield _silent
+        yield partial(_silent, console)
     elif not console.is_terminal:
         yield LineReporter(pace, console)
     else:
@@ -149,6 +153,12 @@ def progress_reporter(names: Mapping[str, str], cost: float, *, quiet: bool = Fa
         bars.overall.add_task(str(pace), total=cost)
         with Live(Group(bars.overall, bars.workers), console=console, transient=True, refresh_per_second=8):
             yield bars
+
+
+def stderr_console() -> Console:
+    """Standard error of a program that calls lnlab: a terminal as it is, anything else with lines never wrapped."""
+    width = None if sys.stderr.isatty() else 100_000
+    return Console(stderr=True, width=width, markup=False, highlight=False, emoji=False)
 
 
 def _bars(console: Console) -> tuple[Progress, Progress]:

@@ -1,16 +1,16 @@
-"""Compute what the store lacks of a plan, on all cores, with a progress display: between the spec and the verdicts."""
+"""Compute what the store lacks of a plan, on all cores, and report progress: between the spec and the verdicts."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from lnlab.analyse.tuning.decide import decide_tuning
+from lnlab.app.formats import format_quantity
 from lnlab.app.missing_work import work_to_do
 from lnlab.app.plan_facts import plan_facts
+from lnlab.app.progress import progress_reporter
 from lnlab.app.request import Request, compile_request, load_registries
 from lnlab.app.run_summary import RunSummary
-from lnlab.cli.progress import progress_reporter
-from lnlab.cli.terminal import format_quantity
 from lnlab.compile.cost.cost import cost, machine_memory
 from lnlab.compile.cost.memory import LIBRARIES, MemoryPlan, plan_memory
 from lnlab.compile.decisions import Decision
@@ -25,6 +25,8 @@ from lnlab.store.plans import StoredPlan
 from lnlab.store.store import Store
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from lnlab.app.request import Registries
 
 
@@ -37,12 +39,14 @@ class RunOptions:
         retry_failed: whether failed units are tried again.
         quiet: whether no progress is shown.
         save_every: seconds of training between two checkpoints.
+        console: where progress is shown.
     """
 
     workers: int | None
     retry_failed: bool
     quiet: bool
     save_every: float
+    console: "Console"
 
 
 def compute_missing(store: Store, request: Request, manner: RunOptions) -> RunSummary:
@@ -58,7 +62,8 @@ def compute_missing(store: Store, request: Request, manner: RunOptions) -> RunSu
     decisions: tuple[Decision, ...] = ()
     while True:
         plan, document = compile_request(request, known, decisions)
-        stored = store.save_plan(plan, request.spec, plan_facts(request, plan, document, known))
+        facts = plan_facts(request, plan, document, known)
+        stored = store.save_plan(plan, request.spec, facts, content=request.content)
         done = _compute_round(store, plan, stored, request, known, manner)
         new_decisions = decide_open_choices(plan, store)
         if done.interrupted or not new_decisions:
@@ -81,7 +86,8 @@ def _compute_round(
     if not memory_plan.fits:
         raise LabError(memory_problem(memory_plan))
     units, costs = memory_plan.units, unit_flops(memory_plan.units, known)
-    with progress_reporter(unit_names(plan, costs), sum(costs.values()), quiet=manner.quiet) as show:
+    names, total = unit_names(plan, costs), sum(costs.values())
+    with progress_reporter(names, total, console=manner.console, quiet=manner.quiet) as show:
         registry_loader, roots = RegistryLoader(request.plugins), request.roots
         summary = sweep(
             units,

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from lnlab.cli.terminal import format_count
+from lnlab.app.formats import format_count
 from lnlab.keys import Json
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from itertools import islice
 from statistics import median
 from typing import TYPE_CHECKING
 
-from lnlab.cli.work import unit_flops
+from lnlab.app.compute import unit_flops
 from lnlab.compile.cost.cost import cost, machine_memory
 from lnlab.compile.cost.memory import plan_memory
 from lnlab.compile.work import Measurement, Trajectory

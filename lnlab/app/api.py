@@ -1,0 +1,248 @@
+"""The commands as functions: ``lnlab.check``, ``plan``, ``run``, ``judge``, ``report`` and ``results``.
+
+Each takes a spec as a path or as a dict and does what the command of that name does, with the same keys and verdicts.
+What a user can put right is raised as an error of ``lnlab.errors``, one line a problem.
+
+    outcome = lnlab.run("first.yaml", overrides={"seeds": 5})
+    print(outcome.verdicts, outcome.results.tables["sites"])
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from lnlab.app.python_request import OverrideValues, SpecSource, request_of
+from lnlab.app.request import load_registries, open_store, stored_plan
+from lnlab.errors import SpecError
+
+if TYPE_CHECKING:
+    from lnlab.app.planning.checks import SpecSummary
+    from lnlab.app.planning.summary import PlanSummary
+    from lnlab.app.running import RunResult
+    from lnlab.claims.claim import Verdict
+    from lnlab.report.write import Report
+    from lnlab.tables import Results
+
+Folder = str | Path | None
+
+
+def check(
+    spec: SpecSource, profile: str | None = None, overrides: OverrideValues = (), *, plugins: Sequence[str | Path] = ()
+) -> "tuple[SpecSummary, ...]":
+    """Check a spec and build its models without memory: a summary per profile, of all profiles if none is named.
+
+    Example: ``lnlab.check("first.yaml")[0].runs``
+
+    Args:
+        spec: a path, or a dict.
+        profile: one of its profiles.
+        overrides: what ``-s`` gives, as ``{"model.layers": 12}`` or ``["model.layers=12"]``.
+        plugins: Python files that register pieces.
+
+    Raises:
+        SpecError: every problem at once.
+    """
+    from lnlab.app.planning.checks import check_profiles
+
+    request = request_of(spec, profile, overrides, plugins)
+    summaries, problems = check_profiles(request, load_registries(request.plugins))
+    if problems:
+        raise SpecError(*problems)
+    return tuple(summaries)
+
+
+def plan(
+    spec: SpecSource,
+    profile: str | None = None,
+    overrides: OverrideValues = (),
+    *,
+    plugins: Sequence[str | Path] = (),
+    store: Folder = None,
+    workers: int | None = None,
+    calibrate: bool = False,
+) -> "PlanSummary":
+    """What a run would compute, what the store has of it already, and what it costs.
+
+    Example: ``lnlab.plan("first.yaml").measurements.missing``
+
+    Args:
+        spec: a path, or a dict.
+        profile: one of its profiles.
+        overrides: as for ``check``.
+        plugins: Python files that register pieces.
+        store: a folder; without it ``LNLAB_STORE``, else ``.lnlab`` in the working folder.
+        workers: assumed for the time; None: as many as cores.
+        calibrate: measure one unit now, and keep it, to know how long the others take.
+
+    Raises:
+        LabError: every problem of the spec at once, or a corpus that is absent.
+    """
+    from lnlab.app.planning.summary import plan_request
+
+    request = request_of(spec, profile, overrides, plugins)
+    return plan_request(request, open_store(_path(store)), workers=workers, calibrate=calibrate)
+
+
+def run(
+    spec: SpecSource,
+    profile: str | None = None,
+    overrides: OverrideValues = (),
+    *,
+    plugins: Sequence[str | Path] = (),
+    store: Folder = None,
+    workers: int | None = None,
+    retry_failed: bool = False,
+    save_every: float = 60.0,
+    progress: bool = True,
+) -> "RunResult":
+    """Compute what is missing and judge the claims. What is finished is never computed again.
+
+    Example: ``lnlab.run("first.yaml", workers=2).verdicts[0].verdict``
+
+    Args:
+        spec: a path, or a dict.
+        profile: one of its profiles.
+        overrides: as for ``check``.
+        plugins: Python files that register pieces.
+        store: a folder; without it ``LNLAB_STORE``, else ``.lnlab`` in the working folder.
+        workers: processes; None: as many as cores.
+        retry_failed: try again what failed before.
+        save_every: seconds of training between two checkpoints.
+        progress: show it on standard error: bars on a terminal, lines in a notebook.
+
+    Raises:
+        LabError: what is wrong with the spec, a corpus or the store.
+        KeyboardInterrupt: it was interrupted; what has begun is kept, and the same call goes on from there.
+    """
+    from lnlab.app.progress import stderr_console
+    from lnlab.app.running import run_request
+
+    outcome = run_request(
+        open_store(_path(store)),
+        request_of(spec, profile, overrides, plugins),
+        workers=workers,
+        retry_failed=retry_failed,
+        save_every=save_every,
+        console=stderr_console(),
+        quiet=not progress,
+    )
+    if outcome.summary.interrupted:
+        raise KeyboardInterrupt("what has begun is kept; the same call goes on from there")
+    return outcome
+
+
+def judge(
+    spec: SpecSource,
+    profile: str | None = None,
+    overrides: OverrideValues = (),
+    *,
+    plugins: Sequence[str | Path] = (),
+    store: Folder = None,
+) -> "tuple[Verdict, ...]":
+    """The verdicts of the claims of a spec that was run, in its order. Nothing is computed.
+
+    Example: ``[verdict.verdict for verdict in lnlab.judge("first.yaml")]``
+
+    Args:
+        spec: a path, or a dict.
+        profile: one of its profiles.
+        overrides: as for ``check``.
+        plugins: Python files that register pieces.
+        store: a folder; without it ``LNLAB_STORE``, else ``.lnlab`` in the working folder.
+
+    Raises:
+        LabError: the spec was never run in this store, or was changed since.
+    """
+    from lnlab.app.evidence import plan_results
+    from lnlab.app.judging import plan_verdicts
+
+    request, opened = request_of(spec, profile, overrides, plugins), open_store(_path(store))
+    stored = stored_plan(opened, request)
+    return tuple(plan_verdicts(opened, stored, plan_results(opened, stored), request.plugins))
+
+
+def report(
+    spec: SpecSource,
+    profile: str | None = None,
+    overrides: OverrideValues = (),
+    *,
+    out: Folder = None,
+    plugins: Sequence[str | Path] = (),
+    store: Folder = None,
+    single_file: bool = False,
+    png: bool = False,
+    pdf: bool = False,
+    templates: Folder = None,
+) -> "Report":
+    """Write page, notebook, figures and tables of a spec that was run. Nothing is computed.
+
+    Example: ``lnlab.report("first.yaml", out="pages/first").files[0]``
+
+    Args:
+        spec: a path, or a dict.
+        profile: one of its profiles.
+        overrides: as for ``check``.
+        out: the folder; None: ``reports/<spec>/<profile>``.
+        plugins: Python files that register pieces.
+        store: a folder; without it ``LNLAB_STORE``, else ``.lnlab`` in the working folder.
+        single_file: write the page as one file.
+        png: write every figure as PNG as well.
+        pdf: write every figure as PDF as well.
+        templates: a folder whose templates come before those of lnlab.
+
+    Returns:
+        The files, the page first, and the sections that could not be made.
+
+    Raises:
+        LabError: the spec was never run in this store, or was changed since; or the folder cannot be written.
+    """
+    from lnlab.app.reporting import plan_report_folder, write_plan_report
+
+    request, opened = request_of(spec, profile, overrides, plugins), open_store(_path(store))
+    stored = stored_plan(opened, request)
+    return write_plan_report(
+        opened,
+        stored,
+        _path(out) or plan_report_folder(stored),
+        request.plugins,
+        single_file=single_file,
+        png=png,
+        pdf=pdf,
+        templates=_path(templates),
+    )
+
+
+def results(
+    spec: SpecSource,
+    store: Folder = None,
+    profile: str | None = None,
+    overrides: OverrideValues = (),
+    *,
+    plugins: Sequence[str | Path] = (),
+) -> "Results":
+    """The joined results of the last run of a spec as it is now, without torch.
+
+    Example: ``lnlab.results("first.yaml").tables["sites"]``
+
+    Args:
+        spec: a path, or a dict.
+        store: a folder; without it ``LNLAB_STORE``, else ``.lnlab`` in the working folder.
+        profile: one of its profiles.
+        overrides: as for ``check``.
+        plugins: Python files that register pieces.
+
+    Raises:
+        LabError: the spec cannot be read, was never run in this store, or was changed since.
+    """
+    from lnlab.store.read import find_plan
+
+    request, opened = request_of(spec, profile, overrides, plugins), open_store(_path(store))
+    if request.overrides:
+        stored = stored_plan(opened, request)
+    else:
+        stored = find_plan(opened.root, request.spec, profile, content=request.content)
+    return opened.results(stored.digest)
+
+
+def _path(folder: Folder) -> Path | None:
+    return None if folder is None else Path(folder)

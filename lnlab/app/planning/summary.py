@@ -1,0 +1,247 @@
+"""What a run would compute and what it would cost, like a database's EXPLAIN; nothing is computed."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from lnlab.app.missing_work import reason_counts
+from lnlab.app.planning.undecidable import judged_seeds, undecidable_note, undecidable_seeds
+from lnlab.app.request import Request, compile_request, load_registries
+from lnlab.keys import Json
+
+if TYPE_CHECKING:
+    from lnlab.app.request import Registries
+    from lnlab.compile.cost.memory import MemoryPlan
+    from lnlab.compile.decisions import Decision
+    from lnlab.compile.plan import Plan, Trajectory
+    from lnlab.store.store import Store
+
+
+@dataclass(frozen=True)
+class WorkAmount:
+    """How much there is of something, and how much of it is missing in the store."""
+
+    all: float
+    missing: float
+
+
+@dataclass(frozen=True)
+class MeasurementCounts:
+    """How many measurements runs need, how many of them are distinct, and how many are missing in the store."""
+
+    needed: int
+    distinct: int
+    missing: int
+
+
+@dataclass(frozen=True)
+class MemorySummary:
+    """Memory of the machine and of a worker in bytes, and the measures taken so that all workers fit.
+
+    Attributes:
+        machine_bytes: of the machine.
+        bound_bytes: that a worker may need.
+        fits: whether the machine has memory for the largest unit.
+        keep_graphs: measurements that keep their graphs.
+        make_graphs_anew: measurements that recompute them to need less.
+        workers_spared: workers fewer than there could be, for want of memory.
+    """
+
+    machine_bytes: int
+    bound_bytes: int
+    fits: bool
+    keep_graphs: int
+    make_graphs_anew: int
+    workers_spared: int
+
+
+@dataclass(frozen=True)
+class ClaimSummary:
+    """A claim, its kind, whether it counts in the headline, and the number of seeds that it is judged on."""
+
+    id: str
+    kind: str
+    primary: bool
+    n: int
+
+
+@dataclass(frozen=True)
+class PlanSummary:
+    """A plan in numbers.
+
+    Attributes:
+        name: of the spec.
+        profile: the profile; None: the default.
+        runs: how many.
+        variants: how many.
+        seeds: of the experiment.
+        undecided: what tuning runs are to choose first, and decisions: what they chose.
+        later_runs: how many runs follow once that is decided.
+        units: trajectories, each computed once.
+        measurements: their counts.
+        data_passes: what initializations read before any update.
+        cited: files of verdicts that claims cite, each with its digest; None: it is not there.
+        why: reason -> number of units that are missing for it.
+        pins: what profile and overrides did to the sweep.
+        parameters: of the smallest and of the largest model.
+        flops: of all units.
+        peak_bytes: of a worker.
+        memory: what fits.
+        workers: at once.
+        seconds: expected; None: unknown, or nothing to do.
+        seconds_known: where the estimate comes from.
+        trains: whether a missing unit trains.
+        claims: what is judged.
+        note: claims that these seeds cannot decide, in words; or nothing.
+        store: the folder of the store.
+        lines: the plan in words, one fact a line.
+    """
+
+    name: str
+    profile: str | None
+    runs: int
+    variants: int
+    seeds: tuple[int, ...]
+    undecided: tuple[Mapping[str, Json], ...]
+    decisions: tuple[Json, ...]
+    later_runs: int
+    units: WorkAmount
+    measurements: MeasurementCounts
+    data_passes: tuple[Mapping[str, Json], ...]
+    cited: Mapping[str, str | None]
+    why: Mapping[str, int]
+    pins: tuple[str, ...]
+    parameters: tuple[int, int]
+    flops: WorkAmount
+    peak_bytes: int
+    memory: MemorySummary
+    workers: int
+    seconds: float | None
+    seconds_known: str | None
+    trains: bool
+    claims: tuple[ClaimSummary, ...]
+    note: str
+    store: str
+    lines: tuple[str, ...]
+
+    def as_plain(self) -> dict[str, Any]:
+        """The numbers as plain values, without what says them in words."""
+        return {name: value for name, value in asdict(self).items() if name not in ("store", "lines")}
+
+
+def plan_request(
+    request: Request, store: "Store", *, workers: int | None = None, calibrate: bool = False
+) -> PlanSummary:
+    """The plan of the next stage (tuning or judged runs) of a request.
+
+    Args:
+        request: the question.
+        store: what is there already.
+        workers: assumed for the time; None: as many as cores.
+        calibrate: measure one unit now, and keep it, to know how long the others take.
+
+    Raises:
+        LabError: what is wrong with the spec, or a corpus that is absent.
+    """
+    from lnlab.app.compute import worker_count
+    from lnlab.app.planning.throughput import measured_throughput, past_throughput
+    from lnlab.compile.cost.cost import machine_memory
+    from lnlab.compile.cost.memory import plan_memory
+    from lnlab.compile.reference.explain import explain
+
+    known = load_registries(request.plugins)
+    plan = _next_plan(request, known, store)
+    missing = [unit for unit, _ in store.pending(plan)]
+    rate = (
+        measured_throughput(store, request, missing, known)
+        if calibrate and missing
+        else past_throughput(store, missing, known)
+    )
+    pending = store.pending(plan)
+    units = [unit for unit, _ in pending]
+    wanted_workers = worker_count(workers)
+    memory_plan = plan_memory(units or plan.trajectories, known, wanted_workers, machine_memory())
+    return PlanSummary(
+        **_work_fields(plan, pending, known),
+        peak_bytes=memory_plan.peak,
+        memory=_memory(memory_plan, wanted_workers),
+        workers=memory_plan.workers,
+        seconds=rate.seconds(memory_plan.units, known, memory_plan.workers) if rate and units else None,
+        seconds_known=rate.source if rate else None,
+        note=_undecidable_note(request, known, plan),
+        store=str(store.root),
+        lines=tuple(explain(plan)),
+    )
+
+
+def _next_plan(request: Request, known: "Registries", store: "Store") -> "Plan":
+    """The plan of the first stage (tuning or judged) that is not complete, or of the last."""
+    from lnlab.app.compute import decide_open_choices
+
+    decisions: tuple[Decision, ...] = ()
+    while True:
+        plan, _ = compile_request(request, known, decisions)
+        new_decisions = decide_open_choices(plan, store)
+        if not new_decisions:
+            return plan
+        decisions += new_decisions
+
+
+def _undecidable_note(request: Request, known: "Registries", plan: "Plan") -> str:
+    """What the seeds of the judged runs cannot decide."""
+    from lnlab.compile.decisions import assumed_decision
+
+    judged_plan = plan
+    if plan.undecided:
+        judged_plan, _ = compile_request(request, known, [*plan.decisions, *map(assumed_decision, plan.undecided)])
+    return undecidable_note(undecidable_seeds(judged_plan, known), len(judged_plan.claims))
+
+
+def _work_fields(plan: "Plan", pending: "Sequence[tuple[Trajectory, str]]", known: "Registries") -> dict[str, Any]:
+    """The fields of a summary that say what is to do."""
+    from lnlab.compile.checks.citations import cited_verdicts
+    from lnlab.compile.cost.cost import cost
+    from lnlab.compile.decisions import decisions_to_json
+
+    units = [unit for unit, _ in pending]
+    all_costs = [cost(unit.setting, unit.measurements, known) for unit in plan.trajectories]
+    missing_costs = [cost(unit.setting, unit.measurements, known) for unit in units]
+    parameters = [c.parameters for c in all_costs]
+    return {
+        "name": plan.name,
+        "profile": plan.profile,
+        "runs": len(plan.runs),
+        "variants": len(plan.settings),
+        "seeds": tuple(plan.experiment.seeds),
+        "undecided": tuple(asdict(question) for question in plan.undecided),
+        "decisions": tuple(decisions_to_json(plan.decisions)),
+        "later_runs": plan.later,
+        "units": WorkAmount(len(plan.trajectories), len(units)),
+        "measurements": MeasurementCounts(
+            needed=len(plan.needs),
+            distinct=sum(len(unit.measurements) for unit in plan.trajectories),
+            missing=sum(len(unit.measurements) for unit in units),
+        ),
+        "data_passes": tuple(asdict(data_pass) for data_pass in plan.data_passes),
+        "cited": {file.path: file.sha256 or None for file in cited_verdicts(plan.inputs)},
+        "why": dict(reason_counts(reason for _, reason in pending)),
+        "pins": tuple(plan.pins),
+        "parameters": (min(parameters), max(parameters)),
+        "flops": WorkAmount(sum(c.flops for c in all_costs), sum(c.flops for c in missing_costs)),
+        "trains": any(unit.steps for unit in units),
+        "claims": tuple(
+            ClaimSummary(text.id, choice["kind"], text.primary, judged_seeds(plan, choice))
+            for text, choice in zip(plan.experiment.claims, plan.claims, strict=True)
+        ),
+    }
+
+
+def _memory(memory_plan: "MemoryPlan", workers: int) -> MemorySummary:
+    return MemorySummary(
+        machine_bytes=memory_plan.memory,
+        bound_bytes=memory_plan.bound,
+        fits=memory_plan.fits,
+        keep_graphs=memory_plan.could - memory_plan.frugal,
+        make_graphs_anew=memory_plan.frugal,
+        workers_spared=workers - memory_plan.workers,
+    )

@@ -1,0 +1,59 @@
+"""From the arguments of a Python call to the request that the command line would make of the same words."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from lnlab.app.request import Request
+
+SpecSource = str | Path | Mapping[str, object]
+"""A spec: the path of a YAML file, or its content as a dict."""
+OverrideValues = Mapping[str, object] | Sequence[str]
+"""What ``-s`` gives: ``{"model.layers": 12}``, or ``["model.layers=12"]``."""
+_LONGEST_NAME = 40
+
+
+def request_of(
+    spec: SpecSource, profile: str | None, overrides: OverrideValues, plugins: Sequence[str | Path]
+) -> Request:
+    """The request that these arguments make.
+
+    Raises:
+        LabError: a dict holds what a spec may not hold, or an override is no plain value.
+    """
+    files = (plugins,) if isinstance(plugins, str | Path) else plugins
+    request = Request(Path(), profile, _arguments(overrides), tuple(map(Path, files)))
+    if not isinstance(spec, Mapping):
+        return replace(request, spec=Path(spec))
+    from lnlab.specfile.dump import plain_spec, spec_yaml
+
+    data = plain_spec(spec)
+    return replace(request, spec=Path(f"{_file_name(data.get('title'))}.yaml"), text=spec_yaml(data))
+
+
+def _arguments(overrides: OverrideValues) -> tuple[str, ...]:
+    """The arguments of ``-s`` that say the same.
+
+    Raises:
+        LabError: a value is no plain data.
+    """
+    if isinstance(overrides, str):
+        return (overrides,)
+    if not isinstance(overrides, Mapping):
+        return tuple(overrides)
+    from lnlab.specfile.dump import inline_text, plain_spec
+
+    plain = plain_spec(overrides)
+    return tuple(f"{path}={inline_text(value)}" for path, value in plain.items())
+
+
+def _file_name(title: object) -> str:
+    """The title as a file name of a few words: that of the folder of its report."""
+    words = re.findall(r"[a-z0-9]+", str(title or "").lower())
+    name = ""
+    for word in words:
+        if name and len(name) + len(word) >= _LONGEST_NAME:
+            break
+        name = f"{name}_{word}" if name else word[:_LONGEST_NAME]
+    return name or "spec"

@@ -1,0 +1,65 @@
+"""The report of what a store holds of a plan; nothing is computed."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from lnlab.errors import Problem, ReportError
+
+if TYPE_CHECKING:
+    from lnlab.report.write import Report
+    from lnlab.store.plans import StoredPlan
+    from lnlab.store.store import Store
+
+
+def plan_report_folder(stored: "StoredPlan") -> Path:
+    """Where the report of a plan is written if nothing else is asked for: ``reports/<spec>/<profile>``."""
+    from lnlab.report.write import report_folder
+
+    return report_folder(Path("reports"), stored.name, stored.profile)
+
+
+def write_plan_report(
+    store: "Store", stored: "StoredPlan", into: Path, plugins: Sequence[Path], **drawing: Any
+) -> "Report":
+    """Write the report of a stored plan.
+
+    Args:
+        store: its store.
+        stored: the plan.
+        into: the folder.
+        plugins: files that register pieces.
+        drawing: ``single_file``, ``png``, ``pdf`` and ``templates`` of ``write_report``.
+
+    Raises:
+        ReportError: nothing is chosen yet, plugins are missing, or the folder cannot be written.
+    """
+    from lnlab.app.evidence import plan_results
+    from lnlab.app.judging import plan_verdicts
+    from lnlab.report.facts import facts_from_json
+    from lnlab.report.write import write_report
+
+    _refuse_undecided(stored)
+    refuse_without_plugins(stored.facts["report"]["plugins"], plugins)
+    results = plan_results(store, stored)
+    verdicts = plan_verdicts(store, stored, results, plugins)
+    facts = facts_from_json(stored.facts["report"], stored.spec)
+    return write_report(into, facts, results, verdicts, claims=stored.facts["claims"], **drawing)
+
+
+def _refuse_undecided(stored: "StoredPlan") -> None:
+    """Tuning runs choose; they show nothing."""
+    if stored.undecided:
+        what = "only tuning runs are there, and nothing is chosen yet"
+        raise ReportError(Problem(stored.spec, what, f"lnlab run {stored.spec} goes on from here"))
+
+
+def refuse_without_plugins(used: Sequence[str], plugins: Sequence[Path]) -> None:
+    """Refuse to report results of plugins without plugins, as claims and sections may be theirs.
+
+    Raises:
+        ReportError: the run used plugins, and the command names none.
+    """
+    if used and not plugins:
+        flags = " ".join(f"--with {path}" for path in used)
+        raise ReportError(Problem("lnlab report", f"this run was made with {', '.join(used)}", f"add {flags}"))

@@ -1,0 +1,123 @@
+"""A run from a request to verdicts: compute what the store lacks, judge, pack."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from threading import Thread
+from typing import TYPE_CHECKING
+
+from lnlab.app.missing_work import unfinished_runs, work_to_do
+from lnlab.app.request import Request, remembered_plan
+from lnlab.app.run_summary import RunSummary
+from lnlab.errors import StoreError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from lnlab.claims.claim import Verdict
+    from lnlab.store.store import Store
+    from lnlab.tables import Results
+
+
+@dataclass(frozen=True)
+class RunResult:
+    """The results of a run and the verdicts of its claims.
+
+    Attributes:
+        request: the question.
+        summary: how the run went: units, seconds, signal.
+        results: the rows of all runs of the plan, new and old, joined.
+        verdicts: one per claim, in the order of the spec; none after an interruption.
+    """
+
+    request: Request = field(repr=False)
+    summary: RunSummary = field(repr=False)
+    results: "Results" = field(repr=False)
+    verdicts: "tuple[Verdict, ...]"
+
+    @property
+    def plan(self) -> str:
+        """The digest of the plan."""
+        return self.summary.stored.digest
+
+    @property
+    def computed(self) -> int:
+        """How many units ended in this run."""
+        return self.summary.units
+
+    @property
+    def reused(self) -> int:
+        """How many units of the plan the store had before."""
+        return self.results.runs["trajectory"].n_unique() - self.summary.scheduled
+
+    @property
+    def failures(self) -> list[dict[str, object]]:
+        """Every run that came to another end than finished: ``run``, ``status`` and ``reason``."""
+        return unfinished_runs(self.results)
+
+
+def run_request(
+    store: "Store",
+    request: Request,
+    *,
+    workers: int | None,
+    retry_failed: bool,
+    save_every: float,
+    console: "Console",
+    quiet: bool,
+) -> RunResult:
+    """Compute what the store lacks for a request and judge its claims; with nothing to do, torch is not imported.
+
+    Args:
+        store: where rows are kept.
+        request: the question.
+        workers: processes; None: as many as cores.
+        retry_failed: whether failed units are tried again.
+        save_every: seconds of training between two checkpoints.
+        console: where progress is shown.
+        quiet: show none.
+
+    Raises:
+        LabError: what is wrong with the spec, a corpus, the store, or the size of a unit.
+    """
+    from lnlab.app.evidence import plan_results
+    from lnlab.app.judging import plan_verdicts
+
+    summary = _complete_plan(store, request, retry_failed=retry_failed)
+    if summary is None:
+        from lnlab.execute.pool import warm
+
+        warm()  # the workers' server imports torch while this process does
+        from lnlab.app.compute import RunOptions, compute_missing
+
+        options = RunOptions(workers, retry_failed, quiet, save_every=save_every, console=console)
+        summary = compute_missing(store, request, options)
+    with _packing(store, summary):
+        results = plan_results(store, summary.stored)
+        verdicts = [] if summary.interrupted else plan_verdicts(store, summary.stored, results, request.plugins)
+    return RunResult(request, summary, results, tuple(verdicts))
+
+
+@contextmanager
+def _packing(store: "Store", summary: RunSummary) -> Iterator[None]:
+    """Pack new units in the background of the block; after an error nobody waits for it."""
+
+    def pack() -> None:
+        with suppress(StoreError):  # a convenience: the results are complete without it
+            store.pack()
+
+    thread = Thread(target=pack, name="lnlab packing", daemon=True)
+    if summary.units and not summary.interrupted:
+        thread.start()
+    yield
+    if thread.ident is not None:
+        thread.join()
+
+
+def _complete_plan(store: "Store", request: Request, *, retry_failed: bool) -> RunSummary | None:
+    """The stored plan, if there is nothing to compute; read without the compiler and without torch."""
+    stored = remembered_plan(store, request)
+    if stored is None or work_to_do(store.lacks(stored), retry_failed=retry_failed):
+        return None
+    store.used(stored)
+    return RunSummary(stored)

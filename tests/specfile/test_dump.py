@@ -1,0 +1,59 @@
+"""A spec written in Python and the text made of it are the same data."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from lnlab.errors import SpecError
+from lnlab.specfile.dump import LINE_WIDTH, plain_spec, spec_yaml
+from lnlab.specfile.load import load_spec, parse_spec
+
+SPECS = sorted((Path(__file__).parents[2] / "specs").glob("*.yaml"))
+WORDS = st.text(st.characters(codec="utf-8"), min_size=1, max_size=12)
+SCALARS = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(-(2**63), 2**63 - 1),
+    st.floats(allow_nan=False, allow_infinity=False),
+    WORDS,
+    st.sampled_from(["", "no", "~", "1:30", "0o17", "1e-3", "2020-01-01", "a: b", "# c", "<<", "- x", "null", ".inf"]),
+)
+DATA = st.recursive(
+    SCALARS, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(WORDS, inner, max_size=4), max_leaves=20
+)
+
+
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])  # the first draw reads Unicode's tables
+@given(st.dictionaries(WORDS, DATA, min_size=1, max_size=5))
+def test_reading_the_text_gives_the_data_again(data):
+    document = parse_spec(spec_yaml(plain_spec(data)), Path("x.yaml"))
+    assert document.data == data
+    assert repr(document.data) == repr(data)  # 1 and 1.0 and true are different
+
+
+@pytest.mark.parametrize("path", SPECS, ids=lambda path: path.stem)
+def test_every_shipped_spec_survives(path):
+    data = load_spec(path).data
+    assert parse_spec(spec_yaml(data), path).data == data
+
+
+def test_the_text_is_written_as_a_person_would():
+    data = {"lnlab": 2, "model": {"kind": "decoder", "layers": 2}, "sweep": [{"model.layers": (1, 2)}]}
+    text = spec_yaml(plain_spec(data))
+    assert text == "lnlab: 2\nmodel: {kind: decoder, layers: 2}\nsweep:\n  - {model.layers: [1, 2]}\n"
+    assert max(map(len, text.splitlines())) <= LINE_WIDTH
+
+
+def test_everything_that_is_not_plain_data_is_refused_at_once():
+    data = {"model": {"d_ff": float("nan"), "layers": [1, object()]}, "train": {3: 4}, "seeds": 2**70}
+    with pytest.raises(SpecError) as caught:
+        plain_spec(data)
+    assert [problem.where for problem in caught.value.problems] == [
+        "spec: model.d_ff",
+        "spec: model.layers.1",
+        "spec: train",
+        "spec: seeds",
+    ]
+    assert all("\n" not in str(problem) for problem in caught.value.problems)
