@@ -8,7 +8,7 @@ from typing import Annotated
 import polars as pl
 from pydantic import Field
 
-from lnlab.corpora.files.fetch import file_below, file_digest, format_roots
+from lnlab.corpora.files.fetch import file_below, file_digest, named_file
 from lnlab.corpora.files.parallel import content_of
 from lnlab.corpora.labelled import Labelled, labelled, labelled_of
 from lnlab.errors import CorpusError, Problem, nearest
@@ -44,10 +44,7 @@ def labelled_table(roots: Roots, *, file: _Name, text: _Name = "text", label: _N
         CorpusError: the file is absent, no such table, leads out of the data folders, lacks a column, or has an empty
             cell, a single label or no row.
     """
-    path = file_below(roots, file)
-    if path is None:
-        what = f"there is no such file in any of {format_roots(roots)}"
-        raise CorpusError(Problem(repr(file), what, "paths are relative to the spec's folder or to LNLAB_DATA"))
+    path = named_file(roots, file)
     return _read(path, file_digest(path), text, label)
 
 

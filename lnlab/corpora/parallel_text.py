@@ -6,9 +6,8 @@ from typing import Annotated
 from pydantic import Field
 
 from lnlab.corpora.corpus import Corpus, corpora
-from lnlab.corpora.files.fetch import file_below, format_roots
+from lnlab.corpora.files.fetch import file_below, named_file
 from lnlab.corpora.files.parallel import Sides, content_of, parallel_corpus
-from lnlab.errors import CorpusError, Problem
 from lnlab.registry import Choice, Roots
 
 _Name = Annotated[str, Field(min_length=1, max_length=1024)]
@@ -36,14 +35,8 @@ def _sides(roots: Roots, names: list[str]) -> Sides:
     Raises:
         CorpusError: one is absent, or its path leads astray.
     """
-    paths: list[Path] = []
-    for name in names:
-        path = file_below(roots, name)
-        if path is None:
-            what = f"there is no such file in any of {format_roots(roots)}"
-            raise CorpusError(Problem(repr(name), what, "paths are relative to the spec's folder or to LNLAB_DATA"))
-        paths.append(path)
-    return paths[0], paths[1]
+    source, target = (named_file(roots, name) for name in names)
+    return source, target
 
 
 @corpora.register("parallel_text", fingerprint=_fingerprint, inputs=_inputs)

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from lnlab.corpora.files.fetch import file_below, format_roots
+from lnlab.corpora.files.fetch import file_below, named_file
 from lnlab.corpora.files.lines import read_lines
 from lnlab.corpora.files.parallel import States, content_of, states_of
 from lnlab.corpora.text import Text, text_corpora, text_of
@@ -51,24 +51,10 @@ def text(
     Raises:
         CorpusError: a file is absent, damaged or not UTF-8, leads out of the data folders, or there is no text.
     """
-    states = tuple(names and _states(roots, names) for names in (files, validation, test))
+    states = tuple(
+        names and states_of(named_file(roots, name) for name in names) for names in (files, validation, test)
+    )
     return _read(states, held_out)
-
-
-def _states(roots: Roots, names: list[str]) -> States:
-    """The files with their digests.
-
-    Raises:
-        CorpusError: one is absent, or its path leads astray.
-    """
-    paths: list[Path] = []
-    for name in names:
-        path = file_below(roots, name)
-        if path is None:
-            what = f"there is no such file in any of {format_roots(roots)}"
-            raise CorpusError(Problem(repr(name), what, "paths are relative to the spec's folder or to LNLAB_DATA"))
-        paths.append(path)
-    return states_of(paths)
 
 
 @lru_cache(maxsize=4)

@@ -56,6 +56,19 @@ def file_below(roots: Roots, name: str) -> Path | None:
     raise CorpusError(Problem(repr(name), "leads out of the spec's folder and the data folders", remedy))
 
 
+def named_file(roots: Roots, name: str) -> Path:
+    """The file that a spec names.
+
+    Raises:
+        CorpusError: it is absent, or its path leads astray.
+    """
+    path = file_below(roots, name)
+    if path is None:
+        what = f"there is no such file in any of {format_roots(roots)}"
+        raise CorpusError(Problem(repr(name), what, "paths are relative to the spec's folder or to LNLAB_DATA"))
+    return path
+
+
 def format_roots(roots: Roots) -> str:
     """The roots for a message."""
     return ", ".join(map(str, roots))

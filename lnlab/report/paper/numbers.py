@@ -1,16 +1,15 @@
 """Estimates that the prose of a paper can name: ``\\lnlab{xiong_fig3:post_grows}`` prints 6.3 [5.2, 7.6]."""
 
-import re
 from collections.abc import Mapping, Sequence
 
 from lnlab.claims.claim import Verdict
 from lnlab.report.page.latex import escape_latex
+from lnlab.report.words.answer_text import PLACEHOLDER
 from lnlab.report.words.wording import format_interval, format_number, nonbreaking
 
 _COMMAND = r"""\providecommand{\lnlab}[1]{\ifcsname lnlab@#1\endcsname\csname lnlab@#1\endcsname
   \else\PackageError{lnlab}{No number is called #1}{Input the file of its spec first, or mend the name.}\fi}
 """
-_PLACEHOLDER = re.compile(r"\{([^{}]+)\}")
 
 
 def number_values(verdict: Verdict) -> Mapping[str, str]:
@@ -39,7 +38,7 @@ def number_definitions(name: str, verdicts: Sequence[Verdict]) -> str:
 def sentence_with_numbers(says: str, name: str, verdicts: Sequence[Verdict]) -> str:
     """A sentence whose placeholders ``{claim}`` and ``{claim.n}`` are numbers of the file; others stay as they are."""
     known = {key for verdict in verdicts for key in number_values(verdict)}
-    pieces = _PLACEHOLDER.split(says)  # every second one is a name
+    pieces = PLACEHOLDER.split(says)  # every second one is a name
     return "".join(
         (rf"\lnlab{{{name}:{piece}}}" if piece in known else rf"\{{{escape_latex(piece)}\}}")
         if place % 2

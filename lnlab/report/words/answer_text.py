@@ -12,7 +12,7 @@ from lnlab.report.facts import ReportFacts
 from lnlab.report.words.wording import format_interval, format_value, nonbreaking
 
 _SEEDS = ".n"
-_PLACEHOLDER = re.compile(r"\{([^{}]+)\}")
+PLACEHOLDER = re.compile(r"\{([^{}]+)\}")
 
 
 def answers_of_profile(facts: ReportFacts) -> list[Mapping[str, Json]]:
@@ -35,7 +35,7 @@ def fill_answer(says: str, verdicts: Sequence[Verdict]) -> str:
         counted = verdict_by_claim.get(name.removesuffix(_SEEDS)) if name.endswith(_SEEDS) else None
         return match[0] if counted is None else str(counted.n)
 
-    return _PLACEHOLDER.sub(filled, says)
+    return PLACEHOLDER.sub(filled, says)
 
 
 def estimate_in_words(verdict: Verdict) -> str:
