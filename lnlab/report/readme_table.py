@@ -1,6 +1,5 @@
 """What a README shows of reports: the table of questions between two markers, and pictures of first figures."""
 
-import json
 import os
 import re
 from collections.abc import Mapping, Sequence
@@ -8,7 +7,7 @@ from pathlib import Path
 from urllib.parse import quote, unquote
 
 from lnlab.errors import Problem, ReportError
-from lnlab.report.charts.render import to_png
+from lnlab.report.charts.render import svg_to_png
 from lnlab.report.index import Card
 
 BEGIN = "<!-- questions: written by `lnlab index` -->"
@@ -60,9 +59,9 @@ def pictures(text: str, cards: Sequence[Card], root: Path, readme: Path) -> Mapp
             what = f"shows {target}, but no question {path.stem!r} has a figure"
             remedy = f"name one of {', '.join(thumbnails)}" if thumbnails else f"draw the reports of {root}"
             raise ReportError(Problem(str(readme), what, remedy))
-        source = thumbnails[path.stem].with_suffix(".vl.json")
+        source = thumbnails[path.stem]
         try:
-            drawn[path] = to_png(json.loads(source.read_text(encoding="utf-8")))
+            drawn[path] = svg_to_png(source.read_text(encoding="utf-8"))
         except (OSError, ValueError) as error:
             remedy = f"lnlab report --from {folders[path.stem]}"
             raise ReportError(Problem(str(source), f"cannot be read: {error}", remedy)) from error

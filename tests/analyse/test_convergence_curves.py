@@ -8,7 +8,7 @@ import pytest
 
 import lnlab.analyse.convergence.boundary  # noqa: F401 - registers the quantities
 from lnlab.analyse.convergence.boundary import boundary_index, gap_count
-from lnlab.analyse.convergence.curves import loss_records
+from lnlab.analyse.convergence.curves import decisive_losses, loss_records
 from lnlab.analyse.select.select import select_measured_rows
 from lnlab.analyse.select.series import select_series
 from lnlab.errors import LabError
@@ -241,3 +241,21 @@ def test_losses_are_read_once_for_all_that_ask_for_them():
     assert len(read) == 1
     assert replace(empty, runs=pl.DataFrame({"run": ["a"]})).once("records", compute) == ("a record",)
     assert len(read) == 2, "other tables, other values"
+
+
+def test_of_runs_with_means_over_epochs_the_losses_of_batches_decide_nothing(made):
+    """Diverged and censored runs included, whose last loss says which of both they are."""
+    runs = {
+        ("pre", rate, seed): Run(train, recorded=seed > 1, status=status)
+        for rate, (train, status) in zip(
+            RATES, ((GOOD, "finished"), (SLOW, "finished"), ((1.1, math.inf), "diverged")), strict=True
+        )
+        for seed in (1, 2, 3)
+    }
+    results = made(runs)
+    decisive = decisive_losses(results.tables["curves"])
+    reduced = replace(results, tables=results.tables | {"curves": decisive})
+    assert list(loss_records(reduced)) == list(loss_records(results))
+    batches = decisive.filter(quantity="loss", split="train").group_by("seed").len().sort("seed")["len"].to_list()
+    assert batches[0] == 2 * 40 + 20
+    assert batches[1:] == [10, 10], "of a run that diverged what is not finite"

@@ -12,13 +12,13 @@ from typing import Any
 
 import polars as pl
 
-from lnlab.analyse.convergence.curves import DISTINGUISHED_BY, LOSS_QUANTITIES, converged, loss_quantity_rows
+from lnlab.analyse.convergence.curves import CONVERGENCE_FACTS, converged, loss_quantity_rows
 from lnlab.analyse.quantities.quantity import quantities
 from lnlab.analyse.quantities.rates import RATE_PATH
 from lnlab.analyse.select.settings import keys_without_path, setting_value, variant_settings
 from lnlab.tables import Results
 
-_TAGS: dict[str, Any] = {"of": LOSS_QUANTITIES, "trained": True, "over": RATE_PATH, "told_by": DISTINGUISHED_BY}
+_TAGS: dict[str, Any] = {**CONVERGENCE_FACTS, "over": RATE_PATH}
 _NEEDS = "a loss of every run at two values of optimizer.lr or more"
 
 

@@ -13,6 +13,7 @@ batch at hand, in an evaluation the running ones. A batch norm may fail in one o
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import polars as pl
 
@@ -57,7 +58,22 @@ class LossRecord:
     curve: LossCurve
 
 
-@quantities.register("converged", of=LOSS_QUANTITIES, trained=True, told_by=DISTINGUISHED_BY, needs=_NEEDS)
+def decisive_losses(rows: pl.DataFrame) -> pl.DataFrame:
+    """The rows that decide convergence: of runs with means over epochs no finite loss of a single training batch."""
+    recorded = rows.filter(pl.col("quantity") == "epoch_loss")["run"].unique().implode()
+    batches = (pl.col("quantity") == "loss") & (pl.col("split") == "train") & pl.col("run").is_in(recorded)
+    return rows.filter(~batches | ~pl.col("value").is_finite())
+
+
+CONVERGENCE_FACTS: dict[str, Any] = {
+    "of": LOSS_QUANTITIES,
+    "reads": decisive_losses,
+    "trained": True,
+    "told_by": DISTINGUISHED_BY,
+}
+
+
+@quantities.register("converged", needs=_NEEDS, **CONVERGENCE_FACTS)
 def converged(results: Results) -> pl.DataFrame:
     """``[rule(L)]``: 1 where a run has converged by a ``rule`` on the loss of a ``split``, else 0 (Yu, 2024).
 
@@ -66,7 +82,7 @@ def converged(results: Results) -> pl.DataFrame:
     return _rows(results, "converged", lambda _, judged: float(judged.converged))
 
 
-@quantities.register("time_to_converge", of=LOSS_QUANTITIES, trained=True, told_by=DISTINGUISHED_BY, needs=_NEEDS)
+@quantities.register("time_to_converge", needs=_NEEDS, **CONVERGENCE_FACTS)
 def time_to_converge(results: Results) -> pl.DataFrame:
     """``min {t : L_t <= L_0 - 0.9 (L_0 - min L)}``: updates to nine tenths of the drop of a loss (Dahl et al., 2023).
 
@@ -160,13 +176,14 @@ def _batch_losses(results: Results) -> _Loss:
     starts = _starts(results)
     lengths = {run: t / n for run, epochs in _points(results, "epoch", "train").items() for t, n in epochs[-1:] if n}
     batch_losses: _Loss = {}
-    for run, points in losses.items():
+    for run in losses | recorded:
         if run not in starts:
             continue
         if run in recorded:
             steps, means = zip(*recorded[run], strict=True)
             batch_losses[run] = steps, starts[run], means
         else:
+            points = losses[run]
             loss_curve, last = curve_of_batches(points, lengths.get(run), starts[run]), points[-1][0] + 1
             length = lengths.get(run) or last / len(loss_curve.means)
             epoch_ends = (min(math.ceil(n * length), last) for n in range(1, len(loss_curve.means)))

@@ -21,6 +21,7 @@ class QuantityFacts(Facts):
 
     Attributes:
         of: the stored quantities that it is made of, so that a report need not keep the others; None: not known.
+        reads: of the rows of those the ones that it reads, so that a report need not keep the others; None: all.
         table: the table that it is made of, where that holds no quantities.
         needs: what must have been measured for it, in words.
         trained: whether it is there only where a run trains.
@@ -34,6 +35,7 @@ class QuantityFacts(Facts):
     """
 
     of: tuple[str, ...] | None = None
+    reads: Callable[[pl.DataFrame], pl.DataFrame] | None = None
     table: Literal["sites", "curves", "lines", "histograms", "spectra", "texts"] | None = None
     needs: str | None = None
     trained: bool = False

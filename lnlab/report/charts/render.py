@@ -48,6 +48,12 @@ def to_pdf(spec: Mapping[str, Json]) -> bytes:
     return bytes(_convert(vl_convert.vegalite_to_pdf, spec))
 
 
+def svg_to_png(svg: str, scale: float = 2.0) -> bytes:
+    """An SVG as PNG on white, ``scale`` pixels to the point."""
+    ground = '<rect width="100%" height="100%" fill="white"/>'
+    return bytes(vl_convert.svg_to_png(re.sub("<svg[^>]*>", lambda tag: tag[0] + ground, svg, count=1), scale=scale))
+
+
 def svg_to_pdf(svg: str) -> bytes:
     """An SVG as PDF 1.5 with its fonts: later versions make LaTeX warn, and the drawing uses nothing of them."""
     pdf = bytes(vl_convert.svg_to_pdf(svg))
@@ -89,10 +95,16 @@ def vega_bundle(snippet: str) -> str:
     return script
 
 
-def spec_text(spec: Mapping[str, Json]) -> str:
-    """The drawing as a JSON file: sorted keys, a line for each of its parts and for each row of data, no NaN."""
+def spec_text(spec: Mapping[str, Json], empty: Sequence[str] = ()) -> str:
+    """The drawing as a JSON file: sorted keys, a line for each of its parts and for each row of data, no NaN.
+
+    Args:
+        spec: the drawing.
+        empty: the data sets whose rows are left out, as a table beside it holds them.
+    """
     parts = {name: _compact(part) for name, part in spec.items() if name != "datasets"}
-    datasets = (f"{json.dumps(name)}: {_rows_text(rows)}" for name, rows in sorted(spec["datasets"].items()))
+    rows_written = {name: () if name in empty else rows for name, rows in sorted(spec["datasets"].items())}
+    datasets = (f"{json.dumps(name)}: {_rows_text(rows)}" for name, rows in rows_written.items())
     parts["datasets"] = "{\n" + ",\n".join(datasets) + "\n}"
     return "{\n" + ",\n".join(f"{json.dumps(name)}: {part}" for name, part in sorted(parts.items())) + "\n}\n"
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import polars as pl
 
 from lnlab.analyse.convergence.agreement import ReproducedColumn
-from lnlab.analyse.convergence.curves import LOSS_QUANTITIES
+from lnlab.analyse.convergence.curves import LOSS_QUANTITIES, decisive_losses
 from lnlab.report.charts.downsample import thin_points
 from lnlab.report.data.series import missing_runs_sentence
 from lnlab.tables import Results
@@ -35,14 +35,11 @@ def _thinned_losses(results: Results) -> pl.DataFrame:
 
 
 def convergence_source_rows(results: Results, columns: Sequence[ReproducedColumn]) -> dict[str, pl.DataFrame]:
-    """The stored rows behind columns; of training losses only those drawn, where means over epochs were recorded."""
+    """The stored rows behind columns: those that decide, and of other training losses those drawn."""
     runs = list({run for column in columns for run in column.runs["run"]})
     table = results.tables["curves"].filter(pl.col("run").is_in(runs), pl.col("quantity").is_in(LOSS_QUANTITIES))
-    losses, means = (pl.col("quantity") == word for word in ("loss", "epoch_loss"))
-    recorded = table.filter(means)["run"].unique().implode()
-    whole = table.filter(losses & (pl.col("split") == "train") & ~pl.col("run").is_in(recorded))
     drawn = thinned_losses(results).filter(pl.col("run").is_in(runs))
-    return {"curves": pl.concat([table.filter(~losses), whole, drawn]).unique(maintain_order=True)}
+    return {"curves": pl.concat([decisive_losses(table), drawn]).unique(maintain_order=True)}
 
 
 def unjudged_runs(results: Results, columns: Sequence[ReproducedColumn]) -> str:

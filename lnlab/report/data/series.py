@@ -217,7 +217,10 @@ def source_rows_of(results: Results, quantity: str, rows: pl.DataFrame) -> dict[
             return {facts.table: results.tables[facts.table].filter(runs)}
         condition = runs if facts.of is None else runs & pl.col("quantity").is_in(facts.of)
         kinds = (*QUANTITY_TABLES, "histograms")
-        return {name: results.tables[name].filter(condition) for name in kinds if name in results.tables}
+        tables = {name: results.tables[name].filter(condition) for name in kinds if name in results.tables}
+        if facts.reads is not None:
+            tables["curves"] = facts.reads(tables["curves"])
+        return tables
     keys = [c for c in ("run", "step", "split", "stack", "layer", "sublayer", "tensor", "index") if c in rows.columns]
     places = rows.select(keys).unique()
     tables = {}

@@ -17,6 +17,8 @@ from lnlab.report.words.control_characters import without_control_characters
 
 _DIGITS = {"x": 7}
 """Significant digits of the numbers that a drawing contains: of places (steps can be long numbers); of others, six."""
+_OF_TABLE = ("points", "seeds")
+"""The data sets of a drawing that follow from the table of a figure: over seeds, and each seed."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +80,7 @@ def _figure(number: int, chart: Chart) -> Figure:
 
 def spec_with_data(chart: Chart) -> dict[str, Json]:
     """The drawing with its data inside, thinned to what a page can bear; numbers that are not finite become null."""
-    frames = {"points": chart.points, "seeds": chart.seeds}
+    frames = dict(zip(_OF_TABLE, (chart.points, chart.seeds), strict=True))
     names_read = {layer.get("data", {}).get("name") for layer in _layers(chart.spec)}
     datasets_read = {name: _values(thin_points(rows)[0]) for name, rows in frames.items() if name in names_read}
     drawing = rounded_json(chart.spec)
@@ -102,11 +104,14 @@ def _values(rows: pl.DataFrame) -> list[dict[str, Json]]:
 
 
 def figure_files(figure: Figure, *, png: bool = False, pdf: bool = False) -> dict[str, bytes]:
-    """The files of a figure: SVG, the Vega-Lite source, the data, and PNG and PDF on demand."""
+    """The files of a figure: SVG, the Vega-Lite source, the data, and PNG and PDF on demand.
+
+    The source has no rows of its own: the notebook makes them of the table beside it.
+    """
     stem = f"figures/{figure.stem}"
     contents = {
         f"{stem}.svg": figure.svg.encode(),
-        f"{stem}.vl.json": render.spec_text(figure.spec).encode(),
+        f"{stem}.vl.json": render.spec_text(figure.spec, empty=_OF_TABLE).encode(),
         f"{stem}.parquet": parquet_bytes(rounded_frame(figure.chart.seeds)),
         f"tables/{figure.stem}.csv": csv_bytes(figure.chart.points, figure.chart.headings),
     }

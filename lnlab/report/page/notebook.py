@@ -63,7 +63,14 @@ def over_seeds(seeds, log):
     half = pl.col("sd") * pl.col("n").replace_strict(quantiles, return_dtype=pl.Float64) / pl.col("n").sqrt()
     ends = {"estimate": pl.col("mean"), "low": pl.col("mean") - half, "high": pl.col("mean") + half}
     found = found.with_columns(**{k: e.exp() if log else e for k, e in ends.items()})
-    return found.select("panel", "series", "line", "x", "estimate", "low", "high", "n")'''
+    return found.select("panel", "series", "line", "x", "estimate", "low", "high", "n")
+
+
+def drawing(stem, **frames):
+    """The figure of the page with these rows."""
+    spec = json.loads(Path(f"figures/{stem}.vl.json").read_text(encoding="utf-8"))
+    spec["datasets"] |= {name: rows.to_dicts() for name, rows in frames.items() if name in spec["datasets"]}
+    return alt.Chart.from_dict(spec)'''
 _MEDIANS = '''\
 
 
@@ -84,9 +91,7 @@ seeds = pl.read_parquet("figures/{stem}.parquet")
 points = {points}
 points"""
 _FIGURE = """\
-spec = json.loads(Path("figures/{stem}.vl.json").read_text(encoding="utf-8"))
-spec["datasets"]["points"] = points.to_dicts()
-alt.Chart.from_dict(spec)"""
+drawing("{stem}", points=points, seeds=seeds)"""
 _KINDS = {"facet": "FacetChart", "vconcat": "VConcatChart"}
 _FORMAT: Any = nbformat  # it has no types
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]()#+\-.!|~$&<>:])")
