@@ -34,12 +34,14 @@ def _thinned_losses(results: Results) -> pl.DataFrame:
     return pl.concat([rows.filter(~long), thinned_rows]).sort("run", "step")
 
 
-def convergence_source_rows(results: Results, columns: Sequence[ReproducedColumn]) -> dict[str, pl.DataFrame]:
-    """The stored rows behind columns: those that decide, and of other training losses those drawn."""
+def convergence_source_rows(
+    results: Results, columns: Sequence[ReproducedColumn], *, curves: bool
+) -> dict[str, pl.DataFrame]:
+    """The stored rows behind columns: those that decide, and of other training losses those drawn, if they are."""
     runs = list({run for column in columns for run in column.runs["run"]})
     table = results.tables["curves"].filter(pl.col("run").is_in(runs), pl.col("quantity").is_in(LOSS_QUANTITIES))
-    drawn = thinned_losses(results).filter(pl.col("run").is_in(runs))
-    return {"curves": pl.concat([decisive_losses(table), drawn]).unique(maintain_order=True)}
+    drawn = [thinned_losses(results).filter(pl.col("run").is_in(runs))] if curves else []
+    return {"curves": pl.concat([decisive_losses(table), *drawn]).unique(maintain_order=True)}
 
 
 def unjudged_runs(results: Results, columns: Sequence[ReproducedColumn]) -> str:

@@ -86,7 +86,8 @@ def candidates(
     """
     scores = [_score(results, candidate) for candidate in candidates]
     columns = [column for score in scores for column in score.columns]
-    missing_note, rows = unjudged_runs(results, columns), convergence_source_rows(results, columns)
+    missing_note = unjudged_runs(results, columns)
+    rows = convergence_source_rows(results, columns, curves=False)
     ranked = sorted((score for score in scores if score.errors), key=lambda score: (not score.whole, score.error))
     if not ranked:
         return Section("No candidate has been judged yet", missing=missing_note, rows=rows)

@@ -58,7 +58,7 @@ def convergence_table(
     """
     criterion = convergence_criteria(where)
     columns, reproduced_cells = convergence_cells(results, cells, where)
-    rows = convergence_source_rows(results, columns)
+    rows = convergence_source_rows(results, columns, curves=curves)
     if not any(cell.judged for cell in reproduced_cells):
         return Section("No run of these tables has ended yet", missing=unjudged_runs(results, columns), rows=rows)
     words = re.findall(r"\w+", " ".join(str(value).lower() for value in {**criterion, **where}.values()))
