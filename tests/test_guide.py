@@ -17,7 +17,8 @@ from lnlab.cli import main
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 PAGES = {
-    name: (DOCS / f"{name}.md").read_text() for name in ("first_question", "judging", "extending", "your_own_model")
+    name: (DOCS / f"{name}.md").read_text()
+    for name in ("first_question", "judging", "extending", "your_own_model", "committing")
 }
 FROM_THE_GUIDE = sorted((Path(__file__).parent / "fixtures" / "guide").glob("*.yaml"))
 """Specs that were written with the guide and the reference alone."""
@@ -59,7 +60,7 @@ def test_its_fragments_make_a_spec(tmp_path, capsys):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("page", ["first_question", "extending"])
+@pytest.mark.parametrize("page", ["first_question", "extending", "committing"])
 def test_its_commands_run_as_written(page, tmp_path):
     for path in (DOCS / "examples").iterdir():
         shutil.copy(path, tmp_path)
@@ -70,11 +71,16 @@ def test_its_commands_run_as_written(page, tmp_path):
     for line in "".join(blocks(page, "sh")).splitlines():
         command = shlex.split(line, comments=True)
         done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300)
-        assert done.returncode == 0, f"{line}\n{done.stdout}\n{done.stderr}"
+        expected = int("exit code 1" in line.partition("#")[2])
+        assert done.returncode == expected, f"{line}\n{done.stdout}\n{done.stderr}"
         outputs[line.partition("#")[0].strip()] = done.stdout
     if page == "extending":
         assert "floor" in outputs["lnlab --with mine.py list norm largest"]
         assert "peak" in (tmp_path / "reports" / "mine" / "index.html").read_text()
+    elif page == "committing":
+        differences = outputs["lnlab diff reports/tokens/smoke four -o difference.html"]
+        assert "placement=post: seeds 1-3 → seeds 1-4" in differences
+        assert "3 seeds → supported" in differences
     else:
         assert outputs["lnlab run tokens.yaml"].count("✓ supported") == 2
 

@@ -1,7 +1,7 @@
 """How a command ends; 0 is done."""
 
 FAILED = 1
-"""Some runs failed, or a section of a report could not be made; the rest stands."""
+"""Some runs failed, a section of a report could not be made, or what was compared differs; the rest stands."""
 WRONG = 2
 """The spec or the command is wrong."""
 CONTRADICTED = 3

@@ -24,14 +24,15 @@ class VerdictStrip:
     alt: str
 
 
-def verdict_strip(verdict: Verdict) -> VerdictStrip | None:
-    """The drawing of a verdict, or None where it has no finite number. Positive numbers lie on a logarithmic line."""
-    seeds = [v for v in verdict.seeds.values() if is_finite_number(v)]
-    marks = [m for m in (verdict.estimate, verdict.low, verdict.high) if is_finite_number(m)]
-    edges = [e for e in (verdict.region_low, verdict.region_high) if is_finite_number(e)]
-    numbers = seeds + marks + edges
+def verdict_strip(verdict: Verdict, other: Verdict | None = None) -> VerdictStrip | None:
+    """The drawing of a verdict, or None where it has no finite number. Positive numbers lie on a logarithmic line.
+
+    With the same ``other``, two drawings have the same line: one that has room for the numbers of both verdicts.
+    """
+    seeds, marks, edges = _numbers(verdict)
     if not seeds and not marks:
         return None
+    numbers = [*seeds, *marks, *edges, *(n for part in (_numbers(other) if other else ()) for n in part)]
     log = min(numbers) > 0
 
     def along(value: float) -> float:
@@ -61,6 +62,17 @@ def verdict_strip(verdict: Verdict) -> VerdictStrip | None:
         tuple((place(edge), format_value(edge)) for edge in edges),
         _alt(seeds, log),
     )
+
+
+def _numbers(verdict: Verdict) -> tuple[list[float], list[float], list[float]]:
+    """The finite numbers of a verdict: seeds, the estimate with its interval, and the edges of the region."""
+    groups = (
+        verdict.seeds.values(),
+        (verdict.estimate, verdict.low, verdict.high),
+        (verdict.region_low, verdict.region_high),
+    )
+    seeds, marks, edges = ([number for number in group if is_finite_number(number)] for group in groups)
+    return seeds, marks, edges
 
 
 def is_finite_number(value: float | None) -> TypeGuard[float]:

@@ -1,0 +1,83 @@
+"""Files of a commit: ``REV:path`` taken out of git into a folder that is removed afterwards."""
+
+import os
+import subprocess
+import tarfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from io import BytesIO
+from pathlib import Path, PurePosixPath
+from tempfile import TemporaryDirectory
+
+from lnlab.app.locks.lock_report import LOCK_SUFFIX, read_lock
+from lnlab.errors import LabError, Problem
+
+_KINDS = "a spec, a lock, the folder of a report, or REV:path of a commit"
+
+
+@contextmanager
+def checked_out(name: str) -> Iterator[Path]:
+    """The path that ``name`` means: a file or folder, or ``REV:path`` as it is in a commit, until the block ends.
+
+    A lock comes with its spec and its report, as far as the commit has them.
+
+    Raises:
+        LabError: there is no such file, commit or path.
+    """
+    if Path(name).exists():
+        yield Path(name)
+        return
+    revision, separator, path = name.partition(":")
+    if not separator or not path or revision.startswith("-"):
+        raise LabError(Problem(name, "there is no such file or folder", f"name {_KINDS}"))
+    root, inside = _repository_path(name, path)
+    with TemporaryDirectory(prefix="lnlab-revision-") as scratch:
+        folder = Path(scratch)
+        _extract(name, root, revision, [inside], folder)
+        if inside.suffix == LOCK_SUFFIX:
+            lock = read_lock(folder / inside)
+            report = PurePosixPath(os.path.normpath(inside.parent / str(lock.tables["report"])))
+            present = [p for p in (inside.with_suffix(".yaml"), report) if _is_in(root, revision, p)]
+            if present:
+                _extract(name, root, revision, present, folder)
+        yield folder / inside
+
+
+def _repository_path(name: str, path: str) -> tuple[Path, PurePosixPath]:
+    """The root of the repository around the working folder, and a path below it; ``./x`` and ``x`` are the same."""
+    root = Path(_git(name, Path(), "rev-parse", "--show-toplevel").decode().strip())
+    for place in (Path(path), root / path):
+        inside = os.path.relpath(place.absolute(), root)
+        if not inside.startswith(".."):
+            candidate = PurePosixPath(Path(inside).as_posix())
+            if _is_in(root, name.partition(":")[0], candidate):
+                return root, candidate
+    what = f"the commit {name.partition(':')[0]} has no {path}"
+    raise LabError(Problem(name, what, "git ls-tree -r --name-only REV lists what it has"))
+
+
+def _is_in(root: Path, revision: str, path: PurePosixPath) -> bool:
+    """Whether a commit has a path; an unknown commit has none."""
+    command = ["git", "-C", str(root), "cat-file", "-e", f"{revision}:{path}"]
+    return subprocess.run(command, capture_output=True, check=False).returncode == 0  # noqa: S603 - git of the user
+
+
+def _extract(name: str, root: Path, revision: str, paths: list[PurePosixPath], folder: Path) -> None:
+    archive = _git(name, root, "archive", "--format=tar", revision, "--", *map(str, paths))
+    with tarfile.open(fileobj=BytesIO(archive)) as tar:
+        tar.extractall(folder, filter="data")
+
+
+def _git(name: str, root: Path, *arguments: str) -> bytes:
+    try:
+        done = subprocess.run(  # noqa: S603 - git of the user, whose arguments cannot be options
+            ["git", "-C", str(root), *arguments],  # noqa: S607
+            capture_output=True,
+            check=False,
+        )
+    except FileNotFoundError as error:
+        raise LabError(Problem(name, "needs git, which is not installed", "install git, or name files")) from error
+    if done.returncode:
+        cause = done.stderr.decode(errors="replace").strip().splitlines()[:1]
+        raise LabError(Problem(name, f"git says: {' '.join(cause)}", f"name {_KINDS}"))
+    return done.stdout

@@ -1,0 +1,87 @@
+"""Measured rows of two sides, quantity by quantity: how many differ, and by how much."""
+
+from collections.abc import Iterator, Sequence
+
+import polars as pl
+
+from lnlab.app.comparison.sides import variant_names
+from lnlab.report.words.wording import count_noun
+from lnlab.tables import Results
+
+_NEGLIGIBLE = 1e-9
+"""Numbers that differ by less, relative to their size, are the same number from another machine."""
+_KEYS_OF_RUNS = ("run", "variant", "trajectory", "measurement")
+"""Columns that name a run by its content, which a change of code or corpus changes without any number."""
+_PLACE = "_place"
+
+
+def number_differences(a: Results, b: Results) -> Iterator[tuple[str, str, str]]:
+    """``(quantity, rows here, rows there)`` in words, for each quantity whose rows are not the same.
+
+    Rows are matched by variant in words, seed, step and site; variants and seeds that one side lacks are left to the
+    comparison of runs.
+    """
+    runs = _shared_runs(a, b)
+    for table in sorted({name for name in (*a.tables, *b.tables) if name != "needs"}):
+        one, other = (_rows_of_shared_runs(side, table, runs) for side in (a, b))
+        if one is None or other is None:
+            continue
+        name = next((column for column in ("quantity", "operator") if column in one.columns), None)
+        quantities: Sequence[str | None] = [None]
+        if name:
+            quantities = sorted(set(one[name].unique()) | set(other[name].unique()))
+        for quantity in quantities:
+            parts = [rows.filter(pl.col(name) == quantity) if name else rows for rows in (one, other)]
+            if difference := _difference(*parts):
+                yield quantity or table, *difference
+
+
+def _shared_runs(a: Results, b: Results) -> pl.DataFrame:
+    """``variant seed`` of the runs that both sides have, the variant in words."""
+    one, other = (_named(side, side.runs).select("_variant", "seed") for side in (a, b))
+    return one.join(other, on=["_variant", "seed"], how="semi").unique()
+
+
+def _named(results: Results, rows: pl.DataFrame) -> pl.DataFrame:
+    names = variant_names(results)
+    return rows.with_columns(pl.col("variant").replace_strict(names, return_dtype=pl.String).alias("_variant"))
+
+
+def _rows_of_shared_runs(results: Results, table: str, runs: pl.DataFrame) -> pl.DataFrame | None:
+    rows = results.tables.get(table)
+    if rows is None:
+        return None
+    named = _named(results, rows).join(runs, on=["_variant", "seed"], how="semi")
+    return named.drop([column for column in _KEYS_OF_RUNS if column in named.columns])
+
+
+def _difference(one: pl.DataFrame, other: pl.DataFrame) -> tuple[str, str] | None:
+    """What differs between the rows of one quantity, in words for each side; None where nothing does."""
+    values = [name for name, kind in one.schema.items() if kind.is_float()]
+    keys = [name for name in one.columns if name not in values]
+    one, other = (rows.with_columns(pl.int_range(pl.len()).over(keys).alias(_PLACE)) for rows in (one, other))
+    joined = one.join(other, on=[*keys, _PLACE], how="full", nulls_equal=True, suffix="_other", coalesce=False)
+    absent_here, absent_there = joined["_variant"].null_count(), joined["_variant_other"].null_count()
+    both = joined.filter(pl.col("_variant").is_not_null(), pl.col("_variant_other").is_not_null())
+    distances = both.select(_distance(name).alias(name) for name in values)
+    largest = pl.Series([None], dtype=pl.Float64) if not values else distances.max_horizontal()
+    changed = both.filter(largest > _NEGLIGIBLE) if both.height else both
+    if not (absent_here or absent_there or changed.height):
+        return None
+    says = f"{changed.height:,} of {both.height:,} differ"
+    if changed.height:
+        says += f" in {count_noun(changed['_variant'].n_unique(), 'variant')}, by at most {_size(largest.max())}"
+    extra = f", {absent_here:,} more" if absent_here else ""
+    return f"{one.height:,} rows", f"{other.height:,} rows, {says}{extra}"
+
+
+def _distance(name: str) -> pl.Expr:
+    """How far two numbers lie apart, relative to the larger; infinite where only one is a number."""
+    a, b = pl.col(name), pl.col(f"{name}_other")
+    equal = a.eq_missing(b) | (a.is_nan() & b.is_nan()).fill_null(value=False)
+    relative = (a - b).abs() / pl.max_horizontal(a.abs(), b.abs())
+    return pl.when(equal).then(0.0).otherwise(relative.fill_nan(float("inf")).fill_null(float("inf")))
+
+
+def _size(largest: object) -> str:
+    return "more than any number" if largest == float("inf") else f"{largest:.1e} of themselves"

@@ -1,0 +1,201 @@
+"""One side of a comparison: what a spec, a lock or a committed report says, in one form."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from lnlab.app.comparison.revisions import checked_out
+from lnlab.app.locks.folder_contents import EXPERIMENT_FILE, read_committed, seeds_text
+from lnlab.app.locks.lock_report import LOCK_SUFFIX, Lock, read_lock
+from lnlab.claims.claim import Verdict
+from lnlab.compile.sweep.overlay import merge_spec
+from lnlab.errors import LabError, Problem
+from lnlab.keys import Json, canonical, digest_bytes
+from lnlab.report.folder import read_folder
+from lnlab.report.page.methods import settings_of_variants, values_by_path
+from lnlab.specfile.load import SpecDocument, parse_leniently, parse_spec, read_spec_text
+from lnlab.specfile.override import parse_override
+from lnlab.specfile.values import value_label
+from lnlab.tables import Results
+
+if TYPE_CHECKING:
+    from lnlab.app.request import Registries
+
+EVERY_RUN = "every run"
+"""The name of a variant where nothing varies."""
+
+
+@dataclass(frozen=True)
+class Side:
+    """What one side says.
+
+    Attributes:
+        label: as the user named it.
+        name: of the experiment.
+        profile: of the spec, or None for the default.
+        document: the spec with its profile, or None where only a lock of it is at hand.
+        settings: path -> the values that it takes over all variants, or None where no setting is at hand.
+        seeds: variant, by its axes in words -> its seeds.
+        keys: variant -> its content key, where the runs exist.
+        verdicts: by claim, or None where nothing was judged.
+        results: the rows, or None.
+        provenance: code, corpora and machines, in words; empty where there is no lock.
+    """
+
+    label: str
+    name: str
+    profile: str | None
+    document: Mapping[str, Json] | None
+    settings: Mapping[str, Sequence[Json]] | None
+    seeds: Mapping[str, str]
+    keys: Mapping[str, str] = field(default_factory=dict)
+    verdicts: Mapping[str, Verdict] | None = None
+    results: Results | None = None
+    provenance: Mapping[str, str] = field(default_factory=dict)
+
+
+@contextmanager
+def read_side(name: str, profile: str | None, known: "Registries | None" = None) -> Iterator[Side]:
+    """What ``name`` says; files that are taken out of a commit stay until the block ends.
+
+    Args:
+        name: a spec, a lock, the folder of a report, or ``REV:path`` of one of these.
+        profile: of a spec; a lock and a report have theirs.
+        known: the registries of both wings; without them they are loaded where a spec has to be compiled.
+
+    Raises:
+        LabError: there is no such thing, or it cannot be read.
+    """
+    with checked_out(name) as path:
+        if (path / EXPERIMENT_FILE).is_file():
+            yield _report_side(name, path)
+        elif path.suffix == LOCK_SUFFIX:
+            yield _lock_side(name, read_lock(path))
+        elif path.is_dir():
+            what = f"is a folder without {EXPERIMENT_FILE}"
+            raise LabError(Problem(name, what, "name a spec, a lock or the folder of a report"))
+        else:
+            yield _spec_side(name, path, profile, known)
+
+
+def variant_names(results: Results) -> dict[str, str]:
+    """Variant key -> its axes in words: ``placement=post model.layers=6``."""
+    points: dict[str, str] = {}
+    named = results.axes.join(results.runs.select("run", "variant"), on="run", how="inner", maintain_order="left")
+    for variant, axis, label in (
+        named.unique(["variant", "axis"], maintain_order=True).select("variant", "axis", "label").iter_rows()
+    ):
+        points[variant] = f"{points.get(variant, '')} {axis}={label}".lstrip()
+    return {variant: points.get(variant, EVERY_RUN) for variant in results.runs["variant"].unique(maintain_order=True)}
+
+
+def _report_side(label: str, folder: Path, provenance: Mapping[str, str] | None = None) -> Side:
+    facts, results, verdicts = read_folder(folder)
+    document = parse_leniently(facts.spec, Path(facts.path))[0]
+    names = variant_names(results)
+    grouped = results.runs.group_by("variant", maintain_order=True).agg("seed").iter_rows()
+    return Side(
+        label,
+        facts.name,
+        facts.profile,
+        _merged(document, facts.profile, facts.overrides),
+        values_by_path(settings_of_variants(results)),
+        {names[variant]: seeds_text(seeds) for variant, seeds in grouped},
+        keys={name: variant for variant, name in names.items()},
+        verdicts={verdict.claim: verdict for verdict in verdicts},
+        results=results,
+        provenance=provenance or {},
+    )
+
+
+def _lock_side(label: str, lock: Lock) -> Side:
+    """A lock says what its report says, where the report is the one that was locked; else what stands in it."""
+    tables = lock.tables
+    provenance = {
+        "code": f"lnlab {tables['code'].get('lnlab')} {str(tables['code'].get('sha256'))[:12]}",
+        **{name: str(key)[:12] for name, key in tables["corpora"].items()},
+        **{f"runs on {machine}": str(runs) for machine, runs in tables["machines"].items()},
+    }
+    if _is_as_locked(lock):
+        return _report_side(label, lock.folder, provenance)
+    document = None
+    if lock.spec.is_file() and digest_bytes((text := read_spec_text(lock.spec)).encode()) == tables["spec"]:
+        document = _merged(parse_leniently(text, lock.spec)[0], lock.profile, ())
+    groups = {str(group.get("setting") or EVERY_RUN): (key, group) for key, group in tables["groups"].items()}
+    return Side(
+        label,
+        tables["name"],
+        lock.profile,
+        document,
+        None,
+        {name: str(group.get("seeds", "")) for name, (_, group) in groups.items()},
+        keys={name: key for name, (key, _) in groups.items()},
+        verdicts={claim: _locked_verdict(claim, entry) for claim, entry in tables["verdicts"].items()},
+        provenance=provenance,
+    )
+
+
+def _is_as_locked(lock: Lock) -> bool:
+    """Whether the data of its report are those that were locked."""
+    try:
+        digests = read_committed(lock.folder).digests
+    except LabError:
+        return False
+    return all(digests.get(name) == key for name, key in lock.tables["files"].items() if name.startswith("data/"))
+
+
+def _locked_verdict(claim: str, entry: Mapping[str, Json]) -> Verdict:
+    """A verdict of which a lock holds the outcome alone."""
+    return Verdict(
+        claim=claim,
+        kind="",
+        says=claim,
+        primary=False,
+        role="source",
+        verdict=entry["verdict"],
+        statistic="",
+        estimate=entry.get("estimate"),
+        low=entry.get("low"),
+        high=entry.get("high"),
+        region_low=None,
+        region_high=None,
+        n=entry["n"],
+        inside=0,
+        seeds={},
+        reason="",
+        scope="",
+    )
+
+
+def _spec_side(label: str, path: Path, profile: str | None, known: "Registries | None") -> Side:
+    """A spec with all that it sweeps, candidates of a choice included; nothing is known of what would be chosen."""
+    from lnlab.app.request import load_registries
+    from lnlab.compile.check import check_spec
+
+    document = parse_spec(read_spec_text(path), Path(label))
+    checked = check_spec(document, known or load_registries(()), (), profile=profile, overrides=(), files=False)
+    if checked.problems:
+        raise LabError(*checked.problems)
+    points = (checked.point(number) for number in range(len(checked.settings)))
+    names = (" ".join(f"{axis}={value_label(value)}" for axis, value in point.items()) for point in points)
+    seeds = seeds_text(checked.experiment.seeds)
+    return Side(
+        label,
+        path.stem,
+        profile,
+        _merged(document, profile, ()),
+        values_by_path(checked.settings),
+        {name or EVERY_RUN: seeds for name in names},
+    )
+
+
+def _merged(document: SpecDocument, profile: str | None, overrides: Sequence[str]) -> Mapping[str, Json]:
+    """What a spec says once its profile and the overrides are applied."""
+    return merge_spec(document, profile, [parse_override(override) for override in overrides]).data
+
+
+def line_of_value(value: Json) -> str:
+    """A value as one line, for a comparison: words as they are, all else as JSON."""
+    return value if isinstance(value, str) else canonical(value)

@@ -1,0 +1,133 @@
+"""``lnlab diff``: two specs, locks, reports or commits side by side."""
+
+from contextlib import ExitStack
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from lnlab.cli.codes import FAILED
+from lnlab.cli.options import AsJsonOption, Plugins, Quiet
+from lnlab.cli.terminal import err, one_line, out, print_json
+from lnlab.files import replacing
+
+if TYPE_CHECKING:
+    from lnlab.app.comparison.differences import Comparison, SideDifference
+
+DIFF_EXAMPLE = (
+    "Example: [bold]lnlab diff HEAD~1:specs/xiong_fig3.lock specs/xiong_fig3.lock[/bold]; as a page: "
+    "[bold]lnlab diff reports/a/real reports/b/real -o difference.html[/bold]"
+)
+_MOST_PRINTED = 20
+_LONGEST = 60
+_SIDES_HELP = "A spec, a lock, the folder of a report, or one of them in a commit as REV:path."
+
+
+def diff(
+    a: Annotated[str, typer.Argument(metavar="A", help=_SIDES_HELP)],
+    b: Annotated[str, typer.Argument(metavar="B", help="What it is compared with.")],
+    plugins: Plugins,
+    profile: Annotated[
+        str | None, typer.Option("--profile", "-p", metavar="NAME", help="The profile of a side that is a spec.")
+    ] = None,
+    page: Annotated[
+        Path | None, typer.Option("--out", "-o", metavar="PAGE.html", help="Write the comparison as a page as well.")
+    ] = None,
+    templates: Annotated[
+        Path | None,
+        typer.Option("--templates", metavar="FOLDER", help="Your own templates, used before the shipped ones."),
+    ] = None,
+    as_json: AsJsonOption = False,
+    quiet: Quiet = False,
+) -> None:
+    """Say in what two sides differ, the shortest list first.
+
+    Compared are the resolved settings, what the spec asks beyond them (claims, probes, sections), the runs with their
+    seeds, the numbers, quantity by quantity, and the verdicts with their estimates and 95 % intervals. Numbers that
+    differ by less than 1e-9 of themselves are the same. A lock is compared with its report where that is at hand; a
+    spec has no numbers and no verdicts. What pages look like is not compared: lnlab verify does that.
+
+    Exit codes: 0 both say the same; 1 they differ; 2 the command is wrong.
+    """
+    from lnlab.app.comparison.differences import compare
+    from lnlab.app.comparison.sides import read_side
+    from lnlab.app.request import load_registries
+
+    known = load_registries(plugins) if plugins else None
+    with ExitStack() as stack:
+        comparison = compare(*(stack.enter_context(read_side(name, profile, known)) for name in (a, b)))
+    if page is not None:
+        _write_page(comparison, page, templates)
+    if as_json:
+        print_json(_as_plain(comparison))
+    else:
+        _print(comparison, quiet=quiet)
+    if page is not None and not (as_json or quiet):
+        err().print(page.as_posix())
+    raise typer.Exit(0 if comparison.same else FAILED)
+
+
+def _write_page(comparison: "Comparison", page: Path, templates: Path | None) -> None:
+    from lnlab.report.page.comparison import render_comparison
+
+    lists = {
+        kind: [(entry.where, entry.a, entry.b) for entry in entries]
+        for kind, entries in {**comparison.differences, "provenance": comparison.provenance}.items()
+        if entries and kind != "verdicts"  # which stand in the table of claims
+    }
+    notes = [f"{kind} not compared: {reason}." for kind, reason in comparison.not_compared.items()]
+    sides = (comparison.a, comparison.b)
+    text = render_comparison(sides, comparison.sentence, comparison.claims, lists, notes, templates)
+    page.parent.mkdir(parents=True, exist_ok=True)
+    with replacing(page) as file:
+        file.write(text.encode())
+
+
+def _as_plain(comparison: "Comparison") -> dict[str, object]:
+    """A comparison as plain values."""
+    kinds = {kind: [asdict(entry) for entry in entries] for kind, entries in comparison.differences.items()}
+    return {
+        "a": comparison.a,
+        "b": comparison.b,
+        "same": comparison.same,
+        "sentence": comparison.sentence,
+        "differences": kinds,
+        "not_compared": dict(comparison.not_compared),
+        "provenance": [asdict(entry) for entry in comparison.provenance],
+    }
+
+
+def _print(comparison: "Comparison", *, quiet: bool) -> None:
+    """The differences, a line each, kind by kind; the sentence last."""
+    for kind, entries in comparison.differences.items():
+        _print_list(kind, entries)
+    if not quiet:
+        if comparison.provenance:
+            _print_list("provenance, which decides nothing", comparison.provenance)
+        for kind, reason in comparison.not_compared.items():
+            err().print(one_line(f"{kind} not compared: {reason}"))
+    out().print(one_line(comparison.sentence))
+
+
+def _print_list(kind: str, entries: "tuple[SideDifference, ...]") -> None:
+    out().print(f"{kind}:")
+    for entry in entries[:_MOST_PRINTED]:
+        a, b = _around_difference(entry.a, entry.b)
+        out().print(f"  {one_line(f'{entry.where}: {a} → {b}')}")
+    if len(entries) > _MOST_PRINTED:
+        out().print(f"  {len(entries) - _MOST_PRINTED:,} more: --json or --out PAGE.html has all")
+
+
+def _around_difference(a: str, b: str) -> tuple[str, str]:
+    """Two texts, of long ones what stands around the first place where they differ."""
+    if max(len(a), len(b)) <= 2 * _LONGEST:
+        return a, b
+    place = next((n for n, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
+    start = max(0, place - _LONGEST // 3) if place > _LONGEST else 0
+    return _excerpt(a, start), _excerpt(b, start)
+
+
+def _excerpt(text: str, start: int) -> str:
+    end = start + _LONGEST
+    return f"{'…' if start and len(text) > start else ''}{text[start:end]}{'…' if len(text) > end else ''}"

@@ -1,0 +1,167 @@
+"""``lnlab diff``: what differs between two specs, locks, reports or commits, and nothing where nothing does."""
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from lnlab.cli import main
+
+REPORT = Path("reports/tiny")
+GIT = ["git", "-c", "user.name=a", "-c", "user.email=a@b", "-c", "commit.gpgsign=false"]
+
+
+@pytest.fixture(scope="module")
+def committed(once, tmp_path_factory):
+    """A git repository with two commits: the second has a larger threshold, and other words in a comment."""
+    root = tmp_path_factory.mktemp("repository")
+    (root / "specs").mkdir()
+    shutil.copy(once / "tiny.yaml", root / "specs")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(once)
+        assert main(["report", "tiny.yaml", "-q", "--out", str(root / "reports" / "tiny")]) == 0
+        patch.chdir(root)
+        subprocess.run([*GIT, "init", "-q", "-b", "main"], check=True)
+        for change in (lambda text: text, lambda text: text.replace("at_least: 1.1\n", "at_least: 1000  # new\n")):
+            Path("specs/tiny.yaml").write_text(change(Path("specs/tiny.yaml").read_text()))
+            assert main(["report", "--from", "reports/tiny", "specs/tiny.yaml", "-q"]) == 0
+            assert main(["lock", "specs/tiny.yaml", "-q"]) == 0
+            subprocess.run([*GIT, "add", "--all"], check=True)
+            subprocess.run([*GIT, "commit", "-q", "-m", "a figure"], check=True)
+    return root
+
+
+@pytest.fixture
+def repository(committed, tmp_path, monkeypatch):
+    """A copy of it as the working folder."""
+    root = tmp_path / "copy"
+    shutil.copytree(committed, root)
+    monkeypatch.chdir(root)
+    return root
+
+
+@pytest.mark.parametrize("side", ["specs/tiny.lock", "reports/tiny", "specs/tiny.yaml", "HEAD:specs/tiny.lock"])
+def test_a_side_says_the_same_as_itself(lnlab, repository, side):
+    same = lnlab("diff", side, side)
+    assert (same.code, "say the same" in same.out) == (0, True), same.out
+
+
+def test_a_changed_criterion_moves_one_line_of_the_spec_and_one_verdict(lnlab, repository):
+    result = lnlab("diff", "HEAD~1:specs/tiny.lock", "specs/tiny.lock", "--json")
+    assert result.code == 1
+    differences = result.json["differences"]
+    assert differences.keys() == {"spec", "verdicts"}
+    assert differences["spec"] == [{"where": "claims.post_above_pre.at_least", "a": "1.1", "b": "1000"}]
+    (verdict,) = differences["verdicts"]
+    rows = pl.read_parquet(REPORT / "data/verdicts.parquet").filter(claim="post_above_pre").row(0, named=True)
+    assert rows["verdict"] == "contradicted"
+    assert verdict["where"] == "post_above_pre"
+    assert (verdict["a"].split()[0], verdict["b"].split()[0]) == ("supported", "contradicted")
+    assert verdict["a"].split()[1:] == verdict["b"].split()[1:], "the numbers are the same"
+
+
+def test_the_order_of_the_sides_is_that_of_the_arguments(lnlab, repository):
+    there = lnlab("diff", "HEAD~1:reports/tiny", "reports/tiny", "--json").json["differences"]
+    back = lnlab("diff", "reports/tiny", "HEAD~1:reports/tiny", "--json").json["differences"]
+    assert {kind: [(e["where"], e["b"], e["a"]) for e in entries] for kind, entries in there.items()} == {
+        kind: [(e["where"], e["a"], e["b"]) for e in entries] for kind, entries in back.items()
+    }
+
+
+def test_a_lock_without_its_report_still_tells_which_verdict_differs(lnlab, repository):
+    shutil.copy("specs/tiny.lock", "alone.lock")
+    lock = Path("alone.lock").read_text()
+    entry = next(line for line in lock.splitlines() if line.startswith("far_above = "))
+    Path("alone.lock").write_text(lock.replace(entry, entry.replace('"contradicted"', '"undecided"')))
+    result = lnlab("diff", "specs/tiny.lock", "alone.lock")
+    assert result.code == 1
+    assert "  far_above: contradicted" in result.out
+    assert "→ undecided" in result.out
+    assert "numbers not compared: not in alone.lock" in result.err
+
+
+@pytest.mark.parametrize(("factor", "reported"), [(1.25, True), (1 + 1e-12, False)])
+def test_numbers_are_counted_and_measured(lnlab, repository, factor, reported):
+    shutil.copytree(REPORT, "other")
+    path = Path("other/data/sites.parquet")
+    rows = pl.read_parquet(path)
+    chosen = (pl.col("layer") == 1) & (pl.col("seed") == 2) & (pl.col("quantity") == "gradient_norm")
+    rows.with_columns(pl.when(chosen).then(pl.col("value") * factor).otherwise("value").alias("value")).write_parquet(
+        path
+    )
+    changed, total = rows.filter(chosen).height, rows.filter(quantity="gradient_norm").height
+    result = lnlab("diff", "reports/tiny", "other")
+    line = f"gradient_norm: {total} rows → {total} rows, {changed} of {total} differ in 2 variants, by at most 2.0e-01"
+    assert result.code == reported
+    assert (line in result.out) == reported, result.out
+
+
+def test_rows_seeds_and_settings_that_one_side_lacks_are_named(lnlab, repository):
+    shutil.copytree(REPORT, "other")
+    sites = Path("other/data/sites.parquet")
+    pl.read_parquet(sites).slice(3).write_parquet(sites)
+    total = pl.read_parquet(REPORT / "data/sites.parquet").height
+    cut = lnlab("diff", "reports/tiny", "other")
+    assert f"{total} rows → {total - 3} rows, 0 of {total - 3} differ" in cut.out
+    back = lnlab("diff", "other", "reports/tiny")
+    assert f"0 of {total - 3} differ, 3 more" in back.out
+    text = Path("specs/tiny.yaml").read_text()
+    Path("wider.yaml").write_text(text.replace("seeds: 3", "seeds: 5").replace("d_ff: 32", "d_ff: 64"))
+    specs = lnlab("diff", "specs/tiny.yaml", "wider.yaml", "--json").json
+    assert specs["differences"]["settings"] == [{"where": "model.d_ff", "a": "32", "b": "64"}]
+    assert {"where": "placement=pre", "a": "seeds 1-3", "b": "seeds 1-5"} in specs["differences"]["runs"]
+    assert specs["not_compared"].keys() == {"numbers", "verdicts"}
+    profiles = lnlab("diff", "specs/tiny.yaml", "specs/tiny.yaml", "-p", "one")
+    assert profiles.code == 0, "one profile is that of both sides"
+
+
+def test_the_shortest_list_stands_first(lnlab, repository):
+    text = Path("specs/tiny.yaml").read_text()
+    Path("other.yaml").write_text(text.replace("batches: 1", "batches: 2").replace("seeds: 3", "seeds: 4"))
+    differences = lnlab("diff", "specs/tiny.yaml", "other.yaml", "--json").json["differences"]
+    lengths = [len(entries) for entries in differences.values()]
+    assert lengths == sorted(lengths)
+    assert len(lengths) > 1
+
+
+def test_the_page_has_both_estimates_on_one_axis_and_nothing_that_runs(lnlab, repository):
+    result = lnlab("diff", "HEAD~1:specs/tiny.lock", "specs/tiny.lock", "-q", "-o", "pages/difference.html")
+    assert result.code == 1
+    page = Path("pages/difference.html").read_text()
+    row = page.partition('id="claim-post_above_pre"')[2].partition("</tr>")[0]
+    assert page.index("claim-post_above_pre") < page.index("claim-far_above"), "what differs stands first"
+    assert (row.count("<svg"), row.count("supported"), row.count("contradicted")) == (2, 2, 2)
+    places = [part.partition('"')[0] for part in row.split('class="mean" x1="')[1:]]
+    assert places[0] == places[1], "equal estimates stand at one place of the axis"
+    assert "<script" not in page
+    assert "claims.post_above_pre.at_least" in page
+
+
+def test_names_of_a_spec_cannot_become_markup(lnlab, repository):
+    text = Path("specs/tiny.yaml").read_text()
+    Path("other.yaml").write_text(text.replace("title: A tiny experiment", "title: <script>alert(1)</script>"))
+    assert lnlab("diff", "specs/tiny.yaml", "other.yaml", "-o", "page.html").code == 1
+    assert "<script>" not in Path("page.html").read_text()
+
+
+@pytest.mark.parametrize(
+    ("sides", "message"),
+    [
+        (("specs/tiny.yaml", "nothing"), "nothing: there is no such file or folder; name a spec, a lock"),
+        (("specs/tiny.yaml", "specs"), "specs: is a folder without data/experiment.json"),
+        (("HEAD:nothing.yaml", "specs/tiny.yaml"), "the commit HEAD has no nothing.yaml"),
+        (("0000000:specs/tiny.yaml", "specs/tiny.yaml"), "the commit 0000000 has no specs/tiny.yaml"),
+        (("--", "--output=x:specs/tiny.yaml", "specs/tiny.yaml"), "there is no such file or folder"),
+    ],
+)
+def test_a_wrong_side_is_one_line(lnlab, repository, sides, message):
+    refused = lnlab("diff", *sides)
+    assert (refused.code, refused.err.count("\n")) == (2, 1), refused.err
+    assert message in refused.err
+
+
+def test_a_commit_is_read_from_a_folder_below_the_root(lnlab, repository, monkeypatch):
+    monkeypatch.chdir(repository / "specs")
+    assert lnlab("diff", "HEAD:tiny.lock", "HEAD:specs/tiny.lock").code == 0
