@@ -122,13 +122,21 @@ def test_positive_numbers_lie_on_a_logarithmic_line():
 def test_the_forest_keeps_exponents_from_ratios_and_says_every_verdict():
     slope = replace(BASE, claim="slope", measure="exponent", estimate=0.1, low=-0.1, high=0.3, region_high=0.5)
     ratios, exponents = forest_section([BASE, slope]).charts
-    assert ratios.points["series"].to_list() == ["✓ a"]
-    assert exponents.points["series"].to_list() == ["✓ slope"]
+    assert ratios.points["series"].to_list() == ["a"]
+    assert exponents.points["series"].to_list() == ["slope"]
     assert "slope: supported" in exponents.alt
     (row,) = ratios.points.iter_rows(named=True)
     assert row["from"] == 2.5
     assert row["to"] > 7.9
     assert forest_section([]) is None
+
+
+def test_the_forest_marks_each_verdict_beside_its_claim_without_a_font():
+    (chart,) = forest_section([BASE, replace(BASE, claim="b", verdict="undecided")]).charts
+    marks = {layer["transform"][0]["filter"]: layer["mark"] for layer in chart.spec["layer"] if "transform" in layer}
+    assert marks["(datum.verdict === 'supported')"]["shape"].startswith("M")
+    assert marks["(datum.verdict === 'undecided')"]["text"] == "?"
+    assert "✓" not in str(chart.spec)
 
 
 def titles(section):
@@ -152,7 +160,7 @@ def test_the_forest_has_one_axis_for_each_unit():
         "mean error, steps of the grid of learning rates",
         "old: last/first",
     ]
-    assert section.charts[1].points["series"].to_list() == ["✓ nats", "✓ also"]
+    assert section.charts[1].points["series"].to_list() == ["nats", "also"]
 
 
 def test_numbers_of_a_unit_that_lie_far_apart_have_a_logarithmic_axis():

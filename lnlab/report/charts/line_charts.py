@@ -11,6 +11,7 @@ from lnlab.report.charts.legend import legend_shape, mark_shape, series_colour
 from lnlab.report.charts.theme import DASHES, MUTED_COLOUR, REGION_COLOUR, TEXT_COLOUR, THEME, SeriesStyle
 
 _WIDTH, _HEIGHT = 780, 350
+_PATHS = {"✓": "M-1,0.1L-0.3,0.8L1,-0.9", "✗": "M-0.8,-0.8L0.8,0.8M-0.8,0.8L0.8,-0.8"}
 _THREE, _SHORTEST = ".3~r", "~r"
 
 
@@ -97,12 +98,15 @@ def fitted_laws_chart(
     return _finish(alt.layer(*layers).properties(width=_WIDTH, height=_HEIGHT))
 
 
-def forest_chart(names: Sequence[str], x: Axis) -> dict[str, Json]:
-    """One row a claim: its seeds as dots, its interval as a bar, the declared region behind them.
+def forest_chart(names: Sequence[str], x: Axis, marks: Mapping[str, str]) -> dict[str, Json]:
+    """One row a claim: the mark of its verdict, its seeds as dots, its interval as a bar, the declared region behind.
 
-    ``points`` holds ``series estimate low high from to``, ``seeds`` holds ``series seed value``.
+    ``points`` holds ``series verdict estimate low high from to``, ``seeds`` holds ``series seed value``, and ``marks``
+    the mark of each verdict.
     """
-    labels = alt.Axis(title=None, labelLimit=220, grid=False, domain=False, ticks=False, labelFontSize=12)
+    labels = alt.Axis(
+        title=None, labelLimit=220, labelPadding=24, grid=False, domain=False, ticks=False, labelFontSize=12
+    )
     row = alt.Y("series:N", sort=list(names), axis=labels)
     base, dots = (alt.Chart(alt.NamedData(name)).encode(y=row) for name in ("points", "seeds"))
     region = base.mark_bar(color=REGION_COLOUR, height=20).encode(x=_x("from", x), x2="to:Q")
@@ -111,7 +115,17 @@ def forest_chart(names: Sequence[str], x: Axis) -> dict[str, Json]:
     bars = base.mark_rule(strokeWidth=2.4, color=TEXT_COLOUR).encode(x=_x("low", x), x2="high:Q")
     tips = _tips(None, "estimate", "low", "high")
     means = base.mark_point(color=TEXT_COLOUR, shape="diamond", size=80).encode(x=_x("estimate", x), tooltip=tips)
-    return _finish(alt.layer(region, seed_dots, bars, means).properties(width=_WIDTH - 200, height=30 * len(names)))
+    verdicts = [_verdict_mark(base, word, mark) for word, mark in marks.items()]
+    layers = alt.layer(region, seed_dots, bars, means, *verdicts)
+    return _finish(layers.properties(width=_WIDTH - 200, height=30 * len(names)))
+
+
+def _verdict_mark(base: Any, word: str, mark: str) -> Any:
+    """The mark of a verdict between its label and the axis; fonts lack some, and those are drawn."""
+    rows = base.transform_filter(alt.datum.verdict == word).encode(x=alt.value(-13))
+    if mark in _PATHS:
+        return rows.mark_point(shape=_PATHS[mark], filled=False, size=60, strokeWidth=1.6, color=TEXT_COLOUR)
+    return rows.mark_text(text=mark, fontSize=12, baseline="middle", color=TEXT_COLOUR)
 
 
 def _data(name: str | None) -> Any:

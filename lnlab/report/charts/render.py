@@ -12,6 +12,7 @@ import vl_convert
 from lnlab.errors import Problem, ReportError
 from lnlab.keys import Json
 from lnlab.report.charts.lean_svg import lean_svg
+from lnlab.report.charts.stand_ins import with_stand_ins
 from lnlab.report.words.control_characters import without_control_characters
 
 VEGA_LITE = ".".join(alt.SCHEMA_VERSION.removeprefix("v").split(".")[:2])
@@ -21,13 +22,15 @@ _ID = re.compile(r'\bid="([^"]*)"')
 def to_svg(spec: Mapping[str, Json]) -> str:
     """The drawing as SVG, on a transparent ground; its ids are numbered from 1 (the converter counts on).
 
-    ``lean_svg`` says what is left out of it.
+    ``lean_svg`` says what is left out of it, ``stand_ins`` why no font of the machine has a say in its layout.
 
     Raises:
         ReportError: the drawing is not valid Vega-Lite.
     """
     description = without_control_characters(str(spec.get("description", "")))
-    return _renumber(lean_svg(_convert(vl_convert.vegalite_to_svg, spec), description))
+    drawing, marks = with_stand_ins(spec)
+    svg = _convert(vl_convert.vegalite_to_svg, drawing).translate(marks)
+    return _renumber(lean_svg(svg, description))
 
 
 def to_png(spec: Mapping[str, Json], scale: float = 2.0) -> bytes:

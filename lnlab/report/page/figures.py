@@ -1,5 +1,6 @@
 """Charts as drawn: numbered across the page, with their files. A chart that cannot be drawn breaks its section only."""
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -83,10 +84,20 @@ def spec_with_data(chart: Chart) -> dict[str, Json]:
     frames = dict(zip(_OF_TABLE, (chart.points, chart.seeds), strict=True))
     names_read = {layer.get("data", {}).get("name") for layer in _layers(chart.spec)}
     datasets_read = {name: _values(thin_points(rows)[0]) for name, rows in frames.items() if name in names_read}
-    drawing = rounded_json(chart.spec)
-    datasets = {**drawing.get("datasets", {}), **datasets_read}
+    drawing = _with_numbered_data(rounded_json(chart.spec))
+    datasets = {**drawing["datasets"], **datasets_read}
     spec: dict[str, Json] = without_control_characters({**drawing, "description": chart.alt, "datasets": datasets})
     return spec
+
+
+def _with_numbered_data(drawing: Json) -> Json:
+    """Data sets inside a drawing named by their order: Altair names them by digests of numbers before rounding."""
+    inline = drawing.get("datasets", {})
+    text = json.dumps({name: part for name, part in drawing.items() if name != "datasets"})
+    names = {old: f"data-{number}" for number, old in enumerate(sorted(inline, key=text.index), 1)}
+    for old, new in names.items():
+        text = text.replace(old, new)
+    return json.loads(text) | {"datasets": {new: inline[old] for old, new in names.items()}}
 
 
 def _layers(spec: Mapping[str, Json]) -> list[Mapping[str, Json]]:

@@ -94,19 +94,16 @@ def _title(group: Sequence[Verdict], scale: _Scale) -> str:
 
 def _chart(group: Sequence[Verdict], scale: _Scale) -> Chart:
     x = _axis(group, scale)
-    names = [f"{VERDICT_SYMBOLS.get(v.verdict, '?')} {v.claim}" for v in group]
-    rows = [_row(name, v, x) for name, v in zip(names, group, strict=True)]
-    seeds = [
-        (name, s, n) for name, v in zip(names, group, strict=True) for s, n in v.seeds.items() if is_finite_number(n)
-    ]
-    points = pl.DataFrame(rows, schema=_POINTS, orient="row")
+    seeds = [(v.claim, s, n) for v in group for s, n in v.seeds.items() if is_finite_number(n)]
+    points = pl.DataFrame([_row(v, x) for v in group], schema=_POINTS, orient="row")
+    marks: dict[str, str] = {v.verdict: VERDICT_SYMBOLS[v.verdict] for v in group}
     verdict_texts = "; ".join(f"{v.claim}: {v.verdict}" for v in group)
     caption = (
         f"Claims about {_title(group, scale)}. Dots are seeds, the bar is the 95 % interval with its estimate, the "
         "shaded region is what the spec declares; a region without an edge ends with the axis."
     )
     return Chart(
-        line_charts.forest_chart(names, x),
+        line_charts.forest_chart([v.claim for v in group], x, marks),
         points,
         pl.DataFrame(seeds, schema=_SEEDS, orient="row"),
         _HEADINGS,
@@ -116,11 +113,11 @@ def _chart(group: Sequence[Verdict], scale: _Scale) -> Chart:
     )
 
 
-def _row(name: str, verdict: Verdict, x: Axis) -> tuple[object, ...]:
+def _row(verdict: Verdict, x: Axis) -> tuple[object, ...]:
     estimate_and_bounds = [_clipped(v, x) for v in (verdict.estimate, verdict.low, verdict.high)]
     low = verdict.region_low if is_finite_number(verdict.region_low) else x.domain[0]
     high = verdict.region_high if is_finite_number(verdict.region_high) else x.domain[1]
-    return (name, verdict.verdict, *estimate_and_bounds, low, high)
+    return (verdict.claim, verdict.verdict, *estimate_and_bounds, low, high)
 
 
 def _clipped(value: float | None, x: Axis) -> float | None:
