@@ -50,7 +50,8 @@ numbers: $(VENV)/.ready
 $(VENV)/.ready: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt torch
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev]'
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev,families]'
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --no-deps timm
 	touch $@
 
 clean:

@@ -28,10 +28,6 @@ m = lnlab.measure(
     loss,
     probes=["gradient_norm", {"kind": "hessian_spectrum", "draws": 1, "steps": 20}],
     seeds=5,
-    sites={
-        "1.layers.{layer}.linear1": "encoder.feed_forward.w1",
-        "1.layers.{layer}.linear2": "encoder.feed_forward.w2",
-    },
 )
 rows = m.frame("gradient_norm")  # polars: model, seed, stack, layer, sublayer, tensor, value, path
 chart = m.plot("gradient_norm")  # altair

@@ -36,8 +36,7 @@ class AddressedModel(nn.Module):
 
     def addressed_parameters(self) -> list[tuple[str, Site, nn.Parameter]]:
         """Every parameter once: its name in this module, its address, and itself."""
-        named = self.module.named_parameters()
-        return [(f"module.{name}", self.sites[name], parameter) for name, parameter in named]
+        return [(f"module.{name}", site, self.module.get_parameter(name)) for name, site in self.sites.items()]
 
     @contextmanager
     def differentiable(self) -> Iterator[None]:

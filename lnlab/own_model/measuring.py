@@ -3,7 +3,6 @@
 Every probe reads a deep copy, and the state of torch's generators is restored, so that nothing is left on a model.
 """
 
-import copy
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NoReturn
@@ -11,14 +10,15 @@ from typing import Any, NoReturn
 import torch
 from rich.console import Console
 from rich.progress import track
-from torch import nn
+from torch import Tensor, nn
 
 from lnlab.catalogue import REGISTRIES
 from lnlab.errors import LabError, Problem
 from lnlab.facts import never
 from lnlab.keys import Json
 from lnlab.nn.site import AddressedModel
-from lnlab.own_model.addresses import parameter_sites
+from lnlab.own_model.addresses import parameter_addresses
+from lnlab.own_model.fused import addressed_copy, printed_paths
 from lnlab.own_model.measured import MeasuredRun, Measurements
 from lnlab.own_model.task import OwnLoss, OwnTask
 from lnlab.probes.probe import State, evaluating
@@ -92,24 +92,30 @@ def _run(
     module = build if isinstance(build, nn.Module) else build(seed)
     if not isinstance(module, nn.Module):
         _refuse(f"build({seed}) returned {type(module).__name__}, expected an nn.Module", "return the model")
-    addresses = parameter_sites(module, sites)
-    _check_gradient(AddressedModel(copy.deepcopy(module), addresses), task)
+    addresses = parameter_addresses(module, sites)
+    _check_gradient(*addressed_copy(module, addresses), task)
     rows = []
     for choice in choices:
         torch.manual_seed(draw("probe"))
-        state = State(AddressedModel(copy.deepcopy(module), addresses), task, draw, 0)
+        state = State(addressed_copy(module, addresses)[0], task, draw, 0)
         probe = REGISTRIES["probe"][choice["kind"]]
         rows.append((choice, probe.facts.table, list(REGISTRIES["probe"].builder(choice)(state))))
     size = sum(p.numel() for p in module.parameters() if p.requires_grad)
-    return MeasuredRun(name, seed, size, time.monotonic() - began, addresses, rows)
+    return MeasuredRun(name, seed, size, time.monotonic() - began, printed_paths(module, addresses), rows)
 
 
-def _check_gradient(model: AddressedModel, task: OwnTask) -> None:
-    """Refuse a loss that does not depend on the model that it is called with."""
+def _check_gradient(model: AddressedModel, fused: Sequence[Tensor], task: OwnTask) -> None:
+    """Refuse a loss that does not depend on the model that it is called with, or on parameters without their names."""
     parameters = [parameter for _, _, parameter in model.addressed_parameters()]
+    for parameter in fused:
+        parameter.requires_grad_()
     with evaluating(model), model.differentiable(), torch.enable_grad():
         total, _ = task.loss(model, next(task.batches("train", "probe")))
-        gradients = [g for g in torch.autograd.grad(total, parameters, allow_unused=True) if g is not None]
+        every = torch.autograd.grad(total, [*parameters, *fused], allow_unused=True)
+        gradients = [g for g in every[: len(parameters)] if g is not None]
+    if any(g is not None for g in every[len(parameters) :]):
+        what = "a fused parameter is also used where no name leads, such as in a list, and cannot be told apart"
+        _refuse(what, "give it one tensor in sites=, without parts")
     if not gradients:
         _refuse("the loss depends on no parameter of the model", "compute it with the model that it is called with")
     if not all(bool(g.isfinite().all()) for g in gradients):

@@ -105,9 +105,13 @@ def _sublayer(site: Site) -> Site:
 
 
 def _rows(partner: Tensor, length: int) -> Tensor:
-    """The root mean square of each row of a matrix, or of a norm's whole scale: (length,)."""
+    """The root mean square of each row of a matrix, or of a norm's whole scale: (length,).
+
+    A row is what leads to one entry of the bias: of a convolution a whole kernel, of a transposed matrix a column.
+    """
     if partner.dim() > 1:
-        rows: Tensor = _norm(partner, dim=-1) / partner.shape[-1] ** 0.5
+        matrix = partner.flatten(1) if partner.shape[0] == length else partner.flatten(0, -2).T
+        rows: Tensor = _norm(matrix, dim=-1) / matrix.shape[-1] ** 0.5
         return rows
     whole: Tensor = _norm(partner) / length**0.5
     return whole.expand(length)

@@ -10,7 +10,7 @@ from torch import nn
 import lnlab
 from lnlab.errors import LabError
 from lnlab.nn.site import Site
-from lnlab.own_model.addresses import parameter_sites
+from lnlab.own_model.addresses import parameter_addresses
 
 
 class Leaf(nn.Module):
@@ -63,7 +63,7 @@ def test_every_parameter_is_measured_once(model):
 
 
 def test_the_table_of_patterns(nano, nano_sites):
-    sites = parameter_sites(nano(), nano_sites)
+    sites = {name: a.sites[0] for name, a in parameter_addresses(nano(), nano_sites).items()}
     assert sites["blocks.1.attn.qkv.weight"] == Site("decoder", 2, "self_attention", "qkv")
     assert sites["blocks.1.attn.qkv.bias"] == Site("decoder", 2, "self_attention", "bqkv")
     assert sites["blocks.0.fc.bias"] == Site("decoder", 1, "feed_forward", "b1")
@@ -85,7 +85,7 @@ def test_the_table_of_patterns(nano, nano_sites):
 )
 def test_a_wrong_pattern_is_one_message(nano, patterns, message):
     with pytest.raises(LabError) as raised:
-        parameter_sites(nano(), patterns)
+        parameter_addresses(nano(), patterns)
     assert message in str(raised.value)
     assert "\n" not in str(raised.value)
 

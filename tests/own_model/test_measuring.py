@@ -51,6 +51,7 @@ def test_gradient_norms_of_a_transformer_encoder_are_those_of_backward(mean_squa
 
     sites = {
         "layers.{layer}.self_attn.in_proj_weight": "encoder.self_attention.qkv",
+        "layers.{layer}.self_attn.in_proj_bias": "encoder.self_attention.bqkv",
         "layers.{layer}.linear1": "encoder.feed_forward.w1",
     }
     m = lnlab.measure(model, batches, loss, probes=[WITH_BIASES], sites=sites)

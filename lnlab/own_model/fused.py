@@ -1,0 +1,66 @@
+"""A copy of a model in which every part of a fused parameter is a parameter of its own."""
+
+import copy
+from collections.abc import Mapping, Sequence
+
+import torch
+from torch import Tensor, nn
+
+from lnlab.nn.site import AddressedModel, Site
+from lnlab.own_model.addresses import Address
+
+
+def addressed_copy(module: nn.Module, addresses: Mapping[str, Address]) -> tuple[AddressedModel, list[Tensor]]:
+    """A deep copy with its addresses, and the fused parameters that its parts have replaced."""
+    own = copy.deepcopy(module)
+    names: dict[int, list[str]] = {}
+    for name, parameter in own.named_parameters(remove_duplicate=False):
+        names.setdefault(id(parameter), []).append(name)
+    fused = {name: own.get_parameter(name) for name, address in addresses.items() if len(address.sites) > 1}
+    sites: dict[str, Site] = {}
+    for name, address in addresses.items():
+        if name not in fused:
+            sites[name] = address.sites[0]
+            continue
+        parts = [nn.Parameter(part.clone()) for part in fused[name].detach().chunk(len(address.sites), address.dim)]
+        for part in parts:
+            part.requires_grad_(fused[name].requires_grad)
+        for alias in names[id(fused[name])]:
+            part_names = _replace(own, alias, parts, address.dim)
+            sites |= {} if alias != name else dict(zip(part_names, address.sites, strict=True))
+    return AddressedModel(own, sites), list(fused.values())
+
+
+def _replace(model: nn.Module, name: str, parts: Sequence[nn.Parameter], dim: int) -> list[str]:
+    """Put the parts in the place of a parameter, which is computed from them; their names.
+
+    Part 1 of ``attn.qkv.weight`` is ``attn.qkv.part_1.weight``, so that the same part of a bias stands beside it.
+    """
+    path, _, word = name.rpartition(".")
+    owner = model.get_submodule(path)
+    holders = [f"part_{number}" for number in range(len(parts))]
+    if word in owner._parameters:  # a module with two names is met twice
+        del owner._parameters[word]
+        for holder, part in zip(holders, parts, strict=True):
+            if holder not in owner._modules:
+                owner.add_module(holder, nn.Module())
+            owner.get_submodule(holder).register_parameter(word, part)
+
+        def join(self: nn.Module) -> Tensor:
+            return torch.cat([getattr(self._modules[holder], word) for holder in holders], dim)
+
+        owner.__class__ = type(type(owner).__name__, (type(owner),), {word: property(join)})
+    return [f"{path}.{holder}.{word}".lstrip(".") for holder in holders]
+
+
+def printed_paths(model: nn.Module, addresses: Mapping[str, Address]) -> dict[str, Site]:
+    """By the name of every parameter its address; parts of a fused one are named by their rows or columns."""
+    paths: dict[str, Site] = {}
+    for name, address in addresses.items():
+        if len(address.sites) == 1:
+            paths[name] = address.sites[0]
+            continue
+        size = model.get_parameter(name).shape[address.dim] // len(address.sites)
+        for number, site in enumerate(address.sites):
+            paths[f"{name}[{':, ' * address.dim}{number * size}:{(number + 1) * size}]"] = site
+    return paths
