@@ -5,6 +5,7 @@ So the gradient that a probe or a clipping rule sees is the true one, whatever t
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
+from typing import Any
 
 from torch import Tensor, nn
 from torch.optim import Optimizer
@@ -52,6 +53,34 @@ def around_steps(optimizer: Optimizer, before: Callable[[], Callable[[], None]])
         hooks.callback(optimizer.register_step_pre_hook(lambda *_: undo.append(before())).remove)
         hooks.callback(optimizer.register_step_post_hook(lambda *_: undo.pop()()).remove)
         yield
+
+
+@contextmanager
+def scaled_rates(optimizer: Optimizer, factors: Mapping[nn.Parameter, float]) -> Iterator[None]:
+    """Inside, each step has these parameters' rates times their factors, to the last bit as groups of their own have.
+
+    For the time of a step each group is as many as its parameters have factors; one that is left out has 1.
+    """
+
+    def before() -> Callable[[], None]:
+        groups = list(optimizer.param_groups)
+        optimizer.param_groups[:] = [part for group in groups for part in _by_factor(group, factors)]
+
+        def after() -> None:
+            optimizer.param_groups[:] = groups
+
+        return after
+
+    with around_steps(optimizer, before):
+        yield
+
+
+def _by_factor(group: dict[str, Any], factors: Mapping[nn.Parameter, float]) -> list[dict[str, Any]]:
+    """A group in parts of one factor each, with the rate times the factor."""
+    parts: dict[float, list[nn.Parameter]] = {}
+    for p in group["params"]:
+        parts.setdefault(factors.get(p, 1.0), []).append(p)
+    return [{**group, "params": part, "lr": factor * group["lr"]} for factor, part in parts.items()]
 
 
 @contextmanager

@@ -13,7 +13,7 @@ from lnlab.nn.sites import Site
 from lnlab.specfile.columns import LAYER_ENDS, VOCABULARY
 
 ACTIVATIONS = ("in", "branch", "sum", "out")
-WEIGHTS = tuple(word for word in VOCABULARY["tensor"] if word not in ACTIVATIONS)
+WEIGHTS = tuple(word for word in VOCABULARY["tensor"] if word not in (*ACTIVATIONS, "logits"))
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Annotated
 
+import torch
 from pydantic import Field
 from torch import Tensor, nn
 from torch.nn.functional import scaled_dot_product_attention
@@ -69,6 +70,12 @@ class DotProductAttention(nn.Module, ABC):
         gathered = scaled_dot_product_attention(q, k, v, attn_mask=mask, dropout_p=rate, scale=self.scale)
         mixed: Tensor = self.o(gathered.transpose(1, 2).flatten(2))
         return mixed
+
+    @torch.no_grad()
+    def logits(self, x: Tensor, memory: Tensor) -> Tensor:
+        """What the softmax is of, masked or not: (batch, heads, queries, keys)."""
+        q, k = self.ready(self._split(self.q(x)), self._split(self.k(memory)))
+        return (q @ k.mT) * (q.shape[-1] ** -0.5 if self.scale is None else self.scale)
 
     def _split(self, t: Tensor) -> Tensor:
         return t.view(*t.shape[:2], self.heads, -1).transpose(1, 2)  # (batch, heads, length, width / heads)

@@ -38,6 +38,7 @@ class InitFacts(Facts):
         profiles: the placement whose parameters it writes, from the profile of a batch.
         norm_of: what the placement that it belongs to must norm.
         zeros: the tensors that it sets to zero; ``output`` is the output's.
+        untied: whether its output needs a table that is no embedding's.
         bounds: the parameters between which it draws, the lower one first.
     """
 
@@ -46,6 +47,7 @@ class InitFacts(Facts):
     profiles: str | None = None
     norm_of: Literal["stream", "branch", "nothing"] | None = None
     zeros: tuple[str, ...] = ()
+    untied: bool = False
     bounds: tuple[str, str] | None = None
 
 

@@ -42,7 +42,7 @@ VOCABULARY: dict[str, tuple[str, ...]] = {
         *("scale", "shift", "scale_outer", "shift_outer", "scale_q", "shift_q", "scale_k", "shift_k"),
         *("alpha", "omega", "gate", "gain", "gain_q", "gain_k", "gain_v", "gain_o", "gain_w1", "gain_w2"),
         *("logit_gain", "table"),
-        *("in", "branch", "sum", "out"),
+        *("in", "branch", "sum", "out", "logits"),
     ),
     "split": ("train", "validation", "test"),
     "statistics": ("batch", "running"),

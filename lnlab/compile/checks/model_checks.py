@@ -66,14 +66,15 @@ def init_suits_placement(setting: ResolvedSetting, registries: Registries) -> li
     return []
 
 
-def zero_output_has_its_own_table(setting: ResolvedSetting, registries: Registries) -> list[Flaw]:
-    """An output of zeros cannot share its table with an embedding."""
+def output_has_its_own_table(setting: ResolvedSetting, registries: Registries) -> list[Flaw]:
+    """An output of zeros, or one that is smaller the wider the model is, cannot share its table with an embedding."""
     tied = setting["model"].get("tied", "none")
-    zeroed = [init.name for init, _ in inits_of(setting["init"], registries) if "output" in init.facts.zeros]
-    if tied == "none" or not zeroed:
-        return []
-    what = f"'{zeroed[0]}' sets the output to zero, and 'tied: {tied}' makes its table that of an embedding"
-    return [Flaw(("model", "tied"), what, "write tied: none, or choose another init")]
+    for init, _ in inits_of(setting["init"], registries) if tied != "none" else ():
+        if "output" in init.facts.zeros or init.facts.untied:
+            output = "the output to zero" if "output" in init.facts.zeros else "the output smaller than an embedding"
+            what = f"'{init.name}' sets {output}, and 'tied: {tied}' makes its table that of an embedding"
+            return [Flaw(("model", "tied"), what, "write tied: none, or choose another init")]
+    return []
 
 
 def nothing_divides_by_zero(setting: ResolvedSetting, registries: Registries) -> list[Flaw]:
@@ -144,7 +145,7 @@ GRAPH_CHECKS = (
     averages_tell_sentences_apart,
     groups_divide_width,
     init_suits_placement,
-    zero_output_has_its_own_table,
+    output_has_its_own_table,
     nothing_divides_by_zero,
     closed_gates_have_something_behind_them,
     bounds_are_in_order,

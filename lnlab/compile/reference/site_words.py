@@ -31,6 +31,7 @@ SITE_WORDS: Mapping[str, Mapping[str, str]] = {
         "branch": "activation: what the sublayer adds",
         "sum": "activation: the stream after the addition, before a norm that follows",
         "out": "activation: what the sublayer passes on",
+        "logits": "activation: what a softmax is of, in attention and at the output",
     },
 }
 """Column -> words, or several of one meaning, separated by commas -> meaning."""
