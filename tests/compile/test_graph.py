@@ -28,6 +28,11 @@ REFUSED = [
     ({"placement": "rezero", "init": "deepnorm"}, "init", "placement 'rezero' norms nothing"),
     ({"init": {"kind": "zero_qk", "of": "deepnorm"}, "placement": "sandwich"}, "init", "placement 'sandwich'"),
     ({"init": "fixup"}, "model.tied", "'fixup' sets the output to zero, and 'tied: target' makes its table"),
+    (
+        {"init": "mup"},
+        "model.tied",
+        "'mup' sets the output smaller than an embedding, and 'tied: target' makes its table",
+    ),
     ({"init": {"kind": "zero_qk", "of": "fixup"}}, "model.tied", "'fixup' sets the output to zero"),
     (
         {"init": "zero_qk", "model": BASE["model"] | {"linear": "sigma_reparam"}},
