@@ -164,3 +164,19 @@ def test_grids_agree_with_a_loop_whatever_the_order_of_the_sweep(swept, finals, 
         assert number(results, "basin_edge") == (best in (0, 3))
         expected = sum(min(x, 9.0) - min(losses) for x in losses) / 4
         assert number(results, "lr_sensitivity") == pytest.approx(expected)
+
+
+def test_the_optimum_is_the_lowest_point_of_a_parabola_in_the_logarithm_of_the_rate(swept):
+    """Against losses that are one: its vertex, wherever it lies between rates of the grid."""
+    for vertex in (0.4e-3, 1e-3, 2e-2):
+        losses = [1 + 0.3 * math.log(rate / vertex) ** 2 for rate in RATES]
+        assert number(swept(post={1: losses}, pre={1: PRE}), "optimal_lr") == pytest.approx(vertex, rel=1e-9)
+
+
+@pytest.mark.parametrize(("losses", "optimum"), [(PRE, 1e-4), ([3.0, 1.1, 1.0, None], 1e-2), ([2.0] * 4, 1e-4)])
+def test_without_neighbours_on_both_sides_the_optimum_is_the_best_rate(swept, losses, optimum):
+    assert number(swept(post={1: losses}, pre={1: PRE}), "optimal_lr") == optimum
+
+
+def test_a_flat_bottom_has_its_first_rate(swept):
+    assert number(swept(post={1: [2.0, 1.0, 1.0, 1.0]}, pre={1: PRE}), "optimal_lr") == pytest.approx(10**-2.5)

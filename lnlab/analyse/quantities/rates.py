@@ -59,6 +59,16 @@ def best_lr(results: Results) -> pl.DataFrame:
     return _grid_rows(results, "best_lr", lambda g: math.nan if g.best is None else g.rates[g.best])
 
 
+@quantities.register("optimal_lr", of=_LOSSES, needs=_NEEDS, **_TAGS)
+def optimal_lr(results: Results) -> pl.DataFrame:
+    """``vertex of the parabola through L(log lr)``: at the grid's best rate and its neighbours (Yang et al., 2022).
+
+    So the optimum lies between rates of the grid, and a shift is no whole number of octaves. The best rate itself where
+    it is at an end of the grid or beside a run that diverged; NaN where every run did.
+    """
+    return _grid_rows(results, "optimal_lr", lambda g: math.nan if g.best is None else parabola_vertex(g, g.best))
+
+
 @quantities.register("best_lr_nll", of=_LOSSES, needs=_NEEDS, **_TAGS)
 def best_lr_nll(results: Results) -> pl.DataFrame:
     """``min_lr L(lr)``: the final nll at the best rate, infinite where every run diverged (Wortsman et al., 2023)."""
@@ -109,6 +119,19 @@ def lr_sensitivity(results: Results) -> pl.DataFrame:
 def _best_at_edge(grid: _Grid) -> float:
     """Whether the best rate is the first or the last."""
     return math.nan if grid.best is None else float(grid.best in (0, len(grid.rates) - 1))
+
+
+def parabola_vertex(grid: _Grid, best: int) -> float:
+    """The rate at the lowest point of the parabola through the best rate and its neighbours, rates as logarithms."""
+    near = slice(best - 1, best + 2)
+    rates, losses = grid.rates[near] if best else (), grid.losses[near] if best else ()
+    if len(rates) < 3 or not all(map(math.isfinite, losses)):
+        return grid.rates[best]
+    x = [math.log(rate / grid.rates[best]) for rate in rates]
+    left, right = ((losses[i] - losses[1]) / x[i] for i in (0, 2))
+    curvature = (right - left) / (x[2] - x[0])
+    slope = left - curvature * x[0]
+    return grid.rates[best] * math.exp(-slope / (2 * curvature)) if curvature else grid.rates[best]
 
 
 def largest_rate(grid: _Grid, above: float) -> float | None:

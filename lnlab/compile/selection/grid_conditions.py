@@ -1,6 +1,6 @@
 """``grid: name`` in a selection, replaced by conditions on axes: those that tell the grid's runs from all others."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from lnlab.compile.resolved_sweep import ResolvedSweep
@@ -29,12 +29,13 @@ class Grids:
         self.paths = [path for path in axes.paths if path != chosen]
         self.variants = Variants(sweep.settings, sweep.methods)
 
-    def conditions(self, names: Json, *, every_axis: bool) -> dict[str, Json]:
+    def conditions(self, names: Json, replaced: Collection[str] = ()) -> dict[str, Json]:
         """The conditions that the runs of these grids meet, and no others.
 
         Args:
             names: of one grid, or of several.
-            every_axis: whether an axis is named although its grid has all its values: to replace another condition.
+            replaced: keys of the selection that these conditions change: such an axis is named although the grid has
+                all its values.
 
         Raises:
             Flawed: a grid has no such name, or its axes do not tell its runs from those of other grids.
@@ -47,7 +48,7 @@ class Grids:
         conditions: dict[str, Json] = {}
         for path in self.paths:
             values = _distinct(self.points[number][path] for number in members)
-            if every_axis or len(values) < len(_distinct(point[path] for point in self.points)):
+            if path in replaced or len(values) < len(_distinct(point[path] for point in self.points)):
                 conditions[path] = values[0] if len(values) == 1 else values
         others = self.variants.selected(conditions) - set(members)
         if others:
@@ -114,7 +115,7 @@ def _choice_without_grid(stated: Mapping[str, Json], grids: Grids) -> Choice:
         if not isinstance(selection, dict) or GRID not in selection:
             continue
         try:
-            conditions = grids.conditions(selection[GRID], every_axis=word == "to")
+            conditions = grids.conditions(selection[GRID], choice.get("of", ()) if word == "to" else ())
         except Flawed as error:
             raise Flawed(*(flaw.below(word) for flaw in error.flaws)) from error
         choice[word] = {**conditions, **{key: value for key, value in selection.items() if key != GRID}}
