@@ -41,7 +41,11 @@ TRAINING_GLOSSARY: Mapping[str, tuple[str, str, str]] = {
     "final_nll": ("final nll", "{nats} per {item}", "validation negative log likelihood at the end of training"),
     "best_nll_of_run": ("best nll", "{nats} per {item}", "smallest validation negative log likelihood in training"),
     "best_lr": ("best learning rate", "per update", "of the grid, that of the smallest final nll"),
-    "optimal_lr": ("optimal learning rate", "per update", "lowest point of a parabola through the best rate's neighbours"),
+    "optimal_lr": (
+        "optimal learning rate",
+        "per update",
+        "lowest point of a parabola around the best of the grid",
+    ),
     "best_lr_nll": ("nll at the best learning rate", "{nats} per {item}", "smallest final nll of the grid"),
     "basin_edge": ("optimum on the edge", "1 if it is", "whether the best learning rate is an end of the grid"),
     "max_stable_lr": ("largest stable learning rate", "per update", "largest of the grid up to which runs train"),
