@@ -81,6 +81,9 @@ def test_its_commands_run_as_written(page, tmp_path):
         differences = outputs["lnlab diff reports/tokens/smoke four -o difference.html"]
         assert "placement=post: seeds 1-3 → seeds 1-4" in differences
         assert "3 seeds → supported" in differences
+        by_id, by_link = (text for line, text in outputs.items() if line.startswith("lnlab why"))
+        assert "computed by  probe token_cosine" in by_id
+        assert "number 1 of tokens, profile smoke" in by_link
     else:
         assert outputs["lnlab run tokens.yaml"].count("✓ supported") == 2
 

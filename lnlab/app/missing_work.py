@@ -25,7 +25,7 @@ def reason_counts(reasons: Iterable[str]) -> list[tuple[str, int]]:
 
 
 def unfinished_runs(results: "Results") -> list[dict[str, object]]:
-    """Every run that came to another end than finished: what it is, its status and the reason."""
+    """Every run that came to another end than finished: what it is, its key, its status and the reason."""
     unfinished = results.runs.filter(results.runs["status"] != "finished").select("run", "seed", "status", "reason")
     points: dict[str, list[str]] = {}
     for run, axis, label in results.axes.select("run", "axis", "label").iter_rows():
@@ -33,6 +33,7 @@ def unfinished_runs(results: "Results") -> list[dict[str, object]]:
     return [
         {
             "run": ", ".join([*filter(None, [" ".join(points.get(run, []))]), f"seed {seed}"]),
+            "key": run,
             "status": status,
             "reason": reason,
         }

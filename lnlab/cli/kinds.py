@@ -1,7 +1,5 @@
 """``lnlab list``: every registered piece with its formula and parameters, and what is made from the registries."""
 
-from collections.abc import Mapping
-from dataclasses import asdict
 from inspect import getdoc
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,6 +10,8 @@ from lnlab.cli.terminal import out, print_json, terminal_table
 from lnlab.errors import LabError, Problem, nearest
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from lnlab.registry import Entry, Registry
 
 LIST_EXAMPLE = "Example: [bold]lnlab list placement[/bold], then [bold]lnlab list placement admin[/bold]"
@@ -61,17 +61,14 @@ def _registry(known: "Mapping[str, Registry[Any]]", kind: str) -> "Registry[Any]
 
 
 def _entry(known: "Mapping[str, Registry[Any]]", kind: str, name: str) -> "Entry[Any]":
+    from lnlab.app.tracing.quantities import probe_of_quantity
+
     entries = _registry(known, kind).entries
-    if name not in entries and kind == "quantity" and (probe := _probe_of(known, name)):
+    if name not in entries and kind == "quantity" and (probe := probe_of_quantity(known, name)):
         return probe
     if name not in entries:
         raise LabError(Problem("lnlab list", f"no {kind} is called '{name}'", nearest(name, _names(known, kind))))
     return entries[name]
-
-
-def _probe_of(known: "Mapping[str, Registry[Any]]", quantity: str) -> "Entry[Any] | None":
-    """The probe that measures a quantity, or None."""
-    return next((e for e in known["probe"].entries.values() if quantity in (e.facts.quantities or ())), None)
 
 
 def _names(known: "Mapping[str, Registry[Any]]", kind: str) -> "list[str]":
@@ -120,14 +117,11 @@ def _print(entries: "list[Entry[Any]]", as_json: bool) -> None:
 
 
 def _unit(entry: "Entry[Any]", quantity: str) -> str:
-    """What a quantity is and its unit, where it was registered with words or a report has some for it."""
-    from lnlab.report.words.quantity_words import quantity_words, using_words
-    from lnlab.report.words.wording import quantity_definition
+    """What a quantity is and its unit, as the beginning of a sentence; or nothing."""
+    from lnlab.app.tracing.quantities import words_of_quantity
 
-    stated = entry.facts.quantities if entry.kind == "probe" else {quantity: entry.facts.words}
-    words = stated.get(quantity) if isinstance(stated, Mapping) else None
-    with using_words({quantity: asdict(words)} if words else {}):
-        return f"{quantity_definition(quantity)}; " if quantity_words(quantity) else ""
+    words = words_of_quantity(entry, quantity)
+    return f"{words}; " if words else ""
 
 
 def _paragraphs(text: str) -> str:

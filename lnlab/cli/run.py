@@ -130,8 +130,10 @@ def next_steps(done: RunSummary, results: "Results", request: Request) -> list[s
     """What to do next."""
     command = request.command("run")
     lines = [f"interrupted: {command} goes on from here"] if done.interrupted else []
-    if any(failure["status"] != "diverged" for failure in unfinished_runs(results)):
+    failed = [failure for failure in unfinished_runs(results) if failure["status"] not in ("diverged", None)]
+    if failed:
         lines.append(f"to try again what failed: {command} --retry-failed")
+        lines.append(f"what the worker of one printed: lnlab why {str(failed[0]['key'])[:12]}")
     return lines if done.stored.undecided else [*lines, f"next: {request.command('report')}"]
 
 

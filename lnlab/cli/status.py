@@ -96,6 +96,7 @@ def _print(experiment: dict[str, Any]) -> None:
     what = "tuning run" if experiment["undecided"] else "run"
     out().print(f"{name}: {format_count(sum(experiment['runs'].values()), what)}: {counts}")
     for failure in experiment["failures"]:
-        out().print(f"  {failure['run']}: {failure['status'].replace('_', ' ')}: {failure['reason']}")
+        status = failure["status"].replace("_", " ")
+        out().print(f"  {failure['run']}: {status}: {failure['reason']} (lnlab why {failure['key'][:12]})")
     for reason, number in experiment["missing"].items():
         out().print(f"  {format_count(number, 'unit')}: {reason}")

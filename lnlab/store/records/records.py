@@ -1,6 +1,7 @@
 """What was committed: a stretch of work on a trajectory, with the digest of every file. Readers believe only this."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from lnlab.store.records.checksummed import (
     read_checked,
     to_checksummed_json,
 )
-from lnlab.store.records.layout import RECORD_FILE, in_stretch_order, stretches, trajectory_folder
+from lnlab.store.records.layout import OUTPUT_FILE, RECORD_FILE, in_stretch_order, stretches, trajectory_folder
 
 
 @dataclass(frozen=True)
@@ -159,3 +160,17 @@ class StoreReader:
         sentences = [*(damaged[name] for name in sorted(damaged.keys() - intact.keys())), *damaged_blocks]
         ordered = [intact[name] for name in in_stretch_order(intact)]
         return TrajectoryContents([record for record, _ in ordered], [tables for _, tables in ordered], sentences)
+
+    def printed(self, trajectory: str) -> str:
+        """What the worker of a trajectory printed last, of a stretch that was never committed as well; or nothing.
+
+        Raises:
+            StoreError: this user may not read it.
+        """
+        packed, _ = self.packs.stretches(trajectory)
+        outputs = {name: files[OUTPUT_FILE] for name, files in packed.items() if OUTPUT_FILE in files}
+        for stretch in stretches(trajectory_folder(self.root, trajectory)):
+            with suppress(OSError):
+                outputs[stretch.name] = (stretch / OUTPUT_FILE).read_bytes()
+        last = in_stretch_order(outputs)[-1:]
+        return outputs[last[0]].decode(errors="replace") if last else ""

@@ -1,0 +1,178 @@
+"""From a claim back to what it was judged on: quantity and formula, selections, rows, runs, states, settings."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from lnlab.analyse.select.select import NothingSelected, runs_with, select_measured_rows, value_list
+from lnlab.app.locks.folder_contents import seeds_text
+from lnlab.app.tracing.quantities import QuantityDefinition, condition_text, define_quantity
+from lnlab.app.tracing.sources import Source
+from lnlab.claims.claim import Claim, Verdict
+from lnlab.claims.claim_scope import selections_of_claim
+from lnlab.compile.front import claim_location
+from lnlab.errors import LabError, Problem, nearest
+from lnlab.keys import Json
+from lnlab.report.page.answers import statistic_text
+from lnlab.specfile.citations import citations_of
+from lnlab.specfile.load import parse_leniently
+from lnlab.tables import Results
+
+if TYPE_CHECKING:
+    from lnlab.app.request import Registries
+
+_ROW_COLUMNS = ("seed", "step", "split", "quantity", "stack", "layer", "sublayer", "tensor", "index", "x", "value")
+
+
+@dataclass(frozen=True)
+class TracedVariant:
+    """The runs of one variant that a selection takes: its axes in words, its key, its seeds, and how many ended how."""
+
+    variant: str
+    key: str
+    seeds: str
+    runs: tuple[str, ...]
+    statuses: str
+
+
+@dataclass(frozen=True)
+class TracedSelection:
+    """What a claim reads with one of its selections.
+
+    Attributes:
+        role: ``of``, ``to``, or ``requires 1``.
+        conditions: the selection in words.
+        quantities: the definition of each quantity that it names.
+        steps: states that are measured, by their training step.
+        variants: whose runs they are.
+        rows: how many rows of the results it takes.
+        first_rows: the first of them, for a reader.
+        problem: why nothing is selected, or nothing.
+    """
+
+    role: str
+    conditions: str
+    quantities: tuple[QuantityDefinition, ...]
+    steps: tuple[int, ...]
+    variants: tuple[TracedVariant, ...]
+    rows: int
+    first_rows: tuple[Mapping[str, Json], ...]
+    problem: str = ""
+
+
+@dataclass(frozen=True)
+class ClaimTrace:
+    """Where a verdict comes from.
+
+    Attributes:
+        experiment: in words.
+        number: of the claim on its page, from 1.
+        verdict: what was judged.
+        numbers: the estimate with its interval, the accepted region and the seeds inside, in words.
+        declared: ``file:line:column`` of the claim in its spec.
+        judged: the file that holds the verdict, with its row; or the plan of the store.
+        page: the address of the claim on its page, or nothing.
+        plan: the digest of the plan.
+        selections: what it reads.
+        cites: claims of other experiments that it was judged from.
+    """
+
+    experiment: str
+    number: int
+    verdict: Verdict
+    numbers: str
+    declared: str
+    judged: str
+    page: str
+    plan: str
+    selections: tuple[TracedSelection, ...]
+    cites: tuple[str, ...]
+
+
+def trace_claim(source: Source, name: str, known: "Registries", most_rows: int) -> ClaimTrace:
+    """Everything behind the verdict of a claim.
+
+    Args:
+        source: the experiment.
+        name: id of the claim, or its number on the page.
+        known: the registries of both wings.
+        most_rows: how many rows are shown of each selection.
+
+    Raises:
+        LabError: there is no such claim.
+    """
+    number = _number_of(source, name)
+    verdict = source.verdicts[number - 1]
+    claim = source.claims(known).get(verdict.claim)
+    document, _ = parse_leniently(source.facts.spec, Path(source.facts.path))
+    facts, folder = source.facts, source.folder
+    declared = claim_location(document, known, facts.profile, facts.overrides, verdict.claim, ())
+    stored = "" if source.plan is None else f"plan {source.plan.digest[:16]} of the store"
+    return ClaimTrace(
+        source.name,
+        number,
+        verdict,
+        statistic_text(verdict),
+        declared,
+        f"{(folder / 'data/verdicts.parquet').as_posix()}, row {number}" if folder else stored,
+        f"{(folder / 'index.html').as_posix()}#claim-{number}" if folder and (folder / "index.html").is_file() else "",
+        facts.digest,
+        tuple(_traced(role, s, source.results, known, most_rows) for role, s in _selections(claim)),
+        tuple(f"{c.spec}:{c.claim} (profile {c.profile})" for c in citations_of(claim)) if claim else (),
+    )
+
+
+def _number_of(source: Source, name: str) -> int:
+    ids = [verdict.claim for verdict in source.verdicts]
+    if name.isdecimal() and 1 <= int(name) <= len(ids):
+        return int(name)
+    if name not in ids:
+        raise LabError(Problem(source.name, f"no claim is called '{name}'", nearest(name, ids)))
+    return ids.index(name) + 1
+
+
+def _selections(claim: Claim | None) -> Iterator[tuple[str, Mapping[str, Json]]]:
+    """The selections of a claim and of what it requires, each with its role."""
+    if claim is None:
+        return
+    parts = [("", claim), *((f"requires {n} ", part) for n, part in enumerate(claim.get("requires") or (), 1))]
+    for prefix, part in parts:
+        for role, selection in zip(("of", "to"), selections_of_claim(part), strict=False):
+            yield f"{prefix}{role}", selection
+
+
+def _traced(
+    role: str, selection: Mapping[str, Json], results: Results, known: "Registries", most_rows: int
+) -> TracedSelection:
+    names = [name for name in value_list(selection.get("quantity")) if isinstance(name, str)]
+    definitions = tuple(define_quantity(name, known) for name in names)
+    text = condition_text(selection)
+    try:
+        rows, runs = select_measured_rows(results, selection), runs_with(results, selection)
+    except NothingSelected as error:
+        return TracedSelection(role, text, definitions, (), (), 0, (), "; ".join(map(str, error.problems)))
+    columns = [name for name in _ROW_COLUMNS if name in rows.columns and rows[name].null_count() < rows.height]
+    return TracedSelection(
+        role,
+        text,
+        definitions,
+        tuple(sorted(rows["step"].unique().drop_nulls().to_list())),
+        tuple(_variants(results, runs.filter(pl.col("variant").is_in(rows["variant"].unique().implode())))),
+        rows.height,
+        tuple(rows.select(columns).head(most_rows).to_dicts()),
+    )
+
+
+def _variants(results: Results, runs: pl.DataFrame) -> Iterator[TracedVariant]:
+    from lnlab.app.comparison.sides import variant_names
+
+    names = variant_names(results)
+    for (variant,), part in runs.group_by("variant", maintain_order=True):
+        counts = part["status"].fill_null("not run").value_counts(sort=True).iter_rows()
+        statuses = ", ".join(f"{number} {status}" for status, number in counts)
+        yield TracedVariant(
+            names[str(variant)], str(variant), seeds_text(part["seed"].to_list()), tuple(part["run"]), statuses
+        )

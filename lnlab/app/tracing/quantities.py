@@ -1,0 +1,72 @@
+"""What a quantity is, as it was registered: its words, its formula, and what it is made of or measured by."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from lnlab.keys import Json, canonical
+from lnlab.report.words.quantity_words import quantity_words, using_words
+from lnlab.report.words.wording import quantity_definition
+
+if TYPE_CHECKING:
+    from lnlab.app.request import Registries
+    from lnlab.registry import Entry
+
+
+@dataclass(frozen=True)
+class QuantityDefinition:
+    """A quantity as it was registered.
+
+    Attributes:
+        name: in a selection.
+        words: name, definition and unit for readers; nothing where nobody has stated any.
+        formula: the first line of the documentation of what computes it; nothing where training records it.
+        origin: what computes it: ``probe gradient_norm, version 2``, or ``derived from hidden_norm``.
+        parts: the stored quantities that it is derived from.
+    """
+
+    name: str
+    words: str
+    formula: str
+    origin: str
+    parts: tuple[str, ...] = ()
+
+
+def probe_of_quantity(known: "Registries", quantity: str) -> "Entry[Any] | None":
+    """The probe that measures a quantity, or None."""
+    return next((e for e in known["probe"].entries.values() if quantity in (e.facts.quantities or ())), None)
+
+
+def words_of_quantity(entry: "Entry[Any]", quantity: str) -> str:
+    """What a quantity is and its unit, where it was registered with words or the glossary has some; else nothing."""
+    stated = entry.facts.quantities if entry.kind == "probe" else {quantity: entry.facts.words}
+    words = stated.get(quantity) if isinstance(stated, Mapping) else None
+    with using_words({quantity: asdict(words)} if words else {}):
+        return quantity_definition(quantity) if quantity_words(quantity) else ""
+
+
+def define_quantity(quantity: str, known: "Registries") -> QuantityDefinition:
+    """The definition of a quantity that a selection names."""
+    derived = known["quantity"].entries.get(quantity)
+    entry = derived or probe_of_quantity(known, quantity)
+    if entry is None:
+        words = quantity_definition(quantity) if quantity_words(quantity) else ""
+        return QuantityDefinition(quantity, words, "", "recorded while training")
+    parts: tuple[str, ...] = (derived.facts.of or ()) if derived else ()
+    origin = f"derived from {', '.join(parts) or 'stored rows'}" if derived else f"probe {entry.name}"
+    formula = entry.summary.replace("``", "")
+    return QuantityDefinition(
+        quantity, words_of_quantity(entry, quantity), formula, f"{origin}, version {entry.version}", parts
+    )
+
+
+def condition_text(selection: Mapping[str, Json]) -> str:
+    """A selection as one line, the quantity first: ``quantity = gradient_norm, layer = last``."""
+    keys = sorted(selection, key=lambda key: (key != "quantity", key))
+    return ", ".join(f"{key} = {_text(selection[key])}" for key in keys)
+
+
+def _text(value: Json) -> str:
+    if isinstance(value, list | tuple):
+        return " or ".join(map(_text, value))
+    return value if isinstance(value, str) else canonical(value)

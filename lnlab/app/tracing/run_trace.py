@@ -1,0 +1,147 @@
+"""From the key of a run to what it was, what was measured, how it ended, and what its worker printed."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from lnlab.analyse.select.select import NothingSelected, runs_with
+from lnlab.app.comparison.sides import variant_names
+from lnlab.app.tracing.sources import Source, runs_of_key
+from lnlab.claims.claim_scope import selections_of_claim
+from lnlab.errors import LabError, Problem
+from lnlab.keys import Json
+from lnlab.store.records.records import StoreReader
+
+if TYPE_CHECKING:
+    from lnlab.app.request import Registries
+    from lnlab.store.store import Store
+
+_MOST_LISTED = 10
+
+
+@dataclass(frozen=True)
+class TracedProbe:
+    """A probe of a run: the resolved choice as JSON, its training steps, and how many rows of each table it has."""
+
+    probe: str
+    steps: tuple[int, ...]
+    rows: Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class RunTrace:
+    """Everything known of a run.
+
+    Attributes:
+        experiment: in words.
+        run: its key.
+        trajectory: key of its trajectory.
+        variant: key of its variant.
+        name: its axes in words, and its seed.
+        outcome: status, reason, updates done and asked for, seconds, device, versions.
+        setting: resolved.
+        probes: what was measured.
+        records: the stretches of work in the store, a sentence each.
+        damaged: what of them cannot be read.
+        log: what its worker printed last; nothing where it printed nothing.
+        claims: ids of the claims that select it.
+    """
+
+    experiment: str
+    run: str
+    trajectory: str
+    variant: str
+    name: str
+    outcome: Mapping[str, Json]
+    setting: Mapping[str, Json]
+    probes: tuple[TracedProbe, ...]
+    records: tuple[str, ...]
+    damaged: tuple[str, ...]
+    log: str
+    claims: tuple[str, ...]
+
+
+def trace_run(prefix: str, reports: Path, store: "Store", known: "Registries") -> RunTrace:
+    """Everything known of the run whose key, or that of its trajectory or variant, begins so.
+
+    Raises:
+        LabError: there is none, or there are several.
+    """
+    matches = runs_of_key(prefix, reports, store)
+    if not matches:
+        what = f"no run in {store.root} or below {reports.as_posix()} has a key that begins so"
+        remedy = 'lnlab query "SELECT run, seed, status FROM runs" lists those of a store'
+        raise LabError(Problem(prefix, what, remedy))
+    if len(matches) > 1:
+        first = [f"{match.run[:16]} ({match.name})" for match in list(matches.values())[:_MOST_LISTED]]
+        more = f" and {len(matches) - _MOST_LISTED} more" if len(matches) > _MOST_LISTED else ""
+        what = f"is the beginning of the keys of {len(matches)} runs"
+        raise LabError(Problem(prefix, what, f"write one of {', '.join(first)}{more}"))
+    (match,) = matches.values()
+    return _trace(match.source(), match.run, store, known)
+
+
+def _trace(source: Source, run: str, store: "Store", known: "Registries") -> RunTrace:
+    results = source.results
+    row = results.runs.filter(run=run).row(0, named=True)
+    reader = StoreReader(store.root)
+    contents = reader.read(row["trajectory"])
+    records = tuple(
+        f"updates {record.first_step} to {record.steps}: {record.outcome['status']}, "
+        f"{len(record.measurements)} of {len(record.asked)} measurements, {record.folder.name}"
+        for record in contents.records
+    )
+    return RunTrace(
+        source.name,
+        run,
+        row["trajectory"],
+        row["variant"],
+        f"{variant_names(results)[row['variant']]}, seed {row['seed']}",
+        {
+            "status": row["status"] or "not run",
+            "reason": row["reason"],
+            "done": row.get("done"),  # which reports of earlier versions do not say
+            "steps": row["steps"],
+            "seconds": row["seconds"],
+            "device": row["device"],
+            "versions": json.loads(row["versions"]) if row["versions"] else {},
+        },
+        json.loads(row["setting"]),
+        tuple(_probes(source, run)),
+        records,
+        tuple(contents.damaged),
+        reader.printed(row["trajectory"]),
+        tuple(_claims_reading(source, run, known)),
+    )
+
+
+def _probes(source: Source, run: str) -> list[TracedProbe]:
+    """The probes of a run with their rows; of a report, which does not say, those of the experiment."""
+    tables = source.results.tables
+    needs = tables.get("needs")
+    if needs is None or needs.is_empty():
+        return [TracedProbe(json.dumps(probe, sort_keys=True), (), {}) for probe in source.facts.probes]
+    own = needs.filter(run=run)
+    rows = {name: table.filter(run=run) for name, table in tables.items() if "measurement" in table.columns}
+    traced = []
+    for (probe,), part in own.group_by("probe", maintain_order=True):
+        keys = part["measurement"].implode()
+        counts = {n: t.filter(pl.col("measurement").is_in(keys)).height for n, t in rows.items() if n != "needs"}
+        traced.append(TracedProbe(str(probe), tuple(part["step"]), {n: count for n, count in counts.items() if count}))
+    return traced
+
+
+def _claims_reading(source: Source, run: str, known: "Registries") -> Sequence[str]:
+    """The claims whose selections take this run."""
+    return [name for name, claim in source.claims(known).items() if _selects(source, claim, run)]
+
+
+def _selects(source: Source, claim: Mapping[str, Json], run: str) -> bool:
+    try:
+        return any(run in runs_with(source.results, s)["run"] for s in selections_of_claim(claim))
+    except NothingSelected:
+        return False

@@ -1,0 +1,167 @@
+"""Where a number or a run is looked up: committed reports and the plans of a store, read alike."""
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from lnlab.app.comparison.sides import variant_names
+from lnlab.app.locks.folder_contents import EXPERIMENT_FILE
+from lnlab.app.plan_facts import claims_with_choices
+from lnlab.claims.claim import Claim, Verdict
+from lnlab.compile.front import sound_claims
+from lnlab.errors import LabError, Problem, nearest
+from lnlab.report.facts import ReportFacts, facts_from_json
+from lnlab.report.folder import read_folder
+from lnlab.specfile.load import parse_leniently
+from lnlab.store.plans import StoredPlan, plan_tables, plans_newest_first
+from lnlab.store.records.checksummed import CorruptFile
+from lnlab.tables import Results
+
+if TYPE_CHECKING:
+    from lnlab.app.request import Registries
+    from lnlab.store.store import Store
+
+_LINK = re.compile(r"(?P<source>.*?)(?:/index\.html)?#claim-(?P<number>\d+)")
+_KEY = re.compile(r"[0-9a-f]{6,64}")
+_FORMS = "write spec:claim, a link to a claim of a page, or at least six digits of the key of a run"
+
+
+@dataclass(frozen=True)
+class ClaimAddress:
+    """A claim: the experiment as the user named it, and the claim by its id or its number on the page."""
+
+    source: str
+    claim: str
+
+
+@dataclass(frozen=True)
+class Source:
+    """An experiment with its results.
+
+    Attributes:
+        facts: the metadata of its page.
+        results: its rows.
+        verdicts: in the order of the spec.
+        folder: of the report, or None for a plan of a store.
+        plan: of the store, or None for a report.
+    """
+
+    facts: ReportFacts
+    results: Results
+    verdicts: Sequence[Verdict]
+    folder: Path | None = None
+    plan: StoredPlan | None = None
+
+    @property
+    def name(self) -> str:
+        """The experiment in words: ``xiong_fig3, profile real``."""
+        return f"{self.facts.name}{f', profile {self.facts.profile}' if self.facts.profile else ''}"
+
+    def claims(self, known: "Registries") -> Mapping[str, Claim]:
+        """The claims, resolved, by id."""
+        if self.plan is not None:
+            return {claim["id"]: claim for claim in self.plan.facts["claims"]}
+        document, _ = parse_leniently(self.facts.spec, Path(self.facts.path))
+        texts = sound_claims(document, known, self.facts.profile, self.facts.overrides)
+        return {claim["id"]: claim for claim in claims_with_choices(texts)}
+
+
+@dataclass(frozen=True)
+class RunOfKey:
+    """A run that a key means: its whole key, what it is in words, and what reads its experiment."""
+
+    run: str
+    name: str
+    source: Callable[[], Source]
+
+
+def parse_address(text: str) -> ClaimAddress | str:
+    """A claim, or the beginning of a key.
+
+    Raises:
+        LabError: it is neither.
+    """
+    if match := _LINK.fullmatch(text):
+        return ClaimAddress(match["source"].removesuffix("/"), match["number"])
+    if _KEY.fullmatch(text):
+        return text
+    source, separator, claim = text.rpartition(":")
+    if not separator or not source or not claim:
+        raise LabError(Problem(text, "is no address", _FORMS))
+    return ClaimAddress(source, claim)
+
+
+def source_of_claim(address: ClaimAddress, profile: str | None, reports: Path, store: "Store") -> Source:
+    """The experiment that an address names: a folder of a report, else its report below ``reports``, else the store's.
+
+    Raises:
+        LabError: there is no such experiment.
+    """
+    if (Path(address.source) / EXPERIMENT_FILE).is_file():
+        return report_source(Path(address.source))
+    name = Path(address.source).stem
+    profiles = [profile] if profile else ["real", ""]
+    for folder in (reports / name / chosen for chosen in profiles):
+        if (folder / EXPERIMENT_FILE).is_file():
+            return report_source(folder)
+    plans = [plan for plan in plans_newest_first(store.root) if plan.name == name and not plan.undecided]
+    for plan in plans:
+        if profile is None or plan.profile == profile:
+            return store_source(store, plan)
+    known = [*(path.name for path in reports.glob("*") if path.is_dir()), *(plan.name for plan in plans)]
+    what = f"no report below {reports.as_posix()} and no run in {store.root} is of {name}"
+    raise LabError(Problem(address.source, f"{what}{f', profile {profile}' if profile else ''}", nearest(name, known)))
+
+
+def report_source(folder: Path) -> Source:
+    """A report as a source."""
+    facts, results, verdicts = read_folder(folder)
+    return Source(facts, results, verdicts, folder=folder)
+
+
+def store_source(store: "Store", plan: StoredPlan) -> Source:
+    """A stored plan as a source."""
+    from lnlab.app.evidence import plan_results
+    from lnlab.app.judging import plan_verdicts
+
+    results = plan_results(store, plan)
+    facts = facts_from_json(plan.facts["report"], plan.spec)
+    verdicts = [] if plan.undecided else plan_verdicts(store, plan, results)
+    return Source(facts, results, verdicts, plan=plan)
+
+
+def runs_of_key(prefix: str, reports: Path, store: "Store") -> dict[str, RunOfKey]:
+    """The runs whose key, or that of their trajectory or variant, begins so, by their key.
+
+    A run that several experiments have is that of the plan used last, or of the first report by name.
+    """
+    matches: dict[str, RunOfKey] = {}
+    for plan in plans_newest_first(store.root):
+        with suppress(CorruptFile):
+            tables = plan_tables(store.root, plan)
+            for match in _matches(prefix, tables["runs"], tables["axes"], partial(store_source, store, plan)):
+                matches.setdefault(match.run, match)
+    for path in sorted(reports.glob("**/data/runs.parquet")):
+        runs = _runs_with(pl.read_parquet(path), prefix)
+        if not runs.is_empty():
+            axes = pl.read_parquet(path.with_name("axes.parquet"))
+            for match in _matches(prefix, runs, axes, partial(report_source, path.parents[1])):
+                matches.setdefault(match.run, match)
+    return matches
+
+
+def _matches(prefix: str, runs: pl.DataFrame, axes: pl.DataFrame, source: Callable[[], Source]) -> Iterator[RunOfKey]:
+    matching = _runs_with(runs, prefix)
+    names = variant_names(Results(matching, axes))
+    for run, variant, seed in matching.select("run", "variant", "seed").iter_rows():
+        yield RunOfKey(run, f"{names[variant]}, seed {seed}", source)
+
+
+def _runs_with(runs: pl.DataFrame, prefix: str) -> pl.DataFrame:
+    return runs.filter(pl.any_horizontal(pl.col("run", "trajectory", "variant").str.starts_with(prefix)))

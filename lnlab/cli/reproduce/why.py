@@ -1,0 +1,150 @@
+"""``lnlab why``: from a number on a page back to rows, runs and formula; from a failed run to its log and reason."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from lnlab.app.formats import format_count, format_duration
+from lnlab.app.request import open_store
+from lnlab.cli.options import AsJsonOption, Plugins, StoreFolder
+from lnlab.cli.terminal import one_line, out, print_json, terminal_table
+
+if TYPE_CHECKING:
+    from lnlab.app.tracing.claim_trace import ClaimTrace, TracedSelection
+    from lnlab.app.tracing.run_trace import RunTrace
+
+WHY_EXAMPLE = (
+    "Example: [bold]lnlab why xiong_fig3:post_grows[/bold], "
+    "[bold]lnlab why reports/xiong_fig3/real/index.html#claim-1[/bold], [bold]lnlab why 3f2a9c[/bold]"
+)
+_WIDTH = 12
+
+
+def why(
+    address: Annotated[
+        str,
+        typer.Argument(metavar="ADDRESS", help="spec:claim, a link to a claim on a page, or the key of a run."),
+    ],
+    folder: StoreFolder,
+    plugins: Plugins,
+    profile: Annotated[
+        str | None,
+        typer.Option("--profile", "-p", metavar="NAME", help="Of the report; real, else the default, if not given."),
+    ] = None,
+    reports: Annotated[Path, typer.Option("--reports", metavar="FOLDER", help="Where reports are looked for.")] = Path(
+        "reports"
+    ),
+    rows: Annotated[int, typer.Option("--rows", min=0, metavar="N", help="How many rows of each selection.")] = 5,
+    as_json: AsJsonOption = False,
+) -> None:
+    """Say where a number comes from, or how a run ended.
+
+    Every estimate on a page is the number of a claim: spec:claim names it by its id or by its number on the page. Shown
+    are the quantity with its formula as it was registered, the rows that were selected, the states, runs and settings
+    behind them, each seed's number, and the file and the line where the claim was declared and judged. A report below
+    --reports comes before what the store holds; the folder of a report can stand in place of the spec.
+
+    The key of a run, or its beginning (of at least six digits), shows what the run was, what was measured, how it ended
+    and why, what its worker printed last, and which claims read it.
+    """
+    from lnlab.app.request import load_registries
+    from lnlab.app.tracing.claim_trace import trace_claim
+    from lnlab.app.tracing.run_trace import trace_run
+    from lnlab.app.tracing.sources import parse_address, source_of_claim
+
+    parsed, store = parse_address(address), open_store(folder)
+    if isinstance(parsed, str):
+        run = trace_run(parsed, reports, store, load_registries(plugins))
+        print_json(asdict(run)) if as_json else _print_run(run)
+    else:
+        known = load_registries(plugins)
+        claim = trace_claim(source_of_claim(parsed, profile, reports, store), parsed.claim, known, rows)
+        print_json(asdict(claim)) if as_json else _print_claim(claim)
+
+
+def _line(name: str, text: object) -> None:
+    """A line with its name in front; nothing for an empty text."""
+    if text not in ("", None, ()):
+        out().print(f"{name:<{_WIDTH}} {one_line(str(text))}")
+
+
+def _print_claim(trace: "ClaimTrace") -> None:
+    verdict = trace.verdict
+    _line("claim", f"{verdict.claim}, number {trace.number} of {trace.experiment}")
+    _line("says", verdict.says)
+    _line("verdict", verdict.verdict)
+    _line("numbers", trace.numbers)
+    _line("reason", verdict.reason)
+    _line("scope", verdict.scope)
+    _line("seeds", ", ".join(f"{seed}: {number:.4g}" for seed, number in sorted(verdict.seeds.items())))
+    _line("declared", trace.declared)
+    _line("judged in", trace.judged)
+    _line("page", trace.page)
+    _line("plan", trace.plan[:16])
+    for citation in trace.cites:
+        _line("cites", citation)
+    for selection in trace.selections:
+        _print_selection(selection)
+
+
+def _print_selection(selection: "TracedSelection") -> None:
+    out().print("")
+    _line(selection.role, selection.conditions)
+    for quantity in selection.quantities:
+        _line("quantity", quantity.words or quantity.name)
+        _line("formula", quantity.formula)
+        _line("computed by", quantity.origin)
+    _line("problem", selection.problem)
+    _line("states", ", ".join("initialization" if step == 0 else f"after update {step}" for step in selection.steps))
+    for variant in selection.variants:
+        keys = " ".join(run[:12] for run in variant.runs)
+        _line("runs", f"{variant.variant}: seeds {variant.seeds} ({variant.statuses}); keys {keys}")
+    if not selection.problem:
+        _line("rows", f"{format_count(selection.rows, 'row')}; the first {len(selection.first_rows)}:")
+    if selection.first_rows:
+        columns = list(selection.first_rows[0])
+        cells = [[_cell(row[name]) for name in columns] for row in selection.first_rows]
+        out().print(terminal_table(columns, cells, numeric=["seed", "step", "layer", "index", "x", "value"]))
+
+
+def _cell(value: object) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else "" if value is None else one_line(str(value))
+
+
+def _print_run(trace: "RunTrace") -> None:
+    outcome = trace.outcome
+    _line("run", f"{trace.run} of {trace.experiment}")
+    _line("is", trace.name)
+    _line("status", outcome["status"])
+    _line("reason", outcome["reason"])
+    _line("updates", f"{outcome['steps'] if outcome['done'] is None else outcome['done']} of {outcome['steps']}")
+    _line("time", "" if outcome["seconds"] is None else format_duration(float(outcome["seconds"])))
+    versions = ", ".join(f"{name} {version}" for name, version in sorted(outcome["versions"].items()))
+    _line("machine", ", ".join(filter(None, [outcome["device"], versions])))
+    _line("trajectory", trace.trajectory)
+    _line("variant", trace.variant)
+    _line("setting", "; ".join(_leaves(trace)))
+    for probe in trace.probes:
+        steps = f" at update {', '.join(map(str, probe.steps))}" if probe.steps else ""
+        counts = ", ".join(f"{format_count(number, 'row')} of {table}" for table, number in probe.rows.items())
+        _line("measured", f"{probe.probe}{steps}: {counts or 'no rows'}")
+    for record in trace.records:
+        _line("record", record)
+    for sentence in trace.damaged:
+        _line("damaged", sentence)
+    _line("read by", ", ".join(trace.claims) or "no claim")
+    if trace.log:
+        out().print("printed last:")
+        for text in trace.log.splitlines():
+            out().print(f"{' ' * (2 + len(text) - len(text.lstrip()))}{one_line(text)}")
+
+
+def _leaves(trace: "RunTrace") -> Iterator[str]:
+    from lnlab.report.page.methods import setting_leaves
+
+    for path, value in setting_leaves(trace.setting):
+        yield f"{path} {value if isinstance(value, str) else json.dumps(value)}"
