@@ -10,7 +10,7 @@ import polars as pl
 from lnlab.analyse.select.select import NothingSelected, runs_with, select_measured_rows, value_list
 from lnlab.app.locks.folder_contents import seeds_text
 from lnlab.app.tracing.quantities import QuantityDefinition, condition_text, define_quantity
-from lnlab.app.tracing.sources import Source
+from lnlab.app.tracing.sources import TracedExperiment
 from lnlab.claims.claim import Claim, Verdict
 from lnlab.claims.claim_scope import selections_of_claim
 from lnlab.compile.front import claim_location
@@ -92,7 +92,7 @@ class ClaimTrace:
     cites: tuple[str, ...]
 
 
-def trace_claim(source: Source, name: str, known: "Registries", most_rows: int) -> ClaimTrace:
+def trace_claim(source: TracedExperiment, name: str, known: "Registries", most_rows: int) -> ClaimTrace:
     """Everything behind the verdict of a claim.
 
     Args:
@@ -125,7 +125,7 @@ def trace_claim(source: Source, name: str, known: "Registries", most_rows: int) 
     )
 
 
-def _number_of(source: Source, name: str) -> int:
+def _number_of(source: TracedExperiment, name: str) -> int:
     ids = [verdict.claim for verdict in source.verdicts]
     if name.isdecimal() and 1 <= int(name) <= len(ids):
         return int(name)

@@ -10,7 +10,7 @@ import polars as pl
 
 from lnlab.analyse.select.select import NothingSelected, runs_with
 from lnlab.app.comparison.sides import variant_names
-from lnlab.app.tracing.sources import Source, runs_of_key
+from lnlab.app.tracing.sources import TracedExperiment, runs_of_key
 from lnlab.claims.claim_scope import selections_of_claim
 from lnlab.errors import LabError, Problem
 from lnlab.keys import Json
@@ -85,7 +85,7 @@ def trace_run(prefix: str, reports: Path, store: "Store", known: "Registries") -
     return _trace(match.source(), match.run, store, known)
 
 
-def _trace(source: Source, run: str, store: "Store", known: "Registries") -> RunTrace:
+def _trace(source: TracedExperiment, run: str, store: "Store", known: "Registries") -> RunTrace:
     results = source.results
     row = results.runs.filter(run=run).row(0, named=True)
     reader = StoreReader(store.root)
@@ -119,7 +119,7 @@ def _trace(source: Source, run: str, store: "Store", known: "Registries") -> Run
     )
 
 
-def _probes(source: Source, run: str) -> list[TracedProbe]:
+def _probes(source: TracedExperiment, run: str) -> list[TracedProbe]:
     """The probes of a run with their rows; of a report, which does not say, those of the experiment."""
     tables = source.results.tables
     needs = tables.get("needs")
@@ -135,12 +135,12 @@ def _probes(source: Source, run: str) -> list[TracedProbe]:
     return traced
 
 
-def _claims_reading(source: Source, run: str, known: "Registries") -> Sequence[str]:
+def _claims_reading(source: TracedExperiment, run: str, known: "Registries") -> Sequence[str]:
     """The claims whose selections take this run."""
     return [name for name, claim in source.claims(known).items() if _selects(source, claim, run)]
 
 
-def _selects(source: Source, claim: Mapping[str, Json], run: str) -> bool:
+def _selects(source: TracedExperiment, claim: Mapping[str, Json], run: str) -> bool:
     try:
         return any(run in runs_with(source.results, s)["run"] for s in selections_of_claim(claim))
     except NothingSelected:

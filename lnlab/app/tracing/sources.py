@@ -41,7 +41,7 @@ class ClaimAddress:
 
 
 @dataclass(frozen=True)
-class Source:
+class TracedExperiment:
     """An experiment with its results.
 
     Attributes:
@@ -78,7 +78,7 @@ class RunOfKey:
 
     run: str
     name: str
-    source: Callable[[], Source]
+    source: Callable[[], TracedExperiment]
 
 
 def parse_address(text: str) -> ClaimAddress | str:
@@ -97,7 +97,7 @@ def parse_address(text: str) -> ClaimAddress | str:
     return ClaimAddress(source, claim)
 
 
-def source_of_claim(address: ClaimAddress, profile: str | None, reports: Path, store: "Store") -> Source:
+def source_of_claim(address: ClaimAddress, profile: str | None, reports: Path, store: "Store") -> TracedExperiment:
     """The experiment that an address names: a folder of a report, else its report below ``reports``, else the store's.
 
     Raises:
@@ -119,13 +119,13 @@ def source_of_claim(address: ClaimAddress, profile: str | None, reports: Path, s
     raise LabError(Problem(address.source, f"{what}{f', profile {profile}' if profile else ''}", nearest(name, known)))
 
 
-def report_source(folder: Path) -> Source:
+def report_source(folder: Path) -> TracedExperiment:
     """A report as a source."""
     facts, results, verdicts = read_folder(folder)
-    return Source(facts, results, verdicts, folder=folder)
+    return TracedExperiment(facts, results, verdicts, folder=folder)
 
 
-def store_source(store: "Store", plan: StoredPlan) -> Source:
+def store_source(store: "Store", plan: StoredPlan) -> TracedExperiment:
     """A stored plan as a source."""
     from lnlab.app.evidence import plan_results
     from lnlab.app.judging import plan_verdicts
@@ -133,7 +133,7 @@ def store_source(store: "Store", plan: StoredPlan) -> Source:
     results = plan_results(store, plan)
     facts = facts_from_json(plan.facts["report"], plan.spec)
     verdicts = [] if plan.undecided else plan_verdicts(store, plan, results)
-    return Source(facts, results, verdicts, plan=plan)
+    return TracedExperiment(facts, results, verdicts, plan=plan)
 
 
 def runs_of_key(prefix: str, reports: Path, store: "Store") -> dict[str, RunOfKey]:
@@ -156,7 +156,9 @@ def runs_of_key(prefix: str, reports: Path, store: "Store") -> dict[str, RunOfKe
     return matches
 
 
-def _matches(prefix: str, runs: pl.DataFrame, axes: pl.DataFrame, source: Callable[[], Source]) -> Iterator[RunOfKey]:
+def _matches(
+    prefix: str, runs: pl.DataFrame, axes: pl.DataFrame, source: Callable[[], TracedExperiment]
+) -> Iterator[RunOfKey]:
     matching = _runs_with(runs, prefix)
     names = variant_names(Results(matching, axes))
     for run, variant, seed in matching.select("run", "variant", "seed").iter_rows():
