@@ -4,8 +4,8 @@ It may be killed at any point, and may happen while others read and work: a comm
 removed from its folder only when a pack that holds it is on the disk, and where it lies twice it counts once.
 """
 
-from collections.abc import Iterator
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -50,6 +50,23 @@ MAX_SMALL_PACKS = 16
 """With more packs than this that are not full, they are joined."""
 
 
+@contextmanager
+def packs_locked(root: Path) -> Iterator[bool]:
+    """Inside, no other process changes packs; what it yields is whether this process has the lock.
+
+    Packs that a killed process left half written are gone then.
+
+    Raises:
+        StoreError: the store cannot be written.
+    """
+    files.make_folder(root / PACKS_FOLDER)
+    with files.locked(root / PACKS_FOLDER / f"{HIDDEN_PREFIX}lock", wait=False) as acquired:
+        if acquired:
+            for leftover in (root / PACKS_FOLDER).glob(f"{HIDDEN_PREFIX}*-*"):
+                files.remove(leftover)
+        yield acquired
+
+
 def pack_store(root: Path) -> None:
     """Tidy a store; where another process does so, or there is little to do, do nothing.
 
@@ -58,12 +75,9 @@ def pack_store(root: Path) -> None:
     """
     if not (root / "trajectories").is_dir():
         return
-    files.make_folder(root / PACKS_FOLDER)
-    with files.locked(root / PACKS_FOLDER / f"{HIDDEN_PREFIX}lock", wait=False) as acquired:
+    with packs_locked(root) as acquired:
         if not acquired:
             return
-        for leftover in (root / PACKS_FOLDER).glob(f"{HIDDEN_PREFIX}*-*"):
-            files.remove(leftover)
         loose = list(_loose(root))
         for trajectory, records in loose:
             _prune(root, trajectory, records)
@@ -96,7 +110,7 @@ def _prune(root: Path, trajectory: str, records: list[Record]) -> None:
         return
     try:
         for record in surplus:
-            _remove(record.folder)
+            remove_stretch(record.folder)
     finally:
         lease.release()
 
@@ -107,14 +121,14 @@ def _readable(folder: Path) -> Iterator[Record]:
             yield read_record(stretch)
 
 
-def _remove(stretch: Path) -> None:
+def remove_stretch(stretch: Path) -> None:
     """Remove a stretch; the record first, so that nobody takes what is left for damaged."""
     files.remove(stretch / RECORD_FILE)
     files.remove(stretch)
 
 
 @dataclass
-class _PackWriter:
+class PackWriter:
     """Blocks that become a pack, and the folders that they replace."""
 
     root: Path
@@ -145,14 +159,14 @@ class _PackWriter:
         files.sync_folder(hidden)
         files.rename(hidden, self.root / PACKS_FOLDER / name)
         for folder in self.replaced:
-            _remove(folder)
+            remove_stretch(folder)
             files.remove_empty(folder.parent)
         self.blocks, self.entries, self.replaced = [], [], []
 
 
 def _pack(root: Path, trajectories: list[str]) -> None:
     """Put the stretches of these trajectories into packs, in the order of their keys."""
-    writer = _PackWriter(root)
+    writer = PackWriter(root)
     pending_files: list[tuple[str, str, str, bytes]] = []
     folders: list[Path] = []
     for trajectory in trajectories:
@@ -169,7 +183,7 @@ def _pack(root: Path, trajectories: list[str]) -> None:
     writer.close()
 
 
-def _flush(writer: _PackWriter, pending_files: list[tuple[str, str, str, bytes]], folders: list[Path]) -> None:
+def _flush(writer: PackWriter, pending_files: list[tuple[str, str, str, bytes]], folders: list[Path]) -> None:
     holds: dict[str, tuple[str, ...]] = {}
     for folder in folders:
         holds[folder.parent.name] = (*holds.get(folder.parent.name, ()), folder.name)
@@ -200,7 +214,7 @@ def _join(root: Path) -> None:
     ]
     if len(small) <= MAX_SMALL_PACKS:
         return
-    writer, joined = _PackWriter(root), []
+    writer, joined = PackWriter(root), []
     for source in small:
         try:
             blocks = [read_block(source, number) for number in range(len(source.blocks))]
@@ -210,12 +224,17 @@ def _join(root: Path) -> None:
             writer.add(content, dict(block.holds))
         joined.append(source)
         if writer.size >= PACK_BYTES:
-            _replace_packs(writer, joined)
+            replace_packs(writer, joined)
             joined = []
-    _replace_packs(writer, joined)
+    replace_packs(writer, joined)
 
 
-def _replace_packs(writer: _PackWriter, joined: list[Pack]) -> None:
+def replace_packs(writer: PackWriter, joined: Sequence[Pack]) -> None:
+    """Make what was written visible, then remove the packs that it replaces.
+
+    Raises:
+        StoreError: the store cannot be written; what was finished is kept.
+    """
     writer.close()
     for source in joined:
         hidden = source.folder.with_name(f"{HIDDEN_PREFIX}{source.folder.name}")

@@ -127,7 +127,7 @@ class Packs:
 
     def _block(self, pack: Pack, number: int) -> dict[tuple[str, str], StretchFiles]:
         if self._last is None or self._last[:2] != (pack.folder.name, number):
-            self._last = pack.folder.name, number, _decoded(read_block(pack, number))
+            self._last = pack.folder.name, number, decode_block(read_block(pack, number))
         return self._last[2]
 
 
@@ -181,7 +181,7 @@ def encode_block(files: list[tuple[str, str, str, bytes]]) -> bytes:
     return buffer.getvalue()
 
 
-def _decoded(content: bytes) -> dict[tuple[str, str], StretchFiles]:
+def decode_block(content: bytes) -> dict[tuple[str, str], StretchFiles]:
     """The stretches of a block: (trajectory, name of the stretch) -> its files."""
     by_stretch: dict[tuple[str, str], StretchFiles] = {}
     for trajectory, stretch, name, file_content in pl.read_parquet(BytesIO(content)).iter_rows():

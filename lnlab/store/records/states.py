@@ -19,7 +19,7 @@ from lnlab.store.records.checksummed import (
     to_checksummed_json,
 )
 
-_FOLDER = "states"
+STATES_FOLDER = "states"
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ def save_state(trajectory: Path, state: SavedState) -> None:
     Raises:
         StoreError: the store cannot be written; the state is not there.
     """
-    folder = trajectory / _FOLDER
+    folder = trajectory / STATES_FOLDER
     files.make_way(folder)
     files.make_folder(folder)
     files.replace(folder / f"{state.step}.safetensors", state.content)
@@ -56,7 +56,7 @@ def latest_state(trajectory: Path, limit: int) -> SavedState | None:
     for step in sorted(_steps(trajectory), reverse=True):
         if step <= limit:
             try:
-                return _read(trajectory / _FOLDER, step)
+                return _read(trajectory / STATES_FOLDER, step)
             except (CorruptFile, StoreError):
                 continue
     return None
@@ -68,7 +68,7 @@ def remove_states(trajectory: Path, until: int) -> None:
     Raises:
         StoreError: a file cannot be removed.
     """
-    folder, steps = trajectory / _FOLDER, list(_steps(trajectory))
+    folder, steps = trajectory / STATES_FOLDER, list(_steps(trajectory))
     last = max((step for step in steps if step <= until), default=0)
     for step in steps:
         if step < last:
@@ -79,7 +79,7 @@ def remove_states(trajectory: Path, until: int) -> None:
 
 
 def _steps(trajectory: Path) -> Iterator[int]:
-    return (int(path.stem) for path in list((trajectory / _FOLDER).glob("*.json")) if path.stem.isdecimal())
+    return (int(path.stem) for path in list((trajectory / STATES_FOLDER).glob("*.json")) if path.stem.isdecimal())
 
 
 def _read(folder: Path, step: int) -> SavedState:

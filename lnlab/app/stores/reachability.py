@@ -1,0 +1,162 @@
+"""``lnlab gc``: what of a store is reached from specs and locks, and what is not."""
+
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from lnlab.app.locks.lock_report import LOCK_SUFFIX, Lock, read_lock
+from lnlab.app.locks.row_digests import DIGITS
+from lnlab.app.stores.usage import spec_now
+from lnlab.errors import LabError, Problem
+from lnlab.keys import digest_bytes
+from lnlab.store.garbage import Removal, remove_garbage
+from lnlab.store.plans import PLAN_FILE, StoredPlan, damaged_plans, plan_tables, plans_newest_first
+from lnlab.store.records.checksummed import CorruptFile
+from lnlab.store.records.layout import plan_folder
+from lnlab.store.usage import trajectory_sizes
+from lnlab.userfiles import LARGEST_SPEC, read_user_file
+
+if TYPE_CHECKING:
+    from lnlab.store.store import Store
+
+_DAY = 24 * 3600
+DEFAULT_PLACES = (Path(), Path("specs"))
+
+
+@dataclass(frozen=True)
+class Anchors:
+    """What is wanted: specs by the digests of their texts, and locks."""
+
+    texts: frozenset[str]
+    locks: tuple[Lock, ...]
+
+
+@dataclass(frozen=True)
+class UnreachedPlan:
+    """A plan that no spec and no lock leads to, and why."""
+
+    plan: StoredPlan
+    reason: str
+
+
+@dataclass(frozen=True)
+class Garbage:
+    """What may go.
+
+    Attributes:
+        plans: those that are not reached.
+        trajectories: key -> bytes of those that no other plan needs.
+        remaining: how many plans stay.
+        size: bytes of all trajectories of the store.
+    """
+
+    plans: tuple[UnreachedPlan, ...]
+    trajectories: Mapping[str, int]
+    remaining: int
+    size: int
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether everything is wanted."""
+        return not (self.plans or self.trajectories)
+
+
+def read_anchors(places: Sequence[Path]) -> Anchors:
+    """The specs and locks at these places: files, or folders with them.
+
+    Raises:
+        LabError: there is none, so that everything would go; or a file cannot be read.
+    """
+    paths = [path for place in places or DEFAULT_PLACES for path in _files(place)]
+    if not paths:
+        where = ", ".join(place.as_posix() for place in places or DEFAULT_PLACES)
+        what = f"there is no spec and no lock in {where}, so that everything would be removed"
+        raise LabError(Problem("lnlab gc", what, "name the specs, the locks, or their folders"))
+    locks = tuple(read_lock(path) for path in paths if path.suffix == LOCK_SUFFIX)
+    specs = [path for path in paths if path.suffix != LOCK_SUFFIX]
+    texts = {digest_bytes(read_user_file(path, "spec", LARGEST_SPEC)) for path in specs}
+    return Anchors(frozenset(texts | {lock.tables["spec"] for lock in locks}), locks)
+
+
+def _files(place: Path) -> Iterable[Path]:
+    if place.is_dir():
+        return sorted([*place.glob("*.yaml"), *place.glob("*.yml"), *place.glob(f"*{LOCK_SUFFIX}")])
+    if place.is_file() or place not in DEFAULT_PLACES:
+        return [place]
+    return []
+
+
+def find_garbage(store: "Store", anchors: Anchors, older_than: float = 0.0) -> Garbage:
+    """What the anchors do not lead to.
+
+    A plan is reached by the text of its spec, where that is the text of a spec at hand, of the file that it was made
+    of, or of a locked spec; by a lock of one of its variants; or by its use within the last ``older_than`` days.
+
+    Raises:
+        LabError: the store cannot be read, or a plan in it is damaged, so that nobody knows what it needs.
+    """
+    if damaged := damaged_plans(store.root):
+        raise LabError(*map(_damaged, damaged))
+    locked = {group for lock in anchors.locks for group in lock.tables["groups"]}
+    needed: set[str] = set()
+    unreached: list[UnreachedPlan] = []
+    remaining = 0
+    for plan in plans_newest_first(store.root):
+        keys = _keys_of_runs(store, plan)
+        reason = _why_unreached(store, plan, anchors, locked, keys["variant"], older_than)
+        if reason:
+            unreached.append(UnreachedPlan(plan, reason))
+        else:
+            remaining += 1
+            needed.update(keys["trajectory"])
+    sizes = trajectory_sizes(store.root)
+    return Garbage(
+        tuple(unreached),
+        {key: size for key, size in sizes.items() if key not in needed},
+        remaining,
+        sum(sizes.values()),
+    )
+
+
+def _keys_of_runs(store: "Store", plan: StoredPlan) -> Mapping[str, Sequence[str]]:
+    """The trajectories and variants of a plan."""
+    try:
+        runs = plan_tables(store.root, plan)["runs"]
+    except CorruptFile as error:
+        raise LabError(_damaged(str(error))) from error
+    return {name: runs[name].unique().to_list() for name in ("trajectory", "variant")}
+
+
+def _damaged(sentence: str) -> Problem:
+    return Problem(
+        "", f"{sentence}, so that nobody knows what it needs", "run its spec again first, or remove its folder"
+    )
+
+
+def _why_unreached(
+    store: "Store",
+    plan: StoredPlan,
+    anchors: Anchors,
+    locked: set[str],
+    variants: Sequence[str],
+    older_than: float,
+) -> str:
+    """Why nothing leads to a plan, or nothing if something does."""
+    age = time.time() - (plan_folder(store.root, plan.digest) / PLAN_FILE).stat().st_mtime
+    state = spec_now(plan)
+    reached = plan.text in anchors.texts or state == "as it is" or age < older_than * _DAY
+    reached = reached or any(lock.tables["plan"] == plan.digest for lock in anchors.locks)
+    if reached or any(variant[:DIGITS] in locked for variant in variants):
+        return ""
+    return f"its spec is {state}" if state == "gone" else "its spec was changed since"
+
+
+def remove(store: "Store", garbage: Garbage) -> Removal:
+    """Remove what is not reached.
+
+    Raises:
+        StoreError: another process works on the store, or it cannot be written; what is not removed stays as it was.
+    """
+    return remove_garbage(store.root, [entry.plan.digest for entry in garbage.plans], list(garbage.trajectories))

@@ -1,0 +1,93 @@
+"""``lnlab gc``: what of a store no spec and no lock leads to; with --delete it goes."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from lnlab.app.formats import format_count, format_quantity
+from lnlab.app.request import open_store
+from lnlab.cli.options import AsJsonOption, StoreFolder
+from lnlab.cli.terminal import err, one_line, out, print_json
+from lnlab.userfiles import user_path
+
+if TYPE_CHECKING:
+    from lnlab.app.stores.reachability import Garbage
+    from lnlab.store.garbage import Removal
+
+GC_EXAMPLE = (
+    "Example: [bold]lnlab gc[/bold], then [bold]lnlab gc --delete[/bold]; of other folders: "
+    "[bold]lnlab gc papers/*/specs[/bold]"
+)
+
+
+def gc(
+    folder: StoreFolder,
+    places: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            metavar="[PLACE...]", parser=user_path, help="Specs and locks, or their folders; . and specs if not given."
+        ),
+    ] = None,
+    delete: Annotated[bool, typer.Option("--delete", help="Remove it; without this, nothing is touched.")] = False,
+    older_than: Annotated[
+        float, typer.Option("--older-than", min=0.0, metavar="DAYS", help="Keep what was used within so many days.")
+    ] = 0.0,
+    as_json: AsJsonOption = False,
+) -> None:
+    """List what the store holds for no spec and no lock, and remove it with --delete.
+
+    An experiment stays where the text of its spec is that of a spec in PLACE or of the file that it was run from, where
+    it was used within --older-than days, or where a lock names its spec or one of its variants. All others go, with the
+    runs that no remaining experiment needs. A run on which another lnlab works stays. Kill it at any instant: the store
+    is intact, and the same command goes on.
+
+    Exit codes: 0 done; 2 the command is wrong, or another lnlab works on this store.
+    """
+    from lnlab.app.stores.reachability import find_garbage, read_anchors, remove
+
+    store = open_store(folder)
+    garbage = find_garbage(store, read_anchors(places or ()), older_than)
+    removal = remove(store, garbage) if delete else None
+    if as_json:
+        print_json(_as_plain(garbage, removal))
+        return
+    for entry in garbage.plans:
+        profile = f" --profile {entry.plan.profile}" if entry.plan.profile else ""
+        overrides = "".join(f" -s {override}" for override in entry.plan.overrides)
+        out().print(one_line(f"{entry.plan.name}{profile}{overrides}: {entry.reason} ({entry.plan.spec})"))
+    size, total = (format_quantity(number, "B") for number in (sum(garbage.trajectories.values()), garbage.size))
+    units = format_count(len(garbage.trajectories), "unit")
+    what = f"{format_count(len(garbage.plans), 'experiment')}, {units}, {size} of {total}"
+    if garbage.is_empty:
+        out().print(f"nothing to remove; {format_count(garbage.remaining, 'experiment')} kept")
+    elif removal is None:
+        out().print(f"would remove {what}; {format_count(garbage.remaining, 'experiment')} kept")
+        err().print("nothing was removed: lnlab gc --delete removes it")
+    else:
+        out().print(f"removed {what}; {format_count(garbage.remaining, 'experiment')} kept")
+    for sentence in _notes(removal):
+        err().print(one_line(sentence))
+
+
+def _notes(removal: "Removal | None") -> list[str]:
+    if removal is None:
+        return []
+    held = [f"{format_count(len(removal.held), 'unit')} stay: another lnlab works on them"] if removal.held else []
+    return [*held, *(f"damaged, and left as it is: {sentence}" for sentence in removal.damaged)]
+
+
+def _as_plain(garbage: "Garbage", removal: "Removal | None") -> dict[str, Any]:
+    plans = [
+        {"name": e.plan.name, "spec": e.plan.spec, "profile": e.plan.profile, "plan": e.plan.digest, "reason": e.reason}
+        for e in garbage.plans
+    ]
+    return {
+        "experiments": plans,
+        "units": dict(garbage.trajectories),
+        "remaining": garbage.remaining,
+        "size": garbage.size,
+        "removed": removal is not None,
+        "held": list(removal.held) if removal else [],
+        "damaged": list(removal.damaged) if removal else [],
+    }

@@ -1,0 +1,135 @@
+"""Remove from a store what is no longer wanted: plans, and trajectories that no remaining plan needs.
+
+It may be killed at any point, and may happen while others read and work. Plans go first, so that nothing points to what
+is gone. A trajectory goes under its lease, its records before their rows; one whose lease another process has stays. A
+pack is replaced by one without what goes. As soon as a plan appears that was not there before, it ends: its run may
+count on what would go next.
+"""
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from lnlab.errors import Problem, StoreError
+from lnlab.store import files
+from lnlab.store.leases import acquire_lease
+from lnlab.store.packing import PackWriter, packs_locked, remove_stretch, replace_packs
+from lnlab.store.packs import HIDDEN_PREFIX, PACKS_FOLDER, Pack, Packs, decode_block, encode_block, read_block
+from lnlab.store.records.checksummed import CorruptFile
+from lnlab.store.records.layout import LEASE_FILE, LOCK_FILE, plan_folder, stretches
+from lnlab.store.records.states import STATES_FOLDER
+
+
+@dataclass(frozen=True)
+class Removal:
+    """What was removed.
+
+    Attributes:
+        plans: digests.
+        trajectories: keys.
+        held: trajectories that stay, as another process works on them.
+        damaged: packs that stay, as they cannot be read, a sentence each.
+    """
+
+    plans: tuple[str, ...]
+    trajectories: tuple[str, ...]
+    held: tuple[str, ...]
+    damaged: tuple[str, ...]
+
+
+def remove_garbage(root: Path, plans: Collection[str], trajectories: Collection[str]) -> Removal:
+    """Remove these plans and these trajectories.
+
+    Raises:
+        StoreError: another process changes the packs, a run began meanwhile, or the store cannot be written; what is
+            not removed yet stays as it was.
+    """
+    with packs_locked(root) as acquired:
+        if not acquired:
+            what = "another lnlab is changing the packs of this store"
+            raise StoreError(Problem(str(root), what, "wait until it is done, then do this again"))
+        present = _plans(root) - set(plans)
+        for digest in plans:
+            _remove_plan(root, digest)
+        unwanted, held = set(trajectories), set[str]()
+        for folder in sorted((root / "trajectories").glob("??/*"), key=lambda folder: folder.name):
+            if folder.name in unwanted:
+                _refuse_new_plans(root, present)
+                if not _remove_trajectory(root, folder):
+                    held.add(folder.name)
+        damaged = list(_remove_packed(root, unwanted - held, present))
+    return Removal(tuple(plans), tuple(sorted(unwanted - held)), tuple(sorted(held)), tuple(damaged))
+
+
+def _remove_plan(root: Path, digest: str) -> None:
+    """Remove a plan at once: under a name that nobody reads, and that whoever changes packs next removes for good."""
+    if plan_folder(root, digest).is_dir():
+        hidden = root / PACKS_FOLDER / f"{HIDDEN_PREFIX}plan-{digest}"
+        files.rename(plan_folder(root, digest), hidden)
+        files.remove(hidden)
+
+
+def _plans(root: Path) -> set[str]:
+    return {path.name for path in (root / "plans").glob("*") if not path.name.startswith(files.ASIDE_PREFIX)}
+
+
+def _refuse_new_plans(root: Path, present: set[str]) -> None:
+    if _plans(root) - present:
+        what = "a run began while this store was cleaned, and may need what is left"
+        raise StoreError(Problem(str(root), what, "do this again: what it needs stays then"))
+
+
+def _remove_trajectory(root: Path, folder: Path) -> bool:
+    """Remove what lies in the folder of a trajectory; whether nobody works there."""
+    lease = acquire_lease(folder / LEASE_FILE, root / LOCK_FILE)
+    if lease is None:
+        return False
+    try:
+        for stretch in stretches(folder):
+            remove_stretch(stretch)
+        files.remove(folder / STATES_FOLDER)
+    finally:
+        lease.release()
+    files.remove_empty(folder)
+    files.remove_empty(folder.parent)
+    return True
+
+
+def _remove_packed(root: Path, unwanted: set[str], present: set[str]) -> Iterator[str]:
+    """Replace the packs that hold something of these trajectories; a sentence for each that cannot be read."""
+    packs = Packs(root)
+    for pack in packs.current():
+        if unwanted.isdisjoint(pack.block_numbers):
+            continue
+        _refuse_new_plans(root, present)
+        try:
+            writer = _without(root, pack, unwanted)
+        except CorruptFile as error:
+            yield str(error)
+            continue
+        replace_packs(writer, [pack])
+    yield from packs.damaged.values()
+
+
+def _without(root: Path, pack: Pack, unwanted: set[str]) -> PackWriter:
+    """The blocks of a pack without these trajectories.
+
+    Raises:
+        CorruptFile: a block is damaged, so that what else it holds cannot be told from what goes.
+    """
+    writer = PackWriter(root)
+    for number, block in enumerate(pack.blocks):
+        remaining = {key: names for key, names in block.holds.items() if key not in unwanted}
+        content = read_block(pack, number)
+        if len(remaining) == len(block.holds):
+            writer.add(content, remaining)
+        elif remaining:
+            by_stretch = decode_block(content)
+            kept_files = [
+                (trajectory, name, file, by_stretch[trajectory, name][file])
+                for trajectory, names in remaining.items()
+                for name in names
+                for file in by_stretch[trajectory, name]
+            ]
+            writer.add(encode_block(kept_files), remaining)
+    return writer

@@ -1,0 +1,97 @@
+"""``lnlab ls`` and ``lnlab gc``: what a store holds by experiment, and what no spec and no lock leads to."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from lnlab.store.read import find_plan
+from lnlab.store.results_digest import results_digest
+from lnlab.store.store import Store
+
+
+@pytest.fixture
+def stored(lnlab, tiny):
+    """A store with two profiles of one spec, in the working folder."""
+    assert [lnlab("run", tiny.name, "-q", "-w", 1, *more).code for more in (["-p", "one"], [])] == [0, 0]
+    return Store(Path(".lnlab").absolute())
+
+
+def test_experiments_are_listed_with_size_and_runs_the_last_one_first(lnlab, stored):
+    default, one = lnlab("ls", "--json").json
+    assert (default["profile"], default["runs"]) == (None, {"complete": 6})
+    assert (one["profile"], one["runs"]) == ("one", {"complete": 2})
+    total = sum(path.stat().st_size for path in Path(".lnlab").rglob("*") if path.is_file())
+    assert 0 < one["size"] < default["size"] < total
+    assert default["used"] >= one["used"]
+    printed = lnlab("ls").out
+    assert "tiny --profile one" in printed
+    assert "6 complete" in printed
+
+
+def test_runs_that_failed_or_are_missing_are_counted(lnlab, tiny):
+    assert lnlab("run", "tiny.yaml", "-p", "one", "-q", "-w", 1).code == 0
+    store = Store(Path(".lnlab").absolute())
+    trajectory = store.results(find_plan(store.root, tiny, "one").digest).runs["trajectory"][0]
+    shutil.rmtree(Path(".lnlab/trajectories") / trajectory[:2])
+    (experiment,) = lnlab("ls", "--json").json
+    assert experiment["runs"] == {"complete": 1, "missing": 1}
+    assert experiment["spec_now"] == "as it is"
+
+
+def test_a_spec_at_hand_keeps_what_was_run_from_its_text(lnlab, stored):
+    assert "nothing to remove; 2 experiments kept" in lnlab("gc").out
+    Path("specs").mkdir()
+    shutil.move("tiny.yaml", "specs/renamed.yaml")
+    assert "nothing to remove" in lnlab("gc").out
+    assert "nothing to remove" in lnlab("gc", "specs/renamed.yaml").out
+
+
+def test_what_a_changed_spec_no_longer_needs_is_listed_and_goes_only_when_asked(lnlab, stored):
+    text = Path("tiny.yaml").read_text()
+    Path("tiny.yaml").write_text(text.replace("seeds: 3", "seeds: 2"))
+    assert lnlab("run", "tiny.yaml", "-q", "-w", 1).code == 0
+    before = results_digest(stored.results(find_plan(stored.root, Path("tiny.yaml")).digest))
+    files = sorted(path for path in Path(".lnlab").rglob("*") if path.is_file())
+    dry = lnlab("gc")
+    assert dry.code == 0
+    assert "tiny --profile one: its spec was changed since" in dry.out
+    assert "would remove 2 experiments, 2 units" in dry.out
+    assert sorted(path for path in Path(".lnlab").rglob("*") if path.is_file()) == files
+    assert "removed 2 experiments, 2 units" in lnlab("gc", "--delete").out
+    assert results_digest(stored.results(find_plan(stored.root, Path("tiny.yaml")).digest)) == before
+    assert "nothing to remove; 1 experiment kept" in lnlab("gc").out
+    Path("tiny.yaml").write_text(text)
+    assert lnlab("run", "tiny.yaml", "--json", "-w", 1).json["computed"] == 2, "the third seed of both variants went"
+
+
+def test_a_lock_keeps_the_runs_that_it_names(lnlab, stored):
+    assert lnlab("report", "tiny.yaml", "-q", "-o", "reports/tiny").code == 0
+    assert lnlab("lock", "tiny.yaml", "-q").code == 0
+    Path("other").mkdir()
+    shutil.move("tiny.lock", "other/tiny.lock")
+    Path("tiny.yaml").write_text(Path("tiny.yaml").read_text().replace("d_ff: 32", "d_ff: 64"))
+    assert "would remove 2 experiments, 6 units" in lnlab("gc").out
+    assert "nothing to remove" in lnlab("gc", ".", "other").out
+
+
+def test_what_was_used_lately_stays_if_asked(lnlab, stored):
+    Path("tiny.yaml").write_text("title: another\n")
+    assert "would remove 2 experiments" in lnlab("gc").out
+    assert "nothing to remove; 2 experiments kept" in lnlab("gc", "--older-than", "1").out
+
+
+def test_without_any_spec_nothing_is_removed(lnlab, stored):
+    Path("tiny.yaml").unlink()
+    assert {experiment["spec_now"] for experiment in lnlab("ls", "--json").json} == {"gone"}
+    refused = lnlab("gc", "--delete")
+    assert (refused.code, refused.err.count("\n")) == (2, 1)
+    assert "there is no spec and no lock in ., specs, so that everything would be removed" in refused.err
+
+
+def test_a_damaged_plan_keeps_everything(lnlab, stored):
+    plan = next(Path(".lnlab/plans").iterdir()) / "plan.json"
+    plan.write_bytes(plan.read_bytes()[:-9])
+    refused = lnlab("gc", "--delete")
+    assert refused.code == 2
+    assert "so that nobody knows what it needs; run its spec again first" in refused.err
