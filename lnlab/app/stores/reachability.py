@@ -153,7 +153,7 @@ def _why_unreached(
     return f"its spec is {state}" if state == "gone" else "its spec was changed since"
 
 
-def remove(store: "Store", garbage: Garbage) -> Removal:
+def remove_unreached(store: "Store", garbage: Garbage) -> Removal:
     """Remove what is not reached.
 
     Raises:

@@ -44,11 +44,11 @@ def gc(
 
     Exit codes: 0 done; 2 the command is wrong, or another lnlab works on this store.
     """
-    from lnlab.app.stores.reachability import find_garbage, read_anchors, remove
+    from lnlab.app.stores.reachability import find_garbage, read_anchors, remove_unreached
 
     store = open_store(folder)
     garbage = find_garbage(store, read_anchors(places or ()), older_than)
-    removal = remove(store, garbage) if delete else None
+    removal = remove_unreached(store, garbage) if delete else None
     if as_json:
         print_json(_as_plain(garbage, removal))
         return
