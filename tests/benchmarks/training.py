@@ -3,8 +3,9 @@
     python tests/benchmarks/training.py [steps] [blocks]
 
 One update against the loop that anyone would write, on the same model and batches, in alternating blocks, with that
-loop against itself as the noise floor; the same with ``gradient_norm`` of the update's own batch every ten updates; the
-padding of training batches; and the memory of a process that trains, against the estimate of the plan.
+loop against itself as the noise floor; the same with ``gradient_norm`` of the update's own batch every ten updates, and
+with histograms of all gradients and updates at every one; the padding of training batches; and the memory of a process
+that trains, against the estimate of the plan.
 """
 
 import os
@@ -102,16 +103,21 @@ def timed(work: Lab | Bare) -> float:
 def against_bare(steps: int, blocks: int) -> None:
     whole = steps * (blocks + 1)
     norms = tuple((at, {"kind": "gradient_norm", "batches": "step"}) for at in range(0, whole, 10))
+    gradients, updates = {"kind": "gradient_histogram", "batches": "step"}, {"kind": "update_histogram"}
+    histograms = tuple((at, probe) for at in range(1, whole) for probe in (gradients, updates))
     plain = trajectory_of(whole)
-    lab, probed = Lab(plain, steps), Lab(trajectory_of(whole, norms), steps)
+    lab, probed, counted = (
+        Lab(t, steps) for t in (plain, trajectory_of(whole, norms), trajectory_of(whole, histograms))
+    )
     one, two = Bare(plain, steps), Bare(plain, steps)
-    for each in (lab, probed, one, two):
+    for each in (lab, probed, counted, one, two):
         timed(each)
-    rounds = [(timed(one), timed(lab), timed(probed), timed(two)) for _ in range(blocks)]
+    rounds = [tuple(map(timed, (one, lab, probed, counted, two))) for _ in range(blocks)]
     for name, ratios in {
-        "lnlab / bare": [2 * b / (a + d) for a, b, _, d in rounds],
-        "lnlab with gradient_norm every 10 / bare": [2 * c / (a + d) for a, _, c, d in rounds],
-        "bare / bare": [d / a for a, _, _, d in rounds],
+        "lnlab / bare": [2 * b / (a + e) for a, b, _, _, e in rounds],
+        "lnlab with gradient_norm every 10 / bare": [2 * c / (a + e) for a, _, c, _, e in rounds],
+        "lnlab with both histograms every update / lnlab": [d / b for _, b, _, d, _ in rounds],
+        "bare / bare": [e / a for a, *_, e in rounds],
     }.items():
         print(
             f"{name}: median {median(ratios):.3f}, {min(ratios):.3f} to {max(ratios):.3f} ({blocks} x {steps} updates)"

@@ -52,12 +52,14 @@ def _edge(code: int) -> float:
 def entry_histogram(quantity: str, where: Mapping[str, Any], tensors: Iterable[Tensor]) -> Iterator[Row]:
     """The rows of the table ``histograms`` of all entries of some tensors together, a row for a bin that is not empty.
 
+    They are counted as one vector: a model has many small tensors, and each count of its own would cost 30 µs.
+
     Args:
         quantity: what the entries are.
         where: the columns of a site, or nothing.
         tensors: of any shape.
     """
-    yield from histogram_rows(quantity, where, torch.stack([counts(x) for x in tensors]).sum(0))
+    yield from histogram_rows(quantity, where, counts(torch.cat([x.flatten() for x in tensors])))
 
 
 def histogram_rows(quantity: str, where: Mapping[str, Any], counted: Tensor) -> Iterator[Row]:
