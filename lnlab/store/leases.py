@@ -8,6 +8,7 @@ counts once.
 
 import json
 import secrets
+import time
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -75,17 +76,39 @@ def acquire_lease(path: Path, lock: Path, period: float = LEASE_PERIOD) -> Lease
     return Lease(path, lock, content, period)
 
 
+def lease_holder(path: Path) -> ProcessIdentity | None:
+    """Who holds the lease at ``path``, as far as a reader can tell, who writes nothing; None: nobody, or somebody gone.
+
+    The age of a lease that only its age speaks for is taken by the clock of this machine.
+    """
+    content = _read(path)
+    if content is None or (signature := _signature(content)) is None:
+        return None
+    owner, period = signature
+    with suppress(FileNotFoundError):
+        fresh = abs(time.time() - path.stat().st_mtime) <= period
+        return owner if is_certainly_alive(owner) or (fresh and not is_certainly_dead(owner)) else None
+    return None
+
+
+def _signature(content: bytes) -> tuple[ProcessIdentity, float] | None:
+    """Whose lease it is, and its period; None where nobody signed."""
+    try:
+        signed = json.loads(content)
+        owner = ProcessIdentity(signed["host"], signed["boot"], signed["pid"], signed["start"])
+        return owner, float(signed["period"])
+    except (ValueError, TypeError, KeyError):
+        return None
+
+
 def _is_void(path: Path) -> bool:
     """Whether the lease may be taken over. One that nobody signed has only its age to speak for it."""
     content = _read(path)
     if content is None:
         return True
-    try:
-        signature = json.loads(content)
-        owner = ProcessIdentity(signature["host"], signature["boot"], signature["pid"], signature["start"])
-        period = float(signature["period"])
-    except (ValueError, TypeError, KeyError):
+    if (signature := _signature(content)) is None:
         return _age(path) > UNSIGNED_LEASE_PERIOD
+    owner, period = signature
     return is_certainly_dead(owner) or (not is_certainly_alive(owner) and _age(path) > period)
 
 
