@@ -1,7 +1,7 @@
 """What of a plan is still to do, and what is settled although it is missing. Imports nothing heavy."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -24,9 +24,15 @@ def reason_counts(reasons: Iterable[str]) -> list[tuple[str, int]]:
     return Counter(reasons).most_common()
 
 
-def unfinished_runs(results: "Results") -> list[dict[str, object]]:
-    """Every run that came to another end than finished: what it is, its key, its status and the reason."""
-    unfinished = results.runs.filter(results.runs["status"] != "finished").select("run", "seed", "status", "reason")
+def unfinished_runs(results: "Results", running: Collection[str] = ()) -> list[dict[str, object]]:
+    """Every run that came to another end than finished: what it is, its key, its status and the reason.
+
+    A run of the trajectories ``running`` has come to no end yet.
+    """
+    ended = ~results.runs["trajectory"].is_in(list(running))
+    unfinished = results.runs.filter(ended, results.runs["status"] != "finished").select(
+        "run", "seed", "status", "reason"
+    )
     points: dict[str, list[str]] = {}
     for run, axis, label in results.axes.select("run", "axis", "label").iter_rows():
         points.setdefault(run, []).append(f"{axis}={label}")
@@ -41,7 +47,15 @@ def unfinished_runs(results: "Results") -> list[dict[str, object]]:
     ]
 
 
-def status_counts_of_runs(results: "Results") -> dict[str, int]:
-    """Status -> number of runs; ``missing`` are those that have none."""
-    counts = Counter(status or "missing" for status in results.runs["status"])
+def status_counts_of_runs(results: "Results", running: Collection[str] = ()) -> dict[str, int]:
+    """Status -> number of runs; ``missing`` are those that have none, and ``running`` those of these trajectories.
+
+    A run may have all that it needs while its trajectory goes on.
+    """
+    rows = results.runs.select("trajectory", "status").iter_rows()
+    at_work = set(running)
+    counts = Counter(
+        "running" if trajectory in at_work and status != "finished" else status or "missing"
+        for trajectory, status in rows
+    )
     return dict(sorted(counts.items(), key=lambda item: (item[0] != "finished", item[0])))

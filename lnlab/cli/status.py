@@ -1,5 +1,8 @@
-"""``lnlab status``: what is in the store, per experiment: done, missing, failed, and why."""
+"""``lnlab status``: what is in the store, per experiment: done, missing, failed, and why; and what is running."""
 
+import time
+from collections.abc import Collection
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -8,11 +11,13 @@ import typer
 from lnlab.app.formats import format_count, format_quantity
 from lnlab.app.missing_work import ended_by_itself, reason_counts, status_counts_of_runs, unfinished_runs
 from lnlab.app.request import Request, open_store, refuse_absent_profile
+from lnlab.app.watching import running_units, watched_run
 from lnlab.cli.options import AsJsonOption, OptionalSpec, Profile, StoreFolder
 from lnlab.cli.terminal import out, print_json
 from lnlab.errors import LabError, Problem
 
 if TYPE_CHECKING:
+    from lnlab.store.missing_work import MissingWork
     from lnlab.store.plans import StoredPlan
     from lnlab.store.store import Store
 
@@ -24,23 +29,55 @@ def status_of_store(
     spec: OptionalSpec = None,
     profile: Profile = None,
     all_versions: Annotated[bool, typer.Option("--all", help="Older versions of each experiment as well.")] = False,
+    watch: Annotated[
+        bool, typer.Option("--watch", help="Show it again and again, with the units at work, until nothing is left.")
+    ] = False,
+    every: Annotated[float, typer.Option(min=0.2, metavar="SECONDS", help="How often --watch looks.")] = 5.0,
     as_json: AsJsonOption = False,
 ) -> None:
     """Show what the store holds.
 
-    For each experiment: what is done, missing and failed, and why.
+    For each experiment: what is done, missing and failed, and why. Units at work, on this machine or another that
+    shares the store, are shown with their training loss as far as it is kept, which is once a minute
+    (lnlab run --save-every).
     """
     store = open_store(folder)
     if spec is not None:
         refuse_absent_profile(Request(spec, profile))
+    if watch:
+        _watch(store, spec, profile, every=every, as_json=as_json)
+        return
     plans = _selected_plans(store, spec, profile, all_versions=all_versions)
     experiments = [_experiment_facts(store, stored) for stored in plans]
     if as_json:
-        print_json(experiments)
+        print_json([{**facts, "running": [unit.to_json() for unit in facts["running"]]} for facts in experiments])
     elif not experiments and spec is not None:
         raise LabError(Problem(str(spec), f"was never run in the store {store.root}", f"lnlab run {spec} first"))
     else:
         _print_all(store, experiments)
+
+
+def _watch(store: "Store", spec: Path | None, profile: str | None, *, every: float, as_json: bool) -> None:
+    """Show how far the runs are until nothing is left: in one place of a terminal, else one look below the other."""
+    from rich.live import Live
+    from rich.text import Text
+
+    console = out()
+    in_place = console.is_terminal and not as_json
+    with Live(console=console, auto_refresh=False) if in_place else nullcontext() as live:
+        while True:
+            plans = _selected_plans(store, spec, profile, all_versions=False)
+            watched = [run for run in (watched_run(store, stored) for stored in plans) if run.left]
+            text = "\n".join(line for run in watched for line in run.lines()) or "nothing is left to do"
+            if live is not None:
+                live.update(Text(text), refresh=True)
+            elif as_json:
+                print_json([run.to_json() for run in watched])
+            else:
+                console.print(text)
+            if not watched:
+                return
+            time.sleep(every)
 
 
 def _selected_plans(
@@ -62,7 +99,9 @@ def _selected_plans(
 def _experiment_facts(store: "Store", stored: "StoredPlan") -> dict[str, Any]:
     """One experiment as plain values."""
     results = store.results(stored.digest)
-    lacking = store.lacks(stored).values()
+    lacking = store.lacks(stored)
+    units = running_units(store, lacking, results)
+    running = {unit.trajectory for unit in units}
     return {
         "name": stored.name,
         "spec": stored.spec,
@@ -70,10 +109,16 @@ def _experiment_facts(store: "Store", stored: "StoredPlan") -> dict[str, Any]:
         "overrides": list(stored.overrides),
         "plan": stored.digest,
         "undecided": stored.undecided,
-        "runs": status_counts_of_runs(results),
-        "failures": unfinished_runs(results),
-        "missing": dict(reason_counts(miss.reason for miss in lacking if not ended_by_itself(miss))),
+        "runs": status_counts_of_runs(results, running),
+        "failures": unfinished_runs(results, running),
+        "running": units,
+        "missing": dict(reason_counts(miss.reason for key, miss in lacking.items() if _waits(key, miss, running))),
     }
+
+
+def _waits(trajectory: str, miss: "MissingWork", running: Collection[str]) -> bool:
+    """Whether a unit lacks something that nobody is at, and that another run would give it."""
+    return trajectory not in running and not ended_by_itself(miss)
 
 
 def _print_all(store: "Store", experiments: list[dict[str, Any]]) -> None:
@@ -95,6 +140,8 @@ def _print(experiment: dict[str, Any]) -> None:
     counts = ", ".join(f"{number} {word.replace('_', ' ')}" for word, number in experiment["runs"].items())
     what = "tuning run" if experiment["undecided"] else "run"
     out().print(f"{name}: {format_count(sum(experiment['runs'].values()), what)}: {counts}")
+    for unit in experiment["running"]:
+        out().print(f"  {unit}")
     for failure in experiment["failures"]:
         status = failure["status"].replace("_", " ")
         out().print(f"  {failure['run']}: {status}: {failure['reason']} (lnlab why {failure['key'][:12]})")

@@ -10,7 +10,7 @@ import pytest
 
 from lnlab.errors import StoreError
 from lnlab.store import files
-from lnlab.store.leases import acquire_lease
+from lnlab.store.leases import acquire_lease, lease_holder
 from lnlab.store.process_identity import this_process
 
 
@@ -158,3 +158,24 @@ def test_of_two_who_take_over_one_wins(path, lock, monkeypatch):
     monkeypatch.setattr(files, "before", before)
     assert acquire_lease(path, lock) is None
     assert json.loads(path.read_text())["nonce"] == "theirs"
+
+
+def test_a_reader_sees_who_holds_a_lease_and_writes_nothing(path, lock):
+    assert lease_holder(path) is None
+    mine = acquire_lease(path, lock)
+    files_before = set(path.parent.iterdir())
+    assert lease_holder(path) == this_process()
+    assert set(path.parent.iterdir()) == files_before
+    mine.release()
+    assert lease_holder(path) is None
+
+
+def test_a_reader_sees_no_holder_in_a_lease_that_is_void(path):
+    somebody(path, start=this_process().start - 1)
+    assert lease_holder(path) is None, "its process is gone"
+    somebody(path, host="elsewhere")
+    assert lease_holder(path).host == "elsewhere", "a fresh one of another machine"
+    os.utime(path, (time.time() - 60, time.time() - 60))
+    assert lease_holder(path) is None, "a stale one"
+    path.write_text("{}")
+    assert lease_holder(path) is None, "signed by nobody"

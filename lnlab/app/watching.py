@@ -1,0 +1,183 @@
+"""A run while it goes on, in any process on any machine that shares its store: what is at work, and what is left."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from itertools import pairwise
+from math import isfinite
+from statistics import median
+from typing import TYPE_CHECKING, Any
+
+from lnlab.app.formats import format_count, format_duration
+from lnlab.app.missing_work import ended_by_itself, status_counts_of_runs
+
+if TYPE_CHECKING:
+    from lnlab.store.plans import StoredPlan
+    from lnlab.store.running_work import RunningWork
+    from lnlab.store.store import Store
+    from lnlab.tables import Results
+
+SPARKLINE_WIDTH = 24
+_BARS = "▁▂▃▄▅▆▇█"
+
+
+@dataclass(frozen=True)
+class RunningUnit:
+    """A trajectory that a worker is at.
+
+    Attributes:
+        trajectory: its key.
+        name: its axes and seed.
+        done: training steps that are committed.
+        steps: of the whole trajectory; 0 where it is measured without training.
+        seconds: that the committed steps took.
+        losses: their training losses.
+        host: machine of the worker.
+        pid: process of the worker.
+    """
+
+    trajectory: str
+    name: str
+    done: int
+    steps: int
+    seconds: float
+    losses: tuple[float, ...]
+    host: str
+    pid: int
+
+    @property
+    def steps_per_second(self) -> float | None:
+        """The rate of the committed steps; None before any."""
+        return self.done / self.seconds if self.done and self.seconds else None
+
+    def to_json(self) -> dict[str, Any]:
+        """As a JSON object, its rate included."""
+        return asdict(self) | {"steps_per_second": self.steps_per_second}
+
+    def __str__(self) -> str:
+        """``placement=post, seed 1: step 120 of 400, 2.1 a second, loss 5.31 █▆▄▂``."""
+        rate = self.steps_per_second
+        parts = [f"step {self.done:,} of {self.steps:,}"] if self.steps else ["measuring"]
+        parts += [f"{rate:.3g} a second"] if rate else []
+        parts += [f"loss {self.losses[-1]:.4g} {sparkline(self.losses)}"] if self.losses else []
+        return f"{self.name}: {', '.join(parts)}"
+
+
+@dataclass(frozen=True)
+class WatchedRun:
+    """How far the runs of a plan are.
+
+    Attributes:
+        name: of the experiment.
+        units: trajectories of the plan.
+        left: those that still lack something, those at work included.
+        statuses: status -> number of runs.
+        running: trajectories that a worker is at.
+        seconds_left: an estimate from what the finished ones took; None while nobody works or none has finished.
+    """
+
+    name: str
+    units: int
+    left: int
+    statuses: Mapping[str, int]
+    running: tuple[RunningUnit, ...]
+    seconds_left: float | None
+
+    def lines(self) -> Iterator[str]:
+        """What a reader sees: the experiment, then a line for each trajectory at work."""
+        counts = ", ".join(f"{number} {status.replace('_', ' ')}" for status, number in self.statuses.items())
+        pace = f", about {format_duration(self.seconds_left)} left" if self.seconds_left is not None else ""
+        yield f"{self.name}: {self.units - self.left} of {format_count(self.units, 'unit')}{pace}; runs: {counts}"
+        yield from (f"  {unit}" for unit in self.running)
+        if self.left and not self.running:
+            yield "  no worker is at it; lnlab run goes on with it"
+
+    def to_json(self) -> dict[str, Any]:
+        """As a JSON object."""
+        return {**asdict(self), "running": [unit.to_json() for unit in self.running]}
+
+
+def watched_run(store: "Store", stored: "StoredPlan") -> WatchedRun:
+    """How far the runs of a stored plan are now.
+
+    Raises:
+        StoreError: the store cannot be read, or the plan is damaged.
+    """
+    results = store.results(stored.digest)
+    lacking = [key for key, miss in store.lacks(stored).items() if not ended_by_itself(miss)]
+    units = running_units(store, lacking, results)
+    total = results.runs["trajectory"].n_unique()
+    statuses = status_counts_of_runs(results, [unit.trajectory for unit in units])
+    return WatchedRun(stored.name, total, len(lacking), statuses, units, _seconds_left(results, lacking, units))
+
+
+def running_units(store: "Store", lacking: Iterable[str], results: "Results") -> tuple[RunningUnit, ...]:
+    """Those of the trajectories ``lacking`` something that a worker is at, each under the name of its longest run.
+
+    Raises:
+        StoreError: the store cannot be read.
+    """
+    from lnlab.store.running_work import running_work
+
+    return tuple(_unit(work, results) for work in running_work(store.root, lacking))
+
+
+def sparkline(values: Sequence[float], width: int = SPARKLINE_WIDTH) -> str:
+    """A curve in one line of text: means of ``width`` equal windows, from the smallest ▁ to the largest █.
+
+    A window without a finite value is a gap.
+    """
+    width = min(width, len(values))
+    edges = [len(values) * number // width for number in range(width + 1)] if width else [0]
+    windows = [[v for v in values[a:b] if isfinite(v)] for a, b in pairwise(edges)]
+    means = [sum(window) / len(window) if window else None for window in windows]
+    known = [mean for mean in means if mean is not None]
+    if not known:
+        return ""
+    low, span = min(known), max(known) - min(known)
+    heights = [None if mean is None else (mean - low) / span if span else 0.0 for mean in means]
+    return "".join(
+        " " if height is None else _BARS[min(int(height * len(_BARS)), len(_BARS) - 1)] for height in heights
+    )
+
+
+def _unit(running: "RunningWork", results: "Results") -> RunningUnit:
+    runs = results.runs.filter(results.runs["trajectory"] == running.trajectory).sort("steps")
+    run, seed, steps = runs.select("run", "seed", "steps").row(-1)
+    labels = results.axes.filter(results.axes["run"] == run).select("axis", "label").iter_rows()
+    name = " ".join(f"{axis}={label}" for axis, label in labels)
+    holder = running.holder
+    host = holder.host.partition(" ")[0]
+    return RunningUnit(
+        running.trajectory,
+        ", ".join(filter(None, [name, f"seed {seed}"])),
+        running.steps,
+        steps,
+        running.seconds,
+        running.losses,
+        host,
+        holder.pid,
+    )
+
+
+def _seconds_left(results: "Results", lacking: Sequence[str], units: Sequence[RunningUnit]) -> float | None:
+    """What is left of the units, each at the median time of finished ones of its length, shared by the workers.
+
+    A length of which none has finished takes its time from the others by their steps, where they trained.
+    """
+    columns = results.runs.select("trajectory", "steps", "seconds", "status").iter_rows()
+    lengths: dict[str, int] = {}
+    taken: dict[int, list[float]] = {}
+    for trajectory, steps, seconds, status in columns:
+        lengths[trajectory] = max(steps, lengths.get(trajectory, 0))
+        if status == "finished" and seconds:
+            taken.setdefault(steps, []).append(seconds)
+    if not taken or not units:
+        return None
+    per_unit = {steps: median(times) for steps, times in taken.items()}
+    trained = [seconds / steps for steps, seconds in per_unit.items() if steps]
+    counts = Counter(lengths[key] for key in lacking)
+    if any(steps not in per_unit and not (steps and trained) for steps in counts):
+        return None
+    total = sum(n * per_unit.get(steps, steps * median(trained or [0.0])) for steps, n in counts.items())
+    return max(total - sum(unit.seconds for unit in units), 0.0) / len(units)
