@@ -60,13 +60,13 @@ def test_the_answer_counts_every_claim():
 
 
 def test_a_row_states_estimate_interval_region_and_count():
-    assert statistic_text(BASE) == "last/first 7.5 [7.1, 7.9]; declared: at least 2.5; 3 of 3 seeds inside"
+    assert statistic_text(BASE) == "last/first 7.5 [7.1, 7.9]; accepted: at least 2.5; 3 of 3 seeds within"
     blank = replace(BASE, estimate=None, low=None, high=None, n=0, inside=0, seeds={})
-    assert statistic_text(blank) == "last/first –; declared: at least 2.5"
+    assert statistic_text(blank) == "last/first –; accepted: at least 2.5"
 
 
 def test_the_criterion_of_a_claim_names_its_statistic_its_region_and_its_seeds():
-    assert criterion_text(BASE) == "Last/first: accepted is at least 2.5; 3 of 3 seeds inside."
+    assert criterion_text(BASE) == "Last/first: accepted is at least 2.5; 3 of 3 seeds within."
     assert criterion_text(replace(BASE, statistic="", n=0)) == "Accepted is at least 2.5."
     assert criterion_text(replace(BASE, region_low=None)) == ""
 

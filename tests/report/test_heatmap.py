@@ -83,7 +83,7 @@ def test_a_matrix_without_a_diagonal_is_told_by_its_range():
     cut = made()
     sites = cut.tables["sites"].filter(pl.col("index") == 0)
     section = heatmap(Results(cut.runs, cut.axes, {"sites": sites}), quantity=QUANTITY)
-    assert section.finding == "The dependency goes from 0.15 to 0.15 in Post-LN and 0.3 to 0.31 in Pre-LN"
+    assert section.finding == "The dependency ranges from 0.15 to 0.15 in Post-LN and 0.3 to 0.31 in Pre-LN"
 
 
 def test_all_panels_share_one_scale_from_zero_to_the_largest_mean(section):

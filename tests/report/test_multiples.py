@@ -214,7 +214,7 @@ def test_the_notebook_makes_the_same_numbers_and_shows_the_table(folder, tmp_pat
     pairs = [(a, b) for a, b in zip(written.cells, ran.cells, strict=True) if a.cell_type == "code"][1:]
     assert [cell.source.split("(")[0] for cell, _ in pairs] == [
         "seeds = pl.read_parquet",
-        "spec = json.loads",
+        "drawing",
         "draw",
         "pl.read_csv",
         "tables = [pl.read_parquet",

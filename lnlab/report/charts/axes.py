@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import altair as alt
 
+from lnlab.report.rounding import rounded
 from lnlab.report.words.wording import format_number
 
 _STEPS = (
@@ -62,7 +63,7 @@ def _tick_labels(ticks: Iterable[float]) -> str:
     words = {
         t: f"{t:g}" if 1e-4 <= t < 1e6 else format_number(t).replace(".00", "").removeprefix("1 × ") for t in ticks
     }
-    cases = "".join(f"datum.value === {t!r} ? '{word}' : " for t, word in words.items())
+    cases = "".join(f"datum.value === {rounded(t)!r} ? '{word}' : " for t, word in words.items())
     return f"{cases}''"
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import altair as alt
 
 from lnlab.keys import Json
+from lnlab.report.charts.panels import side_by_side
 from lnlab.report.charts.theme import HEATMAP_COLOURS, THEME
 
 _WIDTH, _GAP, _COLUMNS = 780, 28, 3
@@ -54,9 +55,7 @@ def heatmap_chart(
         color=alt.Color("estimate:Q", scale=colour, legend=legend),
         tooltip=_tips(columns, rows),
     ).properties(width=side, height=side)
-    header = alt.Header(labelAnchor="start", labelPadding=30)
-    facet = alt.Facet("panel:N", sort=list(panels), title=None, header=header)
-    spec: dict[str, Json] = cells.facet(facet, columns=_COLUMNS, spacing=_GAP).to_dict()
+    spec: dict[str, Json] = side_by_side(cells, panels, _COLUMNS, spacing=_GAP, padding=30).to_dict()
     return {**spec, "config": dict(THEME), "usermeta": {"square": True}}
 
 

@@ -10,7 +10,9 @@ from collections.abc import Mapping, Sequence
 import altair as alt
 
 from lnlab.keys import Json
+from lnlab.report.charts.panels import side_by_side
 from lnlab.report.charts.theme import HEATMAP_COLOURS, THEME
+from lnlab.report.rounding import rounded
 from lnlab.report.words.control_characters import without_control_characters
 from lnlab.report.words.wording import format_number
 
@@ -62,12 +64,7 @@ def histogram_chart(
     columns = min(max(len(panels), 1), _COLUMNS)
     width = (_WIDTH - _GAP * (columns - 1) - 60) // columns
     panel = alt.layer(cells, line, dots).properties(width=width, height=_HEIGHT, data=alt.NamedData("points"))
-    header = alt.Header(labelAnchor="start", labelPadding=30)
-    facet = alt.Facet("panel:N", sort=list(panels), title=None, header=header)
-    chart = panel.facet(facet, columns=_COLUMNS, spacing=_GAP)
-    if len(panels) % columns:  # else the place of a panel that is not there has an axis
-        chart = chart.resolve_axis(x="independent")
-    spec: dict[str, Json] = chart.to_dict()
+    spec: dict[str, Json] = side_by_side(panel, panels, _COLUMNS, spacing=_GAP, padding=30).to_dict()
     return {**spec, "config": dict(THEME)}
 
 
@@ -76,7 +73,7 @@ def _magnitudes(title: str, rows: tuple[int, int], octaves: int) -> alt.Axis:
     low, high = (octaves * row * math.log10(2) for row in (rows[0], rows[1] + 1))
     stride = max(1, math.ceil((high - low) / 6))
     powers = [k for k in range(math.ceil(low), math.floor(high) + 1) if k % stride == 0]
-    places = {k / math.log10(2) / octaves: k for k in powers}
+    places = {rounded(k / math.log10(2) / octaves): k for k in powers}  # as the drawing has them
     words = {
         place: f"{10.0**k:g}" if -4 <= k < 6 else format_number(10.0**k).removeprefix("1.00 × ")
         for place, k in places.items()

@@ -8,6 +8,7 @@ import altair as alt
 from lnlab.keys import Json
 from lnlab.report.charts.axes import Axis
 from lnlab.report.charts.legend import legend_shape, mark_shape, series_colour
+from lnlab.report.charts.panels import side_by_side
 from lnlab.report.charts.theme import DASHES, MUTED_COLOUR, REGION_COLOUR, TEXT_COLOUR, THEME, SeriesStyle
 
 _WIDTH, _HEIGHT = 780, 350
@@ -35,7 +36,7 @@ def profile_chart(
         base.mark_rule(strokeWidth=2, opacity=0.6).encode(y=_y("low", y), y2="high:Q") if bars else _band(base, y)
     )
     layers = (*_laws(laws, x, y), interval, _line(base, style), *_marks(base, x, y, style))
-    return _side_by_side(panels, alt.layer(*layers))
+    return _paneled(panels, alt.layer(*layers))
 
 
 def density_chart(panels: Sequence[str], x: Axis, y: Axis, style: SeriesStyle) -> dict[str, Json]:
@@ -51,16 +52,15 @@ def density_chart(panels: Sequence[str], x: Axis, y: Axis, style: SeriesStyle) -
         strokeDash=alt.StrokeDash("series:N", scale=dashes, legend=None),
         tooltip=_tips(x, "estimate", "low", "high", "n"),
     )
-    return _side_by_side(panels, alt.layer(band, line, *_legend_layer(base, style, marks=False)))
+    return _paneled(panels, alt.layer(band, line, *_legend_layer(base, style, marks=False)))
 
 
-def _side_by_side(panels: Sequence[str], layers: Any) -> dict[str, Json]:
+def _paneled(panels: Sequence[str], layers: Any) -> dict[str, Json]:
     """Each panel has its share of ``points``; a layer with data of its own would have all of them in every panel."""
     if len(panels) < 2:
         return _finish(layers.properties(width=_WIDTH, height=_HEIGHT))
     panel = layers.properties(width=(_WIDTH - 80) // min(len(panels), 3), height=_HEIGHT, data=alt.NamedData("points"))
-    header = alt.Header(labelAnchor="start")
-    return _finish(panel.facet(alt.Facet("panel:N", sort=list(panels), title=None, header=header), columns=3))
+    return _finish(side_by_side(panel, panels, 3))
 
 
 def size_chart(x: Axis, y: Axis, style: SeriesStyle, laws: Sequence[Mapping[str, Json]]) -> dict[str, Json]:
@@ -99,7 +99,7 @@ def fitted_laws_chart(
 
 
 def forest_chart(names: Sequence[str], x: Axis, marks: Mapping[str, str]) -> dict[str, Json]:
-    """One row a claim: the mark of its verdict, its seeds as dots, its interval as a bar, the declared region behind.
+    """One row a claim: the mark of its verdict, its seeds as dots, its interval as a bar, the accepted range behind.
 
     ``points`` holds ``series verdict estimate low high from to``, ``seeds`` holds ``series seed value``, and ``marks``
     the mark of each verdict.

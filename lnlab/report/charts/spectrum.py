@@ -4,6 +4,7 @@ import altair as alt
 
 from lnlab.keys import Json
 from lnlab.report.charts.axes import Axis
+from lnlab.report.charts.panels import side_by_side
 from lnlab.report.charts.theme import THEME, SeriesStyle
 
 _COLUMNS, _WIDTH, _HEIGHT, _GAP = 2, 350, 300, 20
@@ -28,9 +29,7 @@ def spectrum_chart(x: Axis, y: Axis, style: SeriesStyle) -> dict[str, Json]:
     panel = layers.properties(
         width=2 * _WIDTH + _GAP if single else _WIDTH, height=_HEIGHT, data=alt.NamedData("points")
     )
-    header = alt.Header(labelAnchor="start")
-    facet = alt.Facet("panel:N", sort=list(style.series), title=None, header=header)
-    chart = panel if single else panel.facet(facet, columns=_COLUMNS, spacing=_GAP)
+    chart = panel if single else side_by_side(panel, style.series, _COLUMNS, spacing=_GAP)
     spec: dict[str, Json] = chart.to_dict()
     return {**spec, "config": dict(THEME)}
 

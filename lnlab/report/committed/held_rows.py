@@ -27,6 +27,7 @@ DISPLAY_PARAMETERS = (
     "width",
     "statistics",
     "published",
+    "guesses",
     "band",
     "theory",
     "matrix",
@@ -97,7 +98,16 @@ def _same_rows(section: _Section, other: _Section) -> bool:
         {k: v for k, v in _with_defaults(candidate).items() if k not in (*DISPLAY_PARAMETERS, "where")}
         for candidate in (section, other)
     )
-    return canonical(a) == canonical(b) and narrows(section.get("where") or {}, other.get("where") or {})
+    return canonical(_unnamed(a)) == canonical(_unnamed(b)) and narrows(
+        section.get("where") or {}, other.get("where") or {}
+    )
+
+
+def _unnamed(value: Json) -> Json:
+    """Without the names that candidates and printed tables have on the page."""
+    if isinstance(value, Mapping):
+        return {key: _unnamed(inner) for key, inner in value.items() if key != "name"}
+    return [_unnamed(inner) for inner in value] if isinstance(value, list | tuple) else value
 
 
 def missing_rows_sentence(missing: Iterable[Selection]) -> str:

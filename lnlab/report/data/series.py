@@ -13,7 +13,7 @@ from lnlab.analyse.statistics.intervals import t_interval
 from lnlab.errors import Problem, ReportError
 from lnlab.keys import Json
 from lnlab.report.data.labels import label_series
-from lnlab.report.words.wording import axis_value_name, count_noun, join_words
+from lnlab.report.words.wording import axis_value_name, count_noun, join_words, site_name
 from lnlab.tables import ENDED_STATUSES, Results
 
 PANEL_COLUMNS = ("stack", "sublayer", "tensor", "index")
@@ -85,7 +85,7 @@ def collect_series(
     rows = select_measured_rows(results, selection, [x]).filter(pl.col(x).is_not_null())
     rows = rows.with_columns(pl.col(x).cast(pl.Float64).alias("x"))
     column = _panel_column(rows, x) if panels else None
-    panel = pl.lit(None, pl.String) if column is None else pl.col(column).cast(pl.String)
+    panel = pl.lit(None, pl.String) if column is None else _site_names(rows, column)
     runs = runs_with(results, selection, x)
     names, families, labels = label_series(results, leading_runs(results, runs, selection), x)
     rows = rows.with_columns(panel.alias("panel")).join(labels, on="run", how="left", maintain_order="left")
@@ -103,6 +103,11 @@ def collect_series(
         missing_runs_sentence(runs),
         source_rows_of(results, quantity, rows),
     )
+
+
+def _site_names(rows: pl.DataFrame, column: str) -> pl.Expr:
+    words = rows[column].drop_nulls().unique().cast(pl.String).to_list()
+    return pl.col(column).cast(pl.String).replace({word: site_name(word) for word in words})
 
 
 def _panel_column(rows: pl.DataFrame, x: str) -> str | None:

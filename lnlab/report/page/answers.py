@@ -34,10 +34,10 @@ def verdict_counts(verdicts: Sequence[Verdict]) -> list[tuple[str, int]]:
 
 
 def criterion_text(verdict: Verdict) -> str:
-    """``Last/first over layer: at least 2.5 is accepted; 10 of 10 seeds inside.``, or nothing without a region."""
+    """``Last/first over layer: at least 2.5 is accepted; 10 of 10 seeds within.``, or nothing without a region."""
     if verdict.region_low is None and verdict.region_high is None:
         return ""
-    inside = f"; {verdict.inside} of {count_noun(verdict.n, 'seed')} inside" if verdict.n else ""
+    inside = f"; {verdict.inside} of {count_noun(verdict.n, 'seed')} within" if verdict.n else ""
     statistic = f"{verdict.statistic[0].upper()}{verdict.statistic[1:]}: a" if verdict.statistic else "A"
     return f"{statistic}ccepted is {region_in_words(verdict.region_low, verdict.region_high)}{inside}."
 
@@ -49,12 +49,12 @@ def common_scope(verdicts: Sequence[Verdict]) -> str:
 
 
 def statistic_text(verdict: Verdict) -> str:
-    """``last/first 6.8 [6.1, 7.5]; declared: at least 2.5; 10 of 10 seeds inside``."""
+    """``last/first 6.8 [6.1, 7.5]; accepted: at least 2.5; 10 of 10 seeds within``."""
     parts = [f"{verdict.statistic} {format_interval(verdict.estimate, verdict.low, verdict.high)}".strip()]
     if verdict.region_low is not None or verdict.region_high is not None:
-        parts.append(f"declared: {region_in_words(verdict.region_low, verdict.region_high)}")
+        parts.append(f"accepted: {region_in_words(verdict.region_low, verdict.region_high)}")
     if verdict.n:
-        parts.append(f"{verdict.inside} of {count_noun(verdict.n, 'seed')} inside")
+        parts.append(f"{verdict.inside} of {count_noun(verdict.n, 'seed')} within")
     return "; ".join(parts)
 
 

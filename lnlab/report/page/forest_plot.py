@@ -1,4 +1,4 @@
-"""All verdicts side by side: each claim a row with its seeds, its interval and its declared region.
+"""All verdicts side by side: each claim a row with its seeds, its interval and its accepted range.
 
 One drawing for each kind of number: ratios, exponents, shares of seeds, steps of a grid, and, for numbers that have a
 unit, one for each unit. What the numbers of a verdict are, and of which quantity, the verdict says itself.
@@ -107,7 +107,7 @@ def _chart(group: Sequence[Verdict], scale: _Scale) -> Chart:
         points,
         pl.DataFrame(seeds, schema=_SEEDS, orient="row"),
         _HEADINGS,
-        f"Intervals of the claims beside their declared regions. {verdict_texts}.",
+        f"Intervals of the claims beside their accepted ranges. {verdict_texts}.",
         caption,
         log=x.log,
     )

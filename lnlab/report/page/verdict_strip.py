@@ -1,4 +1,4 @@
-"""One verdict as a small drawing: the seeds as dots, their interval as a bar, the declared region behind it."""
+"""One verdict as a small drawing: the seeds as dots, their interval as a bar, the accepted range behind it."""
 
 import math
 from dataclasses import dataclass
@@ -83,6 +83,6 @@ def is_finite_number(value: float | None) -> TypeGuard[float]:
 def _alt(seeds: list[float], log: bool) -> str:
     scale = " on a logarithmic line" if log else ""
     if not seeds:
-        return f"The interval and the declared region{scale}; no number of a single seed."
+        return f"The interval and the accepted range{scale}; no number of a single seed."
     spread = f"from {format_number(min(seeds))} to {format_number(max(seeds))}"
-    return f"{len(seeds)} seeds, {spread}, their interval and the declared region{scale}."
+    return f"{len(seeds)} seeds, {spread}, their interval and the accepted range{scale}."

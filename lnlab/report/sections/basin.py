@@ -120,7 +120,7 @@ def _caption(runs: SweepRuns, quantity: str, over: str, best: BetterEnd) -> str:
         return caption
     edge = "top" if best == "lowest" else "bottom"
     return (
-        f"{caption} Crosses at the {edge} tell how many of how many runs diverged; they rank worst, and where they are "
+        f"{caption} Crosses at the {edge} say how many of how many runs diverged; they rank worst, and where they are "
         "half of the runs the median is not drawn."
     )
 
@@ -135,7 +135,7 @@ def _finding(runs: SweepRuns, over: str, best: BetterEnd) -> str:
         edges = [name for name, (_, _, edge) in optima.items() if edge]
         smallest, largest = optima[low][0], optima[high][0]
         span = (
-            f"the best {_axis_name(over)} goes from {format_value(smallest)} ({low}) to "
+            f"the best {_axis_name(over)} ranges from {format_value(smallest)} ({low}) to "
             f"{format_value(largest)} ({high})"
         )
         if smallest == largest:

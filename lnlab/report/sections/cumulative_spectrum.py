@@ -19,6 +19,8 @@ from lnlab.tables import Results
 _DECADES, _POINTS = 4, 160
 """Below so many decades under the largest eigenvalue float32 is near its noise; and places on the axis."""
 _LEAST_COUNT = 0.1
+_END_SHARE = 1e-3
+"""Of all eigenvalues: nearer to 0 one node of the quadrature stands for most of them, and only its steps would show."""
 _SIDES = ("positive, above x", "negative, below −x")
 
 
@@ -60,9 +62,10 @@ def _chart(spectra: Spectra, name: str, band: Band, finding: str) -> Chart:
     seeds = pl.concat(
         [spectrum_curves(spectra, side, x, _beyond(x, sign)) for side, sign in zip(_SIDES, (1, -1), strict=True)]
     )
+    seeds = _ends(seeds, spectra)
     points = range_points(seeds, _LEAST_COUNT)
     top = max(points.select(pl.max_horizontal("estimate", "high")).to_series().drop_nulls().to_list())
-    x_axis = logarithmic_axis(f"x, in {fill_units(LOSS_UNIT)} (log scale)", [x[0], x[-1]])
+    x_axis = logarithmic_axis(f"x, {fill_units(LOSS_UNIT)}", [seeds["x"].min(), x[-1]])  # type: ignore[list-item]
     y_axis = logarithmic_axis("eigenvalues beyond x (log scale)", [_LEAST_COUNT, top])
     numbers = {"estimate": "eigenvalues", "low": "lowest", "high": "highest", "n": "curves"}
     return Chart(
@@ -73,10 +76,21 @@ def _chart(spectra: Spectra, name: str, band: Band, finding: str) -> Chart:
         f"Numbers of eigenvalues of the {name} beyond x, on both sides, on logarithmic axes, for "
         f"{join_words(spectra.names)}. {finding}.",
         f"How many eigenvalues of the {name} lie above x, and how many below −x: P times the weight of the quadrature "
-        f"there, without a kernel. {band_sentence(band, points)} Below a tenth of an eigenvalue nothing is drawn. "
+        f"there, without a kernel; both axes are logarithmic. {band_sentence(band, points)} Nothing is drawn below "
+        f"a tenth of an eigenvalue, nor nearer to 0 than a thousandth of all lie on either side. "
         f"{thin_points(points)[1]}".strip(),
         log=False,
     )
+
+
+def _ends(seeds: pl.DataFrame, spectra: Spectra) -> pl.DataFrame:
+    """From the first x on beyond which every curve has at most a thousandth of its eigenvalues, or the last decade."""
+    most = seeds.group_by("x").agg(pl.col("value").max()).sort("x")
+    size = float(spectra.rows["size"].min() or 0.0)  # type: ignore[arg-type]
+    few = most.filter(pl.col("value") <= _END_SHARE * size)["x"]
+    last: float = most["x"].max()  # type: ignore[assignment]
+    start = min(few.min() if few.len() else last, last / 10)  # type: ignore[type-var]
+    return seeds.filter(pl.col("x") >= start)
 
 
 def _finding(spectra: Spectra, name: str) -> str:

@@ -141,7 +141,7 @@ def _caption(
     sentences = [f"{quantity_definition(quantity, unit)}{of_split}, against {X_TITLES[x]}."]
     sentences.append(f"Lines join {mean} over the seeds whose runs did not diverge; {band}.")
     if curves.splits:
-        sentences.append(f"Colours tell the variants apart, dashes the splits ({join_words(curves.splits)}).")
+        sentences.append(f"Colours stand for variants, dashes for splits ({join_words(curves.splits)}).")
     if any(diverged for diverged, _ in curves.divergence_counts.values()):
         sentences.append(
             f"{_diverged_count(curves)}: thin lines, each with a cross at its last finite number, or at the axis's end."

@@ -176,7 +176,7 @@ def _caption(entries: Sequence[_Entry]) -> str:
         f"{entries[0].matrix}: ends and moments in {fill_units(LOSS_UNIT)}; the negative mass is the "
         "share of eigenvalues below zero, float32's rounding left out. Seeds "
         f"(n\u00a0=\u00a0{n[OVER_SEEDS]}): means with "
-        "Student's 95 % interval, the only one that judges a difference between arms."
+        "Student's 95 % interval, the only one that judges a difference between variants."
     ]
     if any(e.statistic == RESIDUAL for e in entries):
         sentences.append("Residual: an eigenvalue lies within it of the end; the largest over seeds.")

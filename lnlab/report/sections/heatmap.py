@@ -121,7 +121,7 @@ def _finding(estimates: pl.DataFrame, quantity: str, names: Sequence[str]) -> st
         texts = [
             f"{format_short(low)} to {format_short(high)} in {name}" for name, low, high in _in_order(ranges, names)
         ]
-        return f"The {quantity_name(quantity)} goes from {two_at_most(texts, sentences=False)}"
+        return f"The {quantity_name(quantity)} ranges from {two_at_most(texts, sentences=False)}"
     mean, last = pl.col("estimate").mean, pl.col("last")
     first, final = own_branch.filter(i * 3 <= last), own_branch.filter(i * 3 > 2 * last)
     thirds = first.group_by("panel").agg(first=mean()).join(final.group_by("panel").agg(final=mean()), on="panel")

@@ -117,7 +117,8 @@ def _table(cells: TableCells, quantity: str, statistics: Sequence[Statistic]) ->
     lines = pl.DataFrame(_entries(cells, statistics), schema=_SCHEMA, orient="row")
     numbers = {"estimate": quantity_name(quantity), "low": "95 % low", "high": "95 % high", "n": "seeds"}
     caption = f"{quantity_definition(quantity)} by {row} and {column}. {_caption(cells, statistics, lines)}"
-    grid = Grid("", (row, "", *cells.columns.values()), _grid_rows(cells, statistics))
+    names = () if len(statistics) == 1 and not cells.printed else ("",)
+    grid = Grid("", (row, *names, *cells.columns.values()), _grid_rows(cells, statistics, named=bool(names)))
     return Table(lines, {"row": row, "column": column, "statistic": "statistic", **numbers}, caption, grid)
 
 
@@ -134,24 +135,32 @@ def _entries(cells: TableCells, statistics: Sequence[Statistic]) -> list[tuple[o
     return entries
 
 
-def _grid_rows(cells: TableCells, statistics: Sequence[Statistic]) -> tuple[tuple[Cell, ...], ...]:
-    """A line for each statistic of each row, and one for what is printed there."""
+def _grid_rows(cells: TableCells, statistics: Sequence[Statistic], *, named: bool) -> tuple[tuple[Cell, ...], ...]:
+    """A line for each statistic of each row, and one for what is printed there; ``named``: in a column of its own."""
     rows: list[tuple[Cell, ...]] = []
     for row in cells.rows:
         places = [(row, column) for column in cells.columns]
         texts = [
-            (_STATISTIC_NAMES[s][0], [_text(cells.intervals.get((place, s))) for place in places]) for s in statistics
+            (_STATISTIC_NAMES[s][0], [_text(cells.intervals.get((place, s)), s) for place in places])
+            for s in statistics
         ]
         if any(place in cells.printed for place in places):
             texts.append((_PUBLISHED, [cells.printed.get(place, "–") for place in places]))
         for index, (name, row_texts) in enumerate(texts):
             head = "" if index else _row(cells, row)
-            rows.append(((head, False), (name, False), *((text, True) for text in row_texts)))
+            names = [(name, False)] if named else []
+            rows.append(((head, False), *names, *((text, True) for text in row_texts)))
     return tuple(rows)
 
 
-def _text(ci: Interval | None) -> str:
-    return "–" if ci is None else nonbreaking(format_interval(ci.estimate, *_bounds(ci)))
+def _text(ci: Interval | None, statistic: Statistic) -> str:
+    """The estimate with its interval; a median without one is the number of a seed, and has its own digits."""
+    if ci is None:
+        return "–"
+    low, high = _bounds(ci)
+    if statistic == "median" and low is None:
+        return nonbreaking(format_short(ci.estimate))
+    return nonbreaking(format_interval(ci.estimate, low, high))
 
 
 def _bounds(ci: Interval) -> tuple[float | None, float | None]:
@@ -192,7 +201,7 @@ def _finding(cells: TableCells, quantity: str, statistic: Statistic) -> str:
     texts = [f"{format_short(ours[place].estimate)} ({_where(cells, place)})" for place in dict.fromkeys(extremes)]
     if len(texts) == 1:
         return f"{quantity_name(quantity)}: {texts[0]}"
-    return f"The {quantity_name(quantity)} goes from {' to '.join(texts)}"
+    return f"The {quantity_name(quantity)} is between {' and '.join(texts)}"
 
 
 def _compared(cells: TableCells, both: Mapping[TablePlace, tuple[Interval, str]], name: str) -> str:

@@ -143,13 +143,17 @@ GLOSSARY: Mapping[str, tuple[str, str, str]] = {
     ),
     "batch_dependence": ("dependence on the batch", "relative", "distance between answers in a batch and alone"),
     "batch_dependence_in_use": (
-        "dependence on the batch in use",
+        "dependence on the batch at inference",
         "relative",
         "distance between answers in a batch and alone, with running statistics",
     ),
     "mean_discrepancy": ("discrepancy of the mean", "batch σ", "distance of running means from those of batches"),
     "variance_discrepancy": ("discrepancy of the variance", "relative", "distance of σ_run over σ_batch from 1"),
-    "output_discrepancy": ("discrepancy of the output", "relative", "distance of logits in use from those in training"),
+    "output_discrepancy": (
+        "discrepancy of the output",
+        "relative",
+        "distance of logits at inference from those in training",
+    ),
     "norm_excess_share": ("excess share", "of tokens", "share of tokens whose squared norm is far above the mean"),
     "branch_gain": ("branch gain", "ratio", "mean squared norm that a sublayer gives back over that it is given"),
     "attention_gain_times_length": (

@@ -49,7 +49,7 @@ TRAINING_GLOSSARY: Mapping[str, tuple[str, str, str]] = {
     "best_lr_nll": ("nll at the best learning rate", "{nats} per {item}", "smallest final nll of the grid"),
     "basin_edge": ("optimum on the edge", "1 if it is", "whether the best learning rate is an end of the grid"),
     "max_stable_lr": ("largest stable learning rate", "per update", "largest of the grid up to which runs train"),
-    "max_half_lr": ("largest learning rate borne", "per update", "of the grid, up to which runs learn half"),
+    "max_half_lr": ("largest tolerated learning rate", "per update", "of the grid, up to which runs learn half"),
     "lr_sensitivity": (
         "sensitivity to the learning rate",
         "{nats} per {item}",

@@ -34,6 +34,12 @@ _WORDS: Mapping[tuple[str, str], str] = {
     ("anchor", "null"): "literal decay",
     **{("scope", scope): words for scope, words in SCOPE_NAMES.items()},
 }
+_SITES = {
+    "feed_forward": "feed-forward network",
+    "self_attention": "self-attention",
+    "cross_attention": "cross-attention",
+}
+_NORM_PARAMETERS = {"naive true": "padding counted", "naive false": ""}
 _PREFIXES = {
     "lr": "learning rate",
     "warmup_steps": "warm-up",
@@ -100,7 +106,7 @@ def nonbreaking(text: str) -> str:
 
 
 def region_in_words(low: float | None, high: float | None) -> str:
-    """The declared region in words."""
+    """The accepted range in words."""
     if low is None and high is None:
         return "no region"
     if low == high:
@@ -215,13 +221,25 @@ def axis_value_name(axis: str, value: Json, label: str) -> str:
         return f"{'with' if value else 'without'} {words.replace('cross attention', 'cross-attention')}"
     kind, bracket, parameters = label.partition(" (")
     if known := _WORDS.get((name, kind)):
-        return known + bracket + parameters
+        return known + bracket + parameters if name != "norm" else _norm_name(known, parameters)
     label = kind + bracket + _NUMBER.sub(lambda match: format_value(float(match[0])), parameters)
     if name in _PREFIXES and isinstance(value, int | float):
         return f"{_PREFIXES[name]} {format_value(value)}"
     if isinstance(value, int | float):
         return f"{format_value(value)} {words.removesuffix('s') if value == 1 else words}"
     return label
+
+
+def _norm_name(known: str, parameters: str) -> str:
+    """``BatchNorm (momentum 0.1, padding counted)``."""
+    words = [_NORM_PARAMETERS.get(word, word) for word in parameters.removesuffix(")").split(", ")]
+    shown = ", ".join(filter(None, words))
+    return f"{known} ({shown})" if shown else known
+
+
+def site_name(word: str) -> str:
+    """A sublayer, stack or tensor as a reader says it: ``feed-forward network``."""
+    return _SITES.get(word, word)
 
 
 def join_value_names(words: Iterable[str]) -> str:

@@ -1,0 +1,36 @@
+"""Panels of one figure side by side: lettered in their order, and no axis where there is no panel."""
+
+import json
+from collections.abc import Sequence
+from string import ascii_lowercase
+from typing import Any
+
+import altair as alt
+
+from lnlab.report.words.control_characters import without_control_characters
+
+_MOST_LETTERED = 12
+"""Panels up to which a text may refer to one by its letter; of more the names are sought."""
+
+
+def side_by_side(
+    panel: Any, panels: Sequence[str], columns: int, *, spacing: Any = alt.Undefined, padding: Any = alt.Undefined
+) -> Any:
+    """A chart repeated for each value of ``panel`` in its data.
+
+    Args:
+        panel: of one place.
+        panels: the values, in order.
+        columns: panels beside each other, at most.
+        spacing: between panels, in pixels.
+        padding: below their names, in pixels.
+    """
+    shown = min(columns, len(panels))
+    header = alt.Header(labelAnchor="start", labelPadding=padding)
+    if len(panels) <= _MOST_LETTERED:
+        names = {name: f"({letter}) {name}" for letter, name in zip(ascii_lowercase, panels, strict=False)}
+        header.labelExpr = f"({json.dumps(without_control_characters(names), ensure_ascii=False)})[datum.value]"
+    facet = alt.Facet("panel:N", sort=list(panels), title=None, header=header)
+    chart = panel.facet(facet, columns=shown, spacing=spacing)
+    # else the place of a panel that is not there has an axis
+    return chart.resolve_axis(x="independent") if len(panels) % shown else chart
