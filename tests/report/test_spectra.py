@@ -171,3 +171,14 @@ def test_nothing_measured_is_a_sentence_and_two_steps_are_refused(spectra):
         spectral_density(later)
     assert spectral_density(later, where={"step": 5}).charts
     assert "One of the seeds, no band." in spectral_density(later, where={"step": 5}).charts[0].caption
+
+
+def test_a_cumulative_spectrum_shows_its_ends_alone(spectra):
+    """Nearer to 0 one node stands for most of a million eigenvalues."""
+    size = 1_000_000
+    grown = spectra.tables["spectra"].with_columns(size=pl.lit(size).cast(spectra.tables["spectra"].schema["size"]))
+    (chart,) = cumulative_spectrum(Results(spectra.runs, spectra.axes, {**spectra.tables, "spectra": grown})).charts
+    (whole,) = cumulative_spectrum(spectra).charts
+    ends, last = chart.seeds, whole.seeds["x"].max()
+    assert ends["x"].min() > whole.seeds["x"].min()
+    assert ends.filter(pl.col("x") < last / 10).is_empty() or ends["value"].max() <= size / 1000

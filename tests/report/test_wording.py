@@ -5,6 +5,7 @@ import math
 import pytest
 
 from lnlab.report.words.control_characters import without_control_characters
+from lnlab.report.words.path_names import join_value_names
 from lnlab.report.words.symbols import axis_title
 from lnlab.report.words.wording import (
     axis_value_name,
@@ -17,7 +18,6 @@ from lnlab.report.words.wording import (
     format_value,
     growth_in_words,
     indefinite_article,
-    join_value_names,
     join_words,
     numbers_first,
     quantity_name,
@@ -172,3 +172,10 @@ def test_the_title_of_an_axis_has_the_symbol_of_the_selected_tensor_and_the_unit
     assert axis_title("gradient_norm", {"tensor": ["w1", "w2"]}) == "gradient norm ||E ∂L/∂W||_F, nats per token"
     assert axis_title("loss", None, "bits") == "loss L, bits per token"
     assert axis_title("token_cosine") == "token cosine, cosine", "no symbol, no change"
+
+
+def test_a_batch_norm_says_of_padding_only_that_it_counts_it():
+    label = "batch (momentum 0.1, naive true)"
+    assert axis_value_name("norm", None, label) == "BatchNorm (momentum 0.1, padding counted)"
+    assert axis_value_name("norm", None, label.replace("true", "false")) == "BatchNorm (momentum 0.1)"
+    assert axis_value_name("norm", None, "batch (naive false)") == axis_value_name("norm", None, "batch") == "BatchNorm"

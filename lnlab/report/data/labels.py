@@ -5,7 +5,8 @@ import json
 import polars as pl
 
 from lnlab.analyse.select.settings import short_axis_labels
-from lnlab.report.words.wording import axis_value_name, join_value_names
+from lnlab.report.words.path_names import join_value_names
+from lnlab.report.words.wording import axis_value_name
 from lnlab.setting import implied_axes
 from lnlab.tables import Results
 

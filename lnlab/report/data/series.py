@@ -13,7 +13,8 @@ from lnlab.analyse.statistics.intervals import t_interval
 from lnlab.errors import Problem, ReportError
 from lnlab.keys import Json
 from lnlab.report.data.labels import label_series
-from lnlab.report.words.wording import axis_value_name, count_noun, join_words, site_name
+from lnlab.report.words.path_names import site_name
+from lnlab.report.words.wording import axis_value_name, count_noun, join_words
 from lnlab.tables import ENDED_STATUSES, Results
 
 PANEL_COLUMNS = ("stack", "sublayer", "tensor", "index")

@@ -7,6 +7,7 @@ from fractions import Fraction
 
 from lnlab.keys import Json
 from lnlab.report.loss_units import fill_units
+from lnlab.report.words.path_names import norm_name
 from lnlab.report.words.quantity_words import quantity_words
 from lnlab.report.words.spectral_words import SCOPE_NAMES
 from lnlab.specfile.columns import TIMES
@@ -34,12 +35,6 @@ _WORDS: Mapping[tuple[str, str], str] = {
     ("anchor", "null"): "literal decay",
     **{("scope", scope): words for scope, words in SCOPE_NAMES.items()},
 }
-_SITES = {
-    "feed_forward": "feed-forward network",
-    "self_attention": "self-attention",
-    "cross_attention": "cross-attention",
-}
-_NORM_PARAMETERS = {"naive true": "padding counted", "naive false": ""}
 _PREFIXES = {
     "lr": "learning rate",
     "warmup_steps": "warm-up",
@@ -221,33 +216,13 @@ def axis_value_name(axis: str, value: Json, label: str) -> str:
         return f"{'with' if value else 'without'} {words.replace('cross attention', 'cross-attention')}"
     kind, bracket, parameters = label.partition(" (")
     if known := _WORDS.get((name, kind)):
-        return known + bracket + parameters if name != "norm" else _norm_name(known, parameters)
+        return known + bracket + parameters if name != "norm" else norm_name(known, parameters)
     label = kind + bracket + _NUMBER.sub(lambda match: format_value(float(match[0])), parameters)
     if name in _PREFIXES and isinstance(value, int | float):
         return f"{_PREFIXES[name]} {format_value(value)}"
     if isinstance(value, int | float):
         return f"{format_value(value)} {words.removesuffix('s') if value == 1 else words}"
     return label
-
-
-def _norm_name(known: str, parameters: str) -> str:
-    """``BatchNorm (momentum 0.1, padding counted)``."""
-    words = [_NORM_PARAMETERS.get(word, word) for word in parameters.removesuffix(")").split(", ")]
-    shown = ", ".join(filter(None, words))
-    return f"{known} ({shown})" if shown else known
-
-
-def site_name(word: str) -> str:
-    """A sublayer, stack or tensor as a reader says it: ``feed-forward network``."""
-    return _SITES.get(word, word)
-
-
-def join_value_names(words: Iterable[str]) -> str:
-    """The values of several axes as one name: ``Post-LN without cross-attention``, ``Post-LN, untied``."""
-    name = ""
-    for word in words:
-        name += word if not name else f" {word}" if word.startswith(("with ", "without ")) else f", {word}"
-    return name
 
 
 def quantity_name(name: str) -> str:
