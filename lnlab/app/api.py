@@ -171,7 +171,6 @@ def report(
     store: Folder = None,
     single_file: bool = False,
     png: bool = False,
-    pdf: bool = False,
     templates: Folder = None,
 ) -> "Report":
     """Write page, notebook, figures and tables of a spec that was run. Nothing is computed.
@@ -187,7 +186,6 @@ def report(
         store: a folder; without it ``LNLAB_STORE``, else ``.lnlab`` in the working folder.
         single_file: write the page as one file.
         png: write every figure as PNG as well.
-        pdf: write every figure as PDF as well.
         templates: a folder whose templates come before those of lnlab.
 
     Returns:
@@ -207,7 +205,6 @@ def report(
         request.plugins,
         single_file=single_file,
         png=png,
-        pdf=pdf,
         templates=_path(templates),
     )
 

@@ -29,7 +29,7 @@ def write_plan_report(
         stored: the plan.
         into: the folder.
         plugins: files that register pieces.
-        drawing: ``single_file``, ``png``, ``pdf`` and ``templates`` of ``write_report``.
+        drawing: ``single_file``, ``png`` and ``templates`` of ``write_report``.
 
     Raises:
         ReportError: nothing is chosen yet, plugins are missing, or the folder cannot be written.

@@ -18,7 +18,6 @@ class DrawingOptions:
     Attributes:
         single_file: put scripts into the page.
         png: draw every figure as PNG as well.
-        pdf: draw every figure as PDF as well.
         templates: a folder whose templates come before those of lnlab.
         as_json: print the names of the files as JSON.
         quiet: print the page only.
@@ -26,7 +25,6 @@ class DrawingOptions:
 
     single_file: bool = False
     png: bool = False
-    pdf: bool = False
     templates: Path | None = None
     as_json: bool = False
     quiet: bool = False
@@ -34,7 +32,7 @@ class DrawingOptions:
     @property
     def options(self) -> dict[str, Any]:
         """The keyword arguments of the report writer."""
-        return {"single_file": self.single_file, "png": self.png, "pdf": self.pdf, "templates": self.templates}
+        return {"single_file": self.single_file, "png": self.png, "templates": self.templates}
 
 
 def print_report(report: "Report", into: Path, spec: str, drawing: DrawingOptions, note: str = "") -> None:

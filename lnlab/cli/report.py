@@ -45,7 +45,6 @@ def report_run(
     ] = None,
     single_file: Annotated[bool, typer.Option("--single-file", help="Write the page as one file.")] = False,
     png: Annotated[bool, typer.Option("--png", help="Write every figure as PNG as well.")] = False,
-    pdf: Annotated[bool, typer.Option("--pdf", help="Write every figure as PDF as well.")] = False,
     templates: Annotated[
         Path | None,
         typer.Option("--templates", metavar="FOLDER", help="Your own templates, used before the shipped ones."),
@@ -63,9 +62,7 @@ def report_run(
 
     Exit codes: 0 done; 1 a section could not be made, and the page says why in its place; 2 the command is wrong.
     """
-    drawing = DrawingOptions(
-        single_file=single_file, png=png, pdf=pdf, templates=templates, as_json=as_json, quiet=quiet
-    )
+    drawing = DrawingOptions(single_file=single_file, png=png, templates=templates, as_json=as_json, quiet=quiet)
     if source is not None:
         if profile or overrides:
             what = "--profile and -s are those of the report"

@@ -65,7 +65,6 @@ def write_report(
     claims: Sequence[Claim] = (),
     single_file: bool = False,
     png: bool = False,
-    pdf: bool = False,
     templates: Path | None = None,
 ) -> Report:
     """Write ``out/data`` from the results, then everything else from ``out/data`` alone.
@@ -78,7 +77,6 @@ def write_report(
         claims: the claims they are of, resolved, in that order, so that the rows they read are kept.
         single_file: put the script and the figures into the page instead of beside it.
         png: also draw each figure as PNG.
-        pdf: also draw each figure as PDF.
         templates: a folder whose templates are taken before the shipped ones.
 
     Returns:
@@ -89,13 +87,11 @@ def write_report(
     """
     html.template_folders(templates)
     data = write_folder(out, facts, results, verdicts, claims)
-    report = render_report(out, single_file=single_file, png=png, pdf=pdf, templates=templates)
+    report = render_report(out, single_file=single_file, png=png, templates=templates)
     return Report([*report.files, *data], report.failed)
 
 
-def render_report(
-    out: Path, *, single_file: bool = False, png: bool = False, pdf: bool = False, templates: Path | None = None
-) -> Report:
+def render_report(out: Path, *, single_file: bool = False, png: bool = False, templates: Path | None = None) -> Report:
     """Make the page, the notebook, the figures and the tables again from ``out/data`` and nothing else.
 
     Arguments, return value and errors as in ``write_report``.
@@ -123,7 +119,7 @@ def render_report(
     )
     files = {"index.html": page.encode(), "notebook.ipynb": notebook_text(facts, verdicts, sections).encode()}
     for figure in chain.from_iterable(drawn.figures for drawn in drawn_parts):
-        files |= figures.figure_files(figure, png=png, pdf=pdf)
+        files |= figures.figure_files(figure, png=png)
     files |= _tables(drawn_parts, verdicts)
     written = write_files(out, files, ("figures", "tables"))
     if shared is not None:

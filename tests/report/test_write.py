@@ -120,11 +120,10 @@ def test_figures_of_an_earlier_report_go_and_other_files_stay(small, tmp_path):
     assert "figure-2.svg" not in names
 
 
-def test_a_png_and_a_pdf_are_drawn_on_demand_and_go_with_the_next_report(small, tmp_path):
+def test_a_png_is_drawn_on_demand_and_goes_with_the_next_report(small, tmp_path):
     facts, results, _ = small
     one_section = replace(facts, sections=facts.sections[:1])
-    write_report(tmp_path, one_section, results, [], png=True, pdf=True)
-    assert (tmp_path / "figures" / "figure-1.pdf").read_bytes().startswith(b"%PDF")
+    write_report(tmp_path, one_section, results, [], png=True)
     assert (tmp_path / "figures" / "figure-1.png").read_bytes().startswith(b"\x89PNG")
     write_report(tmp_path, one_section, results, [])
     assert {path.suffix for path in (tmp_path / "figures").iterdir()} == {".svg", ".json", ".parquet"}

@@ -1,4 +1,4 @@
-"""Vega-Lite to files: SVG, PNG, and PDF on demand, without any network. Equal drawings give equal bytes."""
+"""Vega-Lite to files: SVG, PNG and PDF, without any network. Equal drawings give equal bytes."""
 
 import json
 import re
@@ -40,15 +40,6 @@ def to_png(spec: Mapping[str, Json], scale: float = 2.0) -> bytes:
         ReportError: the drawing is not valid Vega-Lite.
     """
     return bytes(_convert(vl_convert.vegalite_to_png, _on_white(spec), scale=scale))
-
-
-def to_pdf(spec: Mapping[str, Json]) -> bytes:
-    """The drawing as PDF with its fonts. Its bytes differ from one call to the next.
-
-    Raises:
-        ReportError: the drawing is not valid Vega-Lite.
-    """
-    return bytes(_convert(vl_convert.vegalite_to_pdf, spec))
 
 
 def svg_to_png(svg: str, scale: float = 2.0) -> bytes:

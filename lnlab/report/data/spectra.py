@@ -129,4 +129,4 @@ def band_sentence(band: Band, points: pl.DataFrame) -> str:
     of = {"seeds": "seeds", "draws": "start vectors of one seed", "parts": "parts of the batches of one seed"}[band]
     if n == 1:
         return f"One of the {of}, no band."
-    return f"Lines are means over {n} {of}; the band goes from the lowest to the highest of them."
+    return f"Lines are means over {n} {of}; the band spans the lowest to the highest of them."

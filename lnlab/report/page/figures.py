@@ -114,8 +114,8 @@ def _values(rows: pl.DataFrame) -> list[dict[str, Json]]:
     return finite.drop(["panel"] if no_panels else []).to_dicts()
 
 
-def figure_files(figure: Figure, *, png: bool = False, pdf: bool = False) -> dict[str, bytes]:
-    """The files of a figure: SVG, the Vega-Lite source, the data, and PNG and PDF on demand.
+def figure_files(figure: Figure, *, png: bool = False) -> dict[str, bytes]:
+    """The files of a figure: SVG, the Vega-Lite source, the data, and PNG on demand.
 
     The source has no rows of its own: the notebook makes them of the table beside it.
     """
@@ -128,6 +128,4 @@ def figure_files(figure: Figure, *, png: bool = False, pdf: bool = False) -> dic
     }
     if png:
         contents[f"{stem}.png"] = render.to_png(figure.spec)
-    if pdf:
-        contents[f"{stem}.pdf"] = render.to_pdf(figure.spec)
     return contents
