@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 PAGES = {
     name: (DOCS / f"{name}.md").read_text()
-    for name in ("first_question", "judging", "extending", "your_own_model", "committing")
+    for name in ("first_question", "judging", "extending", "your_own_model", "committing", "verifying")
 }
 FROM_THE_GUIDE = sorted((Path(__file__).parent / "fixtures" / "guide").glob("*.yaml"))
 """Specs that were written with the guide and the reference alone."""
@@ -60,7 +60,7 @@ def test_its_fragments_make_a_spec(tmp_path, capsys):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("page", ["first_question", "extending", "committing"])
+@pytest.mark.parametrize("page", ["first_question", "extending", "committing", "verifying"])
 def test_its_commands_run_as_written(page, tmp_path):
     for path in (DOCS / "examples").iterdir():
         shutil.copy(path, tmp_path)
@@ -84,6 +84,8 @@ def test_its_commands_run_as_written(page, tmp_path):
         by_id, by_link = (text for line, text in outputs.items() if line.startswith("lnlab why"))
         assert "computed by  probe token_cosine" in by_id
         assert "number 1 of tokens, profile smoke" in by_link
+    elif page == "verifying":
+        assert "have the same rows to the last bit" in outputs["lnlab verify tokens.yaml --level 2"]
     else:
         assert outputs["lnlab run tokens.yaml"].count("✓ supported") == 2
 

@@ -64,7 +64,7 @@ def compute_missing(store: Store, request: Request, manner: RunOptions) -> RunSu
         plan, document = compile_request(request, known, decisions)
         facts = plan_facts(request, plan, document, known)
         stored = store.save_plan(plan, request.spec, facts, content=request.content)
-        done = _compute_round(store, plan, stored, request, known, manner)
+        done = compute_round(store, plan, stored, request, known, manner)
         new_decisions = decide_open_choices(plan, store)
         if done.interrupted or not new_decisions:
             return replace(done, tuned=tuned)
@@ -77,7 +77,7 @@ def decide_open_choices(plan: Plan, store: Store) -> tuple[Decision, ...]:
     return decide_tuning(plan.undecided, results) if results and results.ended else ()
 
 
-def _compute_round(
+def compute_round(
     store: Store, plan: Plan, stored: StoredPlan, request: Request, known: "Registries", manner: RunOptions
 ) -> RunSummary:
     """Compute what the store lacks of the plan of one stage."""

@@ -21,6 +21,7 @@ from lnlab.compile.work import Measurement, Trajectory
 from lnlab.errors import CorpusError, LabError, Problem, StoreError
 from lnlab.execute.checkpoint import from_bytes
 from lnlab.execute.interrupts import URGENT, Stops, counting_stops
+from lnlab.execute.machine import device_name
 from lnlab.execute.program import build, count_parameters, intervened
 from lnlab.execute.trainer import Trainer
 from lnlab.execute.unit import BUSY, CORPUS, STORE, Answer, Assignment, WorkUnit
@@ -209,7 +210,7 @@ def outcome(
         "last_finite_loss": loss,
         "parameters": parameter_count,
         "seconds": 0.0,
-        "device": f"cpu ({platform.processor() or platform.machine()})",
+        "device": device_name(),
         "versions": json.dumps(
             {
                 "python": platform.python_version(),

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 LOCK_FORMAT = 1
 LOCK_SUFFIX = ".lock"
-MARGINS = {"initial": 1e-4, "trained": 4.0, "rounding": 1e-9}
+MARGINS = {"initial": 1e-4, "trained": 4.0, "rounding": 1e-6}
 """How far a number may move on a machine of another kind.
 
 initial: of an untrained model, relative to its size. trained: in standard deviations over seeds. rounding: numbers that

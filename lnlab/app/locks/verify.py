@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from lnlab import __version__
 from lnlab.app.locks.intact import Discrepancy, differences_from_lock
@@ -10,11 +11,16 @@ from lnlab.app.locks.lock_report import read_lock
 from lnlab.app.locks.rendered import render_all
 from lnlab.errors import LabError
 
-LEVELS = ("intact", "rendered")
-"""What each level adds: files as locked; pages drawn again from their data."""
+if TYPE_CHECKING:
+    from lnlab.app.compute import RunOptions
+
+LEVELS = ("intact", "rendered", "sampled", "computed")
+"""What each level adds: files as locked; pages drawn again from their data; a run of every variant; every run."""
 _STATEMENTS = (
     "every committed file is the one that was locked",
     "every page, figure, table and notebook is drawn again to the same bytes from its data",
+    "{runs} of {planned} runs, drawn from all variants and computed again from nothing, have the same rows {how}",
+    "all {planned} runs, computed again from nothing, have the same rows {how}",
 )
 
 
@@ -27,12 +33,18 @@ class VerifiedReport:
         files: how many files the lock names.
         differences: in which it is not what it should be; none: it is verified.
         notes: what else was seen, a sentence each.
+        runs: how many runs were computed again.
+        planned: of how many.
+        exact: whether all of their numbers are equal to the last bit.
     """
 
     lock: Path
     files: int
     differences: tuple[Discrepancy, ...]
     notes: tuple[str, ...] = ()
+    runs: int = 0
+    planned: int = 0
+    exact: bool = False
 
 
 @dataclass(frozen=True)
@@ -67,7 +79,10 @@ class Verification:
         return f"{opening}, NOT verified: {times} in {len(failed)} of them ({names})."
 
     def _statement(self) -> str:
-        return _STATEMENTS[self.level]
+        runs, planned = (sum(getattr(report, name) for report in self.reports) for name in ("runs", "planned"))
+        exact = all(report.exact for report in self.reports)
+        how = "to the last bit" if exact else "within the margins of the lock"
+        return _STATEMENTS[self.level].format(runs=f"{runs:,}", planned=f"{planned:,}", how=how)
 
 
 def verify_locks(
@@ -75,27 +90,35 @@ def verify_locks(
     level: int = 0,
     on_report: Callable[[VerifiedReport], None] = lambda _: None,
     workers: int = 1,
+    manner: "RunOptions | None" = None,
 ) -> Verification:
     """Hold the reports of these locks against them.
 
     Args:
         paths: of the locks.
-        level: 0 or 1, see ``LEVELS``; 1 includes 0.
+        level: see ``LEVELS``; each includes those before.
         on_report: called with each report as soon as it is verified.
-        workers: processes that draw, at level 1.
+        workers: processes that draw, from level 1.
+        manner: how runs are computed again, from level 2.
     """
     reports: dict[Path, VerifiedReport] = {}
 
     def on_rendered(path: Path, differences: list[Discrepancy]) -> None:
         reports[path] = replace(reports[path], differences=(*reports[path].differences, *differences))
-        on_report(reports[path])
+        if manner is None:
+            on_report(reports[path])
 
     for path in paths:
         reports[path] = _verify_intact(path)
         if not level or reports[path].differences:
             on_report(reports[path])
     if level:  # a report that is not what was locked is not drawn: its data may be anybody's
-        render_all([path for path in paths if not reports[path].differences], workers, on_rendered)
+        intact = [path for path in paths if not reports[path].differences]
+        render_all(intact, workers, on_rendered)
+        if manner is not None:
+            for path in intact:
+                reports[path] = _with_recomputed_runs(reports[path], manner, every_run=level > 2)
+                on_report(reports[path])
     return Verification(level, tuple(reports.values()))
 
 
@@ -106,3 +129,17 @@ def _verify_intact(path: Path) -> VerifiedReport:
         differences = tuple(Discrepancy(problem.where, problem.what) for problem in error.problems)
         return VerifiedReport(path, 0, differences)
     return VerifiedReport(path, len(lock.tables["files"]), tuple(differences_from_lock(lock)))
+
+
+def _with_recomputed_runs(report: VerifiedReport, manner: "RunOptions", *, every_run: bool) -> VerifiedReport:
+    from lnlab.app.locks.recomputed import recomputation
+
+    again = recomputation(report.lock, manner, every_run=every_run)
+    return replace(
+        report,
+        differences=(*report.differences, *again.differences),
+        notes=(*report.notes, *again.notes),
+        runs=again.runs,
+        planned=again.planned,
+        exact=again.exact,
+    )

@@ -31,9 +31,10 @@ def verify(
     locks_folder: Annotated[
         Path, typer.Option("--folder", metavar="FOLDER", help="Where --all looks for locks.")
     ] = Path("specs"),
-    level: Annotated[int, typer.Option("--level", "-l", min=0, max=1, help="How much is done again, see above.")] = 0,
+    level: Annotated[int, typer.Option("--level", "-l", min=0, max=3, help="How much is done again, see above.")] = 0,
     workers: Annotated[
-        int | None, typer.Option("--workers", "-w", min=1, help="Processes that draw; one a core if not given.")
+        int | None,
+        typer.Option("--workers", "-w", min=1, help="Processes that draw and compute; one a core if not given."),
     ] = None,
     as_json: AsJsonOption = False,
     quiet: Quiet = False,
@@ -43,6 +44,12 @@ def verify(
     Level 0: every file is the one that was locked; verdicts, rows and settings are those that the lock lists. Seconds.
     Level 1: in addition, page, figures, tables and notebook are drawn again from the committed data to the same bytes.
     Minutes for many reports; --workers draws several at once.
+    Level 2: in addition, one run of every variant (of forty variants at most) is computed again in an empty store.
+    Level 3: every run is computed again, with those that choose a value.
+
+    On a processor and a torch like those of the committed runs, every number has to be equal to the last bit; on
+    others, or where the committed runs do not name theirs, within the margins of the lock. What differs is printed
+    with its size, and so are verdicts that the new rows would change.
 
     The last line is one sentence that can be pasted into a review. Exit codes: 0 verified; 1 something differs, and
     each difference is printed with its place; 2 the command is wrong.
@@ -57,7 +64,15 @@ def verify(
             if level and not quiet:
                 err().print(f"{report.lock}: {'differs' if report.differences else 'verified'}")
 
-    verification = verify_locks(locks, level, on_report, workers or cores())
+    manner = None
+    if level > 1:
+        from lnlab.app.compute import RunOptions
+        from lnlab.execute.pool import warm
+        from lnlab.execute.unit import SAVE_EVERY
+
+        warm()
+        manner = RunOptions(workers, retry_failed=False, quiet=quiet or as_json, save_every=SAVE_EVERY, console=err())
+    verification = verify_locks(locks, level, on_report, workers or cores(), manner)
     if as_json:
         print_json(asdict(verification) | {"passed": verification.passed, "sentence": verification.sentence})
     else:

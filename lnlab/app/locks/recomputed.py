@@ -1,0 +1,131 @@
+"""Levels 2 and 3: runs computed again from nothing, and held against the committed rows."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import polars as pl
+
+from lnlab.app.compute import RunOptions
+from lnlab.app.formats import format_duration
+from lnlab.app.locks.equivalence import ComparedQuantity, compare_results, rows_put_in
+from lnlab.app.locks.intact import Discrepancy
+from lnlab.app.locks.lock_report import Lock, read_lock
+from lnlab.app.locks.recompute import RecomputedRuns, recompute
+from lnlab.app.redraw import judge_tables
+from lnlab.app.request import load_registries
+from lnlab.claims.claim import Verdict
+from lnlab.compile.decisions import Decision, decision_from_json
+from lnlab.errors import LabError
+from lnlab.report.facts import ReportFacts
+from lnlab.report.folder import read_folder, save_folder
+from lnlab.report.words.wording import count_noun, format_number
+from lnlab.tables import Results
+
+
+@dataclass(frozen=True)
+class Recomputation:
+    """What came of computing runs of a report again.
+
+    Attributes:
+        differences: in which its rows are not what they should be.
+        notes: what was computed and how equal it is, a sentence each.
+        runs: how many runs were computed again; 0 where they could not be.
+        planned: how many runs the spec asks for.
+        exact: whether every number is equal to the last bit.
+    """
+
+    differences: tuple[Discrepancy, ...]
+    notes: tuple[str, ...] = ()
+    runs: int = 0
+    planned: int = 0
+    exact: bool = False
+
+
+def recomputation(path: Path, manner: RunOptions, *, every_run: bool) -> Recomputation:
+    """Compute runs of a locked report again and compare.
+
+    Args:
+        path: of the lock.
+        manner: how many workers there are, and where progress is shown.
+        every_run: level 3; else one run of every variant.
+    """
+    try:
+        lock = read_lock(path)
+        facts, committed, verdicts = read_folder(lock.folder)
+        again = recompute(lock, facts, manner, every_run=every_run)
+    except LabError as error:
+        return Recomputation(
+            tuple(
+                Discrepancy(problem.where or str(path), f"cannot be computed again: {problem.what}")
+                for problem in error.problems
+            )
+        )
+    unknown = again.results.runs.filter(~pl.col("run").is_in(committed.runs["run"].implode()))
+    if unknown.height:
+        what = (
+            f"asks for {count_noun(unknown.height, 'run')} that its report does not hold: a version or a corpus changed"
+        )
+        return Recomputation((Discrepancy(str(lock.spec), what),), runs=again.runs, planned=again.planned)
+    compared = compare_results(committed, again.results, lock.tables["margins"])
+    same_class = _machine_class(committed.runs) == _machine_class(again.results.runs)
+    differences = [*_beyond(lock, compared, exactly=same_class), *_other_choices(lock, facts, again.decisions)]
+    exact = not any(quantity.unequal for quantity in compared)
+    notes = [_summary(again, compared, exact=exact)]
+    if not exact:
+        changed = list(_changed_verdicts(lock, facts, rows_put_in(committed, again.results), verdicts))
+        notes += changed or ["with the rows computed again in place of the old ones no verdict changes"]
+    return Recomputation(tuple(differences), tuple(notes), again.runs, again.planned, exact)
+
+
+def _machine_class(runs: pl.DataFrame) -> frozenset[tuple[str, ...]]:
+    """Processor, its instructions and the version of torch: where they are equal, so is every number."""
+    torch = pl.col("versions").str.json_path_match("$.torch")
+    return frozenset(runs.select("device", torch).drop_nulls().unique().iter_rows())
+
+
+def _beyond(lock: Lock, compared: Sequence[ComparedQuantity], *, exactly: bool) -> Iterator[Discrepancy]:
+    for quantity in compared:
+        number = quantity.unequal if exactly else quantity.beyond
+        if number:
+            where = (lock.folder / "data" / f"{quantity.table}.parquet").as_posix()
+            how = "differ on the same class of machine" if exactly else "differ by more than the lock allows"
+            by = f", by up to {100 * quantity.relative:.2g} % of themselves" if quantity.relative else ""
+            what = f"{quantity.label}: {number:,} of {quantity.numbers:,} numbers computed again {how}{by}"
+            yield Discrepancy(where, f"{what}; most of all {quantity.worst}")
+
+
+def _other_choices(lock: Lock, facts: ReportFacts, decisions: Sequence[Decision]) -> Iterator[Discrepancy]:
+    """Values that tuning runs chose otherwise than the report says."""
+    before = {decision.key: decision for decision in map(decision_from_json, facts.decisions)}
+    for decision in decisions:
+        old = before.get(decision.key)
+        if old is None or old.value != decision.value:
+            then = "nothing" if old is None else old.value
+            yield Discrepancy(str(lock.path), f"{decision.path}: tuning runs choose {decision.value} for {then}")
+
+
+def _summary(again: RecomputedRuns, compared: Sequence[ComparedQuantity], *, exact: bool) -> str:
+    """``16 of 160 runs computed again in 2 min: 92 numbers, all equal to the last bit``."""
+    numbers = [quantity for quantity in compared if quantity.table != "runs"]
+    total, unequal = sum(q.numbers for q in numbers), sum(q.unequal for q in numbers)
+    opening = f"{again.runs:,} of {again.planned:,} runs computed again in {format_duration(again.seconds)}"
+    if exact:
+        return f"{opening}: {total:,} numbers, all equal to the last bit"
+    parts = [f"{q.label} by {q.margins:.2g} of their margin" for q in compared if q.unequal]
+    return f"{opening}: {unequal:,} of {total:,} numbers not equal to the last bit, {', '.join(parts)}"
+
+
+def _changed_verdicts(lock: Lock, facts: ReportFacts, results: Results, before: Sequence[Verdict]) -> Iterator[str]:
+    """Claims that are judged otherwise on these rows, a sentence each."""
+    with TemporaryDirectory() as scratch:
+        folder = Path(scratch, *lock.folder.parts[-2:])
+        save_folder(folder, facts, results, before)
+        judge_tables(folder, folder, lock.spec, load_registries(()))
+        _, _, now = read_folder(folder)
+    old = {verdict.claim: verdict for verdict in before}
+    for verdict in now:
+        if verdict.verdict != old[verdict.claim].verdict:
+            estimates = f"{format_number(verdict.estimate)} for {format_number(old[verdict.claim].estimate)}"
+            yield f"{verdict.claim} would be {verdict.verdict} for {old[verdict.claim].verdict}: estimate {estimates}"

@@ -1,0 +1,24 @@
+"""On what numbers were computed: the processor and the instructions that torch takes, which decide their last bits."""
+
+import platform
+from functools import cache
+from pathlib import Path
+
+import torch
+
+_CPU_INFO = Path("/proc/cpuinfo")
+
+
+@cache
+def device_name() -> str:
+    """``cpu (x86_64, AMD EPYC, AVX512)``: architecture, model where the system names it, instruction set of torch."""
+    names = [platform.machine(), _model() or platform.processor(), torch.backends.cpu.get_cpu_capability()]
+    return f"cpu ({', '.join(dict.fromkeys(name for name in names if name))})"
+
+
+def _model() -> str:
+    """The model of the processor as Linux names it, or nothing."""
+    if not _CPU_INFO.is_file():
+        return ""
+    lines = (line.partition(":") for line in _CPU_INFO.read_text(encoding="utf-8", errors="replace").splitlines())
+    return next((" ".join(value.split()) for key, _, value in lines if key.strip() == "model name"), "")
