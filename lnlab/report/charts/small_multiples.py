@@ -79,7 +79,7 @@ def _names(base: Any, lines: Sequence[str], y: Axis) -> list[Any]:
     level = base.transform_filter(at_ends).transform_calculate(level="log(datum.estimate)")
     both = level.transform_joinaggregate(middle="mean(level)", count="count()", groupby=["panel"])
     above = "datum.count === 1 || datum.level > datum.middle || (datum.level === datum.middle && datum.line > 0)"
-    text = both.transform_calculate(name="match(datum.series, /[0-9.]+|.+/)[0]")
+    text = both.transform_calculate(name="replace(datum.series, /^[^0-9]*([0-9.]+).*$/, '$1')")
     return [
         text.transform_filter(test).mark_text(align="left", dx=3, baseline=baseline, fontSize=10).encode(text="name:N")
         for test, baseline in ((above, "bottom"), (f"!({above})", "top"))
