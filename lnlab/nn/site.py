@@ -1,10 +1,14 @@
-"""The address of a weight or an activation, and a model from elsewhere with the addresses of its parameters."""
+"""The address of a weight or an activation, and a model from elsewhere with the addresses of what is in it."""
 
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
+from typing import Any
 
-from torch import nn
+import torch
+from torch import Tensor, nn
+
+from lnlab.errors import LabError, Problem
 
 
 @dataclass(frozen=True)
@@ -21,18 +25,34 @@ class Site:
         return asdict(self)
 
 
+@dataclass(frozen=True)
+class StreamPoint:
+    """The output of a module, or its input."""
+
+    path: str
+    at_input: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.path}:input" if self.at_input else self.path
+
+
 class AddressedModel(nn.Module):
     """Any module, with an address for each of its parameters; a tied one is one parameter, with one address.
 
     Args:
         module: the model, as a loss calls it.
         sites: by the name of a parameter in ``module.named_parameters()`` its address, each different.
+        stream: where the residual stream passes, by site; empty where it is not known.
     """
 
-    def __init__(self, module: nn.Module, sites: Mapping[str, Site]) -> None:
+    def __init__(
+        self, module: nn.Module, sites: Mapping[str, Site], stream: Mapping[Site, StreamPoint] | None = None
+    ) -> None:
         super().__init__()
         self.module = module
         self.sites = dict(sites)
+        self.stream = dict(stream or {})
+        self._recorded: dict[StreamPoint, tuple[Tensor, int]] = {}
 
     def addressed_parameters(self) -> list[tuple[str, Site, nn.Parameter]]:
         """Every parameter once: its name in this module, its address, and itself."""
@@ -49,3 +69,58 @@ class AddressedModel(nn.Module):
         finally:
             for parameter in frozen:
                 parameter.requires_grad_(False)
+
+    @contextmanager
+    def activations(self) -> Iterator[dict[Site, Tensor]]:
+        """A dict that each forward pass fills with the stream, (..., width), at its sites."""
+        seen: dict[Site, Tensor] = {}
+        sites: dict[StreamPoint, list[Site]] = {}
+        for site, point in self.stream.items():
+            sites.setdefault(point, []).append(site)
+        with ExitStack() as hooks:
+            for point, same in sites.items():
+                hooks.callback(self._watch(point, same, seen).remove)
+            yield seen
+
+    def end_pass(self) -> None:
+        """Refuse a pass that has changed a recorded tensor in place, as then it is no longer what it was there."""
+        recorded, self._recorded = self._recorded, {}
+        for point, (x, version) in recorded.items():
+            if x._version != version:
+                what = f"the stream at '{point}' is changed in place after that"
+                raise LabError(
+                    Problem("measure", what, "write x = x + y for x += y, or leave the point out of stream=")
+                )
+
+    def _watch(
+        self, point: StreamPoint, sites: list[Site], seen: dict[Site, Tensor]
+    ) -> torch.utils.hooks.RemovableHandle:
+        def keep(values: tuple[Any, ...]) -> None:
+            x = _first_tensor(values)
+            if x is None or x.dim() < 2:
+                shape = "no tensor" if x is None else f"a tensor of shape {tuple(x.shape)}"
+                what = f"the stream at '{point}' is {shape}, expected (batch, length, width)"
+                raise LabError(Problem("measure", what, "name another module in stream="))
+            if point in self._recorded:
+                what = f"the stream passes '{point}' more than once in a forward pass"
+                raise LabError(Problem("measure", what, "name modules in stream= that are called once"))
+            self._recorded[point] = x, x._version
+            seen.update(dict.fromkeys(sites, x))
+
+        module = self.module.get_submodule(point.path)
+        if point.at_input:
+            return module.register_forward_pre_hook(
+                lambda _, args, kwargs: keep((args, *kwargs.values())), with_kwargs=True
+            )
+        return module.register_forward_hook(lambda _m, _x, y: keep((y,)))
+
+
+def _first_tensor(values: Any) -> Tensor | None:
+    """The first tensor in nested tuples, or in what is indexed like them."""
+    if isinstance(values, Tensor):
+        return values
+    if isinstance(values, Mapping):
+        values = tuple(values.values())
+    if isinstance(values, tuple | list):
+        return next((x for value in values if (x := _first_tensor(value)) is not None), None)
+    return None

@@ -110,8 +110,12 @@ def activations(model: nn.Module) -> Iterator[dict[Site, Tensor]]:
 
     Of each sublayer: ``in``, the input of f; ``branch``, its output; ``sum``, the stream after the addition; ``out``,
     the stream as it goes on (the norm of ``sum`` in Post-LN, ``sum`` itself in Pre-LN). Of the embedding and of the
-    final norm: ``out``.
+    final norm: ``out``. Of a model from elsewhere: where its stream is known.
     """
+    if isinstance(model, AddressedModel):
+        with model.activations() as recorded:
+            yield recorded
+        return
     seen: dict[Site, Tensor] = {}
     with ExitStack() as hooks:
         for name, module in model.named_modules():

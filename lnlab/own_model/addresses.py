@@ -10,21 +10,25 @@ lnlab's own models; of a norm without one, they are ``scale`` and ``shift``. A f
 tensor; so does one whose address in a known family another parameter has as well.
 """
 
-import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import NoReturn
 
 from torch import nn
 
-from lnlab.errors import LabError, Problem
 from lnlab.nn.site import Site
-from lnlab.own_model.families import FAMILIES
-from lnlab.setting import STACKS
+from lnlab.own_model.patterns import (
+    Rule,
+    base_of,
+    known_families,
+    layer_of,
+    read_rule,
+    refuse,
+    refuse_unmatched,
+)
 
-_LAYER = "{layer}"
 _NORM_TENSORS = {"weight": "scale", "bias": "shift"}
+_PARAMETER = r"(?:\.(?P<own>[^.]+))?"
 
 
 @dataclass(frozen=True)
@@ -35,33 +39,6 @@ class Address:
     dim: int = 0
 
 
-@dataclass(frozen=True)
-class _Rule:
-    """One row of a table; ``certain`` where the module is known to be fused as it says."""
-
-    pattern: str
-    regex: re.Pattern[str]
-    stack: str | None
-    sublayer: str
-    tensors: tuple[str, ...]
-    dim: int
-    certain: bool = True
-
-    def address(self, model: nn.Module, name: str, base: str = "") -> Address | None:
-        """The address of the parameter of that name below ``base``, or None where the pattern does not match."""
-        match = self.regex.fullmatch(name, len(base))
-        if match is None:
-            return None
-        owner = model.get_submodule(name.rpartition(".")[0])
-        if not self.certain and len(self.tensors) > 1 and not _squares(owner, len(self.tensors)):
-            return None
-        groups = match.groupdict()
-        layer = None if groups.get("layer") is None else int(groups["layer"]) + 1
-        tensors = [_tensor(owner, name, groups["own"], t) for t in self.tensors or (None,)]
-        dim = min(self.dim, model.get_parameter(name).dim() - 1)
-        return Address(tuple(Site(self.stack, layer, self.sublayer, tensor) for tensor in tensors), dim)
-
-
 def parameter_addresses(model: nn.Module, patterns: Mapping[str, str]) -> dict[str, Address]:
     """By the name of every parameter of a module its address; a tied one has that of its first name with a match.
 
@@ -69,21 +46,16 @@ def parameter_addresses(model: nn.Module, patterns: Mapping[str, str]) -> dict[s
         LabError: there is no parameter, one has no gradient by its type, a pattern cannot be read or matches nothing,
             two patterns match one parameter, it has no such parts, or two parameters would have one address.
     """
-    rules = [_rule(pattern, address) for pattern, address in patterns.items()]
+    rules = [read_rule(pattern, address, "sites", _PARAMETER) for pattern, address in patterns.items()]
     names: dict[int, list[str]] = {}
     for name, parameter in model.named_parameters(remove_duplicate=False):
         names.setdefault(id(parameter), []).append(name)
     if not names:
-        _refuse(f"{type(model).__name__} has no parameters", "give a model that has been built, weights included")
+        refuse(f"{type(model).__name__} has no parameters", "give a model that has been built, weights included")
     matched: set[str] = set()
     declared = {name: _declared(model, names[id(p)], rules, matched) for name, p in model.named_parameters()}
-    for rule in rules:
-        if rule.pattern not in matched:
-            _refuse(
-                f"the pattern '{rule.pattern}' in sites= matches no parameter and no module that has one",
-                f"write a path of this model, such as '{next(iter(declared))}'",
-            )
-    recognised = _recognised(model, names, {name for name, address in declared.items() if address is not None})
+    refuse_unmatched(patterns, matched, "sites", "parameter and no module that has one", next(iter(declared)))
+    recognised = _recognised(model, names, declared)
     addresses = {name: declared[name] or recognised.get(name) or _own_path(name) for name in declared}
     _check(model, addresses)
     return addresses
@@ -96,35 +68,37 @@ def _check(model: nn.Module, addresses: Mapping[str, Address]) -> None:
         parameter = model.get_parameter(name)
         if not parameter.is_floating_point():
             what = f"the parameter '{name}' is {parameter.dtype}, which has no gradient"
-            _refuse(what, "measure the model before it is quantized")
+            refuse(what, "measure the model before it is quantized")
         parts = len(address.sites)
         if parts > 1 and (parameter.dim() == 0 or parameter.shape[address.dim] % parts):
             what = f"the parameter '{name}' of shape {tuple(parameter.shape)} has no {parts} equal parts"
-            _refuse(what, "write q/k/v for parts above one another, q|k|v for parts side by side, or one tensor")
+            refuse(what, "write q/k/v for parts above one another, q|k|v for parts side by side, or one tensor")
         for site in address.sites:
             if site in owners:
                 what = f"the parameters '{owners[site]}' and '{name}' have one address, {_written(site)}"
-                _refuse(what, "give them different addresses in sites=, or {layer} a place in the pattern")
+                refuse(what, "give them different addresses in sites=, or {layer} a place in the pattern")
             owners[site] = name
 
 
-def _declared(model: nn.Module, names: list[str], rules: list[_Rule], matched: set[str]) -> Address | None:
+def _declared(model: nn.Module, names: list[str], rules: list[Rule], matched: set[str]) -> Address | None:
     """The address of a parameter with these names; the patterns that match are added to ``matched``."""
     first = None
     for name in names:
-        matches = [(rule, address) for rule in rules if (address := rule.address(model, name)) is not None]
+        matches = [(rule, address) for rule in rules if (address := _address(rule, model, name)) is not None]
         if len(matches) > 1:
             patterns = " and ".join(f"'{rule.pattern}'" for rule, _ in matches)
-            _refuse(f"the patterns {patterns} in sites= both match '{name}'", "leave one of them out")
+            refuse(f"the patterns {patterns} in sites= both match '{name}'", "leave one of them out")
         matched.update(rule.pattern for rule, _ in matches)
         if first is None and matches:
             first = matches[0][1]
     return first
 
 
-def _recognised(model: nn.Module, names: Mapping[int, list[str]], declared: set[str]) -> dict[str, Address]:
-    """The addresses that known families give to the other parameters, without those that are not unique."""
-    tables = dict(_family_rules(model))
+def _recognised(
+    model: nn.Module, names: Mapping[int, list[str]], declared: Mapping[str, Address | None]
+) -> dict[str, Address]:
+    """The addresses that known families give to parameters without a declared one, if nothing else has them."""
+    tables = _family_rules(model)
     addresses: dict[str, Address] = {}
     for name, parameter in model.named_parameters():
         candidates = (
@@ -132,26 +106,37 @@ def _recognised(model: nn.Module, names: Mapping[int, list[str]], declared: set[
             for alias in names[id(parameter)]
             for root in _ancestors(alias)
             for base, rule in tables.get(root, ())
-            if (address := rule.address(model, alias, base)) is not None
+            if (address := _address(rule, model, alias, base)) is not None
         )
-        if name not in declared and (address := next(candidates, None)) is not None:
+        if declared[name] is None and (address := next(candidates, None)) is not None:
             addresses[name] = address
-    count = Counter(site for address in addresses.values() for site in address.sites)
+    others = [address for address in declared.values() if address is not None]
+    count = Counter(site for address in (*addresses.values(), *others) for site in address.sites)
     count.update(site for name, _ in model.named_parameters() for site in _own_path(name).sites)
     return {name: a for name, a in addresses.items() if all(count[site] == 1 for site in a.sites)}
 
 
-def _family_rules(model: nn.Module) -> Iterator[tuple[str, list[tuple[str, _Rule]]]]:
-    """By the path of every module of a known family its rules, each with the path that its pattern is relative to."""
-    for path, module in model.named_modules(remove_duplicate=False):
-        families = [f for c in type(module).__mro__ for f in FAMILIES.get(c.__name__, ()) if f.describes(c)]
-        rules = []
-        for family in families:
-            for pattern, address in family.sites.items():
-                base = path.rpartition(".")[0] if pattern.startswith(_LAYER) else path
-                rules.append((f"{base}." if base else "", _rule(pattern, address, certain=bool(family.origin))))
-        if rules:
-            yield path, rules
+def _family_rules(model: nn.Module) -> dict[str, list[tuple[str, Rule]]]:
+    """By the path of every module of a known family its rules, each with what stands before its pattern in names."""
+    tables: dict[str, list[tuple[str, Rule]]] = {}
+    for path, family in known_families(model):
+        for pattern, address in family.sites.items():
+            rule = read_rule(pattern, address, "sites", _PARAMETER, certain=bool(family.origin))
+            tables.setdefault(path, []).append((base_of(path, pattern), rule))
+    return tables
+
+
+def _address(rule: Rule, model: nn.Module, name: str, base: str = "") -> Address | None:
+    """The address of the parameter of that name below ``base``, or None where the pattern does not match."""
+    match = rule.regex.fullmatch(name, len(base))
+    if match is None:
+        return None
+    owner = model.get_submodule(name.rpartition(".")[0])
+    if not rule.certain and len(rule.tensors) > 1 and not _squares(owner, len(rule.tensors)):
+        return None
+    tensors = [_tensor(owner, name, match["own"], tensor) for tensor in rule.tensors or (None,)]
+    dim = min(int(rule.sideways), model.get_parameter(name).dim() - 1)
+    return Address(tuple(Site(rule.stack, layer_of(match), rule.sublayer, tensor) for tensor in tensors), dim)
 
 
 def _ancestors(name: str) -> Iterator[str]:
@@ -185,25 +170,6 @@ def _own_path(name: str) -> Address:
     return Address((Site(None, None, path or None, tensor),))
 
 
-def _rule(pattern: str, address: str, *, certain: bool = True) -> _Rule:
-    """One row of a table, read."""
-    words = address.split(".")
-    stack = words.pop(0) if words[0] in STACKS and len(words) > 1 else None
-    tensors = tuple(re.split(r"[/|]", words[1])) if len(words) == 2 else ()
-    mixed = "/" in address and "|" in address
-    if len(words) > 2 or mixed or not all(word.isidentifier() for word in (words[0], *tensors)):
-        remedy = "write [encoder.|decoder.]sublayer[.tensor], and q/k/v or q|k|v for the parts of a fused tensor"
-        _refuse(f"the address '{address}' in sites= cannot be read", remedy)
-    if pattern.count(_LAYER) > 1:
-        _refuse(f"the pattern '{pattern}' in sites= has {{layer}} more than once", "write the other number out")
-    regex = re.escape(pattern).replace(re.escape(_LAYER), r"(?P<layer>\d+)") + r"(?:\.(?P<own>[^.]+))?"
-    return _Rule(pattern, re.compile(regex), stack, words[0], tensors, int("|" in address), certain)
-
-
 def _written(site: Site) -> str:
     layer = None if site.layer is None else f"layer {site.layer}"
     return " ".join(filter(None, (site.stack, layer, site.sublayer, site.tensor)))
-
-
-def _refuse(what: str, remedy: str) -> NoReturn:
-    raise LabError(Problem("measure", what, remedy))

@@ -6,11 +6,13 @@ from collections.abc import Mapping, Sequence
 import torch
 from torch import Tensor, nn
 
-from lnlab.nn.site import AddressedModel, Site
+from lnlab.nn.site import AddressedModel, Site, StreamPoint
 from lnlab.own_model.addresses import Address
 
 
-def addressed_copy(module: nn.Module, addresses: Mapping[str, Address]) -> tuple[AddressedModel, list[Tensor]]:
+def addressed_copy(
+    module: nn.Module, addresses: Mapping[str, Address], stream: Mapping[Site, StreamPoint]
+) -> tuple[AddressedModel, list[Tensor]]:
     """A deep copy with its addresses, and the fused parameters that its parts have replaced."""
     own = copy.deepcopy(module)
     names: dict[int, list[str]] = {}
@@ -28,7 +30,7 @@ def addressed_copy(module: nn.Module, addresses: Mapping[str, Address]) -> tuple
         for alias in names[id(fused[name])]:
             part_names = _replace(own, alias, parts, address.dim)
             sites |= {} if alias != name else dict(zip(part_names, address.sites, strict=True))
-    return AddressedModel(own, sites), list(fused.values())
+    return AddressedModel(own, sites, stream), list(fused.values())
 
 
 def _replace(model: nn.Module, name: str, parts: Sequence[nn.Parameter], dim: int) -> list[str]:
@@ -53,14 +55,12 @@ def _replace(model: nn.Module, name: str, parts: Sequence[nn.Parameter], dim: in
     return [f"{path}.{holder}.{word}".lstrip(".") for holder in holders]
 
 
-def printed_paths(model: nn.Module, addresses: Mapping[str, Address]) -> dict[str, Site]:
-    """By the name of every parameter its address; parts of a fused one are named by their rows or columns."""
-    paths: dict[str, Site] = {}
+def printed_paths(model: nn.Module, addresses: Mapping[str, Address]) -> dict[Site, str]:
+    """By site the name of its parameter; a part of a fused one has its rows or columns behind it."""
+    paths: dict[Site, str] = {}
     for name, address in addresses.items():
-        if len(address.sites) == 1:
-            paths[name] = address.sites[0]
-            continue
-        size = model.get_parameter(name).shape[address.dim] // len(address.sites)
+        size = model.get_parameter(name).shape[address.dim] // len(address.sites) if len(address.sites) > 1 else 0
         for number, site in enumerate(address.sites):
-            paths[f"{name}[{':, ' * address.dim}{number * size}:{(number + 1) * size}]"] = site
+            part = f"[{':, ' * address.dim}{number * size}:{(number + 1) * size}]" if size else ""
+            paths[site] = f"{name}{part}"
     return paths

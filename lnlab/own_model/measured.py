@@ -34,7 +34,7 @@ class MeasuredRun:
         seed: the replicate.
         parameters: how many elements are trained.
         seconds: wall-clock time.
-        sites: by the name of a parameter its address.
+        paths: by site the name of the parameter or the module there.
         rows: of each probe: its choice, its table and its rows.
     """
 
@@ -42,7 +42,7 @@ class MeasuredRun:
     seed: int
     parameters: int
     seconds: float
-    sites: Mapping[str, Site]
+    paths: Mapping[Site, str]
     rows: Sequence[tuple[Choice, str, Sequence[Row]]]
 
     @property
@@ -57,7 +57,7 @@ class Measurements:
 
     Attributes:
         results: runs, axes and rows, which claims read.
-        paths: ``run stack layer sublayer tensor path``: the name of the parameter at every address.
+        paths: ``run stack layer sublayer tensor path``: the name of the parameter or module at every address.
         kinds: by the kind of a probe the table of its rows and its quantities.
     """
 
@@ -69,7 +69,7 @@ class Measurements:
     def of_runs(cls, runs: Sequence[MeasuredRun]) -> "Measurements":
         """The measurements of all runs together."""
         columns = ("run", *_SITE_COLUMNS, "path")
-        addresses = [{"run": r.key, **site.row(), "path": path} for r in runs for path, site in r.sites.items()]
+        addresses = [{"run": r.key, **site.row(), "path": path} for r in runs for site, path in r.paths.items()]
         site_schema = {name: table_schema("sites")[name] for name in _SITE_COLUMNS}
         schema: dict[str, Any] = {"run": pl.String, **site_schema, "path": pl.String}
         paths = pl.DataFrame({name: [a[name] for a in addresses] for name in columns}, schema=schema)

@@ -5,7 +5,7 @@ Every probe reads a deep copy, and the state of torch's generators is restored, 
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, NoReturn
+from typing import Any
 
 import torch
 from rich.console import Console
@@ -20,6 +20,8 @@ from lnlab.nn.site import AddressedModel
 from lnlab.own_model.addresses import parameter_addresses
 from lnlab.own_model.fused import addressed_copy, printed_paths
 from lnlab.own_model.measured import MeasuredRun, Measurements
+from lnlab.own_model.patterns import refuse
+from lnlab.own_model.stream import stream_points
 from lnlab.own_model.task import OwnLoss, OwnTask
 from lnlab.probes.probe import State, evaluating
 from lnlab.randomness import Draw
@@ -39,6 +41,7 @@ def measure_model(
     probes: Sequence[Json] = ("gradient_norm",),
     seeds: int | Sequence[int] | None = None,
     sites: Mapping[str, str] | None = None,
+    stream: Mapping[str, str] | None = None,
 ) -> Measurements:
     """Measure one model, or several by name, at the weights that they have.
 
@@ -51,7 +54,8 @@ def measure_model(
             evaluation mode, dropout off.
         probes: words or choices, as in a spec: ``{"kind": "gradient_norm", "biases": True}``.
         seeds: how many, from 1, or which; by default 5 for ``build(seed)``, and one for a module.
-        sites: addresses by pattern, as ``lnlab.own_model.addresses`` reads them.
+        sites: addresses of parameters by pattern, as ``lnlab.own_model.addresses`` reads them.
+        stream: where the residual stream passes, by pattern, as ``lnlab.own_model.stream`` reads it.
 
     Raises:
         LabError: a probe is unknown or needs more than a loss; or what the model, the batches or the loss lacks.
@@ -60,18 +64,16 @@ def measure_model(
     numbers = _seeds(builds, seeds)
     task = OwnTask(batches, loss)
     if not task.available(1):
-        _refuse("there are no batches", "give at least one; a generator that was read before is empty")
+        refuse("there are no batches", "give at least one; a generator that was read before is empty")
     choices = [_choice(probe, task) for probe in probes]
     if repeated := sorted({c["kind"] for c in choices if [d["kind"] for d in choices].count(c["kind"]) > 1}):
-        _refuse(
-            f"the probe '{repeated[0]}' stands in probes twice", "measure it with other parameters in a second call"
-        )
+        refuse(f"the probe '{repeated[0]}' stands in probes twice", "measure it with other parameters in a second call")
     work = [(name, builder, seed) for name, builder in builds.items() for seed in numbers]
     console = Console(stderr=True)
     shown = console.is_terminal or console.is_jupyter
     with torch.random.fork_rng():
         runs = [
-            _run(name, builder, seed, task, choices, sites or {})
+            _run(name, builder, seed, task, choices, sites or {}, stream or {})
             for name, builder, seed in track(work, "measuring", console=console, transient=True, disable=not shown)
         ]
     return Measurements.of_runs(runs)
@@ -84,6 +86,7 @@ def _run(
     task: OwnTask,
     choices: Sequence[Choice],
     sites: Mapping[str, str],
+    stream: Mapping[str, str],
 ) -> MeasuredRun:
     """What every probe says of one model."""
     began = time.monotonic()
@@ -91,17 +94,27 @@ def _run(
     torch.manual_seed(draw("init"))
     module = build if isinstance(build, nn.Module) else build(seed)
     if not isinstance(module, nn.Module):
-        _refuse(f"build({seed}) returned {type(module).__name__}, expected an nn.Module", "return the model")
-    addresses = parameter_addresses(module, sites)
-    _check_gradient(*addressed_copy(module, addresses), task)
+        refuse(f"build({seed}) returned {type(module).__name__}, expected an nn.Module", "return the model")
+    addresses, points = parameter_addresses(module, sites), stream_points(module, stream)
+    paths = printed_paths(module, addresses)
+    if both := next((site for site in points if site in paths), None):
+        what = f"'{paths[both]}' in sites= and '{points[both]}' in stream= have one address"
+        refuse(what, "call the tensor of the parameter something else")
+    paths |= {site: str(point) for site, point in points.items()}
+    _check_gradient(*addressed_copy(module, addresses, points), task)
     rows = []
     for choice in choices:
         torch.manual_seed(draw("probe"))
-        state = State(addressed_copy(module, addresses)[0], task, draw, 0)
+        state = State(addressed_copy(module, addresses, points)[0], task, draw, 0)
         probe = REGISTRIES["probe"][choice["kind"]]
-        rows.append((choice, probe.facts.table, list(REGISTRIES["probe"].builder(choice)(state))))
+        measured = list(REGISTRIES["probe"].builder(choice)(state))
+        if probe.facts.any_stream and not measured:
+            what = f"the probe '{choice['kind']}' reads the residual stream, and nothing of it is known"
+            remedy = "name the modules where it passes: stream={'blocks.{layer}': 'decoder.feed_forward.out'}"
+            refuse(what, remedy)
+        rows.append((choice, probe.facts.table, measured))
     size = sum(p.numel() for p in module.parameters() if p.requires_grad)
-    return MeasuredRun(name, seed, size, time.monotonic() - began, printed_paths(module, addresses), rows)
+    return MeasuredRun(name, seed, size, time.monotonic() - began, paths, rows)
 
 
 def _check_gradient(model: AddressedModel, fused: Sequence[Tensor], task: OwnTask) -> None:
@@ -115,11 +128,11 @@ def _check_gradient(model: AddressedModel, fused: Sequence[Tensor], task: OwnTas
         gradients = [g for g in every[: len(parameters)] if g is not None]
     if any(g is not None for g in every[len(parameters) :]):
         what = "a fused parameter is also used where no name leads, such as in a list, and cannot be told apart"
-        _refuse(what, "give it one tensor in sites=, without parts")
+        refuse(what, "give it one tensor in sites=, without parts")
     if not gradients:
-        _refuse("the loss depends on no parameter of the model", "compute it with the model that it is called with")
+        refuse("the loss depends on no parameter of the model", "compute it with the model that it is called with")
     if not all(bool(g.isfinite().all()) for g in gradients):
-        _refuse("the loss is finite and its gradient is not", "look for a square root or a logarithm of 0")
+        refuse("the loss is finite and its gradient is not", "look for a square root or a logarithm of 0")
 
 
 def _choice(probe: Json, task: OwnTask) -> Choice:
@@ -136,12 +149,12 @@ def _choice(probe: Json, task: OwnTask) -> Choice:
             *(Problem(".".join(("probes", *map(str, f.path))), f.what, f.remedy) for f in error.flaws)
         ) from error
     facts = registry[choice["kind"]].facts
-    if not facts.any_model(choice):
-        usable = ", ".join(entry.name for entry in registry if entry.facts.any_model is not never)
+    if not facts.any_model(choice) and not facts.any_stream:
+        usable = ", ".join(e.name for e in registry if e.facts.any_stream or e.facts.any_model is not never)
         training = facts.trained or facts.update or facts.ahead(choice)
-        needs = "training" if training else "the structure of lnlab's own models, such as the residual stream"
+        needs = "training" if training else "the structure of lnlab's own models, such as its masks and tokens"
         what = f"the probe '{choice['kind']}' with these parameters needs {needs}"
-        _refuse(what, f"describe the model in a spec, or measure one of {usable}")
+        refuse(what, f"describe the model in a spec, or measure one of {usable}")
     if isinstance(choice.get("batches"), int) and not (isinstance(probe, Mapping) and "batches" in probe):
         choice["batches"] = task.available(choice["batches"])
     return choice
@@ -150,19 +163,15 @@ def _choice(probe: Json, task: OwnTask) -> Choice:
 def _seeds(builds: Mapping[str, nn.Module | ModelBuilder], seeds: int | Sequence[int] | None) -> list[int]:
     """The seeds of the replicates."""
     if not builds:
-        _refuse("there is no model", "give a module, build(seed), or several of them by name")
+        refuse("there is no model", "give a module, build(seed), or several of them by name")
     module = next((name for name, build in builds.items() if isinstance(build, nn.Module)), None)
     if wrong := next((name for name, b in builds.items() if not callable(b)), None):
-        _refuse(f"'{wrong}' is {type(builds[wrong]).__name__}, neither a module nor build(seed)", "give one of these")
+        refuse(f"'{wrong}' is {type(builds[wrong]).__name__}, neither a module nor build(seed)", "give one of these")
     if seeds is None:
         return [1] if module else list(range(1, DEFAULT_SEEDS + 1))
     numbers = list(range(1, seeds + 1)) if isinstance(seeds, int) else list(seeds)
     if not numbers or len(set(numbers)) < len(numbers):
-        _refuse(f"seeds={seeds} leaves no seed, or one twice", "give a positive number, or different seeds")
+        refuse(f"seeds={seeds} leaves no seed, or one twice", "give a positive number, or different seeds")
     if module and len(numbers) > 1:
-        _refuse("a module has one set of weights, and several seeds are asked for", "give build(seed), or seeds=1")
+        refuse("a module has one set of weights, and several seeds are asked for", "give build(seed), or seeds=1")
     return numbers
-
-
-def _refuse(what: str, remedy: str) -> NoReturn:
-    raise LabError(Problem("measure", what, remedy))

@@ -8,8 +8,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from lnlab.errors import LabError, Problem
 from lnlab.nn.site import AddressedModel
+from lnlab.own_model.patterns import refuse
 
 OwnLoss = Callable[[Any, Any], tuple[Tensor, float] | Tensor]
 """From a model and a batch to the sum of the loss and the count that it is the sum over, or to a mean."""
@@ -44,7 +44,7 @@ class OwnTask:
             LabError: a split other than ``train`` is asked for.
         """
         if split != "train":
-            _refuse(f"there is no split '{split}': the batches are one set", "leave 'split' out")
+            refuse(f"there is no split '{split}': the batches are one set", "leave 'split' out")
         position = 0
         while self.available(position + 1) > position:
             yield self._read[position]
@@ -57,24 +57,26 @@ class OwnTask:
             LabError: it is no tensor with one number, is not finite, has no graph, or counts nothing.
         """
         returned: Any = self._loss(model.module if isinstance(model, AddressedModel) else model, batch)
+        if isinstance(model, AddressedModel):
+            model.end_pass()
         total: Any
         total, count = returned if isinstance(returned, tuple) and len(returned) == 2 else (returned, 1)
         if not isinstance(total, Tensor):
-            _refuse(
+            refuse(
                 f"the loss returned {type(total).__name__}, expected a tensor or (sum, count)",
                 "return the loss itself, without .item()",
             )
         if total.numel() != 1:
-            _refuse(f"the loss has the shape {tuple(total.shape)}, expected one number", "return its sum or its mean")
+            refuse(f"the loss has the shape {tuple(total.shape)}, expected one number", "return its sum or its mean")
         if not math.isfinite(float(total.detach())):
-            _refuse(
+            refuse(
                 f"the loss of a batch is {float(total.detach())}", "look for it in the batch or in the initial weights"
             )
         number = float(count)
         if not 0 < number < math.inf:
-            _refuse(f"the loss is a sum over {number:g} items, expected a positive count", "count what it sums over")
+            refuse(f"the loss is a sum over {number:g} items, expected a positive count", "count what it sums over")
         if torch.is_grad_enabled() and not total.requires_grad:
-            _refuse("the loss has no graph", "do not detach it, and use no torch.no_grad() in it")
+            refuse("the loss has no graph", "do not detach it, and use no torch.no_grad() in it")
         return total.reshape(()), number
 
     def nll(self, model: nn.Module, batch: Any) -> tuple[Tensor, Any]:
@@ -88,7 +90,3 @@ class OwnTask:
 
     def unigram_entropy(self) -> None:
         """Unknown."""
-
-
-def _refuse(what: str, remedy: str) -> None:
-    raise LabError(Problem("measure", what, remedy))

@@ -27,6 +27,7 @@ _QUANTITIES = ("activation_mean", "activation_variance", "token_sigma", "branch_
     quantities=_QUANTITIES,
     # Without the share, which has no number where the sum is constant.
     sites=lambda model, _: at_all_sites(_QUANTITIES[:3], stream_sites(model)),
+    any_stream=True,
 )
 def activation_moments(
     state: State,
@@ -43,8 +44,9 @@ def activation_moments(
     for site, values in moments.items():
         for quantity, value in zip(_QUANTITIES, values, strict=False):
             yield {"quantity": quantity, **site.row(), "value": value}
-        if site.tensor == "branch" and (sum_variance := moments[replace(site, tensor="sum")][1]):
-            yield {"quantity": _QUANTITIES[3], **site.row(), "value": values[1] / sum_variance}
+        total = moments.get(replace(site, tensor="sum"))  # a model from elsewhere may have no such point
+        if site.tensor == "branch" and total is not None and total[1]:
+            yield {"quantity": _QUANTITIES[3], **site.row(), "value": values[1] / total[1]}
 
 
 def _moments(sums: Tensor) -> tuple[float, float, float]:

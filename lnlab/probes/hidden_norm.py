@@ -24,6 +24,7 @@ _QUANTITIES = ("hidden_norm_sq", "hidden_norm")
     passes=once,
     quantities=_QUANTITIES,
     sites=lambda model, _: at_all_sites(_QUANTITIES, stream_sites(model)),
+    any_stream=True,
 )
 def hidden_norm(
     state: State,

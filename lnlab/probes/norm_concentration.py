@@ -15,14 +15,14 @@ from torch import Tensor
 
 from lnlab.nn.sites import Site, activations
 from lnlab.probes.probe import State, evaluating, once, probes
-from lnlab.probes.support.token_masks import token_masks
+from lnlab.probes.support.token_masks import stream_masks
 from lnlab.tables import Row
 
 WIDTH = 512
 """Of the paper's models."""
 
 
-@probes.register("norm_concentration", table="sites", passes=once, quantities=("norm_excess_share",))
+@probes.register("norm_concentration", table="sites", passes=once, quantities=("norm_excess_share",), any_stream=True)
 def norm_concentration(
     state: State,
     *,
@@ -51,9 +51,9 @@ def _squares(state: State, batches: int, split: str) -> dict[Site, tuple[Tensor,
     squares_by_site: dict[Site, tuple[list[Tensor], int]] = {}
     with evaluating(state.model), torch.no_grad(), activations(state.model) as seen:
         for batch in state.batches(batches, split):
-            state.model(batch)
-            masks = token_masks(batch)
+            state.forward(batch)
+            mask = stream_masks(state, batch)
             for site, x in seen.items():
-                squares = x.double().square().sum(-1)[masks[site.stack]]
+                squares = x.double().square().sum(-1)[mask(site, x)]
                 squares_by_site.setdefault(site, ([], x.shape[-1]))[0].append(squares)
     return {site: (torch.cat(parts), width) for site, (parts, width) in squares_by_site.items()}

@@ -17,6 +17,7 @@ from lnlab.errors import LabError, Problem
 from lnlab.facts import Facts, QuantityWords, never
 from lnlab.keys import Json
 from lnlab.nn.modes import in_mode
+from lnlab.nn.site import AddressedModel
 from lnlab.nn.sites import Site
 from lnlab.randomness import Draw
 from lnlab.registry import Choice, Registry, Roots
@@ -46,6 +47,8 @@ class ProbeFacts(Facts):
             every quantity of a probe with None, may have numbers anywhere.
         any_model: whether with these parameters it needs nothing of a model but its loss and its parameters, so that it
             measures models from elsewhere.
+        any_stream: whether it needs the residual stream besides, at any sites, and no order of the tokens, so that it
+            measures models from elsewhere whose stream is known.
     """
 
     table: Literal["sites", "curves", "lines", "histograms", "spectra", "texts"]
@@ -61,6 +64,7 @@ class ProbeFacts(Facts):
     revision: Callable[[Choice], int | None] | None = None
     sites: Callable[[nn.Module, Choice], Mapping[str, Sequence[Site]]] | None = None
     any_model: Callable[[Choice], bool] = never
+    any_stream: bool = False
 
     def content(self, roots: Roots, choice: Choice) -> str | None:  # noqa: ARG002
         """The revision, if there is one."""
@@ -115,6 +119,13 @@ class State:
             what = f"a probe asks for {n} batches, and the split '{split}' has {len(sampled)}"
             raise LabError(Problem("", what, f"ask for at most {len(sampled)}, or make the batches smaller"))
         return sampled
+
+    def forward(self, batch: Batch) -> None:
+        """A forward pass, for what it leaves in hooks; of a model from elsewhere its loss knows how."""
+        if isinstance(self.model, AddressedModel):
+            self.task.loss(self.model, batch)
+        else:
+            self.model(batch)
 
     def read(self, n: int | None, split: str = "train", purpose: str = "probe") -> Iterable[Batch]:
         """As ``batches``; with None every batch of one epoch, one at a time."""

@@ -30,6 +30,7 @@ from lnlab.tasks.task import Batch
     passes=with_gradient,
     quantities=("stream_gradient",),
     sites=lambda model, _: {"stream_gradient": [site for site in stream_sites(model) if _reached(site)]},
+    any_stream=True,
 )
 def stream_gradient(
     state: State,

@@ -13,6 +13,7 @@ from torch import nn
 import lnlab
 from lnlab.errors import LabError
 from lnlab.own_model.addresses import parameter_addresses
+from lnlab.own_model.stream import stream_points
 
 TOKENS = [torch.randint(11, (n, 6), generator=torch.Generator().manual_seed(n)) for n in (2, 3)]
 IMAGES = [torch.randn(n, 3, 8, 8, generator=torch.Generator().manual_seed(n)) for n in (2, 3)]
@@ -350,3 +351,138 @@ def test_a_module_with_two_names_is_told_apart_once():
         (tensor, pytest.approx(gradient.norm().item(), rel=1e-5))
         for tensor, gradient in zip(("a", "b"), model[0].weight.grad.chunk(2), strict=True)
     ]
+
+
+STREAM_PROBES = ["hidden_norm", "activation_moments", "norm_concentration", "stream_gradient"]
+"""Every probe that measures the residual stream of a model from elsewhere."""
+
+
+def streams(model, patterns=None):
+    return {(s.stack, s.layer, s.sublayer, s.tensor): str(p) for s, p in stream_points(model, patterns or {}).items()}
+
+
+def hidden_norms(m):
+    rows = m.frame("hidden_norm").filter(quantity="hidden_norm")
+    return {tuple(row[:4]): row[4] for row in rows.select("stack", "layer", "sublayer", "tensor", "value").rows()}
+
+
+def test_the_stream_of_a_family_is_measured_at_every_layer(family):
+    model, batches, loss, *_ = family
+    m = lnlab.measure(model, batches, loss, probes=STREAM_PROBES)
+    places = {(stack, sublayer, tensor) for stack, layer, sublayer, tensor in hidden_norms(m) if layer}
+    stacks = {stack for stack, *_ in places}
+    for stack in stacks:
+        for n in (1, 2):
+            assert {(stack, n, "feed_forward", "out"), (stack, n, "self_attention", "branch")} <= set(hidden_norms(m))
+    assert stacks == {s.stack for a in parameter_addresses(model, {}).values() for s in a.sites if s.layer}
+    assert (m.frame("stream_gradient")["value"] > 0).all()
+    assert m.frame("norm_excess_share")["value"].is_between(0, 1).all()
+
+
+@pytest.mark.parametrize("name", ["gpt2", "llama", "bert", "vit", "t5"])
+def test_hidden_norms_are_those_of_the_hidden_states(name, monkeypatch):
+    """``output_hidden_states``: the embedding, then every layer; the last of a model with a final norm is behind it."""
+    build, batches, loss, _ = FAMILIES[name]
+    torch.manual_seed(4)
+    model = build(monkeypatch).eval()
+    norms = hidden_norms(lnlab.measure(model, batches, loss, probes=["hidden_norm"]))
+    with torch.no_grad():
+        if name == "t5":
+            outputs = [model(input_ids=b, labels=b, output_hidden_states=True) for b in batches]
+            states = {"encoder": [o.encoder_hidden_states for o in outputs]}
+            states["decoder"] = [o.decoder_hidden_states for o in outputs]
+        else:
+            states = {
+                "encoder" if name in ("bert", "vit") else "decoder": [
+                    model(b, output_hidden_states=True).hidden_states for b in batches
+                ]
+            }
+    for stack, of_batches in states.items():
+        expected = [
+            torch.cat([x.flatten(0, 1) for x in layer]).norm(dim=-1).mean() for layer in zip(*of_batches, strict=True)
+        ]
+        assert norms[stack, 1, "feed_forward", "out"] == pytest.approx(expected[1].item(), rel=1e-5)
+        last = (stack, 2, "feed_forward", "out") if name in ("bert", "vit") else (stack, None, "final_norm", "out")
+        assert norms[last] == pytest.approx(expected[2].item(), rel=1e-5)
+        if name != "t5":
+            assert norms[stack, None, "embedding", "out"] == pytest.approx(expected[0].item(), rel=1e-5)
+
+
+def test_gradients_of_a_stream_that_the_user_names_are_those_of_autograd():
+    torch.manual_seed(5)
+    model = nn.Sequential(nn.Linear(4, 6), nn.Tanh(), nn.Linear(6, 2))
+    x = torch.randn(3, 5, 4)
+    stream = {"0": "encoder.embedding.out", "2:input": "encoder.feed_forward.in", "1": "encoder.feed_forward.out"}
+    m = lnlab.measure(model, [x], of_squares, probes=["stream_gradient", "hidden_norm"], stream=stream)
+    first = model[0](x)
+    (gradient,) = torch.autograd.grad(model[2](model[1](first)).square().mean(), first)
+    rows = m.frame("stream_gradient").filter(sublayer="embedding")
+    assert rows["value"].to_list() == [pytest.approx(gradient.norm().item(), rel=1e-5)]
+    assert set(m.frame("hidden_norm")["path"]) == {"0", "1", "2:input"}
+    norms = hidden_norms(m)
+    assert norms["encoder", None, "embedding", "out"] == pytest.approx(first.norm(dim=-1).mean().item(), rel=1e-5)
+    assert norms["encoder", None, "feed_forward", "in"] == norms["encoder", None, "feed_forward", "out"]
+
+
+def of_squares(model, x):
+    return model(x).square().mean()
+
+
+class InPlace(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first, self.second = nn.Linear(4, 4), nn.Linear(4, 4)
+
+    def forward(self, x):
+        x = self.first(x)
+        x += 1
+        return self.second(x)
+
+
+class Twice(InPlace):
+    def forward(self, x):
+        return self.second(self.second(self.first(x).sum()[None, None].expand(2, 4)))
+
+
+@pytest.mark.parametrize(
+    ("model", "stream", "message"),
+    [
+        (InPlace(), {"first": "encoder.embedding.out"}, "the stream at 'first' is changed in place"),
+        (Twice(), {"second": "encoder.embedding.out"}, "passes 'second' more than once"),
+        (
+            InPlace(),
+            {"third": "encoder.embedding.out"},
+            "no module; write a path of this model, such as 'first'",
+        ),
+        (InPlace(), {"first": "encoder.embedding"}, "names no point of the stream"),
+        (InPlace(), {"first": "encoder.embedding.weight"}, "names no point of the stream"),
+        (InPlace(), {"first": "a.out", "second": "a.out"}, "'first' and 'second' are one point of the stream"),
+        (nn.Sequential(nn.Linear(4, 4), nn.Flatten(0)), {"1": "a.out"}, "a tensor of shape (8,)"),
+        (InPlace(), {"first": "a.out", "second": "a.in"}, "'first.weight' in sites= and 'first' in stream= have one"),
+        (nn.Linear(4, 4), {}, "nothing of it is known; name the modules where it passes: stream={"),
+    ],
+)
+def test_a_stream_that_cannot_be_read_is_one_message(model, stream, message):
+    sites = {"first": "a.out"} if "sites=" in message else {}
+    with pytest.raises(LabError) as raised:
+        lnlab.measure(model, [torch.ones(2, 4)], of_squares, probes=["hidden_norm"], sites=sites, stream=stream)
+    assert message in str(raised.value)
+    assert "\n" not in str(raised.value)
+
+
+def test_a_pattern_of_the_user_replaces_the_stream_of_the_family():
+    assert streams(GPT(), {"transformer.h.{layer}": "decoder.feed_forward.out"}) == {
+        ("decoder", n, "feed_forward", "out"): f"transformer.h.{n - 1}" for n in (1, 2)
+    }
+    assert streams(GPT())["decoder", 2, "self_attention", "sum"] == "transformer.h.1.ln_2:input"
+
+
+def test_a_class_that_is_only_called_like_a_known_one_is_not_taken_for_it():
+    class Block(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.ln_1, self.mlp = nn.LayerNorm(4), nn.Linear(4, 4)
+
+    model = nn.ModuleList([Block()])
+    assert streams(model) == {}
+    assert {s.sublayer for a in parameter_addresses(model, {}).values() for s in a.sites} == {"0.ln_1", "0.mlp"}

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from lnlab.nn.sites import Site, activations
 from lnlab.probes.probe import State, evaluating
-from lnlab.probes.support.token_masks import token_masks
+from lnlab.probes.support.token_masks import stream_masks
 from lnlab.tasks.task import Batch
 
 _ReadTensors = Callable[[State, Batch, Mapping[Site, Tensor]], Mapping[Site, Tensor]]
@@ -16,7 +16,7 @@ _ReadTensors = Callable[[State, Batch, Mapping[Site, Tensor]], Mapping[Site, Ten
 def forward_activations(state: State, batch: Batch, seen: Mapping[Site, Tensor]) -> Mapping[Site, Tensor]:
     """The activations (batch, length, width) of a forward pass, which fills ``seen``."""
     with torch.no_grad():
-        state.model(batch)
+        state.forward(batch)
     return seen
 
 
@@ -39,9 +39,9 @@ def site_sums(
     sums: dict[Site, Tensor] = {}
     with evaluating(state.model), activations(state.model) as seen:
         for batch in state.batches(batches, split):
-            masks = token_masks(batch)
+            mask = stream_masks(state, batch)
             for site, x in read(state, batch, seen).items():
-                total = terms(x.double(), masks[site.stack])
+                total = terms(x.double(), mask(site, x))
                 sums[site] = sums[site] + total if site in sums else total
             seen.clear()  # so that the next batch gets its memory, and that of its graph
     return sums

@@ -1,12 +1,26 @@
 """Which positions of a batch hold tokens, by stack."""
 
+from collections.abc import Callable
+
+import torch
 from torch import Tensor
 
 from lnlab.nn.data import tokens_read
 from lnlab.nn.masks import PAD_TOKEN
+from lnlab.nn.site import AddressedModel
+from lnlab.nn.sites import Site
+from lnlab.probes.probe import State
 from lnlab.tasks.task import Batch
 
 
 def token_masks(batch: Batch) -> dict[str | None, Tensor]:
     """By the name of a stack: (batch, length), True where it reads a token and not padding."""
     return {stack: tokens != PAD_TOKEN for stack, tokens in tokens_read(batch).items()}
+
+
+def stream_masks(state: State, batch: Batch) -> Callable[[Site, Tensor], Tensor]:
+    """From a site and its tensor (..., width) to the mask of tokens (...): of a model from elsewhere every position."""
+    if isinstance(state.model, AddressedModel):
+        return lambda _, x: torch.ones(x.shape[:-1], dtype=torch.bool, device=x.device)
+    masks = token_masks(batch)
+    return lambda site, _: masks[site.stack]
