@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pytest
 
-from lnlab.app.plan_facts import claims_with_choices
 from lnlab.catalogue import REGISTRIES
 from lnlab.compile.decisions import decision_from_json
 from lnlab.compile.front import compile_front, setting_namer
@@ -12,6 +11,7 @@ from lnlab.report.committed.held_rows import are_covered, claim_selections, comp
 from lnlab.report.committed.judge_again import verdict_follows
 from lnlab.report.committed.matching import match_runs
 from lnlab.report.folder import read_folder
+from lnlab.report.question import claims_with_choices
 from lnlab.report.registries import FRAME_REGISTRIES
 from lnlab.specfile.load import parse_spec
 

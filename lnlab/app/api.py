@@ -7,19 +7,21 @@ What a user can put right is raised as an error of ``lnlab.errors``, one line a 
     print(outcome.verdicts, outcome.results.tables["sites"])
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lnlab.app.python_request import OverrideValues, SpecSource, request_of
 from lnlab.app.request import load_registries, open_store, stored_plan
-from lnlab.errors import SpecError
+from lnlab.errors import LabError, Problem, SpecError
 
 if TYPE_CHECKING:
     from lnlab.app.planning.checks import SpecSummary
     from lnlab.app.planning.summary import PlanSummary
     from lnlab.app.running import RunResult
     from lnlab.claims.claim import Verdict
+    from lnlab.own_model.measured import Measurements
+    from lnlab.own_model.question import Entries
     from lnlab.report.write import Report
     from lnlab.tables import Results
 
@@ -132,8 +134,8 @@ def run(
 
 
 def judge(
-    spec: SpecSource,
-    profile: str | None = None,
+    spec: "SpecSource | Measurements",
+    profile: "str | Entries | None" = None,
     overrides: OverrideValues = (),
     *,
     plugins: Sequence[str | Path] = (),
@@ -144,15 +146,19 @@ def judge(
     Example: ``[verdict.verdict for verdict in lnlab.judge("first.yaml")]``
 
     Args:
-        spec: a path, or a dict.
-        profile: one of its profiles.
+        spec: a path, or a dict; or what ``lnlab.measure`` returned.
+        profile: one of its profiles; of measurements the claims, as YAML text, a list, or a single one as a dict.
         overrides: as for ``check``.
         plugins: Python files that register pieces.
         store: a folder; without it ``LNLAB_STORE``, else ``.lnlab`` in the working folder.
 
     Raises:
-        LabError: the spec was never run in this store, or was changed since.
+        LabError: the spec was never run in this store, or was changed since; or a claim is wrong.
     """
+    if not isinstance(spec, str | Path | Mapping):
+        return tuple(spec.judge(profile or ()))
+    if profile is not None and not isinstance(profile, str):
+        raise LabError(Problem("judge", "claims are judged on measurements", "write them into the spec"))
     from lnlab.app.evidence import plan_results
     from lnlab.app.judging import plan_verdicts
 

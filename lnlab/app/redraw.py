@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from lnlab.app.evidence import renewed_evidence
 from lnlab.app.judging import locate_claim_problem
-from lnlab.app.plan_facts import claims_with_choices, question_fields
 from lnlab.compile.decisions import decision_from_json as decision
 from lnlab.compile.digests import plan_identity
 from lnlab.compile.front import compile_front, setting_namer, sound_claims
@@ -18,6 +17,7 @@ from lnlab.report.committed.judge_again import JudgedReport, judge_again
 from lnlab.report.committed.matching import match_runs
 from lnlab.report.facts import ReportFacts
 from lnlab.report.folder import read_folder, save_folder
+from lnlab.report.question import claims_with_choices, question_fields
 from lnlab.report.words.wording import count_noun
 from lnlab.specfile.load import load_spec, parse_leniently, parse_spec, read_spec_text
 

@@ -90,7 +90,7 @@ def _redraw_one(folder: Path, spec: Path | None, request: RedrawRequest, drawing
     refuse_without_plugins(facts.plugins, request.plugins)
     template_folders(drawing.templates)
     known = load_registries(request.plugins)
-    if request.as_judged:
+    if request.as_judged or not facts.path:  # measurements from Python have no spec
         save_folder(into, facts, results, verdicts)
         note, path = "", facts.path
     else:

@@ -15,10 +15,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from torch import nn
+from torch.nn.parameter import is_lazy
 
 from lnlab.nn.site import Site
 from lnlab.own_model.patterns import (
-    Rule,
+    PatternRule,
     base_of,
     known_families,
     layer_of,
@@ -49,6 +50,8 @@ def parameter_addresses(model: nn.Module, patterns: Mapping[str, str]) -> dict[s
     rules = [read_rule(pattern, address, "sites", _PARAMETER) for pattern, address in patterns.items()]
     names: dict[int, list[str]] = {}
     for name, parameter in model.named_parameters(remove_duplicate=False):
+        if is_lazy(parameter):
+            refuse(f"the parameter '{name}' has no size yet", "call the model on a batch once, in build(seed)")
         names.setdefault(id(parameter), []).append(name)
     if not names:
         refuse(f"{type(model).__name__} has no parameters", "give a model that has been built, weights included")
@@ -80,7 +83,7 @@ def _check(model: nn.Module, addresses: Mapping[str, Address]) -> None:
             owners[site] = name
 
 
-def _declared(model: nn.Module, names: list[str], rules: list[Rule], matched: set[str]) -> Address | None:
+def _declared(model: nn.Module, names: list[str], rules: list[PatternRule], matched: set[str]) -> Address | None:
     """The address of a parameter with these names; the patterns that match are added to ``matched``."""
     first = None
     for name in names:
@@ -116,9 +119,9 @@ def _recognised(
     return {name: a for name, a in addresses.items() if all(count[site] == 1 for site in a.sites)}
 
 
-def _family_rules(model: nn.Module) -> dict[str, list[tuple[str, Rule]]]:
+def _family_rules(model: nn.Module) -> dict[str, list[tuple[str, PatternRule]]]:
     """By the path of every module of a known family its rules, each with what stands before its pattern in names."""
-    tables: dict[str, list[tuple[str, Rule]]] = {}
+    tables: dict[str, list[tuple[str, PatternRule]]] = {}
     for path, family in known_families(model):
         for pattern, address in family.sites.items():
             rule = read_rule(pattern, address, "sites", _PARAMETER, certain=bool(family.origin))
@@ -126,7 +129,7 @@ def _family_rules(model: nn.Module) -> dict[str, list[tuple[str, Rule]]]:
     return tables
 
 
-def _address(rule: Rule, model: nn.Module, name: str, base: str = "") -> Address | None:
+def _address(rule: PatternRule, model: nn.Module, name: str, base: str = "") -> Address | None:
     """The address of the parameter of that name below ``base``, or None where the pattern does not match."""
     match = rule.regex.fullmatch(name, len(base))
     if match is None:

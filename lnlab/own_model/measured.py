@@ -1,27 +1,31 @@
 """What ``lnlab.measure`` returns: frames with the axes as columns, charts, and verdicts on claims."""
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
-import altair as alt
 import polars as pl
 
-from lnlab.claims.claim import Claim, Verdict, judge_all
+from lnlab import __version__
+from lnlab.catalogue import REGISTRIES
+from lnlab.claims.claim import Verdict, judge_all
 from lnlab.errors import LabError, Problem, nearest
 from lnlab.keys import canonical, digest
 from lnlab.nn.site import Site
+from lnlab.own_model.charts import AnyChart, eigenvalue_chart, layer_chart
+from lnlab.own_model.page import default_sections
+from lnlab.own_model.question import Entries, Question, read_question
 from lnlab.registry import Choice
+from lnlab.report.facts import ReportFacts
 from lnlab.report.registries import FRAME_REGISTRIES
+from lnlab.report.words.wording import join_words
+from lnlab.report.write import Report, write_report
 from lnlab.tables import WRITTEN_BY_WORKERS, Results, Row, frame, table_schema
 
 _KEYS = {"run": pl.String, "variant": pl.String, "seed": pl.Int64, "step": pl.Int64}
 _SITE_COLUMNS = ("stack", "layer", "sublayer", "tensor")
-AnyChart = alt.TopLevelMixin
-"""Any chart of altair: one that stands alone."""
-_BINS = 80
-"""Of the chart of a spectrum."""
 _INTERNAL = ("run", "variant", "step", "measurement")
 
 
@@ -59,11 +63,13 @@ class Measurements:
         results: runs, axes and rows, which claims read.
         paths: ``run stack layer sublayer tensor path``: the name of the parameter or module at every address.
         kinds: by the kind of a probe the table of its rows and its quantities.
+        probes: what was measured.
     """
 
     results: Results
     paths: pl.DataFrame
     kinds: Mapping[str, tuple[str, frozenset[str]]]
+    probes: Sequence[Choice]
 
     @classmethod
     def of_runs(cls, runs: Sequence[MeasuredRun]) -> "Measurements":
@@ -73,7 +79,8 @@ class Measurements:
         site_schema = {name: table_schema("sites")[name] for name in _SITE_COLUMNS}
         schema: dict[str, Any] = {"run": pl.String, **site_schema, "path": pl.String}
         paths = pl.DataFrame({name: [a[name] for a in addresses] for name in columns}, schema=schema)
-        return cls(_results(runs), paths, _kinds(runs))
+        probes = [choice for choice, _, _ in runs[0].rows]
+        return cls(_results(runs), paths, _kinds(runs), probes)
 
     def frame(self, name: str) -> pl.DataFrame:
         """The rows of a quantity, or of all of a probe: ``model seed``, its own columns, and the parameter's ``path``.
@@ -101,28 +108,76 @@ class Measurements:
         table, quantities = self._source(name)
         rows = self.frame(name)
         if table == "spectra":
-            return _spectrum_chart(rows)
+            return eigenvalue_chart(rows)
         if table != "sites" or rows.is_empty():
             raise LabError(Problem("plot", f"there is no chart of '{name}'", "draw the rows of frame() with altair"))
         if len(quantities) > 1:
             rows = rows.filter(pl.col("quantity") == (name if name in quantities else sorted(quantities)[0]))
-        return _site_chart(rows, str(rows["quantity"][0]))
+        return layer_chart(rows, str(rows["quantity"][0]))
 
-    def judge(self, claims: Iterable[Claim]) -> list[Verdict]:
-        """The verdicts on claims, in order; a claim is written as in a spec, and ``model`` is an axis.
+    def judge(self, claims: Entries) -> list[Verdict]:
+        """The verdicts on claims, in order, written as in a spec: YAML text, a list, or a single one as a dict.
+
+        ``model`` is the only axis, and the replicates are the seeds.
 
         Raises:
-            LabError: a claim has no ``id`` or no known ``kind``.
+            LabError: everything that is wrong with the claims.
         """
-        declared = list(claims)
-        kinds = FRAME_REGISTRIES["claim"].entries
-        for number, claim in enumerate(declared, 1):
-            if not isinstance(claim.get("id"), str):
-                raise LabError(Problem(f"claim {number}", "has no 'id'", "give it a word that names it"))
-            if claim.get("kind") not in kinds:
-                what = f"no claim is called '{claim.get('kind')}'"
-                raise LabError(Problem(f"claims.{claim['id']}", what, nearest(str(claim.get("kind")), kinds)))
-        return judge_all(declared, self.results)
+        question = self._question(claims, (), "Measurements", None)
+        return judge_all(question.claims, self.results)
+
+    def report(
+        self,
+        folder: str | Path,
+        claims: Entries = (),
+        *,
+        sections: Entries | None = None,
+        title: str | None = None,
+        question: str | None = None,
+    ) -> Report:
+        """Write a page with verdicts, figures, tables and data, as for a spec; it needs no network.
+
+        Args:
+            folder: of the page; its name is that of the question.
+            claims: as for ``judge``; those in a section inherit its selection.
+            sections: as the ``report`` of a spec; None: one for each probe and place.
+            title: of the page; None: the names of the models.
+            question: what it asks.
+
+        Returns:
+            The files, the page first, and the sections that could not be made.
+
+        Raises:
+            LabError: everything that is wrong with claims and sections; or the folder cannot be written.
+        """
+        if sections is None:
+            probes = {c["kind"]: (self.kinds[c["kind"]][0], self._first_quantity(c["kind"])) for c in self.probes}
+            sections = default_sections(self.results, probes)
+        names = list(self.results.axes["label"].unique(maintain_order=True))
+        asked = self._question(claims, sections, title or f"Measurements of {join_words(names)}", question)
+        verdicts = judge_all(asked.claims, self.results)
+        into = Path(folder)
+        content = digest([asked.text, *self.results.runs["run"]])
+        facts = ReportFacts(
+            name=into.resolve().name,
+            spec=asked.text,
+            path="",
+            digest=content,
+            version=__version__,
+            probes=tuple(self.probes),
+            **asked.fields,
+        )
+        return write_report(into, facts, self.results, verdicts, claims=asked.claims, single_file=True)
+
+    def _question(self, claims: Entries, sections: Entries, title: str, question: str | None) -> Question:
+        names = list(self.results.axes["label"].unique(maintain_order=True))
+        known = {**REGISTRIES, **FRAME_REGISTRIES}
+        return read_question(claims, sections, names, self.probes, known, title=title, question=question)
+
+    def _first_quantity(self, probe: str) -> str | None:
+        """Of those that a probe has measured, the first in its own order."""
+        measured = self.kinds[probe][1]
+        return next((q for q in REGISTRIES["probe"][probe].facts.quantities or () if q in measured), None)
 
     def _source(self, name: str) -> tuple[str, frozenset[str]]:
         """The table of a quantity or of a probe, and the quantities that are meant; a quantity goes first."""
@@ -154,7 +209,7 @@ def _results(runs: Sequence[MeasuredRun]) -> Results:
     rows_by_table: dict[str, list[Row]] = {table: [] for table in WRITTEN_BY_WORKERS if table != "outcomes"}
     for run in runs:
         keys = {"run": run.key, "variant": digest(run.model), "seed": run.seed, "step": 0}
-        setting = canonical({"model": {"kind": run.model}})
+        setting = canonical({"model": {"kind": run.model}, **_depths(run)})
         outcome = {"status": "finished", "reason": None, "done": 0, "seconds": run.seconds}
         outcome |= {"parameters": run.parameters, "last_finite_loss": None, "device": None, "versions": None}
         run_rows.append({**keys, "trajectory": run.key, "steps": 0, "setting": setting, **outcome})
@@ -170,50 +225,16 @@ def _results(runs: Sequence[MeasuredRun]) -> Results:
     return Results(frame_of_runs, frame("axes", axis_rows), tables)
 
 
+def _depths(run: MeasuredRun) -> dict[str, dict[str, int]]:
+    """How many layers each stack has, so that ``layer: last`` selects one."""
+    layers: dict[str, int] = {}
+    for site in run.paths:
+        if site.stack is not None and site.layer is not None:
+            layers[site.stack] = max(site.layer, layers.get(site.stack, 0))
+    return {stack: {"layers": layers[stack]} for stack in sorted(layers)}
+
+
 def _with_keys(table: str, rows: Sequence[Row]) -> pl.DataFrame:
     """Rows of a table with ``run variant seed step`` in front."""
     schema: dict[str, Any] = {**_KEYS, **table_schema(table)}
     return pl.DataFrame({name: [row.get(name) for row in rows] for name in schema}, schema=schema)
-
-
-def _site_chart(rows: pl.DataFrame, quantity: str) -> AnyChart:
-    """By layer where the sites have layers, else by parameter."""
-    positive = bool((rows["value"] > 0).all())
-    value = alt.Scale(type="log", nice=False, padding=8) if positive else alt.Scale(type="linear")
-    title = quantity.replace("_", " ")
-    layered = rows.filter(pl.col("layer").is_not_null())
-    if layered.is_empty():
-        shown = rows.with_columns(pl.col("path").fill_null("all parameters"))
-        base = alt.Chart(shown).encode(
-            alt.X("value:Q", title=title, scale=value), alt.Y("path:N", title=None, sort=None), alt.Color("model:N")
-        )
-        by_parameter: AnyChart = base.mark_point(filled=True, opacity=0.6)
-        return by_parameter
-    label = pl.concat_str(["stack", "sublayer", "tensor"], separator=".", ignore_nulls=True).alias("weight")
-    base = alt.Chart(layered.with_columns(label), width=360).encode(alt.X("layer:O"), alt.Color("weight:N"))
-    points = base.mark_point(opacity=0.5).encode(
-        alt.Y("value:Q", title=title, scale=value), alt.Shape("model:N", legend=None)
-    )
-    means = base.mark_line().encode(alt.Y("mean(value):Q", title=title, scale=value), alt.StrokeDash("model:N"))
-    return alt.layer(means, points)
-
-
-def _spectrum_chart(rows: pl.DataFrame) -> AnyChart:
-    """The share of eigenvalues in each of ``_BINS`` equal intervals, on a logarithmic scale, averaged over draws."""
-    low, high = float(rows["node"].min()), float(rows["node"].max())  # type: ignore[arg-type]
-    width = (high - low or 1.0) / _BINS
-    number = ((pl.col("node") - low) / width).floor().clip(0, _BINS - 1)
-    share = pl.col("weight").sum() / pl.col("draw").max()
-    binned = rows.with_columns(eigenvalue=low + (number + 0.5) * width, draw=pl.col("draw").max().over("model", "seed"))
-    shares = binned.group_by("model", "seed", "eigenvalue", maintain_order=True).agg(share=share)
-    chart: AnyChart = (
-        alt.Chart(shares.filter(pl.col("share") > 0).with_columns(pl.col("seed").cast(pl.String)))
-        .mark_point(opacity=0.6)
-        .encode(
-            alt.X("eigenvalue:Q"),
-            alt.Y("share:Q", title="share of eigenvalues", scale=alt.Scale(type="log")),
-            alt.Color("model:N"),
-            alt.Shape("seed:N"),
-        )
-    )
-    return chart

@@ -16,7 +16,7 @@ LAYER = "{layer}"
 
 
 @dataclass(frozen=True)
-class Rule:
+class PatternRule:
     """One row of a table.
 
     Attributes:
@@ -38,7 +38,7 @@ class Rule:
     certain: bool = True
 
 
-def read_rule(pattern: str, address: str, argument: str, ending: str = "", *, certain: bool = True) -> Rule:
+def read_rule(pattern: str, address: str, argument: str, ending: str = "", *, certain: bool = True) -> PatternRule:
     """One row of a table, read.
 
     Args:
@@ -46,7 +46,7 @@ def read_rule(pattern: str, address: str, argument: str, ending: str = "", *, ce
         address: ``[stack.]sublayer[.tensor]``.
         argument: where the row stands, for messages.
         ending: a regular expression of what may follow the path.
-        certain: as in ``Rule``.
+        certain: as in ``PatternRule``.
 
     Raises:
         LabError: the address or the pattern cannot be read.
@@ -61,7 +61,7 @@ def read_rule(pattern: str, address: str, argument: str, ending: str = "", *, ce
     if pattern.count(LAYER) > 1:
         refuse(f"the pattern '{pattern}' in {argument}= has {{layer}} more than once", "write the other number out")
     regex = re.escape(pattern).replace(re.escape(LAYER), r"(?P<layer>\d+)") + ending
-    return Rule(pattern, re.compile(regex), stack, words[0], tensors, "|" in address, certain)
+    return PatternRule(pattern, re.compile(regex), stack, words[0], tensors, "|" in address, certain)
 
 
 def layer_of(match: re.Match[str]) -> int | None:

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from torch import nn
 
 from lnlab.nn.site import Site, StreamPoint
-from lnlab.own_model.patterns import Rule, base_of, known_families, layer_of, read_rule, refuse, refuse_unmatched
+from lnlab.own_model.patterns import PatternRule, base_of, known_families, layer_of, read_rule, refuse, refuse_unmatched
 
 _TENSORS = ("in", "branch", "sum", "out")
 _INPUT = ":input"
@@ -55,7 +55,7 @@ def _inside(path: str, paths: list[str]) -> list[str]:
     return [other for other in paths if not path or other == path or other.startswith(f"{path}.")]
 
 
-def _stream_rule(pattern: str, address: str) -> Rule:
+def _stream_rule(pattern: str, address: str) -> PatternRule:
     rule = read_rule(pattern, address, "stream")
     if not rule.tensors or not set(rule.tensors) <= set(_TENSORS) or rule.sideways:
         what = f"the address '{address}' in stream= names no point of the stream"
@@ -63,7 +63,7 @@ def _stream_rule(pattern: str, address: str) -> Rule:
     return rule
 
 
-def _points(rule: Rule, paths: list[str], base: str) -> Iterator[tuple[Site, StreamPoint]]:
+def _points(rule: PatternRule, paths: list[str], base: str) -> Iterator[tuple[Site, StreamPoint]]:
     """The points that a rule names among modules, each with its site."""
     at_input = rule.pattern.endswith(_INPUT)
     for path in paths:

@@ -24,7 +24,7 @@ class ReportFacts:
         differs: sentences that say where this departs from the paper.
         related: experiments to read next, by the name of their spec: what each adds.
         spec: the text of the spec.
-        path: the spec as the command line names it, with forward slashes.
+        path: the spec as the command line names it, with forward slashes; empty: it was measured from Python.
         digest: of the plan: spec, profile, overrides, code, plugins, corpora.
         profile: the profile, or None for the default.
         overrides: what ``-s`` gave, left to right.

@@ -11,8 +11,15 @@ _item: ContextVar[str] = ContextVar("item", default="token")
 
 
 def loss_item(results: Results) -> str:
-    """What losses are means over: ``sentence`` where every task has classes, ``token`` where one has none."""
-    classes = [setting_value(setting, "task.classes") for setting in variant_settings(results).values()]
+    """What losses are means over.
+
+    ``sentence`` where every task has classes, ``token`` where one has none, and ``item`` where there is no task, as the
+    loss is the user's own.
+    """
+    settings = list(variant_settings(results).values())
+    if settings and all(setting_value(setting, "task") is None for setting in settings):
+        return "item"
+    classes = [setting_value(setting, "task.classes") for setting in settings]
     return "sentence" if classes and all(isinstance(n, int) for n in classes) else "token"
 
 

@@ -14,6 +14,7 @@ from lnlab.keys import digest_bytes
 from lnlab.report.compose import ReportPart, build_parts
 from lnlab.report.facts import ReportFacts
 from lnlab.report.folder import read_folder, write_files, write_folder
+from lnlab.report.loss_units import loss_item, mean_over
 from lnlab.report.page import figures, html
 from lnlab.report.page.answers import VERDICT_SYMBOLS
 from lnlab.report.page.figures import DrawnPart
@@ -101,7 +102,7 @@ def render_report(out: Path, *, single_file: bool = False, png: bool = False, te
     reports = _root(out, facts)
     root = None if single_file else _seen_from(out, reports)
     parts = build_parts(facts, results, verdicts, root)
-    with using_words(facts.words):
+    with using_words(facts.words), mean_over(loss_item(results)):
         section = forest_section(verdicts)
     forest_part = [ReportPart(len(parts) + 1, "", (), section)] if section else []
     drawn_parts = figures.draw_parts([*parts, *forest_part])

@@ -8,7 +8,9 @@ from unittest.mock import MagicMock
 import polars as pl
 import pytest
 import torch
+from scipy.sparse.linalg import LinearOperator, eigsh
 from torch import nn
+from torch.nn.attention import SDPBackend, sdpa_kernel
 
 import lnlab
 from lnlab.errors import LabError
@@ -486,3 +488,34 @@ def test_a_class_that_is_only_called_like_a_known_one_is_not_taken_for_it():
     model = nn.ModuleList([Block()])
     assert streams(model) == {}
     assert {s.sublayer for a in parameter_addresses(model, {}).values() for s in a.sites} == {"0.ln_1", "0.mlp"}
+
+
+@pytest.mark.parametrize("name", ["gpt2", "nano_gpt", "vit", "timm_vit", "torch_encoder"])
+def test_the_largest_eigenvalue_is_that_of_hessian_products_in_float64(name, monkeypatch):
+    """Beside ARPACK (Lehoucq et al., 1998) on products that are two backward passes by hand."""
+    build, batches, loss, _ = FAMILIES[name]
+    torch.manual_seed(6)
+    model = build(monkeypatch).eval()
+    m = lnlab.measure(model, batches, loss, probes=[{"kind": "sharpness", "tolerance": 1e-5}])
+    exact = copy.deepcopy(model).double()
+    batches = [batch.double() if batch.is_floating_point() else batch for batch in batches]
+    parameters = list(exact.parameters())
+    with sdpa_kernel(SDPBackend.MATH):  # the others have no second derivative
+        parts = [out if isinstance(out, tuple) else (out, 1) for out in (loss(exact, batch) for batch in batches)]
+        total = sum(part for part, _ in parts) / sum(n for _, n in parts)
+        gradient = flat(torch.autograd.grad(total, parameters, create_graph=True))
+
+    def product(v):
+        return flat(
+            torch.autograd.grad(gradient @ torch.from_numpy(v).flatten(), parameters, retain_graph=True)
+        ).numpy()
+
+    hessian = LinearOperator((len(gradient),) * 2, matvec=product, dtype="float64")
+    start = torch.randn(len(gradient), generator=torch.Generator().manual_seed(0), dtype=torch.float64).numpy()
+    (largest,) = eigsh(hessian, 1, which="LA", tol=1e-8, v0=start, return_eigenvectors=False)
+    measured = m.frame("sharpness").filter(quantity="sharpness")["value"].item()
+    assert measured == pytest.approx(float(largest), rel=1e-3)
+
+
+def flat(tensors):
+    return torch.cat([x.flatten() for x in tensors])

@@ -14,16 +14,28 @@ def mean(model, x):
     return model(x).square().mean()
 
 
+class Growing(nn.Linear):
+    """Has one more parameter after its first pass."""
+
+    def forward(self, x):
+        if not hasattr(self, "late"):
+            self.late = nn.Parameter(torch.ones(3))
+        return super().forward(x) * self.late
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [
         ({"build": nn.ReLU()}, "ReLU has no parameters"),
+        ({"build": nn.LazyLinear(3)}, "the parameter 'weight' has no size yet"),
+        ({"build": Growing(4, 3)}, "adds, drops or replaces parameters in its forward pass"),
         ({"build": lambda _: 3}, "build(1) returned int"),
         ({"build": 3}, "'model' is int"),
         ({"build": {}}, "there is no model"),
         ({"batches": []}, "there are no batches"),
         ({"loss": lambda m, x: mean(m, x).item()}, "the loss returned float"),
         ({"loss": lambda m, x: m(x)}, "has the shape (2, 3)"),
+        ({"loss": lambda m, x: None}, "the loss returned NoneType, expected a tensor"),
         ({"loss": lambda m, x: mean(m, x).detach()}, "has no graph"),
         ({"loss": lambda m, x: mean(MODEL, x)}, "depends on no parameter of the model"),
         ({"loss": lambda m, x: mean(m, x) * float("nan")}, "the loss of a batch is nan"),
@@ -57,12 +69,28 @@ def test_what_was_not_measured_is_named(method):
         getattr(m, method)("gradient_nrm")
 
 
-def test_a_claim_needs_an_id_and_a_kind():
+@pytest.mark.parametrize(
+    ("claims", "message"),
+    [
+        ({"kind": "ratio"}, "claims.0: 'id' is required"),
+        ({"id": "a", "kind": "ratoi"}, "did you mean 'ratio'"),
+        ("- {id: a, kind: bound, of: {quantity: gradient_norm}, at_mots: 1}", "did you mean 'at_most'"),
+        ("- {id: a, kind: [", "claims:1:"),
+        ("just a word", "expected a list, not str"),
+        ([{"id": "a", "kind": "bound", "role": "mine", "of": {"quantity": "q"}, "at_most": 1}], "claims.0.role"),
+    ],
+)
+def test_a_claim_is_checked_as_in_a_spec(claims, message):
     m = lnlab.measure(MODEL, BATCHES, mean)
-    with pytest.raises(LabError, match="claim 1: has no 'id'"):
-        m.judge([{"kind": "ratio"}])
-    with pytest.raises(LabError, match="did you mean 'ratio'"):
-        m.judge([{"id": "a", "kind": "ratoi"}])
+    with pytest.raises(LabError) as raised:
+        lnlab.judge(m, claims)
+    assert message in str(raised.value)
+    assert "\n" not in str(raised.value)
+
+
+def test_claims_without_measurements_are_refused():
+    with pytest.raises(LabError, match="claims are judged on measurements"):
+        lnlab.judge("first.yaml", [{"id": "a"}])
 
 
 def test_an_integer_parameter_has_no_gradient():
@@ -70,3 +98,12 @@ def test_an_integer_parameter_has_no_gradient():
     model.codes = nn.Parameter(torch.ones(2, dtype=torch.int8), requires_grad=False)
     with pytest.raises(LabError, match=r"'codes' is torch.int8, which has no gradient"):
         lnlab.measure(model, BATCHES, mean)
+
+
+def test_names_of_models_may_have_dots_and_digits():
+    builds = {name: lambda _: nn.Linear(4, 3) for name in ("v1.5", "0.5", "2")}
+    m = lnlab.measure(builds, BATCHES, mean, seeds=2)
+    claim = {"id": "a", "kind": "bound", "of": {"quantity": "gradient_norm", "sublayer": None}, "at_least": 1e-9}
+    verdicts = [lnlab.judge(m, {**claim, "of": claim["of"] | {"model": name}})[0] for name in builds]
+    assert [(v.verdict, v.n) for v in verdicts] == [("supported", 2)] * 3
+    assert m.frame("gradient_norm")["model"].unique(maintain_order=True).to_list() == list(builds)

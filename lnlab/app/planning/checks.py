@@ -162,7 +162,7 @@ def _refuse_claims(request: Request, plan: "Plan", document: "SpecDocument", sit
     """
     from lnlab.app.claim_sites import site_problems
     from lnlab.app.judging import locate_claim_problem
-    from lnlab.app.plan_facts import claims_with_choices
+    from lnlab.report.question import claims_with_choices
 
     claims = claims_with_choices(zip(plan.experiment.claims, plan.claims, strict=True))
     unchanged = not (request.profile or request.overrides)

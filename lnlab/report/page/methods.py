@@ -57,15 +57,29 @@ def methods_paragraphs(facts: ReportFacts, results: Results) -> list[str]:
     if not by_path:
         return ["The plan holds no run."]
     by_method = METHOD in results.axes["axis"]
-    paragraphs = (
+    own = (_own_models(results),)
+    described = (
         _model(by_path, by_method=by_method),
         _data(by_path, loss_item(results)),
         _training(by_path, by_method=by_method),
         _interventions(by_path),
+    )
+    paragraphs = (
+        *(described if facts.path else own),
         _measured(facts),
         _replicates(results),
     )
     return [paragraph for paragraph in paragraphs if paragraph]
+
+
+def _own_models(results: Results) -> str:
+    """The models that were measured from Python, each with its size."""
+    sizes = results.runs.join(results.axes, on="run").select("label", "parameters").unique(maintain_order=True).rows()
+    models = join_words([f"{label} ({size:,} parameters)" for label, size in sizes])
+    return (
+        f"Measured from Python: {models}, with the weights that they had. Batches and loss are the caller's; "
+        f"the loss is a mean over {loss_item(results)}s."
+    )
 
 
 def _values_in_words(by_path: Mapping[str, list[Json]], path: str) -> str:

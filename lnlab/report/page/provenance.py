@@ -43,7 +43,7 @@ def provenance_pairs(facts: ReportFacts, results: Results) -> list[tuple[str, st
     pairs = [
         ("Spec", facts.path),
         ("Plan", facts.digest[:16]),
-        ("Profile", facts.profile or "default"),
+        ("Profile", facts.profile or ("default" if facts.path else "")),
         ("Overrides", ", ".join(facts.overrides)),
         ("Corpus", methods.corpus_names(results)),
         ("Seeds", seeds),
@@ -104,10 +104,13 @@ def _decision(decision: Decision) -> tuple[str, ...]:
 
 
 def command_lines(facts: ReportFacts) -> str:
-    """What to type to make the report again."""
-    words = " ".join(word if re.fullmatch(r"[\w./:=+@,%-]+", word) else _shell_quoted(word) for word in facts.command)
+    """What to type to make the report again; of measurements from Python the page alone, from its own tables."""
+    if not facts.path:
+        return f"lnlab report --from {_quoted(facts.name)} --single-file"
+    words = " ".join(map(_quoted, facts.command))
     return f"lnlab run {words}\nlnlab report {words}"
 
 
-def _shell_quoted(word: str) -> str:
-    return "'" + word.replace("'", "'\\''") + "'"
+def _quoted(word: str) -> str:
+    """A word as a shell reads it."""
+    return word if re.fullmatch(r"[\w./:=+@,%-]+", word) else "'" + word.replace("'", "'\\''") + "'"

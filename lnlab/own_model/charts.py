@@ -1,0 +1,52 @@
+"""Charts of measurements for a notebook, in which every seed is drawn."""
+
+import altair as alt
+import polars as pl
+
+AnyChart = alt.TopLevelMixin
+"""Any chart of altair: one that stands alone."""
+_BINS = 80
+"""Of the chart of a spectrum."""
+
+
+def layer_chart(rows: pl.DataFrame, quantity: str) -> AnyChart:
+    """By layer where the sites have layers, else by parameter."""
+    positive = bool((rows["value"] > 0).all())
+    value = alt.Scale(type="log", nice=False, padding=8) if positive else alt.Scale(type="linear")
+    title = quantity.replace("_", " ")
+    layered = rows.filter(pl.col("layer").is_not_null())
+    if layered.is_empty():
+        shown = rows.with_columns(pl.col("path").fill_null("all parameters"))
+        base = alt.Chart(shown).encode(
+            alt.X("value:Q", title=title, scale=value), alt.Y("path:N", title=None, sort=None), alt.Color("model:N")
+        )
+        by_parameter: AnyChart = base.mark_point(filled=True, opacity=0.6)
+        return by_parameter
+    label = pl.concat_str(["stack", "sublayer", "tensor"], separator=".", ignore_nulls=True).alias("weight")
+    base = alt.Chart(layered.with_columns(label), width=360).encode(alt.X("layer:O"), alt.Color("weight:N"))
+    points = base.mark_point(opacity=0.5).encode(
+        alt.Y("value:Q", title=title, scale=value), alt.Shape("model:N", legend=None)
+    )
+    means = base.mark_line().encode(alt.Y("mean(value):Q", title=title, scale=value), alt.StrokeDash("model:N"))
+    return alt.layer(means, points)
+
+
+def eigenvalue_chart(rows: pl.DataFrame) -> AnyChart:
+    """The share of eigenvalues in each of ``_BINS`` equal intervals, on a logarithmic scale, averaged over draws."""
+    low, high = float(rows["node"].min()), float(rows["node"].max())  # type: ignore[arg-type]
+    width = (high - low or 1.0) / _BINS
+    number = ((pl.col("node") - low) / width).floor().clip(0, _BINS - 1)
+    share = pl.col("weight").sum() / pl.col("draw").max()
+    binned = rows.with_columns(eigenvalue=low + (number + 0.5) * width, draw=pl.col("draw").max().over("model", "seed"))
+    shares = binned.group_by("model", "seed", "eigenvalue", maintain_order=True).agg(share=share)
+    chart: AnyChart = (
+        alt.Chart(shares.filter(pl.col("share") > 0).with_columns(pl.col("seed").cast(pl.String)))
+        .mark_point(opacity=0.6)
+        .encode(
+            alt.X("eigenvalue:Q"),
+            alt.Y("share:Q", title="share of eigenvalues", scale=alt.Scale(type="log")),
+            alt.Color("model:N"),
+            alt.Shape("seed:N"),
+        )
+    )
+    return chart

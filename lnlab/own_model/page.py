@@ -1,0 +1,49 @@
+"""The sections of a page that nobody has written: one for each probe and place."""
+
+from collections.abc import Iterator, Mapping
+
+import polars as pl
+
+from lnlab.keys import Json
+from lnlab.tables import Results
+
+_FEWEST_LAYERS = 2
+"""Of a profile along the layers."""
+
+
+def default_sections(results: Results, probes: Mapping[str, tuple[str, str | None]]) -> list[dict[str, Json]]:
+    """Sections in the order of the probes.
+
+    Args:
+        results: of the probes.
+        probes: by the kind of a probe its table and its first quantity.
+    """
+    return [section for table, quantity in probes.values() for section in _sections(results, table, quantity)]
+
+
+def _sections(results: Results, table: str, quantity: str | None) -> Iterator[dict[str, Json]]:
+    rows = results.tables[table]
+    if table == "spectra":
+        for operator, scope in rows.select("operator", "scope").unique(maintain_order=True).rows():
+            yield {"kind": "spectral_density", "operator": operator, "scope": scope}
+    elif table == "histograms":
+        yield {"kind": "histogram", "quantity": quantity}
+    elif table == "sites":
+        rows = rows.filter(pl.col("quantity") == quantity)
+        scale = "log" if (rows["value"] > 0).all() else "linear"
+        layered = pl.col("layer").is_not_null()
+        for (stack, sublayer), of_place in rows.filter(layered).group_by("stack", "sublayer", maintain_order=True):
+            if of_place["layer"].n_unique() >= _FEWEST_LAYERS:
+                where = {"stack": stack, "sublayer": sublayer}
+                yield {"kind": "depth_profile", "quantity": quantity, "where": where, "scale": scale}
+        yield from _tables(rows.filter(~layered), quantity)
+
+
+def _tables(rows: pl.DataFrame, quantity: str | None) -> Iterator[dict[str, Json]]:
+    """Tables of what stands in no layer: sublayers that share a tensor, or tensors that share a sublayer."""
+    shared, listed = "tensor", "sublayer"
+    if rows["tensor"].n_unique() > rows["sublayer"].n_unique():
+        shared, listed = listed, shared
+    for stack, place in rows.select("stack", shared).unique(maintain_order=True).rows():
+        where = {"layer": None, "stack": stack, shared: place}
+        yield {"kind": "table", "quantity": quantity, "rows": listed, "columns": "model", "where": where}

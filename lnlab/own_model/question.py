@@ -1,0 +1,104 @@
+"""Claims and sections in the grammar of specs: YAML text or plain data, checked and written out."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from lnlab.claims.claim import Claim
+from lnlab.compile.selection.inheritance import with_claims_written_out
+from lnlab.compile.sweep.overlay import MergedSpec
+from lnlab.errors import LabError, Problem
+from lnlab.keys import Json
+from lnlab.registry import Choice, Flawed, Registry
+from lnlab.report.question import claims_with_choices, question_fields
+from lnlab.specfile.dump import plain_spec, spec_yaml
+from lnlab.specfile.experiment import kind_and_parameters
+from lnlab.specfile.load import read_data
+from lnlab.specfile.read import read_experiment
+
+Entries = str | Mapping[str, Json] | Sequence[Mapping[str, Json]]
+"""Claims or sections: as YAML text, as a list, or a single one as a dict."""
+LANGUAGE = 2
+"""The version of the language of specs that they are written in."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is asked of measurements.
+
+    Attributes:
+        claims: with their parameters resolved.
+        fields: of ``ReportFacts``: title, question, sections, and what else it says of claims.
+        text: the question as YAML.
+    """
+
+    claims: Sequence[Claim]
+    fields: Mapping[str, Any]
+    text: str
+
+
+def read_question(
+    claims: Entries,
+    sections: Entries,
+    models: Sequence[str],
+    probes: Sequence[Choice],
+    known: Mapping[str, Registry[Any]],
+    *,
+    title: str,
+    question: str | None = None,
+) -> Question:
+    """Claims and sections, checked as in a spec; ``model`` is the only axis.
+
+    Args:
+        claims: those that stand in no section.
+        sections: each may hold claims, which inherit its selection.
+        models: the values of the axis.
+        probes: what was measured.
+        known: the registries of probes, claims, sections and quantities.
+        title: of the page.
+        question: what it asks.
+
+    Raises:
+        LabError: everything that is wrong with them.
+    """
+    shown = {"title": title, **({"question": question} if question else {}), "probes": list(probes)}
+    data = plain_spec({**shown, "report": _entries(sections, "report"), "claims": _entries(claims, "claims")})
+    merged = with_claims_written_out(MergedSpec({**data, "sweep": [{"model": list(models)}]}), known)
+    written = {**merged.data, "claims": [_with_sentence(claim) for claim in merged.data["claims"]]}
+    reading = read_experiment({"lnlab": LANGUAGE, **written})
+    flaws = [(merged.stated_path(flaw.path), flaw) for flaw in reading.flaws]
+    choices: dict[str, list[Choice]] = {"claim": [], "section": []}
+    for key, kind, texts in (
+        ("claims", "claim", reading.experiment.claims),
+        ("report", "section", reading.experiment.report),
+    ):
+        for number, text in enumerate(texts):
+            try:
+                choices[kind].append(known[kind].resolve(kind_and_parameters(text)))
+            except Flawed as error:
+                place = reading.path((key, number))
+                flaws += [(merged.stated_path((*place, *flaw.path)), flaw) for flaw in error.flaws]
+    if flaws:
+        raise LabError(*(Problem(".".join(map(str, path)), flaw.what, flaw.remedy) for path, flaw in flaws))
+    resolved = claims_with_choices(zip(reading.experiment.claims, choices["claim"], strict=True))
+    fields = question_fields(reading.experiment, choices["section"], known)
+    return Question(resolved, fields, spec_yaml({key: value for key, value in data.items() if value}))
+
+
+def _entries(entries: Entries, key: str) -> list[Json]:
+    """Claims or sections as a list."""
+    data: Any = entries
+    if isinstance(entries, str):
+        data, _, faults = read_data(entries)
+        if faults:
+            raise LabError(*(Problem(f"{key}:{f.mark.line}:{f.mark.column}", f.what, f.remedy) for f in faults))
+    if isinstance(data, Mapping):
+        data = data[key] if set(data) == {key} else [data]
+    if not isinstance(data, Sequence) or isinstance(data, str):
+        raise LabError(Problem(key, f"expected a list, not {type(data).__name__}", "write - {id: ..., kind: ...}"))
+    return list(data)
+
+
+def _with_sentence(claim: Json) -> Json:
+    """A claim that is no sentence is called by its id."""
+    return {"says": str(claim.get("id", "a claim")), **claim} if isinstance(claim, dict) else claim

@@ -1,0 +1,61 @@
+"""The question of an experiment as the report says it: its sections, its claims, and the words of its quantities."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict
+from typing import Any
+
+from lnlab.keys import Json, canonical
+from lnlab.registry import Choice, Registry
+from lnlab.specfile.experiment import ClaimText, Experiment, SectionText, kind_and_parameters
+
+
+def claims_with_choices(claims: Iterable[tuple[ClaimText, Choice]]) -> list[dict[str, Json]]:
+    """Every claim: its common fields and the resolved parameters of its kind."""
+    return [{**_common(text), **choice} for text, choice in claims]
+
+
+def question_fields(
+    experiment: Experiment, sections: Iterable[Choice], known: Mapping[str, Registry[Any]]
+) -> dict[str, Any]:
+    """The fields of ``ReportFacts`` that state the question of the experiment and its sections."""
+    sections = list(sections)
+    pairs = zip(experiment.report, sections, strict=True)
+    return {
+        "title": experiment.title,
+        "question": experiment.question or "",
+        "source": _source(experiment),
+        "differs": experiment.differs,
+        "related": dict(experiment.related),
+        "answers": tuple(answer.model_dump(by_alias=True) for answer in experiment.answer),
+        "sections": tuple({**choice, **_stated(text)} for text, choice in pairs),
+        "sources": {claim.id: claim.source for claim in experiment.claims if claim.source},
+        "words": _registered_words(experiment, sections, known),
+        "because": {claim.id: dict(claim.because) for claim in experiment.claims if claim.because},
+    }
+
+
+def _registered_words(
+    experiment: Experiment, sections: Iterable[Choice], known: Mapping[str, Registry[Any]]
+) -> dict[str, dict[str, str]]:
+    """The words of the quantities that the probes measure, and of the derived ones that sections and claims name."""
+    measured = [known["probe"][probe.kind].facts.quantities for probe in experiment.probes]
+    stated = (quantities for quantities in measured if isinstance(quantities, Mapping))
+    words = {name: quantities[name] for quantities in stated for name in quantities}
+    named = canonical([*sections, *(kind_and_parameters(claim) for claim in experiment.claims)])
+    derived = [entry for entry in known["quantity"] if entry.facts.words and canonical(entry.name) in named]
+    words |= {entry.name: entry.facts.words for entry in derived}
+    return {name: asdict(words[name]) for name in sorted(words)}
+
+
+def _stated(text: SectionText) -> dict[str, Json]:
+    """The fields of every section."""
+    return {"title": text.title, "heading": text.heading, "claims": list(text.claims)}
+
+
+def _common(text: ClaimText) -> dict[str, Json]:
+    """The fields of every claim."""
+    return text.model_dump(mode="json", include=set(ClaimText.model_fields) - {"kind"})
+
+
+def _source(experiment: Experiment) -> dict[str, str]:
+    return experiment.source.model_dump(exclude_none=True) if experiment.source else {}
