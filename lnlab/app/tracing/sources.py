@@ -12,12 +12,12 @@ import polars as pl
 
 from lnlab.app.comparison.sides import variant_names
 from lnlab.app.locks.folder_contents import EXPERIMENT_FILE
-from lnlab.app.plan_facts import claims_with_choices
 from lnlab.claims.claim import Claim, Verdict
 from lnlab.compile.front import sound_claims
 from lnlab.errors import LabError, Problem, nearest
 from lnlab.report.facts import ReportFacts, facts_from_json
 from lnlab.report.folder import read_folder
+from lnlab.report.question import claims_with_choices
 from lnlab.specfile.load import parse_leniently
 from lnlab.store.plans import StoredPlan, plan_tables, plans_newest_first
 from lnlab.store.records.checksummed import CorruptFile
