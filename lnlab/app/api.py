@@ -11,9 +11,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lnlab.app.python_request import OverrideValues, SpecSource, request_of
+from lnlab.app.python_request import Folder, OverrideValues, SpecSource, request_of
 from lnlab.app.request import load_registries, open_store, stored_plan
-from lnlab.errors import LabError, Problem, SpecError
+from lnlab.errors import SpecError
 
 if TYPE_CHECKING:
     from lnlab.app.planning.checks import SpecSummary
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from lnlab.own_model.question import Entries
     from lnlab.report.write import Report
     from lnlab.tables import Results
-
-Folder = str | Path | None
 
 
 def check(
@@ -157,8 +155,6 @@ def judge(
     """
     if not isinstance(spec, str | Path | Mapping):
         return tuple(spec.judge(profile or ()))
-    if profile is not None and not isinstance(profile, str):
-        raise LabError(Problem("judge", "claims are judged on measurements", "write them into the spec"))
     from lnlab.app.evidence import plan_results
     from lnlab.app.judging import plan_verdicts
 

@@ -6,22 +6,25 @@ from dataclasses import replace
 from pathlib import Path
 
 from lnlab.app.request import Request
+from lnlab.errors import LabError, Problem
 
 SpecSource = str | Path | Mapping[str, object]
 """A spec: the path of a YAML file, or its content as a dict."""
 OverrideValues = Mapping[str, object] | Sequence[str]
 """What ``-s`` gives: ``{"model.layers": 12}``, or ``["model.layers=12"]``."""
+Folder = str | Path | None
 _LONGEST_NAME = 40
 
 
-def request_of(
-    spec: SpecSource, profile: str | None, overrides: OverrideValues, plugins: Sequence[str | Path]
-) -> Request:
+def request_of(spec: SpecSource, profile: object, overrides: OverrideValues, plugins: Sequence[str | Path]) -> Request:
     """The request that these arguments make.
 
     Raises:
-        LabError: a dict holds what a spec may not hold, or an override is no plain value.
+        LabError: a dict holds what a spec may not hold, an override is no plain value, or the profile is no name.
     """
+    if profile is not None and not isinstance(profile, str):
+        what = f"a profile is a name, not {type(profile).__name__}"
+        raise LabError(Problem("profile", what, "give claims to lnlab.judge with what lnlab.measure returned"))
     files = (plugins,) if isinstance(plugins, str | Path) else plugins
     request = Request(Path(), profile, _arguments(overrides), tuple(map(Path, files)))
     if not isinstance(spec, Mapping):

@@ -89,7 +89,7 @@ def test_a_claim_is_checked_as_in_a_spec(claims, message):
 
 
 def test_claims_without_measurements_are_refused():
-    with pytest.raises(LabError, match="claims are judged on measurements"):
+    with pytest.raises(LabError, match="a profile is a name, not list"):
         lnlab.judge("first.yaml", [{"id": "a"}])
 
 
