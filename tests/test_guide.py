@@ -84,6 +84,10 @@ def test_its_commands_run_as_written(page, tmp_path):
         by_id, by_link = (text for line, text in outputs.items() if line.startswith("lnlab why"))
         assert "computed by  probe token_cosine" in by_id
         assert "number 1 of tokens, profile smoke" in by_link
+        assert "nothing to remove" in outputs["lnlab gc"]
+        again = "lnlab run tokens.yaml -p smoke -q --store colleague"
+        assert "6 units imported, 0 in the store already" in outputs["lnlab import units.tar --store colleague"]
+        assert "0 units computed, 6 reused" in outputs[again]
     elif page == "verifying":
         assert "have the same rows to the last bit" in outputs["lnlab verify tokens.yaml --level 2"]
     else:
