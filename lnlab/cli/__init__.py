@@ -15,7 +15,7 @@ from lnlab import __version__
 from lnlab.cli import check, data, init, kinds, plan, query, report, run, status
 from lnlab.cli.codes import BROKEN_PIPE, INTERRUPTED, SIGNAL, WRONG
 from lnlab.cli.reports import index, paper
-from lnlab.cli.reproduce import diff, gc, lock, ls, transfer, verify, why
+from lnlab.cli.reproduce import bisect, diff, gc, lock, ls, transfer, verify, why
 from lnlab.cli.terminal import leave_pipe, one_line, tolerate_encoding
 from lnlab.errors import LabError
 from lnlab.execute.interrupts import Stopped, raising_stops
@@ -75,13 +75,14 @@ for _command, _example in (
     (verify.verify, verify.VERIFY_EXAMPLE),
     (diff.diff, diff.DIFF_EXAMPLE),
     (why.why, why.WHY_EXAMPLE),
+    (bisect.bisect, bisect.BISECT_EXAMPLE),
     (plan.plan_spec, plan.PLAN_EXAMPLE),
     (check.check_specs, check.CHECK_EXAMPLE),
     (status.status_of_store, status.STATUS_EXAMPLE),
     (ls.ls, ls.LS_EXAMPLE),
     (gc.gc, gc.GC_EXAMPLE),
     (transfer.export, transfer.EXPORT_EXAMPLE),
-    (transfer.import_units, transfer.IMPORT_EXAMPLE),
+    (transfer.import_archive, transfer.IMPORT_EXAMPLE),
     (query.query, query.QUERY_EXAMPLE),
     (kinds.list_kinds, kinds.LIST_EXAMPLE),
     (init.init, init.INIT_EXAMPLE),

@@ -1,4 +1,4 @@
-"""``lnlab init``: a shipped spec as a starting point, in the current folder."""
+"""``lnlab init``: a shipped spec as a starting point, in the current folder or in a repository of its own."""
 
 from pathlib import Path
 from typing import Annotated
@@ -9,7 +9,12 @@ from lnlab.cli.terminal import err, out
 from lnlab.errors import LabError, Problem, nearest
 from lnlab.specfile.citations import shipped_specs
 
-INIT_EXAMPLE = "Example: [bold]lnlab init xiong_fig3[/bold], then [bold]lnlab run xiong_fig3.yaml[/bold]."
+INIT_EXAMPLE = (
+    "Example: [bold]lnlab init xiong_fig3[/bold], then [bold]lnlab run xiong_fig3.yaml[/bold]; "
+    "[bold]lnlab init --repository figures[/bold], then [bold]make figure[/bold] in it."
+)
+_FIRST_SPEC = "xiong_fig3"
+"""The spec of a repository for which none is named."""
 _SCHEMA = "experiment.schema.json"
 
 
@@ -17,17 +22,33 @@ def init(
     name: Annotated[
         str | None, typer.Argument(metavar="[NAME]", help="A shipped spec; without it, they are listed.")
     ] = None,
+    repository: Annotated[
+        Path | None,
+        typer.Option("--repository", metavar="FOLDER", help="Make a repository of figures around the spec instead."),
+    ] = None,
 ) -> None:
     """Copy a shipped spec and its JSON Schema (for completion in editors) into this folder.
 
     Without a name, list the shipped specs.
+
+    With --repository, make a new folder with the spec (xiong_fig3 if none is named), a Makefile with which committing a
+    figure is two commands, a README, and a workflow for GitHub Actions that verifies every report on every push and
+    publishes the index.
     """
     shipped = shipped_specs()
+    if repository is not None:
+        name = name or _FIRST_SPEC
     if name is None:
         for spec in shipped.values():
             out().print(spec.stem)
     elif name not in shipped:
         raise LabError(Problem("lnlab init", f"no shipped spec is called '{name}'", nearest(name, shipped)))
+    elif repository is not None:
+        from lnlab.app.repository import write_repository
+
+        for path in write_repository(repository, shipped[name]):
+            out().print(path.as_posix())
+        err().print(f"next: cd {repository} && git init && make figure")
     else:
         out().print(copy_spec(shipped[name], Path.cwd()).name)
         err().print(f"next: lnlab run {name}.yaml")

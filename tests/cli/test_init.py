@@ -1,8 +1,12 @@
 """A stranger in an empty folder gets a spec to start from, and never loses one."""
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
+from ruamel.yaml import YAML
 
 from lnlab.cli import main
 from lnlab.specfile.citations import shipped_specs
@@ -40,3 +44,54 @@ def test_what_is_there_already_is_never_overwritten(empty, capsys):
 def test_a_name_that_is_not_shipped_gets_the_nearest_one(empty, capsys):
     assert main(["init", "xiong_fig33"]) == 2
     assert "did you mean 'xiong_fig3'?" in capsys.readouterr().err
+
+
+def test_a_repository_stands_in_a_new_folder_and_never_in_another(empty, capsys):
+    assert main(["init", "--repository", "figures"]) == 0
+    written = set(capsys.readouterr().out.split())
+    folder = empty / "figures"
+    assert written == {path.relative_to(empty).as_posix() for path in folder.rglob("*") if path.is_file()}
+    assert (folder / "specs/xiong_fig3.yaml").read_bytes() == shipped_specs()["xiong_fig3"].read_bytes()
+    assert len((folder / "README.md").read_text().splitlines()) <= 10
+    assert not [path for path in folder.rglob("*") if path.is_file() and "@" in path.name]
+    texts = [(folder / name).read_text() for name in ("Makefile", "README.md", "requirements.txt")]
+    assert not any("@SPEC@" in text or "@VERSION@" in text for text in texts)
+    assert main(["init", "--repository", "figures"]) == 2
+    assert "figures: is there already, and not empty" in capsys.readouterr().err
+    assert main(["init", "nothing", "--repository", "other"]) == 2
+    assert not (empty / "other").exists()
+
+
+def test_its_workflow_verifies_on_every_push_and_publishes_the_index(empty):
+    assert main(["init", "--repository", "figures"]) == 0
+    workflow = YAML(typ="safe").load((empty / "figures/.github/workflows/figures.yml").read_text())
+    steps = [step.get("run") for step in workflow["jobs"]["verify"]["steps"]]
+    assert "push" in workflow["on"]
+    assert "lnlab verify --all --level 1" in steps
+    assert workflow["jobs"]["publish"]["needs"] == "verify"
+    (upload,) = [s for s in workflow["jobs"]["verify"]["steps"] if "upload-pages-artifact" in s.get("uses", "")]
+    assert upload["with"]["path"] == "reports"
+
+
+@pytest.mark.slow
+def test_its_makefile_makes_a_figure_that_is_verified_until_a_byte_of_it_changes(empty):
+    assert main(["init", "--repository", "figures"]) == 0
+    root = Path(__file__).parents[2]
+    environment = os.environ | {"PYTHONPATH": str(root), "OMP_NUM_THREADS": "1"}
+
+    def make(target):
+        command = ["make", target, f"LNLAB={sys.executable} -m lnlab"]
+        return subprocess.run(
+            command, cwd=empty / "figures", env=environment, capture_output=True, text=True, timeout=500
+        )
+
+    made = make("figure")
+    assert made.returncode == 0, made.stdout + made.stderr
+    assert (empty / "figures/reports/index.html").is_file()
+    assert (empty / "figures/specs/xiong_fig3.lock").is_file()
+    verified = make("verify")
+    assert verified.returncode == 0, verified.stdout + verified.stderr
+    assert "level 1: 1 report" in verified.stdout
+    (page,) = (empty / "figures/reports/xiong_fig3").rglob("index.html")
+    page.write_text(page.read_text().replace("supported", "Supported", 1))
+    assert make("verify").returncode != 0

@@ -42,6 +42,8 @@ class Side:
         verdicts: by claim, or None where nothing was judged.
         results: the rows, or None.
         provenance: code, corpora and machines, in words; empty where there is no lock.
+        text: of the spec, or None where only a lock of it is at hand.
+        kept_rows: which rows ``results`` certainly has, see ``report.committed.held_rows``.
     """
 
     label: str
@@ -54,6 +56,8 @@ class Side:
     verdicts: Mapping[str, Verdict] | None = None
     results: Results | None = None
     provenance: Mapping[str, str] = field(default_factory=dict)
+    text: str | None = None
+    kept_rows: Sequence[Mapping[str, Json]] = ()
 
 
 @contextmanager
@@ -107,6 +111,8 @@ def _report_side(label: str, folder: Path, provenance: Mapping[str, str] | None 
         verdicts={verdict.claim: verdict for verdict in verdicts},
         results=results,
         provenance=provenance or {},
+        text=facts.spec,
+        kept_rows=facts.kept,
     )
 
 
@@ -120,8 +126,9 @@ def _lock_side(label: str, lock: Lock) -> Side:
     }
     if _is_as_locked(lock):
         return _report_side(label, lock.folder, provenance)
-    document = None
-    if lock.spec.is_file() and digest_bytes((text := read_spec_text(lock.spec)).encode()) == tables["spec"]:
+    document, text = None, None
+    if lock.spec.is_file() and digest_bytes(read_spec_text(lock.spec).encode()) == tables["spec"]:
+        text = read_spec_text(lock.spec)
         document = _merged(parse_leniently(text, lock.spec)[0], lock.profile, ())
     groups = {str(group.get("setting") or EVERY_RUN): (key, group) for key, group in tables["groups"].items()}
     return Side(
@@ -134,6 +141,7 @@ def _lock_side(label: str, lock: Lock) -> Side:
         keys={name: key for name, (key, _) in groups.items()},
         verdicts={claim: _locked_verdict(claim, entry) for claim, entry in tables["verdicts"].items()},
         provenance=provenance,
+        text=text,
     )
 
 
@@ -188,6 +196,7 @@ def _spec_side(label: str, path: Path, profile: str | None, known: "Registries |
         _merged(document, profile, ()),
         values_by_path(checked.settings),
         {name or EVERY_RUN: seeds for name in names},
+        text=document.text,
     )
 
 

@@ -47,7 +47,7 @@ def export(
         err().print(f"{format_count(written.units, 'unit')}, {format_quantity(written.size, 'B')} of rows")
 
 
-def import_units(
+def import_archive(
     archive: Annotated[Path, typer.Argument(metavar="ARCHIVE", help="What lnlab export wrote.")],
     folder: StoreFolder,
     plugins: Plugins,

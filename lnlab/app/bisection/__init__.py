@@ -1,0 +1,1 @@
+"""Which change between two versions of a report moved a verdict."""
