@@ -18,7 +18,7 @@ def path_name(path: str) -> str:
     return _NAMES.get(word, word.replace("_", " "))
 
 
-def norm_name(known: str, parameters: str) -> str:
+def norm_with_parameters(known: str, parameters: str) -> str:
     """``BatchNorm (momentum 0.1, padding counted)``."""
     words = [_NORM_PARAMETERS.get(word, word) for word in parameters.removesuffix(")").split(", ")]
     shown = ", ".join(filter(None, words))

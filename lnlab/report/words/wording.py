@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from lnlab.keys import Json
 from lnlab.report.loss_units import fill_units
-from lnlab.report.words.path_names import norm_name
+from lnlab.report.words.path_names import norm_with_parameters
 from lnlab.report.words.quantity_words import quantity_words
 from lnlab.report.words.spectral_words import SCOPE_NAMES
 from lnlab.specfile.columns import TIMES
@@ -216,7 +216,7 @@ def axis_value_name(axis: str, value: Json, label: str) -> str:
         return f"{'with' if value else 'without'} {words.replace('cross attention', 'cross-attention')}"
     kind, bracket, parameters = label.partition(" (")
     if known := _WORDS.get((name, kind)):
-        return known + bracket + parameters if name != "norm" else norm_name(known, parameters)
+        return known + bracket + parameters if name != "norm" else norm_with_parameters(known, parameters)
     label = kind + bracket + _NUMBER.sub(lambda match: format_value(float(match[0])), parameters)
     if name in _PREFIXES and isinstance(value, int | float):
         return f"{_PREFIXES[name]} {format_value(value)}"
