@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import polars as pl
 
+from lnlab.analyse.quantities.quantity import quantities
 from lnlab.report.compose import build_parts
 from lnlab.report.loss_units import loss_item, mean_over
 from lnlab.report.page.methods import methods_paragraphs
@@ -81,7 +82,11 @@ def test_tokens_stay_tokens_also_beside_a_classifier(facts, results):
 
 def test_every_unit_can_be_filled_in():
     with mean_over("sentence"):
-        texts = [
-            text for name in GLOSSARY for text in (quantity_with_unit(name, "bits"), quantity_definition(name, "bits"))
-        ]
+        names = [*GLOSSARY, *quantities.entries]
+        texts = [text for n in names for text in (quantity_with_unit(n, "bits"), quantity_definition(n, "bits"))]
     assert not [text for text in texts if "{" in text or "nats" in text or "per token" in text]
+
+
+def test_a_derived_quantity_has_its_words_where_it_is_registered_and_nowhere_else():
+    assert [entry.name for entry in quantities if entry.facts.words is None] == []
+    assert quantities.entries.keys() & GLOSSARY.keys() == set()

@@ -16,6 +16,7 @@ from lnlab.analyse.convergence.curves import CONVERGENCE_FACTS, converged, loss_
 from lnlab.analyse.quantities.quantity import quantities
 from lnlab.analyse.quantities.rates import RATE_PATH
 from lnlab.analyse.select.settings import keys_without_path, setting_value, variant_settings
+from lnlab.facts import QuantityWords
 from lnlab.tables import Results
 
 _TAGS: dict[str, Any] = {**CONVERGENCE_FACTS, "over": RATE_PATH}
@@ -37,13 +38,27 @@ class _Column:
     converged: tuple[bool, ...]
 
 
-@quantities.register("convergence_boundary", needs=_NEEDS, **_TAGS)
+@quantities.register(
+    "convergence_boundary",
+    words=QuantityWords(
+        "boundary of convergence",
+        "steps of the grid",
+        "place of the largest converging learning rate, 0 if there is none",
+    ),
+    needs=_NEEDS,
+    **_TAGS,
+)
 def convergence_boundary(results: Results) -> pl.DataFrame:
     """``max {i : lr_i converges}``: the largest converging rate of the grid by its place, 0 for none (Yu, 2024)."""
     return _column_rows(results, "convergence_boundary", lambda column: boundary_index(column.converged))
 
 
-@quantities.register("max_converged_lr", needs=_NEEDS, **_TAGS)
+@quantities.register(
+    "max_converged_lr",
+    words=QuantityWords("largest converging learning rate", "per update", "of the grid, 0 if none converges"),
+    needs=_NEEDS,
+    **_TAGS,
+)
 def max_converged_lr(results: Results) -> pl.DataFrame:
     """``max {lr : converges}``: the largest converging rate of the grid, 0 where none converges (Yu, 2024)."""
     return _column_rows(
@@ -51,7 +66,12 @@ def max_converged_lr(results: Results) -> pl.DataFrame:
     )
 
 
-@quantities.register("convergence_gaps", needs=_NEEDS, **_TAGS)
+@quantities.register(
+    "convergence_gaps",
+    words=QuantityWords("gaps of convergence", "rates", "that do not converge although a larger one does"),
+    needs=_NEEDS,
+    **_TAGS,
+)
 def convergence_gaps(results: Results) -> pl.DataFrame:
     """``#{lr_i < max : lr_i does not converge}``: 0 where a column is closed downwards (Yu, 2024)."""
     return _column_rows(results, "convergence_gaps", lambda column: gap_count(column.converged))

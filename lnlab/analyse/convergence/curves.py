@@ -20,6 +20,7 @@ import polars as pl
 from lnlab.analyse.convergence.rules import Judgement, LossCurve, convergences, curve_of_batches, curve_of_evaluations
 from lnlab.analyse.quantities.quantity import SITE, STATE, quantities
 from lnlab.analyse.quantities.training import recorded_curve
+from lnlab.facts import QuantityWords
 from lnlab.tables import ENDED_STATUSES, Results, table_schema
 
 DISTINGUISHED_BY = ("rule", "split")
@@ -73,7 +74,12 @@ CONVERGENCE_FACTS: dict[str, Any] = {
 }
 
 
-@quantities.register("converged", needs=_NEEDS, **CONVERGENCE_FACTS)
+@quantities.register(
+    "converged",
+    words=QuantityWords("convergence", "1 if it has", "whether a run has converged by the rule that is named"),
+    needs=_NEEDS,
+    **CONVERGENCE_FACTS,
+)
 def converged(results: Results) -> pl.DataFrame:
     """``[rule(L)]``: 1 where a run has converged by a ``rule`` on the loss of a ``split``, else 0 (Yu, 2024).
 
@@ -82,7 +88,12 @@ def converged(results: Results) -> pl.DataFrame:
     return _rows(results, "converged", lambda _, judged: float(judged.converged))
 
 
-@quantities.register("time_to_converge", needs=_NEEDS, **CONVERGENCE_FACTS)
+@quantities.register(
+    "time_to_converge",
+    words=QuantityWords("time to converge", "updates", "to nine tenths of the drop of the loss; ∞ without convergence"),
+    needs=_NEEDS,
+    **CONVERGENCE_FACTS,
+)
 def time_to_converge(results: Results) -> pl.DataFrame:
     """``min {t : L_t <= L_0 - 0.9 (L_0 - min L)}``: updates to nine tenths of the drop of a loss (Dahl et al., 2023).
 

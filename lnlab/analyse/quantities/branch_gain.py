@@ -8,10 +8,15 @@ import polars as pl
 
 from lnlab.analyse.quantities.quantity import SITE, STATE, quantities, quantity_product, stored_rows
 from lnlab.analyse.select.settings import setting_value, variant_settings
+from lnlab.facts import QuantityWords
 from lnlab.tables import Results
 
 
-@quantities.register("branch_gain", of=("hidden_norm_sq",))
+@quantities.register(
+    "branch_gain",
+    words=QuantityWords("branch gain", "ratio", "mean squared norm that a sublayer gives back over that it is given"),
+    of=("hidden_norm_sq",),
+)
 def branch_gain(results: Results) -> pl.DataFrame:
     """``E‖f(x)‖² / E‖x‖²``: what a sublayer gives back over what it is given (Xiong et al., 2020, Lemmas 1 and 2).
 
@@ -23,7 +28,13 @@ def branch_gain(results: Results) -> pl.DataFrame:
     return quantity_product(branches, inputs, "branch_gain", at=("stack", "layer", "sublayer"), power=-1.0)
 
 
-@quantities.register("attention_gain_times_length", of=("hidden_norm_sq",))
+@quantities.register(
+    "attention_gain_times_length",
+    words=QuantityWords(
+        "attention gain times tokens", "ratio", "branch gain of self-attention times the tokens of a sentence"
+    ),
+    of=("hidden_norm_sq",),
+)
 def attention_gain_times_length(results: Results) -> pl.DataFrame:
     """``n E‖f(x)‖² / E‖x‖²``: what self-attention gives back, times the tokens of a sentence (Xiong et al., 2020).
 

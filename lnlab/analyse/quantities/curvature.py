@@ -10,7 +10,14 @@ from typing import Any
 import polars as pl
 
 from lnlab.analyse.quantities.quantity import quantities
-from lnlab.analyse.quantities.spectra import SPECTRUM_KEYS, as_spectral_quantity, full_batch_spectra, spectral_number
+from lnlab.analyse.quantities.spectra import (
+    LOSS_UNIT,
+    SPECTRUM_KEYS,
+    as_spectral_quantity,
+    full_batch_spectra,
+    spectral_number,
+)
+from lnlab.facts import QuantityWords
 from lnlab.tables import Results
 
 SPECTRAL_FACTS: dict[str, Any] = {"of": (), "table": "spectra"}
@@ -23,49 +30,79 @@ def _rows(results: Results, name: str) -> pl.DataFrame:
     return as_spectral_quantity(spectral_number(full_batch_spectra(results), name), name)
 
 
-@quantities.register("largest_eigenvalue", **SPECTRAL_FACTS)
+@quantities.register(
+    "largest_eigenvalue",
+    words=QuantityWords("largest eigenvalue", LOSS_UNIT, "largest Ritz value of all draws"),
+    **SPECTRAL_FACTS,
+)
 def largest_eigenvalue(results: Results) -> pl.DataFrame:
     """``λ_max``: the largest Ritz value of all draws, so from below: the sharpness (Hochreiter & Schmidhuber, 1997)."""
     return _rows(results, "largest_eigenvalue")
 
 
-@quantities.register("smallest_eigenvalue", **SPECTRAL_FACTS)
+@quantities.register(
+    "smallest_eigenvalue",
+    words=QuantityWords("smallest eigenvalue", LOSS_UNIT, "smallest Ritz value of all draws"),
+    **SPECTRAL_FACTS,
+)
 def smallest_eigenvalue(results: Results) -> pl.DataFrame:
     """``λ_min``: the smallest Ritz value of all draws, so from above (Lanczos, 1950)."""
     return _rows(results, "smallest_eigenvalue")
 
 
-@quantities.register("negative_curvature", **SPECTRAL_FACTS)
+@quantities.register(
+    "negative_curvature",
+    words=QuantityWords("most negative curvature", LOSS_UNIT, "smallest eigenvalue without its sign"),
+    **SPECTRAL_FACTS,
+)
 def negative_curvature(results: Results) -> pl.DataFrame:
     """``-λ_min``: how steeply the loss falls away along its most negative direction (Dauphin et al., 2014)."""
     return _rows(results, "negative_curvature")
 
 
-@quantities.register("end_residual", **SPECTRAL_FACTS)
+@quantities.register(
+    "end_residual",
+    words=QuantityWords("relative residual", "of the spectral radius", "how far an end may lie from an eigenvalue"),
+    **SPECTRAL_FACTS,
+)
 def end_residual(results: Results) -> pl.DataFrame:
     """``max(r_max, r_min) / max |λ|``: how far an end may lie from an eigenvalue, as a share (Paige, 1971)."""
     return _rows(results, "end_residual")
 
 
-@quantities.register("end_symmetry", **SPECTRAL_FACTS)
+@quantities.register(
+    "end_symmetry",
+    words=QuantityWords("symmetry of the ends", "ratio", "most negative eigenvalue over the largest, without its sign"),
+    **SPECTRAL_FACTS,
+)
 def end_symmetry(results: Results) -> pl.DataFrame:
     """``-λ_min / λ_max``: 0 of a GGN, 1 where both ends are equally far (Ghorbani et al., 2019)."""
     return _rows(results, "end_symmetry")
 
 
-@quantities.register("curvature_trace", **SPECTRAL_FACTS)
+@quantities.register(
+    "curvature_trace", words=QuantityWords("trace", LOSS_UNIT, "sum of all eigenvalues"), **SPECTRAL_FACTS
+)
 def curvature_trace(results: Results) -> pl.DataFrame:
     """``tr H = P Σ_j w_j θ_j``: the sum of all eigenvalues (Hutchinson, 1990)."""
     return _rows(results, "curvature_trace")
 
 
-@quantities.register("frobenius_norm", **SPECTRAL_FACTS)
+@quantities.register(
+    "frobenius_norm",
+    words=QuantityWords("Frobenius norm", LOSS_UNIT, "square root of the sum of all squared eigenvalues"),
+    **SPECTRAL_FACTS,
+)
 def frobenius_norm(results: Results) -> pl.DataFrame:
     """``‖H‖_F = √(P Σ_j w_j θ_j²)``: comparable between models of different size (Ubaru et al., 2017)."""
     return _rows(results, "frobenius_norm")
 
 
-@quantities.register("negative_mass", **SPECTRAL_FACTS)
+@quantities.register(
+    "negative_mass",
+    words=QuantityWords("negative mass", "of all directions", "share of the eigenvalues that are negative"),
+    **SPECTRAL_FACTS,
+)
 def negative_mass(results: Results) -> pl.DataFrame:
     """``Σ w_j over θ_j < -10⁻⁶ max |θ|``: the share of directions of negative curvature (Ghorbani et al., 2019).
 
@@ -74,25 +111,41 @@ def negative_mass(results: Results) -> pl.DataFrame:
     return _rows(results, "negative_mass")
 
 
-@quantities.register("negative_share", **SPECTRAL_FACTS)
+@quantities.register(
+    "negative_share",
+    words=QuantityWords("negative share", "of the squared norm", "share of the squared eigenvalues that are negative"),
+    **SPECTRAL_FACTS,
+)
 def negative_share(results: Results) -> pl.DataFrame:
     """``Σ w_j θ_j² over θ_j < 0 / Σ w_j θ_j²``: of ‖H‖_F² what is negative; 1/2 is symmetric (Wigner, 1955)."""
     return _rows(results, "negative_share")
 
 
-@quantities.register("effective_rank", **SPECTRAL_FACTS)
+@quantities.register(
+    "effective_rank",
+    words=QuantityWords("effective rank", "eigenvalues", "how many equal eigenvalues would make the same norm"),
+    **SPECTRAL_FACTS,
+)
 def effective_rank(results: Results) -> pl.DataFrame:
     """``(tr H²)² / tr H⁴``: how many equal eigenvalues would carry ‖H‖_F² as well (Bell & Dean, 1970)."""
     return _rows(results, "effective_rank")
 
 
-@quantities.register("relative_sharpness", **SPECTRAL_FACTS)
+@quantities.register(
+    "relative_sharpness",
+    words=QuantityWords("relative sharpness", "{nats} per {item}", "largest eigenvalue times ‖θ‖² of the scope"),
+    **SPECTRAL_FACTS,
+)
 def relative_sharpness(results: Results) -> pl.DataFrame:
     """``λ_max ‖θ‖²``, θ being the scope: twice the loss of a relative step there (Tsuzuku et al., 2020)."""
     return _rows(results, "relative_sharpness")
 
 
-@quantities.register("eigenvalues_beyond", **SPECTRAL_FACTS)
+@quantities.register(
+    "eigenvalues_beyond",
+    words=QuantityWords("eigenvalues beyond x", "number", "how many eigenvalues lie farther than x from 0"),
+    **SPECTRAL_FACTS,
+)
 def eigenvalues_beyond(results: Results) -> pl.DataFrame:
     """``P Σ w_j over |θ_j| > x``: how many eigenvalues lie beyond x, at powers of ten (Golub & Meurant, 2010).
 

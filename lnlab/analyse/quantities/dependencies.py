@@ -11,6 +11,7 @@ from lnlab.analyse.quantities.quantity import SITE, STATE, quantities, quantity_
 from lnlab.analyse.quantities.variance_growth import init_gains
 from lnlab.analyse.select.settings import setting_value, variant_settings
 from lnlab.analyse.select.sublayers import number_sublayers
+from lnlab.facts import QuantityWords
 from lnlab.setting import STACKS
 from lnlab.tables import Results
 
@@ -18,21 +19,39 @@ _STACK = [*STATE, "stack"]
 _TYPE = [*_STACK, "sublayer"]
 
 
-@quantities.register("dependency_sum", of=("own_dependency",))
+@quantities.register(
+    "dependency_sum",
+    words=QuantityWords("sum of squared dependencies", "Σ β²", "over the sublayers of a stack, each on its own branch"),
+    of=("own_dependency",),
+)
 def dependency_sum(results: Results) -> pl.DataFrame:
     """``Σ_i β_ii²``: what a stack amplifies small changes of its branches by (Liu et al., 2020, Section 4.2)."""
     sums = _squares(results).group_by(_STACK, maintain_order=True).agg(pl.col("value").sum())
     return _quantity(sums, "dependency_sum")
 
 
-@quantities.register("output_change_per_dependency", of=("own_dependency", "output_change_random"))
+@quantities.register(
+    "output_change_per_dependency",
+    words=QuantityWords(
+        "output change over dependencies",
+        "squared norm",
+        "change of the output by a random step, over the sum of squared dependencies",
+    ),
+    of=("own_dependency", "output_change_random"),
+)
 def output_change_per_dependency(results: Results) -> pl.DataFrame:
     """``E‖ΔF‖² / Σ_i β_ii²``: change by a random step over what dependencies predict (Liu et al., 2020)."""
     changes = stored_rows(results, "output_change_random")
     return quantity_product(changes, dependency_sum(results), "output_change_per_dependency", at=("stack",), power=-1.0)
 
 
-@quantities.register("dependency_thirds", of=("own_dependency",))
+@quantities.register(
+    "dependency_thirds",
+    words=QuantityWords(
+        "ratio of thirds", "β² of the last third over that of the first", "of the squared own dependency"
+    ),
+    of=("own_dependency",),
+)
 def dependency_thirds(results: Results) -> pl.DataFrame:
     """``mean β_ii² of the last third / first third``: of the sublayers of a stack (Liu et al., 2020, Section 4)."""
     x, size = pl.col("i"), pl.col("i").max().over(_STACK)
@@ -42,7 +61,11 @@ def dependency_thirds(results: Results) -> pl.DataFrame:
     return _quantity(thirds.with_columns(pl.col("value") / pl.col("value_right")), "dependency_thirds")
 
 
-@quantities.register("inverse_dependency_slope", of=("own_dependency_inverse_sq",))
+@quantities.register(
+    "inverse_dependency_slope",
+    words=QuantityWords("slope of 1/β²", "per sublayer", "over the sublayers of one type"),
+    of=("own_dependency_inverse_sq",),
+)
 def inverse_dependency_slope(results: Results) -> pl.DataFrame:
     """``slope of 1/β_ii² on i``: over the sublayers of one type, by least squares (Liu et al., 2020, Section 4)."""
     x, y = pl.col("i"), pl.col("value")
@@ -50,14 +73,22 @@ def inverse_dependency_slope(results: Results) -> pl.DataFrame:
     return _quantity(slopes, "inverse_dependency_slope")
 
 
-@quantities.register("inverse_dependency_r2", of=("own_dependency_inverse_sq",))
+@quantities.register(
+    "inverse_dependency_r2",
+    words=QuantityWords("R² of 1/β²", "share of the variance", "of a straight line over the sublayers of one type"),
+    of=("own_dependency_inverse_sq",),
+)
 def inverse_dependency_r2(results: Results) -> pl.DataFrame:
     """``R²`` of 1/β_ii² on i: over the sublayers of one type, 1 on a straight line (Liu et al., 2020, Section 4)."""
     shares = _inverses(results).group_by(_TYPE, maintain_order=True).agg(value=pl.corr("i", "value") ** 2)
     return _quantity(shares, "inverse_dependency_r2")
 
 
-@quantities.register("dependency_over_prediction", of=("own_dependency",))
+@quantities.register(
+    "dependency_over_prediction",
+    words=QuantityWords("dependency over prediction", "ratio", "squared own dependency over c/(1 + c)"),
+    of=("own_dependency",),
+)
 def dependency_over_prediction(results: Results) -> pl.DataFrame:
     """``β_ii² (1 + c) / c``: a feed-forward branch beside a stream of variance 1 (Liu et al., 2020, Section 4).
 

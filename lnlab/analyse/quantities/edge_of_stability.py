@@ -13,6 +13,7 @@ from lnlab.analyse.quantities.learned import FAILED_BELOW, learned_fractions, wi
 from lnlab.analyse.quantities.quantity import STATE, quantities, stored_rows
 from lnlab.analyse.quantities.training import as_run_quantity, recorded_curve
 from lnlab.analyse.select.settings import SettingMap, variant_settings
+from lnlab.facts import QuantityWords
 from lnlab.keys import Json
 from lnlab.rectification import ADAPTIVE_ABOVE, rectification
 from lnlab.specfile.references import BEST
@@ -22,7 +23,14 @@ _RATE = "learning_rate"
 HESSIAN_SHARPNESS, ADAM_SHARPNESS = "sharpness", "adam_sharpness_at_rest"
 
 
-@quantities.register("rate_times_sharpness", of=(HESSIAN_SHARPNESS, _RATE), trained=True)
+@quantities.register(
+    "rate_times_sharpness",
+    words=QuantityWords(
+        "rate times sharpness", "2 is the edge of descent", "learning rate of the next update times the sharpness"
+    ),
+    of=(HESSIAN_SHARPNESS, _RATE),
+    trained=True,
+)
 def rate_times_sharpness(results: Results) -> pl.DataFrame:
     """``lr λ_max``: the next update's rate times the sharpness; plain descent is stable below 2 (Cohen et al., 2021).
 
@@ -31,7 +39,16 @@ def rate_times_sharpness(results: Results) -> pl.DataFrame:
     return as_run_quantity(_times_rate(results, HESSIAN_SHARPNESS), "rate_times_sharpness")
 
 
-@quantities.register("rate_over_edge", of=(HESSIAN_SHARPNESS, ADAM_SHARPNESS, _RATE), trained=True)
+@quantities.register(
+    "rate_over_edge",
+    words=QuantityWords(
+        "rate over its edge",
+        "1 is the edge",
+        "learning rate of the next update over that at which the optimizer becomes unstable on a quadratic",
+    ),
+    of=(HESSIAN_SHARPNESS, ADAM_SHARPNESS, _RATE),
+    trained=True,
+)
 def rate_over_edge(results: Results) -> pl.DataFrame:
     """``lr λ_max / (2 + 2 μ), lr λ_max (1 - β1) / (2 + 2 β1)``: 1 is the edge of stability (Cohen et al., 2022).
 
@@ -48,6 +65,11 @@ def rate_over_edge(results: Results) -> pl.DataFrame:
 
 @quantities.register(
     "sharpness_at_equal_nll",
+    words=QuantityWords(
+        "sharpness at one loss",
+        "{nats} per {item}",
+        "where a run first has the validation loss that all that learn come to",
+    ),
     of=(HESSIAN_SHARPNESS, "nll", "unigram_entropy"),
     trained=True,
     across=True,

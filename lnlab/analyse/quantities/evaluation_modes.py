@@ -4,11 +4,17 @@ import polars as pl
 
 from lnlab.analyse.quantities.quantity import STATE, quantities
 from lnlab.analyse.quantities.training import as_run_quantity, recorded_curve
+from lnlab.facts import QuantityWords
 from lnlab.tables import Results
 
 
 @quantities.register(
     "evaluation_gap",
+    words=QuantityWords(
+        "cost of running statistics",
+        "{nats}",
+        "validation nll with running statistics minus that with the statistics of each batch",
+    ),
     of=("nll", "batch_nll"),
     trained=True,
     needs="the probe batch_evaluation, where the validation nll is taken",

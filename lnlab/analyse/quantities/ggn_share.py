@@ -18,6 +18,7 @@ from lnlab.analyse.quantities.curvature import SPECTRAL_FACTS
 from lnlab.analyse.quantities.quantity import STATE, quantities
 from lnlab.analyse.quantities.spectra import as_spectral_quantity, full_batch_spectra, spectral_number
 from lnlab.analyse.select.settings import keys_without_path, path_labels
+from lnlab.facts import QuantityWords
 from lnlab.tables import Results
 
 _SCOPE_KEYS = (*STATE, "scope")
@@ -29,31 +30,59 @@ _PLACEMENT: dict[str, Any] = {
 }
 
 
-@quantities.register("ggn_sharpness_share", **SPECTRAL_FACTS)
+@quantities.register(
+    "ggn_sharpness_share",
+    words=QuantityWords("GGN's share of the sharpness", "ratio", "largest eigenvalue of the GGN over the Hessian's"),
+    **SPECTRAL_FACTS,
+)
 def ggn_sharpness_share(results: Results) -> pl.DataFrame:
     """``λ_max(G) / λ_max(H)``: 1 where the sharpest direction is the GGN's (Schraudolph, 2002)."""
     return _share(results, "ggn_sharpness_share", "largest_eigenvalue", "ggn")
 
 
-@quantities.register("ggn_frobenius_share", **SPECTRAL_FACTS)
+@quantities.register(
+    "ggn_frobenius_share",
+    words=QuantityWords("GGN's share of the norm", "ratio", "Frobenius norm of the GGN over the Hessian's"),
+    **SPECTRAL_FACTS,
+)
 def ggn_frobenius_share(results: Results) -> pl.DataFrame:
     """``‖G‖_F / ‖H‖_F``: how large the GGN is beside the Hessian (Schraudolph, 2002)."""
     return _share(results, "ggn_frobenius_share", "frobenius_norm", "ggn")
 
 
-@quantities.register("beyond_ggn_share", **SPECTRAL_FACTS)
+@quantities.register(
+    "beyond_ggn_share",
+    words=QuantityWords("share beyond the GGN", "ratio", "Frobenius norm of H − G over the Hessian's"),
+    **SPECTRAL_FACTS,
+)
 def beyond_ggn_share(results: Results) -> pl.DataFrame:
     """``‖H - G‖_F / ‖H‖_F``: how large what the GGN leaves out is beside the Hessian (Schraudolph, 2002)."""
     return _share(results, "beyond_ggn_share", "frobenius_norm", "hessian_minus_ggn")
 
 
-@quantities.register("ggn_share_of_extra_sharpness", **_PLACEMENT)
+@quantities.register(
+    "ggn_share_of_extra_sharpness",
+    words=QuantityWords(
+        "GGN's share of the extra sharpness",
+        "ratio",
+        "what Post-LN has more than Pre-LN in the GGN's largest eigenvalue, over what it has more in the Hessian's",
+    ),
+    **_PLACEMENT,
+)
 def ggn_share_of_extra_sharpness(results: Results) -> pl.DataFrame:
     """``Δλ_max(G) / Δλ_max(H)``: from Pre-LN to Post-LN, the same otherwise (Schraudolph, 2002)."""
     return _share_of_extra(results, "ggn_share_of_extra_sharpness", "largest_eigenvalue", 1)
 
 
-@quantities.register("ggn_share_of_extra_frobenius", **_PLACEMENT)
+@quantities.register(
+    "ggn_share_of_extra_frobenius",
+    words=QuantityWords(
+        "GGN's share of the extra squared norm",
+        "ratio",
+        "what Post-LN has more than Pre-LN in the GGN's squared Frobenius norm, over what it has more in the Hessian's",
+    ),
+    **_PLACEMENT,
+)
 def ggn_share_of_extra_frobenius(results: Results) -> pl.DataFrame:
     """``Δ‖G‖_F² / Δ‖H‖_F²``: from Pre-LN to Post-LN, the same otherwise (Schraudolph, 2002).
 

@@ -10,19 +10,30 @@ import polars as pl
 
 from lnlab.analyse.quantities.quantity import SITE, STATE, quantities, quantity_product, stored_rows
 from lnlab.analyse.select.settings import setting_value, variant_settings
+from lnlab.facts import QuantityWords
 from lnlab.tables import Results
 
 LAYER_KEYS = ("stack", "layer")
 
 
-@quantities.register("layer_gradient_ratio")
+@quantities.register(
+    "layer_gradient_ratio",
+    words=QuantityWords("gradient ratio of a layer", "ratio", "stream's gradient below a layer over that above it"),
+)
 def layer_gradient_ratio(results: Results) -> pl.DataFrame:
     """``‖dL/dx_(l-1)‖ / ‖dL/dx_l‖``: gradient of the stream below a layer over that above it (Xiong et al., 2020)."""
     layer_outputs = _sublayer_outputs(results).filter(pl.col("sublayer") == "feed_forward")
     return quantity_product(_below_layers(results), layer_outputs, "layer_gradient_ratio", at=LAYER_KEYS, power=-1.0)
 
 
-@quantities.register("layer_gradient_over_prediction")
+@quantities.register(
+    "layer_gradient_over_prediction",
+    words=QuantityWords(
+        "measured over predicted",
+        "ratio",
+        "gradient ratio of a layer over the product of its norms' inverse sigmas and its branches' gains",
+    ),
+)
 def layer_gradient_over_prediction(results: Results) -> pl.DataFrame:
     """``(‖dL/dx_(l-1)‖ / ‖dL/dx_l‖) / Π (g_k / σ_k)``: 1 where norms shrink by 1/σ (after Xiong et al., 2020).
 

@@ -15,6 +15,7 @@ from lnlab.analyse.quantities.quantity import STATE, quantities
 from lnlab.analyse.quantities.training import as_run_quantity, final_losses, recorded_curve
 from lnlab.analyse.select.references import reference_variants
 from lnlab.analyse.select.settings import variant_settings
+from lnlab.facts import QuantityWords
 from lnlab.keys import Json, canonical
 from lnlab.tables import Results
 
@@ -26,6 +27,11 @@ _NEEDS = "the entropy of single tokens, and a reference that beats it"
 
 @quantities.register(
     "learned_fraction",
+    words=QuantityWords(
+        "learned fraction",
+        "1 is the reference",
+        "of the way from the entropy of the tokens' frequencies down to the reference's median final nll",
+    ),
     of=("nll", "unigram_entropy"),
     trained=True,
     across=True,

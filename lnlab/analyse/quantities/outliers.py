@@ -12,7 +12,8 @@ import polars as pl
 
 from lnlab.analyse.quantities.curvature import SPECTRAL_FACTS
 from lnlab.analyse.quantities.quantity import quantities
-from lnlab.analyse.quantities.spectra import SPECTRUM_KEYS, as_spectral_quantity, full_batch_spectra
+from lnlab.analyse.quantities.spectra import LOSS_UNIT, SPECTRUM_KEYS, as_spectral_quantity, full_batch_spectra
+from lnlab.facts import QuantityWords
 from lnlab.tables import Results
 
 ISOLATION_RATIO = 0.1
@@ -37,7 +38,11 @@ def mark_outliers(rows: pl.DataFrame) -> pl.DataFrame:
     return ordered.with_columns((above - below).over(_DRAW).alias("outlier"))
 
 
-@quantities.register("outliers", **SPECTRAL_FACTS)
+@quantities.register(
+    "outliers",
+    words=QuantityWords("outliers", "at least", "eigenvalues that stand alone at either end"),
+    **SPECTRAL_FACTS,
+)
 def outliers(results: Results) -> pl.DataFrame:
     """``#{θ isolated at an end}``: at least so many eigenvalues stand alone; most of any draw (Sagun et al., 2017)."""
     counts = (
@@ -49,7 +54,11 @@ def outliers(results: Results) -> pl.DataFrame:
     return as_spectral_quantity(largest, "outliers")
 
 
-@quantities.register("bulk_radius", **SPECTRAL_FACTS)
+@quantities.register(
+    "bulk_radius",
+    words=QuantityWords("bulk radius", LOSS_UNIT, "how far from 0 what is no outlier reaches"),
+    **SPECTRAL_FACTS,
+)
 def bulk_radius(results: Results) -> pl.DataFrame:
     """``max |θ| of what is no outlier``: how far the bulk reaches at most; least of any draw (Sagun et al., 2017)."""
     bulk = mark_outliers(full_batch_spectra(results)).filter(pl.col("outlier") == 0)

@@ -85,7 +85,11 @@ def quantity_product(
     return joined.select(*STATE, pl.lit(name).alias("quantity"), *SITE, value.alias("value"))
 
 
-@quantities.register("scaled_gradient_norm", of=("gradient_norm", "hidden_norm_sq"))
+@quantities.register(
+    "scaled_gradient_norm",
+    words=QuantityWords("scaled gradient norm", "{nats} per {item}", "gradient norm times the norm of its stream"),
+    of=("gradient_norm", "hidden_norm_sq"),
+)
 def scaled_gradient_norm(results: Results) -> pl.DataFrame:
     """``‖E g‖_F · √(E‖x‖²/d)``: a weight's gradient norm times the size of the stream it adds to (Xiong et al., 2020).
 
@@ -97,7 +101,11 @@ def scaled_gradient_norm(results: Results) -> pl.DataFrame:
     return quantity_product(stored_rows(results, "gradient_norm"), streams, "scaled_gradient_norm", at=at, power=0.5)
 
 
-@quantities.register("gradient_growth", of=("gradient_norm",))
+@quantities.register(
+    "gradient_growth",
+    words=QuantityWords("gradient growth", "ratio", "gradient norm over that of the layer before"),
+    of=("gradient_norm",),
+)
 def gradient_growth(results: Results) -> pl.DataFrame:
     """``‖E g_l‖_F / ‖E g_(l-1)‖_F``: a weight's gradient norm over that of the layer before (Xiong et al., 2020)."""
     norms = stored_rows(results, "gradient_norm").filter(pl.col("layer").is_not_null())
@@ -105,7 +113,13 @@ def gradient_growth(results: Results) -> pl.DataFrame:
     return quantity_product(norms, before, "gradient_growth", power=-1.0)
 
 
-@quantities.register("isometry_gap", of=("jacobian_mean_square",))
+@quantities.register(
+    "isometry_gap",
+    words=QuantityWords(
+        "distance from isometry", "{nats}", "logarithm of the mean squared singular value, without its sign"
+    ),
+    of=("jacobian_mean_square",),
+)
 def isometry_gap(results: Results) -> pl.DataFrame:
     """``|log (‖J‖_F² / n)|``: how far the mean squared singular value is from 1, in nats (Pennington et al., 2017)."""
     squares = stored_rows(results, "jacobian_mean_square")
@@ -113,7 +127,11 @@ def isometry_gap(results: Results) -> pl.DataFrame:
     return squares.select(*STATE, pl.lit("isometry_gap").alias("quantity"), *SITE, gap)
 
 
-@quantities.register("hidden_gain", of=("hidden_norm",))
+@quantities.register(
+    "hidden_gain",
+    words=QuantityWords("hidden gain", "ratio", "norm of a hidden state over that of the embedding"),
+    of=("hidden_norm",),
+)
 def hidden_gain(results: Results) -> pl.DataFrame:
     """``E‖x_l‖ / E‖x_0‖``: the stream after a branch over the embedding that it began as (Zhang et al., 2019).
 

@@ -16,6 +16,7 @@ from lnlab.analyse.quantities.learned import HALF_LEARNED, TRAINED_ABOVE, learne
 from lnlab.analyse.quantities.quantity import STATE, quantities
 from lnlab.analyse.quantities.training import as_run_quantity, final_losses, recorded_curve
 from lnlab.analyse.select.settings import keys_without_path, setting_value, variant_settings
+from lnlab.facts import QuantityWords
 from lnlab.keys import Json
 from lnlab.tables import Results
 
@@ -23,6 +24,7 @@ RATE_PATH = "optimizer.lr"
 _TAGS: dict[str, Any] = {"trained": True, "across": True, "over": RATE_PATH}
 _NEEDS = "a final loss at two values of optimizer.lr or more"
 _LOSSES, _SHARES = ("nll",), ("nll", "unigram_entropy")
+_OF_LOSSES: dict[str, Any] = {"of": _LOSSES, "needs": _NEEDS, **_TAGS}
 
 
 @dataclass(frozen=True)
@@ -50,7 +52,11 @@ class _Grid:
         return index if math.isfinite(self.losses[index]) else None
 
 
-@quantities.register("best_lr", of=_LOSSES, needs=_NEEDS, **_TAGS)
+@quantities.register(
+    "best_lr",
+    words=QuantityWords("best learning rate", "per update", "of the grid, that of the smallest final nll"),
+    **_OF_LOSSES,
+)
 def best_lr(results: Results) -> pl.DataFrame:
     """``argmin_lr L(lr)``: the rate of the grid with the lowest final nll (Wortsman et al., 2023).
 
@@ -59,7 +65,13 @@ def best_lr(results: Results) -> pl.DataFrame:
     return _grid_rows(results, "best_lr", lambda g: math.nan if g.best is None else g.rates[g.best])
 
 
-@quantities.register("optimal_lr", of=_LOSSES, needs=_NEEDS, **_TAGS)
+@quantities.register(
+    "optimal_lr",
+    words=QuantityWords(
+        "optimal learning rate", "per update", "lowest point of a parabola around the best of the grid"
+    ),
+    **_OF_LOSSES,
+)
 def optimal_lr(results: Results) -> pl.DataFrame:
     """``vertex of the parabola through L(log lr)``: at the grid's best rate and its neighbours (Yang et al., 2022).
 
@@ -69,13 +81,21 @@ def optimal_lr(results: Results) -> pl.DataFrame:
     return _grid_rows(results, "optimal_lr", lambda g: math.nan if g.best is None else parabola_vertex(g, g.best))
 
 
-@quantities.register("best_lr_nll", of=_LOSSES, needs=_NEEDS, **_TAGS)
+@quantities.register(
+    "best_lr_nll",
+    words=QuantityWords("nll at the best learning rate", "{nats} per {item}", "smallest final nll of the grid"),
+    **_OF_LOSSES,
+)
 def best_lr_nll(results: Results) -> pl.DataFrame:
     """``min_lr L(lr)``: the final nll at the best rate, infinite where every run diverged (Wortsman et al., 2023)."""
     return _grid_rows(results, "best_lr_nll", lambda g: min(g.losses))
 
 
-@quantities.register("basin_edge", of=_LOSSES, needs=_NEEDS, **_TAGS)
+@quantities.register(
+    "basin_edge",
+    words=QuantityWords("optimum on the edge", "1 if it is", "whether the best learning rate is an end of the grid"),
+    **_OF_LOSSES,
+)
 def basin_edge(results: Results) -> pl.DataFrame:
     """``[argmin_lr L(lr) in {lr_1, lr_n}]``: 1 where the best rate is at an end of the grid (Wortsman et al., 2023).
 
@@ -84,7 +104,14 @@ def basin_edge(results: Results) -> pl.DataFrame:
     return _grid_rows(results, "basin_edge", _best_at_edge)
 
 
-@quantities.register("max_stable_lr", of=_SHARES, needs=_NEEDS, reference="best", **_TAGS)
+@quantities.register(
+    "max_stable_lr",
+    words=QuantityWords("largest stable learning rate", "per update", "largest of the grid up to which runs train"),
+    of=_SHARES,
+    needs=_NEEDS,
+    reference="best",
+    **_TAGS,
+)
 def max_stable_lr(results: Results, reference: Json = None) -> pl.DataFrame:
     """``max {lr : phi > 0.9 from the best rate up to lr}``: the largest rate that still trains (Wortsman et al., 2023).
 
@@ -95,7 +122,14 @@ def max_stable_lr(results: Results, reference: Json = None) -> pl.DataFrame:
     return _grid_rows(results, "max_stable_lr", lambda grid: largest_rate(grid, TRAINED_ABOVE), shares)
 
 
-@quantities.register("max_half_lr", of=_SHARES, needs=_NEEDS, reference="best", **_TAGS)
+@quantities.register(
+    "max_half_lr",
+    words=QuantityWords("largest tolerated learning rate", "per update", "of the grid, up to which runs learn half"),
+    of=_SHARES,
+    needs=_NEEDS,
+    reference="best",
+    **_TAGS,
+)
 def max_half_lr(results: Results, reference: Json = None) -> pl.DataFrame:
     """``max {lr : phi > 0.5 from the best rate up to lr}``: the largest rate that learns half (Wortsman et al., 2023).
 
@@ -106,7 +140,17 @@ def max_half_lr(results: Results, reference: Json = None) -> pl.DataFrame:
     return _grid_rows(results, "max_half_lr", lambda grid: largest_rate(grid, HALF_LEARNED), shares)
 
 
-@quantities.register("lr_sensitivity", of=_LOSSES, needs=f"{_NEEDS}, and the validation loss at step 0", **_TAGS)
+@quantities.register(
+    "lr_sensitivity",
+    words=QuantityWords(
+        "sensitivity to the learning rate",
+        "{nats} per {item}",
+        "mean over the grid of the final nll above its smallest",
+    ),
+    of=_LOSSES,
+    needs=f"{_NEEDS}, and the validation loss at step 0",
+    **_TAGS,
+)
 def lr_sensitivity(results: Results) -> pl.DataFrame:
     """``E_lr[min(L(lr), L_0) - L*]``: what a rate of the grid costs on average, in nats (Wortsman et al., 2023).
 

@@ -18,6 +18,8 @@ from lnlab.tables import Results, table_schema
 
 SPECTRUM_KEYS = (*STATE, "measurement", "operator", "scope")
 """One spectrum. Two probes of one matrix are kept apart, so that nobody averages over the two unawares."""
+LOSS_UNIT = "{nats} per {item} and squared parameter"
+"""The unit of an eigenvalue of the loss."""
 NODE_NOISE = 1e-6
 """Float32 products are rounding below so many times the spectral radius: a node there has no sign."""
 

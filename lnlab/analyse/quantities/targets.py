@@ -15,6 +15,7 @@ from lnlab.analyse.quantities.learned import FAILED_BELOW, learned_fractions, va
 from lnlab.analyse.quantities.quantity import STATE, quantities
 from lnlab.analyse.quantities.training import as_run_quantity, final_losses, recorded_curve
 from lnlab.analyse.select.references import reference_variants
+from lnlab.facts import QuantityWords
 from lnlab.keys import Json
 from lnlab.tables import Results
 
@@ -24,7 +25,17 @@ _PARTS = ("nll", "unigram_entropy")
 _NEEDS = "a compared variant that has learned a quarter of what the best of them has"
 
 
-@quantities.register("time_to_target", of=_PARTS, trained=True, across=True, needs=_NEEDS, reference="compared")
+@quantities.register(
+    "time_to_target",
+    words=QuantityWords(
+        "time to target", "updates", "until the validation nll, straight between evaluations, first is at the target"
+    ),
+    of=_PARTS,
+    trained=True,
+    across=True,
+    needs=_NEEDS,
+    reference="compared",
+)
 def time_to_target(results: Results, reference: Json = None) -> pl.DataFrame:
     """``min {t : L_t <= 1.02 L*}``: updates to the target of the compared variants (Xiong et al., 2020, Section 4.2).
 
@@ -35,7 +46,15 @@ def time_to_target(results: Results, reference: Json = None) -> pl.DataFrame:
 
 
 @quantities.register(
-    "epochs_to_target", of=(*_PARTS, "epoch"), trained=True, across=True, needs=_NEEDS, reference="compared"
+    "epochs_to_target",
+    words=QuantityWords(
+        "time to target", "epochs", "until the validation nll, straight between evaluations, first is at the target"
+    ),
+    of=(*_PARTS, "epoch"),
+    trained=True,
+    across=True,
+    needs=_NEEDS,
+    reference="compared",
 )
 def epochs_to_target(results: Results, reference: Json = None) -> pl.DataFrame:
     """``min {t : L_t <= 1.02 L*} / T``: as ``time_to_target``, over updates an epoch (Xiong et al., 2020, Section 4.2).

@@ -19,6 +19,7 @@ import polars as pl
 
 from lnlab.analyse.quantities.quantity import SITE, STATE, quantities, stored_rows
 from lnlab.analyse.select.settings import SettingMap, setting_value, variant_settings
+from lnlab.facts import QuantityWords
 from lnlab.setting import STACKS
 from lnlab.tables import Results
 
@@ -35,7 +36,13 @@ _Divisor = Callable[[StackShape, int], float]
 """From a stack and one of its layers to a divisor."""
 
 
-@quantities.register("gradient_over_theorem", of=("gradient_norm",))
+@quantities.register(
+    "gradient_over_theorem",
+    words=QuantityWords(
+        "gradient over the theorem", "{nats} per {item}", "gradient norm over d √ln d, in Pre-LN over d √(ln d / L)"
+    ),
+    of=("gradient_norm",),
+)
 def gradient_over_theorem(results: Results) -> pl.DataFrame:
     """``‖E g‖_F / (d √(ln d / L))``: the last w2's gradient over the form of Theorem 1 (Xiong et al., 2020).
 
@@ -46,7 +53,13 @@ def gradient_over_theorem(results: Results) -> pl.DataFrame:
     )
 
 
-@quantities.register("gradient_over_sharp_law", of=("gradient_norm",))
+@quantities.register(
+    "gradient_over_sharp_law",
+    words=QuantityWords(
+        "gradient over the sharper law", "{nats} per {item}", "gradient norm over √d, in Pre-LN over √(d/L)"
+    ),
+    of=("gradient_norm",),
+)
 def gradient_over_sharp_law(results: Results) -> pl.DataFrame:
     """``‖E g‖_F / √(d / L)``: the last w2's gradient over the law of rank-one gradients (after Xiong et al., 2020).
 
@@ -57,7 +70,11 @@ def gradient_over_sharp_law(results: Results) -> pl.DataFrame:
     )
 
 
-@quantities.register("stream_over_lower_bound", of=("hidden_norm_sq",))
+@quantities.register(
+    "stream_over_lower_bound",
+    words=QuantityWords("stream over its lower bound", "ratio", "squared hidden norm over 1 + l/2"),
+    of=("hidden_norm_sq",),
+)
 def stream_over_lower_bound(results: Results) -> pl.DataFrame:
     """``(E‖x_l‖²/d) / (1 + l/2)``: the stream after layer l over Lemma 2's lower bound (Xiong et al., 2020).
 
@@ -67,7 +84,11 @@ def stream_over_lower_bound(results: Results) -> pl.DataFrame:
     return _divided(streams, results, "stream_over_lower_bound", lambda shape, layer: lemma_2_bounds(shape, layer)[0])
 
 
-@quantities.register("stream_over_upper_bound", of=("hidden_norm_sq",))
+@quantities.register(
+    "stream_over_upper_bound",
+    words=QuantityWords("stream over its upper bound", "ratio", "squared hidden norm over 1 + 3l/2"),
+    of=("hidden_norm_sq",),
+)
 def stream_over_upper_bound(results: Results) -> pl.DataFrame:
     """``(E‖x_l‖²/d) / (1 + 3l/2)``: the stream after layer l over Lemma 2's upper bound (Xiong et al., 2020).
 

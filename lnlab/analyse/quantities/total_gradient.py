@@ -4,10 +4,17 @@ import polars as pl
 
 from lnlab.analyse.quantities.quantity import STATE, quantities, stored_rows
 from lnlab.analyse.quantities.training import as_run_quantity
+from lnlab.facts import QuantityWords
 from lnlab.tables import Results
 
 
-@quantities.register("total_gradient_norm", of=("gradient_norm",))
+@quantities.register(
+    "total_gradient_norm",
+    words=QuantityWords(
+        "total gradient norm", "{nats}", "norm of the mean gradient of all matrices and tables together"
+    ),
+    of=("gradient_norm",),
+)
 def total_gradient_norm(results: Results) -> pl.DataFrame:
     """``sqrt(Σ_W ‖E g_W‖²)``: of all that ``gradient_norm`` measured in a state together (Xiong et al., 2020).
 

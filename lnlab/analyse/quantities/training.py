@@ -9,6 +9,7 @@ import polars as pl
 
 from lnlab.analyse.quantities.quantity import SITE, STATE, quantities
 from lnlab.analyse.select.early_stops import stopped_early
+from lnlab.facts import QuantityWords
 from lnlab.tables import ENDED_STATUSES, Results, table_schema
 
 EXPLOSION_FACTOR = 2.0
@@ -58,7 +59,12 @@ def final_losses(results: Results) -> pl.DataFrame:
     return losses.drop_nulls("value").select(*STATE, "value", "cut")
 
 
-@quantities.register("final_nll", of=("nll",), trained=True)
+@quantities.register(
+    "final_nll",
+    words=QuantityWords("final nll", "{nats} per {item}", "validation negative log likelihood at the end of training"),
+    of=("nll",),
+    trained=True,
+)
 def final_nll(results: Results) -> pl.DataFrame:
     """``L``: the validation nll where a run was evaluated last (Xiong et al., 2020).
 
@@ -67,7 +73,12 @@ def final_nll(results: Results) -> pl.DataFrame:
     return as_run_quantity(final_losses(results), "final_nll")
 
 
-@quantities.register("best_nll_of_run", of=("nll",), trained=True)
+@quantities.register(
+    "best_nll_of_run",
+    words=QuantityWords("best nll", "{nats} per {item}", "smallest validation negative log likelihood in training"),
+    of=("nll",),
+    trained=True,
+)
 def best_nll_of_run(results: Results) -> pl.DataFrame:
     """``min_t L_t``: the lowest validation nll of a run (Xiong et al., 2020).
 
@@ -82,7 +93,12 @@ def best_nll_of_run(results: Results) -> pl.DataFrame:
     )
 
 
-@quantities.register("sum_learning_rate", of=("learning_rate",), trained=True)
+@quantities.register(
+    "sum_learning_rate",
+    words=QuantityWords("sum of learning rates", "over updates", "how far updates of size 1 could lead"),
+    of=("learning_rate",),
+    trained=True,
+)
 def sum_learning_rate(results: Results) -> pl.DataFrame:
     """``Σ_(s<=t) lr_s``: how far the rates of the first t updates reach together (Xiong et al., 2020, Section 3.2).
 

@@ -9,12 +9,19 @@ import polars as pl
 
 from lnlab.analyse.quantities.quantity import SITE, STATE, quantities, quantity_product, stored_rows
 from lnlab.analyse.statistics.slopes import log_slopes
+from lnlab.facts import QuantityWords
 from lnlab.tables import Results
 
 MIN_LAYERS = 4
 
 
-@quantities.register("q_to_v_gradient", of=("gradient_norm_unbiased_sq",))
+@quantities.register(
+    "q_to_v_gradient",
+    words=QuantityWords(
+        "gradient of q over that of v", "ratio", "norm of the expected gradient, unbiased, of q over v"
+    ),
+    of=("gradient_norm_unbiased_sq",),
+)
 def q_to_v_gradient(results: Results) -> pl.DataFrame:
     """``‖dL/dW_q‖ / ‖dL/dW_v‖``: gradient norm of the queries' matrix over the values', by layer (Noci et al., 2022).
 
@@ -25,7 +32,11 @@ def q_to_v_gradient(results: Results) -> pl.DataFrame:
     return quantity_product(queries, values, "q_to_v_gradient", at=("stack", "layer", "sublayer"), power=-1.0)
 
 
-@quantities.register("qk_to_v_gradient", of=("gradient_norm_unbiased_sq",))
+@quantities.register(
+    "qk_to_v_gradient",
+    words=QuantityWords("gradient of q and k over v's", "ratio", "median over layers, of q and k over v"),
+    of=("gradient_norm_unbiased_sq",),
+)
 def qk_to_v_gradient(results: Results) -> pl.DataFrame:
     """``median(‖dL/dW_q‖, ‖dL/dW_k‖) / median ‖dL/dW_v‖``: over the layers of a stack (Liu et al., 2020)."""
     values, stack_keys = pl.col("tensor") == "v", [*STATE, "stack", "sublayer"]
@@ -34,7 +45,11 @@ def qk_to_v_gradient(results: Results) -> pl.DataFrame:
     return _of_stack(medians, "value", "qk_to_v_gradient")
 
 
-@quantities.register("token_difference", of=("token_cosine",))
+@quantities.register(
+    "token_difference",
+    words=QuantityWords("difference of tokens", "1 − cosine", "one minus the mean cosine of two tokens of a sentence"),
+    of=("token_cosine",),
+)
 def token_difference(results: Results) -> pl.DataFrame:
     """``1 - E cos(x_i, x_j)``: of two tokens of a sentence, as self-attention is given them (Noci et al., 2022)."""
     attention_input = pl.col("sublayer") == "self_attention", pl.col("tensor") == "in"
@@ -43,7 +58,11 @@ def token_difference(results: Results) -> pl.DataFrame:
     return rows.select(*STATE, name, *SITE, (1 - pl.col("value")).alias("value"))
 
 
-@quantities.register("qk_collapse_exponent", of=("gradient_norm_unbiased_sq", "token_cosine"))
+@quantities.register(
+    "qk_collapse_exponent",
+    words=QuantityWords("exponent of the collapse", "slope", "of log(gradient of q over v) on log(1 − cosine)"),
+    of=("gradient_norm_unbiased_sq", "token_cosine"),
+)
 def qk_collapse_exponent(results: Results) -> pl.DataFrame:
     """``slope of log(‖dW_q‖ / ‖dW_v‖) on log(1 - cos)``: over the layers of a stack, at least 4 (Noci et al., 2022).
 

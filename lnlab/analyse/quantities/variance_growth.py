@@ -10,10 +10,15 @@ import polars as pl
 
 from lnlab.analyse.quantities.quantity import SITE, STATE, quantities, quantity_product, stored_rows
 from lnlab.analyse.select.settings import SettingMap, setting_value, variant_settings
+from lnlab.facts import QuantityWords
 from lnlab.tables import Results
 
 
-@quantities.register("variance_over_input", of=("activation_variance",))
+@quantities.register(
+    "variance_over_input",
+    words=QuantityWords("variance over the input's", "ratio", "variance in a layer over that of the embedding"),
+    of=("activation_variance",),
+)
 def variance_over_input(results: Results) -> pl.DataFrame:
     """``Var x_l / Var x_0``: variance in a layer over that of the stack's embedding (Zhang, Dauphin and Ma, 2019)."""
     variances = stored_rows(results, "activation_variance")
@@ -22,7 +27,15 @@ def variance_over_input(results: Results) -> pl.DataFrame:
     return quantity_product(inside, inputs, "variance_over_input", at=("stack",), power=-1.0)
 
 
-@quantities.register("growth_over_prediction", of=("activation_variance", "rank_one_residual"))
+@quantities.register(
+    "growth_over_prediction",
+    words=QuantityWords(
+        "growth over prediction",
+        "of logarithms",
+        "log of a layer's growth of variance over the log of the growth that its tokens' likeness predicts",
+    ),
+    of=("activation_variance", "rank_one_residual"),
+)
 def growth_over_prediction(results: Results) -> pl.DataFrame:
     """``log(Var x_l / Var x_(l-1)) / log((1 + v ρ_l)(1 + c))``: 1 where likeness explains it (Zhang et al., 2019).
 

@@ -12,16 +12,33 @@ import polars as pl
 
 from lnlab import tables
 from lnlab.analyse.quantities.quantity import SITE, STATE, quantities
+from lnlab.facts import QuantityWords
 from lnlab.tables import Results
 
 
-@quantities.register("median_gradient_size", of=("gradient_size",))
+@quantities.register(
+    "median_gradient_size",
+    words=QuantityWords(
+        "median gradient entry",
+        "{nats} per {item}",
+        "middle of the entries of a gradient that are not 0, without their sign",
+    ),
+    of=("gradient_size",),
+)
 def median_gradient_size(results: Results) -> pl.DataFrame:
     """``median |g|, g != 0``: the middle entry of a gradient that ``gradient_histogram`` counted (Liu et al., 2020)."""
     return _medians(results, "gradient_size", "median_gradient_size")
 
 
-@quantities.register("median_update_over_rate", of=("update_over_rate_size",))
+@quantities.register(
+    "median_update_over_rate",
+    words=QuantityWords(
+        "median update entry over the rate",
+        "of the learning rate",
+        "middle of the entries of an update that are not 0, without their sign, over its learning rate",
+    ),
+    of=("update_over_rate_size",),
+)
 def median_update_over_rate(results: Results) -> pl.DataFrame:
     """``median |Δθ|/lr, Δθ != 0``: of an update that ``update_histogram`` counted (Huang et al., 2020).
 

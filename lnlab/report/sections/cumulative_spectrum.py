@@ -5,6 +5,7 @@ from collections.abc import Callable
 import numpy as np
 import polars as pl
 
+from lnlab.analyse.quantities.spectra import LOSS_UNIT
 from lnlab.keys import Json
 from lnlab.report.charts import line_charts, theme
 from lnlab.report.charts.axes import logarithmic_axis
@@ -12,7 +13,7 @@ from lnlab.report.charts.downsample import thin_points
 from lnlab.report.data.spectra import Band, Spectra, band_sentence, collect_spectra, range_points, spectrum_curves
 from lnlab.report.loss_units import fill_units
 from lnlab.report.section import Chart, Section, sections
-from lnlab.report.words.spectral_words import LOSS_UNIT, matrix_in_words
+from lnlab.report.words.spectral_words import matrix_in_words
 from lnlab.report.words.wording import format_number, format_short, join_words
 from lnlab.tables import Results
 

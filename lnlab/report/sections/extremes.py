@@ -9,6 +9,7 @@ import polars as pl
 
 from lnlab.analyse.quantities.outliers import bulk_radius, outliers
 from lnlab.analyse.quantities.spectra import (
+    LOSS_UNIT,
     SPECTRUM_KEYS,
     full_batch_spectra,
     part_spectra,
@@ -23,7 +24,7 @@ from lnlab.report.data.series import missing_runs_sentence
 from lnlab.report.loss_units import fill_units
 from lnlab.report.section import Section, Table, sections
 from lnlab.report.table import Cell, Grid
-from lnlab.report.words.spectral_words import LOSS_UNIT, matrix_in_words
+from lnlab.report.words.spectral_words import matrix_in_words
 from lnlab.report.words.wording import format_interval, format_short, join_words, nonbreaking, quantity_name
 from lnlab.tables import Results
 

@@ -9,6 +9,7 @@ import polars as pl
 from pydantic import Field
 
 from lnlab.analyse.quantities.outliers import mark_outliers
+from lnlab.analyse.quantities.spectra import LOSS_UNIT
 from lnlab.analyse.statistics.spectral_density import GRID_REACH, density_on_grid, papyan_width
 from lnlab.keys import Json
 from lnlab.report.charts import spectrum, theme
@@ -17,7 +18,7 @@ from lnlab.report.charts.downsample import thin_points
 from lnlab.report.data.spectra import Band, Spectra, band_sentence, collect_spectra, range_points, spectrum_curves
 from lnlab.report.loss_units import fill_units
 from lnlab.report.section import Chart, Section, sections
-from lnlab.report.words.spectral_words import LOSS_UNIT, matrix_in_words
+from lnlab.report.words.spectral_words import matrix_in_words
 from lnlab.report.words.wording import count_noun, format_short, join_words
 from lnlab.tables import Results
 

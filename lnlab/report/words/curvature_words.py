@@ -36,21 +36,6 @@ CURVATURE_GLOSSARY: Mapping[str, tuple[str, str, str]] = {
         "parameters",
         "without a gradient in any batch",
     ),
-    "rate_times_sharpness": (
-        "rate times sharpness",
-        "2 is the edge of descent",
-        "learning rate of the next update times the sharpness",
-    ),
-    "rate_over_edge": (
-        "rate over its edge",
-        "1 is the edge",
-        "learning rate of the next update over that at which the optimizer becomes unstable on a quadratic",
-    ),
-    "sharpness_at_equal_nll": (
-        "sharpness at one loss",
-        "{nats} per {item}",
-        "where a run first has the validation loss that all that learn come to",
-    ),
     "loss_along_step": ("loss along the step", "{nats} per {item}", "of the next batch, at multiples of the rate"),
     "gradient_change_along_step": (
         "change of the gradient along the step",

@@ -1,9 +1,8 @@
-"""What readers call the quantities: name in a sentence, unit or scale, and what it is."""
+"""What readers call the quantities that lnlab measures: name in a sentence, unit or scale, and what it is."""
 
 from collections.abc import Mapping
 
 from lnlab.report.words.curvature_words import CURVATURE_GLOSSARY
-from lnlab.report.words.spectral_words import SPECTRAL_GLOSSARY
 from lnlab.report.words.training_words import TRAINING_GLOSSARY
 
 GLOSSARY: Mapping[str, tuple[str, str, str]] = {
@@ -20,34 +19,13 @@ GLOSSARY: Mapping[str, tuple[str, str, str]] = {
         (f"{name}_unresolved_share" for name in ("gradient", "update", "displacement", "adaptive_rate")),
         ("share below rounding", "of the entries", "entries whose gradient is nothing but rounding"),
     ),
-    "total_gradient_norm": (
-        "total gradient norm",
-        "{nats}",
-        "norm of the mean gradient of all matrices and tables together",
-    ),
-    "gradient_growth": ("gradient growth", "ratio", "gradient norm over that of the layer before"),
     "stream_gradient": (
         "gradient of the stream",
         "{nats} per {item}",
         "norm of the loss's gradient by the hidden states",
     ),
-    "q_to_v_gradient": (
-        "gradient of q over that of v",
-        "ratio",
-        "norm of the expected gradient, unbiased, of q over v",
-    ),
-    "qk_to_v_gradient": ("gradient of q and k over v's", "ratio", "median over layers, of q and k over v"),
-    "qk_collapse_exponent": ("exponent of the collapse", "slope", "of log(gradient of q over v) on log(1 − cosine)"),
-    "token_difference": ("difference of tokens", "1 − cosine", "one minus the mean cosine of two tokens of a sentence"),
-    "variance_over_input": ("variance over the input's", "ratio", "variance in a layer over that of the embedding"),
-    "growth_over_prediction": (
-        "growth over prediction",
-        "of logarithms",
-        "log of a layer's growth of variance over the log of the growth that its tokens' likeness predicts",
-    ),
     "hidden_norm": ("hidden norm", "Euclidean", "mean norm of the hidden state of a token"),
     "hidden_norm_sq": ("squared hidden norm", "per dimension", "mean squared norm of a hidden state over its width"),
-    "hidden_gain": ("hidden gain", "ratio", "norm of a hidden state over that of the embedding"),
     "token_cosine": ("token cosine", "cosine", "mean cosine of two tokens of a sentence"),
     "rank_one_residual": (
         "rank-one residual",
@@ -63,16 +41,6 @@ GLOSSARY: Mapping[str, tuple[str, str, str]] = {
     "norm_ratio_over_bound": ("ratio over bound", "ratio", "gradient ratio of a norm times the token's sigma"),
     "norm_ratio_over_bound_max": ("largest ratio over bound", "ratio", "largest gradient ratio times sigma of a token"),
     "norm_growth_share": ("growth share", "of the long tokens", "share of tokens above √d whose gradient grows"),
-    "layer_gradient_ratio": (
-        "gradient ratio of a layer",
-        "ratio",
-        "stream's gradient below a layer over that above it",
-    ),
-    "layer_gradient_over_prediction": (
-        "measured over predicted",
-        "ratio",
-        "gradient ratio of a layer over the product of its norms' inverse sigmas and its branches' gains",
-    ),
     "norm_inverse_sigma": ("inverse sigma", "per coordinate", "mean of one over the standard deviation of a token"),
     "residual_dependency": (
         "dependency",
@@ -81,30 +49,7 @@ GLOSSARY: Mapping[str, tuple[str, str, str]] = {
     ),
     "own_dependency": ("own dependency", "share", "share of a sublayer in the stream that leaves it"),
     "own_dependency_inverse_sq": ("inverse squared dependency", "1/β²", "one over the squared own dependency"),
-    "dependency_sum": ("sum of squared dependencies", "Σ β²", "over the sublayers of a stack, each on its own branch"),
-    "dependency_thirds": (
-        "ratio of thirds",
-        "β² of the last third over that of the first",
-        "of the squared own dependency",
-    ),
-    "inverse_dependency_slope": ("slope of 1/β²", "per sublayer", "over the sublayers of one type"),
-    "inverse_dependency_r2": (
-        "R² of 1/β²",
-        "share of the variance",
-        "of a straight line over the sublayers of one type",
-    ),
-    "dependency_over_prediction": ("dependency over prediction", "ratio", "squared own dependency over c/(1 + c)"),
-    "output_change_per_dependency": (
-        "output change over dependencies",
-        "squared norm",
-        "change of the output by a random step, over the sum of squared dependencies",
-    ),
     "jacobian_mean_square": ("mean squared singular value", "ratio", "of the Jacobian from input to output"),
-    "isometry_gap": (
-        "distance from isometry",
-        "{nats}",
-        "logarithm of the mean squared singular value, without its sign",
-    ),
     "jacobian_singular_value": ("singular value", "ratio", "of the Jacobian from input to output"),
     "output_change_random": ("output change", "squared norm", "by a random step of all weights, per {item}"),
     "output_change_random_relative": (
@@ -155,25 +100,6 @@ GLOSSARY: Mapping[str, tuple[str, str, str]] = {
         "distance of logits at inference from those in training",
     ),
     "norm_excess_share": ("excess share", "of tokens", "share of tokens whose squared norm is far above the mean"),
-    "branch_gain": ("branch gain", "ratio", "mean squared norm that a sublayer gives back over that it is given"),
-    "attention_gain_times_length": (
-        "attention gain times tokens",
-        "ratio",
-        "branch gain of self-attention times the tokens of a sentence",
-    ),
-    "gradient_over_theorem": (
-        "gradient over the theorem",
-        "{nats} per {item}",
-        "gradient norm over d √ln d, in Pre-LN over d √(ln d / L)",
-    ),
-    "gradient_over_sharp_law": (
-        "gradient over the sharper law",
-        "{nats} per {item}",
-        "gradient norm over √d, in Pre-LN over √(d/L)",
-    ),
-    "stream_over_lower_bound": ("stream over its lower bound", "ratio", "squared hidden norm over 1 + l/2"),
-    "stream_over_upper_bound": ("stream over its upper bound", "ratio", "squared hidden norm over 1 + 3l/2"),
-    "scaled_gradient_norm": ("scaled gradient norm", "{nats} per {item}", "gradient norm times the norm of its stream"),
     "input_norm_max": ("longest input", "Euclidean", "norm of the longest vector that a stack is given"),
     "input_norm_mean": ("mean input norm", "Euclidean", "mean norm of the vectors that a stack is given"),
     "input_norm_p99": ("99th percentile of input norms", "Euclidean", "norm that 99 % of a stack's inputs keep within"),
@@ -210,7 +136,6 @@ GLOSSARY: Mapping[str, tuple[str, str, str]] = {
     "length_ratio": ("length ratio", "ratio", "words of the translations over those of the references"),
     "copy_bleu": ("BLEU of copying", "0 to 100", "BLEU of the sources, taken for translations"),
     "sentence_bleu": ("BLEU of a sentence", "0 to 100", "BLEU of one translation alone"),
-    **SPECTRAL_GLOSSARY,
     **TRAINING_GLOSSARY,
     **CURVATURE_GLOSSARY,
 }

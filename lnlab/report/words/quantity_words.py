@@ -1,9 +1,14 @@
-"""The words of a quantity: those with which it was registered, as the report keeps them, else those of the glossary."""
+"""The words of a quantity: those with which it was registered, as the report keeps them, else those of the glossary.
+
+A derived quantity of lnlab has them where it is registered. Measured ones are registered in the other wing, which a
+report may not import: the glossary has those of lnlab's own.
+"""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 
+from lnlab.analyse.quantities.quantity import quantities
 from lnlab.facts import QuantityWords
 from lnlab.report.loss_units import fill_units
 from lnlab.report.words.glossary import GLOSSARY
@@ -25,6 +30,9 @@ def quantity_words(name: str) -> QuantityWords | None:
     """The words of a quantity, or None where nobody has stated any."""
     if name in _registered.get():
         return QuantityWords(**_registered.get()[name])
+    if name in quantities.entries:
+        words: QuantityWords | None = quantities.entries[name].facts.words
+        return words
     return QuantityWords(*GLOSSARY[name]) if name in GLOSSARY else None
 
 
