@@ -9,7 +9,6 @@ import polars as pl
 from lnlab.analyse.select.select import NothingSelected, runs_with
 from lnlab.app.comparison.sides import Side
 from lnlab.app.compute import RunOptions, decide_open_choices, unit_flops, worker_count
-from lnlab.app.plan_facts import claims_with_choices
 from lnlab.app.python_request import request_of
 from lnlab.app.request import compile_request
 from lnlab.claims.claim import Claim, Verdict, judge_all
@@ -21,6 +20,7 @@ from lnlab.execute.scheduler import sweep
 from lnlab.keys import Json
 from lnlab.registry import Roots
 from lnlab.report.committed.held_rows import are_covered, claim_selections, complete_selections
+from lnlab.report.question import claims_with_choices
 from lnlab.store.plans import plan_frames
 from lnlab.tables import ENDED_STATUSES, Results
 
