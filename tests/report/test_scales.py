@@ -1,12 +1,15 @@
 """Axes: round ticks inside the domain, whatever the numbers."""
 
 import math
+import re
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from lnlab.report.charts.axes import axis_at_values, linear_axis, logarithmic_axis
+from lnlab.report.charts.histogram_over_steps import histogram_chart
+from lnlab.report.rounding import rounded_json
 
 POSITIVE = st.floats(1e-300, 1e300)
 FINITE = st.floats(-1e300, 1e300)
@@ -36,6 +39,20 @@ def test_ticks_are_round():
     assert logarithmic_axis("x", [0.4, 0.7]).ticks == (0.4, 0.5, 0.6, 0.7)
     assert logarithmic_axis("x", [1e-4, 1e4]).ticks == tuple(10.0**n for n in range(-4, 5))
     assert linear_axis("x", [0, 10]).ticks == (0, 2, 4, 6, 8, 10)
+
+
+@pytest.mark.parametrize("octaves", [1, 2, 3])
+def test_every_tick_of_a_histogram_has_its_label_in_a_file(octaves):
+    """A file rounds numbers and leaves texts; the rows go from 2^-30 to 2^3, 10^-9 to 10."""
+    spec = rounded_json(histogram_chart(["A"], "x", (-30 // octaves, 3 // octaves), octaves, 1.0, {}))
+    axis = spec["spec"]["layer"][0]["encoding"]["y"]["axis"]
+    labels = dict(re.findall(r"datum.value === (\S+) \? '([^']*)'", axis["labelExpr"]))
+    assert len(axis["values"]) >= 4
+    words = [labels[repr(value)] for value in axis["values"]]
+    powers = {"10⁻⁶": -6, "10⁻⁸": -8, "0.0001": -4, "0.01": -2, "1": 0}
+    assert dict(zip(words, axis["values"], strict=True)) == {
+        w: pytest.approx(powers[w] / math.log10(2) / octaves) for w in words
+    }
 
 
 def test_far_decades_are_written_as_powers_of_ten():
