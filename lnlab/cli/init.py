@@ -1,4 +1,4 @@
-"""``lnlab init``: a shipped spec as a starting point, in the current folder or in a repository of its own."""
+"""``lnlab init``: a shipped spec, a repository around it, or a model of one's own, as a starting point."""
 
 from pathlib import Path
 from typing import Annotated
@@ -7,6 +7,7 @@ import typer
 
 from lnlab.cli.terminal import err, out
 from lnlab.errors import LabError, Problem, nearest
+from lnlab.report.page.html import template_folders
 from lnlab.specfile.citations import shipped_specs
 
 INIT_EXAMPLE = (
@@ -26,16 +27,24 @@ def init(
         Path | None,
         typer.Option("--repository", metavar="FOLDER", help="Make a repository of figures around the spec instead."),
     ] = None,
+    plugin: Annotated[
+        bool, typer.Option("--plugin", help="A model, a norm and a probe of one's own, and a spec that measures them.")
+    ] = False,
 ) -> None:
     """Copy a shipped spec and its JSON Schema (for completion in editors) into this folder.
 
-    Without a name, list the shipped specs.
+    Without a name, list the shipped specs. With --plugin write mine.py and mine.yaml, to begin a model of one's own.
 
     With --repository, make a new folder with the spec (xiong_fig3 if none is named), a Makefile with which committing a
     figure is two commands, a README, and a workflow for GitHub Actions that verifies every report on every push and
     publishes the index.
     """
     shipped = shipped_specs()
+    if plugin:
+        if name is not None or repository is not None:
+            raise LabError(Problem("lnlab init", "--plugin stands beside a spec or a repository", "leave it out"))
+        _copy_plugin(next(iter(shipped.values())).parent)
+        return
     if repository is not None:
         name = name or _FIRST_SPEC
     if name is None:
@@ -54,19 +63,37 @@ def init(
         err().print(f"next: lnlab run {name}.yaml")
 
 
+def _copy_plugin(specs: Path) -> None:
+    """The files of a first plugin, and the schema that lies beside the shipped specs."""
+    for file in ("mine.py", "mine.yaml"):
+        out().print(_copy_new(template_folders()[-1] / "plugin" / file, Path.cwd()).name)
+    _copy_schema(specs, Path.cwd())
+    err().print("next: lnlab --with mine.py run mine.yaml")
+
+
 def copy_spec(spec: Path, folder: Path) -> Path:
     """A copy of the spec in ``folder``, and of its schema where there is none.
 
     Raises:
         LabError: a file of that name is there; nothing is ever overwritten.
     """
-    target = folder / spec.name
+    target = _copy_new(spec, folder)
+    _copy_schema(spec.parent, folder)
+    return target
+
+
+def _copy_new(file: Path, folder: Path) -> Path:
+    """A copy of a file in ``folder``, where none of that name may be."""
+    target = folder / file.name
     try:
-        with target.open("xb") as file:
-            file.write(spec.read_bytes())
+        with target.open("xb") as copy:
+            copy.write(file.read_bytes())
     except FileExistsError as error:
         raise LabError(Problem(target.name, "is there already", "move it away, or run it as it is")) from error
+    return target
+
+
+def _copy_schema(source: Path, folder: Path) -> None:
     schema = folder / _SCHEMA
     if not schema.exists():
-        schema.write_bytes((spec.parent / _SCHEMA).read_bytes())
-    return target
+        schema.write_bytes((source / _SCHEMA).read_bytes())

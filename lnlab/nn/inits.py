@@ -38,6 +38,7 @@ class InitFacts(Facts):
         profiles: the placement whose parameters it writes, from the profile of a batch.
         norm_of: what the placement that it belongs to must norm.
         zeros: the tensors that it sets to zero; ``output`` is the output's.
+        own: whether it keeps what the model gave itself.
         untied: whether its output needs a table that is no embedding's.
         bounds: the parameters between which it draws, the lower one first.
     """
@@ -47,6 +48,7 @@ class InitFacts(Facts):
     profiles: str | None = None
     norm_of: Literal["stream", "branch", "nothing"] | None = None
     zeros: tuple[str, ...] = ()
+    own: bool = False
     untied: bool = False
     bounds: tuple[str, str] | None = None
 
@@ -73,6 +75,11 @@ def fairseq(model: nn.Module, draw: Draw) -> None:
     The variance of q, k and v is that of one matrix of 3d x d, 1/(2d), whether fused as at first or apart as later.
     """
     fill(model, draw, lambda site: xavier("uniform", math.sqrt(0.5) if site.tensor in "qkv" else 1.0))
+
+
+@inits.register("own", own=True)
+def own(model: nn.Module, draw: Draw) -> None:
+    """``θ``: what one's own model gave itself, under the run's seed, as torch's modules do (Paszke et al., 2019)."""
 
 
 def xavier(shape: Shape, gain: float = 1.0) -> InitDistribution:

@@ -35,7 +35,8 @@ class ModelFacts(Facts):
     """The facts of a model.
 
     Attributes:
-        stacks: its stacks by name; a model without any cannot be planned.
+        stacks: its stacks by name; a model without any cannot be planned, unless it is somebody's own.
+        own: whether it is made of no parts of lnlab's, and initializes itself.
         causal: those of its stacks that may not see the future.
         says: where its answers stand: at the positions of ``encoder`` or ``decoder``, or one a ``sentence``; None: not
             known.
@@ -45,6 +46,7 @@ class ModelFacts(Facts):
     """
 
     stacks: tuple[Literal["encoder", "decoder"], ...] = ()
+    own: bool = False
     causal: tuple[Literal["encoder", "decoder"], ...] = ("decoder",)
     says: _Place | None = None
     averages: Callable[[Choice], bool] = never

@@ -153,9 +153,10 @@ def _choice(probe: Json, task: OwnTask) -> Choice:
             *(Problem(".".join(("probes", *map(str, f.path))), f.what, f.remedy) for f in error.flaws)
         ) from error
     facts = registry[choice["kind"]].facts
-    if not facts.any_model(choice) and not facts.any_stream:
-        usable = ", ".join(e.name for e in registry if e.facts.any_stream or e.facts.any_model is not never)
-        training = facts.trained or facts.update or facts.ahead(choice)
+    training = facts.trained or facts.update or facts.ahead(choice)
+    if training or not (facts.any_model(choice) or facts.any_stream):
+        anywhere = [e for e in registry if e.facts.any_stream or e.facts.any_model is not never]
+        usable = ", ".join(e.name for e in anywhere if not e.facts.trained)
         needs = "training" if training else "the structure of lnlab's own models, such as its masks and tokens"
         what = f"the probe '{choice['kind']}' with these parameters needs {needs}"
         refuse(what, f"describe the model in a spec, or measure one of {usable}")

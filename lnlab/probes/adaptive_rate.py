@@ -35,7 +35,15 @@ _NEAR = 10
 """An entry is near ε where sqrt(v̂) is below so many times it."""
 
 
-@probes.register("adaptive_rate", version=2, table="sites", passes=lambda _: 0.0, quantities=_QUANTITIES, trained=True)
+@probes.register(
+    "adaptive_rate",
+    version=2,
+    table="sites",
+    passes=lambda _: 0.0,
+    quantities=_QUANTITIES,
+    trained=True,
+    any_model=lambda _: True,
+)
 def adaptive_rate(state: State) -> Iterator[Row]:
     """``1/(sqrt(v̂) + ε), |m̂|/sqrt(v̂)``: Adam's rate of each entry, in units of the rate (Kingma and Ba, 2015).
 

@@ -26,7 +26,15 @@ _QUANTITIES = (
 )
 
 
-@probes.register("displacement", version=2, table="sites", passes=lambda _: 0.0, quantities=_QUANTITIES, trained=True)
+@probes.register(
+    "displacement",
+    version=2,
+    table="sites",
+    passes=lambda _: 0.0,
+    quantities=_QUANTITIES,
+    trained=True,
+    any_model=lambda _: True,
+)
 def displacement(state: State) -> Iterator[Row]:
     """``‖θ_t - θ_0‖, ‖θ_t - θ_0‖/‖θ_0‖``: distance from the initial parameters (Nagarajan and Kolter, 2019).
 

@@ -29,7 +29,7 @@ QUANTITY = "gradient_size"
     passes=with_gradient,
     quantities=(QUANTITY,),
     ahead=of_next_update,
-    any_model=lambda choice: choice["of"] != "input" and choice["batches"] != "step",
+    any_model=lambda choice: choice["of"] != "input",
 )
 def gradient_histogram(
     state: State,

@@ -60,7 +60,7 @@ def _sites(model: nn.Module, choice: Choice) -> SitesByQuantity:
     ahead=of_next_update,
     revision=lambda choice: 2 if choice["biases"] else None,
     sites=_sites,
-    any_model=lambda choice: choice["batches"] != "step",
+    any_model=lambda _: True,
 )
 def gradient_norm(
     state: State,

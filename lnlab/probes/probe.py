@@ -45,8 +45,8 @@ class ProbeFacts(Facts):
         sites: of a model and its parameters: by quantity every site at which it will have a number, so that a claim
             that reads none or several of them is refused before anything is computed; a quantity that is left out, and
             every quantity of a probe with None, may have numbers anywhere.
-        any_model: whether with these parameters it needs nothing of a model but its loss and its parameters, so that it
-            measures models from elsewhere.
+        any_model: whether with these parameters it needs nothing of a model but its loss, its parameters and what an
+            optimizer does to them, so that it measures models from elsewhere.
         any_stream: whether it needs the residual stream besides, at any sites, and no order of the tokens, so that it
             measures models from elsewhere whose stream is known.
     """

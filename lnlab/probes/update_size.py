@@ -26,6 +26,7 @@ _QUANTITIES = ("update_rms", "update_over_rate_rms", "update_to_weight", "update
     quantities=_QUANTITIES,
     trained=True,
     update=True,
+    any_model=lambda _: True,
 )
 def update_size(state: State) -> Iterator[Row]:
     """``sqrt(E Δθ²), sqrt(E Δθ²)/lr, ‖Δθ‖/‖θ‖``: of the last update, at every parameter (You et al., 2017).

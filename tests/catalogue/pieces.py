@@ -57,6 +57,11 @@ SETTING = ("task", "model", "norm", "placement", "attention", "init")
 MODELS = ("encoder_decoder", "encoder", "language_model", "classifier")
 
 
+def measurable(kind: str) -> list[Entry[Any]]:
+    """All entries of a kind but the init that keeps what a model of a user's own gave itself."""
+    return [entry for entry in REGISTRIES[kind] if not getattr(entry.facts, "own", False)]
+
+
 def smallest(entry: Entry[Any]) -> Choice:
     """A choice of this entry in which every required parameter, and every one that would take long, is small."""
     needed = [name for name, p in entry.keywords.items() if p.default is p.empty and name != "where"]

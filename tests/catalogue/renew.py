@@ -9,9 +9,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from measured import MEASURES
+from pieces import measurable
 from records import Record, complaint, read, record_of, write
 
-from lnlab.catalogue import REGISTRIES
 from lnlab.errors import CorpusError
 from lnlab.registry import Roots
 
@@ -19,7 +19,7 @@ from lnlab.registry import Roots
 def renewed(kept: dict[str, Record], roots: Roots) -> tuple[dict[str, Record], list[str]]:
     """A record of every entry, and what is wrong with those that stay as they were."""
     records, wrong = {}, []
-    for entry in (entry for kind in MEASURES for entry in REGISTRIES[kind]):
+    for entry in (entry for kind in MEASURES for entry in measurable(kind)):
         name = f"{entry.kind} {entry.name}"
         try:
             found = record_of(entry, roots)

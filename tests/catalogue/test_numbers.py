@@ -5,13 +5,14 @@ They are kept in ``fixtures/numbers.json``; ``make numbers`` adds those of new e
 
 import pytest
 from measured import MEASURES, summary
+from pieces import measurable
 from records import complaint, read, record_of
 
 from lnlab.catalogue import REGISTRIES
 from lnlab.errors import CorpusError
 
 KEPT = read()
-ENTRIES = [entry for kind in MEASURES for entry in REGISTRIES[kind] if entry.origin.name == "lnlab"]
+ENTRIES = [entry for kind in MEASURES for entry in measurable(kind) if entry.origin.name == "lnlab"]
 
 
 @pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: f"{entry.kind} {entry.name}")

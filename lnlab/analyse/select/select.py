@@ -237,7 +237,8 @@ def _layers(results: Results, rows: pl.DataFrame, layers: list[Json]) -> pl.Data
     rows = rows.join(
         pl.DataFrame(counts, schema=schema, orient="row"), on=["variant", "stack"], how="left", maintain_order="left"
     )
-    layer = pl.col("layer")
+    layer = pl.col("layer")  # a model from elsewhere has the layers that its sites count
+    rows = rows.with_columns(pl.coalesce("_last", layer.max().over("variant", "stack")).alias("_last"))
     numbers = [number for number in layers if isinstance(number, int | float) and not isinstance(number, bool)]
     mask = layer.is_in(numbers)
     if "first" in layers:

@@ -77,6 +77,20 @@ def output_has_its_own_table(setting: ResolvedSetting, registries: Registries) -
     return []
 
 
+def own_models_initialize_themselves(setting: ResolvedSetting, registries: Registries) -> list[Flaw]:
+    """The models of lnlab are built without values, and its inits know nothing of the parts of somebody's own model."""
+    model = registries["model"][setting["model"]["kind"]]
+    keeping = all(init.facts.own for init, _ in inits_of(setting["init"], registries))
+    if keeping == model.facts.own:
+        return []
+    init = setting["init"]["kind"]
+    if model.facts.own:
+        what = f"'{model.name}' is a model of your own, and '{init}' does not know its parts"
+        return [Flaw(("init",), what, "write init: own, and let the model give itself its first values")]
+    what = f"'{model.name}' gives itself no values that '{init}' could keep"
+    return [Flaw(("init",), what, "choose another init, or a model of your own")]
+
+
 def nothing_divides_by_zero(setting: ResolvedSetting, registries: Registries) -> list[Flaw]:
     """A matrix of zeros has no direction, and neither has a row of zeros."""
     kind = setting["model"].get("linear", {}).get("kind")
@@ -145,6 +159,7 @@ GRAPH_CHECKS = (
     averages_tell_sentences_apart,
     groups_divide_width,
     init_suits_placement,
+    own_models_initialize_themselves,
     output_has_its_own_table,
     nothing_divides_by_zero,
     closed_gates_have_something_behind_them,

@@ -1,4 +1,4 @@
-"""Probes that cannot be applied: at steps a run does not have, to endless data, to models that cannot translate."""
+"""Probes that cannot be applied: at steps a run does not have, to endless data, to models without what they read."""
 
 from typing import Any
 
@@ -10,6 +10,7 @@ from lnlab.compile.selection.requested import ResolvedRequests
 from lnlab.compile.source_spans import SourceLocation
 from lnlab.compile.sweep.overlay import Issues, MergedSpec
 from lnlab.errors import nearest
+from lnlab.facts import never
 from lnlab.keys import Json
 from lnlab.registry import Entry, Flaw, Where
 
@@ -18,7 +19,7 @@ def probe_time_issues(
     requests: ResolvedRequests, sweep: ResolvedSweep, merged: MergedSpec, registries: Registries
 ) -> Issues:
     """Everything that is wrong with where and when the probes are applied."""
-    checks = (_absent_steps, _unbounded_reads, _absent_translations)
+    checks = (_absent_steps, _unbounded_reads, _absent_translations, _absent_parts)
     return [issue for check in checks for issue in check(requests, sweep, merged, registries)]
 
 
@@ -70,4 +71,21 @@ def _absent_translations(
             for kind in sorted({setting[part]["kind"] for setting in sweep.settings} - set(translating)):
                 path, what = (*probe.path, "kind"), f"the {part} '{kind}' translates nothing"
                 issues.append((merged.location(path), Flaw(path, what, nearest("", translating))))
+    return issues
+
+
+def _absent_parts(
+    requests: ResolvedRequests, sweep: ResolvedSweep, merged: MergedSpec, registries: Registries
+) -> Issues:
+    """Probes of the parts of lnlab's models on models of somebody's own."""
+    kinds = sorted({setting["model"]["kind"] for setting in sweep.settings})
+    own = [kind for kind in kinds if registries["model"][kind].facts.own]
+    issues: Issues = []
+    for probe in requests.probes:
+        facts = registries["probe"][probe.choice["kind"]].facts
+        for kind in () if facts.any_model(probe.choice) else own:
+            path = (*probe.path, "kind")
+            what = f"with these parameters it reads parts of lnlab's models, and '{kind}' is a model of your own"
+            usable = ", ".join(entry.name for entry in registries["probe"] if entry.facts.any_model is not never)
+            issues.append((merged.location(path), Flaw(path, what, f"choose from {usable}")))
     return issues

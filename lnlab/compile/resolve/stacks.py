@@ -48,6 +48,9 @@ class _StackResolver:
             for stack in set(STACKS) - set(names):
                 if stack in self.raw:
                     self.flaw((stack,), f"this model has no {stack}", f"it has: {', '.join(names)}")
+        elif model is not None and self.registries["model"][model["kind"]].facts.own:
+            for word in (word for word in STACK_KEYS[1:] if word in self.raw):
+                self.flaw((word,), f"'{model['kind']}' is a model of your own", f"give it a parameter, as model.{word}")
         else:
             self.without_model()
         if self.flaws:
@@ -75,14 +78,17 @@ class _StackResolver:
             self.flaw(("model",), "a model is required", nearest("", self.registries["model"].entries))
             return None, ()
         raw = self.raw["model"]
-        plain = {key: value for key, value in raw.items() if key != "layers"} if isinstance(raw, dict) else raw
+        kind = raw.get("kind") if isinstance(raw, dict) else raw
+        entry = self.registries["model"].entries.get(kind) if isinstance(kind, str) else None
+        own = entry is not None and entry.facts.own
+        plain = {k: value for k, value in raw.items() if own or k != "layers"} if isinstance(raw, dict) else raw
         try:
-            choice = resolve_choice(self.registries["model"], plain, fields=("layers",))
+            choice = resolve_choice(self.registries["model"], plain, fields=() if own else ("layers",))
         except Flawed as error:
             self.flaws += [flaw.below("model") for flaw in error.flaws]
             return None, ()
         names = self.registries["model"][choice["kind"]].facts.stacks
-        if not names:
+        if not names and not own:
             self.flaw(
                 ("model", "kind"), f"the model '{choice['kind']}' does not say which stacks it has", "register stacks="
             )

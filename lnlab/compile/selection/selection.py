@@ -136,6 +136,8 @@ def _nearest_value(condition: Json, known: list[Json]) -> str:
 
 def _flaws_of_column(key: str, condition: Json, context: SelectionContext) -> list[Flaw]:
     """One value of a column with closed words, or whose values the plan knows."""
+    if key in ("stack", "sublayer", "tensor", "layer") and context.either(lambda variants: variants.own_sites):
+        return []
     known: Collection[Json] | None = VOCABULARY.get(key)
     if key == "quantity":
         known = context.quantities

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
+from lnlab.compile.setting_paths import stacks_of
 from lnlab.keys import Json, canonical
 from lnlab.setting import Setting
 from lnlab.specfile.columns import COLUMNS, METHOD, TIMES
@@ -38,6 +39,11 @@ class Variants:
             }
             self._paths = tuple(sorted({path for shape in shapes for path in shape}))
         return self._paths
+
+    @property
+    def own_sites(self) -> bool:
+        """Whether a model has no stacks of lnlab's, so that its sites have names of their own."""
+        return any(not stacks_of(setting) for setting in self.settings)
 
     def has(self, path: str) -> bool:
         """Whether any setting has something at ``path``."""

@@ -1,0 +1,102 @@
+"""A model from a user's file, registered for specs: its keyword parameters are swept, its layers have addresses.
+
+It is built under the run's seed, and ``init: own`` keeps the values that it gives itself.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import lru_cache
+from inspect import Parameter, Signature, signature
+from json import loads
+from typing import Any, TypeVar
+
+import torch
+from torch import Tensor, nn
+
+from lnlab.errors import LabError, Problem
+from lnlab.keys import Json, canonical
+from lnlab.nn.models import TokenPairs, models
+from lnlab.nn.site import AddressedModel
+from lnlab.own_model.addresses import parameter_addresses
+from lnlab.own_model.fused import addressed_copy
+
+OwnBuild = TypeVar("OwnBuild", bound=Callable[..., nn.Module])
+
+
+class OwnLanguageModel(AddressedModel):
+    """A module from tokens (batch, length) to the logits of every next one, as lnlab's tasks call a model."""
+
+    def forward(self, batch: TokenPairs) -> Tensor:
+        """The logits (batch, length, size)."""
+        logits: Any = self.module(batch.target_in)
+        if not isinstance(logits, Tensor) or logits.shape[:-1] != batch.target_in.shape:
+            returned = tuple(logits.shape) if isinstance(logits, Tensor) else type(logits).__name__
+            what = f"'{type(self.module).__name__}' returned {returned} for tokens {tuple(batch.target_in.shape)}"
+            raise LabError(Problem("model", what, "return logits, (batch, length, size)"))
+        return logits
+
+
+def register_model(
+    name: str, *, sites: Mapping[str, str] | None = None, version: int = 1
+) -> Callable[[OwnBuild], OwnBuild]:
+    """Register a language model for specs: ``build(size, *, ...) -> module``, from tokens to the logits of the next.
+
+    Args:
+        name: what specs call it: ``model: {kind: name, ...}``, with what stands behind the ``*`` as parameters.
+        sites: addresses by pattern, as ``lnlab.own_model.addresses`` reads them; known families have theirs.
+        version: joins every key: raise it when the numbers change for a reason outside of the file.
+    """
+
+    def register(build: OwnBuild) -> OwnBuild:
+        supplied, settable = _parameters(name, build)
+
+        def build_addressed(size: int, parts: Mapping[str, Any], **choice: Any) -> nn.Module:  # noqa: ARG001
+            module = build(size, **choice)
+            try:
+                own, _ = addressed_copy(module, parameter_addresses(module, sites or {}))
+            except LabError as error:
+                raise LabError(*(replace(p, where=f"model '{name}'") for p in error.problems)) from error
+            return OwnLanguageModel(own.module, own.sites)
+
+        build_addressed.__doc__ = build.__doc__
+        parts = Parameter("parts", Parameter.POSITIONAL_OR_KEYWORD)
+        build_addressed.__signature__ = Signature([supplied, parts, *settable])  # type: ignore[attr-defined]
+        models.register(name, version=version, own=True, says="decoder", size=_size)(build_addressed)
+        return build
+
+    return register
+
+
+def _parameters(name: str, build: Callable[..., nn.Module]) -> tuple[Parameter, list[Parameter]]:
+    """What lnlab supplies to a builder, the number of rows, and what a spec may set."""
+    parameters = list(signature(build, eval_str=True).parameters.values())
+    settable = [p for p in parameters if p.kind is Parameter.KEYWORD_ONLY]
+    supplied = [p for p in parameters if p not in settable]
+    if len(supplied) != 1 or supplied[0].kind > Parameter.POSITIONAL_OR_KEYWORD:
+        what = f"its builder takes ({', '.join(map(str, parameters))})"
+        raise LabError(
+            Problem(f"model '{name}'", what, "write (size, *, ...): lnlab supplies the rows, a spec the rest")
+        )
+    return supplied[0], settable
+
+
+def _size(setting: dict[str, Json]) -> tuple[int, int]:
+    """Trainable elements, and forward FLOPs per token: two for every element of a matrix, tables included."""
+    return _counted(canonical(setting["model"]), setting["task"]["vocabulary"])
+
+
+@lru_cache(maxsize=1024)
+def _counted(choice: str, rows: int) -> tuple[int, int]:
+    resolved = loads(choice)
+    try:
+        with torch.device("meta"):
+            model = models.builder(resolved)(rows, {})
+    except LabError:
+        raise
+    except Exception as error:
+        what = f"cannot be built without memory: {' '.join(str(error).split()) or type(error).__name__}"
+        raise LabError(
+            Problem(f"model '{resolved['kind']}'", what, "build it from shapes, and read no values")
+        ) from error
+    matrices = sum(p.numel() for p in model.parameters() if p.dim() > 1)
+    return sum(p.numel() for p in model.parameters() if p.requires_grad), 2 * matrices

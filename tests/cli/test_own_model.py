@@ -1,0 +1,168 @@
+"""A model from a user's file in a spec: swept, trained on a text file, with a page that names its own layers."""
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from lnlab.cli import main
+
+BOOK = "".join(f"the {a} {b} saw a {c} near the {a} river .\n" for a in "abc" for b in "defg" for c in "hijklm")
+
+
+def lnlab(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """In a process of its own, as what a file registers stays registered."""
+    command = [sys.executable, "-m", "lnlab", "--with", "mine.py", *arguments]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory, request) -> Path:
+    """What ``lnlab init --plugin`` writes, with a book to train on and a small spec about it."""
+    place = tmp_path_factory.mktemp("mine")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(place)
+        assert main(["init", "--plugin"]) == 0
+    (place / "book.txt").write_text(BOOK)
+    spec = (place / "mine.yaml").read_text()
+    small = {
+        "corpus: toy_english, vocabulary: 500, length: 32": "corpus: {kind: text, files: [book.txt], held_out: 0.2}, "
+        "vocabulary: 60, length: 8",
+        "seeds: 5": "seeds: 2",
+        "[2, 4, 6]": "[1, 2]",
+        "model.depth: 6": "model.depth: 2",
+    }
+    for there, instead in small.items():
+        assert there in spec
+        spec = spec.replace(there, instead)
+    (place / "small.yaml").write_text(spec)
+    return place
+
+
+@pytest.fixture(scope="module")
+def page(folder) -> str:
+    ran = lnlab(folder, "run", "small.yaml", "--workers", "1")
+    assert ran.returncode == 0, ran.stderr
+    drawn = lnlab(folder, "report", "small.yaml")
+    assert drawn.returncode == 0, drawn.stderr
+    return (folder / "reports/small/index.html").read_text()
+
+
+def rows(folder: Path, table: str) -> pl.DataFrame:
+    return pl.read_parquet(folder / f"reports/small/data/{table}.parquet")
+
+
+def test_the_spec_sweeps_depth_and_placement_of_that_model(folder, page):
+    runs = rows(folder, "runs").filter(pl.col("status") == "finished")
+    settings = [json.loads(text)["model"] for text in runs["setting"]]
+    assert sorted((s["depth"], s["placement"]) for s in settings) == sorted(
+        2 * [(depth, placement) for depth in (1, 2) for placement in ("post", "pre")]
+    )
+    block = 4 * 32 * 32 + 4 * 32 + 2 * 4 * 32 * 32 + 5 * 32 + 2 * 32
+    outside = 60 * 32 + 256 * 32 + 60 * 32 + 60
+    assert {(s["depth"], n) for s, n in zip(settings, runs["parameters"], strict=True)} == {
+        (depth, depth * block + outside) for depth in (1, 2)
+    }
+
+
+def test_its_page_names_its_own_layers(page):
+    text = re.sub(r"<[^>]+>", " ", page)
+    assert {"blocks.0.attn.out_proj", "blocks.1.attn.out_proj"} <= set(text.split())
+    assert "The model is a mine (depth 1 or 2" in " ".join(text.split())
+
+
+def test_patterns_give_addresses_and_parts_of_a_fused_matrix_their_own(folder, page):
+    sites = rows(folder, "sites").filter(pl.col("quantity") == "gradient_norm")
+    assert set(sites.filter(pl.col("sublayer") == "feed_forward")["layer"]) == {1, 2}
+    store = [pl.read_parquet(path) for path in (folder / ".lnlab").rglob("sites.parquet")]
+    tensors = {t for frame in store for t in frame.filter(pl.col("sublayer") == "self_attention")["tensor"]}
+    assert {"q", "k", "v"} <= tensors
+
+
+def test_it_learns_the_text_file(folder, page):
+    nll = rows(folder, "curves").filter((pl.col("quantity") == "nll") & (pl.col("split") == "validation"))
+    assert nll.filter(pl.col("step") == 20)["value"].max() < nll.filter(pl.col("step") == 0)["value"].min() - 0.3
+
+
+def test_first_values_are_those_that_the_module_gives_itself_under_the_runs_seed(folder, page):
+    program = (
+        "import json, sys, torch; sys.path.insert(0, '.'); from lnlab.randomness import Draw; from mine import Mine\n"
+        "values = []\n"
+        "for seed in (1, 2):\n"
+        "    torch.manual_seed(Draw(seed)('build'))\n"
+        "    w = Mine(60, depth=2, width=32).output.weight\n"
+        "    values.append((w.abs().max() / w.square().mean().sqrt()).item())\n"
+        "print(json.dumps(values))\n"
+    )
+    ran = subprocess.run([sys.executable, "-c", program], cwd=folder, capture_output=True, text=True, check=True)
+    runs = rows(folder, "runs").select("run", "setting", "seed")
+    measured = rows(folder, "sites").filter((pl.col("quantity") == "largest_weight") & (pl.col("sublayer") == "output"))
+    joined = measured.join(runs, on="run").filter(pl.col("setting").str.contains('"depth":2.*"placement":"pre"'))
+    by_seed = dict(zip(joined["seed"], joined["value"], strict=True))
+    assert [by_seed[seed] for seed in (1, 2)] == pytest.approx(json.loads(ran.stdout), rel=1e-6)
+
+
+WRONG = {
+    "model.widht: model 'mine' has no parameter 'widht'; did you mean 'width'?": ("mine, width", "mine, widht"),
+    "placement: 'mine' is a model of your own; give it a parameter, as model.placement": (
+        "init: own",
+        "init: own\nplacement: post",
+    ),
+    "init: 'mine' is a model of your own, and 'xavier_normal' does not know its parts; write init: own": (
+        "init: own",
+        "",
+    ),
+    "it reads parts of lnlab's models, and 'mine' is a model of your own; choose from": (
+        "largest_weight, at",
+        "hidden_norm, at",
+    ),
+}
+
+
+def test_what_does_not_suit_a_model_of_ones_own_is_refused(folder):
+    spec = (folder / "small.yaml").read_text()
+    for number, (there, instead) in enumerate(WRONG.values()):
+        assert there in spec
+        (folder / f"wrong{number}.yaml").write_text(spec.replace(there, instead))
+    program = f"""from lnlab.cli import main
+for number in range({len(WRONG)}):
+    main(["--with", "mine.py", "check", f"wrong{{number}}.yaml"])"""
+    ran = subprocess.run([sys.executable, "-c", program], cwd=folder, capture_output=True, text=True, check=True)
+    problems = ran.stderr.splitlines()
+    for number, message in enumerate(WRONG):
+        assert [line for line in problems if line.startswith(f"wrong{number}.yaml:") and message in line], problems
+
+
+MODELS = {
+    "takes (size, width)": ("def build(size, width):\n    return torch.nn.Linear(size, width)", "write (size, *, ...)"),
+    "reads values": (
+        "def build(size):\n    return torch.nn.Linear(int(torch.ones(1).item()), size)",
+        "model 'wrong': cannot be built without memory",
+    ),
+    "returns no logits": (
+        "def build(size):\n    return torch.nn.Sequential(torch.nn.Embedding(size, 4), torch.nn.Flatten())",
+        "return logits, (batch, length, size)",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_builder_or_a_model_that_is_wrong_is_named(folder, name, tmp_path):
+    body, message = MODELS[name]
+    (tmp_path / "mine.py").write_text(
+        "import torch\nfrom lnlab.own_model.registered import register_model\n\n\n@register_model('wrong')\n"
+        + body
+        + "\n"
+    )
+    (tmp_path / "wrong.yaml").write_text(
+        "lnlab: 2\ntitle: t\nseeds: 1\nmodel: wrong\ninit: own\nprobes: [{kind: gradient_norm, batches: 1}]\n"
+        "task: {kind: language_modeling, corpus: {kind: toy_english, train: 60, validation: 20, test: 20}, "
+        "vocabulary: 60, length: 8, windows: 2}\nreport: []\n"
+    )
+    ran = lnlab(tmp_path, "run", "wrong.yaml", "--workers", "1")
+    assert message in ran.stderr + ran.stdout
+    assert ran.returncode
