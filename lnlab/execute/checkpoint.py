@@ -28,7 +28,7 @@ def to_bytes(state: State) -> tuple[bytes, Json]:
                     tensors[f"optimizer.{number}.{name}"] = value
                 else:
                     facts["numbers"].setdefault(str(number), {})[name] = value
-    return save({name: tensor.detach().contiguous() for name, tensor in tensors.items()}), facts
+    return save({name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}), facts
 
 
 def from_bytes(state: State, content: bytes, facts: Json) -> None:

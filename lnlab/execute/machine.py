@@ -10,8 +10,14 @@ _CPU_INFO = Path("/proc/cpuinfo")
 
 
 @cache
-def device_name() -> str:
-    """``cpu (x86_64, AMD EPYC, AVX512)``: architecture, model where the system names it, instruction set of torch."""
+def device_name(kind: str = "cpu") -> str:
+    """``cpu (x86_64, AMD EPYC, AVX512)``: architecture, model where the system names it, instruction set of torch.
+
+    Of a GPU its name: ``cuda (NVIDIA H100)``.
+    """
+    if kind != "cpu":
+        present = kind == "cuda" and torch.cuda.is_available()
+        return f"{kind} ({torch.cuda.get_device_name() if present else platform.machine()})"
     names = [platform.machine(), _model() or platform.processor(), torch.backends.cpu.get_cpu_capability()]
     return f"cpu ({', '.join(dict.fromkeys(name for name in names if name))})"
 

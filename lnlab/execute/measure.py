@@ -42,7 +42,7 @@ def no_trace(model: nn.Module, probe: str) -> Iterator[None]:
     saved_gradients = {p: g.clone() for p, g in gradients.items() if g is not None}
     modes = {module: module.training for module in model.modules()}
     required = {p: p.requires_grad for p in model.parameters()}
-    with torch.random.fork_rng(devices=[]):
+    with torch.random.fork_rng(devices=_gpus(model)):
         try:
             yield
         finally:
@@ -54,6 +54,11 @@ def no_trace(model: nn.Module, probe: str) -> Iterator[None]:
     if changed := sorted(name for name, tensor in _tensors(model).items() if not _same(tensor, before.get(name))):
         what = f"the probe '{probe}' changed the state: {', '.join(changed[:3])}"
         raise LabError(Problem("", what, "a probe may look and not touch; mend the probe"))
+
+
+def _gpus(model: nn.Module) -> list[torch.device]:
+    """The GPUs that the model is on, each with a generator of its own."""
+    return list({tensor.device for tensor in _tensors(model).values() if tensor.device.type == "cuda"})
 
 
 def _tensors(model: nn.Module) -> dict[str, Tensor]:

@@ -12,6 +12,7 @@ from torch.optim import Optimizer
 from lnlab.compile.checks.data_checks import asks_for_data
 from lnlab.compile.resolve.choices import Registries, interventions_on
 from lnlab.compile.work import ResolvedSetting, Trajectory
+from lnlab.execute.devices import device_of, placed, weight_format
 from lnlab.nn.data import Batches
 from lnlab.nn.parts import Parts
 from lnlab.nn.sites import addressed
@@ -37,10 +38,12 @@ def build(trajectory: Trajectory, registries: Registries, roots: Roots = ()) -> 
     draw = Draw(trajectory.seed)
     torch.default_generator.manual_seed(draw("build"))
     task = registries["task"].builder(setting["task"])(draw, roots)
-    model = build_model(setting, registries, task).to(precision(setting))
+    device = device_of(setting)
+    model = build_model(setting, registries, task).to(weight_format(setting))
     state = State(model, task, draw, step=0)
     initializer(setting["init"], registries["init"], partial(state.read, purpose="init"))(model, draw)
-    model.eval()
+    model.to(device).eval()
+    state.task = placed(task, device)
     if setting["optimizer"] is not None:
         state.optimizer = build_optimizer(model, setting["optimizer"], registries)
         state.initial = partial(initial_parameters, trajectory, registries, roots)
@@ -100,12 +103,6 @@ def initializer(choice: Choice, inits: Registry[Any], batches: Batches) -> Calla
     inner = {name: initializer(choice[name], inits, batches) for name, r in entry.nested.items() if r is inits}
     build = partial(inits.builder(choice), **inner)
     return (lambda model, draw: build(model, draw, batches)) if asks_for_data(entry) else build
-
-
-def precision(setting: ResolvedSetting) -> torch.dtype:
-    """The number format of a setting; initial values are drawn in float32 and then cast, so that they are the same."""
-    name = (setting.get("train") or {}).get("precision", "float32")
-    return {"float32": torch.float32, "float64": torch.float64}[name]
 
 
 def build_model(setting: ResolvedSetting, registries: Registries, task: Task) -> nn.Module:

@@ -14,6 +14,7 @@ from torch import Tensor
 from torch.nn.utils import clip_grads_with_norm_, get_total_norm
 
 from lnlab.compile.work import ResolvedSetting
+from lnlab.execute.devices import autocast, seed_dropout
 from lnlab.nn.modes import switch
 from lnlab.probes.probe import State
 from lnlab.tasks.task import Batch, Task
@@ -46,6 +47,8 @@ class Updates:
             raise ValueError("a state that trains has an optimizer and a schedule")
         train = setting["train"]
         self.state, self.optimizer, self.schedule = state, state.optimizer, state.schedule
+        self.setting = setting
+        self.device = torch.device(train["device"])
         self.accumulate: int = train["accumulate"]
         self.clip: float | None = train["clip"]
         self.rates = [group["initial_lr"] for group in self.optimizer.param_groups]
@@ -94,8 +97,9 @@ class Updates:
         self._train(True)
         with torch.enable_grad():
             for number, batch in enumerate(batches):
-                torch.default_generator.manual_seed(self.state.draw("dropout", self.state.step + 1, number))
-                loss, units = task.loss(model, batch)
+                seed_dropout(self.state.draw("dropout", self.state.step + 1, number), self.device)
+                with autocast(self.setting):
+                    loss, units = task.loss(model, batch)
                 loss.backward()  # type: ignore[no-untyped-call]
                 losses.append(loss.detach())
                 tokens += units

@@ -20,6 +20,7 @@ from lnlab.compile.resolve.choices import Registries
 from lnlab.compile.work import Measurement, Trajectory
 from lnlab.errors import CorpusError, LabError, Problem, StoreError
 from lnlab.execute.checkpoint import from_bytes
+from lnlab.execute.devices import device_kind
 from lnlab.execute.interrupts import URGENT, Stops, counting_stops
 from lnlab.execute.machine import device_name
 from lnlab.execute.program import build, count_parameters, intervened
@@ -210,7 +211,7 @@ def outcome(
         "last_finite_loss": loss,
         "parameters": parameter_count,
         "seconds": 0.0,
-        "device": device_name(),
+        "device": device_name(device_kind(trajectory.setting)),
         "versions": json.dumps(
             {
                 "python": platform.python_version(),

@@ -37,7 +37,7 @@ class Embedding(nn.Module):
         x = embedding(tokens, unit_rows(self.table) if self.fix_norm else self.table) * math.sqrt(width)
         if self.positions == "none":
             return x
-        return x + sinusoids(tokens.shape[1], width, self.table.device).to(self.table.dtype)
+        return x + _sinusoids_like(tokens.shape[1], width, self.table.dtype, self.table.device)
 
 
 class Output(nn.Module):
@@ -59,12 +59,18 @@ def unit_rows(table: Tensor) -> Tensor:
 
 
 @lru_cache(maxsize=64)
-def sinusoids(length: int, width: int, device: torch.device | None = None) -> Tensor:
+def sinusoids(length: int, width: int) -> Tensor:
     """Positions 0, 1, ... as sines and cosines of geometric wave lengths: (length, width), float64.
 
     They are cached, as every forward pass needs them: not to be changed in place.
     """
-    time = torch.arange(length, dtype=torch.float64, device=device)
-    even = torch.arange(0, width, 2, dtype=torch.float64, device=device)
+    time = torch.arange(length, dtype=torch.float64, device="cpu")
+    even = torch.arange(0, width, 2, dtype=torch.float64, device="cpu")
     angle = time[:, None] * LONGEST_WAVE ** (-even / width)
     return torch.stack((angle.sin(), angle.cos()), -1).flatten(1)[:, :width]
+
+
+@lru_cache(maxsize=64)
+def _sinusoids_like(length: int, width: int, dtype: torch.dtype, device: torch.device) -> Tensor:
+    """The same in another number format and on another device, which need not have float64."""
+    return sinusoids(length, width).to(device, dtype)

@@ -49,8 +49,17 @@ def update_interventions_have_an_optimizer(setting: ResolvedSetting, registries:
     ]
 
 
+def device_has_the_precision(setting: ResolvedSetting, _: Registries) -> list[Flaw]:
+    """Apple's GPUs have no double precision."""
+    train = setting["train"]
+    if (train["device"], train["precision"]) != ("mps", "float64"):
+        return []
+    return [Flaw(("train", "precision"), "the device mps has no float64", "write float32, or train.device: cpu")]
+
+
 CHECKS: tuple[Check, ...] = (
     heads_divide_width,
+    device_has_the_precision,
     *GRAPH_CHECKS,
     *DATA_CHECKS,
     training_has_an_optimizer,

@@ -18,7 +18,7 @@ from lnlab.compile.resolve.choices import Registries
 from lnlab.compile.setting_paths import stacks_of
 from lnlab.compile.work import Measurement, ResolvedSetting
 
-BYTES_PER_NUMBER = {"float32": 4, "float64": 8}
+BYTES_PER_NUMBER = {"float32": 4, "float64": 8, "bfloat16": 4}
 PARAMETER_COPIES = 4
 PASSES_PER_GRADIENT = 3
 """Forward passes that a gradient is worth."""

@@ -25,8 +25,8 @@ class Train(BaseModel):
     accumulate: _Count = 1
     clip: Annotated[float, Field(gt=0)] | None = None
     evaluate: At | None = None
-    precision: Literal["float32", "float64"] = "float32"
-    device: Literal["cpu"] = "cpu"
+    precision: Literal["float32", "float64", "bfloat16"] = "float32"
+    device: Literal["cpu", "cuda", "mps"] = "cpu"
     threads: Annotated[int, Field(ge=1, le=1)] = 1  # a Literal[1] would take true
 
 

@@ -161,8 +161,7 @@ def _data(by_path: Mapping[str, list[Json]], item: str) -> str:
 
 def _training(by_path: Mapping[str, list[Json]], *, by_method: bool) -> str:
     start = f"Weights start as {_choice(by_path, 'init')}." if "init" in by_path and not by_method else ""
-    if by_path.get("train.precision", ["float32"]) != ["float32"]:
-        start += f" Everything is computed in {_plain_values(by_path, 'train.precision')}."
+    start += _numbers(by_path)
     steps = by_path.get("train.steps", [0])
     if steps == [0]:
         return f"{start} Nothing is trained: every number is measured at initialization.".strip()
@@ -173,6 +172,17 @@ def _training(by_path: Mapping[str, list[Json]], *, by_method: bool) -> str:
     schedule = f", with the learning-rate schedule {factor}" if factor else ", at a constant learning rate"
     others = "" if len(updates) == len(steps) else " Other variants are measured at initialization and not trained."
     return f"{start} Training takes {length}{rate}{schedule}.{others}".strip()
+
+
+def _numbers(by_path: Mapping[str, list[Json]]) -> str:
+    """Precision and device, where they are not float32 and the CPU."""
+    formats, devices = by_path.get("train.precision", ["float32"]), by_path.get("train.device", ["cpu"])
+    text = ""
+    if formats == ["bfloat16"]:
+        text += " Forward passes of updates are in bfloat16, and weights and all else in float32."
+    elif formats != ["float32"]:
+        text += f" Everything is computed in {_plain_values(by_path, 'train.precision')}."
+    return text if devices == ["cpu"] else f"{text} It was computed on {_plain_values(by_path, 'train.device')}."
 
 
 def _chosen(by_path: Mapping[str, list[Json]], path: str) -> str:

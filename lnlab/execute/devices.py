@@ -1,0 +1,95 @@
+"""Where a run is computed, ``train.device``, and in which numbers its updates are, ``train.precision``.
+
+Whatever is drawn is drawn on the CPU and then moved, so that a run starts from the same values on every device. With
+``bfloat16`` the forward pass of an update is in bfloat16 where autocast has it so; weights, their gradients, the
+optimizer, the loss and all that probes measure are in float32.
+"""
+
+import os
+from collections.abc import Collection, Iterator
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
+from typing import Any, cast
+
+import torch
+
+from lnlab.compile.work import ResolvedSetting
+from lnlab.errors import LabError, Problem
+from lnlab.tasks.task import Batch, Task
+
+_MASTER = {"float32": torch.float32, "bfloat16": torch.float32, "float64": torch.float64}
+
+
+def device_kind(setting: ResolvedSetting) -> str:
+    """``cpu``, ``cuda`` or ``mps``: the CPU where a setting says nothing."""
+    return str((setting.get("train") or {}).get("device", "cpu"))
+
+
+def weight_format(setting: ResolvedSetting) -> torch.dtype:
+    """The number format of weights, gradients and optimizer; values are drawn in float32 and then cast."""
+    return _MASTER[setting["train"]["precision"]]
+
+
+def device_of(setting: ResolvedSetting) -> torch.device:
+    """The device of a setting, made ready: matrix products in float32 as they are, and the same bits each time.
+
+    Raises:
+        LabError: it is not there.
+    """
+    device = torch.device(setting["train"]["device"])
+    require_devices([device.type])
+    if device.type == "cuda":
+        os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # read when the first product is made
+        torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
+        torch.use_deterministic_algorithms(True, warn_only=True)
+    return device
+
+
+def require_devices(kinds: Collection[str]) -> None:
+    """Refuse devices that this machine lacks.
+
+    Raises:
+        LabError: which, and what it has.
+    """
+    present = {"cpu": True, "cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
+    for kind in sorted(set(kinds)):
+        if not present[kind]:
+            known = " or ".join(word for word, there in present.items() if there)
+            remedy = f"write train.device: {known}, or run it on a machine that has one"
+            raise LabError(Problem("train.device", f"torch sees no {kind} device on this machine", remedy))
+
+
+def autocast(setting: ResolvedSetting) -> AbstractContextManager[Any]:
+    """The context of the forward pass of an update."""
+    train = setting["train"]
+    return torch.autocast(train["device"], torch.bfloat16) if train["precision"] == "bfloat16" else nullcontext()
+
+
+def seed_dropout(seed: int, device: torch.device) -> None:
+    """Seed the generators that dropout draws from on a device; on the CPU no other one is touched."""
+    torch.default_generator.manual_seed(seed)
+    if device.type == "cuda":
+        torch.cuda.manual_seed(seed)
+    if device.type == "mps":
+        torch.mps.manual_seed(seed)
+
+
+def placed(task: Task, device: torch.device) -> Task:
+    """The task with its batches on a device; itself on the CPU, where they are."""
+    return task if device.type == "cpu" else cast("Task", _PlacedTask(task, device))
+
+
+class _PlacedTask:
+    """A task, whatever its kind, whose batches are moved as they are read."""
+
+    def __init__(self, task: Task, device: torch.device) -> None:
+        self._task, self._device = task, device
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._task, name)
+
+    def batches(self, split: str, purpose: str, epoch: int = 0) -> Iterator[Batch]:
+        """As the task's, on the device."""
+        for batch in self._task.batches(split, purpose, epoch):
+            tokens = {name: getattr(batch, name).to(self._device) for name in ("source", "target_in", "target_out")}
+            yield replace(batch, **tokens)

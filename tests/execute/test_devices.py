@@ -1,0 +1,197 @@
+"""Devices and number formats: what runs without a GPU by autocast and by fakes, the rest where one is."""
+
+import json
+
+import pytest
+import torch
+
+from lnlab.catalogue import REGISTRIES
+from lnlab.cli import main
+from lnlab.compile.checks.contradictions import contradictions
+from lnlab.compile.content_keys import ContentKeys
+from lnlab.compile.resolve.resolve import resolve_setting
+from lnlab.compile.work import Measurement, Trajectory
+from lnlab.errors import LabError
+from lnlab.execute.checkpoint import from_bytes, to_bytes
+from lnlab.execute.devices import placed, require_devices
+from lnlab.execute.measure import measure
+from lnlab.execute.program import build
+from lnlab.execute.updates import Updates
+
+TASK = {"kind": "random_tokens", "vocabulary": 40, "sentences": 3, "length": 5}
+MODEL = {"kind": "encoder_decoder", "layers": 2, "d_model": 16, "heads": 2, "d_ff": 24, "dropout": 0.1}
+
+
+def setting(**changes):
+    train = {"steps": 3, **changes.pop("train", {})}
+    base = {"task": TASK, "model": MODEL, "placement": "pre", "optimizer": {"kind": "adam", "lr": 0.01}, "train": train}
+    return resolve_setting(base | changes, REGISTRIES)
+
+
+def state(**changes):
+    return build(Trajectory("tests", 1, setting(**changes), 3, ()), REGISTRIES)
+
+
+def after(updates, made):
+    for _ in range(updates):
+        made.apply_update()
+    return {name: p.detach().cpu().clone() for name, p in made.state.model.named_parameters()}
+
+
+def same(one, two):
+    return all(torch.equal(p, two[name]) for name, p in one.items())
+
+
+def test_keys_are_those_from_before_there_was_a_choice():
+    keys = ContentKeys(REGISTRIES, ()).of(setting())
+    assert setting()["train"] == setting(train={"device": "cpu", "precision": "float32"})["train"]
+    assert (keys.start[:16], keys.movement[:16]) == KEYS
+    others = [{"device": "cuda"}, {"device": "mps"}, {"precision": "bfloat16"}, {"precision": "float64"}]
+    starts = {ContentKeys(REGISTRIES, ()).of(setting(train=change)).start for change in others}
+    assert len(starts | {keys.start}) == 5
+
+
+KEYS = ("c84a46a559e009da", "45a4a361339a9d78")
+"""Of the initial state and of what moves it, as they were when ``device`` could only be the CPU."""
+
+
+def test_in_bfloat16_the_forward_pass_of_an_update_is_autocast_and_nothing_else():
+    made = state(train={"precision": "bfloat16"})
+    updates = Updates(made, setting(train={"precision": "bfloat16"}))
+    (batch,) = updates.batches()
+    model = made.model.train()
+    torch.default_generator.manual_seed(made.draw("dropout", 1, 0))
+    with torch.autocast("cpu", torch.bfloat16):
+        logits = model(batch)
+    assert logits.dtype == torch.bfloat16
+    targets = batch.target_out.flatten()
+    loss = torch.nn.functional.cross_entropy(logits.float().flatten(0, 1), targets, ignore_index=0, reduction="sum")
+    expected = torch.autograd.grad(loss, list(model.parameters()))
+    model.eval()
+    found = updates.gradient()
+    assert found.loss == pytest.approx(loss.item() / batch.tokens, rel=1e-6)
+    for p, part, by_hand in zip(model.parameters(), found.parts, expected, strict=True):
+        assert p.dtype == part.dtype == torch.float32
+        torch.testing.assert_close(part, by_hand / batch.tokens, rtol=1e-5, atol=1e-7)
+    exact = Updates(state(), setting()).gradient()
+    assert found.loss != exact.loss
+    assert found.loss == pytest.approx(exact.loss, rel=2e-2)
+    after(3, updates)
+    moments = [v for s in made.optimizer.state.values() for v in s.values() if v.dim()]
+    assert {v.dtype for v in moments} == {torch.float32}
+
+
+def test_probes_of_a_bfloat16_run_measure_its_float32_weights():
+    probe = REGISTRIES["probe"].resolve({"kind": "gradient_norm", "batches": 2})
+    rows = [
+        measure(state(train={"precision": word}), Measurement("key", 0, probe), REGISTRIES)[1]
+        for word in ("bfloat16", "float32")
+    ]
+    assert rows[0] == rows[1]
+
+
+def test_a_resumed_bfloat16_run_has_the_same_bits():
+    chosen = {"train": {"precision": "bfloat16"}}
+    whole = after(3, Updates(state(**chosen), setting(**chosen)))
+    begun = state(**chosen)
+    after(1, Updates(begun, setting(**chosen)))
+    content, facts = to_bytes(begun)
+    resumed = state(**chosen)
+    from_bytes(resumed, content, json.loads(json.dumps(facts)))
+    assert same(whole, after(2, Updates(resumed, setting(**chosen))))
+
+
+@pytest.mark.parametrize("kind", ["cuda", "mps"])
+def test_a_device_that_is_not_there_is_refused_before_any_work(kind, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    backend = torch.cuda if kind == "cuda" else torch.backends.mps
+    monkeypatch.setattr(backend, "is_available", lambda: False)
+    with pytest.raises(
+        LabError, match=f"train.device: torch sees no {kind} device on this machine; write train.device: "
+    ):
+        require_devices(["cpu", kind])
+    spec = {"lnlab": 2, "title": "t", "task": TASK, "model": MODEL, "placement": "pre", "seeds": 1, "report": []}
+    (tmp_path / "spec.yaml").write_text(json.dumps(spec | {"probes": [{"kind": "parameter_size"}]}))
+    assert main(["check", "spec.yaml", "-s", f"train.device={kind}"]) == 0
+    assert main(["run", "spec.yaml", "-s", f"train.device={kind}"]) == 2
+    assert f"torch sees no {kind} device" in capsys.readouterr().err
+    assert not list(tmp_path.rglob("record.json"))
+
+
+def test_apples_gpus_have_no_float64():
+    (flaw,) = contradictions(setting(train={"device": "mps", "precision": "float64"}), REGISTRIES)
+    assert flaw.path == ("train", "precision")
+
+
+def test_batches_are_moved_as_they_are_read_and_all_else_is_the_tasks():
+    task = state().task
+    assert placed(task, torch.device("cpu")) is task
+    moved = placed(task, torch.device("meta"))
+    batch = next(moved.batches("train", "train"))
+    assert {t.device.type for t in (batch.source, batch.target_in, batch.target_out)} == {"meta"}
+    assert (moved.size, moved.unit, moved.epoch_batches) == (task.size, task.unit, task.epoch_batches)
+
+
+CLASSIFIER = {"task": TASK | {"classes": 3}, "model": MODEL | {"kind": "classifier"}}
+PARTS = [
+    *({"norm": entry.name} for entry in REGISTRIES["norm"] if entry.facts.statistics == "token"),
+    *({"attention": entry.name} for entry in REGISTRIES["attention"]),
+    *({"model": MODEL | {"linear": entry.name}} for entry in REGISTRIES["linear"]),
+    {"model": MODEL | {"fix_norm": True}},
+    {"model": MODEL | {"kind": "encoder"}},
+    *(CLASSIFIER | {"norm": entry.name} for entry in REGISTRIES["norm"]),
+]
+
+
+@pytest.mark.parametrize("changes", PARTS, ids=lambda c: " ".join(map(str, c.values()))[-60:])
+def test_no_part_of_a_model_stays_behind_on_the_cpu(changes):
+    """On a fake of a GPU, whose tensors have shapes and no values: an operation on two devices is refused."""
+    with pytest.raises(RuntimeError, match="not on the expected device"):
+        torch.ones(2, device="meta") + torch.ones(2)
+    made = state(**changes)
+    batch = next(placed(made.task, torch.device("meta")).batches("train", "train"))
+    loss, _ = made.task.loss(made.model.to("meta"), batch)
+    gradients = torch.autograd.grad(loss, list(made.model.parameters()), allow_unused=True)
+    assert {g.device.type for g in (loss, *gradients) if g is not None} == {"meta"}
+
+
+@pytest.fixture
+def cuda():
+    if not torch.cuda.is_available():
+        pytest.skip("needs a GPU: torch sees no cuda device")
+    return {"train": {"device": "cuda"}}
+
+
+@pytest.mark.cuda
+def test_gradient_norms_of_cpu_and_gpu_agree(cuda):
+    probe = REGISTRIES["probe"].resolve({"kind": "gradient_norm", "batches": 2})
+    rows = [measure(state(**c), Measurement("key", 0, probe), REGISTRIES)[1] for c in ({}, cuda)]
+    for here, there in zip(*rows, strict=True):
+        assert there == here | {"value": pytest.approx(here["value"], rel=1e-4)}
+
+
+@pytest.mark.cuda
+@pytest.mark.parametrize("precision", ["float32", "bfloat16"])
+def test_a_resumed_run_on_the_same_gpu_has_the_same_bits(cuda, precision):
+    chosen = {"train": cuda["train"] | {"precision": precision}}
+    whole = after(3, Updates(state(**chosen), setting(**chosen)))
+    begun = state(**chosen)
+    after(1, Updates(begun, setting(**chosen)))
+    resumed = state(**chosen)
+    from_bytes(resumed, *to_bytes(begun))
+    assert {p.device.type for p in resumed.model.parameters()} == {"cuda"}
+    assert same(whole, after(2, Updates(resumed, setting(**chosen))))
+
+
+@pytest.mark.cuda
+@pytest.mark.parametrize("kind", ["gradient_norm", "hidden_norm", "hessian_spectrum"])
+def test_a_probe_on_a_gpu_leaves_no_trace(cuda, kind):
+    made = state(**cuda)
+    before = {name: p.detach().clone() for name, p in made.model.named_parameters()}
+    generator = torch.cuda.get_rng_state()
+    few = {"draws": 1, "steps": 4} if kind == "hessian_spectrum" else {}
+    probe = REGISTRIES["probe"].resolve({"kind": kind, "batches": 1, **few})
+    assert measure(made, Measurement("key", 0, probe), REGISTRIES)[1]
+    assert same(before, {name: p.detach() for name, p in made.model.named_parameters()})
+    assert torch.equal(generator, torch.cuda.get_rng_state())
+    assert all(p.grad is None for p in made.model.parameters())
