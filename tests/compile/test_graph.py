@@ -28,6 +28,7 @@ REFUSED = [
     ({"placement": "rezero", "init": "deepnorm"}, "init", "placement 'rezero' norms nothing"),
     ({"init": {"kind": "zero_qk", "of": "deepnorm"}, "placement": "sandwich"}, "init", "placement 'sandwich'"),
     ({"init": "fixup"}, "model.tied", "'fixup' sets the output to zero, and 'tied: target' makes its table"),
+    ({"init": "own"}, "init", "'encoder_decoder' gives itself no values that 'own' could keep"),
     (
         {"init": "mup"},
         "model.tied",
