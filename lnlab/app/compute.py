@@ -17,7 +17,7 @@ from lnlab.compile.decisions import Decision
 from lnlab.compile.plan import Plan, Trajectory
 from lnlab.compile.reference.explain import call_label
 from lnlab.errors import LabError, Problem
-from lnlab.execute.devices import require_devices
+from lnlab.execute.devices import device_kind, require_devices
 from lnlab.execute.pool import cores
 from lnlab.execute.registry_loader import RegistryLoader
 from lnlab.execute.scheduler import sweep
@@ -83,7 +83,7 @@ def compute_round(
 ) -> RunSummary:
     """Compute what the store lacks of the plan of one stage."""
     due_units = _missing_trajectories(plan, work_to_do(store.lacks(stored), retry_failed=manner.retry_failed))
-    require_devices({unit.setting["train"]["device"] for unit in due_units})
+    require_devices({device_kind(unit.setting) for unit in due_units})
     memory_plan = plan_memory(due_units, known, worker_count(manner.workers), machine_memory())
     if not memory_plan.fits:
         raise LabError(memory_problem(memory_plan))

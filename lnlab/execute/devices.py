@@ -22,12 +22,16 @@ _MASTER = {"float32": torch.float32, "bfloat16": torch.float32, "float64": torch
 
 def device_kind(setting: ResolvedSetting) -> str:
     """``cpu``, ``cuda`` or ``mps``: the CPU where a setting says nothing."""
-    return str((setting.get("train") or {}).get("device", "cpu"))
+    return _said(setting, "device", "cpu")
+
+
+def _said(setting: ResolvedSetting, word: str, default: str) -> str:
+    return str((setting.get("train") or {}).get(word, default))
 
 
 def weight_format(setting: ResolvedSetting) -> torch.dtype:
     """The number format of weights, gradients and optimizer; values are drawn in float32 and then cast."""
-    return _MASTER[setting["train"]["precision"]]
+    return _MASTER[_said(setting, "precision", "float32")]
 
 
 def device_of(setting: ResolvedSetting) -> torch.device:
@@ -36,7 +40,7 @@ def device_of(setting: ResolvedSetting) -> torch.device:
     Raises:
         LabError: it is not there.
     """
-    device = torch.device(setting["train"]["device"])
+    device = torch.device(device_kind(setting))
     require_devices([device.type])
     if device.type == "cuda":
         os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # read when the first product is made
@@ -61,8 +65,8 @@ def require_devices(kinds: Collection[str]) -> None:
 
 def autocast(setting: ResolvedSetting) -> AbstractContextManager[Any]:
     """The context of the forward pass of an update."""
-    train = setting["train"]
-    return torch.autocast(train["device"], torch.bfloat16) if train["precision"] == "bfloat16" else nullcontext()
+    half = _said(setting, "precision", "float32") == "bfloat16"
+    return torch.autocast(device_kind(setting), torch.bfloat16) if half else nullcontext()
 
 
 def seed_dropout(seed: int, device: torch.device) -> None:

@@ -14,7 +14,7 @@ from torch import Tensor
 from torch.nn.utils import clip_grads_with_norm_, get_total_norm
 
 from lnlab.compile.work import ResolvedSetting
-from lnlab.execute.devices import autocast, seed_dropout
+from lnlab.execute.devices import autocast, device_kind, seed_dropout
 from lnlab.nn.modes import switch
 from lnlab.probes.probe import State
 from lnlab.tasks.task import Batch, Task
@@ -48,7 +48,7 @@ class Updates:
         train = setting["train"]
         self.state, self.optimizer, self.schedule = state, state.optimizer, state.schedule
         self.setting = setting
-        self.device = torch.device(train["device"])
+        self.device = torch.device(device_kind(setting))
         self.accumulate: int = train["accumulate"]
         self.clip: float | None = train["clip"]
         self.rates = [group["initial_lr"] for group in self.optimizer.param_groups]
