@@ -26,7 +26,7 @@ from lnlab.tables import WRITTEN_BY_WORKERS, Results, frame
 
 sys.path.insert(0, str(Path(__file__).parent))
 assert FRAME_REGISTRIES  # every kind of claim and section is registered by importing it
-SPEC = Path(__file__).parents[2] / "specs" / "xiong_fig3.yaml"
+SPEC = Path(__file__).parents[1] / "fixtures" / "gradient_profiles.yaml"
 DECODER = {
     ("post", True): [0.255, 0.418, 0.660, 0.950, 1.328, 1.929],
     ("pre", True): [0.826, 0.733, 0.671, 0.615, 0.566, 0.540],
