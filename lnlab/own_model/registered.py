@@ -53,7 +53,7 @@ def register_model(
         def build_addressed(size: int, parts: Mapping[str, Any], **choice: Any) -> nn.Module:  # noqa: ARG001
             module = build(size, **choice)
             try:
-                own, _ = addressed_copy(module, parameter_addresses(module, sites or {}))
+                own, _ = addressed_copy(module, parameter_addresses(module, sites or {}), {})
             except LabError as error:
                 raise LabError(*(replace(p, where=f"model '{name}'") for p in error.problems)) from error
             return OwnLanguageModel(own.module, own.sites)
