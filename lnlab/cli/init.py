@@ -7,7 +7,6 @@ import typer
 
 from lnlab.cli.terminal import err, out
 from lnlab.errors import LabError, Problem, nearest
-from lnlab.report.page.html import template_folders
 from lnlab.specfile.citations import shipped_specs
 
 INIT_EXAMPLE = (
@@ -65,6 +64,8 @@ def init(
 
 def _copy_plugin(specs: Path) -> None:
     """The files of a first plugin, and the schema that lies beside the shipped specs."""
+    from lnlab.report.page.html import template_folders
+
     for file in ("mine.py", "mine.yaml"):
         out().print(_copy_new(template_folders()[-1] / "plugin" / file, Path.cwd()).name)
     _copy_schema(specs, Path.cwd())

@@ -96,7 +96,7 @@ def test_every_flaw_of_every_part_is_found_at_once(registries):
         ({"epochs": 3, "steps": 2}, ("train", "epochs"), "a run is given in steps or in epochs"),
         ({"epochs": 0}, ("train", "epochs"), "found 0"),
         ({"stop": "never"}, ("train", "stop", "kind"), "no stop is called 'never'"),
-        ({"device": "cuda"}, ("train", "device"), 'found "cuda"'),
+        ({"device": "tpu"}, ("train", "device"), 'found "tpu"'),
         ({"threads": True}, ("train", "threads"), "found true"),
         ({"evaluate": "often"}, ("train", "evaluate"), 'found "often"'),
     ],

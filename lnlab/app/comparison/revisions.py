@@ -65,7 +65,10 @@ def _is_in(root: Path, revision: str, path: PurePosixPath) -> bool:
 def _extract(name: str, root: Path, revision: str, paths: list[PurePosixPath], folder: Path) -> None:
     archive = _git(name, root, "archive", "--format=tar", revision, "--", *map(str, paths))
     with tarfile.open(fileobj=BytesIO(archive)) as tar:
-        tar.extractall(folder, filter="data")
+        for member in filter(tarfile.TarInfo.isfile, tar):  # a link of the commit is no part of it
+            path, content = folder / member.name, tar.extractfile(member)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content.read() if content else b"")
 
 
 def _git(name: str, root: Path, *arguments: str) -> bytes:

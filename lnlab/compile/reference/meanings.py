@@ -14,6 +14,7 @@ COMMON_MEANINGS: Mapping[str, str] = {
     "at_least": "lower edge of the accepted range",
     "at_most": "upper edge of the accepted range",
     "b": "upper end of the interval",
+    "base_width": "the width at which the parametrization is the standard one",
     "batches": "number of batches that are averaged",
     "beam": "beam width; 1 decodes greedily",
     "below": "share of what can be learned below which a candidate fails",

@@ -57,7 +57,7 @@ def methods_paragraphs(facts: ReportFacts, results: Results) -> list[str]:
     if not by_path:
         return ["The plan holds no run."]
     by_method = METHOD in results.axes["axis"]
-    own = (_own_models(results),)
+    trained_on_task = any(path.partition(".")[0] == "task" for path in by_path)
     described = (
         _model(by_path, by_method=by_method),
         _data(by_path, loss_item(results)),
@@ -65,7 +65,7 @@ def methods_paragraphs(facts: ReportFacts, results: Results) -> list[str]:
         _interventions(by_path),
     )
     paragraphs = (
-        *(described if facts.path else own),
+        *(described if trained_on_task else (_own_models(results),)),
         _measured(facts),
         _replicates(results),
     )
