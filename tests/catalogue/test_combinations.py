@@ -17,14 +17,20 @@ from lnlab.registry import Choice, Entry, Flaw
 
 TASK = LABELS | {"vocabulary": 12, "sentences": 2, "length": 4, "law": "uniform"}
 STEPS, RATE = 3, 0.02
+WIDTH = 16
+ATTENTIONS = [
+    # far below its base width muP's products are large, and saturate the softmax of a model without norm
+    {"kind": "mup", "base_width": WIDTH} if entry.name == "mup" else entry.name
+    for entry in REGISTRIES["attention"]
+]
 
 
-def asked(model: Entry, placement: Entry, attention: str, **given: Choice | str) -> Choice:
+def asked(model: Entry, placement: Entry, attention: Choice | str, **given: Choice | str) -> Choice:
     """A tiny setting as a spec writes it; a placement that is two in one stack gets a layer of each."""
     layers = {"layers": 4 if placement.facts.norm_of == "both" else 1}
     return {
         "task": TASK if model.facts.says == "sentence" else TASK | {"classes": None},
-        "model": {"kind": model.name, "d_model": 16, "heads": 2, "d_ff": 8} | layers,
+        "model": {"kind": model.name, "d_model": WIDTH, "heads": 2, "d_ff": 8} | layers,
         "placement": placement.name,
         "attention": attention,
     } | given
@@ -66,15 +72,14 @@ def without_effect(state: State, site: Site) -> bool:
     with torch.no_grad():
         before = state.model(batch)
         parameter += torch.linspace(-1, 2, parameter.numel(), dtype=parameter.dtype).view(parameter.shape)
-        change = (state.model(batch) - before).abs().max()
-        return bool(change < 1e-9 * max(1.0, before.abs().max().item()))
+        return bool((state.model(batch) - before).abs().max() < 1e-9)
 
 
 @pytest.mark.parametrize("placement", list(REGISTRIES["placement"]), ids=lambda entry: entry.name)
 @pytest.mark.parametrize("norm", list(REGISTRIES["norm"]), ids=lambda entry: entry.name)
 def test_what_is_let_through_trains_and_what_is_refused_has_a_reason(norm, placement):
     """A norm that is refused in a causal stack alone stands in the other."""
-    for model, attention in product(REGISTRIES["model"], [entry.name for entry in REGISTRIES["attention"]]):
+    for model, attention in product(REGISTRIES["model"], ATTENTIONS):
         given = asked(model, placement, attention, norm=norm.name)
         flaws = flaws_of(given)
         assert all(flaw.path and flaw.what and flaw.remedy for flaw in flaws)
