@@ -37,6 +37,7 @@ class ModelFacts(Facts):
     Attributes:
         stacks: its stacks by name; a model without any cannot be planned, unless it is somebody's own.
         own: whether it is made of no parts of lnlab's, and initializes itself.
+        stream: ``(setting)``, whether it is known where the residual stream of somebody's own passes.
         causal: those of its stacks that may not see the future.
         says: where its answers stand: at the positions of ``encoder`` or ``decoder``, or one a ``sentence``; None: not
             known.
@@ -47,6 +48,7 @@ class ModelFacts(Facts):
 
     stacks: tuple[Literal["encoder", "decoder"], ...] = ()
     own: bool = False
+    stream: Callable[[dict[str, Json]], bool] = never
     causal: tuple[Literal["encoder", "decoder"], ...] = ("decoder",)
     says: _Place | None = None
     averages: Callable[[Choice], bool] = never

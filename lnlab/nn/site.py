@@ -1,6 +1,6 @@
 """The address of a weight or an activation, and a model from elsewhere with the addresses of what is in it."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -36,6 +36,10 @@ class StreamPoint:
         return f"{self.path}:input" if self.at_input else self.path
 
 
+TokenMask = Callable[[Any], Tensor | Mapping[str, Tensor]]
+"""From a batch to where tokens are and not padding."""
+
+
 class AddressedModel(nn.Module):
     """Any module, with an address for each of its parameters; a tied one is one parameter, with one address.
 
@@ -43,20 +47,49 @@ class AddressedModel(nn.Module):
         module: the model, as a loss calls it.
         sites: by the name of a parameter in ``module.named_parameters()`` its address, each different.
         stream: where the residual stream passes, by site; empty where it is not known.
+        mask: from a batch to where the stream has tokens, (batch, length), or a mapping of such by the name of a stack,
+            and where padding; None: every position is a token.
     """
 
     def __init__(
-        self, module: nn.Module, sites: Mapping[str, Site], stream: Mapping[Site, StreamPoint] | None = None
+        self,
+        module: nn.Module,
+        sites: Mapping[str, Site],
+        stream: Mapping[Site, StreamPoint] | None = None,
+        mask: TokenMask | None = None,
     ) -> None:
         super().__init__()
         self.module = module
         self.sites = dict(sites)
         self.stream = dict(stream or {})
+        self.mask = mask
         self._recorded: dict[StreamPoint, tuple[Tensor, int]] = {}
 
     def addressed_parameters(self) -> list[tuple[str, Site, nn.Parameter]]:
         """Every parameter once: its name in this module, its address, and itself."""
         return [(f"module.{name}", site, self.module.get_parameter(name)) for name, site in self.sites.items()]
+
+    def tokens_at(self, batch: Any) -> Callable[[Site, Tensor], Tensor]:
+        """From a site and its tensor (..., width) to where it has tokens (...), in a batch.
+
+        Raises:
+            LabError: the mask is none for that tensor.
+        """
+        if self.mask is None:
+            return lambda _, x: torch.ones(x.shape[:-1], dtype=torch.bool, device=x.device)
+        masks = self.mask(batch)
+
+        def present(site: Site, x: Tensor) -> Tensor:
+            mask = masks.get(site.stack) if isinstance(masks, Mapping) else masks
+            if not isinstance(mask, Tensor) or mask.shape != x.shape[:-1]:
+                returned = tuple(mask.shape) if isinstance(mask, Tensor) else type(mask).__name__
+                what = f"the mask of a batch is {returned}, and the stream at '{self.stream[site]}' {tuple(x.shape)}"
+                raise LabError(Problem("measure", what, "return (batch, length), or {'encoder': ..., 'decoder': ...}"))
+            if not bool(mask.any()):
+                raise LabError(Problem("measure", "the mask of a batch leaves no token", "let it be True at tokens"))
+            return mask.to(x.device, torch.bool)
+
+        return present
 
     @contextmanager
     def differentiable(self) -> Iterator[None]:

@@ -6,15 +6,17 @@ A pattern names a module, or one parameter; ``{layer}`` is a number that counts 
 ``[stack.]sublayer[.tensor]``. Of a module with the tensor ``w1``, ``weight`` is ``w1`` and ``bias`` is ``b1``, as in
 lnlab's own models; of a norm without one, they are ``scale`` and ``shift``. A fused parameter has several tensors:
 ``q/k/v`` lie above one another, as the rows of ``nn.Linear``, and ``q|k|v`` side by side, as the columns of GPT-2's
-``Conv1D``. A parameter that no pattern matches keeps the path of its module as its sublayer, and its own name as its
+``Conv1D``. ``8(q/k/v)`` are 8 times q, k and v in turn, as where each of 8 heads has its own beside one another
+(GPT-NeoX). A parameter that no pattern matches keeps the path of its module as its sublayer, and its own name as its
 tensor; so does one whose address in a known family another parameter has as well.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from torch import nn
+import torch
+from torch import Tensor, nn
 from torch.nn.parameter import is_lazy
 
 from lnlab.nn.site import Site
@@ -34,10 +36,24 @@ _PARAMETER = r"(?:\.(?P<own>[^.]+))?"
 
 @dataclass(frozen=True)
 class Address:
-    """Where a parameter belongs: one site, or one for each of its equal parts along ``dim``."""
+    """Where a parameter belongs: one site, or one for each of its equal parts along ``dim``.
+
+    With ``repeats`` above 1 all parts come so often in turn, and a site has every turn of its own.
+    """
 
     sites: tuple[Site, ...]
     dim: int = 0
+    repeats: int = 1
+
+    def split(self, whole: Tensor) -> list[Tensor]:
+        """The part of each site."""
+        turns = whole.unflatten(self.dim, (self.repeats, len(self.sites), -1))
+        return [part.flatten(self.dim, self.dim + 1) for part in turns.unbind(self.dim + 1)]
+
+    def join(self, parts: Sequence[Tensor]) -> Tensor:
+        """The whole again."""
+        turns = [part.unflatten(self.dim, (self.repeats, -1)) for part in parts]
+        return torch.stack(turns, self.dim + 1).flatten(self.dim, self.dim + 2)
 
 
 def parameter_addresses(model: nn.Module, patterns: Mapping[str, str]) -> dict[str, Address]:
@@ -72,7 +88,7 @@ def _check(model: nn.Module, addresses: Mapping[str, Address]) -> None:
         if not parameter.is_floating_point():
             what = f"the parameter '{name}' is {parameter.dtype}, which has no gradient"
             refuse(what, "measure the model before it is quantized")
-        parts = len(address.sites)
+        parts = address.repeats * len(address.sites)
         if parts > 1 and (parameter.dim() == 0 or parameter.shape[address.dim] % parts):
             what = f"the parameter '{name}' of shape {tuple(parameter.shape)} has no {parts} equal parts"
             refuse(what, "write q/k/v for parts above one another, q|k|v for parts side by side, or one tensor")
@@ -139,7 +155,9 @@ def _address(rule: PatternRule, model: nn.Module, name: str, base: str = "") -> 
         return None
     tensors = [_tensor(owner, name, match["own"], tensor) for tensor in rule.tensors or (None,)]
     dim = min(int(rule.sideways), model.get_parameter(name).dim() - 1)
-    return Address(tuple(Site(rule.stack, layer_of(match), rule.sublayer, tensor) for tensor in tensors), dim)
+    return Address(
+        tuple(Site(rule.stack, layer_of(match), rule.sublayer, tensor) for tensor in tensors), dim, rule.repeats
+    )
 
 
 def _ancestors(name: str) -> Iterator[str]:

@@ -3,15 +3,17 @@
 import copy
 from collections.abc import Mapping, Sequence
 
-import torch
 from torch import Tensor, nn
 
-from lnlab.nn.site import AddressedModel, Site, StreamPoint
+from lnlab.nn.site import AddressedModel, Site, StreamPoint, TokenMask
 from lnlab.own_model.addresses import Address
 
 
 def addressed_copy(
-    module: nn.Module, addresses: Mapping[str, Address], stream: Mapping[Site, StreamPoint]
+    module: nn.Module,
+    addresses: Mapping[str, Address],
+    stream: Mapping[Site, StreamPoint],
+    mask: TokenMask | None = None,
 ) -> tuple[AddressedModel, list[Tensor]]:
     """A deep copy with its addresses, and the fused parameters that its parts have replaced."""
     own = copy.deepcopy(module)
@@ -24,16 +26,16 @@ def addressed_copy(
         if name not in fused:
             sites[name] = address.sites[0]
             continue
-        parts = [nn.Parameter(part.clone()) for part in fused[name].detach().chunk(len(address.sites), address.dim)]
+        parts = [nn.Parameter(part.clone()) for part in address.split(fused[name].detach())]
         for part in parts:
             part.requires_grad_(fused[name].requires_grad)
         for alias in names[id(fused[name])]:
-            part_names = _replace(own, alias, parts, address.dim)
+            part_names = _replace(own, alias, parts, address)
             sites |= {} if alias != name else dict(zip(part_names, address.sites, strict=True))
-    return AddressedModel(own, sites, stream), list(fused.values())
+    return AddressedModel(own, sites, stream, mask), list(fused.values())
 
 
-def _replace(model: nn.Module, name: str, parts: Sequence[nn.Parameter], dim: int) -> list[str]:
+def _replace(model: nn.Module, name: str, parts: Sequence[nn.Parameter], address: Address) -> list[str]:
     """Put the parts in the place of a parameter, which is computed from them; their names.
 
     Part 1 of ``attn.qkv.weight`` is ``attn.qkv.part_1.weight``, so that the same part of a bias stands beside it.
@@ -49,7 +51,7 @@ def _replace(model: nn.Module, name: str, parts: Sequence[nn.Parameter], dim: in
             owner.get_submodule(holder).register_parameter(word, part)
 
         def join(self: nn.Module) -> Tensor:
-            return torch.cat([getattr(self._modules[holder], word) for holder in holders], dim)
+            return address.join([getattr(self._modules[holder], word) for holder in holders])
 
         owner.__class__ = type(type(owner).__name__, (type(owner),), {word: property(join)})
     return [f"{path}.{holder}.{word}".lstrip(".") for holder in holders]
@@ -59,8 +61,10 @@ def printed_paths(model: nn.Module, addresses: Mapping[str, Address]) -> dict[Si
     """By site the name of its parameter; a part of a fused one has its rows or columns behind it."""
     paths: dict[Site, str] = {}
     for name, address in addresses.items():
-        size = model.get_parameter(name).shape[address.dim] // len(address.sites) if len(address.sites) > 1 else 0
+        turn = model.get_parameter(name).shape[address.dim] // address.repeats if len(address.sites) > 1 else 0
+        size = turn // len(address.sites)
+        every = f" of every {turn}" if address.repeats > 1 else ""
         for number, site in enumerate(address.sites):
-            part = f"[{':, ' * address.dim}{number * size}:{(number + 1) * size}]" if size else ""
+            part = f"[{':, ' * address.dim}{number * size}:{(number + 1) * size}{every}]" if size else ""
             paths[site] = f"{name}{part}"
     return paths

@@ -16,7 +16,7 @@ from lnlab.catalogue import REGISTRIES
 from lnlab.errors import LabError, Problem
 from lnlab.facts import never
 from lnlab.keys import Json
-from lnlab.nn.site import AddressedModel
+from lnlab.nn.site import AddressedModel, TokenMask
 from lnlab.own_model.addresses import parameter_addresses
 from lnlab.own_model.fused import addressed_copy, printed_paths
 from lnlab.own_model.measured import MeasuredRun, Measurements
@@ -42,6 +42,7 @@ def measure_model(
     seeds: int | Sequence[int] | None = None,
     sites: Mapping[str, str] | None = None,
     stream: Mapping[str, str] | None = None,
+    mask: TokenMask | None = None,
 ) -> Measurements:
     """Measure one model, or several by name, at the weights that they have.
 
@@ -56,6 +57,8 @@ def measure_model(
         seeds: how many, from 1, or which; by default 5 for ``build(seed)``, and one for a module.
         sites: addresses of parameters by pattern, as ``lnlab.own_model.addresses`` reads them.
         stream: where the residual stream passes, by pattern, as ``lnlab.own_model.stream`` reads it.
+        mask: from a batch to where the stream has tokens and not padding, (batch, length), or a mapping of such by the
+            name of a stack; None: every position is a token. The loss leaves padding out by itself.
 
     Raises:
         LabError: a probe is unknown or needs more than a loss; or what the model, the batches or the loss lacks.
@@ -73,7 +76,7 @@ def measure_model(
     shown = console.is_terminal or console.is_jupyter
     with torch.random.fork_rng():
         runs = [
-            _run(name, builder, seed, task, choices, sites or {}, stream or {})
+            _run(name, builder, seed, task, choices, sites or {}, stream or {}, mask)
             for name, builder, seed in track(work, "measuring", console=console, transient=True, disable=not shown)
         ]
     return Measurements.of_runs(runs)
@@ -87,6 +90,7 @@ def _run(
     choices: Sequence[Choice],
     sites: Mapping[str, str],
     stream: Mapping[str, str],
+    mask: TokenMask | None,
 ) -> MeasuredRun:
     """What every probe says of one model."""
     began = time.monotonic()
@@ -105,7 +109,7 @@ def _run(
     rows = []
     for choice in choices:
         torch.manual_seed(draw("probe"))
-        state = State(addressed_copy(module, addresses, points)[0], task, draw, 0)
+        state = State(addressed_copy(module, addresses, points, mask)[0], task, draw, 0)
         probe = REGISTRIES["probe"][choice["kind"]]
         measured = list(REGISTRIES["probe"].builder(choice)(state))
         if probe.facts.any_stream and not measured:

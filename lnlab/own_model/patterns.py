@@ -26,6 +26,7 @@ class PatternRule:
         sublayer: of the address.
         tensors: of the address; none, one, or those that its last word joins.
         sideways: whether that word joins them by ``|``.
+        repeats: how often they follow one another; more than once as in ``8(q/k/v)``.
         certain: whether the module is known to be as the row says.
     """
 
@@ -35,6 +36,7 @@ class PatternRule:
     sublayer: str
     tensors: tuple[str, ...]
     sideways: bool
+    repeats: int = 1
     certain: bool = True
 
 
@@ -53,15 +55,17 @@ def read_rule(pattern: str, address: str, argument: str, ending: str = "", *, ce
     """
     words = address.split(".")
     stack = words.pop(0) if words[0] in STACKS and len(words) > 1 else None
-    tensors = tuple(re.split(r"[/|]", words[1])) if len(words) == 2 else ()
+    repeated = re.fullmatch(r"([1-9]\d*)\((.+)\)", words[1]) if len(words) == 2 else None
+    repeats, joined = (int(repeated[1]), repeated[2]) if repeated else (1, words[-1])
+    tensors = tuple(re.split(r"[/|]", joined)) if len(words) == 2 else ()
     mixed = "/" in address and "|" in address
     if len(words) > 2 or mixed or not all(word.isidentifier() for word in (words[0], *tensors)):
-        remedy = "write [encoder.|decoder.]sublayer[.tensor], with / or | between several tensors"
+        remedy = "write [encoder.|decoder.]sublayer[.tensor], with / or | between several tensors, or 8(q/k/v)"
         refuse(f"the address '{address}' in {argument}= cannot be read", remedy)
     if pattern.count(LAYER) > 1:
         refuse(f"the pattern '{pattern}' in {argument}= has {{layer}} more than once", "write the other number out")
     regex = re.escape(pattern).replace(re.escape(LAYER), r"(?P<layer>\d+)") + ending
-    return PatternRule(pattern, re.compile(regex), stack, words[0], tensors, "|" in address, certain)
+    return PatternRule(pattern, re.compile(regex), stack, words[0], tensors, "|" in address, repeats, certain)
 
 
 def layer_of(match: re.Match[str]) -> int | None:

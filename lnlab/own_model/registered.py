@@ -15,10 +15,12 @@ from torch import Tensor, nn
 
 from lnlab.errors import LabError, Problem
 from lnlab.keys import Json, canonical
+from lnlab.nn.masks import PAD_TOKEN
 from lnlab.nn.models import TokenPairs, models
 from lnlab.nn.site import AddressedModel
 from lnlab.own_model.addresses import parameter_addresses
 from lnlab.own_model.fused import addressed_copy
+from lnlab.own_model.stream import stream_points
 
 OwnBuild = TypeVar("OwnBuild", bound=Callable[..., nn.Module])
 
@@ -28,7 +30,11 @@ class OwnLanguageModel(AddressedModel):
 
     def forward(self, batch: TokenPairs) -> Tensor:
         """The logits (batch, length, size)."""
-        logits: Any = self.module(batch.target_in)
+        try:
+            logits: Any = self.module(batch.target_in)
+            self.end_pass()
+        except LabError as error:  # of the stream
+            raise LabError(*(replace(p, where="model") for p in error.problems)) from error
         if not isinstance(logits, Tensor) or logits.shape[:-1] != batch.target_in.shape:
             returned = tuple(logits.shape) if isinstance(logits, Tensor) else type(logits).__name__
             what = f"'{type(self.module).__name__}' returned {returned} for tokens {tuple(batch.target_in.shape)}"
@@ -37,13 +43,15 @@ class OwnLanguageModel(AddressedModel):
 
 
 def register_model(
-    name: str, *, sites: Mapping[str, str] | None = None, version: int = 1
+    name: str, *, sites: Mapping[str, str] | None = None, stream: Mapping[str, str] | None = None, version: int = 1
 ) -> Callable[[OwnBuild], OwnBuild]:
     """Register a language model for specs: ``build(size, *, ...) -> module``, from tokens to the logits of the next.
 
     Args:
         name: what specs call it: ``model: {kind: name, ...}``, with what stands behind the ``*`` as parameters.
-        sites: addresses by pattern, as ``lnlab.own_model.addresses`` reads them; known families have theirs.
+        sites: addresses by pattern, as ``lnlab.own_model.addresses`` reads them; known families have theirs. A
+            parameter of the model may stand in an address, in braces: ``self_attention.{heads}(q/k/v)``.
+        stream: where the residual stream passes, as ``lnlab.own_model.stream`` reads it; known families have theirs.
         version: joins every key: raise it when the numbers change for a reason outside of the file.
     """
 
@@ -53,18 +61,35 @@ def register_model(
         def build_addressed(size: int, parts: Mapping[str, Any], **choice: Any) -> nn.Module:  # noqa: ARG001
             module = build(size, **choice)
             try:
-                own, _ = addressed_copy(module, parameter_addresses(module, sites or {}), {})
+                points = stream_points(module, stream or {})
+                patterns = _written_out(sites or {}, choice)
+                own, _ = addressed_copy(module, parameter_addresses(module, patterns), points)
             except LabError as error:
                 raise LabError(*(replace(p, where=f"model '{name}'") for p in error.problems)) from error
-            return OwnLanguageModel(own.module, own.sites)
+            return OwnLanguageModel(own.module, own.sites, own.stream, _tokens)
 
         build_addressed.__doc__ = build.__doc__
         parts = Parameter("parts", Parameter.POSITIONAL_OR_KEYWORD)
         build_addressed.__signature__ = Signature([supplied, parts, *settable])  # type: ignore[attr-defined]
-        models.register(name, version=version, own=True, says="decoder", size=_size)(build_addressed)
+        models.register(name, version=version, own=True, says="decoder", size=_size, stream=_has_stream)(
+            build_addressed
+        )
         return build
 
     return register
+
+
+def _written_out(sites: Mapping[str, str], choice: Mapping[str, Any]) -> dict[str, str]:
+    """The addresses with the values of the model's parameters.
+
+    Raises:
+        LabError: there is no such parameter.
+    """
+    try:
+        return {pattern: address.format_map(choice) for pattern, address in sites.items()}
+    except (KeyError, ValueError, IndexError) as error:
+        what = f"an address in sites= names a parameter that the model does not have: {error}"
+        raise LabError(Problem("", what, f"choose from {', '.join(choice)}")) from error
 
 
 def _parameters(name: str, build: Callable[..., nn.Module]) -> tuple[Parameter, list[Parameter]]:
@@ -80,17 +105,28 @@ def _parameters(name: str, build: Callable[..., nn.Module]) -> tuple[Parameter, 
     return supplied[0], settable
 
 
+def _tokens(batch: TokenPairs) -> Tensor:
+    """Where a batch has tokens and not padding."""
+    return batch.target_in != PAD_TOKEN
+
+
+def _has_stream(setting: dict[str, Json]) -> bool:
+    """Whether it is known where the stream of a model passes."""
+    return _counted(canonical(setting["model"]), setting["task"]["vocabulary"])[1]
+
+
 def _size(setting: dict[str, Json]) -> tuple[int, int]:
     """Trainable elements, and forward FLOPs per token: two for every element of a matrix, tables included."""
-    return _counted(canonical(setting["model"]), setting["task"]["vocabulary"])
+    return _counted(canonical(setting["model"]), setting["task"]["vocabulary"])[0]
 
 
 @lru_cache(maxsize=1024)
-def _counted(choice: str, rows: int) -> tuple[int, int]:
+def _counted(choice: str, rows: int) -> tuple[tuple[int, int], bool]:
+    """The size of a model, and whether its stream is known."""
     resolved = loads(choice)
     try:
         with torch.device("meta"):
-            model = models.builder(resolved)(rows, {})
+            model: AddressedModel = models.builder(resolved)(rows, {})
     except LabError:
         raise
     except Exception as error:
@@ -99,4 +135,4 @@ def _counted(choice: str, rows: int) -> tuple[int, int]:
             Problem(f"model '{resolved['kind']}'", what, "build it from shapes, and read no values")
         ) from error
     matrices = sum(p.numel() for p in model.parameters() if p.dim() > 1)
-    return sum(p.numel() for p in model.parameters() if p.requires_grad), 2 * matrices
+    return (sum(p.numel() for p in model.parameters() if p.requires_grad), 2 * matrices), bool(model.stream)

@@ -61,6 +61,7 @@ class Block(nn.Module):
         "blocks.{layer}.fc1": "feed_forward.w1",
         "blocks.{layer}.fc2": "feed_forward.w2",
     },
+    stream={"blocks.{layer}": "feed_forward.out"},
 )
 class Mine(nn.Module):
     """``logits = blocks(table[tokens] + place) outputᵀ``: what stands behind the `*` can be set and swept by a spec."""

@@ -118,7 +118,7 @@ WRONG = {
     ),
     "it reads parts of lnlab's models, and 'mine' is a model of your own; choose from": (
         "largest_weight, at",
-        "hidden_norm, at",
+        "token_cosine, at",
     ),
 }
 
@@ -135,6 +135,57 @@ for number in range({len(WRONG)}):
     problems = ran.stderr.splitlines()
     for number, message in enumerate(WRONG):
         assert [line for line in problems if line.startswith(f"wrong{number}.yaml:") and message in line], problems
+
+
+def test_its_stream_is_measured_where_it_says_that_it_passes(folder, page):
+    """Against hooks by hand on the model as the run's seed builds it, padding left out."""
+    program = """
+import json, sys, torch
+sys.path.insert(0, ".")
+from lnlab.catalogue import REGISTRIES
+from lnlab.compile.resolve.resolve import resolve_setting
+from lnlab.compile.work import Trajectory
+from lnlab.execute.program import build
+import mine
+from pathlib import Path
+setting = json.loads(sys.argv[1])
+state = build(Trajectory("t", 1, setting, 0, ()), REGISTRIES, (Path("."),))
+kept = []
+for block in state.model.module.blocks:
+    block.register_forward_hook(lambda _m, _x, y: kept.append(y))
+masks = []
+for batch in state.batches(2):
+    state.model.module(batch.target_in)
+    masks.append(batch.target_in != 0)
+norms = [torch.cat([kept[n + 2 * b][m].norm(dim=-1) for b, m in enumerate(masks)]).mean().item() for n in (0, 1)]
+print(json.dumps(norms))
+"""
+    runs = rows(folder, "runs").filter(
+        pl.col("seed") == 1, pl.col("setting").str.contains('"depth":2.*"placement":"post"')
+    )
+    command = [sys.executable, "-c", program, runs["setting"][0]]
+    ran = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)
+    norms = json.loads(ran.stdout)
+    sites = rows(folder, "sites").filter(pl.col("quantity") == "hidden_norm", pl.col("run") == runs["run"][0])
+    assert sites.sort("layer").select("layer", "sublayer", "tensor").rows() == [
+        (n, "feed_forward", "out") for n in (1, 2)
+    ]
+    assert sites.sort("layer")["value"].to_list() == pytest.approx(norms, rel=1e-6)
+
+
+def test_a_stream_of_which_nothing_is_known_is_refused_with_how_to_name_it(folder, tmp_path):
+    source = (folder / "mine.py").read_text()
+    named = '    stream={"blocks.{layer}": "feed_forward.out"},\n'
+    assert named in source
+    (tmp_path / "mine.py").write_text(source.replace(named, ""))
+    (tmp_path / "mine.yaml").write_text((folder / "mine.yaml").read_text())
+    (line,) = lnlab(tmp_path, "check", "mine.yaml").stderr.splitlines()
+    assert line.startswith("mine.yaml:16:")
+    assert "it reads the residual stream, and nothing of that of 'mine' is known; name the modules" in line
+    assert "register_model(..., stream={'blocks.{layer}': 'decoder.feed_forward.out'})" in line
+    (tmp_path / "mine.py").write_text(source.replace('stream={"blocks', 'stream={"block'))
+    (line,) = lnlab(tmp_path, "check", "mine.yaml").stderr.splitlines()
+    assert "the pattern 'block.{layer}' in stream= matches no module" in line
 
 
 MODELS = {

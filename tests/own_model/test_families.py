@@ -3,6 +3,7 @@
 import copy
 import re
 import sys
+from types import SimpleNamespace
 from unittest.mock import MagicMock
 
 import polars as pl
@@ -519,3 +520,40 @@ def test_the_largest_eigenvalue_is_that_of_hessian_products_in_float64(name, mon
 
 def flat(tensors):
     return torch.cat([x.flatten() for x in tensors])
+
+
+class MeanLoss(nn.Module):
+    """The loss per item as the output of a module: all that PyHessian calls."""
+
+    def __init__(self, model, loss):
+        super().__init__()
+        self.model, self.loss = model, loss
+
+    def forward(self, inputs):
+        out = self.loss(self.model, inputs.batch)
+        return out[0] / out[1] if isinstance(out, tuple) else out
+
+
+def inputs_of(model, loss, batch):
+    """A batch as PyHessian takes it: its size is the weight of its mean."""
+    out = loss(model, batch)
+    inputs = SimpleNamespace(batch=batch, size=lambda _: out[1] if isinstance(out, tuple) else 1)
+    inputs.to = lambda _: inputs
+    return inputs
+
+
+@pytest.mark.parametrize("name", ["gpt2", "nano_gpt", "vit", "timm_vit", "torch_encoder"])
+@pytest.mark.filterwarnings("ignore:Using backward.. with create_graph=True:UserWarning")
+def test_the_largest_eigenvalue_is_that_of_pyhessian(name, monkeypatch):
+    """Beside the power iteration of PyHessian 0.1 (Yao et al., 2020), run until it stands still."""
+    pyhessian = pytest.importorskip("pyhessian", reason="PyHessian is not installed")
+    build, batches, loss, _ = FAMILIES[name]
+    torch.manual_seed(6)
+    model = build(monkeypatch).eval()
+    m = lnlab.measure(model, batches, loss, probes=[{"kind": "sharpness", "tolerance": 1e-5}])
+    data = [(inputs_of(model, loss, batch), torch.zeros(())) for batch in batches]
+    with sdpa_kernel(SDPBackend.MATH):
+        peer = pyhessian.hessian(MeanLoss(model, loss), lambda mean, _: mean, dataloader=data, cuda=False)
+        ((largest,), _) = peer.eigenvalues(maxIter=1000, tol=1e-6)
+    measured = m.frame("sharpness").filter(quantity="sharpness")["value"].item()
+    assert measured == pytest.approx(largest, rel=1e-3)

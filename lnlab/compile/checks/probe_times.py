@@ -77,15 +77,19 @@ def _absent_translations(
 def _absent_parts(
     requests: ResolvedRequests, sweep: ResolvedSweep, merged: MergedSpec, registries: Registries
 ) -> Issues:
-    """Probes of the parts of lnlab's models on models of somebody's own."""
-    kinds = sorted({setting["model"]["kind"] for setting in sweep.settings})
-    own = [kind for kind in kinds if registries["model"][kind].facts.own]
-    issues: Issues = []
+    """Probes of the parts of lnlab's models on models of somebody's own, and of a stream that is not known."""
+    own = [s for s in sweep.settings if registries["model"][s["model"]["kind"]].facts.own]
+    flaws: dict[Flaw, None] = {}
     for probe in requests.probes:
         facts = registries["probe"][probe.choice["kind"]].facts
-        for kind in () if facts.any_model(probe.choice) else own:
-            path = (*probe.path, "kind")
-            what = f"with these parameters it reads parts of lnlab's models, and '{kind}' is a model of your own"
-            usable = ", ".join(entry.name for entry in registries["probe"] if entry.facts.any_model is not never)
-            issues.append((merged.location(path), Flaw(path, what, f"choose from {usable}")))
-    return issues
+        for setting in () if facts.any_model(probe.choice) else own:
+            kind, path = setting["model"]["kind"], (*probe.path, "kind")
+            if not facts.any_stream:
+                what = f"with these parameters it reads parts of lnlab's models, and '{kind}' is a model of your own"
+                usable = [e.name for e in registries["probe"] if e.facts.any_stream or e.facts.any_model is not never]
+                flaws[Flaw(path, what, f"choose from {', '.join(usable)}")] = None
+            elif not registries["model"][kind].facts.stream(setting):
+                what = f"it reads the residual stream, and nothing of that of '{kind}' is known"
+                remedy = "name the modules where it passes: register_model(..., stream={'blocks.{layer}': 'decoder."
+                flaws[Flaw(path, what, f"{remedy}feed_forward.out'}})")] = None
+    return [(merged.location(flaw.path), flaw) for flaw in flaws]

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from torch import nn
 
+from lnlab.nn.site import AddressedModel
 from lnlab.nn.sites import Site
 from lnlab.nn.transformer import Layer, Stack
 
@@ -22,8 +23,11 @@ def at_all_sites(quantities: Sequence[str], sites: Sequence[Site]) -> SitesByQua
 def stream_sites(model: nn.Module) -> list[Site]:
     """Where ``lnlab.nn.sites.activations`` has a tensor, without a forward pass.
 
-    ``in``, ``branch``, ``sum`` and ``out`` of every sublayer, and ``out`` of the embedding and of the final norm.
+    ``in``, ``branch``, ``sum`` and ``out`` of every sublayer, and ``out`` of the embedding and of the final norm; of a
+    model from elsewhere where its stream is known.
     """
+    if isinstance(model, AddressedModel):
+        return list(model.stream)
     sites = []
     for name, module in model.named_modules():
         if isinstance(module, Stack):

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 
-import torch
 from torch import Tensor
 
 from lnlab.nn.data import tokens_read
@@ -19,8 +18,8 @@ def token_masks(batch: Batch) -> dict[str | None, Tensor]:
 
 
 def stream_masks(state: State, batch: Batch) -> Callable[[Site, Tensor], Tensor]:
-    """From a site and its tensor (..., width) to the mask of tokens (...): of a model from elsewhere every position."""
+    """From a site and its tensor (..., width) to the mask of tokens (...); a model from elsewhere has its own."""
     if isinstance(state.model, AddressedModel):
-        return lambda _, x: torch.ones(x.shape[:-1], dtype=torch.bool, device=x.device)
+        return state.model.tokens_at(batch)
     masks = token_masks(batch)
     return lambda site, _: masks[site.stack]
