@@ -55,7 +55,7 @@ $(VENV)/.ready: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt torch
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev,families]'
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --no-deps timm
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --no-deps timm pyhessian
 	touch $@
 
 clean:

@@ -80,7 +80,7 @@ class AddressedModel(nn.Module):
         masks = self.mask(batch)
 
         def present(site: Site, x: Tensor) -> Tensor:
-            mask = masks.get(site.stack) if isinstance(masks, Mapping) else masks
+            mask = masks.get(str(site.stack)) if isinstance(masks, Mapping) else masks
             if not isinstance(mask, Tensor) or mask.shape != x.shape[:-1]:
                 returned = tuple(mask.shape) if isinstance(mask, Tensor) else type(mask).__name__
                 what = f"the mask of a batch is {returned}, and the stream at '{self.stream[site]}' {tuple(x.shape)}"

@@ -47,12 +47,12 @@ class Address:
 
     def split(self, whole: Tensor) -> list[Tensor]:
         """The part of each site."""
-        turns = whole.unflatten(self.dim, (self.repeats, len(self.sites), -1))
+        turns = torch.unflatten(whole, self.dim, (self.repeats, len(self.sites), -1))
         return [part.flatten(self.dim, self.dim + 1) for part in turns.unbind(self.dim + 1)]
 
     def join(self, parts: Sequence[Tensor]) -> Tensor:
         """The whole again."""
-        turns = [part.unflatten(self.dim, (self.repeats, -1)) for part in parts]
+        turns = [torch.unflatten(part, self.dim, (self.repeats, -1)) for part in parts]
         return torch.stack(turns, self.dim + 1).flatten(self.dim, self.dim + 2)
 
 

@@ -13,6 +13,7 @@ from rich.progress import track
 from torch import Tensor, nn
 
 from lnlab.catalogue import REGISTRIES
+from lnlab.compile.checks.contradictions import WITHOUT_FLOAT64
 from lnlab.errors import LabError, Problem
 from lnlab.facts import never
 from lnlab.keys import Json
@@ -100,6 +101,7 @@ def _run(
     if not isinstance(module, nn.Module):
         refuse(f"build({seed}) returned {type(module).__name__}, expected an nn.Module", "return the model")
     addresses, points = parameter_addresses(module, sites), stream_points(module, stream)
+    _check_precision(module, choices)
     paths = printed_paths(module, addresses)
     if both := next((site for site in points if site in paths), None):
         what = f"'{paths[both]}' in sites= and '{points[both]}' in stream= have one address"
@@ -119,6 +121,15 @@ def _run(
         rows.append((choice, probe.facts.table, measured))
     size = sum(p.numel() for p in module.parameters() if p.requires_grad)
     return MeasuredRun(name, seed, size, time.monotonic() - began, paths, rows)
+
+
+def _check_precision(module: nn.Module, choices: Sequence[Choice]) -> None:
+    """Refuse probes that compute in float64 on a device that has none."""
+    lacking = sorted({parameter.device.type for parameter in module.parameters()} & WITHOUT_FLOAT64)
+    for choice in choices if lacking else ():
+        if not REGISTRIES["probe"][choice["kind"]].facts.in_float32:
+            what = f"the probe '{choice['kind']}' computes in float64, which the device {lacking[0]} lacks"
+            refuse(what, "move the model and its batches to the CPU: model.cpu()")
 
 
 def _check_gradient(model: AddressedModel, fused: Sequence[Tensor], task: OwnTask) -> None:

@@ -18,7 +18,13 @@ from lnlab.tables import Row
 _QUANTITIES = dict(zip(("nll", "accuracy"), EVALUATIONS["batch_evaluation"], strict=True))
 
 
-@probes.register("batch_evaluation", table="curves", passes=lambda _: PASSES, quantities=tuple(_QUANTITIES.values()))
+@probes.register(
+    "batch_evaluation",
+    table="curves",
+    passes=lambda _: PASSES,
+    quantities=tuple(_QUANTITIES.values()),
+    in_float32=True,
+)
 @torch.no_grad()
 def batch_evaluation(state: State, *, split: Literal["train", "validation", "test"] = "validation") -> Iterator[Row]:
     """``Σ nll / Σ tokens``: over a split, batch norms with each batch's statistics (Ioffe and Szegedy, 2015).

@@ -19,7 +19,7 @@ PASSES = 20.0
 """The assumed size of a split in batches, which is unknown before it is read."""
 
 
-@probes.register("evaluation", table="curves", passes=lambda _: PASSES, quantities=tuple(EVALUATED))
+@probes.register("evaluation", table="curves", passes=lambda _: PASSES, quantities=tuple(EVALUATED), in_float32=True)
 @torch.no_grad()
 def evaluation(state: State, *, split: Literal["train", "validation", "test"] = "validation") -> Iterator[Row]:
     """``Σ loss / Σ tokens``: loss, and negative log-likelihood, over a whole split (Xiong et al., 2020, Figure 2).

@@ -49,6 +49,7 @@ class ProbeFacts(Facts):
             optimizer does to them, so that it measures models from elsewhere.
         any_stream: whether it needs the residual stream besides, at any sites, and no order of the tokens, so that it
             measures models from elsewhere whose stream is known.
+        in_float32: whether all that it computes is in float32, so that a device without float64 can measure it.
     """
 
     table: Literal["sites", "curves", "lines", "histograms", "spectra", "texts"]
@@ -65,6 +66,7 @@ class ProbeFacts(Facts):
     sites: Callable[[nn.Module, Choice], Mapping[str, Sequence[Site]]] | None = None
     any_model: Callable[[Choice], bool] = never
     any_stream: bool = False
+    in_float32: bool = False
 
     def content(self, roots: Roots, choice: Choice) -> str | None:  # noqa: ARG002
         """The revision, if there is one."""

@@ -24,6 +24,7 @@ _QUANTITIES = ("update_over_rate_size", "update_size")
     trained=True,
     update=True,
     any_model=lambda _: True,
+    in_float32=True,
 )
 def update_histogram(state: State, *, of: Literal["weights", "sites"] = "weights", rate: bool = False) -> Iterator[Row]:
     """``#{|Δθ|/lr in [2^e(1 + q/4), 2^e(1 + (q + 1)/4))}``: update entries by size (Huang et al., 2020, Figure 3).

@@ -4,6 +4,8 @@ import json
 
 import pytest
 import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
 
 from lnlab.catalogue import REGISTRIES
 from lnlab.cli import main
@@ -111,7 +113,7 @@ def test_a_device_that_is_not_there_is_refused_before_any_work(kind, tmp_path, m
     ):
         require_devices(["cpu", kind])
     spec = {"lnlab": 2, "title": "t", "task": TASK, "model": MODEL, "placement": "pre", "seeds": 1, "report": []}
-    (tmp_path / "spec.yaml").write_text(json.dumps(spec | {"probes": [{"kind": "parameter_size"}]}))
+    (tmp_path / "spec.yaml").write_text(json.dumps(spec | {"probes": [{"kind": "evaluation"}]}))
     assert main(["check", "spec.yaml", "-s", f"train.device={kind}"]) == 0
     assert main(["run", "spec.yaml", "-s", f"train.device={kind}"]) == 2
     assert f"torch sees no {kind} device" in capsys.readouterr().err
@@ -121,6 +123,42 @@ def test_a_device_that_is_not_there_is_refused_before_any_work(kind, tmp_path, m
 def test_apples_gpus_have_no_float64():
     (flaw,) = contradictions(setting(train={"device": "mps", "precision": "float64"}), REGISTRIES)
     assert flaw.path == ("train", "precision")
+
+
+def test_a_probe_that_needs_float64_is_refused_where_the_device_has_none(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    probes = [{"kind": "update_histogram", "at": [1]}, {"kind": "gradient_norm", "at": [0]}]
+    training = {"optimizer": {"kind": "adam", "lr": 0.01}, "train": {"steps": 2, "device": "mps", "evaluate": [2]}}
+    spec = {"lnlab": 2, "title": "t", "task": TASK, "model": MODEL, "placement": "pre", "seeds": 1, "report": []}
+    (tmp_path / "spec.yaml").write_text(json.dumps(spec | training | {"probes": probes}, indent=1))
+    assert main(["check", "spec.yaml"]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "probes.1.kind: it computes in float64, which the device mps lacks; write train.device: cpu" in line
+    assert main(["check", "spec.yaml", "-s", "train.device=cpu"]) == 0
+
+
+class WithoutFloat64(TorchDispatchMode):
+    """A fake of a device without float64: no operation may give a tensor of it."""
+
+    def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+        out = function(*args, **(kwargs or {}))
+        if any(isinstance(x, torch.Tensor) and x.dtype == torch.float64 for x in tree_leaves(out)):
+            raise TypeError(f"Cannot convert a MPS Tensor to float64 dtype: {function}")
+        return out
+
+
+@pytest.mark.parametrize("name", [entry.name for entry in REGISTRIES["probe"] if entry.facts.in_float32])
+def test_a_probe_that_says_so_needs_no_float64(name):
+    made = state()
+    updates = Updates(made, setting())
+    before = {key: p.detach().clone() for key, p in made.model.named_parameters()}
+    made.last_rate = updates.apply_update()
+    made.last_update = {key: p.detach() - before[key] for key, p in made.model.named_parameters()}
+    probe = REGISTRIES["probe"].resolve({"kind": name})
+    with WithoutFloat64():
+        assert measure(made, Measurement("key", 1, probe), REGISTRIES)[1]
+        with pytest.raises(TypeError, match="float64"):
+            measure(made, Measurement("key", 1, REGISTRIES["probe"].resolve("gradient_norm")), REGISTRIES)
 
 
 def test_batches_are_moved_as_they_are_read_and_all_else_is_the_tasks():

@@ -11,6 +11,8 @@ from lnlab.compile.work import ResolvedSetting
 from lnlab.errors import nearest
 from lnlab.registry import Flaw
 
+WITHOUT_FLOAT64 = frozenset({"mps"})
+"""Devices without double precision: Apple's GPUs."""
 Check = Callable[[ResolvedSetting, Registries], list[Flaw]]
 
 
@@ -50,11 +52,11 @@ def update_interventions_have_an_optimizer(setting: ResolvedSetting, registries:
 
 
 def device_has_the_precision(setting: ResolvedSetting, _: Registries) -> list[Flaw]:
-    """Apple's GPUs have no double precision."""
-    train = setting["train"]
-    if (train["device"], train["precision"]) != ("mps", "float64"):
+    """Some devices have no double precision."""
+    device, precision = setting["train"]["device"], setting["train"]["precision"]
+    if device not in WITHOUT_FLOAT64 or precision != "float64":
         return []
-    return [Flaw(("train", "precision"), "the device mps has no float64", "write float32, or train.device: cpu")]
+    return [Flaw(("train", "precision"), f"the device {device} has no float64", "write float32, or train.device: cpu")]
 
 
 CHECKS: tuple[Check, ...] = (

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from lnlab.compile.checks.contradictions import WITHOUT_FLOAT64
 from lnlab.compile.checks.data_checks import reads_all
 from lnlab.compile.resolve.choices import Registries
 from lnlab.compile.resolve.epochs import counts_epochs, probe_steps
@@ -19,7 +20,7 @@ def probe_time_issues(
     requests: ResolvedRequests, sweep: ResolvedSweep, merged: MergedSpec, registries: Registries
 ) -> Issues:
     """Everything that is wrong with where and when the probes are applied."""
-    checks = (_absent_steps, _unbounded_reads, _absent_translations, _absent_parts)
+    checks = (_absent_steps, _unbounded_reads, _absent_translations, _absent_parts, _absent_precision)
     return [issue for check in checks for issue in check(requests, sweep, merged, registries)]
 
 
@@ -93,3 +94,18 @@ def _absent_parts(
                 remedy = "name the modules where it passes: register_model(..., stream={'blocks.{layer}': 'decoder."
                 flaws[Flaw(path, what, f"{remedy}feed_forward.out'}})")] = None
     return [(merged.location(flaw.path), flaw) for flaw in flaws]
+
+
+def _absent_precision(
+    requests: ResolvedRequests, sweep: ResolvedSweep, merged: MergedSpec, registries: Registries
+) -> Issues:
+    """Probes that compute in float64 on a device that has none."""
+    issues: Issues = []
+    for device in sorted({setting["train"]["device"] for setting in sweep.settings} & WITHOUT_FLOAT64):
+        for probe in requests.probes:
+            if not registries["probe"][probe.choice["kind"]].facts.in_float32:
+                path, what = (*probe.path, "kind"), f"it computes in float64, which the device {device} lacks"
+                usable = ", ".join(entry.name for entry in registries["probe"] if entry.facts.in_float32)
+                remedy = f"write train.device: cpu, or choose from {usable}"
+                issues.append((merged.location(path), Flaw(path, what, remedy)))
+    return issues
