@@ -14,52 +14,95 @@ from lnlab.own_model.addresses import parameter_addresses
 
 
 class Leaf(nn.Module):
-    """A parameter of its own, in a list, or by the name that an address could have."""
+    """A parameter of its own, in a list and in a dict, beside buffers, which are measured by nobody."""
 
     def __init__(self, name, size):
         super().__init__()
         self.register_parameter(name, nn.Parameter(torch.linspace(0.1, 1.0, size)))
         self.others = nn.ParameterList([nn.Parameter(torch.full((2, size), 0.5))])
+        self.keyed = nn.ParameterDict({"1": nn.Parameter(torch.full((size, 2), 0.25))})
+        self.register_buffer("running", torch.full((size,), 3.0))
+        self.register_buffer("steps", torch.zeros((), dtype=torch.int64), persistent=False)
+
+
+class Doubled(nn.Module):
+    """A parametrization: the weight that its module reads is twice the parameter that it has."""
+
+    def forward(self, x):
+        return 2 * x
+
+
+def parametrized(size):
+    module = nn.Linear(size, 2)
+    nn.utils.parametrize.register_parametrization(module, "weight", Doubled())
+    return module
 
 
 NAMES = st.sampled_from(["a", "0", "w1", "q", "weight", "layers", "output", "module", "self_attention", "1", "bias"])
-LEAVES = st.builds(Leaf, NAMES.filter(lambda name: name != "others"), st.integers(1, 3))
+SIZES = st.integers(1, 3)
+LEAVES = st.one_of(
+    st.builds(Leaf, NAMES, SIZES),
+    st.builds(parametrized, SIZES),
+    st.builds(lambda size: nn.utils.parametrizations.weight_norm(nn.Linear(size, 2)), SIZES),
+    st.builds(nn.BatchNorm1d, SIZES),
+    st.builds(nn.LayerNorm, SIZES),
+    st.builds(lambda size: nn.MultiheadAttention(2 * size, 2, bias=False), SIZES),
+    st.builds(lambda size: nn.TransformerEncoderLayer(2 * size, 2, 2), SIZES),
+)
 
 
 @st.composite
 def trees(draw, depth=3):
-    """A tree of modules; some are used under two names, and some parameters are tied."""
+    """A tree of modules, lists and dicts; some are used under two names, and some parameters are tied."""
     if depth == 0 or draw(st.booleans()):
         return draw(LEAVES)
+    names = draw(st.lists(NAMES, min_size=1, max_size=3, unique=True))
+    children = {name: draw(trees(depth=depth - 1)) for name in names}
+    kind = draw(st.sampled_from(["module", "list", "dict", "frozen"]))
+    if kind == "list":
+        return nn.ModuleList([*children.values(), *draw(st.sampled_from([[], [next(iter(children.values()))]]))])
+    if kind == "dict":
+        return nn.ModuleDict(children)
     node = nn.Module()
-    for name in draw(st.lists(NAMES, min_size=1, max_size=3, unique=True)):
-        node.add_module(name, draw(trees(depth=depth - 1)))
-    children = list(node.children())
+    for name, child in children.items():
+        node.add_module(name, child)
     if draw(st.booleans()):
-        node.add_module("again", children[0])
+        node.add_module("again", next(iter(children.values())))
     if draw(st.booleans()):
-        node.tied = next(children[-1].parameters())
-    return node
+        node.tied = next(list(children.values())[-1].parameters())
+    return node.requires_grad_(kind != "frozen")
 
 
 def every_square(model, _):
-    """Its gradient in p is 2 p, however often p is registered."""
-    return sum(p.square().sum() for p in model.parameters())
+    """Its gradient in p is 2 (p + 1), however often p is registered."""
+    return sum((p + 1).square().sum() for p in model.parameters())
 
 
 @settings(max_examples=40, deadline=None)
 @given(trees())
 def test_every_parameter_is_measured_once(model):
+    """By name, by size and by gradient; what curvature runs over is every one that is trained."""
+    trained = [p for p in model.parameters() if p.requires_grad]
     probes = ["parameter_size", {"kind": "gradient_norm", "biases": True}]
+    probes += [{"kind": "sharpness", "steps": 2}] if trained else []
     m = lnlab.measure(model, [None], every_square, probes=probes)
-    expected = {name: 2 * p.norm().item() for name, p in model.named_parameters()}
-    for quantity, factor in (("parameter_norm", 2), ("gradient_norm", 1)):
-        rows = m.frame(quantity)
-        assert sorted(rows["path"]) == sorted(expected)
-        assert {
-            path: pytest.approx(factor * x, rel=1e-5) for path, x in rows.select("path", "value").rows()
-        } == expected
-        assert rows.select("stack", "layer", "sublayer", "tensor").is_unique().all()
+    for quantity, shift, factor in (("parameter_norm", 0, 1), ("gradient_norm", 1, 2)):
+        values, sites = by_parameter(m.frame(quantity))
+        expected = {name: factor * (p + shift).norm().item() for name, p in model.named_parameters()}
+        assert {name: pytest.approx(x, rel=1e-5) for name, x in values.items()} == expected
+        assert len(set(sites)) == len(sites)
+    if trained:  # the Hessian is twice the identity
+        squares = sum(p.square().sum().item() for p in trained)
+        assert m.frame("normalized_sharpness")["value"].item() == pytest.approx(2 * squares, rel=1e-4, abs=1e-12)
+
+
+def by_parameter(rows):
+    """The norm of each parameter by its name, over the parts that it is told apart into, and all sites."""
+    squares = {}
+    for path, value in rows.select("path", "value").rows():
+        name = path.partition("[")[0]
+        squares[name] = squares.get(name, 0.0) + value**2
+    return {name: x**0.5 for name, x in squares.items()}, rows.select("stack", "layer", "sublayer", "tensor").rows()
 
 
 def test_the_table_of_patterns(nano, nano_sites):
