@@ -18,7 +18,7 @@ from lnlab.compile.plan import Plan, Trajectory
 from lnlab.compile.reference.explain import call_label
 from lnlab.errors import LabError, Problem
 from lnlab.execute.devices import device_kind, require_devices
-from lnlab.execute.pool import cores
+from lnlab.execute.pool import cores, threads
 from lnlab.execute.registry_loader import RegistryLoader
 from lnlab.execute.scheduler import sweep
 from lnlab.store.missing_work import MissingWork
@@ -116,7 +116,7 @@ def _missing_trajectories(plan: Plan, misses: Mapping[str, MissingWork]) -> list
 
 def worker_count(workers: int | None) -> int:
     """How many workers a run would have, were there memory for all."""
-    return workers or cores()
+    return workers or max(1, cores() // threads())
 
 
 def memory_problem(memory_plan: MemoryPlan) -> Problem:

@@ -1,4 +1,4 @@
-"""Worker processes that come and go by themselves: forkserver, torch preloaded, one thread each.
+"""Worker processes that come and go by themselves: forkserver, torch preloaded, one thread each if not set otherwise.
 
 A worker that dies is replaced at once, as the forkserver has imported torch already; forking this process itself would
 copy threads that hold locks. Workers need nothing of the program that starts them, so its main module is not imported
@@ -18,17 +18,23 @@ from typing import Any, Final
 
 from pebble import ProcessPool
 
+from lnlab.errors import LabError, Problem
 from lnlab.execute.interrupts import URGENT, listen
 
+THREADS: Final = "LNLAB_THREADS"
+"""The environment variable with the threads of torch in one worker."""
+
 WORKER_ENVIRONMENT: Final = {
-    "OMP_NUM_THREADS": "1",
-    "MKL_NUM_THREADS": "1",
     "OPENBLAS_NUM_THREADS": "1",
     "POLARS_MAX_THREADS": "1",
     "RAYON_NUM_THREADS": "1",
     "TOKENIZERS_PARALLELISM": "false",
 }
-"""Set before torch is imported: sums depend on the number of threads."""
+"""Set before torch is imported, with the variables of ``OF_TORCH``: sums depend on the number of threads."""
+OF_TORCH: Final = ("OMP_NUM_THREADS", "MKL_NUM_THREADS")
+"""The variables from which torch takes its number of threads."""
+MOST_THREADS_OF_A_CORE: Final = 4
+"""More threads than this only get into each other's way."""
 
 PRELOADED: Final = ["torch", "pydantic"]
 """Imported once for all workers. Nothing that starts a thread may stand here."""
@@ -37,6 +43,19 @@ PRELOADED: Final = ["torch", "pydantic"]
 def cores() -> int:
     """How many cores this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def threads() -> int:
+    """How many threads torch has in one worker: ``LNLAB_THREADS``, else one.
+
+    Raises:
+        LabError: the variable holds no such number.
+    """
+    text = os.environ.get(THREADS, "").strip() or "1"
+    if not (text.isascii() and text.isdigit() and 0 < int(text) <= cores() * MOST_THREADS_OF_A_CORE):
+        most = cores() * MOST_THREADS_OF_A_CORE
+        raise LabError(Problem(THREADS, f"is {text!r}", f"set it to a number from 1 to {most}, or unset it"))
+    return int(text)
 
 
 def warm() -> None:
@@ -49,8 +68,9 @@ def warm() -> None:
 @contextmanager
 def _environment() -> Iterator[None]:
     """The environment of the workers, for as long as it takes to start their origin."""
-    before = {name: os.environ.get(name) for name in WORKER_ENVIRONMENT}
-    os.environ.update(WORKER_ENVIRONMENT)
+    environment = WORKER_ENVIRONMENT | dict.fromkeys(OF_TORCH, str(threads()))
+    before = {name: os.environ.get(name) for name in environment}
+    os.environ.update(environment)
     try:
         yield
     finally:

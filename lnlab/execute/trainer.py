@@ -27,7 +27,7 @@ from lnlab.execute.unit import SAVE_EVERY, WorkUnit
 from lnlab.execute.updates import Updates
 from lnlab.optim.stops import Ending
 from lnlab.probes.probe import State
-from lnlab.specfile.columns import RECORDED
+from lnlab.specfile.columns import NEXT_UPDATE_CURVES, RECORDED
 from lnlab.specfile.moments import due_steps
 from lnlab.tables import Row
 
@@ -109,8 +109,7 @@ class Trainer:
         """Take in the curves that were recorded before the state that this run begins with."""
         for row in rows:
             step, split, quantity = row["step"], row["split"], row["quantity"]
-            # Recorded at a state by the update after it, which this run makes again.
-            by_next_update = split == "train" and quantity in ("loss", "global_gradient_norm")
+            by_next_update = split == "train" and quantity in NEXT_UPDATE_CURVES  # which this run makes again
             if step + by_next_update <= self.state.step and self._visible_to_rule(step, split, quantity):
                 self.curves.setdefault((split, quantity), []).append((step, row["value"]))
         losses = [value for _, value in self.curves.get(("train", "loss"), ()) if isfinite(value)]

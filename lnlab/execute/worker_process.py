@@ -1,4 +1,4 @@
-"""What makes a process a worker: one thread, an end with its parent's, and output that goes to a file."""
+"""What makes a process a worker: its number of threads, an end with its parent's, and output that goes to a file."""
 
 import faulthandler
 import os
@@ -11,11 +11,13 @@ from threading import Thread
 
 import torch
 
+from lnlab.execute.pool import threads
+
 
 @cache
 def become_worker() -> None:
     """Make this process a worker, once."""
-    torch.set_num_threads(1)
+    torch.set_num_threads(threads())
     parent = parent_process()
     if parent is not None:
         Thread(target=_die_with, args=(parent.sentinel,), name="lnlab parent", daemon=True).start()

@@ -59,6 +59,8 @@ EVALUATION = "evaluation"
 """The probe that scores a split; it scores the validation split at the steps of ``train.evaluate``."""
 RECORDED = ("loss", "epoch_loss", "global_gradient_norm", "learning_rate", "tokens", "unigram_entropy", "epoch")
 """What training itself puts on the curve, on the split ``train``."""
+NEXT_UPDATE_CURVES = ("loss", "global_gradient_norm")
+"""Curves of the training batches: at a state they belong to the update that follows it."""
 
 EVALUATED: dict[str, tuple[str, ...]] = {
     "loss": ("validation", "test"),

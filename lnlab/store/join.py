@@ -8,15 +8,13 @@ from typing import Any
 
 import polars as pl
 
-from lnlab.specfile.columns import EVALUATIONS, RECORDED
+from lnlab.specfile.columns import EVALUATIONS, NEXT_UPDATE_CURVES, RECORDED
 from lnlab.store.missing_work import TrajectoryRequest, missing_of_request
 from lnlab.store.records.coverage import coverage_of
 from lnlab.store.records.records import Record, StoreReader, TrajectoryContents
 from lnlab.tables import WRITTEN_BY_WORKERS, Results, frame, table_schema
 
 _OUTCOME_COLUMNS = ("status", "reason", "seconds", "parameters", "last_finite_loss", "device", "versions")
-_NEXT_UPDATE_CURVES = ("loss", "global_gradient_norm")
-"""Curves of the training batches: at a state they belong to the update that follows it."""
 _SCORED_BY = {quantity: kind for kind, quantities in EVALUATIONS.items() for quantity in quantities}
 _BY_MEASUREMENT = [table for table, columns in WRITTEN_BY_WORKERS.items() if "measurement" in columns]
 
@@ -78,7 +76,7 @@ def _curves(runs: pl.DataFrame, needs: pl.DataFrame, rows: pl.DataFrame) -> pl.D
     unique_rows = rows.unique(["trajectory", "step", "split", "quantity"], keep="first", maintain_order=True)
     quantity = pl.col("quantity")
     recorded = (pl.col("split") == "train") & quantity.is_in(RECORDED) & (quantity != "epoch")
-    ahead = quantity.is_in(_NEXT_UPDATE_CURVES).cast(pl.Int64)
+    ahead = quantity.is_in(NEXT_UPDATE_CURVES).cast(pl.Int64)
     named = runs.select("run", "variant", "seed", "trajectory", "steps")
     trained = named.join(unique_rows.filter(recorded), on="trajectory", maintain_order="left_right")
     trained = trained.filter(pl.col("step") + ahead <= pl.col("steps"))

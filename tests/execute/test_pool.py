@@ -2,11 +2,15 @@
 
 import os
 import signal
+import subprocess
+import sys
 import time
 
+import pytest
 from toy_pieces import process_of
 
-from lnlab.execute.pool import WORKER_ENVIRONMENT, Workers, cores
+from lnlab.errors import LabError
+from lnlab.execute.pool import OF_TORCH, Workers, cores, threads
 
 
 def test_a_broken_pool_is_replaced_and_the_environment_is_the_workers_alone(monkeypatch):
@@ -14,7 +18,7 @@ def test_a_broken_pool_is_replaced_and_the_environment_is_the_workers_alone(monk
     monkeypatch.delenv("MKL_NUM_THREADS", raising=False)
     workers = Workers(1)
     try:
-        name = next(iter(WORKER_ENVIRONMENT))
+        name = OF_TORCH[0]
         assert workers.submit(os.getenv, name).result() == "1"
         os.kill(workers.submit(process_of, 0).result(), signal.SIGKILL)
         answers = []
@@ -32,3 +36,33 @@ def test_a_broken_pool_is_replaced_and_the_environment_is_the_workers_alone(monk
 
 def test_there_is_a_core():
     assert 1 <= cores() <= (os.cpu_count() or 1)
+
+
+THREADS_OF_A_WORKER = """
+import torch
+from operator import call
+from lnlab.execute.machine import device_name
+from lnlab.execute.pool import Workers
+from lnlab.execute.worker_process import become_worker
+workers = Workers(1)
+workers.submit(call, become_worker).result()
+print(workers.submit(call, torch.get_num_threads).result(), workers.submit(device_name, "cpu").result())
+workers.stop()
+"""
+
+
+def test_a_worker_has_the_threads_that_the_environment_says_and_rows_name_them():
+    environment = os.environ | {"LNLAB_THREADS": "2"}
+    command = [sys.executable, "-c", THREADS_OF_A_WORKER]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120)
+    assert done.stdout.startswith("2 cpu ("), done.stderr
+    assert done.stdout.endswith(", 2 threads)\n")
+
+
+@pytest.mark.parametrize("text", ["0", "-1", "two", "1.5", "100000", "²"])
+def test_threads_are_a_sensible_number(monkeypatch, text):
+    monkeypatch.setenv("LNLAB_THREADS", text)
+    with pytest.raises(LabError, match=r"LNLAB_THREADS: is '.*'; set it to a number from 1 to"):
+        threads()
+    monkeypatch.setenv("LNLAB_THREADS", "")
+    assert threads() == 1

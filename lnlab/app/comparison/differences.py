@@ -46,6 +46,7 @@ class Comparison:
         not_compared: kinds that one side does not know, with the reason.
         provenance: what the runs and pages were made with, where it differs; it decides nothing.
         claims: every claim, those that differ first.
+        compared: what was compared, in words; empty: the claims.
     """
 
     a: str
@@ -54,6 +55,7 @@ class Comparison:
     not_compared: Mapping[str, str]
     provenance: tuple[SideDifference, ...]
     claims: tuple[ComparedClaim, ...]
+    compared: str = ""
 
     @property
     def same(self) -> bool:
@@ -67,7 +69,7 @@ class Comparison:
         unknown = f" ({', '.join(self.not_compared)} not compared)" if self.not_compared else ""
         if counts:
             return f"{self.a} and {self.b} differ: {counts}{unknown}."
-        compared = count_noun(len(self.claims), "claim")
+        compared = self.compared or count_noun(len(self.claims), "claim")
         return f"{self.a} and {self.b} say the same: {compared}{unknown}."
 
 

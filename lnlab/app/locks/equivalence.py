@@ -6,18 +6,20 @@ makes differences of the last bit grow until two runs of one seed are as far apa
 stands a share of the largest number of that quantity in that run: what is smaller is rounding noise.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import polars as pl
 
 from lnlab.app.comparison.sides import variant_names
+from lnlab.specfile.columns import NEXT_UPDATE_CURVES
 from lnlab.tables import Results
 
 MOVED_COUNTS = 1e-3
 """Share of the elements of a histogram that rounding may put on the other side of an edge."""
 INITIAL, TRAINED = "initial", "trained"
-_WITHOUT_NUMBERS = ("needs", "texts")
+WITHOUT_NUMBERS = ("needs", "texts")
+"""Tables that are not compared."""
 _OF_CONTENT = ("measurement", "trajectory")
 _OF_A_RUN = ("run", "variant", "seed")
 _OF_A_DRAW = ("run", "variant", "seed", "step", "operator", "scope", "part", "draw")
@@ -54,14 +56,14 @@ def compare_results(committed: Results, computed: Results, margins: Mapping[str,
 
     Args:
         committed: the tables of the report; rows that it does not keep have nothing to be held to.
-        computed: of some of its runs, under the same keys.
+        computed: of some of its runs, under the same keys, each as far as it was computed.
         margins: of the lock.
     """
     names = variant_names(committed)
     ends = _ends(committed.runs, computed.runs)
     compared = [_compared("runs", "how it ended", ends.filter(pl.col("_margins").is_not_null()), names)]
     for table, rows in committed.tables.items():
-        if table in _WITHOUT_NUMBERS or rows.is_empty():
+        if table in WITHOUT_NUMBERS or rows.is_empty():
             continue
         numbers = _with_distances(
             _side_by_side(_numbers(table, rows), _numbers(table, computed.tables[table]), ends), margins
@@ -75,14 +77,20 @@ def compare_results(committed: Results, computed: Results, margins: Mapping[str,
 def _ends(committed: pl.DataFrame, computed: pl.DataFrame) -> pl.DataFrame:
     """How every run that was computed again ended, before and now.
 
-    A trained run may end in another way where the seeds of its variant do not all end alike.
+    A trained run may end in another way where the seeds of its variant do not all end alike. One that was computed up
+    to an earlier update is held to what it was then.
     """
     several = (pl.col("status").n_unique().over("variant") > 1).alias("_several")
     columns = ("status", "done", "parameters")
     if "done" not in committed.columns:  # before lnlab counted updates
         committed = committed.with_columns(done=pl.lit(None, pl.Int64))
     old = committed.select("run", "variant", "seed", "steps", *columns, several)
-    ends = old.join(computed.select("run", *columns), on="run", suffix="_new", maintain_order="left")
+    ends = old.join(computed.select("run", "steps", *columns), on="run", suffix="_new", maintain_order="left")
+    gone_on = (pl.col("steps_new") < pl.col("steps")) & (pl.col("done") >= pl.col("steps_new"))
+    ends = ends.with_columns(
+        status=pl.when(gone_on).then(pl.lit("finished")).otherwise("status"),
+        done=pl.when(gone_on).then("steps_new").otherwise("done"),
+    )
     otherwise, resized = pl.col("status") != pl.col("status_new"), pl.col("parameters") != pl.col("parameters_new")
     beyond = resized | (otherwise & ~(pl.col("_several") & (pl.col("steps") > 0)))
     return ends.with_columns(
@@ -145,11 +153,21 @@ def _side_by_side(old: pl.DataFrame, new: pl.DataFrame, ends: pl.DataFrame) -> p
     on = [key for key in keys if key not in ("variant", "seed", "_quantity")]
     there = new.select(*on, pl.col("_value").alias("_new"), _there=pl.lit(value=True))
     joined = old.rename({"_value": "_old"}).join(there, on=on, how="left", nulls_equal=True, maintain_order="left")
-    joined = joined.join(ends.select("run", "steps", "_last", "_diverged"), on="run", maintain_order="left")
+    of_run = ends.select("run", "steps", "steps_new", "_last", "_diverged")
+    joined = joined.join(of_run, on="run", maintain_order="left").filter(_is_computed(joined.columns))
     both = pl.col("_there").fill_null(value=False) & pl.col("_old").is_finite() & pl.col("_new").is_finite()
     counts = ~pl.col("_diverged") | ((pl.col("step") <= pl.col("_last")) & both)
     trained = (pl.col("step").fill_null(pl.col("steps")) > 0).alias("_trained")
     return joined.filter(counts).with_columns(trained)
+
+
+def _is_computed(columns: Collection[str]) -> pl.Expr:
+    """Whether a row lies within the updates of its run that were computed again, ``steps_new`` of ``steps``."""
+    ahead = pl.lit(value=False)
+    if "split" in columns:
+        ahead = pl.col("quantity").is_in(NEXT_UPDATE_CURVES) & (pl.col("split") == "train")
+    step = pl.col("step").fill_null(pl.col("steps")) + ahead.cast(pl.Int64)
+    return (pl.col("steps_new") == pl.col("steps")) | (step <= pl.col("steps_new"))
 
 
 def _with_distances(numbers: pl.DataFrame, margins: Mapping[str, float]) -> pl.DataFrame:
@@ -210,19 +228,23 @@ def _shown(value: object) -> str:
 
 
 def rows_put_in(committed: Results, computed: Results) -> Results:
-    """The committed results with the rows that were computed again in place of the old ones."""
-    replaced = committed.runs["run"].is_in(computed.runs["run"].implode())
+    """The committed results with the rows that were computed again in place of the old ones.
+
+    Of a run that was computed in part its later rows and its end stay.
+    """
     order = pl.DataFrame({"run": committed.runs["run"], "_order": range(committed.runs.height)})
+    extents = committed.runs.select("run", "steps").join(
+        computed.runs.select("run", "steps"), on="run", how="left", suffix="_new", maintain_order="left"
+    )
+    extents = extents.with_columns(pl.col("steps_new").fill_null(-1))  # of a run that was not computed no update
+    in_whole = extents.filter(pl.col("steps_new") == pl.col("steps"))["run"].implode()
 
     def in_order(rows: Sequence[pl.DataFrame]) -> pl.DataFrame:
-        return (
-            pl.concat(rows)
-            .join(order, on="run", maintain_order="left")
-            .sort("_order", maintain_order=True)
-            .drop("_order")
-        )
+        joined = pl.concat(rows).join(order, on="run", maintain_order="left")
+        return joined.sort("_order", maintain_order=True).drop("_order")
 
-    runs = in_order([committed.runs.filter(~replaced), computed.runs.select(committed.runs.columns)])
+    ended = computed.runs.filter(pl.col("run").is_in(in_whole)).select(committed.runs.columns)
+    runs = in_order([committed.runs.filter(~pl.col("run").is_in(in_whole)), ended])
     tables = {}
     for name, rows in committed.tables.items():
         if rows.is_empty() or name not in computed.tables:
@@ -230,6 +252,7 @@ def rows_put_in(committed: Results, computed: Results) -> Results:
             continue
         keys = [column for column, kind in rows.schema.items() if not kind.is_float() and column != "count"]
         kept = computed.tables[name].join(rows.select(keys).unique(), on=keys, how="semi", nulls_equal=True)
-        others = rows.filter(~pl.col("run").is_in(computed.runs["run"].implode()))
-        tables[name] = in_order([others, kept.select(rows.columns)])
+        others = rows.join(extents, on="run", maintain_order="left")
+        others = others.filter(~_is_computed(others.columns)).select(rows.columns)
+        tables[name] = in_order([kept.select(rows.columns), others])
     return Results(runs, committed.axes, tables, committed.evidence)

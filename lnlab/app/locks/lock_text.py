@@ -13,7 +13,7 @@ from lnlab.keys import Json
 LockTables = Mapping[str, Json]
 """Scalars, and tables whose values are scalars or one-line tables of scalars."""
 
-_HEAD = "# Written by `lnlab lock` and compared by `lnlab verify`. Make it again instead of editing it.\n"
+LOCK_HEAD = "# Written by `lnlab lock` and compared by `lnlab verify`. Make it again instead of editing it.\n"
 
 
 def lock_text(tables: LockTables) -> str:
@@ -22,7 +22,7 @@ def lock_text(tables: LockTables) -> str:
     nested = {key: value for key, value in tables.items() if isinstance(value, Mapping)}
     blocks = ["\n".join(_entries(scalars))]
     blocks += ["\n".join([f"[{_key(name)}]", *_entries(table)]) for name, table in sorted(nested.items())]
-    return _HEAD + "\n" + "\n\n".join(blocks) + "\n"
+    return LOCK_HEAD + "\n" + "\n\n".join(blocks) + "\n"
 
 
 def parse_lock(text: str, where: str) -> dict[str, Json]:

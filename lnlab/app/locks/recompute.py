@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from lnlab.analyse.tuning.decide import decide_tuning
 from lnlab.app.compute import RunOptions, compute_round
 from lnlab.app.locks.lock_report import Lock
-from lnlab.app.locks.subset import plan_of_runs, stratified_runs
+from lnlab.app.locks.subset import possible_ends, sample_of_plan
 from lnlab.app.missing_work import unfinished_runs
 from lnlab.app.request import Request, compile_request, load_registries
 from lnlab.compile.decisions import Decision, decision_from_json
@@ -32,6 +32,7 @@ class RecomputedRuns:
         decisions: what was chosen on tuning seeds again, or the choices that the report holds.
         runs: how many runs were computed again.
         planned: how many runs the spec asks for.
+        cut: how many of the runs were computed up to an earlier update than their last.
         seconds: wall-clock time.
     """
 
@@ -39,17 +40,21 @@ class RecomputedRuns:
     decisions: tuple[Decision, ...]
     runs: int
     planned: int
+    cut: int
     seconds: float
 
 
-def recompute(lock: Lock, facts: ReportFacts, manner: RunOptions, *, every_run: bool) -> RecomputedRuns:
+def recompute(
+    lock: Lock, facts: ReportFacts, committed: Results, manner: RunOptions, *, every_run: bool
+) -> RecomputedRuns:
     """Compute runs of a report again.
 
     Args:
         lock: of the report.
         facts: of the report.
+        committed: its rows.
         manner: how many workers there are, and where progress is shown.
-        every_run: all runs, tuning runs too; else one of every variant, with the choices that the report holds.
+        every_run: all runs, tuning runs too; else a sample, with the choices that the report holds.
 
     Raises:
         LabError: the spec cannot be compiled, a corpus is absent, or a run came to no end of its own.
@@ -64,12 +69,17 @@ def recompute(lock: Lock, facts: ReportFacts, manner: RunOptions, *, every_run: 
             if plan.undecided and not every_run:
                 what = "asks for choices on tuning seeds that its report does not hold"
                 raise LabError(Problem(str(lock.spec), what, "lnlab report, then lnlab lock"))
-            chosen = plan if every_run else plan_of_runs(plan, stratified_runs(plan, lock.tables["recorded"]))
+            if every_run:
+                chosen = plan
+            else:
+                chosen = sample_of_plan(plan, lock.tables["recorded"], known, possible_ends(plan, committed))
             results = _computed(chosen, store, request, known, manner)
             if not plan.undecided:
                 break
             decisions = (*decisions, *decide_tuning(plan.undecided, results))
-    return RecomputedRuns(results, decisions, len(chosen.runs), len(plan.runs), time.monotonic() - started)
+    steps = {run.key: run.steps for run in plan.runs}
+    cut = sum(run.steps < steps[run.key] for run in chosen.runs)
+    return RecomputedRuns(results, decisions, len(chosen.runs), len(plan.runs), cut, time.monotonic() - started)
 
 
 def _computed(plan: Plan, store: Store, request: Request, known: "Registries", manner: RunOptions) -> Results:

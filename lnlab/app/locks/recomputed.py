@@ -33,6 +33,7 @@ class Recomputation:
         notes: what was computed and how equal it is, a sentence each.
         runs: how many runs were computed again; 0 where they could not be.
         planned: how many runs the spec asks for.
+        cut: how many of the runs were computed up to an earlier update than their last.
         exact: whether every number is equal to the last bit.
     """
 
@@ -40,6 +41,7 @@ class Recomputation:
     notes: tuple[str, ...] = ()
     runs: int = 0
     planned: int = 0
+    cut: int = 0
     exact: bool = False
 
 
@@ -49,12 +51,12 @@ def recomputation(path: Path, manner: RunOptions, *, every_run: bool) -> Recompu
     Args:
         path: of the lock.
         manner: how many workers there are, and where progress is shown.
-        every_run: level 3; else one run of every variant.
+        every_run: level 3; else a sample.
     """
     try:
         lock = read_lock(path)
         facts, committed, verdicts = read_folder(lock.folder)
-        again = recompute(lock, facts, manner, every_run=every_run)
+        again = recompute(lock, facts, committed, manner, every_run=every_run)
     except LabError as error:
         return Recomputation(
             tuple(
@@ -76,7 +78,7 @@ def recomputation(path: Path, manner: RunOptions, *, every_run: bool) -> Recompu
     if not exact:
         changed = list(_changed_verdicts(lock, facts, rows_put_in(committed, again.results), verdicts))
         notes += changed or ["with the rows computed again in place of the old ones no verdict changes"]
-    return Recomputation(tuple(differences), tuple(notes), again.runs, again.planned, exact)
+    return Recomputation(tuple(differences), tuple(notes), again.runs, again.planned, again.cut, exact)
 
 
 def _machine_class(runs: pl.DataFrame) -> frozenset[tuple[str, ...]]:
@@ -110,7 +112,8 @@ def _summary(again: RecomputedRuns, compared: Sequence[ComparedQuantity], *, exa
     """``16 of 160 runs computed again in 2 min: 92 numbers, all equal to the last bit``."""
     numbers = [quantity for quantity in compared if quantity.table != "runs"]
     total, unequal = sum(q.numbers for q in numbers), sum(q.unequal for q in numbers)
-    opening = f"{again.runs:,} of {again.planned:,} runs computed again in {format_duration(again.seconds)}"
+    cut = f", {again.cut:,} of them in part," if again.cut else ""
+    opening = f"{again.runs:,} of {again.planned:,} runs{cut} computed again in {format_duration(again.seconds)}"
     if exact:
         return f"{opening}: {total:,} numbers, all equal to the last bit"
     parts = [f"{q.label} by {q.margins:.2g} of their margin" for q in compared if q.unequal]

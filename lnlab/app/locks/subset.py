@@ -1,13 +1,25 @@
-"""Which runs of a plan are computed again: all of them, or one of every variant."""
+"""Which runs of a plan are computed again: all of them, or one of every variant, as far as a sample may go."""
 
-from collections.abc import Sequence
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
+import polars as pl
+
+from lnlab.app.locks.equivalence import WITHOUT_NUMBERS
+from lnlab.compile.cost.cost import cost
 from lnlab.compile.plan import Measurement, Plan, Run, Trajectory
 from lnlab.keys import digest
+from lnlab.tables import Results
+
+if TYPE_CHECKING:
+    from lnlab.app.request import Registries
 
 MOST_VARIANTS = 40
 """Of so many variants a run is computed again at level 2; of more variants so many are drawn."""
+LARGEST_SAMPLE = 1.2e13
+"""FLOPs of a sample above which its training is cut short: a minute and a half on two cores."""
 
 
 def stratified_runs(plan: Plan, salt: str) -> list[Run]:
@@ -31,11 +43,80 @@ def stratified_runs(plan: Plan, salt: str) -> list[Run]:
     return [run for run in drawn if run.variant in kept]
 
 
+def sample_of_plan(plan: Plan, salt: str, known: "Registries", ends: Mapping[str, Sequence[int]]) -> Plan:
+    """The plan of ``stratified_runs``, with as many updates as ``LARGEST_SAMPLE`` leaves room for.
+
+    Where training all of them would take longer, no run makes more than one common number of updates, except that it
+    comes to the first of its ``ends``.
+
+    Args:
+        plan: of all runs.
+        salt: see ``stratified_runs``.
+        known: the registries, for the cost of a run.
+        ends: of a run that trains, by its key: ``possible_ends``.
+    """
+    runs = stratified_runs(plan, salt)
+
+    def cut(most: int) -> Plan:
+        return plan_of_runs(plan, [_ending_by(run, most, ends.get(run.key, ())) for run in runs])
+
+    limits = sorted({run.steps for run in runs}.union(*(ends.get(run.key, ()) for run in runs)))
+    fitting = bisect_right(limits, LARGEST_SAMPLE, key=lambda most: flops_of_plan(cut(most), known))
+    return cut(limits[max(fitting - 1, 0)])
+
+
+def possible_ends(plan: Plan, committed: Results) -> dict[str, list[int]]:
+    """Run -> the steps at which it may be stopped: those with committed rows, once every probe has had its first.
+
+    What is recorded at every update is no reason to stop, unless nothing else is there.
+    """
+    probes = {key: str(probe["kind"]) for _, _, probe, key in plan.needs}
+    rows = [
+        rows.select(
+            "run",
+            "step",
+            _probe=pl.col("measurement").replace_strict(probes, default=table, return_dtype=pl.String)
+            if "measurement" in rows.columns
+            else pl.lit(table),
+            _update=pl.col("split") == "train" if "split" in rows.columns else pl.lit(value=False),
+        )
+        for table, rows in committed.tables.items()
+        if rows.height and table not in WITHOUT_NUMBERS
+    ]
+    if not rows:
+        return {}
+    trained = pl.concat(rows).filter(pl.col("step") > 0).unique()
+    first = trained.group_by("run", "_probe").agg(pl.col("step").min()).group_by("run").agg(_first=pl.col("step").max())
+    later = trained.join(first, on="run").filter(pl.col("step") >= pl.col("_first"))
+    later = later.filter(~pl.col("_update") | pl.col("_update").all().over("run"))
+    return dict(later.group_by("run").agg(pl.col("step").unique().sort()).iter_rows())
+
+
+def _ending_by(run: Run, most: int, ends: Sequence[int]) -> Run:
+    """A run as it is after at most so many updates, or at the first of its ends; whole where it is short enough."""
+    if run.steps <= most or not ends:
+        return run
+    return replace(run, steps=min(run.steps, max((step for step in ends if step <= most), default=ends[0])))
+
+
+def flops_of_plan(plan: Plan, known: "Registries") -> float:
+    """FLOPs of a plan; a trajectory that is cut short trains no longer than that."""
+    total = 0.0
+    for unit in plan.trajectories:
+        train = {**unit.setting["train"], "steps": unit.steps}
+        total += cost({**unit.setting, "train": train}, unit.measurements, known).flops
+    return total
+
+
 def plan_of_runs(plan: Plan, runs: Sequence[Run]) -> Plan:
-    """The plan of some runs alone: what several of them need is measured once, on the first that needs it."""
-    keys = {run.key for run in runs}
-    needs = tuple(need for need in plan.needs if need[0] in keys)
+    """The plan of some runs alone: what several of them need is measured once, on the first that needs it.
+
+    Args:
+        plan: of all runs.
+        runs: some of them; one with fewer steps than in the plan loses what is measured later.
+    """
     run_by_key = {run.key: run for run in runs}
+    needs = tuple(need for need in plan.needs if need[0] in run_by_key and need[1] <= run_by_key[need[0]].steps)
     steps: dict[str, int] = {}
     for run in runs:
         steps[run.trajectory] = max(run.steps, steps.get(run.trajectory, 0))
@@ -50,5 +131,5 @@ def plan_of_runs(plan: Plan, runs: Sequence[Run]) -> Plan:
         for unit in plan.trajectories
         if unit.key in steps
     ]
-    ordered = [run for run in plan.runs if run.key in keys]
+    ordered = [run_by_key[run.key] for run in plan.runs if run.key in run_by_key]
     return replace(plan, runs=tuple(ordered), trajectories=tuple(trajectories), needs=needs)

@@ -19,7 +19,7 @@ LEVELS = ("intact", "rendered", "sampled", "computed")
 _STATEMENTS = (
     "every committed file is the one that was locked",
     "every page, figure, table and notebook is drawn again to the same bytes from its data",
-    "{runs} of {planned} runs, drawn from all variants and computed again from nothing, have the same rows {how}",
+    "{runs} of {planned} runs, drawn from all variants{cut} and computed again from nothing, have the same rows {how}",
     "all {planned} runs, computed again from nothing, have the same rows {how}",
 )
 
@@ -35,6 +35,7 @@ class VerifiedReport:
         notes: what else was seen, a sentence each.
         runs: how many runs were computed again.
         planned: of how many.
+        cut: how many of the runs were computed up to an earlier update than their last.
         exact: whether all of their numbers are equal to the last bit.
     """
 
@@ -44,6 +45,7 @@ class VerifiedReport:
     notes: tuple[str, ...] = ()
     runs: int = 0
     planned: int = 0
+    cut: int = 0
     exact: bool = False
 
 
@@ -79,10 +81,12 @@ class Verification:
         return f"{opening}, NOT verified: {times} in {len(failed)} of them ({names})."
 
     def _statement(self) -> str:
-        runs, planned = (sum(getattr(report, name) for report in self.reports) for name in ("runs", "planned"))
+        names = ("runs", "planned", "cut")
+        runs, planned, cut = (sum(getattr(report, name) for report in self.reports) for name in names)
         exact = all(report.exact for report in self.reports)
         how = "to the last bit" if exact else "within the margins of the lock"
-        return _STATEMENTS[self.level].format(runs=f"{runs:,}", planned=f"{planned:,}", how=how)
+        part = f" ({cut:,} of them in part)" if cut else ""
+        return _STATEMENTS[self.level].format(runs=f"{runs:,}", planned=f"{planned:,}", how=how, cut=part)
 
 
 def verify_locks(
@@ -141,5 +145,6 @@ def _with_recomputed_runs(report: VerifiedReport, manner: "RunOptions", *, every
         notes=(*report.notes, *again.notes),
         runs=again.runs,
         planned=again.planned,
+        cut=again.cut,
         exact=again.exact,
     )

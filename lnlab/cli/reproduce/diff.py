@@ -10,6 +10,7 @@ import typer
 from lnlab.cli.codes import FAILED
 from lnlab.cli.options import AsJsonOption, Plugins, Quiet
 from lnlab.cli.terminal import err, one_line, out, print_json
+from lnlab.errors import LabError, Problem
 from lnlab.files import replacing
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ DIFF_EXAMPLE = (
 )
 _MOST_PRINTED = 20
 _LONGEST = 60
-_SIDES_HELP = "A spec, a lock, the folder of a report, or one of them in a commit as REV:path."
+_SIDES_HELP = "A spec, a lock, the folder of a report, or one of them in a commit as REV:path; a commit; a store."
 
 
 def diff(
@@ -46,17 +47,12 @@ def diff(
     Compared are the resolved settings, what the spec asks beyond them (claims, probes, sections), the runs with their
     seeds, the numbers, quantity by quantity, and the verdicts with their estimates and 95 % intervals. Numbers that
     differ by less than 1e-9 of themselves are the same. A lock is compared with its report where that is at hand; a
-    spec has no numbers and no verdicts. What pages look like is not compared: lnlab verify does that.
+    spec has no numbers and no verdicts. Of two commits all locks are compared, of two stores all experiments, as they
+    were used last. What pages look like is not compared: lnlab verify does that.
 
     Exit codes: 0 both say the same; 1 they differ; 2 the command is wrong.
     """
-    from lnlab.app.comparison.differences import compare
-    from lnlab.app.comparison.sides import read_side
-    from lnlab.app.request import load_registries
-
-    known = load_registries(plugins) if plugins else None
-    with ExitStack() as stack:
-        comparison = compare(*(stack.enter_context(read_side(name, profile, known)) for name in (a, b)))
+    comparison = _comparison(a, b, profile, plugins)
     if page is not None:
         _write_page(comparison, page, templates)
     if as_json:
@@ -66,6 +62,23 @@ def diff(
     if page is not None and not (as_json or quiet):
         err().print(page.as_posix())
     raise typer.Exit(0 if comparison.same else FAILED)
+
+
+def _comparison(a: str, b: str, profile: str | None, plugins: list[Path]) -> "Comparison":
+    from lnlab.app.comparison.collections import collection, compare_collections
+    from lnlab.app.comparison.differences import compare
+    from lnlab.app.comparison.sides import read_side
+    from lnlab.app.request import load_registries
+
+    first, second = collection(a), collection(b)
+    if first and second:
+        return compare_collections(first, second)
+    if either := first or second:
+        other = b if first else a
+        raise LabError(Problem(other, f"is no {either.kind}", f"compare {either.label} with another {either.kind}"))
+    known = load_registries(plugins) if plugins else None
+    with ExitStack() as stack:
+        return compare(*(stack.enter_context(read_side(name, profile, known)) for name in (a, b)))
 
 
 def _write_page(comparison: "Comparison", page: Path, templates: Path | None) -> None:

@@ -1,0 +1,128 @@
+"""Two commits or two stores: everything in them that has the same name compared, as one list of differences."""
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from lnlab.app.comparison.differences import Comparison, SideDifference, compare
+from lnlab.app.comparison.revisions import commit_of, locks_of_commit
+from lnlab.app.comparison.sides import Side, read_side, side_of_rows
+from lnlab.errors import LabError, Problem
+from lnlab.report.words.wording import count_noun
+from lnlab.store.plans import StoredPlan, plans_newest_first
+from lnlab.store.store import Store
+
+_PRESENT, _ABSENT = "is there", "–"
+
+
+@dataclass(frozen=True)
+class Member:
+    """Something in a commit or a store that can be compared.
+
+    Attributes:
+        identity: equal where nothing can differ.
+        read: what it says, in a block.
+    """
+
+    identity: str
+    read: Callable[[], AbstractContextManager[Side]]
+
+
+@dataclass(frozen=True)
+class Collection:
+    """A commit with its locks, or a store with its experiments.
+
+    Attributes:
+        label: as the user named it.
+        kind: ``commit`` or ``store``.
+        noun: of a member.
+        members: by name.
+    """
+
+    label: str
+    kind: str
+    noun: str
+    members: Mapping[str, Member]
+
+
+def collection(name: str) -> Collection | None:
+    """The commit or the store of this name; None where it names something else, or nothing.
+
+    Raises:
+        LabError: git cannot read the commit, or the store cannot be read.
+    """
+    if (Path(name) / "plans").is_dir():
+        return Collection(name, "store", "experiment", _experiments(Store(Path(name).absolute())))
+    commit = None if Path(name).exists() else commit_of(name)
+    if commit is None:
+        return None
+    members = {
+        path: Member(blob, lambda path=path: read_side(f"{name}:{path}", None))  # type: ignore[misc]
+        for path, blob in locks_of_commit(commit).items()
+    }
+    return Collection(name, "commit", "lock", members)
+
+
+def _experiments(store: Store) -> dict[str, Member]:
+    """The experiments of a store that judge something, each as it was used last."""
+    plans: dict[str, StoredPlan] = {}
+    for plan in plans_newest_first(store.root):
+        if not plan.undecided:
+            profile = [f"--profile {plan.profile}"] if plan.profile else []
+            overrides = [f"-s {override}" for override in plan.overrides]
+            plans.setdefault(" ".join([plan.name, *profile, *overrides]), plan)
+
+    @contextmanager
+    def read(name: str) -> Iterator[Side]:
+        plan = plans[name]
+        yield side_of_rows(str(store.root), plan.name, plan.profile, store.results(plan.digest))
+
+    return {name: Member("", lambda name=name: read(name)) for name in plans}  # type: ignore[misc]
+
+
+def compare_collections(a: Collection, b: Collection) -> Comparison:
+    """Everything in which two collections differ: what only one has, and differences of what both have.
+
+    Raises:
+        LabError: one is a commit and the other a store.
+    """
+    if a.kind != b.kind:
+        raise LabError(Problem(b.label, f"is no {a.kind}", f"compare {a.label} with another {a.kind}"))
+    names = sorted(a.members.keys() | b.members.keys())
+    alone = tuple(
+        SideDifference(name, *(_PRESENT if name in side.members else _ABSENT for side in (a, b)))
+        for name in names
+        if not (name in a.members and name in b.members)
+    )
+    differences: dict[str, tuple[SideDifference, ...]] = {f"{a.noun}s": alone} if alone else {}
+    not_compared, provenance, claims = {}, [], []
+    for name in names:
+        pair = [side.members.get(name) for side in (a, b)]
+        if None in pair or (pair[0].identity and pair[0].identity == pair[1].identity):
+            continue
+        try:
+            with pair[0].read() as one, pair[1].read() as other:
+                part = compare(one, other)
+        except LabError as error:
+            not_compared[name] = str(error.problems[0])
+            continue
+        title = Path(name).stem if a.kind == "commit" else name
+        for kind, entries in part.differences.items():
+            differences[kind] = (*differences.get(kind, ()), *_prefixed(title, entries))
+        provenance += _prefixed(title, part.provenance)
+        not_compared |= {f"{title}: {kind}": reason for kind, reason in part.not_compared.items()}
+        claims += [replace(claim, claim=f"{title}:{claim.claim}") for claim in part.claims]
+    return Comparison(
+        a.label,
+        b.label,
+        {kind: differences[kind] for kind in sorted(differences, key=lambda kind: len(differences[kind]))},
+        not_compared,
+        tuple(provenance),
+        tuple(sorted(claims, key=lambda claim: not claim.differs)),
+        compared=count_noun(len(names), a.noun),
+    )
+
+
+def _prefixed(title: str, entries: tuple[SideDifference, ...]) -> Iterator[SideDifference]:
+    return (replace(entry, where=f"{title}: {entry.where}") for entry in entries)
