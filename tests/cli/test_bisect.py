@@ -1,15 +1,18 @@
 """``lnlab bisect``: the change that moved a verdict is named, whatever else changed, and little is computed for it."""
 
 import shutil
+import subprocess
 from dataclasses import replace
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from lnlab.app.bisection.judge import ClaimJudge
 from lnlab.app.bisection.search import bisect_claim
 from lnlab.app.comparison.sides import read_side
 from lnlab.app.compute import RunOptions
+from lnlab.app.locks import lock_report
 from lnlab.app.request import load_registries
 from lnlab.cli import main
 from lnlab.nn.norms import norms
@@ -124,3 +127,76 @@ def test_a_wrong_command_is_one_line(lnlab, good, workdir, arguments, message):
     refused = lnlab("bisect", *arguments, good / "tiny.lock", good / "reports/tiny")
     assert (refused.code, refused.err.count("\n")) == (2, 1), refused.err
     assert message in refused.err
+
+
+GIT = ["git", "-c", "user.name=a", "-c", "user.email=a@b", "-c", "commit.gpgsign=false"]
+PACKAGE = """\
+import json, pathlib, sys
+spec = json.loads(pathlib.Path(sys.argv[2]).read_text())
+assert sys.argv[1] == "run" and [claim["id"] for claim in spec["claims"]] == ["post_above_pre"]
+{extra}
+print(json.dumps({{"verdicts": [{{"claim": "post_above_pre", "verdict": "{verdict}"}}]}}))
+"""
+
+
+@pytest.fixture
+def history(good, tmp_path, monkeypatch):
+    """A repository with a lock before and after eight commits of a package; the sixth moves the verdict.
+
+    The locks differ in the verdict and in the code that they name. The package stands for lnlab: it prints a verdict.
+    """
+    root = tmp_path / "history"
+    shutil.copytree(good, root)
+    monkeypatch.chdir(root)
+    subprocess.run([*GIT, "init", "-q", "-b", "main"], check=True)
+    for number in range(9):
+        code = PACKAGE.format(verdict="supported" if number < 6 else "contradicted", extra=f"# {number}")
+        if number == 4:
+            code = "raise SystemExit('this version is broken')"
+        Path("lnlab").mkdir(exist_ok=True)
+        Path("lnlab/__init__.py").touch()
+        Path("lnlab/__main__.py").write_text(code)
+        Path("notes.txt").write_text(f"{number}")
+        if number == 8:
+            edit_verdict_and_code()
+        subprocess.run([*GIT, "add", "--all"], check=True)
+        subprocess.run([*GIT, "commit", "-q", "-m", f"change {number}"], check=True)
+        Path("notes.txt").write_text("a commit that changes no code")
+        subprocess.run([*GIT, "commit", "-q", "-a", "-m", "notes"], check=True)
+    return root
+
+
+def edit_verdict_and_code():
+    """The lock and the report as if another version of the code had judged."""
+    table = Path("reports/tiny/data/verdicts.parquet")
+    moved = pl.when(claim="post_above_pre").then(pl.lit("contradicted")).otherwise("verdict").alias("verdict")
+    pl.read_parquet(table).with_columns(moved).write_parquet(table)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(lock_report, "source_digest", lambda: "0" * 64)
+        assert main(["lock", "tiny.yaml", "-q"]) == 0
+
+
+def test_the_commit_whose_code_moved_the_verdict_is_named(lnlab, history):
+    first = subprocess.run(["git", "rev-list", "HEAD"], capture_output=True, text=True, check=True).stdout.split()[-1]
+    result = lnlab("bisect", "post_above_pre", f"{first}:tiny.lock", "tiny.lock", "-w", 1, "--json")
+    assert result.code == 0, result.err
+    outcome = result.json
+    assert outcome["cause"] == "code"
+    (label,) = outcome["changes"]
+    assert label.endswith(": change 6")
+    judged = [trial for trial in outcome["trials"] if trial["what"].startswith("commit ")]
+    assert len(judged) <= 5, "a binary search over eight commits, one of them broken"
+    assert outcome["units"] == 0
+    assert not subprocess.run(["git", "status", "--porcelain"], capture_output=True, check=True).stdout
+
+
+def test_without_the_history_of_the_code_that_is_said(lnlab, history):
+    first = subprocess.run(["git", "rev-list", "HEAD"], capture_output=True, text=True, check=True).stdout.split()[-1]
+    shutil.copytree(".", "../old")
+    subprocess.run(["git", "-C", "../old", "checkout", "-q", first], check=True)
+    shutil.rmtree("../old/.git")
+    result = lnlab("bisect", "post_above_pre", "../old/tiny.lock", "tiny.lock", "-w", 1, "-q")
+    assert result.code == 0, result.err
+    assert "moved by code or rows" in result.out
+    assert "no history of lnlab's code is at hand" in result.out
+    assert "name both sides as REV:path in a clone of lnlab's repository" in result.out

@@ -1,7 +1,11 @@
 """``lnlab lock`` and ``lnlab verify`` at level 0: any change of a committed file is reported with its place."""
 
+import os
 import random
 import shutil
+import subprocess
+import sys
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import polars as pl
@@ -255,14 +259,67 @@ def relock(lnlab):
     assert lnlab("lock", "specs/tiny.yaml", "-q").code == 0
 
 
-def test_a_report_is_drawn_again_to_the_same_bytes_in_another_folder_zone_locale_and_width(
-    lnlab, repository, monkeypatch
+NEXT_YEAR = """\
+import datetime, time
+
+AHEAD = 400 * 86400
+now, local, utc = time.time, time.localtime, time.gmtime
+time.time = lambda: now() + AHEAD
+time.time_ns = lambda: int(time.time() * 1e9)
+time.localtime = lambda seconds=None: local(time.time() if seconds is None else seconds)
+time.gmtime = lambda seconds=None: utc(time.time() if seconds is None else seconds)
+
+
+class Date(datetime.date):
+    @classmethod
+    def today(cls):
+        return cls.fromtimestamp(time.time())
+
+
+class Datetime(datetime.datetime):
+    @classmethod
+    def now(cls, tz=None):
+        return cls.fromtimestamp(time.time(), tz)
+
+    @classmethod
+    def utcnow(cls):
+        return cls.now(datetime.UTC).replace(tzinfo=None)
+
+    today = now
+
+
+datetime.date, datetime.datetime = Date, Datetime
+"""
+"""A ``sitecustomize`` with which a process lives 400 days ahead."""
+VERIFY = """\
+import datetime, sys, time
+
+ahead = datetime.date.fromisoformat(sys.argv[1])
+days = {datetime.date.today(), datetime.datetime.now().date(), datetime.date(*time.localtime()[:3])}
+assert all(day > ahead for day in days), days
+from lnlab.cli import main
+sys.exit(main(["verify", "specs/tiny.yaml", "--level", "1", "-w", "1"]))
+"""
+
+
+def test_a_report_is_drawn_again_to_the_same_bytes_on_another_day_in_another_folder_zone_locale_and_width(
+    repository, tmp_path
 ):
-    for name, value in {"TZ": "Asia/Kathmandu", "LC_ALL": "C", "COLUMNS": "43"}.items():
-        monkeypatch.setenv(name, value)
-    verified = lnlab("verify", "specs/tiny.yaml", "--level", "1", "-w", "1")
-    assert verified.code == 0, verified.out
-    assert "drawn again to the same bytes" in verified.out
+    (tmp_path / "sitecustomize.py").write_text(NEXT_YEAR)
+    other = tmp_path / "another folder"
+    repository.rename(other)
+    root = Path(__file__).parents[2]
+    environment = os.environ | {
+        "PYTHONPATH": os.pathsep.join([str(tmp_path), str(root)]),
+        "TZ": "Asia/Kathmandu",
+        "LC_ALL": "C",
+        "COLUMNS": "43",
+    }
+    ahead = datetime.now(UTC).date() + timedelta(days=390)
+    command = [sys.executable, "-c", VERIFY, ahead.isoformat()]
+    verified = subprocess.run(command, cwd=other, env=environment, capture_output=True, text=True, timeout=300)
+    assert verified.returncode == 0, verified.stdout + verified.stderr
+    assert "drawn again to the same bytes" in verified.stdout
 
 
 @pytest.mark.parametrize(

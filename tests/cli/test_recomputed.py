@@ -9,9 +9,10 @@ import polars as pl
 import pytest
 
 from lnlab.app.compute import RunOptions
-from lnlab.app.locks.equivalence import compare_results, rows_put_in
+from lnlab.app.locks.equivalence import compare_results
 from lnlab.app.locks.lock_report import MARGINS
 from lnlab.app.locks.recomputed import recomputation
+from lnlab.app.locks.replaced_rows import rows_put_in
 from lnlab.app.locks.subset import MOST_VARIANTS, plan_of_runs, stratified_runs
 from lnlab.app.progress import stderr_console
 from lnlab.app.request import Request, compile_request, load_registries

@@ -9,6 +9,7 @@ from lnlab.app.comparison.differences import Comparison, SideDifference, compare
 from lnlab.app.comparison.revisions import commit_of, locks_of_commit
 from lnlab.app.comparison.sides import Side, read_side, side_of_rows
 from lnlab.errors import LabError, Problem
+from lnlab.report.page.comparison import ComparedClaim
 from lnlab.report.words.wording import count_noun
 from lnlab.store.plans import StoredPlan, plans_newest_first
 from lnlab.store.store import Store
@@ -96,13 +97,15 @@ def compare_collections(a: Collection, b: Collection) -> Comparison:
         if not (name in a.members and name in b.members)
     )
     differences: dict[str, tuple[SideDifference, ...]] = {f"{a.noun}s": alone} if alone else {}
-    not_compared, provenance, claims = {}, [], []
-    for name in names:
-        pair = [side.members.get(name) for side in (a, b)]
-        if None in pair or (pair[0].identity and pair[0].identity == pair[1].identity):
+    not_compared: dict[str, str] = {}
+    provenance: list[SideDifference] = []
+    claims: list[ComparedClaim] = []
+    for name in (name for name in names if name in a.members and name in b.members):
+        first, second = a.members[name], b.members[name]
+        if first.identity and first.identity == second.identity:
             continue
         try:
-            with pair[0].read() as one, pair[1].read() as other:
+            with first.read() as one, second.read() as other:
                 part = compare(one, other)
         except LabError as error:
             not_compared[name] = str(error.problems[0])
@@ -111,7 +114,7 @@ def compare_collections(a: Collection, b: Collection) -> Comparison:
         for kind, entries in part.differences.items():
             differences[kind] = (*differences.get(kind, ()), *_prefixed(title, entries))
         provenance += _prefixed(title, part.provenance)
-        not_compared |= {f"{title}: {kind}": reason for kind, reason in part.not_compared.items()}
+        not_compared = {**part.not_compared, **not_compared}  # the reason of the first
         claims += [replace(claim, claim=f"{title}:{claim.claim}") for claim in part.claims]
     return Comparison(
         a.label,

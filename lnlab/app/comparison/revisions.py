@@ -3,8 +3,9 @@
 import os
 import subprocess
 import tarfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
@@ -12,6 +13,20 @@ from tempfile import TemporaryDirectory
 from lnlab.app.locks.lock_report import LOCK_SUFFIX, read_lock
 from lnlab.app.locks.lock_text import LOCK_HEAD
 from lnlab.errors import LabError, Problem
+
+
+@dataclass(frozen=True)
+class Commit:
+    """A commit: its digest, and the first line of its message."""
+
+    digest: str
+    subject: str
+
+    @property
+    def label(self) -> str:
+        """``commit 1f0c2a9e: a figure``."""
+        return f"commit {self.digest[:8]}: {self.subject}"
+
 
 _KINDS = "a spec, a lock, the folder of a report, or REV:path of a commit"
 
@@ -67,6 +82,55 @@ def commit_of(name: str) -> str | None:
     except FileNotFoundError:
         return None
     return done.stdout.decode().strip() or None
+
+
+def commits_between(good: str, bad: str, folder: str) -> list[Commit]:
+    """The commits that changed a folder at the root of the repository, after one side and up to another, oldest first.
+
+    Args:
+        good: ``REV:path``, or a path whose last commit is meant.
+        bad: the same.
+        folder: below the root of the repository around the working folder.
+
+    Raises:
+        LabError: there is no such repository or folder, a side is not in it, or the second is not after the first.
+    """
+    first, last = (_commit_of_side(name) for name in (good, bad))
+    root = Path(_git(bad, Path(), "rev-parse", "--show-toplevel").decode().strip())
+    if not _is_in(root, last, PurePosixPath(folder)):
+        raise LabError(Problem(bad, f"the repository {root} has no folder {folder}"))
+    try:
+        _git(bad, root, "merge-base", "--is-ancestor", first, last)
+    except LabError as error:
+        raise LabError(Problem(bad, f"is not in a commit after that of {good}")) from error
+    listed = _git(bad, root, "log", "--reverse", "--topo-order", "--format=%H %s", f"{first}..{last}", "--", folder)
+    parts = (line.partition(" ") for line in listed.decode(errors="replace").splitlines())
+    return [Commit(digest, subject) for digest, _, subject in parts]
+
+
+def _commit_of_side(name: str) -> str:
+    if not Path(name).exists():
+        commit = commit_of(name.partition(":")[0])
+    else:
+        place = Path(name).resolve()
+        commit = _git(name, place.parent, "log", "-1", "--format=%H", "--", place.name).decode().strip()
+    if not commit:
+        raise LabError(Problem(name, f"{name} is in no commit"))
+    return commit
+
+
+@contextmanager
+def extracted(commit: str, names: Sequence[str]) -> Iterator[Path]:
+    """A folder with what a commit has of these names at its root, until the block ends.
+
+    Raises:
+        LabError: git cannot read the commit.
+    """
+    root = Path(_git(commit, Path(), "rev-parse", "--show-toplevel").decode().strip())
+    with TemporaryDirectory(prefix="lnlab-revision-") as scratch:
+        present = [path for path in map(PurePosixPath, names) if _is_in(root, commit, path)]
+        _extract(commit, root, commit, present, Path(scratch))
+        yield Path(scratch)
 
 
 def locks_of_commit(commit: str) -> dict[str, str]:

@@ -6,7 +6,7 @@ makes differences of the last bit grow until two runs of one seed are as far apa
 stands a share of the largest number of that quantity in that run: what is smaller is rounding noise.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 import polars as pl
@@ -154,14 +154,14 @@ def _side_by_side(old: pl.DataFrame, new: pl.DataFrame, ends: pl.DataFrame) -> p
     there = new.select(*on, pl.col("_value").alias("_new"), _there=pl.lit(value=True))
     joined = old.rename({"_value": "_old"}).join(there, on=on, how="left", nulls_equal=True, maintain_order="left")
     of_run = ends.select("run", "steps", "steps_new", "_last", "_diverged")
-    joined = joined.join(of_run, on="run", maintain_order="left").filter(_is_computed(joined.columns))
+    joined = joined.join(of_run, on="run", maintain_order="left").filter(is_computed(joined.columns))
     both = pl.col("_there").fill_null(value=False) & pl.col("_old").is_finite() & pl.col("_new").is_finite()
     counts = ~pl.col("_diverged") | ((pl.col("step") <= pl.col("_last")) & both)
     trained = (pl.col("step").fill_null(pl.col("steps")) > 0).alias("_trained")
     return joined.filter(counts).with_columns(trained)
 
 
-def _is_computed(columns: Collection[str]) -> pl.Expr:
+def is_computed(columns: Collection[str]) -> pl.Expr:
     """Whether a row lies within the updates of its run that were computed again, ``steps_new`` of ``steps``."""
     ahead = pl.lit(value=False)
     if "split" in columns:
@@ -225,34 +225,3 @@ def _worst(row: Mapping[str, object], names: Mapping[str, str]) -> str:
 
 def _shown(value: object) -> str:
     return "nothing" if value is None else f"{value:.9g}" if isinstance(value, float) else str(value)
-
-
-def rows_put_in(committed: Results, computed: Results) -> Results:
-    """The committed results with the rows that were computed again in place of the old ones.
-
-    Of a run that was computed in part its later rows and its end stay.
-    """
-    order = pl.DataFrame({"run": committed.runs["run"], "_order": range(committed.runs.height)})
-    extents = committed.runs.select("run", "steps").join(
-        computed.runs.select("run", "steps"), on="run", how="left", suffix="_new", maintain_order="left"
-    )
-    extents = extents.with_columns(pl.col("steps_new").fill_null(-1))  # of a run that was not computed no update
-    in_whole = extents.filter(pl.col("steps_new") == pl.col("steps"))["run"].implode()
-
-    def in_order(rows: Sequence[pl.DataFrame]) -> pl.DataFrame:
-        joined = pl.concat(rows).join(order, on="run", maintain_order="left")
-        return joined.sort("_order", maintain_order=True).drop("_order")
-
-    ended = computed.runs.filter(pl.col("run").is_in(in_whole)).select(committed.runs.columns)
-    runs = in_order([committed.runs.filter(~pl.col("run").is_in(in_whole)), ended])
-    tables = {}
-    for name, rows in committed.tables.items():
-        if rows.is_empty() or name not in computed.tables:
-            tables[name] = rows
-            continue
-        keys = [column for column, kind in rows.schema.items() if not kind.is_float() and column != "count"]
-        kept = computed.tables[name].join(rows.select(keys).unique(), on=keys, how="semi", nulls_equal=True)
-        others = rows.join(extents, on="run", maintain_order="left")
-        others = others.filter(~_is_computed(others.columns)).select(rows.columns)
-        tables[name] = in_order([kept.select(rows.columns), others])
-    return Results(runs, committed.axes, tables, committed.evidence)

@@ -9,10 +9,11 @@ import polars as pl
 
 from lnlab.app.compute import RunOptions
 from lnlab.app.formats import format_duration
-from lnlab.app.locks.equivalence import ComparedQuantity, compare_results, rows_put_in
+from lnlab.app.locks.equivalence import ComparedQuantity, compare_results
 from lnlab.app.locks.intact import Discrepancy
 from lnlab.app.locks.lock_report import Lock, read_lock
 from lnlab.app.locks.recompute import RecomputedRuns, recompute
+from lnlab.app.locks.replaced_rows import rows_put_in
 from lnlab.app.redraw import judge_tables
 from lnlab.app.request import load_registries
 from lnlab.claims.claim import Verdict

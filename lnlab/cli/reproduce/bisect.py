@@ -20,7 +20,7 @@ BISECT_EXAMPLE = "Example: [bold]lnlab bisect post_grows HEAD~5:specs/xiong_fig3
 
 def bisect(
     claim: Annotated[str, typer.Argument(metavar="CLAIM", help="The id of the claim.")],
-    good: Annotated[str, typer.Argument(metavar="GOOD", help="A lock or the folder of a report, or REV:path.")],
+    good: Annotated[str, typer.Argument(metavar="GOOD", help="A lock or the folder of a report, or REV:path of one.")],
     bad: Annotated[str, typer.Argument(metavar="BAD", help="The same later, with another verdict.")],
     folder: StoreFolder,
     plugins: Plugins,
@@ -38,6 +38,10 @@ def bisect(
     moves the verdict. A spec in between is judged on the rows of GOOD or BAD where they have all that the claim reads;
     what is missing is computed into the store, for the runs that the claim selects alone. Changes that make no valid
     spec by themselves are named together.
+
+    Where nothing of that explains it, and the working folder is in a clone of lnlab's repository, a binary search over
+    the commits that changed its code names the one: each is taken out of git, and computes what the spec needs for this
+    claim in a process and a store of its own.
 
     Exit codes: 0 the change is named; 2 the command is wrong, or both have the same verdict.
     """
