@@ -37,7 +37,7 @@ sweep:
   - {placement: [post, pre], optimizer.lr: [0.001, 0.01]}
 select: {optimizer.lr: best, seeds: 101-102}
 probes: [{kind: gradient_norm, at: {every: 2}, batches: 1}]
-report: [{kind: depth_profile, quantity: gradient_norm, where: {stack: decoder, tensor: w2}}]
+report: [{kind: depth_profile, quantity: gradient_norm, where: {stack: decoder, tensor: w2}, x: step}]
 claims:
   - {id: stays, says: It stays., kind: bound, at_most: 9,
      of: {quantity: gradient_norm, stack: decoder, tensor: w2, step: 8, placement: post}}
