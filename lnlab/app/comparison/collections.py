@@ -18,7 +18,7 @@ _PRESENT, _ABSENT = "is there", "–"
 
 
 @dataclass(frozen=True)
-class Member:
+class NamedSide:
     """Something in a commit or a store that can be compared.
 
     Attributes:
@@ -44,7 +44,7 @@ class Collection:
     label: str
     kind: str
     noun: str
-    members: Mapping[str, Member]
+    members: Mapping[str, NamedSide]
 
 
 def collection(name: str) -> Collection | None:
@@ -59,13 +59,13 @@ def collection(name: str) -> Collection | None:
     if commit is None:
         return None
     members = {
-        path: Member(blob, lambda path=path: read_side(f"{name}:{path}", None))  # type: ignore[misc]
+        path: NamedSide(blob, lambda path=path: read_side(f"{name}:{path}", None))  # type: ignore[misc]
         for path, blob in locks_of_commit(commit).items()
     }
     return Collection(name, "commit", "lock", members)
 
 
-def _experiments(store: Store) -> dict[str, Member]:
+def _experiments(store: Store) -> dict[str, NamedSide]:
     """The experiments of a store that judge something, each as it was used last."""
     plans: dict[str, StoredPlan] = {}
     for plan in plans_newest_first(store.root):
@@ -79,7 +79,7 @@ def _experiments(store: Store) -> dict[str, Member]:
         plan = plans[name]
         yield side_of_rows(str(store.root), plan.name, plan.profile, store.results(plan.digest))
 
-    return {name: Member("", lambda name=name: read(name)) for name in plans}  # type: ignore[misc]
+    return {name: NamedSide("", lambda name=name: read(name)) for name in plans}  # type: ignore[misc]
 
 
 def compare_collections(a: Collection, b: Collection) -> Comparison:
