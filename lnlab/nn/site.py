@@ -104,6 +104,16 @@ class AddressedModel(nn.Module):
                 parameter.requires_grad_(False)
 
     @contextmanager
+    def same_parameters(self) -> Iterator[None]:
+        """Refuse a pass that adds, drops or replaces parameters, as they have no address and no optimizer."""
+        before = dict(self.module.named_parameters())
+        yield
+        after = dict(self.module.named_parameters())
+        if before.keys() != after.keys() or any(after[name] is not p for name, p in before.items()):
+            what = "the model adds, drops or replaces parameters in its forward pass"
+            raise LabError(Problem("measure", what, "give it all of them when it is built, or call it once there"))
+
+    @contextmanager
     def activations(self) -> Iterator[dict[Site, Tensor]]:
         """A dict that each forward pass fills with the stream, (..., width), at its sites."""
         seen: dict[Site, Tensor] = {}

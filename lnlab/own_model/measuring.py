@@ -135,14 +135,11 @@ def _check_precision(module: nn.Module, choices: Sequence[Choice]) -> None:
 def _check_gradient(model: AddressedModel, fused: Sequence[Tensor], task: OwnTask) -> None:
     """Refuse a loss that does not depend on the model that it is called with, or on parameters without their names."""
     parameters = [parameter for _, _, parameter in model.addressed_parameters()]
-    before = [(name, id(parameter)) for name, parameter in model.named_parameters()]
     for parameter in fused:
         parameter.requires_grad_()
     with evaluating(model), model.differentiable(), torch.enable_grad():
-        total, _ = task.loss(model, next(task.batches("train", "probe")))
-        if [(name, id(parameter)) for name, parameter in model.named_parameters()] != before:
-            what = "the model adds, drops or replaces parameters in its forward pass"
-            refuse(what, "call it on a batch once in build(seed), or give it all parameters when it is built")
+        with model.same_parameters():
+            total, _ = task.loss(model, next(task.batches("train", "probe")))
         every = torch.autograd.grad(total, [*parameters, *fused], allow_unused=True)
         gradients = [g for g in every[: len(parameters)] if g is not None]
     if any(g is not None for g in every[len(parameters) :]):

@@ -31,9 +31,10 @@ class OwnLanguageModel(AddressedModel):
     def forward(self, batch: TokenPairs) -> Tensor:
         """The logits (batch, length, size)."""
         try:
-            logits: Any = self.module(batch.target_in)
+            with self.same_parameters():
+                logits: Any = self.module(batch.target_in)
             self.end_pass()
-        except LabError as error:  # of the stream
+        except LabError as error:  # of the parameters or the stream
             raise LabError(*(replace(p, where="model") for p in error.problems)) from error
         if not isinstance(logits, Tensor) or logits.shape[:-1] != batch.target_in.shape:
             returned = tuple(logits.shape) if isinstance(logits, Tensor) else type(logits).__name__

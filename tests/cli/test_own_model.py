@@ -198,6 +198,18 @@ MODELS = {
         "def build(size):\n    return torch.nn.Sequential(torch.nn.Embedding(size, 4), torch.nn.Flatten())",
         "return logits, (batch, length, size)",
     ),
+    "has no parameters": ("def build(size):\n    return torch.nn.ReLU()", "model 'wrong': ReLU has no parameters"),
+    "changes its structure": (
+        """class Replacing(torch.nn.Module):
+    def __init__(self, size):
+        super().__init__()
+        self.table, self.out = torch.nn.Embedding(size, 4), torch.nn.Linear(4, size)
+
+    def forward(self, tokens):
+        self.out = torch.nn.Linear(4, self.out.out_features)
+        return self.out(self.table(tokens))""",
+        "model: the model adds, drops or replaces parameters in its forward pass; give it all of them when it is built",
+    ),
 }
 
 
