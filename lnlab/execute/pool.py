@@ -25,6 +25,7 @@ THREADS: Final = "LNLAB_THREADS"
 """The environment variable with the threads of torch in one worker."""
 
 WORKER_ENVIRONMENT: Final = {
+    "OMP_WAIT_POLICY": "PASSIVE",  # a thread that waits leaves its core to other workers
     "OPENBLAS_NUM_THREADS": "1",
     "POLARS_MAX_THREADS": "1",
     "RAYON_NUM_THREADS": "1",
