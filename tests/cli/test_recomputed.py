@@ -199,6 +199,17 @@ def test_rows_computed_again_take_the_place_of_the_old_ones(tables):
     assert ratios.to_list() == [2.0 if run in runs else 1.0 for run in tables.tables["sites"]["run"]]
 
 
+def test_runs_keep_the_variant_and_the_keys_that_the_report_has_of_them(tables):
+    """As where a piece got a parameter since: today's plan has other keys of variants and measurements."""
+    renamed = {name: rows.with_columns(variant=pl.lit("new")) for name, rows in tables.tables.items() if rows.height}
+    renamed["sites"] = renamed["sites"].with_columns(pl.col("value") * 2, measurement=pl.lit("new"))
+    today = replace(tables, runs=tables.runs.with_columns(variant=pl.lit("new"), setting=pl.lit("{}")), tables=renamed)
+    mixed = rows_put_in(tables, replace(today, tables={**tables.tables, **renamed}))
+    assert mixed.runs.equals(tables.runs)
+    assert mixed.tables["sites"]["variant"].equals(tables.tables["sites"]["variant"])
+    assert (mixed.tables["sites"]["value"] / tables.tables["sites"]["value"]).unique().to_list() == [2.0]
+
+
 @pytest.mark.parametrize("fault", ["ten percent", "swapped labels", "other seeds", "other formula"])
 def test_faults_at_initialization_are_caught_and_rounding_is_not_one(tables, fault):
     """The small version of tests/benchmarks/verification_power.py."""

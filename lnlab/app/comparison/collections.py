@@ -83,7 +83,7 @@ def _experiments(store: Store) -> dict[str, NamedSide]:
 
 
 def compare_collections(a: Collection, b: Collection) -> Comparison:
-    """Everything in which two collections differ: what only one has, and differences of what both have.
+    """What only one of two collections has, and in what the others differ, those with the fewest differences first.
 
     Raises:
         LabError: one is a commit and the other a store.
@@ -98,19 +98,19 @@ def compare_collections(a: Collection, b: Collection) -> Comparison:
     )
     differences: dict[str, tuple[SideDifference, ...]] = {f"{a.noun}s": alone} if alone else {}
     not_compared: dict[str, str] = {}
-    provenance: list[SideDifference] = []
-    claims: list[ComparedClaim] = []
+    parts: list[tuple[str, Comparison]] = []
     for name in (name for name in names if name in a.members and name in b.members):
         first, second = a.members[name], b.members[name]
         if first.identity and first.identity == second.identity:
             continue
         try:
             with first.read() as one, second.read() as other:
-                part = compare(one, other)
+                parts.append((Path(name).stem if a.kind == "commit" else name, compare(one, other)))
         except LabError as error:
             not_compared[name] = str(error.problems[0])
-            continue
-        title = Path(name).stem if a.kind == "commit" else name
+    provenance: list[SideDifference] = []
+    claims: list[ComparedClaim] = []
+    for title, part in sorted(parts, key=lambda named: sum(map(len, named[1].differences.values()))):
         for kind, entries in part.differences.items():
             differences[kind] = (*differences.get(kind, ()), *_prefixed(title, entries))
         provenance += _prefixed(title, part.provenance)

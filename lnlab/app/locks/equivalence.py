@@ -20,7 +20,8 @@ MOVED_COUNTS = 1e-3
 INITIAL, TRAINED = "initial", "trained"
 WITHOUT_NUMBERS = ("needs", "texts")
 """Tables that are not compared."""
-_OF_CONTENT = ("measurement", "trajectory")
+OF_CONTENT = ("measurement", "trajectory")
+"""Columns of keys, which another version of a piece changes without any number."""
 _OF_A_RUN = ("run", "variant", "seed")
 _OF_A_DRAW = ("run", "variant", "seed", "step", "operator", "scope", "part", "draw")
 _INFINITE = float("inf")
@@ -122,7 +123,7 @@ def _numbers(table: str, rows: pl.DataFrame) -> pl.DataFrame:
     else:
         rows = rows.with_columns(_total=total)
     values = [column for column, kind in rows.schema.items() if kind.is_float() and column != "_total"]
-    keys = [column for column in rows.columns if column not in (*values, "_total", *_OF_CONTENT)]
+    keys = [column for column in rows.columns if column not in (*values, "_total", *OF_CONTENT)]
     placed = rows.with_columns(pl.int_range(pl.len()).over(keys).alias("_place"), quantity.alias("_quantity"))
     index = [*keys, "_place", "_quantity", "_total"]
     return placed.unpivot(values, index=index, variable_name="_column", value_name="_value")
