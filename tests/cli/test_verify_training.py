@@ -185,7 +185,8 @@ def test_another_choice_of_a_rate_is_reported(lnlab, repository):
     """The committed choice is edited, and the lock made again: as if the rate had been picked by hand."""
     facts = REPORT / "data" / "experiment.json"
     entries = json.loads(facts.read_text())
-    ((decision, chosen),) = ((entry, entry["value"]) for entry in entries["decisions"])
+    decision = entries["decisions"][0]
+    chosen = decision["value"]
     decision["value"] = next(rate for rate in (0.001, 0.01) if rate != chosen)
     facts.write_text(json.dumps(entries))
     found = recomputation(Path("specs/tuned.lock"), MANNER, every_run=True)

@@ -44,7 +44,8 @@ def verify(
     Level 0: every file is the one that was locked; verdicts, rows and settings are those that the lock lists. Seconds.
     Level 1: in addition, page, figures, tables and notebook are drawn again from the committed data to the same bytes.
     Minutes for many reports; --workers draws several at once.
-    Level 2: in addition, one run of every variant (of forty variants at most) is computed again in an empty store.
+    Level 2: in addition, one run of every variant (of forty variants at most) is computed again in an empty store;
+    training is cut short where that would take long.
     Level 3: every run is computed again, with those that choose a value.
 
     On a processor and a torch like those of the committed runs, every number has to be equal to the last bit; on
