@@ -7,7 +7,7 @@ optimizer, the loss and all that probes measure are in float32.
 
 import os
 from collections.abc import Collection, Iterator
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from typing import Any, cast
 
@@ -47,6 +47,20 @@ def device_of(setting: ResolvedSetting) -> torch.device:
         torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
         torch.use_deterministic_algorithms(True, warn_only=True)
     return device
+
+
+@contextmanager
+def without_tf32() -> Iterator[None]:
+    """Inside, products and convolutions on a GPU are in float32 as they are."""
+    backends: Any = (torch.backends.cuda.matmul, torch.backends.cudnn)
+    before = [backend.allow_tf32 for backend in backends]
+    try:
+        for backend in backends:
+            backend.allow_tf32 = False
+        yield
+    finally:
+        for backend, allowed in zip(backends, before, strict=True):
+            backend.allow_tf32 = allowed
 
 
 def require_devices(kinds: Collection[str]) -> None:

@@ -8,6 +8,7 @@ import torch
 from torch import nn
 
 import lnlab
+from lnlab.errors import LabError
 
 WITH_BIASES = {"kind": "gradient_norm", "biases": True}
 
@@ -179,3 +180,47 @@ def test_charts_hold_every_seed(name, nano, nano_sites, tokens, language_loss):
     chart = m.plot(name).to_dict()
     data = [row for rows in chart["datasets"].values() for row in rows]
     assert {str(row["seed"]) for row in data} == {"1", "2"}
+
+
+@pytest.fixture
+def tf32():
+    """Both switches are on; as they were afterwards."""
+    backends = (torch.backends.cuda.matmul, torch.backends.cudnn)
+    before = [backend.allow_tf32 for backend in backends]
+    for backend in backends:
+        backend.allow_tf32 = True
+    yield lambda: [backend.allow_tf32 for backend in backends]
+    for backend, allowed in zip(backends, before, strict=True):
+        backend.allow_tf32 = allowed
+
+
+def test_products_on_a_gpu_are_float32_inside_and_as_before_outside(mean_square, tf32):
+    seen = []
+
+    def loss(model, x):
+        seen.append(tf32())
+        return mean_square(model, x)
+
+    lnlab.measure(nn.Linear(4, 3), [torch.ones(2, 4)], loss)
+    assert seen
+    assert all(allowed == [False, False] for allowed in seen)
+    assert tf32() == [True, True]
+    with pytest.raises(LabError):
+        lnlab.measure(nn.Linear(4, 3), [torch.ones(2, 4)], lambda *_: None)
+    assert tf32() == [True, True]
+
+
+@pytest.mark.cuda
+def test_a_model_on_a_gpu_is_measured_there_as_on_the_cpu(nano, tokens, language_loss):
+    if not torch.cuda.is_available():
+        pytest.skip("needs a GPU: torch sees no cuda device")
+    torch.manual_seed(5)
+    model = nano()
+    probes = ["gradient_norm", {"kind": "sharpness", "tolerance": 1e-4}]
+    here = lnlab.measure(model, tokens, language_loss, probes=probes)
+    generator = torch.cuda.get_rng_state()
+    there = lnlab.measure(copy.deepcopy(model).cuda(), [t.cuda() for t in tokens], language_loss, probes=probes)
+    assert torch.equal(generator, torch.cuda.get_rng_state())
+    for name, near in (("gradient_norm", 1e-4), ("sharpness", 1e-3)):
+        expected = by_path(here.frame(name), name)
+        assert by_path(there.frame(name), name) == {key: pytest.approx(x, rel=near) for key, x in expected.items()}
