@@ -10,6 +10,7 @@ import pytest
 
 from lnlab.errors import ReportError
 from lnlab.report.page.html import template, template_environment, template_folders
+from lnlab.report.page.unbroken_names import unbroken_names
 from lnlab.report.write import write_report
 
 
@@ -94,3 +95,11 @@ def test_a_template_that_is_a_pipe_or_too_large_is_refused_unread(tmp_path):
         template([tmp_path], "style.css")
     with pytest.raises(ReportError, match="a template has at most 4,194,304"):
         template([tmp_path], "page.js")
+
+
+def test_a_placement_is_one_word_and_all_else_is_escaped():
+    text = unbroken_names("In <b>Post-LN</b> and Pre-LN, not in LN-free nor in a post-LNorm")
+    assert text == (
+        'In &lt;b&gt;<span class="name">Post-LN</span>&lt;/b&gt; and <span class="name">Pre-LN</span>, '
+        "not in LN-free nor in a post-LNorm"
+    )

@@ -20,3 +20,8 @@ from lnlab.report.words.sizes import size_names
 )
 def test_a_size_in_a_sentence_on_an_axis_and_in_a_law(path, told):
     assert size_names(path) == told
+
+
+def test_the_abscissa_of_a_curve_has_the_name_that_its_quantity_gives_it():
+    assert size_names("x", "psi_variance") == ("the training step", "training step t", "t")
+    assert size_names("x", "loss").axis == "x"

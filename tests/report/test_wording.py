@@ -179,3 +179,8 @@ def test_a_batch_norm_says_of_padding_only_that_it_counts_it():
     assert axis_value_name("norm", None, label) == "BatchNorm (momentum 0.1, padding counted)"
     assert axis_value_name("norm", None, label.replace("true", "false")) == "BatchNorm (momentum 0.1)"
     assert axis_value_name("norm", None, "batch (naive false)") == axis_value_name("norm", None, "batch") == "BatchNorm"
+
+
+def test_a_number_and_its_bounds_have_the_same_decimals():
+    assert format_interval(-1.0, -1.0002, -0.99975) == "−1.000 [−1.000, −1.000]".replace("−", "\N{MINUS SIGN}")
+    assert format_interval(0.00737563536664, 0.00737563536664, 0.00737563536664) == "0.00738, all seeds agree"

@@ -33,7 +33,7 @@ def median_gradient_size(results: Results) -> pl.DataFrame:
 @quantities.register(
     "median_update_over_rate",
     words=QuantityWords(
-        "median update entry over the rate",
+        "median update entry over the learning rate",
         "of the learning rate",
         "middle of the entries of an update that are not 0, without their sign, over its learning rate",
     ),

@@ -46,12 +46,8 @@ def density_chart(panels: Sequence[str], x: Axis, y: Axis, style: SeriesStyle) -
     """
     base = _coloured(None if len(panels) > 1 else "points", x, style)
     band = base.mark_area(opacity=0.18, interpolate="step", clip=True).encode(y=_y("low", y), y2="high:Q")
-    dashes = alt.Scale(domain=list(style.series), range=[list(dash) for dash in style.dashes])
-    line = base.mark_line(interpolate="step").encode(
-        y=_y("estimate", y),
-        strokeDash=alt.StrokeDash("series:N", scale=dashes, legend=None),
-        tooltip=_tips(x, "estimate", "low", "high", "n"),
-    )
+    tips = _tips(x, "estimate", "low", "high", "n")
+    line = _line(base, style, interpolate="step").encode(y=_y("estimate", y), tooltip=tips)
     return _paneled(panels, alt.layer(band, line, *_legend_layer(base, style, marks=False)))
 
 
@@ -149,9 +145,10 @@ def _band(base: Any, y: Axis) -> Any:
     return base.mark_area(opacity=0.18).encode(y=_y("low", y), y2="high:Q")
 
 
-def _line(base: Any, style: SeriesStyle) -> Any:
+def _line(base: Any, style: SeriesStyle, **mark: str) -> Any:
+    """Dashes go by the number of a series: by its name, they would share the legend of colours that they must not."""
     scale = alt.Scale(domain=list(range(len(style.series))), range=[list(dash) for dash in style.dashes])
-    return base.mark_line().encode(y="estimate:Q", strokeDash=alt.StrokeDash("line:O", scale=scale, legend=None))
+    return base.mark_line(**mark).encode(y="estimate:Q", strokeDash=alt.StrokeDash("line:O", scale=scale, legend=None))
 
 
 def _marks(base: Any, x: Axis, y: Axis, style: SeriesStyle) -> list[Any]:

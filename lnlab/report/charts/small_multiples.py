@@ -60,14 +60,14 @@ def _base(lines: Sequence[str], y: Axis) -> Any:
 
 
 def _curves(base: Any) -> list[Any]:
-    """Band, line, and at its ends a mark that is not seen and tells its numbers."""
+    """Band, line, and at its ends a mark that is not seen and tells its numbers to a pointer."""
     tips = [alt.Tooltip("panel:N", title="of"), alt.Tooltip("series:N", title="with")]
     tips += [alt.Tooltip(f"{name}:Q", title=name, format=".3~r") for name in ("estimate", "low", "high", "n")]
     return [
         base.mark_area(opacity=0.16, clip=True).encode(y=alt.Y("low:Q", title=None), y2="high:Q"),
         base.mark_line(strokeWidth=1.7, clip=True),
         base.transform_filter("datum.x === 0 || datum.x === 1")
-        .mark_point(size=90, opacity=0, clip=True)
+        .mark_point(size=90, opacity=0, clip=True, aria=False)
         .encode(tooltip=tips),
     ]
 

@@ -22,6 +22,7 @@ from lnlab.report.page.citation_links import linked_citations, web_address
 from lnlab.report.page.claim_list import ClaimRow, claim_groups
 from lnlab.report.page.figures import DrawnPart, Figure
 from lnlab.report.page.methods_table import method_grid
+from lnlab.report.page.unbroken_names import unbroken_names
 from lnlab.report.words.answer_text import answers_of_profile, fill_answer, outdated_claims
 from lnlab.report.words.wording import join_words
 from lnlab.tables import Results
@@ -56,6 +57,7 @@ def template_environment(folders: Sequence[Path]) -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    jinja.filters["unbroken"] = unbroken_names
     jinja.policies["json.dumps_kwargs"] = {"sort_keys": True, "allow_nan": False, "ensure_ascii": False}
     return jinja
 

@@ -75,8 +75,11 @@ def _table(
 ) -> Table:
     """Exact, one row an entry, and for readers one row per variant."""
     learned = ("learned",) if _LEARNED in quantities else ()
-    heads = ("variant", "finished", "diverged", *learned, *map(quantity_name, columns), "missing")
+    heads = ("variant", "finished", "diverged", *learned, *map(quantity_name, columns))
     body = tuple(_line(variant, learned=bool(learned), columns=columns) for variant in variants)
+    if any(variant.others for variant in variants):
+        heads = (*heads, "missing")
+        body = tuple((*line, (str(variant.others), True)) for line, variant in zip(body, variants, strict=True))
     entries = [(variant.name, *entry) for variant in variants for entry in _entries(variant, quantities)]
     return Table(
         pl.DataFrame(entries, schema=OUTCOME_SCHEMA, orient="row"),
@@ -92,8 +95,7 @@ def _line(variant: SeriesOutcome, *, learned: bool, columns: Sequence[str]) -> t
     finished = f"{variant.finished}/{variant.runs}" + (f", {variant.stopped} stopped early" if variant.stopped else "")
     share = ((f"{_learned(variant)}/{variant.runs}", True),) if learned else ()
     spreads = ((median_with_range(variant.numbers[quantity]), True) for quantity in columns)
-    others = (str(variant.others) if variant.others else "–", True)
-    return ((variant.name, False), (finished, False), (diverged, False), *share, *spreads, others)
+    return ((variant.name, False), (finished, False), (diverged, False), *share, *spreads)
 
 
 def median_with_range(

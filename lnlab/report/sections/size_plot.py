@@ -18,7 +18,7 @@ from lnlab.report.charts.downsample import thin_points
 from lnlab.report.data.labels import SINGLE_SERIES
 from lnlab.report.data.series import LabelledSeries, collect_series, replicate_count
 from lnlab.report.section import Chart, Section, sections
-from lnlab.report.words.headings import MAX_NAMED
+from lnlab.report.words.headings import MAX_NAMED, two_at_most
 from lnlab.report.words.sizes import SizeNames, size_names
 from lnlab.report.words.symbols import axis_title
 from lnlab.report.words.wording import (
@@ -55,9 +55,9 @@ def size_plot(
     if series.seeds.is_empty():
         finding = f"Nothing of the {quantity_name(quantity)} has been measured yet"
         return Section(finding, missing=" ".join((series.missing, *series.left_out)).strip(), rows=series.rows)
-    finding = _finding(series, quantity, size_names(x).phrase)
+    finding = _finding(series, quantity, size_names(x, quantity).phrase)
     closed_form = None if theory is None else _theory(results, theory, where or {}, x)
-    chart = _chart(series, quantity, size_names(x), laws or [], finding, closed_form, axis_title(quantity, where))
+    chart = _chart(series, quantity, size_names(x, quantity), laws or [], finding, closed_form, axis_title(quantity, where))
     if theory is None:
         return Section(finding, (chart,), (), series.missing, series.rows)
     is_drawn = "is the thin line" if closed_form else "is not drawn, as its rows are not in this report's data"
@@ -176,7 +176,7 @@ def _finding(series: LabelledSeries, quantity: str, size_name: str) -> str:
         return f"With {size_name}, {_exponent_range({name: fmean(values) for name, values in slopes.items()})}"
     subjects = {name: f"the {quantity_name(quantity)}" if name == SINGLE_SERIES else name for name in slopes}
     clauses = (f"{subjects[name]} {_exponent_text(values)}" for name, values in slopes.items())
-    return f"With {size_name}, {'; '.join(clauses)}"
+    return f"With {size_name}, {two_at_most(clauses)}"
 
 
 def _exponent_range(means: Mapping[str, float]) -> str:

@@ -55,7 +55,7 @@ def small_multiples(
         finding = f"Nothing of the {quantity_name(quantity)} can be drawn yet"
         return Section(finding, missing=" ".join((profiles.missing, *profiles.left_out)).strip(), rows=profiles.rows)
     place = f"{where['stack']} {x}" if where and isinstance(where.get("stack"), str) and x == "layer" else path_name(x)
-    finding = _finding(profiles, quantity, place, path_name(panels))
+    finding = f"{'At' if lines == 'step' else 'With'} {_finding(profiles, quantity, place, path_name(panels))}"
     chart = _chart(profiles, quantity, (path_name(panels), path_name(lines), place), finding, between)
     table = _table(profiles, quantity, (path_name(panels), path_name(lines), place))
     return Section(finding, (chart,), (table,), profiles.missing, profiles.rows)
@@ -180,7 +180,7 @@ def _finding(profiles: Profiles, quantity: str, place: str, panel: str) -> str:
         clauses.append(f"it stays within a factor of {format_short(_NEAR)} in {len(near)} of {len(line_ends)} {panel}s")
     for why in dict.fromkeys(end.why for end in line_ends.values() if end.why):
         clauses.append(f"{why} in {join_words(name for name, end in line_ends.items() if end.why == why)}")
-    return f"With {line}, the {quantity_name(quantity)} {'; '.join(clauses)}"
+    return f"{line}, the {quantity_name(quantity)} {'; '.join(clauses)}"
 
 
 def _extremes(ratios: Mapping[str, float], place: str) -> list[str]:

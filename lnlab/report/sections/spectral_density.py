@@ -18,6 +18,7 @@ from lnlab.report.charts.downsample import thin_points
 from lnlab.report.data.spectra import Band, Spectra, band_sentence, collect_spectra, range_points, spectrum_curves
 from lnlab.report.loss_units import fill_units
 from lnlab.report.section import Chart, Section, sections
+from lnlab.report.words.headings import two_at_most
 from lnlab.report.words.spectral_words import matrix_in_words
 from lnlab.report.words.wording import count_noun, format_short, join_words
 from lnlab.tables import Results
@@ -152,4 +153,4 @@ def _finding(spectra: Spectra) -> str:
             texts.append(
                 f"from {format_short(low)} to {format_short(high)}" + (f" in {name}" if len(spectra.names) > 1 else "")
             )
-    return f"reaches {join_words(texts)}"
+    return f"reaches {two_at_most(texts, sentences=False)}"

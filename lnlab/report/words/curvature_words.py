@@ -12,23 +12,23 @@ CURVATURE_GLOSSARY: Mapping[str, tuple[str, str, str]] = {
     ),
     "adam_sharpness": (
         "sharpness in Adam's coordinates",
-        "1 over the rate",
+        "1 over the learning rate",
         "largest eigenvalue of P^-1/2 H P^-1/2 with v as the optimizer has it",
     ),
     "adam_sharpness_residual": (
         "residual of the sharpness in Adam's coordinates",
-        "1 over the rate",
+        "1 over the learning rate",
         "an eigenvalue lies within it",
     ),
     "adam_sharpness_excluded": ("coordinates without v", "parameters", "that Adam has seen no gradient of"),
     "adam_sharpness_at_rest": (
         "sharpness in Adam's coordinates at rest",
-        "1 over the rate",
+        "1 over the learning rate",
         "largest eigenvalue of P^-1/2 H P^-1/2 with v as it would settle here",
     ),
     "adam_sharpness_at_rest_residual": (
         "residual of the sharpness in Adam's coordinates at rest",
-        "1 over the rate",
+        "1 over the learning rate",
         "an eigenvalue lies within it",
     ),
     "adam_sharpness_at_rest_excluded": (

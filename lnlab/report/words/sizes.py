@@ -18,11 +18,22 @@ _WORDS: Mapping[str, tuple[str, str]] = {
     "d_model": ("the width", "d"),
     "length": ("the number of tokens", "n"),
 }
+_OF_CURVES = dict.fromkeys(
+    ("psi_variance", "rectified_variance", "rectification"), SizeNames("the training step", "training step t", "t")
+)
+"""What ``x`` is, of the quantities that a probe measures as a curve."""
 _OWNERS = {("layers", "model"): " of each stack", ("sublayers", "model"): " of all stacks"}
 
 
-def size_names(path: str) -> SizeNames:
-    """The names of the size at a path of the setting; those of an unknown one are its words."""
+def size_names(path: str, quantity: str = "") -> SizeNames:
+    """The names of the size at a path of the setting; those of an unknown one are its words.
+
+    Args:
+        path: of the setting, or the name of a column.
+        quantity: what is drawn against it, which says what the column ``x`` is.
+    """
+    if path == "x" and quantity in _OF_CURVES:
+        return _OF_CURVES[quantity]
     owner, _, word = path.rpartition(".")
     phrase, letter = _WORDS.get(word, (word.replace("_", " "), "x"))
     per_stack = word in ("layers", "sublayers") and owner

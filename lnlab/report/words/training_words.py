@@ -31,8 +31,8 @@ TRAINING_GLOSSARY: Mapping[str, tuple[str, str, str]] = {
     "gradient_size": ("gradient entry", "{nats} per {item}", "entries of a gradient without their sign"),
     "update_size": ("update entry", "per update", "entries without their sign of what an update adds to the weights"),
     "update_over_rate_size": (
-        "update entry over the rate",
-        "of the learning rate",
+        "update entry over the learning rate",
+        "ratio",
         "entries without their sign of what an update adds to the weights, over its learning rate",
     ),
     "epoch_loss": ("loss of an epoch", "{nats} per {item}", "mean over an epoch of the losses of its training batches"),

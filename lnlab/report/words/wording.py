@@ -19,6 +19,7 @@ WIDE_INTERVAL = 100
 _NUMBER = re.compile(r"(?<= )-?\d+\.\d+(?=[,)])")
 """A parameter's number in the label of a choice: ``uniform (a -100.0, b 100.0)``."""
 _AGREEMENT = 1e-4  # relative to the estimate: the digits that are printed show no narrower interval
+_EXACT_LENGTH = 8
 _RAISED = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 
 _WORDS: Mapping[tuple[str, str], str] = {
@@ -40,6 +41,8 @@ _PREFIXES = {
     "warmup_steps": "warm-up",
     "anchor": "decay from",
     "batch_sentences": "batch size",
+    "d_model": "width",
+    "d_ff": "feed-forward width",
     "step": "step",
     "index": "index",
     "x": "x =",
@@ -53,7 +56,8 @@ def format_number(value: float | None, low: float | None = None, high: float | N
         return "–"
     if not math.isfinite(value):
         return "not a number" if math.isnan(value) else ("∞" if value > 0 else f"{MINUS}∞")
-    places = _decimal_places(value, low, high)
+    bounds = (value,) if low is None or high is None else (value, low, high)
+    places = min(_decimal_places(bound, low, high) for bound in bounds if math.isfinite(bound))
     if value and not -4 <= math.floor(math.log10(abs(value))) < 6:
         return _scientific(value, 2)
     text = f"{value:.{max(places, 0)}f}"
@@ -80,7 +84,7 @@ def format_interval(value: float | None, low: float | None, high: float | None) 
     if low is None or high is None or value is None:
         return format_number(value)
     if high - low <= _AGREEMENT * abs(value):
-        return f"{format_value(value) if low == high else format_number(value, low, high)}, all seeds agree"
+        return f"{_exact(value) if low == high else format_number(value, low, high)}, all seeds agree"
     scale = 10.0 ** math.floor(math.log10(abs(value))) if value and math.isfinite(value) else 1.0
     use_power = not 1e-4 <= scale < 1e6 or (scale >= 1e3 and high - low > WIDE_INTERVAL)
     if use_power and scale > 1e-300 and all(abs(bound) < 1e6 * scale for bound in (low, high)):
@@ -88,6 +92,12 @@ def format_interval(value: float | None, low: float | None, high: float | None) 
         return f"{format_interval(value / scale, low / scale, high / scale)} × {power}"
     texts = [_nonzero(format_number(bound, low, high), bound) for bound in (value, low, high)]
     return f"{texts[0]} [{texts[1]}, {texts[2]}]"
+
+
+def _exact(value: float) -> str:
+    """A number that every seed has: whole if it is short, else as one without an interval."""
+    text = format_value(value)
+    return text if len(text) <= _EXACT_LENGTH else format_number(value)
 
 
 def _nonzero(text: str, value: float) -> str:
