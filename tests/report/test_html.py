@@ -66,7 +66,7 @@ LANDMARKS = (
     'id="figure-1"',
     "Data of figure 1",
     "Claims of the source",
-    "In the Post-LN decoder the gradient of W2 grows",
+    " decoder the gradient of W2 grows toward the output",
     "All claims side by side",
     'aria-label="Contents"',
     'id="figure-2"',

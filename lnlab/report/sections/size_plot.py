@@ -57,7 +57,9 @@ def size_plot(
         return Section(finding, missing=" ".join((series.missing, *series.left_out)).strip(), rows=series.rows)
     finding = _finding(series, quantity, size_names(x, quantity).phrase)
     closed_form = None if theory is None else _theory(results, theory, where or {}, x)
-    chart = _chart(series, quantity, size_names(x, quantity), laws or [], finding, closed_form, axis_title(quantity, where))
+    chart = _chart(
+        series, quantity, size_names(x, quantity), laws or [], finding, closed_form, axis_title(quantity, where)
+    )
     if theory is None:
         return Section(finding, (chart,), (), series.missing, series.rows)
     is_drawn = "is the thin line" if closed_form else "is not drawn, as its rows are not in this report's data"

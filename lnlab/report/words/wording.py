@@ -56,8 +56,8 @@ def format_number(value: float | None, low: float | None = None, high: float | N
         return "–"
     if not math.isfinite(value):
         return "not a number" if math.isnan(value) else ("∞" if value > 0 else f"{MINUS}∞")
-    bounds = (value,) if low is None or high is None else (value, low, high)
-    places = min(_decimal_places(bound, low, high) for bound in bounds if math.isfinite(bound))
+    bounds = (value, low, high) if low is not None and high is not None and math.isfinite(high - low) else (value,)
+    places = min(_decimal_places(bound, low, high) for bound in bounds)
     if value and not -4 <= math.floor(math.log10(abs(value))) < 6:
         return _scientific(value, 2)
     text = f"{value:.{max(places, 0)}f}"
