@@ -84,7 +84,8 @@ def format_interval(value: float | None, low: float | None, high: float | None) 
     if low is None or high is None or value is None:
         return format_number(value)
     if high - low <= _AGREEMENT * abs(value):
-        return f"{_exact(value) if low == high else format_number(value, low, high)}, all seeds agree"
+        exact = format_value(value) if low == high else ""
+        return f"{exact if 0 < len(exact) <= _EXACT_LENGTH else format_number(value, low, high)}, all seeds agree"
     scale = 10.0 ** math.floor(math.log10(abs(value))) if value and math.isfinite(value) else 1.0
     use_power = not 1e-4 <= scale < 1e6 or (scale >= 1e3 and high - low > WIDE_INTERVAL)
     if use_power and scale > 1e-300 and all(abs(bound) < 1e6 * scale for bound in (low, high)):
@@ -92,12 +93,6 @@ def format_interval(value: float | None, low: float | None, high: float | None) 
         return f"{format_interval(value / scale, low / scale, high / scale)} × {power}"
     texts = [_nonzero(format_number(bound, low, high), bound) for bound in (value, low, high)]
     return f"{texts[0]} [{texts[1]}, {texts[2]}]"
-
-
-def _exact(value: float) -> str:
-    """A number that every seed has: whole if it is short, else as one without an interval."""
-    text = format_value(value)
-    return text if len(text) <= _EXACT_LENGTH else format_number(value)
 
 
 def _nonzero(text: str, value: float) -> str:

@@ -10,6 +10,7 @@ import pytest
 from lnlab.analyse.quantities.quantity import SITE, STATE, quantities
 from lnlab.report.charts.render import to_svg
 from lnlab.report.page.figures import spec_with_data
+from lnlab.report.page.unbroken_names import unbroken_names
 from lnlab.report.sections.basin import basin
 from lnlab.report.sections.outcomes import outcomes
 from lnlab.report.sections.time_to_target import time_to_target
@@ -194,6 +195,6 @@ def test_page_notebook_and_folder_hold_them_and_give_them_again(grid, facts_of, 
     text = page.read_text()
     assert "could not be made" not in text
     for section in (outcomes(grid, numbers=[END]), basin(grid, quantity=END), time_to_target(grid, target=3.5)):
-        assert f"<h2>{section.finding} <a" in text
+        assert f"<h2>{unbroken_names(section.finding)} <a" in text
     assert "points = medians(seeds)" in (tmp_path / "notebook.ipynb").read_text()
     assert (tmp_path / "tables" / "table-1.tex").read_text().count("/5") >= 6
