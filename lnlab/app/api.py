@@ -94,6 +94,8 @@ def run(
     retry_failed: bool = False,
     save_every: float = 60.0,
     progress: bool = True,
+    executor: str = "local",
+    address: str | None = None,
 ) -> "RunResult":
     """Compute what is missing and judge the claims. What is finished is never computed again.
 
@@ -109,13 +111,16 @@ def run(
         retry_failed: try again what failed before.
         save_every: seconds of training between two checkpoints.
         progress: show it on standard error: bars on a terminal, lines in a notebook.
+        executor: ``local``, or ``ray``: on the nodes of a cluster.
+        address: of that cluster; None: ``RAY_ADDRESS``, or this process's connection, else one of this machine.
 
     Raises:
-        LabError: what is wrong with the spec, a corpus or the store.
+        LabError: what is wrong with the spec, a corpus, the store or the cluster.
         KeyboardInterrupt: it was interrupted; what has begun is kept, and the same call goes on from there.
     """
     from lnlab.app.progress import stderr_console
     from lnlab.app.running import run_request
+    from lnlab.execute.executor import ExecutorKind
 
     outcome = run_request(
         open_store(_path(store)),
@@ -125,6 +130,8 @@ def run(
         save_every=save_every,
         console=stderr_console(),
         quiet=not progress,
+        executor=ExecutorKind(executor),
+        address=address,
     )
     if outcome.summary.interrupted:
         raise KeyboardInterrupt("what has begun is kept; the same call goes on from there")

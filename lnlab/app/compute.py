@@ -11,13 +11,15 @@ from lnlab.app.plan_facts import plan_facts
 from lnlab.app.progress import progress_reporter
 from lnlab.app.request import Request, compile_request, load_registries
 from lnlab.app.run_summary import RunSummary
-from lnlab.compile.cost.cost import cost, machine_memory
+from lnlab.compile.cost.cost import cost
 from lnlab.compile.cost.memory import LIBRARIES, MemoryPlan, plan_memory
 from lnlab.compile.decisions import Decision
 from lnlab.compile.plan import Plan, Trajectory
 from lnlab.compile.reference.explain import call_label
 from lnlab.errors import LabError, Problem
-from lnlab.execute.devices import device_kind, require_devices
+from lnlab.execute.cluster.machines import Machines, ThisMachine, machines
+from lnlab.execute.devices import device_kind
+from lnlab.execute.executor import ExecutorKind
 from lnlab.execute.pool import cores, threads
 from lnlab.execute.registry_loader import RegistryLoader
 from lnlab.execute.scheduler import sweep
@@ -41,6 +43,8 @@ class RunOptions:
         quiet: whether no progress is shown.
         save_every: seconds of training between two checkpoints.
         console: where progress is shown.
+        executor: where units are computed.
+        address: of the Ray cluster; None: ``RAY_ADDRESS``, else one of this machine.
     """
 
     workers: int | None
@@ -48,6 +52,8 @@ class RunOptions:
     quiet: bool
     save_every: float
     console: "Console"
+    executor: ExecutorKind = ExecutorKind.local
+    address: str | None = None
 
 
 def compute_missing(store: Store, request: Request, manner: RunOptions) -> RunSummary:
@@ -57,19 +63,20 @@ def compute_missing(store: Store, request: Request, manner: RunOptions) -> RunSu
         SpecError: every problem of the spec.
         CorpusError: a corpus is absent or damaged.
         StoreError: the store cannot be written.
-        LabError: a unit needs more memory than this machine has.
+        LabError: a unit needs more memory than there is, or the cluster cannot be reached.
     """
     known, tuned = load_registries(request.plugins), 0
     decisions: tuple[Decision, ...] = ()
-    while True:
-        plan, document = compile_request(request, known, decisions)
-        facts = plan_facts(request, plan, document, known)
-        stored = store.save_plan(plan, request.spec, facts, content=request.content)
-        done = compute_round(store, plan, stored, request, known, manner)
-        new_decisions = decide_open_choices(plan, store)
-        if done.interrupted or not new_decisions:
-            return replace(done, tuned=tuned)
-        decisions, tuned = (*decisions, *new_decisions), tuned + done.units
+    with machines(manner.executor, manner.address, manner.workers, manner.console.print) as where:
+        while True:
+            plan, document = compile_request(request, known, decisions)
+            facts = plan_facts(request, plan, document, known)
+            stored = store.save_plan(plan, request.spec, facts, content=request.content)
+            done = compute_round(store, plan, stored, request, known, manner, where)
+            new_decisions = decide_open_choices(plan, store)
+            if done.interrupted or not new_decisions:
+                return replace(done, tuned=tuned)
+            decisions, tuned = (*decisions, *new_decisions), tuned + done.units
 
 
 def decide_open_choices(plan: Plan, store: Store) -> tuple[Decision, ...]:
@@ -79,27 +86,38 @@ def decide_open_choices(plan: Plan, store: Store) -> tuple[Decision, ...]:
 
 
 def compute_round(
-    store: Store, plan: Plan, stored: StoredPlan, request: Request, known: "Registries", manner: RunOptions
+    store: Store,
+    plan: Plan,
+    stored: StoredPlan,
+    request: Request,
+    known: "Registries",
+    manner: RunOptions,
+    where: Machines | None = None,
 ) -> RunSummary:
-    """Compute what the store lacks of the plan of one stage."""
+    """Compute what the store lacks of the plan of one stage, on this machine where no other is named."""
+    where = where or ThisMachine(manner.workers)
     due_units = _missing_trajectories(plan, work_to_do(store.lacks(stored), retry_failed=manner.retry_failed))
-    require_devices({device_kind(unit.setting) for unit in due_units})
-    memory_plan = plan_memory(due_units, known, worker_count(manner.workers), machine_memory())
+    devices = {device_kind(unit.setting) for unit in due_units}
+    where.require(devices)
+    memory_plan = plan_memory(due_units, known, where.workers, where.memory)
     if not memory_plan.fits:
         raise LabError(memory_problem(memory_plan))
     units, costs = memory_plan.units, unit_flops(memory_plan.units, known)
+    at_root = replace(store, root=store.root.absolute())
+    open_executor = where.executor(at_root.root, at_root.open_unit, memory_plan, devices) if due_units else None
     names, total = unit_names(plan, costs), sum(costs.values())
     with progress_reporter(names, total, console=manner.console, quiet=manner.quiet) as show:
-        registry_loader, roots = RegistryLoader(request.plugins), request.roots
+        registry_loader, roots = RegistryLoader(tuple(path.absolute() for path in request.plugins)), request.roots
         summary = sweep(
             units,
-            store.open_unit,
+            at_root.open_unit,
             registry_loader,
             roots=roots,
             workers=memory_plan.workers,
             costs=costs,
             save_every=manner.save_every,
             on_event=show,
+            open_executor=open_executor,
         )
     return RunSummary(stored, len(units), summary.ended.total(), summary.seconds, summary.interrupted)
 

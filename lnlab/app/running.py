@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from lnlab.app.missing_work import unfinished_runs, work_to_do
 from lnlab.app.request import Request, remembered_plan
 from lnlab.app.run_summary import RunSummary
-from lnlab.errors import StoreError
+from lnlab.errors import LabError, Problem, StoreError
+from lnlab.execute.executor import ExecutorKind
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -65,6 +66,8 @@ def run_request(
     save_every: float,
     console: "Console",
     quiet: bool,
+    executor: ExecutorKind,
+    address: str | None,
 ) -> RunResult:
     """Compute what the store lacks for a request and judge its claims; with nothing to do, torch is not imported.
 
@@ -76,6 +79,8 @@ def run_request(
         save_every: seconds of training between two checkpoints.
         console: where progress is shown.
         quiet: show none.
+        executor: where units are computed.
+        address: of a Ray cluster; None: ``RAY_ADDRESS``, else one of this machine.
 
     Raises:
         LabError: what is wrong with the spec, a corpus, the store, or the size of a unit.
@@ -83,6 +88,8 @@ def run_request(
     from lnlab.app.evidence import plan_results
     from lnlab.app.judging import plan_verdicts
 
+    if address is not None and executor != ExecutorKind.ray:
+        raise LabError(Problem(f"--address {address}", "is for --executor ray alone", "add --executor ray"))
     summary = _complete_plan(store, request, retry_failed=retry_failed)
     if summary is None:
         from lnlab.execute.pool import warm
@@ -90,7 +97,9 @@ def run_request(
         warm()  # the workers' server imports torch while this process does
         from lnlab.app.compute import RunOptions, compute_missing
 
-        options = RunOptions(workers, retry_failed, quiet, save_every=save_every, console=console)
+        options = RunOptions(
+            workers, retry_failed, quiet, save_every=save_every, console=console, executor=executor, address=address
+        )
         summary = compute_missing(store, request, options)
     with _packing(store, summary):
         results = plan_results(store, summary.stored)

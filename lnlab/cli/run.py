@@ -15,6 +15,7 @@ from lnlab.cli.codes import CONTRADICTED, FAILED, SIGNAL
 from lnlab.cli.options import AsJsonOption, Overrides, Plugins, Profile, Quiet, Spec, StoreFolder
 from lnlab.cli.terminal import err, out, print_json
 from lnlab.cli.verdicts import reason_lines, verdict_as_plain, verdict_counts_line, verdict_table
+from lnlab.execute.executor import ExecutorKind
 
 if TYPE_CHECKING:
     from lnlab.claims.claim import Verdict
@@ -48,6 +49,15 @@ def run_spec(
         float,
         typer.Option("--save-every", min=0, metavar="SECONDS", help="How often a training run is checkpointed."),
     ] = 60,
+    executor: Annotated[
+        ExecutorKind, typer.Option("--executor", metavar="local|ray", help="This machine, or a Ray cluster.")
+    ] = ExecutorKind.local,
+    address: Annotated[
+        str | None,
+        typer.Option(
+            "--address", metavar="HOST:PORT", help="Of the Ray cluster, or auto; one of this machine if not given."
+        ),
+    ] = None,
     as_json: AsJsonOption = False,
     quiet: Quiet = False,
 ) -> None:
@@ -66,6 +76,8 @@ def run_spec(
         save_every=save_every,
         console=err(),
         quiet=quiet,
+        executor=executor,
+        address=address,
     )
     if as_json:
         print_json(_as_plain(outcome))

@@ -86,6 +86,14 @@ def signal_name(number: int) -> str:
     return "Ctrl-C" if number == signal.SIGINT else signal.Signals(number).name
 
 
+def exit_name(code: int | None) -> str:
+    """An exit code in words: the name of the signal, or the number."""
+    if code is not None and code < 0:
+        with suppress(ValueError):
+            return signal.Signals(-code).name
+    return f"exit code {code}"
+
+
 def listen() -> None:
     """Unblock SIGTERM and SIGHUP, which the process that workers are forked from blocks."""
     signal.pthread_sigmask(signal.SIG_UNBLOCK, URGENT)

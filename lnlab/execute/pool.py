@@ -8,7 +8,7 @@ into them: a script may call ``lnlab.run`` at its top level.
 import os
 import signal
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -120,16 +120,28 @@ def _open_pool(count: int) -> ProcessPool:
 
 @dataclass
 class Workers:
-    """A number of workers. If their pool breaks, the next call opens a new one."""
+    """The executor of this machine: a number of processes. If their pool breaks, the next call opens a new one."""
 
     count: int
+    ahead: float = 0.0
     _pool: ProcessPool = field(init=False)
 
     def __post_init__(self) -> None:
         self._pool = _open_pool(self.count)
 
-    def submit(self, task: Callable[[Any], Any], argument: Any, timeout: float | None = None) -> Any:
-        """Have a worker call ``task(argument)``; the future of its answer."""
+    def ready(self) -> Collection[int]:
+        """All of them."""
+        return range(1, self.count + 1)
+
+    def submit(
+        self,
+        task: Callable[[Any], Any],
+        argument: Any,
+        timeout: float | None = None,
+        *,
+        worker: int = 1,  # noqa: ARG002 (the pool itself gives a task to whichever is idle)
+    ) -> Any:
+        """Have an idle worker call ``task(argument)``; the future of its answer."""
         try:
             return self._pool.schedule(task, args=[argument], timeout=timeout)
         except (RuntimeError, BrokenProcessPool):

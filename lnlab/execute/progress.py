@@ -2,8 +2,9 @@
 
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from math import inf
 
 from lnlab.compile.work import Trajectory
 from lnlab.execute.interrupts import signal_name
@@ -51,6 +52,7 @@ class ProgressReporter:
     clock: Callable[[], float] = time.monotonic
     started_at: float = 0.0
     worker_seconds: float = 0.0
+    spent: float = 0.0
 
     def begin(self) -> None:
         """The first unit is about to be handed out."""
@@ -61,9 +63,16 @@ class ProgressReporter:
         finished = answer.status == "finished"
         self.summary.ended[answer.status] += 1
         self.worker_seconds += answer.seconds
+        self.spent += flight.cost
         if not finished:
             self.summary.problems.append((answer.key, answer.status, answer.text))
         self.report("finished" if finished else "failed", flight, answer)
+
+    def expected_seconds(self, flights: Sequence[InFlightUnit]) -> float:
+        """How long these units take at the rate of those that have ended; no end is in sight before one has."""
+        if not flights:
+            return 0.0
+        return self.worker_seconds / self.spent * sum(flight.cost for flight in flights) if self.spent else inf
 
     def stopping(self, number: int) -> None:
         """A signal has asked to stop: report the first one."""

@@ -38,6 +38,9 @@ class Queue:
     def __bool__(self) -> bool:
         return bool(self.ready or self.waiting)
 
+    def __len__(self) -> int:
+        return len(self.ready) + len(self.waiting)
+
     def cost(self, unit: Trajectory) -> float:
         """What a unit costs."""
         return self.costs.get(unit.key, 1.0)

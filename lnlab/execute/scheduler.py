@@ -1,4 +1,4 @@
-"""Hand out units to local workers, longest first and never more than there are workers, until all have ended.
+"""Hand out units to workers, longest first and never more than they can be at soon, until all have ended.
 
 A worker that dies takes only its unit with it, and the unit is handed out again; one that has killed three workers has
 failed. If the pool itself breaks, a new one goes on with what has no record.
@@ -11,14 +11,14 @@ from concurrent.futures import FIRST_COMPLETED, CancelledError, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
 from dataclasses import dataclass, field
-from signal import Signals
 from typing import Any
 
 from pebble import ProcessExpired
 
 from lnlab.compile.work import Trajectory
 from lnlab.errors import CorpusError, StoreError
-from lnlab.execute.interrupts import Stops, counting_stops, signal_name
+from lnlab.execute.executor import Executor, OpenExecutor, WorkerLost, worker_with_room
+from lnlab.execute.interrupts import Stops, counting_stops, exit_name, signal_name
 from lnlab.execute.pool import Workers, cores
 from lnlab.execute.progress import InFlightUnit, OnEvent, ProgressReporter, SweepSummary
 from lnlab.execute.queue import DELAY, Queue
@@ -40,6 +40,9 @@ from lnlab.registry import Roots
 DEATHS = 3
 """A unit that has killed this many workers has failed."""
 
+LOSSES = 10
+"""So has one that was at work on this many machines when they went away."""
+
 TICK = 0.1
 """Seconds between two checks for requests to stop and for units that another process holds."""
 
@@ -57,8 +60,9 @@ def sweep(
     timeout: float | None = None,
     save_every: float = SAVE_EVERY,
     on_event: OnEvent = ignore_event,
+    open_executor: OpenExecutor | None = None,
 ) -> SweepSummary:
-    """Do all units on this machine.
+    """Do all units, on this machine or where the executor has its workers.
 
     Args:
         units: trajectories with only the measurements that they lack.
@@ -70,6 +74,7 @@ def sweep(
         timeout: seconds after which a unit is stopped.
         save_every: seconds of training between two saved states.
         on_event: called with every event, in this thread.
+        open_executor: opens the executor; None: processes of this machine.
 
     Raises:
         CorpusError: a corpus is absent or damaged; before any unit is handed out, as a rule.
@@ -81,12 +86,13 @@ def sweep(
     count = min(workers or cores(), len(units))
     with counting_stops() as stops:
         reporter = ProgressReporter(len(units), count, on_event)
-        scheduler = _Scheduler(assignments, Queue.of(units, costs or {}), Workers(count), reporter, stops, timeout)
+        executor = (open_executor or Workers)(count)
+        scheduler = _Scheduler(assignments, Queue.of(units, costs or {}), executor, reporter, stops, timeout)
         try:
             scheduler.prepare()
             scheduler.run()
         finally:
-            scheduler.workers.stop()
+            executor.stop()
     return reporter.summary
 
 
@@ -95,19 +101,21 @@ class _Scheduler:
     """A sweep in progress: which worker holds which unit, and what waits.
 
     Attributes:
-        in_flight: by future the unit that a worker has.
+        in_flight: by future the unit that a worker has, those of one worker in the order in which it does them.
         deaths: by key how many workers died of a unit.
+        losses: by key how many workers were lost while they were at a unit.
         fatal: the first answer that concerns every unit: an absent corpus, or a store that cannot be written.
     """
 
     assignments: Mapping[str, Assignment]
     queue: Queue
-    workers: Workers
+    executor: Executor
     reporter: ProgressReporter
     stops: Stops
     timeout: float | None
     in_flight: dict[Any, InFlightUnit] = field(default_factory=dict)
     deaths: Counter[str] = field(default_factory=Counter)
+    losses: Counter[str] = field(default_factory=Counter)
     fatal: Answer | None = None
     _terminated: bool = False
 
@@ -116,14 +124,24 @@ class _Scheduler:
         self.reporter.report("preparing")
         assignments = self.assignments.values()
         distinct = list({canonical(a.trajectory.setting["task"]): a for a in assignments}.values())
-        count = max(len(distinct), self.workers.count)
-        futures = {self.workers.submit(prepare, distinct[n % len(distinct)]) for n in range(count)}
+        numbers = self._await_workers()
+        count = max(len(distinct), len(numbers)) if numbers else 0
+        futures = {
+            self.executor.submit(prepare, distinct[n % len(distinct)], worker=numbers[n % len(numbers)])
+            for n in range(count)
+        }
         while futures and not self.stops.count:
             done, futures = wait(futures, TICK, FIRST_COMPLETED)
             for future in done:
-                with suppress(ProcessExpired, *_BROKEN):
+                with suppress(ProcessExpired, WorkerLost, *_BROKEN):
                     _raise_if_fatal(future.result())
         self.reporter.begin()
+
+    def _await_workers(self) -> list[int]:
+        """The workers that are ready, as soon as there is one; none after a request to stop."""
+        while not (numbers := sorted(self.executor.ready())) and not self.stops.count:
+            time.sleep(TICK)
+        return numbers
 
     def run(self) -> None:
         """Work until every unit has ended, or a signal or a fatal answer stops the sweep."""
@@ -133,7 +151,7 @@ class _Scheduler:
                 for future in wait(self.in_flight, TICK, FIRST_COMPLETED).done:
                     self._handle_result(future, self.in_flight.pop(future))
             elif self.queue:
-                time.sleep(min(TICK, self.queue.wait_time()))
+                time.sleep(min(TICK, self.queue.wait_time()) if self.executor.ready() else TICK)
             self._handle_stop_requests()
         self._handle_stop_requests()
         if self.fatal is not None:
@@ -149,17 +167,26 @@ class _Scheduler:
             self.reporter.stopping(self.stops.first)
         if self.stops.urgent and not self._terminated:
             self._terminated = True
-            self.workers.terminate()
+            self.executor.terminate()
         if self.stops.count > 1 and self.in_flight:
             self._stop_now()
 
     def _dispatch(self) -> None:
-        """A unit to every idle worker; none once the sweep is stopping."""
-        free = sorted({*range(1, self.workers.count + 1)} - {flight.slot for flight in self.in_flight.values()})
-        while free and not self._stopping and (unit := self.queue.next()):
-            flight = InFlightUnit(unit, free.pop(0), self.queue.cost(unit))
-            self.in_flight[self.workers.submit(work, self.assignments[unit.key], self.timeout)] = flight
-            self.reporter.report("started", flight)
+        """A unit to every idle worker, and more to those that soon will be; none once the sweep is stopping."""
+        hands: dict[int, list[InFlightUnit]] = {number: [] for number in self.executor.ready()}
+        for flight in self.in_flight.values():
+            hands.get(flight.slot, []).append(flight)
+        expected, ahead = self.reporter.expected_seconds, self.executor.ahead
+        while (number := worker_with_room(hands, expected, ahead, len(self.queue))) and not self._stopping:
+            unit = self.queue.next()
+            if unit is None:
+                return
+            flight = InFlightUnit(unit, number, self.queue.cost(unit))
+            future = self.executor.submit(work, self.assignments[unit.key], self.timeout, worker=number)
+            self.in_flight[future] = flight
+            hands[number].append(flight)
+            if len(hands[number]) == 1:
+                self.reporter.report("started", flight)
 
     def _handle_result(self, future: Any, flight: InFlightUnit) -> None:
         """Take in the answer of a unit that was handed out."""
@@ -169,7 +196,12 @@ class _Scheduler:
             reason = f"stopped after {self.timeout:g} s"
             answer = self._record(flight.unit, "timed_out", reason, self.timeout or 0.0)
         except ProcessExpired as expired:
-            answer = self._handle_worker_death(flight, f"its worker died ({cause_of(expired.exitcode)})")
+            self.deaths[flight.unit.key] += 1
+            cause = f"its worker died ({exit_name(expired.exitcode)})"
+            answer = self._handle_worker_end(flight, cause, self.deaths, DEATHS)
+        except WorkerLost as lost:
+            self.losses[flight.unit.key] += lost.first
+            answer = self._handle_worker_end(flight, str(lost), self.losses, LOSSES)
         except _BROKEN:
             answer = Answer(flight.unit.key, BUSY, "the pool of workers broke")
         if answer.status == BUSY:
@@ -179,13 +211,15 @@ class _Scheduler:
             self.fatal = self.fatal or answer
         else:
             self.reporter.ended(flight, answer)
+        following = next((other for other in self.in_flight.values() if other.slot == flight.slot), None)
+        if following is not None and flight.slot in self.executor.ready():
+            self.reporter.report("started", following)
 
-    def _handle_worker_death(self, flight: InFlightUnit, cause: str) -> Answer:
-        """A worker died of this unit: it is queued again, or has failed."""
-        self.deaths[flight.unit.key] += 1
-        if self.deaths[flight.unit.key] < DEATHS:
+    def _handle_worker_end(self, flight: InFlightUnit, cause: str, ends: Counter[str], limit: int) -> Answer:
+        """A worker ended before its unit did, which is queued again; after so many such ends it has failed."""
+        if ends[flight.unit.key] < limit:
             return Answer(flight.unit.key, BUSY, cause)
-        return self._record(flight.unit, "failed", f"{DEATHS} times {cause}")
+        return self._record(flight.unit, "failed", f"{limit} times {cause}")
 
     def _record(self, unit: Trajectory, status: str, reason: str, seconds: float = 0.0) -> Answer:
         """Record the end of a unit whose worker no longer can; its lease is a dead process's."""
@@ -203,7 +237,7 @@ class _Scheduler:
     def _stop_now(self) -> None:
         """End the workers where they are; what they held is recorded as interrupted."""
         self.reporter.stopping(self.stops.first)
-        self.workers.stop()
+        self.executor.stop()
         for flight in self.in_flight.values():
             answer = self._record(flight.unit, "interrupted", f"stopped by {signal_name(self.stops.first)}")
             if answer.status == "interrupted":
@@ -217,11 +251,3 @@ def _raise_if_fatal(answer: Answer) -> None:
         raise CorpusError(*answer.problems)
     if answer.status == STORE:
         raise StoreError(*answer.problems)
-
-
-def cause_of(code: int | None) -> str:
-    """An exit code in words: the name of the signal, or the number."""
-    if code is not None and code < 0:
-        with suppress(ValueError):
-            return Signals(-code).name
-    return f"exit code {code}"

@@ -14,7 +14,8 @@ from toy_pieces import load
 
 from lnlab.errors import CorpusError, Problem, StoreError
 from lnlab.execute.pool import Workers
-from lnlab.execute.scheduler import cause_of, sweep
+from lnlab.execute.interrupts import exit_name
+from lnlab.execute.scheduler import sweep
 from lnlab.execute.worker import work
 from lnlab.store.records.records import read_trajectory
 
@@ -187,7 +188,7 @@ def test_a_plain_sweep_keeps_its_workers_busy(run, unit_of, tmp_path):
 
 
 def test_a_cause_in_words():
-    assert [cause_of(code) for code in (-9, -200, 7, None)] == [
+    assert [exit_name(code) for code in (-9, -200, 7, None)] == [
         "SIGKILL",
         "exit code -200",
         "exit code 7",
@@ -198,12 +199,12 @@ def test_a_cause_in_words():
 def test_a_pool_that_breaks_hands_its_units_to_the_next(run, store, unit_of, monkeypatch):
     broken, submit = [], Workers.submit
 
-    def once(self, task, given, timeout=None):
+    def once(self, task, given, timeout=None, **options):
         if task is work and not broken:
             broken.append(Future())
             broken[0].set_exception(BrokenProcessPool("All workers expired"))
             return broken[0]
-        return submit(self, task, given, timeout)
+        return submit(self, task, given, timeout, **options)
 
     monkeypatch.setattr(Workers, "submit", once)
     units = [unit_of(seed, "norm") for seed in range(3)]

@@ -1,0 +1,1 @@
+"""Units on a cluster, through Ray: the same workers, each behind an actor on some node."""

@@ -1,0 +1,92 @@
+"""What runs on a node: an actor with a worker process of its own, which is the same as on this machine.
+
+The actor itself computes nothing, so that it answers while its worker works, and outlives it. It holds tasks that wait
+for its worker: no time passes between two units while a message is on its way.
+"""
+
+import asyncio
+import pickle
+import platform
+import socket
+from collections.abc import Sequence
+from concurrent.futures import CancelledError
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from pebble import ProcessExpired
+
+from lnlab import __version__
+from lnlab.execute.cluster.relay import Doorway
+from lnlab.execute.pool import Workers
+
+ANSWERED, TIMED_OUT, DIED, BROKE = "answered", "timed_out", "died", "broke"
+"""How a task ended, beside what: its answer, nothing, the exit code, a line."""
+
+
+@dataclass(frozen=True)
+class Introduction:
+    """A node as its agent sees it.
+
+    Attributes:
+        host: its name.
+        versions: name -> version of what numbers depend on.
+        shares: whether it sees the folder of the store.
+    """
+
+    host: str
+    versions: dict[str, str]
+    shares: bool
+
+
+def software() -> dict[str, str]:
+    """Versions of what numbers depend on; they have to be the same everywhere."""
+    return {"lnlab": __version__, "torch": version("torch"), "python": platform.python_version()}
+
+
+def call(content: bytes) -> Any:
+    """In the worker: a task and its argument, which its agent never unpacks, as that would import torch."""
+    task, argument = pickle.loads(content)  # noqa: S301 (from the driver of the same user, over Ray, which does so too)
+    return task(argument)
+
+
+class Agent:
+    """A worker of a cluster. Its methods run side by side."""
+
+    def __init__(self) -> None:
+        self._workers = Workers(1)
+
+    async def introduce(self, token: Path, content: bytes) -> Introduction:
+        """Who this is; ``token`` lies in the store, and whoever reads it there shares the store."""
+        try:
+            shares = token.read_bytes() == content
+        except OSError:
+            shares = False
+        return Introduction(socket.gethostname(), software(), shares)
+
+    async def open_door(self, relay: Any) -> Doorway:
+        """Where the worker reaches the store of the driver, through the actor ``relay``."""
+        return Doorway.open(relay)
+
+    async def perform(self, content: bytes, timeout: float | None) -> tuple[str, Any]:
+        """Have the worker do a task after those that came before; how it ended."""
+        try:
+            return ANSWERED, await asyncio.wrap_future(self._workers.submit(call, content, timeout))
+        except TimeoutError:
+            return TIMED_OUT, None
+        except ProcessExpired as expired:
+            return DIED, expired.exitcode
+        except (BrokenProcessPool, CancelledError, asyncio.CancelledError, RuntimeError) as error:
+            return BROKE, str(error)
+
+    async def terminate(self) -> None:
+        """SIGTERM to the worker."""
+        self._workers.terminate()
+
+
+def differences(versions: dict[str, str]) -> Sequence[str]:
+    """What a node has in another version than this machine: ``torch 2.12.0 and not 2.13.0``."""
+    here = software()
+    return [f"{name} {versions.get(name)} and not {here[name]}" for name in here if versions.get(name) != here[name]]

@@ -1,0 +1,257 @@
+"""Units on a Ray cluster: an agent for each worker, on whatever node has room for it.
+
+Nodes come and go: what a lost one was at is handed out again, and a new one gets workers as soon as Ray counts it.
+"""
+
+import pickle
+import secrets
+import time
+from collections.abc import Callable, Collection
+from concurrent.futures import Future
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from threading import Lock, Thread
+from typing import Any
+
+from pebble import ProcessExpired
+
+from lnlab.errors import LabError, Problem
+from lnlab.execute.cluster.agent import ANSWERED, DIED, TIMED_OUT, Agent, Introduction, differences
+from lnlab.execute.cluster.connection import cluster_size
+from lnlab.execute.cluster.relay import Doorway, Relay
+from lnlab.execute.executor import WorkerLost
+from lnlab.execute.unit import CORPUS, Answer, Assignment, OpenUnit
+
+AHEAD = 1.0
+"""Seconds of work that a worker holds: messages take milliseconds, so that it never waits for one."""
+LOOK_EVERY = 1.0
+"""Seconds between two looks at what nodes there are."""
+QUIET = 10.0
+"""Seconds without any worker after which that is said."""
+FALSE_STARTS = 3
+"""So many agents in a row that never began mean that none will."""
+_CALLS_AT_ONCE = 64
+
+
+@dataclass(frozen=True)
+class WorkerResources:
+    """What one worker takes of its node.
+
+    Attributes:
+        memory: bytes.
+        gpus: how many.
+    """
+
+    memory: int
+    gpus: int = 0
+
+
+@dataclass(eq=False)
+class _Hired:
+    """An agent, the tasks that it has, in the order in which it does them, and the one it was lost at.
+
+    ``door`` is where its worker reaches the store, if it does not see the folder.
+    """
+
+    handle: Any
+    message: "Future[Any]"
+    known: Introduction | None = None
+    door: Doorway | None = None
+    ready: bool = False
+    tasks: list["Future[Any]"] = field(default_factory=list)
+    lost: bool = False
+    lost_at: "Future[Any] | None" = None
+
+
+@dataclass
+class RayExecutor:
+    """Workers of the cluster that this process is connected to.
+
+    Attributes:
+        count: how many are wanted.
+        folder: of the store, absolute; nodes that do not see it send their rows.
+        open_unit: the store's.
+        resources: what each takes of its node.
+        limit: how many there may be at most where they are to be as many as the cluster has cores; None: ``count``.
+        say: tells the user a line.
+    """
+
+    count: int
+    folder: Path
+    open_unit: OpenUnit
+    resources: WorkerResources
+    limit: int | None = None
+    say: Callable[[str], None] = print
+    ahead: float = AHEAD
+    _agents: dict[int, _Hired] = field(default_factory=dict)
+    _hired: int = 0
+    _false_starts: int = 0
+    _next_look: float = 0.0
+    _lock: Lock = field(default_factory=Lock)
+
+    def __post_init__(self) -> None:
+        self._relay: Any = None
+        self._token, self._content = self.folder / f"cluster-{secrets.token_hex(8)}.part", secrets.token_bytes(16)
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self._token.write_bytes(self._content)
+        self._begun: float | None = time.monotonic()
+
+    def ready(self) -> Collection[int]:
+        """The numbers of the agents that have introduced themselves."""
+        if time.monotonic() >= self._next_look:
+            self._next_look = time.monotonic() + LOOK_EVERY
+            self._dismiss_lost()
+            self._hire()
+        for hired in self._agents.values():
+            if not (hired.ready or hired.lost) and hired.message.done():
+                self._meet(hired)
+        ready = [number for number, hired in self._agents.items() if hired.ready and not hired.lost]
+        if ready:
+            self._begun = None
+        elif self._begun and time.monotonic() - self._begun > QUIET:
+            self._begun = None
+            self.say("waiting for the cluster: none of its nodes has room for a worker yet")
+        return ready
+
+    def _hire(self) -> None:
+        """Have as many agents as are wanted; Ray starts each once a node has room for it."""
+        import ray
+
+        if self.limit is not None:
+            self.count = max(self.count, min(self.limit, cluster_size().cores))
+        needs = {"num_cpus": 1, "num_gpus": self.resources.gpus, "memory": self.resources.memory}
+        while len(self._agents) < self.count:
+            self._hired += 1
+            handle: Any = ray.remote(Agent).options(**needs).remote()
+            greeting = handle.introduce.remote(self._token, self._content).future()
+            self._agents[self._hired] = _Hired(handle, greeting)
+
+    def _dismiss_lost(self) -> None:
+        for number, hired in list(self._agents.items()):
+            if hired.lost and not hired.tasks:
+                self._kill(hired)
+                del self._agents[number]
+
+    def _meet(self, hired: _Hired) -> None:
+        """Take in who an agent is, or that it could not begin.
+
+        Raises:
+            LabError: no worker can begin, or its software is not that of this machine.
+        """
+        from ray.exceptions import RayError
+
+        try:
+            message = hired.message.result()
+        except RayError as error:
+            hired.lost = True
+            self._false_starts += 1
+            if self._false_starts >= FALSE_STARTS or "creation task" in str(error):
+                lines = [" ".join(line.split()) for line in str(error).splitlines() if line.strip()]
+                remedy = "install the same lnlab on every node"
+                raise LabError(Problem("--executor ray", f"no worker can begin: {lines[-1]}", remedy)) from error
+            return
+        if isinstance(message, Doorway):
+            hired.door, hired.ready = message, True
+            return
+        hired.known, self._false_starts = message, 0
+        if others := differences(message.versions):
+            what = f"has {', '.join(others)}, and other software gives other numbers"
+            raise LabError(Problem(f"node {message.host}", what, "install the same versions on every node"))
+        hired.ready = message.shares
+        if not message.shares:
+            hired.message = hired.handle.open_door.remote(self._open_relay()).future()
+
+    def _open_relay(self) -> Any:
+        """The actor beside the store, for nodes that do not see its folder."""
+        import ray
+        from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
+        if self._relay is None:
+            here = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=False)
+            relay = ray.remote(Relay).options(num_cpus=0, scheduling_strategy=here, max_concurrency=_CALLS_AT_ONCE)
+            self._relay = relay.remote(self.open_unit)
+        return self._relay
+
+    def submit(
+        self, task: Callable[[Any], Any], argument: Any, timeout: float | None = None, *, worker: int = 1
+    ) -> Any:
+        """Have an agent do ``task(argument)`` after what it has; the future of the answer."""
+        hired, future = self._agents[worker], Future[Any]()
+        if isinstance(argument, Assignment) and hired.door is not None:
+            argument = replace(argument, open_unit=hired.door)
+        with self._lock:
+            hired.tasks.append(future)
+        answer = hired.handle.perform.remote(pickle.dumps((task, argument)), timeout).future()
+        answer.add_done_callback(partial(self._deliver, hired, future, argument))
+        return future
+
+    def _deliver(self, hired: _Hired, future: "Future[Any]", argument: Any, answer: "Future[Any]") -> None:
+        """Pass on how a task ended; in a thread of Ray's."""
+        from ray.exceptions import RayError
+
+        error = answer.exception()
+        with self._lock:
+            if isinstance(error, RayError) and not hired.lost:
+                hired.lost, hired.lost_at = True, hired.tasks[0]
+            hired.tasks.remove(future)
+        end, value = answer.result() if error is None else (None, None)
+        if end == ANSWERED and hired.known is not None:
+            future.set_result(_on_node(value, hired.known.host))
+        elif end == TIMED_OUT:
+            self._fail(hired, future, argument, TimeoutError())
+        elif end == DIED:
+            self._fail(hired, future, argument, ProcessExpired("its process died", value))  # type: ignore[no-untyped-call]
+        elif end is not None:
+            self._fail(hired, future, argument, BrokenProcessPool(value))
+        else:
+            self._fail(hired, future, argument, WorkerLost(first=hired.lost_at is future))
+
+    def _fail(self, hired: _Hired, future: "Future[Any]", argument: Any, error: Exception) -> None:
+        """End a task whose worker can no longer end its unit; the relay gives the unit up before anybody hears of it.
+
+        Waiting for the relay takes a thread of its own: Ray's is needed for the answer.
+        """
+
+        def give_up() -> None:
+            import ray
+            from ray.exceptions import RayError
+
+            with suppress(RayError):  # with the relay its leases are gone
+                ray.get(self._relay.answer.remote("drop", argument.trajectory.key))
+            future.set_exception(error)
+
+        if hired.door is not None and isinstance(argument, Assignment):
+            Thread(target=give_up, name="lnlab give up", daemon=True).start()
+        else:
+            future.set_exception(error)
+
+    def terminate(self) -> None:
+        """SIGTERM to every worker: those that work save their states and end."""
+        for hired in self._agents.values():
+            hired.handle.terminate.remote()
+
+    def stop(self) -> None:
+        """Kill them, whatever they do."""
+        import ray
+
+        for hired in self._agents.values():
+            self._kill(hired)
+        if self._relay is not None:
+            ray.kill(self._relay)
+        self._token.unlink(missing_ok=True)
+
+    @staticmethod
+    def _kill(hired: _Hired) -> None:
+        import ray
+
+        ray.kill(hired.handle)
+
+
+def _on_node(answer: Any, host: str) -> Any:
+    """An answer that blames a corpus says where: another node may have it."""
+    if not isinstance(answer, Answer) or answer.status != CORPUS:
+        return answer
+    return replace(answer, problems=tuple(replace(p, where=f"node {host}: {p.where}") for p in answer.problems))

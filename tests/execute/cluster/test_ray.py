@@ -1,0 +1,177 @@
+"""On a Ray cluster of several nodes, all on this machine: the same rows, whatever becomes of nodes and drivers."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+from polars.testing import assert_frame_equal
+from toy_pieces import load
+
+import lnlab
+from lnlab.execute.scheduler import sweep
+from lnlab.store.records.records import StoreReader, read_trajectory
+from lnlab.store.store import Store
+
+ray = pytest.importorskip("ray", reason="needs Ray: pip install 'lnlab[ray]'")
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
+
+SPEC = {
+    "lnlab": 2,
+    "title": "A tiny training",
+    "task": {
+        "kind": "translation",
+        "corpus": {"kind": "toy_german_english", "train": 200},
+        "vocabulary": 200,
+        "batch_tokens": 64,
+    },
+    "model": {"kind": "encoder_decoder", "layers": 1, "d_model": 16, "heads": 2, "d_ff": 32},
+    "seeds": 1,
+    "sweep": [{"placement": ["post", "pre"]}],
+    "optimizer": {"kind": "adam", "lr": 1e-3},
+    "train": {"steps": 600, "evaluate": {"every": 300}},
+    "probes": [{"kind": "gradient_norm", "at": "end", "batches": 1}],
+    "report": [{"kind": "depth_profile", "quantity": "gradient_norm", "where": {"stack": "decoder", "tensor": "w2"}}],
+}
+TABLES = ("sites", "curves")
+NODE = {"num_cpus": 1, "object_store_memory": 80 * 2**20}
+PATIENCE = 180.0
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    from ray.cluster_utils import Cluster
+
+    from lnlab.execute.cluster.connection import connected
+
+    before = dict(os.environ)
+    here = [os.path.dirname(path) for path in (__file__, os.path.dirname(__file__))]  # noqa: PTH120
+    os.environ["PYTHONPATH"] = os.pathsep.join([*here, os.environ.get("PYTHONPATH", "")])
+    os.environ.update({"RAY_USAGE_STATS_ENABLED": "0", "RAY_worker_niceness": "0"})
+    whole = Cluster(initialize_head=True, head_node_args={**NODE, "include_dashboard": False})
+    whole.add_node(**NODE)
+    with connected(whole.address, None):
+        yield whole
+    whole.shutdown()
+    os.environ.clear()
+    os.environ.update(before)
+
+
+@pytest.fixture(scope="module")
+def at_home(tmp_path_factory):
+    """The results of the spec on this machine alone."""
+    return lnlab.run(SPEC, store=tmp_path_factory.mktemp("home"), workers=2, progress=False).results
+
+
+def assert_equal_rows(one, other):
+    for table in TABLES:
+        assert_frame_equal(one.tables[table], other.tables[table], check_row_order=False, check_exact=True)
+        assert one.tables[table].height
+
+
+def segments(store):
+    """Trajectory -> the first and the last step of each stretch that was kept."""
+    reader = StoreReader(store)
+    keys = {folder.name for folder in (store / "trajectories").glob("??/*")} | reader.packs.trajectories()
+    return {key: [(r.first_step, r.steps) for r in contents.records] for key, contents in reader.read_all(keys)}
+
+
+def assert_no_step_was_made_again(store):
+    for stretches in segments(store).values():
+        assert [first for first, _ in sorted(stretches)] == [0, *(last for _, last in sorted(stretches))][:-1]
+
+
+def until(holds):
+    end = time.monotonic() + PATIENCE
+    while not holds():
+        assert time.monotonic() < end, "still waiting"
+        time.sleep(0.05)
+
+
+def test_a_node_that_is_killed_costs_what_it_had_not_kept_and_a_new_one_takes_its_place(cluster, at_home, tmp_path):
+    def exchange():
+        until(lambda: sum(any(s for _, s in found) for found in segments(tmp_path).values()) == 2)
+        cluster.remove_node(next(iter(cluster.worker_nodes)), allow_graceful=False)
+        cluster.add_node(**NODE)
+
+    thread = threading.Thread(target=exchange)
+    thread.start()
+    outcome = lnlab.run(SPEC, store=tmp_path, executor="ray", save_every=0.1, progress=False)
+    thread.join()
+    assert_equal_rows(outcome.results, at_home)
+    assert outcome.failures == []
+    assert_no_step_was_made_again(tmp_path)
+
+
+def test_nodes_that_do_not_see_the_store_send_their_rows(cluster, at_home, tmp_path, monkeypatch):
+    from lnlab.execute.cluster import ray_executor
+
+    class Apart(ray_executor.RayExecutor):
+        def __post_init__(self):
+            super().__post_init__()
+            self._content = b"what lies in no file"
+
+    monkeypatch.setattr(ray_executor, "RayExecutor", Apart)
+    outcome = lnlab.run(SPEC, store=tmp_path, executor="ray", save_every=0.5, progress=False)
+    assert_equal_rows(outcome.results, at_home)
+    assert list(tmp_path.glob("cluster-*")) == []
+
+
+def test_a_unit_that_kills_its_worker_has_failed_and_the_others_finish(cluster, tmp_path, unit_of):
+    from lnlab.execute.cluster.ray_executor import RayExecutor, WorkerResources
+
+    class Apart(RayExecutor):
+        def __post_init__(self):
+            super().__post_init__()
+            self._content = b"what lies in no file"
+
+    units = [unit_of(seed, {"kind": "norm", "batches": 2}) for seed in range(20)]
+    units += [unit_of(20, {"kind": "die", "how": "segfault"}), unit_of(21, {"kind": "fail"})]
+    local = Store(tmp_path / "local")
+    sweep(units, local.open_unit, load, workers=2)
+    for kind in (RayExecutor, Apart):
+        store, events = Store(tmp_path / kind.__name__), []
+        tally = sweep(
+            units,
+            store.open_unit,
+            load,
+            workers=2,
+            on_event=events.append,
+            open_executor=lambda n, kind=kind, store=store: kind(
+                n, store.root, store.open_unit, WorkerResources(2**20)
+            ),
+        )
+        assert tally.ended == {"finished": 20, "failed": 2}
+        assert "3 times its worker died (SIGSEGV)" in {reason for _, _, reason in tally.problems}
+        assert [event.unit for event in events if event.kind == "started"].count(units[0].key) == 1
+        for unit in units:
+            ours, theirs = (read_trajectory(place.root, unit.key).records for place in (store, local))
+            assert [r.outcome["status"] for r in ours] == [r.outcome["status"] for r in theirs]
+            assert [r.files.get("sites.parquet") for r in ours] == [r.files.get("sites.parquet") for r in theirs]
+        printed = [
+            next((place.root / "trajectories").glob(f"??/{units[-1].key}/*/output.txt")) for place in (store, local)
+        ]
+        assert printed[0].read_text() == printed[1].read_text()
+
+
+def test_a_driver_that_ends_goes_on_from_what_its_workers_kept(cluster, at_home, tmp_path):
+    import yaml
+
+    spec, store = tmp_path / "tiny.yaml", tmp_path / "store"
+    spec.write_text(yaml.safe_dump(SPEC))
+    command = [sys.executable, "-m", "lnlab", "run", str(spec), "--store", str(store), "--save-every", "0.1"]
+    for number, code in ((signal.SIGTERM, 143), (signal.SIGKILL, -9)):
+        before = sum(len(found) for found in segments(store).values())
+        driver = subprocess.Popen(
+            [*command, "--executor", "ray", "--address", cluster.address], stderr=subprocess.PIPE, text=True
+        )
+        until(lambda before=before: sum(len(found) for found in segments(store).values()) > before + 1)
+        driver.send_signal(number)
+        assert driver.communicate(timeout=PATIENCE) and driver.returncode == code
+    assert any(segments(store).values())
+    outcome = lnlab.run(SPEC, store=store, workers=2, progress=False)
+    assert_equal_rows(outcome.results, at_home)
+    assert_no_step_was_made_again(store)
