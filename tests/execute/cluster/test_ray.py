@@ -1,5 +1,6 @@
 """On a Ray cluster of several nodes, all on this machine: the same rows, whatever becomes of nodes and drivers."""
 
+import json
 import os
 import signal
 import subprocess
@@ -32,7 +33,7 @@ SPEC = {
     "seeds": 1,
     "sweep": [{"placement": ["post", "pre"]}],
     "optimizer": {"kind": "adam", "lr": 1e-3},
-    "train": {"steps": 600, "evaluate": {"every": 300}},
+    "train": {"steps": 300, "evaluate": {"every": 150}},
     "probes": [{"kind": "gradient_norm", "at": "end", "batches": 1}],
     "report": [{"kind": "depth_profile", "quantity": "gradient_norm", "where": {"stack": "decoder", "tensor": "w2"}}],
 }
@@ -158,10 +159,9 @@ def test_a_unit_that_kills_its_worker_has_failed_and_the_others_finish(cluster, 
 
 
 def test_a_driver_that_ends_goes_on_from_what_its_workers_kept(cluster, at_home, tmp_path):
-    import yaml
 
     spec, store = tmp_path / "tiny.yaml", tmp_path / "store"
-    spec.write_text(yaml.safe_dump(SPEC))
+    spec.write_text(json.dumps(SPEC))
     command = [sys.executable, "-m", "lnlab", "run", str(spec), "--store", str(store), "--save-every", "0.1"]
     for number, code in ((signal.SIGTERM, 143), (signal.SIGKILL, -9)):
         before = sum(len(found) for found in segments(store).values())
@@ -170,7 +170,8 @@ def test_a_driver_that_ends_goes_on_from_what_its_workers_kept(cluster, at_home,
         )
         until(lambda before=before: sum(len(found) for found in segments(store).values()) > before + 1)
         driver.send_signal(number)
-        assert driver.communicate(timeout=PATIENCE) and driver.returncode == code
+        said = driver.communicate(timeout=PATIENCE)[1]
+        assert driver.returncode == code, said
     assert any(segments(store).values())
     outcome = lnlab.run(SPEC, store=store, workers=2, progress=False)
     assert_equal_rows(outcome.results, at_home)
