@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 PAGES = {
     name: (DOCS / f"{name}.md").read_text()
-    for name in ("first_question", "judging", "extending", "your_own_model", "committing", "verifying")
+    for name in ("first_question", "judging", "extending", "your_own_model", "committing", "verifying", "cluster")
 }
 FROM_THE_GUIDE = sorted((Path(__file__).parent / "fixtures" / "guide").glob("*.yaml"))
 """Specs that were written with the guide and the reference alone."""
@@ -30,7 +30,7 @@ def blocks(page, language):
 
 @pytest.mark.parametrize("page", PAGES)
 def test_examples_are_the_files_that_they_name(page):
-    for name, text in re.findall(r"<!-- (examples/[\w.]+) -->\n```\w+\n(.*?)```", PAGES[page], flags=re.DOTALL):
+    for name, text in re.findall(r"<!-- (examples/[\w./]+) -->\n```\w+\n(.*?)```", PAGES[page], flags=re.DOTALL):
         assert text == (DOCS / name).read_text(), name
 
 
@@ -100,3 +100,26 @@ def test_the_example_of_an_own_model_runs_and_measures_both():
     assert names["rows"].filter(tensor="w2")["layer"].unique().sort().to_list() == [1, 2, 3, 4]
     assert "layer" in str(names["chart"].to_dict()["layer"])
     assert names["verdicts"][0].n == 5
+
+
+def test_what_is_copied_to_a_cluster_is_a_job_that_runs_the_command(tmp_path):
+    """As far as a machine without SLURM and Kubernetes can tell: it parses, and its commands take these options."""
+    script = DOCS / "examples" / "cluster" / "slurm.sh"
+    subprocess.run(["bash", "-n", script], check=True)
+    job = YAML(typ="safe").load(DOCS / "examples" / "cluster" / "kuberay.yaml")
+    assert (job["apiVersion"], job["kind"]) == ("ray.io/v1", "RayJob")
+    groups = job["spec"]["rayClusterSpec"]
+    workers = groups["workerGroupSpecs"][0]
+    head, worker = (group["template"]["spec"] for group in (groups["headGroupSpec"], workers))
+    for pod in (head, worker):
+        assert [mount["name"] for mount in pod["containers"][0]["volumeMounts"]] == [pod["volumes"][0]["name"]]
+    command = shlex.split(job["spec"]["entrypoint"])
+    limits = worker["containers"][0]["resources"]["limits"]
+    assert command[command.index("--workers") + 1] == str(workers["replicas"] * int(limits["cpu"]))
+    spec = tmp_path / "first.yaml"
+    spec.write_text(re.search(r"```yaml\n(lnlab: 2.*?)```", (ROOT / "README.md").read_text(), flags=re.DOTALL)[1])
+    words = [word.replace("/shared", str(tmp_path)) for word in command[1:]]
+    parsed = subprocess.run([sys.executable, "-m", "lnlab", *words, "--help"], capture_output=True, text=True)
+    assert parsed.returncode == 0, parsed.stderr
+    options = set(re.findall(r"--[\w-]+", " ".join(command)))
+    assert options <= set(re.findall(r"--[\w-]+", parsed.stdout))

@@ -1,6 +1,5 @@
 """What keeps a run from its cluster is said in one line, with or without Ray."""
 
-import socket
 import sys
 
 import pytest
@@ -21,18 +20,12 @@ def test_without_ray_the_message_says_how_to_get_it(monkeypatch):
     )
 
 
-def closed_port():
-    with socket.socket() as unused:
-        unused.bind(("127.0.0.1", 0))
-        return unused.getsockname()[1]
-
-
 @pytest.mark.usefixtures("promptly")
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize(
     ("address", "what"),
     [
-        (f"127.0.0.1:{closed_port()}", "there is no Ray cluster that can be reached: "),
+        ("127.0.0.1:1", "there is no Ray cluster that can be reached: "),
         ("127.0.0.1:99999999", "there is no Ray cluster that can be reached: "),
         ("somewhere", "is no host:port; write --address HOST:6379, or auto"),
         ("ray://127.0.0.1:10001", "is for Ray Client, through which no worker can be had; run lnlab on a node"),
