@@ -3,8 +3,7 @@
 Each takes a spec as a path or as a dict and does what the command of that name does, with the same keys and verdicts.
 What a user can put right is raised as an error of ``lnlab.errors``, one line a problem.
 
-    outcome = lnlab.run("first.yaml", overrides={"seeds": 5})
-    print(outcome.verdicts, outcome.results.tables["sites"])
+    print(lnlab.run("first.yaml", overrides={"seeds": 5}).verdicts)
 """
 
 from collections.abc import Mapping, Sequence
@@ -120,7 +119,6 @@ def run(
     """
     from lnlab.app.progress import stderr_console
     from lnlab.app.running import run_request
-    from lnlab.execute.executor import ExecutorKind
 
     outcome = run_request(
         open_store(_path(store)),
@@ -130,7 +128,7 @@ def run(
         save_every=save_every,
         console=stderr_console(),
         quiet=not progress,
-        executor=ExecutorKind(executor),
+        executor=executor,
         address=address,
     )
     if outcome.summary.interrupted:
@@ -244,10 +242,8 @@ def results(
 
     request, opened = request_of(spec, profile, overrides, plugins), open_store(_path(store))
     if request.overrides:
-        stored = stored_plan(opened, request)
-    else:
-        stored = find_plan(opened.root, request.spec, profile, content=request.content)
-    return opened.results(stored.digest)
+        return opened.results(stored_plan(opened, request).digest)
+    return opened.results(find_plan(opened.root, request.spec, profile, content=request.content).digest)
 
 
 def _path(folder: Folder) -> Path | None:

@@ -1,6 +1,7 @@
 """Compute what the store lacks of a plan, on all cores, and report progress: between the spec and the verdicts."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -17,10 +18,9 @@ from lnlab.compile.decisions import Decision
 from lnlab.compile.plan import Plan, Trajectory
 from lnlab.compile.reference.explain import call_label
 from lnlab.errors import LabError, Problem
-from lnlab.execute.cluster.machines import Machines, ThisMachine, machines
 from lnlab.execute.devices import device_kind
 from lnlab.execute.executor import ExecutorKind
-from lnlab.execute.pool import cores, threads
+from lnlab.execute.machine import Machines, ThisMachine
 from lnlab.execute.registry_loader import RegistryLoader
 from lnlab.execute.scheduler import sweep
 from lnlab.store.missing_work import MissingWork
@@ -67,7 +67,7 @@ def compute_missing(store: Store, request: Request, manner: RunOptions) -> RunSu
     """
     known, tuned = load_registries(request.plugins), 0
     decisions: tuple[Decision, ...] = ()
-    with machines(manner.executor, manner.address, manner.workers, manner.console.print) as where:
+    with _machines(manner) as where:
         while True:
             plan, document = compile_request(request, known, decisions)
             facts = plan_facts(request, plan, document, known)
@@ -77,6 +77,23 @@ def compute_missing(store: Store, request: Request, manner: RunOptions) -> RunSu
             if done.interrupted or not new_decisions:
                 return replace(done, tuned=tuned)
             decisions, tuned = (*decisions, *new_decisions), tuned + done.units
+
+
+@contextmanager
+def _machines(manner: RunOptions) -> Iterator[Machines]:
+    """What units are computed on, connected for as long as the block lasts.
+
+    Raises:
+        LabError: the cluster cannot be reached.
+    """
+    if manner.executor == ExecutorKind.local:
+        yield ThisMachine(manner.workers)
+        return
+    from lnlab.execute.cluster.connection import connected
+    from lnlab.execute.cluster.machines import RayCluster
+
+    with connected(manner.address, manner.workers):
+        yield RayCluster(manner.workers, manner.console.print)
 
 
 def decide_open_choices(plan: Plan, store: Store) -> tuple[Decision, ...]:
@@ -134,7 +151,7 @@ def _missing_trajectories(plan: Plan, misses: Mapping[str, MissingWork]) -> list
 
 def worker_count(workers: int | None) -> int:
     """How many workers a run would have, were there memory for all."""
-    return workers or max(1, cores() // threads())
+    return ThisMachine(workers).workers
 
 
 def memory_problem(memory_plan: MemoryPlan) -> Problem:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from lnlab.app.missing_work import unfinished_runs, work_to_do
 from lnlab.app.request import Request, remembered_plan
 from lnlab.app.run_summary import RunSummary
-from lnlab.errors import LabError, Problem, StoreError
+from lnlab.errors import LabError, Problem, StoreError, nearest
 from lnlab.execute.executor import ExecutorKind
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def run_request(
     save_every: float,
     console: "Console",
     quiet: bool,
-    executor: ExecutorKind,
+    executor: str,
     address: str | None,
 ) -> RunResult:
     """Compute what the store lacks for a request and judge its claims; with nothing to do, torch is not imported.
@@ -88,17 +88,26 @@ def run_request(
     from lnlab.app.evidence import plan_results
     from lnlab.app.judging import plan_verdicts
 
+    if executor not in tuple(ExecutorKind):
+        raise LabError(Problem("executor", f"'{executor}' is none", nearest(executor, ExecutorKind)))
     if address is not None and executor != ExecutorKind.ray:
         raise LabError(Problem(f"--address {address}", "is for --executor ray alone", "add --executor ray"))
     summary = _complete_plan(store, request, retry_failed=retry_failed)
     if summary is None:
         from lnlab.execute.pool import warm
 
-        warm()  # the workers' server imports torch while this process does
+        if executor == ExecutorKind.local:
+            warm()  # the workers' server imports torch while this process does
         from lnlab.app.compute import RunOptions, compute_missing
 
         options = RunOptions(
-            workers, retry_failed, quiet, save_every=save_every, console=console, executor=executor, address=address
+            workers,
+            retry_failed,
+            quiet,
+            save_every=save_every,
+            console=console,
+            executor=ExecutorKind(executor),
+            address=address,
         )
         summary = compute_missing(store, request, options)
     with _packing(store, summary):

@@ -1,12 +1,20 @@
-"""On what numbers were computed: processor, instructions and threads of torch, which decide their last bits."""
+"""On what numbers are computed: processor, instructions and threads, which decide their last bits, and its room."""
 
 import platform
+from collections.abc import Collection
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Protocol
 
 import torch
 
-from lnlab.execute.pool import threads
+from lnlab.compile.cost.cost import machine_memory
+from lnlab.compile.cost.memory import MemoryPlan
+from lnlab.execute.devices import require_devices
+from lnlab.execute.executor import OpenExecutor
+from lnlab.execute.pool import cores, threads
+from lnlab.execute.unit import OpenUnit
 
 _CPU_INFO = Path("/proc/cpuinfo")
 
@@ -32,3 +40,59 @@ def _model() -> str:
         return ""
     lines = (line.partition(":") for line in _CPU_INFO.read_text(encoding="utf-8", errors="replace").splitlines())
     return next((" ".join(value.split()) for key, _, value in lines if key.strip() == "model name"), "")
+
+
+class Machines(Protocol):
+    """What units are computed on."""
+
+    @property
+    def workers(self) -> int:
+        """How many workers there would be, were there memory for all."""
+        ...
+
+    @property
+    def memory(self) -> int:
+        """Bytes that they have together."""
+        ...
+
+    def require(self, devices: Collection[str]) -> None:
+        """Refuse devices that are not there.
+
+        Raises:
+            LabError: which, and what there is.
+        """
+        ...
+
+    def executor(
+        self, folder: Path, open_unit: OpenUnit, plan: MemoryPlan, devices: Collection[str]
+    ) -> OpenExecutor | None:
+        """Opens the executor for these units; None: the one of this machine.
+
+        Raises:
+            LabError: one of them needs more memory than a machine has.
+        """
+        ...
+
+
+@dataclass(frozen=True)
+class ThisMachine:
+    """Worker processes of this machine: ``wanted``, or as many as cores have room for."""
+
+    wanted: int | None
+
+    @property
+    def workers(self) -> int:
+        """As many as are wanted."""
+        return self.wanted or max(1, cores() // threads())
+
+    @property
+    def memory(self) -> int:
+        """Of this machine."""
+        return machine_memory()
+
+    def require(self, devices: Collection[str]) -> None:
+        """Those that torch sees."""
+        require_devices(devices)
+
+    def executor(self, folder: Path, open_unit: OpenUnit, plan: MemoryPlan, devices: Collection[str]) -> None:
+        """The one of this machine."""

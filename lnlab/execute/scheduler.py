@@ -124,7 +124,8 @@ class _Scheduler:
         self.reporter.report("preparing")
         assignments = self.assignments.values()
         distinct = list({canonical(a.trajectory.setting["task"]): a for a in assignments}.values())
-        numbers = self._await_workers()
+        while not (numbers := sorted(self.executor.ready())) and not self.stops.count:
+            time.sleep(TICK)
         count = max(len(distinct), len(numbers)) if numbers else 0
         futures = {
             self.executor.submit(prepare, distinct[n % len(distinct)], worker=numbers[n % len(numbers)])
@@ -136,12 +137,6 @@ class _Scheduler:
                 with suppress(ProcessExpired, WorkerLost, *_BROKEN):
                     _raise_if_fatal(future.result())
         self.reporter.begin()
-
-    def _await_workers(self) -> list[int]:
-        """The workers that are ready, as soon as there is one; none after a request to stop."""
-        while not (numbers := sorted(self.executor.ready())) and not self.stops.count:
-            time.sleep(TICK)
-        return numbers
 
     def run(self) -> None:
         """Work until every unit has ended, or a signal or a fatal answer stops the sweep."""

@@ -13,8 +13,8 @@ import pytest
 from toy_pieces import load
 
 from lnlab.errors import CorpusError, Problem, StoreError
-from lnlab.execute.pool import Workers
 from lnlab.execute.interrupts import exit_name
+from lnlab.execute.pool import Workers
 from lnlab.execute.scheduler import sweep
 from lnlab.execute.worker import work
 from lnlab.store.records.records import read_trajectory

@@ -5,7 +5,7 @@ for its worker: no time passes between two units while a message is on its way.
 """
 
 import asyncio
-import pickle
+import os
 import platform
 import socket
 from collections.abc import Sequence
@@ -19,8 +19,9 @@ from typing import Any
 from pebble import ProcessExpired
 
 from lnlab import __version__
-from lnlab.execute.cluster.relay import Doorway
-from lnlab.execute.pool import Workers
+from lnlab.execute.cluster.relay import open_door
+from lnlab.execute.cluster.remote_unit import Doorway, call
+from lnlab.execute.pool import THREADS, Workers
 
 ANSWERED, TIMED_OUT, DIED, BROKE = "answered", "timed_out", "died", "broke"
 """How a task ended, beside what: its answer, nothing, the exit code, a line."""
@@ -46,16 +47,11 @@ def software() -> dict[str, str]:
     return {"lnlab": __version__, "torch": version("torch"), "python": platform.python_version()}
 
 
-def call(content: bytes) -> Any:
-    """In the worker: a task and its argument, which its agent never unpacks, as that would import torch."""
-    task, argument = pickle.loads(content)  # noqa: S301 (from the driver of the same user, over Ray, which does so too)
-    return task(argument)
-
-
 class Agent:
-    """A worker of a cluster. Its methods run side by side."""
+    """A worker of a cluster, with so many threads of torch. Its methods run side by side."""
 
-    def __init__(self) -> None:
+    def __init__(self, threads: int) -> None:
+        os.environ[THREADS] = str(threads)
         self._workers = Workers(1)
 
     async def introduce(self, token: Path, content: bytes) -> Introduction:
@@ -68,7 +64,7 @@ class Agent:
 
     async def open_door(self, relay: Any) -> Doorway:
         """Where the worker reaches the store of the driver, through the actor ``relay``."""
-        return Doorway.open(relay)
+        return open_door(relay)
 
     async def perform(self, content: bytes, timeout: float | None) -> tuple[str, Any]:
         """Have the worker do a task after those that came before; how it ended."""

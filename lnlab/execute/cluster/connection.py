@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from lnlab.errors import LabError, Problem
+from lnlab.execute.cluster.package import ray
 from lnlab.execute.pool import cores
 
 PATIENCE = 5.0
@@ -51,9 +52,7 @@ class ClusterSize:
 
 def cluster_size() -> ClusterSize:
     """The size of the cluster that this process is connected to."""
-    import ray
-
-    return ClusterSize.of(ray.nodes())  # type: ignore[no-untyped-call]
+    return ClusterSize.of(ray.nodes())
 
 
 @contextmanager
@@ -69,11 +68,9 @@ def connected(address: str | None, workers: int | None) -> Iterator[None]:
     """
     for name, value in _ENVIRONMENT.items():
         os.environ.setdefault(name, value)
-    try:
-        import ray
-    except ImportError as error:
+    if ray is None:
         remedy = "install it with pip install 'lnlab[ray]', or leave the option out"
-        raise LabError(Problem("--executor ray", "the package ray is not installed", remedy)) from error
+        raise LabError(Problem("--executor ray", "the package ray is not installed", remedy))
     if ray.is_initialized():
         yield
         return

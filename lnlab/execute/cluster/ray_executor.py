@@ -3,7 +3,6 @@
 Nodes come and go: what a lost one was at is handed out again, and a new one gets workers as soon as Ray counts it.
 """
 
-import pickle
 import secrets
 import time
 from collections.abc import Callable, Collection
@@ -21,8 +20,11 @@ from pebble import ProcessExpired
 from lnlab.errors import LabError, Problem
 from lnlab.execute.cluster.agent import ANSWERED, DIED, TIMED_OUT, Agent, Introduction, differences
 from lnlab.execute.cluster.connection import cluster_size
-from lnlab.execute.cluster.relay import Doorway, Relay
+from lnlab.execute.cluster.package import ray
+from lnlab.execute.cluster.relay import Relay
+from lnlab.execute.cluster.remote_unit import Doorway, pack
 from lnlab.execute.executor import WorkerLost
+from lnlab.execute.pool import threads
 from lnlab.execute.unit import CORPUS, Answer, Assignment, OpenUnit
 
 AHEAD = 1.0
@@ -118,21 +120,19 @@ class RayExecutor:
 
     def _hire(self) -> None:
         """Have as many agents as are wanted; Ray starts each once a node has room for it."""
-        import ray
-
         if self.limit is not None:
-            self.count = max(self.count, min(self.limit, cluster_size().cores))
-        needs = {"num_cpus": 1, "num_gpus": self.resources.gpus, "memory": self.resources.memory}
+            self.count = max(self.count, min(self.limit, cluster_size().cores // threads()))
+        needs = {"num_cpus": threads(), "num_gpus": self.resources.gpus, "memory": self.resources.memory}
         while len(self._agents) < self.count:
             self._hired += 1
-            handle: Any = ray.remote(Agent).options(**needs).remote()
+            handle: Any = ray.remote(Agent).options(**needs).remote(threads())
             greeting = handle.introduce.remote(self._token, self._content).future()
             self._agents[self._hired] = _Hired(handle, greeting)
 
     def _dismiss_lost(self) -> None:
         for number, hired in list(self._agents.items()):
             if hired.lost and not hired.tasks:
-                self._kill(hired)
+                ray.kill(hired.handle)
                 del self._agents[number]
 
     def _meet(self, hired: _Hired) -> None:
@@ -141,11 +141,9 @@ class RayExecutor:
         Raises:
             LabError: no worker can begin, or its software is not that of this machine.
         """
-        from ray.exceptions import RayError
-
         try:
             message = hired.message.result()
-        except RayError as error:
+        except ray.exceptions.RayError as error:
             hired.lost = True
             self._false_starts += 1
             if self._false_starts >= FALSE_STARTS or "creation task" in str(error):
@@ -166,11 +164,10 @@ class RayExecutor:
 
     def _open_relay(self) -> Any:
         """The actor beside the store, for nodes that do not see its folder."""
-        import ray
-        from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
-
         if self._relay is None:
-            here = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=False)
+            here = ray.util.scheduling_strategies.NodeAffinitySchedulingStrategy(
+                ray.get_runtime_context().get_node_id(), soft=False
+            )
             relay = ray.remote(Relay).options(num_cpus=0, scheduling_strategy=here, max_concurrency=_CALLS_AT_ONCE)
             self._relay = relay.remote(self.open_unit)
         return self._relay
@@ -184,17 +181,15 @@ class RayExecutor:
             argument = replace(argument, open_unit=hired.door)
         with self._lock:
             hired.tasks.append(future)
-        answer = hired.handle.perform.remote(pickle.dumps((task, argument)), timeout).future()
+        answer = hired.handle.perform.remote(pack(task, argument), timeout).future()
         answer.add_done_callback(partial(self._deliver, hired, future, argument))
         return future
 
     def _deliver(self, hired: _Hired, future: "Future[Any]", argument: Any, answer: "Future[Any]") -> None:
         """Pass on how a task ended; in a thread of Ray's."""
-        from ray.exceptions import RayError
-
         error = answer.exception()
         with self._lock:
-            if isinstance(error, RayError) and not hired.lost:
+            if isinstance(error, ray.exceptions.RayError) and not hired.lost:
                 hired.lost, hired.lost_at = True, hired.tasks[0]
             hired.tasks.remove(future)
         end, value = answer.result() if error is None else (None, None)
@@ -216,10 +211,7 @@ class RayExecutor:
         """
 
         def give_up() -> None:
-            import ray
-            from ray.exceptions import RayError
-
-            with suppress(RayError):  # with the relay its leases are gone
+            with suppress(ray.exceptions.RayError):  # with the relay its leases are gone
                 ray.get(self._relay.answer.remote("drop", argument.trajectory.key))
             future.set_exception(error)
 
@@ -235,19 +227,11 @@ class RayExecutor:
 
     def stop(self) -> None:
         """Kill them, whatever they do."""
-        import ray
-
         for hired in self._agents.values():
-            self._kill(hired)
+            ray.kill(hired.handle)
         if self._relay is not None:
             ray.kill(self._relay)
         self._token.unlink(missing_ok=True)
-
-    @staticmethod
-    def _kill(hired: _Hired) -> None:
-        import ray
-
-        ray.kill(hired.handle)
 
 
 def _on_node(answer: Any, host: str) -> Any:

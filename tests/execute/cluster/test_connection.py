@@ -1,17 +1,19 @@
 """What keeps a run from its cluster is said in one line, with or without Ray."""
 
+import subprocess
 import sys
+from types import SimpleNamespace
 
 import pytest
 
 from lnlab.errors import LabError
+from lnlab.execute.cluster import connection, machines
 from lnlab.execute.cluster.connection import ClusterSize, connected
-from lnlab.execute.cluster.machines import RayCluster, ThisMachine, machines
-from lnlab.execute.executor import ExecutorKind
+from lnlab.execute.cluster.machines import RayCluster
 
 
 def test_without_ray_the_message_says_how_to_get_it(monkeypatch):
-    monkeypatch.setitem(sys.modules, "ray", None)
+    monkeypatch.setattr(connection, "ray", None)
     with pytest.raises(LabError) as caught, connected(None, None):
         pass
     assert str(caught.value) == (
@@ -32,7 +34,7 @@ def test_without_ray_the_message_says_how_to_get_it(monkeypatch):
     ],
 )
 def test_an_address_where_no_cluster_is_found_is_refused_at_once(monkeypatch, address, what):
-    monkeypatch.setitem(sys.modules, "ray", type("Ray", (), {"is_initialized": staticmethod(lambda: False)}))
+    monkeypatch.setattr(connection, "ray", SimpleNamespace(is_initialized=lambda: False))
     with pytest.raises(LabError) as caught, connected(address, None):
         pass
     assert str(caught.value).startswith(f"--address {address}: {what}")
@@ -53,7 +55,7 @@ def test_a_gpu_that_no_node_has_and_a_cluster_without_cores_are_refused(monkeypa
     def size():
         return ClusterSize(0, 0, 0, 0)
 
-    monkeypatch.setattr("lnlab.execute.cluster.connection.cluster_size", size)
+    monkeypatch.setattr(machines, "cluster_size", size)
     cluster = RayCluster(None, print)
     with pytest.raises(LabError, match=r"^train.device: no node of the cluster has a GPU; "):
         cluster.require({"cuda"})
@@ -62,8 +64,7 @@ def test_a_gpu_that_no_node_has_and_a_cluster_without_cores_are_refused(monkeypa
     assert RayCluster(3, print).workers == 3
 
 
-def test_this_machine_needs_no_cluster(monkeypatch):
-    monkeypatch.setitem(sys.modules, "ray", None)
-    with machines(ExecutorKind.local, None, 3, print) as where:
-        assert where == ThisMachine(3)
-        assert where.workers == 3
+def test_a_run_on_this_machine_imports_no_ray():
+    modules = "lnlab.app.compute, lnlab.execute.worker, lnlab.execute.cluster.remote_unit"
+    probe = f"import sys, {modules}; print('ray' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True).stdout.strip() == "False"

@@ -108,14 +108,14 @@ def test_a_node_that_is_killed_costs_what_it_had_not_kept_and_a_new_one_takes_it
 
 
 def test_nodes_that_do_not_see_the_store_send_their_rows(cluster, at_home, tmp_path, monkeypatch):
-    from lnlab.execute.cluster import ray_executor
+    from lnlab.execute.cluster import machines, ray_executor
 
     class Apart(ray_executor.RayExecutor):
         def __post_init__(self):
             super().__post_init__()
             self._content = b"what lies in no file"
 
-    monkeypatch.setattr(ray_executor, "RayExecutor", Apart)
+    monkeypatch.setattr(machines, "RayExecutor", Apart)
     outcome = lnlab.run(SPEC, store=tmp_path, executor="ray", save_every=0.5, progress=False)
     assert_equal_rows(outcome.results, at_home)
     assert list(tmp_path.glob("cluster-*")) == []
