@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 SPEC := specs/xiong_fig3.yaml
 
-.PHONY: demo test lint types floors unit coverage reference index locks numbers power clean
+.PHONY: demo test lint types floors unit coverage reference index locks numbers power threads clean
 
 demo: $(VENV)/.ready
 	$(BIN)/lnlab run $(SPEC)
@@ -49,6 +49,10 @@ numbers: $(VENV)/.ready
 # Which faults `lnlab verify --level 2` catches, by kind of quantity: the table of docs/verifying.md.
 power: $(VENV)/.ready
 	$(BIN)/python tests/benchmarks/verification_power.py .lnlab/power 200
+
+# Whether `lnlab verify --level 2` alarms with other threads and instructions: the other table of docs/verifying.md.
+threads: $(VENV)/.ready
+	$(BIN)/python tests/benchmarks/verification_threads.py specs/rezero_jacobian.lock
 
 # torch first and under the constraints, so that no other package chooses a build of it.
 $(VENV)/.ready: pyproject.toml constraints.txt
