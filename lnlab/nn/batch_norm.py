@@ -61,9 +61,45 @@ class BatchNorm(Pooled):
         self.running_var.lerp_(unbiased.flatten(), self.momentum)
 
 
+@norms.register("frozen_batch", statistics="batch")
+class FrozenBatchNorm(BatchNorm):
+    """``batch``, and from the batch ``after`` on its running statistics alone, unmoved, also in training (Yu, 2024).
+
+    That is what a batch norm does whose model is put into evaluation mode for its first validation and never back into
+    training mode. With 0 it is no norm: its running statistics are 0 and 1 for good, and a scale and a shift a
+    coordinate remain. ``after`` counts training batches; the other parameters are those of ``batch``.
+    """
+
+    training_batches: Tensor
+
+    def __init__(
+        self,
+        width: int,
+        *,
+        after: Annotated[int, Field(ge=0)],
+        eps: NormEpsilon = 1e-5,
+        momentum: Annotated[float, Field(gt=0, le=1)] = 0.1,
+        naive: bool = False,
+    ) -> None:
+        super().__init__(width, eps=eps, momentum=momentum, naive=naive)
+        self.after = after
+        self.register_buffer("training_batches", torch.zeros((), dtype=torch.int64))
+
+    def normalized(self, x: Tensor) -> Tensor:
+        """(batch, length, width) -> the same shape."""
+        if int(self.training_batches) >= self.after:
+            return (x - self.running_mean) / (self.running_var + self.eps).sqrt()
+        if self.training and not self.observed:
+            self.training_batches += 1
+        return super().normalized(x)
+
+
 @contextmanager
 def batch_statistics(model: nn.Module) -> Iterator[None]:
-    """Inside, batch norms take the statistics of the batch at hand, in either mode, and remember nothing of it."""
+    """Inside, batch norms take the statistics of the batch at hand, in either mode, and remember nothing of it.
+
+    Those that are frozen keep to their running ones, as in training.
+    """
     batch_norms = [norm for norm in model.modules() if isinstance(norm, BatchNorm)]
     try:
         for norm in batch_norms:

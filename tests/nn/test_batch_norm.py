@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import nn
 
-from lnlab.nn.batch_norm import BatchNorm, batch_statistics
+from lnlab.nn.batch_norm import BatchNorm, FrozenBatchNorm, batch_statistics
 from lnlab.nn.pooled import token_mask
 
 PRESENT = torch.arange(6) < torch.tensor([6, 2, 4])[:, None]
@@ -101,3 +101,42 @@ def test_a_batch_of_one_token_is_finite():
     norm = BatchNorm(4)
     assert not norm(torch.randn(1, 1, 4)).any()
     torch.testing.assert_close(norm.running_var, torch.full((4,), 0.9))
+
+
+@pytest.mark.parametrize("after", [0, 2])
+def test_frozen_it_is_torchs_left_in_evaluation_mode(x, after):
+    """Output, gradient and running statistics, before it is frozen and from then on, whoever looks at it in between."""
+    theirs = nn.BatchNorm1d(8).double()
+    mine = FrozenBatchNorm(8, after=after).double()
+    for batch in range(4):
+        inputs = (x * (1 + batch)).requires_grad_()
+        theirs.train(batch < after)
+        with batch_statistics(mine):
+            mine(inputs)
+        mine.eval()(inputs)
+        output, expected = mine.train()(inputs), theirs(inputs.mT).mT
+        torch.testing.assert_close(output, expected)
+        weights = torch.randn(x.shape, dtype=torch.float64, generator=torch.Generator().manual_seed(batch))
+        one, two = (torch.autograd.grad((y * weights).sum(), inputs)[0] for y in (output, expected))
+        torch.testing.assert_close(one, two)
+        agree(mine, theirs)
+    assert int(mine.training_batches) == after
+
+
+def test_frozen_it_is_the_same_to_whoever_looks(x):
+    norm = FrozenBatchNorm(8, after=1).double()
+    norm(x)
+    with batch_statistics(norm):
+        observed = norm(3 * x)
+    torch.testing.assert_close(observed, norm.eval()(3 * x))
+
+
+def test_a_resumed_run_is_frozen_at_the_same_batch(x):
+    first = FrozenBatchNorm(8, after=2).double()
+    first(x)
+    second = FrozenBatchNorm(8, after=2).double()
+    second.load_state_dict(first.state_dict())
+    for norm in (first, second):
+        norm(2 * x)
+    torch.testing.assert_close(first(3 * x), second(3 * x), rtol=0, atol=0)
+    assert int(second.training_batches) == 2

@@ -23,6 +23,7 @@ SERIES_COLOURS: Mapping[str, str] = {
     "BatchNorm": "#CC79A7",
     "RMSNorm": "#56B4E9",
     "instance": "#E69F00",
+    "frozen BatchNorm": "#D55E00",
     "no norm": "#000000",
 }
 """What has the same colour in every figure: each placement, and each norm (no figure mixes the two)."""

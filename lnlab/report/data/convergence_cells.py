@@ -20,7 +20,7 @@ from lnlab.tables import Results
 AGREEMENT_MARKS = {"agrees": "✓", "differs": "✗", "half": "=", "missing": "–"}
 OUTCOME_LETTERS = {True: "C", False: "N", None: "?"}
 _OUTCOME_WORDS = {True: "converged", False: "not converged", None: "half of them"}
-_NORM_NAMES = {"layer": "LayerNorm", "batch": "BatchNorm", "none": "no norm"}
+_NORM_NAMES = {"layer": "LayerNorm", "batch": "BatchNorm", "frozen_batch": "frozen BatchNorm", "none": "no norm"}
 CellAddress = tuple[str, str, float]
 """A table, a column and a rate."""
 _JudgedCurves = Mapping[str, tuple[LossRecord, Judgement]]

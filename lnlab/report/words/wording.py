@@ -27,6 +27,7 @@ _WORDS: Mapping[tuple[str, str], str] = {
     ("placement", "pre"): "Pre-LN",
     ("norm", "layer"): "LayerNorm",
     ("norm", "batch"): "BatchNorm",
+    ("norm", "frozen_batch"): "frozen BatchNorm",
     ("norm", "rms"): "RMSNorm",
     ("norm", "none"): "no norm",
     ("tied", "none"): "untied",
