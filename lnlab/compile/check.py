@@ -27,6 +27,7 @@ from lnlab.compile.work import ResolvedSetting
 from lnlab.errors import Problem, SpecError
 from lnlab.keys import Json
 from lnlab.registry import Flaw, Flawed, Roots
+from lnlab.specfile.citations import EVIDENCE
 from lnlab.specfile.columns import TIMES
 from lnlab.specfile.experiment import SETTING, Experiment
 from lnlab.specfile.load import SpecDocument
@@ -169,7 +170,8 @@ def _issues_of_experiment(reading: Reading, checked: Checked) -> Issues:
         flaw = Flaw(("seeds",), f"{runs:,} runs; at most {MOST_RUNS:,}", "sweep fewer values, or take fewer seeds")
         issues.append((merged.location(("seeds",)), flaw))
     trains = any(setting["train"]["steps"] for setting in sweep.settings)
-    if "probes" not in merged.data and sweep.settings and not (trains or sweep.partial):
+    only_cites = bool(checked.requests.claims) and all(EVIDENCE in claim.choice for claim in checked.requests.claims)
+    if "probes" not in merged.data and sweep.settings and not (trains or sweep.partial or only_cites):
         issues.append((merged.location(()), Flaw((), "nothing would be measured", "add probes: [{kind: ...}]")))
     return issues
 

@@ -89,19 +89,6 @@ def test_a_verdict_leads_to_the_claim_that_decided_on_the_page_of_the_other_expe
     assert "claim-7" in to_svg(spec_with_data(section(verdicts, cited).charts[0]))
 
 
-def test_what_was_read_is_a_table_with_digests_and_what_is_missing_is_in_it():
-    cited = [
-        {**CITING, "claim": "x", "number": 3, "verdict": "supported", "sha256": "ab" * 32, "reason": "because"},
-        {**CITING, "claim": "z", "reason": "reports/other/real is not there"},
-    ]
-    (table,) = section([verdict("seen", "supported", "cited")], cited).tables
-    assert table.rows.select("claim", "verdict", "reason", "file").rows() == [
-        ("x", "supported", None, "ab" * 6),
-        ("z", "missing", "reports/other/real is not there", None),
-    ]
-    assert section([verdict("seen", "supported")]).tables == ()
-
-
 def test_no_two_labels_of_arrows_that_end_in_one_box_stand_on_one_side():
     rows = [row for row in values(section([]).charts[0]) if row.get("text") in ("1", "2")]
     assert len(rows) == 2

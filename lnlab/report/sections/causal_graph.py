@@ -20,7 +20,7 @@ from lnlab.report.charts.causal_graph import (
 from lnlab.report.charts.theme import MUTED_COLOUR
 from lnlab.report.data.series import SEED_SCHEMA
 from lnlab.report.page.answers import VERDICT_SYMBOLS
-from lnlab.report.section import Chart, Section, Table, sections
+from lnlab.report.section import Chart, Section, sections
 from lnlab.report.words.cited_claims import claim_address
 from lnlab.report.words.wording import count_noun, join_words
 from lnlab.tables import Results
@@ -34,19 +34,6 @@ _HEADINGS = {
     "cut": "intervention",
     "cut_says": "what the intervention does",
     "outcome": "together",
-}
-_EVIDENCE_HEADINGS = {
-    "citing": "claim here",
-    "spec": "spec",
-    "claim": "claim there",
-    "verdict": "verdict",
-    "statistic": "statistic",
-    "estimate": "estimate",
-    "low": "95 % low",
-    "high": "95 % high",
-    "n": "seeds",
-    "reason": "why",
-    "file": "digest of its verdicts",
 }
 _CAPTION = (
     "Arrows go from cause to effect. Beside each stand its number and two verdicts, of the observation and of the "
@@ -98,7 +85,7 @@ def causal_graph(
         _CAPTION,
         log=False,
     )
-    return Section(finding, (chart,), _evidence_tables(results))
+    return Section(finding, (chart,))
 
 
 def _graph_edge(
@@ -165,20 +152,3 @@ def _finding(outcomes: Sequence[Outcome]) -> str:
     }
     parts = [f"{outcomes.count(name)} {sentences[name]}" for name in OUTCOMES if name in outcomes]
     return f"Of {count_noun(len(outcomes), 'edge')} {join_words(parts)}"
-
-
-def _evidence_tables(results: Results) -> tuple[Table, ...]:
-    """What was read of other experiments; none where nothing is cited."""
-    if results.evidence.is_empty():
-        return ()
-    missing = pl.col("verdict").is_null()
-    rows = results.evidence.with_columns(
-        verdict=pl.col("verdict").fill_null("missing"),
-        reason=pl.when(missing).then("reason"),
-        file=pl.col("sha256").str.slice(0, 12),
-    )
-    caption = (
-        "Verdicts that were read from the reports of other experiments, each with the digest of the file that it was "
-        "read from. What is missing is shown as missing."
-    )
-    return (Table(rows.select(*_EVIDENCE_HEADINGS), _EVIDENCE_HEADINGS, caption),)

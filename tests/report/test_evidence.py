@@ -1,0 +1,60 @@
+"""The table of what claims cite of other experiments."""
+
+import pytest
+
+from lnlab.claims.claim import Finding, verdict_of
+from lnlab.report.section import sections
+from lnlab.tables import Results, frame
+
+CITING = {"citing": "seen", "profile": "real"}
+READ = {
+    **CITING,
+    "spec": "other",
+    "claim": "x",
+    "number": 3,
+    "says": "It grows.",
+    "verdict": "supported",
+    "estimate": 2.0,
+    "low": 1.8,
+    "high": 2.2,
+    "n": 5,
+    "sha256": "ab" * 32,
+    "reason": "because",
+}
+ABSENT = {**CITING, "spec": "third", "claim": "z", "reason": "reports/third/real is not there"}
+
+
+def verdict(claim, word, kind="cited"):
+    return verdict_of({"id": claim, "kind": kind, "says": f"{claim} is."}, Finding(word, "x", "why"), "")
+
+
+def section(verdicts, evidence=()):
+    results = Results(frame("runs", []), frame("axes", []), evidence=frame("evidence", evidence))
+    return sections.builder(sections.resolve({"kind": "evidence"}))(results, verdicts)
+
+
+def test_what_was_read_is_a_table_with_digests_and_what_is_missing_is_in_it():
+    (table,) = section([verdict("seen", "supported")], [READ, ABSENT]).tables
+    assert table.rows.select("claim", "verdict", "reason", "file").rows() == [
+        ("x", "supported", None, "ab" * 6),
+        ("z", "missing", "reports/third/real is not there", None),
+    ]
+    shown = [[text.replace("\u00a0", " ") for text, _ in line] for line in table.grid.rows]
+    assert shown == [
+        ["seen", "other", "It grows.", "✓ supported", "2.00 [1.80, 2.20]", "5"],
+        ["seen", "third", "z", "– missing", "–", "–"],
+    ]
+    assert section([verdict("seen", "supported")]).tables == ()
+
+
+@pytest.mark.parametrize(
+    ("words", "heading"),
+    [
+        (["supported", "contradicted", "supported"], "Of 3 sentences 2 are supported and 1 contradicted"),
+        (["undecided"], "Of 1 sentence 1 is undecided"),
+        ([], "No claim cites another experiment"),
+    ],
+)
+def test_the_heading_counts_the_verdicts_of_claims_that_cite(words, heading):
+    verdicts = [verdict(f"c{n}", word) for n, word in enumerate(words)]
+    assert section([*verdicts, verdict("own", "supported", "bound")]).finding == heading
