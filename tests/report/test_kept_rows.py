@@ -114,3 +114,8 @@ def test_facts_of_the_first_format_are_read(facts):
 def test_facts_of_a_later_format_are_refused(facts):
     with pytest.raises(ReportError, match="is of format 99, and this lnlab reads"):
         facts_from_json(facts_to_json(facts) | {"format": 99}, "x")
+
+
+def test_a_section_that_reads_verdicts_alone_is_always_drawable():
+    assert is_drawable({"kind": "evidence"}, ())
+    assert not is_drawable({"kind": "curves", "quantity": "loss"}, ())

@@ -17,6 +17,8 @@ from lnlab.report.registries import FRAME_REGISTRIES
 _Section = Mapping[str, Json]
 COMPLETE_SECTIONS = ("density", "depth_profile", "heatmap", "law_plot", "size_plot", "small_multiples")
 """Kinds of sections that keep every row of their selection; others thin lines or keep last numbers only."""
+ROWLESS_SECTIONS = ("causal_graph", "evidence")
+"""Kinds of sections that read verdicts alone, which every report has."""
 DISPLAY_PARAMETERS = (
     "lines",
     "laws",
@@ -85,8 +87,10 @@ def _within(inner: Json, outer: Json) -> bool:
 
 
 def is_drawable(section: _Section, entries: Sequence[Mapping[str, Json]]) -> bool:
-    """Whether the data contain the rows of a section: those of an earlier section, or whole selections."""
-    if any(_same_rows(section, entry["section"]) for entry in entries if "section" in entry):
+    """Whether the data contain the rows of a section, if it reads any: those of an earlier one, or whole selections."""
+    if section["kind"] in ROWLESS_SECTIONS or any(
+        _same_rows(section, entry["section"]) for entry in entries if "section" in entry
+    ):
         return True
     required = section_selections(section)
     return bool(required) and section["kind"] != "curves" and are_covered(required, complete_selections(entries))
