@@ -117,7 +117,8 @@ def _table(scores: Sequence[CandidateScore]) -> Table:
         "Candidates, the nearest first: how far their boundaries of convergence lie from the published ones, in steps "
         f"of the grid of learning rates, as a mean over columns and seeds ({n_text}; in brackets the 95 % interval, "
         "Student); cells that are as published by the majority of seeds; and of each column how many steps its "
-        f"boundary lies above (+) or below ({MINUS}) the published one, as a mean over seeds."
+        f"boundary lies above (+) or below ({MINUS}) the published one, as a mean over seeds, and over the tables that "
+        "have such a column."
     )
     if not all(score.whole for score in scores):
         caption += " Those of which fewer columns were run stand last, whatever their distance."
@@ -129,10 +130,10 @@ def _table(scores: Sequence[CandidateScore]) -> Table:
 
 def _line(score: CandidateScore, headings: Sequence[str]) -> tuple[Cell, ...]:
     agree, cells = score.agreeing
-    shifts = {
-        _heading(column.printed): _mean_boundary(column) - _published_boundary(column) for column in score.columns
-    }
-    texts = (_shift(shifts[heading]) if heading in shifts else "–" for heading in headings)
+    shifts: dict[str, list[float]] = {}
+    for column in score.columns:
+        shifts.setdefault(_heading(column.printed), []).append(_mean_boundary(column) - _published_boundary(column))
+    texts = (_shift(fmean(shifts[heading])) if heading in shifts else "–" for heading in headings)
     return (
         (score.name, False),
         (nonbreaking(format_interval(score.error, *_bounds(score))), True),
@@ -143,7 +144,10 @@ def _line(score: CandidateScore, headings: Sequence[str]) -> tuple[Cell, ...]:
 
 def _entries(score: CandidateScore) -> list[tuple[object, ...]]:
     leading = (score.name, score.error, *_bounds(score), len(score.errors), *score.agreeing)
-    return [(*leading, _heading(c.printed), _published_boundary(c), _mean_boundary(c)) for c in score.columns]
+    return [
+        (*leading, f"{c.printed.table}, {norm_name(c.printed.word)}", _published_boundary(c), _mean_boundary(c))
+        for c in score.columns
+    ]
 
 
 def _bounds(score: CandidateScore) -> tuple[float, float] | tuple[None, None]:
