@@ -63,11 +63,12 @@ class BatchNorm(Pooled):
 
 @norms.register("frozen_batch", statistics="batch")
 class FrozenBatchNorm(BatchNorm):
-    """``batch``, and from the batch ``after`` on its running statistics alone, unmoved, also in training (Yu, 2024).
+    """``(x - m) / sqrt(v + eps) * scale + shift``: running m and v from batch ``after`` on (Ioffe and Szegedy, 2015).
 
-    That is what a batch norm does whose model is put into evaluation mode for its first validation and never back into
-    training mode. With 0 it is no norm: its running statistics are 0 and 1 for good, and a scale and a shift a
-    coordinate remain. ``after`` counts training batches; the other parameters are those of ``batch``.
+    Until then it is ``batch``; from then on its running statistics are no longer moved, also in training. So does a
+    batch norm whose model is put into evaluation mode for its first validation and never back into training mode. With
+    0 it is no norm: m and v are 0 and 1 for good, and a scale and a shift a coordinate remain. ``after`` counts
+    training batches; ``momentum`` and ``naive`` are those of ``batch``.
     """
 
     training_batches: Tensor
@@ -76,7 +77,7 @@ class FrozenBatchNorm(BatchNorm):
         self,
         width: int,
         *,
-        after: Annotated[int, Field(ge=0)],
+        after: Annotated[int, Field(ge=0)] = 0,
         eps: NormEpsilon = 1e-5,
         momentum: Annotated[float, Field(gt=0, le=1)] = 0.1,
         naive: bool = False,

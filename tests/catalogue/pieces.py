@@ -19,7 +19,6 @@ SMALL: dict[str, Any] = {
     "heads": 2,
     "d_ff": 24,
     "factor": 0.5,
-    "after": 1,
     "at_most": 3.0,
     "train": ["left.txt", "right.txt"],
     "files": ["left.txt"],

@@ -138,7 +138,7 @@ def test_plan_says_whether_graphs_are_kept_and_for_how_many_workers_there_is_mem
 
 
 def test_run_does_not_begin_what_the_machine_has_no_memory_for(lnlab, weighed, monkeypatch):
-    monkeypatch.setattr("lnlab.app.compute.machine_memory", lambda: 2**27)
+    monkeypatch.setattr("lnlab.execute.machine.machine_memory", lambda: 2**27)
     said = lnlab("run", weighed, *CURVED)
     assert said.code != 0
     assert "at its peak, and this machine has 134 MB" in said.err
