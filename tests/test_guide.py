@@ -62,8 +62,7 @@ def test_its_fragments_make_a_spec(tmp_path, capsys):
 @pytest.mark.slow
 @pytest.mark.parametrize("page", ["first_question", "extending", "committing", "verifying"])
 def test_its_commands_run_as_written(page, tmp_path):
-    for path in (DOCS / "examples").iterdir():
-        shutil.copy(path, tmp_path)
+    shutil.copytree(DOCS / "examples", tmp_path, dirs_exist_ok=True)
     environment = os.environ | {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
     environment |= {"PYTHONPATH": str(ROOT)}
     environment.pop("LNLAB_STORE", None)

@@ -77,7 +77,7 @@ class FrozenBatchNorm(BatchNorm):
         self,
         width: int,
         *,
-        after: Annotated[int, Field(ge=0)] = 0,
+        after: Annotated[int, Field(ge=0)] = 100,
         eps: NormEpsilon = 1e-5,
         momentum: Annotated[float, Field(gt=0, le=1)] = 0.1,
         naive: bool = False,
@@ -88,7 +88,8 @@ class FrozenBatchNorm(BatchNorm):
 
     def normalized(self, x: Tensor) -> Tensor:
         """(batch, length, width) -> the same shape."""
-        if int(self.training_batches) >= self.after:
+        # On the meta device there are shapes and no numbers, and so no batch was counted.
+        if self.after == 0 or (not x.is_meta and int(self.training_batches) >= self.after):
             return (x - self.running_mean) / (self.running_var + self.eps).sqrt()
         if self.training and not self.observed:
             self.training_batches += 1

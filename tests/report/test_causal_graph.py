@@ -12,7 +12,7 @@ from lnlab.report.charts.render import to_svg
 from lnlab.report.page.answers import VERDICT_SYMBOLS
 from lnlab.report.page.figures import spec_with_data
 from lnlab.report.section import sections
-from lnlab.report.sections.causal_graph import edge_outcome
+from lnlab.report.sections.verdicts import edge_outcome
 from lnlab.tables import Results, frame
 
 NODES = {

@@ -52,7 +52,7 @@ def test_a_committed_page(tab, path, scheme):
     page.goto(path.as_uri())
     figures = page.locator("figure[data-spec]").count()
     page.wait_for_function(f"document.querySelectorAll('figure.is-live').length === {figures}", timeout=60_000)
-    answer = page.get_by_role("region", name="Answer").bounding_box()
+    answer = page.get_by_role("region", name="Answer", exact=True).bounding_box()
     assert answer["y"] + answer["height"] < SCREEN["height"], "the whole answer is on the first screen"
     page.set_viewport_size(PHONE)
     assert width(page) <= PHONE["width"]

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import TypeGuard
 
 from lnlab.claims.claim import Verdict
-from lnlab.report.words.wording import format_number, format_value
+from lnlab.report.words.wording import count_noun, format_number, format_value
 
 WIDTH, EDGE = 200.0, 12.0
 _ROUNDING = 1e-5
@@ -85,4 +85,4 @@ def _alt(seeds: list[float], log: bool) -> str:
     if not seeds:
         return f"The interval and the accepted range{scale}; no number of a single seed."
     spread = f"from {format_number(min(seeds))} to {format_number(max(seeds))}"
-    return f"{len(seeds)} seeds, {spread}, their interval and the accepted range{scale}."
+    return f"{count_noun(len(seeds), 'seed')}, {spread}, their interval and the accepted range{scale}."
