@@ -76,14 +76,14 @@ class Machines(Protocol):
 
 @dataclass(frozen=True)
 class ThisMachine:
-    """Worker processes of this machine: ``wanted``, or as many as cores have room for."""
+    """Worker processes of this machine: ``requested``, or as many as cores have room for."""
 
-    wanted: int | None
+    requested: int | None
 
     @property
     def workers(self) -> int:
-        """As many as are wanted."""
-        return self.wanted or max(1, cores() // threads())
+        """As many as are requested, or as its cores have threads for."""
+        return self.requested or max(1, cores() // threads())
 
     @property
     def memory(self) -> int:

@@ -16,24 +16,24 @@ from lnlab.execute.unit import OpenUnit
 
 @dataclass(frozen=True)
 class RayCluster:
-    """Workers on the nodes of the Ray cluster that this process is connected to: ``wanted``, or one a core.
+    """Workers on the nodes of the Ray cluster that this process is connected to: ``requested``, or one a core.
 
     Attributes:
-        wanted: how many; None: as many as cores, those of nodes that come later included.
+        requested: how many; None: as many as cores, those of nodes that come later included.
         say: tells the user what a run waits for.
     """
 
-    wanted: int | None
+    requested: int | None
     say: Callable[[str], None]
 
     @property
     def workers(self) -> int:
-        """As many as are wanted, or as there are cores now.
+        """As many as are requested, or as there are cores now.
 
         Raises:
-            LabError: it has no core now, and nobody said how many workers are wanted.
+            LabError: it has no core now, and no number of workers was requested.
         """
-        if count := self.wanted or cluster_size().cores // threads():
+        if count := self.requested or cluster_size().cores // threads():
             return count
         remedy = "say how many are wanted with --workers: a cluster that grows by itself starts nodes for them"
         raise LabError(Problem("--executor ray", "no node of the cluster has a core now", remedy))
@@ -57,7 +57,7 @@ class RayCluster:
             remedy = "start nodes with more memory (ray start --memory), or take a smaller model"
             raise LabError(Problem("--executor ray", what + _gigabytes(largest), remedy))
         resources = WorkerResources(needed, int("cuda" in devices))
-        limit = None if self.wanted else len(plan.units)
+        limit = None if self.requested else len(plan.units)
 
         def opened(count: int) -> Executor:
             return RayExecutor(count, folder, open_unit, resources, limit, self.say)

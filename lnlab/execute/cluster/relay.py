@@ -53,13 +53,13 @@ class Relay:
         """Call a method of an open unit."""
         unit = self._unit(key, ticket)
         if method in ("commit", "go_on"):
-            tables, printed, *rest = arguments
+            tables, printed, *own_arguments = arguments
             for table, rows in tables.items():
                 unit.write(table, rows)
             if printed:
                 with unit.output.open("ab") as file:
                     file.write(printed)
-            arguments = rest
+            arguments = own_arguments
         if method in ("commit", "abandon"):
             with self._lock:
                 self._units.pop(key, None)
