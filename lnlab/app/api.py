@@ -95,6 +95,7 @@ def run(
     progress: bool = True,
     executor: str = "local",
     address: str | None = None,
+    export: Sequence[str] = (),
 ) -> "RunResult":
     """Compute what is missing and judge the claims. What is finished is never computed again.
 
@@ -112,9 +113,10 @@ def run(
         progress: show it on standard error: bars on a terminal, lines in a notebook.
         executor: ``local``, or ``ray``: on the nodes of a cluster.
         address: of that cluster; None: ``RAY_ADDRESS``, or this process's connection, else one of this machine.
+        export: trackers that show the runs too: ``tensorboard:FOLDER``, ``mlflow:URI``, ``wandb:PROJECT``.
 
     Raises:
-        LabError: what is wrong with the spec, a corpus, the store or the cluster.
+        LabError: what is wrong with the spec, a corpus, the store, the cluster or a tracker.
         KeyboardInterrupt: it was interrupted; what has begun is kept, and the same call goes on from there.
     """
     from lnlab.app.progress import stderr_console
@@ -130,6 +132,7 @@ def run(
         quiet=not progress,
         executor=executor,
         address=address,
+        export=export,
     )
     if outcome.summary.interrupted:
         raise KeyboardInterrupt("what has begun is kept; the same call goes on from there")

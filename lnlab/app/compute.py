@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from lnlab.analyse.tuning.decide import decide_tuning
@@ -12,6 +12,7 @@ from lnlab.app.plan_facts import plan_facts
 from lnlab.app.progress import progress_reporter
 from lnlab.app.request import Request, compile_request, load_registries
 from lnlab.app.run_summary import RunSummary
+from lnlab.app.trackers.exports import OpenTrackers, exporting_units
 from lnlab.compile.cost.cost import cost
 from lnlab.compile.cost.memory import LIBRARIES, MemoryPlan, plan_memory
 from lnlab.compile.decisions import Decision
@@ -23,6 +24,7 @@ from lnlab.execute.executor import ExecutorKind
 from lnlab.execute.machine import Machines, ThisMachine
 from lnlab.execute.registry_loader import RegistryLoader
 from lnlab.execute.scheduler import sweep
+from lnlab.execute.unit import Event
 from lnlab.store.missing_work import MissingWork
 from lnlab.store.plans import StoredPlan
 from lnlab.store.store import Store
@@ -45,6 +47,7 @@ class RunOptions:
         console: where progress is shown.
         executor: where units are computed.
         address: of the Ray cluster; None: ``RAY_ADDRESS``, else one of this machine.
+        trackers: where each run is shown as it ends.
     """
 
     workers: int | None
@@ -54,6 +57,7 @@ class RunOptions:
     console: "Console"
     executor: ExecutorKind = ExecutorKind.local
     address: str | None = None
+    trackers: OpenTrackers = field(default_factory=OpenTrackers)
 
 
 def compute_missing(store: Store, request: Request, manner: RunOptions) -> RunSummary:
@@ -123,7 +127,15 @@ def compute_round(
     at_root = replace(store, root=store.root.absolute())
     open_executor = where.executor(at_root.root, at_root.open_unit, memory_plan, devices) if due_units else None
     names, total = unit_names(plan, costs), sum(costs.values())
-    with progress_reporter(names, total, console=manner.console, quiet=manner.quiet) as show:
+    with (
+        progress_reporter(names, total, console=manner.console, quiet=manner.quiet) as show,
+        exporting_units(manner.trackers, store, stored) as export,
+    ):
+
+        def follow(event: Event) -> None:
+            show(event)
+            export(event)
+
         registry_loader, roots = RegistryLoader(tuple(path.absolute() for path in request.plugins)), request.roots
         summary = sweep(
             units,
@@ -133,7 +145,7 @@ def compute_round(
             workers=memory_plan.workers,
             costs=costs,
             save_every=manner.save_every,
-            on_event=show,
+            on_event=follow,
             open_executor=open_executor,
         )
     return RunSummary(stored, len(units), summary.ended.total(), summary.seconds, summary.interrupted)

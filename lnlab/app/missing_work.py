@@ -4,6 +4,8 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from typing import TYPE_CHECKING
 
+from lnlab.app.run_names import run_names
+
 if TYPE_CHECKING:
     from lnlab.store.missing_work import MissingWork
     from lnlab.tables import Results
@@ -30,20 +32,11 @@ def unfinished_runs(results: "Results", running: Collection[str] = ()) -> list[d
     A run of the trajectories ``running`` has come to no end yet.
     """
     ended = ~results.runs["trajectory"].is_in(list(running))
-    unfinished = results.runs.filter(ended, results.runs["status"] != "finished").select(
-        "run", "seed", "status", "reason"
-    )
-    points: dict[str, list[str]] = {}
-    for run, axis, label in results.axes.select("run", "axis", "label").iter_rows():
-        points.setdefault(run, []).append(f"{axis}={label}")
+    unfinished = results.runs.filter(ended, results.runs["status"] != "finished").select("run", "status", "reason")
+    names = run_names(results.runs, results.axes)
     return [
-        {
-            "run": ", ".join([*filter(None, [" ".join(points.get(run, []))]), f"seed {seed}"]),
-            "key": run,
-            "status": status,
-            "reason": reason,
-        }
-        for run, seed, status, reason in unfinished.iter_rows()
+        {"run": names[run], "key": run, "status": status, "reason": reason}
+        for run, status, reason in unfinished.iter_rows()
     ]
 
 

@@ -1,6 +1,6 @@
 """A run from a request to verdicts: compute what the store lacks, judge, pack."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from threading import Thread
@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 from lnlab.app.missing_work import unfinished_runs, work_to_do
 from lnlab.app.request import Request, remembered_plan
 from lnlab.app.run_summary import RunSummary
+from lnlab.app.trackers.exports import export_finished, open_trackers
+from lnlab.app.trackers.tracker import parse_destinations
 from lnlab.errors import LabError, Problem, StoreError, nearest
 from lnlab.execute.executor import ExecutorKind
 
@@ -68,6 +70,7 @@ def run_request(
     quiet: bool,
     executor: str,
     address: str | None,
+    export: Sequence[str] = (),
 ) -> RunResult:
     """Compute what the store lacks for a request and judge its claims; with nothing to do, torch is not imported.
 
@@ -81,9 +84,10 @@ def run_request(
         quiet: show none.
         executor: where units are computed.
         address: of a Ray cluster; None: ``RAY_ADDRESS``, else one of this machine.
+        export: trackers that show the runs as they end, as ``tensorboard``, ``mlflow:URI`` or ``wandb:PROJECT``.
 
     Raises:
-        LabError: what is wrong with the spec, a corpus, the store, or the size of a unit.
+        LabError: what is wrong with the spec, a corpus, the store, a tracker, or the size of a unit.
     """
     from lnlab.app.evidence import plan_results
     from lnlab.app.judging import plan_verdicts
@@ -92,7 +96,9 @@ def run_request(
         raise LabError(Problem("executor", f"'{executor}' is none", nearest(executor, ExecutorKind)))
     if address is not None and executor != ExecutorKind.ray:
         raise LabError(Problem(f"--address {address}", "is for --executor ray alone", "add --executor ray"))
+    destinations = parse_destinations(export)
     summary = _complete_plan(store, request, retry_failed=retry_failed)
+    trackers = open_trackers(destinations, request.spec.stem, request.profile)
     if summary is None:
         from lnlab.execute.pool import warm
 
@@ -108,11 +114,15 @@ def run_request(
             console=console,
             executor=ExecutorKind(executor),
             address=address,
+            trackers=trackers,
         )
         summary = compute_missing(store, request, options)
     with _packing(store, summary):
         results = plan_results(store, summary.stored)
         verdicts = [] if summary.interrupted else plan_verdicts(store, summary.stored, results, request.plugins)
+        export_finished(trackers, store, summary.stored, results)
+        if verdicts:
+            trackers.show_verdicts(verdicts)
     return RunResult(request, summary, results, tuple(verdicts))
 
 

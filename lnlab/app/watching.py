@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from lnlab.app.formats import format_count, format_duration
 from lnlab.app.missing_work import ended_by_itself, status_counts_of_runs
+from lnlab.app.run_names import run_names
 
 if TYPE_CHECKING:
     from lnlab.store.plans import StoredPlan
@@ -143,14 +144,12 @@ def sparkline(values: Sequence[float], width: int = SPARKLINE_WIDTH) -> str:
 
 def _unit(running: "RunningWork", results: "Results") -> RunningUnit:
     runs = results.runs.filter(results.runs["trajectory"] == running.trajectory).sort("steps")
-    run, seed, steps = runs.select("run", "seed", "steps").row(-1)
-    labels = results.axes.filter(results.axes["run"] == run).select("axis", "label").iter_rows()
-    name = " ".join(f"{axis}={label}" for axis, label in labels)
+    run, steps = runs.select("run", "steps").row(-1)
     holder = running.holder
     host = holder.host.partition(" ")[0]
     return RunningUnit(
         running.trajectory,
-        ", ".join(filter(None, [name, f"seed {seed}"])),
+        run_names(runs, results.axes.filter(results.axes["run"] == run))[run],
         running.steps,
         steps,
         running.seconds,

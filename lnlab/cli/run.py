@@ -36,6 +36,16 @@ def run_spec(
     overrides: Overrides,
     folder: StoreFolder,
     plugins: Plugins,
+    export: Annotated[
+        list[str],
+        typer.Option(
+            "--export",
+            metavar="TRACKER[:PLACE]",
+            help="Show curves, settings and verdicts in tensorboard[:FOLDER], mlflow[:URI] or wandb[:PROJECT] too.",
+            default_factory=list,
+            show_default=False,
+        ),
+    ],
     profile: Profile = None,
     workers: Annotated[
         int | None,
@@ -78,6 +88,7 @@ def run_spec(
         quiet=quiet,
         executor=executor,
         address=address,
+        export=export,
     )
     if as_json:
         print_json(_as_plain(outcome))

@@ -66,6 +66,10 @@ class StoredPlan:
     decisions: tuple[Json, ...] = ()
     undecided: bool = False
 
+    def asks_the_same(self, other: "StoredPlan") -> bool:
+        """Whether both are stages of one question: the same spec, profile and overrides."""
+        return (self.text, self.profile, self.overrides) == (other.text, other.profile, other.overrides)
+
 
 def save_plan(root: Path, plan: "Plan", spec: Path, facts: Json = None, *, content: bytes | None = None) -> StoredPlan:
     """Store a plan: its tables first, then ``plan.json``, which makes it visible.

@@ -60,7 +60,7 @@ def export_units(store: "Store", stored: StoredPlan, path: Path) -> Export:
     Raises:
         LabError: no unit is finished, or the store or the archive cannot be read or written.
     """
-    plans = [plan for plan in plans_newest_first(store.root) if _same_question(plan, stored)]
+    plans = [plan for plan in plans_newest_first(store.root) if plan.asks_the_same(stored)]
     steps_and_probes = _measurements(store)
     reader, manifest = StoreReader(store.root), _Manifest()
     left_out: dict[str, int] = {}
@@ -79,10 +79,6 @@ def export_units(store: "Store", stored: StoredPlan, path: Path) -> Export:
         raise LabError(Problem(stored.spec, f"no unit of it is finished ({reasons})", f"lnlab run {stored.spec} first"))
     write_archive(path, manifest.content(), files)
     return Export(len(manifest.units), sum(len(entry.content) for entry in files), left_out)
-
-
-def _same_question(plan: StoredPlan, other: StoredPlan) -> bool:
-    return (plan.text, plan.profile, plan.overrides) == (other.text, other.profile, other.overrides)
 
 
 def _units(store: "Store", plans: list[StoredPlan]) -> dict[str, tuple[str, int, TrajectoryRequest]]:

@@ -1,0 +1,134 @@
+"""Runs on their way to trackers: each as its unit ends, and at the end whatever a tracker does not have yet.
+
+What a tracker holds is written once, so that a run which goes on, or computes nothing, adds only what is new.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from queue import SimpleQueue
+from threading import Thread
+from typing import TYPE_CHECKING
+
+from lnlab.app.trackers.tracked_run import tracked_runs, tracked_verdicts
+from lnlab.app.trackers.tracker import Destination, Tracker
+from lnlab.errors import LabError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from lnlab.claims.claim import Verdict
+    from lnlab.execute.unit import Event
+    from lnlab.store.plans import StoredPlan
+    from lnlab.store.store import Store
+    from lnlab.tables import Results
+
+    Follow = Callable[[Event], None]
+
+
+@dataclass(frozen=True)
+class OpenTrackers:
+    """The trackers of one experiment, each with its destination."""
+
+    trackers: Mapping[Destination, Tracker] = field(default_factory=dict)
+
+    def show(self, results: "Results") -> None:
+        """Show every run that came to an end.
+
+        Raises:
+            LabError: a tracker refuses.
+        """
+        for run in tracked_runs(results) if self.trackers else ():
+            for destination, tracker in self.trackers.items():
+                with _told(destination):
+                    tracker.show(run)
+
+    def show_verdicts(self, verdicts: "Sequence[Verdict]") -> None:
+        """Show the verdicts of claims.
+
+        Raises:
+            LabError: a tracker refuses.
+        """
+        for destination, tracker in self.trackers.items():
+            with _told(destination):
+                tracker.show_verdicts(tracked_verdicts(verdicts))
+
+
+@contextmanager
+def _told(destination: Destination) -> Iterator[None]:
+    """Whatever goes wrong inside is told as one line."""
+    try:
+        yield
+    except Exception as error:
+        raise LabError(destination.problem(error)) from error
+
+
+def open_trackers(destinations: Sequence[Destination], name: str, profile: str | None) -> OpenTrackers:
+    """The trackers of an experiment; of no destination, none.
+
+    Raises:
+        LabError: one cannot be reached.
+    """
+    group = f"{name}/{profile}" if profile else name
+    return OpenTrackers({destination: destination.open(group) for destination in destinations})
+
+
+def export_finished(trackers: OpenTrackers, store: "Store", stored: "StoredPlan", results: "Results") -> None:
+    """Show all runs of a plan, and the tuning runs of the same question.
+
+    Raises:
+        LabError: a tracker refuses, or the store cannot be read.
+    """
+    from lnlab.store.plans import plans_newest_first
+
+    if not trackers.trackers:
+        return
+    trackers.show(results)
+    for other in plans_newest_first(store.root):
+        if other.undecided and other.digest != stored.digest and other.asks_the_same(stored):
+            trackers.show(store.results(other.digest))
+
+
+@contextmanager
+def exporting_units(trackers: OpenTrackers, store: "Store", stored: "StoredPlan") -> "Iterator[Follow]":
+    """Inside, the runs of each unit are shown soon after it ends, beside the work; yields what takes the events.
+
+    A tracker that refuses stops nothing: what it lacks is tried once more at the end, and told then.
+    """
+    ended: SimpleQueue[str | None] = SimpleQueue()
+
+    def follow(event: "Event") -> None:
+        if trackers.trackers and event.kind in ("finished", "failed"):
+            ended.put(event.unit)
+
+    def show_units() -> None:
+        from lnlab.store.plans import plan_tables
+
+        tables = plan_tables(store.root, stored)
+        while (unit := ended.get()) is not None:
+            trackers.show(_results_of(store, tables, unit))
+
+    def show_until_refused() -> None:
+        try:
+            show_units()
+        except Exception:  # noqa: S110 - told at the end, when everything that is missing is shown again
+            pass
+
+    thread = Thread(target=show_until_refused, name="lnlab export", daemon=True)
+    if trackers.trackers:
+        thread.start()
+    try:
+        yield follow
+    finally:
+        ended.put(None)
+        if thread.ident is not None:
+            thread.join()
+
+
+def _results_of(store: "Store", plan: "Mapping[str, pl.DataFrame]", trajectory: str) -> "Results":
+    """The results of the runs of one trajectory."""
+    from lnlab.store.join import join_results
+
+    runs = plan["runs"].filter(plan["runs"]["trajectory"] == trajectory)
+    others = {name: plan[name].join(runs.select("run"), on="run", how="semi") for name in ("axes", "needs")}
+    return join_results(store.root, {"runs": runs, **others})

@@ -1,0 +1,86 @@
+"""MLflow: an experiment a spec and profile, a run a run; its tag ``lnlab.rows`` is set last and says that it is whole."""
+
+import logging
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from mlflow import MlflowClient
+from mlflow.entities import Metric, Param, Run
+
+from lnlab.app.trackers.tracked_run import TrackedRun, TrackedVerdicts
+from lnlab.app.trackers.tracker import Tracker
+from lnlab.tables import ENDED_STATUSES
+
+_KEY, _ROWS, _STATUS = "lnlab.run", "lnlab.rows", "lnlab.status"
+_METRICS_A_CALL, _PARAMS_A_CALL = 1000, 100
+"""The most that MLflow takes in one call."""
+_LONGEST_VALUE = 500
+
+
+def open_tracker(place: str, group: str) -> Tracker:
+    """The experiment ``group`` at a tracking URI; without one, where ``MLFLOW_TRACKING_URI`` says, or as MLflow does."""
+    with _quiet():
+        client = MlflowClient(place or None)
+        experiment = client.get_experiment_by_name(group)
+        return MlflowRuns(client, experiment.experiment_id if experiment else client.create_experiment(group))
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Inside, MLflow does not report how it makes its tables."""
+    logger = logging.getLogger("mlflow")
+    level = logger.level
+    logger.setLevel(logging.WARNING)
+    yield
+    logger.setLevel(level)
+
+
+@dataclass(frozen=True)
+class MlflowRuns:
+    """The runs of one experiment."""
+
+    client: MlflowClient
+    experiment: str
+
+    def show(self, run: TrackedRun) -> None:
+        """Write a run; what there was of it under its key is deleted once the new one is whole."""
+        if any(other.data.tags.get(_ROWS) == run.digest for other in self._same(run)):
+            return
+        started = int((time.time() - run.seconds) * 1000)
+        tags = {_KEY: run.key, _STATUS: run.status}
+        new = self.client.create_run(self.experiment, started, tags, run.name).info.run_id
+        metrics = [
+            Metric(name, value, started + int(run.seconds_at(step) * 1000), step) for name, step, value in run.curves
+        ]
+        params = [Param(name, str(value)[:_LONGEST_VALUE]) for name, value in run.settings.items()]
+        for begin in range(0, len(params), _PARAMS_A_CALL):
+            self.client.log_batch(new, params=params[begin : begin + _PARAMS_A_CALL])
+        for begin in range(0, len(metrics), _METRICS_A_CALL):
+            self.client.log_batch(new, metrics=metrics[begin : begin + _METRICS_A_CALL])
+        self.client.set_terminated(new, "FINISHED" if run.status in ENDED_STATUSES else "FAILED")
+        self.client.set_tag(new, _ROWS, run.digest)
+        self._keep_one(run)
+
+    def show_verdicts(self, verdicts: TrackedVerdicts) -> None:
+        """Write the verdicts as tags of the experiment, and its sentences as the note that MLflow shows above its runs."""
+        note = "\n".join(f"- {claim}: {sentence}" for claim, sentence in verdicts.sentences.items())
+        wanted = {f"verdict.{claim}": verdict for claim, verdict in verdicts.by_claim.items()}
+        wanted |= {"mlflow.note.content": note} if note else {}
+        present = self.client.get_experiment(self.experiment).tags
+        for name, value in wanted.items():
+            if present.get(name) != value:
+                self.client.set_experiment_tag(self.experiment, name, value)
+
+    def _same(self, run: TrackedRun) -> list[Run]:
+        return list(self.client.search_runs([self.experiment], f"tags.`{_KEY}` = '{run.key}'"))
+
+    def _keep_one(self, run: TrackedRun) -> None:
+        """Delete what is older, and one of two that two processes wrote at once: the same one for both."""
+        same = self._same(run)
+        whole = min(other.info.run_id for other in same if other.data.tags.get(_ROWS) == run.digest)
+        for other in same:
+            at_work = other.info.status == "RUNNING" and _ROWS not in other.data.tags
+            if other.info.run_id != whole and not at_work:
+                self.client.delete_run(other.info.run_id)

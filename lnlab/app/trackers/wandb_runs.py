@@ -1,0 +1,105 @@
+"""Weights & Biases: a run a run, grouped by spec and profile; its id is its key, so that a new version replaces the old.
+
+``WANDB_MODE=offline`` keeps runs below ``WANDB_DIR`` (``.``) until ``wandb sync``. What was shown is noted in a file
+beside them.
+"""
+
+import os
+import shutil
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import wandb
+
+from lnlab.app.trackers.tracked_run import Scalar, TrackedRun, TrackedVerdicts
+from lnlab.app.trackers.tracker import Tracker
+from lnlab.errors import LabError, Problem
+from lnlab.files import replacing
+from lnlab.keys import digest
+from lnlab.tables import ENDED_STATUSES
+
+_ID_LENGTH = 32
+
+
+def open_tracker(place: str, group: str) -> Tracker:
+    """The runs of an experiment in the project ``place``.
+
+    Raises:
+        LabError: nobody is logged in, and runs are not kept offline.
+    """
+    online = os.environ.get("WANDB_MODE", "online") == "online"
+    if online and not wandb.login(prompt=False, verify=False):  # a prompt would stop the run
+        remedy = "wandb login first, or set WANDB_MODE=offline and wandb sync later"
+        raise LabError(Problem("--export wandb", "nobody is logged in", remedy))
+    return WandbRuns(place, group, Path(os.environ.get("WANDB_DIR") or "."))
+
+
+@dataclass(frozen=True)
+class WandbRuns:
+    """The runs of one group in a project; local files below ``folder``."""
+
+    project: str
+    group: str
+    folder: Path
+
+    def show(self, run: TrackedRun) -> None:
+        """Write a run: settings as its config, a row of history a step, and how it ended in its summary."""
+        steps: dict[int, dict[str, float]] = {}
+        for name, step, value in run.curves:
+            steps.setdefault(step, {})[name] = value
+        self._write(
+            run.key[:_ID_LENGTH],
+            run.name,
+            run.digest,
+            config=run.settings,
+            history=sorted(steps.items()),
+            summary={"status": run.status},
+            exit_code=0 if run.status in ENDED_STATUSES else 1,
+        )
+
+    def show_verdicts(self, verdicts: TrackedVerdicts) -> None:
+        """Write the verdicts as the summary of one run of the group, ``verdicts``."""
+        name = digest(["verdicts", self.group])[:_ID_LENGTH]
+        self._write(name, "verdicts", verdicts.digest, summary=verdicts.by_claim, config=verdicts.sentences)
+
+    def _write(
+        self,
+        name: str,
+        title: str,
+        content: str,
+        *,
+        config: Mapping[str, Scalar],
+        summary: Mapping[str, str],
+        history: Iterable[tuple[int, Mapping[str, float]]] = (),
+        exit_code: int = 0,
+    ) -> None:
+        shown = self.folder / "wandb" / "lnlab" / self.project / name
+        if shown.is_file() and shown.read_text() == content:
+            return
+        for former in (self.folder / "wandb").glob(f"offline-run-*-{name}"):
+            shutil.rmtree(former)
+        run = wandb.init(
+            project=self.project,
+            group=self.group,
+            name=title,
+            id=name,
+            dir=self.folder,
+            config=dict(config),
+            reinit="create_new",
+            settings=wandb.Settings(
+                silent=True,
+                console="off",
+                disable_git=True,
+                disable_code=True,
+                x_disable_stats=True,
+                x_disable_meta=True,
+            ),
+        )
+        for step, values in history:
+            run.log(dict(values), step=step)
+        run.summary.update(dict(summary))
+        run.finish(exit_code)
+        shown.parent.mkdir(parents=True, exist_ok=True)
+        with replacing(shown) as file:
+            file.write(content.encode())
