@@ -4,7 +4,7 @@ What a tracker holds is written once, so that a run which goes on, or computes n
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from queue import SimpleQueue
 from threading import Thread
@@ -49,9 +49,10 @@ class OpenTrackers:
         Raises:
             LabError: a tracker refuses.
         """
+        tracked = tracked_verdicts(verdicts)
         for destination, tracker in self.trackers.items():
             with _told(destination):
-                tracker.show_verdicts(tracked_verdicts(verdicts))
+                tracker.show_verdicts(tracked)
 
 
 @contextmanager
@@ -109,10 +110,8 @@ def exporting_units(trackers: OpenTrackers, store: "Store", stored: "StoredPlan"
             trackers.show(_results_of(store, tables, unit))
 
     def show_until_refused() -> None:
-        try:
+        with suppress(LabError):  # told at the end, when everything that is missing is shown again
             show_units()
-        except Exception:  # noqa: S110 - told at the end, when everything that is missing is shown again
-            pass
 
     thread = Thread(target=show_until_refused, name="lnlab export", daemon=True)
     if trackers.trackers:

@@ -1,4 +1,4 @@
-"""MLflow: an experiment a spec and profile, a run a run; its tag ``lnlab.rows`` is set last and says that it is whole."""
+"""MLflow: an experiment a spec and profile, a run a run; the tag ``lnlab.rows`` is set last: the run is whole."""
 
 import logging
 import time
@@ -20,7 +20,7 @@ _LONGEST_VALUE = 500
 
 
 def open_tracker(place: str, group: str) -> Tracker:
-    """The experiment ``group`` at a tracking URI; without one, where ``MLFLOW_TRACKING_URI`` says, or as MLflow does."""
+    """The experiment ``group`` at a tracking URI; without one, where MLflow itself would look."""
     with _quiet():
         client = MlflowClient(place or None)
         experiment = client.get_experiment_by_name(group)
@@ -64,7 +64,7 @@ class MlflowRuns:
         self._keep_one(run)
 
     def show_verdicts(self, verdicts: TrackedVerdicts) -> None:
-        """Write the verdicts as tags of the experiment, and its sentences as the note that MLflow shows above its runs."""
+        """Write the verdicts as tags of the experiment, and their sentences as its note, above its runs."""
         note = "\n".join(f"- {claim}: {sentence}" for claim, sentence in verdicts.sentences.items())
         wanted = {f"verdict.{claim}": verdict for claim, verdict in verdicts.by_claim.items()}
         wanted |= {"mlflow.note.content": note} if note else {}

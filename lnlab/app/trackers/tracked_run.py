@@ -80,8 +80,8 @@ def tracked_runs(results: "Results") -> Iterator[TrackedRun]:
 
 def tracked_verdicts(verdicts: "Sequence[Verdict]") -> TrackedVerdicts:
     """The verdicts of claims as a tracker shows them."""
-    sentences = {verdict.id: f"{verdict.verdict}: {verdict.says} ({verdict.reason})" for verdict in verdicts}
-    return TrackedVerdicts({verdict.id: verdict.verdict for verdict in verdicts}, sentences)
+    sentences = {verdict.claim: f"{verdict.verdict}: {verdict.says} ({verdict.reason})" for verdict in verdicts}
+    return TrackedVerdicts({verdict.claim: verdict.verdict for verdict in verdicts}, sentences)
 
 
 def _flat(setting: Json, path: str = "") -> dict[str, Scalar]:

@@ -41,6 +41,7 @@ class _Kind:
     default: str
 
 
+_REMEDY = "the results are in the store: run again to export them"
 _KINDS = {
     "tensorboard": _Kind("tensorboard", "lnlab.app.trackers.event_files", "runs"),
     "mlflow": _Kind("mlflow", "lnlab.app.trackers.mlflow_runs", ""),
@@ -72,7 +73,7 @@ class Destination:
     def problem(self, error: Exception) -> Problem:
         """What a tracker says, as one line."""
         lines = str(error).strip().splitlines() or [type(error).__name__]
-        return Problem(f"--export {self}", lines[0].rstrip("."), "the results are in the store: run again to export them")
+        return Problem(f"--export {self}", lines[0].rstrip("."), _REMEDY)
 
     def __str__(self) -> str:
         return f"{self.kind}:{self.place}" if self.place else self.kind

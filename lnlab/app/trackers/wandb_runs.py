@@ -1,4 +1,4 @@
-"""Weights & Biases: a run a run, grouped by spec and profile; its id is its key, so that a new version replaces the old.
+"""Weights & Biases: a run a run, grouped by spec and profile; its id is its key, so a new version replaces the old.
 
 ``WANDB_MODE=offline`` keeps runs below ``WANDB_DIR`` (``.``) until ``wandb sync``. What was shown is noted in a file
 beside them.

@@ -1,0 +1,58 @@
+from pathlib import Path
+
+import pytest
+
+import lnlab
+
+TRAINING = """\
+lnlab: 2
+title: A tiny training
+question: Does it learn?
+task: {kind: translation, corpus: {kind: toy_german_english, train: 200}, vocabulary: 200, batch_tokens: 64}
+model: {kind: encoder_decoder, layers: 1, d_model: 16, heads: 2, d_ff: 32}
+placement: post
+optimizer: {kind: adam, lr: 0.01}
+train: {steps: 6, evaluate: {every: 3}}
+seeds: 2
+sweep:
+  - {placement: [post, pre]}
+report: []
+claims:
+  - id: learns
+    says: The training loss falls.
+    role: prediction
+    kind: trend
+    of: {quantity: loss, split: train, placement: post}
+    over: step
+    direction: down
+"""
+
+
+@pytest.fixture(scope="session")
+def trained(tmp_path_factory) -> Path:
+    """A folder with a spec, ``tiny.yaml``, and a store in which it was run."""
+    folder = tmp_path_factory.mktemp("trained")
+    (folder / "tiny.yaml").write_text(TRAINING)
+    lnlab.run(folder / "tiny.yaml", store=folder / "store", workers=1, progress=False)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def curves(trained):
+    """Run -> (``split/quantity``, step) -> value, as the store has them."""
+    stored = lnlab.results(trained / "tiny.yaml", trained / "store").tables["curves"]
+    points: dict[str, dict[tuple[str, int], float]] = {}
+    for run, step, split, quantity, value in stored.select("run", "step", "split", "quantity", "value").iter_rows():
+        points.setdefault(run, {})[f"{split}/{quantity}", step] = value
+    assert len(points) == 4
+    return points
+
+
+@pytest.fixture
+def export(trained):
+    """Runs the spec, of which nothing is left to compute, with one tracker."""
+
+    def run(tracker: str, **options: object) -> "lnlab.app.running.RunResult":
+        return lnlab.run(trained / "tiny.yaml", store=trained / "store", export=[tracker], progress=False, **options)
+
+    return run
