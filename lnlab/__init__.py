@@ -16,7 +16,8 @@ from typing import Any
 __version__ = "0.1.0"
 
 _HOMES = {
-    **{name: ("lnlab.app.api", name) for name in ("check", "judge", "plan", "results", "run")},
+    **{name: ("lnlab.app.api", name) for name in ("check", "judge", "plan", "results")},
+    "run": ("lnlab.app.running", "run"),
     "measure": ("lnlab.own_model.measuring", "measure_model"),
     "LabError": ("lnlab.errors", "LabError"),
 }

@@ -1,4 +1,4 @@
-"""The commands as functions: ``lnlab.check``, ``plan``, ``run``, ``judge``, ``report`` and ``results``.
+"""The commands as functions: ``lnlab.check``, ``plan``, ``judge``, ``report`` and ``results``; ``running`` has ``run``.
 
 Each takes a spec as a path or as a dict and does what the command of that name does, with the same keys and verdicts.
 What a user can put right is raised as an error of ``lnlab.errors``, one line a problem.
@@ -17,7 +17,6 @@ from lnlab.errors import SpecError
 if TYPE_CHECKING:
     from lnlab.app.planning.checks import SpecSummary
     from lnlab.app.planning.summary import PlanSummary
-    from lnlab.app.running import RunResult
     from lnlab.claims.claim import Verdict
     from lnlab.own_model.measured import Measurements
     from lnlab.own_model.question import Entries
@@ -80,63 +79,6 @@ def plan(
 
     request = request_of(spec, profile, overrides, plugins)
     return plan_request(request, open_store(_path(store)), workers=workers, calibrate=calibrate)
-
-
-def run(
-    spec: SpecSource,
-    profile: str | None = None,
-    overrides: OverrideValues = (),
-    *,
-    plugins: Sequence[str | Path] = (),
-    store: Folder = None,
-    workers: int | None = None,
-    retry_failed: bool = False,
-    save_every: float = 60.0,
-    progress: bool = True,
-    executor: str = "local",
-    address: str | None = None,
-    export: Sequence[str] = (),
-) -> "RunResult":
-    """Compute what is missing and judge the claims. What is finished is never computed again.
-
-    Example: ``lnlab.run("first.yaml", workers=2).verdicts[0].verdict``
-
-    Args:
-        spec: a path, or a dict.
-        profile: one of its profiles.
-        overrides: as for ``check``.
-        plugins: Python files that register pieces.
-        store: a folder; without it ``LNLAB_STORE``, else ``.lnlab`` in the working folder.
-        workers: processes; None: as many as cores.
-        retry_failed: try again what failed before.
-        save_every: seconds of training between two checkpoints.
-        progress: show it on standard error: bars on a terminal, lines in a notebook.
-        executor: ``local``, or ``ray``: on the nodes of a cluster.
-        address: of that cluster; None: ``RAY_ADDRESS``, or this process's connection, else one of this machine.
-        export: trackers that show the runs too: ``tensorboard:FOLDER``, ``mlflow:URI``, ``wandb:PROJECT``.
-
-    Raises:
-        LabError: what is wrong with the spec, a corpus, the store, the cluster or a tracker.
-        KeyboardInterrupt: it was interrupted; what has begun is kept, and the same call goes on from there.
-    """
-    from lnlab.app.progress import stderr_console
-    from lnlab.app.running import run_request
-
-    outcome = run_request(
-        open_store(_path(store)),
-        request_of(spec, profile, overrides, plugins),
-        workers=workers,
-        retry_failed=retry_failed,
-        save_every=save_every,
-        console=stderr_console(),
-        quiet=not progress,
-        executor=executor,
-        address=address,
-        export=export,
-    )
-    if outcome.summary.interrupted:
-        raise KeyboardInterrupt("what has begun is kept; the same call goes on from there")
-    return outcome
 
 
 def judge(

@@ -4,9 +4,9 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from lnlab.app.run_names import run_names
-
 if TYPE_CHECKING:
+    import polars as pl
+
     from lnlab.store.missing_work import MissingWork
     from lnlab.tables import Results
 
@@ -52,3 +52,14 @@ def status_counts_of_runs(results: "Results", running: Collection[str] = ()) -> 
         for trajectory, status in rows
     )
     return dict(sorted(counts.items(), key=lambda item: (item[0] != "finished", item[0])))
+
+
+def run_names(runs: "pl.DataFrame", axes: "pl.DataFrame") -> dict[str, str]:
+    """Run -> its name in words: ``placement=post model.layers=6, seed 3``."""
+    points: dict[str, list[str]] = {}
+    for run, axis, label in axes.select("run", "axis", "label").iter_rows():
+        points.setdefault(run, []).append(f"{axis}={label}")
+    return {
+        run: ", ".join([*filter(None, [" ".join(points.get(run, []))]), f"seed {seed}"])
+        for run, seed in runs.select("run", "seed").iter_rows()
+    }

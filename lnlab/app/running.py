@@ -3,11 +3,13 @@
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING
 
 from lnlab.app.missing_work import unfinished_runs, work_to_do
-from lnlab.app.request import Request, remembered_plan
+from lnlab.app.python_request import Folder, OverrideValues, SpecSource, request_of
+from lnlab.app.request import Request, open_store, remembered_plan
 from lnlab.app.run_summary import RunSummary
 from lnlab.app.trackers.exports import export_finished, open_trackers
 from lnlab.app.trackers.tracker import parse_destinations
@@ -124,6 +126,62 @@ def run_request(
         if verdicts:
             trackers.show_verdicts(verdicts)
     return RunResult(request, summary, results, tuple(verdicts))
+
+
+def run(
+    spec: SpecSource,
+    profile: str | None = None,
+    overrides: OverrideValues = (),
+    *,
+    plugins: Sequence[str | Path] = (),
+    store: Folder = None,
+    workers: int | None = None,
+    retry_failed: bool = False,
+    save_every: float = 60.0,
+    progress: bool = True,
+    executor: str = "local",
+    address: str | None = None,
+    export: Sequence[str] = (),
+) -> "RunResult":
+    """Compute what is missing and judge the claims. What is finished is never computed again.
+
+    Example: ``lnlab.run("first.yaml", workers=2).verdicts[0].verdict``
+
+    Args:
+        spec: a path, or a dict.
+        profile: one of its profiles.
+        overrides: as for ``check``.
+        plugins: Python files that register pieces.
+        store: a folder; without it ``LNLAB_STORE``, else ``.lnlab`` in the working folder.
+        workers: processes; None: as many as cores.
+        retry_failed: try again what failed before.
+        save_every: seconds of training between two checkpoints.
+        progress: show it on standard error: bars on a terminal, lines in a notebook.
+        executor: ``local``, or ``ray``: on the nodes of a cluster.
+        address: of that cluster; None: ``RAY_ADDRESS``, or this process's connection, else one of this machine.
+        export: trackers that show the runs too: ``tensorboard:FOLDER``, ``mlflow:URI``, ``wandb:PROJECT``.
+
+    Raises:
+        LabError: what is wrong with the spec, a corpus, the store, the cluster or a tracker.
+        KeyboardInterrupt: it was interrupted; what has begun is kept, and the same call goes on from there.
+    """
+    from lnlab.app.progress import stderr_console
+
+    outcome = run_request(
+        open_store(None if store is None else Path(store)),
+        request_of(spec, profile, overrides, plugins),
+        workers=workers,
+        retry_failed=retry_failed,
+        save_every=save_every,
+        console=stderr_console(),
+        quiet=not progress,
+        executor=executor,
+        address=address,
+        export=export,
+    )
+    if outcome.summary.interrupted:
+        raise KeyboardInterrupt("what has begun is kept; the same call goes on from there")
+    return outcome
 
 
 @contextmanager

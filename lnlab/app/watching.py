@@ -9,8 +9,7 @@ from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from lnlab.app.formats import format_count, format_duration
-from lnlab.app.missing_work import ended_by_itself, status_counts_of_runs
-from lnlab.app.run_names import run_names
+from lnlab.app.missing_work import ended_by_itself, run_names, status_counts_of_runs
 
 if TYPE_CHECKING:
     from lnlab.store.plans import StoredPlan

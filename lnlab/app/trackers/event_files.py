@@ -25,7 +25,7 @@ _PREFIX = "events.out.tfevents.0.lnlab."
 _LONGEST_NAME = 120
 
 
-def open_tracker(place: str, group: str) -> Tracker:
+def open_event_files(place: str, group: str) -> Tracker:
     """The folder of an experiment below the log folder ``place``."""
     return EventFiles(Path(place) / group)
 

@@ -19,7 +19,7 @@ _METRICS_A_CALL, _PARAMS_A_CALL = 1000, 100
 _LONGEST_VALUE = 500
 
 
-def open_tracker(place: str, group: str) -> Tracker:
+def open_mlflow(place: str, group: str) -> Tracker:
     """The experiment ``group`` at a tracking URI; without one, where MLflow itself would look."""
     with _quiet():
         client = MlflowClient(place or None)

@@ -6,14 +6,14 @@ from functools import cached_property
 from json import loads
 from typing import TYPE_CHECKING
 
-from lnlab.app.run_names import run_names
+from lnlab.app.missing_work import run_names
 from lnlab.keys import Json, canonical, digest
 
 if TYPE_CHECKING:
     from lnlab.claims.claim import Verdict
     from lnlab.tables import Results
 
-Scalar = bool | int | float | str
+SettingValue = bool | int | float | str
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class TrackedRun:
     status: str
     seconds: float
     steps: int
-    settings: Mapping[str, Scalar]
+    settings: Mapping[str, SettingValue]
     curves: Sequence[tuple[str, int, float]]
 
     @cached_property
@@ -84,10 +84,10 @@ def tracked_verdicts(verdicts: "Sequence[Verdict]") -> TrackedVerdicts:
     return TrackedVerdicts({verdict.claim: verdict.verdict for verdict in verdicts}, sentences)
 
 
-def _flat(setting: Json, path: str = "") -> dict[str, Scalar]:
+def _flat(setting: Json, path: str = "") -> dict[str, SettingValue]:
     """The leaves of a setting by dotted path; a list, an empty choice and null as JSON."""
     if not isinstance(setting, dict) or not setting:
-        return {path: setting if isinstance(setting, Scalar) else canonical(setting)}
+        return {path: setting if isinstance(setting, SettingValue) else canonical(setting)}
     return {
         leaf: value
         for key, inner in setting.items()

@@ -34,18 +34,19 @@ class Tracker(Protocol):
 
 @dataclass(frozen=True)
 class _Kind:
-    """A kind of tracker: the package it needs, the module that writes to it, and its place where none is named."""
+    """A kind of tracker: the package it needs, what opens it in which module, and its place where none is named."""
 
     package: str
     module: str
+    opener: str
     default: str
 
 
 _REMEDY = "the results are in the store: run again to export them"
 _KINDS = {
-    "tensorboard": _Kind("tensorboard", "lnlab.app.trackers.event_files", "runs"),
-    "mlflow": _Kind("mlflow", "lnlab.app.trackers.mlflow_runs", ""),
-    "wandb": _Kind("wandb", "lnlab.app.trackers.wandb_runs", "lnlab"),
+    "tensorboard": _Kind("tensorboard", "lnlab.app.trackers.event_files", "open_event_files", "runs"),
+    "mlflow": _Kind("mlflow", "lnlab.app.trackers.mlflow_runs", "open_mlflow", ""),
+    "wandb": _Kind("wandb", "lnlab.app.trackers.wandb_runs", "open_wandb", "lnlab"),
 }
 
 
@@ -62,7 +63,8 @@ class Destination:
         Raises:
             LabError: it cannot be reached.
         """
-        open_tracker: Callable[[str, str], Tracker] = import_module(_KINDS[self.kind].module).open_tracker
+        kind = _KINDS[self.kind]
+        open_tracker: Callable[[str, str], Tracker] = getattr(import_module(kind.module), kind.opener)
         try:
             return open_tracker(self.place, group)
         except LabError:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import wandb
 
-from lnlab.app.trackers.tracked_run import Scalar, TrackedRun, TrackedVerdicts
+from lnlab.app.trackers.tracked_run import SettingValue, TrackedRun, TrackedVerdicts
 from lnlab.app.trackers.tracker import Tracker
 from lnlab.errors import LabError, Problem
 from lnlab.files import replacing
@@ -22,7 +22,7 @@ from lnlab.tables import ENDED_STATUSES
 _ID_LENGTH = 32
 
 
-def open_tracker(place: str, group: str) -> Tracker:
+def open_wandb(place: str, group: str) -> Tracker:
     """The runs of an experiment in the project ``place``.
 
     Raises:
@@ -69,7 +69,7 @@ class WandbRuns:
         title: str,
         content: str,
         *,
-        config: Mapping[str, Scalar],
+        config: Mapping[str, SettingValue],
         summary: Mapping[str, str],
         history: Iterable[tuple[int, Mapping[str, float]]] = (),
         exit_code: int = 0,

@@ -12,7 +12,7 @@ pytest.importorskip("sqlalchemy", reason="needs what MLflow keeps a local databa
 
 from mlflow import MlflowClient  # noqa: E402
 
-from lnlab.app.trackers.mlflow_runs import open_tracker  # noqa: E402
+from lnlab.app.trackers.mlflow_runs import open_mlflow  # noqa: E402
 from lnlab.app.trackers.tracked_run import tracked_runs  # noqa: E402
 
 
@@ -54,7 +54,7 @@ def test_a_second_export_writes_nothing(export, uri):
 
 
 def test_half_a_run_and_an_older_one_give_way_to_the_whole(trained, uri):
-    tracker = open_tracker(uri, "replaced")
+    tracker = open_mlflow(uri, "replaced")
     (run, *_) = tracked_runs(lnlab.results(trained / "tiny.yaml", trained / "store"))
     tracker.show(replace(run, curves=run.curves[:1]))
     client, (older,) = runs_of(uri, "replaced")
@@ -67,7 +67,7 @@ def test_half_a_run_and_an_older_one_give_way_to_the_whole(trained, uri):
 
 
 def test_of_two_that_were_written_at_once_one_is_kept(trained, uri):
-    first, second = open_tracker(uri, "twice"), open_tracker(uri, "twice")
+    first, second = open_mlflow(uri, "twice"), open_mlflow(uri, "twice")
     (run, *_) = tracked_runs(lnlab.results(trained / "tiny.yaml", trained / "store"))
     same, second_same = first._same, second._same
     object.__setattr__(second, "_same", lambda run: [] if not same(run)[1:] else second_same(run))
