@@ -4,15 +4,19 @@ Tables are long and narrow: what varies between experiments is a row, never a co
 measured (or has no such coordinate: ``layer`` is null outside layers).
 """
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from io import BytesIO
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import polars as pl
 
 Row = Mapping[str, Any]
 _Computed = TypeVar("_Computed")
+
+AXIS_PREFIX = "axis."
+"""How a column is called that has the value of an axis at the run of each row."""
 
 ENDED_STATUSES = ("finished", "diverged")
 """The statuses of runs that ended by themselves, which is a result; any other is no result."""
@@ -174,16 +178,6 @@ def frame(table: str, rows: Iterable[Row]) -> pl.DataFrame:
     return pl.DataFrame(columns, schema=table_schema(table))
 
 
-class Sink(Protocol):
-    """Where a worker writes its rows. Nothing is visible to readers before ``commit``."""
-
-    def write(self, table: str, rows: Iterable[Row]) -> None:
-        """Add rows to one of ``WRITTEN_BY_WORKERS``."""
-
-    def commit(self, measurements: Sequence[str], outcome: Row) -> None:
-        """Make everything written visible at once: these measurements, and a row of ``outcomes``."""
-
-
 @dataclass(frozen=True)
 class Resumed:
     """A saved state with what was recorded on the way to it.
@@ -213,6 +207,7 @@ class Results:
         tables: every other table by name, rows with ``run variant seed step`` in front (``curves`` has its own step).
             A table without rows is present and empty.
         evidence: the table ``evidence``: verdicts of other experiments that claims of this one cite.
+        scans: those of ``tables`` that are too large to be held whole, as they lie in files: with the axes as columns.
         derived: rows of quantities that follow from these tables, by name, each built once.
         computed: other values that follow from these tables, by name, see ``once``.
     """
@@ -221,6 +216,7 @@ class Results:
     axes: pl.DataFrame
     tables: Mapping[str, pl.DataFrame] = field(default_factory=dict)
     evidence: pl.DataFrame = field(default_factory=lambda: frame("evidence", ()))
+    scans: Mapping[str, pl.LazyFrame] = field(default_factory=dict, compare=False, repr=False)
     derived: dict[str, pl.DataFrame] = field(default_factory=dict, init=False, compare=False, repr=False)
     computed: dict[str, Any] = field(default_factory=dict, init=False, compare=False, repr=False)
 
@@ -230,6 +226,16 @@ class Results:
             self.computed[name] = compute(self)
         value: _Computed = self.computed[name]
         return value
+
+    def rows(self, table: str, condition: pl.Expr) -> pl.DataFrame:
+        """The rows of a table that meet a condition; of one that lies in files no others are held."""
+        return self.lazy(table).filter(condition).collect(engine="streaming" if table in self.scans else "auto")
+
+    def lazy(self, table: str) -> pl.LazyFrame:
+        """The rows of a table, read when they are collected."""
+        if table in self.scans:
+            return self.scans[table].select(pl.exclude(f"^{re.escape(AXIS_PREFIX)}.*$"))
+        return self.tables[table].lazy()
 
     @property
     def ended(self) -> bool:

@@ -8,6 +8,8 @@ import re
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
+from lnlab.tables import AXIS_PREFIX
+
 if TYPE_CHECKING:
     import polars as pl
 
@@ -17,7 +19,7 @@ _KEYS = ("run", "variant", "trajectory", "measurement")
 _DESCRIBE = re.compile(r"\s*desc(?:ribe)?\s+(?:table\s+)?\"?(\w+)\"?\s*;?\s*", re.IGNORECASE)
 
 
-def named_views(statement: str, results: "Results") -> "dict[str, pl.DataFrame]":
+def named_views(statement: str, results: "Results") -> "dict[str, pl.DataFrame | pl.LazyFrame]":
     """The views that a statement names: those whose word occurs in it; all of them for SHOW TABLES."""
     listing = re.match(r"\s*show\s+tables", statement, re.IGNORECASE)
     requested = {name for name in QUERY_VIEWS if listing or re.search(rf"\b{name}\b", statement, re.IGNORECASE)}
@@ -30,11 +32,11 @@ def described_table(statement: str) -> str | None:
     return None if match is None else match[1]
 
 
-def column_types(frame: "pl.DataFrame") -> "pl.DataFrame":
+def column_types(frame: "pl.DataFrame | pl.LazyFrame") -> "pl.DataFrame":
     """``column type``: one row per column."""
     import polars as pl
 
-    rows = [(name, str(kind)) for name, kind in frame.schema.items()]
+    rows = [(name, str(kind)) for name, kind in frame.lazy().collect_schema().items()]
     return pl.DataFrame(rows, {"column": pl.String, "type": pl.String}, orient="row")
 
 
@@ -58,33 +60,37 @@ def derived_view(results: "Results") -> "pl.DataFrame":
     return rows.select(*first, *others, "value")
 
 
-def results_view(results: "Results") -> "pl.DataFrame":
-    """Every number of sites, curves and lines: first the axes of the sweep, then ``seed step`` and the site."""
+def results_view(results: "Results") -> "pl.DataFrame | pl.LazyFrame":
+    """Every number of sites, curves and lines: first the axes of the sweep, then ``seed step`` and the site.
+
+    Of tables that are not held whole, lazily.
+    """
     import polars as pl
 
     from lnlab.analyse.select.select import QUANTITY_TABLES
+    from lnlab.store.compact import wide_axes
 
-    parts = [table for name in QUANTITY_TABLES if (table := results.tables.get(name)) is not None]
-    rows = pl.concat(parts, how="diagonal_relaxed")
-    wide = _axes(results, column_names=set(rows.columns))
-    joined = rows.join(wide, on="run", how="left", maintain_order="left").drop(_KEYS, strict=False)
-    axes = [name for name in wide.columns if name != "run"]
-    return joined.select(*axes, *(name for name in joined.columns if name not in axes))
-
-
-def _axes(results: "Results", column_names: set[str]) -> "pl.DataFrame":
-    """``run`` and one column per axis, numeric where its values are; prefixed ``axis.`` where the name is in use."""
-    import polars as pl
-
-    wide = results.runs.select("run")
-    for axis in results.axes["axis"].unique(maintain_order=True):
-        axis_rows = results.axes.filter(pl.col("axis") == axis)
-        value = "label" if axis_rows["number"].null_count() else "number"
-        name = f"axis.{axis}" if axis in column_names else axis
-        wide = wide.join(
-            axis_rows.select("run", pl.col(value).alias(name)), on="run", how="left", maintain_order="left"
-        )
-    return wide
+    wide = wide_axes(results.axes).lazy()
+    rows = pl.concat(
+        (_with_axes(results, name, wide) for name in QUANTITY_TABLES if name in results.tables),
+        how="diagonal_relaxed",
+    )
+    columns = rows.collect_schema().names()
+    axes = {column: column.removeprefix(AXIS_PREFIX) for column in columns if column.startswith(AXIS_PREFIX)}
+    others = [column for column in columns if column not in (*axes, *_KEYS)]
+    names = {column: axis for column, axis in axes.items() if axis not in columns}
+    selected = rows.select(*axes, *others).rename(names)
+    return selected if results.scans else selected.collect()
 
 
-QUERY_VIEWS: "Mapping[str, Callable[[Results], pl.DataFrame]]" = {"derived": derived_view, "results": results_view}
+def _with_axes(results: "Results", table: str, wide: "pl.LazyFrame") -> "pl.LazyFrame":
+    """The rows of a table with the axes as columns, which its files have if it lies in any."""
+    if table in results.scans and any(name.startswith(AXIS_PREFIX) for name in results.scans[table].collect_schema()):
+        return results.scans[table]
+    return results.lazy(table).join(wide, on="run", how="left", maintain_order="left")
+
+
+QUERY_VIEWS: "Mapping[str, Callable[[Results], pl.DataFrame | pl.LazyFrame]]" = {
+    "derived": derived_view,
+    "results": results_view,
+}

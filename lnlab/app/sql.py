@@ -20,20 +20,24 @@ def _select(request: dict[str, Any]) -> dict[str, Any]:
     """The answer to a request.
 
     Args:
-        request: the ``statement``, the ``tables`` by name (paths of Arrow files), the ``result`` (the path to write),
+        request: the ``statement``, the ``tables`` by name (paths of Arrow files), those of them that are ``scans``
+            (paths of queries that read them), the ``result`` (the path to write),
             ``limit`` in rows, or None, and ``memory`` in bytes beyond that of the tables.
 
     Returns:
         ``more``, whether there were more rows than the limit; or ``error``, why there is no result.
     """
-    frames = {name: pl.read_ipc(path) for name, path in request["tables"].items()}
+    scans, paths = set(request["scans"]), request["tables"]
+    frames = {n: pl.LazyFrame.deserialize(path) if n in scans else pl.read_ipc(path) for n, path in paths.items()}
+    empty = {name: pl.DataFrame(schema=frame.lazy().collect_schema()) for name, frame in frames.items()}
     _bound(request["memory"])
     try:
-        selected = pl.SQLContext(frames=frames).execute(request["statement"])
-        if _SCAN.search(selected.explain(optimized=False)):
+        if _SCAN.search(pl.SQLContext(frames=empty).execute(request["statement"]).explain(optimized=False)):
             return {"error": READS_FILES}
+        selected = pl.SQLContext(frames=frames).execute(request["statement"])
         limit = request["limit"]
-        rows = (selected if limit is None else selected.head(limit + 1)).collect()
+        limited = selected if limit is None else selected.head(limit + 1)
+        rows = limited.collect(engine="streaming" if scans else "auto")  # what lies in files may exceed memory
         rows.head(limit if limit is not None else rows.height).write_ipc(request["result"])
     except BaseException as error:
         return {"error": str(error).partition("\n")[0] or type(error).__name__}

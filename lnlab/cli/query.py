@@ -62,8 +62,14 @@ def query(
     store = open_store(folder)
     stored = stored_plan(store, Request(spec, profile, tuple(overrides), tuple(plugins))) if spec else last_plan(store)
     results = store.results(stored.digest)
-    frames = {"runs": results.runs, "axes": results.axes, **results.tables}
-    tables = {**frames, "verdicts": store.verdicts(stored.digest), **named_views(statement, results)}
+    measured = {name: results.lazy(name) if name in results.scans else results.tables[name] for name in results.tables}
+    tables = {
+        "runs": results.runs,
+        "axes": results.axes,
+        **measured,
+        "verdicts": store.verdicts(stored.digest),
+        **named_views(statement, results),
+    }
     selected, more = select_rows(statement, tables, seconds=seconds, limit=limit)
     if as_json:
         print_json(selected.to_dicts())
@@ -78,9 +84,15 @@ def query(
 
 
 def select_rows(
-    statement: str, frames: "Mapping[str, pl.DataFrame]", *, seconds: int = QUERY_SECONDS, limit: int | None = None
+    statement: str,
+    frames: "Mapping[str, pl.DataFrame | pl.LazyFrame]",
+    *,
+    seconds: int = QUERY_SECONDS,
+    limit: int | None = None,
 ) -> "tuple[pl.DataFrame, bool]":
     """The rows that ``statement`` selects from ``frames``, and whether there are more than ``limit``.
+
+    What lies in files is scanned there, and only what the statement takes of it is read.
 
     Raises:
         LabError: the statement does anything but select from these tables, is not SQL that Polars knows, or takes more
@@ -104,16 +116,25 @@ def select_rows(
 
 
 def _select_in_process(
-    statement: str, frames: "Mapping[str, pl.DataFrame]", folder: Path, seconds: int, limit: int | None, tables: str
+    statement: str,
+    frames: "Mapping[str, pl.DataFrame | pl.LazyFrame]",
+    folder: Path,
+    seconds: int,
+    limit: int | None,
+    tables: str,
 ) -> "tuple[pl.DataFrame, bool]":
     """The rows that a separate process selects, which is killed when time is up or the user interrupts."""
     import polars as pl
 
     paths = {name: str(folder / f"{number}.arrow") for number, name in enumerate(frames)}
+    scans = [name for name, frame in frames.items() if isinstance(frame, pl.LazyFrame)]
     for name, frame in frames.items():  # a table that the statement does not name is sent without rows
-        (frame if name.lower() in statement.lower() else frame.clear()).write_ipc(paths[name])
+        if isinstance(frame, pl.LazyFrame):
+            frame.serialize(paths[name])
+        else:
+            (frame if name.lower() in statement.lower() else frame.clear()).write_ipc(paths[name])
     result = folder / "result.arrow"
-    request = {"statement": statement, "tables": paths, "result": str(result), "limit": limit}
+    request = {"statement": statement, "tables": paths, "scans": scans, "result": str(result), "limit": limit}
     request |= {"seconds": seconds, "memory": QUERY_MEMORY}
     command = [sys.executable, "-P", str(Path(__file__).parents[1] / "app" / "sql.py")]
     try:

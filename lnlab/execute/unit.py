@@ -1,6 +1,6 @@
 """The interfaces of execution: what a worker writes to, what it answers, and the events that a sweep reports."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -10,7 +10,7 @@ from lnlab.compile.work import Trajectory
 from lnlab.errors import Problem
 from lnlab.keys import Json
 from lnlab.registry import Roots
-from lnlab.tables import Resumed, Row, Sink
+from lnlab.tables import Resumed, Row
 
 LoadRegistries = Callable[[], Registries]
 """Brings the registries into a worker; must survive pickling."""
@@ -20,6 +20,16 @@ SAVE_EVERY = 60.0
 
 BUSY, CORPUS, STORE = "busy", "corpus", "store"
 """Answers that are no status: another process works on the unit; its corpus is absent; the store cannot be written."""
+
+
+class Sink(Protocol):
+    """Where a worker writes its rows. Nothing is visible to readers before ``commit``."""
+
+    def write(self, table: str, rows: Iterable[Row]) -> None:
+        """Add rows to one of ``WRITTEN_BY_WORKERS``."""
+
+    def commit(self, measurements: Sequence[str], outcome: Row) -> None:
+        """Make everything written visible at once: these measurements, and a row of ``outcomes``."""
 
 
 class WorkUnit(Sink, Protocol):

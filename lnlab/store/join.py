@@ -9,14 +9,30 @@ from typing import Any
 import polars as pl
 
 from lnlab.specfile.columns import EVALUATIONS, NEXT_UPDATE_CURVES, RECORDED
-from lnlab.store.missing_work import TrajectoryRequest, missing_of_request
-from lnlab.store.records.coverage import coverage_of
-from lnlab.store.records.records import Record, StoreReader, TrajectoryContents
+from lnlab.store.missing_work import TrajectoryRequest
+from lnlab.store.outcomes import OUTCOME_COLUMNS, outcome_of_run
+from lnlab.store.records.records import StoreReader, TrajectoryContents
 from lnlab.tables import WRITTEN_BY_WORKERS, Results, frame, table_schema
 
-_OUTCOME_COLUMNS = ("status", "reason", "seconds", "parameters", "last_finite_loss", "device", "versions")
 _SCORED_BY = {quantity: kind for kind, quantities in EVALUATIONS.items() for quantity in quantities}
 _BY_MEASUREMENT = [table for table, columns in WRITTEN_BY_WORKERS.items() if "measurement" in columns]
+
+
+SLICE_BYTES = 16 * 1024 * 1024
+"""Bytes of compressed tables after which a slice of the results is full; its rows need some sixty times as much."""
+
+
+@dataclass(frozen=True)
+class _Requests:
+    """What a plan asks of each trajectory, and whose rows each of its runs shows.
+
+    Attributes:
+        by_trajectory: trajectory -> number of updates of a run -> its measurements, each with its step.
+        owners: ``measurement owner``: the trajectory that takes it for all that need it, the first of them.
+    """
+
+    by_trajectory: Mapping[str, Mapping[int, Mapping[str, int]]]
+    owners: pl.DataFrame
 
 
 @dataclass
@@ -27,11 +43,21 @@ class _TrajectoryRows:
         outcomes: trajectory and number of updates -> a row of outcome columns.
         whole: table -> files whose every row counts.
         parts: table -> rows of files of which only some count.
+        size: bytes of the files.
     """
 
     outcomes: dict[tuple[str, int], dict[str, Any]] = field(default_factory=dict)
     whole: dict[str, list[bytes]] = field(default_factory=dict)
     parts: dict[str, list[pl.DataFrame]] = field(default_factory=dict)
+    size: int = 0
+
+    def add(self, trajectory: str, contents: TrajectoryContents, requests: _Requests) -> None:
+        """Take in what the store holds of a trajectory."""
+        by_steps = requests.by_trajectory[trajectory]
+        for steps, keys in by_steps.items():
+            self.outcomes[trajectory, steps] = outcome_of_run(contents, TrajectoryRequest(steps, keys))
+        _sort_tables(contents, {key for keys in by_steps.values() for key in keys}, self)
+        self.size += sum(len(content) for tables in contents.tables for content in tables.values())
 
     def rows(self, table: str) -> pl.DataFrame:
         """Every row of ``table`` that counts."""
@@ -46,17 +72,49 @@ def join_results(root: Path, plan: Mapping[str, pl.DataFrame]) -> Results:
     Raises:
         StoreError: this user may not read the store.
     """
+    requests, trajectory_rows = _requests_of(plan["runs"], plan["needs"]), _TrajectoryRows()
+    for trajectory, contents in StoreReader(root).read_all(requests.by_trajectory):
+        trajectory_rows.add(trajectory, contents, requests)
+    return _joined(plan, requests.owners, trajectory_rows)
+
+
+def join_slices(root: Path, plan: Mapping[str, pl.DataFrame]) -> Iterator[Results]:
+    """The same results some runs after the others, so that no more than a slice of them is in memory.
+
+    Their rows are in the order of the whole, as the needs of a plan are in the order of its runs.
+
+    Raises:
+        StoreError: this user may not read the store.
+    """
     runs, needs = plan["runs"], plan["needs"]
-    trajectory_rows = _read_trajectories(root, runs, needs)
+    requests, reader = _requests_of(runs, needs), StoreReader(root)
+    needed = needs.join(requests.owners, on="measurement", how="left")
+    owners = dict(needed.group_by("run").agg(pl.col("owner").unique()).iter_rows())
+    trajectory_rows, first, read = _TrajectoryRows(), 0, set[str]()
+    for number, (run, trajectory) in enumerate(runs.select("run", "trajectory").iter_rows(), 1):
+        for key in sorted({trajectory, *owners.get(run, ())} - read):
+            trajectory_rows.add(key, reader.read(key), requests)
+            read.add(key)
+        if trajectory_rows.size >= SLICE_BYTES or number == runs.height:
+            part = runs[first:number]
+            of_part = needs.join(part.select("run"), on="run", how="semi", maintain_order="left")
+            axes = plan["axes"].clear()
+            yield _joined({"runs": part, "axes": axes, "needs": of_part}, requests.owners, trajectory_rows)
+            trajectory_rows, first, read = _TrajectoryRows(), number, set()
+
+
+def _joined(plan: Mapping[str, pl.DataFrame], owners: pl.DataFrame, trajectory_rows: _TrajectoryRows) -> Results:
+    """The results of runs whose trajectories were read."""
+    runs, needs = plan["runs"], plan["needs"]
     outcomes = pl.DataFrame(
         [trajectory_rows.outcomes[key] for key in runs.select("trajectory", "steps").iter_rows()],
-        schema={name: table_schema("outcomes")[name] for name in _OUTCOME_COLUMNS}
+        schema={name: table_schema("outcomes")[name] for name in OUTCOME_COLUMNS}
         | {"done": table_schema("outcomes")["steps"]},
     )
     run_needs = needs.join(runs.select("run", "variant", "seed"), on="run", maintain_order="left")
     keys = run_needs.select("run", "variant", "seed", "step", "measurement")
     tables = {table: _rows_of_runs(keys, trajectory_rows.rows(table)) for table in _BY_MEASUREMENT}
-    tables["curves"] = _curves(runs, needs, trajectory_rows.rows("curves"))
+    tables["curves"] = _curves(runs, needs, trajectory_rows.rows("curves"), owners)
     outcomes = outcomes.with_columns(_last_finite(runs, tables["curves"], outcomes["last_finite_loss"]))
     tables["needs"] = run_needs.select("run", "variant", "seed", "step", "probe", "measurement")
     return Results(pl.concat([runs, outcomes], how="horizontal"), plan["axes"], tables)
@@ -67,7 +125,7 @@ def _rows_of_runs(keys: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:
     return keys.join(rows, on="measurement", how="inner", maintain_order="left_right")
 
 
-def _curves(runs: pl.DataFrame, needs: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:
+def _curves(runs: pl.DataFrame, needs: pl.DataFrame, rows: pl.DataFrame, owners: pl.DataFrame) -> pl.DataFrame:
     """The curves of every run, up to its own number of updates; a step recorded twice counts once, first by name.
 
     Training that went on, and what another spec evaluated on the same trajectory, changes none of its rows. What was
@@ -81,21 +139,23 @@ def _curves(runs: pl.DataFrame, needs: pl.DataFrame, rows: pl.DataFrame) -> pl.D
     trained = named.join(unique_rows.filter(recorded), on="trajectory", maintain_order="left_right")
     trained = trained.filter(pl.col("step") + ahead <= pl.col("steps"))
     columns = ("run", "variant", "seed", "step", "trajectory", "split", "quantity", "value")
-    parts = [part.select(columns) for part in (trained, *_evaluated(runs, needs, unique_rows.filter(~recorded)))]
+    parts = [
+        part.select(columns) for part in (trained, *_evaluated(runs, needs, unique_rows.filter(~recorded), owners))
+    ]
     order = pl.DataFrame({"run": runs["run"], "_order": range(runs.height)})
     ordered = pl.concat(parts).join(order, on="run", how="left").sort("_order", "step", maintain_order=True)
     return ordered.select(columns)
 
 
-def _evaluated(runs: pl.DataFrame, needs: pl.DataFrame, rows: pl.DataFrame) -> Iterator[pl.DataFrame]:
+def _evaluated(
+    runs: pl.DataFrame, needs: pl.DataFrame, rows: pl.DataFrame, owners: pl.DataFrame
+) -> Iterator[pl.DataFrame]:
     """What was evaluated where a run needs it, on the trajectory that owns the evaluation: the first that needs it.
 
     How many epochs had passed is a row wherever anything was evaluated.
     """
     named = runs.select("run", "variant", "seed", "trajectory")
     evaluations = _evaluations(needs).join(named, on="run", maintain_order="left")
-    owners = evaluations.unique("measurement", keep="first", maintain_order=True)
-    owners = owners.select("measurement", owner="trajectory")
     owned = evaluations.join(owners, on="measurement", maintain_order="left").drop("measurement")
     owner_rows, epochs = rows.rename({"trajectory": "owner"}), pl.col("quantity") == "epoch"
     scores = owner_rows.with_columns(
@@ -125,8 +185,8 @@ def _evaluations(needs: pl.DataFrame) -> pl.DataFrame:
     return joined.select(*keys, "measurement").unique(keys, maintain_order=True)
 
 
-def _by_steps(runs: pl.DataFrame, needs: pl.DataFrame) -> dict[str, dict[int, dict[str, int]]]:
-    """Trajectory -> number of updates of a run -> its measurements, each with its step.
+def _requests_of(runs: pl.DataFrame, needs: pl.DataFrame) -> _Requests:
+    """What a plan asks of each trajectory.
 
     What several trajectories need (their initial state is one) is the request of the first of them, as in the plan.
     """
@@ -139,27 +199,17 @@ def _by_steps(runs: pl.DataFrame, needs: pl.DataFrame) -> dict[str, dict[int, di
         trajectory, steps = of_run[run]
         if owner.setdefault(measurement, trajectory) == trajectory:
             by_trajectory[trajectory][steps][measurement] = step
-    return by_trajectory
+    columns = {"measurement": list(owner.keys()), "owner": list(owner.values())}
+    return _Requests(by_trajectory, pl.DataFrame(columns, schema={"measurement": pl.String, "owner": pl.String}))
 
 
 def trajectory_requests(runs: pl.DataFrame, needs: pl.DataFrame) -> dict[str, TrajectoryRequest]:
     """Trajectory -> what all its runs request of it."""
     requests = {}
-    for trajectory, by_steps in _by_steps(runs, needs).items():
+    for trajectory, by_steps in _requests_of(runs, needs).by_trajectory.items():
         measurements = {key: step for keys in by_steps.values() for key, step in keys.items()}
         requests[trajectory] = TrajectoryRequest(max(by_steps), measurements)
     return requests
-
-
-def _read_trajectories(root: Path, runs: pl.DataFrame, needs: pl.DataFrame) -> _TrajectoryRows:
-    trajectory_rows = _TrajectoryRows()
-    by_trajectory = _by_steps(runs, needs)
-    for trajectory, contents in StoreReader(root).read_all(by_trajectory):
-        by_steps = by_trajectory[trajectory]
-        for steps, keys in by_steps.items():
-            trajectory_rows.outcomes[trajectory, steps] = _outcome(contents, TrajectoryRequest(steps, keys))
-        _sort_tables(contents, {key for keys in by_steps.values() for key in keys}, trajectory_rows)
-    return trajectory_rows
 
 
 def _sort_tables(contents: TrajectoryContents, keys: set[str], trajectory_rows: _TrajectoryRows) -> None:
@@ -183,43 +233,3 @@ def _read(table: str, contents: Iterable[bytes]) -> pl.DataFrame:
     return pl.scan_parquet(
         list(contents), schema=table_schema(table), missing_columns="insert", extra_columns="ignore"
     ).collect()
-
-
-def _outcome(contents: TrajectoryContents, request: TrajectoryRequest) -> dict[str, Any]:
-    """The outcome columns of a run: of the record that settles it, of the last attempt, or null."""
-    miss = missing_of_request(contents, request)
-    if miss is None:
-        record, coverage = _deciding_record(contents, request), coverage_of(contents.records)
-        end = coverage.ended(request.steps)
-        row = _columns(record) | {"seconds": _seconds(contents, request)}
-        extent = {"done": end.steps} if end else {"done": request.steps, "status": "finished", "reason": None}
-        return row | (extent if request.steps else {"done": 0})
-    if miss.attempt is not None:
-        reached = max(coverage_of(contents.records).covered, miss.attempt.steps)
-        return _columns(miss.attempt) | {"done": min(reached, request.steps)}
-    return dict.fromkeys((*_OUTCOME_COLUMNS, "done")) | {"reason": miss.reason if contents.damaged else None}
-
-
-def _columns(record: Record) -> dict[str, Any]:
-    return {name: record.outcome.get(name) for name in _OUTCOME_COLUMNS}
-
-
-def _deciding_record(contents: TrajectoryContents, request: TrajectoryRequest) -> Record:
-    """The record that a settled run shows.
-
-    Of a run with updates that of its end, or the last that its updates needed; else the first that finished and holds
-    something of it, or the first.
-    """
-    if request.steps:
-        end = coverage_of(contents.records).ended(request.steps)
-        return end or next(r for r in contents.records if r.first_step < request.steps <= r.steps)
-    keys = set(request.measurements)
-    holders = [record for record in contents.records if not keys or keys & set(record.measurements)]
-    return next((record for record in holders if record.finished), holders[0])
-
-
-def _seconds(contents: TrajectoryContents, request: TrajectoryRequest) -> float:
-    """Wall-clock time of all stretches that a run's updates and measurements needed."""
-    keys = set(request.measurements)
-    records = [r for r in contents.records if r.first_step < request.steps or keys & set(r.measurements)]
-    return float(sum(record.outcome["seconds"] or 0.0 for record in records or contents.records[:1]))

@@ -24,6 +24,7 @@ from lnlab.store.packs import (
     encode_block,
     read_block,
 )
+from lnlab.store.plans import in_plan_order
 from lnlab.store.records.checksummed import CorruptFile, to_checksummed_json
 from lnlab.store.records.coverage import superseded_records
 from lnlab.store.records.layout import (
@@ -82,7 +83,7 @@ def pack_store(root: Path) -> None:
         for trajectory, records in loose:
             _prune(root, trajectory, records)
         if len(loose) >= MIN_LOOSE_TRAJECTORIES:
-            _pack(root, [trajectory for trajectory, _ in loose])
+            _pack(root, in_plan_order(root, {trajectory for trajectory, _ in loose}))
         _join(root)
 
 
@@ -165,7 +166,7 @@ class PackWriter:
 
 
 def _pack(root: Path, trajectories: list[str]) -> None:
-    """Put the stretches of these trajectories into packs, in the order of their keys."""
+    """Put the stretches of these trajectories into packs, in this order."""
     writer = PackWriter(root)
     pending_files: list[tuple[str, str, str, bytes]] = []
     folders: list[Path] = []

@@ -4,6 +4,7 @@ A remembered plan is read without the modules that compiled it, so that a rerun 
 """
 
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from io import BytesIO
 from pathlib import Path
@@ -139,6 +140,20 @@ def plans_newest_first(root: Path) -> Iterator[StoredPlan]:
             yield load_plan(root, digest)
         except CorruptFile:
             continue
+
+
+def in_plan_order(root: Path, trajectories: set[str]) -> list[str]:
+    """Trajectories in the order of the plan used last, then of the one before: what is read together lies together.
+
+    Those that no plan names come last, by key.
+    """
+    ordered: dict[str, None] = {}
+    for stored in plans_newest_first(root):
+        if ordered.keys() >= trajectories:
+            break
+        with suppress(CorruptFile):
+            ordered |= dict.fromkeys(plan_tables(root, stored)["runs"]["trajectory"])
+    return [*(key for key in ordered if key in trajectories), *sorted(trajectories - ordered.keys())]
 
 
 def damaged_plans(root: Path) -> list[str]:

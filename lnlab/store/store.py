@@ -11,7 +11,7 @@ from lnlab.compile.digests import unchanged
 from lnlab.errors import Problem, StoreError
 from lnlab.keys import Json
 from lnlab.store import compact, files, packing, plans, verdicts
-from lnlab.store.join import join_results, trajectory_requests
+from lnlab.store.join import join_results, join_slices, trajectory_requests
 from lnlab.store.leases import LEASE_PERIOD
 from lnlab.store.missing_work import MissingWork, TrajectoryRequest, find_missing_work
 from lnlab.store.packs import Packs
@@ -53,8 +53,7 @@ class Store:
             StoreError: this user may not read the store.
         """
         reader = StoreReader(self.root)
-        keys = {folder.name for folder in (self.root / "trajectories").glob("??/*")} | reader.packs.trajectories()
-        return {key for _, contents in reader.read_all(keys) for key in contents.first_holders()}
+        return {key for _, contents in reader.read_all(reader.known()) for key in contents.first_holders()}
 
     def pending(self, plan: "Plan") -> list[tuple["Trajectory", str]]:
         """The trajectories of a plan that lack something, with only what they lack, and why each miss is a miss.
@@ -62,7 +61,7 @@ class Store:
         Raises:
             StoreError: this user may not read the store.
         """
-        if compact.read_compacted(self.root, plan.digest):
+        if compact.has_compacted(self.root, plan.digest):
             return []
         keys = {t.key: TrajectoryRequest(t.steps, {m.key: m.step for m in t.measurements}) for t in plan.trajectories}
         lacking = find_missing_work(self.root, keys)
@@ -79,7 +78,7 @@ class Store:
         Raises:
             StoreError: the store cannot be read, or the plan is damaged.
         """
-        if compact.read_compacted(self.root, stored.digest):
+        if compact.has_compacted(self.root, stored.digest):
             return {}
         tables = self._tables(stored)
         return find_missing_work(self.root, trajectory_requests(tables["runs"], tables["needs"]))
@@ -143,11 +142,14 @@ class Store:
             stored = plans.load_plan(self.root, digest)
         except CorruptFile as error:
             raise StoreError(Problem("", str(error), "run the spec again: what is finished is kept")) from error
-        joined = join_results(self.root, self._tables(stored))
-        if joined.runs["trajectory"].n_unique() > compact.MIN_COMPACTED_TRAJECTORIES and joined.ended:
+        tables = self._tables(stored)
+        trajectories = set(tables["runs"]["trajectory"])
+        if len(trajectories) > compact.MIN_COMPACTED_TRAJECTORIES and trajectories <= StoreReader(self.root).known():
             with suppress(StoreError):  # a convenience: the records it would copy are there
-                compact.write_compacted(self.root, digest, joined)
-        return joined
+                compact.write_compacted(self.root, digest, tables["axes"], join_slices(self.root, tables))
+            if (whole := compact.read_compacted(self.root, digest)) is not None:
+                return whole
+        return join_results(self.root, tables)
 
     def found(self, plan: "Plan") -> Results:
         """The results of a plan so far, whether the plan is stored or not.

@@ -2,16 +2,23 @@
 
 import shutil
 
+import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 from store_toys import plan_of, record, record_all
 
-from lnlab.store import compact
+from lnlab.analyse.select.select import select_measured_rows
+from lnlab.app.query_views import results_view
+from lnlab.cli.query import select_rows
+from lnlab.errors import StoreError
+from lnlab.store import compact, join
 
 
 @pytest.fixture
 def small(monkeypatch):
+    """Plans of three trajectories are large, and a slice holds one run."""
     monkeypatch.setattr(compact, "MIN_COMPACTED_TRAJECTORIES", 2)
+    monkeypatch.setattr(join, "SLICE_BYTES", 1)
 
 
 def whole(root):
@@ -36,6 +43,40 @@ def test_a_finished_plan_is_compacted_when_read_and_then_needs_its_records_no_mo
     assert full.lacks(full.last()) == {}
 
 
+def test_a_table_that_is_too_large_for_memory_is_read_as_far_as_it_is_asked_for(small, full, plan, monkeypatch):
+    held = full.results(plan.digest)
+    monkeypatch.setattr(compact, "LARGEST_TABLE_IN_MEMORY", 0)
+    scanned = full.results(plan.digest)
+    assert set(scanned.scans) == set(scanned.tables)
+    equal(scanned, held)
+    variant = plan.runs[0].variant
+    condition = pl.col("variant") == variant
+    assert_frame_equal(scanned.rows("sites", condition), held.tables["sites"].filter(condition))
+    for table, rows in held.tables.items():
+        assert scanned.lazy(table).collect_schema() == rows.schema
+    selection = {"quantity": "norm", "seed": 2, "model.layers": 2}
+    assert_frame_equal(select_measured_rows(scanned, selection), select_measured_rows(held, selection))
+
+
+def test_the_axes_stand_beside_the_rows_of_a_copy_and_each_group_of_rows_is_skipped_or_read(
+    small, full, plan, monkeypatch
+):
+    held = results_view(full.results(plan.digest))
+    monkeypatch.setattr(compact, "LARGEST_TABLE_IN_MEMORY", 0)
+    scanned = results_view(full.results(plan.digest))
+    assert_frame_equal(scanned.collect(), held)
+    condition = '"model.layers" = 2 AND layer > 1'
+    statement = f"SELECT seed, sum(value) AS total FROM results WHERE {condition} GROUP BY seed ORDER BY seed"
+    assert_frame_equal(*(select_rows(statement, {"results": view})[0] for view in (scanned, held)))
+
+
+def test_a_copy_that_is_removed_while_it_is_read_says_so(small, full, root, plan):
+    results = full.results(plan.digest)
+    shutil.rmtree(whole(root)[0])
+    with pytest.raises(StoreError, match="a copy of these results was removed while it was read"):
+        results.tables["sites"]
+
+
 def test_small_plans_and_unfinished_ones_are_left_as_they_are(small, full, root, tmp_path, plan):
     grown = plan_of(seeds=3)
     full.save_plan(grown, tmp_path / "toy.yaml")
@@ -51,7 +92,7 @@ def test_runs_that_have_not_been_computed_yet_are_not_finished(small, full, root
     assert found.runs["status"].has_nulls()
     assert whole(root) == []
     assert full.pending(grown)
-    compact.write_compacted(root, grown.digest, found)
+    assert not compact.write_compacted(root, grown.digest, found.axes, [found])
     assert compact.read_compacted(root, grown.digest) is None
     assert full.pending(grown)
 
@@ -65,7 +106,7 @@ def test_a_flipped_bit_in_the_copy_sends_readers_back_to_the_records(small, full
             assert compact.read_compacted(root, plan.digest) is None
         path.write_bytes(content)
     equal(compact.read_compacted(root, plan.digest), loose)
-    (whole(root)[0] / "sites.parquet").write_bytes(b"")
+    (whole(root)[0] / "sites-00000.parquet").write_bytes(b"")
     equal(full.results(plan.digest), loose)
     assert len(whole(root)) == 1
     assert compact.read_compacted(root, plan.digest)

@@ -2,6 +2,7 @@
 
 import json
 import math
+from unittest.mock import patch
 
 import polars as pl
 import pytest
@@ -9,11 +10,24 @@ from polars.testing import assert_frame_equal
 from store_toys import PROBES, outcome_of, plan_of, record, record_all, rows_of
 
 from lnlab.errors import StoreError
-from lnlab.store.join import join_results, trajectory_requests
+from lnlab.store import join
+from lnlab.store.join import trajectory_requests
 from lnlab.store.missing_work import TrajectoryRequest, missing_of_request
 from lnlab.store.records.layout import trajectory_folder
 from lnlab.store.records.records import read_trajectory
 from lnlab.tables import WRITTEN_BY_WORKERS, frame, table_schema
+
+
+def join_results(root, plan):
+    """The results at once, which are those of a slice for each run, one after the other."""
+    whole = join.join_results(root, plan)
+    with patch.object(join, "SLICE_BYTES", 1):
+        slices = list(join.join_slices(root, plan))
+    assert len(slices) == plan["runs"].height
+    assert_frame_equal(pl.concat(part.runs for part in slices), whole.runs)
+    for table, rows in whole.tables.items():
+        assert_frame_equal(pl.concat(part.tables[table] for part in slices), rows)
+    return whole
 
 
 def expected_rows(plan):

@@ -62,11 +62,10 @@ def select_measured_rows(results: Results, selection: Selection, columns: Sequen
 
 def quantity_rows(results: Results, selection: Selection) -> pl.DataFrame:
     """Every row of the quantities that a selection names, stored and derived, before any other condition."""
-    parts = [table for name in QUANTITY_TABLES if (table := results.tables.get(name)) is not None]
-    if "quantity" in selection:
-        names = [name for name in value_list(selection["quantity"]) if isinstance(name, str)]
-        parts = [table.filter(pl.col("quantity").is_in(names)) for table in parts]
-        parts += [_derived(results, name, selection) for name in names if name in quantities.entries]
+    names = [name for name in value_list(selection.get("quantity")) if isinstance(name, str)]
+    condition = pl.col("quantity").is_in(names) if "quantity" in selection else pl.lit(value=True)
+    parts = [results.rows(name, condition) for name in QUANTITY_TABLES if name in results.tables]
+    parts += [_derived(results, name, selection) for name in names if name in quantities.entries]
     return pl.concat(parts, how="diagonal_relaxed")
 
 
@@ -143,9 +142,8 @@ def runs_with(results: Results, selection: Selection, over: str | None = None) -
 
     Where ``over`` is a path of the setting, only runs that have a value there.
     """
-    row_columns = set(COLUMNS).union(
-        *(results.tables[name].columns for name in QUANTITY_TABLES if name in results.tables)
-    )
+    tables = [name for name in QUANTITY_TABLES if name in results.tables]
+    row_columns = set(COLUMNS).union(*(results.lazy(name).collect_schema() for name in tables))
     no_path = {*row_columns, *RUN_KEYS, REFERENCE}
     conditions = {path: condition for path, condition in selection.items() if path not in no_path}
     runs = results.runs.filter(pl.col("variant").is_in(variants_with(results, conditions)))

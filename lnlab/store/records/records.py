@@ -124,6 +124,10 @@ class StoreReader:
     def __init__(self, root: Path) -> None:
         self.root, self.packs = root, Packs(root)
 
+    def known(self) -> set[str]:
+        """Keys of all trajectories of which something may lie in the store."""
+        return {folder.name for folder in (self.root / "trajectories").glob("??/*")} | self.packs.trajectories()
+
     def read_all(self, trajectories: Iterable[str]) -> Iterator[tuple[str, TrajectoryContents]]:
         """What lies in the store of these trajectories, in the order in which they are quickly read.
 
