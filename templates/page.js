@@ -24,6 +24,20 @@ const isolateSeries = (place) => {
   place.addEventListener("pointerover", (event) => show(seriesOf(event.target)));
   place.addEventListener("pointerleave", () => show(undefined));
 };
+// the drawing as it stands, as a file: works without a network and from a folder
+const offerDownload = (figure, view) => {
+  const button = document.createElement("button");
+  button.type = "button";
+  button.textContent = "Save as SVG";
+  button.addEventListener("click", async () => {
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(new Blob([await view.toSVG()], { type: "image/svg+xml" }));
+    link.download = `${figure.id}.svg`;
+    link.click();
+    URL.revokeObjectURL(link.href);
+  });
+  figure.querySelector("details").before(button);
+};
 const theme = JSON.parse(document.getElementById("theme").textContent);
 for (const figure of document.querySelectorAll("figure[data-spec]")) {
   const spec = JSON.parse(document.getElementById(figure.dataset.spec).textContent);
@@ -40,28 +54,36 @@ for (const figure of document.querySelectorAll("figure[data-spec]")) {
     for (const view of spec.vconcat) view.width = place.parentElement.clientWidth - 60;
   } else if (!spec.facet) {
     spec.width = "container";
+    // lines are lower in a narrow column; the height of line charts is 340 or 350, that of rows follows from their number
+    if (spec.height === 340 || spec.height === 350) spec.height = Math.max(230, Math.min(spec.height, Math.round(0.62 * place.parentElement.clientWidth)));
     spec.autosize = { type: "fit-x", contains: "padding" };
   } else if (spec.columns && spec.spec.width) {
     // as many panels beside each other as stay readable, together as wide as the page
     const room = place.parentElement.clientWidth - 60;
-    spec.columns = Math.max(1, Math.min(spec.columns, Math.floor(room / (0.75 * spec.spec.width))));
+    const panels = spec.facet.sort.length;
+    const fitting = Math.max(1, Math.min(panels, Math.floor(room / (0.75 * spec.spec.width))));
+    spec.columns = Math.ceil(panels / Math.ceil(panels / fitting));
+    // else the place of a panel that is not there has an axis
+    if (panels % spec.columns) spec.resolve = { ...spec.resolve, axis: { ...spec.resolve?.axis, x: "independent" } };
     spec.spec.width = Math.floor(room / spec.columns) - (spec.spacing ?? 20);
     if (spec.usermeta?.square) spec.spec.height = spec.spec.width;
   }
   fitLegends(spec, place.parentElement.clientWidth - 40);
   const quiet = { ast: true, actions: false, defaultStyle: false, renderer: "svg", tooltip: { disableDefaultStyle: true } };
   vegaEmbed(place, spec, quiet).then(
-    () => {
+    ({ view }) => {
       figure.classList.add("is-live");
       isolateSeries(place);
+      offerDownload(figure, view);
     },
     () => place.replaceChildren(),
   );
 }
-const openClaim = () => {
-  const row = location.hash.startsWith("#claim-") && document.getElementById(location.hash.slice(1));
-  const claim = row && row.querySelector("details");
-  if (claim) claim.open = true;
+// a link to a claim, or to what is folded, opens it
+const openTarget = () => {
+  const target = document.getElementById(location.hash.slice(1));
+  const folded = target?.matches("details") ? target : target?.querySelector(":scope > .claim");
+  if (folded) folded.open = true;
 };
-addEventListener("hashchange", openClaim);
-openClaim();
+addEventListener("hashchange", openTarget);
+openTarget();

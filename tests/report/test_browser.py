@@ -3,6 +3,8 @@
 import shutil
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
@@ -81,12 +83,15 @@ def panels(tmp_path_factory, facts, methods):
     return out
 
 
-@pytest.mark.parametrize(("width", "columns"), [(1280, 4), (700, 4), (390, 2)])
+@pytest.mark.parametrize(("width", "columns"), [(1280, 5), (700, 3), (390, 2)])
 def test_small_panels_wrap_to_the_page_and_stay_readable(visit, panels, width, columns):
     page, said, _ = visit(panels / "index.html", width)
     assert said == []
     assert page.evaluate("document.documentElement.scrollWidth") <= width
-    assert page.locator("figure .live svg text", has_text="first").count() == columns, "an axis below each column"
+    axes = page.locator("figure .live svg text", has_text="first")
+    places = axes.evaluate_all("all => all.map(t => Math.round(t.getBoundingClientRect().x))")
+    assert len(set(places)) == columns
+    assert len(places) == 5, "an axis below each panel and nowhere else, as the last row has room for another"
     sizes = page.locator("figure .live svg text").evaluate_all("all => all.map(t => t.getBoundingClientRect().height)")
     assert min(size for size in sizes if size) >= 8
     assert (
@@ -139,6 +144,32 @@ def test_a_point_tells_its_numbers(visit, folder):
     tip.wait_for(timeout=5_000)
     assert "estimate" in tip.inner_text()
     assert said == []
+
+
+def test_every_live_figure_is_saved_as_svg_by_keyboard_and_without_a_network(visit, folder):
+    page, said, _ = visit(folder / "index.html")
+    live = page.locator("figure.is-live")
+    buttons = live.get_by_role("button", name="Save as SVG")
+    assert buttons.count() == live.count() > 0
+    buttons.nth(1).focus()
+    with page.expect_download() as started:
+        page.keyboard.press("Enter")
+    saved = started.value
+    assert saved.suggested_filename == f"{live.nth(1).get_attribute('id')}.svg"
+    drawing = ElementTree.fromstring(Path(saved.path()).read_text())
+    assert drawing.tag == "{http://www.w3.org/2000/svg}svg"
+    shown = live.nth(1).locator("svg text").all_inner_texts()
+    assert {text for text in shown if text} <= {
+        "".join(node.itertext()) for node in drawing.iter() if "text" in node.tag
+    }
+    assert said == []
+
+
+def test_a_link_to_what_is_folded_opens_it(visit, folder):
+    page, _, _ = visit(folder / "index.html")
+    for folded in ("methods", "claim-1"):
+        page.evaluate("target => { location.hash = target }", folded)
+        page.wait_for_function("target => document.querySelector(`#${target}[open], #${target} > [open]`)", arg=folded)
 
 
 def test_a_picture_that_a_browser_cannot_read_would_be_seen(visit, folder, tmp_path):

@@ -2,12 +2,13 @@
 
 import re
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
 from lnlab.report.page.citation_links import cited_papers, linked_citations, web_address
 from lnlab.report.page.claim_list import claim_groups
-from lnlab.report.page.html import mark_lone
+from lnlab.report.page.html import fold_repeated_sentences
 from lnlab.report.write import report_folder, write_report
 from lnlab.tables import frame
 
@@ -110,13 +111,13 @@ def test_every_entry_of_the_contents_leads_somewhere(answered):
     assert [target for target in targets if answered.count(f'id="{target}"') != 1] == []
 
 
-@pytest.mark.parametrize(
-    ("wide", "lone"), [("nnw", ""), ("nwnn", "0"), ("nnn", "2"), ("wn", "1"), ("nnwnwnn", "3"), ("", "")]
-)
-def test_a_narrow_section_without_a_neighbour_takes_the_whole_row(wide, lone):
-    parts = [{"wide": letter == "w", "lone": False} for letter in wide]
-    mark_lone(parts)
-    assert "".join(str(n) for n, part in enumerate(parts) if part["lone"]) == lone
+def test_what_a_caption_repeats_is_folded_and_nothing_of_it_is_lost():
+    captions = ["Loss by layer. Bars are 95 % intervals (n = 5). Two runs diverged.",
+                "Loss by width. Bars are 95 % intervals (n = 5). One run diverged."]  # fmt: skip
+    figures = [{"chart": SimpleNamespace(caption=caption)} for caption in captions]
+    fold_repeated_sentences(figures)
+    assert [figure["caption"] for figure in figures] == [captions[0], "Loss by width. One run diverged."]
+    assert [figure["repeated"] for figure in figures] == ["", "Bars are 95 % intervals (n = 5)."]
 
 
 def test_numbers_of_papers_lead_to_them():

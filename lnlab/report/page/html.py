@@ -2,7 +2,7 @@
 
 import base64
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from lnlab.errors import LabError, Problem, ReportError
 from lnlab.keys import Json
 from lnlab.report.charts.render import vega_bundle
 from lnlab.report.charts.theme import THEME
+from lnlab.report.compose import ReportPart
 from lnlab.report.facts import ReportFacts
 from lnlab.report.page import answers, methods, provenance
 from lnlab.report.page.citation_links import linked_citations, web_address
@@ -23,11 +24,16 @@ from lnlab.report.page.claim_list import ClaimRow, claim_groups
 from lnlab.report.page.figures import DrawnPart, Figure
 from lnlab.report.page.methods_table import method_grid
 from lnlab.report.page.unbroken_names import unbroken_names
+from lnlab.report.table import Grid
 from lnlab.report.words.answer_text import answers_of_profile, fill_answer, outdated_claims
 from lnlab.report.words.wording import join_words
 from lnlab.tables import Results
 from lnlab.userfiles import read_user_file
 
+_SENTENCE_END = re.compile(r"(?<=[.)]) (?=[A-Z])")
+_FEW_COLUMNS = 5
+_NARROW = 420
+"""Pixels of a column of the page where it has several."""
 _SIZE = re.compile(r'<svg[^>]*? width="(\d+)(?:\.\d+)?" height="(\d+)')
 
 
@@ -116,8 +122,8 @@ def render_page(
         for claim in part["claims"]:
             if claim in sections_of_claim:
                 sections_of_claim[claim].append((part["number"], part["title"] or part["heading"]))
-    hero = next((part for part in parts if part["figures"]), None)
-    mark_lone([part for part in parts if part is not hero])
+    fold_repeated_sentences(figure for part in parts for figure in part["figures"])
+    hero = next((part for part in parts if part["figures"] or any(table.view for table in part["standing"])), None)
     groups = claim_groups(facts, verdicts, sections_of_claim, results.evidence, root)
     rows = {row.verdict.claim: row for _, group in groups for row in group}
     for part in parts:
@@ -186,6 +192,7 @@ def _hash(text: str) -> str:
 def _part(drawn: DrawnPart, *, single: bool) -> dict[str, Any]:
     part, section = drawn.part, drawn.part.section
     drawings = [_figure(figure, single=single) for figure in drawn.figures]
+    standing = [table for table in drawn.tables if table.view or not drawings]
     return {
         "number": part.number,
         "title": part.title,
@@ -193,22 +200,29 @@ def _part(drawn: DrawnPart, *, single: bool) -> dict[str, Any]:
         "error": part.error,
         "missing": section.missing if section else "",
         "figures": drawings,
-        "tables": drawn.tables,
+        "standing": standing,
+        "folded": [table for table in drawn.tables if drawings and not table.view],
         "claims": part.claims,
-        "lone": False,
-        "wide": bool(part.error or drawn.tables or len(drawings) > 1 or any(figure["wide"] for figure in drawings)),
+        "size": _size(part, standing, drawings),
     }
 
 
-def mark_lone(parts: Sequence[dict[str, Any]]) -> None:
-    """Mark each narrow section that would leave half a row empty: its caption stands beside its figure."""
-    waiting = None
-    for part in parts:
-        if waiting is not None and part["wide"]:
-            waiting["lone"] = True
-        waiting = part if waiting is None and not part["wide"] else None
-    if waiting is not None:
-        waiting["lone"] = True
+def _size(part: ReportPart, standing: Sequence[Grid], drawings: Sequence[Mapping[str, Any]]) -> str:
+    """How much of a row a section takes: ``wide`` all of it, ``half`` for a small table, else a column."""
+    if part.error or len(drawings) > 1 or any(figure["wide"] for figure in drawings):
+        return "wide"
+    small = all(table.view is None and len(table.headings) <= _FEW_COLUMNS for table in standing)
+    return ("half" if small else "wide") if standing else ""
+
+
+def fold_repeated_sentences(figures: Iterable[dict[str, Any]]) -> None:
+    """Leave in each caption its first sentence and what no caption before it says; ``repeated`` holds the others."""
+    said: set[str] = set()
+    for figure in figures:
+        first, *others = _SENTENCE_END.split(figure["chart"].caption)
+        figure["caption"] = " ".join([first, *(sentence for sentence in others if sentence not in said)])
+        figure["repeated"] = " ".join(sentence for sentence in others if sentence in said)
+        said.update(others)
 
 
 def _figure(figure: Figure, *, single: bool) -> dict[str, Any]:
@@ -221,11 +235,17 @@ def _figure(figure: Figure, *, single: bool) -> dict[str, Any]:
         "chart": figure.chart,
         "table": figure.table,
         "spec": _packed_spec(figure.spec),
-        "wide": any(key in figure.spec for key in ("facet", "vconcat", "hconcat")),
+        "wide": _natural_width(figure.spec) > _NARROW,
         "source": data_uri if single else f"figures/{figure.stem}.svg",
         "width": width,
         "height": height,
     }
+
+
+def _natural_width(spec: Mapping[str, Json]) -> float:
+    """Pixels that all panels of a figure take beside each other; a figure without panels fits any column."""
+    panels = spec.get("facet", {}).get("sort", ()) if "columns" in spec else ()
+    return len(panels) * spec["spec"]["width"] if panels else 0
 
 
 def _packed_spec(spec: Mapping[str, Json]) -> Mapping[str, Json]:

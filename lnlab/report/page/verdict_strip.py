@@ -8,6 +8,7 @@ from lnlab.claims.claim import Verdict
 from lnlab.report.words.wording import count_noun, format_number, format_value
 
 WIDTH, EDGE = 200.0, 12.0
+_LONGEST_LABEL = 8
 _ROUNDING = 1e-5
 """Numbers nearer to each other than this are one, up to the rounding of single precision."""
 
@@ -59,9 +60,15 @@ def verdict_strip(verdict: Verdict, other: Verdict | None = None) -> VerdictStri
             place(verdict.region_low) if is_finite_number(verdict.region_low) else 0.0,
             place(verdict.region_high) if is_finite_number(verdict.region_high) else WIDTH,
         ),
-        tuple((place(edge), format_value(edge)) for edge in edges),
+        tuple((place(edge), _edge_label(edge)) for edge in edges),
         _alt(seeds, log),
     )
+
+
+def _edge_label(edge: float) -> str:
+    """An edge as the spec has it; one that no spec has written, such as 1/1.5, to three digits."""
+    text = format_value(edge)
+    return text if len(text) <= _LONGEST_LABEL else format_number(edge)
 
 
 def _numbers(verdict: Verdict) -> tuple[list[float], list[float], list[float]]:
