@@ -49,13 +49,15 @@ for (const figure of document.querySelectorAll("figure[data-spec]")) {
     spec.datasets[name] = data.rows.map((row) => Object.fromEntries(row.map(cell)));
   }
   const place = figure.querySelector(".live");
+  // lines are lower in a narrow column; line charts are 340 or 350 high, and the height of rows follows from their number
+  for (const view of [spec, ...(spec.vconcat ?? [])]) {
+    if (view.height === 340 || view.height === 350) view.height = Math.max(230, Math.min(view.height, Math.round(0.62 * place.parentElement.clientWidth)));
+  }
   if (spec.vconcat) {
     // beside the numbers of the axis; below each other they are equally wide
     for (const view of spec.vconcat) view.width = place.parentElement.clientWidth - 60;
   } else if (!spec.facet) {
     spec.width = "container";
-    // lines are lower in a narrow column; the height of line charts is 340 or 350, that of rows follows from their number
-    if (spec.height === 340 || spec.height === 350) spec.height = Math.max(230, Math.min(spec.height, Math.round(0.62 * place.parentElement.clientWidth)));
     spec.autosize = { type: "fit-x", contains: "padding" };
   } else if (spec.columns && spec.spec.width) {
     // as many panels beside each other as stay readable, together as wide as the page

@@ -99,6 +99,10 @@ def test_values_are_written_as_their_author_would():
 
 
 def test_axes_read_like_the_paper():
+    assert axis_value_name("train.evaluate", {"every": 57}, '{"every": 57}') == "evaluated every 57 steps"
+    assert axis_value_name("train.evaluate", {"epochs": 1}, '{"epochs": 1}') == "evaluated every 1 epoch"
+    assert axis_value_name("train.evaluate", "end", "end") == "evaluated at the end"
+    assert axis_value_name("train.evaluate", [10, 20], "[10, 20]") == "evaluated at [10, 20]"
     assert axis_value_name("placement", "post", "post") == "Post-LN"
     assert axis_value_name("decoder.placement", "pre", "pre") == "Pre-LN"
     assert axis_value_name("decoder.cross_attention", False, "false") == "without cross-attention"

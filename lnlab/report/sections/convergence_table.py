@@ -152,8 +152,8 @@ def _finding(columns: Sequence[ReproducedColumn], cells: Sequence[ConvergenceCel
 
 def _table(cells: Sequence[ConvergenceCell], matrix: Matrix) -> Table:
     entries = [_entry(cell) for cell in cells]
-    caption = "Published, then here by the majority of runs, how many of the seeds converge, and whether both agree "
-    caption += "(✓ they do, ✗ they do not, = half of the seeds, – not run). C converged, N did not."
+    caption = "Here by the majority of runs, how many of the seeds converge, and whether that is as published "
+    caption += "(✓ it is, ✗ it is not, = half of the seeds, – not run). C converged, N did not."
     grid = Grid("", _headings(cells), tuple(_grid_rows(cells)), view=matrix)
     return Table(
         pl.DataFrame(entries, schema=_SCHEMA, orient="row"), dict(zip(_SCHEMA, _WORDS, strict=True)), caption, grid

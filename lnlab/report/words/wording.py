@@ -204,6 +204,14 @@ def count_noun(n: int, word: str) -> str:
     return f"{n} {word}" if n == 1 else f"{n} {word}s"
 
 
+def _evaluated(value: Json, label: str) -> str:
+    """When the validation loss is measured: ``evaluated every 57 steps``, ``evaluated at the end``."""
+    for key, unit in (("every", "step"), ("epochs", "epoch")):
+        if isinstance(value, Mapping) and set(value) == {key}:
+            return f"evaluated every {count_noun(value[key], unit)}"
+    return "evaluated at the end" if value == "end" else f"evaluated at {label}"
+
+
 def axis_value_name(axis: str, value: Json, label: str) -> str:
     """A value of an axis as a reader says it: ``Post-LN``, ``without cross attention``, ``6 layers``, ``factor 2``."""
     if axis == TIMES and isinstance(value, int | float):
@@ -218,6 +226,8 @@ def axis_value_name(axis: str, value: Json, label: str) -> str:
             if value
             else "no intervention"
         )
+    if name == "evaluate":
+        return _evaluated(value, label)
     if isinstance(value, bool):
         return f"{'with' if value else 'without'} {words.replace('cross attention', 'cross-attention')}"
     kind, bracket, parameters = label.partition(" (")
