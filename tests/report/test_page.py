@@ -8,7 +8,7 @@ import pytest
 
 from lnlab.report.page.citation_links import cited_papers, linked_citations, web_address
 from lnlab.report.page.claim_list import claim_groups
-from lnlab.report.page.html import fold_repeated_sentences
+from lnlab.report.page.layout import fold_repeated_sentences
 from lnlab.report.write import report_folder, write_report
 from lnlab.tables import frame
 

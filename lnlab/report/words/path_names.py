@@ -1,6 +1,8 @@
 """What readers call a column of the tables, a path of a setting, a place in a model, a norm and a variant."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+
+from lnlab.keys import Json
 
 _NAMES = {"lr": "learning rate", "step": "training step", "d_model": "width", "d_ff": "feed-forward width"}
 
@@ -36,3 +38,11 @@ def join_value_names(words: Iterable[str]) -> str:
     for word in words:
         name += word if not name else f" {word}" if word.startswith(("with ", "without ")) else f", {word}"
     return name
+
+
+def evaluation_words(value: Json, label: str) -> str:
+    """When the validation loss is measured: ``evaluated every 57 steps``, ``evaluated at the end``."""
+    for key, unit in (("every", "step"), ("epochs", "epoch")):
+        if isinstance(value, Mapping) and set(value) == {key}:
+            return f"evaluated every {value[key]} {unit}{'' if value[key] == 1 else 's'}"
+    return "evaluated at the end" if value == "end" else f"evaluated at {label}"

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from lnlab.keys import Json
 from lnlab.report.loss_units import fill_units
-from lnlab.report.words.path_names import norm_with_parameters
+from lnlab.report.words.path_names import evaluation_words, norm_with_parameters
 from lnlab.report.words.quantity_words import quantity_words
 from lnlab.report.words.spectral_words import SCOPE_NAMES
 from lnlab.specfile.columns import TIMES
@@ -204,14 +204,6 @@ def count_noun(n: int, word: str) -> str:
     return f"{n} {word}" if n == 1 else f"{n} {word}s"
 
 
-def _evaluated(value: Json, label: str) -> str:
-    """When the validation loss is measured: ``evaluated every 57 steps``, ``evaluated at the end``."""
-    for key, unit in (("every", "step"), ("epochs", "epoch")):
-        if isinstance(value, Mapping) and set(value) == {key}:
-            return f"evaluated every {count_noun(value[key], unit)}"
-    return "evaluated at the end" if value == "end" else f"evaluated at {label}"
-
-
 def axis_value_name(axis: str, value: Json, label: str) -> str:
     """A value of an axis as a reader says it: ``Post-LN``, ``without cross attention``, ``6 layers``, ``factor 2``."""
     if axis == TIMES and isinstance(value, int | float):
@@ -219,15 +211,10 @@ def axis_value_name(axis: str, value: Json, label: str) -> str:
     name = axis.rpartition(".")[2]
     words = name.replace("_", " ")
     if axis.startswith("interventions") and isinstance(value, int | float | None | list):
-        return (
-            f"{words} {format_value(value)}"
-            if isinstance(value, int | float)
-            else label
-            if value
-            else "no intervention"
-        )
+        number = isinstance(value, int | float)
+        return f"{words} {format_value(value)}" if number else label if value else "no intervention"
     if name == "evaluate":
-        return _evaluated(value, label)
+        return evaluation_words(value, label)
     if isinstance(value, bool):
         return f"{'with' if value else 'without'} {words.replace('cross attention', 'cross-attention')}"
     kind, bracket, parameters = label.partition(" (")

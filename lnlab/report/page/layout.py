@@ -1,0 +1,99 @@
+"""What the page shows of each section: how wide it stands, what of it is folded, and its drawings as compact data."""
+
+import base64
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from lnlab.keys import Json
+from lnlab.report.charts.theme import THEME
+from lnlab.report.compose import ReportPart
+from lnlab.report.page.figures import DrawnPart, Figure
+from lnlab.report.table import Grid
+
+_SENTENCE_END = re.compile(r"(?<=[.)]) (?=[A-Z])")
+_FEW_COLUMNS = 5
+_NARROW = 420
+"""Pixels of a column of the page where it has several."""
+_SIZE = re.compile(r'<svg[^>]*? width="(\d+)(?:\.\d+)?" height="(\d+)')
+
+
+def part_of_page(drawn: DrawnPart, *, single: bool) -> dict[str, Any]:
+    """A section as the templates take it; of a page that is a ``single`` file the drawings are inside."""
+    part, section = drawn.part, drawn.part.section
+    drawings = [_figure(figure, single=single) for figure in drawn.figures]
+    standing = [table for table in drawn.tables if table.view or not drawings]
+    return {
+        "number": part.number,
+        "title": part.title,
+        "heading": (part.heading or section.finding) if section else "This section could not be made",
+        "error": part.error,
+        "missing": section.missing if section else "",
+        "figures": drawings,
+        "standing": standing,
+        "folded": [table for table in drawn.tables if drawings and not table.view],
+        "claims": part.claims,
+        "size": _size(part, standing, drawings),
+    }
+
+
+def _size(part: ReportPart, standing: Sequence[Grid], drawings: Sequence[Mapping[str, Any]]) -> str:
+    """How much of a row a section takes: ``wide`` all of it, ``half`` for a small table, else a column."""
+    if part.error or len(drawings) > 1 or any(figure["wide"] for figure in drawings):
+        return "wide"
+    small = all(table.view is None and len(table.headings) <= _FEW_COLUMNS for table in standing)
+    return ("half" if small else "wide") if standing else ""
+
+
+def fold_repeated_sentences(figures: Iterable[dict[str, Any]]) -> None:
+    """Leave in each caption its first sentence and what no caption before it says; ``repeated`` holds the others."""
+    said: set[str] = set()
+    for figure in figures:
+        first, *others = _SENTENCE_END.split(figure["chart"].caption)
+        figure["caption"] = " ".join([first, *(sentence for sentence in others if sentence not in said)])
+        figure["repeated"] = " ".join(sentence for sentence in others if sentence in said)
+        said.update(others)
+
+
+def _figure(figure: Figure, *, single: bool) -> dict[str, Any]:
+    size = _SIZE.search(figure.svg)
+    width, height = size.groups() if size else ("", "")
+    data_uri = "data:image/svg+xml;base64," + base64.b64encode(figure.svg.encode()).decode()
+    return {
+        "number": figure.number,
+        "stem": figure.stem,
+        "chart": figure.chart,
+        "table": figure.table,
+        "spec": _packed_spec(figure.spec),
+        "wide": _natural_width(figure.spec) > _NARROW,
+        "source": data_uri if single else f"figures/{figure.stem}.svg",
+        "width": width,
+        "height": height,
+    }
+
+
+def _natural_width(spec: Mapping[str, Json]) -> float:
+    """Pixels that all panels of a figure take beside each other; a figure without panels fits any column."""
+    panels = spec.get("facet", {}).get("sort", ()) if "columns" in spec else ()
+    return len(panels) * spec["spec"]["width"] if panels else 0
+
+
+def _packed_spec(spec: Mapping[str, Json]) -> Mapping[str, Json]:
+    """A drawing without the theme, which stands once in a page, and with packed data."""
+    config = {name: value for name, value in spec.get("config", {}).items() if THEME.get(name) != value}
+    return {**spec, "config": config, "datasets": {name: _packed(rows) for name, rows in spec["datasets"].items()}}
+
+
+def _packed(rows: Sequence[Mapping[str, Json]]) -> Mapping[str, Json] | Sequence[Mapping[str, Json]]:
+    """Rows with the names of their columns and each of their words once, which the script of the page unpacks.
+
+    Rows that differ in their columns stay as they are.
+    """
+    columns = sorted(rows[0]) if rows else []
+    if not rows or any(sorted(row) != columns for row in rows):
+        return rows
+    texts = [name for name in columns if all(isinstance(row[name], str) for row in rows)]
+    words = {name: list(dict.fromkeys(row[name] for row in rows)) for name in texts}
+    places = {name: {word: place for place, word in enumerate(words[name])} for name in texts}
+    cells = [[places[name][row[name]] if name in places else row[name] for name in columns] for row in rows]
+    return {"columns": columns, "words": words, "rows": cells}
