@@ -7,7 +7,7 @@ from typing import Any
 from lnlab.errors import Problem, ReportError
 from lnlab.keys import Json
 
-FACTS_FORMAT = 5
+FACTS_FORMAT = 6
 COMMON_FIELDS = ("title", "heading", "claims", "absent")
 """Fields of every section: its title, the author's heading, its claims by id, and why its rows are not there."""
 
@@ -37,6 +37,7 @@ class ReportFacts:
         because: the author's explanation of a verdict, by id and verdict.
         decisions: what was chosen on tuning seeds, with its evidence.
         words: by quantity, the words with which it was registered: name, unit, definition, symbol.
+        formulas: by placement, the first line of its documentation, where a section draws them.
         kept: which rows the tables beside it hold, see ``committed.held_rows.record``; nothing before they are written.
     """
 
@@ -60,6 +61,7 @@ class ReportFacts:
     because: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     decisions: tuple[Mapping[str, Json], ...] = ()
     words: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    formulas: Mapping[str, str] = field(default_factory=dict)
     kept: tuple[Mapping[str, Json], ...] = ()
 
     @property
@@ -97,11 +99,20 @@ def _migrated(data: Mapping[str, Json]) -> dict[str, Json]:
     """Facts of format 1 have no number; nothing may be decided in them, and their tables are for the sections alone.
 
     Those of format 2 have neither answers nor explanations of verdicts, those of format 3 no related
-    experiments, those of format 4 no words of quantities.
+    experiments, those of format 4 no words of quantities, those of format 5 no formulas.
     """
     if data.get("format") == FACTS_FORMAT:
         return dict(data)
     scopes = ({k: v for k, v in section.items() if k not in COMMON_FIELDS} for section in data.get("sections", ()))
     records = [{"section": scope} for scope in scopes]
-    older = {"decisions": [], "kept": records, "answers": [], "because": {}, "related": {}, "words": {}, **data}
+    older = {
+        "decisions": [],
+        "kept": records,
+        "answers": [],
+        "because": {},
+        "related": {},
+        "words": {},
+        "formulas": {},
+        **data,
+    }
     return older | {"format": FACTS_FORMAT} if data.get("format", 1) < FACTS_FORMAT else older

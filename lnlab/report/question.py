@@ -5,7 +5,7 @@ from dataclasses import asdict
 from typing import Any
 
 from lnlab.keys import Json, canonical
-from lnlab.registry import Choice, Registry
+from lnlab.registry import Choice, Registry, supplied_parameters
 from lnlab.specfile.experiment import ClaimText, Experiment, SectionText, kind_and_parameters
 
 
@@ -30,6 +30,7 @@ def question_fields(
         "sections": tuple({**choice, **_stated(text)} for text, choice in pairs),
         "sources": {claim.id: claim.source for claim in experiment.claims if claim.source},
         "words": _registered_words(experiment, sections, known),
+        "formulas": _placement_formulas(sections, known),
         "because": {claim.id: dict(claim.because) for claim in experiment.claims if claim.because},
     }
 
@@ -45,6 +46,12 @@ def _registered_words(
     derived = [entry for entry in known["quantity"] if entry.facts.words and canonical(entry.name) in named]
     words |= {entry.name: entry.facts.words for entry in derived}
     return {name: asdict(words[name]) for name in sorted(words)}
+
+
+def _placement_formulas(sections: Iterable[Choice], known: Mapping[str, Registry[Any]]) -> dict[str, str]:
+    """The first line of the documentation of each placement, where a section draws them."""
+    drawn = any("formulas" in supplied_parameters(known["section"][section["kind"]].build) for section in sections)
+    return {entry.name: entry.summary for entry in known["placement"]} if drawn else {}
 
 
 def _stated(text: SectionText) -> dict[str, Json]:

@@ -75,6 +75,6 @@ class Section:
 
 sections: Registry[Callable[..., Section]] = Registry("section", SectionFacts)
 """Builders ``(results: Results, *, ...) -> Section``. Beside the results a builder may name, as positional parameters,
-``decisions``, what was chosen on tuning seeds; ``verdicts``, of all claims; and ``root``, the path of the folder of all
-reports from the page, or None.
+``decisions``, what was chosen on tuning seeds; ``verdicts``, of all claims; ``root``, the path of the folder of all
+reports from the page, or None; and ``formulas``, what each placement computes, by its name.
 """

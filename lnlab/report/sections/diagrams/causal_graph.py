@@ -1,7 +1,4 @@
-"""Sections that read verdicts alone: a causal graph, and what claims cite of other experiments.
-
-At every arrow of a causal graph stand two verdicts: of what is seen, and of what an intervention on the cause does.
-"""
+"""A causal graph: at every arrow stand two verdicts, of what is seen, and of what an intervention on the cause does."""
 
 from collections.abc import Mapping, Sequence
 from typing import Annotated
@@ -22,11 +19,10 @@ from lnlab.report.charts.causal_graph import (
 )
 from lnlab.report.charts.theme import MUTED_COLOUR
 from lnlab.report.data.series import SEED_SCHEMA
-from lnlab.report.page.answers import VERDICT_SYMBOLS, verdict_counts
-from lnlab.report.section import Chart, Section, Table, sections
-from lnlab.report.table import Cell, Grid
+from lnlab.report.page.answers import VERDICT_SYMBOLS
+from lnlab.report.section import Chart, Section, sections
 from lnlab.report.words.cited_claims import claim_address
-from lnlab.report.words.wording import count_noun, format_interval, join_words, nonbreaking
+from lnlab.report.words.wording import count_noun, join_words
 from lnlab.tables import Results
 
 _HEADINGS = {
@@ -46,21 +42,6 @@ _CAPTION = (
     "both are contradicted; brown and dotted, one of them is open."
 )
 _NOT_JUDGED = "not judged"
-_EVIDENCE_HEADINGS = {
-    "citing": "claim here",
-    "spec": "spec",
-    "claim": "claim there",
-    "verdict": "verdict",
-    "statistic": "statistic",
-    "estimate": "estimate",
-    "low": "95 % low",
-    "high": "95 % high",
-    "n": "seeds",
-    "reason": "why",
-    "file": "digest of its verdicts",
-}
-_EVIDENCE_COLUMNS = ("claim here", "experiment", "claim there", "verdict", "estimate", "seeds")
-_MISSING = "missing"
 
 
 class NodeBox(BaseModel):
@@ -171,53 +152,3 @@ def _finding(outcomes: Sequence[Outcome]) -> str:
     }
     parts = [f"{outcomes.count(name)} {sentences[name]}" for name in OUTCOMES if name in outcomes]
     return f"Of {count_noun(len(outcomes), 'edge')} {join_words(parts)}"
-
-
-@sections.register("evidence")
-def evidence(results: Results, verdicts: Sequence[Verdict]) -> Section:
-    """``claim -> claims of other experiments``: every verdict that a claim cites, as its report has it (Berger, 1982).
-
-    A row a citation, with the cited sentence, its verdict, its estimate with the interval of its report, and its seeds.
-    What is missing is shown as missing. The heading counts the verdicts of the claims that cite.
-    """
-    citing = [verdict for verdict in verdicts if verdict.kind == "cited"]
-    return Section(_evidence_finding(citing), (), (_evidence_table(results),) if results.evidence.height else ())
-
-
-def _evidence_finding(citing: Sequence[Verdict]) -> str:
-    """``Of 9 sentences 4 are supported, 3 contradicted and 2 undecided``."""
-    if not citing:
-        return "No claim cites another experiment"
-    (word, first), *others = verdict_counts(citing)
-    parts = [f"{first} {'is' if first == 1 else 'are'} {word}", *(f"{count} {word}" for word, count in others)]
-    return f"Of {count_noun(len(citing), 'sentence')} {join_words(parts)}"
-
-
-def _evidence_table(results: Results) -> Table:
-    missing = pl.col("verdict").is_null()
-    rows = results.evidence.with_columns(
-        verdict=pl.col("verdict").fill_null(_MISSING),
-        reason=pl.when(missing).then("reason"),
-        file=pl.col("sha256").str.slice(0, 12),
-    )
-    caption = (
-        "Verdicts that were read from the reports of other experiments. Estimates have the interval, the statistic and "
-        "the number of seeds of their own page; the file of the table has them, and the digest of what was read."
-    )
-    lines = tuple(_evidence_line(row) for row in rows.iter_rows(named=True))
-    return Table(rows.select(*_EVIDENCE_HEADINGS), _EVIDENCE_HEADINGS, caption, Grid("", _EVIDENCE_COLUMNS, lines))
-
-
-def _evidence_line(row: dict[str, object]) -> tuple[Cell, ...]:
-    verdict = str(row["verdict"])
-    symbol = VERDICT_SYMBOLS.get(verdict, VERDICT_SYMBOLS["not testable here"])
-    numbers = [row["estimate"], row["low"], row["high"]]
-    known = [number for number in numbers if isinstance(number, float)]
-    return (
-        (str(row["citing"]), False),
-        (str(row["spec"]), False),
-        (str(row["says"] or row["claim"]), False),
-        (nonbreaking(f"{symbol} {verdict}"), False),
-        (nonbreaking(format_interval(*known)) if len(known) == len(numbers) else "–", True),
-        ("–" if row["n"] is None else str(row["n"]), True),
-    )

@@ -1,0 +1,155 @@
+"""Sublayers of a Transformer side by side, each as boxes and arrows from the stream below to the stream above.
+
+The way through the sublayer goes straight up. What goes past it leaves the line below, passes on the right and enters
+from the side; what comes from below the layer passes on the left.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import altair as alt
+
+from lnlab.keys import Json
+from lnlab.report.charts.panels import side_by_side
+from lnlab.report.charts.theme import MUTED_COLOUR, TEXT_COLOUR, THEME
+from lnlab.report.data.dataflow import Dataflow, FlowNode, main_path
+
+_WIDTH, _ROW, _COLUMNS = 150, 46, 5
+"""Points across a panel, and from one operation to the next; panels beside each other, at most."""
+LINE_BREAK = "|"
+"""Between two lines of a note."""
+_PAST, _RADIUS = 0.78, 0.27
+"""Where a way past the sublayer goes up, from the middle; and half a circle's height, in rows."""
+_BOXES = {
+    "sublayer": ("#fdebd3", 0.3),
+    "norm": ("#d9ecdf", 0.3),
+    "factor": ("#f7f5ef", 0.25),
+    "shift": ("#f7f5ef", 0.25),
+}
+"""Fill of the box of each operation, and half its height, in rows."""
+_HALF_WIDTH, _HALF_LETTER, _MARGIN = 0.5, 0.034, 0.08
+"""Of the box of a sublayer or norm; of the others, of each letter and beside the word: in units of the panel across."""
+
+
+@dataclass(frozen=True)
+class ArchitecturePanel:
+    """One panel: its name, what stands below it, and the graph."""
+
+    name: str
+    note: str
+    flow: Dataflow
+
+
+def architecture_chart(panels: Sequence[ArchitecturePanel]) -> dict[str, Json]:
+    """The panels, wrapped to the page, the input at the bottom."""
+    rows = max(len(main_path(panel.flow)) for panel in panels)
+    marks = [{"panel": panel.name, **mark} for panel in panels for mark in _marks(panel)]
+    x = alt.Scale(domain=[-1, 1], nice=False, zero=False)
+    y = alt.Scale(domain=[-1, rows + 0.1], nice=False, zero=False)
+    base = alt.Chart().encode(x=alt.X("x:Q", scale=x, axis=None), y=alt.Y("y:Q", scale=y, axis=None))
+    layers = alt.layer(*_layers(base), data=alt.InlineData(marks))
+    panel = layers.properties(width=_WIDTH, height=_ROW * rows)
+    chart = side_by_side(panel, [panel.name for panel in panels], _COLUMNS, spacing=14, padding=4)
+    return {**chart.to_dict(), "config": dict(THEME)}
+
+
+def _layers(base: Any) -> Iterator[Any]:
+    way = alt.Detail("way:N"), alt.Order("place:Q")
+    yield _only(base, "line").mark_line(strokeWidth=1.6, color=MUTED_COLOUR).encode(detail=way[0], order=way[1])
+    yield (
+        _only(base, "head")
+        .mark_point(filled=True, size=42, color=MUTED_COLOUR)
+        .encode(shape=alt.Shape("shape:N", scale=None, legend=None))
+    )
+    box = _only(base, "box").mark_rect(stroke=MUTED_COLOUR, strokeWidth=1, cornerRadius=4)
+    yield box.encode(x2="x2:Q", y2="y2:Q", fill=alt.Fill("fill:N", scale=None, legend=None))
+    yield (
+        _only(base, "circle")
+        .mark_point(shape="circle", filled=True, size=430, stroke=MUTED_COLOUR, strokeWidth=1)
+        .encode(fill=alt.value("#f7f5ef"))
+    )
+    yield _only(base, "text").mark_text(fontSize=12, color=TEXT_COLOUR, baseline="middle").encode(text="label:N")
+    yield (
+        _only(base, "note")
+        .mark_text(fontSize=11, color=MUTED_COLOUR, baseline="middle", lineBreak=LINE_BREAK)
+        .encode(text="label:N")
+    )
+
+
+def _only(base: Any, mark: str) -> Any:
+    return base.transform_filter(f"datum.mark === '{mark}'")
+
+
+def _marks(panel: ArchitecturePanel) -> Iterator[dict[str, Any]]:
+    """Lines first, so that boxes cover their ends."""
+    path = main_path(panel.flow)
+    places = _places(panel.flow, path)
+    for node in path:
+        for source in panel.flow[node].inputs:
+            if source in path and path.index(node) == path.index(source) + 1:
+                corners = [places[source], places[node]]
+            else:
+                corners = _way_past(panel.flow, source, path, places, places[node])
+            yield from _line(f"{source}-{node}", corners, panel.flow[node])
+    top = places[path[-1]]
+    yield from _line("out", [top, (top[0], top[1] + 1)], FlowNode("input", ""))
+    for node, (x, y) in zip(panel.flow, places, strict=True):
+        if node.operation in _BOXES:
+            fill, half_height = _BOXES[node.operation]
+            named = node.operation in ("factor", "shift")
+            half_width = _MARGIN + _HALF_LETTER * len(node.label) if named else _HALF_WIDTH
+            ends = {"x": x - half_width, "x2": x + half_width, "y": y - half_height, "y2": y + half_height}
+            yield {"mark": "box", **ends, "fill": fill}
+        elif node.operation == "sum":
+            yield {"mark": "circle", "x": x, "y": y}
+        yield {"mark": "text", "x": x, "y": y - (0.12 if node.operation == "input" else 0), "label": node.label}
+    yield {"mark": "note", "x": 0, "y": -0.75, "label": panel.note}
+
+
+def _places(flow: Dataflow, path: Sequence[int]) -> list[tuple[float, float]]:
+    """The middle of each operation: those of the path above each other, the others beside it, halfway up their way."""
+    places: list[tuple[float, float]] = []
+    for place, node in enumerate(flow):
+        if place in path:
+            places.append((0.0, float(path.index(place))))
+            continue
+        reader = next(i for i, other in enumerate(flow) if place in other.inputs)
+        above = float(path.index(reader)) if reader in path else float(len(path))
+        below = float(path.index(node.inputs[0])) + 0.5 if node.inputs and node.inputs[0] in path else -0.5
+        places.append((_PAST, (above + below) / 2) if node.inputs else (-_PAST, 0.0))
+    return places
+
+
+def _way_past(
+    flow: Dataflow,
+    source: int,
+    path: Sequence[int],
+    places: Sequence[tuple[float, float]],
+    end: tuple[float, float],
+) -> list[tuple[float, float]]:
+    """The corners of a way to ``end`` that does not go through the sublayer."""
+    across = _PAST if source in path else places[source][0]
+    if source not in path and not flow[source].inputs:
+        return [places[source], (across, end[1]), end]
+    start = places[source if source in path else flow[source].inputs[0]]
+    turn = start[1] + 0.5
+    return [(start[0], turn), (across, turn), (across, end[1]), end]
+
+
+def _line(way: str, corners: Sequence[tuple[float, float]], node: FlowNode) -> Iterator[dict[str, Any]]:
+    """A line through these corners, and the head of the arrow where it meets the edge of what it enters."""
+    for place, (x, y) in enumerate(corners):
+        yield {"mark": "line", "way": way, "place": place, "x": x, "y": y}
+    (x1, y1), (x2, y2) = corners[-2:]
+    if y1 == y2:
+        side = 1 if x1 > x2 else -1
+        yield {
+            "mark": "head",
+            "x": x2 + 0.2 * side,
+            "y": y2,
+            "shape": "triangle-left" if side > 0 else "triangle-right",
+        }
+    else:
+        edge = _BOXES[node.operation][1] if node.operation in _BOXES else _RADIUS if node.operation == "sum" else 0
+        yield {"mark": "head", "x": x2, "y": y2 - edge - 0.06, "shape": "triangle-up"}

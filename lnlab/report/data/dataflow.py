@@ -1,0 +1,131 @@
+"""What a placement computes, as a graph: ``norm(x + f(x))`` -> x, sublayer, sum, norm, and the arrows between them.
+
+Read from the formula with which the placement is registered, in Python's grammar; a product may be written as two words
+beside each other, ``alpha f(x)``. ``f`` is the sublayer, ``x`` the residual stream before it, and ``x_in`` the stream
+before the layer; every other word that is called is a norm, and every other name a parameter.
+"""
+
+import ast
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from lnlab.errors import Problem, ReportError
+
+Operation = Literal["input", "sublayer", "norm", "sum", "factor", "shift"]
+_CODE = re.compile(r"``([^`]+)``")
+_PRODUCT = re.compile(r"(?<=[\w)]) (?=[A-Za-z_(])")
+_INPUTS = ("x", "x_in")
+_GREEK = {"alpha": "α", "omega": "ω"}
+_GREEK_WORD = re.compile(r"\b(alpha|omega)\b")
+
+
+@dataclass(frozen=True)
+class FlowNode:
+    """One operation on the residual stream.
+
+    Attributes:
+        operation: its kind.
+        label: as the drawing names it.
+        inputs: the places of the operations that it reads, in the graph.
+    """
+
+    operation: Operation
+    label: str
+    inputs: tuple[int, ...] = ()
+
+
+Dataflow = tuple[FlowNode, ...]
+"""Operations, each after those that it reads; the last is the output."""
+
+
+def stated_formulas(summary: str) -> tuple[str, ...]:
+    """The formulas of a sublayer in the first line of a placement's documentation, without ``x =`` in front."""
+    spans = (span.removeprefix("x = ").strip() for span in _CODE.findall(summary))
+    return tuple(span for span in spans if "f(" in span)
+
+
+def printed_formula(formula: str) -> str:
+    """A formula as a paper prints it: ``norm(ω x + f(x))``."""
+    return _GREEK_WORD.sub(lambda word: _GREEK[word[0]], formula.replace(" * ", " "))
+
+
+def dataflow(formula: str, *, norms: bool = True) -> Dataflow:
+    """The graph of a formula such as ``norm(omega * x + f(x))``.
+
+    Args:
+        formula: of one sublayer.
+        norms: whether there are norms; without, each is the identity and is left out.
+
+    Raises:
+        ReportError: the formula has something else than sums, products with a parameter, and calls.
+    """
+    try:
+        tree = ast.parse(_PRODUCT.sub(" * ", formula.replace(" * ", "*")), mode="eval").body
+    except SyntaxError as error:
+        raise _problem(f"the formula {formula!r} cannot be read") from error
+    nodes: list[FlowNode] = []
+    _add(tree, nodes, norms=norms)
+    return tuple(nodes)
+
+
+def _add(tree: ast.expr, nodes: list[FlowNode], *, norms: bool) -> int:
+    """Append what an expression computes; the place of its result."""
+    match tree:
+        case ast.Name(id=name) if name in _INPUTS:
+            node = FlowNode("input", name)
+        case ast.BinOp(op=ast.Add()):
+            terms = list(_terms(tree))
+            node = _sum(terms, nodes, norms=norms)
+        case ast.BinOp(left=ast.Name(id=factor), op=ast.Mult(), right=signal) if factor not in _INPUTS:
+            node = FlowNode("factor", f"× {_GREEK.get(factor, factor)}", (_add(signal, nodes, norms=norms),))
+        case ast.Call(func=ast.Name(id="f"), args=[signal]):
+            node = FlowNode("sublayer", "sublayer", (_add(signal, nodes, norms=norms),))
+        case ast.Call(func=ast.Name(), args=[signal]):
+            inner = _add(signal, nodes, norms=norms)
+            if not norms:
+                return inner
+            node = FlowNode("norm", "norm", (inner,))
+        case _:
+            raise _problem(f"the formula has {ast.unparse(tree)!r}, which is no sum, product or call that can be drawn")
+    if node in nodes:
+        return nodes.index(node)
+    nodes.append(node)
+    return len(nodes) - 1
+
+
+def _sum(terms: Sequence[ast.expr], nodes: list[FlowNode], *, norms: bool) -> FlowNode:
+    parameters = [term.id for term in terms if isinstance(term, ast.Name) and term.id not in _INPUTS]
+    signals = [term for term in terms if not (isinstance(term, ast.Name) and term.id in parameters)]
+    places = tuple(_add(term, nodes, norms=norms) for term in signals)
+    if not parameters:
+        return FlowNode("sum", "+", places)
+    if len(parameters) != 1 or len(places) != 1:
+        raise _problem(f"the formula adds {', '.join(parameters)} to more or less than one signal")
+    return FlowNode("shift", f"+ {parameters[0]}", places)
+
+
+def _terms(tree: ast.expr) -> Iterator[ast.expr]:
+    if isinstance(tree, ast.BinOp) and isinstance(tree.op, ast.Add):
+        yield from _terms(tree.left)
+        yield from _terms(tree.right)
+    else:
+        yield tree
+
+
+def _problem(what: str) -> ReportError:
+    return ReportError(Problem("placement", what, "write it as in ``x = norm(x + f(x))``"))
+
+
+def main_path(flow: Dataflow) -> tuple[int, ...]:
+    """The way from the input to the output through the sublayer, the longest if there are several."""
+    ways: list[tuple[int, ...]] = []
+    for place, node in enumerate(flow):
+        before = max((ways[i] for i in node.inputs), key=lambda way: _weight(flow, way), default=())
+        ways.append((*before, place))
+    return ways[-1]
+
+
+def _weight(flow: Dataflow, way: Sequence[int]) -> tuple[bool, int]:
+    return any(flow[place].operation == "sublayer" for place in way), len(way)

@@ -1,0 +1,122 @@
+"""A drawing of what a sublayer computes, for each variant that differs in it, from the formula of its placement."""
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import polars as pl
+
+from lnlab.analyse.select.select import runs_with
+from lnlab.errors import Problem, ReportError
+from lnlab.keys import Json
+from lnlab.report.charts.architecture import LINE_BREAK, ArchitecturePanel, architecture_chart
+from lnlab.report.data.dataflow import dataflow, printed_formula, stated_formulas
+from lnlab.report.data.labels import label_series
+from lnlab.report.data.series import SEED_SCHEMA
+from lnlab.report.section import Chart, Section, sections
+from lnlab.report.words.wording import count_noun, join_words
+from lnlab.setting import STACKS
+from lnlab.tables import Results
+
+_HEADINGS = {"variant": "variant", "formula": "sublayer", "norm": "norm", "init": "initialization"}
+_CAPTION = (
+    "One sublayer f, attention or feed-forward, on the residual stream x, from the bottom upward, as the formula under "
+    "it says; a layer has two or three of them, and x_in is the stream below the layer. + adds, × multiplies by a "
+    "parameter or a constant. Without a norm its boxes are left out. The initialization stands below the formula."
+)
+_NO_NORM = "none"
+
+
+@dataclass(frozen=True)
+class Design:
+    """What the drawing of a sublayer depends on, and the initialization.
+
+    Attributes:
+        placement: its kind.
+        norm: its kind.
+        init: its kind.
+    """
+
+    placement: str
+    norm: str
+    init: str
+
+
+@sections.register("architecture")
+def architecture(results: Results, formulas: Mapping[str, str], *, where: dict[str, Json] | None = None) -> Section:
+    """``x = norm(x + f(x))``: a sublayer of each variant, as boxes and arrows (Xiong et al., 2020, Figure 1).
+
+    Drawn from the formula with which the variant's placement is registered. Variants that differ in nothing but sizes
+    or training have one drawing; where the two stacks of a model differ, each has its own.
+    """
+    designs = _named_designs(results, where or {})
+    rows, panels = [], []
+    for name, design in designs:
+        for number, formula in enumerate(_formulas(design, formulas), 1):
+            title = name if number == 1 else f"{name} ({number})"
+            norms = design.norm != _NO_NORM
+            panels.append(
+                ArchitecturePanel(
+                    title, f"x = {printed_formula(formula)}{LINE_BREAK}{design.init}", dataflow(formula, norms=norms)
+                )
+            )
+            rows.append(
+                {
+                    "variant": title,
+                    "formula": f"x = {printed_formula(formula)}",
+                    "norm": design.norm,
+                    "init": design.init,
+                }
+            )
+    drawn = "; ".join(f"{row['variant']}: {row['formula']}, norm {row['norm']}" for row in rows)
+    chart = Chart(
+        architecture_chart(panels),
+        pl.DataFrame(rows),
+        pl.DataFrame(schema=SEED_SCHEMA),
+        _HEADINGS,
+        f"What one sublayer computes, as boxes and arrows. {drawn}.",
+        _CAPTION,
+        log=False,
+    )
+    kinds = list(dict.fromkeys(row["formula"] for row in rows))
+    return Section(f"{count_noun(len(kinds), 'way')} to pass a sublayer: {join_words(kinds)}", (chart,))
+
+
+def _named_designs(results: Results, where: Mapping[str, Json]) -> list[tuple[str, Design]]:
+    """The designs of a selection, each once, named by what varies among the first runs that have them."""
+    runs = runs_with(results, where)
+    first: dict[tuple[tuple[str, Design], ...], str] = {}
+    for run, setting in runs.select("run", "setting").iter_rows():
+        first.setdefault(tuple(_designs(json.loads(setting))), run)
+    chosen = runs.filter(pl.col("run").is_in(list(first.values())))
+    _, _, labels = label_series(results, chosen, "")
+    names = dict(labels.select("run", "series").iter_rows())
+    return [
+        (names[run] if len(designs) == 1 else f"{names[run]}, {stack}", design)
+        for designs, run in first.items()
+        for stack, design in designs
+    ]
+
+
+def _designs(setting: Mapping[str, Mapping[str, Mapping[str, str]]]) -> Iterator[tuple[str, Design]]:
+    """The design of each stack, once where they agree."""
+    first: dict[Design, str] = {}
+    for stack in STACKS:
+        if stack in setting:
+            parts = setting[stack]
+            design = Design(parts["placement"]["kind"], parts["norm"]["kind"], str(setting["init"]["kind"]))
+            first.setdefault(design, stack)
+    yield from ((stack, design) for design, stack in first.items())
+
+
+def _formulas(design: Design, formulas: Mapping[str, str]) -> tuple[str, ...]:
+    """The formulas of a placement.
+
+    Raises:
+        ReportError: its documentation states none.
+    """
+    stated = stated_formulas(formulas.get(design.placement, ""))
+    if not stated:
+        what = f"{design.placement!r} states no formula of a sublayer f in the first line of its documentation"
+        raise ReportError(Problem("placement", what, "write one, such as ``x = norm(x + f(x))``"))
+    return stated
