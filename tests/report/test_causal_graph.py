@@ -4,7 +4,7 @@ from itertools import product
 
 import polars as pl
 import pytest
-from lnlab.report.sections.verdicts import edge_outcome
+from lnlab.report.sections.diagrams.causal_graph import edge_outcome
 
 from lnlab.claims.claim import Finding, verdict_of
 from lnlab.registry import Flawed

@@ -17,10 +17,17 @@ from lnlab.report.data.dataflow import Dataflow, FlowNode, main_path
 
 _WIDTH, _ROW, _COLUMNS = 150, 46, 5
 """Points across a panel, and from one operation to the next; panels beside each other, at most."""
+_HEADS = (
+    ("head", "triangle-up", 0),
+    ("head from the right", "triangle-left", 15),
+    ("head from the left", "triangle-right", -15),
+)
+"""The heads of arrows, with their pixels from the middle of what they enter: panels are as wide as there is room."""
 LINE_BREAK = "|"
 """Between two lines of a note."""
-_PAST, _RADIUS = 0.78, 0.27
-"""Where a way past the sublayer goes up, from the middle; and half a circle's height, in rows."""
+_PAST, _RADIUS, _DROP = 0.78, 0.27, 0.12
+"""Where a way past the sublayer goes up, from the middle; half a circle's height, and how far an input's name is below
+its line, in rows."""
 _BOXES = {
     "sublayer": ("#fdebd3", 0.3),
     "norm": ("#d9ecdf", 0.3),
@@ -57,11 +64,8 @@ def architecture_chart(panels: Sequence[ArchitecturePanel]) -> dict[str, Json]:
 def _layers(base: Any) -> Iterator[Any]:
     way = alt.Detail("way:N"), alt.Order("place:Q")
     yield _only(base, "line").mark_line(strokeWidth=1.6, color=MUTED_COLOUR).encode(detail=way[0], order=way[1])
-    yield (
-        _only(base, "head")
-        .mark_point(filled=True, size=42, color=MUTED_COLOUR)
-        .encode(shape=alt.Shape("shape:N", scale=None, legend=None))
-    )
+    for mark, shape, offset in _HEADS:
+        yield _only(base, mark).mark_point(filled=True, shape=shape, size=42, color=MUTED_COLOUR, xOffset=offset)
     box = _only(base, "box").mark_rect(stroke=MUTED_COLOUR, strokeWidth=1, cornerRadius=4)
     yield box.encode(x2="x2:Q", y2="y2:Q", fill=alt.Fill("fill:N", scale=None, legend=None))
     yield (
@@ -94,17 +98,22 @@ def _marks(panel: ArchitecturePanel) -> Iterator[dict[str, Any]]:
             yield from _line(f"{source}-{node}", corners, panel.flow[node])
     top = places[path[-1]]
     yield from _line("out", [top, (top[0], top[1] + 1)], FlowNode("input", ""))
-    for node, (x, y) in zip(panel.flow, places, strict=True):
-        if node.operation in _BOXES:
-            fill, half_height = _BOXES[node.operation]
-            named = node.operation in ("factor", "shift")
-            half_width = _MARGIN + _HALF_LETTER * len(node.label) if named else _HALF_WIDTH
-            ends = {"x": x - half_width, "x2": x + half_width, "y": y - half_height, "y2": y + half_height}
-            yield {"mark": "box", **ends, "fill": fill}
-        elif node.operation == "sum":
-            yield {"mark": "circle", "x": x, "y": y}
-        yield {"mark": "text", "x": x, "y": y - (0.12 if node.operation == "input" else 0), "label": node.label}
+    for operation, middle in zip(panel.flow, places, strict=True):
+        yield from _operation(operation, *middle)
     yield {"mark": "note", "x": 0, "y": -0.75, "label": panel.note}
+
+
+def _operation(node: FlowNode, x: float, y: float) -> Iterator[dict[str, Any]]:
+    """A box or a circle, and the word in it."""
+    if node.operation in _BOXES:
+        fill, half_height = _BOXES[node.operation]
+        named = node.operation in ("factor", "shift")
+        half_width = _MARGIN + _HALF_LETTER * len(node.label) if named else _HALF_WIDTH
+        ends = {"x": x - half_width, "x2": x + half_width, "y": y - half_height, "y2": y + half_height}
+        yield {"mark": "box", **ends, "fill": fill}
+    elif node.operation == "sum":
+        yield {"mark": "circle", "x": x, "y": y}
+    yield {"mark": "text", "x": x, "y": y - (_DROP if node.operation == "input" else 0), "label": node.label}
 
 
 def _places(flow: Dataflow, path: Sequence[int]) -> list[tuple[float, float]]:
@@ -143,13 +152,7 @@ def _line(way: str, corners: Sequence[tuple[float, float]], node: FlowNode) -> I
         yield {"mark": "line", "way": way, "place": place, "x": x, "y": y}
     (x1, y1), (x2, y2) = corners[-2:]
     if y1 == y2:
-        side = 1 if x1 > x2 else -1
-        yield {
-            "mark": "head",
-            "x": x2 + 0.2 * side,
-            "y": y2,
-            "shape": "triangle-left" if side > 0 else "triangle-right",
-        }
+        yield {"mark": "head from the right" if x1 > x2 else "head from the left", "x": x2, "y": y2}
     else:
         edge = _BOXES[node.operation][1] if node.operation in _BOXES else _RADIUS if node.operation == "sum" else 0
-        yield {"mark": "head", "x": x2, "y": y2 - edge - 0.06, "shape": "triangle-up"}
+        yield {"mark": "head", "x": x2, "y": y2 - edge - 0.06}

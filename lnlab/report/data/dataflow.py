@@ -51,42 +51,47 @@ def printed_formula(formula: str) -> str:
     return _GREEK_WORD.sub(lambda word: _GREEK[word[0]], formula.replace(" * ", " "))
 
 
-def dataflow(formula: str, *, norms: bool = True) -> Dataflow:
-    """The graph of a formula such as ``norm(omega * x + f(x))``.
+def without_norms(formula: str) -> str:
+    """The formula where every norm is the identity: ``x + f(norm(x))`` -> ``x + f(x)``."""
+    return ast.unparse(_WithoutNorms().visit(_parsed(formula)))
 
-    Args:
-        formula: of one sublayer.
-        norms: whether there are norms; without, each is the identity and is left out.
+
+class _WithoutNorms(ast.NodeTransformer):
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        self.generic_visit(node)
+        return node if isinstance(node.func, ast.Name) and node.func.id == "f" else node.args[0]
+
+
+def dataflow(formula: str) -> Dataflow:
+    """The graph of a formula such as ``norm(omega * x + f(x))``.
 
     Raises:
         ReportError: the formula has something else than sums, products with a parameter, and calls.
     """
-    try:
-        tree = ast.parse(_PRODUCT.sub(" * ", formula.replace(" * ", "*")), mode="eval").body
-    except SyntaxError as error:
-        raise _problem(f"the formula {formula!r} cannot be read") from error
     nodes: list[FlowNode] = []
-    _add(tree, nodes, norms=norms)
+    _add(_parsed(formula), nodes)
     return tuple(nodes)
 
 
-def _add(tree: ast.expr, nodes: list[FlowNode], *, norms: bool) -> int:
+def _parsed(formula: str) -> ast.expr:
+    try:
+        return ast.parse(_PRODUCT.sub(" * ", formula.replace(" * ", "*")), mode="eval").body
+    except SyntaxError as error:
+        raise _problem(f"the formula {formula!r} cannot be read") from error
+
+
+def _add(tree: ast.expr, nodes: list[FlowNode]) -> int:
     """Append what an expression computes; the place of its result."""
     match tree:
         case ast.Name(id=name) if name in _INPUTS:
             node = FlowNode("input", name)
         case ast.BinOp(op=ast.Add()):
-            terms = list(_terms(tree))
-            node = _sum(terms, nodes, norms=norms)
+            node = _sum(list(_terms(tree)), nodes)
         case ast.BinOp(left=ast.Name(id=factor), op=ast.Mult(), right=signal) if factor not in _INPUTS:
-            node = FlowNode("factor", f"× {_GREEK.get(factor, factor)}", (_add(signal, nodes, norms=norms),))
-        case ast.Call(func=ast.Name(id="f"), args=[signal]):
-            node = FlowNode("sublayer", "sublayer", (_add(signal, nodes, norms=norms),))
-        case ast.Call(func=ast.Name(), args=[signal]):
-            inner = _add(signal, nodes, norms=norms)
-            if not norms:
-                return inner
-            node = FlowNode("norm", "norm", (inner,))
+            node = FlowNode("factor", f"× {_GREEK.get(factor, factor)}", (_add(signal, nodes),))
+        case ast.Call(func=ast.Name(id=function), args=[signal]):
+            operation: Operation = "sublayer" if function == "f" else "norm"
+            node = FlowNode(operation, operation, (_add(signal, nodes),))
         case _:
             raise _problem(f"the formula has {ast.unparse(tree)!r}, which is no sum, product or call that can be drawn")
     if node in nodes:
@@ -95,10 +100,10 @@ def _add(tree: ast.expr, nodes: list[FlowNode], *, norms: bool) -> int:
     return len(nodes) - 1
 
 
-def _sum(terms: Sequence[ast.expr], nodes: list[FlowNode], *, norms: bool) -> FlowNode:
+def _sum(terms: Sequence[ast.expr], nodes: list[FlowNode]) -> FlowNode:
     parameters = [term.id for term in terms if isinstance(term, ast.Name) and term.id not in _INPUTS]
     signals = [term for term in terms if not (isinstance(term, ast.Name) and term.id in parameters)]
-    places = tuple(_add(term, nodes, norms=norms) for term in signals)
+    places = tuple(_add(term, nodes) for term in signals)
     if not parameters:
         return FlowNode("sum", "+", places)
     if len(parameters) != 1 or len(places) != 1:

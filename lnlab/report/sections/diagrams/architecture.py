@@ -1,7 +1,7 @@
 """A drawing of what a sublayer computes, for each variant that differs in it, from the formula of its placement."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import polars as pl
@@ -10,7 +10,7 @@ from lnlab.analyse.select.select import runs_with
 from lnlab.errors import Problem, ReportError
 from lnlab.keys import Json
 from lnlab.report.charts.architecture import LINE_BREAK, ArchitecturePanel, architecture_chart
-from lnlab.report.data.dataflow import dataflow, printed_formula, stated_formulas
+from lnlab.report.data.dataflow import dataflow, printed_formula, stated_formulas, without_norms
 from lnlab.report.data.labels import label_series
 from lnlab.report.data.series import SEED_SCHEMA
 from lnlab.report.section import Chart, Section, sections
@@ -21,9 +21,13 @@ from lnlab.tables import Results
 _HEADINGS = {"variant": "variant", "formula": "sublayer", "norm": "norm", "init": "initialization"}
 _CAPTION = (
     "One sublayer f, attention or feed-forward, on the residual stream x, from the bottom upward, as the formula under "
-    "it says; a layer has two or three of them, and x_in is the stream below the layer. + adds, × multiplies by a "
-    "parameter or a constant. Without a norm its boxes are left out. The initialization stands below the formula."
+    "it says; a layer has two or three of them. The initialization stands below the formula."
 )
+_NOTES = {
+    "x_in": "x_in is the stream below the layer.",
+    "×": "× multiplies by a parameter or a constant.",
+}
+"""What the caption adds where a drawing has this."""
 _NO_NORM = "none"
 
 
@@ -52,13 +56,11 @@ def architecture(results: Results, formulas: Mapping[str, str], *, where: dict[s
     designs = _named_designs(results, where or {})
     rows, panels = [], []
     for name, design in designs:
-        for number, formula in enumerate(_formulas(design, formulas), 1):
+        for number, stated in enumerate(_formulas(design, formulas), 1):
             title = name if number == 1 else f"{name} ({number})"
-            norms = design.norm != _NO_NORM
+            formula = without_norms(stated) if design.norm == _NO_NORM else stated
             panels.append(
-                ArchitecturePanel(
-                    title, f"x = {printed_formula(formula)}{LINE_BREAK}{design.init}", dataflow(formula, norms=norms)
-                )
+                ArchitecturePanel(title, f"x = {printed_formula(formula)}{LINE_BREAK}{design.init}", dataflow(formula))
             )
             rows.append(
                 {
@@ -75,11 +77,17 @@ def architecture(results: Results, formulas: Mapping[str, str], *, where: dict[s
         pl.DataFrame(schema=SEED_SCHEMA),
         _HEADINGS,
         f"What one sublayer computes, as boxes and arrows. {drawn}.",
-        _CAPTION,
+        " ".join([_CAPTION, *_notes(panels)]),
         log=False,
     )
     kinds = list(dict.fromkeys(row["formula"] for row in rows))
     return Section(f"{count_noun(len(kinds), 'way')} to pass a sublayer: {join_words(kinds)}", (chart,))
+
+
+def _notes(panels: Sequence[ArchitecturePanel]) -> list[str]:
+    """The sentences of the caption about what these drawings have."""
+    labels = "".join(node.label for panel in panels for node in panel.flow)
+    return [note for sign, note in _NOTES.items() if sign in labels]
 
 
 def _named_designs(results: Results, where: Mapping[str, Json]) -> list[tuple[str, Design]]:
