@@ -123,12 +123,14 @@ def mean_open_columns(columns: Sequence[ReproducedColumn]) -> float:
 
 def majority_cells(column: ReproducedColumn) -> dict[float, bool | None]:
     """Whether more than half of the runs at each rate converge; None where it is just half, or none was judged."""
-    majorities: dict[float, bool | None] = {}
-    for rate in column.printed.cells:
-        values = column.runs.filter(pl.col("rate") == rate)["value"].drop_nulls()
-        mean = values.mean()
-        majorities[rate] = None if mean is None or mean == 0.5 else bool(mean > 0.5)  # type: ignore[operator]
-    return majorities
+    values: dict[float, list[float]] = {rate: [] for rate in column.printed.cells}
+    for rate, value in column.runs.select("rate", "value").drop_nulls().iter_rows():
+        values.setdefault(rate, []).append(value)
+    return {rate: _majority(values[rate]) for rate in column.printed.cells}
+
+
+def _majority(values: Sequence[float]) -> bool | None:
+    return None if not values or fmean(values) == 0.5 else fmean(values) > 0.5
 
 
 def cohen_kappa(columns: Sequence[ReproducedColumn]) -> float | None:

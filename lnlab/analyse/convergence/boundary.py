@@ -97,21 +97,21 @@ def _columns(results: Results) -> list[_Column]:
     runs = results.runs.filter(pl.col("steps") > 0).select("run", "variant", "seed", _group=group, _rate=rate)
     runs = runs.drop_nulls("_rate").with_columns(_runs=pl.len().over("_group", "seed"))
     judged = runs.join(converged(results).select("run", "step", *_LOSS_KEYS, "value"), on="run", maintain_order="left")
-    by = ("_group", "seed", *_LOSS_KEYS)
-    return [column for _, rows in judged.group_by(by, maintain_order=True) if (column := _column(rows))]
+    columns = judged.group_by("_group", "seed", *_LOSS_KEYS, maintain_order=True).agg(
+        pl.col("run", "variant", "step", "_runs").first(),
+        rates=pl.col("_rate").sort(),
+        converged=pl.col("value").sort_by("_rate", maintain_order=True).eq(1).fill_null(value=False),
+    )
+    whole = columns.filter(pl.col("rates").list.len() >= pl.col("_runs"), pl.col("rates").list.n_unique() >= 2)
+    rows = whole.select("run", "variant", "seed", "step", *_LOSS_KEYS, "rates", "converged").iter_rows()
+    return [_Column(tuple(first), tuple(rising), tuple(flags)) for *first, rising, flags in rows]
 
 
 _LOSS_KEYS = ("split", "statistics", "rule")
 
 
-def _column(rows: pl.DataFrame) -> _Column | None:
-    if rows.height < rows["_runs"][0] or rows["_rate"].n_unique() < 2:
-        return None
-    rising = rows.sort("_rate")
-    first = rows.select("run", "variant", "seed", "step", *_LOSS_KEYS).row(0)
-    return _Column(first, tuple(rising["_rate"]), tuple(value == 1 for value in rising["value"]))
-
-
 def _column_rows(results: Results, name: str, statistic: Callable[[_Column], float]) -> pl.DataFrame:
     """The number of every column, as rows of a quantity."""
-    return loss_quantity_rows([(*column.first, float(statistic(column))) for column in _columns(results)], name)
+    return loss_quantity_rows(
+        [(*column.first, float(statistic(column))) for column in results.once("convergence_columns", _columns)], name
+    )

@@ -16,12 +16,12 @@ from lnlab.analyse.quantities.quantity import quantities, quantity_fact
 from lnlab.analyse.select.early_stops import stopped_early
 from lnlab.analyse.select.references import NoReference
 from lnlab.analyse.select.settings import (
-    meets_condition,
     path_labels,
     setting_paths,
     setting_value,
     setting_values,
     variant_settings,
+    variants_meeting,
 )
 from lnlab.errors import LabError, Problem, nearest
 from lnlab.keys import Json, canonical
@@ -132,9 +132,8 @@ def variants_with(results: Results, conditions: Selection) -> list[str]:
             problems.append(Problem(path, "neither a column of the table nor a path of any setting", near))
     if problems:
         raise NothingSelected(*problems)
-    return [
-        v for v, setting in by_variant.items() if all(meets_condition(setting, p, w) for p, w in conditions.items())
-    ]
+    meeting = [variants_meeting(results, path, condition) for path, condition in conditions.items()]
+    return [variant for variant in by_variant if all(variant in variants for variants in meeting)]
 
 
 def runs_with(results: Results, selection: Selection, over: str | None = None) -> pl.DataFrame:

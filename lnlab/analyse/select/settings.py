@@ -66,6 +66,15 @@ def meets_condition(setting: SettingMap, path: str, condition: Json) -> bool:
     return len(values) < 2 and matches(values[0] if values else None, condition)
 
 
+def variants_meeting(results: Results, path: str, condition: Json) -> frozenset[str]:
+    """The variants whose setting meets a condition, which many selections share."""
+    by_variant = variant_settings(results)
+    name = canonical(["variants", path, condition])
+    return results.once(
+        name, lambda _: frozenset(v for v, s in by_variant.items() if meets_condition(s, path, condition))
+    )
+
+
 def keys_without_path(results: Results, path: str) -> dict[str, str]:
     """Each variant's setting but for what stands at a path, as text: those of one text differ there alone.
 

@@ -103,9 +103,15 @@ def convergence_cells(
     results: Results, printed: Printed, where: Mapping[str, Json]
 ) -> tuple[list[ReproducedColumn], list[ConvergenceCell]]:
     """The columns that were run, and their cells, table by table; of the runs that ``where`` selects."""
-    columns = sorted(reproduced_columns(results, printed, where), key=_order(results, printed))
+    columns = columns_in_order(results, printed, where)
     judged_curves = _judged_curves(results, convergence_criteria(where))
     return columns, [cell for column in columns for cell in _cells(column, judged_curves)]
+
+
+def columns_in_order(results: Results, printed: Printed, where: Mapping[str, Json]) -> list[ReproducedColumn]:
+    """The columns that were run, table by table; of the runs that ``where`` selects."""
+    convergence_criteria(where)
+    return sorted(reproduced_columns(results, printed, where), key=_order(results, printed))
 
 
 def _order(results: Results, printed: Printed) -> Callable[[ReproducedColumn], tuple[int, int]]:

@@ -13,7 +13,7 @@ from lnlab.analyse.convergence.boundary import boundary_index
 from lnlab.analyse.convergence.published import Printed, PrintedColumn, printed_columns
 from lnlab.analyse.statistics.intervals import t_interval
 from lnlab.keys import Json
-from lnlab.report.data.convergence_cells import convergence_cells, norm_name
+from lnlab.report.data.convergence_cells import columns_in_order, norm_name
 from lnlab.report.data.convergence_rows import convergence_source_rows, unjudged_runs
 from lnlab.report.section import Section, Table, sections
 from lnlab.report.table import Cell, Grid
@@ -95,7 +95,7 @@ def candidates(
 
 
 def _score(results: Results, candidate: Candidate) -> CandidateScore:
-    columns, _ = convergence_cells(results, candidate.cells, candidate.where)
+    columns = columns_in_order(results, candidate.cells, candidate.where)
     return CandidateScore(candidate.name, columns, boundary_errors(columns), len(printed_columns(candidate.cells)))
 
 
