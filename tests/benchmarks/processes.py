@@ -1,8 +1,8 @@
 """Eight processes on one spec: how often each unit was computed, and what they took of the time that is needed.
 
-The ideal is the time of all units, shared by as many workers as there are cores; a unit's time is the one in its record,
-of a run of the same spec by one process. What is above it are starts, leases, waiting and what other processes take of
-the machine. Printed by hand, asserted nowhere.
+The ideal is the time of all units, shared by as many workers as there are cores; a unit's time is the one in its
+record, of a run of the same spec by one process. What is above it are starts, leases, waiting and what other processes
+take of the machine. Printed by hand, asserted nowhere.
 
 python tests/benchmarks/processes.py [units] [steps]
 """
@@ -75,7 +75,7 @@ def main(units: int, steps: int) -> None:
                 alone, needed = wall, seconds.total()
             ideal = needed / cores
             print(
-                f"{processes} x {workers} workers on {cores} cores: {len(seconds)} units, {computed_twice(store)} twice; "
+                f"{processes} x {workers} workers, {cores} cores: {len(seconds)} units, {computed_twice(store)} again; "
                 f"{wall:.1f} s, {wall / ideal:.2f} of the ideal {ideal:.1f} s, {wall / alone:.2f} of one process; "
                 f"{processor:.1f} s of processor, {processor / needed:.2f} of the {needed:.1f} s of its units",
                 flush=True,

@@ -1,0 +1,76 @@
+"""A large store: time and memory of status, of a run with nothing to do, and of queries; MLflow beside it.
+
+Fill the store with ``tests/benchmarks/large_store.py`` first. Each command runs twice: the first makes the copy of the
+plan that the others read. MLflow is skipped where it is not installed; it has ``mlflow_runs`` runs with their last loss
+alone, as its search looks at no other. Printed by hand, asserted nowhere.
+
+python tests/benchmarks/scale.py FOLDER [mlflow_runs]
+"""
+
+import importlib.util
+import os
+import subprocess
+import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from time import perf_counter
+
+QUERIES = {
+    "one learning rate of many": '"optimizer.lr" = 0.001',
+    "one depth of five": '"model.layers" = 3',
+    "one norm of four": "norm = 'rms'",
+    "everything": "1 = 1",
+}
+
+
+def timed(name: str, *words: str) -> None:
+    begun = perf_counter()
+    process = subprocess.Popen([sys.executable, "-m", "lnlab", *words], stdout=subprocess.DEVNULL)
+    _, code, used = os.wait4(process.pid, 0)
+    took = perf_counter() - begun
+    cpu = used.ru_utime + used.ru_stime
+    print(f"{name}: {took:.2f} s, {cpu:.2f} s of processor, {used.ru_maxrss >> 10} MB", flush=True)
+    assert code == 0, code
+
+
+def main(folder: Path, mlflow_runs: int) -> None:
+    store, spec = str(folder / "store"), str(folder / "large_store.yaml")
+    for which in ("first", "second"):
+        timed(f"{which} run", "run", spec, "--store", store, "-q")
+        timed(f"{which} status", "status", spec, "--store", store)
+    for name, condition in QUERIES.items():
+        statement = f"SELECT seed, avg(value) FROM results WHERE {condition} AND split = 'train' GROUP BY seed"
+        timed(f"mean of the training loss by seed, {name}", "query", statement, "--spec", spec, "--store", store)
+    if importlib.util.find_spec("mlflow") is None:
+        print("mlflow: skipped, it is not installed")
+    else:
+        _mlflow(mlflow_runs)
+
+
+def _mlflow(runs: int) -> None:
+    """The same question to MLflow on SQLite: the runs of one norm, and the mean of their last loss by seed."""
+    from mlflow.entities import Metric, Param
+    from mlflow.tracking import MlflowClient
+
+    with TemporaryDirectory() as name:
+        client = MlflowClient(f"sqlite:///{name}/mlflow.db")
+        experiment = client.create_experiment("scale")
+        begun = perf_counter()
+        for number in range(runs):
+            run = client.create_run(experiment).info.run_id
+            params = [Param("norm", "rms" if number % 4 else "layer"), Param("seed", str(number % 100))]
+            client.log_batch(run, metrics=[Metric("loss", number / 7, 0, 0)], params=params)
+        print(f"mlflow: {runs:,} runs of 1 point written in {perf_counter() - begun:.1f} s")
+        begun, token, by_seed, found = perf_counter(), None, dict[str, list[float]](), 0
+        while True:
+            page = client.search_runs([experiment], "params.norm = 'rms'", max_results=1000, page_token=token)
+            for each in page:
+                by_seed.setdefault(each.data.params["seed"], []).append(each.data.metrics["loss"])
+            found, token = found + len(page), page.token
+            if not token:
+                break
+        print(f"mlflow: search_runs by a setting, mean by seed: {found:,} runs in {perf_counter() - begun:.1f} s")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 1000)
