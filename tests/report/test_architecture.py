@@ -1,6 +1,7 @@
 """Drawings of sublayers: each formula is what its placement computes, and each arrow is in the formula."""
 
 import ast
+from pathlib import Path
 
 import polars as pl
 import pytest
@@ -12,11 +13,12 @@ from lnlab.errors import ReportError
 from lnlab.nn.placements import LayerSpec, placements
 from lnlab.report.charts.architecture import ArchitecturePanel, architecture_chart
 from lnlab.report.charts.render import to_svg
-from lnlab.report.data.dataflow import dataflow, main_path, stated_formulas, without_norms
+from lnlab.report.data.dataflow import dataflow, main_path, printed_formula, stated_formulas, without_norms
 from lnlab.report.section import sections
 from lnlab.tables import Results, frame
 
 WIDTH = 6
+GUIDE_FIGURE = Path(__file__).parents[2] / "docs" / "placements.svg"
 assert REGISTRIES  # every placement is imported
 
 
@@ -153,3 +155,26 @@ def test_every_arrow_of_the_drawing_ends_where_the_formula_reads():
     names = sum(isinstance(node, ast.Name) and node.id == "x" for node in ast.walk(tree))
     arrows = [i for node in flow for i in node.inputs]
     assert arrows.count(0) == names
+
+
+def guide_figure():
+    """Every placement of lnlab, in the order of their names, on white."""
+    panels = [
+        ArchitecturePanel(
+            f"{name} ({number})" if number > 1 else name, f"x = {printed_formula(formula)}", dataflow(formula)
+        )
+        for name in sorted(placements.entries)
+        if placements[name].origin.name == "lnlab"
+        for number, formula in enumerate(stated_formulas(placements[name].summary), 1)
+    ]
+    chart = architecture_chart(panels)
+    return to_svg({**chart, "config": {**chart["config"], "background": "#ffffff"}})
+
+
+def test_the_guide_draws_every_placement_as_it_is():
+    """Written anew by ``python tests/report/test_architecture.py``."""
+    assert GUIDE_FIGURE.read_text(encoding="utf-8") == guide_figure()
+
+
+if __name__ == "__main__":
+    GUIDE_FIGURE.write_text(guide_figure(), encoding="utf-8")

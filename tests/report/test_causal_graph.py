@@ -4,7 +4,6 @@ from itertools import product
 
 import polars as pl
 import pytest
-from lnlab.report.sections.diagrams.causal_graph import edge_outcome
 
 from lnlab.claims.claim import Finding, verdict_of
 from lnlab.registry import Flawed
@@ -13,6 +12,7 @@ from lnlab.report.charts.render import to_svg
 from lnlab.report.page.answers import VERDICT_SYMBOLS
 from lnlab.report.page.figures import spec_with_data
 from lnlab.report.section import sections
+from lnlab.report.sections.diagrams.causal_graph import edge_outcome
 from lnlab.tables import Results, frame
 
 NODES = {
