@@ -58,6 +58,7 @@ def plan(
     store: Folder = None,
     workers: int | None = None,
     calibrate: bool = False,
+    analyze: bool = False,
 ) -> "PlanSummary":
     """What a run would compute, what the store has of it already, and what it costs.
 
@@ -71,6 +72,7 @@ def plan(
         store: a folder; without it ``LNLAB_STORE``, else ``.lnlab`` in the working folder.
         workers: assumed for the time; None: as many as cores.
         calibrate: measure one unit now, and keep it, to know how long the others take.
+        analyze: set the estimates of finished units against what they took.
 
     Raises:
         LabError: every problem of the spec at once, or a corpus that is absent.
@@ -78,7 +80,7 @@ def plan(
     from lnlab.app.planning.summary import plan_request
 
     request = request_of(spec, profile, overrides, plugins)
-    return plan_request(request, open_store(_path(store)), workers=workers, calibrate=calibrate)
+    return plan_request(request, open_store(_path(store)), workers=workers, calibrate=calibrate, analyze=analyze)
 
 
 def judge(

@@ -6,9 +6,10 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from lnlab.analyse.tuning.decide import decide_tuning
-from lnlab.app.formats import format_quantity
+from lnlab.app.formats import format_count, format_quantity
 from lnlab.app.missing_work import work_to_do
 from lnlab.app.plan_facts import plan_facts
+from lnlab.app.planning.analysis import keep_peaks
 from lnlab.app.progress import progress_reporter
 from lnlab.app.request import Request, compile_request, load_registries
 from lnlab.app.run_summary import RunSummary
@@ -48,6 +49,7 @@ class RunOptions:
         executor: where units are computed.
         address: of the Ray cluster; None: ``RAY_ADDRESS``, else one of this machine.
         trackers: where each run is shown as it ends.
+        memory: bytes that all workers together may have; None: all there are.
     """
 
     workers: int | None
@@ -58,6 +60,7 @@ class RunOptions:
     executor: ExecutorKind = ExecutorKind.local
     address: str | None = None
     trackers: OpenTrackers = field(default_factory=OpenTrackers)
+    memory: int | None = None
 
 
 def compute_missing(store: Store, request: Request, manner: RunOptions) -> RunSummary:
@@ -120,10 +123,13 @@ def compute_round(
     due_units = _missing_trajectories(plan, work_to_do(store.lacks(stored), retry_failed=manner.retry_failed))
     devices = {device_kind(unit.setting) for unit in due_units}
     where.require(devices)
-    memory_plan = plan_memory(due_units, known, where.workers, where.memory)
+    memory_plan = plan_memory(due_units, known, where.workers, min(where.memory, manner.memory or where.memory))
     if not memory_plan.fits:
-        raise LabError(memory_problem(memory_plan))
-    units, costs = memory_plan.units, unit_flops(memory_plan.units, known)
+        raise LabError(memory_problem(memory_plan, manner.memory))
+    if manner.memory and memory_plan.workers < min(where.workers, len(due_units)):
+        workers, allowed = format_count(memory_plan.workers, "worker"), format_quantity(manner.memory, "B")
+        manner.console.print(f"--max-memory: {workers} of {where.workers} at once, as {allowed} are for no more")
+    units, costs = memory_plan.units, unit_seconds(memory_plan.units, known)
     at_root = replace(store, root=store.root.absolute())
     open_executor = where.executor(at_root.root, at_root.open_unit, memory_plan, devices) if due_units else None
     names, total = unit_names(plan, costs), sum(costs.values())
@@ -131,10 +137,13 @@ def compute_round(
         progress_reporter(names, total, console=manner.console, quiet=manner.quiet) as show,
         exporting_units(manner.trackers, store, stored) as export,
     ):
+        peaks: dict[str, int] = {}
 
         def follow(event: Event) -> None:
             show(event)
             export(event)
+            if event.peak_bytes:
+                peaks[event.unit] = event.peak_bytes
 
         registry_loader, roots = RegistryLoader(tuple(path.absolute() for path in request.plugins)), request.roots
         summary = sweep(
@@ -148,6 +157,7 @@ def compute_round(
             on_event=follow,
             open_executor=open_executor,
         )
+    keep_peaks(store, stored.digest, peaks)
     return RunSummary(stored, len(units), summary.ended.total(), summary.seconds, summary.interrupted)
 
 
@@ -166,16 +176,20 @@ def worker_count(workers: int | None) -> int:
     return ThisMachine(workers).workers
 
 
-def memory_problem(memory_plan: MemoryPlan) -> Problem:
-    """The problem that this machine has too little memory for even one unit."""
+def memory_problem(memory_plan: MemoryPlan, limit: int | None = None) -> Problem:
+    """The problem that this machine, or the ``limit`` that was set, has too little memory for even one unit."""
     needed, available = format_quantity(memory_plan.peak + LIBRARIES, "B"), format_quantity(memory_plan.memory, "B")
     what = f"one unit needs about {needed} at its peak, and this machine has {available}"
+    if limit is not None:
+        least = 1.01 * (memory_plan.peak + LIBRARIES) / 1e9
+        remedy = f"allow at least {least:.3g} gigabytes, or take fewer steps, draws or batches"
+        return Problem(f"--max-memory {limit / 1e9:g}", f"one unit needs about {needed} at its peak", remedy)
     return Problem("", what, "take fewer steps, draws or batches, or a smaller model")
 
 
-def unit_flops(units: Sequence[Trajectory], known: "Registries") -> dict[str, float]:
-    """FLOPs of each unit."""
-    return {unit.key: cost(unit.setting, unit.measurements, known).flops for unit in units}
+def unit_seconds(units: Sequence[Trajectory], known: "Registries") -> dict[str, float]:
+    """What each unit costs beside others: its seconds on the reference machine."""
+    return {unit.key: cost(unit.setting, unit.measurements, known).seconds() for unit in units}
 
 
 def unit_names(plan: Plan, keys: Collection[str]) -> dict[str, str]:

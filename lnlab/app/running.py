@@ -73,6 +73,8 @@ def run_request(
     executor: str,
     address: str | None,
     export: Sequence[str] = (),
+    max_minutes: float | None = None,
+    max_memory: float | None = None,
 ) -> RunResult:
     """Compute what the store lacks for a request and judge its claims; with nothing to do, torch is not imported.
 
@@ -87,6 +89,8 @@ def run_request(
         executor: where units are computed.
         address: of a Ray cluster; None: ``RAY_ADDRESS``, else one of this machine.
         export: trackers that show the runs as they end, as ``tensorboard``, ``mlflow:URI`` or ``wandb:PROJECT``.
+        max_minutes: that the run may take: seeds that do not fit are left out; None: any time.
+        max_memory: gigabytes that its workers together may have; None: all of the machine.
 
     Raises:
         LabError: what is wrong with the spec, a corpus, the store, a tracker, or the size of a unit.
@@ -108,6 +112,15 @@ def run_request(
             warm()  # the workers' server imports torch while this process does
         from lnlab.app.compute import RunOptions, compute_missing
 
+        memory = int(max_memory * 1e9) if max_memory is not None else None
+        if max_minutes is not None:
+            from lnlab.app.planning.limits import within_minutes
+            from lnlab.app.request import load_registries
+
+            known = load_registries(request.plugins)
+            request, left_out = within_minutes(store, request, known, max_minutes, workers=workers, memory=memory)
+            if left_out:
+                console.print(left_out)
         options = RunOptions(
             workers,
             retry_failed,
@@ -117,6 +130,7 @@ def run_request(
             executor=ExecutorKind(executor),
             address=address,
             trackers=trackers,
+            memory=memory,
         )
         summary = compute_missing(store, request, options)
     with _packing(store, summary):
@@ -142,6 +156,8 @@ def run(
     executor: str = "local",
     address: str | None = None,
     export: Sequence[str] = (),
+    max_minutes: float | None = None,
+    max_memory: float | None = None,
 ) -> "RunResult":
     """Compute what is missing and judge the claims. What is finished is never computed again.
 
@@ -160,6 +176,8 @@ def run(
         executor: ``local``, or ``ray``: on the nodes of a cluster.
         address: of that cluster; None: ``RAY_ADDRESS``, or this process's connection, else one of this machine.
         export: trackers that show the runs too: ``tensorboard:FOLDER``, ``mlflow:URI``, ``wandb:PROJECT``.
+        max_minutes: that the run may take, by its estimate: whole seeds that do not fit are left out.
+        max_memory: gigabytes that all workers together may have.
 
     Raises:
         LabError: what is wrong with the spec, a corpus, the store, the cluster or a tracker.
@@ -178,6 +196,8 @@ def run(
         executor=executor,
         address=address,
         export=export,
+        max_minutes=max_minutes,
+        max_memory=max_memory,
     )
     if outcome.summary.interrupted:
         raise KeyboardInterrupt("what has begun is kept; the same call goes on from there")

@@ -10,6 +10,8 @@ from lnlab.app.request import Request, open_store
 from lnlab.cli.options import AsJsonOption, Overrides, Plugins, Profile, Spec, StoreFolder
 from lnlab.cli.terminal import out, print_json
 
+_LISTED = ("variant ", "claim ", "section ")
+"""How the lines begin that are many."""
 PLAN_EXAMPLE = "Example: [bold]lnlab plan specs/xiong_fig3.yaml --profile paper[/bold]"
 
 
@@ -26,19 +28,27 @@ def plan_spec(
     calibrate: Annotated[
         bool, typer.Option("--calibrate", help="Measure one unit now, and keep it, to know how long the rest takes.")
     ] = False,
+    analyze: Annotated[
+        bool, typer.Option("--analyze", help="After a run: what its units were to take, and what they took.")
+    ] = False,
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="List variants, claims and sections too.")] = False,
     as_json: AsJsonOption = False,
 ) -> None:
-    """Show what a run would compute, and its cost.
+    """Show what a run would cost, and what it would compute.
 
-    Runs by axis, what is cached, what must be computed and why, memory, and expected time.
+    Expected time, memory and compute first; then runs by axis, what is cached, what must be computed and why. With
+    --analyze, time, compute and peak memory of finished units by kind: estimated, and taken.
     """
     request, store = Request(spec, profile, tuple(overrides), tuple(plugins)), open_store(folder)
-    summary = plan_request(request, store, workers=workers, calibrate=calibrate)
+    summary = plan_request(request, store, workers=workers, calibrate=calibrate, analyze=analyze)
     facts = summary.as_plain()
     if as_json:
         print_json(facts)
         return
-    for line in [*summary.lines, f"store {summary.store}: {_store_line(facts)}", *cost_lines(facts)]:
+    lines = [line for line in summary.lines if verbose or not line.startswith(_LISTED)]
+    analyzed = [f"took: {units}" for units in summary.analyzed] if analyze else []
+    none = ["took: nothing yet, as no unit of this plan has finished"] if analyze and not analyzed else []
+    for line in [*cost_lines(facts), *analyzed, *none, *lines, f"store {summary.store}: {_store_line(facts)}"]:
         out().print(line)
 
 
@@ -62,12 +72,12 @@ def cost_lines(facts: dict[str, Any]) -> list[str]:
     seeds = sorted({claim["n"] for claim in facts["claims"]})
     judged = "" if not seeds else f"{seeds[0]}" if len(seeds) == 1 else f"{seeds[0]} to {seeds[-1]}"
     return [
+        f"time: {expected_time(facts)}",
+        f"memory: {_memory_line(facts)}",
+        f"compute: {format_quantity(flops['missing'], 'FLOP')} to do of {format_quantity(flops['all'], 'FLOP')}",
+        f"parameters: {least if least == most else f'{least} to {most}'}",
         *([f"{format_count(len(facts['claims']), 'claim')} judged on {judged} seeds"] if judged else []),
         *([facts["note"]] if facts["note"] else []),
-        f"parameters: {least if least == most else f'{least} to {most}'}",
-        f"compute: {format_quantity(flops['missing'], 'FLOP')} to do of {format_quantity(flops['all'], 'FLOP')}",
-        f"memory: {_memory_line(facts)}",
-        f"time: {expected_time(facts)}",
     ]
 
 
@@ -92,9 +102,6 @@ def expected_time(facts: dict[str, Any]) -> str:
     """How long a run would take, and the source of the estimate."""
     if not facts["units"]["missing"]:
         return "none"
-    if facts["seconds"] is None:
-        unit = "unit of about this size that trained" if facts["trains"] else "unit of about this size"
-        return f"unknown, as this store holds no {unit}; --calibrate measures one"
     return (
         f"about {format_duration(facts['seconds'])} on {format_count(facts['workers'], 'worker')}, "
         f"{facts['seconds_known']}"

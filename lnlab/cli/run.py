@@ -68,6 +68,14 @@ def run_spec(
             "--address", metavar="HOST:PORT", help="Of the Ray cluster, or auto; one of this machine if not given."
         ),
     ] = None,
+    max_minutes: Annotated[
+        float | None,
+        typer.Option("--max-minutes", min=0, metavar="N", help="Leave out whole seeds that take longer than this."),
+    ] = None,
+    max_memory: Annotated[
+        float | None,
+        typer.Option("--max-memory", min=0, metavar="GB", help="What all workers may have; fewer at once if need be."),
+    ] = None,
     as_json: AsJsonOption = False,
     quiet: Quiet = False,
 ) -> None:
@@ -89,6 +97,8 @@ def run_spec(
         executor=executor,
         address=address,
         export=export,
+        max_minutes=max_minutes,
+        max_memory=max_memory,
     )
     if as_json:
         print_json(_as_plain(outcome))

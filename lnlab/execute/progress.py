@@ -94,6 +94,7 @@ class ProgressReporter:
                 status=answer.status if answer else "",
                 text=answer.text if answer else text,
                 seconds=answer.seconds if answer else 0.0,
+                peak_bytes=answer.peak_bytes if answer else 0,
                 cost=flight.cost if flight else 0.0,
                 done=self.summary.ended.total(),
                 total=self.total,

@@ -89,6 +89,7 @@ class Answer:
         status: of the run; or busy, corpus, store.
         text: one line.
         seconds: that the worker was busy with it.
+        peak_bytes: that the worker had in memory at most, its libraries included; 0: not known.
         problems: for an absent corpus and a store that cannot be written.
     """
 
@@ -96,6 +97,7 @@ class Answer:
     status: str
     text: str = ""
     seconds: float = 0.0
+    peak_bytes: int = 0
     problems: tuple[Problem, ...] = ()
 
 
@@ -112,6 +114,7 @@ class Event:
         status: how the unit ended.
         text: one line.
         seconds: that the unit took.
+        peak_bytes: that its worker had in memory at most; 0: not known.
         cost: its share of the total.
         done: units that have ended, of ``total``.
         total: units.
@@ -124,6 +127,7 @@ class Event:
     status: str = ""
     text: str = ""
     seconds: float = 0.0
+    peak_bytes: int = 0
     cost: float = 0.0
     done: int = 0
     total: int = 0

@@ -21,6 +21,7 @@ from lnlab.compile.work import Measurement, Trajectory
 from lnlab.errors import CorpusError, LabError, Problem, StoreError
 from lnlab.execute.checkpoint import from_bytes
 from lnlab.execute.devices import device_kind
+from lnlab.execute.freed_memory import forget_peak, peak_resident
 from lnlab.execute.interrupts import URGENT, Stops, counting_stops
 from lnlab.execute.machine import device_name
 from lnlab.execute.program import build, count_parameters, intervened
@@ -58,6 +59,7 @@ def work(assignment: Assignment) -> Answer:
 
 def _work(assignment: Assignment, stops: Stops) -> Answer:
     timer, key = Timer(), assignment.trajectory.key
+    forget_peak()
     try:
         unit = assignment.open_unit(key)
         if unit is None:
@@ -69,7 +71,7 @@ def _work(assignment: Assignment, stops: Stops) -> Answer:
         return Answer(key, CORPUS, problems=error.problems)
     except Exception as error:  # nothing may break the pool
         return Answer(key, STORE, problems=(Problem("", f"the store failed: {_one_line(error)}"),))
-    return Answer(key, status, text, timer.total())
+    return Answer(key, status, text, timer.total(), peak_resident())
 
 
 class Timer:

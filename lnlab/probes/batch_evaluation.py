@@ -10,7 +10,7 @@ from typing import Literal
 import torch
 
 from lnlab.nn.modes import in_mode
-from lnlab.probes.evaluation import PASSES, scored
+from lnlab.probes.evaluation import scored
 from lnlab.probes.probe import State, probes
 from lnlab.specfile.columns import EVALUATIONS
 from lnlab.tables import Row
@@ -21,7 +21,8 @@ _QUANTITIES = dict(zip(("nll", "accuracy"), EVALUATIONS["batch_evaluation"], str
 @probes.register(
     "batch_evaluation",
     table="curves",
-    passes=lambda _: PASSES,
+    passes=lambda _: 1.0,
+    whole_split=True,
     quantities=tuple(_QUANTITIES.values()),
     in_float32=True,
 )

@@ -12,14 +12,17 @@ import torch
 from lnlab.probes.probe import State, probes
 from lnlab.specfile.columns import EVALUATED
 from lnlab.tables import Row
-
-_ENOUGH = 8
-"""Batches of a split without an end that stand for it."""
-PASSES = 20.0
-"""The assumed size of a split in batches, which is unknown before it is read."""
+from lnlab.tasks.task import ENOUGH_BATCHES
 
 
-@probes.register("evaluation", table="curves", passes=lambda _: PASSES, quantities=tuple(EVALUATED), in_float32=True)
+@probes.register(
+    "evaluation",
+    table="curves",
+    passes=lambda _: 1.0,
+    whole_split=True,
+    quantities=tuple(EVALUATED),
+    in_float32=True,
+)
 @torch.no_grad()
 def evaluation(state: State, *, split: Literal["train", "validation", "test"] = "validation") -> Iterator[Row]:
     """``Σ loss / Σ tokens``: loss, and negative log-likelihood, over a whole split (Xiong et al., 2020, Figure 2).
@@ -38,7 +41,7 @@ def scored(state: State, split: str) -> dict[str, float]:
     model, task = state.model, state.task
     sums: dict[str, float] = {}
     units = 0
-    for batch in islice(task.batches(split, "evaluation"), None if task.epoch_batches else _ENOUGH):
+    for batch in islice(task.batches(split, "evaluation"), None if task.epoch_batches else ENOUGH_BATCHES):
         scores, number = task.scores(model, batch)
         units += number
         for quantity, total in scores.items():

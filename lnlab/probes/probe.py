@@ -39,6 +39,7 @@ class ProbeFacts(Facts):
         update: whether it reads the last update.
         ahead: whether it reads the next update.
         reads: how many batches it reads; None: every one of an epoch.
+        whole_split: whether it reads every batch of its ``split``; ``passes`` are then those of one of them.
         translates: whether it needs a model and a task that translate.
         revision: of the definition with these parameters, None for the first; it joins the key, so that measurements
             with other parameters, whose numbers do not change, have the same key as before.
@@ -61,6 +62,7 @@ class ProbeFacts(Facts):
     update: bool = False
     ahead: Callable[[Choice], bool] = never
     reads: Callable[[Choice], int | None] | None = None
+    whole_split: bool = False
     translates: bool = False
     revision: Callable[[Choice], int | None] | None = None
     sites: Callable[[nn.Module, Choice], Mapping[str, Sequence[Site]]] | None = None

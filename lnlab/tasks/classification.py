@@ -34,6 +34,8 @@ from lnlab.tasks.task import Batch, tasks
 Share = Annotated[float, Field(ge=0, le=1)]
 Fill = Literal["padding", "repeat"]
 Pad = Literal["longest"] | Annotated[int, Field(ge=2, le=10_000)]
+_SENTENCES = 2264
+"""Assumed of a corpus that does not declare its size."""
 _TYPICAL = 48
 """Tokens of the longest of some ten sentences of financial news, at a guess: what a batch is reckoned as."""
 
@@ -196,7 +198,19 @@ def _tokens(params: dict[str, Any]) -> int:
     return int(params["batch_sentences"] * long)
 
 
-@tasks.register("classification", says=lambda _: ("sentence",), batch_tokens=_tokens, tokens=lambda _: 2)
+def _split_batches(params: dict[str, Any], split: str) -> int:
+    """Batches of a split, of the sentences that the corpus declares."""
+    share = float(params["split"][SPLITS.index(split)])
+    return math.ceil(share * int(params["corpus"].get("sentences", _SENTENCES)) / int(params["batch_sentences"]))
+
+
+@tasks.register(
+    "classification",
+    says=lambda _: ("sentence",),
+    batch_tokens=_tokens,
+    split_batches=_split_batches,
+    tokens=lambda _: 2,
+)
 def classification(
     draw: Draw,
     roots: Roots,

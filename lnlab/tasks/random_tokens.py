@@ -19,7 +19,7 @@ from lnlab.keys import Json
 from lnlab.randomness import Draw
 from lnlab.registry import Roots
 from lnlab.tasks.cross_entropy import label_cross_entropy, token_cross_entropy
-from lnlab.tasks.task import Batch, tasks
+from lnlab.tasks.task import ENOUGH_BATCHES, Batch, tasks
 
 _Law = Literal["distinct", "uniform", "zipf"]
 _Count = Annotated[int, Field(ge=1, le=1_000_000)]
@@ -108,7 +108,14 @@ def _tokens(params: dict[str, Any]) -> int:
     return int(params["sentences"] * params["length"])
 
 
-@tasks.register("random_tokens", endless=True, says=_says, batch_tokens=_tokens, tokens=_tokens)
+@tasks.register(
+    "random_tokens",
+    endless=True,
+    says=_says,
+    batch_tokens=_tokens,
+    split_batches=lambda *_: ENOUGH_BATCHES,
+    tokens=_tokens,
+)
 def random_tokens(
     draw: Draw,
     _roots: Roots,

@@ -6,6 +6,7 @@ first batch.
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from math import ceil
 from typing import Protocol
 
 from torch import Tensor, nn
@@ -91,6 +92,18 @@ def declared_tokens(params: Choice) -> float:
     return float(params.get("batch_tokens") or 0)
 
 
+ENOUGH_BATCHES = 8
+"""Batches of a split without an end that stand for it."""
+SENTENCES, SENTENCE_TOKENS = 1000, 16
+"""Assumed of a split whose corpus does not say its size, and of a sentence."""
+
+
+def declared_split_batches(params: Choice, split: str) -> int:
+    """Batches of a split of as many sentences as the corpus declares."""
+    sentences = int((params.get("corpus") or {}).get(split, SENTENCES))
+    return ceil(sentences * SENTENCE_TOKENS / max(declared_tokens(params), 1))
+
+
 @dataclass(frozen=True)
 class TaskFacts(Facts):
     """The facts of a task; functions are of its parameters.
@@ -99,6 +112,7 @@ class TaskFacts(Facts):
         says: where its answers stand: at the tokens of ``encoder`` or ``decoder``, or one a ``sentence``; None: not
             known.
         batch_tokens: the tokens of a batch.
+        split_batches: of its parameters and a split: about how many batches that has.
         tokens: the fewest tokens that a stack may read in a batch; None: not known.
         sources: whether an encoder has something to read.
         endless: whether an epoch has no end.
@@ -107,6 +121,7 @@ class TaskFacts(Facts):
 
     says: Callable[[Choice], Sequence[str]] | None = None
     batch_tokens: Callable[[Choice], float] = declared_tokens
+    split_batches: Callable[[Choice, str], int] = declared_split_batches
     tokens: Callable[[Choice], int] | None = None
     sources: bool = True
     endless: bool = False

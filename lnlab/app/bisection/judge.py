@@ -8,7 +8,7 @@ import polars as pl
 
 from lnlab.analyse.select.select import NothingSelected, runs_with
 from lnlab.app.comparison.sides import Side
-from lnlab.app.compute import RunOptions, decide_open_choices, unit_flops, worker_count
+from lnlab.app.compute import RunOptions, decide_open_choices, unit_seconds, worker_count
 from lnlab.app.python_request import request_of
 from lnlab.app.request import compile_request
 from lnlab.claims.claim import Claim, Verdict, judge_all
@@ -98,7 +98,7 @@ class ClaimJudge:
             RegistryLoader(request.plugins),
             roots=self.roots,
             workers=min(worker_count(self.options.workers), len(units)),
-            costs=unit_flops(units, self.known),
+            costs=unit_seconds(units, self.known),
             save_every=self.options.save_every,
         )
         self.units += summary.ended.total()

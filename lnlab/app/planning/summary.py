@@ -10,6 +10,7 @@ from lnlab.app.request import Request, compile_request, load_registries
 from lnlab.keys import Json
 
 if TYPE_CHECKING:
+    from lnlab.app.planning.analysis import AnalyzedUnits
     from lnlab.app.request import Registries
     from lnlab.compile.cost.memory import MemoryPlan
     from lnlab.compile.decisions import Decision
@@ -88,13 +89,13 @@ class PlanSummary:
         peak_bytes: of a worker.
         memory: what fits.
         workers: at once.
-        seconds: expected; None: unknown, or nothing to do.
+        seconds: expected; None: nothing to do.
         seconds_known: where the estimate comes from.
-        trains: whether a missing unit trains.
         claims: what is judged.
         note: claims that these seeds cannot decide, in words; or nothing.
         store: the folder of the store.
         lines: the plan in words, one fact a line.
+        analyzed: finished units by kind, as estimated and as they were; empty if not asked for.
     """
 
     name: str
@@ -117,12 +118,12 @@ class PlanSummary:
     memory: MemorySummary
     workers: int
     seconds: float | None
-    seconds_known: str | None
-    trains: bool
+    seconds_known: str
     claims: tuple[ClaimSummary, ...]
     note: str
     store: str
     lines: tuple[str, ...]
+    analyzed: "tuple[AnalyzedUnits, ...]"
 
     def as_plain(self) -> dict[str, Any]:
         """The numbers as plain values, without what says them in words."""
@@ -130,7 +131,12 @@ class PlanSummary:
 
 
 def plan_request(
-    request: Request, store: "Store", *, workers: int | None = None, calibrate: bool = False
+    request: Request,
+    store: "Store",
+    *,
+    workers: int | None = None,
+    calibrate: bool = False,
+    analyze: bool = False,
 ) -> PlanSummary:
     """The plan of the next stage (tuning or judged runs) of a request.
 
@@ -139,24 +145,22 @@ def plan_request(
         store: what is there already.
         workers: assumed for the time; None: as many as cores.
         calibrate: measure one unit now, and keep it, to know how long the others take.
+        analyze: set the estimates of finished units against what they took.
 
     Raises:
         LabError: what is wrong with the spec, or a corpus that is absent.
     """
     from lnlab.app.compute import worker_count
-    from lnlab.app.planning.throughput import measured_throughput, past_throughput
+    from lnlab.app.planning.analysis import analyzed_units
+    from lnlab.app.planning.pace import expected_pace, measured_pace
     from lnlab.compile.cost.cost import machine_memory
     from lnlab.compile.cost.memory import plan_memory
     from lnlab.compile.reference.explain import explain
 
     known = load_registries(request.plugins)
     plan = _next_plan(request, known, store)
-    missing = [unit for unit, _ in store.pending(plan)]
-    rate = (
-        measured_throughput(store, request, missing, known)
-        if calibrate and missing
-        else past_throughput(store, missing, known)
-    )
+    missing = [unit for unit, _ in store.pending(plan)] if calibrate else []
+    pace = (missing and measured_pace(store, request, missing, known)) or expected_pace(store, plan, known)
     pending = store.pending(plan)
     units = [unit for unit, _ in pending]
     wanted_workers = worker_count(workers)
@@ -166,11 +170,12 @@ def plan_request(
         peak_bytes=memory_plan.peak,
         memory=_memory(memory_plan, wanted_workers),
         workers=memory_plan.workers,
-        seconds=rate.seconds(memory_plan.units, known, memory_plan.workers) if rate and units else None,
-        seconds_known=rate.source if rate else None,
+        seconds=pace.seconds(memory_plan.units, known, memory_plan.workers) if units else None,
+        seconds_known=pace.source,
         note=_undecidable_note(request, known, plan),
         store=str(store.root),
         lines=tuple(explain(plan)),
+        analyzed=analyzed_units(store, plan, known) if analyze else (),
     )
 
 
@@ -228,7 +233,6 @@ def _work_fields(plan: "Plan", pending: "Sequence[tuple[Trajectory, str]]", know
         "pins": tuple(plan.pins),
         "parameters": (min(parameters), max(parameters)),
         "flops": WorkAmount(sum(c.flops for c in all_costs), sum(c.flops for c in missing_costs)),
-        "trains": any(unit.steps for unit in units),
         "claims": tuple(
             ClaimSummary(text.id, choice["kind"], text.primary, judged_seeds(plan, choice))
             for text, choice in zip(plan.experiment.claims, plan.claims, strict=True)

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lnlab.compile.checks.data_checks import init_passes
+from lnlab.compile.cost.duration import REFERENCE, Speed, forward_passes, reference_overhead
 from lnlab.compile.resolve.choices import Registries
 from lnlab.compile.setting_paths import stacks_of
 from lnlab.compile.work import Measurement, ResolvedSetting
@@ -33,12 +34,18 @@ class Cost:
     Attributes:
         parameters: trainable elements.
         flops: of its init, its updates and all its measurements together.
+        overhead: seconds on the reference machine that are not arithmetic.
         peak_bytes: of memory, in one worker, without the libraries.
     """
 
     parameters: int
     flops: float
+    overhead: float
     peak_bytes: int
+
+    def seconds(self, speed: Speed = REFERENCE) -> float:
+        """How long it takes one worker of a machine."""
+        return self.overhead * speed.overhead + self.flops / speed.flops
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,18 +70,17 @@ def cost(setting: ResolvedSetting, measurements: Collection[Measurement], regist
     parameters, per_token = registries["model"][setting["model"]["kind"]].facts.size(setting)
     tokens = batch_tokens(setting, registries)
     passes = init_passes(setting["init"], registries)
-    passes += sum(_passes(measurement, registries) for measurement in measurements)
+    passes += sum(forward_passes(setting, measurement, registries) for measurement in measurements)
     passes += PASSES_PER_GRADIENT * setting["train"]["steps"] * setting["train"]["accumulate"]
     load = Workload(setting, parameters, tokens, BYTES_PER_NUMBER[setting["train"]["precision"]])
     backward = load.number * tokens * _activations_per_token(setting)
     working_memory = max([backward, *(_probe_memory(measurement, load, registries) for measurement in measurements)])
-    return Cost(parameters, passes * per_token * tokens, load.number * PARAMETER_COPIES * parameters + working_memory)
-
-
-def _passes(measurement: Measurement, registries: Registries) -> float:
-    """Forward passes of one batch that a measurement is worth (a gradient is three)."""
-    params = {name: value for name, value in measurement.probe.items() if name != "kind"}
-    return float(registries["probe"][measurement.probe["kind"]].facts.passes(params))
+    return Cost(
+        parameters,
+        flops=passes * per_token * tokens,
+        overhead=reference_overhead(setting, measurements, parameters, registries),
+        peak_bytes=load.number * PARAMETER_COPIES * parameters + working_memory,
+    )
 
 
 def _probe_memory(measurement: Measurement, load: Workload, registries: Registries) -> int:

@@ -1,0 +1,111 @@
+"""Estimate against actual, after a run: time, compute and peak memory by kind of unit, like EXPLAIN ANALYZE."""
+
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from lnlab.app.formats import format_count, format_quantity
+from lnlab.app.planning.machine_speed import machine_speed
+from lnlab.app.planning.pace import actual_seconds
+from lnlab.compile.cost.cost import cost
+from lnlab.compile.cost.memory import LIBRARIES
+from lnlab.compile.setting_paths import stacks_of
+from lnlab.compile.work import Trajectory
+from lnlab.errors import StoreError
+from lnlab.store import files
+from lnlab.store.records.checksummed import CorruptFile, from_checksummed_json, read_bytes, to_checksummed_json
+from lnlab.store.records.layout import plan_folder
+
+if TYPE_CHECKING:
+    from lnlab.app.request import Registries
+    from lnlab.compile.plan import Plan
+    from lnlab.store.store import Store
+
+PEAKS_FILE = "peaks.json"
+
+
+@dataclass(frozen=True)
+class AnalyzedUnits:
+    """Finished units of one kind.
+
+    Attributes:
+        kind: model, steps and number of measurements, in words.
+        units: how many.
+        estimated_seconds: of all together, by the speed of this machine.
+        actual_seconds: that they took.
+        flops: of all together.
+        estimated_peak: bytes of a worker, its libraries included: of the largest unit.
+        actual_peak: the same as measured; None: they were computed elsewhere, or by an lnlab that did not measure it.
+    """
+
+    kind: str
+    units: int
+    estimated_seconds: float
+    actual_seconds: float
+    flops: float
+    estimated_peak: int
+    actual_peak: int | None
+
+    def __str__(self) -> str:
+        """``encoder of 2 layers, 1 measurement: 14 units; time 1.3 s estimated, 1.4 s taken (0.93); ...``."""
+        ratio, rate = self.estimated_seconds / self.actual_seconds, self.flops / self.actual_seconds
+        peak = "" if self.actual_peak is None else f", {format_quantity(self.actual_peak, 'B')} taken"
+        return (
+            f"{self.kind}: {format_count(self.units, 'unit')}; "
+            f"time {self.estimated_seconds:.3g} s estimated, {self.actual_seconds:.3g} s taken ({ratio:.2f}); "
+            f"{format_quantity(self.flops, 'FLOP')}, {format_quantity(rate, 'FLOP')} a second; "
+            f"memory {format_quantity(self.estimated_peak, 'B')} estimated{peak}"
+        )
+
+
+def analyzed_units(store: "Store", plan: "Plan", known: "Registries") -> tuple[AnalyzedUnits, ...]:
+    """The finished units of a plan by kind, in the order of the plan."""
+    speed, actual, peaks = machine_speed(), actual_seconds(store, plan), read_peaks(store, plan.digest)
+    by_kind: dict[str, list[Trajectory]] = {}
+    for unit in plan.trajectories:
+        if unit.key in actual:
+            by_kind.setdefault(_kind(unit), []).append(unit)
+    analyzed = []
+    for kind, units in by_kind.items():
+        costs = [cost(unit.setting, unit.measurements, known) for unit in units]
+        measured = [peaks[unit.key] for unit in units if unit.key in peaks]
+        analyzed.append(
+            AnalyzedUnits(
+                kind,
+                len(units),
+                sum(unit_cost.seconds(speed) for unit_cost in costs),
+                sum(actual[unit.key] for unit in units),
+                sum(unit_cost.flops for unit_cost in costs),
+                max(unit_cost.peak_bytes for unit_cost in costs) + LIBRARIES,
+                max(measured, default=None),
+            )
+        )
+    return tuple(analyzed)
+
+
+def _kind(unit: Trajectory) -> str:
+    """Units of one kind take about the same."""
+    layers = sum(int(unit.setting[stack]["layers"]) for stack in stacks_of(unit.setting))
+    model = unit.setting["model"]
+    parts = [f"{model['kind']} of {format_count(layers, 'layer')}"]
+    parts += [f"width {model['d_model']}"] if model.get("d_model") else []
+    parts += [format_count(unit.steps, "step")] if unit.steps else []
+    return ", ".join([*parts, format_count(len(unit.measurements), "measurement")])
+
+
+def read_peaks(store: "Store", digest: str) -> dict[str, int]:
+    """Trajectory -> bytes that its worker had at its peak, of those computed for this plan; damaged, none."""
+    path = plan_folder(store.root, digest) / PEAKS_FILE
+    try:
+        return dict(from_checksummed_json(read_bytes(path), path))
+    except CorruptFile:
+        return {}
+
+
+def keep_peaks(store: "Store", digest: str, peaks: Mapping[str, int]) -> None:
+    """Add peaks to those of a plan; where the store cannot be written, an estimate stays without its actual value."""
+    if peaks:
+        with suppress(StoreError):
+            content = to_checksummed_json(read_peaks(store, digest) | dict(peaks))
+            files.replace(plan_folder(store.root, digest) / PEAKS_FILE, content)

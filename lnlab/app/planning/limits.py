@@ -1,0 +1,88 @@
+"""A run within a number of minutes: as many whole seeds as fit, so that what is left is a plan that can be judged."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from lnlab.app.compute import worker_count
+from lnlab.app.formats import format_duration
+from lnlab.app.planning.pace import Pace, elapsed, expected_pace
+from lnlab.app.request import Request, compile_request
+from lnlab.compile.cost.cost import machine_memory
+from lnlab.compile.cost.memory import plan_memory
+from lnlab.compile.decisions import assumed_decision
+from lnlab.compile.work import Trajectory
+from lnlab.errors import LabError, Problem
+from lnlab.store.store import Store
+
+if TYPE_CHECKING:
+    from lnlab.app.request import Registries
+    from lnlab.compile.plan import Plan
+
+FEWEST_SEEDS = 2
+"""Fewer than these have no interval."""
+
+
+def within_minutes(
+    store: Store, request: Request, known: "Registries", minutes: float, *, workers: int | None, memory: int | None
+) -> tuple[Request, str]:
+    """The request, or the same with its first seeds alone if only these fit; and what is left out, in one line.
+
+    Args:
+        store: what is there already takes no time.
+        request: the question.
+        known: the registries.
+        minutes: that the run may take, as estimated.
+        workers: asked for; None: as many as cores.
+        memory: bytes that they may have; None: all of this machine.
+
+    Raises:
+        LabError: not even the fewest seeds fit, or the spec cannot be judged on those that do.
+    """
+    plan, tuning = _judged_plan(store, request, known)
+    pending = [*tuning, *(unit for unit, _ in store.pending(plan))]
+    planned = plan_memory(pending, known, worker_count(workers), min(machine_memory(), memory or machine_memory()))
+    pace = expected_pace(store, plan, known)
+    seeds = tuple(plan.experiment.seeds)
+    needed = [_seconds(plan, planned.units, seeds[:n], pace, known, planned.workers) for n in range(len(seeds) + 1)]
+    if needed[-1] <= 60 * minutes:
+        return request, ""
+    fitting = max((n for n, seconds in enumerate(needed) if seconds <= 60 * minutes), default=0)
+    option = f"--max-minutes {minutes:g}"
+    if fitting < FEWEST_SEEDS:
+        fewest = needed[min(FEWEST_SEEDS, len(seeds))]
+        what = f"all that is missing takes about {format_duration(needed[-1])}, {FEWEST_SEEDS} seeds of it about "
+        remedy = f"give at least {fewest / 60:.2g} minutes, or take fewer variants or steps"
+        raise LabError(Problem(option, what + format_duration(fewest), remedy))
+    trimmed = replace(request, overrides=(*request.overrides, f"seeds={json.dumps(list(seeds[:fitting]))}"))
+    compile_request(trimmed, known)
+    left = ", ".join(map(str, seeds[fitting:]))
+    return trimmed, (
+        f"{option}: {fitting} of {len(seeds)} seeds, about {format_duration(needed[fitting])}; left out: "
+        f"{'seed' if len(seeds) - fitting == 1 else 'seeds'} {left}, for which the same command goes on"
+    )
+
+
+def _judged_plan(store: Store, request: Request, known: "Registries") -> "tuple[Plan, list[Trajectory]]":
+    """The plan of the judged runs, with choices that are open assumed, and what its tuning runs lack."""
+    plan, _ = compile_request(request, known)
+    if not plan.undecided:
+        return plan, []
+    tuning = [unit for unit, _ in store.pending(plan)]
+    plan, _ = compile_request(request, known, [assumed_decision(question) for question in plan.undecided])
+    return plan, tuning
+
+
+def _seconds(
+    plan: "Plan",
+    units: Sequence[Trajectory],
+    seeds: Sequence[int],
+    pace: Pace,
+    known: "Registries",
+    workers: int,
+) -> float:
+    """How long the units take without those of the other seeds."""
+    others = {run.trajectory for run in plan.runs if run.seed not in seeds}
+    kept = [unit for unit in units if unit.key not in others]
+    return elapsed(list(pace.unit_seconds(kept, known).values()), workers)

@@ -1,0 +1,90 @@
+"""How long units take on this machine: as its speed says, corrected by units of the same plan that have ended.
+
+    seconds of a plan = correction * max(sum of its units' seconds / workers, the longest)
+
+with the seconds of a unit as ``Cost.seconds`` has them, and as the correction the median ratio of actual to estimate.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from statistics import median
+from typing import TYPE_CHECKING
+
+from lnlab.app.formats import format_count
+from lnlab.app.planning.machine_speed import machine_speed
+from lnlab.compile.cost.cost import cost, machine_memory
+from lnlab.compile.cost.duration import Speed
+from lnlab.compile.cost.memory import plan_memory
+from lnlab.compile.plan import Plan
+from lnlab.compile.work import Trajectory
+from lnlab.execute.registry_loader import RegistryLoader
+from lnlab.execute.scheduler import sweep
+from lnlab.execute.unit import Event
+from lnlab.store.store import Store
+
+if TYPE_CHECKING:
+    from lnlab.app.request import Registries, Request
+
+ENOUGH_UNITS = 3
+"""Units of the same kind that have ended before they correct an estimate."""
+
+
+@dataclass(frozen=True)
+class Pace:
+    """The speed of a machine, what estimates by it are to be multiplied with, and where that comes from, in words."""
+
+    speed: Speed
+    correction: float
+    source: str
+
+    def unit_seconds(self, units: Sequence[Trajectory], known: "Registries") -> dict[str, float]:
+        """How long each unit takes one worker."""
+        return {
+            unit.key: self.correction * cost(unit.setting, unit.measurements, known).seconds(self.speed)
+            for unit in units
+        }
+
+    def seconds(self, units: Sequence[Trajectory], known: "Registries", workers: int) -> float:
+        """How long these units take on so many workers."""
+        return elapsed(list(self.unit_seconds(units, known).values()), workers)
+
+
+def elapsed(seconds: Sequence[float], workers: int) -> float:
+    """How long units of these lengths take on so many workers: no unit is shared."""
+    return max(sum(seconds) / min(workers, len(seconds)), *seconds) if seconds else 0.0
+
+
+def expected_pace(store: Store, plan: Plan, known: "Registries") -> Pace:
+    """The pace of this machine, corrected where enough units of the plan have ended."""
+    speed = machine_speed()
+    actual = actual_seconds(store, plan)
+    ratios = [
+        actual[unit.key] / cost(unit.setting, unit.measurements, known).seconds(speed)
+        for unit in plan.trajectories
+        if unit.key in actual
+    ]
+    if len(ratios) < ENOUGH_UNITS:
+        return Pace(speed, 1.0, "by the speed of this machine")
+    number = format_count(len(ratios), "unit")
+    return Pace(speed, median(ratios), f"by the speed of this machine and {number} of this plan")
+
+
+def actual_seconds(store: Store, plan: Plan) -> dict[str, float]:
+    """Trajectory -> the seconds that it took, of those of a plan that have finished."""
+    runs = store.found(plan).runs
+    finished = runs.filter((runs["status"] == "finished") & (runs["seconds"] > 0)).sort("steps")
+    return dict(finished.select("trajectory", "seconds").iter_rows())
+
+
+def measured_pace(store: Store, request: "Request", units: Sequence[Trajectory], known: "Registries") -> Pace | None:
+    """Compute one unit of median cost, store its rows, and take the pace from it; None where it does not finish."""
+    speed = machine_speed()
+    seconds: Mapping[str, float] = Pace(speed, 1.0, "").unit_seconds(units, known)
+    middle_unit = sorted(units, key=lambda unit: seconds[unit.key])[len(units) // 2]
+    (unit,) = plan_memory([middle_unit], known, 1, machine_memory()).units
+    events: list[Event] = []
+    sweep(
+        [unit], store.open_unit, RegistryLoader(request.plugins), roots=request.roots, workers=1, on_event=events.append
+    )
+    taken = [event.seconds for event in events if event.kind == "finished"]
+    return Pace(speed, taken[0] / seconds[unit.key], "from one measured just now") if taken else None
