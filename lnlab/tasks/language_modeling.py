@@ -22,7 +22,7 @@ from lnlab.randomness import Draw
 from lnlab.registry import Choice, Roots, default
 from lnlab.tasks.cross_entropy import entropy, token_cross_entropy
 from lnlab.tasks.encoded import Recipe, cached_encoding, with_end_marks
-from lnlab.tasks.task import Batch, tasks
+from lnlab.tasks.task import Batch, batches_of_sentences, tasks
 
 
 @dataclass(frozen=True)
@@ -127,7 +127,14 @@ def _tokens(params: Choice) -> int:
     return int(params["windows"] * params["length"])
 
 
-@tasks.register("language_modeling", says=lambda _: ("decoder",), sources=False, batch_tokens=_tokens, tokens=_tokens)
+@tasks.register(
+    "language_modeling",
+    says=lambda _: ("decoder",),
+    sources=False,
+    batch_tokens=_tokens,
+    split_batches=lambda params, split: batches_of_sentences(params, split, _tokens(params)),
+    tokens=_tokens,
+)
 def language_modeling(
     draw: Draw,
     roots: Roots,

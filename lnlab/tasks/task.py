@@ -100,8 +100,13 @@ SENTENCES, SENTENCE_TOKENS = 1000, 16
 
 def declared_split_batches(params: Choice, split: str) -> int:
     """Batches of a split of as many sentences as the corpus declares."""
+    return batches_of_sentences(params, split, declared_tokens(params) or SENTENCE_TOKENS)
+
+
+def batches_of_sentences(params: Choice, split: str, tokens: float) -> int:
+    """Batches of so many tokens in a split."""
     sentences = int((params.get("corpus") or {}).get(split, SENTENCES))
-    return ceil(sentences * SENTENCE_TOKENS / max(declared_tokens(params), 1))
+    return ceil(sentences * SENTENCE_TOKENS / tokens)
 
 
 @dataclass(frozen=True)

@@ -3,12 +3,14 @@
 lnlab run specs/*.yaml --profile smoke --store STORE; python tests/benchmarks/estimates.py STORE [STORE ...]
 
 The estimate is that of `lnlab plan` on an empty store, by the speed of this machine alone; the actual time is what the
-units of the store took one worker. A store that another machine filled tells of that machine.
+units of the store took one worker. A trajectory that several specs share counts once, with what all of them measured,
+under the spec run last. A store that another machine filled tells of that machine.
 """
 
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
@@ -18,35 +20,41 @@ from lnlab.app.request import load_registries
 from lnlab.compile.cost.cost import cost
 from lnlab.compile.cost.memory import LIBRARIES
 from lnlab.compile.work import Measurement
-from lnlab.store.plans import plans_newest_first
+from lnlab.store.plans import StoredPlan, plans_newest_first
 from lnlab.store.store import Store
+
+
+def finished_units(store: Store, stored: StoredPlan) -> dict[str, dict[str, Any]]:
+    """Trajectory -> its setting, what was measured of it by key, and what it took."""
+    results, peaks = store.results(stored.digest), read_peaks(store, stored.digest)
+    needs: dict[str, dict[str, Measurement]] = {}
+    for run, step, probe, key in results.tables["needs"].select("run", "step", "probe", "measurement").iter_rows():
+        needs.setdefault(run, {})[key] = Measurement(key, step, json.loads(probe))
+    name = f"{stored.name}, {stored.profile or 'default'}" + (", tuning" if stored.undecided else "")
+    runs = results.runs.filter(status="finished").select("run", "trajectory", "setting", "seconds")
+    return {
+        key: {"name": name, "setting": setting, "seconds": seconds, "needs": needs.get(run, {}), "peak": peaks.get(key)}
+        for run, key, setting, seconds in runs.iter_rows()
+    }
 
 
 def main(roots: list[str]) -> None:
     known, speed = load_registries(()), machine_speed()
     print(f"this machine: overhead {speed.overhead:.2f} of the reference, {speed.flops / 1e9:.1f} GFLOP a second")
-    rows, seen = [], set()
-    for store in map(Store, map(Path, roots)):
-        for stored in plans_newest_first(store.root):
-            if (stored.name, stored.profile, stored.undecided) in seen:
-                continue
-            seen.add((stored.name, stored.profile, stored.undecided))
-            results, peaks = store.results(stored.digest), read_peaks(store, stored.digest)
-            needs: dict[str, list[Measurement]] = {}
-            columns = results.tables["needs"].select("run", "step", "probe", "measurement")
-            for run, step, probe, key in columns.iter_rows():
-                needs.setdefault(run, []).append(Measurement(key, step, json.loads(probe)))
-            units = results.runs.filter(status="finished").unique("trajectory", maintain_order=True)
-            for run, key, setting, seconds in units.select("run", "trajectory", "setting", "seconds").iter_rows():
-                unit = cost(json.loads(setting), needs.get(run, []), known)
-                peak = unit.peak_bytes + LIBRARIES
-                name = f"{stored.name}, {stored.profile or 'default'}" + (", tuning" if stored.undecided else "")
-                rows.append(
-                    (name, unit.seconds(speed), seconds, unit.flops, peak / peaks[key] if key in peaks else None)
-                )
+    plans = [(store, stored) for store in map(Store, map(Path, roots)) for stored in plans_newest_first(store.root)]
+    units: dict[tuple[Path, str], dict[str, Any]] = {}
+    for store, stored in plans:
+        for key, unit in finished_units(store, stored).items():
+            shared = units.setdefault((store.root, key), unit)
+            shared["needs"] |= unit["needs"]
+    rows = []
+    for unit in units.values():
+        estimate = cost(json.loads(unit["setting"]), list(unit["needs"].values()), known)
+        ratio = (estimate.peak_bytes + LIBRARIES) / unit["peak"] if unit["peak"] else None
+        rows.append((unit["name"], estimate.seconds(speed), unit["seconds"], estimate.flops, ratio))
     schema = {"spec": pl.String, "estimate": pl.Float64, "actual": pl.Float64, "flops": pl.Float64, "peak": pl.Float64}
-    units = pl.DataFrame(rows, schema=schema, orient="row")
-    table = units.group_by("spec", maintain_order=True).agg(
+    frame = pl.DataFrame(rows, schema=schema, orient="row")
+    table = frame.group_by("spec", maintain_order=True).agg(
         pl.len().alias("units"), pl.col("estimate", "actual", "flops").sum(), pl.col("peak").min()
     )
     table = table.with_columns(ratio=pl.col("estimate") / pl.col("actual")).sort("ratio")

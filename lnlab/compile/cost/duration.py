@@ -1,12 +1,13 @@
 """How long a trajectory takes on a machine, before it is run.
 
-    seconds = speed.overhead * (UNIT + BUILD L + u (UPDATE + 3 PASS_LAYER a L + UPDATE_ELEMENT n)
-                                + p (PASS + PASS_LAYER' L) + m (MEASUREMENT + MEASUREMENT_LAYER L + ...))
+    seconds = speed.overhead * (UNIT + BUILD L + u (UPDATE + UPDATE_LAYER a L + UPDATE_ELEMENT n)
+                                + p (PASS + PASS_LAYER L) + m (MEASUREMENT + MEASUREMENT_LAYER L))
               + FLOPs / speed.flops
 
 Small models do not take the time of their arithmetic: a step of two layers of width 16 takes as long as its operators
 take to be called. L counts layers, a decoder's with cross-attention as ``CROSS``; u updates of a gradients each, p
-forward passes that measurements are worth, m measurements, n parameters. The numbers below are seconds on the machine
+forward passes that measurements are worth (of a split that is read whole, and of products with a curvature, at rates
+of their own), m measurements, n parameters. The numbers below are seconds on the machine
 of ``REFERENCE``, fitted to the units of the smoke profiles of all shipped specs and of the real ones of five:
 ``tests/benchmarks/estimates.py`` prints estimate against actual.
 """
@@ -23,17 +24,17 @@ if TYPE_CHECKING:
 
 CROSS = 1.6
 """What a layer with a second attention is worth."""
-UNIT, BUILD = 0.025, 3.3e-3
+UNIT, BUILD = 0.025, 3.4e-3
 """A unit with its corpus, model and files; a layer of its model."""
-UPDATE, UPDATE_LAYER, UPDATE_ELEMENT = 2.8e-3, 1.1e-3, 4.6e-10
+UPDATE, UPDATE_LAYER, UPDATE_ELEMENT = 3.5e-3, 9.4e-4, 9.6e-9
 """An update; a layer in a gradient of it; a parameter in its optimizer."""
-EVALUATION, EVALUATION_LAYER = 8.1e-4, 3.6e-4
+EVALUATION, EVALUATION_LAYER = 3.3e-4, 3.8e-4
 """A batch of a split that is read whole; a layer in it."""
-PASS, PASS_LAYER = 4.6e-5, 4.4e-5
+PASS, PASS_LAYER = 7.9e-6, 5.5e-5
 """A forward pass that a probe is worth; a layer in it."""
-PRODUCT, PRODUCT_LAYER = 1.8e-5, 2.5e-4
+PRODUCT, PRODUCT_LAYER = 4.8e-6, 2.6e-4
 """The same of a probe of curvature, whose passes are differentiated twice."""
-MEASUREMENT, MEASUREMENT_LAYER = 0.026, 1.0e-4
+MEASUREMENT, MEASUREMENT_LAYER = 0.027, 4.6e-5
 """A measurement with its rows and the copy by which its traces are found; a layer in it."""
 
 
@@ -50,7 +51,7 @@ class Speed:
     flops: float
 
 
-REFERENCE = Speed(1.0, 5.1e10)
+REFERENCE = Speed(1.0, 5.5e10)
 """An AMD EPYC of 2021 with AVX-512, one thread."""
 
 
