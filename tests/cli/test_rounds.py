@@ -168,14 +168,14 @@ def test_more_seeds_and_other_specs_tune_nothing_again(lnlab, tuned, trained):
 
 def test_the_plan_shows_the_round_that_is_next(lnlab, tuned, trained):
     before = lnlab("plan", "tuned.yaml")
-    assert before.out.splitlines()[0] == "round 1: 6 tuning runs, then 24 runs at the chosen optimizer.lr"
+    assert "round 1: 6 tuning runs, then 24 runs at the chosen optimizer.lr" in before.out.splitlines()
     assert "6 units to do" in before.out
     assert not Path(".lnlab").exists()
     facts = lnlab("plan", "tuned.yaml", "--json").json
     assert (facts["runs"], facts["later_runs"], len(facts["undecided"])) == (6, 24, 1)
     lnlab("run", "tuned.yaml", "-q")
     after = lnlab("plan", "tuned.yaml")
-    assert after.out.splitlines()[0] == f"round 2: {CHOSEN}"
+    assert f"round 2: {CHOSEN}" in after.out.splitlines()
     assert "holds everything; a run would compute nothing" in after.out
 
 
@@ -190,7 +190,7 @@ def test_what_fails_in_the_first_round_decides_nothing(lnlab, tuned, trained):
     assert (report.code, "nothing is chosen yet" in report.err) == (2, True)
     (found,) = lnlab("status", "--json").json
     assert found["undecided"] is True
-    assert lnlab("plan", "tuned.yaml").out.startswith("round 1")
+    assert "\nround 1" in lnlab("plan", "tuned.yaml").out
     trained.odd.clear()
     again = lnlab("run", "tuned.yaml", "--retry-failed", "-q")
     assert (again.code, again.out.splitlines()[0]) == (0, f"chosen: {CHOSEN}")

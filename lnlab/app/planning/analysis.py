@@ -108,4 +108,5 @@ def keep_peaks(store: "Store", digest: str, peaks: Mapping[str, int]) -> None:
     if peaks:
         with suppress(StoreError):
             content = to_checksummed_json(read_peaks(store, digest) | dict(peaks))
+            files.make_folder(plan_folder(store.root, digest))
             files.replace(plan_folder(store.root, digest) / PEAKS_FILE, content)
