@@ -16,14 +16,14 @@ from pathlib import Path
 import torch
 from platformdirs import user_cache_path
 
-from lnlab.compile.cost.duration import REFERENCE, Speed
+from lnlab.compile.cost.duration import REFERENCE_SPEED, Speed
 from lnlab.execute.machine import device_name
 from lnlab.execute.pool import threads
 from lnlab.files import replacing
 from lnlab.keys import digest
 
 _REFERENCE_LAYER, _REFERENCE_RATE = 4.5e-4, 8.8e10
-"""What is measured here, on the machine of ``REFERENCE``: seconds of a small layer, FLOPs a second of a product."""
+"""What is measured here, on the machine of ``REFERENCE_SPEED``: seconds of a small layer, FLOPs a second of a product."""
 _ROWS, _INNER = 512, 128
 _REPEATS, _CALLS = 15, 20
 
@@ -74,7 +74,7 @@ def measure_speed() -> Speed:
     finally:
         torch.set_num_threads(before)
     rate = 2 * _ROWS * _ROWS * _INNER / product
-    return Speed(layer / _REFERENCE_LAYER, REFERENCE.flops * rate / _REFERENCE_RATE)
+    return Speed(layer / _REFERENCE_LAYER, REFERENCE_SPEED.flops * rate / _REFERENCE_RATE)
 
 
 def _small_layer() -> Callable[[], object]:

@@ -8,7 +8,7 @@ Small models do not take the time of their arithmetic: a step of two layers of w
 take to be called. L counts layers, a decoder's with cross-attention as ``CROSS``; u updates of a gradients each, p
 forward passes that measurements are worth (of a split that is read whole, and of products with a curvature, at rates
 of their own), m measurements, n parameters. The numbers below are seconds on the machine
-of ``REFERENCE``, fitted to the units of the smoke profiles of all shipped specs and of the real ones of five:
+of ``REFERENCE_SPEED``, fitted to the units of the smoke profiles of all shipped specs and of the real ones of five:
 ``tests/benchmarks/estimates.py`` prints estimate against actual.
 """
 
@@ -51,7 +51,7 @@ class Speed:
     flops: float
 
 
-REFERENCE = Speed(1.0, 5.5e10)
+REFERENCE_SPEED = Speed(1.0, 5.5e10)
 """An AMD EPYC of 2021 with AVX-512, one thread."""
 
 

@@ -9,7 +9,7 @@ import lnlab
 from lnlab.app.planning import limits
 from lnlab.app.planning.pace import Pace
 from lnlab.app.request import compile_request
-from lnlab.compile.cost.duration import REFERENCE
+from lnlab.compile.cost.duration import REFERENCE_SPEED
 from lnlab.compile.cost.memory import LIBRARIES
 from lnlab.errors import LabError
 
@@ -18,7 +18,7 @@ from lnlab.errors import LabError
 def a_minute_a_unit(monkeypatch):
     """An estimate that is easily added up."""
     monkeypatch.setattr(Pace, "unit_seconds", lambda self, units, known: dict.fromkeys([u.key for u in units], 60.0))
-    monkeypatch.setattr(limits, "expected_pace", lambda *_: Pace(REFERENCE, 1.0, ""))
+    monkeypatch.setattr(limits, "expected_pace", lambda *_: Pace(REFERENCE_SPEED, 1.0, ""))
 
 
 def within(store, request, known, minutes, workers=1):

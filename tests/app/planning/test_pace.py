@@ -10,7 +10,7 @@ from torch.utils.flop_counter import FlopCounterMode
 from lnlab.app.planning import machine_speed
 from lnlab.app.planning.pace import Pace, actual_seconds, elapsed, expected_pace
 from lnlab.compile.cost.cost import cost
-from lnlab.compile.cost.duration import REFERENCE, Speed, reference_overhead
+from lnlab.compile.cost.duration import REFERENCE_SPEED, Speed, reference_overhead
 from lnlab.compile.work import Measurement
 from lnlab.execute.program import build
 from lnlab.tables import Results
@@ -26,14 +26,14 @@ def test_units_are_shared_among_workers_and_none_is_split():
 def test_a_slower_machine_takes_longer_by_what_it_is_slower_in(plan, known):
     unit = plan.trajectories[0]
     unit_cost = cost(unit.setting, unit.measurements, known)
-    assert unit_cost.seconds() == pytest.approx(unit_cost.overhead + unit_cost.flops / REFERENCE.flops)
+    assert unit_cost.seconds() == pytest.approx(unit_cost.overhead + unit_cost.flops / REFERENCE_SPEED.flops)
     assert unit_cost.seconds(Speed(3.0, 1e30)) == pytest.approx(3 * unit_cost.overhead)
     assert unit_cost.seconds(Speed(1e-30, 1.0)) == pytest.approx(unit_cost.flops)
 
 
 def test_what_ended_corrects_the_estimate_once_there_is_enough_of_it(plan, known, store, monkeypatch):
-    monkeypatch.setattr("lnlab.app.planning.pace.machine_speed", lambda: REFERENCE)
-    plain = Pace(REFERENCE, 1.0, "").unit_seconds(plan.trajectories, known)
+    monkeypatch.setattr("lnlab.app.planning.pace.machine_speed", lambda: REFERENCE_SPEED)
+    plain = Pace(REFERENCE_SPEED, 1.0, "").unit_seconds(plan.trajectories, known)
     for number, (correction, words) in {
         2: (1.0, "by the speed of this machine"),
         3: (2.0, "and 3 units of this plan"),
