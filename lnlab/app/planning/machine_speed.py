@@ -23,7 +23,7 @@ from lnlab.files import replacing
 from lnlab.keys import digest
 
 _REFERENCE_LAYER, _REFERENCE_RATE = 4.5e-4, 8.8e10
-"""What is measured here, on the machine of ``REFERENCE_SPEED``: seconds of a small layer, FLOPs a second of a product."""
+"""On the machine of ``REFERENCE_SPEED``: seconds of a small layer, FLOPs a second of a product."""
 _ROWS, _INNER = 512, 128
 _REPEATS, _CALLS = 15, 20
 
