@@ -161,8 +161,7 @@ def plan_request(
     plan = _next_plan(request, known, store)
     missing = [unit for unit, _ in store.pending(plan)] if calibrate else []
     pace = (missing and measured_pace(store, request, missing, known)) or expected_pace(store, plan, known)
-    pending = store.pending(plan)
-    units = [unit for unit, _ in pending]
+    units = [unit for unit, _ in (pending := store.pending(plan))]
     wanted_workers = worker_count(workers)
     memory_plan = plan_memory(units or plan.trajectories, known, wanted_workers, machine_memory())
     return PlanSummary(
