@@ -73,8 +73,7 @@ class PlanSummary:
     Attributes:
         name: of the spec.
         profile: the profile; None: the default.
-        runs: how many.
-        variants: how many.
+        runs: how many, and variants: of how many settings.
         seeds: of the experiment.
         undecided: what tuning runs are to choose first, and decisions: what they chose.
         later_runs: how many runs follow once that is decided.
@@ -161,7 +160,8 @@ def plan_request(
     plan = _next_plan(request, known, store)
     missing = [unit for unit, _ in store.pending(plan)] if calibrate else []
     pace = (missing and measured_pace(store, request, missing, known)) or expected_pace(store, plan, known)
-    units = [unit for unit, _ in (pending := store.pending(plan))]
+    pending = store.pending(plan)
+    units = [unit for unit, _ in pending]
     wanted_workers = worker_count(workers)
     memory_plan = plan_memory(units or plan.trajectories, known, wanted_workers, machine_memory())
     return PlanSummary(
