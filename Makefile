@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 SPEC := specs/xiong_fig3.yaml
 
-.PHONY: demo test lint types floors unit coverage reference index locks numbers power threads clean
+.PHONY: demo test lint types floors unit coverage reference index locks numbers power threads torture clean
 
 demo: $(VENV)/.ready
 	$(BIN)/lnlab run $(SPEC)
@@ -45,6 +45,10 @@ locks: $(VENV)/.ready
 # The numbers of every registered piece on a tiny input; those that moved without a raised version are named, not kept.
 numbers: $(VENV)/.ready
 	$(BIN)/python tests/catalogue/renew.py
+
+# Every fault of docs/faults.md, injected at full size: half an hour on two idle cores. What was lost is printed.
+torture: $(VENV)/.ready
+	$(BIN)/python tests/torture --write docs/faults.md
 
 # Which faults `lnlab verify --level 2` catches, by kind of quantity: the table of docs/verifying.md.
 power: $(VENV)/.ready

@@ -18,7 +18,16 @@ ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 PAGES = {
     name: (DOCS / f"{name}.md").read_text()
-    for name in ("first_question", "judging", "extending", "your_own_model", "committing", "verifying", "cluster")
+    for name in (
+        "first_question",
+        "judging",
+        "extending",
+        "your_own_model",
+        "committing",
+        "verifying",
+        "cluster",
+        "faults",
+    )
 }
 FROM_THE_GUIDE = sorted((Path(__file__).parent / "fixtures" / "guide").glob("*.yaml"))
 """Specs that were written with the guide and the reference alone."""

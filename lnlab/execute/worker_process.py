@@ -7,7 +7,7 @@ from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from functools import cache
 from multiprocessing import connection, parent_process
 from pathlib import Path
-from threading import Thread
+from threading import Event, Thread
 
 import torch
 
@@ -29,19 +29,40 @@ def _die_with(sentinel: int) -> None:
     os._exit(1)
 
 
+MAX_BYTES = 8 * 1024 * 1024
+"""A file of output that has grown beyond this is emptied: it would fill the disk, and only its last lines count."""
+
+CHECK_EVERY = 0.2
+"""Seconds between two looks at its size."""
+
+
+def _keep_small(handle: int, ended: Event) -> None:
+    """Empty a file that is open for appending whenever it is too large, until the event."""
+    while not ended.wait(CHECK_EVERY):
+        if os.fstat(handle).st_size > MAX_BYTES:
+            os.ftruncate(handle, 0)
+
+
 @contextmanager
 def output_to(path: Path) -> Iterator[None]:
     """Inside, everything that this process prints is added to a file, by native code and by a crash as well."""
+    ended = Event()
     saved = os.dup(1), os.dup(2)
     with path.open("a", buffering=1, encoding="utf-8", errors="replace") as file:
         for stream in (1, 2):
             os.dup2(file.fileno(), stream)
         faulthandler.enable(file=2)
+        watch = Thread(target=_keep_small, args=(file.fileno(), ended), name="lnlab output", daemon=True)
+        if path.is_file():
+            watch.start()
         try:
             with redirect_stdout(file), redirect_stderr(file):
                 yield
         finally:
             faulthandler.disable()
+            ended.set()
+            if watch.ident:
+                watch.join()
             for stream, original in zip((1, 2), saved, strict=True):
                 os.dup2(original, stream)
                 os.close(original)

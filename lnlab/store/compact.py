@@ -26,6 +26,7 @@ from lnlab.store.records.checksummed import (
     from_checksummed_json,
     read_bytes,
     to_checksummed_json,
+    well_formed,
 )
 from lnlab.store.records.layout import RECORD_FILE, plan_folder, stretch_name
 from lnlab.tables import AXIS_PREFIX, Results
@@ -119,9 +120,10 @@ def _intact_copy(root: Path, digest: str) -> tuple[Path, tuple[str, ...]] | None
     for folder in _folders(root, digest):
         with suppress(CorruptFile):
             record = from_checksummed_json(read_bytes(folder / RECORD_FILE), folder / RECORD_FILE)
-            if record["plan"] != digest:
-                continue
-            paths = {folder / Path(name).name: sha256 for name, sha256 in record["files"].items()}
+            with well_formed(folder / RECORD_FILE):
+                if record["plan"] != digest:
+                    continue
+                paths = {folder / Path(name).name: sha256 for name, sha256 in record["files"].items()}
             with ThreadPoolExecutor(max_workers=2) as threads:
                 list(threads.map(_verify, paths, paths.values()))
             return folder, tuple(path.name for path in paths)

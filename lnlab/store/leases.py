@@ -22,6 +22,9 @@ from lnlab.store.process_identity import ProcessIdentity, is_certainly_alive, is
 LEASE_PERIOD = 30.0
 """Seconds without a sign of life after which a lease is void."""
 
+LONGEST_PERIOD = 3600.0
+"""No lease is waited for longer, whatever its file says."""
+
 UNSIGNED_LEASE_PERIOD = 2.0
 """The same for a lease that nobody has signed: its maker died between making it and signing it."""
 
@@ -96,9 +99,10 @@ def _signature(content: bytes) -> tuple[ProcessIdentity, float] | None:
     try:
         signed = json.loads(content)
         owner = ProcessIdentity(signed["host"], signed["boot"], signed["pid"], signed["start"])
-        return owner, float(signed["period"])
+        period = float(signed["period"])
     except (ValueError, TypeError, KeyError):
         return None
+    return (owner, min(period, LONGEST_PERIOD)) if period > 0 else None
 
 
 def _is_void(path: Path) -> bool:
@@ -125,7 +129,14 @@ def _age(path: Path) -> float:
 
 
 def _read(path: Path) -> bytes | None:
+    """What stands in a lease; None where there is none.
+
+    Raises:
+        StoreError: it cannot be read.
+    """
     try:
         return path.read_bytes()
     except (FileNotFoundError, IsADirectoryError):
         return None
+    except OSError as error:
+        raise files.as_store_error("read", path, error) from error

@@ -17,7 +17,7 @@ from pathlib import Path
 import polars as pl
 
 from lnlab.keys import Json
-from lnlab.store.records.checksummed import CorruptFile, from_checksummed_json, read_bytes, read_range
+from lnlab.store.records.checksummed import CorruptFile, from_checksummed_json, read_bytes, read_range, well_formed
 
 PACKS_FOLDER = "packs"
 BLOCKS_FILE = "blocks"
@@ -147,15 +147,20 @@ def read_index(folder: Path) -> Pack:
         StoreError: this user may not read it.
     """
     try:
-        entries = from_checksummed_json(read_bytes(folder / INDEX_FILE), folder / INDEX_FILE)
+        blocks = _blocks(folder / INDEX_FILE)
     except CorruptFile:
-        entries = from_checksummed_json(read_bytes(folder / INDEX_COPY_FILE), folder / INDEX_COPY_FILE)
-    blocks = tuple(PackBlock(**{**block, "holds": _tuples(block["holds"])}) for block in entries)
+        blocks = _blocks(folder / INDEX_COPY_FILE)
     block_numbers: dict[str, tuple[int, ...]] = {}
     for number, block in enumerate(blocks):
         for trajectory in block.holds:
             block_numbers[trajectory] = (*block_numbers.get(trajectory, ()), number)
     return Pack(folder, blocks, block_numbers)
+
+
+def _blocks(path: Path) -> tuple[PackBlock, ...]:
+    entries = from_checksummed_json(read_bytes(path), path)
+    with well_formed(path):
+        return tuple(PackBlock(**{**block, "holds": _tuples(block["holds"])}) for block in entries)
 
 
 def _tuples(holds: Mapping[str, list[str]]) -> dict[str, tuple[str, ...]]:

@@ -23,6 +23,7 @@ from lnlab.store.records.checksummed import (
     read_bytes,
     read_checked,
     to_checksummed_json,
+    well_formed,
 )
 from lnlab.store.records.layout import plan_folder
 from lnlab.tables import encode_parquet, frame, table_schema
@@ -119,12 +120,13 @@ def load_plan(root: Path, digest: str) -> StoredPlan:
     """
     path = plan_folder(root, digest) / PLAN_FILE
     fields = from_checksummed_json(read_bytes(path), path)
-    if fields["digest"] != digest:
-        raise CorruptFile(f"{path} belongs to another plan")
-    fields["overrides"] = tuple(fields["overrides"])
-    fields["inputs"] = tuple(Input(**entry) for entry in fields["inputs"])
-    fields["decisions"] = tuple(fields.get("decisions", ()))
-    return StoredPlan(**fields)
+    with well_formed(path):
+        if fields["digest"] != digest:
+            raise CorruptFile(f"{path} belongs to another plan")
+        fields["overrides"] = tuple(fields["overrides"])
+        fields["inputs"] = tuple(Input(**entry) for entry in fields["inputs"])
+        fields["decisions"] = tuple(fields.get("decisions", ()))
+        return StoredPlan(**fields)
 
 
 def plans_newest_first(root: Path) -> Iterator[StoredPlan]:

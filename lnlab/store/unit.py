@@ -1,5 +1,6 @@
 """Where a worker puts its rows: a folder that is invisible until its record is written."""
 
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -30,6 +31,9 @@ from lnlab.tables import Resumed, Row, encode_parquet, frame
 
 MAX_OUTPUT_LINES = 50
 """How many lines of a worker's output are stored."""
+
+MAX_OUTPUT_BYTES = 64 * 1024
+"""How many bytes of it at most."""
 
 MAX_REMOVALS = 9
 """How often a folder may vanish before it has a lease; then the trajectory counts as in other hands for now."""
@@ -234,10 +238,12 @@ class StoreUnit:
         return digests
 
     def _trim(self) -> None:
-        """Keep the last lines that the worker printed; none at all, no file."""
+        """Keep the last lines that the worker printed; none at all, no file. What cannot be read stays as it is."""
         try:
-            printed = self.output.read_bytes()
-        except FileNotFoundError:
+            with self.output.open("rb") as file:
+                file.seek(max(0, os.fstat(file.fileno()).st_size - MAX_OUTPUT_BYTES))
+                printed = file.read()
+        except OSError:
             return
         last_lines = b"".join(printed.splitlines(keepends=True)[-MAX_OUTPUT_LINES:])
         files.replace(self.output, last_lines) if last_lines else files.remove(self.output)

@@ -3,6 +3,7 @@
 import ctypes
 import os
 import random
+import resource
 import signal
 import sys
 import time
@@ -202,6 +203,36 @@ def fail(state, *, how: str = "value"):
     if how == "batches":
         yield row("many", len(state.batches(99)))
     raise ValueError("two\nlines")
+
+
+@PROBES.register("flood", table="sites", passes=lambda _: 1.0)
+def flood(state, *, how: str = "lines", megabytes: int = 1):
+    """``1``: prints without end, without lines, or what is no text; or closes what it prints to."""
+    block = {"lines": b"a line\n" * 149_797, "one line": b"x" * 2**20, "binary": bytes(range(256)) * 4096}.get(how, b"")
+    for _ in range(megabytes * bool(block)):
+        os.write(1, block)
+    if how == "text":
+        sys.stdout.write("\udc80 ☃ \0\n")
+        sys.stdout.buffer.write(b"\xff\xfe\n")
+    if how == "closed":
+        os.close(1)
+        os.close(2)
+    yield row("flooded", float(megabytes))
+
+
+@PROBES.register("allocate", table="sites", passes=lambda _: 1.0)
+def allocate(state, *, gigabytes: float = 64.0, limit: float = 2.0):
+    """``1``: takes more memory than its process may have."""
+    resource.setrlimit(resource.RLIMIT_AS, (int(limit * 2**30) + _address_space(), resource.RLIM_INFINITY))
+    try:
+        torch.zeros(int(gigabytes * 2**27), dtype=torch.float64)
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+    yield row("allocated", gigabytes)
+
+
+def _address_space() -> int:
+    return int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
 
 
 @PROBES.register("trace", table="sites", passes=lambda _: 1.0)

@@ -75,6 +75,27 @@ def test_a_stranger_keeps_its_lease_while_it_is_refreshed_and_loses_it_after_its
     taken.release()
 
 
+@pytest.mark.parametrize("period", [1e9, 1e300, float("inf"), float("nan"), 0, -5, "soon", None])
+def test_no_period_that_a_lease_may_say_holds_it_for_ever(path, lock, period):
+    somebody(path, host="elsewhere", period=period)
+    os.utime(path, (time.time() - 2 * 3600,) * 2)
+    taken = acquire_lease(path, lock)
+    assert taken
+    taken.release()
+
+
+def test_a_lease_that_cannot_be_read_is_a_problem_in_words(path, lock, monkeypatch):
+    mine = acquire_lease(path, lock)
+
+    def refuse(path):
+        raise PermissionError(13, "Permission denied")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(type(path), "read_bytes", refuse)
+        with pytest.raises(StoreError, match="lease: cannot read: permission denied; make it writable"):
+            mine.release()
+
+
 @pytest.mark.parametrize("torn", ["", "{", "[]", '{"host": "x"}'])
 def test_a_torn_lease_has_only_its_age_to_speak_for_it(path, lock, torn):
     path.write_text(torn)

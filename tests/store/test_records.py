@@ -9,7 +9,7 @@ from store_toys import record, trajectory_of
 
 from lnlab.errors import StoreError
 from lnlab.keys import digest_bytes
-from lnlab.store.records.checksummed import CorruptFile
+from lnlab.store.records.checksummed import CorruptFile, to_checksummed_json
 from lnlab.store.records.layout import trajectory_folder
 from lnlab.store.records.records import read_record, read_trajectory
 
@@ -50,6 +50,16 @@ def test_a_thousand_flipped_bits_are_all_found(store, root):
         path.write_bytes(flipped)
         assert read_trajectory(root, UNIT.key).damaged == [f"{path} is truncated or altered"]
         path.write_bytes(content)
+
+
+@pytest.mark.parametrize("value", [{"digest": "x"}, [1], "text", None, {"trajectory": UNIT.key}])
+def test_an_intact_file_of_another_kind_in_place_of_a_record_is_named(store, root, value):
+    record(store, UNIT)
+    (path,) = (each for each in committed(root, UNIT) if each.name == "record.json")
+    path.write_bytes(to_checksummed_json(value))
+    (said,) = read_trajectory(root, UNIT.key).damaged
+    assert said in {f"{path} holds what belongs elsewhere", f"{path} belongs to another trajectory"}
+    assert record(store, UNIT)
 
 
 def test_a_missing_table_is_named(store, root):

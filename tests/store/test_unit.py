@@ -3,6 +3,7 @@
 import errno
 import os
 import pickle
+from pathlib import Path
 
 import polars as pl
 import pytest
@@ -11,7 +12,7 @@ from store_toys import outcome_of, plan_of, record, rows_of, trajectory_of
 from lnlab.errors import StoreError
 from lnlab.store.records.layout import trajectory_folder
 from lnlab.store.records.records import read_trajectory
-from lnlab.store.unit import UnitOpener
+from lnlab.store.unit import MAX_OUTPUT_BYTES, UnitOpener
 
 UNIT = trajectory_of(1, 1)
 
@@ -79,6 +80,30 @@ def test_an_outcome_that_is_not_finite_is_null_in_the_record(store, root):
     unit = store.open_unit(UNIT.key)
     unit.commit([], outcome_of(UNIT, "diverged") | {"last_finite_loss": float("inf")})
     assert read_trajectory(root, UNIT.key).records[0].outcome["last_finite_loss"] is None
+
+
+def test_of_one_endless_line_of_output_little_is_kept(store, root):
+    unit = store.open_unit(UNIT.key)
+    unit.output.write_text("x" * 10**6 + "end")
+    unit.commit([], outcome_of(UNIT))
+    kept = (read_trajectory(root, UNIT.key).records[0].folder / "output.txt").read_text()
+    assert len(kept) == MAX_OUTPUT_BYTES
+    assert kept.endswith("xend")
+
+
+def test_output_that_cannot_be_read_costs_no_rows(store, root, monkeypatch):
+    unit = store.open_unit(UNIT.key)
+    unit.output.write_text("words")
+    opens = Path.open
+
+    def refuse(path, *arguments, **options):
+        if path.name == "output.txt":
+            raise PermissionError(13, "Permission denied")
+        return opens(path, *arguments, **options)
+
+    monkeypatch.setattr(Path, "open", refuse)
+    unit.commit([], outcome_of(UNIT))
+    assert len(read_trajectory(root, UNIT.key).records) == 1
 
 
 def test_the_last_lines_of_the_output_are_kept_and_no_file_where_there_are_none(store, root):

@@ -36,6 +36,19 @@ def from_checksummed_json(content: bytes, path: Path) -> Json:
 
 
 @contextmanager
+def well_formed(path: Path) -> Iterator[None]:
+    """Inside, the value of an intact file is taken apart: one that belongs elsewhere has other parts.
+
+    Raises:
+        CorruptFile: it lacks a part, or has one of another type.
+    """
+    try:
+        yield
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
+        raise CorruptFile(f"{path} holds what belongs elsewhere") from error
+
+
+@contextmanager
 def _reading(path: Path) -> Iterator[None]:
     """Inside, what the operating system says becomes an error that names the file."""
     try:

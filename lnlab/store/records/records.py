@@ -13,6 +13,7 @@ from lnlab.store.records.checksummed import (
     read_bytes,
     read_checked,
     to_checksummed_json,
+    well_formed,
 )
 from lnlab.store.records.layout import OUTPUT_FILE, RECORD_FILE, in_stretch_order, stretches, trajectory_folder
 
@@ -103,10 +104,11 @@ def read_record(folder: Path) -> Record:
 def _record(folder: Path, content: bytes) -> Record:
     path = folder / RECORD_FILE
     fields = from_checksummed_json(content, path)
-    if fields["trajectory"] != folder.parent.name:
-        raise CorruptFile(f"{path} belongs to another trajectory")
-    fields["asked"], fields["measurements"] = tuple(fields["asked"]), tuple(fields["measurements"])
-    return Record(folder=folder, **fields)
+    with well_formed(path):
+        if fields["trajectory"] != folder.parent.name:
+            raise CorruptFile(f"{path} belongs to another trajectory")
+        fields["asked"], fields["measurements"] = tuple(fields["asked"]), tuple(fields["measurements"])
+        return Record(folder=folder, **fields)
 
 
 def read_trajectory(root: Path, trajectory: str) -> TrajectoryContents:

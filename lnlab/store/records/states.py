@@ -17,6 +17,7 @@ from lnlab.store.records.checksummed import (
     read_bytes,
     read_checked,
     to_checksummed_json,
+    well_formed,
 )
 
 STATES_FOLDER = "states"
@@ -85,6 +86,7 @@ def _steps(trajectory: Path) -> Iterator[int]:
 def _read(folder: Path, step: int) -> SavedState:
     path = folder / f"{step}.json"
     entry = from_checksummed_json(read_bytes(path), path)
-    if entry["step"] != step:
-        raise CorruptFile(f"{path} is of another step")
-    return SavedState(step, read_checked(folder / f"{step}.safetensors", entry["sha256"]), entry["facts"])
+    with well_formed(path):
+        if entry["step"] != step:
+            raise CorruptFile(f"{path} is of another step")
+        return SavedState(step, read_checked(folder / f"{step}.safetensors", entry["sha256"]), entry["facts"])

@@ -1,0 +1,11 @@
+"""Every fault there is, in the order of the table."""
+
+import damage_faults
+import disk_faults
+import kill_faults
+import lease_faults
+import process_faults
+import worker_faults
+from faults import FAULTS
+
+__all__ = ["FAULTS", "damage_faults", "disk_faults", "kill_faults", "lease_faults", "process_faults", "worker_faults"]

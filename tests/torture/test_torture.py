@@ -1,0 +1,31 @@
+"""Every fault at the size of the suite: often enough to notice a broken promise; the table of the guide is whole."""
+
+from pathlib import Path
+
+import pytest
+from catalogue import FAULTS
+from faults import suffer
+from page import page_with, rows_of
+
+PAGE = Path(__file__).parents[2] / "docs" / "faults.md"
+
+
+def test_the_page_has_a_row_of_every_fault_and_no_other():
+    assert list(rows_of(PAGE.read_text())) == list(FAULTS)
+    assert page_with(PAGE.read_text(), FAULTS, []) == PAGE.read_text()
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_the_page_says_that_each_was_injected_and_nothing_was_lost(name):
+    injected, lost, _ = rows_of(PAGE.read_text())[name]
+    assert (int(injected.replace(",", "")) > 0, lost) in {(True, "nothing"), (False, "not injected here")}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", FAULTS)
+def test_nothing_is_lost(name, tmp_path):
+    row = suffer(FAULTS[name], tmp_path / "fault", full=False)
+    if row.skipped:
+        pytest.skip(row.skipped)
+    assert row.tally.lost == []
+    assert row.tally.injected > 0
