@@ -15,7 +15,12 @@ class Problem:
 
     def __str__(self) -> str:
         cause = f"{self.where}: {self.what}" if self.where else self.what
-        return f"{cause}; {self.remedy}" if self.remedy else cause
+        return _one_line(f"{cause}; {self.remedy}" if self.remedy else cause)
+
+
+def _one_line(text: str) -> str:
+    """The text with its control characters, which a path may hold and a terminal would obey, as escapes."""
+    return "".join(c if c >= " " and c != "\x7f" else repr(c)[1:-1] for c in text)
 
 
 class LabError(Exception):

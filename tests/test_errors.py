@@ -14,6 +14,11 @@ def test_a_problem_is_one_line_of_place_cause_and_remedy():
     assert str(Problem("", "the store is full")) == "the store is full"
 
 
+def test_a_path_with_a_line_break_or_with_what_a_terminal_obeys_stays_in_its_line():
+    said = str(Problem("a\nb\x1b[31m\r\x7f.yaml", "there is no such file"))
+    assert said == r"a\nb\x1b[31m\r\x7f.yaml: there is no such file"
+
+
 def test_an_error_keeps_its_problems_on_the_way_between_processes():
     error = SpecError(Problem("a", "b", "c"), Problem("d", "e"))
     again = pickle.loads(pickle.dumps(error))

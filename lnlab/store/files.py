@@ -181,6 +181,17 @@ def touch(path: Path) -> None:
         os.utime(path)
 
 
+def read_end(path: Path, most: int) -> bytes:
+    """The last bytes of a file, ``most`` of them at most.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    with path.open("rb") as file:
+        file.seek(max(0, os.fstat(file.fileno()).st_size - most))
+        return file.read()
+
+
 def remove(path: Path) -> None:
     """Remove a file or a whole folder; one that is gone already is no error.
 

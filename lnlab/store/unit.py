@@ -1,6 +1,5 @@
 """Where a worker puts its rows: a folder that is invisible until its record is written."""
 
-import os
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -29,11 +28,8 @@ from lnlab.store.records.records import Record, read_trajectory
 from lnlab.store.records.states import SavedState, latest_state, remove_states, save_state
 from lnlab.tables import Resumed, Row, encode_parquet, frame
 
-MAX_OUTPUT_LINES = 50
-"""How many lines of a worker's output are stored."""
-
-MAX_OUTPUT_BYTES = 64 * 1024
-"""How many bytes of it at most."""
+MAX_OUTPUT_LINES, MAX_OUTPUT_BYTES = 50, 64 * 1024
+"""How many lines of a worker's output are stored, and how many bytes at most."""
 
 MAX_REMOVALS = 9
 """How often a folder may vanish before it has a lease; then the trajectory counts as in other hands for now."""
@@ -240,9 +236,7 @@ class StoreUnit:
     def _trim(self) -> None:
         """Keep the last lines that the worker printed; none at all, no file. What cannot be read stays as it is."""
         try:
-            with self.output.open("rb") as file:
-                file.seek(max(0, os.fstat(file.fileno()).st_size - MAX_OUTPUT_BYTES))
-                printed = file.read()
+            printed = files.read_end(self.output, MAX_OUTPUT_BYTES)
         except OSError:
             return
         last_lines = b"".join(printed.splitlines(keepends=True)[-MAX_OUTPUT_LINES:])

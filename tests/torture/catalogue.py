@@ -4,8 +4,18 @@ import damage_faults
 import disk_faults
 import kill_faults
 import lease_faults
+import loader_faults
 import process_faults
 import worker_faults
 from faults import FAULTS
 
-__all__ = ["FAULTS", "damage_faults", "disk_faults", "kill_faults", "lease_faults", "process_faults", "worker_faults"]
+__all__ = [
+    "FAULTS",
+    "damage_faults",
+    "disk_faults",
+    "kill_faults",
+    "lease_faults",
+    "loader_faults",
+    "process_faults",
+    "worker_faults",
+]

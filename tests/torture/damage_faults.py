@@ -20,7 +20,7 @@ from lnlab.store.store import Store
 from lnlab.tables import Results
 
 GROUP = "Files that are not what was stored"
-PROMISE = "the damage is told or without effect, every other row is shown as it was, a rerun has all rows again"
+PROMISE = "the damage is reported or without effect, every other row is shown as it was, a rerun has all rows again"
 EVERY_BYTE_UP_TO = 2 * 1024
 """Longer files are cut at so many places as ``OF_LONGER``."""
 OF_LONGER = 512
@@ -134,25 +134,25 @@ def _only(results: Results, runs: Sequence[str]) -> Results:
 def damaged(folder: Path, full: bool, draw: Any) -> Tally:
     """Every change that is drawn from the files of a store, in portions."""
     tally = Tally()
-    with servers() as pool:
-        undamaged = folder / "undamaged"
-        expected, sizes = pool.answer("damage_faults:finished_job", str(undamaged))
-        changes = draw(sizes, tally)
-        changes = changes if full else sample(changes, OF_THE_SUITE)
-        portions = [changes[n : n + 500] for n in range(0, len(changes), 500)]
+    pool = servers()
+    undamaged = folder / "undamaged"
+    expected, sizes = pool.answer("damage_faults:finished_job", str(undamaged))
+    changes = draw(sizes, tally)
+    changes = changes if full else sample(changes, OF_THE_SUITE)
+    portions = [changes[n : n + 500] for n in range(0, len(changes), 500)]
 
-        def read(portion: tuple[int, list[Change]]) -> list[str]:
-            number, changes = portion
-            place = folder / str(number)
-            losses = pool.answer(
-                "damage_faults:damaged_job", str(place), str(undamaged), expected, changes, HEALED if full else 12
-            )
-            shutil.rmtree(place)
-            return losses
+    def read(portion: tuple[int, list[Change]]) -> list[str]:
+        number, changes = portion
+        place = folder / str(number)
+        losses = pool.answer(
+            "damage_faults:damaged_job", str(place), str(undamaged), expected, changes, HEALED if full else 12
+        )
+        shutil.rmtree(place)
+        return losses
 
-        for losses in pool.map(read, list(enumerate(portions))):
-            tally.lost += losses
-        tally.injected = len(changes)
+    for losses in pool.map(read, list(enumerate(portions))):
+        tally.lost += losses
+    tally.injected = len(changes)
     return tally
 
 

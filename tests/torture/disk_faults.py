@@ -26,21 +26,21 @@ def expectation(pool: Pool, folder: Path) -> tuple[str, list[str]]:
 def killed(folder: Path, full: bool, moment: str) -> Tally:
     """A session killed at each change in turn, healed each time."""
     tally = Tally()
-    with servers() as pool:
-        expected, changes = expectation(pool, folder)
+    pool = servers()
+    expected, changes = expectation(pool, folder)
 
-        def at(number: int) -> list[str] | None:
-            place = str(folder / str(number))
-            code, _ = pool.call("session:killed_job", place, number, moment)
-            if code != -9:
-                return [f"change {number}: ended with {code} instead of being killed"]
-            losses = pool.answer("session:healed_job", place, expected)
-            shutil.rmtree(place)
-            return [f"change {number}: {loss}" for loss in losses]
+    def at(number: int) -> list[str] | None:
+        place = str(folder / str(number))
+        code, _ = pool.call("session:killed_job", place, number, moment)
+        if code != -9:
+            return [f"change {number}: ended with {code} instead of being killed"]
+        losses = pool.answer("session:healed_job", place, expected)
+        shutil.rmtree(place)
+        return [f"change {number}: {loss}" for loss in losses]
 
-        points = [n for n, name in enumerate(changes, 1) if moment != "halfway" or name == "write"]
-        for losses in pool.map(at, sample(points, len(points) if full else OF_THE_SUITE)):
-            tally.add(losses)
+    points = [n for n, name in enumerate(changes, 1) if moment != "halfway" or name == "write"]
+    for losses in pool.map(at, sample(points, len(points) if full else OF_THE_SUITE)):
+        tally.add(losses)
     tally.notes.append(f"a session makes {len(changes):,} changes, {changes.count('write'):,} of them writes")
     return tally
 
@@ -67,22 +67,22 @@ def killed_halfway(folder: Path, full: bool) -> Tally:
 def power_lost(folder: Path, full: bool) -> Tally:
     """Every prefix of a recorded session, as a disk may hold it afterwards."""
     tally = Tally()
-    with servers() as pool:
-        expected, _ = expectation(pool, folder)
-        recording = folder / "calls.json"
-        calls = pool.answer("power:recorded_job", str(folder / "recorded"), str(recording))
-        prefixes = sample(range(1, calls + 1), calls if full else OF_THE_SUITE)
-        images = crashes(recording, prefixes, draws=2 if full else 1)
+    pool = servers()
+    expected, _ = expectation(pool, folder)
+    recording = folder / "calls.json"
+    calls = pool.answer("power:recorded_job", str(folder / "recorded"), str(recording))
+    prefixes = sample(range(1, calls + 1), calls if full else OF_THE_SUITE)
+    images = crashes(recording, prefixes, draws=2 if full else 1)
 
-        def survive(image: tuple[str, dict[str, str | None], dict[str, int]]) -> list[str]:
-            name, tree, promised = image
-            place = folder / name
-            losses = pool.answer("power:survived_job", str(place), tree, promised, expected)
-            shutil.rmtree(place)
-            return [f"{name}: {loss}" for loss in losses]
+    def survive(image: tuple[str, dict[str, str | None], dict[str, int]]) -> list[str]:
+        name, tree, promised = image
+        place = folder / name
+        losses = pool.answer("power:survived_job", str(place), tree, promised, expected)
+        shutil.rmtree(place)
+        return [f"{name}: {loss}" for loss in losses]
 
-        for losses in pool.map(survive, list(images)):
-            tally.add(losses)
+    for losses in pool.map(survive, list(images)):
+        tally.add(losses)
     tally.notes.append(f"different disks after {len(prefixes):,} prefixes of a session of {calls:,} calls")
     return tally
 
@@ -90,30 +90,30 @@ def power_lost(folder: Path, full: bool) -> Tally:
 def refused(folder: Path, full: bool, code: int, names: Sequence[str]) -> Tally:
     """A session refused at each call in turn, once and from then on."""
     tally, silent = Tally(), 0
-    with servers() as pool:
-        expected, _ = expectation(pool, folder)
-        calls = pool.answer("session:calls_job", str(folder / "counted"), list(names))
+    pool = servers()
+    expected, _ = expectation(pool, folder)
+    calls = pool.answer("session:calls_job", str(folder / "counted"), list(names))
 
-        def at(point: tuple[int, bool]) -> tuple[list[str], bool] | None:
-            number, lasting = point
-            place = folder / f"{number} {lasting}"
-            ended, answer = pool.call("session:refused_job", str(place), number, code, lasting, list(names))
-            if ended:
-                return [f"call {number}: {answer}"], False
-            said, count = answer
-            if not count:
-                return None
-            losses = [] if not said or _names_cause(said, str(place), code) else [f"it says only: {said}"]
-            losses += pool.answer("session:healed_job", str(place), expected)
-            shutil.rmtree(place)
-            return [f"call {number}: {loss}" for loss in losses], not said
+    def at(point: tuple[int, bool]) -> tuple[list[str], bool] | None:
+        number, lasting = point
+        place = folder / f"{number} {lasting}"
+        ended, answer = pool.call("session:refused_job", str(place), number, code, lasting, list(names))
+        if ended:
+            return [f"call {number}: {answer}"], False
+        said, count = answer
+        if not count:
+            return None
+        losses = [] if not said or _names_cause(said, str(place), code) else [f"it says only: {said}"]
+        losses += pool.answer("session:healed_job", str(place), expected)
+        shutil.rmtree(place)
+        return [f"call {number}: {loss}" for loss in losses], not said
 
-        once = [(number, False) for number in range(1, calls + 1)]
-        points = [*once, *((number, True) for number, _ in once[:: 1 + 2 * full])]
-        for answer in pool.map(at, sample(points, len(points) if full else OF_THE_SUITE)):
-            if answer is not None:
-                tally.add(answer[0])
-                silent += answer[1]
+    once = [(number, False) for number in range(1, calls + 1)]
+    points = [*once, *((number, True) for number, _ in once[:: 1 + 2 * full])]
+    for answer in pool.map(at, sample(points, len(points) if full else OF_THE_SUITE)):
+        if answer is not None:
+            tally.add(answer[0])
+            silent += answer[1]
     tally.notes.append(f"at {calls:,} calls, once and lasting; {silent:,} were done without")
     return tally
 

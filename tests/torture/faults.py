@@ -91,6 +91,8 @@ def suffer(fault: Fault, folder: Path, *, full: bool) -> Row:
     folder.mkdir(parents=True)
     try:
         tally, skipped = fault.inject(folder, full), ""
+        if not full:
+            tally.notes.insert(0, "at the size of the test suite")
     except Skipped as error:
         tally, skipped = Tally(), str(error)
     return Row(fault, tally, time.monotonic() - begun, skipped)

@@ -1,5 +1,6 @@
 """Jobs in processes of their own that cost a fork each: a server has imported everything, and computed nothing yet."""
 
+import atexit
 import importlib
 import json
 import os
@@ -7,7 +8,7 @@ import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Any
@@ -21,7 +22,7 @@ class Server:
     def __init__(self, prefix: Sequence[str] = ()) -> None:
         environment = os.environ | {"POLARS_MAX_THREADS": "1"}
         path = os.pathsep.join(
-            [*map(str, (HERE, HERE.parent / "store", HERE.parents[1])), os.environ.get("PYTHONPATH", "")]
+            [*map(str, (HERE, HERE.parent, HERE.parent / "store", HERE.parents[1])), os.environ.get("PYTHONPATH", "")]
         )
         pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
         command = [*prefix, sys.executable, str(Path(__file__))]
@@ -40,19 +41,13 @@ class Server:
         self.process.wait()
 
 
-ENOUGH = 3 * (os.cpu_count() or 1)
-"""Servers that keep all cores busy: each waits for disks and threads now and then."""
-
-
-@contextmanager
-def servers(count: int = ENOUGH) -> Iterator["Pool"]:
-    """Some servers, used by as many threads."""
-    pool = Pool([Server() for _ in range(count)])
-    try:
-        yield pool
-    finally:
-        for server in pool.members:
-            server.close()
+@cache
+def servers() -> "Pool":
+    """The servers of this process: as many as cores and one more, as each waits for disks and threads now and then."""
+    pool = Pool([Server() for _ in range(1 + (os.cpu_count() or 1))])
+    for server in pool.members:
+        atexit.register(server.close)
+    return pool
 
 
 class Pool:

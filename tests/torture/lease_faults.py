@@ -98,18 +98,18 @@ def strange_lease(folder: Path, full: bool) -> Tally:
     tally = Tally()
     ended = subprocess.Popen([sys.executable, "-c", ""])
     ended.wait()
-    with servers() as pool:
-        expected, _ = pool.answer("session:undisturbed_job", str(folder / "undisturbed"))
-        tried = list(enumerate(cases(ended.pid)))
+    pool = servers()
+    expected, _ = pool.answer("session:undisturbed_job", str(folder / "undisturbed"))
+    tried = list(enumerate(cases(ended.pid)))
 
-        def try_one(numbered: tuple[int, Case]) -> list[str]:
-            number, (name, content, age, free) = numbered
-            text = None if content is None else content.decode("latin-1")
-            arguments = str(folder / str(number)), text, age, free, expected
-            return [f"{name}: {loss}" for loss in pool.answer("lease_faults:lease_job", *arguments)]
+    def try_one(numbered: tuple[int, Case]) -> list[str]:
+        number, (name, content, age, free) = numbered
+        text = None if content is None else content.decode("latin-1")
+        arguments = str(folder / str(number)), text, age, free, expected
+        return [f"{name}: {loss}" for loss in pool.answer("lease_faults:lease_job", *arguments)]
 
-        for losses in pool.map(try_one, tried if full else sample(tried, OF_THE_SUITE)):
-            tally.add(losses)
+    for losses in pool.map(try_one, tried if full else sample(tried, OF_THE_SUITE)):
+        tally.add(losses)
     tally.notes.append("ages of a second to a year, forwards and backwards; a torn one at every byte")
     return tally
 
@@ -160,19 +160,19 @@ def clock_job(folder: str, jumps: Sequence[Sequence[float]], expected: str) -> l
 def jumping_clock(folder: Path, full: bool) -> Tally:
     """Sessions with three jumps each, anywhere."""
     tally, rng = Tally(), random.Random(2)
-    with servers() as pool:
-        expected, changes = pool.answer("session:undisturbed_job", str(folder / "undisturbed"))
-        sessions = [
-            [(rng.randrange(1, len(changes)), rng.choice(JUMPS)) for _ in range(3)] for _ in range(200 if full else 8)
-        ]
+    pool = servers()
+    expected, changes = pool.answer("session:undisturbed_job", str(folder / "undisturbed"))
+    sessions = [
+        [(rng.randrange(1, len(changes)), rng.choice(JUMPS)) for _ in range(3)] for _ in range(200 if full else 8)
+    ]
 
-        def live_through(numbered: tuple[int, list[tuple[int, float]]]) -> list[str]:
-            number, jumps = numbered
-            losses = pool.answer("lease_faults:clock_job", str(folder / str(number)), jumps, expected)
-            return [f"jumps {jumps}: {loss}" for loss in losses]
+    def live_through(numbered: tuple[int, list[tuple[int, float]]]) -> list[str]:
+        number, jumps = numbered
+        losses = pool.answer("lease_faults:clock_job", str(folder / str(number)), jumps, expected)
+        return [f"jumps {jumps}: {loss}" for loss in losses]
 
-        for losses in pool.map(live_through, list(enumerate(sessions))):
-            tally.lost += losses
-            tally.injected += len(sessions[0])
+    for losses in pool.map(live_through, list(enumerate(sessions))):
+        tally.lost += losses
+        tally.injected += len(sessions[0])
     tally.notes.append(f"in {len(sessions)} sessions, by 40 s to 50 years either way")
     return tally

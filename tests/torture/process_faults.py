@@ -98,8 +98,8 @@ def digest_job(folder: str, name: str) -> str:
 def race(folder: Path, names: Sequence[str], rounds: int, readers: int) -> Tally:
     """As many processes as names, and some readers."""
     tally, reads = Tally(), 0
-    with servers(1) as pool:
-        alone = pool.answer("process_faults:alone_job", str(folder / "alone"), sorted(set(names)))
+    pool = servers()
+    alone = pool.answer("process_faults:alone_job", str(folder / "alone"), sorted(set(names)))
     members = [Server() for _ in range(len(names) + readers)]
     try:
         for number in range(rounds):
@@ -178,14 +178,14 @@ def two_hosts(folder: Path, full: bool) -> Tally:
     """Both compute one plan; in every second trial one host is lost midway, and the other takes over what it held."""
     require_hosts()
     tally, lost = Tally(), 0
-    with servers(1) as pool:
-        alone = pool.answer("process_faults:alone_job", str(folder / "alone"), ["first"])["first"]
-        for number in range(20 if full else 2):
-            place = folder / str(number)
-            prepare(place / "store")
-            losses = _two_hosts(pool, place, number, alone)
-            tally.add([f"trial {number}: {loss}" for loss in losses])
-            lost += number % 2
+    pool = servers()
+    alone = pool.answer("process_faults:alone_job", str(folder / "alone"), ["first"])["first"]
+    for number in range(20 if full else 2):
+        place = folder / str(number)
+        prepare(place / "store")
+        losses = _two_hosts(pool, place, number, alone)
+        tally.add([f"trial {number}: {loss}" for loss in losses])
+        lost += number % 2
     tally.notes.append(f"in {lost} trials a host was lost; leases void after {PERIOD:g} s")
     return tally
 

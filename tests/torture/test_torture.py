@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from catalogue import FAULTS
 from faults import suffer
-from page import page_with, rows_of
+from page import NOT_YET, page_with, rows_of
 
 PAGE = Path(__file__).parents[2] / "docs" / "faults.md"
 
@@ -16,9 +16,10 @@ def test_the_page_has_a_row_of_every_fault_and_no_other():
 
 
 @pytest.mark.parametrize("name", FAULTS)
-def test_the_page_says_that_each_was_injected_and_nothing_was_lost(name):
+def test_the_page_says_of_each_that_nothing_was_lost_or_that_it_was_not_injected(name):
     injected, lost, _ = rows_of(PAGE.read_text())[name]
-    assert (int(injected.replace(",", "")) > 0, lost) in {(True, "nothing"), (False, "not injected here")}
+    outcomes = {(True, "nothing"), (False, "not injected here"), (False, NOT_YET[1])}
+    assert (int(injected.replace(",", "")) > 0, lost) in outcomes
 
 
 @pytest.mark.slow

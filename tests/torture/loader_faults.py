@@ -1,0 +1,280 @@
+"""Texts that are no specs: mutated, random, built to exhaust whoever reads them, or with one letter wrong."""
+
+import random
+import resource
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from faults import Tally, fault, sample
+from forking import servers
+
+from lnlab.errors import SpecError
+from lnlab.specfile.load import load_spec
+
+GROUP = "Texts that are no specs"
+PROMISE = "each mistake is one line with its place, and no text costs more than a second"
+SPECS = sorted((Path(__file__).parents[2] / "specs").glob("*.yaml"))
+INPUTS, OF_THE_SUITE, PORTION = 100_000, 2_000, 1_000
+LONGEST = 1.0
+"""Seconds of this process that a text may cost."""
+SCRAPS = (
+    *"\0\t\r\n:-#&*!|>%@`'\"{}[],?~\\",
+    *(
+        "<<: ",
+        "---\n",
+        "...\n",
+        "%YAML 1.1\n",
+        "!!python/object:os.system ",
+        "&a [*a]",
+        "*b",
+        "? ",
+        "- - - ",
+        "{{",
+        "]]",
+    ),
+    *(
+        "\ufeff",
+        "\u2028",
+        "\x85",
+        "\ud800",
+        "\U0001f642",
+        "1e999",
+        "0x",
+        "1_000",
+        ".nan",
+        "-.inf",
+        "no",
+        "1:30",
+        "9" * 500,
+    ),
+    *("<<<<<<< HEAD\n", "null", "''", '"\\ud800"', '"\\x00"', "|2-\n", ">+\n  ", "# ", "\n\t", "  \n \n", "2001-01-01"),
+)
+
+
+def mutated(rng: random.Random, lines: Sequence[str]) -> bytes:
+    """Some lines of a spec after a few changes, or bytes of any kind."""
+    if rng.random() < 0.1:
+        return rng.randbytes(rng.randrange(200))
+    start = rng.randrange(len(lines))
+    text = "lnlab: 2\n" * (rng.random() < 0.5) + "".join(lines[start : start + rng.randrange(1, 12)])
+    for _ in range(rng.randrange(1, 5)):
+        at, length = rng.randrange(len(text) + 1), rng.randrange(6)
+        kind = rng.randrange(4)
+        if kind == 0:
+            text = text[:at] + text[at + length :]
+        elif kind == 1:
+            text = text[:at] + rng.choice(SCRAPS) + text[at:]
+        elif kind == 2:
+            text = text[:at] + text[at : at + 20] * length + text[at:]
+        else:
+            text = text[:at] + chr(rng.choice([rng.randrange(1, 128), rng.randrange(128, 0xD7FF)])) + text[at + 1 :]
+    content = bytearray(text.encode("utf-8", "surrogatepass"))
+    if content and rng.random() < 0.2:
+        content[rng.randrange(len(content))] ^= 1 << rng.randrange(8)
+    return bytes(content)
+
+
+def seconds() -> float:
+    """Processor time of this process."""
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    return used.ru_utime + used.ru_stime
+
+
+def complaints(read: Callable[[], object], name: str) -> list[str]:
+    """A sentence for whatever reading does that it should not."""
+    begun, losses = seconds(), []
+    try:
+        read()
+    except SpecError as error:
+        losses = [
+            f"not one line with its place: {p!s:.80}" for p in error.problems if "\n" in str(p) or name not in p.where
+        ]
+    except BaseException as error:  # whatever it is, the user would see its traceback
+        losses = [f"{type(error).__name__}: {error!s:.80}"]
+    if seconds() - begun > LONGEST:
+        losses.append(f"takes {seconds() - begun:.1f} s")
+    return losses
+
+
+def fuzzed_job(folder: str, seed: int, count: int) -> list[str]:
+    """Read so many texts from a file."""
+    rng, path = random.Random(seed), Path(folder) / f"{seed}.yaml"
+    lines = [path.read_text().splitlines(keepends=True) for path in SPECS]
+    losses = []
+    for number in range(count):
+        path.write_bytes(mutated(rng, rng.choice(lines)))
+        found = complaints(lambda: load_spec(path), path.name)
+        losses += [f"text {number} of seed {seed}: {loss}" for loss in found]
+    return losses
+
+
+@fault(GROUP, "lines of shipped specs with random changes, and random bytes", PROMISE)
+def fuzzed(folder: Path, full: bool) -> Tally:
+    """Texts drawn from seeds, read from files."""
+    tally = Tally(injected=INPUTS if full else OF_THE_SUITE)
+    pool = servers()
+
+    def read(seed: int) -> list[str]:
+        return pool.answer("loader_faults:fuzzed_job", str(folder), seed, PORTION)
+
+    for losses in pool.map(read, range(tally.injected // PORTION)):
+        tally.lost += losses
+    return tally
+
+
+def bombs() -> dict[str, bytes]:
+    """Texts that are small and ask for much, or are at the limits of what may be written."""
+    laughs = "a: &a [x, x, x, x, x, x, x, x, x]\n" + "".join(
+        f"{new}: &{new} [{', '.join([f'*{old}'] * 9)}]\n" for old, new in zip("abcdefgh", "bcdefghi", strict=True)
+    )
+    nested = {
+        f"{count:,} levels of {name}": one * count
+        for count in (33, 1000, 10**5)
+        for name, one in {
+            "lists": "[",
+            "mappings": "{a: ",
+            "dashes": "- ",
+            "keys": "? ",
+            "quotes in lists": '["',
+        }.items()
+    }
+    steps = {f"{count:,} indented levels": "".join(f"{' ' * n}a:\n" for n in range(count)) for count in (33, 500)}
+    values = {
+        "an integer of 200,000 digits": "a: " + "9" * 200_000,
+        "a float of 200,000 digits": "a: 0." + "9" * 200_000,
+        "an exponent of 100,000 digits": "a: 1e" + "9" * 100_000,
+        "a hexadecimal of 200,000 digits": "a: 0x" + "f" * 200_000,
+        "a scalar of 200,000 letters": "a: " + "x" * 200_000,
+        "a key of 200,000 letters": "x" * 200_000 + ": 1",
+        "a quoted text of 200,000 escapes": 'a: "' + "\\n" * 100_000 + '"',
+        "50,000 keys": "".join(f"k{n}: 1\n" for n in range(20_000)),
+        "one key 20,000 times": "k: 1\n" * 20_000,
+        "100,000 items": f"a: [{'1,' * 100_000}]",
+        "60,000 empty lines": "a: 1" + "\n" * 60_000 + "b: [",
+        "60,000 comments": "#\n" * 60_000,
+        "1,000 documents": "---\na: 1\n" * 1000,
+        "a chain of 1,000 anchors": "".join(f"k{n}: &a{n} *a{n - 1}\n" if n else "k: &a0 1\n" for n in range(1000)),
+        "aliases that unfold to a billion": laughs,
+        "an alias inside what it names": "a: &a [*a]",
+        "a merge of itself": "a: &a\n  <<: *a",
+        "a tag of Python": "a: !!python/object/apply:os.system [id]",
+        "a long tag": "a: !" + "x" * 100_000 + " 1",
+        "a long anchor": "a: &" + "x" * 100_000 + " 1",
+        "a directive": "%YAML 9.9\n---\na: 1",
+        "colons": ":" * 100_000,
+        "question marks": "? " * 50_000,
+        "quotes that do not end": "a: '" + "'' " * 50_000,
+        "backslashes": 'a: "' + "\\" * 100_001,
+        "a lone surrogate": 'a: "\\ud800"',
+        "tabs": "a:\n" + "\t" * 100_000 + "b: 1",
+    }  # fmt: skip
+    contents = {name: ("lnlab: 2\n" + text).encode() for name, text in (nested | steps | values).items()}
+    contents |= {
+        "nothing": b"",
+        "a zero byte": b"lnlab: 2\n\0",
+        "zero bytes": bytes(200_000),
+        "a byte order mark and nothing": b"\xef\xbb\xbf",
+        "three byte order marks": b"\xef\xbb\xbf" * 3 + b"lnlab: 2\n",
+        "UTF-16": "lnlab: 2\n".encode("utf-16"),
+        "UTF-32": "lnlab: 2\n".encode("utf-32"),
+        "half a character": b"lnlab: 2\na: \xc3",
+        "an encoded surrogate": b"lnlab: 2\na: \xed\xa0\x80",
+        "an overlong encoding": b"lnlab: 2\na: \xc0\xaf",
+    }
+    return contents
+
+
+def bombed_job(folder: str, name: str) -> list[str]:
+    """Read one of the bombs."""
+    path = Path(folder) / "bomb.yaml"
+    path.parent.mkdir(parents=True)
+    path.write_bytes(bombs()[name])
+    return complaints(lambda: load_spec(path), path.name)
+
+
+@fault(GROUP, "texts built to exhaust memory, time or the stack", PROMISE)
+def bombed(folder: Path, full: bool) -> Tally:
+    """Each in a process of its own."""
+    tally, names = Tally(), list(bombs())
+    pool = servers()
+
+    def read(numbered: tuple[int, str]) -> list[str]:
+        code, answer = pool.call("loader_faults:bombed_job", str(folder / str(numbered[0])), numbered[1])
+        losses = answer if code == 0 else [f"ended with {code}: {answer}"]
+        return [f"{numbered[1]}: {loss}" for loss in losses]
+
+    for losses in pool.map(read, list(enumerate(names if full else sample(names, 25)))):
+        tally.add(losses)
+    return tally
+
+
+def reserved_paths() -> list[str]:
+    """Two hundred names that no spec should be able to write to or read from."""
+    devices = ["CON", "PRN", "AUX", "NUL", *(f"COM{n}" for n in range(1, 10)), *(f"LPT{n}" for n in range(1, 10))]
+    roots = ["/etc/passwd", "/dev/zero", "/dev/stdin", "/proc/self/mem", "/proc/self/environ", "~root", "~/.ssh/id_rsa"]
+    climbs = [f"{'../' * n}etc/passwd" for n in range(1, 21)] + [f"a/{'../' * n}b" for n in range(1, 21)]
+    encoded = ["%2e%2e/%2e%2e/etc", "..%2f..%2fetc", "..\\..\\etc", "\\\\host\\share", "C:\\x", "file:///etc/passwd"]
+    odd = [
+        "",
+        " ",
+        ".",
+        "..",
+        "/",
+        "//",
+        "///etc",
+        "-",
+        "--help",
+        "-rf",
+        "a\nb",
+        "a\rb",
+        "a\tb",
+        "a\0b",
+        "\x1b[31m",
+        "\u202ex",
+    ]
+    long = [letter * n for letter in ("x", "é", "/x", "../") for n in (200, 255, 256, 300, 1000, 4096, 5000)]
+    marks = [f"a{c}b" for c in "*?<>|:\"'`$;&(){}[]!#%^,=+@ \\"] + [
+        "$(id)",
+        "`id`",
+        "${HOME}",
+        "{{7*7}}",
+        "a b ",
+        " a",
+        "a.",
+    ]
+    alike = [f"{dots}{slash}{dots}{slash}etc" for dots in ("．．", "‥", "․․") for slash in "/／∕⁄⧸\\"]  # look like ../
+    alike += [
+        f"{name}{ending}" for name in ("a", "a.yaml") for ending in (".", "/", "//", "/.", "/..", "::$DATA", ";x", "?x")
+    ]
+    names = [
+        *alike,
+        *devices,
+        *(f"{device}.yaml" for device in devices),
+        *roots,
+        *climbs,
+        *encoded,
+        *odd,
+        *long,
+        *marks,
+    ]
+    return list(dict.fromkeys(names))
+
+
+def path_job(folder: str, names: Sequence[str]) -> list[str]:
+    """Read each as the path of a spec, from an empty folder."""
+    losses = []
+    for name in names:
+        path = Path(folder) / name if not name.startswith(("/", "~")) else Path(name)
+        found = complaints(lambda path=path: load_spec(path), "")
+        losses += [f"{name!r:.60}: {loss}" for loss in found]
+        losses += [f"{name!r:.60} is there now" for _ in Path(folder).iterdir()]
+    return losses
+
+
+@fault(GROUP, "hostile paths in place of a spec's", PROMISE)
+def hostile_paths(folder: Path, full: bool) -> Tally:
+    """All of them, from an empty folder that stays empty."""
+    names = reserved_paths()
+    (folder / "empty").mkdir()
+    pool = servers()
+    return Tally(len(names), pool.answer("loader_faults:path_job", str(folder / "empty"), names))
