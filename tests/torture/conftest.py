@@ -4,4 +4,4 @@ import sys
 from pathlib import Path
 
 HERE = Path(__file__).parent
-sys.path.extend(str(folder) for folder in (HERE, HERE.parent, HERE.parent / "store", HERE.parent / "execute"))
+sys.path.extend(str(folder) for folder in (HERE, HERE.parent / "store", HERE.parent / "execute"))

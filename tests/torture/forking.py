@@ -22,7 +22,7 @@ class Server:
     def __init__(self, prefix: Sequence[str] = ()) -> None:
         environment = os.environ | {"POLARS_MAX_THREADS": "1"}
         path = os.pathsep.join(
-            [*map(str, (HERE, HERE.parent, HERE.parent / "store", HERE.parents[1])), os.environ.get("PYTHONPATH", "")]
+            [*map(str, (HERE, HERE.parent / "store", HERE.parents[1])), os.environ.get("PYTHONPATH", "")]
         )
         pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
         command = [*prefix, sys.executable, str(Path(__file__))]
