@@ -14,6 +14,7 @@ import numpy as np
 import polars as pl
 import pytest
 import scipy.stats
+from polars.testing import assert_frame_equal
 
 from lnlab.report.page.notebook import escape_markdown, notebook_text
 
@@ -89,6 +90,10 @@ def test_it_runs_with_the_packages_it_names_and_without_a_network_to_equal_numbe
     place = tmp_path / "moved"
     shutil.copytree(folder, place)
     ran = copy.deepcopy(written)
+    for cell in ran.cells:
+        cell.source = re.sub(
+            r'^drawing\("(figure-\d+)"', r'points.write_parquet("\1.again")\n\g<0>', cell.source, flags=re.MULTILINE
+        )
     ran.cells.insert(0, nbformat.v4.new_code_cell(OFFLINE + ALONE.format(names=names), id="offline"))
     client = nbclient.NotebookClient(
         ran, timeout=120, resources={"metadata": {"path": str(place)}}, record_timing=False, kernel_name="python3"
@@ -97,7 +102,7 @@ def test_it_runs_with_the_packages_it_names_and_without_a_network_to_equal_numbe
     pairs = [(a, b) for a, b in zip(written.cells, ran.cells[1:], strict=True) if a.cell_type == "code"]
     lab = [(a, b) for a, b in pairs[1:] if not a.outputs]
     pairs = [pairs[0], *((a, b) for a, b in pairs[1:] if a.outputs)]
-    assert len(pairs) == 14, "opening, verdicts, and two cells for each of six figures"
+    assert len(pairs) == 8, "opening, verdicts, and a cell for each of six figures"
     assert sum(a.source.startswith("draw(") for a, _ in lab) == 6
     assert len(lab) == 8, "a figure's lines each, a claim judged again, a question"
     assert all(theirs.outputs[-1].output_type == "execute_result" for _, theirs in lab)
@@ -110,6 +115,11 @@ def test_it_runs_with_the_packages_it_names_and_without_a_network_to_equal_numbe
     for ours, theirs in pairs[1:]:
         assert theirs.outputs[-1].data["text/plain"] == ours.outputs[-1].data["text/plain"]
     assert sum("image/svg+xml" in theirs.outputs[-1].data for _, theirs in pairs[1:]) == 6
+    for number in range(1, 7):
+        points = pl.read_parquet(place / f"figure-{number}.again").select("estimate", "low", "high")
+        shown = pl.read_csv(folder / "tables" / f"figure-{number}.csv")
+        shown = shown.select(pl.nth(-4).alias("estimate"), pl.nth(-3).alias("low"), pl.nth(-2).alias("high"))
+        assert_frame_equal(*(f.cast(pl.Float64).sort(pl.all()) for f in (points, shown)), rel_tol=1e-7)
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,6 @@ import polars as pl
 from lnlab.claims.claim import Verdict
 from lnlab.claims.verdict_rows import verdict_frame
 from lnlab.keys import digest
-from lnlab.report.data.series import mean_points, median_points
 from lnlab.report.facts import ReportFacts
 from lnlab.report.page import notebook_lab
 from lnlab.report.page.answers import VERDICT_SYMBOLS, statistic_text, verdict_count_sentence
@@ -86,11 +85,9 @@ _VERDICT_COLUMNS = ("claim", "verdict", "statistic", "estimate", "low", "high", 
 _VERDICTS = f"""\
 verdicts = pl.read_parquet("data/verdicts.parquet")
 verdicts.select({", ".join(f'"{name}"' for name in _VERDICT_COLUMNS)})"""
-_NUMBERS = """\
+_FIGURE = """\
 seeds = pl.read_parquet("figures/{stem}.parquet")
 points = {points}
-points"""
-_FIGURE = """\
 drawing("{stem}", points=points, seeds=seeds)"""
 _KINDS = {"facet": "FacetChart", "vconcat": "VConcatChart"}
 _FORMAT: Any = nbformat  # it has no types
@@ -177,18 +174,12 @@ def _section(drawn: DrawnPart, verdicts: Sequence[Verdict]) -> list[Any]:
 def _figure_cells(figure: Figure) -> list[Any]:
     log, has_medians = figure.chart.log, figure.chart.statistic == "median"
     call = "medians(seeds)" if has_medians else f"over_seeds(seeds, log={log})"
-    estimates = median_points(figure.chart.seeds) if has_medians else mean_points(figure.chart.seeds, log=log)
     caption = f"**Figure {figure.number}.** {escape_markdown(figure.chart.caption)}"
     kind = next((name for key, name in _KINDS.items() if key in figure.spec), "LayerChart")
     drawn = {"image/svg+xml": figure.svg, "text/plain": f"alt.{kind}(...)"}
     return [
         _markdown(f"{figure.stem}-caption", caption),
-        _code(
-            f"{figure.stem}-numbers",
-            _NUMBERS.format(stem=figure.stem, points=call),
-            _text(estimates),
-        ),
-        _code(f"{figure.stem}-figure", _FIGURE.format(stem=figure.stem), drawn),
+        _code(f"{figure.stem}-figure", _FIGURE.format(stem=figure.stem, points=call), drawn),
         *([_code(f"{figure.stem}-lines", lines)] if (lines := notebook_lab.draw_call(figure)) else []),
     ]
 
