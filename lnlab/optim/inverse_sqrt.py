@@ -36,7 +36,8 @@ def inverse_sqrt(
 def noam(*, d_model: _Count, warmup_steps: Warmup = 4000, scale: Annotated[float, Field(gt=0)] = 1.0) -> Factor:
     """``scale d^-1/2 min(t^-1/2, t T^-3/2)``: the rate itself, so take ``lr: 1`` (Vaswani et al., 2017).
 
-    At its peak, update T, it is scale / sqrt(d T): 7.0e-4 for d = 512 and T = 4,000.
+    At its peak, update T, it is scale / sqrt(d T): 7.0e-4 for d = 512 and T = 4,000. ``scale`` multiplies
+    the rate.
     """
     peak = scale * (d_model * max(warmup_steps, 1)) ** -0.5
     literal = inverse_sqrt(warmup_steps=warmup_steps)

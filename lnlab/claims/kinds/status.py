@@ -67,8 +67,8 @@ def status(
     """``k of n``: more than half of the seeds train, or more than with what ``to`` changes (Clopper & Pearson, 1934).
 
     A seed trains if its number lies in the region (``of: {quantity: learned_fraction, ...}, at_least: 0.9``), and no
-    seed that failed does. With ``status`` in place of a region, the seeds are counted whose run ended so (``stopped``:
-    by its rule; ``finished``: after all updates). ``expect: fails``: fewer than half do. With ``to``, only seeds count
+    seed that failed does. With ``status`` in place of a region, the seeds are counted whose run ended so (``stopped``
+    by its rule, ``finished`` after all updates). ``expect: fails``: fewer than half do. With ``to``, only seeds count
     on which one of the two does and the other does not (McNemar, 1947).
     """
     statuses = None if status is None else [status] if isinstance(status, str) else list(status)

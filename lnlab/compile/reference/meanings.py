@@ -96,7 +96,8 @@ def meaning(entry: Entry[Any], name: str) -> str:
     token = re.compile(rf"``{re.escape(name)}(``|:|=| )")
     _, *after_formula = _sentences(getdoc(entry.build) or "-")
     stated = [sentence for sentence in after_formula if token.search(sentence)]
-    return " ".join(stated[:_SPOKEN]).replace("``", "`") or COMMON_MEANINGS.get(name, "")
+    whole = (sentence.removesuffix(";") + "." * sentence.endswith(";") for sentence in stated[:_SPOKEN])
+    return " ".join(whole).replace("``", "`") or COMMON_MEANINGS.get(name, "")
 
 
 def remaining_text(entry: Entry[Any]) -> str:
@@ -104,7 +105,7 @@ def remaining_text(entry: Entry[Any]) -> str:
     meanings = " ".join(meaning(entry, name) for name in entry.keywords)
     body = (getdoc(entry.build) or "").partition("\n")[2]
     sentences = (sentence.replace("``", "`") for sentence in _sentences(body))
-    return " ".join(sentence for sentence in sentences if sentence not in meanings)
+    return " ".join(sentence for sentence in sentences if sentence.removesuffix(";") not in meanings)
 
 
 def _sentences(text: str) -> list[str]:
