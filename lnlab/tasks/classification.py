@@ -201,7 +201,7 @@ def _tokens(params: dict[str, Any]) -> int:
 def _split_batches(params: dict[str, Any], split: str) -> int:
     """Batches of a split, of the sentences that the corpus declares."""
     share = float(params["split"][SPLITS.index(split)])
-    return math.ceil(share * int(params["corpus"].get("sentences", _SENTENCES)) / int(params["batch_sentences"]))
+    return math.ceil(share * int(params["corpus"].get("sentences") or _SENTENCES) / int(params["batch_sentences"]))
 
 
 @tasks.register(

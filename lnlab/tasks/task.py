@@ -105,7 +105,7 @@ def declared_split_batches(params: Choice, split: str) -> int:
 
 def batches_of_sentences(params: Choice, split: str, tokens: float) -> int:
     """Batches of so many tokens in a split."""
-    sentences = int((params.get("corpus") or {}).get(split, SENTENCES))
+    sentences = int((params.get("corpus") or {}).get(split) or SENTENCES)
     return ceil(sentences * SENTENCE_TOKENS / tokens)
 
 

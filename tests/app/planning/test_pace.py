@@ -91,6 +91,7 @@ def test_a_split_that_is_read_whole_costs_its_batches(plan, known):
     once, twice = of("evaluation"), of("evaluation", corpus={**setting["task"]["corpus"], "validation": 40})
     assert once.flops > alone.flops
     assert twice.flops - alone.flops == pytest.approx(2 * (once.flops - alone.flops))
+    assert of("evaluation", corpus={"kind": "multi30k", "validation": None}).flops > alone.flops
     assert reference_overhead(setting, [], alone.parameters, known) == alone.overhead < once.overhead < twice.overhead
 
 
